@@ -106,22 +106,22 @@ func (t *tournament[T]) panel(k int) {
 			t.column = append(t.column, in(a.tile(i, k)))
 		}
 		t.column = append(t.column, out(&t.winners[l]))
-		t.submit(t.ops.Tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...)
+		t.submit(t.ops.tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...)
 	}
 	for step := 1; step < leaves; step *= 2 {
 		for l := 0; l+step < leaves; l += 2 * step {
-			t.submit(t.ops.Tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step]))
+			t.submit(t.ops.tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step]))
 		}
 	}
-	t.submit(t.ops.Tntroot, &op.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
+	t.submit(t.ops.tntroot, &op.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
 	t.exchange(k, k, a.mt, priority)
-	t.submit(t.ops.Getrfnp, &op.Getrfnp{}, priority, inout(a.tile(k, k)), out(t.ignored))
+	t.submit(t.ops.getrfnp, &op.Getrfnp{}, priority, inout(a.tile(k, k)), out(t.ignored))
 	t.divide(k, t.right)
 }
 
 // divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
 func (f *getrf[T]) divide(k int, right *op.Trsm) {
 	for i := k + 1; i < f.a.mt; i++ {
-		f.submit(f.ops.Trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k)))
+		f.submit(f.ops.trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k)))
 	}
 }

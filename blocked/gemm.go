@@ -42,7 +42,7 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 			for l := range count(k, c.nb) {
 				// A tile of C that has been begun goes first: its inputs are
 				// warm, and C is done tile by tile.
-				p.submit(p.ops.Gemm, params, int64(l), in(at(oa, transA, i, l)), in(at(ob, transB, l, j)), inout(oc.tile(i, j)))
+				p.submit(p.ops.gemm, params, int64(l), in(at(oa, transA, i, l)), in(at(ob, transB, l, j)), inout(oc.tile(i, j)))
 				params = rest
 			}
 		}
@@ -61,9 +61,9 @@ func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	for i, j := range c.StoredTiles() {
 		r, q := c.TileDims(i, j)
 		if i == j && c.kind != Full {
-			p.submit(p.ops.Syrk, syrk, 0, in(p.empty(r, 0)), inout(oc.tile(i, j)))
+			p.submit(p.ops.syrk, syrk, 0, in(p.empty(r, 0)), inout(oc.tile(i, j)))
 		} else {
-			p.submit(p.ops.Gemm, gemm, 0, in(p.empty(r, 0)), in(p.empty(0, q)), inout(oc.tile(i, j)))
+			p.submit(p.ops.gemm, gemm, 0, in(p.empty(r, 0)), in(p.empty(0, q)), inout(oc.tile(i, j)))
 		}
 	}
 	return p.err

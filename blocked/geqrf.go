@@ -163,7 +163,7 @@ func (p *Program[T]) copyBelow(r *rotation[T], i, k int, priority int64) *graph.
 		}
 		setDatum(v, "V", p.matrices, i, k%columnsOfV, r.a.owner(i, k), &q.v[at])
 	}
-	p.submit(p.ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, priority, in(from), out(v))
+	p.submit(p.ops.lacpy, &op.Lacpy{Uplo: blas.Lower}, priority, in(from), out(v))
 	return v
 }
 
@@ -174,11 +174,11 @@ func (p *Program[T]) annihilate(r *rotation[T], s qrStep, k int, priority int64)
 	pivot, row := r.a.tile(int(s.pivot), k), r.a.tile(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		p.submit(p.ops.Geqrt, &q.geqrt, priority, inout(row), out(&r.t1[at]))
+		p.submit(p.ops.geqrt, &q.geqrt, priority, inout(row), out(&r.t1[at]))
 	case qrSquare:
-		p.submit(p.ops.Tsqrt, &q.tsqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
+		p.submit(p.ops.tsqrt, &q.tsqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
 	default:
-		p.submit(p.ops.Ttqrt, &q.ttqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
+		p.submit(p.ops.ttqrt, &q.ttqrt, priority, inout(pivot), inout(row), out(&r.t2[at]))
 	}
 }
 
@@ -205,10 +205,10 @@ func (p *Program[T]) rotate(r *rotation[T], x *application, s qrStep, k int, v, 
 	at := r.q.at(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		p.submitLocal(x.local, p.ops.Unmqr, x.unmqr, priority, in(v), in(&r.t1[at]), inout(c2))
+		p.submitLocal(x.local, p.ops.unmqr, x.unmqr, priority, in(v), in(&r.t1[at]), inout(c2))
 	case qrSquare:
-		p.submitLocal(x.local, p.ops.Tsmqr, x.tsmqr, priority, in(v), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submitLocal(x.local, p.ops.tsmqr, x.tsmqr, priority, in(v), in(&r.t2[at]), inout(c1), inout(c2))
 	default:
-		p.submitLocal(x.local, p.ops.Ttmqr, x.ttmqr, priority, in(v), in(&r.t2[at]), inout(c1), inout(c2))
+		p.submitLocal(x.local, p.ops.ttmqr, x.ttmqr, priority, in(v), in(&r.t2[at]), inout(c1), inout(c2))
 	}
 }

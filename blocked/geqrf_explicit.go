@@ -160,9 +160,9 @@ func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
 func (x *explicit[T]) triangle(k int) {
 	nt := x.matrix.nt
 	at, own := x.t.q.at(k, k), x.a[k*nt+k].now
-	x.submit(x.ops.Geqrt, &x.t.q.geqrt, 0, inout(own), out(&x.t.t1[at]))
+	x.submit(x.ops.geqrt, &x.t.q.geqrt, 0, inout(own), out(&x.t.t1[at]))
 	e := x.fresh("E", k, k, true)
-	x.submit(x.ops.Unmqr, x.form.unmqr, 0, in(own), in(&x.t.t1[at]), inout(e))
+	x.submit(x.ops.unmqr, x.form.unmqr, 0, in(own), in(&x.t.t1[at]), inout(e))
 	m, n := x.t.q.tileDims(k, k)
 	f, g := stepFlops(qrTriangle, m, n, m)
 	x.flops += f + g
@@ -182,13 +182,13 @@ func (x *explicit[T]) triangle(k int) {
 func (x *explicit[T]) rotate(k, i int) {
 	mt, nt := x.matrix.mt, x.matrix.nt
 	at, pivot, own := x.t.q.at(i, k), x.a[k*nt+k].now, x.a[i*nt+k].now
-	x.submit(x.ops.Tsqrt, &x.t.q.tsqrt, 0, inout(pivot), inout(own), out(&x.t.t2[at]))
+	x.submit(x.ops.tsqrt, &x.t.q.tsqrt, 0, inout(pivot), inout(own), out(&x.t.t2[at]))
 	// The columns of the rotation are Q·[I 0]ᵀ and Q·[0 I]ᵀ.
 	var r [2][2]*graph.Datum
 	m, n := x.t.q.tileDims(i, k)
 	for c, column := range [2]int{k, i} {
 		r[0][c], r[1][c] = x.fresh("S", k, column, c == 0), x.fresh("S", i, column, c == 1)
-		x.submit(x.ops.Tsmqr, x.form.tsmqr, 0, in(own), in(&x.t.t2[at]), inout(r[0][c]), inout(r[1][c]))
+		x.submit(x.ops.tsmqr, x.form.tsmqr, 0, in(own), in(&x.t.t2[at]), inout(r[0][c]), inout(r[1][c]))
 		_, apply := stepFlops(qrSquare, m, n, x.height(column))
 		x.flops += apply
 	}
@@ -245,7 +245,7 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 			t := newTile[T](rows, cols)
 			b.next = x.datum("X", &t)
 		}
-		x.submit(x.ops.Gemm, params[n], 0, in(l), in(o), inout(b.next))
+		x.submit(x.ops.gemm, params[n], 0, in(l), in(o), inout(b.next))
 		x.flops += 2 * float64(rows) * float64(cols) * float64(ot.Rows)
 	}
 }

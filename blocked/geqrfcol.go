@@ -38,12 +38,12 @@ func (p *Program[T]) GeqrfColumns(a *Slices[T], t *Reflectors[T]) error {
 	for k := range factors {
 		row := k * a.nb
 		geqrt := &op.Geqrt{IB: t.ib, Row: row}
-		p.submit(p.ops.Geqrt, geqrt, int64(2*(nt-k)), inout(&data[k]), out(&factors[k]))
+		p.submit(p.ops.geqrt, geqrt, int64(2*(nt-k)), inout(&data[k]), out(&factors[k]))
 		unmqr := &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
 		for j := k + 1; j < nt; j++ {
 			// The rest of its slice's updates, and a panel and an update for
 			// each slice from there on.
-			p.submit(p.ops.Unmqr, unmqr, int64(2*nt-j-k), in(&data[k]), in(&factors[k]), inout(&data[j]))
+			p.submit(p.ops.unmqr, unmqr, int64(2*nt-j-k), in(&data[k]), in(&factors[k]), inout(&data[j]))
 		}
 	}
 	return p.err
@@ -89,7 +89,7 @@ func (p *Program[T]) reflect(side blas.Side, trans blas.Transpose, v *Slices[T],
 	factors, panels, data := p.factors(t), p.slices(v, false), p.slices(c, true)
 	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
 	for j := first; j < len(data); j++ {
-		p.submit(p.ops.Unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j]))
+		p.submit(p.ops.unmqr, unmqr, 0, in(&panels[k]), in(&factors[k]), inout(&data[j]))
 	}
 }
 

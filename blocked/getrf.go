@@ -92,7 +92,7 @@ func (f *getrf[T]) panel(k int) {
 		f.column = append(f.column, inout(f.a.tile(i, k)))
 	}
 	f.column = append(f.column, out(&f.pivots[k]))
-	f.submit(f.ops.Getrf, &op.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
+	f.submit(f.ops.getrf, &op.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
 }
 
 // update submits what follows panel k in the other columns. The interchanges
@@ -103,9 +103,9 @@ func (f *getrf[T]) update(k, bottom int) {
 	for j := k + 1; j < a.nt; j++ {
 		priority := f.priority.update(k, j)
 		f.exchange(k, j, bottom, priority)
-		f.submit(f.ops.Trsm, f.trsm, priority-1, in(a.tile(k, k)), inout(a.tile(k, j)))
+		f.submit(f.ops.trsm, f.trsm, priority-1, in(a.tile(k, k)), inout(a.tile(k, j)))
 		for i := k + 1; i < a.mt; i++ {
-			f.submitLocal(packed.at(i, j), f.ops.Gemm, f.gemm, priority-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
+			f.submitLocal(packed.at(i, j), f.ops.gemm, f.gemm, priority-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
 		}
 	}
 	for j := range k {
@@ -126,7 +126,7 @@ func (p *Program[T]) swapRows(params *op.Laswp, pivots *graph.Datum, a *operand[
 	for i := k; i < bottom; i++ {
 		p.column = append(p.column, inout(a.tile(i, j)))
 	}
-	p.submit(p.ops.Laswp, params, priority, p.column...)
+	p.submit(p.ops.laswp, params, priority, p.column...)
 }
 
 // getrfPriority gives the priorities of the tasks of a factorization: what is

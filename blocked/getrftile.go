@@ -32,7 +32,7 @@ func (p *Program[T]) GetrfTile(a *Matrix[T], v *Pivots) error {
 	f := p.newGetrf(a, v)
 	right := rightUpper()
 	for k := range f.steps {
-		f.submit(p.ops.Getrf, &op.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
+		f.submit(p.ops.getrf, &op.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
 		f.divide(k, right)
 		f.update(k, k+1)
 	}

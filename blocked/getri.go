@@ -41,7 +41,7 @@ func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) {
 			for j := k; j < o.nt; j++ {
 				p.column = append(p.column, inout(o.tile(i, j)))
 			}
-			p.submit(p.ops.Lapmt, params, 0, p.column...)
+			p.submit(p.ops.lapmt, params, 0, p.column...)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range b.StoredTiles() {
 		if !upper || i <= j {
-			p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+			p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
 		}
 	}
 	return p.err
@@ -49,15 +49,15 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 	product := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 	for i, j := range b.StoredTiles() {
 		if i >= a.mt {
-			p.submit(p.ops.Laset, zero, 0, out(to.tile(i, j)))
+			p.submit(p.ops.laset, zero, 0, out(to.tile(i, j)))
 			continue
 		}
 		high, _ := b.TileDims(i, j)
 		if rows, _ := a.TileDims(i, j); rows < high { // the product with the first columns of a unit matrix
-			p.submit(p.ops.Gemm, product, 0, in(p.unit(high, rows)), in(from.tile(i, j)), inout(to.tile(i, j)))
+			p.submit(p.ops.gemm, product, 0, in(p.unit(high, rows)), in(from.tile(i, j)), inout(to.tile(i, j)))
 			continue
 		}
-		p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+		p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
 	}
 	return p.err
 }
@@ -82,15 +82,15 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	for i, j := range b.StoredTiles() {
 		switch {
 		case symmetric && i == j:
-			p.submit(p.ops.Lasym, mirror, 0, in(from.tile(i, i)), out(to.tile(i, i)))
+			p.submit(p.ops.lasym, mirror, 0, in(from.tile(i, i)), out(to.tile(i, i)))
 		case symmetric && a.Stored(i, j):
-			p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+			p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
 		default:
 			n, _ := a.TileDims(j, i)
 			if units[n] == nil {
 				units[n] = p.unit(n, n)
 			}
-			p.submit(p.ops.Gemm, gemm, 0, in(from.tile(j, i)), in(units[n]), inout(to.tile(i, j)))
+			p.submit(p.ops.gemm, gemm, 0, in(from.tile(j, i)), in(units[n]), inout(to.tile(i, j)))
 		}
 	}
 	return p.err
@@ -117,9 +117,9 @@ func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 	whole, triangle := &op.Lacpy{Uplo: blas.All}, &op.Lacpy{Uplo: a.kind.Uplo()}
 	for i, j := range a.StoredTiles() {
 		if i == j {
-			p.submit(p.ops.Lacpy, triangle, 0, in(from.tile(i, j)), inout(to.tile(i, j)))
+			p.submit(p.ops.lacpy, triangle, 0, in(from.tile(i, j)), inout(to.tile(i, j)))
 		} else {
-			p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+			p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
 		}
 	}
 	return p.err

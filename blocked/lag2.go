@@ -17,7 +17,7 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 	scale := lag(p, a, d, b)
 	from, to := p.reads(a), foreign(p, b, true)
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.Lag2s, &op.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.nt+j]))
+		p.submit(p.ops.lag2s, &op.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.nt+j]))
 	}
 	return p.err
 }
@@ -34,7 +34,7 @@ func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, 
 		if add {
 			target = inout(to.tile(i, j))
 		}
-		p.submit(p.ops.Lag2d, params, 0, in(&from[i*b.nt+j]), in(&scale[j]), target)
+		p.submit(p.ops.lag2d, params, 0, in(&from[i*b.nt+j]), in(&scale[j]), target)
 	}
 	return p.err
 }

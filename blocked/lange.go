@@ -49,7 +49,7 @@ func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
 		if i == j && a.kind != Full {
 			x.Uplo, x.Symmetric = a.kind.Uplo(), a.kind == SymLower || a.kind == SymUpper
 		}
-		p.submit(p.ops.Lange, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &data[i*a.nt+j], Mode: graph.Out})
+		p.submit(p.ops.lange, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &data[i*a.nt+j], Mode: graph.Out})
 	}
 	return m, p.err
 }

@@ -18,7 +18,7 @@ func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {
 		if i == j {
 			params = diagonal
 		}
-		p.submit(p.ops.Laset, params, 0, out(o.tile(i, j)))
+		p.submit(p.ops.laset, params, 0, out(o.tile(i, j)))
 	}
 	return p.err
 }

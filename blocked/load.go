@@ -82,7 +82,7 @@ func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error
 	from, to := p.reads(v), p.operand(a)
 	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.Lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+		p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
 	}
 	return p.err
 }

@@ -124,9 +124,9 @@ func spd(n int) blocked.General[float64] {
 func watched(first func()) kernels.Ops[float64] {
 	table := op.NewTable()
 	ops := kernels.For[float64](table)
-	run := ops.Potrf.Version("go").Run
+	run := ops.Op("potrf").Version("go").Run
 	var once sync.Once
-	table.Add(ops.Potrf, versions.Version{Name: "watched", Run: func(c *versions.Call) error {
+	table.Add(ops.Op("potrf"), versions.Version{Name: "watched", Run: func(c *versions.Call) error {
 		once.Do(first)
 		return run(c)
 	}})

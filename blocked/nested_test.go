@@ -44,18 +44,18 @@ func splitting(t *testing.T, nb int) kernels.Ops[float64] {
 		}})
 	}
 	ops := kernels.For[float64](table)
-	split(ops.Potrf, func(c *versions.Call, p *blocked.Program[float64]) error {
+	split(ops.Op("potrf"), func(c *versions.Call, p *blocked.Program[float64]) error {
 		return p.Potrf(triangle(c, 0, c.Params.(*op.Potrf).Uplo, true))
 	})
-	split(ops.Trsm, func(c *versions.Call, p *blocked.Program[float64]) error {
+	split(ops.Op("trsm"), func(c *versions.Call, p *blocked.Program[float64]) error {
 		k := c.Params.(*op.Trsm)
 		return p.Trsm(k.Side, k.Uplo, k.Trans, k.Diag, k.Alpha, triangle(c, 0, k.Uplo, false), full(c, 1))
 	})
-	split(ops.Syrk, func(c *versions.Call, p *blocked.Program[float64]) error {
+	split(ops.Op("syrk"), func(c *versions.Call, p *blocked.Program[float64]) error {
 		k := c.Params.(*op.Syrk)
 		return p.Syrk(k.Trans, k.Alpha, full(c, 0), k.Beta, triangle(c, 1, k.Uplo, true))
 	})
-	split(ops.Gemm, func(c *versions.Call, p *blocked.Program[float64]) error {
+	split(ops.Op("gemm"), func(c *versions.Call, p *blocked.Program[float64]) error {
 		k := c.Params.(*op.Gemm)
 		return p.Gemm(k.TransA, k.TransB, k.Alpha, full(c, 0), full(c, 1), k.Beta, full(c, 2))
 	})

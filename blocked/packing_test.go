@@ -186,7 +186,7 @@ func (s *packingSpy) add(table *kernels.Table) {
 	m := topo.Detect()
 	here := &versions.Target{Arch: m.Arch, Features: m.Features}
 	ops := kernels.For[float64](table)
-	for _, op := range []*versions.Op{ops.Gemm, ops.Syrk, ops.Unmqr, ops.Tsmqr, ops.Ttmqr} {
+	for _, op := range []*versions.Op{ops.Op("gemm"), ops.Op("syrk"), ops.Op("unmqr"), ops.Op("tsmqr"), ops.Op("ttmqr")} {
 		i := slices.IndexFunc(op.Versions, func(v versions.Version) bool {
 			return v.Constraints.Unmet(here) == "" && v.Constraints.Units < 2
 		})

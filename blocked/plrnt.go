@@ -20,7 +20,7 @@ func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
 	o := p.operand(a)
 	symmetric := a.kind == SymLower || a.kind == SymUpper
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.Plrnt, &op.Plrnt{Seed: seed, Row: i * a.nb, Col: j * a.nb, Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
+		p.submit(p.ops.plrnt, &op.Plrnt{Seed: seed, Row: i * a.nb, Col: j * a.nb, Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
 	}
 	return p.err
 }
@@ -87,7 +87,7 @@ func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 		if i == j && kind != Full {
 			x.Uplo, x.Symmetric = kind.Uplo(), kind == SymLower || kind == SymUpper
 		}
-		p.submit(p.ops.Asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.nt+j], Mode: graph.Out})
+		p.submit(p.ops.asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.nt+j], Mode: graph.Out})
 	}
 	return s, p.err
 }

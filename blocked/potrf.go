@@ -45,9 +45,9 @@ func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
 		trsm = &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	}
 	for k := from; k < to && p.err == nil; k++ {
-		p.submit(p.ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
+		p.submit(p.ops.potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
 		for m := k + 1; m < a.mt; m++ {
-			p.submit(p.ops.Trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
+			p.submit(p.ops.trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
 		}
 		f.update(k)
 	}
@@ -97,13 +97,13 @@ func (f *potrf[T]) update(k int) {
 	}
 	packed := f.pack(f.a, k, beside, below)
 	for m := k + 1; m < f.a.mt; m++ {
-		f.submitLocal(packed.at(m, m), f.ops.Syrk, f.syrk, f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
+		f.submitLocal(packed.at(m, m), f.ops.syrk, f.syrk, f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
 			i, j := m, n // of the product
 			if upper {
 				i, j = n, m
 			}
-			f.submitLocal(packed.at(i, j), f.ops.Gemm, f.gemm, f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
+			f.submitLocal(packed.at(i, j), f.ops.gemm, f.gemm, f.priority.gemm(k, m, n), in(f.at(i, k)), in(f.at(j, k)), inout(f.at(m, n)))
 		}
 	}
 }

@@ -26,7 +26,7 @@ type Program[T Element] struct {
 	Failure *graph.Failure
 
 	job exec.Job
-	ops kernels.Ops[T]
+	ops tileOps
 
 	known    map[part][]graph.Datum
 	views    []extent // of the matrices in the caller's memory
@@ -42,9 +42,28 @@ type Program[T Element] struct {
 	room *kernels.PackingRoom // for packed operands
 }
 
+// tileOps is the ops that the algorithms of this package submit, looked up once a Program.
+type tileOps struct {
+	gemm, syrk, trsm, trmm, potrf *versions.Op
+
+	getrf, getrfnp, laswp, lapmt, tntleaf, tntnode, tntroot *versions.Op
+
+	geqrt, unmqr, tsqrt, tsmqr, ttqrt, ttmqr, larft *versions.Op
+
+	lacpy, laset, lasym, recut, plrnt, asum, lange, lag2s, lag2d *versions.Op
+}
+
 // NewProgram returns a Program that submits to job, with the ops given.
-func NewProgram[T Element](job exec.Job, ops kernels.Ops[T]) *Program[T] {
-	return &Program[T]{job: job, ops: ops, known: make(map[part][]graph.Datum)}
+func NewProgram[T Element](job exec.Job, from kernels.Ops[T]) *Program[T] {
+	o := from.Op
+	return &Program[T]{job: job, known: make(map[part][]graph.Datum), ops: tileOps{
+		gemm: o("gemm"), syrk: o("syrk"), trsm: o("trsm"), trmm: o("trmm"), potrf: o("potrf"),
+		getrf: o("getrf"), getrfnp: o("getrfnp"), laswp: o("laswp"), lapmt: o("lapmt"),
+		tntleaf: o("tntleaf"), tntnode: o("tntnode"), tntroot: o("tntroot"),
+		geqrt: o("geqrt"), unmqr: o("unmqr"), tsqrt: o("tsqrt"), tsmqr: o("tsmqr"), ttqrt: o("ttqrt"), ttmqr: o("ttmqr"), larft: o("larft"),
+		lacpy: o("lacpy"), laset: o("laset"), lasym: o("lasym"), recut: o("recut"), plrnt: o("plrnt"),
+		asum: o("asum"), lange: o("lange"), lag2s: o("lag2s"), lag2d: o("lag2d"),
+	}}
 }
 
 // Len returns the number of tasks submitted.

@@ -44,7 +44,7 @@ func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 				}
 			}
 		}
-		p.submit(p.ops.Recut, x, 0, p.column...)
+		p.submit(p.ops.recut, x, 0, p.column...)
 	}
 	return p.err
 }
@@ -84,7 +84,7 @@ func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T]
 		for _, b := range ps.list[k].blocks {
 			p.column = append(p.column, in(&from[b]))
 		}
-		p.submit(p.ops.Recut, whole, 0, p.column...)
+		p.submit(p.ops.recut, whole, 0, p.column...)
 	}
 	return to, p.err
 }

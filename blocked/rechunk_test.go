@@ -18,7 +18,7 @@ import (
 func run(t *testing.T, rt exec.Runtime, submit func(p *blocked.Program[float64]) error) {
 	t.Helper()
 	job := rt.NewJob(t.Context())
-	if err := errors.Join(submit(blocked.NewProgram(job, op.NewTable().F64)), job.Wait()); err != nil {
+	if err := errors.Join(submit(blocked.NewProgram(job, kernels.For[float64](op.NewTable()))), job.Wait()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -88,7 +88,7 @@ func TestRechunk(t *testing.T) {
 			p.Rechunk(blocked.New[float64](blocked.Full, 3, 3, 2), blocked.New[float64](blocked.Full, 3, 4, 2))
 		},
 	} {
-		if fault := panicOf(func() { f(blocked.NewProgram(local.NewJob(t.Context()), op.NewTable().F64)) }); fault != want {
+		if fault := panicOf(func() { f(blocked.NewProgram(local.NewJob(t.Context()), kernels.For[float64](op.NewTable()))) }); fault != want {
 			t.Errorf("panic %v, want %v", fault, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestMaterializeFails(t *testing.T) {
 	run(t, d, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 3, 0) })
 	rows := a.RowBlocks()
 	job := d.NewJob(t.Context())
-	blocks, err := blocked.NewProgram(&refusing{job, 1}, op.NewTable().F64).Materialize(rows, blocked.Split(d, rows, 2))
+	blocks, err := blocked.NewProgram(&refusing{job, 1}, kernels.For[float64](op.NewTable())).Materialize(rows, blocked.Split(d, rows, 2))
 	if err != errFull || blocks == nil {
 		t.Fatal(blocks, err)
 	}
@@ -181,7 +181,7 @@ func TestMaterializeNodes(t *testing.T) {
 		copies, data, job := make([]kernels.Tile[float64], len(parts)), blocks.Data(1), rt.NewJob(t.Context())
 		for j := range parts {
 			copies[j] = kernels.Tile[float64]{Rows: blocks.Items(j), Cols: n, Stride: n, Data: make([]float64, blocks.Items(j)*n)}
-			if _, err := job.Submit(&graph.Spec{Op: op.NewTable().F64.Lacpy, Params: &op.Lacpy{Uplo: 'A'}, Operands: []graph.Operand{{Datum: &data[j], Mode: graph.In},
+			if _, err := job.Submit(&graph.Spec{Op: kernels.For[float64](op.NewTable()).Op("lacpy"), Params: &op.Lacpy{Uplo: 'A'}, Operands: []graph.Operand{{Datum: &data[j], Mode: graph.In},
 				{Datum: &graph.Datum{Key: graph.Key{Matrix: 2, I: int32(j)}, Owner: data[j].Owner, Value: &copies[j], Bytes: copies[j].Bytes()}, Mode: graph.Out}}}); err != nil {
 				t.Fatal(err)
 			}

@@ -92,14 +92,14 @@ func (p *Program[T]) SetTau(t *Reflectors[T], v *Slices[T], tau []T) error {
 			// The first n rows of V are a unit triangle, above which R lies.
 			top, product := newTile[T](n, n), newTile[T](n, n)
 			corner, g := p.datum("V", &top), p.datum("G", &product)
-			p.submit(p.ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, in(part(i, n)), out(corner))
-			p.submit(p.ops.Laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, inout(corner))
-			p.submit(p.ops.Syrk, first, 0, in(corner), inout(g))
+			p.submit(p.ops.lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, in(part(i, n)), out(corner))
+			p.submit(p.ops.laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, inout(corner))
+			p.submit(p.ops.syrk, first, 0, in(corner), inout(g))
 			if rest := v.rows - i - n; rest > 0 {
-				p.submit(p.ops.Syrk, more, 0, in(part(i+n, rest)), inout(g))
+				p.submit(p.ops.syrk, more, 0, in(part(i+n, rest)), inout(g))
 			}
 			row := &Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
-			p.submit(p.ops.Larft, &op.Larft{Column: c}, 0, in(g), in(p.datum("tau", row)), inout(&factors[k]))
+			p.submit(p.ops.larft, &op.Larft{Column: c}, 0, in(g), in(p.datum("tau", row)), inout(&factors[k]))
 		}
 	}
 	return p.err

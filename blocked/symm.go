@@ -51,7 +51,7 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 			break
 		}
 		d.tiles[k].layout, d.tiles[k].owners = a.layout, []int{a.owner(k, k)}
-		p.submit(p.ops.Lasym, &op.Lasym{Uplo: a.kind.Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
+		p.submit(p.ops.lasym, &op.Lasym{Uplo: a.kind.Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
 	}
 	if err = errors.Join(err, p.err); err != nil {
 		d.Close()
@@ -102,7 +102,7 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	mirror := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	// C(i, j) += A(i, k)·B(k, j)
 	add := func(params *op.Gemm, tile *graph.Datum, i, k, j int) {
-		p.submit(p.ops.Gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
+		p.submit(p.ops.gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
 	}
 	diagonal := p.data(part{diag, "diagonal"}, len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {
 		return diag.tiles[k].Tile(0, 0), a.owner(k, k)

@@ -57,9 +57,9 @@ func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 		for l := lo; l < count(k, c.nb); l++ {
 			left, right, out := in(at(oa, trans, i, l)), in(at(oa, trans, j, l)), inout(oc.tile(i, j))
 			if later := min(l-lo, 1); i == j {
-				p.submit(p.ops.Syrk, &syrk[later], int64(l), left, out)
+				p.submit(p.ops.syrk, &syrk[later], int64(l), left, out)
 			} else {
-				p.submit(p.ops.Gemm, &gemm[later], int64(l), left, right, out)
+				p.submit(p.ops.gemm, &gemm[later], int64(l), left, right, out)
 			}
 		}
 	}

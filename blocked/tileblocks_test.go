@@ -115,7 +115,7 @@ func TestTileBlocksNodes(t *testing.T) {
 				t.Errorf("%d tiles, which nobody has written, are on %v", tiles.Blocks(), at)
 			}
 			job := d.NewJob(t.Context())
-			if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Plrnt(a, 5, 1), job.Wait()); err != nil {
+			if err := errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Plrnt(a, 5, 1), job.Wait()); err != nil {
 				t.Fatal(err)
 			}
 			want := 0.0

@@ -44,10 +44,10 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 			k, lo, hi = a.nt-1-step, 0, a.nt-1-step
 		}
 		for line := range lines {
-			p.submit(p.ops.Trmm, trmm, 0, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
+			p.submit(p.ops.trmm, trmm, 0, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
 			for i := lo; i < hi; i++ {
 				left, right := factors(side, oa, trans, k, i, ob.block(side, i, line))
-				p.submit(p.ops.Gemm, gemm, 0, left, right, inout(ob.block(side, k, line)))
+				p.submit(p.ops.gemm, gemm, 0, left, right, inout(ob.block(side, k, line)))
 			}
 		}
 	}

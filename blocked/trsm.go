@@ -60,14 +60,14 @@ func (p *Program[T]) trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 			lo, priority = k, priority+int64(nt)
 		}
 		for line := lo; line < hi; line++ {
-			p.submit(p.ops.Trsm, trsm, priority, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
+			p.submit(p.ops.trsm, trsm, priority, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
 		}
 		// Take block k out of the blocks still to be solved.
 		for rest := 1; rest < nt-step; rest++ {
 			i := k + rest*next
 			for line := lo; line < hi; line++ {
 				left, right := factors(side, oa, trans, i, k, ob.block(side, k, line))
-				p.submit(p.ops.Gemm, gemm, priority-int64(rest), left, right, inout(ob.block(side, i, line)))
+				p.submit(p.ops.gemm, gemm, priority-int64(rest), left, right, inout(ob.block(side, i, line)))
 			}
 		}
 		if step == 0 { // alpha has been applied to all blocks

@@ -1,74 +1,70 @@
 package kernels
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Ops holds the ops on tiles of T.
-type Ops[T Element] struct {
-	Gemm  *versions.Op // parameter *Gemm
-	Syrk  *versions.Op // parameter *Syrk
-	Trsm  *versions.Op // parameter *Trsm
-	Potrf *versions.Op // parameter *Potrf
+// Type is an element type of tiles.
+type Type = scalar.Type
 
-	Getrf   *versions.Op // parameter *Getrf
-	Getrfnp *versions.Op // parameter *Getrfnp
-	Laswp   *versions.Op // parameter *Laswp
-	Lapmt   *versions.Op // parameter *Lapmt
-	Tntleaf *versions.Op // parameter *Tntleaf
-	Tntnode *versions.Op // parameter *Tntnode
-	Tntroot *versions.Op // parameter *Tntroot
-
-	Trmm  *versions.Op // parameter *Trmm
-	Geqrt *versions.Op // parameter *Geqrt
-	Unmqr *versions.Op // parameter *Unmqr
-	Tsqrt *versions.Op // parameter *Tsqrt
-	Tsmqr *versions.Op // parameter *Tsmqr
-	Ttqrt *versions.Op // parameter *Ttqrt
-	Ttmqr *versions.Op // parameter *Ttmqr
-
-	Larft *versions.Op // parameter *Larft
-	Lacpy *versions.Op // parameter *Lacpy
-	Recut *versions.Op // parameter *Recut
-	Laset *versions.Op // parameter *Laset
-	Plrnt *versions.Op // parameter *Plrnt
-	Asum  *versions.Op // parameter *Asum
-	Lange *versions.Op // parameter *Lange
-	Lag2s *versions.Op // parameter *Lag2s
-	Lag2d *versions.Op // parameter *Lag2d
-	Lasym *versions.Op // parameter *Lasym
-}
-
-// All returns the ops in the order of the fields.
-func (o Ops[T]) All() []*versions.Op {
-	return []*versions.Op{o.Gemm, o.Syrk, o.Trsm, o.Potrf, o.Getrf, o.Getrfnp, o.Laswp,
-		o.Lapmt, o.Tntleaf, o.Tntnode, o.Tntroot, o.Trmm, o.Geqrt, o.Unmqr, o.Tsqrt, o.Tsmqr, o.Ttqrt, o.Ttmqr,
-		o.Larft, o.Lacpy, o.Recut, o.Laset, o.Plrnt, o.Asum, o.Lange, o.Lag2s, o.Lag2d, o.Lasym}
-}
-
-// Table lists for each op and element type the versions that this build
-// carries. It is built by [NewTable], may be added to by [Table.Add], and is
-// read-only from the first use of one of its ops on; it is then safe for
-// concurrent use.
+// Table lists for each element type and op the versions that this build carries. op.NewTable
+// makes it. It may be added to by [Table.Add], and is read-only from the first use of one of its
+// ops on; it is then safe for concurrent use.
 type Table struct {
-	F32 Ops[float32]
-	F64 Ops[float64]
+	of map[Type]*ops
 }
 
-// For returns the ops of t on tiles of T. The ops belong to t.
-func For[T Element](t *Table) Ops[T] {
-	if o, ok := any(t.F32).(Ops[T]); ok {
-		return o
+// ops is the ops on tiles of one type, in their order and by name.
+type ops struct {
+	all  []*versions.Op
+	name map[string]*versions.Op
+}
+
+// MakeTable returns a table of the ops given for each element type. It panics with ErrVersion if
+// two of a type have one name.
+func MakeTable(all map[Type][]*versions.Op) *Table {
+	t := &Table{make(map[Type]*ops, len(all))}
+	for typ, list := range all {
+		o := &ops{list, make(map[string]*versions.Op, len(list))}
+		for _, op := range list {
+			if o.name[op.Name] != nil {
+				panic(ErrVersion)
+			}
+			o.name[op.Name] = op
+		}
+		t.of[typ] = o
 	}
-	return any(t.F64).(Ops[T])
+	return t
 }
 
-// All returns all ops of t: those on float32 in the order of the fields of
-// [Ops], then the same on float64.
-func (t *Table) All() []*versions.Op {
-	return append(t.F32.All(), t.F64.All()...)
+// Ops is the ops of a table on tiles of T, which belong to the table. The zero value has none.
+type Ops[T Element] struct{ *ops }
+
+// For returns the ops of t on tiles of T.
+func For[T Element](t *Table) Ops[T] { return Ops[T]{t.of[scalar.Of[T]()]} }
+
+// All returns the ops in their order.
+func (o Ops[T]) All() []*versions.Op { return slices.Clone(o.all) }
+
+// Op returns the op called name ("gemm"), or nil if there is none. A caller with many tasks asks
+// once.
+func (o Ops[T]) Op(name string) *versions.Op {
+	if o.ops == nil {
+		return nil
+	}
+	return o.name[name]
+}
+
+// All returns all ops of t, those of one element type after the other, in the order of the types.
+func (t *Table) All() (all []*versions.Op) {
+	for _, typ := range slices.Sorted(maps.Keys(t.of)) {
+		all = append(all, t.of[typ].all...)
+	}
+	return all
 }
 
 // Op returns the op called name ("gemm") on tiles of typ ("f32" or "f64"), or

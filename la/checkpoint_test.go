@@ -177,7 +177,7 @@ func interrupted(t *testing.T, f kept, dir string) {
 	t.Helper()
 	why := errors.New("enough")
 	table := op.NewTable()
-	potrf := kernels.For[float64](table).Potrf
+	potrf := kernels.For[float64](table).Op("potrf")
 	whole := potrf.Versions[len(potrf.Versions)-1]
 	table.Add(potrf, versions.Version{Name: "faulty", Run: func(c *versions.Call) error {
 		if c.Params.(*op.Potrf).Offset == 16*(keptPanels-3) {

@@ -95,7 +95,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	switch t, _ := u.Tiles(); {
 	case n == 0:
 	case t == 1 && goesDirect[T](e, OpCholesky, n) && !u.IsDistributed():
-		err = direct(ctx, e, kernels.For[T](e.ops()).Potrf, &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
+		err = direct(ctx, e, kernels.For[T](e.ops()).Op("potrf"), &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
 		err = run(ctx, e, r.tasks+t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error {
 			r.priority = blocked.PotrfLoads(t)
@@ -252,7 +252,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 		w.SetIdentity()
 		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, w)
 		syrk := &op.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
-		s.call(s.ops().Syrk, syrk, w.Tile(0, 0), v.Tile(0, 0))
+		s.call(s.ops().Op("syrk"), syrk, w.Tile(0, 0), v.Tile(0, 0))
 	})
 	return rescale(ctx, e, v, -c.exp, err)
 }

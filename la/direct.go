@@ -62,7 +62,7 @@ func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 	if okA && okB && okC && tc == blas.NoTrans && apart(&p.tiles[0], &p.tiles[2]) && apart(&p.tiles[1], &p.tiles[2]) {
 		p.params = op.Gemm{TransA: compose(transA, ta), TransB: compose(transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
 		p.call.Ctx = ctx
-		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Gemm, &p.call)
+		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Op("gemm"), &p.call)
 		p.call.Ctx = nil
 	}
 	for i := range p.tiles {

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
@@ -32,7 +33,7 @@ func away(t *testing.T, rt exec.Runtime, src *blocked.Matrix[float64], p, q int)
 	}
 	t.Cleanup(func() { a.Close() })
 	job := rt.NewJob(context.Background())
-	if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Load(a, src, blocked.LoadOptions{}), job.Wait()); err != nil {
+	if err := errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Load(a, src, blocked.LoadOptions{}), job.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -134,7 +134,7 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 			t.Fatal(err)
 		}
 		job := rt.NewJob(ctx)
-		p := blocked.NewProgram(job, op.NewTable().F64)
+		p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
 		if err := errors.Join(p.Plrnt(a, seed, bump), job.Wait()); err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestInPlaceErrors(t *testing.T) {
 	nan.SetIdentity()
 	nan.Set(11, 20, math.NaN())
 	job := d.NewJob(ctx)
-	if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Load(a, nan, blocked.LoadOptions{}), job.Wait()); err != nil {
+	if err := errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Load(a, nan, blocked.LoadOptions{}), job.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	var bad *la.NonFiniteError
@@ -261,7 +261,7 @@ func TestInPlaceErrors(t *testing.T) {
 	}
 	c := la.NewCholesky[float64](e)
 	job = d.NewJob(ctx)
-	if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Plrnt(a, 1, -100), job.Wait()); err != nil {
+	if err := errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Plrnt(a, 1, -100), job.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	var minor *la.NotPositiveDefiniteError
@@ -298,7 +298,7 @@ func TestBytesMoved(t *testing.T) {
 		}
 		t.Cleanup(func() { a.Close() })
 		job := d.NewJob(ctx)
-		if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Plrnt(a, 1, n), job.Wait()); err != nil {
+		if err := errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Plrnt(a, 1, n), job.Wait()); err != nil {
 			t.Fatal(err)
 		}
 		return a

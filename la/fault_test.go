@@ -271,7 +271,7 @@ func TestFaultyVersionIsGivenUp(t *testing.T) {
 		"direct": {Workers: 1},
 	} {
 		tab := op.NewTable()
-		tab.Add(kernels.For[float64](tab).Gemm, versions.Version{Name: "broken", Run: func(*versions.Call) error { panic("always") }})
+		tab.Add(kernels.For[float64](tab).Op("gemm"), versions.Version{Name: "broken", Run: func(*versions.Call) error { panic("always") }})
 		opt.Table, opt.Only = tab, []string{"broken", "go"}
 		e := start(t, opt)
 		a := random[float64](rand.New(rand.NewPCG(9, 3)), 16, 16, 0)

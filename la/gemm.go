@@ -99,7 +99,7 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, trans
 			return
 		}
 		params := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
-		s.call(s.ops().Gemm, params, whole(va), whole(vb), whole(vc))
+		s.call(s.ops().Op("gemm"), params, whole(va), whole(vb), whole(vc))
 	})
 	if err == nil {
 		back()
@@ -155,7 +155,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 			return
 		}
 		params := &op.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
-		s.call(s.ops().Syrk, params, whole(va), whole(vc))
+		s.call(s.ops().Op("syrk"), params, whole(va), whole(vc))
 	})
 	if err == nil {
 		back()
@@ -220,7 +220,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 			return
 		}
 		params := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
-		s.call(s.ops().Trsm, params, whole(va), whole(vb))
+		s.call(s.ops().Op("trsm"), params, whole(va), whole(vb))
 	})
 	if err == nil {
 		back()

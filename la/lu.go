@@ -140,7 +140,7 @@ func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pi
 	case mt == 0 || nt == 0:
 		return nil
 	case mt == 1 && nt == 1 && r.src == nil && !lu.IsDistributed():
-		getrf := kernels.For[T](f.engine.ops()).Getrf
+		getrf := kernels.For[T](f.engine.ops()).Op("getrf")
 		return direct(ctx, f.engine, getrf, &op.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
 	}
 	return run(ctx, f.engine, r.tasks+luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error {

@@ -54,7 +54,7 @@ func sharedPanels[T Element](e *Engine, m, k int) bool {
 	call := &versions.Call{Params: &op.Getrf{}, Args: []any{
 		&kernels.Tile[T]{Rows: m, Cols: nb, Stride: nb}, &kernels.Pivots{},
 	}}
-	o := kernels.For[T](e.ops()).Getrf
+	o := kernels.For[T](e.ops()).Op("getrf")
 	share := func(v versions.Version) bool {
 		if v.Help == nil {
 			return false

@@ -279,7 +279,7 @@ func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 			a = s.diag.Tile(0)
 		}
 		params := &op.Gemm{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
-		return direct(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Gemm, params, a.Tile(0, 0), x.Tile(0, 0), r.Tile(0, 0))
+		return direct(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Op("gemm"), params, a.Tile(0, 0), x.Tile(0, 0), r.Tile(0, 0))
 	}
 	return run(s.ctx, s.engine, mt*mt*nt, func(p *blocked.Program[float64]) error { return s.multiply(p, x, r) })
 }

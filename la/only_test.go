@@ -32,7 +32,7 @@ func TestOnlyCUDA(t *testing.T) {
 // Only is; one that names a type without it is refused.
 func TestFixedTypes(t *testing.T) {
 	table := op.NewTable()
-	table.Add(kernels.For[float64](table).Gemm, versions.Version{Name: "mine", Run: kernels.For[float64](table).Gemm.Version("go").Run})
+	table.Add(kernels.For[float64](table).Op("gemm"), versions.Version{Name: "mine", Run: kernels.For[float64](table).Op("gemm").Version("go").Run})
 	for _, opt := range []la.Options{
 		{Only: []string{"mine", "go"}},
 		{Fixed: []versions.Pin{{Op: "gemm", Version: "mine"}}},

@@ -52,7 +52,7 @@ func (f *qrFactors[T]) submit(s *stage[T]) {
 		s.err = s.p.Geqrf(f.a, f.rotations)
 		return
 	}
-	s.call(s.ops().Geqrt, &op.Geqrt{IB: f.rotations.IB()}, f.a.Tile(0, 0), f.rotations.FirstT())
+	s.call(s.ops().Op("geqrt"), &op.Geqrt{IB: f.rotations.IB()}, f.a.Tile(0, 0), f.rotations.FirstT())
 }
 
 // direct reports whether computations with f that extend to so many rows or
@@ -95,7 +95,7 @@ func (f *qrFactors[T]) apply(s *stage[T], side blas.Side, trans blas.Transpose, 
 	}
 	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: f.rotations.IB()}
 	for i, j := range x.StoredTiles() { // a row or a column of them
-		s.call(s.ops().Unmqr, unmqr, f.a.Tile(0, 0), f.rotations.FirstT(), x.Tile(i, j))
+		s.call(s.ops().Op("unmqr"), unmqr, f.a.Tile(0, 0), f.rotations.FirstT(), x.Tile(i, j))
 	}
 	return x
 }

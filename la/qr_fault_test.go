@@ -402,7 +402,7 @@ func TestQRLarge(t *testing.T) {
 func TestQRVersionsMissing(t *testing.T) {
 	table := op.NewTable()
 	ops := kernels.For[float64](table)
-	ops.Tsqrt.Versions = ops.Tsqrt.Versions[len(ops.Tsqrt.Versions)-1:]
+	ops.Op("tsqrt").Versions = ops.Op("tsqrt").Versions[len(ops.Op("tsqrt").Versions)-1:]
 	var none *versions.NoVersionError
 	if _, err := la.NewEngine(la.Options{Table: table, Exclude: []string{"go"}}); !errors.As(err, &none) {
 		t.Errorf("no version of tsqrt: %v", err)
@@ -412,7 +412,7 @@ func TestQRVersionsMissing(t *testing.T) {
 // TestQRVersions factors with one version of the ops at a time; knl takes several
 // units, and the processor is declared to be one.
 func TestQRVersions(t *testing.T) {
-	for _, v := range kernels.For[float64](op.NewTable()).Tsmqr.Versions {
+	for _, v := range kernels.For[float64](op.NewTable()).Op("tsmqr").Versions {
 		opt := la.Options{Workers: 3, NB: 50, Direct: -1, Float: true, Only: []string{v.Name}}
 		if v.Name == "knl" {
 			opt.Target = versions.Target{Processor: "KNL", Units: 2}

@@ -55,7 +55,7 @@ func (s *stage[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a,
 		params := &op.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: diag, Alpha: 1}
 		_, nt := x.Tiles()
 		for j := range nt {
-			s.call(s.ops().Trsm, params, a.Tile(0, 0), x.Tile(0, j))
+			s.call(s.ops().Op("trsm"), params, a.Tile(0, 0), x.Tile(0, j))
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (s *stage[T]) laswp(v *blocked.Pivots, inverse bool, x *blocked.Matrix[T]) 
 	default:
 		_, nt := x.Tiles()
 		for j := range nt {
-			s.call(s.ops().Laswp, &op.Laswp{Inverse: inverse}, v.Panel(0), x.Tile(0, j))
+			s.call(s.ops().Op("laswp"), &op.Laswp{Inverse: inverse}, v.Panel(0), x.Tile(0, j))
 		}
 	}
 }

@@ -12,5 +12,5 @@ import (
 // strides, padding full of NaN.
 func TestGemm(t *testing.T) {
 	mine := version()
-	kerneltest.Version(t, kernels.For[float64](op.NewTable()).Gemm, &mine)
+	kerneltest.Version(t, kernels.For[float64](op.NewTable()).Op("gemm"), &mine)
 }

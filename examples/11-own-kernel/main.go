@@ -40,7 +40,7 @@ func run() error {
 	}
 	for _, exclude := range [][]string{nil, {name}} {
 		table := op.NewTable()
-		table.Add(kernels.For[float64](table).Gemm, version())
+		table.Add(kernels.For[float64](table).Op("gemm"), version())
 		var events trace.Recorder
 		// Static takes the first version that can run. That is the one that was added last.
 		e, err := la.NewEngine(la.Options{NB: nb, Table: table, Exclude: exclude, Static: true, Trace: &events})

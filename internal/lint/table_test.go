@@ -73,7 +73,7 @@ func table() []entry {
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
-		{pkg: "kernels", tessera: []string{"versions", "internal/pages"}},
+		{pkg: "kernels", tessera: []string{"versions", "internal/pages", "internal/scalar"}},
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches

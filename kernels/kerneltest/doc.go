@@ -2,8 +2,8 @@
 // version of it, those of users included:
 //
 //	func TestMine(t *testing.T) {
-//		op := kernels.For[float64](op.NewTable()).Gemm
-//		kerneltest.Version(t, op, &mine)
+//		gemm := kernels.For[float64](op.NewTable()).Op("gemm")
+//		kerneltest.Version(t, gemm, &mine)
 //	}
 //
 // Results are judged by the scaled residuals of LAPACK's and PLASMA's tests

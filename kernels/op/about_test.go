@@ -5,13 +5,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // TestAbout: all ops are named and described once, in a short line, and no others are.
 func TestAbout(t *testing.T) {
 	var ops []string
-	for _, o := range op.NewTable().F64.All() {
+	for _, o := range kernels.For[float64](op.NewTable()).All() {
 		ops = append(ops, o.Name)
 		if text := op.About(o.Name); text == "" || utf8.RuneCountInString(text) > 60 {
 			t.Errorf("%s: %q", o.Name, text)

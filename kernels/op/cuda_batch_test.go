@@ -46,8 +46,8 @@ func smallCalls() (all []*versions.Launch) {
 	triangle := tileOf(rnd, 20, 20, 20)
 	for i := range 12 {
 		n := 16 + i%2
-		add(ops.Gemm, &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shared, tileOf(rnd, n, 12, 64), tileOf(rnd, 20, n, 40))
-		add(ops.Trsm, &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, triangle, tileOf(rnd, n, 20, 24))
+		add(ops.Op("gemm"), &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shared, tileOf(rnd, n, 12, 64), tileOf(rnd, 20, n, 40))
+		add(ops.Op("trsm"), &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, triangle, tileOf(rnd, n, 20, 24))
 	}
 	return all
 }

@@ -68,9 +68,9 @@ func testPacking[T kernels.Element](t *testing.T) {
 		}
 		return v, tr
 	}
-	vg, tg := factor(ops.Geqrt, &Geqrt{IB: ib}, 2)
-	vs, ts := factor(ops.Tsqrt, &Tsqrt{IB: ib}, 3)
-	vt, tt := factor(ops.Ttqrt, &Ttqrt{IB: ib}, 3)
+	vg, tg := factor(ops.Op("geqrt"), &Geqrt{IB: ib}, 2)
+	vs, ts := factor(ops.Op("tsqrt"), &Tsqrt{IB: ib}, 3)
+	vt, tt := factor(ops.Op("ttqrt"), &Ttqrt{IB: ib}, 3)
 
 	cases := []struct {
 		op     *versions.Op
@@ -79,13 +79,13 @@ func testPacking[T kernels.Element](t *testing.T) {
 		params any
 		share  func(x, y *kernels.Packing) any
 	}{
-		{ops.Gemm, []any{a, b}, 1, &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
-		{ops.Gemm, []any{a, b}, 1, &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
-		{ops.Gemm, []any{a, b}, 1, &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
-		{ops.Syrk, []any{a}, 1, &Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-		{ops.Unmqr, []any{vg, tg}, 1, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-		{ops.Tsmqr, []any{vs, ts}, 2, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-		{ops.Ttmqr, []any{vt, tt}, 2, &Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib}, shareA},
+		{ops.Op("gemm"), []any{a, b}, 1, &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Op("gemm"), []any{a, b}, 1, &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
+		{ops.Op("gemm"), []any{a, b}, 1, &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
+		{ops.Op("syrk"), []any{a}, 1, &Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Op("unmqr"), []any{vg, tg}, 1, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+		{ops.Op("tsmqr"), []any{vs, ts}, 2, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+		{ops.Op("ttmqr"), []any{vt, tt}, 2, &Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib}, shareA},
 	}
 	const bytes = 64 << 20
 	for _, c := range cases {
@@ -148,11 +148,11 @@ func TestPackingAsked(t *testing.T) {
 		share  func(x, y *kernels.Packing) any
 		args   []any
 	}{
-		{ops.Gemm, &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
-		{ops.Syrk, &Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
-		{ops.Unmqr, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c}},
-		{ops.Tsmqr, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
-		{ops.Ttmqr, &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
+		{ops.Op("gemm"), &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
+		{ops.Op("syrk"), &Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
+		{ops.Op("unmqr"), &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c}},
+		{ops.Op("tsmqr"), &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
+		{ops.Op("ttmqr"), &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
 	} {
 		var p kernels.Packing
 		p.Init(kernels.NewPackingRoom(1<<20), 2)
@@ -244,9 +244,9 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 				}
 			}
 		}
-		vg := run(ops.Geqrt, &Geqrt{IB: ib}, nil, nil, a, f)
-		vs := run(ops.Tsqrt, &Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
-		vt := run(ops.Ttqrt, &Ttqrt{IB: ib}, nil, nil, a, b, f)[1:]
+		vg := run(ops.Op("geqrt"), &Geqrt{IB: ib}, nil, nil, a, f)
+		vs := run(ops.Op("tsqrt"), &Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
+		vt := run(ops.Op("ttqrt"), &Ttqrt{IB: ib}, nil, nil, a, b, f)[1:]
 		for _, c := range []struct {
 			op      *versions.Op
 			packs   bool
@@ -254,13 +254,13 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 			params  any
 			share   func(x, y *kernels.Packing) any
 		}{
-			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &Gemm{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Gemm, true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
-			{ops.Syrk, r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &Syrk{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Unmqr, factors, vg, []*kernels.Tile[T]{bad, badT}, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-			{ops.Tsmqr, factors, vs, []*kernels.Tile[T]{bad, badT}, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-			{ops.Ttmqr, factors, vt, []*kernels.Tile[T]{bad, badT}, &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &Gemm{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
+			{ops.Op("syrk"), r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &Syrk{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("unmqr"), factors, vg, []*kernels.Tile[T]{bad, badT}, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Op("tsmqr"), factors, vs, []*kernels.Tile[T]{bad, badT}, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Op("ttmqr"), factors, vt, []*kernels.Tile[T]{bad, badT}, &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 		} {
 			const bytes = 1 << 30
 			room := kernels.NewPackingRoom(bytes)
@@ -269,7 +269,7 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 			y.Init(room, 2)
 			local := c.share(&x, &y)
 			outs := []*kernels.Tile[T]{tile(n, normal)}
-			if c.op == ops.Tsmqr || c.op == ops.Ttmqr {
+			if c.op == ops.Op("tsmqr") || c.op == ops.Op("ttmqr") {
 				outs = append(outs, tile(n, normal))
 			}
 			want := run(c.op, c.params, local, c.in, outs...)

@@ -1,9 +1,6 @@
 package op
 
 import (
-	"reflect"
-	"strings"
-
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -26,15 +23,10 @@ func NewTable() *kernels.Table {
 }
 
 func builtin() *kernels.Table {
-	t := new(kernels.Table)
-	fill := func(v reflect.Value, all []*versions.Op) {
-		for _, o := range all {
-			v.FieldByName(strings.ToUpper(o.Name[:1]) + o.Name[1:]).Set(reflect.ValueOf(o))
-		}
-	}
-	fill(reflect.ValueOf(&t.F32).Elem(), ops[float32]())
-	fill(reflect.ValueOf(&t.F64).Elem(), ops[float64]())
-	return t
+	return kernels.MakeTable(map[kernels.Type][]*versions.Op{
+		scalar.Float32: ops[float32](),
+		scalar.Float64: ops[float64](),
+	})
 }
 
 // Library is what [LinkedLibrary] returns.

@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 	if len(names) != 2*len(op.Names()) || names[0] != "gemm/f32" || !unique(names) {
 		t.Errorf("ops %v", names)
 	}
-	if kernels.For[float32](tab).Trsm != tab.Op("trsm", "f32") || kernels.For[float64](tab).Potrf != tab.Op("potrf", "f64") {
+	if kernels.For[float32](tab).Op("trsm") != tab.Op("trsm", "f32") || kernels.For[float64](tab).Op("potrf") != tab.Op("potrf", "f64") {
 		t.Error("For and Op disagree")
 	}
 	if tab.Op("gemm", "c64") != nil {
@@ -55,7 +55,7 @@ func copies(o *versions.Op) bool { return o.Version("copy") != nil }
 
 func TestAdd(t *testing.T) {
 	tab := op.NewTable()
-	o := kernels.For[float64](tab).Gemm
+	o := kernels.For[float64](tab).Op("gemm")
 	mine := versions.Version{Name: "mine", Run: func(*versions.Call) error { return nil }}
 	tab.Add(o, mine)
 	if o.Versions[0].Name != "mine" || o.Version("go") == nil {
@@ -63,7 +63,7 @@ func TestAdd(t *testing.T) {
 	}
 	for name, f := range map[string]func(){
 		"twice":       func() { tab.Add(o, mine) },
-		"foreign op":  func() { tab.Add(kernels.For[float64](op.NewTable()).Gemm, mine) },
+		"foreign op":  func() { tab.Add(kernels.For[float64](op.NewTable()).Op("gemm"), mine) },
 		"no name":     func() { tab.Add(o, versions.Version{Run: mine.Run}) },
 		"no function": func() { tab.Add(o, versions.Version{Name: "x"}) },
 	} {
@@ -228,7 +228,7 @@ func TestMisuse(t *testing.T) {
 
 func ExampleTable() {
 	// One kernel, called without a runtime.
-	o := kernels.For[float64](op.NewTable()).Potrf
+	o := kernels.For[float64](op.NewTable()).Op("potrf")
 	a := &kernels.Tile[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{
 		4, 0,
 		2, 5,

@@ -40,7 +40,7 @@ func geqrf(co *core, routine string, a la.General[float64], tau []float64, nb, i
 	t := blocked.NewReflectors[float64](a.Rows, a.Cols, nb, ib)
 	if nb >= a.Cols {
 		tile := &kernels.Tile[float64]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: a.Data}
-		co.call(routine, ops[float64](co).Geqrt, &op.Geqrt{IB: t.IB()}, tile, t.Tile(0))
+		co.call(routine, ops[float64](co).Op("geqrt"), &op.Geqrt{IB: t.IB()}, tile, t.Tile(0))
 		t.Tau(tau)
 		return
 	}

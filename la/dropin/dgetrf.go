@@ -35,7 +35,7 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 			// The panel ends where the rows do; the rest is solved for.
 			t.Cols = m
 		}
-		co.call("Dgetrf", ops[float64](co).Getrf, &op.Getrf{}, t, v)
+		co.call("Dgetrf", ops[float64](co).Op("getrf"), &op.Getrf{}, t, v)
 		copy(ipiv, v.Rows)
 		if m < n {
 			l.swapRows(false, n-m, a[m:], lda, ipiv)

@@ -30,7 +30,7 @@ func (l LAPACK) Dpotrf(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 		d := one[float64]()
 		d.potrf = op.Potrf{Uplo: uplo}
 		d.set(0, n, n, a, lda)
-		return d.run(co, "Dpotrf", ops[float64](co).Potrf, &d.potrf, 1) == nil
+		return d.run(co, "Dpotrf", ops[float64](co).Op("potrf"), &d.potrf, 1) == nil
 	}
 	v := viewSym(uplo, n, a, lda, nb)
 	return run(co, "Dpotrf", func(p *blocked.Program[float64]) error { return p.Potrf(v) }) == nil

@@ -53,7 +53,7 @@ func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k
 		d.set(0, ar, ac, a, lda)
 		d.set(1, br, bc, b, ldb)
 		d.set(2, m, n, c, ldc)
-		d.run(co, routine, ops[T](co).Gemm, &d.gemm, 3)
+		d.run(co, routine, ops[T](co).Op("gemm"), &d.gemm, 3)
 		return true
 	}
 	va, vb, vc := view(ar, ac, a, lda, nb), view(br, bc, b, ldb, nb), view(m, n, c, ldc, nb)

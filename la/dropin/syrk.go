@@ -45,7 +45,7 @@ func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transp
 		d.syrk = op.Syrk{Uplo: uplo, Trans: tA, Alpha: float64(alpha), Beta: float64(beta)}
 		d.set(0, r, s, a, lda)
 		d.set(1, n, n, c, ldc)
-		d.run(co, routine, ops[T](co).Syrk, &d.syrk, 2)
+		d.run(co, routine, ops[T](co).Op("syrk"), &d.syrk, 2)
 		return true
 	}
 	va, vc := view(r, s, a, lda, nb), viewSym(uplo, n, c, ldc, nb)

@@ -61,9 +61,9 @@ func triangular[T la.Element](co *core, routine string, product bool, side blas.
 		d.set(1, m, n, b, ldb)
 		if product {
 			d.trmm = op.Trmm(d.trsm)
-			d.run(co, routine, ops[T](co).Trmm, &d.trmm, 2)
+			d.run(co, routine, ops[T](co).Op("trmm"), &d.trmm, 2)
 		} else {
-			d.run(co, routine, ops[T](co).Trsm, &d.trsm, 2)
+			d.run(co, routine, ops[T](co).Op("trsm"), &d.trsm, 2)
 		}
 		return true
 	}

@@ -183,7 +183,7 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 	for _, h := range factors {
 		if err := through(ctx, d, h, h, func(a *blocked.Matrix[float64]) error {
 			job := d.NewJob(ctx)
-			return errors.Join(blocked.NewProgram(job, op.NewTable().F64).Potrf(a), job.Wait())
+			return errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Potrf(a), job.Wait())
 		}); err != nil {
 			return err
 		}

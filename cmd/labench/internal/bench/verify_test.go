@@ -93,7 +93,7 @@ func TestWrongKernel(t *testing.T) {
 	for _, name := range Ops() {
 		table := op.NewTable()
 		ops := kernels.For[float64](table)
-		for _, o := range []*versions.Op{ops.Gemm, ops.Syrk} {
+		for _, o := range []*versions.Op{ops.Op("gemm"), ops.Op("syrk")} {
 			right := o.Version("go").Run
 			table.Add(o, versions.Version{Name: "wrong", Run: func(c *versions.Call) error {
 				call := *c

@@ -184,7 +184,7 @@ func latency(on *station, times int) (l Latency, err error) {
 	for range 3 {
 		args = append(args, &tile[float64]{Rows: 1, Cols: 1, Stride: 1, Data: make([]float64, 1)})
 	}
-	v := kernels.For[float64](op.NewTable()).Gemm.Version("cuda")
+	v := kernels.For[float64](op.NewTable()).Op("gemm").Version("cuda")
 	small := func() error {
 		p := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 		return firstError(on.start(v, p, args, []versions.Use{in, in, inout}), on.wait(0))

@@ -28,7 +28,7 @@ func TestApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	s, gemm := &station{a: a}, kernels.For[float32](op.NewTable()).Gemm
+	s, gemm := &station{a: a}, kernels.For[float32](op.NewTable()).Op("gemm")
 	p := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	for name, change := range map[string]func(c *versions.Call){
 		"": func(*versions.Call) {},

@@ -69,7 +69,7 @@ func factor(t *testing.T, rt exec.Runtime, what string, n, nb int, layout blocke
 			break // the product is not made before
 		}
 		job := rt.NewJob(ctx)
-		if err := errors.Join(blocked.NewProgram(job, op.NewTable().F64).Plrnt(a, 1, float64(n)), job.Wait()); err != nil {
+		if err := errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Plrnt(a, 1, float64(n)), job.Wait()); err != nil {
 			t.Fatal(err)
 		}
 		if what != "gemm" {
