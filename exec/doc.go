@@ -34,6 +34,7 @@
 //	brood, nested                  tasks in tasks
 //	turn                           tasks that give way and go on later
 //	worker                         the goroutine of a worker on cores
+//	ready                          tasks that wait for nothing
 //	guest                          who waits, in the place of a worker that sleeps
 //	port                           the runtime as a device's worker sees it, which is
 //	                               that of package offload

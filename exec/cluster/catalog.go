@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"time"
 
@@ -18,9 +19,9 @@ type catalog struct {
 	nodes   []*node
 	fixed   bool  // there are nodes that may be lost
 	work    *work // of this node
-	data    *dataIndex
-	entries map[*entry]bool
-	homes   map[*entry]*home // of data that lie in the program's memory
+	data    *core.DataIndex
+	entries map[*core.Entry]bool
+	homes   map[*core.Entry]*home // of data that lie in the program's memory
 	names   map[transport.Ref]bool
 	coming  int                  // data that the driver fetches early
 	barren  int                  // how often in turn, jobs counted together, nothing came of that when there was no room
@@ -32,18 +33,18 @@ type catalog struct {
 type ways interface {
 	// brings reports whether there is a way for a value to the driver, and if not for how long to wait.
 	// Blocked puts a task aside if a node cannot have what it reads now.
-	brings(e *entry) (wait time.Duration, ok bool)
+	brings(e *core.Entry) (wait time.Duration, ok bool)
 	blocked(t *graph.Task, node int) bool
 	putAside(t *graph.Task, wait time.Duration)
 	stirs()
 	// gets and supplied return from whom the driver, or a node, is to fetch a value. Got and heals note
 	// that it has come; lacking and cuts that it has not.
-	gets(e *entry) givers
-	supplied(e *entry, reader int, spreads bool) givers
+	gets(e *core.Entry) givers
+	supplied(e *core.Entry, reader int, spreads bool) givers
 	got(from givers)
 	heals(reader, giver int)
-	lacking(e *entry, reader int, m missing, why error)
-	cuts(e *entry, reader int, givers []string, why error)
+	lacking(e *core.Entry, reader int, m missing, why error)
+	cuts(e *core.Entry, reader int, givers []string, why error)
 	whyLost(t *graph.Task) *NodeLostError
 	// hears and relaysLost note what becomes of relays.
 	hears(node int, m *end) bool
@@ -52,29 +53,29 @@ type ways interface {
 
 // datum returns the entry of a datum. The first time it comes, what it holds is put where
 // others can fetch it, unless it is kept: then it is where the jobs before have left it.
-func (c *catalog) datum(d *graph.Datum) *entry {
-	if e := c.data.of(d); e != nil {
+func (c *catalog) datum(d *graph.Datum) *core.Entry {
+	if e := c.data.Of(d); e != nil {
 		return e
 	}
 	if e := c.kept[d.Value]; e != nil {
-		c.data.put(d, e)
-		c.entries[e], e.label, e.datum = true, labelOf(d), d
-		c.titles[titleOf(e.ref)] = d.Name
-		e.show(d)
+		c.data.Put(d, e)
+		c.entries[e], e.Label, e.Datum = true, core.LabelOf(d), d
+		c.titles[titleOf(e.Ref)] = d.Name
+		e.Show(d)
 		return e
 	}
 	r := transport.Ref{Job: c.number, Matrix: d.Key.Matrix, I: d.Key.I, J: d.Key.J}
 	if r.Matrix == 0 || c.names[r] {
 		r = c.name(c.number)
 	}
-	e := &entry{ref: r, facts: factsOf(d.Value), datum: d}
-	e.label, e.known = labelOf(d), c.known.names(e.kind)
+	e := &core.Entry{Ref: r, Facts: core.FactsOf(d.Value), Datum: d}
+	e.Label, e.Known = core.LabelOf(d), c.known.names(e.Kind)
 	c.titles[titleOf(r)] = d.Name
-	h := &home{value: d.Value, fixed: c.fixed, facts: e.facts}
-	c.data.put(d, e)
+	h := &home{value: d.Value, fixed: c.fixed, facts: e.Facts}
+	c.data.Put(d, e)
 	c.entries[e], c.homes[e], c.names[r] = true, h, true
-	e.brought(false)
-	e.show(d)
+	e.Brought(false)
+	e.Show(d)
 	c.work.store.adopt(r, h)
 	return e
 }
@@ -103,7 +104,7 @@ func (c *catalog) sendable(t *graph.Task) bool {
 		return false
 	}
 	for i := range t.Len() {
-		if !c.data.of(t.Operand(i).Datum).known {
+		if !c.data.Of(t.Operand(i).Datum).Known {
 			return false
 		}
 	}
@@ -115,7 +116,7 @@ func (c *catalog) nobody(op *versions.Op, asks *versions.Constraints, nodes []*n
 	err := &NoNodeError{Op: op.OpName()}
 	for _, n := range nodes {
 		if c.gone(n) == nil {
-			err.Nodes = append(err.Nodes, Unmet{n.name, n.offer.unmet(op, asks)})
+			err.Nodes = append(err.Nodes, Unmet{n.name, n.offer.Unmet(op, asks)})
 		}
 	}
 	return err

@@ -57,26 +57,20 @@
 //
 // # Loss of a node
 //
-// For each version the driver keeps how it was made (lineage.go). When a node is lost, its
+// For each version the driver keeps how it was made (core/lineage.go). When a node is lost, its
 // tasks go to others; a task that is to read what nobody has any more is put aside, no
 // other one begins, and when those that run have ended, a job of its own makes again what
-// is lost (mend.go), on data of other names (remake.go), which then take the place of the lost ones.
+// is lost (mend.go), on data of other names (core/remake.go), which then take the place of the lost ones.
 //
 // # Files, from the bottom up
 //
-// errors; directory (who has what), lineage (how to make it again), memory (what nodes
-// have room for), durable (when second copies are taken), pace (how many tasks a node has), table (a
-// map by numbers) and costs (how long things take), which are pure; message and packed (the wire); batch (tasks that
-// go together); options; outbox;
-// meter (times of a node); values (what it has); fetch (what comes from others); store (what tasks
-// use and make, and the program's memory); gate (tasks that wait for its runtime);
-// executor; offer (what a node can execute); usage (what nodes have done); record; fleet;
-// match (who can execute what), owner, nodeset, seats (what nodes have), scheduler (which node gets
-// which task), recall (and which goes to another one), flights (tasks under way), remake
-// (what is lost is made again), why (in words), core (all of these, for simulations) and losses (of nodes
-// there), which are pure; catalog (the data of a job); room (where
-// nodes have caps on their memory); story (what is told of tasks); placement (which get tasks);
-// landing (and what becomes of these); job; mend; guard (takes second copies); standing (what nodes
-// say that they are at); watchdog; driver; keep; domain (the driver that an agent is to nodes below
-// it); agent; watch (what is seen of all).
+// What decides is in package exec/internal/core. Here are errors; message and packed (the wire);
+// batch (tasks that go together); options; outbox; meter (times of a node); values (what it has);
+// fetch (what comes from others); store (what tasks use and make, and the program's memory);
+// executor; offer (what a node says that it can execute); usage (what nodes have done); record;
+// fleet; catalog (the data of a job); room (where nodes have caps on their memory); story (what is
+// told of tasks); placement (which get tasks); landing (and what becomes of these); relay (values by
+// way of other nodes); job; mend; guard (takes second copies); standing (what nodes say that they are
+// at); watchdog; driver; keep; domain (the driver that an agent is to nodes below it); agent; watch
+// (what is seen of all).
 package cluster

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"sync"
 
 	"github.com/tessera-la/tessera/exec"
@@ -90,7 +91,7 @@ func (x *domain) event(e transport.Event) {
 }
 
 // sums returns what the nodes below have, with those below them.
-func (x *domain) sums() (sum below) {
+func (x *domain) sums() (sum core.Below) {
 	d := x.now()
 	if d == nil {
 		return sum
@@ -99,7 +100,7 @@ func (x *domain) sums() (sum below) {
 	defer d.lock.Unlock()
 	for _, node := range d.nodes[1:] {
 		if node.gone == nil {
-			sum = sum.with(node.workers, node.memory.most, node.offer.below)
+			sum = sum.With(node.workers, node.memory.Most, node.offer.Below)
 		}
 	}
 	return sum

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 	"sync"
@@ -133,7 +134,7 @@ func (d *Driver) Speeds() (all []float64) {
 	defer d.placing.Unlock()
 	for i, n := range nodes {
 		if d.gone(n) == nil && (i > 0 || alone || !d.opt.Idle) {
-			all = append(all, float64(n.workers)*d.learned.speed(i)*d.share(n))
+			all = append(all, float64(n.workers)*d.learned.Speed(i)*d.share(n))
 		}
 	}
 	return all
@@ -143,9 +144,9 @@ func (d *Driver) Speeds() (all []float64) {
 // least some, so that there is an owner whatever comes. The caller holds placing.
 func (d *Driver) share(n *node) float64 {
 	able, all := 0.0, 0.0
-	for name, x := range d.learned.ops {
-		op, seconds := d.known.ops[name], x.spent
-		if all += seconds; op == nil || n.offer.unmet(op, nil) == nil {
+	for name, x := range d.learned.Ops {
+		op, seconds := d.known.ops[name], x.Spent
+		if all += seconds; op == nil || n.offer.Unmet(op, nil) == nil {
 			able += seconds
 		}
 	}
@@ -168,10 +169,10 @@ func (d *Driver) Usage() (all []Usage) {
 		if d.apart(n) {
 			continue
 		}
-		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.Most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
 		if n.offer != nil {
-			u.Kinds, u.Below = n.offer.kinds, n.offer.below.Workers
-			u.BelowNodes, u.BelowMemory = n.offer.below.Nodes, n.offer.below.Memory
+			u.Kinds, u.Below = n.offer.Kinds, n.offer.Below.Workers
+			u.BelowNodes, u.BelowMemory = n.offer.Below.Nodes, n.offer.Below.Memory
 		}
 		for _, r := range n.ran {
 			u.Ran = append(u.Ran, *r)
@@ -214,9 +215,9 @@ func (d *Driver) Workers() []exec.Worker {
 		if n.gone != nil {
 			continue
 		}
-		for i := range n.offer.kinds {
-			for range n.offer.kinds[i].Workers {
-				all = append(all, exec.Worker{ID: len(all), Location: n.index, Host: n.name, Target: &n.offer.kinds[i].Target})
+		for i := range n.offer.Kinds {
+			for range n.offer.Kinds[i].Workers {
+				all = append(all, exec.Worker{ID: len(all), Location: n.index, Host: n.name, Target: &n.offer.Kinds[i].Target})
 			}
 		}
 	}
@@ -279,7 +280,7 @@ func (d *Driver) begin(j *job) (number uint64, err error) {
 }
 
 // end implements [host].
-func (d *Driver) end(number uint64, nodes []*node, data []*entry) {
+func (d *Driver) end(number uint64, nodes []*node, data []*core.Entry) {
 	d.lock.Lock()
 	delete(d.jobs, number)
 	d.lock.Unlock()
@@ -288,23 +289,23 @@ func (d *Driver) end(number uint64, nodes []*node, data []*entry) {
 
 // forget has nodes forget a job, or a set of data, which makes room for tasks of others: those that
 // are given to a node when its turn to be told has come, or else they could be there before.
-func (d *Driver) forget(number uint64, nodes []*node, data []*entry) {
+func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 	d.placing.Lock()
 	for _, n := range nodes[1:] {
-		n.memory.leaving++
+		n.memory.Leaving++
 		n.out.add(func() []byte {
 			d.placing.Lock()
 			defer d.placing.Unlock()
-			n.memory.leaving--
-			d.where.over(n.index, number)
+			n.memory.Leaving--
+			d.where.Over(n.index, number)
 			for _, e := range data {
-				n.memory.forget(e)
+				n.memory.Forget(e)
 			}
 			d.relieve(nil)
 			return encode(kindOver, over{Job: number})
 		})
 	}
-	d.where.over(0, number)
+	d.where.Over(0, number)
 	d.placing.Unlock()
 	d.exec.over(number)
 }
@@ -396,10 +397,10 @@ func (d *Driver) lose(n *node, why error) {
 	}
 	d.placing.Lock()
 	for _, e := range d.kept {
-		e.lose(n.index)
+		e.Lose(n.index)
 	}
-	d.where.lose(n.index)
-	n.memory.lose()
+	d.where.Lose(n.index)
+	n.memory.Lose()
 	d.placing.Unlock()
 	for _, j := range jobs {
 		j.lose(n)
@@ -484,7 +485,7 @@ func (d *Driver) hello(from string, body []byte) error {
 
 // admit has the node be there that says hello, at a time, and returns what else is to be done, if
 // anything, without placing and the lock. The caller holds both.
-func (d *Driver) admit(from string, m *hello, offer *offer, now int64) (then func(), err error) {
+func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (then func(), err error) {
 	n := d.latest(from)
 	switch {
 	case n == nil && d.domain != nil && m.Epoch == 0:
@@ -503,16 +504,16 @@ func (d *Driver) admit(from string, m *hello, offer *offer, now int64) (then fun
 		d.ask(n)
 	}
 	if n.gone == nil { // this was about its clock, or what is below it
-		if n.offer.below != m.Below {
+		if n.offer.Below != m.Below {
 			then = d.domain
 		}
-		n.offer.below = m.Below
+		n.offer.Below = m.Below
 		return then, nil
 	}
-	n.memory.most = m.Memory
-	n.workers, n.gone, n.since = offer.workers(), nil, time.Now()
+	n.memory.Most = m.Memory
+	n.workers, n.gone, n.since = offer.Workers(), nil, time.Now()
 	n.row = d.record.enter(n.name, n.workers)
-	n.program, n.offer, n.jobs, offer.below = m.Program, offer, m.Jobs, m.Below
+	n.program, n.offer, n.jobs, offer.Below = m.Program, offer, m.Jobs, m.Below
 	d.changed()
 	jobs := slices.Collect(maps.Values(d.jobs))
 	return func() {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -22,27 +23,27 @@ import (
 type world struct {
 	t      *testing.T
 	rng    *rand.Rand
-	where  directory
-	data   map[*entry]bool
-	all    []*entry
-	truth  map[instance]uint64 // what the sequential program has made
-	copies map[*entry]uint64   // what second copies hold
+	where  core.Directory
+	data   map[*core.Entry]bool
+	all    []*core.Entry
+	truth  map[core.Instance]uint64 // what the sequential program has made
+	copies map[*core.Entry]uint64   // what second copies hold
 	id     graph.TaskID
-	seeds  map[*record]uint64
+	seeds  map[*core.Record]uint64
 }
 
 const worldNodes = 4 // agents 1 to 4; the driver is 0
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 11)), data: map[*entry]bool{}, truth: map[instance]uint64{}, copies: map[*entry]uint64{}, seeds: map[*record]uint64{}}
+	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 11)), data: map[*core.Entry]bool{}, truth: map[core.Instance]uint64{}, copies: map[*core.Entry]uint64{}, seeds: map[*core.Record]uint64{}}
 	for i := range 9 {
-		e := &entry{ref: transport.Ref{Job: 1, I: int32(i)}}
+		e := &core.Entry{Ref: transport.Ref{Job: 1, I: int32(i)}}
 		if i%2 == 0 {
-			e.set = 7
-			w.truth[instance{e, 0}] = 0
+			e.Set = 7
+			w.truth[core.Instance{Of: e, Version: 0}] = 0
 		} else {
-			w.truth[instance{e, 0}] = w.rng.Uint64()
-			e.brought(false)
+			w.truth[core.Instance{Of: e, Version: 0}] = w.rng.Uint64()
+			e.Brought(false)
 		}
 		w.data[e], w.all = true, append(w.all, e)
 	}
@@ -50,10 +51,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 // compute returns what a task makes of one of its data.
-func (w *world) compute(r *record, value func(use) uint64, of *entry) uint64 {
+func (w *world) compute(r *core.Record, value func(core.Use) uint64, of *core.Entry) uint64 {
 	h := w.seeds[r]
-	for _, u := range r.uses {
-		if u.mode&graph.In != 0 {
+	for _, u := range r.Uses {
+		if u.Mode&graph.In != 0 {
 			h = (h ^ value(u)) * 0x9e3779b97f4a7c15
 		}
 	}
@@ -63,55 +64,55 @@ func (w *world) compute(r *record, value func(use) uint64, of *entry) uint64 {
 // task has a node execute a random task.
 func (w *world) task() {
 	w.id++
-	r := &record{id: w.id}
+	r := &core.Record{Id: w.id}
 	w.seeds[r] = w.rng.Uint64()
 	writes := false
 	for _, k := range w.rng.Perm(len(w.all))[:1+w.rng.IntN(3)] {
 		mode := []graph.Mode{graph.In, graph.Out, graph.InOut, graph.InOut}[w.rng.IntN(4)]
 		writes = writes || mode != graph.In
-		r.uses = append(r.uses, use{w.all[k], w.all[k].version, mode})
+		r.Uses = append(r.Uses, core.Use{Of: w.all[k], Version: w.all[k].Version, Mode: mode})
 	}
 	node := 1 + w.rng.IntN(worldNodes)
-	for _, u := range r.uses {
-		if u.mode == graph.In {
-			u.of.read(node)
+	for _, u := range r.Uses {
+		if u.Mode == graph.In {
+			u.Of.Read(node)
 			continue
 		}
-		w.truth[instance{u.of, u.version + 1}] = w.compute(r, func(u use) uint64 { return w.truth[instance{u.of, u.version}] }, u.of)
-		w.where.written(u.of, node, r)
+		w.truth[core.Instance{Of: u.Of, Version: u.Version + 1}] = w.compute(r, func(u core.Use) uint64 { return w.truth[core.Instance{Of: u.Of, Version: u.Version}] }, u.Of)
+		w.where.Written(u.Of, node, r)
 	}
 	if w.rng.IntN(20) == 0 { // the program has waited for one
-		w.all[w.rng.IntN(len(w.all))].brought(true)
+		w.all[w.rng.IntN(len(w.all))].Brought(true)
 	}
 }
 
 // round takes second copies, as guard.go does.
 func (w *world) round(nodes int) {
 	for _, e := range w.all {
-		if e.unmade() || e.apart(nodes) {
+		if e.Unmade() || e.Apart(nodes) {
 			continue
 		}
-		c := e.another(transport.Ref{Job: 7, I: int32(len(w.copies)), J: -1})
+		c := e.Another(transport.Ref{Job: 7, I: int32(len(w.copies)), J: -1})
 		for _, n := range w.rng.Perm(worldNodes) {
-			if len(c.holders) < nodes && (nodes > 1 || n+1 != e.holders[0]) {
-				c.holders = append(c.holders, n+1)
+			if len(c.Holders) < nodes && (nodes > 1 || n+1 != e.Holders[0]) {
+				c.Holders = append(c.Holders, n+1)
 			}
 		}
-		w.copies[c] = w.truth[instance{e, e.version}]
-		e.second = second{c, e.version}
+		w.copies[c] = w.truth[core.Instance{Of: e, Version: e.Version}]
+		e.Second = core.Second{Copy: c, Version: e.Version}
 	}
 	if nodes > 1 {
-		if n := sweep(w.data); n > 0 {
+		if n := core.Sweep(w.data); n > 0 {
 			w.t.Fatalf("%d records are kept behind a round that is whole", n)
 		}
 	}
 }
 
 // kept returns how many records there are.
-func kept(data map[*entry]bool) int {
-	all := map[*record]bool{}
+func kept(data map[*core.Entry]bool) int {
+	all := map[*core.Record]bool{}
 	for e := range data {
-		for _, r := range e.made {
+		for _, r := range e.Made {
 			all[r] = true
 		}
 	}
@@ -121,51 +122,51 @@ func kept(data map[*entry]bool) int {
 
 // lose loses a node, and makes again what nobody has; ok says that it can be made.
 func (w *world) lose(node int) (ok bool) {
-	var lost []*entry
+	var lost []*core.Entry
 	for _, e := range w.all {
-		if e.lose(node); e.lost() {
+		if e.Lose(node); e.Lost() {
 			lost = append(lost, e)
 		}
 	}
-	p, gone := planFor(lost)
+	p, gone := core.PlanFor(lost)
 	if gone != nil {
-		if !gone.lost() && gone.maker(gone.version) == nil && len(gone.made) > 0 {
+		if !gone.Lost() && gone.Maker(gone.Version) == nil && len(gone.Made) > 0 {
 			w.t.Fatal("something is gone that is there")
 		}
 		return false
 	}
-	got := map[instance]uint64{}
-	for x, s := range p.sources {
-		switch c := x.of.second.copy; {
-		case len(s.holders) == 0 || slices.Contains(s.holders, node):
-			w.t.Fatalf("version %d is to be had from %v", x.version, s.holders)
-		case c != nil && s.ref == c.ref:
+	got := map[core.Instance]uint64{}
+	for x, s := range p.Sources {
+		switch c := x.Of.Second.Copy; {
+		case len(s.Holders) == 0 || slices.Contains(s.Holders, node):
+			w.t.Fatalf("version %d is to be had from %v", x.Version, s.Holders)
+		case c != nil && s.Ref == c.Ref:
 			got[x] = w.copies[c]
 		default:
 			got[x] = w.truth[x]
 		}
 	}
-	for _, r := range p.tasks {
-		for _, u := range r.uses {
-			if u.mode&graph.Out == 0 {
+	for _, r := range p.Tasks {
+		for _, u := range r.Uses {
+			if u.Mode&graph.Out == 0 {
 				continue
 			}
-			got[instance{u.of, u.version + 1}] = w.compute(r, func(u use) uint64 {
-				x := instance{u.of, u.version}
+			got[core.Instance{Of: u.Of, Version: u.Version + 1}] = w.compute(r, func(u core.Use) uint64 {
+				x := core.Instance{Of: u.Of, Version: u.Version}
 				v, there := got[x]
-				if !there && (x.version > 0 || x.of.set == 0) {
-					w.t.Fatalf("a task is to read version %d, which is not there", x.version)
+				if !there && (x.Version > 0 || x.Of.Set == 0) {
+					w.t.Fatalf("a task is to read version %d, which is not there", x.Version)
 				}
 				return v
-			}, u.of)
+			}, u.Of)
 		}
 	}
 	for _, e := range lost {
-		x := instance{e, e.version}
+		x := core.Instance{Of: e, Version: e.Version}
 		if got[x] != w.truth[x] {
-			w.t.Fatalf("version %d is made again as %x, want %x", e.version, got[x], w.truth[x])
+			w.t.Fatalf("version %d is made again as %x, want %x", e.Version, got[x], w.truth[x])
 		}
-		e.holders = append(e.holders, 1+(node+w.rng.IntN(worldNodes-1))%worldNodes) // another one
+		e.Holders = append(e.Holders, 1+(node+w.rng.IntN(worldNodes-1))%worldNodes) // another one
 	}
 	return true
 }
@@ -220,39 +221,39 @@ func TestSecondCopies(t *testing.T) {
 
 // TestDue: rounds are not worth their while for little work or much data.
 func TestDue(t *testing.T) {
-	c := Copies{Records: 1000, Share: 0.02}
+	c := core.Copies{Records: 1000, Share: 0.02}
 	bytes := func(n int64) func() int64 { return func() int64 { return n } }
 	for _, x := range []struct {
-		effort
+		core.Effort
 		want int
 	}{
-		{effort{tasks: 499, again: workLeast / 2, agents: 2, bytes: bytes(1)}, 0},
-		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(1)}, 1},
-		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(9e9)}, 1},
-		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(11e9)}, 0},
-		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(9e9), many: true}, 0},
-		{effort{tasks: 499, again: 500 * time.Second, agents: 2, bytes: bytes(4e9), many: true}, 2},
-		{effort{tasks: 500, agents: 2, bytes: bytes(1e12)}, 2},
-		{effort{tasks: 500, agents: 1, bytes: bytes(1)}, 0},
+		{core.Effort{Tasks: 499, Again: core.WorkLeast / 2, Agents: 2, Bytes: bytes(1)}, 0},
+		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(1)}, 1},
+		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(9e9)}, 1},
+		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(11e9)}, 0},
+		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(9e9), Many: true}, 0},
+		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(4e9), Many: true}, 2},
+		{core.Effort{Tasks: 500, Agents: 2, Bytes: bytes(1e12)}, 2},
+		{core.Effort{Tasks: 500, Agents: 1, Bytes: bytes(1)}, 0},
 	} {
-		if got := c.due(x.effort); got != x.want {
-			t.Errorf("%+v: copies on %d nodes, want %d", x.effort, got, x.want)
+		if got := c.Due(x.Effort); got != x.want {
+			t.Errorf("%+v: copies on %d nodes, want %d", x.Effort, got, x.want)
 		}
 	}
-	long := effort{tasks: 1e5, again: 100 * time.Second, agents: 2, bytes: bytes(1)}
-	if n := (&Copies{}).due(long); n != 0 {
+	long := core.Effort{Tasks: 1e5, Again: 100 * time.Second, Agents: 2, Bytes: bytes(1)}
+	if n := (&core.Copies{}).Due(long); n != 0 {
 		t.Errorf("copies on %d nodes that may have no room", n)
 	}
-	if long.capped = true; (&Copies{}).due(long) != 2 {
+	if long.Capped = true; (&core.Copies{}).Due(long) != 2 {
 		t.Error("no copies for many records, and there is room")
 	}
-	if long.bytes = bytes(1e12); (&Copies{}).due(long) != 0 {
+	if long.Bytes = bytes(1e12); (&core.Copies{}).Due(long) != 0 {
 		t.Error("copies for records that are small beside the data")
 	}
-	if long.bytes = bytes(1e9); (&Copies{}).due(long) != 1 {
+	if long.Bytes = bytes(1e9); (&core.Copies{}).Due(long) != 1 {
 		t.Error("no copies for much work, and there is room")
 	}
-	if (&Copies{Off: true}).due(effort{tasks: 1 << 30, agents: 9}) != 0 {
+	if (&core.Copies{Off: true}).Due(core.Effort{Tasks: 1 << 30, Agents: 9}) != 0 {
 		t.Error("copies are taken although they are off")
 	}
 }
@@ -351,11 +352,11 @@ func TestRecords(t *testing.T) {
 			}
 			if i%1000 == 999 {
 				d.placing.Lock()
-				all := map[*entry]bool{}
+				all := map[*core.Entry]bool{}
 				for _, e := range d.kept {
 					all[e] = true
-					if cap(e.made) > 4*records {
-						t.Errorf("room for %d records of a datum", cap(e.made))
+					if cap(e.Made) > 4*records {
+						t.Errorf("room for %d records of a datum", cap(e.Made))
 					}
 				}
 				most = max(most, kept(all))
@@ -402,12 +403,12 @@ func recordsWork(t *testing.T) {
 	j := d.NewJob(context.Background())
 	for range tasks {
 		// As many as begin a round for their records take longer than what begins one for work.
-		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{Sleep: int64(2 * workLeast / records * 3 / 2)}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}
+		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{Sleep: int64(2 * core.WorkLeast / records * 3 / 2)}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}
 		if _, err := j.Submit(&s); err != nil {
 			t.Fatal(err)
 		}
 		d.placing.Lock()
-		most = max(most, kept(map[*entry]bool{d.kept[v]: true}))
+		most = max(most, kept(map[*core.Entry]bool{d.kept[v]: true}))
 		d.placing.Unlock()
 	}
 	if err := j.Wait(); err != nil {
@@ -490,11 +491,11 @@ func TestCopiesLost(t *testing.T) {
 		d.placing.Lock()
 		for i, n := range d.nodes {
 			left, stale := d.gone(n) != nil, 0
-			if i < len(d.where.stale) {
-				stale = len(d.where.stale[i])
+			if i < len(d.where.Stale) {
+				stale = len(d.where.Stale[i])
 			}
-			if left && len(n.memory.spots)+stale > 0 {
-				t.Errorf("seed %d: %d data and %d names to be dropped are left of node %d, which is lost", seed, len(n.memory.spots), stale, i)
+			if left && len(n.memory.Spots)+stale > 0 {
+				t.Errorf("seed %d: %d data and %d names to be dropped are left of node %d, which is lost", seed, len(n.memory.Spots), stale, i)
 			}
 		}
 		d.placing.Unlock()

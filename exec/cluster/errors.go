@@ -8,29 +8,23 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // NodeLostError says that a node has left, or cannot be reached, and that with it something
 // was lost for good: nobody else has it, and the tasks that made it cannot be executed again.
-type NodeLostError struct {
-	Node string
-	Data string // what was lost, as "A(3,2)"; "" if that is not known
-	Err  error  // why the node has left, if that is known
-}
+// Its fields are the Node, the Data, as "A(3,2)" or "" if that is not known, and Err, why the node
+// has left, if that is known.
+type NodeLostError = core.NodeLostError
 
-func (e *NodeLostError) Error() string {
-	text := "cluster: node " + e.Node + " is lost"
-	if e.Data != "" {
-		text += ", and with it " + e.Data + ", which cannot be made again"
-	}
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
+// MemoryError says that a task cannot be given to any node: none has the memory for what it
+// uses, beside what only that node has. Its fields are the Task; the bytes of what it uses, Need; the Node
+// with the most memory, its cap, Memory, and Kept, the bytes on it that nobody else has and that the
+// task does not use; and Others, those of Kept that the job does not use, a few.
+type MemoryError = core.MemoryError
 
-// Unwrap returns the cause.
-func (e *NodeLostError) Unwrap() error { return e.Err }
+// Holding is what data of one name take of a node's memory: Data, the name, and Bytes.
+type Holding = core.Holding
 
 // PathError says that a value cannot get from the nodes that have it to one that needs it, though this
 // driver reaches all of them: not directly, and by way of no other node. It is the cause of a

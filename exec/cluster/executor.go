@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 	"sync"
@@ -30,7 +31,7 @@ type executor struct {
 	known   known
 	store   *store
 	meter   meter
-	gate    gate[*execution]
+	gate    core.Gate[*execution]
 	// below returns a job for children of a task that are to run on the nodes below this
 	// one, and its window; no job if there are none. It is nil on a driver.
 	below func(ctx context.Context) (exec.Job, int)
@@ -72,7 +73,7 @@ type parsed struct {
 // newExecutor returns what executes the tasks of one driver.
 func newExecutor(o *Options, k known, f *fetching) *executor {
 	workers := len(o.Runtime.Workers())
-	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: newGate[*execution](workers), jobs: map[uint64]*work{}}
+	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: core.NewGate[*execution](workers), jobs: map[uint64]*work{}}
 	x.store = newStore(o.Transport, f, workers, k, &x.meter)
 	if slices.ContainsFunc(o.Runtime.Workers(), func(w exec.Worker) bool { return w.Accelerator != "" }) {
 		x.store.devices = o.Runtime.(exec.Forgetter) // the options were checked
@@ -108,7 +109,7 @@ func (x *executor) tell(job uint64, ends []end) ended {
 
 // state returns what the node is at.
 func (x *executor) state() (s state) {
-	in, ready := x.gate.now()
+	in, ready := x.gate.Now()
 	s.Held = x.store.now()
 	s.Waiting, s.Busy = x.meter.now()
 	s.Busy = min(s.Busy, x.meter.workers)
@@ -140,7 +141,7 @@ func (x *executor) forgive(pause time.Duration, at time.Time) {
 			e.since.CompareAndSwap(old, min(old+int64(pause), now)) // or it has just got on
 		}
 	}
-	in, ready := x.gate.now()
+	in, ready := x.gate.Now()
 	for _, e := range in {
 		move(e)
 	}
@@ -309,7 +310,7 @@ type datumOf struct {
 func (w *work) prepare(e *execution) error {
 	t := e.task
 	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
-	if t.Op == opNone {
+	if t.Op == core.OpNone {
 		for _, o := range t.Operands {
 			if o.Mode&graph.In == 0 || o.Mode > graph.InOut || o.Copy == nil && o.Mode != graph.In {
 				return errors.New("a task without an op has operands that are no copies, and not for others to fetch")
@@ -362,7 +363,7 @@ func (w *work) prepare(e *execution) error {
 		}
 		e.spec.Operands = append(e.spec.Operands, graph.Operand{Datum: &x.Datum, Mode: o.Mode})
 	}
-	if t.Op == opNone {
+	if t.Op == core.OpNone {
 		return nil
 	}
 	return check(&e.spec)
@@ -432,7 +433,7 @@ func (e *execution) arrived(n int32) {
 		return
 	}
 	e.since.Store(e.w.meter.change(-waited, 1))
-	if e.task.Op == opNone || e.w.gate.enter(gated[*execution]{e, e.task.Priority, e.w.number, e.task.ID, min(widthOf(e.spec.Op), e.w.meter.workers)}) {
+	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID, Width: min(core.WidthOf(e.spec.Op), e.w.meter.workers)}) {
 		e.begin()
 	}
 }
@@ -446,7 +447,7 @@ func (e *execution) begin() {
 			e.w.store.writes(x.operand.Ref)
 		}
 	}
-	if e.task.Op == opNone {
+	if e.task.Op == core.OpNone {
 		e.Ended(nil)
 		return
 	}
@@ -509,7 +510,7 @@ func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
 	}
 	e.apart = true
 	now := e.w.meter.change(0, -1)
-	beginAll(e.w.gate.aside(e, nil), now)
+	beginAll(e.w.gate.Aside(e, nil), now)
 	return in, window
 }
 
@@ -520,7 +521,7 @@ func (e *execution) leaves(err error) {
 		runs = 0
 	}
 	now := e.w.meter.change(0, -runs)
-	beginAll(e.w.gate.leave(e, e.w.meter.began.Add(time.Duration(now)), nil), now)
+	beginAll(e.w.gate.Leave(e, e.w.meter.began.Add(time.Duration(now)), nil), now)
 	e.end(err)
 }
 
@@ -541,7 +542,7 @@ func (w *work) heeds(trace, tell bool) {
 // giveBack gives tasks back to the driver: the first few of those that have not begun, and of
 // which all operands are there.
 func (w *work) giveBack(ids []uint64, most int) {
-	for _, e := range w.gate.back(w.number, ids, most) {
+	for _, e := range w.gate.Back(w.number, ids, most) {
 		w.meter.change(0, -1)
 		w.reportLast(end{ID: e.task.ID, Back: true})
 	}

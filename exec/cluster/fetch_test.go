@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"reflect"
 	"testing"
 	"testing/synctest"
@@ -109,8 +110,8 @@ func TestSpare(t *testing.T) {
 		want := func(job uint64, i int32, n int) any {
 			t.Helper()
 			x := &row{x: make([]float64, n*n)}
-			f := factsOf(x)
-			o := &operand{Ref: transport.Ref{Job: job, I: i}, Type: f.kind, Shape: f.shape, Zero: true}
+			f := core.FactsOf(x)
+			o := &operand{Ref: transport.Ref{Job: job, I: i}, Type: f.Kind, Shape: f.Shape, Zero: true}
 			var v any
 			s.mu.Lock()
 			if v = s.again(o, mode&graph.In != 0); v == nil {
@@ -198,7 +199,7 @@ func TestTake(t *testing.T) {
 	s := newStore(&away{asked: func() {}}, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
 	defer s.close()
 	v := &moved{}
-	h := &home{value: v, fixed: true, facts: factsOf(v)}
+	h := &home{value: v, fixed: true, facts: core.FactsOf(v)}
 	s.adopt(transport.Ref{Job: 1}, h)
 	got := make(chan error, 1)
 	s.take(transport.Ref{Job: 1, Version: 1}, h, givers{}, func(err error) { got <- err })
@@ -233,7 +234,7 @@ func TestApart(t *testing.T) {
 		l := &late{may: make(chan struct{})}
 		s := newStore(l, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
 		v := &moved{}
-		h := &home{value: v, fixed: true, facts: factsOf(v)}
+		h := &home{value: v, fixed: true, facts: core.FactsOf(v)}
 		s.adopt(transport.Ref{Job: 1}, h)
 		told := make(chan error, 1)
 		s.take(transport.Ref{Job: 1, Version: 1}, h, givers{From: []string{"a"}}, func(err error) { told <- err })
@@ -313,7 +314,7 @@ func TestCopyHere(t *testing.T) {
 				s := newStore(l, newFetching(), 1, known{}, &m)
 				defer s.close()
 				v, into := &slow{}, &slow{copied: make(chan struct{})}
-				h := &home{value: v, fixed: true, facts: factsOf(v)}
+				h := &home{value: v, fixed: true, facts: core.FactsOf(v)}
 				s.adopt(ref(0), h)
 				go func() {
 					if !s.values.copy(into, ref(0)) {

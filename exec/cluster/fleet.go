@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -16,22 +17,22 @@ type fleet struct {
 	exec  *executor // of this node
 
 	placing sync.Mutex // guards the placements of all jobs, and what follows
-	where   directory
-	learned experience
-	kept    map[any]*entry          // by value: data that stay on nodes
-	starved map[any]func()          // places tasks of jobs that wait for memory which others use
-	named   uint32                  // names given to data that have none
-	orders  uint64                  // jobs begun
-	since   int                     // tasks that have ended since second copies were last taken on two nodes
-	spent   time.Duration           // by jobs that are over, since any were taken
-	taken   time.Time               // when that was
-	exposed bool                    // some of these are on one node only now
-	many    bool                    // there have been too many records of tasks
-	uses    map[any]map[*entry]bool // by job under way: its data
-	tasks   graph.Pool              // memory for tasks of jobs
-	past    int64                   // tasks of jobs that are over, all of which have ended
-	asked   NodeLostError           // the last nodes that were asked for something in vain
-	again   int64                   // tasks that were executed to make something again
+	where   core.Directory
+	learned core.Experience
+	kept    map[any]*core.Entry          // by value: data that stay on nodes
+	starved map[any]func()               // places tasks of jobs that wait for memory which others use
+	named   uint32                       // names given to data that have none
+	orders  uint64                       // jobs begun
+	since   int                          // tasks that have ended since second copies were last taken on two nodes
+	spent   time.Duration                // by jobs that are over, since any were taken
+	taken   time.Time                    // when that was
+	exposed bool                         // some of these are on one node only now
+	many    bool                         // there have been too many records of tasks
+	uses    map[any]map[*core.Entry]bool // by job under way: its data
+	tasks   graph.Pool                   // memory for tasks of jobs
+	past    int64                        // tasks of jobs that are over, all of which have ended
+	asked   NodeLostError                // the last nodes that were asked for something in vain
+	again   int64                        // tasks that were executed to make something again
 
 	lock   sync.Mutex // guards what follows; the locks of outboxes are taken under it
 	nodes  []*node    // that have joined, the driver first; a node that comes back is a new one
@@ -51,8 +52,8 @@ type node struct {
 	epoch   uint64 // tells it from others of its name; Driver.placing and fleet.lock guard it
 	workers int
 	out     *outbox
-	program string // as it says
-	offer   *offer // nil until it has said so
+	program string      // as it says
+	offer   *core.Offer // nil until it has said so
 	jobs    int
 	gone    error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
 	left    bool      // that it has been given up, for good
@@ -63,7 +64,7 @@ type node struct {
 
 	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows
 	flows  map[flowKey]*Flow
-	memory memory
+	memory core.Memory
 	peak   int64 // bytes of the most operands that it has had, as it says
 
 	busy, starving time.Duration // as it says
@@ -76,7 +77,7 @@ type node struct {
 
 // newNode returns a node of which nothing is known but its name.
 func newNode(index int, name string) *node {
-	return &node{index: index, name: name, memory: memory{node: index}, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
+	return &node{index: index, name: name, memory: core.Memory{Node: index}, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
 }
 
 // place returns where the node is in a recording.
@@ -106,11 +107,11 @@ func (c *clock) hears(m *hello, now int64) {
 func newFleet(opt Options, k known) *fleet {
 	own := newNode(0, opt.Transport.Self())
 	own.offer, own.since = ownOffer(opt.Ops, opt.Runtime), time.Now()
-	own.workers = own.offer.workers()
+	own.workers = own.offer.Workers()
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, newFetching()), kept: map[any]*entry{}, starved: map[any]func(){}, uses: map[any]map[*entry]bool{}, nodes: []*node{own}, news: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, newFetching()), kept: map[any]*core.Entry{}, starved: map[any]func(){}, uses: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, news: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"time"
 
@@ -33,11 +34,12 @@ func (j *job) guardAll() {
 	r := &j.rounds
 	now := time.Now()
 	many := j.opt.Copies.Records > 0 && j.since >= j.opt.Copies.Records/2 || j.exposed
-	if !j.fixed || r.now != nil || !many && now.Sub(r.looked) < looks {
+	if !j.fixed || r.Now != nil || !many && now.Sub(r.Looked) < looks {
 		return
 	}
-	r.looked = now
-	nodes := j.opt.Copies.due(j.effort(now))
+	r.Looked = now
+	copies := core.Copies(j.opt.Copies)
+	nodes := copies.Due(j.effort(now))
 	if nodes == 0 {
 		return
 	}
@@ -45,10 +47,10 @@ func (j *job) guardAll() {
 	if j.many = nodes > 1; j.many { // others free no records
 		j.since = 0
 	}
-	r.now = &round{nodes: nodes, cut: j.front, due: map[*entry]*due{}}
+	r.Now = &core.Round{Nodes: nodes, Cut: j.front, Due: map[*core.Entry]*core.Due{}}
 	for e := range j.entries {
-		if j.known.names(e.kind) {
-			r.now.due[e] = &due{version: e.version + r.leaves(e, r.now.cut)}
+		if j.known.names(e.Kind) {
+			r.Now.Due[e] = &core.Due{Version: e.Version + r.Leaves(e, r.Now.Cut)}
 		}
 	}
 	for e := range j.entries {
@@ -58,20 +60,20 @@ func (j *job) guardAll() {
 }
 
 // effort returns what a round would be weighed by.
-func (j *job) effort(now time.Time) effort {
-	x := effort{tasks: j.since, many: j.many, capped: true, again: j.spent + j.unguarded(j.began, now)}
+func (j *job) effort(now time.Time) core.Effort {
+	x := core.Effort{Tasks: j.since, Many: j.many, Capped: true, Again: j.spent + j.unguarded(j.began, now)}
 	if j.exposed {
-		x.tasks = 1 << 30
+		x.Tasks = 1 << 30
 	}
 	for i, n := range j.nodes {
-		if i > 0 && !j.sched.absent(i) {
-			x.agents++
-			x.capped = x.capped && n.memory.most > 0
+		if i > 0 && !j.sched.Absent(i) {
+			x.Agents++
+			x.Capped = x.Capped && n.memory.Most > 0
 		}
 	}
-	x.bytes = func() (bytes int64) {
+	x.Bytes = func() (bytes int64) {
 		for e := range j.entries {
-			bytes += e.label.bytes
+			bytes += e.Label.Bytes
 		}
 		return bytes
 	}
@@ -79,23 +81,23 @@ func (j *job) effort(now time.Time) effort {
 }
 
 // guardMade takes note of a version that a task has made. The caller holds mu.
-func (j *job) guardMade(t *graph.Task, e *entry) {
-	j.rounds.written(t, e)
+func (j *job) guardMade(t *graph.Task, e *core.Entry) {
+	j.rounds.Written(t, e)
 	j.guardOne(e)
 }
 
 // guardOne has a version of a datum copied, if it is there and the round waits for it. The
 // caller holds mu.
-func (j *job) guardOne(e *entry) {
-	r := j.rounds.now
+func (j *job) guardOne(e *core.Entry) {
+	r := j.rounds.Now
 	if r == nil {
 		return
 	}
-	switch d := r.due[e]; {
-	case d == nil || d.version > e.version || d.taken:
-	case d.version < e.version || e.lost(): // a task that has failed may have been one too many
+	switch d := r.Due[e]; {
+	case d == nil || d.Version > e.Version || d.Taken:
+	case d.Version < e.Version || e.Lost(): // a task that has failed may have been one too many
 		j.giveUp()
-	case e.unmade() || e.apart(r.nodes) || !j.take(e, d):
+	case e.Unmade() || e.Apart(r.Nodes) || !j.take(e, d):
 		j.let(e)
 	}
 }
@@ -103,14 +105,14 @@ func (j *job) guardOne(e *entry) {
 // awaits holds a task that would write over what is to be copied first, and reports whether
 // it does. The caller holds mu.
 func (j *job) awaits(t *graph.Task) bool {
-	r := j.rounds.now
-	if r == nil || t.ID() <= r.cut {
+	r := j.rounds.Now
+	if r == nil || t.ID() <= r.Cut {
 		return false
 	}
 	for k := range t.Len() {
 		o := t.Operand(k)
-		if d := r.due[j.data.of(o.Datum)]; d != nil && o.Mode&graph.Out != 0 {
-			d.held = append(d.held, t)
+		if d := r.Due[j.data.Of(o.Datum)]; d != nil && o.Mode&graph.Out != 0 {
+			d.Held = append(d.Held, t)
 			j.tell(t, exec.Step{State: graph.Ready, Note: "held until a second copy has been taken of " + o.Datum.String()})
 			return true
 		}
@@ -119,26 +121,26 @@ func (j *job) awaits(t *graph.Task) bool {
 }
 
 // let has tasks write over a datum that the round has done with.
-func (j *job) let(e *entry) {
-	r := j.rounds.now
-	d := r.due[e]
+func (j *job) let(e *core.Entry) {
+	r := j.rounds.Now
+	d := r.Due[e]
 	if d == nil {
 		return
 	}
-	delete(r.due, e)
-	j.arrived(d.held, -1)
+	delete(r.Due, e)
+	j.arrived(d.Held, -1)
 	j.closed()
 }
 
 // giveUp ends a round that cannot become whole. The caller holds mu.
 func (j *job) giveUp() {
-	r := j.rounds.now
+	r := j.rounds.Now
 	if r == nil {
 		return
 	}
-	r.failed = r.nodes > 1
-	for e, d := range r.due {
-		if !d.taken {
+	r.Failed = r.Nodes > 1
+	for e, d := range r.Due {
+		if !d.Taken {
 			j.let(e)
 		}
 	}
@@ -146,37 +148,37 @@ func (j *job) giveUp() {
 
 // take has nodes take copies of the latest version of a datum, and reports false if that
 // cannot be.
-func (j *job) take(e *entry, d *due) bool {
-	r := j.rounds.now
-	nodes := j.guards(e, r.nodes)
-	if len(nodes) < r.nodes || r.failed {
-		r.failed = r.nodes > 1
+func (j *job) take(e *core.Entry, d *core.Due) bool {
+	r := j.rounds.Now
+	nodes := j.guards(e, r.Nodes)
+	if len(nodes) < r.Nodes || r.Failed {
+		r.Failed = r.Nodes > 1
 		return false
 	}
-	set := e.set
+	set := e.Set
 	if set == 0 {
 		set = j.number
 	}
-	d.taken = true
-	c := &copying{taken: taken{e, second{e.another(j.name(set)), e.version}}, open: len(nodes), nodes: map[uint64]taker{}}
-	e.users++ // so that holders keep it
+	d.Taken = true
+	c := &core.Copying{Taken: core.Taken{Of: e, Second: core.Second{Copy: e.Another(j.name(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
+	e.Users++ // so that holders keep it
 	j.watches++
-	if j.rounds.flights == nil {
-		j.rounds.flights = map[uint64]*copying{}
+	if j.rounds.Flights == nil {
+		j.rounds.Flights = map[uint64]*core.Copying{}
 	}
-	name := e.name()
+	name := e.Name()
 	for _, n := range nodes {
-		j.rounds.last++
-		id := firstCopy | j.rounds.last
-		x := taker{n.index, []*entry{c.copy}}
-		if e.has(n.index) {
-			x.uses = append(x.uses, e)
+		j.rounds.Last++
+		id := firstCopy | j.rounds.Last
+		x := core.Taker{Node: n.index, Uses: []*core.Entry{c.Copy}}
+		if e.Has(n.index) {
+			x.Uses = append(x.Uses, e)
 		}
-		n.memory.pin(x.uses)
-		j.rounds.flights[id], c.nodes[id] = c, x
-		t := j.batches[n.index].add(task{ID: id, Op: opNone}, 1)
-		from := e.from(func(h int) bool { return h == n.index || j.where.paths.whole(n.index, h) })
-		t.Operands = append(t.Operands, operand{Ref: c.copy.ref, Mode: graph.In, givers: givers{From: j.called(from)}, Type: e.kind, Shape: e.shape, Copy: &name})
+		n.memory.Pin(x.Uses)
+		j.rounds.Flights[id], c.Nodes[id] = c, x
+		t := j.batches[n.index].add(task{ID: id, Op: core.OpNone}, 1)
+		from := e.From(func(h int) bool { return h == n.index || j.where.Paths.Whole(n.index, h) })
+		t.Operands = append(t.Operands, operand{Ref: c.Copy.Ref, Mode: graph.In, givers: givers{From: j.called(from)}, Type: e.Kind, Shape: e.Shape, Copy: &name})
 		j.send(n.index)
 	}
 	return true
@@ -187,11 +189,11 @@ const firstCopy = 1 << 63
 
 // guards returns the nodes that are to have copies of a datum: of one, another one than that
 // which has it, and of two, that one as well. They take turns.
-func (j *job) guards(e *entry, nodes int) (all []*node) {
+func (j *job) guards(e *core.Entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
-		return i > 0 && !j.sched.absent(i) && j.sched.reaches(e, i) && j.nodes[i].memory.spares(e.label.bytes) && !slices.Contains(all, j.nodes[i])
+		return i > 0 && !j.sched.Absent(i) && j.sched.Reaches(e, i) && j.nodes[i].memory.Spares(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
 	}
-	first := e.holders[0]
+	first := e.Holders[0]
 	if nodes > 1 && fits(first) {
 		all = append(all, j.nodes[first])
 	}
@@ -199,8 +201,8 @@ func (j *job) guards(e *entry, nodes int) (all []*node) {
 		if len(all) == nodes {
 			break
 		}
-		j.rounds.turn++
-		if i := j.rounds.turn % len(j.nodes); i != first && fits(i) {
+		j.rounds.Turn++
+		if i := j.rounds.Turn % len(j.nodes); i != first && fits(i) {
 			all = append(all, j.nodes[i])
 		}
 	}
@@ -216,9 +218,9 @@ func (j *job) copied(n *node, ends []end) []end {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, e := range ends {
-		if c := j.rounds.flights[e.ID]; copies(e) && c != nil && c.nodes[e.ID].node == n.index {
+		if c := j.rounds.Flights[e.ID]; copies(e) && c != nil && c.Nodes[e.ID].Node == n.index {
 			for _, m := range e.Missing {
-				j.cuts(c.of, n.index, m.Cut, errors.New(e.Why))
+				j.cuts(c.Of, n.index, m.Cut, errors.New(e.Why))
 			}
 			j.answered(c, e.ID, e.Fault == nil && len(e.Missing) == 0)
 		}
@@ -233,8 +235,8 @@ func (j *job) copiesLost(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.exposed = j.exposed || j.many // some are on one node only now
-	for id, c := range j.rounds.flights {
-		if c.nodes[id].node == n.index {
+	for id, c := range j.rounds.Flights {
+		if c.Nodes[id].Node == n.index {
 			j.answered(c, id, false)
 		}
 	}
@@ -245,52 +247,52 @@ func (j *job) copiesLost(n *node) {
 }
 
 // answered notes that a node has taken a copy, or not.
-func (j *job) answered(c *copying, id uint64, well bool) {
-	r, x := j.rounds.now, c.nodes[id]
-	delete(j.rounds.flights, id)
-	j.nodes[x.node].memory.unpin(x.uses)
-	c.copy.holders = append(c.copy.holders, x.node)
-	c.failed = c.failed || !well
-	if c.open--; c.open > 0 {
+func (j *job) answered(c *core.Copying, id uint64, well bool) {
+	r, x := j.rounds.Now, c.Nodes[id]
+	delete(j.rounds.Flights, id)
+	j.nodes[x.Node].memory.Unpin(x.Uses)
+	c.Copy.Holders = append(c.Copy.Holders, x.Node)
+	c.Failed = c.Failed || !well
+	if c.Open--; c.Open > 0 {
 		return
 	}
 	switch {
-	case c.failed || r.failed:
-		r.failed = r.failed || r.nodes > 1
-		j.sched.discard(c.copy)
-	case r.nodes > 1:
-		r.taken = append(r.taken, c.taken)
+	case c.Failed || r.Failed:
+		r.Failed = r.Failed || r.Nodes > 1
+		j.sched.Discard(c.Copy)
+	case r.Nodes > 1:
+		r.Taken = append(r.Taken, c.Taken)
 	default:
-		j.secure(c.taken)
+		j.secure(c.Taken)
 	}
 	j.watches--
-	c.of.users--
-	j.spare(c.of)
-	j.let(c.of)
+	c.Of.Users--
+	j.spare(c.Of)
+	j.let(c.Of)
 	j.news.Broadcast()
 }
 
 // closed ends the round if it has done with all data. If it is whole, nothing is made again
 // from before it.
 func (j *job) closed() {
-	r := j.rounds.now
-	if r == nil || len(r.due) > 0 {
+	r := j.rounds.Now
+	if r == nil || len(r.Due) > 0 {
 		return
 	}
-	j.rounds.now = nil
-	if r.failed {
-		for _, c := range r.taken {
-			j.sched.discard(c.copy)
+	j.rounds.Now = nil
+	if r.Failed {
+		for _, c := range r.Taken {
+			j.sched.Discard(c.Copy)
 		}
 		return
 	}
-	for _, c := range r.taken {
+	for _, c := range r.Taken {
 		j.secure(c)
 	}
-	if r.nodes < 2 {
+	if r.Nodes < 2 {
 		return
 	}
-	all := map[*entry]bool{}
+	all := map[*core.Entry]bool{}
 	for _, e := range j.kept {
 		all[e] = true
 	}
@@ -299,13 +301,13 @@ func (j *job) closed() {
 			all[e] = true
 		}
 	}
-	sweep(all)
+	core.Sweep(all)
 }
 
 // secure puts a copy in the place of the one before.
-func (j *job) secure(c taken) {
-	if old := c.of.second.copy; old != nil {
-		j.sched.discard(old)
+func (j *job) secure(c core.Taken) {
+	if old := c.Of.Second.Copy; old != nil {
+		j.sched.Discard(old)
 	}
-	c.of.second = c.second
+	c.Of.Second = c.Second
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ type host interface {
 	// is exec.ErrClosed.
 	begin(j *job) (number uint64, err error)
 	// end has the nodes forget it, with its data.
-	end(number uint64, nodes []*node, data []*entry)
+	end(number uint64, nodes []*node, data []*core.Entry)
 	// lose gives a node up, for a reason. The caller holds no lock.
 	lose(n *node, why error)
 }
@@ -67,7 +68,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
-	var uses []*entry
+	var uses []*core.Entry
 	for _, o := range s.Operands {
 		if e := j.datum(o.Datum); j.most > 0 && !slices.Contains(uses, e) {
 			uses = append(uses, e)
@@ -76,16 +77,16 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if err := j.refuses(s); err != nil {
 		return 0, err
 	}
-	if j.most > 0 && bytesUsed(uses) > j.most {
+	if j.most > 0 && core.BytesUsed(uses) > j.most {
 		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
 			c, _ := s.Constraints.(*versions.Constraints)
-			err := j.scarce(&j.sched.seating, s.Op.OpName(), uses, j.sched.fit.asked(question{op, c}))
+			err := j.scarce(&j.sched.Seating, s.Op.OpName(), uses, j.sched.Fit.Asked(core.Question{Op: op, Asks: c}))
 			j.outcome.Abort(err)
 			return 0, err
 		}
 	}
 	for _, o := range s.Operands {
-		j.data.of(o.Datum).users++
+		j.data.Of(o.Datum).Users++
 	}
 	if j.stories != nil && !j.again {
 		j.stories.Submitted(graph.TaskID(j.graph.Len()+1), s)
@@ -94,7 +95,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	j.count++
 	id := t.ID()
 	if j.made != nil && j.fixed {
-		j.rounds.submitted(t, j.data)
+		j.rounds.Submitted(t, j.data)
 	}
 	if ready {
 		j.arrived([]*graph.Task{t}, -1)
@@ -114,13 +115,13 @@ func (j *job) refuses(s *graph.Spec) error {
 	if !ok {
 		return nil
 	}
-	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data.of(o.Datum).known }) {
-		if j.nodes[0].offer.unmet(op, c) == nil {
+	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data.Of(o.Datum).Known }) {
+		if j.nodes[0].offer.Unmet(op, c) == nil {
 			return nil
 		}
 		return j.nobody(op, c, j.nodes[:1])
 	}
-	if a := j.sched.fit.asked(question{op, c}); a.some || a.last {
+	if a := j.sched.Fit.Asked(core.Question{Op: op, Asks: c}); a.Some || a.Last {
 		return nil
 	}
 	return j.nobody(op, c, j.nodes)
@@ -161,16 +162,16 @@ func (j *job) begin() (err error) {
 		return err
 	}
 	j.sealed = false
-	j.data, j.entries = &dataIndex{}, map[*entry]bool{}
-	j.homes, j.names, j.titles = map[*entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
-	j.sched, j.batches = newScheduler(&j.opt, &j.where, &j.learned, j.data), nil
+	j.data, j.entries = &core.DataIndex{}, map[*core.Entry]bool{}
+	j.homes, j.names, j.titles = map[*core.Entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
+	j.sched, j.batches = core.NewScheduler(j.opt.choices(), &j.where, &j.learned, j.data), nil
 	j.filled = nil
-	j.sched.again = j.again
-	j.sched.runs = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
-	j.sched.bound = func(t *graph.Task) bool { return !j.sendable(t) }
+	j.sched.Again = j.again
+	j.sched.Runs = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
+	j.sched.Bound = func(t *graph.Task) bool { return !j.sendable(t) }
 	j.admitAll()
-	j.fixed = !j.sched.alone()
-	j.rounds, j.front, j.began = rounds{pending: map[*entry][]graph.TaskID{}}, 0, time.Now()
+	j.fixed = !j.sched.Alone()
+	j.rounds, j.front, j.began = core.Rounds{Pending: map[*core.Entry][]graph.TaskID{}}, 0, time.Now()
 	if !j.again {
 		j.uses[&j.placement] = j.entries
 	}
@@ -194,12 +195,12 @@ func (j *job) admitAll() {
 		if i == len(j.batches) {
 			j.batches = append(j.batches, batch{})
 		}
-		if j.sched.absent(i) && j.gone(x) == nil {
-			j.sched.enter(i, x.workers, &x.memory, x.offer)
+		if j.sched.Absent(i) && j.gone(x) == nil {
+			j.sched.Admit(i, x.workers, &x.memory, x.offer)
 		}
 	}
-	j.sched.renew()
-	j.most = j.sched.largest(j.opt.Idle)
+	j.sched.Refresh()
+	j.most = j.sched.Largest(j.opt.Idle)
 }
 
 // join lets a node that has come take part, under a policy of its own for as many nodes. A
@@ -208,7 +209,7 @@ func (j *job) admitAll() {
 func (j *job) join(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.number == 0 || j.again || !j.fixed || !j.sched.absent(n.index) {
+	if j.number == 0 || j.again || !j.fixed || !j.sched.Absent(n.index) {
 		return
 	}
 	j.nodes = j.now()
@@ -238,29 +239,29 @@ func (j *job) Wait() error {
 		j.finish()
 	}
 	number, nodes := j.number, j.nodes
-	var data []*entry
+	var data []*core.Entry
 	for e := range j.entries {
-		if e.set == 0 {
-			data = append(data, e, e.second.copy)
+		if e.Set == 0 {
+			data = append(data, e, e.Second.Copy)
 		}
 	}
 	j.mu.Unlock()
 	j.stopping()
 	j.host.end(number, nodes, data)
 	j.mu.Lock()
-	for d := range j.data.all() {
+	for d := range j.data.All() {
 		d.SetAt(0)
 	}
 	for e := range j.entries {
-		if e.set == 0 {
-			e.second = second{}
+		if e.Set == 0 {
+			e.Second = core.Second{}
 		}
-		e.datum, e.shares = nil, nil // a task that was cancelled fetches nothing
+		e.Datum, e.Shares = nil, nil // a task that was cancelled fetches nothing
 	}
 	delete(j.uses, &j.placement)
 	j.spent += j.unguarded(j.began, time.Now())
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
-		e.holders, e.home.there, e.base.there = nil, false, false
+		e.Holders, e.Home.There, e.Base.There = nil, false, false
 	}
 	j.fleet.past += int64(j.count - j.past)
 	j.past = j.count
@@ -276,17 +277,17 @@ func (j *job) Wait() error {
 // caller holds mu.
 func (j *job) finish() {
 	for {
-		for j.done < j.count || j.watches > 0 || j.sched.halted {
+		for j.done < j.count || j.watches > 0 || j.sched.Paused {
 			j.news.Wait()
 		}
 		lost := false
 		for e := range j.entries {
-			lost = lost || e.lost()
+			lost = lost || e.Lost()
 		}
 		if !lost || j.Err() != nil || j.again {
 			return
 		}
-		j.sched.halted = true
+		j.sched.Paused = true
 		j.place()
 	}
 }
@@ -296,9 +297,9 @@ func (j *job) finish() {
 // that is lost can take something with it, nothing is overwritten from which that can be
 // made again. The caller holds mu, which is free meanwhile.
 func (j *job) bring() bool {
-	late := map[*entry]*home{}
+	late := map[*core.Entry]*home{}
 	for e, h := range j.homes {
-		if !e.home.there || e.home.version != e.version {
+		if !e.Home.There || e.Home.Version != e.Version {
 			late[e] = h
 		}
 	}
@@ -307,7 +308,7 @@ func (j *job) bring() bool {
 			return false
 		}
 		for e := range j.entries {
-			if e.lost() {
+			if e.Lost() {
 				return false
 			}
 		}
@@ -316,7 +317,7 @@ func (j *job) bring() bool {
 		return false
 	}
 	for e := range late {
-		e.brought(false)
+		e.Brought(false)
 	}
 	return true
 }
@@ -324,9 +325,9 @@ func (j *job) bring() bool {
 // bringAll has the store bring data in one of its ways, and reports whether all have come.
 //
 // If there is no way for some of it now, it waits until a path is tried again.
-func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
+func (j *job) bringAll(late map[*core.Entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
 	type failure struct {
-		e    *entry
+		e    *core.Entry
 		from givers
 		err  error
 	}
@@ -334,12 +335,12 @@ func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, giv
 	for e, h := range late {
 		wait, ok := j.brings(e)
 		if !ok {
-			pause = max(pause, min(wait, cutPause))
+			pause = max(pause, min(wait, core.CutPause))
 			continue
 		}
 		from := j.gets(e)
 		asked++
-		way(e.ref, h, from, func(err error) { got <- failure{e, from, err} })
+		way(e.Ref, h, from, func(err error) { got <- failure{e, from, err} })
 	}
 	j.mu.Unlock()
 	var all []failure
@@ -351,10 +352,10 @@ func (j *job) bringAll(late map[*entry]*home, way func(transport.Ref, *home, giv
 	ok := asked == len(late)
 	for _, f := range all {
 		if f.err != nil {
-			j.lacking(f.e, 0, missingFrom(f.e.ref, f.err), f.err)
+			j.lacking(f.e, 0, missingFrom(f.e.Ref, f.err), f.err)
 			ok = false
 		} else {
-			f.e.read(0)
+			f.e.Read(0)
 			j.got(f.from)
 		}
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"strings"
 	"time"
 
@@ -21,8 +22,8 @@ type set struct {
 // Keep implements [exec.Keeper].
 func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	for _, v := range values {
-		if f := factsOf(v); !d.known.names(f.kind) {
-			return nil, fmt.Errorf("cluster: values of type %s stay on the driver: they are not in Options.Values", f.kind)
+		if f := core.FactsOf(v); !d.known.names(f.Kind) {
+			return nil, fmt.Errorf("cluster: values of type %s stay on the driver: they are not in Options.Values", f.Kind)
 		}
 	}
 	d.lock.Lock()
@@ -36,9 +37,9 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	d.placing.Lock()
 	defer d.placing.Unlock()
 	for i, v := range values {
-		f := factsOf(v)
-		f.known = true
-		d.kept[v] = &entry{facts: f, set: s.number, ref: transport.Ref{Job: s.number, I: int32(i)}}
+		f := core.FactsOf(v)
+		f.Known = true
+		d.kept[v] = &core.Entry{Facts: f, Set: s.number, Ref: transport.Ref{Job: s.number, I: int32(i)}}
 	}
 	return s, nil
 }
@@ -53,12 +54,12 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			d.placing.Unlock()
 			return fmt.Errorf("cluster: the value is not kept, or not any more: %w", exec.ErrClosed)
 		}
-		if e.unmade() {
+		if e.Unmade() {
 			d.placing.Unlock()
 			return nil
 		}
-		r, from := e.ref, make([]string, 0, 4)
-		for _, h := range e.from(func(h int) bool { return d.where.paths.whole(0, h) }) {
+		r, from := e.Ref, make([]string, 0, 4)
+		for _, h := range e.From(func(h int) bool { return d.where.Paths.Whole(0, h) }) {
 			from = append(from, d.node(h).name)
 		}
 		d.placing.Unlock()
@@ -72,7 +73,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			vain++
 		}
 		if vain > vainMost {
-			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.called(), Err: err}
+			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Called(), Err: err}
 		}
 		rest := time.Duration(0)
 		if err != nil { // it may be that the node has left, and is about to be taken off the books
@@ -87,7 +88,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 // look sees to a value that the driver could not fetch: a job that does nothing has it sent by way of
 // another node, or makes again what is lost. It reports whether the value has come, and rests for least
 // if it has not.
-func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
+func (s *set) look(ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
 	d := s.d
 	j := mending(newJob(d, d.fleet, ctx, d.now()))
 	j.mu.Lock()
@@ -96,23 +97,23 @@ func (s *set) look(ctx context.Context, e *entry, r transport.Ref, why error, in
 		return false, err
 	}
 	j.entries[e] = true
-	if why != nil && e.ref == r { // or else another job has written it since, or it was made again
+	if why != nil && e.Ref == r { // or else another job has written it since, or it was made again
 		j.lacking(e, 0, missingFrom(r, why), why)
 	}
 	var from givers
-	name := e.ref
+	name := e.Ref
 	pause, ok := j.brings(e)
-	if ok && !e.lost() {
+	if ok && !e.Lost() {
 		from = j.gets(e)
 	}
-	rest := max(min(pause, cutPause), j.rest, least)
+	rest := max(min(pause, core.CutPause), j.rest, least)
 	j.mu.Unlock()
 	if len(from.From) == 1 && !from.Soon { // it may be a path that is tried again
 		_, err := d.exec.store.copy(into, name, from)
 		j.mu.Lock()
 		if there = err == nil; there {
 			j.got(from)
-		} else if e.ref == name {
+		} else if e.Ref == name {
 			j.lacking(e, 0, missingFrom(name, err), err)
 		}
 		j.mu.Unlock()
@@ -129,7 +130,7 @@ func (s *set) Locate(values []versions.Shaped) []int {
 	s.d.placing.Lock()
 	defer s.d.placing.Unlock()
 	for i, v := range values {
-		at[i] = s.d.kept[v].located()
+		at[i] = s.d.kept[v].Located()
 	}
 	return at
 }
@@ -137,12 +138,12 @@ func (s *set) Locate(values []versions.Shaped) []int {
 // Release implements [exec.Kept].
 func (s *set) Release() {
 	d, nodes := s.d, s.d.now()
-	var data []*entry
+	var data []*core.Entry
 	d.placing.Lock()
 	for _, v := range s.values {
 		if e := d.kept[v]; e != nil {
-			data = append(data, e, e.second.copy)
-			e.holders, e.home.there, e.second = nil, false, second{} // others may have been made from it
+			data = append(data, e, e.Second.Copy)
+			e.Holders, e.Home.There, e.Second = nil, false, core.Second{} // others may have been made from it
 			delete(d.kept, v)
 		}
 	}

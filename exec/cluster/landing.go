@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (p *placement) ended(n *node, m ended) {
 			if x.Values > 0 { // or else some were only awaited
 				p.heals(i, from)
 			}
-			p.sched.learned.moved(from, i, x.Values, x.Bytes, x.Took)
+			p.sched.Learned.Moved(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}
 	ends, width := 0, 0
@@ -43,73 +44,73 @@ func (p *placement) ended(n *node, m ended) {
 			continue
 		}
 		if e.Back && e.ID == 0 {
-			p.sched.answered(i)
+			p.sched.Acknowledged(i)
 			continue
 		}
 		if p.hears(i, &e) {
 			continue
 		}
 		ends++
-		f := p.sched.land(i, graph.TaskID(e.ID))
+		f := p.sched.Land(i, graph.TaskID(e.ID))
 		if f == nil {
 			continue
 		}
-		width += f.width
+		width += f.Width
 		if e.Back {
-			f.task.SetState(graph.Ready)
+			f.Task.SetState(graph.Ready)
 			var to *node
-			if x := &p.sched.seats[i]; x.called > 0 {
-				to = p.nodes[x.caller]
+			if x := &p.sched.Seats[i]; x.Called > 0 {
+				to = p.nodes[x.Caller]
 			}
-			p.tellBack(f.task, n, to)
-			if !p.sched.returned(f) {
-				p.arrived([]*graph.Task{f.task}, -1)
+			p.tellBack(f.Task, n, to)
+			if !p.sched.Returned(f) {
+				p.arrived([]*graph.Task{f.Task}, -1)
 			}
 			continue
 		}
 		if len(e.Missing) > 0 {
-			p.retake(f.task, i, e)
+			p.retake(f.Task, i, e)
 			continue
 		}
 		n.ended++
 		p.since++
-		p.tellEnd(f.task, &p.catalog, n, &e)
-		p.sched.leaves(f, e.Fault != nil)
-		for k := range f.task.Len() {
+		p.tellEnd(f.Task, &p.catalog, n, &e)
+		p.sched.Leaves(f, e.Fault != nil)
+		for k := range f.Task.Len() {
 			p.written(f, k)
 		}
-		f.task.Used(i, 0)
-		p.fleet.record.ended(n.place(), p.traced, f.task, &e)
+		f.Task.Used(i, 0)
+		p.fleet.record.ended(n.place(), p.traced, f.Task, &e)
 		if e.Fault != nil {
-			p.fail(f.task, n, i, e.Fault)
+			p.fail(f.Task, n, i, e.Fault)
 		} else {
-			p.sched.ran(f, e.Took)
-			if name := f.task.Op.OpName(); name != opNone { // or else it only has copied
+			p.sched.Ran(f, e.Took)
+			if name := f.Task.Op.OpName(); name != core.OpNone { // or else it only has copied
 				n.runs(name, &e)
 			}
-			p.end(f.task, i, graph.Done, nil)
+			p.end(f.Task, i, graph.Done, nil)
 		}
-		p.sched.recycle(f)
+		p.sched.Recycle(f)
 	}
-	p.sched.heard(i, ends, width, time.Now())
+	p.sched.HeardFrom(i, ends, width, time.Now())
 	if p.ends != nil {
 		p.ends()
 	}
 	p.place()
 	p.relieve(p)
-	for _, r := range p.sched.recalls() {
+	for _, r := range p.sched.Reclaim() {
 		p.recall(r)
 	}
 }
 
 // recall has a node asked for tasks. The caller holds mu.
-func (p *placement) recall(r recall) {
+func (p *placement) recall(r core.Recall) {
 	work, number := p.work, p.number
-	p.nodes[r.from].out.add(func() []byte {
-		if r.from > 0 {
-			return encode(kindBack, back{Job: number, Tasks: r.tasks, Most: r.most})
+	p.nodes[r.From].out.add(func() []byte {
+		if r.From > 0 {
+			return encode(kindBack, back{Job: number, Tasks: r.Tasks, Most: r.Most})
 		}
-		work.giveBack(r.tasks, r.most)
+		work.giveBack(r.Tasks, r.Most)
 		return nil
 	})
 }
@@ -119,10 +120,10 @@ func (p *placement) recall(r recall) {
 func (p *placement) retake(t *graph.Task, node int, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
-		x := p.data.of(o.Datum)
-		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.ref })
-		if o.Mode&graph.In != 0 && k >= 0 && foremost(t, i) == i {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
+		x := p.data.Of(o.Datum)
+		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.Ref })
+		if o.Mode&graph.In != 0 && k >= 0 && core.Foremost(t, i) == i {
+			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.Called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
 			p.lacking(x, node, e.Missing[k], errors.New(e.Why))
 		}
 	}
@@ -133,37 +134,37 @@ func (p *placement) retake(t *graph.Task, node int, e end) {
 
 // written notes that an operand that a task writes is there, maybe in the program's memory,
 // unless that is known.
-func (p *placement) written(f *flight, k int) {
-	o := f.task.Operand(k)
-	if o.Mode&graph.Out == 0 || f.task.Given(k) || !first(f.task, k) {
+func (p *placement) written(f *core.Flight, k int) {
+	o := f.Task.Operand(k)
+	if o.Mode&graph.Out == 0 || f.Task.Given(k) || !core.First(f.Task, k) {
 		return
 	}
-	x := p.data.of(o.Datum)
-	if f.home && p.homes[x] != nil {
-		x.brought(p.fixed && x.home.version != x.version-1) // or else it wrote over it
+	x := p.data.Of(o.Datum)
+	if f.Home && p.homes[x] != nil {
+		x.Brought(p.fixed && x.Home.Version != x.Version-1) // or else it wrote over it
 	}
 	if p.made != nil {
-		p.made(f.task, x)
+		p.made(f.Task, x)
 	}
 }
 
 // handed takes the word of a node that a task has finished with some operands, and goes on. The
 // caller holds mu.
 func (p *placement) handed(n *node, at int, m *end) {
-	f := p.sched.flying.of(uint64(m.ID))
-	if f == nil || f.node != at {
+	f := p.sched.Flying.Of(uint64(m.ID))
+	if f == nil || f.Node != at {
 		return
 	}
 	for _, k := range m.Given {
-		if k < 0 || k >= f.task.Len() || f.task.Given(k) {
+		if k < 0 || k >= f.Task.Len() || f.Task.Given(k) {
 			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
 			continue
 		}
-		k = foremost(f.task, k)
-		p.tell(f.task, exec.Step{State: graph.Running, Note: "it has finished with " + f.task.Operand(k).Datum.String(), Node: n.name})
-		p.sched.handed(f, k)
+		k = core.Foremost(f.Task, k)
+		p.tell(f.Task, exec.Step{State: graph.Running, Note: "it has finished with " + f.Task.Operand(k).Datum.String(), Node: n.name})
+		p.sched.Handed(f, k)
 		p.written(f, k)
-		p.arrived(p.graph.Give(f.task, k, nil), at)
+		p.arrived(p.graph.Give(f.Task, k, nil), at)
 	}
 }
 
@@ -173,17 +174,17 @@ func (p *placement) lose(n *node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := p.index(n)
-	if i < 0 || p.number == 0 || p.sched.absent(i) {
+	if i < 0 || p.number == 0 || p.sched.Absent(i) {
 		return
 	}
 	p.batches[i] = batch{}
-	tasks, ended := p.sched.lose(i)
+	tasks, ended := p.sched.Abandon(i)
 	for _, f := range ended {
-		p.tell(f.task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
-		for k := range f.task.Len() {
+		p.tell(f.Task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
+		for k := range f.Task.Len() {
 			p.written(f, k)
 		}
-		p.end(f.task, -1, graph.Done, nil)
+		p.end(f.Task, -1, graph.Done, nil)
 	}
 	for _, t := range tasks {
 		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"io"
 	"log/slog"
 	"sync"
@@ -194,7 +195,7 @@ func TestLeavesBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, like := newAgent(o, k), factsOf(&cell{})
+	a, like := newAgent(o, k), core.FactsOf(&cell{})
 	defer a.over.Wait()
 	if err := a.take("driver", encode(kindCall, call{Epoch: 1})); err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestLeavesBetween(t *testing.T) {
 	a.event(transport.Event{Node: "driver"})
 	<-d.gone
 	w := a.work(d, 5)
-	w.run([]task{{ID: 1, Op: "add", Params: string(params), Operands: []operand{{Ref: transport.Ref{Job: 5, Matrix: 1}, Mode: graph.Out, Type: like.kind, Shape: like.shape}}}})
+	w.run([]task{{ID: 1, Op: "add", Params: string(params), Operands: []operand{{Ref: transport.Ref{Job: 5, Matrix: 1}, Mode: graph.Out, Type: like.Kind, Shape: like.Shape}}}})
 	w.giveBack([]uint64{1}, 1)
 	w.tasks.Wait()
 	if n := d.exec.store.now(); len(d.exec.jobs) > 0 || n > 0 {
@@ -271,24 +272,24 @@ func TestForgotten(t *testing.T) {
 		d := newDriver(o, k)
 		defer d.Close()
 		n := newNode(1, "agent")
-		n.memory.most, n.out = 8, newOutbox(o.Transport, n.name, func(err error) { t.Error(err) })
+		n.memory.Most, n.out = 8, newOutbox(o.Transport, n.name, func(err error) { t.Error(err) })
 		d.nodes = append(d.nodes, n)
-		e := &entry{ref: transport.Ref{Job: 5}, facts: facts{label: label{bytes: 8}}}
-		n.memory.pin([]*entry{e})
-		n.memory.unpin([]*entry{e})
-		d.where.drop(1, e.ref)
+		e := &core.Entry{Ref: transport.Ref{Job: 5}, Facts: core.Facts{Label: core.Label{Bytes: 8}}}
+		n.memory.Pin([]*core.Entry{e})
+		n.memory.Unpin([]*core.Entry{e})
+		d.where.Drop(1, e.Ref)
 		placed := 0
 		d.starved[1] = func() { placed++ }
 		n.out.add(func() []byte { return []byte("before") }) // which stays on its way
-		d.forget(5, d.nodes, []*entry{e})
+		d.forget(5, d.nodes, []*core.Entry{e})
 		synctest.Wait()
-		if n.memory.used != 8 || n.memory.leaving != 1 || len(d.where.stale[1]) != 1 || placed != 0 {
-			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.used, n.memory.leaving, d.where.stale[1])
+		if n.memory.Used != 8 || n.memory.Leaving != 1 || len(d.where.Stale[1]) != 1 || placed != 0 {
+			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.Used, n.memory.Leaving, d.where.Stale[1])
 		}
 		o.Transport.(*stuck).may <- struct{}{}
 		synctest.Wait()
-		if n.memory.used != 0 || n.memory.leaving != 0 || len(d.where.stale[1]) != 0 || placed != 1 {
-			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.used, n.memory.leaving, d.where.stale[1], placed)
+		if n.memory.Used != 0 || n.memory.Leaving != 0 || len(d.where.Stale[1]) != 0 || placed != 1 {
+			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.Used, n.memory.Leaving, d.where.Stale[1], placed)
 		}
 		o.Transport.(*stuck).may <- struct{}{}
 	})

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"github.com/tessera-la/tessera/exec/internal/core"
 
 	"github.com/tessera-la/tessera/exec/graph"
 )
@@ -35,7 +36,7 @@ func (j *job) mendAll() {
 		j.outcome.Abort(err)
 	}
 	stuck := j.stuck
-	j.stuck, j.sched.halted, j.mender = nil, false, j.mendAll
+	j.stuck, j.sched.Paused, j.mender = nil, false, j.mendAll
 	j.arrived(stuck, -1)
 	j.place()
 	j.relieve(&j.placement)
@@ -51,23 +52,23 @@ const vainRounds = 20
 func (j *job) mendLost() (err error) {
 	for vain, losses := 0, j.lossesNow(); ; {
 		j.mu.Lock()
-		var lost []*entry
+		var lost []*core.Entry
 		for e := range j.entries {
-			if e.lost() {
+			if e.Lost() {
 				lost = append(lost, e)
 			}
 		}
-		plan, gone := planFor(lost)
+		plan, gone := core.PlanFor(lost)
 		why := j.why()
 		j.mu.Unlock()
 		switch {
 		case gone != nil:
-			why.Data = gone.called()
+			why.Data = gone.Called()
 			return why
 		case len(lost) == 0:
 			return nil
 		}
-		said := []any{"data", len(lost), "tasks", len(plan.tasks)}
+		said := []any{"data", len(lost), "tasks", len(plan.Tasks)}
 		if why.Node != "" { // otherwise nodes did not give it, and that has been said
 			said = append(said, "node", why.Node)
 		}
@@ -95,19 +96,19 @@ func (j *job) mendLost() (err error) {
 type replay struct {
 	*job
 	parent *job
-	remaking
-	stay []*entry // second copies that do not make room meanwhile
+	core.Reconstruction
+	stay []*core.Entry // second copies that do not make room meanwhile
 }
 
-func (j *job) replay(p plan) *replay {
+func (j *job) replay(p core.Plan) *replay {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	r := &replay{job: newJob(j.host, j.fleet, j.ctx, j.nodes), parent: j}
-	r.remaking = newRemaking(p, j.number, r.job.name)
+	r.Reconstruction = core.NewReconstruction(p, j.number, r.job.name)
 	r.again = true
-	for x, s := range p.sources {
-		if c := x.of.second.copy; c != nil && s.ref == c.ref && c.spare {
-			c.spare, r.stay = false, append(r.stay, c)
+	for x, s := range p.Sources {
+		if c := x.Of.Second.Copy; c != nil && s.Ref == c.Ref && c.Spare {
+			c.Spare, r.stay = false, append(r.stay, c)
 		}
 	}
 	r.stories, r.retold, r.graph.Observer = j.stories, map[graph.TaskID]graph.TaskID{}, nil
@@ -116,7 +117,7 @@ func (j *job) replay(p plan) *replay {
 
 // run submits the tasks of the plan, and waits for them. Of what is lost second copies may
 // have the latest version: then it is copied from there.
-func (r *replay) run(lost []*entry) error {
+func (r *replay) run(lost []*core.Entry) error {
 	r.mu.Lock()
 	err := r.begin()
 	r.mu.Unlock()
@@ -124,27 +125,27 @@ func (r *replay) run(lost []*entry) error {
 		return err
 	}
 	r.mu.Lock()
-	specs := r.specs(r.data, lost)
-	for i, x := range r.plan.tasks {
-		if x.job == r.parent.order && r.stories != nil {
-			r.retold[graph.TaskID(i+1)] = x.id
+	specs := r.Specs(r.data, lost)
+	for i, x := range r.Plan.Tasks {
+		if x.Job == r.parent.order && r.stories != nil {
+			r.retold[graph.TaskID(i+1)] = x.Id
 		}
 	}
-	for _, x := range r.all { // what the program is to have can go to the driver
+	for _, x := range r.All { // what the program is to have can go to the driver
 		r.entries[x] = true
-		if h := r.parent.homes[x.copyOf]; h != nil {
+		if h := r.parent.homes[x.CopyOf]; h != nil {
 			r.homes[x] = h
 		}
 	}
-	scrap := r.scrap(lost)
-	r.unused = func(x *entry) {
+	scrap := r.Scrap(lost)
+	r.unused = func(x *core.Entry) {
 		if scrap[x] {
-			r.sched.discard(x)
+			r.sched.Discard(x)
 		}
 	}
 	for _, s := range specs {
 		for _, o := range s.Operands {
-			r.data.of(o.Datum).users++
+			r.data.Of(o.Datum).Users++
 		}
 	}
 	r.mu.Unlock()
@@ -154,7 +155,7 @@ func (r *replay) run(lost []*entry) error {
 		}
 		r.mu.Lock()
 		for _, o := range s.Operands {
-			r.leave(r.data.of(o.Datum))
+			r.leave(r.data.Of(o.Datum))
 		}
 		r.mu.Unlock()
 	}
@@ -165,12 +166,12 @@ func (r *replay) run(lost []*entry) error {
 }
 
 // adopt gives data what was made for them.
-func (r *replay) adopt(lost []*entry) {
+func (r *replay) adopt(lost []*core.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.adopts(lost, r.sched)
-	for d, e := range r.parent.data.all() {
-		e.show(d)
+	r.Adopts(lost, r.sched)
+	for d, e := range r.parent.data.All() {
+		e.Show(d)
 	}
 }
 
@@ -178,11 +179,11 @@ func (r *replay) adopt(lost []*entry) {
 func (r *replay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, x := range r.all {
-		r.sched.discard(x)
+	for _, x := range r.All {
+		r.sched.Discard(x)
 	}
 	for _, c := range r.stay {
-		c.spare = true
+		c.Spare = true
 	}
 	delete(r.starved, &r.placement)
 	defer r.relieve(&r.placement)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -42,12 +43,12 @@ type call struct {
 
 // hello is what an agent says of itself.
 type hello struct {
-	_       struct{} `cbor:",toarray"`
-	Memory  int64    // Options.Memory
-	Program string   // Options.Program
-	Jobs    int      // of all drivers, and sets of data, that it has
-	Parent  string   // Options.Parent
-	Below   below    // the nodes below it
+	_       struct{}   `cbor:",toarray"`
+	Memory  int64      // Options.Memory
+	Program string     // Options.Program
+	Jobs    int        // of all drivers, and sets of data, that it has
+	Parent  string     // Options.Parent
+	Below   core.Below // the nodes below it
 	Offer   offered
 	// Called is when the driver called, by its clock, or unasked; Heard when the agent heard that,
 	// and Said when it answers, by its own.
@@ -58,7 +59,7 @@ type hello struct {
 }
 
 // check returns what a node offers that has said this in so many bytes, or what makes no sense in it.
-func (m *hello) check(bytes int) (*offer, error) {
+func (m *hello) check(bytes int) (*core.Offer, error) {
 	if m.Memory < 0 {
 		return nil, fmt.Errorf("%d bytes of memory", m.Memory)
 	}
@@ -69,7 +70,7 @@ func (m *hello) check(bytes int) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return offer, m.Below.check()
+	return offer, m.Below.Check()
 }
 
 // unasked is in place of the time of a call in what an agent says by itself.
@@ -151,7 +152,7 @@ type home struct {
 	value any           // of the program
 	ref   transport.Ref // the version that it holds
 	fixed bool          // it stays: there are nodes that may be lost
-	facts facts         // as they were at first
+	facts core.Facts    // as they were at first
 	// base is a copy of the first version that made room for another one, if it stays.
 	base    versions.Value
 	baseRef transport.Ref
@@ -159,7 +160,7 @@ type home struct {
 
 // operand returns what says which value has room for a version of the datum.
 func (h *home) operand(r transport.Ref) *operand {
-	return &operand{Ref: r, Type: h.facts.kind, Shape: h.facts.shape}
+	return &operand{Ref: r, Type: h.facts.Kind, Shape: h.facts.Shape}
 }
 
 // ended is ends of tasks of a job.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,24 +12,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// offer is what a node can execute: which ops on which of its workers. Those of another node
-// are as it has said when it greeted, and its selector is its own; here is only what that
-// leaves.
-type offer struct {
-	kinds    []Kind
-	lacks    []map[string][]string // by kind: why it has no version of an op
-	ops      map[string]bool       // that the node knows
-	below    below                 // the nodes below it, which execute children of tasks
-	selector *versions.Selector    // of this node, which is asked itself: the program may have ops that others do not know
-}
-
-// Kind is workers of a node that are alike.
-type Kind struct {
-	Workers int
-	Target  versions.Target
-	// Accelerator is the name of the first one, empty for workers on cores.
-	Accelerator string
-}
+// Kind is workers of a node that are alike: how many Workers, their Target, a versions.Target, and
+// the name of the first Accelerator, empty for workers on cores.
+type Kind = core.Kind
 
 // offered is an offer on the wire.
 type offered struct {
@@ -51,42 +37,11 @@ type lack struct {
 	Why []string
 }
 
-// opNone is the op of a task that does nothing, as any node can: the node is to have its
-// operands, under other names than those who have them.
-const opNone = ""
-
 // limits of what a node says of itself.
 const (
-	mostWorkers = 1 << 14
-	mostKinds   = 256
-	mostOps     = 1 << 13
-	mostBelow   = 1 << 60 // bytes of all nodes below it: the sum of a few such is none below 0
+	mostKinds = 256
+	mostOps   = 1 << 13
 )
-
-// below is the sums of what the nodes below one have, and those below these. On the wire it is
-// an array.
-type below struct {
-	_              struct{} `cbor:",toarray"`
-	Nodes, Workers int
-	Memory         int64 // as Usage.BelowMemory
-}
-
-// with returns the sums with those of a node that has so many workers and such a cap.
-func (b below) with(workers int, memory int64, of below) below {
-	sum := below{Nodes: b.Nodes + 1 + of.Nodes, Workers: b.Workers + workers + of.Workers}
-	if (b.Nodes == 0 || b.Memory > 0) && memory > 0 && (of.Nodes == 0 || of.Memory > 0) {
-		sum.Memory = min(b.Memory+min(memory, mostBelow)+of.Memory, mostBelow)
-	}
-	return sum
-}
-
-// check returns what makes no sense in what a node says of those below it.
-func (b *below) check() error {
-	if b.Nodes < 0 || b.Nodes > mostWorkers || b.Workers < b.Nodes || b.Workers > mostWorkers<<10 || b.Memory < 0 || b.Memory > mostBelow {
-		return fmt.Errorf("%d nodes below it, with %d workers and %d bytes of memory", b.Nodes, b.Workers, b.Memory)
-	}
-	return nil
-}
 
 // kindsOf returns the kinds of a runtime's workers.
 func kindsOf(workers []exec.Worker) (all []Kind) {
@@ -133,16 +88,16 @@ func tellOf(ops []*versions.Op, rt exec.Runtime) (m offered) {
 }
 
 // offer returns what a node has said, or what is wrong with it.
-func (m *offered) offer() (*offer, error) {
+func (m *offered) offer() (*core.Offer, error) {
 	if len(m.Kinds) == 0 || len(m.Kinds) > mostKinds || len(m.Ops) > mostOps {
 		return nil, fmt.Errorf("%d kinds of workers, and %d ops", len(m.Kinds), len(m.Ops))
 	}
-	o := &offer{ops: map[string]bool{}}
+	o := &core.Offer{Ops: map[string]bool{}}
 	for _, name := range m.Ops {
-		o.ops[name] = true
+		o.Ops[name] = true
 	}
 	for _, k := range m.Kinds {
-		if t := &k.Target; k.Workers < 1 || k.Workers > mostWorkers || t.Units < 0 || t.Memory < 0 {
+		if t := &k.Target; k.Workers < 1 || k.Workers > core.MostWorkers || t.Units < 0 || t.Memory < 0 {
 			return nil, fmt.Errorf("%d workers of %d units and %d bytes of memory", k.Workers, t.Units, t.Memory)
 		}
 		lacks := map[string][]string{}
@@ -154,75 +109,21 @@ func (m *offered) offer() (*offer, error) {
 				lacks[m.Ops[n]] = l.Why
 			}
 		}
-		o.kinds, o.lacks = append(o.kinds, k.Kind), append(o.lacks, lacks)
+		o.Kinds, o.Lacks = append(o.Kinds, k.Kind), append(o.Lacks, lacks)
 	}
-	if n := o.workers(); n > mostWorkers {
+	if n := o.Workers(); n > core.MostWorkers {
 		return nil, fmt.Errorf("%d workers", n)
 	}
 	return o, nil
 }
 
-// workers returns the number of all workers.
-func (o *offer) workers() (n int) {
-	for i := range o.kinds {
-		n += o.kinds[i].Workers
-	}
-	return n
-}
-
 // ownOffer returns what this node can execute.
-func ownOffer(ops []*versions.Op, rt exec.Runtime) *offer {
+func ownOffer(ops []*versions.Op, rt exec.Runtime) *core.Offer {
 	told := tellOf(ops, rt)
 	o, err := told.offer()
 	if err != nil {
 		panic(err) // the options were checked
 	}
-	o.selector = rt.Selector()
+	o.Selector = rt.Selector()
 	return o
-}
-
-// unmet returns why the node cannot execute a task of op that asks for c, nil if it can: for
-// each kind of its workers a *versions.NoVersionError.
-func (o *offer) unmet(op *versions.Op, c *versions.Constraints) error {
-	name := op.OpName()
-	if name == opNone {
-		return nil
-	}
-	if o.selector == nil && !o.ops[name] {
-		return fmt.Errorf("op %s is not known there", name)
-	}
-	var all []error
-	for i := range o.kinds {
-		on := &o.kinds[i].Target
-		var err error
-		if o.selector != nil {
-			err = o.selector.Check(op, on)
-		} else if why, lacks := o.lacks[i][name]; lacks {
-			err = &versions.NoVersionError{Op: name, Target: on.String(), Reasons: why}
-		}
-		if err == nil {
-			err = c.Admit(op, on)
-		}
-		if err == nil {
-			return nil
-		}
-		all = append(all, err)
-	}
-	return errors.Join(all...)
-}
-
-// like reports whether two nodes can execute the same tasks, but for their workers' memory,
-// which is hardly ever the same.
-func (o *offer) like(p *offer) bool {
-	if o == p {
-		return true
-	}
-	plain := func(all []Kind) (k []Kind) {
-		for _, x := range all {
-			x.Workers, x.Target.Memory, x.Accelerator = 0, 0, ""
-			k = append(k, x)
-		}
-		return k
-	}
-	return reflect.DeepEqual(o.ops, p.ops) && reflect.DeepEqual(o.lacks, p.lacks) && reflect.DeepEqual(plain(o.kinds), plain(p.kinds))
 }

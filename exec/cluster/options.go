@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -89,6 +90,30 @@ type Options struct {
 	Copies Copies
 }
 
+// Copies says when agents keep second copies of what tasks have made, from which that is made
+// again which a lost node alone had. They are taken while tasks go on, where there are two
+// agents, and count as operands under Options.Memory: they are left out where there is no
+// room, and make room for tasks. The zero value is right for most programs.
+type Copies struct {
+	// Off has none taken. Then the driver keeps a record of each task that has ended, some
+	// hundred bytes, as long as its results count.
+	Off bool
+	// Records is how many records of tasks that have ended the driver keeps, beside those
+	// that are in flight. 0 means as many as need an eighth of the bytes of the data, at
+	// least 131072, where all agents have caps on their memory, so that it is known
+	// what room there is, and otherwise no limit. When there are more, second copies of each
+	// datum of the job are put on two agents, and the records before that are freed. It
+	// needs room for two to four times the data; as long as there is none, records are
+	// kept, and so are those of kept data that no job uses. What two agents that are lost
+	// one shortly after the other had may be lost for good then.
+	Records int
+	// Share is the part of the time that taking copies is to need at most; 0 means 0.02
+	// where all agents have caps on their memory, and otherwise that none are taken for
+	// this. After so much work, one more agent gets a copy of each datum. No record is
+	// freed.
+	Share float64
+}
+
 // OptionsError says what is wrong with an Options.
 type OptionsError struct{ Problem string }
 
@@ -144,7 +169,6 @@ func (o *Options) check() (k known, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	o.decide()
 	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors, most: o.Memory}
 	for _, op := range o.Ops {
 		k.ops[op.OpName()] = op
@@ -176,24 +200,9 @@ func (o *Options) check() (k known, err error) {
 	return k, nil
 }
 
-// decide fills in what makes the policy.
-func (o *Options) decide() {
-	if o.NewPolicy != nil {
-		return
-	}
-	if o.Policy == dispatch.Priority && !o.ByPriority {
-		o.Policy = dispatch.Locality
-	}
-	policy := o.Policy
-	o.NewPolicy = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(policy, m) }
-}
-
-// policy returns what the policy is called, of options that were checked.
-func (o *Options) policy() string {
-	if o.Policy == dispatch.Priority && !o.ByPriority {
-		return "of the program"
-	}
-	return o.Policy.String()
+// choices returns those that say which node gets a task.
+func (o *Options) choices() core.Choices {
+	return core.Choices{Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy, Owner: o.Owner, Stay: o.Stay, Idle: o.Idle}
 }
 
 // valueError is why a node cannot make a value: it never will.

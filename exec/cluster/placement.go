@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"sync"
 	"time"
 
@@ -29,12 +30,12 @@ type placement struct {
 	mu      *sync.Mutex // fleet.placing, which guards what follows; the locks of outboxes are taken under it
 	news    sync.Cond   // a task has ended
 	graph   graph.Graph
-	sched   *scheduler
+	sched   *core.Scheduler
 	batches []batch       // by node: to be sent
 	filled  []int         // nodes that have got something since the latest place
 	words   string        // the parameter of the latest task that was given, encoded
 	space   []byte        // for the next one's
-	gives   []gift        // to the latest task that was given
+	gives   []core.Gift   // to the latest task that was given
 	freed   []*graph.Task // by the latest task to end
 	vains   int           // how often something was asked of nodes in vain
 	rest    time.Duration // for which nothing is made again after that
@@ -44,20 +45,20 @@ type placement struct {
 	past    int           // of these, before the latest Wait
 	watches int           // that bring a datum
 
-	traced uint64        // number of the job in Options.Trace
-	order  uint64        // of the job, among those of the driver
-	stuck  []*graph.Task // that cannot be given to anybody before what they read is made again: the scheduler is halted
-	mender func()        // makes again what was lost, on a goroutine of its own; nil while it does
-	sealed bool          // the program waits: it submits nothing now
-	again  bool          // the job itself makes something again
-	unused func(*entry)  // sees to a datum that no task uses any more; may be nil
+	traced uint64            // number of the job in Options.Trace
+	order  uint64            // of the job, among those of the driver
+	stuck  []*graph.Task     // that cannot be given to anybody before what they read is made again: the scheduler is halted
+	mender func()            // makes again what was lost, on a goroutine of its own; nil while it does
+	sealed bool              // the program waits: it submits nothing now
+	again  bool              // the job itself makes something again
+	unused func(*core.Entry) // sees to a datum that no task uses any more; may be nil
 
 	// Of a job of which nodes keep second copies; or else nil.
-	ends   func()                    // nodes have ended some tasks
-	made   func(*graph.Task, *entry) // a task has made a version
-	holds  func(t *graph.Task) bool  // puts a task aside that is to write over what is copied first
-	breaks func()                    // a task has ended that has made nothing
-	rounds rounds
+	ends   func()                         // nodes have ended some tasks
+	made   func(*graph.Task, *core.Entry) // a task has made a version
+	holds  func(t *graph.Task) bool       // puts a task aside that is to write over what is copied first
+	breaks func()                         // a task has ended that has made nothing
+	rounds core.Rounds
 	front  graph.TaskID // the last task in the order of the program that was given to a node
 
 	telling
@@ -78,18 +79,18 @@ func (p *placement) arrived(tasks []*graph.Task, from int) {
 			ready = append(ready, t)
 		default:
 			p.tell(t, exec.Step{State: graph.Ready})
-			p.sched.only(t)
+			p.sched.Only(t)
 		}
 	}
-	p.sched.ready(ready, from)
+	p.sched.Push(ready, from)
 }
 
 // watched tells who watches a datum that it is there, in the program's memory, and ends the
 // watch then: who writes the datum next waits for that. The caller holds mu.
 func (p *placement) watched(t *graph.Task, w *graph.Watch) {
-	e := p.data.of(t.Operand(0).Datum)
+	e := p.data.Of(t.Operand(0).Datum)
 	f := t.Tainted()
-	if f == nil && e.lost() {
+	if f == nil && e.Lost() {
 		if !p.outcome.Cancelled() && p.mend(t) { // or else the job is over, perhaps as that was tried in vain
 			return
 		}
@@ -114,12 +115,12 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 		return
 	}
 	from := p.gets(e)
-	p.work.store.bring(e.ref, h, from, true, true, then(func(err error) {
+	p.work.store.bring(e.Ref, h, from, true, true, then(func(err error) {
 		go func() {
 			if err == nil {
 				p.mu.Lock()
 				p.got(from)
-				e.brought(p.fixed)
+				e.Brought(p.fixed)
 				p.mu.Unlock()
 				tell(nil)
 				return
@@ -127,8 +128,8 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.watches--
-			e.home.there = e.home.there && !e.base.there // or else that is what it held
-			p.lacking(e, 0, missingFrom(e.ref, err), err)
+			e.Home.There = e.Home.There && !e.Base.There // or else that is what it held
+			p.lacking(e, 0, missingFrom(e.Ref, err), err)
 			p.watched(t, w)
 			p.place() // which has it made again, if nobody has it and no task is under way
 		}()
@@ -139,10 +140,10 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 // The caller holds mu.
 func (p *placement) place() {
 	p.stirs()
-	if len(p.where.paths.cut) > 0 {
-		p.where.paths.begin(time.Now())
+	if len(p.where.Paths.Cut) > 0 {
+		p.where.Paths.Begin(time.Now())
 	}
-	for p.giveAll(); p.dismiss() || !p.sched.halted && p.watches == 0 && p.squeeze(); {
+	for p.giveAll(); p.dismiss() || !p.sched.Paused && p.watches == 0 && p.squeeze(); {
 		p.giveAll()
 	}
 	for _, i := range p.filled {
@@ -150,7 +151,7 @@ func (p *placement) place() {
 	}
 	p.filled = p.filled[:0]
 	p.news.Broadcast()
-	if p.sched.halted && p.sched.flying.n == 0 && p.mender != nil {
+	if p.sched.Paused && p.sched.Flying.N == 0 && p.mender != nil {
 		go p.mender()
 		p.mender = nil
 	}
@@ -158,7 +159,7 @@ func (p *placement) place() {
 
 // giveAll gives nodes what the scheduler says. The caller holds mu.
 func (p *placement) giveAll() {
-	for t, i := range p.sched.gives() {
+	for t, i := range p.sched.Picks() {
 		p.give(t, i)
 	}
 }
@@ -166,11 +167,11 @@ func (p *placement) giveAll() {
 // dismiss has tasks fail that no node can execute any more, and reports whether there were
 // some. The caller holds mu.
 func (p *placement) dismiss() bool {
-	if len(p.sched.unfit) == 0 || p.sched.halted {
+	if len(p.sched.Misfits) == 0 || p.sched.Paused {
 		return false
 	}
-	all := p.sched.unfit
-	p.sched.unfit = nil
+	all := p.sched.Misfits
+	p.sched.Misfits = nil
 	if p.breaks != nil {
 		p.breaks()
 	}
@@ -192,7 +193,7 @@ func (p *placement) dismiss() bool {
 // memory, and none is under way: one goes to whoever has room, or the driver gets what the program
 // is to have, of this job and of others, or the job ends. It reports whether there may be more to give.
 func (p *placement) squeeze() bool {
-	t, i := p.sched.squeeze()
+	t, i := p.sched.Squeeze()
 	if t == nil {
 		return false
 	}
@@ -201,7 +202,7 @@ func (p *placement) squeeze() bool {
 		return true
 	}
 	for k, n := range p.nodes {
-		if !p.sched.absent(k) && (n.memory.pinned() || n.memory.leaving > 0) {
+		if !p.sched.Absent(k) && (n.memory.Pinned() || n.memory.Leaving > 0) {
 			p.starved[p] = p.place
 			return false
 		}
@@ -209,13 +210,13 @@ func (p *placement) squeeze() bool {
 	eased := p.eases()      // it may make something again
 	for x := range p.uses { // by job
 		q := x.(*placement)
-		eased = q.eases() || eased || q.sched.halted && !p.again // it makes something again, and drops much then
+		eased = q.eases() || eased || q.sched.Paused && !p.again // it makes something again, and drops much then
 	}
 	if eased {
 		p.starved[p] = p.place
 		return false
 	}
-	p.outcome.Abort(p.scarce(&p.sched.seating, t.Op.OpName(), uses(t, p.data), p.sched.fit.ask(t)))
+	p.outcome.Abort(p.scarce(&p.sched.Seating, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
 	return true // all are cancelled
 }
 
@@ -232,7 +233,7 @@ func (p *placement) give(t *graph.Task, i int) {
 		p.back(t, i)
 		return
 	}
-	if p.sched.misses(t) {
+	if p.sched.Misses(t) {
 		if p.mend(t) {
 			p.back(t, i)
 		} else {
@@ -245,8 +246,8 @@ func (p *placement) give(t *graph.Task, i int) {
 	}
 	x := task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
 	sendable := p.sendable(t)
-	made := recordOf(p.order, t)
-	x.Retries, x.Timeout = made.retries, made.timeout
+	made := core.RecordOf(p.order, t)
+	x.Retries, x.Timeout = made.Retries, made.Timeout
 	if i == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
 	} else {
@@ -271,31 +272,31 @@ func (p *placement) give(t *graph.Task, i int) {
 	p.gives = p.gives[:0]
 	for k := range t.Len() {
 		o := t.Operand(k)
-		e := p.data.of(o.Datum)
-		made.uses = append(made.uses, use{e, e.version, o.Mode})
-		y := operand{Ref: e.ref, Mode: o.Mode, Zero: e.unmade()}
-		needs := o.Mode&graph.In != 0 && !e.has(i)
+		e := p.data.Of(o.Datum)
+		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: o.Mode})
+		y := operand{Ref: e.Ref, Mode: o.Mode, Zero: e.Unmade()}
+		needs := o.Mode&graph.In != 0 && !e.Has(i)
 		switch {
 		case !sendable && p.homes[e] != nil:
 			if y.home = p.homes[e]; needs {
 				y.givers = p.supplied(e, i, false)
 			} else {
-				y.From = p.called(e.from(nil))
+				y.From = p.called(e.From(nil))
 			}
-		case e.copied != nil:
-			if y.Copy = e.copied; needs {
+		case e.Copied != nil:
+			if y.Copy = e.Copied; needs {
 				y.givers = p.supplied(e, i, false)
 			} else {
-				y.From = p.called(e.from(nil))
+				y.From = p.called(e.From(nil))
 			}
 		case needs:
 			y.givers = p.supplied(e, i, true)
 			if len(y.From) > 0 {
-				p.gives = append(p.gives, gift{e, p.indexNamed(y.From[0])})
+				p.gives = append(p.gives, core.Gift{Of: e, Node: p.indexNamed(y.From[0])})
 			}
 		}
-		if !e.has(i) || e.copied != nil {
-			y.Type, y.Shape = e.kind, e.shape
+		if !e.Has(i) || e.Copied != nil {
+			y.Type, y.Shape = e.Kind, e.Shape
 		}
 		to.Operands = append(to.Operands, y)
 	}
@@ -305,8 +306,8 @@ func (p *placement) give(t *graph.Task, i int) {
 	p.tellSent(t, p.nodes[i], p.sched, !sendable)
 	t.SetState(graph.Running)
 	p.front = max(p.front, t.ID())
-	f := p.sched.took(t, i, p.gives)
-	f.made, f.home = made, !sendable
+	f := p.sched.Took(t, i, p.gives)
+	f.Made, f.Home = made, !sendable
 	p.nodes[i].sent++
 }
 
@@ -325,7 +326,7 @@ func (p *placement) send(i int) {
 			p.mu.Unlock()
 			return nil
 		}
-		tasks, drops := p.batches[i].take(i > 0), p.where.drops(i)
+		tasks, drops := p.batches[i].take(i > 0), p.where.Drops(i)
 		p.mu.Unlock()
 		if i > 0 {
 			return encode(kindRun, run{Job: number, Epoch: epoch, Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
@@ -373,7 +374,7 @@ func (p *placement) fails(t *graph.Task, at int, e *exec.TaskError, late bool) {
 // back tells the policy that a node does not execute a task, if it came from there.
 func (p *placement) back(t *graph.Task, node int) {
 	if p.sendable(t) {
-		p.sched.back(node)
+		p.sched.Withdraw(node)
 	}
 }
 
@@ -384,7 +385,7 @@ func (p *placement) end(t *graph.Task, node int, s graph.State, f *graph.Fault) 
 		node = -1
 	}
 	for k := range t.Len() {
-		p.leave(p.data.of(t.Operand(k).Datum))
+		p.leave(p.data.Of(t.Operand(k).Datum))
 	}
 	if s != graph.Done && p.breaks != nil {
 		p.breaks()
@@ -395,22 +396,22 @@ func (p *placement) end(t *graph.Task, node int, s graph.State, f *graph.Fault) 
 }
 
 // leave notes that a task does not use a datum any more.
-func (p *placement) leave(e *entry) {
-	e.users--
+func (p *placement) leave(e *core.Entry) {
+	e.Users--
 	p.spare(e)
-	if e.users == 0 && p.unused != nil {
+	if e.Users == 0 && p.unused != nil {
 		p.unused(e)
 	}
 }
 
 // spare has copies of a datum dropped if no task will read it any more. The driver gets it then if
 // it has nothing else to do, and also before that if it leaves little room where it is.
-func (p *placement) spare(e *entry) {
-	if e.users > 0 || p.again {
+func (p *placement) spare(e *core.Entry) {
+	if e.Users > 0 || p.again {
 		return
 	}
 	if p.sealed {
-		p.sched.shed(e)
+		p.sched.Shed(e)
 	}
 	if (p.sealed && p.opt.Idle || p.tight(e)) && p.outcome.Why() == nil {
 		p.early(e)
@@ -427,6 +428,6 @@ func (p *placement) mend(t *graph.Task) bool {
 		return false
 	}
 	p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until what it reads, and was lost, has been made again"})
-	p.sched.halted, p.stuck = true, append(p.stuck, t)
+	p.sched.Paused, p.stuck = true, append(p.stuck, t)
 	return true
 }

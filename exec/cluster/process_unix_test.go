@@ -23,8 +23,8 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/versions"
 )

@@ -11,8 +11,8 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ const firstRelay = 3 << 62
 
 // relaying is a version on its way to a node from which others fetch it.
 type relaying struct {
-	e    *entry
+	e    *core.Entry
 	name transport.Ref
 	node int
 }
@@ -47,16 +48,16 @@ func newRelays(p *placement, lose func(*node, error)) *relays {
 
 // supplied returns from whom a node is to fetch the latest version of e, and has it sent to a relay
 // if need be. The caller holds mu.
-func (p *relays) supplied(e *entry, reader int, spreads bool) givers {
-	x := p.sched.supply(e, reader, spreads)
-	if x.relay >= 0 {
+func (p *relays) supplied(e *core.Entry, reader int, spreads bool) givers {
+	x := p.sched.Supply(e, reader, spreads)
+	if x.Relay >= 0 {
 		p.relay(e, x)
 	}
-	return givers{p.called(x.from), x.soon}
+	return givers{p.called(x.From), x.Soon}
 }
 
 // gets returns from whom the driver is to fetch the latest version of e.
-func (p *relays) gets(e *entry) givers { return p.supplied(e, 0, false) }
+func (p *relays) gets(e *core.Entry) givers { return p.supplied(e, 0, false) }
 
 // got notes that it has come from there.
 func (p *relays) got(from givers) {
@@ -68,16 +69,16 @@ func (p *relays) got(from givers) {
 }
 
 // relay has a node fetch what others are to have from there.
-func (p *relays) relay(e *entry, x supply) {
-	r := &relaying{e, e.name(), x.relay}
-	p.rounds.last++
-	id := firstRelay | p.rounds.last
+func (p *relays) relay(e *core.Entry, x core.Supply) {
+	r := &relaying{e, e.Name(), x.Relay}
+	p.rounds.Last++
+	id := firstRelay | p.rounds.Last
 	p.tasks[id] = r
-	e.users++ // so that holders keep it
+	e.Users++ // so that holders keep it
 	p.watches++
-	p.nodes[r.node].memory.pin([]*entry{e})
-	t := p.batches[r.node].add(task{ID: id, Op: opNone}, 1)
-	t.Operands = append(t.Operands, operand{Ref: r.name, Mode: graph.In, givers: givers{From: p.called(x.through)}, Type: e.kind, Shape: e.shape})
+	p.nodes[r.node].memory.Pin([]*core.Entry{e})
+	t := p.batches[r.node].add(task{ID: id, Op: core.OpNone}, 1)
+	t.Operands = append(t.Operands, operand{Ref: r.name, Mode: graph.In, givers: givers{From: p.called(x.Through)}, Type: e.Kind, Shape: e.Shape})
 	p.send(r.node)
 }
 
@@ -87,30 +88,30 @@ func (p *relays) relayed(id uint64, m *end) {
 	r := p.tasks[id]
 	delete(p.tasks, id)
 	e := r.e
-	p.nodes[r.node].memory.unpin([]*entry{e})
-	e.leaves(r.node)
+	p.nodes[r.node].memory.Unpin([]*core.Entry{e})
+	e.Leaves(r.node)
 	switch {
-	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.name() == r.name && len(e.holders) > 0:
-		e.read(r.node)
-		if x := e.copyOf; x != nil && x.ref == r.name {
-			x.read(r.node)
+	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.Name() == r.name && len(e.Holders) > 0:
+		e.Read(r.node)
+		if x := e.CopyOf; x != nil && x.Ref == r.name {
+			x.Read(r.node)
 		}
-		if e.datum != nil {
-			e.show(e.datum)
+		if e.Datum != nil {
+			e.Show(e.Datum)
 		}
 	case m != nil:
 		for _, x := range m.Missing {
-			if e.name() == r.name {
+			if e.Name() == r.name {
 				p.lacking(e, r.node, x, errors.New(m.Why))
 			}
 		}
-		if !e.has(r.node) {
-			p.where.drop(r.node, r.name)
-			p.nodes[r.node].memory.forget(e)
+		if !e.Has(r.node) {
+			p.where.Drop(r.node, r.name)
+			p.nodes[r.node].memory.Forget(e)
 		}
 	}
 	p.watches--
-	if e.users--; e.users == 0 && p.unused != nil { // it is not shed: others are about to fetch it
+	if e.Users--; e.Users == 0 && p.unused != nil { // it is not shed: others are about to fetch it
 		p.unused(e)
 	}
 }
@@ -136,39 +137,39 @@ func (p *relays) relaysLost(node int) {
 }
 
 // cuts notes that nodes could not give something to another one, as bytes do not come from there.
-func (p *relays) cuts(e *entry, reader int, givers []string, why error) {
+func (p *relays) cuts(e *core.Entry, reader int, givers []string, why error) {
 	for _, name := range givers {
 		i := p.indexNamed(name)
-		if i < 0 || i == reader || p.sched.absent(i) {
+		if i < 0 || i == reader || p.sched.Absent(i) {
 			continue
 		}
-		if p.where.paths.fails(reader, i, time.Now()) {
-			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.called(), "error", why)
+		if p.where.Paths.Fails(reader, i, time.Now()) {
+			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.Called(), "error", why)
 		}
 	}
 }
 
 // heals notes that a value has come from a node to another one.
 func (p *relays) heals(reader, giver int) {
-	if since, was := p.where.paths.moved(reader, giver); was {
+	if since, was := p.where.Paths.Moved(reader, giver); was {
 		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
 	}
 }
 
 // lacking sees to it that the latest version of e did not come to a node. Those from which bytes do
 // not come go on having it; those that answer that they do not have it have lost it.
-func (p *relays) lacking(e *entry, reader int, m missing, why error) {
+func (p *relays) lacking(e *core.Entry, reader int, m missing, why error) {
 	p.cuts(e, reader, m.Cut, why)
-	e.leaves(reader)
+	e.Leaves(reader)
 	all := len(m.Cut) == 0 && len(m.Lacks) == 0 // nobody was named
 	var vain []string
 	of := func(h int) bool { return all || slices.Contains(m.Lacks, p.nodes[h].name) }
-	for _, h := range e.holders {
+	for _, h := range e.Holders {
 		if of(h) {
 			vain = append(vain, p.nodes[h].name)
 		}
 	}
-	if len(vain) > 0 || len(e.holders) == 0 {
+	if len(vain) > 0 || len(e.Holders) == 0 {
 		p.vain(e, of, vain, why)
 	}
 }
@@ -178,7 +179,7 @@ const vainMost = 20
 
 // vain notes that the latest version of a datum was asked of holders in vain. The first time is
 // logged: a lost node has many. That this happens again and again to one datum ends the job.
-func (p *relays) vain(e *entry, of func(int) bool, names []string, why error) {
+func (p *relays) vain(e *core.Entry, of func(int) bool, names []string, why error) {
 	say := p.opt.Log.Debug
 	if p.vains++; p.vains == 1 {
 		say = p.opt.Log.Info
@@ -187,16 +188,16 @@ func (p *relays) vain(e *entry, of func(int) bool, names []string, why error) {
 	if nodes == "" {
 		nodes = "those that have left"
 	}
-	say("nodes that have a value could not give it", "nodes", nodes, "data", e.called(), "error", why)
-	e.vain(of)
+	say("nodes that have a value could not give it", "nodes", nodes, "data", e.Called(), "error", why)
+	e.Vain(of)
 	x := e
-	if e.copyOf != nil {
-		x = e.copyOf
+	if e.CopyOf != nil {
+		x = e.CopyOf
 	}
-	x.vains++
-	p.rest = max(p.rest, restFor(x.vains))
-	p.fleet.asked = NodeLostError{Node: nodes, Data: x.called(), Err: why}
-	if x.vains > vainMost {
+	x.Vains++
+	p.rest = max(p.rest, restFor(x.Vains))
+	p.fleet.asked = NodeLostError{Node: nodes, Data: x.Called(), Err: why}
+	if x.Vains > vainMost {
 		lost := p.fleet.asked
 		p.outcome.Abort(&lost)
 	}
@@ -211,8 +212,8 @@ func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 		why = &asked
 	}
 	for k := range t.Len() {
-		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data.of(o.Datum).lost() {
-			why.Data = p.data.of(o.Datum).called()
+		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data.Of(o.Datum).Lost() {
+			why.Data = p.data.Of(o.Datum).Called()
 		}
 	}
 	return why
@@ -222,43 +223,43 @@ func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 func restFor(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
 
 // brings is way for what the driver is to fetch, and for nothing else at the same time.
-func (p *relays) brings(e *entry) (wait time.Duration, ok bool) {
-	p.where.paths.begin(time.Now())
+func (p *relays) brings(e *core.Entry) (wait time.Duration, ok bool) {
+	p.where.Paths.Begin(time.Now())
 	return p.way(e, 0)
 }
 
 // way reports whether there is a way to give the latest version of e to a node now. If not, it
 // returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
-func (p *relays) way(e *entry, reader int) (wait time.Duration, ok bool) {
-	if len(p.where.paths.cut) == 0 || e.has(reader) || len(e.holders) == 0 || p.sched.supplies(e, reader) {
+func (p *relays) way(e *core.Entry, reader int) (wait time.Duration, ok bool) {
+	if len(p.where.Paths.Cut) == 0 || e.Has(reader) || len(e.Holders) == 0 || p.sched.Supplies(e, reader) {
 		return 0, true
 	}
-	v := p.sched.stuck(e, reader)
-	for _, i := range v.lost {
-		n, why := p.nodes[i], &PathError{Data: e.called(), Reader: p.nodes[reader].name, Holders: p.called(e.holders)}
+	v := p.sched.Stuck(e, reader)
+	for _, i := range v.Lost {
+		n, why := p.nodes[i], &PathError{Data: e.Called(), Reader: p.nodes[reader].name, Holders: p.called(e.Holders)}
 		go p.lose(n, why) // which takes the lock
 	}
-	if len(v.lost) > 0 {
-		return cutPause / 4, false
+	if len(v.Lost) > 0 {
+		return core.CutPause / 4, false
 	}
-	return v.at.Sub(p.where.paths.now), false
+	return v.At.Sub(p.where.Paths.Now), false
 }
 
 // blocked puts a task aside if there is no way now to give a node what it reads, and reports whether
 // it has. The caller holds mu.
 func (p *relays) blocked(t *graph.Task, i int) bool {
-	if len(p.where.paths.cut) == 0 {
+	if len(p.where.Paths.Cut) == 0 {
 		return false
 	}
-	p.where.paths.begin(time.Now())
+	p.where.Paths.Begin(time.Now())
 	for k := range t.Len() {
 		o := t.Operand(k)
 		if o.Mode&graph.In == 0 {
 			continue
 		}
-		e := p.data.of(o.Datum)
+		e := p.data.Of(o.Datum)
 		if wait, ok := p.way(e, i); !ok {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.called() + " can be had again", Node: p.nodes[i].name})
+			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.Called() + " can be had again", Node: p.nodes[i].name})
 			p.back(t, i)
 			p.putAside(t, wait)
 			return true
@@ -269,7 +270,7 @@ func (p *relays) blocked(t *graph.Task, i int) bool {
 
 // putAside has a task be ready again after some time.
 func (p *relays) putAside(t *graph.Task, wait time.Duration) {
-	p.aside, p.stale = append(p.aside, t), p.where.paths.news
+	p.aside, p.stale = append(p.aside, t), p.where.Paths.News
 	number := p.number
 	time.AfterFunc(wait, func() {
 		p.mu.Lock()
@@ -283,7 +284,7 @@ func (p *relays) putAside(t *graph.Task, wait time.Duration) {
 
 // stirs has what was put aside be ready if that may be of use now.
 func (p *relays) stirs() {
-	if len(p.aside) > 0 && (p.stale != p.where.paths.news || p.outcome.Why() != nil) { // or else they are cancelled
+	if len(p.aside) > 0 && (p.stale != p.where.Paths.News || p.outcome.Why() != nil) { // or else they are cancelled
 		p.resume()
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 )
@@ -17,15 +18,15 @@ import (
 
 // early has the driver fetch what the program is to have in the end, while others still compute.
 // After that the nodes need not keep it.
-func (c *catalog) early(e *entry) {
+func (c *catalog) early(e *core.Entry) {
 	h := c.homes[e]
-	if h == nil || !c.fixed || e.has(0) || e.lost() {
+	if h == nil || !c.fixed || e.Has(0) || e.Lost() {
 		return
 	}
 	if _, ok := c.brings(e); !ok { // Wait waits for one
 		return
 	}
-	number, ref := c.number, e.ref
+	number, ref := c.number, e.Ref
 	c.coming++
 	from := c.gets(e)
 	c.work.store.take(ref, h, from, func(err error) {
@@ -37,8 +38,8 @@ func (c *catalog) early(e *entry) {
 			case c.number != number: // Wait has ended
 			case err != nil: // Wait tries again
 				c.cuts(e, 0, missingFrom(ref, err).Cut, err)
-			case e.ref == ref:
-				e.read(0)
+			case e.Ref == ref:
+				e.Read(0)
 				c.got(from)
 				c.barren = 0
 			default: // a task has written it since
@@ -50,23 +51,23 @@ func (c *catalog) early(e *entry) {
 }
 
 // tight reports whether a datum is on a node that has used more than half of its memory.
-func (c *catalog) tight(e *entry) bool {
-	if len(e.holders) == 0 {
+func (c *catalog) tight(e *core.Entry) bool {
+	if len(e.Holders) == 0 {
 		return false
 	}
-	m := c.nodes[e.holders[0]].memory
-	return m.most > 0 && m.used > m.most/2
+	m := c.nodes[e.Holders[0]].memory
+	return m.Most > 0 && m.Used > m.Most/2
 }
 
 // scarce returns the error of a task for which no node has the memory. Of the nodes that are there
 // and can execute it, it names that with the most.
-func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *MemoryError {
-	err := &MemoryError{Task: task, Need: bytesUsed(uses)}
+func (c *catalog) scarce(s *core.Seating, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
+	err := &core.MemoryError{Task: task, Need: core.BytesUsed(uses)}
 	for i, n := range c.nodes {
-		if !s.absent(i) && can.nodes[i] && n.memory.most > err.Memory {
-			err.Node, err.Memory, err.Kept, err.Others = n.name, n.memory.most, 0, nil
+		if !s.Absent(i) && can.Nodes[i] && n.memory.Most > err.Memory {
+			err.Node, err.Memory, err.Kept, err.Others = n.name, n.memory.Most, 0, nil
 			if err.Need <= err.Memory {
-				err.Kept, err.Others = n.memory.kept(uses, c.entries)
+				err.Kept, err.Others = n.memory.Kept(uses, c.entries)
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func (c *catalog) scarce(s *seating, task string, uses []*entry, can *answer) *M
 func (c *catalog) eases() bool {
 	if c.coming == 0 && c.barren < 10 { // nodes that are about to be lost may give nothing
 		for e := range c.entries {
-			if len(e.holders) > 0 && c.nodes[e.holders[0]].memory.most > 0 {
+			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Most > 0 {
 				c.early(e)
 			}
 		}

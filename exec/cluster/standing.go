@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 	"strings"
@@ -28,8 +29,8 @@ func (f *fleet) look(nodes []*node, now time.Time, again time.Duration) {
 
 // has returns how many tasks of the job a node has.
 func (p *placement) has(n *node) int {
-	if i := p.index(n); i >= 0 && p.number != 0 && !p.sched.absent(i) {
-		return p.sched.seats[i].has
+	if i := p.index(n); i >= 0 && p.number != 0 && !p.sched.Absent(i) {
+		return p.sched.Seats[i].Has
 	}
 	return 0
 }
@@ -46,7 +47,7 @@ func waits(jobs map[uint64]*job, n *node) (lines []string) {
 			continue
 		}
 		if f := j.flight(n, t.ID); f != nil {
-			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s", j.wanted(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.task.Op.OpName()))
+			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s", j.wanted(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.Task.Op.OpName()))
 		}
 	}
 	if len(lines) > 0 || n.said.Busy >= n.workers {
@@ -62,7 +63,7 @@ func waits(jobs map[uint64]*job, n *node) (lines []string) {
 		case j.done == j.count:
 			lines = append(lines, "the program to submit tasks")
 		default:
-			if why := j.sched.idles(i); why != "" {
+			if why := j.sched.Idles(i); why != "" {
 				lines = append(lines, why)
 			}
 		}
@@ -71,31 +72,31 @@ func waits(jobs map[uint64]*job, n *node) (lines []string) {
 }
 
 // flight returns a task that a node has been given, nil if it has not, or not any more.
-func (p *placement) flight(n *node, id uint64) *flight {
+func (p *placement) flight(n *node, id uint64) *core.Flight {
 	if p.number == 0 {
 		return nil
 	}
-	if f := p.sched.flying.of(uint64(id)); f != nil && f.node == p.index(n) {
+	if f := p.sched.Flying.Of(uint64(id)); f != nil && f.Node == p.index(n) {
 		return f
 	}
 	return nil
 }
 
 // wanted says which operands of a task are on their way, and who has them.
-func (p *placement) wanted(f *flight, refs []transport.Ref) string {
+func (p *placement) wanted(f *core.Flight, refs []transport.Ref) string {
 	var all []string
-	for k := range f.task.Len() {
-		e := p.data.of(f.task.Operand(k).Datum)
-		if !slices.Contains(refs, e.ref) {
+	for k := range f.Task.Len() {
+		e := p.data.Of(f.Task.Operand(k).Datum)
+		if !slices.Contains(refs, e.Ref) {
 			continue
 		}
 		var from []string
-		for _, h := range e.holders {
-			if h != f.node {
+		for _, h := range e.Holders {
+			if h != f.Node {
 				from = append(from, p.nodes[h].name)
 			}
 		}
-		text := e.called()
+		text := e.Called()
 		if len(from) > 0 {
 			text += " from " + strings.Join(from, " or ")
 		}

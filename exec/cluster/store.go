@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"github.com/tessera-la/tessera/exec/internal/core"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
@@ -96,8 +97,8 @@ func (s *store) place(o *operand, reads, writes bool) (*held, error) {
 		s.grows(bytesOf(v))
 	case h.on && (h.ref != r || !reads || zero) && !h.inHome():
 		// What comes goes on coming, into memory of its own.
-		like := factsOf(h.value)
-		v, err := s.fresh(&operand{Ref: r, Type: like.kind, Shape: like.shape}, zero)
+		like := core.FactsOf(h.value)
+		v, err := s.fresh(&operand{Ref: r, Type: like.Kind, Shape: like.Shape}, zero)
 		if err != nil {
 			return nil, err
 		}

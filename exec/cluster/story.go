@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
@@ -42,9 +43,9 @@ func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 
 // tellSent tells to which node of a scheduler a task goes, and why. Bound says that the driver
 // only can execute it.
-func (p *telling) tellSent(t *graph.Task, to *node, s *scheduler, bound bool) {
+func (p *telling) tellSent(t *graph.Task, to *node, s *core.Scheduler, bound bool) {
 	if p.stories != nil {
-		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.chose(t, to.index, bound))})
+		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.Chose(t, to.index, bound))})
 	}
 }
 
@@ -69,7 +70,7 @@ func (p *telling) tellEnd(t *graph.Task, of *catalog, n *node, e *end) {
 	for _, c := range e.Came {
 		what := "an operand"
 		for k := range t.Len() {
-			if d := t.Operand(k).Datum; of.data.of(d).ref == c.Ref {
+			if d := t.Operand(k).Datum; of.data.Of(d).Ref == c.Ref {
 				what = d.String()
 				break
 			}

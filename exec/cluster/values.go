@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"container/list"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"sync"
 	"time"
@@ -147,14 +148,14 @@ func (s *values) spares(value any) {
 	if !ok {
 		return
 	}
-	f := factsOf(v)
+	f := core.FactsOf(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := bytesOf(v); s.bytes+s.spareBytes+n <= s.peak {
 		if s.spare == nil {
 			s.spare = map[kindOf][]spared{}
 		}
-		k := kindOf{f.kind, f.shape}
+		k := kindOf{f.Kind, f.Shape}
 		s.spare[k] = append(s.spare[k], v)
 		s.spareBytes += n
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 	"strings"
@@ -95,9 +96,9 @@ func (x *dog) stuck(pause time.Duration, now time.Time) (found []exec.Stuck) {
 			if x.late[key] {
 				continue
 			}
-			s := exec.StuckTask{Task: f.task.ID(), Op: f.task.Op.OpName(), Node: n.name, Worker: -1, For: t.For}
-			for k := range f.task.Len() {
-				o := f.task.Operand(k)
+			s := exec.StuckTask{Task: f.Task.ID(), Op: f.Task.Op.OpName(), Node: n.name, Worker: -1, For: t.For}
+			for k := range f.Task.Len() {
+				o := f.Task.Operand(k)
 				s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
 			}
 			if t.Stage == stageWaits {
@@ -163,11 +164,11 @@ func (x *dog) waits(j *job, nodes []*node, now time.Time) (lines []string) {
 		has := j.has(n)
 		switch {
 		case x.silent(n, now):
-			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, tasks(has), now.Sub(n.looked).Round(time.Millisecond)))
+			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, core.Tasks(has), now.Sub(n.looked).Round(time.Millisecond)))
 		case what != "":
 			lines = append(lines, n.name+" waits for "+what)
 		case has > 0:
-			lines = append(lines, fmt.Sprintf("%s has %s, of which none runs", n.name, tasks(has)))
+			lines = append(lines, fmt.Sprintf("%s has %s, of which none runs", n.name, core.Tasks(has)))
 		default:
 			lines = append(lines, n.name+" has no tasks")
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"reflect"
 	"slices"
 	"testing"
@@ -17,7 +18,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	r := transport.Ref{Job: 7, Matrix: 1, I: 2, J: -3, Version: 4}
 	f.Add(encode(kindHello, hello{Memory: 3, Offer: offered{Ops: []string{"gemm/f64", "potrf/f64"}, Kinds: []kindOffered{
-		{Kind: Kind{2, versions.Target{Kind: "cpu", Processor: "KNL", Features: []string{"avx512f"}, Ops: []string{"gemm"}}, ""}, Lacks: []lack{{Ops: []int{1}, Why: []string{"no"}}}}, {Kind: Kind{Workers: 1, Accelerator: "sim0"}}}}}))
+		{Kind: Kind{Workers: 2, Target: versions.Target{Kind: "cpu", Processor: "KNL", Features: []string{"avx512f"}, Ops: []string{"gemm"}}, Accelerator: ""}, Lacks: []lack{{Ops: []int{1}, Why: []string{"no"}}}}, {Kind: Kind{Workers: 1, Accelerator: "sim0"}}}}}))
 	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: "\x01", Retries: 2, Timeout: time.Second,
 		Operands: []operand{{Ref: r, Mode: graph.InOut, givers: givers{From: []string{"a", "b"}, Soon: true}, Type: "*kernels.Tile[float64]", Shape: "T"}}}}}))
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []missing{{Ref: r, Cut: []string{"a"}, Lacks: []string{"b"}}}, Why: "gone"}}}))
@@ -47,7 +48,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%+v became %+v, %v", x, again, err)
 			}
 			if h, ok := x.(*hello); ok {
-				if o, err := h.Offer.offer(); err == nil && (o.workers() < 1 || len(o.lacks) != len(o.kinds)) {
+				if o, err := h.Offer.offer(); err == nil && (o.Workers() < 1 || len(o.Lacks) != len(o.Kinds)) {
 					t.Fatalf("%+v was taken", h)
 				}
 			}
@@ -57,8 +58,8 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzFault: an error that a node tells of is one here, whatever it says of its type.
 func FuzzFault(f *testing.F) {
-	known := []error{&MemoryError{}, &MessageError{}, &RemoteError{}}
-	for _, err := range []error{&MemoryError{Need: 3}, &MessageError{"a", "b"}, errors.New("x")} {
+	known := []error{&core.MemoryError{}, &MessageError{}, &RemoteError{}}
+	for _, err := range []error{&core.MemoryError{Need: 3}, &MessageError{"a", "b"}, errors.New("x")} {
 		told := newFault(err, known)
 		f.Add(told.Type, told.Fields, told.Text)
 	}
@@ -73,33 +74,33 @@ func FuzzFault(f *testing.F) {
 
 // TestDirectory walks one datum through what can happen to it.
 func TestDirectory(t *testing.T) {
-	var d directory
-	e := &entry{ref: transport.Ref{Job: 9, Matrix: 1, I: 2, J: 3}}
-	e.brought(false)
-	if !e.has(0) || e.has(1) || e.lost() {
+	var d core.Directory
+	e := &core.Entry{Ref: transport.Ref{Job: 9, Matrix: 1, I: 2, J: 3}}
+	e.Brought(false)
+	if !e.Has(0) || e.Has(1) || e.Lost() {
 		t.Fatalf("a new datum: %+v", e)
 	}
-	e.read(2)
-	e.read(1)
-	e.read(2)
-	if got := [][]int{e.from(nil), e.from(nil), e.from(nil), e.from(nil)}; !reflect.DeepEqual(got, [][]int{{0, 2, 1}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}}) {
+	e.Read(2)
+	e.Read(1)
+	e.Read(2)
+	if got := [][]int{e.From(nil), e.From(nil), e.From(nil), e.From(nil)}; !reflect.DeepEqual(got, [][]int{{0, 2, 1}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}}) {
 		t.Errorf("holders do not take turns: %v", got)
 	}
-	first, made := e.ref, &record{}
-	d.written(e, 1, made)
-	if e.version != 1 || e.ref.Version != 1 || !reflect.DeepEqual(e.holders, []int{1}) || e.made[0] != made {
+	first, made := e.Ref, &core.Record{}
+	d.Written(e, 1, made)
+	if e.Version != 1 || e.Ref.Version != 1 || !reflect.DeepEqual(e.Holders, []int{1}) || e.Made[0] != made {
 		t.Errorf("after a task: %+v", e)
 	}
 	for node, want := range [][]transport.Ref{{first}, nil, {first}} {
-		if got := d.drops(node); !reflect.DeepEqual(got, want) || d.drops(node) != nil {
+		if got := d.Drops(node); !reflect.DeepEqual(got, want) || d.Drops(node) != nil {
 			t.Errorf("node %d is to drop %v, want %v", node, got, want)
 		}
 	}
-	if r, from := e.at(0); r != first || !reflect.DeepEqual(from, []int{0}) {
+	if r, from := e.At(0); r != first || !reflect.DeepEqual(from, []int{0}) {
 		t.Errorf("the first version is %v at %v, want the driver's", r, from)
 	}
-	e.drop(1)
-	if !e.lost() {
+	e.Drop(1)
+	if !e.Lost() {
 		t.Error("nobody has it, and it is not lost")
 	}
 }
@@ -107,45 +108,45 @@ func TestDirectory(t *testing.T) {
 // TestPlan: what is made again is what leads to what was lost, from what somebody has, and
 // no more.
 func TestPlan(t *testing.T) {
-	var d directory
-	a, b, c := &entry{set: 1}, &entry{set: 1}, &entry{set: 1}
+	var d core.Directory
+	a, b, c := &core.Entry{Set: 1}, &core.Entry{Set: 1}, &core.Entry{Set: 1}
 	id := graph.TaskID(0)
-	run := func(node int, uses ...use) *record {
+	run := func(node int, uses ...core.Use) *core.Record {
 		id++
-		r := &record{id: id, uses: uses}
+		r := &core.Record{Id: id, Uses: uses}
 		for i, u := range uses {
-			r.uses[i].version = u.of.version
+			r.Uses[i].Version = u.Of.Version
 		}
 		for _, u := range uses {
-			if u.mode&graph.Out != 0 {
-				d.written(u.of, node, r)
+			if u.Mode&graph.Out != 0 {
+				d.Written(u.Of, node, r)
 			}
 		}
 		return r
 	}
-	a1 := run(1, use{of: a, mode: graph.Out})
-	b1 := run(1, use{of: b, mode: graph.Out})
-	b2 := run(1, use{of: a, mode: graph.In}, use{of: b, mode: graph.InOut}) // reads a before it changes
-	run(2, use{of: a, mode: graph.InOut})
-	c1 := run(1, use{of: c, mode: graph.Out})
-	c2 := run(2, use{of: b, mode: graph.In}, use{of: c, mode: graph.InOut})
-	for _, e := range []*entry{a, b, c} {
-		e.drop(1)
+	a1 := run(1, core.Use{Of: a, Mode: graph.Out})
+	b1 := run(1, core.Use{Of: b, Mode: graph.Out})
+	b2 := run(1, core.Use{Of: a, Mode: graph.In}, core.Use{Of: b, Mode: graph.InOut}) // reads a before it changes
+	run(2, core.Use{Of: a, Mode: graph.InOut})
+	c1 := run(1, core.Use{Of: c, Mode: graph.Out})
+	c2 := run(2, core.Use{Of: b, Mode: graph.In}, core.Use{Of: c, Mode: graph.InOut})
+	for _, e := range []*core.Entry{a, b, c} {
+		e.Drop(1)
 	}
-	if p, gone := planFor([]*entry{b}); gone != nil || !slices.Equal(p.tasks, []*record{a1, b1, b2}) || len(p.sources) != 0 {
+	if p, gone := core.PlanFor([]*core.Entry{b}); gone != nil || !slices.Equal(p.Tasks, []*core.Record{a1, b1, b2}) || len(p.Sources) != 0 {
 		t.Errorf("b: %v, gone %v", p, gone)
 	}
-	c.drop(2)
-	p, gone := planFor([]*entry{b, c})
-	if gone != nil || !slices.Equal(p.tasks, []*record{a1, b1, b2, c1, c2}) {
+	c.Drop(2)
+	p, gone := core.PlanFor([]*core.Entry{b, c})
+	if gone != nil || !slices.Equal(p.Tasks, []*core.Record{a1, b1, b2, c1, c2}) {
 		t.Errorf("b and c: %v, gone %v", p, gone)
 	}
-	b.read(3)
-	if p, _ := planFor([]*entry{c}); !slices.Equal(p.tasks, []*record{c1, c2}) || len(p.sources) != 1 {
+	b.Read(3)
+	if p, _ := core.PlanFor([]*core.Entry{c}); !slices.Equal(p.Tasks, []*core.Record{c1, c2}) || len(p.Sources) != 1 {
 		t.Errorf("c from b: %v", p)
 	}
-	c.made[0] = nil
-	if _, gone := planFor([]*entry{c}); gone != c {
+	c.Made[0] = nil
+	if _, gone := core.PlanFor([]*core.Entry{c}); gone != c {
 		t.Errorf("what nothing can make is %v", gone)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
-	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

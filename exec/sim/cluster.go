@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -26,15 +27,15 @@ type Cluster struct{ *drive }
 type drive struct {
 	*world
 	clock      *clock
-	program    *cluster.Core // which decides about the program's tasks
-	core       *cluster.Core // which decides now: that one, or one that makes again what is lost
+	program    *core.Core // which decides about the program's tasks
+	core       *core.Core // which decides now: that one, or one that makes again what is lost
 	nodes      []*node
 	of         []*node // by crew
 	values     []value // by their numbers
 	inbox      []ended
 	taken      int  // messages at the front of the inbox that were taken
 	due        bool // the inbox is going to be looked at
-	needs      []cluster.Need
+	needs      []core.Need
 	dirty      []int // nodes that have got something to be sent
 	freed      []*graph.Task
 	spare      *execution
@@ -56,7 +57,7 @@ type end struct {
 	took float64
 	back bool
 	// lacks is what nobody gave it, so that the task has not begun.
-	lacks []cluster.Need
+	lacks []core.Need
 }
 
 // flow is a value that has come.
@@ -152,7 +153,7 @@ func (c *crew) drive() {
 
 // newDrive returns a driver on the nodes of some crews, its own the first.
 func newDrive(w *world, o cluster.Options, crews []*crew, by *clock) *drive {
-	c := cluster.NewCore(o)
+	c := core.NewCore(core.Choices{Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy, Owner: o.Owner, Stay: o.Stay, Idle: o.Idle})
 	s := &drive{world: w, clock: by, program: c, core: c, of: make([]*node, len(w.crews))}
 	for i, c := range crews {
 		n := s.newNode(c)
@@ -216,7 +217,7 @@ func (s *drive) dropAll() {
 }
 
 // datum has a datum be known.
-func (s *drive) datum(c *cluster.Core, d *graph.Datum) {
+func (s *drive) datum(c *core.Core, d *graph.Datum) {
 	if !s.lossy && c.Knows(d) { // what makes again has numbers in no order
 		return
 	}
@@ -380,7 +381,7 @@ func (r *recall) happens(uint64) {
 func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil, s.program) }
 
 // newJob returns a job, that of the children of by if it is not nil.
-func (s *drive) newJob(ctx context.Context, by *parent, core *cluster.Core) *clusterJob {
+func (s *drive) newJob(ctx context.Context, by *parent, core *core.Core) *clusterJob {
 	j := &clusterJob{s: s, core: core}
 	j.begin(s.world, ctx, by, s.clock)
 	j.ready = func(tasks []*graph.Task) {
@@ -400,7 +401,7 @@ func (s *drive) newJob(ctx context.Context, by *parent, core *cluster.Core) *clu
 type clusterJob struct {
 	job
 	s    *drive
-	core *cluster.Core
+	core *core.Core
 }
 
 // Submit implements [exec.Job].

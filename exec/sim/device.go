@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -92,11 +92,11 @@ func (c *crew) device(worker int) *device {
 }
 
 // offers returns what the node says of its workers.
-func (c *crew) offers() []cluster.Kind {
-	all := []cluster.Kind{{Workers: c.kind.Tasks(), Target: *c.speeds.target}}
+func (c *crew) offers() []core.Kind {
+	all := []core.Kind{{Workers: c.kind.Tasks(), Target: *c.speeds.target}}
 	for i := range c.kind.Devices {
 		d := &c.kind.Devices[i]
-		all = append(all, cluster.Kind{Workers: max(d.Count, 1), Target: *d.target(), Accelerator: d.Name})
+		all = append(all, core.Kind{Workers: max(d.Count, 1), Target: *d.target(), Accelerator: d.Name})
 	}
 	return all
 }

@@ -9,8 +9,8 @@
 //
 // A [Runtime] is an exec.Runtime: the program is the one that computes, so nothing of the
 // algorithms is modelled. Dependencies are inferred by package graph, and tasks are handed
-// out by the policies of package dispatch and, between nodes, by the core of package
-// cluster, which are those of the live runtimes. What is modelled is time:
+// out by the policies of package dispatch and, between nodes, by package
+// exec/internal/core, which are those of the live runtimes. What is modelled is time:
 //
 //	a task          by its op, version and shape, from points that were measured (speed.go),
 //	                slower the more of the cores around are busy, and if what it reads is

@@ -3,8 +3,8 @@ package sim
 import (
 	"slices"
 
-	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // Nodes are lost by script (Machine.Failures). What is decided then is the core's, which is that of
@@ -20,8 +20,8 @@ type losing struct {
 	lossy    bool
 	scripted bool // the failures have their times
 	mending  *clusterJob
-	remaking *cluster.Remaking // its tasks
-	latest   string            // the last node to be lost
+	remaking *core.Remaking // its tasks
+	latest   string         // the last node to be lost
 	losses   Losses
 }
 

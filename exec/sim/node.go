@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
@@ -15,7 +15,7 @@ type node struct {
 	s    *drive
 	id   int
 	crew *crew
-	gate *cluster.Gate[*graph.Task]
+	gate core.Gate[*graph.Task]
 
 	to    channel      // what the driver sends it: tasks
 	batch []*execution // to be sent
@@ -45,10 +45,10 @@ const fetchMost = 8
 // execution is a task that a node has been given and that has not come to its gate.
 type execution struct {
 	task    *graph.Task
-	needs   []cluster.Need
+	needs   []core.Need
 	missing int
-	lacks   []cluster.Need // that nobody gave it
-	next    *execution     // of those to be used again
+	lacks   []core.Need // that nobody gave it
+	next    *execution  // of those to be used again
 }
 
 // value is a datum: which nodes have its latest version. It takes three lines of the cache. What is
@@ -83,7 +83,7 @@ func (v *value) has(node, version int) bool {
 // fetch is a value that comes from another node.
 type fetch struct {
 	n     *node
-	need  cluster.Need
+	need  core.Need
 	then  func()
 	waits []*execution
 	since float64
@@ -95,7 +95,7 @@ type fetch struct {
 
 func (s *drive) newNode(c *crew) *node {
 	c.extra = s.m.Costs.Node
-	return &node{s: s, id: len(s.nodes), crew: c, gate: cluster.NewGate[*graph.Task](len(c.workers))}
+	return &node{s: s, id: len(s.nodes), crew: c, gate: core.NewGate[*graph.Task](len(c.workers))}
 }
 
 // comes returns when a message comes that leaves at a time, for the node or from it.
@@ -278,7 +278,7 @@ func (n *node) gets(e *execution) {
 }
 
 // waits has a task wait for a value that is not there. It reports false if it is.
-func (n *node) waits(x cluster.Need, e *execution) bool {
+func (n *node) waits(x core.Need, e *execution) bool {
 	v := &n.s.values[x.Datum]
 	if v.has(n.id, x.Version) {
 		return false
@@ -289,7 +289,7 @@ func (n *node) waits(x cluster.Need, e *execution) bool {
 }
 
 // fetch has a value come, unless it is on its way.
-func (n *node) fetch(v *value, x cluster.Need) *fetch {
+func (n *node) fetch(v *value, x core.Need) *fetch {
 	for i := range v.coming {
 		if v.coming[i].node == n.id {
 			return v.coming[i].by
@@ -477,7 +477,7 @@ func (n *node) ready(e *execution) {
 		n.tell()
 		return
 	}
-	if n.gate.Enter(t, t.Priority, t.ID()) {
+	if n.gate.Enter(core.Gated[*graph.Task]{Task: t, Priority: t.Priority, ID: uint64(t.ID()), Width: 1}) {
 		n.crew.one[0] = t
 		n.crew.push(n.crew.one[:])
 	}
@@ -504,7 +504,7 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 		}
 		v.version, v.nodes = s.core.Version(d)+1, append(v.nodes[:0], int32(n.id))
 	}
-	freed = n.gate.Leave(t, duration(s.now), freed)
+	freed = n.gate.Leave(t, core.At(duration(s.now)), freed)
 	n.ends = append(n.ends, end{task: t.ID(), took: s.now - f.start})
 	n.tell()
 	return freed
@@ -516,7 +516,7 @@ func (n *node) giveBack(ids []uint64, most int) {
 	if n.dead {
 		return
 	}
-	for _, t := range n.gate.Back(ids, most) {
+	for _, t := range n.gate.Back(0, ids, most) {
 		n.ends = append(n.ends, end{task: t.ID(), back: true})
 	}
 	n.ends = append(n.ends, end{back: true})

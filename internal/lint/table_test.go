@@ -116,14 +116,17 @@ func table() []entry {
 		// cbor for messages. Programs that run on one machine do not import it.
 		{
 			pkg:     "exec/cluster",
-			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "versions", "transport"},
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/internal/core", "versions", "transport"},
 			third:   []string{"github.com/fxamacker/cbor/v2"},
 		},
+		// Pure: exec/cluster and exec/sim drive it. Of transport it has the names of values.
+		{pkg: "exec/internal/core", tessera: []string{"exec/graph", "exec/dispatch", "versions", "transport"}},
 		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions"}}, // for tests
 		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions"}},
 		{
-			pkg:     "exec/sim",
-			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/cluster", "versions"},
+			pkg: "exec/sim",
+			// cluster for the options of a driver.
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/cluster", "exec/internal/core", "versions"},
 		},
 		// toml for the files. Programs that describe machines themselves do not import it.
 		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim", "internal/tomltext"}, third: []string{"github.com/BurntSushi/toml"}},
@@ -149,7 +152,7 @@ func table() []entry {
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
 		{pkg: "internal/listen"},
 		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},
-		{pkg: "internal/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
+		{pkg: "exec/cluster/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
 		// gonum's dot product. Programs make cascades of it.
 		{pkg: "internal/svm", third: []string{"gonum.org/v1/gonum/floats"}},
 		// Which element type T is: everybody may ask.
@@ -177,9 +180,9 @@ func testEntry() entry {
 	return entry{
 		// kernels/op for kernels to run; kernels/cuda for simulated devices with
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
-		// the page of these; exec/sim, which has the core of exec/cluster decide; la/csr and
+		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "internal/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

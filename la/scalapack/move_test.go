@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
-	"github.com/tessera-la/tessera/internal/clustertest"
+	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport"

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
-	"github.com/tessera-la/tessera/internal/clustertest"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport"

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import "github.com/tessera-la/tessera/exec/graph"
 

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"cmp"
@@ -44,16 +44,16 @@ func (e *MemoryError) Error() string {
 	return text
 }
 
-// memory is what a node has been told to keep: the driver counts, so that the node never
+// Memory is what a node has been told to keep: the driver counts, so that the node never
 // has to refuse anything. Copies that others have as well make room for what tasks need, that
 // which was used last the last. It is pure.
-type memory struct {
-	node    int   // whose it is
-	most    int64 // bytes; 0: no cap, and nothing is counted
-	used    int64
-	spots   map[*entry]*spot
+type Memory struct {
+	Node    int   // whose it is
+	Most    int64 // bytes; 0: no cap, and nothing is counted
+	Used    int64
+	Spots   map[*Entry]*spot
 	clock   uint64
-	leaving int // jobs and sets of data that the node is about to be told to forget
+	Leaving int // jobs and sets of data that the node is about to be told to forget
 }
 
 // spot is a datum that a node has, in some version, or is to have.
@@ -63,43 +63,43 @@ type spot struct {
 	last  uint64 // when it was used last
 }
 
-// uses returns the data that a task uses, each once.
-func uses(t *graph.Task, data *dataIndex) (all []*entry) {
+// Uses returns the data that a task uses, each once.
+func Uses(t *graph.Task, data *DataIndex) (all []*Entry) {
 	for k := range t.Len() {
-		if e := data.of(t.Operand(k).Datum); !slices.Contains(all, e) {
+		if e := data.Of(t.Operand(k).Datum); !slices.Contains(all, e) {
 			all = append(all, e)
 		}
 	}
 	return all
 }
 
-// bytesUsed returns how many bytes data have.
-func bytesUsed(data []*entry) (n int64) {
+// BytesUsed returns how many bytes data have.
+func BytesUsed(data []*Entry) (n int64) {
 	for _, e := range data {
-		n += e.label.bytes
+		n += e.Label.Bytes
 	}
 	return n
 }
 
 // room makes room for a task, and reports whether there is enough. Copies to be dropped for
 // it are passed to drop.
-func (m *memory) room(uses []*entry, drop func(*entry)) bool {
-	over := m.used - m.most
+func (m *Memory) room(uses []*Entry, drop func(*Entry)) bool {
+	over := m.Used - m.Most
 	for _, e := range uses {
-		if m.spots[e] == nil {
-			over += e.label.bytes
+		if m.Spots[e] == nil {
+			over += e.Label.Bytes
 		}
 	}
-	if m.most == 0 || over <= 0 {
+	if m.Most == 0 || over <= 0 {
 		return true
 	}
 	type copy struct {
-		e *entry
+		e *Entry
 		s *spot
 	}
 	var copies []copy
 	var free int64
-	for e, s := range m.spots {
+	for e, s := range m.Spots {
 		if s.pins == 0 && !m.keeps(e) && !slices.Contains(uses, e) {
 			copies = append(copies, copy{e, s})
 			free += s.bytes
@@ -109,17 +109,17 @@ func (m *memory) room(uses []*entry, drop func(*entry)) bool {
 		return false
 	}
 	slices.SortFunc(copies, func(a, b copy) int { // of those that one task has used in any order that stays
-		x, y := a.e.ref, b.e.ref
+		x, y := a.e.Ref, b.e.Ref
 		return cmp.Or(cmp.Compare(a.s.last, b.s.last), cmp.Compare(x.Matrix, y.Matrix), cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J), cmp.Compare(x.Job, y.Job))
 	})
-	over = min(free, over+m.most/16) // not one for each task
+	over = min(free, over+m.Most/16) // not one for each task
 	for _, c := range copies {
 		if over <= 0 {
 			break
 		}
 		over -= c.s.bytes
 		drop(c.e)
-		m.forget(c.e)
+		m.Forget(c.e)
 	}
 	return true
 }
@@ -127,56 +127,56 @@ func (m *memory) room(uses []*entry, drop func(*entry)) bool {
 // keeps reports whether the node has to keep a datum that no task uses there, because others will be
 // told that it has it: it is the first of the holders. If the driver has it, too, it is enough that
 // that one does.
-func (m *memory) keeps(e *entry) bool {
-	if e.spare || len(e.holders) == 0 || e.holders[0] != m.node {
+func (m *Memory) keeps(e *Entry) bool {
+	if e.Spare || len(e.Holders) == 0 || e.Holders[0] != m.Node {
 		return false
 	}
-	set := e.set
-	if e.copyOf != nil { // it is made again
-		set = e.copyOf.set
+	set := e.Set
+	if e.CopyOf != nil { // it is made again
+		set = e.CopyOf.Set
 	}
-	return m.node == 0 || set != 0 || !e.has(0)
+	return m.Node == 0 || set != 0 || !e.Has(0)
 }
 
-// spares reports whether a second copy of so many bytes leaves some room for tasks.
-func (m *memory) spares(bytes int64) bool {
-	return m.most == 0 || m.used+bytes <= m.most-m.most/8
+// Spares reports whether a second copy of so many bytes leaves some room for tasks.
+func (m *Memory) Spares(bytes int64) bool {
+	return m.Most == 0 || m.Used+bytes <= m.Most-m.Most/8
 }
 
-// pin notes that the node is given a task.
-func (m *memory) pin(uses []*entry) {
-	if m.most == 0 {
+// Pin notes that the node is given a task.
+func (m *Memory) Pin(uses []*Entry) {
+	if m.Most == 0 {
 		return
 	}
-	if m.spots == nil {
-		m.spots = map[*entry]*spot{}
+	if m.Spots == nil {
+		m.Spots = map[*Entry]*spot{}
 	}
 	m.clock++
 	for _, e := range uses {
-		s := m.spots[e]
+		s := m.Spots[e]
 		if s == nil {
-			s = &spot{bytes: e.label.bytes}
-			m.spots[e] = s
-			m.used += s.bytes
-			e.spots = append(e.spots, m.node)
+			s = &spot{bytes: e.Label.Bytes}
+			m.Spots[e] = s
+			m.Used += s.bytes
+			e.spots = append(e.spots, m.Node)
 		}
 		s.pins++
 		s.last = m.clock
 	}
 }
 
-// unpin notes that a task has ended.
-func (m *memory) unpin(uses []*entry) {
+// Unpin notes that a task has ended.
+func (m *Memory) Unpin(uses []*Entry) {
 	for _, e := range uses {
-		if s := m.spots[e]; s != nil {
+		if s := m.Spots[e]; s != nil {
 			s.pins--
 		}
 	}
 }
 
-// pinned reports whether a task uses something on the node.
-func (m *memory) pinned() bool {
-	for _, s := range m.spots {
+// Pinned reports whether a task uses something on the node.
+func (m *Memory) Pinned() bool {
+	for _, s := range m.Spots {
 		if s.pins > 0 {
 			return true
 		}
@@ -184,34 +184,34 @@ func (m *memory) pinned() bool {
 	return false
 }
 
-// forget notes that the node is told to drop a datum, and reports whether it had one.
-func (m *memory) forget(e *entry) bool {
-	s := m.spots[e]
+// Forget notes that the node is told to drop a datum, and reports whether it had one.
+func (m *Memory) Forget(e *Entry) bool {
+	s := m.Spots[e]
 	if s != nil {
-		m.used -= s.bytes
-		delete(m.spots, e)
-		e.spots = slices.DeleteFunc(e.spots, func(i int) bool { return i == m.node })
+		m.Used -= s.bytes
+		delete(m.Spots, e)
+		e.spots = slices.DeleteFunc(e.spots, func(i int) bool { return i == m.Node })
 	}
 	return s != nil
 }
 
-// lose notes that the node is lost, and has nothing.
-func (m *memory) lose() {
-	for e := range m.spots {
-		m.forget(e)
+// Lose notes that the node is lost, and has nothing.
+func (m *Memory) Lose() {
+	for e := range m.Spots {
+		m.Forget(e)
 	}
 }
 
-// kept returns the bytes that cannot make room for a task, and which of them are for none of the data of
+// Kept returns the bytes that cannot make room for a task, and which of them are for none of the data of
 // its job.
-func (m *memory) kept(uses []*entry, job map[*entry]bool) (n int64, others []Holding) {
+func (m *Memory) Kept(uses []*Entry, job map[*Entry]bool) (n int64, others []Holding) {
 	by := map[string]int64{}
-	for e, s := range m.spots {
+	for e, s := range m.Spots {
 		if !m.keeps(e) || slices.Contains(uses, e) {
 			continue
 		}
 		if n += s.bytes; !job[e] {
-			by[e.label.name] += s.bytes
+			by[e.Label.name] += s.bytes
 		}
 	}
 	for name, bytes := range by {

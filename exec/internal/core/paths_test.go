@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"math/rand/v2"
@@ -12,7 +12,7 @@ import (
 // web is nodes of which some pairs cannot pass values to each other, in a time of its own: it asks for
 // supplies as a driver does, and fetches as nodes do.
 type web struct {
-	*seating
+	*Seating
 	t    *testing.T
 	cut  map[path]bool // what is cut in fact
 	now  time.Duration
@@ -20,9 +20,9 @@ type web struct {
 }
 
 func newWeb(t *testing.T, nodes int) *web {
-	w := &web{seating: &seating{paths: &paths{}}, t: t, cut: map[path]bool{}, from: map[path]int{}}
+	w := &web{Seating: &Seating{paths: &paths{}}, t: t, cut: map[path]bool{}, from: map[path]int{}}
 	for i := range nodes {
-		w.seats = append(w.seats, seat{memory: &memory{node: i}})
+		w.Seats = append(w.Seats, seat{memory: &Memory{Node: i}})
 	}
 	return w
 }
@@ -36,60 +36,60 @@ func (w *web) cuts(reader, giver int, both bool) {
 }
 
 // datum returns a datum that a node has.
-func (w *web) datum(holders ...int) *entry {
+func (w *web) datum(holders ...int) *Entry {
 	e := newEntry(1, transport.Ref{Job: 1, I: 1})
-	e.version, e.holders = 1, append(e.holders, holders...)
-	e.label.bytes = 1 << 20
+	e.Version, e.Holders = 1, append(e.Holders, holders...)
+	e.Label.Bytes = 1 << 20
 	return e
 }
 
 // fetch has a node fetch from the first of some nodes that can give a datum, and reports whether it
 // has it then.
-func (w *web) fetch(e *entry, reader int, from []int) bool {
+func (w *web) fetch(e *Entry, reader int, from []int) bool {
 	for _, g := range from {
 		if w.cut[path{reader, g}] {
-			w.paths.fails(reader, g, epoch.Add(w.now))
+			w.paths.Fails(reader, g, At(w.now))
 			continue
 		}
-		if e.has(g) {
+		if e.Has(g) {
 			w.from[path{reader, g}]++
-			w.paths.moved(reader, g)
-			e.read(reader)
+			w.paths.Moved(reader, g)
+			e.Read(reader)
 			return true
 		}
 	}
-	e.leaves(reader)
+	e.Leaves(reader)
 	return false
 }
 
 // get has a node get a datum, and returns after how many attempts and pauses it has, -1 and the nodes
 // that are given up if it cannot.
-func (w *web) get(e *entry, reader int) (tries int, lost []int) {
+func (w *web) get(e *Entry, reader int) (tries int, lost []int) {
 	for tries := 1; ; tries++ {
 		if tries > 100 {
-			w.t.Fatalf("node %d does not get what %v have", reader, e.holders)
+			w.t.Fatalf("node %d does not get what %v have", reader, e.Holders)
 		}
-		w.paths.begin(epoch.Add(w.now))
-		if !w.supplies(e, reader) {
-			v := w.stuck(e, reader)
-			if v.lost != nil {
-				return -1, v.lost
+		w.paths.Begin(At(w.now))
+		if !w.Supplies(e, reader) {
+			v := w.Stuck(e, reader)
+			if v.Lost != nil {
+				return -1, v.Lost
 			}
-			if !v.at.After(epoch.Add(w.now)) {
+			if !v.At.After(At(w.now)) {
 				w.t.Fatalf("nothing is tried, and nothing waited for")
 			}
-			w.now = v.at.Sub(epoch)
+			w.now = v.At.Sub(At(0))
 			continue
 		}
-		x := w.supply(e, reader, true)
+		x := w.Supply(e, reader, true)
 		if x.none() {
 			w.t.Fatal("supplies says that there is something, and supply finds nothing")
 		}
-		if x.relay >= 0 {
-			w.fetch(e, x.relay, x.through)
-			e.leaves(x.relay)
+		if x.Relay >= 0 {
+			w.fetch(e, x.Relay, x.Through)
+			e.Leaves(x.Relay)
 		}
-		if w.fetch(e, reader, x.from) {
+		if w.fetch(e, reader, x.From) {
 			return tries, nil
 		}
 	}
@@ -136,7 +136,7 @@ func TestPaths(t *testing.T) {
 		two.now += time.Second / 10
 		two.get(two.datum(2), 1)
 	}
-	if n := two.from[path{1, 2}]; n == 0 || len(two.paths.cut) > 0 {
+	if n := two.from[path{1, 2}]; n == 0 || len(two.paths.Cut) > 0 {
 		t.Errorf("after it has healed, %d values came over the path", n)
 	}
 }
@@ -195,7 +195,7 @@ func TestPathsRandom(t *testing.T) {
 				t.Fatalf("seed %d: from %d to %d there is a way, and %v are given up", seed, holder, reader, lost)
 			}
 			for _, i := range lost {
-				if i == 0 || !e.has(i) && i != reader {
+				if i == 0 || !e.Has(i) && i != reader {
 					t.Fatalf("seed %d: from %d to %d, and node %d is given up", seed, holder, reader, i)
 				}
 			}

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"math"
@@ -8,17 +8,17 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// experience is what a driver has learned of its nodes from their reports: how long tasks take
+// Experience is what a driver has learned of its nodes from their reports: how long tasks take
 // on them, and values between them. It is pure. What is older counts less: it is as the last
 // some dozen tasks, or values, were.
-type experience struct {
-	ops   map[string]*times
+type Experience struct {
+	Ops   map[string]*times
 	order []*times    // these, as they came: sums in another order have other last bits
 	last  [4]timesOf  // some of these, by op: OpName puts a name together each time
 	next  int         // of last, to be replaced
 	links table[link] // from a node to another one: see between
 	all   link        // any two nodes
-	done  float64     // the work of all tasks that ran, of ops that say theirs
+	Done  float64     // the work of all tasks that ran, of ops that say theirs
 
 	call versions.Call // that of the last question
 }
@@ -28,7 +28,7 @@ type times struct {
 	by    []tally // by node: seconds for a unit of work
 	sum   float64 // of the ratios that are known …
 	known int     // … and how many these are
-	spent float64 // seconds, on all nodes
+	Spent float64 // seconds, on all nodes
 }
 
 // timesOf is the times of an op.
@@ -38,17 +38,17 @@ type timesOf struct {
 }
 
 // known returns the times of an op, nil if there are none yet.
-func (x *experience) known(op graph.Op) *times {
+func (x *Experience) known(op graph.Op) *times {
 	o, ok := op.(*versions.Op)
 	if !ok {
-		return x.ops[op.OpName()]
+		return x.Ops[op.OpName()]
 	}
 	for i := range x.last {
 		if x.last[i].op == o {
 			return x.last[i].of
 		}
 	}
-	all := x.ops[o.OpName()]
+	all := x.Ops[o.OpName()]
 	if all != nil {
 		x.last[x.next] = timesOf{o, all}
 		x.next = (x.next + 1) % len(x.last)
@@ -66,7 +66,7 @@ func (t *times) mean() float64 {
 
 // workOf returns the work of a task, in units of its op. A Work that panics has the task
 // fail when it is to run; here it says nothing.
-func (x *experience) workOf(t *graph.Task) (work float64) {
+func (x *Experience) workOf(t *graph.Task) (work float64) {
 	op, ok := t.Op.(*versions.Op)
 	if !ok || op.Work == nil {
 		return 1
@@ -92,17 +92,17 @@ func (x *experience) workOf(t *graph.Task) (work float64) {
 
 // ran learns from a task of so much work that a node has executed, and reports whether it is the first
 // of its op.
-func (x *experience) ran(node int, t *graph.Task, work float64, took time.Duration) (first bool) {
+func (x *Experience) ran(node int, t *graph.Task, work float64, took time.Duration) (first bool) {
 	if took <= 0 {
 		return false
 	}
-	if x.ops == nil {
-		x.ops = map[string]*times{}
+	if x.Ops == nil {
+		x.Ops = map[string]*times{}
 	}
 	all := x.known(t.Op)
 	if first = all == nil; first {
 		all = &times{}
-		x.ops[t.Op.OpName()] = all
+		x.Ops[t.Op.OpName()] = all
 		x.order = append(x.order, all)
 	}
 	for len(all.by) <= node {
@@ -115,23 +115,23 @@ func (x *experience) ran(node int, t *graph.Task, work float64, took time.Durati
 	all.sum -= y.ratio()
 	y.add(took.Seconds(), work)
 	if work > 1 {
-		x.done += work
+		x.Done += work
 	}
 	all.sum += y.ratio()
-	all.spent += took.Seconds()
+	all.Spent += took.Seconds()
 	return first
 }
 
 // slowness returns how long a node takes, as a multiple of what the mean of those takes that
 // have executed the same ops: 1 if nothing is known.
-func (x *experience) slowness(node int) float64 {
+func (x *Experience) slowness(node int) float64 {
 	var sum, weights float64
 	for _, all := range x.order {
 		if node >= len(all.by) || all.by[node].in == 0 {
 			continue
 		}
-		sum += all.spent * all.by[node].ratio() / all.mean()
-		weights += all.spent
+		sum += all.Spent * all.by[node].ratio() / all.mean()
+		weights += all.Spent
 	}
 	if weights == 0 {
 		return 1
@@ -139,9 +139,9 @@ func (x *experience) slowness(node int) float64 {
 	return sum / weights
 }
 
-// speed returns how fast a worker of a node is, relative to others. What is alike but for
+// Speed returns how fast a worker of a node is, relative to others. What is alike but for
 // noise counts as equal: less than 15 % from the mean.
-func (x *experience) speed(node int) float64 {
+func (x *Experience) Speed(node int) float64 {
 	if s := x.slowness(node); math.Abs(s-1) > 0.15 {
 		return 1 / s
 	}
@@ -150,7 +150,7 @@ func (x *experience) speed(node int) float64 {
 
 // run returns the seconds that a worker of a node is expected to take for a task, 0 if nothing
 // is known of its op.
-func (x *experience) run(node int, t *graph.Task) float64 {
+func (x *Experience) run(node int, t *graph.Task) float64 {
 	if r := x.ratio(node, t.Op); r > 0 {
 		return r * x.workOf(t)
 	}
@@ -158,7 +158,7 @@ func (x *experience) run(node int, t *graph.Task) float64 {
 }
 
 // ratio is run for a unit of the op's work.
-func (x *experience) ratio(node int, op graph.Op) float64 {
+func (x *Experience) ratio(node int, op graph.Op) float64 {
 	all := x.known(op)
 	if all != nil && node < len(all.by) && all.by[node].in > 0 {
 		return all.by[node].ratio()
@@ -176,13 +176,13 @@ type link struct{ n, x, y, xx, xy float64 }
 // between is the number of a link.
 func between(from, to int) uint64 { return uint64(from)<<32 | uint64(to+1) }
 
-// moved learns from values that have come from one node to another one.
-func (x *experience) moved(from, to int, values, bytes int64, took time.Duration) {
+// Moved learns from values that have come from one node to another one.
+func (x *Experience) Moved(from, to int, values, bytes int64, took time.Duration) {
 	if values <= 0 || bytes <= 0 || took <= 0 {
 		return
 	}
-	l := x.links.of(between(from, to))
-	if l == nil && x.links.n < linksMost {
+	l := x.links.Of(between(from, to))
+	if l == nil && x.links.N < linksMost {
 		l = &link{}
 		x.links.put(between(from, to), l)
 	}
@@ -227,10 +227,10 @@ const (
 
 // move returns the seconds that bytes are expected to take from the nearest of those that have
 // them to another one.
-func (x *experience) move(from []int, to int, bytes int64) float64 {
+func (x *Experience) move(from []int, to int, bytes int64) float64 {
 	best := math.Inf(1)
 	for _, f := range from[:min(len(from), giversMost)] {
-		l := x.links.of(between(f, to))
+		l := x.links.Of(between(f, to))
 		if l == nil {
 			l = &x.all
 		}

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import "iter"
 
@@ -6,7 +6,7 @@ import "iter"
 // has no room in its place is in the next one that is free. The zero value is empty.
 type table[V any] struct {
 	slots []slot[V] // their number is a power of two
-	n     int
+	N     int
 }
 
 type slot[V any] struct {
@@ -25,9 +25,9 @@ func (t *table[V]) place(key uint64) int {
 	}
 }
 
-// of returns the value of a key, which is not 0; nil if it has none.
-func (t *table[V]) of(key uint64) *V {
-	if t.n == 0 {
+// Of returns the value of a key, which is not 0; nil if it has none.
+func (t *table[V]) Of(key uint64) *V {
+	if t.N == 0 {
 		return nil
 	}
 	return t.slots[t.place(key)].value
@@ -35,7 +35,7 @@ func (t *table[V]) of(key uint64) *V {
 
 // put gives a key a value.
 func (t *table[V]) put(key uint64, v *V) {
-	if 2*(t.n+1) > len(t.slots) {
+	if 2*(t.N+1) > len(t.slots) {
 		old := t.slots
 		t.slots = make([]slot[V], max(16, 4*len(old)))
 		for _, s := range old {
@@ -46,21 +46,21 @@ func (t *table[V]) put(key uint64, v *V) {
 	}
 	s := &t.slots[t.place(key)]
 	if s.key == 0 {
-		t.n++
+		t.N++
 	}
 	*s = slot[V]{key, v}
 }
 
 // remove takes a key out, if it is there. Those behind it that would not be found any more move up.
 func (t *table[V]) remove(key uint64) {
-	if t.n == 0 {
+	if t.N == 0 {
 		return
 	}
 	i, mask := t.place(key), len(t.slots)-1
 	if t.slots[i].key == 0 {
 		return
 	}
-	t.n--
+	t.N--
 	for t.slots[i] = (slot[V]{}); ; {
 		i = (i + 1) & mask
 		s := t.slots[i]

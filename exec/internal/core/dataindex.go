@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"iter"
@@ -7,23 +7,23 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// dataIndex finds the entries of data. It is a table that is half full at most, where a datum
+// DataIndex finds the entries of data. It is a table that is half full at most, where a datum
 // has its place by its address: neighbours in memory, as the tiles of a matrix are, are
 // neighbours there. If that is taken its place is far away: so two matrices that begin at the same
 // place do not get into one another's way, tile by tile. What a driver does about a task looks up
 // each of its data a dozen times. The zero value is empty.
-type dataIndex struct {
+type DataIndex struct {
 	slots []dataSlot // their number is a power of two
 	n     int
 }
 
 type dataSlot struct {
 	d *graph.Datum
-	e *entry
+	e *Entry
 }
 
 // at returns the place of a datum, or a free one if there is none. There are slots.
-func (x *dataIndex) at(d *graph.Datum) *dataSlot {
+func (x *DataIndex) at(d *graph.Datum) *dataSlot {
 	mask := uintptr(len(x.slots) - 1)
 	const far = 0x9e3779b1 // odd: it comes to all places
 	for i := uintptr(unsafe.Pointer(d)) / unsafe.Sizeof(*d); ; i += far {
@@ -33,16 +33,16 @@ func (x *dataIndex) at(d *graph.Datum) *dataSlot {
 	}
 }
 
-// of returns the entry of a datum, nil if it has none.
-func (x *dataIndex) of(d *graph.Datum) *entry {
+// Of returns the entry of a datum, nil if it has none.
+func (x *DataIndex) Of(d *graph.Datum) *Entry {
 	if x == nil || x.n == 0 {
 		return nil
 	}
 	return x.at(d).e
 }
 
-// put gives a datum an entry.
-func (x *dataIndex) put(d *graph.Datum, e *entry) {
+// Put gives a datum an entry.
+func (x *DataIndex) Put(d *graph.Datum, e *Entry) {
 	if 2*(x.n+1) > len(x.slots) {
 		old := x.slots
 		x.slots = make([]dataSlot, max(64, 4*len(old)))
@@ -59,9 +59,9 @@ func (x *dataIndex) put(d *graph.Datum, e *entry) {
 	*s = dataSlot{d, e}
 }
 
-// all yields data and their entries, in no order.
-func (x *dataIndex) all() iter.Seq2[*graph.Datum, *entry] {
-	return func(yield func(*graph.Datum, *entry) bool) {
+// All yields data and their entries, in no order.
+func (x *DataIndex) All() iter.Seq2[*graph.Datum, *Entry] {
+	return func(yield func(*graph.Datum, *Entry) bool) {
 		if x == nil {
 			return
 		}

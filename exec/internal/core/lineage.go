@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"cmp"
@@ -18,31 +18,31 @@ import (
 //
 // All here is pure.
 
-// instance is a version of a datum.
-type instance struct {
-	of      *entry
-	version uint32
+// Instance is a version of a datum.
+type Instance struct {
+	Of      *Entry
+	Version uint32
 }
 
 // source is where a version is had from that is not made again.
 type source struct {
-	ref     transport.Ref
-	holders []int
+	Ref     transport.Ref
+	Holders []int
 }
 
-// plan is how to make versions again.
-type plan struct {
-	tasks   []*record // in the order of the program
-	sources map[instance]source
+// Plan is how to make versions again.
+type Plan struct {
+	Tasks   []*Record // in the order of the program
+	Sources map[Instance]source
 }
 
 // makers returns the tasks that make the latest versions of data again, from versions that are
 // had. It asks once of each version on the way there, before it asks how that was made.
-func makers(data iter.Seq[*entry], had func(instance) bool) map[*record]bool {
-	seen, tasks := map[instance]bool{}, map[*record]bool{}
-	var todo []instance
+func makers(data iter.Seq[*Entry], had func(Instance) bool) map[*Record]bool {
+	seen, tasks := map[Instance]bool{}, map[*Record]bool{}
+	var todo []Instance
 	for e := range data {
-		todo = append(todo, instance{e, e.version})
+		todo = append(todo, Instance{e, e.Version})
 	}
 	for len(todo) > 0 {
 		x := todo[len(todo)-1]
@@ -54,41 +54,41 @@ func makers(data iter.Seq[*entry], had func(instance) bool) map[*record]bool {
 		if had(x) {
 			continue
 		}
-		r := x.of.maker(x.version)
+		r := x.Of.Maker(x.Version)
 		if r == nil || tasks[r] {
 			continue
 		}
 		tasks[r] = true
-		for _, u := range r.uses {
-			if u.mode&graph.In != 0 {
-				todo = append(todo, instance{u.of, u.version})
+		for _, u := range r.Uses {
+			if u.Mode&graph.In != 0 {
+				todo = append(todo, Instance{u.Of, u.Version})
 			}
 		}
 	}
 	return tasks
 }
 
-// planFor returns how to make the latest versions of data again that nobody has. If that
+// PlanFor returns how to make the latest versions of data again that nobody has. If that
 // cannot be, gone is one that is lost for good: nobody has it, and nothing says how it was
 // made.
-func planFor(lost []*entry) (p plan, gone *entry) {
-	p.sources = map[instance]source{}
-	tasks := makers(slices.Values(lost), func(x instance) bool {
-		if r, holders := x.of.at(x.version); holders != nil {
-			p.sources[x] = source{r, slices.Clone(holders)}
+func PlanFor(lost []*Entry) (p Plan, gone *Entry) {
+	p.Sources = map[Instance]source{}
+	tasks := makers(slices.Values(lost), func(x Instance) bool {
+		if r, holders := x.Of.At(x.Version); holders != nil {
+			p.Sources[x] = source{r, slices.Clone(holders)}
 			return true
 		}
-		zero := x.version == 0 && x.of.set != 0
-		if gone == nil && !zero && x.of.maker(x.version) == nil {
-			gone = x.of
+		zero := x.Version == 0 && x.Of.Set != 0
+		if gone == nil && !zero && x.Of.Maker(x.Version) == nil {
+			gone = x.Of
 		}
 		return zero
 	})
 	if gone != nil {
-		return plan{}, gone
+		return Plan{}, gone
 	}
-	p.tasks = slices.SortedFunc(maps.Keys(tasks), func(a, b *record) int {
-		return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.id, b.id))
+	p.Tasks = slices.SortedFunc(maps.Keys(tasks), func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Id, b.Id))
 	})
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"fmt"
@@ -18,16 +18,16 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %v s, want %v", what, got, want)
 		}
 	}
-	var x experience
+	var x Experience
 	near("guessed", x.move([]int{1}, 2, 1<<20), guessedEach+float64(1<<20)/guessed)
 	took := func(n, bytes int64, each, rate float64) time.Duration {
 		return time.Duration((float64(n)*each + float64(bytes)/rate) * 1e9)
 	}
 	for _, n := range []int64{1, 4, 2, 8} {
 		small, large := n<<10, n<<20
-		x.moved(1, 2, n, small, took(n, small, 1e-3, 1e9))
-		x.moved(1, 2, n, large, took(n, large, 1e-3, 1e9))
-		x.moved(3, 2, n, large, took(n, large, 0, 1e8))
+		x.Moved(1, 2, n, small, took(n, small, 1e-3, 1e9))
+		x.Moved(1, 2, n, large, took(n, large, 1e-3, 1e9))
+		x.Moved(3, 2, n, large, took(n, large, 0, 1e8))
 	}
 	near("both learned", x.move([]int{1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
 	near("of one size", x.move([]int{3}, 2, 4<<20), float64(4<<20)/1e8)
@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 // TestSlowness: of nodes that are alike, what is known of many ops makes the same number each time,
 // to the last bit: plans are decided by it, and are the same for a seed.
 func TestSlowness(t *testing.T) {
-	var x experience
+	var x Experience
 	for i := range 12 {
 		task := &graph.Task{Op: name(fmt.Sprint("op", i))}
 		for node := range 3 {

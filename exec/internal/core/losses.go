@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
@@ -17,7 +17,7 @@ func (c *Core) Remember() { c.remembers = true }
 // again.
 func (c *Core) Lose(node int) (tasks int) {
 	for _, e := range c.kept {
-		e.lose(node)
+		e.Lose(node)
 	}
 	tasks = c.loses(node)
 	if c.again != nil {
@@ -27,10 +27,10 @@ func (c *Core) Lose(node int) (tasks int) {
 }
 
 func (c *Core) loses(node int) int {
-	if c.absent(node) {
+	if c.Absent(node) {
 		return 0
 	}
-	tasks, _ := c.lose(node) // none has handed something on
+	tasks, _ := c.Abandon(node) // none has handed something on
 	for _, t := range tasks {
 		t.SetState(graph.Ready)
 	}
@@ -42,42 +42,42 @@ func (c *Core) loses(node int) int {
 // Retake notes that a node could not begin a task: nobody gave it some values. Those who were to
 // have them count as having lost them, and the task is ready again.
 func (c *Core) Retake(node int, id graph.TaskID, lacks []Need) {
-	f := c.land(node, id)
+	f := c.Land(node, id)
 	if f == nil {
 		return
 	}
 	for _, x := range lacks {
-		if e := c.root.entries[x.Datum]; int(e.ref.Version) == x.Version {
-			e.vain(func(int) bool { return true })
+		if e := c.root.entries[x.Datum]; int(e.Ref.Version) == x.Version {
+			e.Vain(func(int) bool { return true })
 		}
 	}
-	f.task.SetState(graph.Ready)
-	if !c.bound(f.task) {
-		c.back(node)
+	f.Task.SetState(graph.Ready)
+	if !c.Bound(f.Task) {
+		c.Withdraw(node)
 	}
-	c.Ready([]*graph.Task{f.task}, -1)
+	c.Ready([]*graph.Task{f.Task}, -1)
 }
 
 // Halted reports whether no task is given any more, and none is under way: something is to be made
 // again, or has been as far as that goes.
-func (c *Core) Halted() bool { return c.halted && c.flying.n == 0 }
+func (c *Core) Halted() bool { return c.Paused && c.Flying.N == 0 }
 
 // Halting reports whether no task is given any more.
-func (c *Core) Halting() bool { return c.halted }
+func (c *Core) Halting() bool { return c.Paused }
 
 // Halt has no task be given if nobody has the latest version of one of the job's data, and reports
 // whether that is so.
 func (c *Core) Halt() bool {
 	if len(c.lost()) > 0 {
-		c.halted = true
+		c.Paused = true
 	}
-	return c.halted
+	return c.Paused
 }
 
 // lost returns the data of the job of which nobody has the latest version.
-func (c *Core) lost() (all []*entry) {
+func (c *Core) lost() (all []*Entry) {
 	for _, e := range c.entries {
-		if e.datum != nil && e.lost() {
+		if e.Datum != nil && e.Lost() {
 			all = append(all, e)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *Core) lost() (all []*entry) {
 // Resume has tasks be given again, those first that were put aside.
 func (c *Core) Resume() {
 	stuck := c.stuck
-	c.stuck, c.halted = nil, false
+	c.stuck, c.Paused = nil, false
 	c.Ready(stuck, -1)
 }
 
@@ -98,44 +98,44 @@ type Remaking struct {
 	Specs []*graph.Spec
 	Lost  int   // data
 	Bytes int64 // of these
-	lost  []*entry
-	how   remaking
+	lost  []*Entry
+	how   Reconstruction
 }
 
 // Remake returns what makes again what nobody has, nil if somebody has everything. If something is
 // lost for good, the error names it.
 func (c *Core) Remake() (*Remaking, *NodeLostError) {
 	lost := c.lost()
-	p, gone := planFor(lost)
+	p, gone := PlanFor(lost)
 	switch {
 	case gone != nil:
-		return nil, &NodeLostError{Data: gone.called()}
+		return nil, &NodeLostError{Data: gone.Called()}
 	case len(lost) == 0:
 		return nil, nil
 	}
 	r := &Remaking{Core: &Core{opt: c.opt, root: c, remembers: true}, Lost: len(lost), lost: lost}
-	s := newScheduler(&c.opt, c.where, c.learned, &dataIndex{})
-	s.again = true
+	s := NewScheduler(c.opt, c.where, c.Learned, &DataIndex{})
+	s.Again = true
 	r.decides(s)
-	for i, x := range c.seats {
+	for i, x := range c.Seats {
 		if !x.lost {
-			s.enter(i, x.workers, x.memory, x.offer)
+			s.Admit(i, x.workers, x.memory, x.offer)
 		}
 	}
-	s.renew()
-	r.how = newRemaking(p, programs, c.name)
-	r.Specs = r.how.specs(s.data, lost)
-	for _, e := range r.how.all {
-		c.entries[e.ref.I-1] = e
+	s.Refresh()
+	r.how = NewReconstruction(p, programs, c.name)
+	r.Specs = r.how.Specs(s.data, lost)
+	for _, e := range r.how.All {
+		c.entries[e.Ref.I-1] = e
 	}
-	scrap := r.how.scrap(lost)
-	r.unused = func(e *entry) {
+	scrap := r.how.Scrap(lost)
+	r.unused = func(e *Entry) {
 		if scrap[e] {
-			s.discard(e)
+			s.Discard(e)
 		}
 	}
 	for _, e := range lost {
-		r.Bytes += e.label.bytes
+		r.Bytes += e.Label.Bytes
 	}
 	for _, x := range r.Specs {
 		r.Submitted(x)
@@ -157,20 +157,20 @@ func (r *Remaking) Adopt() {
 	if !r.broken {
 		var were []transport.Ref
 		for _, e := range r.lost {
-			were = append(were, e.ref)
+			were = append(were, e.Ref)
 		}
-		r.how.adopts(r.lost, r.scheduler)
+		r.how.Adopts(r.lost, r.Scheduler)
 		for i, e := range r.lost {
-			if was := were[i]; was != e.ref {
-				c.entries[was.I-1], c.entries[e.ref.I-1] = &entry{ref: was}, e
+			if was := were[i]; was != e.Ref {
+				c.entries[was.I-1], c.entries[e.Ref.I-1] = &Entry{Ref: was}, e
 			}
 		}
 	}
-	for _, e := range r.how.all {
-		r.discard(e)
+	for _, e := range r.how.All {
+		r.Discard(e)
 	}
-	for d, e := range c.data.all() {
-		e.show(d)
+	for d, e := range c.data.All() {
+		e.Show(d)
 	}
 	c.again = nil
 }

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"github.com/tessera-la/tessera/exec/graph"
@@ -11,32 +11,32 @@ import (
 // Nodes are in groups, a bit for each: as a rule those that are alike. What a group can
 // execute, all of its nodes can. So it does no harm that there are 64 at most.
 type matches struct {
-	offers []*offer // of nodes that are given whatever they can execute; nil for others
-	last   *offer   // of a driver that executes only what no other node can; nil if it is none
-	groups []*offer // of the first node of each
+	offers []*Offer // of nodes that are given whatever they can execute; nil for others
+	last   *Offer   // of a driver that executes only what no other node can; nil if it is none
+	groups []*Offer // of the first node of each
 	of     []int    // the group of each node
-	known  map[question]*answer
+	known  map[Question]*Answer
 	recent [4]asked // some that were found in known
 	next   int      // of these, to be replaced
 }
 
-// question is what a task asks for.
-type question struct {
-	op *versions.Op
-	c  *versions.Constraints
+// Question is what a task asks for.
+type Question struct {
+	Op   *versions.Op
+	Asks *versions.Constraints
 }
 
 // asked is a question and its answer.
 type asked struct {
-	question
-	*answer
+	Question
+	*Answer
 }
 
-// answer is who has it.
-type answer struct {
-	nodes  []bool
-	some   bool   // there is one …
-	last   bool   // … and if there is none, the driver has it
+// Answer is who has it.
+type Answer struct {
+	Nodes  []bool
+	Some   bool   // there is one …
+	Last   bool   // … and if there is none, the driver has it
 	groups uint64 // those of which all nodes have it
 }
 
@@ -44,8 +44,8 @@ type answer struct {
 const mostGroups = 64
 
 // newMatches returns the matches of nodes with these offers.
-func newMatches(offers []*offer, last *offer) matches {
-	m := matches{offers: offers, last: last, of: make([]int, len(offers)), known: map[question]*answer{}}
+func newMatches(offers []*Offer, last *Offer) matches {
+	m := matches{offers: offers, last: last, of: make([]int, len(offers)), known: map[Question]*Answer{}}
 	for i, o := range offers {
 		if o == nil {
 			continue
@@ -62,17 +62,17 @@ func newMatches(offers []*offer, last *offer) matches {
 	return m
 }
 
-// ask returns who can execute a task.
-func (m *matches) ask(t *graph.Task) *answer {
+// Ask returns who can execute a task.
+func (m *matches) Ask(t *graph.Task) *Answer {
 	c, _ := t.Constraints().(*versions.Constraints)
-	return m.asked(question{t.Op.(*versions.Op), c})
+	return m.Asked(Question{t.Op.(*versions.Op), c})
 }
 
-// asked returns who has what is asked for.
-func (m *matches) asked(q question) *answer {
+// Asked returns who has what is asked for.
+func (m *matches) Asked(q Question) *Answer {
 	for i := range m.recent {
-		if x := &m.recent[i]; x.question == q && x.answer != nil {
-			return x.answer
+		if x := &m.recent[i]; x.Question == q && x.Answer != nil {
+			return x.Answer
 		}
 	}
 	a := m.known[q]
@@ -88,24 +88,24 @@ func (m *matches) asked(q question) *answer {
 	return a
 }
 
-func (m *matches) find(q question) *answer {
-	a := &answer{nodes: make([]bool, len(m.offers)), groups: 1<<len(m.groups) - 1}
+func (m *matches) find(q Question) *Answer {
+	a := &Answer{Nodes: make([]bool, len(m.offers)), groups: 1<<len(m.groups) - 1}
 	for i, o := range m.offers {
 		if o == nil {
 			continue
 		}
-		if o.unmet(q.op, q.c) == nil {
-			a.nodes[i], a.some = true, true
+		if o.Unmet(q.Op, q.Asks) == nil {
+			a.Nodes[i], a.Some = true, true
 		} else {
 			a.groups &^= 1 << m.of[i]
 		}
 	}
-	a.last = !a.some && m.last != nil && m.last.unmet(q.op, q.c) == nil
+	a.Last = !a.Some && m.last != nil && m.last.Unmet(q.Op, q.Asks) == nil
 	return a
 }
 
 // can reports whether a node can execute a task, and is to.
 func (m *matches) can(t *graph.Task, node int) bool {
-	a := m.ask(t)
-	return a.nodes[node] || node == 0 && a.last
+	a := m.Ask(t)
+	return a.Nodes[node] || node == 0 && a.Last
 }

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"maps"
@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 			want[key] = key
 		}
 		k := 1 + rng.Uint64N(300)
-		if v := x.of(k); (v != nil) != (want[k] != 0) || v != nil && *v != k {
+		if v := x.Of(k); (v != nil) != (want[k] != 0) || v != nil && *v != k {
 			t.Fatalf("%d has %v, want %d", k, v, want[k])
 		}
 	}
@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 	for v := range x.all() {
 		got[*v] = *v
 	}
-	if !maps.Equal(got, want) || x.n != len(want) || x.of(0) != nil {
-		t.Errorf("%d values, %d are counted, want %d", len(got), x.n, len(want))
+	if !maps.Equal(got, want) || x.N != len(want) || x.Of(0) != nil {
+		t.Errorf("%d values, %d are counted, want %d", len(got), x.N, len(want))
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"fmt"
@@ -10,43 +10,43 @@ import (
 
 // Why the scheduler does what it does, in words. All here is pure.
 
-// idles returns why a node with a free worker is given nothing; "" if it has tasks, or there
+// Idles returns why a node with a free worker is given nothing; "" if it has tasks, or there
 // is nothing to be said.
-func (s *scheduler) idles(node int) string {
-	if s.absent(node) {
+func (s *Scheduler) Idles(node int) string {
+	if s.Absent(node) {
 		return ""
 	}
-	switch x := &s.seats[node]; {
-	case s.halted:
+	switch x := &s.Seats[node]; {
+	case s.Paused:
 		return "what was lost with a node to be made again"
 	case len(x.waiting) > 0:
-		return "room in its memory, for " + tasks(len(x.waiting))
-	case x.has > 0:
+		return "room in its memory, for " + Tasks(len(x.waiting))
+	case x.Has > 0:
 		return ""
-	case node == 0 && s.idle && !s.alone():
+	case node == 0 && s.idle && !s.Alone():
 		return "tasks that no other node can execute"
 	case s.queue.Len() == 0:
 		return "tasks to become ready"
 	default:
-		return "tasks for it: the policy has " + tasks(s.queue.Len()) + " for others"
+		return "tasks for it: the policy has " + Tasks(s.queue.Len()) + " for others"
 	}
 }
 
-// tasks is a number of tasks, to people.
-func tasks(n int) string {
+// Tasks is a number of tasks, to people.
+func Tasks(n int) string {
 	if n == 1 {
 		return "1 task"
 	}
 	return fmt.Sprintf("%d tasks", n)
 }
 
-// chose returns why a task that it is about to be given goes to a node. Bound says that the
+// Chose returns why a task that it is about to be given goes to a node. Bound says that the
 // driver only can execute it.
-func (s *scheduler) chose(t *graph.Task, node int, bound bool) string {
+func (s *Scheduler) Chose(t *graph.Task, node int, bound bool) string {
 	switch {
-	case bound || s.fit.ask(t).last:
+	case bound || s.Fit.Ask(t).Last:
 		return "no other node can execute it"
-	case s.alone():
+	case s.Alone():
 		return "there is no other node"
 	case s.owned:
 		switch d := s.owners.by(t); {
@@ -67,14 +67,14 @@ func (s *scheduler) chose(t *graph.Task, node int, bound bool) string {
 			continue
 		}
 		all += o.Datum.Bytes
-		if s.data.of(o.Datum).has(node) {
+		if s.data.Of(o.Datum).Has(node) {
 			bytes += o.Datum.Bytes
 		}
 	}
 	text := "policy " + s.named
 	can, there := 0, 0
-	for i, yes := range s.fit.ask(t).nodes {
-		if s.fit.offers[i] != nil {
+	for i, yes := range s.Fit.Ask(t).Nodes {
+		if s.Fit.offers[i] != nil {
 			there++
 		}
 		if yes {
@@ -87,18 +87,18 @@ func (s *scheduler) chose(t *graph.Task, node int, bound bool) string {
 	if all > 0 {
 		text += fmt.Sprintf("; it has %d of the %d bytes that the task reads", bytes, all)
 	}
-	if run := s.learned.run(node, t); run > 0 && s.named == dispatch.EarliestFinish.String() {
+	if run := s.Learned.run(node, t); run > 0 && s.named == dispatch.EarliestFinish.String() {
 		seconds := func(x float64) time.Duration { return time.Duration(x * 1e9).Round(time.Microsecond) }
 		text += fmt.Sprintf(", and is expected to take %v, and %v to get the rest", seconds(run), seconds(costs{s}.Move(t, node)))
 	}
 	return text
 }
 
-// held returns how many tasks are ready and were given to nobody yet, and how many were given.
-func (s *scheduler) held() (ready, given int) {
+// Held returns how many tasks are ready and were given to nobody yet, and how many were given.
+func (s *Scheduler) Held() (ready, given int) {
 	ready = s.queue.Len()
-	for i := range s.seats {
-		ready += len(s.seats[i].waiting)
+	for i := range s.Seats {
+		ready += len(s.Seats[i].waiting)
 	}
-	return ready, s.flying.n
+	return ready, s.Flying.N
 }

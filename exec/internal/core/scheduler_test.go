@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import (
 	"fmt"
@@ -16,10 +16,10 @@ import (
 // virtual is a program on nodes that exist in a time of their own only: it drives a scheduler
 // as a driver does, without any transport.
 type virtual struct {
-	*scheduler
+	*Scheduler
 	t         *testing.T
 	graph     graph.Graph
-	directory directory
+	directory Directory
 	rng       *rand.Rand
 	now       time.Duration
 	events    []happening
@@ -27,7 +27,7 @@ type virtual struct {
 	count     int
 	given     int       // back
 	gifts     int       // of nodes with little memory
-	memory    []*memory // by node
+	memory    []*Memory // by node
 	lacks     int       // the node that cannot execute "something"
 }
 
@@ -39,48 +39,48 @@ type happening struct {
 	back bool         // it gives the task back, unless that has ended; 0: that was all
 }
 
-func newVirtual(t *testing.T, rng *rand.Rand, o *Options, caps []int64, lacks int) *virtual {
+func newVirtual(t *testing.T, rng *rand.Rand, o *Choices, caps []int64, lacks int) *virtual {
 	v := &virtual{t: t, rng: rng, lacks: lacks, ends: map[graph.TaskID]int{}}
-	v.scheduler = newScheduler(o, &v.directory, &experience{}, &dataIndex{})
-	v.runs = func(*graph.Task) bool { return true }
-	v.bound = func(*graph.Task) bool { return false }
+	v.Scheduler = NewScheduler(*o, &v.directory, &Experience{}, &DataIndex{})
+	v.Runs = func(*graph.Task) bool { return true }
+	v.Bound = func(*graph.Task) bool { return false }
 	for i, most := range caps {
 		v.come(i, most)
 	}
-	v.renew()
+	v.Refresh()
 	return v
 }
 
 func (v *virtual) come(node int, most int64) {
-	v.memory = append(v.memory, &memory{node: node, most: most})
-	o := &offer{kinds: make([]Kind, 1), lacks: make([]map[string][]string, 1), ops: map[string]bool{"nothing": true}}
-	o.ops["something"] = node != v.lacks
-	v.enter(node, 1+v.rng.IntN(3), v.memory[node], o)
+	v.memory = append(v.memory, &Memory{Node: node, Most: most})
+	o := &Offer{Kinds: make([]Kind, 1), Lacks: make([]map[string][]string, 1), Ops: map[string]bool{"nothing": true}}
+	o.Ops["something"] = node != v.lacks
+	v.Admit(node, 1+v.rng.IntN(3), v.memory[node], o)
 }
 
 // submit adds a task, as a driver does: what is ready is handed over at once.
 func (v *virtual) submit(s *graph.Spec) {
 	for _, o := range s.Operands {
-		if v.data.of(o.Datum) == nil {
-			e := &entry{datum: o.Datum, holders: []int{0}, ref: transport.Ref{Matrix: 1, I: o.Datum.Key.I}}
-			e.label = labelOf(o.Datum)
-			v.data.put(o.Datum, e)
-			e.show(o.Datum)
+		if v.data.Of(o.Datum) == nil {
+			e := &Entry{Datum: o.Datum, Holders: []int{0}, Ref: transport.Ref{Matrix: 1, I: o.Datum.Key.I}}
+			e.Label = LabelOf(o.Datum)
+			v.data.Put(o.Datum, e)
+			e.Show(o.Datum)
 		}
 	}
 	v.count++
 	if t, ready := v.graph.Add(s); ready {
-		v.ready([]*graph.Task{t}, -1)
+		v.Push([]*graph.Task{t}, -1)
 	}
 }
 
 // step gives what there is to give, and has the next thing happen. It reports whether one has.
 func (v *virtual) step() bool {
 	for {
-		for t, i := range v.gives() {
+		for t, i := range v.Picks() {
 			v.give(t, i)
 		}
-		t, i := v.squeeze()
+		t, i := v.Squeeze()
 		if t == nil {
 			break
 		}
@@ -102,7 +102,7 @@ func (v *virtual) step() bool {
 	v.events = slices.Delete(v.events, next, next+1)
 	v.now = max(v.now, h.at)
 	if h.task == 0 && h.back {
-		v.answered(h.node)
+		v.Acknowledged(h.node)
 		return true
 	}
 	if h.task == 0 {
@@ -112,82 +112,82 @@ func (v *virtual) step() bool {
 	if h.back && v.ends[h.task] > 0 {
 		return true
 	}
-	f, width := v.land(h.node, h.task), 0
+	f, width := v.Land(h.node, h.task), 0
 	if f != nil {
-		width = f.width
+		width = f.Width
 	}
-	v.heard(h.node, 1, width, time.Time{}.Add(v.now))
+	v.HeardFrom(h.node, 1, width, time.Time{}.Add(v.now))
 	if f == nil { // the node was lost meanwhile, or has given it back
 		return true
 	}
 	if h.back {
 		v.given++
-		f.task.SetState(graph.Ready)
+		f.Task.SetState(graph.Ready)
 		v.events = slices.DeleteFunc(v.events, func(x happening) bool { return x.task == h.task })
-		if !v.returned(f) {
-			v.ready([]*graph.Task{f.task}, -1)
+		if !v.Returned(f) {
+			v.Push([]*graph.Task{f.Task}, -1)
 		}
 		return true
 	}
-	v.ran(f, v.lasts(h.node))
-	v.leaves(f, false)
+	v.Ran(f, v.lasts(h.node))
+	v.Leaves(f, false)
 	v.ends[h.task]++
-	f.task.Used(h.node, 0)
-	v.ready(v.graph.End(f.task, graph.Done, nil, nil), h.node)
-	for _, r := range v.recalls() {
-		for _, id := range r.tasks {
-			if r.most > 0 && v.rng.IntN(2) == 0 { // or else it has begun
-				v.events = append(v.events, happening{v.now + time.Millisecond, r.from, graph.TaskID(id), true})
-				r.most--
+	f.Task.Used(h.node, 0)
+	v.Push(v.graph.End(f.Task, graph.Done, nil, nil), h.node)
+	for _, r := range v.Reclaim() {
+		for _, id := range r.Tasks {
+			if r.Most > 0 && v.rng.IntN(2) == 0 { // or else it has begun
+				v.events = append(v.events, happening{v.now + time.Millisecond, r.From, graph.TaskID(id), true})
+				r.Most--
 			}
 		}
-		v.events = append(v.events, happening{v.now + time.Millisecond, r.from, 0, true})
+		v.events = append(v.events, happening{v.now + time.Millisecond, r.From, 0, true})
 	}
 	return true
 }
 
 // give is a node's getting a task, which it ends some time later.
 func (v *virtual) give(t *graph.Task, i int) {
-	if v.seats[i].lost {
+	if v.Seats[i].lost {
 		v.t.Fatalf("task %d goes to node %d, which is lost", t.ID(), i)
 	}
 	if i == v.lacks && t.Op.OpName() == "something" {
 		v.t.Fatalf("task %d goes to node %d, which cannot execute it", t.ID(), i)
 	}
 	t.SetState(graph.Running)
-	var gives []gift
+	var gives []Gift
 	for k := range t.Len() {
 		o := t.Operand(k)
-		if e := v.data.of(o.Datum); o.Mode&graph.In != 0 && !e.has(i) {
+		if e := v.data.Of(o.Datum); o.Mode&graph.In != 0 && !e.Has(i) {
 			from, _ := e.fetched(i, nil)
-			gives = append(gives, gift{e, from[0]})
+			gives = append(gives, Gift{e, from[0]})
 		}
 	}
-	v.took(t, i, gives)
+	v.Took(t, i, gives)
 	has, taken, widest := 0, 0, 0
-	for f := range v.flying.all() {
-		if f.node == i {
-			has, taken, widest = has+1, taken+f.width, max(widest, f.width)
+	for f := range v.Flying.all() {
+		if f.Node == i {
+			has, taken, widest = has+1, taken+f.Width, max(widest, f.Width)
 		}
 		for _, g := range f.from {
-			if s := v.memory[g.node].spots[g.of]; !v.seats[g.node].lost && (s == nil || s.pins == 0) {
-				v.t.Fatalf("node %d may drop what it is to give for task %d", g.node, f.task.ID())
+			if s := v.memory[g.Node].Spots[g.Of]; !v.Seats[g.Node].lost && (s == nil || s.pins == 0) {
+				v.t.Fatalf("node %d may drop what it is to give for task %d", g.Node, f.Task.ID())
 			}
 			v.gifts++
 		}
 	}
-	x := &v.seats[i]
+	x := &v.Seats[i]
 	// Nodes have more than that only as long as it takes them next to no time.
-	f, unknown := v.flying.of(uint64(t.ID())), x.unknown
+	f, unknown := v.Flying.Of(uint64(t.ID())), x.unknown
 	if f.cost == 0 {
-		unknown -= f.width
+		unknown -= f.Width
 	}
-	short := unknown == 0 && x.load-f.cost < aheadLoad*float64(x.workers) && taken-f.width < aheadMost*x.workers
-	if most := x.pace.size; taken >= most+widest && !short || has != x.has || taken != x.taken {
-		v.t.Fatalf("node %d has %d tasks for %d workers, its room is %d, and it is to have %d for %d", i, has, taken, most, x.has, x.taken)
+	short := unknown == 0 && x.load-f.cost < aheadLoad*float64(x.workers) && taken-f.Width < aheadMost*x.workers
+	if most := x.pace.size; taken >= most+widest && !short || has != x.Has || taken != x.taken {
+		v.t.Fatalf("node %d has %d tasks for %d workers, its room is %d, and it is to have %d for %d", i, has, taken, most, x.Has, x.taken)
 	}
-	if m := v.memory[i]; m.most > 0 && m.used > m.most {
-		v.t.Fatalf("node %d has %d bytes, its cap is %d", i, m.used, m.most)
+	if m := v.memory[i]; m.Most > 0 && m.Used > m.Most {
+		v.t.Fatalf("node %d has %d bytes, its cap is %d", i, m.Used, m.Most)
 	}
 	v.events = append(v.events, happening{v.now + v.lasts(i), i, t.ID(), false})
 }
@@ -199,18 +199,18 @@ func (v *virtual) lasts(node int) time.Duration {
 
 // lost is the loss of a node. What only it had is the driver's again.
 func (v *virtual) lost(node int) {
-	for d, e := range v.data.all() {
-		e.drop(node)
-		if len(e.holders) == 0 {
-			e.holders = append(e.holders, 0)
+	for d, e := range v.data.All() {
+		e.Drop(node)
+		if len(e.Holders) == 0 {
+			e.Holders = append(e.Holders, 0)
 		}
-		e.show(d)
+		e.Show(d)
 	}
-	tasks, _ := v.lose(node)
+	tasks, _ := v.Abandon(node)
 	for _, t := range tasks {
 		t.SetState(graph.Ready)
 	}
-	v.ready(tasks, -1)
+	v.Push(tasks, -1)
 }
 
 // TestScheduler: random programs on nodes that come and go, some with little memory, under
@@ -220,7 +220,7 @@ func TestScheduler(t *testing.T) {
 	for seed := range uint64(40) {
 		for k, kind := range append(dispatch.Kinds(), 255) {
 			rng := rand.New(rand.NewPCG(seed, uint64(k)))
-			o := &Options{Policy: kind, Owner: kind == 255, Idle: seed%4 == 0, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(kind, m) }}
+			o := &Choices{Policy: kind, Owner: kind == 255, Idle: seed%4 == 0, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(kind, m) }}
 			caps := []int64{0, 0, 0, 0}
 			if !o.Idle {
 				caps = []int64{0, 6 * spreadLeast, 0, 10 * spreadLeast}
@@ -247,8 +247,8 @@ func TestScheduler(t *testing.T) {
 				}
 				v.submit(s)
 				if i == tasks/2 {
-					v.come(len(v.seats), 0)
-					v.renew()
+					v.come(len(v.Seats), 0)
+					v.Refresh()
 				}
 				if i%3 == 0 {
 					v.step()
@@ -258,7 +258,7 @@ func TestScheduler(t *testing.T) {
 			}
 			given, gifts = given+v.given, gifts+v.gifts
 			for i, m := range v.memory {
-				if m.pinned() && !v.seats[i].lost {
+				if m.Pinned() && !v.Seats[i].lost {
 					t.Fatalf("node %d has something that nobody uses and that stays", i)
 				}
 			}
@@ -271,8 +271,8 @@ func TestScheduler(t *testing.T) {
 					t.Fatalf("%s: task %d has ended %d times", name, id, n)
 				}
 			}
-			if v.flying.n != 0 || v.queue.Len() != 0 {
-				t.Fatalf("%s: %d tasks under way, %d queued", name, v.flying.n, v.queue.Len())
+			if v.Flying.N != 0 || v.queue.Len() != 0 {
+				t.Fatalf("%s: %d tasks under way, %d queued", name, v.Flying.N, v.queue.Len())
 			}
 		}
 	}
@@ -284,19 +284,19 @@ func TestScheduler(t *testing.T) {
 // TestNearest: under locality a node that has a worker free, or soon, gets what it has; others
 // that have nothing to do get the rest.
 func TestNearest(t *testing.T) {
-	o := &Options{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
+	o := &Choices{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
 	v := newVirtual(t, rand.New(rand.NewPCG(1, 1)), o, []int64{0, 0, 0, 0}, -1)
-	for i := range v.seats {
-		v.seats[i].workers = 2
+	for i := range v.Seats {
+		v.Seats[i].workers = 2
 	}
 	data := make([]graph.Datum, 10)
 	gives := func(d []graph.Datum) (to []int) {
 		for i := range d {
 			d[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8}
-			v.data.put(&d[i], &entry{datum: &d[i], holders: []int{3}, version: 1})
-			v.data.of(&d[i]).show(&d[i])
+			v.data.Put(&d[i], &Entry{Datum: &d[i], Holders: []int{3}, Version: 1})
+			v.data.Of(&d[i]).Show(&d[i])
 			v.submit(&graph.Spec{Op: &versions.Op{Name: "nothing"}, Operands: []graph.Operand{{Datum: &d[i], Mode: graph.InOut}}})
-			for x, i := range v.gives() {
+			for x, i := range v.Picks() {
 				v.give(x, i)
 				to = append(to, i)
 			}
@@ -307,7 +307,7 @@ func TestNearest(t *testing.T) {
 	if !slices.Equal(got[:2], []int{3, 3}) || slices.Contains(got[2:], 3) || slices.Max(got) > 3 || slices.Min(got) < 1 {
 		t.Errorf("node 3 has all, and tasks go to %v", got)
 	}
-	v.seats[3].pace.size, v.seats[3].room = 100, 90 // tasks are short
+	v.Seats[3].pace.size, v.Seats[3].room = 100, 90 // tasks are short
 	if got := gives(data[6:]); !slices.Equal(got, []int{3, 3, 3, 3}) {
 		t.Errorf("node 3 has all, tasks are short, and they go to %v", got)
 	}
@@ -317,95 +317,95 @@ func TestNearest(t *testing.T) {
 // for a node that has nothing to do, also those that only write; it is asked once until it has
 // answered, and drops what it has made room for.
 func TestRecall(t *testing.T) {
-	o := &Options{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
+	o := &Choices{Policy: dispatch.Locality, Idle: true, NewPolicy: func(m dispatch.Machine) dispatch.Policy { return dispatch.New(dispatch.Locality, m) }}
 	v := newVirtual(t, rand.New(rand.NewPCG(1, 1)), o, []int64{0, 0, 0}, -1)
 	const workers = 8
-	for i := range v.seats {
-		v.seats[i].workers, v.seats[i].room = workers, 3*workers
+	for i := range v.Seats {
+		v.Seats[i].workers, v.Seats[i].room = workers, 3*workers
 	}
 	wide := &versions.Op{Name: "nothing", Versions: []versions.Version{{Constraints: versions.Constraints{Units: workers}}}}
 	short := &versions.Op{Name: "something", Versions: []versions.Version{{}}}
 	data := make([]graph.Datum, 2*workers+1)
 	task := func(i int, op *versions.Op) *graph.Task {
 		data[i] = graph.Datum{Key: graph.Key{Matrix: 1, I: int32(i)}, Bytes: 8}
-		v.data.put(&data[i], &entry{datum: &data[i], holders: []int{2}, version: 1, ref: transport.Ref{Matrix: 1, I: int32(i), Version: 1}})
+		v.data.Put(&data[i], &Entry{Datum: &data[i], Holders: []int{2}, Version: 1, Ref: transport.Ref{Matrix: 1, I: int32(i), Version: 1}})
 		x, _ := v.graph.Add(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &data[i], Mode: graph.Out}}})
-		v.took(x, 1, nil)
+		v.Took(x, 1, nil)
 		return x
 	}
 	first := task(0, wide)
-	if x := &v.seats[1]; x.free() || x.room != 2*workers {
+	if x := &v.Seats[1]; x.free() || x.room != 2*workers {
 		t.Errorf("a task has all workers of a node, which has room for %d more", x.room)
 	}
 	var last *graph.Task
 	for i := range 2 * workers {
 		last = task(1+i, short)
 	}
-	if all := v.recalls(); all != nil {
+	if all := v.Reclaim(); all != nil {
 		t.Errorf("nothing is known of any task, and it is to give back %v", all)
 	}
-	v.ran(&flight{node: 2, task: last, work: 1}, 10*time.Millisecond)
-	all := v.recalls()
-	if len(all) != 1 || all[0].from != 1 || all[0].most != 2*workers || all[0].tasks[0] != uint64(last.ID()) {
+	v.Ran(&Flight{Node: 2, Task: last, work: 1}, 10*time.Millisecond)
+	all := v.Reclaim()
+	if len(all) != 1 || all[0].From != 1 || all[0].Most != 2*workers || all[0].Tasks[0] != uint64(last.ID()) {
 		t.Fatalf("it is to give back %v", all)
 	}
-	if all := v.recalls(); all != nil {
+	if all := v.Reclaim(); all != nil {
 		t.Errorf("it has not answered, and is to give back %v", all)
 	}
-	f := v.land(1, last.ID())
+	f := v.Land(1, last.ID())
 	last.SetState(graph.Ready)
-	if !v.returned(f) || !slices.Equal(v.seats[2].waiting, []*graph.Task{last}) {
+	if !v.Returned(f) || !slices.Equal(v.Seats[2].waiting, []*graph.Task{last}) {
 		t.Error("what was given back is not for the other node")
 	}
-	if drops := v.directory.drops(1); len(drops) != 1 || drops[0].I != 2*workers {
+	if drops := v.directory.Drops(1); len(drops) != 1 || drops[0].I != 2*workers {
 		t.Errorf("it drops %v", drops)
 	}
 	// The driver may fetch a version of the program's early, before it drops what it has only room for.
 	for set := range uint64(2) {
 		x := task(2*workers, short)
-		v.data.of(&data[2*workers]).set = set
-		v.land(1, x.ID())
-		f := v.took(x, 0, nil)
-		v.land(0, x.ID())
+		v.data.Of(&data[2*workers]).Set = set
+		v.Land(1, x.ID())
+		f := v.Took(x, 0, nil)
+		v.Land(0, x.ID())
 		x.SetState(graph.Ready)
-		v.seats[0].called, v.seats[0].caller = 1, 2
-		v.returned(f)
-		v.seats[0].called = 0
-		if drops := v.directory.drops(0); len(drops) != int(set) {
+		v.Seats[0].Called, v.Seats[0].Caller = 1, 2
+		v.Returned(f)
+		v.Seats[0].Called = 0
+		if drops := v.directory.Drops(0); len(drops) != int(set) {
 			t.Errorf("of set %d the driver drops %v", set, drops)
 		}
 	}
-	v.answered(1)
-	if v.seats[2].asked != 0 {
-		t.Errorf("it has answered, and tasks of %d workers are to come", v.seats[2].asked)
+	v.Acknowledged(1)
+	if v.Seats[2].asked != 0 {
+		t.Errorf("it has answered, and tasks of %d workers are to come", v.Seats[2].asked)
 	}
 	// If one worker is free it wants one task, but names all, as that one may have begun.
 	for i := range workers - 1 {
 		own := &graph.Datum{Key: graph.Key{Matrix: 3, I: int32(i)}}
-		v.data.put(own, &entry{datum: own, holders: []int{2}, version: 1, ref: transport.Ref{Matrix: 3, I: int32(i), Version: 1}})
+		v.data.Put(own, &Entry{Datum: own, Holders: []int{2}, Version: 1, Ref: transport.Ref{Matrix: 3, I: int32(i), Version: 1}})
 		x, _ := v.graph.Add(&graph.Spec{Op: short, Operands: []graph.Operand{{Datum: own, Mode: graph.Out}}})
-		v.took(x, 2, nil)
+		v.Took(x, 2, nil)
 	}
-	v.land(1, first.ID())
-	v.seats[1].vain, v.seats[2].waiting = false, nil
-	if all := v.recalls(); len(all) != 1 || all[0].most != 1 || len(all[0].tasks) != 2*workers-1 {
+	v.Land(1, first.ID())
+	v.Seats[1].vain, v.Seats[2].waiting = false, nil
+	if all := v.Reclaim(); len(all) != 1 || all[0].Most != 1 || len(all[0].Tasks) != 2*workers-1 {
 		t.Errorf("for one worker it is to give back %v", all)
 	}
-	for _, f := range slices.Collect(v.flying.all()) {
-		if f.node == 2 {
-			v.land(2, f.task.ID())
+	for _, f := range slices.Collect(v.Flying.all()) {
+		if f.Node == 2 {
+			v.Land(2, f.Task.ID())
 		}
 	}
-	v.answered(1)
+	v.Acknowledged(1)
 	// What would take longer to move than it waits is not named, once that is known.
-	v.ran(&flight{node: 2, task: first, work: 1}, 10*time.Millisecond)
-	v.learned.moved(1, 2, 1, 1<<30, time.Second)
+	v.Ran(&Flight{Node: 2, Task: first, work: 1}, 10*time.Millisecond)
+	v.Learned.Moved(1, 2, 1, 1<<30, time.Second)
 	far := &graph.Datum{Key: graph.Key{Matrix: 2}, Bytes: 100 << 30}
-	v.data.put(far, &entry{datum: far, holders: []int{1}, version: 1, ref: transport.Ref{Matrix: 2, Version: 1}})
+	v.data.Put(far, &Entry{Datum: far, Holders: []int{1}, Version: 1, Ref: transport.Ref{Matrix: 2, Version: 1}})
 	x, _ := v.graph.Add(&graph.Spec{Op: short, Operands: []graph.Operand{{Datum: far, Mode: graph.In}}})
-	v.took(x, 1, nil)
-	v.seats[1].vain, v.seats[2].waiting = false, nil
-	if all := v.recalls(); len(all) != 1 || all[0].most == 0 || slices.Contains(all[0].tasks, uint64(x.ID())) {
+	v.Took(x, 1, nil)
+	v.Seats[1].vain, v.Seats[2].waiting = false, nil
+	if all := v.Reclaim(); len(all) != 1 || all[0].Most == 0 || slices.Contains(all[0].Tasks, uint64(x.ID())) {
 		t.Errorf("with a task that reads much it is to give back %v", all)
 	}
 }

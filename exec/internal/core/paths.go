@@ -1,4 +1,4 @@
-package cluster
+package core
 
 import "time"
 
@@ -21,11 +21,11 @@ import "time"
 // paths is which nodes cannot fetch from which other ones. Nodes are numbered as those of the
 // driver; a node that comes back is another one.
 type paths struct {
-	now   time.Time
+	Now   time.Time
 	round int // the question that is answered now: see begin
-	cut   map[path]*cutPath
+	Cut   map[path]*cutPath
 	turn  int // the latest relay
-	news  int // values that have come over a path that was cut, and trials that have ended
+	News  int // values that have come over a path that was cut, and trials that have ended
 }
 
 // path is from the node that has a value to the one that reads it.
@@ -42,9 +42,9 @@ type cutPath struct {
 }
 
 const (
-	// cutPause is for how long a path is not tried after the first value that did not come. It
+	// CutPause is for how long a path is not tried after the first value that did not come. It
 	// doubles with each further one, up to cutPauseMost. Not measured.
-	cutPause     = time.Second
+	CutPause     = time.Second
 	cutPauseMost = 32 * time.Second
 	// trialMost is how long a trial may take before there is another one: what tried it may be lost.
 	trialMost = 2 * time.Minute
@@ -53,28 +53,28 @@ const (
 	deadFails = 3
 )
 
-// begin has what is asked from now on be one question, at that time: from whom a node is to have all
+// Begin has what is asked from now on be one question, at that time: from whom a node is to have all
 // that it needs now. What a path that is tried again gives may be several values.
-func (p *paths) begin(now time.Time) {
-	p.now = now
+func (p *paths) Begin(now time.Time) {
+	p.Now = now
 	p.round++
 }
 
-// fails notes that a value did not come over a path, and reports whether that is news. Of values that
+// Fails notes that a value did not come over a path, and reports whether that is news. Of values that
 // were on their way together only the first one counts.
-func (p *paths) fails(reader, giver int, now time.Time) (news bool) {
-	p.now = now
+func (p *paths) Fails(reader, giver int, now time.Time) (news bool) {
+	p.Now = now
 	k := path{reader, giver}
-	x := p.cut[k]
+	x := p.Cut[k]
 	switch {
 	case x == nil:
-		if p.cut == nil {
-			p.cut = map[path]*cutPath{}
+		if p.Cut == nil {
+			p.Cut = map[path]*cutPath{}
 		}
-		p.cut[k] = &cutPath{since: now, until: now.Add(cutPause), pause: cutPause, fails: 1}
+		p.Cut[k] = &cutPath{since: now, until: now.Add(CutPause), pause: CutPause, fails: 1}
 		return true
 	case x.trying || !now.Before(x.until):
-		p.news++
+		p.News++
 		x.trying, x.fails = false, x.fails+1
 		x.pause = min(2*x.pause, cutPauseMost)
 		x.until = now.Add(x.pause)
@@ -82,46 +82,46 @@ func (p *paths) fails(reader, giver int, now time.Time) (news bool) {
 	return false
 }
 
-// moved notes that a value has come over a path, and returns since when it was cut, if it was.
-func (p *paths) moved(reader, giver int) (since time.Time, was bool) {
+// Moved notes that a value has come over a path, and returns since when it was cut, if it was.
+func (p *paths) Moved(reader, giver int) (since time.Time, was bool) {
 	k := path{reader, giver}
-	x := p.cut[k]
+	x := p.Cut[k]
 	if x == nil {
 		return since, false
 	}
-	p.news++
-	delete(p.cut, k)
+	p.News++
+	delete(p.Cut, k)
 	return x.since, true
 }
 
-// whole reports whether a path is not known to be cut.
-func (p *paths) whole(reader, giver int) bool { return p.cut[path{reader, giver}] == nil }
+// Whole reports whether a path is not known to be cut.
+func (p *paths) Whole(reader, giver int) bool { return p.Cut[path{reader, giver}] == nil }
 
 // open reports whether a path is not known to be cut, or may be tried again.
 func (p *paths) open(reader, giver int) bool {
-	x := p.cut[path{reader, giver}]
-	return x == nil || !p.now.Before(x.until) || x.trying && x.round == p.round
+	x := p.Cut[path{reader, giver}]
+	return x == nil || !p.Now.Before(x.until) || x.trying && x.round == p.round
 }
 
 // takes notes that a value is going to come over a path that is open. If that is a trial, there is
 // no other one before it has ended.
 func (p *paths) takes(reader, giver int) {
-	if x := p.cut[path{reader, giver}]; x != nil {
-		x.trying, x.round, x.until = true, p.round, p.now.Add(trialMost)
+	if x := p.Cut[path{reader, giver}]; x != nil {
+		x.trying, x.round, x.until = true, p.round, p.Now.Add(trialMost)
 	}
 }
 
 // dead reports whether nothing is expected of a path.
 func (p *paths) dead(reader, giver int) bool {
-	x := p.cut[path{reader, giver}]
+	x := p.Cut[path{reader, giver}]
 	return x != nil && x.fails >= deadFails
 }
 
 // lose forgets a node.
 func (p *paths) lose(node int) {
-	for k := range p.cut {
+	for k := range p.Cut {
 		if k.reader == node || k.giver == node {
-			delete(p.cut, k)
+			delete(p.Cut, k)
 		}
 	}
 }
