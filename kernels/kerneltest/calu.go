@@ -50,7 +50,7 @@ func wantWinners[T kernels.Element](t *testing.T, c *kernels.Candidates[T], from
 	}
 }
 
-func (s *suite[T]) tntleaf(t *testing.T) {
+func (s *suite[T]) Tntleaf(t *testing.T) {
 	operands := func(c *panelCase[T], out *kernels.Candidates[T]) []any {
 		return append(c.args()[:len(c.tiles)], out)
 	}
@@ -92,7 +92,7 @@ func winners[T kernels.Element](from, m, n int, f func(i, j int) float64) *kerne
 	return c
 }
 
-func (s *suite[T]) tntnode(t *testing.T) {
+func (s *suite[T]) Tntnode(t *testing.T) {
 	s.matrices(func(kind string, gen func(m, n int) func(i, j int) float64) {
 		t.Run(kind, func(t *testing.T) {
 			for _, n := range []int{1, 2, 5, 16, 17, 33, 64, 100} {
@@ -114,7 +114,7 @@ func (s *suite[T]) tntnode(t *testing.T) {
 	s.work(t, 4, &op.Tntnode{}, winners[T](0, 1, 1, f), winners[T](1, 1, 1, f))
 }
 
-func (s *suite[T]) tntroot(t *testing.T) {
+func (s *suite[T]) Tntroot(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 40} {
 		for _, m := range []int{n, n + 1, 3*n + 1} {
 			c := &kernels.Candidates[T]{Rows: s.rnd.Perm(m)[:n]}

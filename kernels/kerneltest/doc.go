@@ -6,6 +6,8 @@
 //		kerneltest.Version(t, gemm, &mine)
 //	}
 //
+// The suite of an op is the method of suite with its name: Gemm for op "gemm".
+//
 // Results are judged by the scaled residuals of LAPACK's and PLASMA's tests
 // against a naive reference that accumulates in twice the precision of
 // float64, never by equality with another program. Padding and every part of

@@ -12,7 +12,7 @@ import (
 
 var transposes = [...]blas.Transpose{blas.NoTrans, blas.Trans}
 
-func (s *suite[T]) gemm(t *testing.T) {
+func (s *suite[T]) Gemm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, p := range gemmParams(1, 1) {
 			for _, m := range sizes {

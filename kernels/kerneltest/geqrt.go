@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-func (s *suite[T]) geqrt(t *testing.T) {
+func (s *suite[T]) Geqrt(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
 			for range 4 {
@@ -182,7 +182,7 @@ func (s *suite[T]) hostile(f func(set func(a *kernels.Tile[T], use func(i, j int
 	}
 }
 
-func (s *suite[T]) unmqr(t *testing.T) {
+func (s *suite[T]) Unmqr(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
 			for range 4 {

@@ -275,7 +275,7 @@ func panelSizes(f func(m, n int)) {
 	f(700, 48)
 }
 
-func (s *suite[T]) getrf(t *testing.T) {
+func (s *suite[T]) Getrf(t *testing.T) {
 	double := s.op.Type == "f64"
 	t.Run("sizes", func(t *testing.T) {
 		panelSizes(func(m, n int) { s.check(t, s.stack(m, n, s.normal(m, n, 1))) })
@@ -393,7 +393,7 @@ func (s *suite[T]) getrfNonFinite(t *testing.T) {
 	}
 }
 
-func (s *suite[T]) getrfnp(t *testing.T) {
+func (s *suite[T]) Getrfnp(t *testing.T) {
 	p := &op.Getrfnp{Offset: 10}
 	dominant := func(m, n int) *panelCase[T] {
 		f := s.normal(m, n, 1/math.Sqrt(float64(m+n+1)))

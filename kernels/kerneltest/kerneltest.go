@@ -52,20 +52,21 @@ func Version(t *testing.T, op *versions.Op, v *versions.Version) {
 // run runs the suite of op for element type T.
 func run[T kernels.Element](t *testing.T, op *versions.Op, v *versions.Version) {
 	s := &suite[T]{op: op, v: v, rnd: rand.New(rand.NewPCG(1, 1))}
-	test, ok := map[string]func(*testing.T){
-		"gemm": s.gemm, "syrk": s.syrk, "trsm": s.trsm, "trmm": s.trsm,
-		"potrf": s.potrf,
-		"getrf": s.getrf, "getrfnp": s.getrfnp, "laswp": s.laswp, "lapmt": s.lapmt,
-		"tntleaf": s.tntleaf, "tntnode": s.tntnode, "tntroot": s.tntroot,
-		"geqrt": s.geqrt, "tsqrt": s.tpqrt, "ttqrt": s.tpqrt,
-		"unmqr": s.unmqr, "tsmqr": s.tpmqrt, "ttmqr": s.tpmqrt,
-		"larft": s.larft, "lacpy": s.lacpy, "recut": s.recut, "laset": s.laset, "plrnt": s.plrnt, "asum": s.asum,
-		"lange": s.lange, "lag2s": s.lag, "lag2d": s.lag, "lasym": s.lasym,
-	}[op.Name]
+	test, ok := s.find()
 	if !ok {
 		t.Fatalf("no suite for op %q", op.Name)
 	}
 	test(t)
+}
+
+// find returns the suite of the op: the method with its name and a capital letter.
+func (s *suite[T]) find() (test func(*testing.T), ok bool) {
+	m := reflect.ValueOf(s).MethodByName(strings.ToUpper(s.op.Name[:1]) + s.op.Name[1:])
+	if !m.IsValid() {
+		return nil, false
+	}
+	test, ok = m.Interface().(func(*testing.T))
+	return test, ok
 }
 
 // suite is what the tests of one version share. It calls the version with

@@ -24,7 +24,7 @@ func eachPart(test func(m, n int, uplo blas.Uplo)) {
 	}
 }
 
-func (s *suite[T]) lacpy(t *testing.T) {
+func (s *suite[T]) Lacpy(t *testing.T) {
 	eachPart(func(m, n int, uplo blas.Uplo) {
 		for more := range 2 { // A is larger than B
 			a, b := newTile[T](m+more, n+2*more, 1), newTile[T](m, n, more)
@@ -46,7 +46,7 @@ func (s *suite[T]) lacpy(t *testing.T) {
 	s.work(t, 6, &op.Lacpy{Uplo: blas.All}, newTile[T](4, 3, 0), newTile[T](2, 3, 0))
 }
 
-func (s *suite[T]) laset(t *testing.T) {
+func (s *suite[T]) Laset(t *testing.T) {
 	eachPart(func(m, n int, uplo blas.Uplo) {
 		a := newTile[T](m, n, 1)
 		s.fill(a, 1, nil)
@@ -70,7 +70,7 @@ func (s *suite[T]) laset(t *testing.T) {
 }
 
 // recut: windows of all places in grids of unlike tiles, of which one triangle may be missing.
-func (s *suite[T]) recut(t *testing.T) {
+func (s *suite[T]) Recut(t *testing.T) {
 	highs, wides := []int{3, 1, 4, 2}, []int{2, 5, 1, 3}
 	for _, uplo := range []blas.Uplo{blas.All, blas.Lower, blas.Upper} {
 		var tiles []any

@@ -10,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/lapack/gonum"
 )
 
-// larft compares the triangular factor with that of LAPACK's xLARFT, from vectors whose
+// Larft compares the triangular factor with that of LAPACK's xLARFT, from vectors whose
 // inner products are given.
-func (s *suite[T]) larft(t *testing.T) {
+func (s *suite[T]) Larft(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 5, 16} {
 		for column := range 3 {
 			rows := n + 4

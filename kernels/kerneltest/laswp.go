@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-func (s *suite[T]) laswp(t *testing.T) {
+func (s *suite[T]) Laswp(t *testing.T) {
 	forth, back := &op.Laswp{}, &op.Laswp{Inverse: true}
 	random := func(m, n int) *panelCase[T] {
 		c := s.stack(m, n, s.normal(m, n, 1))
@@ -54,7 +54,7 @@ func (c *panelCase[T]) swapArgs() []any {
 	return args
 }
 
-func (s *suite[T]) lapmt(t *testing.T) {
+func (s *suite[T]) Lapmt(t *testing.T) {
 	forth, back := &op.Lapmt{}, &op.Lapmt{Inverse: true}
 	random := func(m, n, nb int) (args []any, tiles []*kernels.Tile[T]) {
 		piv := &kernels.Pivots{Rows: make([]int, s.rnd.IntN(n+1))}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-func (s *suite[T]) lange(t *testing.T) {
+func (s *suite[T]) Lange(t *testing.T) {
 	eachPart(func(m, n int, uplo blas.Uplo) {
 		for _, symmetric := range []bool{false, true} {
 			if symmetric && (m != n || uplo == blas.All) {
@@ -72,6 +72,10 @@ func (s *suite[T]) lange(t *testing.T) {
 	s.work(t, 6, &op.Lange{Uplo: blas.All}, newTile[T](2, 3, 0), newTile[float64](1, 3, 0))
 }
 
+func (s *suite[T]) Lag2s(t *testing.T) { s.lag(t) }
+
+func (s *suite[T]) Lag2d(t *testing.T) { s.lag(t) }
+
 // lag checks that elements are rounded once, and added to where they should be.
 func (s *suite[T]) lag(t *testing.T) {
 	for _, m := range []int{0, 1, 3, 17} {
@@ -123,7 +127,7 @@ func (s *suite[T]) lag(t *testing.T) {
 	}
 }
 
-func (s *suite[T]) lasym(t *testing.T) {
+func (s *suite[T]) Lasym(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 9} {
 		for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
 			a, b := newTile[T](n, n, 1), newTile[T](n, n, 2)

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// plrnt checks that a matrix is the same in any tiles, that it is symmetric if it is to
+// Plrnt checks that a matrix is the same in any tiles, that it is symmetric if it is to
 // be, and that its elements are spread as they should.
-func (s *suite[T]) plrnt(t *testing.T) {
+func (s *suite[T]) Plrnt(t *testing.T) {
 	const n = 40
 	for _, symmetric := range []bool{false, true} {
 		p := op.Plrnt{Seed: 5, Row: 3, Col: 3, Bump: 7, Symmetric: symmetric}
@@ -54,7 +54,7 @@ func (s *suite[T]) plrnt(t *testing.T) {
 	s.work(t, 6, &op.Plrnt{}, newTile[T](2, 3, 0))
 }
 
-func (s *suite[T]) asum(t *testing.T) {
+func (s *suite[T]) Asum(t *testing.T) {
 	eachPart(func(m, n int, uplo blas.Uplo) {
 		for _, symmetric := range []bool{false, true} {
 			if symmetric && (m != n || uplo == blas.All) {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-func (s *suite[T]) potrf(t *testing.T) {
+func (s *suite[T]) Potrf(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, uplo := range uplos {
 			for n := range 40 {

@@ -12,7 +12,7 @@ import (
 
 var uplos = [...]blas.Uplo{blas.Lower, blas.Upper}
 
-func (s *suite[T]) syrk(t *testing.T) {
+func (s *suite[T]) Syrk(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, p := range syrkParams(1, 1) {
 			for _, n := range sizes {

@@ -31,6 +31,10 @@ func inPentagon(triangle bool) func(i, j int) bool {
 	return func(i, j int) bool { return !triangle || i <= j }
 }
 
+func (s *suite[T]) Tsqrt(t *testing.T) { s.tpqrt(t) }
+
+func (s *suite[T]) Ttqrt(t *testing.T) { s.tpqrt(t) }
+
 func (s *suite[T]) tpqrt(t *testing.T) {
 	triangle := s.op.Name == "ttqrt"
 	in := inPentagon(triangle)
@@ -144,6 +148,10 @@ func (s *suite[T]) tpqrtCase(t *testing.T, triangle bool, m, n, ib int, set func
 		return float64(top.At(i, j))
 	})
 }
+
+func (s *suite[T]) Tsmqr(t *testing.T) { s.tpmqrt(t) }
+
+func (s *suite[T]) Ttmqr(t *testing.T) { s.tpmqrt(t) }
 
 func (s *suite[T]) tpmqrt(t *testing.T) {
 	triangle := s.op.Name == "ttmqr"

@@ -10,6 +10,10 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+func (s *suite[T]) Trsm(t *testing.T) { s.trsm(t) }
+
+func (s *suite[T]) Trmm(t *testing.T) { s.trsm(t) }
+
 // trsm is the suite of ops "trsm" and "trmm", which take the same operands.
 func (s *suite[T]) trsm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {

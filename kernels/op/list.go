@@ -26,6 +26,7 @@ func list[T kernels.Element]() []definition[T] {
 		ttqrtOp[T](),
 		ttmqrOp[T](),
 		larftOp[T](),
+		lasrOp[T](),
 		tntleafOp[T](),
 		tntnodeOp[T](),
 		tntrootOp[T](),

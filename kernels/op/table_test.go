@@ -192,6 +192,8 @@ func TestMisuse(t *testing.T) {
 		{"larft", &op.Larft{}, []any{tile(3, 3), tile(1, 3), kernels.Tile[float64]{}}, kernels.ErrArgs},
 		{"larft", &op.Larft{Column: 1}, []any{tile(3, 3), tile(1, 3), tile(3, 3)}, kernels.ErrShape},
 		{"larft", &op.Larft{}, []any{tile(3, 3), tile(3, 1), tile(3, 3)}, kernels.ErrShape},
+		{"lasr", &op.Lasr{}, []any{tile(2, 3), tile(4, 3)}, kernels.ErrShape},
+		{"lasr", &op.Lasr{}, []any{tile(1, 2), tile(4, 3)}, kernels.ErrShape},
 		{"laset", &op.Lacpy{}, []any{tile(3, 3)}, kernels.ErrParams},
 		{"asum", &op.Asum{}, []any{tile(3, 3), tile(2, 3)}, kernels.ErrShape},
 		{"asum", &op.Asum{}, []any{tile(3, 4), tile(3, 3)}, kernels.ErrShape},
