@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // mtxBuffer is the size of the scanner's buffer, and so the longest line that
@@ -215,10 +216,7 @@ func parseReal[T blocked.Element](b []byte) (T, error) {
 		p++
 	}
 	digits := p - start
-	exact := 7 // digits that T holds for certain
-	if unsafe.Sizeof(zero) == 8 {
-		exact = 15
-	}
+	exact := scalar.Pick[T](7, 15) // digits that T holds for certain
 	if p == len(b) && 0 < digits && digits <= exact {
 		if neg {
 			return -T(v), nil

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // WriteNPY writes a to w as an array in NumPy's .npy format, version 1.0:
@@ -40,13 +40,12 @@ func WriteNPY[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOpt
 // npyPreamble returns everything before the data, padded to a multiple of 64
 // bytes as the format asks for.
 func npyPreamble[T blocked.Element](m, n int, fortran bool) []byte {
-	var zero T
 	order := "False"
 	if fortran {
 		order = "True"
 	}
 	b := append([]byte(npyMagic), 1, 0, 0, 0)
-	b = fmt.Appendf(b, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%d, %d), }", unsafe.Sizeof(zero), order, m, n)
+	b = fmt.Appendf(b, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%d, %d), }", scalar.Pick[T](4, 8), order, m, n)
 	for len(b)%64 != 63 {
 		b = append(b, ' ')
 	}

@@ -2,8 +2,8 @@ package op
 
 import (
 	"sync"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
@@ -17,7 +17,7 @@ type Vectors[T kernels.Element] struct{ r *cpu.Packed[T] }
 // VectorsFor returns the fastest for workers of the calling machine.
 func VectorsFor[T kernels.Element](here *versions.Target) Vectors[T] {
 	native := avx2().Unmet(here) == ""
-	if unsafe.Sizeof(*new(T)) == 4 {
+	if scalar.Of[T]() == scalar.Float32 {
 		return any(vectors32(native)).(Vectors[T])
 	}
 	return any(vectors64(native)).(Vectors[T])
