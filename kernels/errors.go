@@ -18,14 +18,17 @@ const (
 	ErrVersion Error = "kernels: version without a name or function, or one that the op has, or a foreign op"
 )
 
-// NotPositiveDefiniteError is what op "potrf" returns for a tile whose
-// leading minor is not positive definite, or holds a NaN.
+// NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky factorization: op "potrf"
+// returns it for a tile whose leading minor is not positive definite, or holds a NaN.
 type NotPositiveDefiniteError struct {
-	Minor int // order of the minor, from 1, in the whole matrix
+	// Minor is the order, from 1, of the smallest leading minor of the whole matrix that is not
+	// positive definite: LAPACK's info.
+	Minor int
 }
 
+// Error names package la, whose users read it.
 func (e *NotPositiveDefiniteError) Error() string {
-	return fmt.Sprintf("potrf: the leading minor of order %d is not positive definite", e.Minor)
+	return fmt.Sprintf("la: matrix is not positive definite: the leading minor of order %d is not", e.Minor)
 }
 
 // Final says that another attempt would find the same: see graph.Failure.

@@ -107,7 +107,7 @@ func (e *Engine) submitCall(op *versions.Op, call *versions.Call) error {
 	}
 	job := e.rt.NewJob(call.Ctx)
 	if _, err := job.Submit(&spec); err != nil {
-		return translate(err)
+		return unwrapped(err)
 	}
-	return translate(job.Wait())
+	return unwrapped(job.Wait())
 }

@@ -425,7 +425,7 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 	if jobErr := job.Wait(); jobErr != nil {
 		err = jobErr // a failed submission only repeats it, maybe too early
 	}
-	return translate(err)
+	return unwrapped(err)
 }
 
 // follow reports the progress of job until the function that it returns is
@@ -506,7 +506,7 @@ func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
 	if err == nil {
 		return nil
 	}
-	return translate(&exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err})
+	return unwrapped(&exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err})
 }
 
 // invoke calls a version and turns a panic into an error.

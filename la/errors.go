@@ -53,15 +53,7 @@ func (e *OverflowError) Error() string {
 
 // NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky
 // factorization.
-type NotPositiveDefiniteError struct {
-	// Minor is the order, from 1, of the smallest leading minor that is not
-	// positive definite: LAPACK's info.
-	Minor int
-}
-
-func (e *NotPositiveDefiniteError) Error() string {
-	return fmt.Sprintf("la: matrix is not positive definite: the leading minor of order %d is not", e.Minor)
-}
+type NotPositiveDefiniteError = kernels.NotPositiveDefiniteError
 
 // SingularError reports a matrix that cannot be divided by.
 type SingularError struct {
@@ -100,11 +92,10 @@ func (e *BreakdownError) Error() string {
 	return fmt.Sprintf("la: elements grew by %.3g, the limit is %.3g; partial pivoting is stable", e.Growth, e.Limit)
 }
 
-// translate turns the errors of the layers below that users of la know under
-// another name.
-func translate(err error) error {
-	if npd, ok := errors.AsType[*kernels.NotPositiveDefiniteError](err); ok {
-		return &NotPositiveDefiniteError{Minor: npd.Minor}
+// unwrapped returns what err says about the matrix, without the task that has found it, or err.
+func unwrapped(err error) error {
+	if npd, ok := errors.AsType[*NotPositiveDefiniteError](err); ok {
+		return npd
 	}
 	return err
 }

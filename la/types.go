@@ -1,23 +1,9 @@
 package la
 
-import (
-	"github.com/tessera-la/tessera/blocked"
-	"gonum.org/v1/gonum/mat"
-)
+import "github.com/tessera-la/tessera/blocked"
 
 // Element is the element types: float32 and float64.
 type Element = blocked.Element
-
-// Source is a matrix that can be read; every gonum mat.Matrix is a
-// Source[float64]. One that does not lie in memory is read through At by one
-// goroutine at a time. That may be a worker of the engine, for which At must not
-// wait: it must not compute on that engine.
-type Source[T Element] interface {
-	// Dims returns the number of rows and of columns.
-	Dims() (r, c int)
-	// At returns element (i, j), counted from 0.
-	At(i, j int) T
-}
 
 // Destination is where a result goes: a [Sink] or, for a result of one column, a
 // [VectorSink] such as *mat.VecDense; for the inverse of a symmetric matrix also a
@@ -39,37 +25,19 @@ type Sink[T Element] interface {
 	Set(i, j int, v T)
 }
 
-// SymmetricSource is a symmetric matrix that can be read; every gonum
-// mat.Symmetric is a SymmetricSource[float64].
-type SymmetricSource[T Element] interface {
-	Source[T]
-	// SymmetricDim returns the order.
-	SymmetricDim() int
-}
-
-// SymmetricSink is a symmetric matrix that can be written; *mat.SymDense is a
-// SymmetricSink[float64].
-type SymmetricSink[T Element] interface {
-	SymmetricSource[T]
-	// SetSym sets elements (i, j) and (j, i).
-	SetSym(i, j int, v T)
-}
-
-// TriangularSource is a triangular matrix that can be read; every gonum
-// mat.Triangular is a TriangularSource[float64].
-type TriangularSource[T Element] interface {
-	Source[T]
-	// Triangle returns the order and which triangle is there.
-	Triangle() (n int, kind mat.TriKind)
-}
-
-// TriangularSink is a triangular matrix that can be written; *mat.TriDense is
-// a TriangularSink[float64].
-type TriangularSink[T Element] interface {
-	TriangularSource[T]
-	// SetTri sets element (i, j), which is in the triangle.
-	SetTri(i, j int, v T)
-}
+// Matrices that can be read or written: what package blocked says of them. Every gonum mat.Matrix is
+// a Source[float64], every mat.Symmetric a SymmetricSource[float64], every mat.Triangular a
+// TriangularSource[float64]; *mat.SymDense is a SymmetricSink[float64] and *mat.TriDense a
+// TriangularSink[float64]. A Source that does not lie in memory is read through At by one goroutine
+// at a time. That may be a worker of the engine, for which At must not wait: it must not compute on
+// that engine.
+type (
+	Source[T Element]           = blocked.Source[T]
+	SymmetricSource[T Element]  = blocked.SymmetricSource[T]
+	SymmetricSink[T Element]    = blocked.SymmetricSink[T]
+	TriangularSource[T Element] = blocked.TriangularSource[T]
+	TriangularSink[T Element]   = blocked.TriangularSink[T]
+)
 
 // General, Symmetric and Triangular are matrices in row-major memory of the
 // caller's, with a stride:
