@@ -51,49 +51,6 @@ func (p *Program[T]) GeqrfExplicit(a *Matrix[T], rot *Rotations[T], sparse bool)
 	return x.collect(), x.flops, nil
 }
 
-// ExplicitTasks returns the number of tasks that [Program.GeqrfExplicit] submits.
-func (q *Rotations[T]) ExplicitTasks(sparse bool) int {
-	const zero, one, full = 0, 1, 2 // what a tile of Q is
-	mt, nt, n := q.plan.mt, q.plan.nt, 0
-	state := make([]uint8, mt*mt)
-	for i := range state {
-		state[i] = full
-		if sparse {
-			state[i] = zero
-			if i%(mt+1) == 0 {
-				state[i] = one
-			}
-		}
-	}
-	for k := range q.plan.columns {
-		n += 2 + nt - k - 1
-		for j := range mt {
-			switch b := &state[j*mt+k]; *b {
-			case full:
-				n++
-			case one:
-				*b = full
-			}
-		}
-		for i := k + 1; i < mt; i++ {
-			n += 3 + 4*(nt-k-1)
-			for j := range mt {
-				x, y := &state[j*mt+k], &state[j*mt+i]
-				switch {
-				case *x+*y == zero:
-					continue
-				case *x != zero && *y != zero:
-					n += 4
-				case *x+*y == full:
-					n += 2
-				}
-				*x, *y = full, full
-			}
-		}
-	}
-	return n
-}
-
 // explicit is one factorization with explicit rotations. A product cannot be
 // computed in place, so every tile of A and Q has a second one to go to, and
 // which of the two counts changes with every product.

@@ -170,23 +170,6 @@ func (q *Rotations[T]) eachFactor(columns int, f func(first bool, at int)) {
 // IB returns the number of columns of a block reflector.
 func (q *Rotations[T]) IB() int { return q.ib }
 
-// Tasks returns the number of tasks that [Program.Geqrf] submits.
-func (q *Rotations[T]) Tasks() int {
-	n := q.plan.tasks()
-	for k, steps := range q.plan.columns {
-		for _, s := range steps {
-			if s.kind == qrTriangle && k+1 < q.plan.nt {
-				n++ // the copy of its V
-			}
-		}
-	}
-	return n
-}
-
-// ApplyTasks returns the number of tasks that [Program.Ormqr] submits for a
-// matrix that is lines tiles wide (from the left) or high (from the right).
-func (q *Rotations[T]) ApplyTasks(lines int) int { return q.plan.steps() * lines }
-
 // FirstT returns the T of the first tile: all there is to the rotations of a
 // matrix of one tile, beside V.
 func (q *Rotations[T]) FirstT() *Tile[T] { return &q.t1[0] }

@@ -40,13 +40,3 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 	}
 	return p.err
 }
-
-// ColumnTasks returns the number of tasks that [Program.Orgqr] submits for a
-// matrix of nt tile columns.
-func (q *Rotations[T]) ColumnTasks(nt int) int {
-	n := q.plan.mt * nt // the identity
-	for k, steps := range q.plan.columns {
-		n += len(steps) * max(0, nt-k)
-	}
-	return n
-}

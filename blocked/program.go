@@ -1,6 +1,8 @@
 package blocked
 
 import (
+	"sync/atomic"
+
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
@@ -36,7 +38,7 @@ type Program[T Element] struct {
 	spec   graph.Spec
 	args   []graph.Operand // of the task that is submitted
 	column []graph.Operand // of the task that is put together
-	n      int
+	n      atomic.Int64
 	err    error // of the first submission that failed
 
 	room *kernels.PackingRoom // for packed operands
@@ -66,8 +68,8 @@ func NewProgram[T Element](job exec.Job, from kernels.Ops[T]) *Program[T] {
 	}}
 }
 
-// Len returns the number of tasks submitted.
-func (p *Program[T]) Len() int { return p.n }
+// Len returns the number of tasks submitted so far, also to another goroutine.
+func (p *Program[T]) Len() int { return int(p.n.Load()) }
 
 // Wait waits until the tile (i, j) of a is as the tasks submitted so far leave
 // it. It returns the error that keeps it from being so, if any.
@@ -90,7 +92,7 @@ func (p *Program[T]) submitLocal(local any, op *versions.Op, params any, priorit
 	p.args = append(p.args[:0], operands...)
 	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: p.Failure, Local: local}
 	if _, p.err = p.job.Submit(&p.spec); p.err == nil {
-		p.n++
+		p.n.Add(1)
 	}
 }
 

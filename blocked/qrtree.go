@@ -228,15 +228,6 @@ func (p *qrPlan) tasks() int {
 	return n
 }
 
-// steps returns the number of steps in all columns.
-func (p *qrPlan) steps() int {
-	n := 0
-	for _, steps := range p.columns {
-		n += len(steps)
-	}
-	return n
-}
-
 // qrWeights are the flops of the ops on square tiles, in units of nb³/3, of a
 // rotation itself and of its application to a pair of tiles; table 1 of
 // Bouwmeester et al. (2011).

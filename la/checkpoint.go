@@ -214,7 +214,7 @@ func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 
 // onNodes returns what executes tasks that read or write files.
 func onNodes[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Program[T]) error) error {
-	return func(submit func(p *blocked.Program[T]) error) error { return run(ctx, e, 0, submit) }
+	return func(submit func(p *blocked.Program[T]) error) error { return run(ctx, e, submit) }
 }
 
 // stepwise is a factorization by steps between which its state can be kept.
@@ -253,7 +253,7 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T
 	every := c.every(panels)
 	for s.Step < panels {
 		to := min(s.Step+every, panels)
-		if err := run(ctx, e, 0, func(p *blocked.Program[T]) error { return w.steps(p, s, s.Step, to) }); err != nil {
+		if err := run(ctx, e, func(p *blocked.Program[T]) error { return w.steps(p, s, s.Step, to) }); err != nil {
 			return err
 		}
 		if err := context.Cause(ctx); err != nil {

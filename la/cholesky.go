@@ -97,7 +97,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	case t == 1 && goesDirect[T](e, OpCholesky, n) && !u.IsDistributed():
 		err = direct(ctx, e, kernels.For[T](e.ops()).Op("potrf"), &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
-		err = run(ctx, e, r.tasks+t*(t+1)*(t+2)/6, func(p *blocked.Program[T]) error {
+		err = run(ctx, e, func(p *blocked.Program[T]) error {
 			r.priority = blocked.PotrfLoads(t)
 			if err := r.submit(p); err != nil {
 				return err
@@ -196,9 +196,9 @@ func (c *Cholesky[T]) divide(ctx context.Context, e *Engine, x *blocked.Matrix[T
 
 // solve overwrites x with (Uᵀ·U)⁻¹·x, on e.
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
-	mt, nt := x.Tiles()
+	mt, _ := x.Tiles()
 	n, nrhs := x.Dims()
-	return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs) && distributed[T](c.u, x) == 0, mt*(mt+1)*nt, func(s *stage[T]) {
+	return perform(ctx, e, solvesDirect[T](e, mt, n, nrhs) && distributed[T](c.u, x) == 0, func(s *stage[T]) {
 		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, x)
 		s.trsm(blas.Upper, blas.NoTrans, blas.NonUnit, c.u, x)
 	})
@@ -242,8 +242,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
 	n := c.u.Dim()
 	t := tiles(n, c.u.NB())
-	tasks := t*(t+1)*(t+2)/3 + t*(t+1)/2
-	err := perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), tasks, func(s *stage[T]) {
+	err := perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Potri(c.u, w, v)
 			return

@@ -88,10 +88,11 @@ type Options struct {
 	Table *kernels.Table
 
 	// Progress, if not nil, is called every 100 ms while tasks run, and once
-	// at the end, with the number of tasks that have ended and of all tasks
-	// of the call; total is 0 if that is not known, as with a checkpoint. After
-	// a failure, or the end of the context, the number stays where it was. A
-	// call that does several things one after the other, as SolveSPD does,
+	// at the end, with the number of tasks that have ended and of those that have
+	// been submitted. total grows until all are: at once in a call of fewer tasks than Window, so that
+	// done/total then says how far it is. done is less than total before the end. After
+	// a failure, or the end of the context, done stays where it was. A
+	// call that does several things one after the other, as SolveSPD or a checkpoint does,
 	// counts each anew. Progress is never called twice at once, not even when
 	// several computations share the engine; it must not compute with it. A
 	// problem that goes to one kernel has no tasks and no progress.
@@ -404,9 +405,8 @@ func (e *Engine) failure() *graph.Failure {
 	return nil
 }
 
-// run executes a program of tile algorithms and waits for its end. tasks is
-// the number of tasks that it is going to submit.
-func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blocked.Program[T]) error) (err error) {
+// run executes a program of tile algorithms and waits for its end.
+func run[T Element](ctx context.Context, e *Engine, program func(*blocked.Program[T]) error) (err error) {
 	if err := e.ready(ctx); err != nil {
 		return err
 	}
@@ -416,12 +416,14 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 	}
 	defer end()
 	job := rt.NewJob(ctx)
-	if e != nil && e.opt.Progress != nil {
-		defer e.follow(job, tasks)()
-	}
 	p := blocked.NewProgram(job, kernels.For[T](e.ops()))
 	p.Failure = e.failure()
+	var all atomic.Bool
+	if e != nil && e.opt.Progress != nil {
+		defer e.follow(job, p.Len, &all)()
+	}
 	err = program(p)
+	all.Store(true)
 	if jobErr := job.Wait(); jobErr != nil {
 		err = jobErr // a failed submission only repeats it, maybe too early
 	}
@@ -429,8 +431,8 @@ func run[T Element](ctx context.Context, e *Engine, tasks int, program func(*blo
 }
 
 // follow reports the progress of job until the function that it returns is
-// called.
-func (e *Engine) follow(job exec.Job, total int) (stop func()) {
+// called. submitted is the number of tasks so far, and all says that no more will come.
+func (e *Engine) follow(job exec.Job, submitted func() int, all *atomic.Bool) (stop func()) {
 	done := 0
 	report := func() {
 		e.reporting.Lock()
@@ -439,6 +441,10 @@ func (e *Engine) follow(job exec.Job, total int) (stop func()) {
 		// before the first of them ends.
 		if n := job.Completed(); job.Err() == nil {
 			done = n
+		}
+		total := submitted()
+		if !all.Load() {
+			total = max(total, done+1)
 		}
 		e.opt.Progress(done, total)
 	}

@@ -92,8 +92,7 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, trans
 	vc, in, back := writable[T](to, blocked.Full, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
 	vb, transB := readable(b, transB, nb, in, e.options().Workers)
-	tasks := tiles(m, nb) * tiles(n, nb) * max(1, tiles(k, nb))
-	err = perform(ctx, e, one, tasks, func(s *stage[T]) {
+	err = perform(ctx, e, one, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
 			return
@@ -148,8 +147,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 	}
 	vc, in, back := writable[T](c, blocked.SymLower, nb, beta != 0, e.options().Workers)
 	va, trans := readable(a, trans, nb, in, e.options().Workers)
-	t := tiles(n, nb)
-	err := perform(ctx, e, one, t*(t+1)/2*max(1, tiles(k, nb)), func(s *stage[T]) {
+	err := perform(ctx, e, one, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Syrk(trans, alpha, va, beta, vc)
 			return
@@ -213,8 +211,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	vb, in, back := writable[T](to, blocked.Full, nb, true, e.options().Workers)
 	va, trans := readableAs[T](a, triangleKind(a), trans, nb, in, e.options().Workers)
 	uplo := va.Kind().Uplo()
-	t, lines := tiles(order, nb), tiles(m+n-order, nb)
-	err = perform(ctx, e, one, t*(t+1)/2*lines, func(s *stage[T]) {
+	err = perform(ctx, e, one, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
 			return

@@ -95,8 +95,7 @@ func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *block
 		return nil
 	}
 	diag := blocked.NewDiagonal(a, workers)
-	t, _ := a.Tiles()
-	return run(ctx, e, t*t, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
+	return run(ctx, e, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
 }
 
 // callSymv is xSYMV on tiles.

@@ -155,8 +155,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 		return err
 	}
 	defer end()
-	nt := tiles(nrhs, nb)
-	err = run(ctx, q.engine, f.applyTasks(nt)+f.solveTasks(nt)+tiles(n, nb)*nt, func(p *blocked.Program[T]) error {
+	err = run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		err := p.Ormqr(blas.Left, blas.Trans, f.a, f.rotations, b)
 		if err == nil && x != b {
 			err = p.CopyLeading(b, x)
@@ -180,9 +179,8 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], norm lapack.MatrixNorm) (float64, error) {
 	switch norm {
 	case lapack.Frobenius:
-		mt, nt := a.Tiles()
 		var squares *blocked.Magnitudes[T]
-		err := run(ctx, e, mt*nt, func(p *blocked.Program[T]) (err error) {
+		err := run(ctx, e, func(p *blocked.Program[T]) (err error) {
 			squares, err = p.Lassq(a)
 			return err
 		})
@@ -210,8 +208,7 @@ func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]
 }
 
 func sums[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (s *blocked.Sums[T], err error) {
-	mt, nt := a.Tiles()
-	err = run(ctx, e, mt*nt, func(p *blocked.Program[T]) error {
+	err = run(ctx, e, func(p *blocked.Program[T]) error {
 		s, err = p.Asum(a)
 		return err
 	})

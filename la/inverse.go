@@ -82,7 +82,7 @@ func (d *divisor[T]) invert(ctx context.Context, e *Engine, n int) (v *blocked.M
 	case d.spread == nil:
 		v.SetIdentity()
 	default:
-		err = run(ctx, e, 0, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
+		err = run(ctx, e, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
 	}
 	if err == nil {
 		err = d.solve(v)

@@ -13,8 +13,7 @@ import (
 // while others are still read. One that is not in memory is read by one task,
 // through At.
 type reading[T Element] struct {
-	a     *blocked.Matrix[T]
-	tasks int // beside those of the computation
+	a *blocked.Matrix[T]
 
 	src       Source[T] // nil if a is filled
 	byColumns bool
@@ -45,15 +44,7 @@ func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocke
 	if a == nil {
 		a = blocked.Unfilled[T](kind, m, n, nb)
 	}
-	mt, nt := a.Tiles()
-	r := &reading[T]{a: a, src: src, byColumns: byColumns, tasks: mt}
-	switch {
-	case !blocked.InMemory(src):
-		r.tasks = 1
-	case byColumns:
-		r.tasks = nt
-	}
-	return r
+	return &reading[T]{a: a, src: src, byColumns: byColumns}
 }
 
 // op returns the name of the op that reads.
@@ -92,7 +83,7 @@ func (r *reading[T]) end(err error) error {
 		if r.stats, all = r.loaded.Stats(); !all {
 			return err // the matrix was not read to its end
 		}
-		r.src, r.tasks = nil, 0
+		r.src = nil
 	}
 	if bad := r.refused(); bad != nil {
 		return bad

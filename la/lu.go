@@ -143,7 +143,7 @@ func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pi
 		getrf := kernels.For[T](f.engine.ops()).Op("getrf")
 		return direct(ctx, f.engine, getrf, &op.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
 	}
-	return run(ctx, f.engine, r.tasks+luTasks(mt, nt, pivoting), func(p *blocked.Program[T]) error {
+	return run(ctx, f.engine, func(p *blocked.Program[T]) error {
 		if err := r.submit(p); err != nil {
 			return err
 		}
@@ -198,9 +198,8 @@ func (f *LU[T]) maxima(ctx context.Context, lu *blocked.Matrix[T]) (l, u []float
 		l, u = lu.FactorMaxima(f.engine.options().Workers)
 		return l, u, nil
 	}
-	mt, nt := lu.Tiles()
 	var tops *blocked.Magnitudes[T]
-	err = run(ctx, f.engine, mt*nt, func(p *blocked.Program[T]) (err error) {
+	err = run(ctx, f.engine, func(p *blocked.Program[T]) (err error) {
 		tops, err = p.ColumnMax(lu)
 		return err
 	})
@@ -209,22 +208,6 @@ func (f *LU[T]) maxima(ctx context.Context, lu *blocked.Matrix[T]) (l, u []float
 	}
 	l, u = tops.FactorMaxima()
 	return l, u, nil
-}
-
-// luTasks returns the number of tasks of a factorization of mt×nt tiles.
-func luTasks(mt, nt int, pivoting Pivoting) (tasks int) {
-	for k := range min(mt, nt) {
-		left := mt - k
-		tasks += 1 + (nt-1-k)*(1+left) + k
-		switch {
-		case pivoting == TilePivoting:
-			tasks += left - 1
-		case pivoting == TournamentPivoting && left > blocked.TournamentTiles:
-			// Each leaf and a game less, the interchanges, and then as above.
-			tasks += 2*tiles(left, blocked.TournamentTiles) + left
-		}
-	}
-	return tasks
 }
 
 // valid panics with ErrNotFactorized if there is no factorization.

@@ -413,7 +413,7 @@ func TestLUClosed(t *testing.T) {
 	}
 }
 
-// TestLUProgress checks that as many tasks run as are told of beforehand.
+// TestLUProgress checks that progress ends with all tasks.
 func TestLUProgress(t *testing.T) {
 	w := &watcher{t: t}
 	e := start(t, la.Options{Workers: 2, NB: 4, Direct: -1, Progress: w.report})

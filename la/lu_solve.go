@@ -83,9 +83,9 @@ func (f *LU[T]) quotient(ctx context.Context, trans blas.Transpose, x *blocked.M
 
 // solve overwrites x with op(P·L·U)⁻¹·x.
 func (f *LU[T]) solve(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
-	mt, nt := x.Tiles()
+	mt, _ := x.Tiles()
 	n, nrhs := x.Dims()
-	return perform(ctx, f.engine, solvesDirect[T](f.engine, mt, n, nrhs) && distributed[T](f.lu, x) == 0, mt*(mt+2)*nt, func(s *stage[T]) { f.divide(s, trans, x) })
+	return perform(ctx, f.engine, solvesDirect[T](f.engine, mt, n, nrhs) && distributed[T](f.lu, x) == 0, func(s *stage[T]) { f.divide(s, trans, x) })
 }
 
 // divide overwrites x with op(A)⁻¹·x, as Getrs does.
@@ -141,8 +141,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
 	t := tiles(n, f.lu.NB())
-	tasks := t*(t+1)*(2*t+1)/3 + 2*t*t
-	err := perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(), tasks, func(s *stage[T]) {
+	err := perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(), func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Getri(f.lu, f.pivots, v)
 			return

@@ -265,7 +265,7 @@ func powers(tops []float64) (up, down []float64) {
 func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 	mt, nt := r.Tiles()
 	if s.tasks {
-		return run(s.ctx, s.engine, (mt+1)*mt*nt, func(p *blocked.Program[float64]) error {
+		return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error {
 			if err := p.CopyLeading(b, r); err != nil {
 				return err
 			}
@@ -281,7 +281,7 @@ func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 		params := &op.Gemm{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 		return direct(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Op("gemm"), params, a.Tile(0, 0), x.Tile(0, 0), r.Tile(0, 0))
 	}
-	return run(s.ctx, s.engine, mt*mt*nt, func(p *blocked.Program[float64]) error { return s.multiply(p, x, r) })
+	return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return s.multiply(p, x, r) })
 }
 
 // multiply submits r = r − A·x.

@@ -41,7 +41,7 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 			return err
 		}
 		rt := s.engine.options().Runtime
-		err = run(ctx, s.engine, 0, func(p *blocked.Program[float64]) (err error) {
+		err = run(ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
 			s.diag, err = p.DistributedDiagonal(rt, a)
 			return err
 		})
@@ -122,8 +122,7 @@ func (s *refiner) single() (*blocked.Matrix[float32], *blocked.Sums[float32], er
 	if err != nil {
 		return nil, nil, err
 	}
-	mt, nt := a.Tiles()
-	err = run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, nil, u) })
+	err = run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, nil, u) })
 	if err != nil {
 		return u, nil, err
 	}
@@ -150,8 +149,7 @@ func (s *refiner) solveInPlace(b *blocked.Matrix[float64], double func() error) 
 		report.BackwardError = math.NaN()
 		return report, double()
 	}
-	mt, nt := b.Tiles()
-	err = run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
+	err = run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
 	if err = errors.Join(err, x.Close()); err != nil {
 		return Refinement{}, err
 	}
@@ -179,9 +177,8 @@ func (s *refiner) columnMax(a *blocked.Matrix[float64]) ([]float64, error) {
 	if !s.tasks {
 		return a.ColumnMax(s.engine.options().Workers), nil
 	}
-	mt, nt := a.Tiles()
 	var tops *blocked.Magnitudes[float64]
-	err := run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) (err error) {
+	err := run(s.ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
 		tops, err = p.ColumnMax(a)
 		return err
 	})
@@ -197,8 +194,7 @@ func (s *refiner) narrow(d *blocked.Matrix[float32], a *blocked.Matrix[float64],
 		blocked.ScaleColumns(d, a, scale, false, s.engine.options().Workers)
 		return nil
 	}
-	mt, nt := a.Tiles()
-	return run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, scale, d) })
+	return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, scale, d) })
 }
 
 // widen computes x = x + d·diag(scale).
@@ -207,6 +203,5 @@ func (s *refiner) widen(x *blocked.Matrix[float64], d *blocked.Matrix[float32], 
 		blocked.ScaleColumns(x, d, scale, true, s.engine.options().Workers)
 		return nil
 	}
-	mt, nt := x.Tiles()
-	return run(s.ctx, s.engine, mt*nt, func(p *blocked.Program[float64]) error { return blocked.Lag2d(p, d, scale, true, x) })
+	return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2d(p, d, scale, true, x) })
 }

@@ -148,7 +148,7 @@ func TestProgressOfFailure(t *testing.T) {
 		err := la.NewCholesky[float64](e).FactorizeContext(ctx, a)
 		cancel()
 		done, total, reports := w.take()
-		if err == nil || reports == 0 || total != 10*11*12/6 || done > 20 {
+		if err == nil || reports == 0 || total <= done || total > 10*11*12/6 || done > 20 {
 			t.Errorf("%s: %v; progress %d of %d in %d reports", end, err, done, total, reports)
 		}
 	}

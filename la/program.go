@@ -21,9 +21,8 @@ import (
 // this package return it: *NotPositiveDefiniteError, an *exec.TaskError that
 // names a version that has failed, exec.ErrClosed, the cause of ctx's end, or
 // program's own. Matrices that program writes are then undefined.
-// Options.Progress hears of the tasks, but not how many there will be.
 func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Program[T]) error) error {
-	return run(ctx, e, 0, program)
+	return run(ctx, e, program)
 }
 
 // Call executes one operation on the calling goroutine, without tasks: what a

@@ -242,15 +242,12 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 		return nil
 	}
 	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), q.engine.copying(false))
-	ctx, lines := context.Background(), tiles(c, x.NB())
-	if side == blas.Right {
-		lines = tiles(r, x.NB())
-	}
+	ctx := context.Background()
 	exp := excess[T](x.Norm(lapack.MaxAbs, q.engine.options().Workers))
 	if exp != 0 {
 		multiply(x, -exp)
 	}
-	err = perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), q.f.applyTasks(lines), func(s *stage[T]) {
+	err = perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), func(s *stage[T]) {
 		x = q.f.apply(s, side, transpose(trans), x)
 	})
 	if err != nil {

@@ -28,11 +28,7 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}
-	tasks, sparse := f.rotations.Tasks(), f.variant == MemorySaveQR
-	if f.variant != CompactQR {
-		tasks = f.rotations.ExplicitTasks(sparse)
-	}
-	return perform(ctx, e, f.one, r.tasks+tasks, func(s *stage[T]) {
+	return perform(ctx, e, f.one, func(s *stage[T]) {
 		if s.p != nil {
 			s.err = r.submit(s.p)
 		}
@@ -41,7 +37,7 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 		case f.one || f.variant == CompactQR:
 			f.submit(s)
 		default:
-			f.q, f.flops, s.err = s.p.GeqrfExplicit(f.a, f.rotations, sparse)
+			f.q, f.flops, s.err = s.p.GeqrfExplicit(f.a, f.rotations, f.variant == MemorySaveQR)
 		}
 	})
 }
@@ -59,18 +55,6 @@ func (f *qrFactors[T]) submit(s *stage[T]) {
 // columns go to kernels on the calling goroutine.
 func (f *qrFactors[T]) direct(e *Engine, extent int) bool {
 	return f.one && goesDirect[T](e, OpQR, max(extent, f.a.NB()))
-}
-
-// applyTasks returns the number of tasks of apply for so many tile lines.
-func (f *qrFactors[T]) applyTasks(lines int) int {
-	mt, nt := f.a.Tiles()
-	switch {
-	case nt == 0:
-		return 0
-	case f.q != nil:
-		return mt * mt * lines
-	}
-	return f.rotations.ApplyTasks(lines)
 }
 
 // apply returns op(Q)·x or x·op(Q), for which it may use the memory of x.
@@ -103,7 +87,6 @@ func (f *qrFactors[T]) apply(s *stage[T], side blas.Side, trans blas.Transpose, 
 // columns overwrites v with the first columns of Q.
 func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix[T]) error {
 	m, k := v.Dims()
-	_, nt := v.Tiles()
 	_, n := f.a.Dims()
 	switch {
 	case n == 0:
@@ -113,7 +96,7 @@ func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix
 		f.q.Leading(m, k).CopyTo(v, e.options().Workers)
 		return nil
 	}
-	return perform(ctx, e, f.direct(e, 0), f.rotations.ColumnTasks(nt), func(s *stage[T]) {
+	return perform(ctx, e, f.direct(e, 0), func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Orgqr(f.a, f.rotations, v)
 			return
@@ -143,12 +126,6 @@ func (f *qrFactors[T]) copyR(v *blocked.Matrix[T]) {
 	}
 }
 
-// solveTasks returns the number of tasks of solveR for so many tile columns.
-func (f *qrFactors[T]) solveTasks(nt int) int {
-	kt := tiles(f.order(), f.a.NB())
-	return kt * (kt + 1) / 2 * nt
-}
-
 // solveR overwrites x with op(R)⁻¹·x, for the triangle in R.
 func (f *qrFactors[T]) solveR(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) {
 	s.trsm(blas.Upper, trans, blas.NonUnit, f.a.Leading(f.order(), f.order()), x)
@@ -168,7 +145,7 @@ func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matr
 	if r, err = blocked.Distributed[T](e.options().Runtime, blocked.Full, k, k, f.a.NB()); err != nil {
 		return nil, nil, err
 	}
-	if err = run(ctx, e, f.solveTasks(1), func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
+	if err = run(ctx, e, func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
 		r.Close()
 		return nil, nil, err
 	}
@@ -182,8 +159,7 @@ func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, er
 		return f.a.UpperColumnSums(k, e.options().Workers), nil
 	}
 	var s *blocked.Sums[T]
-	mt, nt := f.a.Tiles()
-	err := run(ctx, e, mt*nt, func(p *blocked.Program[T]) (err error) {
+	err := run(ctx, e, func(p *blocked.Program[T]) (err error) {
 		s, err = p.AsumUpper(f.a)
 		return err
 	})

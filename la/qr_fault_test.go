@@ -344,7 +344,7 @@ func TestQRFiles(t *testing.T) {
 	}
 }
 
-// TestQRProgress checks that the number of tasks is said beforehand.
+// TestQRProgress checks that progress ends with all tasks.
 func TestQRProgress(t *testing.T) {
 	w := &watcher{t: t}
 	e := start(t, la.Options{Workers: 2, NB: 4, Direct: -1, Progress: w.report})

@@ -84,22 +84,17 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if rows == 0 {
 		return blocked.New[T](blocked.Full, cols, nrhs, f.a.NB()), e.ready(ctx)
 	}
-	triangle, more := f, 0
+	triangle := f
 	wide := rows < cols != trans
 	if wide {
 		// Nobody else needs what has no factorization yet.
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		triangle, more = q.transposed()
-	}
-	nt := tiles(nrhs, f.a.NB())
-	tasks := more + f.applyTasks(nt) + triangle.solveTasks(nt)
-	if wide {
-		tasks += triangle.applyTasks(nt)
+		triangle = q.transposed()
 	}
 	x, _ = blocked.From(b, blocked.Full, f.a.NB(), e.copying(false))
 	back := moderate(x, f.exp, e.options().Workers)
-	err = perform(ctx, e, f.direct(e, nrhs), tasks, func(s *stage[T]) {
+	err = perform(ctx, e, f.direct(e, nrhs), func(s *stage[T]) {
 		if wide {
 			q.factorizeTransposed(s, triangle)
 		}
@@ -136,12 +131,11 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	return x, err
 }
 
-// transposed returns the factorization of Rᵀ for an A that is wider than high,
-// or, if more is not 0, the room for one that takes so many tasks. The caller
-// holds q.mu.
-func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
+// transposed returns the factorization of Rᵀ for an A that is wider than high, or
+// the room for one. The caller holds q.mu.
+func (q *QR[T]) transposed() *qrFactors[T] {
 	if q.wide != nil {
-		return q.wide, 0
+		return q.wide
 	}
 	m, n := q.f.a.Dims()
 	nb := q.f.a.NB()
@@ -149,8 +143,7 @@ func (q *QR[T]) transposed() (z *qrFactors[T], more int) {
 	q.f.copyR(r)
 	opt := q.opt
 	opt.Variant = CompactQR
-	z = &qrFactors[T]{a: r.Transposed(), one: q.f.one, turned: true, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
-	return z, z.rotations.Tasks()
+	return &qrFactors[T]{a: r.Transposed(), one: q.f.one, turned: true, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
 }
 
 // factorizeTransposed makes the factorization that transposed has returned,
@@ -184,8 +177,8 @@ func (q *QR[T]) Cond() float64 {
 	if m, n := f.a.Dims(); m < n {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		z, more := q.transposed()
-		err := perform(ctx, e, f.direct(e, 0), more, func(s *stage[T]) { q.factorizeTransposed(s, z) })
+		z := q.transposed()
+		err := perform(ctx, e, f.direct(e, 0), func(s *stage[T]) { q.factorizeTransposed(s, z) })
 		if err != nil {
 			return math.NaN()
 		}

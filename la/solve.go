@@ -332,10 +332,10 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 	}
 	substitute := func(trans blas.Transpose) func(x *blocked.Matrix[T]) error {
 		return func(x *blocked.Matrix[T]) error {
-			mt, nt := x.Tiles()
+			mt, _ := x.Tiles()
 			_, nrhs := x.Dims()
 			return moderately(ctx, e, x, exp, func() error {
-				return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), mt*(mt+1)/2*nt, func(s *stage[T]) {
+				return perform(ctx, e, !away && solvesDirect[T](e, mt, n, nrhs), func(s *stage[T]) {
 					s.trsm(uplo, trans, blas.NonUnit, v, x)
 				})
 			})

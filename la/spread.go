@@ -86,8 +86,7 @@ func copySpread[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T],
 	if err != nil {
 		return nil, err
 	}
-	mt, nt := b.Tiles()
-	return b, run(ctx, e, mt*nt, func(p *blocked.Program[T]) error {
+	return b, run(ctx, e, func(p *blocked.Program[T]) error {
 		if kind == blocked.Full {
 			return p.Whole(a, b)
 		}
@@ -119,7 +118,7 @@ func (d *divisor[T]) load(ctx context.Context, e *Engine, b Source[T]) (*blocked
 
 // scatter overwrites the distributed x with b.
 func scatter[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], b Source[T]) error {
-	return run(ctx, e, 0, func(p *blocked.Program[T]) error { return p.Load(x, b, blocked.LoadOptions{}) })
+	return run(ctx, e, func(p *blocked.Program[T]) error { return p.Load(x, b, blocked.LoadOptions{}) })
 }
 
 // solveSpreadQR is solveQR for a distributed A: a copy of A, or of Aᵀ if A is wider than high,
@@ -151,7 +150,7 @@ func solveSpreadQR[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[
 	if err != nil {
 		return nil, err
 	}
-	err = run(ctx, e, 0, func(p *blocked.Program[T]) error {
+	err = run(ctx, e, func(p *blocked.Program[T]) error {
 		if m < n {
 			return errors.Join(p.Transpose(a, f), p.Load(y, b, blocked.LoadOptions{}))
 		}
@@ -203,8 +202,7 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 		return err
 	}
 	defer end()
-	mt, nt := x.Tiles()
-	err = run(ctx, q.engine, f.applyTasks(nt)+f.solveTasks(nt)+mt*nt, func(p *blocked.Program[T]) error {
+	err = run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
 			p.Ormqr(blas.Left, blas.NoTrans, f.a, f.rotations, x))
 	})
@@ -216,7 +214,7 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 
 // shiftSpread multiplies a by two to the power given, in steps none of which is out of range.
 func shiftSpread[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], exp int) error {
-	return run(ctx, e, 0, func(p *blocked.Program[T]) error {
+	return run(ctx, e, func(p *blocked.Program[T]) error {
 		for exp != 0 {
 			step := min(max(exp, -100), 100)
 			if err := p.Lascl(T(math.Ldexp(1, step)), a); err != nil {

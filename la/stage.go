@@ -20,15 +20,14 @@ type stage[T Element] struct {
 	err error
 }
 
-// perform calls steps with a stage: a program of so many tasks, or kernels
-// called directly.
-func perform[T Element](ctx context.Context, e *Engine, direct bool, tasks int, steps func(s *stage[T])) error {
+// perform calls steps with a stage: a program of tasks, or kernels called directly.
+func perform[T Element](ctx context.Context, e *Engine, direct bool, steps func(s *stage[T])) error {
 	s := &stage[T]{ctx: ctx, e: e}
 	if direct {
 		steps(s)
 		return s.err
 	}
-	return run(ctx, e, tasks, func(p *blocked.Program[T]) error {
+	return run(ctx, e, func(p *blocked.Program[T]) error {
 		s.p = p
 		steps(s)
 		return s.err

@@ -126,9 +126,8 @@ func onVectors[T Element](nb int, f func(x *blocked.Matrix[T]) error) func(x ...
 func triangularInverse[T Element](ctx context.Context, e *Engine, uplo blas.Uplo, trans blas.Transpose, a *blocked.Matrix[T]) inverse {
 	solve := func(trans blas.Transpose) func(x ...[]float64) error {
 		if a.IsDistributed() {
-			mt, _ := a.Tiles()
 			return onVectors(a.NB(), func(x *blocked.Matrix[T]) error {
-				return run(ctx, e, mt*(mt+1)/2, func(p *blocked.Program[T]) error {
+				return run(ctx, e, func(p *blocked.Program[T]) error {
 					return p.Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, x)
 				})
 			})

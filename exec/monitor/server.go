@@ -133,7 +133,7 @@ func (s *Server) serve() {
 func (s *Server) Describe(a Activity) { s.activity.begin(a, s.events.Now(), s.counts()) }
 
 // Progress says how many tasks of the call under way have ended, and how many there are in
-// all, 0 if that is not known. It is meant for la.Options.Progress. Without it the page
+// all, or as yet; 0 if that is not known. Until the number stays no time left is said. It is meant for la.Options.Progress. Without it the page
 // shows how many of the tasks submitted so far have ended, and no time left.
 func (s *Server) Progress(done, total int) { s.activity.progress(done, total, s.events.Now()) }
 

@@ -10,10 +10,11 @@ import (
 // many operations as a run.
 type meter struct {
 	report func(done, total int)
-	stages int // runs, and the verification
-	stage  int // those that have ended
-	part   int // of the parts of this stage, the one under way …
-	parts  int // … and how many there are
+	stages int   // runs, and the verification
+	stage  int   // those that have ended
+	part   int   // of the parts of this stage, the one under way …
+	parts  int   // … and how many there are
+	most   []int // for each part, the most tasks that a call of it had
 	paused bool
 	said   int // what report has been told last
 
@@ -70,7 +71,12 @@ func (m *meter) overall(done, total int) {
 	if m.report == nil || m.paused || total == 0 {
 		return
 	}
-	within := (float64(m.part) + float64(done)/float64(total)) / float64(m.parts)
+	// A total grows while tasks are submitted: the call of the run before tells how far it goes.
+	for len(m.most) <= m.part {
+		m.most = append(m.most, 0)
+	}
+	m.most[m.part] = max(m.most[m.part], total)
+	within := (float64(m.part) + float64(done)/float64(m.most[m.part])) / float64(m.parts)
 	// A stage whose calls are not announced by step may begin at 0 again: what has been said holds.
 	m.said = max(m.said, m.stage*grain+min(grain, int(within*grain)))
 	m.report(m.said, m.stages*grain)
