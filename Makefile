@@ -217,7 +217,7 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 test-slurm: ## submit the batch scripts to a Slurm cluster in network namespaces (make deps-slurm; Linux, as root)
 	@GO='$(GO)' deploy/slurm/test/run
 
-test-cuts: ## cut paths between nodes in network namespaces (RUNS=20 SEED=1 N=2500; Linux, as root)
+test-cuts: ## cut paths between nodes in network namespaces (RUNS=20 SEED=1 N=2500 LASTS=60; Linux, as root)
 	@GO='$(GO)' deploy/cuts/run
 
 # A package is compiled once for all its targets, with the instrumentation that
