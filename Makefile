@@ -140,7 +140,7 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 # same under many settings, it sees some: the policies on three nodes, one version
 # with every op in parts.
 NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON|Plan|Machine|AgentLost|Resume)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
-NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machinefile|runfile)|la/krylov|transport/web/certs|examples/.*|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck|figures)
+NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machinefile|runfile)|la/krylov|transport/web/certs|examples/.*|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck|cli|report)
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
@@ -343,8 +343,8 @@ bench-loops: ## what a loop and a chunk cost, in turns with OpenMP where it is i
 
 bench-components: ## a round of connected components, in turns with OpenMP where it is installed
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
-	$(GO) test -c -o "$$dir/ours" ./cmd/labench/internal/loopapps
-	if command -v $(CC) >/dev/null && $(CC) -O2 -march=native -fopenmp cmd/labench/internal/loopapps/testdata/peers/components_openmp.c -o "$$dir/openmp" 2>/dev/null; then :
+	$(GO) test -c -o "$$dir/ours" ./examples/papers/internal/loopapps
+	if command -v $(CC) >/dev/null && $(CC) -O2 -march=native -fopenmp examples/papers/internal/loopapps/testdata/peers/components_openmp.c -o "$$dir/openmp" 2>/dev/null; then :
 	else echo "left out: OpenMP; it needs gcc: make deps"; fi
 	for turn in 1 2 3; do
 		"$$dir/ours" -test.run '^$$' -test.bench Components -test.benchtime 2s | grep ^Benchmark
@@ -376,6 +376,11 @@ examples: ## run every example; each checks its own result
 		[[ -d $$dir ]] || continue
 		echo "== $$dir"
 		$(GO) run -tags '$(TAGS)' "./$$dir"
+		count=$$((count + 1))
+	done
+	for study in nested eager; do
+		echo "== examples/papers $$study"
+		$(GO) run -tags '$(TAGS)' ./examples/papers $$study
 		count=$$((count + 1))
 	done
 	if ((count == 0)); then echo "make examples: there are none" >&2; exit 1; fi

@@ -9,17 +9,19 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/transport/web"
 )
 
 // newAgentCommand returns the command labench agent.
-func newAgentCommand(a *app) *cobra.Command {
+func newAgentCommand(a *cli.App) *cobra.Command {
 	var f nodeFlags
-	var local localFlags
-	var memory size
+	var local setup.LocalFlags
+	var memory cli.Size
 	var attached bool
 	var parent string
 	var taking takingFlags
@@ -33,29 +35,29 @@ func newAgentCommand(a *app) *cobra.Command {
   labench agent --name node3 --peers nodes.toml     as the file says
   labench agent --resources knl.toml --versions knl --profile knl.json
   srun --ntasks-per-node=1 labench agent --peers slurm --certs certs`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			a.agent, a.attached = !attached, attached
+			a.Agent, a.Attached = !attached, attached
 			if attached {
 				// A terminal's Ctrl-C reaches all of its processes. Who has started this one ends it.
 				signal.Ignore(os.Interrupt)
 				ctx = untilInputEnds(ctx)
 			}
 			if memory == 0 {
-				memory = size(agentMemory(1))
+				memory = cli.Size(agentMemory(1))
 			}
 			if err := errors.Join(f.inJob(cmd.Flags().Changed), f.inFile(&parent, cmd.Flags().Changed)); err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
-			return a.serve(ctx, &f, &local, &taking, parent, int64(memory))
+			return serve(ctx, a, &f, &local, &taking, parent, int64(memory))
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(newWordList(&f.peers), "peers", "addresses of other nodes, of which one is enough. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
+	fl.Var(cli.NewWordList(&f.peers), "peers", "addresses of other nodes, of which one is enough. Or a TOML file that lists them, or slurm: the nodes of this job (srun)")
 	fl.StringVar(&parent, "parent", "", "name of the agent below which this one is: it executes children of that one's tasks, and nothing else")
-	local.register(fl)
+	local.Register(fl)
 	fl.Var(&memory, "memory", "at most so much of operands, as in 1.5GiB (default three quarters of the machine's memory)")
 	fl.BoolVar(&attached, "attached", false, "end when standard input ends, too")
 	f.register(fl, "127.0.0.1:7400")
@@ -69,11 +71,11 @@ func newAgentCommand(a *app) *cobra.Command {
 func agentMemory(agents int) int64 { return topo.Detect().UsableMemory() / 4 * 3 / int64(agents) }
 
 // serve is an agent until ctx ends. That it is interrupted is how it ends.
-func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking *takingFlags, parent string, memory int64) (err error) {
+func serve(ctx context.Context, a *cli.App, f *nodeFlags, local *setup.LocalFlags, taking *takingFlags, parent string, memory int64) (err error) {
 	if err := taking.check(f.certs); err != nil { // before anybody is told that there is an agent
 		return err
 	}
-	rt, end, err := local.open(a)
+	rt, end, err := local.Open(a)
 	if err != nil {
 		return err
 	}
@@ -102,9 +104,9 @@ func (a *app) serve(ctx context.Context, f *nodeFlags, local *localFlags, taking
 	}
 	most := ""
 	if memory > 0 {
-		most = ", at most " + bench.Bytes(float64(memory)) + " of operands"
+		most = ", at most " + report.Bytes(float64(memory)) + " of operands"
 	}
-	fmt.Fprintf(a.out, "agent %s listens on %s, %s%s%s%s\n", f.name, web.Address(opt.Transport), workers(cores), devices, most, below)
+	fmt.Fprintf(a.Out, "agent %s listens on %s, %s%s%s%s\n", f.name, web.Address(opt.Transport), report.Workers(cores), devices, most, below)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	taken, err := taking.take(ctx, a, f, web.Address(opt.Transport), opt.Log, fail)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // console is a writer that others may read.
@@ -44,8 +45,8 @@ func TestAgent(t *testing.T) {
 	for _, name := range []string{"left", "right"} {
 		var out console
 		ended.Go(func() {
-			a := &app{out: &out, err: &out}
-			if code := a.run(ctx, []string{"agent", "--listen", "127.0.0.1:0", "--name", name, "--workers", "1", "--node-timeout", "20s", "--peers", strings.Join(addresses, ",")}); code != 0 {
+			a := &cli.App{Out: &out, Err: &out}
+			if code := run(ctx, a, []string{"agent", "--listen", "127.0.0.1:0", "--name", name, "--workers", "1", "--node-timeout", "20s", "--peers", strings.Join(addresses, ",")}); code != 0 {
 				t.Errorf("agent %s: exit code %d: %s", name, code, &out)
 			}
 		})

@@ -21,6 +21,7 @@ import (
 
 	local "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/mat"
 )
@@ -161,7 +162,7 @@ func withLoss(t *testing.T, seed uint64, computation int, want []float64, fault 
 	}()
 	f := clusterFlags{nodeFlags: nodeFlags{name: fmt.Sprint("driver", seed), peers: []string{first}, timeout: detection}, agents: 3, idle: true, copies: copiesFlag{cluster.Copies{Share: 0.1}}}
 	log = &stamped{}
-	d, leave, err := f.drive(context.Background(), &app{out: io.Discard, err: log}, 1, nil, 0, false)
+	d, leave, err := f.drive(context.Background(), &cli.App{Out: io.Discard, Err: log}, 1, nil, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}

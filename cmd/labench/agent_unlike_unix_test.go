@@ -18,6 +18,7 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	local "github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
@@ -117,7 +118,7 @@ func TestUnlikeAgents(t *testing.T) {
 
 	first, _ = start(map[string]string{"xeon": "--versions go --resources " + xeon, "knl": "--versions go --resources " + knl})
 	f := clusterFlags{nodeFlags: nodeFlags{name: "driver", peers: []string{first}, timeout: 20 * time.Second}, agents: 2, idle: true}
-	d, leave, err := f.drive(context.Background(), &app{out: io.Discard, err: io.Discard}, 1, nil, 0, false)
+	d, leave, err := f.drive(context.Background(), &cli.App{Out: io.Discard, Err: io.Discard}, 1, nil, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}

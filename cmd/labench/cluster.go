@@ -12,16 +12,17 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
 // newClusterCommand returns the command labench cluster.
-func newClusterCommand(a *app) *cobra.Command {
+func newClusterCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
 		Short: "Make certificates, see which nodes are there, plan a run",
@@ -31,7 +32,7 @@ func newClusterCommand(a *app) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(&unknownError{"command", args[0], names(cmd)})
+				return cli.Usage(&cli.UnknownError{What: "command", Word: args[0], Known: cli.CommandNames(cmd)})
 			}
 			return cmd.Help()
 		},
@@ -40,7 +41,7 @@ func newClusterCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func newClusterInitCommand(a *app) *cobra.Command {
+func newClusterInitCommand(a *cli.App) *cobra.Command {
 	var nodes []string
 	var valid time.Duration
 	cmd := &cobra.Command{
@@ -56,90 +57,90 @@ authority.`,
   labench agent --listen 10.0.0.1:7400 --certs certs          on node1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage(errors.New("want one directory"))
+				return cli.Usage(errors.New("want one directory"))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(nodes) == 0 {
-				return usage(errors.New("--nodes names no node"))
+				return cli.Usage(errors.New("--nodes names no node"))
 			}
 			for i, n := range nodes {
 				if err := certs.CheckName(n); err != nil {
-					return usage(fmt.Errorf("--nodes: %w", err))
+					return cli.Usage(fmt.Errorf("--nodes: %w", err))
 				}
 				if slices.ContainsFunc(nodes[:i], func(m string) bool { return strings.EqualFold(m, n) }) {
-					return usage(fmt.Errorf("--nodes names %s twice", n))
+					return cli.Usage(fmt.Errorf("--nodes names %s twice", n))
 				}
 			}
 			if valid <= 0 {
-				return usage(fmt.Errorf("--valid is %v, want more than 0", valid))
+				return cli.Usage(fmt.Errorf("--valid is %v, want more than 0", valid))
 			}
 			if strings.ContainsFunc(args[0], unicode.IsControl) {
-				return usage(fmt.Errorf("%q has control characters", args[0]))
+				return cli.Usage(fmt.Errorf("%q has control characters", args[0]))
 			}
-			return a.initCluster(args[0], nodes, valid)
+			return initCluster(a, args[0], nodes, valid)
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().Var(newWordList(&nodes), "nodes", "names of nodes, those that drive included")
+	cmd.Flags().Var(cli.NewWordList(&nodes), "nodes", "names of nodes, those that drive included")
 	cmd.Flags().DurationVar(&valid, "valid", 365*24*time.Hour, "how long their certificates are valid")
 	return cmd
 }
 
 // initCluster makes certificates, and says what it made.
-func (a *app) initCluster(dir string, nodes []string, valid time.Duration) error {
+func initCluster(a *cli.App, dir string, nodes []string, valid time.Duration) error {
 	made, err := certs.Init(dir, nodes, valid)
 	if err != nil {
 		return err
 	}
-	a.warnExposed(dir)
+	warnExposed(a, dir)
 	if made {
-		fmt.Fprintf(a.out, "%s: an authority; its key stays here\n", dir)
+		fmt.Fprintf(a.Out, "%s: an authority; its key stays here\n", dir)
 	}
 	for _, n := range nodes {
-		fmt.Fprintf(a.out, "%s: for node %s: copy it there, and use it with --certs\n", filepath.Join(dir, n), n)
+		fmt.Fprintf(a.Out, "%s: for node %s: copy it there, and use it with --certs\n", filepath.Join(dir, n), n)
 	}
 	return nil
 }
 
 // warnExposed warns of keys in a directory of certificates that others can read.
-func (a *app) warnExposed(dir string) {
+func warnExposed(a *cli.App, dir string) {
 	if dir == "" {
 		return
 	}
 	for _, path := range certs.Exposed(dir) {
-		a.warn(fmt.Sprintf("others can read the key %s, and be this node: chmod 600 %s", path, path))
+		a.Warn(fmt.Sprintf("others can read the key %s, and be this node: chmod 600 %s", path, path))
 	}
 }
 
-func newClusterStatusCommand(a *app) *cobra.Command {
+func newClusterStatusCommand(a *cli.App) *cobra.Command {
 	var f clusterFlags
 	cmd := &cobra.Command{
 		Use:     "status",
 		Short:   "List the agents that are there",
 		Example: `  labench cluster status --cluster 127.0.0.1:7400 --agents 4`,
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check("status", cmd.Flags().Changed); err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
 			if !f.asked() {
-				return usage(errors.New("--cluster names no node"))
+				return cli.Usage(errors.New("--cluster names no node"))
 			}
-			return a.clusterStatus(cmd.Context(), &f)
+			return clusterStatus(cmd.Context(), a, &f)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(newWordList(&f.words), "cluster", "addresses of agents, of which one is enough, or a TOML file that lists them, or local:N for a trial")
+	fl.Var(cli.NewWordList(&f.words), "cluster", "addresses of agents, of which one is enough, or a TOML file that lists them, or local:N for a trial")
 	fl.IntVar(&f.agents, "agents", 0, "agents that are to be there (default as many as --cluster names)")
 	f.nodeFlags.register(fl, "")
 	return cmd
 }
 
 // clusterStatus lists agents. The error is that of too few.
-func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
+func clusterStatus(ctx context.Context, a *cli.App, f *clusterFlags) error {
 	f.idle, f.aside = true, true
 	d, end, err := f.drive(ctx, a, 1, nil, dispatch.Priority, false)
 	if err != nil {
@@ -149,7 +150,7 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	case <-time.After(f.greeting() * 3):
 	case <-ctx.Done():
 	}
-	defer a.asides().hold()()
+	defer a.Asides().Hold()()
 	agents := d.Usage()[1:]
 	width := 5
 	for _, u := range agents {
@@ -159,8 +160,8 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	for _, u := range agents {
 		caps = append(caps, u.Memory)
 	}
-	bytes, at := bench.BytesLike(caps...), web.Addresses(f.transport)
-	fmt.Fprintf(a.out, "%-*s  %-21s  workers    memory  jobs\n", width, "agent", "address")
+	bytes, at := report.BytesLike(caps...), web.Addresses(f.transport)
+	fmt.Fprintf(a.Out, "%-*s  %-21s  workers    memory  jobs\n", width, "agent", "address")
 	for _, u := range agents {
 		if u.Lost {
 			continue
@@ -169,13 +170,13 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 		if u.Memory > 0 {
 			memory = bytes(u.Memory)
 		}
-		fmt.Fprintf(a.out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
+		fmt.Fprintf(a.Out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
 		if u.BelowNodes > 0 {
-			what := fmt.Sprintf("below it %s with %s", count(u.BelowNodes, "node"), count(u.Below, "worker"))
+			what := fmt.Sprintf("below it %s with %s", report.Count(u.BelowNodes, "node"), report.Count(u.Below, "worker"))
 			if u.BelowMemory > 0 {
-				what += " and " + bench.Bytes(float64(u.BelowMemory))
+				what += " and " + report.Bytes(float64(u.BelowMemory))
 			}
-			fprintWrapped(a.out, "    ", what)
+			report.FprintWrapped(a.Out, "    ", what)
 		}
 		for i := range u.Kinds {
 			what := kindText(&u.Kinds[i])
@@ -185,7 +186,7 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 			if i == 0 && u.Program != "" {
 				what += "; " + u.Program
 			}
-			fprintWrapped(a.out, "    ", what)
+			report.FprintWrapped(a.Out, "    ", what)
 		}
 	}
 	return end()
@@ -201,7 +202,7 @@ func kindText(k *cluster.Kind) string {
 	if t.Processor != "" {
 		what = t.Processor + ", " + what
 	}
-	if isa := vectors(&topo.Identity{Features: t.Features}); isa != "" {
+	if isa := report.Vectors(&topo.Identity{Features: t.Features}); isa != "" {
 		what += ", " + isa
 	}
 	if t.Ops != nil {

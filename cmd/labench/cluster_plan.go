@@ -13,6 +13,8 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -22,11 +24,11 @@ type planFlags struct {
 	spec    bench.Spec
 	workers int
 	gflops  float64
-	link    size
+	link    cli.Size
 	json    bool
 }
 
-func newClusterPlanCommand(a *app) *cobra.Command {
+func newClusterPlanCommand(a *cli.App) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use:   "plan OPERATION",
@@ -42,19 +44,19 @@ memory.`,
   labench cluster plan lu -n 16384 --cluster local:4 --gflops 40 --link 1GiB`,
 		Args: func(_ *cobra.Command, args []string) error {
 			known := []string{"gemm", "cholesky", "lu", "qr"}
-			return oneOf(args, known)
+			return cli.OneOf(args, known)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.spec.Op = args[0]
 			if err := errors.Join(f.find(cmd.Flags().Changed), f.sensible(cmd.Flags().Changed)); err != nil {
-				return usage(err)
+				return cli.Usage(err)
 			}
-			return a.clusterPlan(cmd.Context(), f)
+			return clusterPlan(cmd.Context(), a, f)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(newWordList(&f.words), "cluster", "the nodes: a TOML file that lists them, local:N, or addresses of agents")
+	fl.Var(cli.NewWordList(&f.words), "cluster", "the nodes: a TOML file that lists them, local:N, or addresses of agents")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for, with addresses (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "compute on agents only, as is the default with local:N")
 	fl.IntVarP(&f.spec.N, "n", "n", 0, fmt.Sprintf("order of the matrices (default %d)", bench.DefaultN))
@@ -65,33 +67,33 @@ memory.`,
 	fl.Var(&f.link, "link", "bytes a second that a node can get from others, as in 1.2GiB (default the file's)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of a report")
 	f.nodeFlags.register(fl, "")
-	complete(cmd, "type", bench.Types())
+	cli.Complete(cmd, "type", bench.Types())
 	return cmd
 }
 
 // sensible returns what is wrong with the flags.
 func (f *planFlags) sensible(given func(flag string) bool) error {
-	var errs problems
+	var errs cli.Problems
 	if !f.asked() && len(f.words) == 0 {
-		errs.note(errors.New("--cluster names no node"))
+		errs.Note(errors.New("--cluster names no node"))
 	}
 	if given("n") && f.spec.N < 1 {
-		errs.note(fmt.Errorf("-n is %d, want at least 1", f.spec.N))
+		errs.Note(fmt.Errorf("-n is %d, want at least 1", f.spec.N))
 	}
 	if f.workers < 0 || f.workers > 1<<14 {
-		errs.note(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.workers, 1<<14))
+		errs.Note(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.workers, 1<<14))
 	}
 	if f.agents < 0 {
-		errs.note(fmt.Errorf("--agents is %d, want at least 0", f.agents))
+		errs.Note(fmt.Errorf("--agents is %d, want at least 0", f.agents))
 	}
 	if !(f.gflops >= 0 && f.gflops <= 1e9) {
-		errs.note(fmt.Errorf("--gflops is %v, want more than 0", f.gflops))
+		errs.Note(fmt.Errorf("--gflops is %v, want more than 0", f.gflops))
 	}
 	if f.file != nil {
 		take(&f.link, f.file.Link, given("link"))
 	}
 	if errs == nil {
-		errs.note(f.spec.Validate())
+		errs.Note(f.spec.Validate())
 	}
 	return errors.Join(errs...)
 }
@@ -144,8 +146,8 @@ type fitError struct{ why string }
 func (e *fitError) Error() string { return "it cannot fit: " + e.why }
 
 // clusterPlan prints a plan. The error is a *fitError if the run does not fit.
-func (a *app) clusterPlan(ctx context.Context, f *planFlags) error {
-	nodes, own, err := a.planNodes(ctx, f)
+func clusterPlan(ctx context.Context, a *cli.App, f *planFlags) error {
+	nodes, own, err := planNodes(ctx, a, f)
 	if err != nil {
 		return err
 	}
@@ -154,9 +156,9 @@ func (a *app) clusterPlan(ctx context.Context, f *planFlags) error {
 		return err
 	}
 	if f.json {
-		err = a.document(x)
+		err = a.Document(x)
 	} else {
-		_, err = a.out.Write([]byte(x.text(newPaint(a.out))))
+		_, err = a.Out.Write([]byte(x.text(report.NewPaint(a.Out))))
 	}
 	if err == nil && x.Refused != "" {
 		err = &fitError{x.Refused}
@@ -166,7 +168,7 @@ func (a *app) clusterPlan(ctx context.Context, f *planFlags) error {
 
 // planNodes returns the nodes that compute, and the workers of a driver that does not: 0 if it
 // is the first of them.
-func (a *app) planNodes(ctx context.Context, f *planFlags) (nodes []planNode, own int, err error) {
+func planNodes(ctx context.Context, a *cli.App, f *planFlags) (nodes []planNode, own int, err error) {
 	here := cmp.Or(f.workers, topo.Detect().Workers())
 	own = here
 	switch {
@@ -175,7 +177,7 @@ func (a *app) planNodes(ctx context.Context, f *planFlags) (nodes []planNode, ow
 			nodes = append(nodes, planNode{Name: fmt.Sprint("agent", i), Workers: n})
 		}
 		own = 1
-		if f.gflops == 0 && !a.noPeak {
+		if f.gflops == 0 && !a.NoPeak {
 			rate, err := bench.Peak(ctx, f.spec.Type, here)
 			if err != nil {
 				return nil, 0, err
@@ -277,7 +279,7 @@ func driverMemory(tiles, tasks int) int64 {
 // refusal returns why the run does not fit into the nodes' caps, with the arithmetic, if it
 // cannot, whoever gets which task.
 func (x *planned) refusal() string {
-	in := func(n int64) string { return bench.Bytes(float64(n)) }
+	in := func(n int64) string { return report.Bytes(float64(n)) }
 	var own, all, most int64
 	var caps []string
 	for _, n := range x.Nodes {
@@ -298,30 +300,30 @@ func (x *planned) refusal() string {
 }
 
 // text returns the report of a plan, in lines of at most 80 columns.
-func (x *planned) text(p paint) string {
+func (x *planned) text(p report.Paint) string {
 	var b strings.Builder
-	in := func(n int64) string { return bench.Bytes(float64(n)) }
+	in := func(n int64) string { return report.Bytes(float64(n)) }
 	say := func(name, format string, args ...any) {
-		b.WriteString(wrapped(label(name), fmt.Sprintf(format, args...)))
+		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
 	}
 	tiles, work := 0, 0.0
 	for _, n := range x.Nodes {
 		tiles, work = tiles+n.Tiles, work+n.Flops
 	}
 	say("problem", "%s %s, n = %d, %.4g Gflop, matrices of %s in all", x.Op, x.Type, x.N, x.Flops/1e9, in(x.Bytes))
-	say("tiles", "nb = %d, %s, %s a run", x.NB, count(tiles, "tile"), count(x.Tasks, "task"))
+	say("tiles", "nb = %d, %s, %s a run", x.NB, report.Count(tiles, "tile"), report.Count(x.Tasks, "task"))
 	say("grid", "%d×%d nodes, rows and columns of tiles by their speeds", x.P, x.Q)
 	line := func(first, node string, columns ...any) string {
-		return fmt.Sprintf("%s%-13s%6v%8v%6s"+strings.Repeat("%9s", 4), append([]any{label(first), node}, columns...)...) + "\n"
+		return fmt.Sprintf("%s%-13s%6v%8v%6s"+strings.Repeat("%9s", 4), append([]any{report.Label(first), node}, columns...)...) + "\n"
 	}
-	b.WriteString(p.faint(line("nodes", "and workers", "tiles", "tasks", "work", "at most", "cap", "gets", "sends")))
+	b.WriteString(p.Faint(line("nodes", "and workers", "tiles", "tasks", "work", "at most", "cap", "gets", "sends")))
 	var kept, caps, flows []int64
 	for _, n := range x.Nodes {
 		kept, caps, flows = append(kept, n.Peak), append(caps, n.Memory), append(flows, n.In, n.Out)
 	}
-	most, limit, moved := bench.BytesLike(kept...), bench.BytesLike(caps...), bench.BytesLike(flows...)
+	most, limit, moved := report.BytesLike(kept...), report.BytesLike(caps...), report.BytesLike(flows...)
 	for _, n := range x.Nodes {
-		name := fmt.Sprintf("%s %d", clip(n.Name, 12-len(fmt.Sprint(n.Workers))), n.Workers)
+		name := fmt.Sprintf("%s %d", report.Clip(n.Name, 12-len(fmt.Sprint(n.Workers))), n.Workers)
 		memory := "-"
 		if n.Memory > 0 {
 			memory = limit(n.Memory)
@@ -331,7 +333,7 @@ func (x *planned) text(p paint) string {
 	say("moved", "at least %s a run: each version of a tile once to each other node that reads it", in(x.Moved))
 	say("driver", "about %s, without any tiles", in(x.Driver))
 	if x.Nodes[0].Name == "driver" {
-		b.WriteString(wrapped(label(""), "and what it has as one of the nodes"))
+		b.WriteString(report.Wrapped(report.Label(""), "and what it has as one of the nodes"))
 	}
 	x.times(say)
 	x.memory(say)
@@ -342,22 +344,22 @@ func (x *planned) text(p paint) string {
 func (x *planned) times(say func(name, format string, args ...any)) {
 	var parts []string
 	if x.Computing > 0 {
-		parts = append(parts, fmt.Sprintf("%s to compute, by the node that has the most to do for its speed", brief(inSeconds(x.Computing))),
-			fmt.Sprintf("%s for the %s of the critical path", brief(inSeconds(x.Path)), count(x.PathTasks, "task")))
+		parts = append(parts, fmt.Sprintf("%s to compute, by the node that has the most to do for its speed", report.Brief(report.InSeconds(x.Computing))),
+			fmt.Sprintf("%s for the %s of the critical path", report.Brief(report.InSeconds(x.Path)), report.Count(x.PathTasks, "task")))
 	}
 	if x.Moving > 0 {
-		parts = append(parts, fmt.Sprintf("%s to get what the node that gets the most needs, at %s/s", brief(inSeconds(x.Moving)), bench.Bytes(float64(x.Link))))
+		parts = append(parts, fmt.Sprintf("%s to get what the node that gets the most needs, at %s/s", report.Brief(report.InSeconds(x.Moving)), report.Bytes(float64(x.Link))))
 	}
 	if parts == nil {
 		say("time", "not known: --gflops says what a worker does, --link what a node gets a second, or the nodes file says both")
 		return
 	}
-	say("time", "at least %s: %s", brief(inSeconds(max(x.Computing, x.Path, x.Moving))), strings.Join(parts, "; "))
+	say("time", "at least %s: %s", report.Brief(report.InSeconds(max(x.Computing, x.Path, x.Moving))), strings.Join(parts, "; "))
 }
 
 // memory says whether a run fits.
 func (x *planned) memory(say func(name, format string, args ...any)) {
-	in := func(n int64) string { return bench.Bytes(float64(n)) }
+	in := func(n int64) string { return report.Bytes(float64(n)) }
 	if x.Refused != "" { // which is said as an error
 		return
 	}

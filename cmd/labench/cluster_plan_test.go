@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // TestClusterPlan: a plan from a file, without any node; what does not fit is refused with the
@@ -36,7 +39,7 @@ func TestClusterPlan(t *testing.T) {
 		if code != want || (errs != "") != (want != 0) {
 			t.Errorf("%s: exit code %d: %s", name, code, errs)
 		}
-		narrow(t, name, out)
+		labtest.Narrow(t, name, out)
 		text.WriteString("== " + name + "\n" + out + errs)
 	}
 	write("900MiB", "")
@@ -45,10 +48,10 @@ func TestClusterPlan(t *testing.T) {
 	show("drops copies", "lu -n 8192 --nb 512", 0)
 	write("170MiB", "")
 	show("others have room", "lu -n 8192 --nb 512", 0)
-	show("no room", "gemm -n 12000 --nb 500", exitFailed)
+	show("no room", "gemm -n 12000 --nb 500", cli.ExitFailed)
 	write("8MiB", "speed = 1\n")
-	show("no task", "qr -n 16384 --nb 8192", exitFailed)
-	golden(t, "plan", text.String())
+	show("no task", "qr -n 16384 --nb 8192", cli.ExitFailed)
+	labtest.Golden(t, "plan", text.String())
 
 	code, out, errs := plan("cholesky -n 4096 --nb 256 --json")
 	var x planned
@@ -68,7 +71,7 @@ func TestClusterPlan(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "driver 2") || !strings.Contains(out, "not known: --gflops") || !strings.Contains(out, "no node has a cap") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	if code, _, errs = labench(t, "cluster", "plan", "gemm", "-n", "30000", "--nb", "1", "--cluster", "local:2"); code != exitFailed || !strings.Contains(errs, "too many to be counted") {
+	if code, _, errs = labench(t, "cluster", "plan", "gemm", "-n", "30000", "--nb", "1", "--cluster", "local:2"); code != cli.ExitFailed || !strings.Contains(errs, "too many to be counted") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // TestCluster: certificates are made, agents use them, work is done over TLS, status lists who
@@ -32,8 +34,8 @@ func TestCluster(t *testing.T) {
 	agent := func(certs, peers string) (out *console, address string) {
 		out = &console{}
 		ended.Go(func() {
-			a := &app{out: out, err: out}
-			if code := a.run(ctx, []string{"agent", "--listen", "127.0.0.1:0", "--certs", certs, "--workers", "1", "--memory", "1GiB", "--node-timeout", "20s", "--peers", peers}); code != 0 {
+			a := &cli.App{Out: out, Err: out}
+			if code := run(ctx, a, []string{"agent", "--listen", "127.0.0.1:0", "--certs", certs, "--workers", "1", "--memory", "1GiB", "--node-timeout", "20s", "--peers", peers}); code != 0 {
 				t.Errorf("agent %s: exit code %d: %s", certs, code, out)
 			}
 		})
@@ -71,7 +73,7 @@ func TestCluster(t *testing.T) {
 	} else { // the driver listens where the agent reaches it
 		agent := &console{}
 		ended.Go(func() {
-			(&app{out: agent, err: agent}).run(ctx, []string{"agent", "--listen", outside, "--certs", filepath.Join(ours, "right"), "--workers", "1"})
+			run(ctx, &cli.App{Out: agent, Err: agent}, []string{"agent", "--listen", outside, "--certs", filepath.Join(ours, "right"), "--workers", "1"})
 		})
 		listens := regexp.MustCompile(`listens on (\S+),`)
 		for !listens.MatchString(agent.String()) {

@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/internal/cli"
 	"go.uber.org/goleak"
 )
 
@@ -23,50 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_LABENCH") != "" { // this process is to be labench: see process
 		main()
 	}
-	goleak.VerifyTestMain(m, stays...)
-}
-
-// stays are goroutines of fasthttp that outlive the client or the server for a while.
-var stays = []goleak.Option{
-	goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-	goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*Client).mCleaner"),
-	goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*HostClient).connsCleaner"),
-	goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
-}
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
-
-// golden compares with testdata/name.golden.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got); -rewrite takes it over:\n%s", path, diff)
-	}
-}
-
-// narrow checks that no line is wider than 80 columns and that none is
-// coloured.
-func narrow(t *testing.T, what, text string) {
-	t.Helper()
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if n := utf8.RuneCountInString(line); n > columns {
-			t.Errorf("%s: %d columns: %s", what, n, line)
-		}
-		if strings.ContainsRune(line, '\x1b') {
-			t.Errorf("%s: coloured: %q", what, line)
-		}
-	}
+	goleak.VerifyTestMain(m, labtest.Stays()...)
 }
 
 // labench runs a command line in this process, with a user's cache of its own
@@ -81,8 +40,8 @@ func labenchIn(t *testing.T, ctx context.Context, args ...string) (code int, out
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var stdout bytes.Buffer
 	var stderr console // agents of --cluster local write to it, too
-	a := &app{out: &stdout, err: &stderr, noPeak: true, cores: 64}
-	code = a.run(ctx, args)
+	a := &cli.App{Out: &stdout, Err: &stderr, NoPeak: true, Cores: 64}
+	code = run(ctx, a, args)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -96,10 +55,10 @@ func TestReports(t *testing.T) {
 			} {
 				args = append([]string{op, "--type", typ}, args...)
 				code, out, errs := labench(t, args...)
-				if code != exitPassed || errs != "" {
+				if code != cli.ExitPassed || errs != "" {
 					t.Errorf("%v: exit code %d: %s", args, code, errs)
 				}
-				narrow(t, strings.Join(args, " "), out)
+				labtest.Narrow(t, strings.Join(args, " "), out)
 				want := "pass\n"
 				if slices.Contains(args, "--verify=false") {
 					want = "not checked\n"
@@ -117,7 +76,7 @@ func TestJSON(t *testing.T) {
 		"gflops_best", "gflops_median", "peak_gflops", "peak_fraction", "residual", "passed"}
 	for _, op := range bench.Ops() {
 		code, out, errs := labench(t, op, "-n", "150", "--json", "--nb", "64")
-		if code != exitPassed || errs != "" {
+		if code != cli.ExitPassed || errs != "" {
 			t.Errorf("%s: exit code %d: %s", op, code, errs)
 		}
 		if !strings.HasSuffix(out, "}\n") || strings.Count(out, "\n") != 1 {
@@ -186,42 +145,42 @@ func TestFailures(t *testing.T) {
 		args []string
 		code int
 	}{
-		{"command", []string{"frobnicate"}, exitUsage},
-		{"argument", []string{"gemm", "4096"}, exitUsage},
-		{"help", []string{"help", "machin"}, exitUsage},
-		{"twice", []string{"cluster", "init", "c", "--nodes", "a,b,a"}, exitUsage},
-		{"parent", []string{"agent", "--listen", "127.0.0.1:0", "--workers", "1", "--certs", "certs"}, exitFailed},
-		{"folder", []string{"lu", "--input", "."}, exitFailed},
-		{"planned", []string{"plan", "lu", "--machine", "nofile"}, exitUsage},
-		{"many", []string{"lu", "--workers", "100000"}, exitUsage},
-		{"flag", []string{"gemm", "--size", "4096"}, exitUsage},
-		{"number", []string{"gemm", "-n", "many"}, exitUsage},
-		{"zero", []string{"gemm", "-n", "0", "--repeat", "0", "--warmup", "-1"}, exitUsage},
-		{"words", []string{"gemm", "--type", "f16", "--sched", "best", "--matrix", "nice", "--versions", "a,,b"}, exitUsage},
-		{"pin", []string{"gemm", "--versions", "gemm="}, exitUsage},
-		{"shape", []string{"trsm", "--k", "3"}, exitUsage},
-		{"unsymmetric", []string{"cholesky", "--matrix", "kahan"}, exitUsage},
-		{"random", []string{"cholesky", "--matrix", "random"}, exitUsage},
-		{"triangle", []string{"trsm", "--matrix", "random"}, exitUsage},
-		{"both", []string{"cholesky", "--matrix", "spd", "--input", indefinite}, exitUsage},
-		{"peak", []string{"peak", "--workers", "-1"}, exitUsage},
-		{"indefinite", []string{"cholesky", "--input", indefinite}, exitFailed},
-		{"minor", []string{"cholesky", "--matrix", "middle-zero", "-n", "300", "--json"}, exitFailed},
-		{"general", []string{"cholesky", "--input", general}, exitFailed},
-		{"corrupt", []string{"cholesky", "--input", corrupt}, exitFailed},
-		{"missing", []string{"cholesky", "--input", "missing.mtx"}, exitFailed},
-		{"nan", []string{"gemm", "--input", nan}, exitFailed},
-		{"zero diagonal", []string{"trsm", "--input", zero}, exitFailed},
-		{"overflow", []string{"solve", "--input", tiny}, exitFailed},
-		{"negative", []string{"lu", "--input", negative}, exitFailed},
-		{"empty", []string{"lu", "--input", "", "--trace", ""}, exitUsage},
-		{"huge number", []string{"gemm", "-n", "99999999999"}, exitUsage},
-		{"seed", []string{"gemm", "--seed", "-1"}, exitUsage},
-		{"truth", []string{"gemm", "--verify=perhaps"}, exitUsage},
-		{"time", []string{"tune", "--budget", "soon"}, exitUsage},
-		{"endings", []string{"gemm", "--trace", "run.txt", "--dot", "run.svg", "--report", "--json"}, exitUsage},
-		{"places", []string{"gemm", "--trace", "nowhere/run.prv", "--dot", "directory.dot"}, exitUsage},
-		{"address", []string{"gemm", "--monitor", "0.0.0.0:80"}, exitUsage},
+		{"command", []string{"frobnicate"}, cli.ExitUsage},
+		{"argument", []string{"gemm", "4096"}, cli.ExitUsage},
+		{"help", []string{"help", "machin"}, cli.ExitUsage},
+		{"twice", []string{"cluster", "init", "c", "--nodes", "a,b,a"}, cli.ExitUsage},
+		{"parent", []string{"agent", "--listen", "127.0.0.1:0", "--workers", "1", "--certs", "certs"}, cli.ExitFailed},
+		{"folder", []string{"lu", "--input", "."}, cli.ExitFailed},
+		{"planned", []string{"plan", "lu", "--machine", "nofile"}, cli.ExitUsage},
+		{"many", []string{"lu", "--workers", "100000"}, cli.ExitUsage},
+		{"flag", []string{"gemm", "--size", "4096"}, cli.ExitUsage},
+		{"number", []string{"gemm", "-n", "many"}, cli.ExitUsage},
+		{"zero", []string{"gemm", "-n", "0", "--repeat", "0", "--warmup", "-1"}, cli.ExitUsage},
+		{"words", []string{"gemm", "--type", "f16", "--sched", "best", "--matrix", "nice", "--versions", "a,,b"}, cli.ExitUsage},
+		{"pin", []string{"gemm", "--versions", "gemm="}, cli.ExitUsage},
+		{"shape", []string{"trsm", "--k", "3"}, cli.ExitUsage},
+		{"unsymmetric", []string{"cholesky", "--matrix", "kahan"}, cli.ExitUsage},
+		{"random", []string{"cholesky", "--matrix", "random"}, cli.ExitUsage},
+		{"triangle", []string{"trsm", "--matrix", "random"}, cli.ExitUsage},
+		{"both", []string{"cholesky", "--matrix", "spd", "--input", indefinite}, cli.ExitUsage},
+		{"peak", []string{"peak", "--workers", "-1"}, cli.ExitUsage},
+		{"indefinite", []string{"cholesky", "--input", indefinite}, cli.ExitFailed},
+		{"minor", []string{"cholesky", "--matrix", "middle-zero", "-n", "300", "--json"}, cli.ExitFailed},
+		{"general", []string{"cholesky", "--input", general}, cli.ExitFailed},
+		{"corrupt", []string{"cholesky", "--input", corrupt}, cli.ExitFailed},
+		{"missing", []string{"cholesky", "--input", "missing.mtx"}, cli.ExitFailed},
+		{"nan", []string{"gemm", "--input", nan}, cli.ExitFailed},
+		{"zero diagonal", []string{"trsm", "--input", zero}, cli.ExitFailed},
+		{"overflow", []string{"solve", "--input", tiny}, cli.ExitFailed},
+		{"negative", []string{"lu", "--input", negative}, cli.ExitFailed},
+		{"empty", []string{"lu", "--input", "", "--trace", ""}, cli.ExitUsage},
+		{"huge number", []string{"gemm", "-n", "99999999999"}, cli.ExitUsage},
+		{"seed", []string{"gemm", "--seed", "-1"}, cli.ExitUsage},
+		{"truth", []string{"gemm", "--verify=perhaps"}, cli.ExitUsage},
+		{"time", []string{"tune", "--budget", "soon"}, cli.ExitUsage},
+		{"endings", []string{"gemm", "--trace", "run.txt", "--dot", "run.svg", "--report", "--json"}, cli.ExitUsage},
+		{"places", []string{"gemm", "--trace", "nowhere/run.prv", "--dot", "directory.dot"}, cli.ExitUsage},
+		{"address", []string{"gemm", "--monitor", "0.0.0.0:80"}, cli.ExitUsage},
 	} {
 		code, out, errs := labench(t, test.args...)
 		if code != test.code {
@@ -230,7 +189,7 @@ func TestFailures(t *testing.T) {
 		if out != "" {
 			t.Errorf("%v: on standard output: %s", test.args, out)
 		}
-		narrow(t, test.name, errs)
+		labtest.Narrow(t, test.name, errs)
 		messages[test.name] = errs
 	}
 	t.Chdir(home)
@@ -238,7 +197,7 @@ func TestFailures(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(messages)) {
 		all.WriteString("== " + name + "\n" + messages[name])
 	}
-	golden(t, "errors", all.String())
+	labtest.Golden(t, "errors", all.String())
 }
 
 // TestUnlikely covers errors whose text depends on the machine or the build.
@@ -248,21 +207,21 @@ func TestUnlikely(t *testing.T) {
 		code int
 		want []string // parts of the error
 	}{
-		{[]string{"gemm", "-n", "50", "--versions", "nonesuch"}, exitUsage, []string{"unknown version \"nonesuch\"; known:", "go", "labench list"}},
-		{[]string{"gemm", "-n", "50", "--versions", "go", "--exclude", "go"}, exitUsage, []string{"go"}},
-		{[]string{"cholesky", "-n", "20000000"}, exitFailed, []string{"8.2 PiB", "half the memory with --type f32, or none for the check with --verify=false."}},
-		{[]string{"cholesky", "-n", "20000000", "--verify=false"}, exitFailed, []string{"Take a smaller problem, or half the memory with --type f32."}},
-		{[]string{"lu", "-n", "20000000", "--type", "f32"}, exitFailed, []string{"Take a smaller problem, or none for the check with --verify=false."}},
-		{[]string{"gemm", "-n", "20000000", "--type", "f32"}, exitFailed, []string{"Take a smaller problem."}},
-		{[]string{"solve", "-n", "65", "--matrix", "foster"}, exitFailed, []string{"the elements grew by", "labench solve --method qr"}},
-		{[]string{"solve", "-n", "65", "--matrix", "foster", "--mixed"}, exitFailed, []string{"the elements grew by", "labench solve --method qr"}},
-		{[]string{"solve", "-n", "65", "--matrix", "foster", "--method", "qr"}, exitPassed, nil},
-		{[]string{"gemm", "-n", "40", "--processor", "Abacus"}, exitUsage, []string{`Target.Processor is "Abacus"`, "no version", "--processor", "labench list"}},
-		{[]string{"gemm", "-n", "40", "--units", "99"}, exitUsage, []string{"Target.Units is 99", "--units"}},
-		{[]string{"gemm", "-n", "40", "--matrix", "huge"}, exitFailed, []string{"the result is wrong: the result holds infinities or NaN", "overflow"}},
+		{[]string{"gemm", "-n", "50", "--versions", "nonesuch"}, cli.ExitUsage, []string{"unknown version \"nonesuch\"; known:", "go", "labench list"}},
+		{[]string{"gemm", "-n", "50", "--versions", "go", "--exclude", "go"}, cli.ExitUsage, []string{"go"}},
+		{[]string{"cholesky", "-n", "20000000"}, cli.ExitFailed, []string{"8.2 PiB", "half the memory with --type f32, or none for the check with --verify=false."}},
+		{[]string{"cholesky", "-n", "20000000", "--verify=false"}, cli.ExitFailed, []string{"Take a smaller problem, or half the memory with --type f32."}},
+		{[]string{"lu", "-n", "20000000", "--type", "f32"}, cli.ExitFailed, []string{"Take a smaller problem, or none for the check with --verify=false."}},
+		{[]string{"gemm", "-n", "20000000", "--type", "f32"}, cli.ExitFailed, []string{"Take a smaller problem."}},
+		{[]string{"solve", "-n", "65", "--matrix", "foster"}, cli.ExitFailed, []string{"the elements grew by", "labench solve --method qr"}},
+		{[]string{"solve", "-n", "65", "--matrix", "foster", "--mixed"}, cli.ExitFailed, []string{"the elements grew by", "labench solve --method qr"}},
+		{[]string{"solve", "-n", "65", "--matrix", "foster", "--method", "qr"}, cli.ExitPassed, nil},
+		{[]string{"gemm", "-n", "40", "--processor", "Abacus"}, cli.ExitUsage, []string{`Target.Processor is "Abacus"`, "no version", "--processor", "labench list"}},
+		{[]string{"gemm", "-n", "40", "--units", "99"}, cli.ExitUsage, []string{"Target.Units is 99", "--units"}},
+		{[]string{"gemm", "-n", "40", "--matrix", "huge"}, cli.ExitFailed, []string{"the result is wrong: the result holds infinities or NaN", "overflow"}},
 	} {
 		code, _, errs := labench(t, test.args...)
-		narrow(t, strings.Join(test.args, " "), errs)
+		labtest.Narrow(t, strings.Join(test.args, " "), errs)
 		errs = strings.Join(strings.Fields(errs), " ")
 		for _, want := range test.want {
 			if code != test.code || !strings.Contains(errs, want) {
@@ -279,7 +238,7 @@ func TestInputWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := labench(t, "cholesky", "--input", path)
-	if said := strings.Join(strings.Fields(errs), " "); code != exitPassed || !strings.Contains(out, "pass\n") ||
+	if said := strings.Join(strings.Fields(errs), " "); code != cli.ExitPassed || !strings.Contains(out, "pass\n") ||
 		!strings.Contains(said, "labench: warning: ") || !strings.Contains(said, "upper.mtx:5: an entry is above the diagonal") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
@@ -298,15 +257,15 @@ func TestInputOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, out, errs := labench(t, "gemm", "--repeat", "1", "--input", path)
-		if said := strings.Join(strings.Fields(errs), " "); code != exitPassed || !strings.Contains(out, "pass\n") || !strings.Contains(said, told) {
+		if said := strings.Join(strings.Fields(errs), " "); code != cli.ExitPassed || !strings.Contains(out, "pass\n") || !strings.Contains(said, told) {
 			t.Errorf("%q: exit code %d: %s%s", text, code, out, errs)
 		}
 	}
 	npz := filepath.Join("..", "..", "blocked", "file", "testdata", "npz", "several.npz")
-	if code, out, errs := labench(t, "gemm", "--repeat", "1", "--input", npz+":f"); code != exitPassed || !strings.Contains(out, "pass\n") {
+	if code, out, errs := labench(t, "gemm", "--repeat", "1", "--input", npz+":f"); code != cli.ExitPassed || !strings.Contains(out, "pass\n") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	if code, _, errs := labench(t, "gemm", "--input", npz); code != exitFailed || !strings.Contains(errs, `"w", "b", "f"`) {
+	if code, _, errs := labench(t, "gemm", "--input", npz); code != cli.ExitFailed || !strings.Contains(errs, `"w", "b", "f"`) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -319,7 +278,7 @@ func TestSingularInput(t *testing.T) {
 	}
 	for _, more := range [][]string{nil, {"--mixed"}} {
 		code, out, errs := labench(t, append([]string{"solve", "--repeat", "1", "--input", path}, more...)...)
-		if code != exitPassed || !strings.Contains(out, "every digit of the solution may be wrong") {
+		if code != cli.ExitPassed || !strings.Contains(out, "every digit of the solution may be wrong") {
 			t.Errorf("%v: exit code %d: %s%s", more, code, out, errs)
 		}
 	}
@@ -328,12 +287,12 @@ func TestSingularInput(t *testing.T) {
 func TestWrongResult(t *testing.T) {
 	code, out, _ := labench(t, "gemm", "-n", "40", "--matrix", "huge", "--json")
 	var r bench.Result
-	if err := json.Unmarshal([]byte(out), &r); code != exitFailed || err != nil || r.Passed {
+	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitFailed || err != nil || r.Passed {
 		t.Errorf("exit code %d, %v: %s", code, err, out)
 	}
 	code, out, _ = labench(t, "gemm", "-n", "40", "--matrix", "huge")
-	narrow(t, "huge", out)
-	if code != exitFailed || !strings.Contains(out, "FAIL\n") {
+	labtest.Narrow(t, "huge", out)
+	if code != cli.ExitFailed || !strings.Contains(out, "FAIL\n") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -343,7 +302,7 @@ func TestInterrupt(t *testing.T) {
 	cancel()
 	for _, args := range [][]string{{"cholesky", "-n", "500"}, {"gemm", "-n", "500", "--json"}, {"peak"}} {
 		code, out, errs := labenchIn(t, ctx, args...)
-		if code != exitInterrupted || strings.Contains(out, "{") || errs != "labench: interrupted\n" {
+		if code != cli.ExitInterrupted || strings.Contains(out, "{") || errs != "labench: interrupted\n" {
 			t.Errorf("%v: exit code %d, %q, %q", args, code, out, errs)
 		}
 	}
@@ -356,14 +315,14 @@ func TestProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := labench(t, "cholesky", "-n", "200", "--profile", path)
-	narrow(t, "warning", errs)
-	if code != exitPassed || !strings.Contains(errs, "labench: warning: profile not used") {
+	labtest.Narrow(t, "warning", errs)
+	if code != cli.ExitPassed || !strings.Contains(errs, "labench: warning: profile not used") {
 		t.Errorf("corrupt: exit code %d, %s", code, errs)
 	}
 	if kept, err := os.ReadFile(path + ".corrupt-1"); err != nil || string(kept) != damaged {
 		t.Errorf("corrupt: %q, %v", kept, err)
 	}
-	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", path); code != exitPassed || errs != "" {
+	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", path); code != cli.ExitPassed || errs != "" {
 		t.Errorf("afterwards: exit code %d, %s", code, errs)
 	}
 	// A file of another kind is left alone.
@@ -371,20 +330,20 @@ func TestProfile(t *testing.T) {
 	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", other); code == exitPassed || !strings.Contains(errs, "notes.txt") {
+	if code, _, errs = labench(t, "cholesky", "-n", "200", "--profile", other); code == cli.ExitPassed || !strings.Contains(errs, "notes.txt") {
 		t.Errorf("notes: exit code %d, %s", code, errs)
 	}
 	if kept, err := os.ReadFile(other); err != nil || string(kept) != "mine" {
 		t.Errorf("notes: %q, %v", kept, err)
 	}
 	// A directory is refused before anything runs.
-	if code, _, errs = labench(t, "cholesky", "-n", "20", "--profile", t.TempDir()); code != exitUsage || !strings.Contains(errs, "that is not a file") || strings.Contains(errs, "machine ") {
+	if code, _, errs = labench(t, "cholesky", "-n", "20", "--profile", t.TempDir()); code != cli.ExitUsage || !strings.Contains(errs, "that is not a file") || strings.Contains(errs, "machine ") {
 		t.Errorf("directory: exit code %d, %s", code, errs)
 	}
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
-	a := &app{out: new(bytes.Buffer), err: new(bytes.Buffer), noPeak: true}
-	if code := a.run(context.Background(), []string{"gemm", "-n", "200", "--profile", "none"}); code != exitPassed {
+	a := &cli.App{Out: new(bytes.Buffer), Err: new(bytes.Buffer), NoPeak: true}
+	if code := run(context.Background(), a, []string{"gemm", "-n", "200", "--profile", "none"}); code != cli.ExitPassed {
 		t.Errorf("none: exit code %d", code)
 	}
 	if files, _ := os.ReadDir(cache); len(files) != 0 {
@@ -395,36 +354,39 @@ func TestProfile(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"--tags-info"}, {"gemm", "--help"}, {"syrk", "--help"}, {"trsm", "--help"},
 		{"cholesky", "--help"}, {"cholesky", "--tags-info"}, {"cholesky", "--matrix", "help"}, {"peak", "--help"}, {"list", "--help"},
-		{"doctor", "--help"}, {"scale", "--help"}, {"loop", "--help"}, {"dropin", "--help"}} {
+		{"doctor", "--help"}, {"scale", "--help"}, {"dropin", "--help"}} {
 		code, out, errs := labench(t, args...)
-		if code != exitPassed || out == "" || errs != "" {
+		if code != cli.ExitPassed || out == "" || errs != "" {
 			t.Errorf("%v: exit code %d, %q", args, code, errs)
 		}
-		narrow(t, "labench "+strings.Join(args, " "), out)
+		labtest.Narrow(t, "labench "+strings.Join(args, " "), out)
 	}
 	// No command is forgotten.
 	var each func(cmd *cobra.Command)
 	each = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
+			if sub.Hidden {
+				continue // it says where it went: TestNonsense
+			}
 			args := append(strings.Fields(sub.CommandPath())[1:], "--help")
 			code, out, errs := labench(t, args...)
-			if code != exitPassed || out == "" || errs != "" {
+			if code != cli.ExitPassed || out == "" || errs != "" {
 				t.Errorf("%v: exit code %d, %q", args, code, errs)
 			}
-			narrow(t, sub.CommandPath()+" --help", out)
+			labtest.Narrow(t, sub.CommandPath()+" --help", out)
 			each(sub)
 		}
 	}
-	each(newApp().root())
+	each(root(cli.New()))
 	_, out, _ := labench(t, "cholesky", "--help")
-	golden(t, "help-cholesky", out)
+	labtest.Golden(t, "help-cholesky", out)
 	code, out, _ := labench(t, "gemm", "--tags-info", "--json")
-	var tags []tagRow
-	if err := json.Unmarshal([]byte(out), &tags); code != exitPassed || err != nil || len(tags) != 5 || tags[0].Tag != "openblas" || tags[2].Tag != "cuda" {
+	var tags []setup.TagRow
+	if err := json.Unmarshal([]byte(out), &tags); code != cli.ExitPassed || err != nil || len(tags) != 5 || tags[0].Tag != "openblas" || tags[2].Tag != "cuda" {
 		t.Errorf("--tags-info --json: %v: %s", err, out)
 	}
-	if newApp().root().Name() != "labench" {
-		t.Error(newApp().root().Name())
+	if root(cli.New()).Name() != "labench" {
+		t.Error(root(cli.New()).Name())
 	}
 }
 
@@ -433,14 +395,14 @@ func TestPeak(t *testing.T) {
 		t.Skip("measuring takes seconds")
 	}
 	code, out, errs := labench(t, "peak", "--json", "--workers", "1")
-	if code != exitPassed {
+	if code != cli.ExitPassed {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	var doc peakDocument
+	var doc inspect.PeakDocument
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Machine == "" {
 		t.Fatalf("%v: %s", err, out)
 	}
-	last := peakRow{}
+	last := inspect.PeakRow{}
 	for _, last = range doc.Measurements {
 		if last.One <= 0 || last.All <= 0 || last.Cores != 1 {
 			t.Errorf("%+v", last)

@@ -1,56 +1,26 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/tessera-la/tessera/versions"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/internal/cli"
 )
-
-func TestDevices(t *testing.T) {
-	op := &versions.Op{Name: "gemm", Type: "f64", Versions: []versions.Version{{Name: "cuda", Constraints: versions.Constraints{Kind: "cuda"}}, {Name: "go"}}}
-	on := &versions.Target{Kind: "cpu"}
-	with := devices{rows: []deviceRow{{Name: "cuda0", Model: "NVIDIA H200", Memory: 139 << 30, Notes: []string{"cuBLAS 12.4"}}}, built: true}
-	none := devices{why: "this machine has none", built: true}
-	without := devices{why: "this program was built without the tag cuda"}
-	if rows := inventory([]*versions.Op{op}, nil, on, with); !rows[0].Eligible || !rows[1].Eligible {
-		t.Errorf("with a device: %+v", rows)
-	}
-	if rows := inventory([]*versions.Op{op}, nil, on, without); rows[0].Eligible || !strings.Contains(rows[0].Reason, "tag cuda") || !rows[1].Eligible {
-		t.Errorf("without: %+v", rows)
-	}
-	if rows := inventory([]*versions.Op{op}, nil, on, none); !rows[0].Present || rows[0].Eligible || rows[0].Reason != "needs a CUDA device: this machine has none" {
-		t.Errorf("with the tag, without a device: %+v", rows)
-	}
-	if rows := inventory([]*versions.Op{op}, nil, on, without); rows[0].Present {
-		t.Errorf("without the tag: %+v", rows)
-	}
-	if got := with.list(); got != "device cuda0: NVIDIA H200, 139 GiB, cuBLAS 12.4\n" {
-		t.Errorf("got %q", got)
-	}
-	x := healthy()
-	x.devices = with
-	if chart := x.chart(paint{}); !strings.Contains(chart, "cuda0: NVIDIA H200") {
-		t.Errorf("no device in\n%s", chart)
-	}
-	x.devices = without
-	if chart := x.chart(paint{}); !strings.Contains(chart, "none: this program was built without the tag cuda") {
-		t.Errorf("no reason in\n%s", chart)
-	}
-	if doc := x.document(); doc.NoDevice == "" || doc.Devices == nil {
-		t.Errorf("document %+v", doc)
-	}
-}
 
 func TestRequestDevices(t *testing.T) {
 	for _, good := range []string{"none", "auto", "sim", "sim:2", "cuda0,cuda3"} {
-		if err := requestDevices(good); err != nil {
+		if err := setup.RequestDevices(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	var bad *listError
-	if err := requestDevices("sim,gpu0"); !errors.As(err, &bad) || bad.Flag != "devices" || bad.Element != "gpu0" {
+	var bad *cli.ListError
+	if err := setup.RequestDevices("sim,gpu0"); !errors.As(err, &bad) || bad.Flag != "devices" || bad.Element != "gpu0" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -58,21 +28,52 @@ func TestRequestDevices(t *testing.T) {
 // TestScaleDevices has the workers alone, the devices alone, and both.
 func TestScaleDevices(t *testing.T) {
 	code, out, errs := labench(t, "scale", "gemm", "-n", "64", "--nb", "32", "--workers", "1", "--devices", "sim", "--repeat", "1", "--profile", "none")
-	if code != exitPassed || errs != "" {
+	if code != cli.ExitPassed || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	narrow(t, "scale", out)
+	labtest.Narrow(t, "scale", out)
 	for _, want := range []string{" devices ", "none ", "sim only ", "sim too "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 	code, _, errs = labench(t, "scale", "--devices", "gpu")
-	if code != exitUsage || !strings.Contains(errs, `--devices: "gpu" is not allowed`) {
+	if code != cli.ExitUsage || !strings.Contains(errs, `--devices: "gpu" is not allowed`) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	code, _, errs = labench(t, "gemm", "--devices", "sim:0")
-	if code != exitUsage || !strings.Contains(errs, `--devices: "sim:0" is not allowed`) {
+	if code != cli.ExitUsage || !strings.Contains(errs, `--devices: "sim:0" is not allowed`) {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestResourcesReported: a run on two kinds of worker says which ran what.
+func TestResourcesReported(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "resources.toml")
+	if err := os.WriteFile(file, []byte("[[workers]]\ncount = 1\n[[workers]]\ncount = 1\nprocessor = \"KNL\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := labench(t, "cholesky", "-n", "200", "--nb", "40", "--resources", file, "--json")
+	if code != cli.ExitPassed {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	var r struct {
+		Kinds []struct {
+			Processor string
+			Workers   int
+			Calls     map[string]int
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, k := range r.Kinds {
+		for _, n := range k.Calls {
+			calls += n
+		}
+	}
+	if len(r.Kinds) != 2 || r.Kinds[1].Processor != "KNL" || r.Kinds[0].Workers != 1 || r.Kinds[1].Workers != 1 || calls == 0 {
+		t.Errorf("%+v", r.Kinds)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/monitor"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -94,7 +95,7 @@ func explain(err error) (text, remedy string) {
 			}
 		}
 		remedy = "See labench list for all versions, and why some cannot run."
-		if k := didYouMean(unknown.Name, unknown.Known); k != "" {
+		if k := cli.DidYouMean(unknown.Name, unknown.Known); k != "" {
 			remedy = k + " " + remedy
 		}
 		return text, remedy

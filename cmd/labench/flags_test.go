@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -30,7 +33,7 @@ func TestFlagsSpeakPlainly(t *testing.T) {
 				flags++
 				args := append(path[:len(path):len(path)], "--"+name+"=nonsense")
 				code, out, errs := labench(t, args...)
-				if want := "labench: " + dashed(name) + `: "nonsense" is not allowed; want `; code != exitUsage || out != "" || !strings.HasPrefix(errs, want) {
+				if want := "labench: " + cli.Dashed(name) + `: "nonsense" is not allowed; want `; code != cli.ExitUsage || out != "" || !strings.HasPrefix(errs, want) {
 					t.Errorf("%v: exit code %d: %s", args, code, errs)
 				}
 				for _, foreign := range []string{"strconv", "invalid argument", "pflag", "invalid syntax"} {
@@ -41,7 +44,7 @@ func TestFlagsSpeakPlainly(t *testing.T) {
 			}
 		}
 	}
-	commands(newApp().root(), nil)
+	commands(root(cli.New()), nil)
 	if flags < 30 {
 		t.Errorf("only %d flags seen", flags)
 	}
@@ -56,7 +59,7 @@ func TestCrowded(t *testing.T) {
 		{"tune", "gemm", "-n", "40", "--type", "f64", "--workers", "65", "--budget", "1ms"},
 	} {
 		_, out, errs := labench(t, append(args, "--profile", "none")...)
-		narrow(t, strings.Join(args, " "), errs)
+		labtest.Narrow(t, strings.Join(args, " "), errs)
 		if want := "labench: warning: 65 workers share 64 cores"; !strings.HasPrefix(errs, want) || out == "" {
 			t.Errorf("%v: %q", args, errs)
 		}
@@ -74,7 +77,7 @@ func TestNoVersionOfType(t *testing.T) {
 	}
 	for _, typ := range []string{"f64", "f32"} {
 		code, _, errs := labench(t, "gemm", "-n", "40", "--type", typ, "--versions", "knl")
-		if code == exitPassed {
+		if code == cli.ExitPassed {
 			t.Skip("this processor is a KNL")
 		}
 		if !strings.Contains(errs, "no version of gemm/"+typ) {
@@ -101,37 +104,28 @@ func TestVersion(t *testing.T) {
 		{&debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "v1.2.3"}, Settings: setting("vcs.revision", "abc", "vcs.modified", "false")},
 			"labench v1.2.3 (commit abc), go1.26"},
 	} {
-		if got := versionLine(test.info, test.info != nil); got != test.want {
+		if got := cli.VersionLine(test.info, test.info != nil); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
 	code, out, errs := labench(t, "--version")
-	if code != exitPassed || !strings.HasPrefix(out, "labench ") || errs != "" {
+	if code != cli.ExitPassed || !strings.HasPrefix(out, "labench ") || errs != "" {
 		t.Errorf("exit code %d: %q, %q", code, out, errs)
 	}
-	narrow(t, "version", out)
+	labtest.Narrow(t, "version", out)
 }
 
 func TestDoctorJSON(t *testing.T) {
 	code, out, errs := labench(t, "doctor", "--json")
-	var doc doctorDocument
-	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitPassed || errs != "" || doc.Machine.Cores < 1 || len(doc.Kernels) == 0 {
+	var doc inspect.DoctorDocument
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != cli.ExitPassed || errs != "" || doc.Machine.Cores < 1 || len(doc.Kernels) == 0 {
 		t.Errorf("exit code %d, %v: %s%s", code, err, out, errs)
-	}
-	x := healthy()
-	if doc := x.document(); doc.Diagnoses == nil || len(doc.Diagnoses) != 0 || doc.Peak.ISA != "avx512" || doc.Bandwidth.All != 80 ||
-		len(doc.Workers) != 8 || doc.Library.Core != "SkylakeX" || doc.Machine.Numa[1] != "4-7" {
-		t.Errorf("healthy: %+v", doc)
-	}
-	x.gomaxprocs, x.tags, x.library.Name, x.fma.One = 2, nil, "", 0
-	if doc := x.document(); len(doc.Diagnoses) != 1 || doc.Diagnoses[0].Remedy != "unset GOMAXPROCS" || doc.Library != nil || doc.Peak != nil {
-		t.Errorf("ill: %+v", doc)
 	}
 }
 
 func TestListDocument(t *testing.T) {
 	_, out, _ := labench(t, "list", "--json")
-	var doc inventoryDocument
+	var doc inspect.InventoryDocument
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Target.Arch == "" || doc.Target.Units < 1 || len(doc.Versions) == 0 {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -139,8 +133,8 @@ func TestListDocument(t *testing.T) {
 
 // Options that la refuses are a slip on the command line.
 func TestExitCode(t *testing.T) {
-	for _, err := range []error{&versions.ConfigError{}, &versions.UnknownNameError{}, usage(errors.New("x"))} {
-		if exitCode(err) != exitUsage {
+	for _, err := range []error{&versions.ConfigError{}, &versions.UnknownNameError{}, cli.Usage(errors.New("x"))} {
+		if exitCode(err) != cli.ExitUsage {
 			t.Errorf("%v: exit code %d", err, exitCode(err))
 		}
 	}
@@ -148,14 +142,14 @@ func TestExitCode(t *testing.T) {
 
 // Sizes are numbers of bytes, with a unit or without.
 func TestSize(t *testing.T) {
-	for text, want := range map[string]size{"1": 1, "4096B": 4096, "1.5GiB": 3 << 29, "800M": 800 << 20, "2TiB": 2 << 40} {
-		var s size
+	for text, want := range map[string]cli.Size{"1": 1, "4096B": 4096, "1.5GiB": 3 << 29, "800M": 800 << 20, "2TiB": 2 << 40} {
+		var s cli.Size
 		if err := s.Set(text); err != nil || s != want {
 			t.Errorf("%s is %d, want %d, error %v", text, s, want, err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "GiB", "1.5gib", "1GiBB", "NaN", "9e30", "1e400"} {
-		var s size
+		var s cli.Size
 		if err := s.Set(text); err == nil {
 			t.Errorf("%q is %d, want an error", text, s)
 		}

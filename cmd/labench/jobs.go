@@ -19,6 +19,8 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
 	"github.com/tessera-la/tessera/internal/atomicfile"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/transport/web"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
@@ -54,16 +56,16 @@ func (f *jobFlags) register(fl *pflag.FlagSet) {
 
 // client returns who asks there. It does not connect yet: an agent that is not there is the error of
 // the first question.
-func (f *jobFlags) client(a *app) (*jobs.Client, error) {
+func (f *jobFlags) client(a *cli.App) (*jobs.Client, error) {
 	if f.to == "" {
-		return nil, usage(errors.New("which agent? --to wants the address at which one takes jobs (its --jobs), as in --to 127.0.0.1:7500"))
+		return nil, cli.Usage(errors.New("which agent? --to wants the address at which one takes jobs (its --jobs), as in --to 127.0.0.1:7500"))
 	}
 	config, err := trusted(f.to, f.certs)
 	if err != nil {
 		return nil, err
 	}
 	if config != nil {
-		a.warnExposed(f.certs)
+		warnExposed(a, f.certs)
 		// Any name of the cluster will do: an agent may be asked at another address than its name's.
 		_, config = web.Secure(config)
 	}
@@ -77,12 +79,12 @@ func trusted(address, dir string) (config *tls.Config, err error) {
 	host, err := hostOf(address)
 	switch {
 	case err != nil:
-		return nil, usage(fmt.Errorf("%q is no address for jobs: %w", address, err))
+		return nil, cli.Usage(fmt.Errorf("%q is no address for jobs: %w", address, err))
 	case dir != "":
 		config, _, err = certs.Read(dir) // also at a loopback address, if somebody says so
 		return config, err
 	case !net.ParseIP(host).IsLoopback():
-		return nil, usage(fmt.Errorf("without --certs jobs are taken on loopback addresses only, as 127.0.0.1:7500, and %s is none", address))
+		return nil, cli.Usage(fmt.Errorf("without --certs jobs are taken on loopback addresses only, as 127.0.0.1:7500, and %s is none", address))
 	}
 	return nil, nil
 }
@@ -107,35 +109,35 @@ func checkJob(job *jobs.Spec) error {
 	args, known := job.Args, bench.Operations()
 	at := slices.IndexFunc(known, func(o bench.Operation) bool { return o.Name == args[0] })
 	if at < 0 {
-		return &unknownError{"operation", args[0], bench.Ops()}
+		return &cli.UnknownError{What: "operation", Word: args[0], Known: bench.Ops()}
 	}
 	// The address shows whether the words end where they seem to: a last flag that lacks its value
 	// would take --cluster for it, and after "--" there are no flags.
 	f, cmd := opCommand(known[at], nil) // which is never run
 	f.cluster.register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
-		return flagError(cmd, err)
+		return cli.FlagError(cmd, err)
 	}
 	// Numbers are bounded here, because some are multiplied before anybody checks them.
-	var errs problems
+	var errs cli.Problems
 	cmd.Flags().Visit(func(x *pflag.Flag) {
 		if n, wrong := cmd.Flags().GetInt(x.Name); x.Name != "cluster" && !slices.Contains(jobTakes(), x.Name) {
-			errs.note(fmt.Errorf("a job has no --%s: that is the agent's, or one of labench submit", x.Name))
+			errs.Note(fmt.Errorf("a job has no --%s: that is the agent's, or one of labench submit", x.Name))
 		} else if wrong == nil && (n < math.MinInt32 || n > math.MaxInt32) {
-			errs.note(fmt.Errorf("--%s is %d: that is too large", x.Name, n))
+			errs.Note(fmt.Errorf("--%s is %d: that is too large", x.Name, n))
 		}
 	})
 	if cmd.Flags().NArg() > 0 || f.cluster.words[0] != "127.0.0.1:1" || len(f.cluster.words) > 1 {
-		errs.note(fmt.Errorf("%s takes flags only, and no --cluster", args[0]))
+		errs.Note(fmt.Errorf("%s takes flags only, and no --cluster", args[0]))
 	}
 	if job.Keep && !f.cluster.distributed {
-		errs.note(errors.New("--keep is for --distributed: the nodes write the matrix, each its part"))
+		errs.Note(errors.New("--keep is for --distributed: the nodes write the matrix, each its part"))
 	}
 	if job.Checkpoint && !f.op.Takes("checkpoint") {
-		errs.note(fmt.Errorf("--checkpoint is for factorizations, and %s is none", args[0]))
+		errs.Note(fmt.Errorf("--checkpoint is for factorizations, and %s is none", args[0]))
 	}
 	if !job.Checkpoint && f.given("every") {
-		errs.note(errors.New("--every is for labench submit --checkpoint"))
+		errs.Note(errors.New("--every is for labench submit --checkpoint"))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
@@ -145,14 +147,14 @@ func checkJob(job *jobs.Spec) error {
 	f.cluster.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.cluster.job, "job", 0, "")
 	if err := cmd.ParseFlags(jobWords(&jobs.Job{Spec: *job}, "job", &nodeFlags{name: "node"}, "127.0.0.1:1")[1:]); err != nil {
-		return flagError(cmd, err)
+		return cli.FlagError(cmd, err)
 	}
 	_, err := f.parse()
 	return err
 }
 
 // newSubmitCommand returns the command labench submit.
-func newSubmitCommand(a *app) *cobra.Command {
+func newSubmitCommand(a *cli.App) *cobra.Command {
 	var f jobFlags
 	var s jobs.Spec
 	var input string
@@ -171,7 +173,7 @@ that is printed: see labench status, result and cancel.`,
 		// What is wrong with the job is found here, before an input of gigabytes is on its way.
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
+				return cli.Usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
 			}
 			// The agent gives the file a name of its own, which says only what is in it.
 			for _, end := range jobs.Inputs() {
@@ -180,13 +182,13 @@ that is printed: see labench status, result and cancel.`,
 				}
 			}
 			if input != "" && s.Input == "" {
-				return usage(fmt.Errorf("--input is %s, want a name that ends with one of %s", input, strings.Join(jobs.Inputs(), ", ")))
+				return cli.Usage(fmt.Errorf("--input is %s, want a name that ends with one of %s", input, strings.Join(jobs.Inputs(), ", ")))
 			}
 			s.Args = args
-			return usage(checkJob(&s))
+			return cli.Usage(checkJob(&s))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.submit(cmd.Context(), &f, s, input, wait)
+			return submit(cmd.Context(), a, &f, s, input, wait)
 		},
 	}
 	fl := cmd.Flags()
@@ -202,7 +204,7 @@ that is printed: see labench status, result and cancel.`,
 // submit submits a job, and says which one it is. If the context ends while it waits the job goes
 // on: it is the agent's. The input is read from the disk as it is sent, so it may be larger than
 // the memory here.
-func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string, wait bool) error {
+func submit(ctx context.Context, a *cli.App, f *jobFlags, s jobs.Spec, path string, wait bool) error {
 	var file io.Reader
 	var size int64
 	if path != "" {
@@ -227,11 +229,11 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "job %d is %s\n", j.ID, j.State)
+	fmt.Fprintf(a.Out, "job %d is %s\n", j.ID, j.State)
 	for wait && !j.State.Over() { // five times a second: an agent answers from memory
 		select {
 		case <-ctx.Done():
-			fmt.Fprintf(a.out, "job %d goes on\n", j.ID)
+			fmt.Fprintf(a.Out, "job %d goes on\n", j.ID)
 			return context.Cause(ctx)
 		case <-time.After(200 * time.Millisecond):
 		}
@@ -244,7 +246,7 @@ func (a *app) submit(ctx context.Context, f *jobFlags, s jobs.Spec, path string,
 	}
 	// From here on the exit code is the job's. Its report is for labench result: it may be long.
 	if j.State == jobs.Done {
-		fmt.Fprintf(a.out, "job %d is done\n", j.ID)
+		fmt.Fprintf(a.Out, "job %d is done\n", j.ID)
 		return nil
 	}
 	return unwell(j)
@@ -262,13 +264,13 @@ func unwell(j jobs.Job) error {
 
 // jobCommand returns a command about a job or, if all is set and none is named, about all of them:
 // run gets number 0 then.
-func jobCommand(a *app, use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
+func jobCommand(a *cli.App, use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && !all {
-				return usage(errors.New("want the number of one job"))
+				return cli.Usage(errors.New("want the number of one job"))
 			}
 			return nil
 		},
@@ -277,7 +279,7 @@ func jobCommand(a *app, use, short, example string, all bool, run func(ctx conte
 			if len(args) > 0 {
 				var err error
 				if id, err = strconv.Atoi(args[0]); err != nil || id < 1 {
-					return usage(fmt.Errorf("%q is no number of a job", args[0]))
+					return cli.Usage(fmt.Errorf("%q is no number of a job", args[0]))
 				}
 			}
 			c, err := f.client(a)
@@ -294,7 +296,7 @@ func jobCommand(a *app, use, short, example string, all bool, run func(ctx conte
 
 // newStatusCommand returns the command labench status. With --json scripts get the jobs as the agent
 // has them.
-func newStatusCommand(a *app) *cobra.Command {
+func newStatusCommand(a *cli.App) *cobra.Command {
 	var asJSON bool
 	cmd := jobCommand(a, "status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
   labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
@@ -308,11 +310,11 @@ func newStatusCommand(a *app) *cobra.Command {
 		case err != nil:
 			return err
 		case asJSON && id > 0:
-			return a.document(all[0])
+			return a.Document(all[0])
 		case asJSON:
-			return a.document(all)
+			return a.Document(all)
 		}
-		return a.listJobs(all, time.Now())
+		return listJobs(a, all, time.Now())
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -325,9 +327,9 @@ func newStatusCommand(a *app) *cobra.Command {
 //	     running for 12s, 40 %, about 18s left, from alice
 //	8  lu --distributed
 //	     queued for 9s
-func (a *app) listJobs(all []jobs.Job, now time.Time) error {
+func listJobs(a *cli.App, all []jobs.Job, now time.Time) error {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(a.out, "no jobs")
+		_, err := fmt.Fprintln(a.Out, "no jobs")
 		return err
 	}
 	for _, j := range all {
@@ -356,7 +358,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 			// What to do begins a line, below what is wrong.
 			text += ": " + strings.ReplaceAll(j.Error, "\n", "\n  ")
 		}
-		if err := fprintWrapped(a.out, fmt.Sprintf("%4d  ", j.ID), strings.Join(j.Args, " ")+"\n  "+text); err != nil {
+		if err := report.FprintWrapped(a.Out, fmt.Sprintf("%4d  ", j.ID), strings.Join(j.Args, " ")+"\n  "+text); err != nil {
 			return err
 		}
 	}
@@ -365,7 +367,7 @@ func (a *app) listJobs(all []jobs.Job, now time.Time) error {
 
 // newCancelCommand returns the command labench cancel. A job that waits is cancelled at once; the
 // process of one that runs is told to end, and killed if it does not.
-func newCancelCommand(a *app) *cobra.Command {
+func newCancelCommand(a *cli.App) *cobra.Command {
 	var remove bool
 	cmd := jobCommand(a, "cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
   labench cancel --to 127.0.0.1:7500 7 --remove`, false, func(ctx context.Context, c *jobs.Client, id int) error {
@@ -387,7 +389,7 @@ func newCancelCommand(a *app) *cobra.Command {
 		case jobs.Failed:
 			text = fmt.Sprintf("job %d had failed before, and stays so: --remove removes it", id)
 		}
-		_, err = fmt.Fprintln(a.out, text)
+		_, err = fmt.Fprintln(a.Out, text)
 		return err
 	})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove a job that has ended, with its report, log and matrix")
@@ -409,21 +411,21 @@ func (c *counter) Write(b []byte) (int, error) {
 
 // newResultCommand returns the command labench result. A job's report and log are printed as the
 // operation would have printed them; a matrix is a file, and there as a whole or not at all.
-func newResultCommand(a *app) *cobra.Command {
+func newResultCommand(a *cli.App) *cobra.Command {
 	var log, asJSON bool
 	var matrix string
 	cmd := jobCommand(a, "result JOB", "Print the report of a job, or its log, or get its matrix", `  labench result --to 127.0.0.1:7500 7
   labench result --to 127.0.0.1:7500 7 --matrix factor.npy`, false, func(ctx context.Context, c *jobs.Client, id int) error {
 		switch {
 		case log && matrix != "", log && asJSON, asJSON && matrix != "":
-			return usage(errors.New("--json, --log and --matrix exclude each other"))
+			return cli.Usage(errors.New("--json, --log and --matrix exclude each other"))
 		case matrix != "" && !strings.HasSuffix(matrix, ".npy"):
-			return usage(&listError{"matrix", matrix, "a file .npy, which is what the matrix is"})
+			return cli.Usage(&cli.ListError{Flag: "matrix", Element: matrix, Allowed: "a file .npy, which is what the matrix is"})
 		case log:
-			to := &counter{w: a.out}
+			to := &counter{w: a.Out}
 			err := c.Fetch(ctx, id, "log", to)
 			if err == nil && to.n == 0 {
-				_, err = fmt.Fprintf(a.err, "labench: job %d has said nothing yet\n", id)
+				_, err = fmt.Fprintf(a.Err, "labench: job %d has said nothing yet\n", id)
 			}
 			return err
 		case matrix == "":
@@ -431,9 +433,9 @@ func newResultCommand(a *app) *cobra.Command {
 			if asJSON {
 				what = "report"
 			}
-			err := c.Fetch(ctx, id, what, a.out)
+			err := c.Fetch(ctx, id, what, a.Out)
 			if e, ok := errors.AsType[*jobs.Error](err); ok && e.Kind == jobs.NotFound && !asJSON {
-				err = c.Fetch(ctx, id, "report", a.out) // that of an agent which keeps no text
+				err = c.Fetch(ctx, id, "report", a.Out) // that of an agent which keeps no text
 			}
 			if err != nil {
 				return err

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/transport/web"
 )
 
@@ -31,7 +32,7 @@ import (
 // takingFlags is how an agent takes jobs, as a command line says it.
 type takingFlags struct {
 	listen, spool string
-	most          size
+	most          cli.Size
 }
 
 func (f *takingFlags) register(fl *pflag.FlagSet) {
@@ -51,7 +52,7 @@ func (f *takingFlags) check(certs string) error {
 		return nil
 	}
 	if f.listen == "" || f.spool == "" {
-		return usage(errors.New("--jobs and --spool need each other"))
+		return cli.Usage(errors.New("--jobs and --spool need each other"))
 	}
 	_, err := trusted(f.listen, certs)
 	return err
@@ -60,7 +61,7 @@ func (f *takingFlags) check(certs string) error {
 // take takes jobs until ctx ends, if the flags say so. Each runs as a process that drives the
 // agents that this one, a node on the address at, knows. End waits until the last one has ended. If
 // nobody can submit any more, fail is told why, and end returns it.
-func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string, log *slog.Logger, fail context.CancelCauseFunc) (end func() error, err error) {
+func (f *takingFlags) take(ctx context.Context, a *cli.App, n *nodeFlags, at string, log *slog.Logger, fail context.CancelCauseFunc) (end func() error, err error) {
 	if f.listen == "" { // most agents take no jobs
 		return func() error { return nil }, nil
 	}
@@ -89,7 +90,7 @@ func (f *takingFlags) take(ctx context.Context, a *app, n *nodeFlags, at string,
 		l.Close()
 		return nil, err
 	}
-	fmt.Fprintf(a.out, "agent %s takes jobs on %s\n", n.name, l.Addr())
+	fmt.Fprintf(a.Out, "agent %s takes jobs on %s\n", n.name, l.Addr())
 	if config != nil {
 		config, _ = web.Secure(config)
 	}
@@ -155,24 +156,24 @@ func untilAgentEnds(ctx context.Context) context.Context {
 	ctx = untilInputEnds(ctx)
 	context.AfterFunc(ctx, func() {
 		time.Sleep(patience) // as the agent's queue waits, before it kills
-		os.Exit(exitInterrupted)
+		os.Exit(cli.ExitInterrupted)
 	})
 	return ctx
 }
 
 // reportForPeople writes the report of a job as its user would have seen it: into the log, and for
 // labench result.
-func (a *app) reportForPeople(s bench.Spec, r bench.Result) error {
+func reportForPeople(a *cli.App, s bench.Spec, r bench.Result) error {
 	var text bytes.Buffer
-	if err := (&app{out: &text}).report(s, r); err != nil {
+	if err := printReport(&cli.App{Out: &text}, s, r); err != nil {
 		return err
 	}
-	_, wrong := a.err.Write(text.Bytes())
+	_, wrong := a.Err.Write(text.Bytes())
 	var marked strings.Builder
 	for line := range strings.Lines(text.String()) {
 		marked.WriteString(jobs.TextPrefix + line)
 	}
-	_, err := io.WriteString(a.out, marked.String())
+	_, err := io.WriteString(a.Out, marked.String())
 	return errors.Join(wrong, err)
 }
 

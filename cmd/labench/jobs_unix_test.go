@@ -14,6 +14,8 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/jobs"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
@@ -65,10 +67,10 @@ func TestSubmitTree(t *testing.T) {
 	if b, err := os.ReadFile(matrix); code != 0 || err != nil || !bytes.Contains(b[:min(len(b), 128)], []byte("'shape': (200, 200)")) {
 		t.Errorf("exit code %d: %s, %v", code, errs, err)
 	}
-	if code, _, errs = ask("submit", strings.Fields("--wait --input "+matrix+" cholesky")...); code != exitFailed || !strings.Contains(errs, "symmetric") {
+	if code, _, errs = ask("submit", strings.Fields("--wait --input "+matrix+" cholesky")...); code != cli.ExitFailed || !strings.Contains(errs, "symmetric") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs = ask("result", "2"); code != exitFailed || !strings.Contains(errs, "job 2 has failed") || !strings.Contains(errs, "symmetric") {
+	if code, _, errs = ask("result", "2"); code != cli.ExitFailed || !strings.Contains(errs, "job 2 has failed") || !strings.Contains(errs, "symmetric") {
 		t.Errorf("the result of a job that has failed: exit code %d: %s", code, errs)
 	}
 	large := strings.Fields("cholesky -n 20000 --nb 128 --distributed")
@@ -103,7 +105,7 @@ func TestSubmitTree(t *testing.T) {
 			t.Fatalf("exit code %d: %s%s", code, out, errs)
 		}
 	}
-	narrow(t, "status", out)
+	labtest.Narrow(t, "status", out)
 	if code, out, errs = ask("cancel", "1"); code != 0 || !strings.Contains(out, "job 1 was done before") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}

@@ -4,19 +4,21 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // TestAsides: what a driver is told about nodes is sentences, which come behind a report that is being
 // written; an agent logs for programs.
 func TestAsides(t *testing.T) {
 	var out strings.Builder
-	a := &app{out: &out, err: &out}
-	log := a.log("").With("job", 7)
+	a := &cli.App{Out: &out, Err: &out}
+	log := a.Log("").With("job", 7)
 	log.Info("a node has left", "node", "agent1", "error", errors.New("it does not answer"))
-	release := a.asides().hold()
+	release := a.Asides().Hold()
 	out.WriteString("speed\n")
 	log.Warn("message refused", "from", "x")
-	a.log("agent0: ").Debug("not said")
+	a.Log("agent0: ").Debug("not said")
 	out.WriteString("residual\n")
 	release()
 	want := "labench: a node has left: job 7, node agent1, error it does not answer\nspeed\nresidual\nlabench: warning: message refused: job 7, from x\n"
@@ -24,7 +26,7 @@ func TestAsides(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", &out, want)
 	}
 	out.Reset()
-	(&app{err: &out, agent: true}).log("").Warn("message refused", "from", "x")
+	(&cli.App{Err: &out, Agent: true}).Log("").Warn("message refused", "from", "x")
 	if out.String() != "level=WARN msg=\"message refused\" from=x\n" {
 		t.Errorf("an agent: %s", &out)
 	}
@@ -54,11 +56,11 @@ func TestFlagErrors(t *testing.T) {
 		"cluster init x --nodes a --valid -1h": "--valid is -1h0m0s, want more than 0",
 	} {
 		code, _, errs := labench(t, strings.Fields(args)...)
-		if text := strings.Join(strings.Fields(errs), " "); code != exitUsage || !strings.Contains(text, want) || strings.Contains(text, "strconv") {
+		if text := strings.Join(strings.Fields(errs), " "); code != cli.ExitUsage || !strings.Contains(text, want) || strings.Contains(text, "strconv") {
 			t.Errorf("labench %s: exit code %d: %s; want %q", args, code, text, want)
 		}
 	}
-	if code, _, errs := labench(t, "cluster", "init", "x", "--nodes", "a\nb"); code != exitUsage || !strings.Contains(errs, "control characters") {
+	if code, _, errs := labench(t, "cluster", "init", "x", "--nodes", "a\nb"); code != cli.ExitUsage || !strings.Contains(errs, "control characters") {
 		t.Errorf("a name of two lines: exit code %d: %s", code, errs)
 	}
 }

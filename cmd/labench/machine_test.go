@@ -11,6 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // TestMachine: two agents on loopback addresses are measured, and their file plans what runs on
@@ -33,8 +34,8 @@ func TestMachine(t *testing.T) {
 		var out console
 		peers := address
 		ended.Go(func() {
-			a := &app{out: &out, err: &out}
-			if code := a.run(ctx, []string{"agent", "--listen", "127.0.0.1:0", "--name", name, "--workers", "1", "--node-timeout", "20s", "--peers", peers}); code != 0 {
+			a := &cli.App{Out: &out, Err: &out}
+			if code := run(ctx, a, []string{"agent", "--listen", "127.0.0.1:0", "--name", name, "--workers", "1", "--node-timeout", "20s", "--peers", peers}); code != 0 {
 				t.Errorf("agent %s: exit code %d: %s", name, code, &out)
 			}
 		})

@@ -14,10 +14,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(newApp().run(ctx, os.Args[1:]))
+	os.Exit(run(ctx, cli.New(), os.Args[1:]))
 }

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // TestAddressSpace: under a limit of address space a run that cannot fit is refused before Go
@@ -14,7 +16,7 @@ func TestAddressSpace(t *testing.T) {
 	c.Env = append(os.Environ(), "TEST_LABENCH=1")
 	out, err := c.CombinedOutput()
 	said := strings.Join(strings.Fields(string(out)), " ")
-	if c.ProcessState == nil || c.ProcessState.ExitCode() != exitFailed || !strings.Contains(said, "what the limit of address space leaves (ulimit -v)") ||
+	if c.ProcessState == nil || c.ProcessState.ExitCode() != cli.ExitFailed || !strings.Contains(said, "what the limit of address space leaves (ulimit -v)") ||
 		strings.Contains(said, "goroutine") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/metg"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 func TestMETG(t *testing.T) {
@@ -12,9 +16,9 @@ func TestMETG(t *testing.T) {
 	if code != 0 || errs != "" || strings.Count(out, "tree ") != 2 {
 		t.Errorf("code %d\n%s\n%s", code, out, errs)
 	}
-	narrow(t, "metg", out)
+	labtest.Narrow(t, "metg", out)
 	code, out, _ = labench(t, append(args, "--json")...)
-	var doc metgDocument
+	var doc metg.MetgDocument
 	if err := json.Unmarshal([]byte(out), &doc); code != 0 || err != nil || len(doc.Results) != 4 {
 		t.Fatalf("code %d, %v\n%s", code, err, out)
 	}
@@ -22,7 +26,7 @@ func TestMETG(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, bad := range [][]string{{"--pattern", "ring"}, {"--sched", "best"}, {"--steps", "0"}, {"--width", "-1"}, {"--radix", "x"}} {
-		if code, _, errs := labench(t, append([]string{"metg"}, bad...)...); code != exitUsage || errs == "" {
+		if code, _, errs := labench(t, append([]string{"metg"}, bad...)...); code != cli.ExitUsage || errs == "" {
 			t.Errorf("%v: code %d, %q", bad, code, errs)
 		}
 	}

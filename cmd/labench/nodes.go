@@ -18,10 +18,13 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la/csr"
 	"github.com/tessera-la/tessera/transport"
@@ -73,15 +76,15 @@ func (f *nodeFlags) greeting() time.Duration { return min(f.timeout/10, 200*time
 
 // join returns a node of the cluster that executes tasks on a runtime. Who gets it closes the
 // transport, or has cluster do it.
-func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err error) {
+func (f *nodeFlags) join(a *cli.App, rt exec.Runtime) (opt cluster.Options, err error) {
 	name := ""
-	if a.attached { // others of the same cluster talk in the same place
+	if a.Attached { // others of the same cluster talk in the same place
 		name = f.name + ": "
 	}
-	log := a.log(name)
+	log := a.Log(name)
 	t, err := f.listening(log)
 	if err == nil {
-		a.warnExposed(f.certs)
+		warnExposed(a, f.certs)
 	}
 	return nodeOptions(t, rt, log), err
 }
@@ -89,9 +92,9 @@ func (f *nodeFlags) join(a *app, rt exec.Runtime) (opt cluster.Options, err erro
 // nodeOptions returns a node on a transport, that executes tasks on a runtime.
 func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt cluster.Options) {
 	opt.Transport = t
-	opt.Runtime, opt.Ops, opt.Values = rt, nodeOps(), append(kernels.Values(), csr.Values()...)
+	opt.Runtime, opt.Ops, opt.Values = rt, setup.NodeOps(), append(kernels.Values(), csr.Values()...)
 	opt.Errors, opt.Log = slices.Concat(kernels.Errors(), file.Errors(), csr.Errors()), log
-	opt.Program = versionLine(debug.ReadBuildInfo())
+	opt.Program = cli.VersionLine(debug.ReadBuildInfo())
 	return opt
 }
 
@@ -121,7 +124,7 @@ func (f *nodeFlags) sensible() error {
 // listening returns a transport that listens.
 func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err error) {
 	if err := f.sensible(); err != nil {
-		return nil, usage(err)
+		return nil, cli.Usage(err)
 	}
 	var config *tls.Config
 	if f.certs != "" {
@@ -130,7 +133,7 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 			return nil, err
 		}
 		if f.name != "" && f.name != name {
-			return nil, usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
+			return nil, cli.Usage(fmt.Errorf("--name is %s, and the certificate in %s is that of %s", f.name, f.certs, name))
 		}
 		f.name = cmp.Or(f.name, name)
 	}
@@ -139,7 +142,7 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 		f.name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	if strings.Contains(f.name, "/") {
-		return nil, usage(fmt.Errorf("a node is called %q, and the name of a node has no slash: jobs of agents have", f.name))
+		return nil, cli.Usage(fmt.Errorf("a node is called %q, and the name of a node has no slash: jobs of agents have", f.name))
 	}
 	if f.job > 0 {
 		f.name = jobName(f.name, f.job)
@@ -157,15 +160,15 @@ func (f *nodeFlags) listening(log *slog.Logger) (t transport.Transport, err erro
 		host, err := hostOf(p)
 		switch {
 		case err != nil:
-			return nil, usage(fmt.Errorf("%q is no address of a node: %w", p, err))
+			return nil, cli.Usage(fmt.Errorf("%q is no address of a node: %w", p, err))
 		case f.certs == "" && !net.ParseIP(host).IsLoopback():
-			return nil, usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
+			return nil, cli.Usage(fmt.Errorf("without --certs nodes talk on loopback addresses only, as 127.0.0.1:7400, and %s is none", p))
 		}
 	}
 	w := web.Options{Name: f.name, Listen: f.listen, Address: f.address, Peers: f.peers, Plain: config == nil, TLS: config, Timeout: f.timeout, Greet: f.greeting(), Memory: f.memory, Log: log}
 	if t, err = web.New(w); err != nil {
 		if bad := (*web.OptionsError)(nil); errors.As(err, &bad) {
-			err = usage(err)
+			err = cli.Usage(err)
 		}
 		return nil, err
 	}
@@ -193,7 +196,7 @@ type clusterFlags struct {
 }
 
 func (f *clusterFlags) register(fl *pflag.FlagSet) {
-	fl.Var(newWordList(&f.words), "cluster", "run on several nodes: local:N starts N agents here; mpi takes the processes that mpirun or srun has started; slurm the agents on the nodes of this job; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
+	fl.Var(cli.NewWordList(&f.words), "cluster", "run on several nodes: local:N starts N agents here; mpi takes the processes that mpirun or srun has started; slurm the agents on the nodes of this job; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
 	fl.BoolVar(&f.distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve and lstsq, square but for lstsq, and random or of --input, a .npy file that each node reads")
@@ -312,7 +315,7 @@ func (f *clusterFlags) check(op string, given func(flag string) bool) error {
 		return errors.New("--output is for --distributed")
 	}
 	if f.output != "" && !strings.HasSuffix(f.output, ".npy") {
-		return &listError{"output", f.output, "a file .npy: it is what several nodes can write"}
+		return &cli.ListError{Flag: "output", Element: f.output, Allowed: "a file .npy: it is what several nodes can write"}
 	}
 	if f.agents < 0 {
 		return fmt.Errorf("--agents is %d, want at least 0", f.agents)
@@ -338,14 +341,14 @@ func (f *clusterFlags) watch() func() trace.Cluster {
 }
 
 // drive connects with the cluster. The driver is nil if none is asked for.
-func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
+func (f *clusterFlags) drive(ctx context.Context, a *cli.App, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
 	if !f.asked() {
 		return nil, func() error { return nil }, nil
 	}
 	var agents *spawned
 	if f.local > 0 {
-		a.warnCrowded(f.local)
-		if agents, f.peers, err = a.spawn(ctx, f.local, workers, f.timeout); err != nil {
+		a.WarnCrowded(f.local)
+		if agents, f.peers, err = spawn(ctx, a, f.local, workers, f.timeout); err != nil {
 			return nil, nil, err
 		}
 		if f.idle {
@@ -361,7 +364,7 @@ func (f *clusterFlags) drive(ctx context.Context, a *app, workers int, resources
 }
 
 // connect makes this process the driver of agents that there are.
-func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
+func (f *clusterFlags) connect(ctx context.Context, a *cli.App, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
 	rt, close, err := f.runtime(workers, resources)
 	if err != nil {
 		return nil, nil, err
@@ -394,7 +397,7 @@ func (f *clusterFlags) connect(ctx context.Context, a *app, workers int, resourc
 		}
 		soon, enough := context.WithTimeout(ctx, 2*time.Second)
 		if d.Await(soon, want) != nil && ctx.Err() == nil {
-			fprintWrapped(a.err, "labench: ", fmt.Sprintf("waiting for %s at %s, for %v at most", count(want, "agent"), what, limit))
+			report.FprintWrapped(a.Err, "labench: ", fmt.Sprintf("waiting for %s at %s, for %v at most", report.Count(want, "agent"), what, limit))
 		}
 		enough()
 	}

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/matgen"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -31,16 +33,16 @@ type opFlags struct {
 }
 
 // newOpCommand returns the command that runs one operation.
-func newOpCommand(a *app, op bench.Operation) *cobra.Command {
+func newOpCommand(a *cli.App, op bench.Operation) *cobra.Command {
 	var tags bool
 	f, cmd := opCommand(op, func(ctx context.Context, f *opFlags) error {
 		if tags {
-			return a.tagsInfo(f.json)
+			return setup.TagsInfo(a, f.json)
 		}
 		if f.cluster.job > 0 {
-			ctx, a.job = untilAgentEnds(ctx), true
+			ctx, a.Job = untilAgentEnds(ctx), true
 		}
-		return a.runOp(ctx, f)
+		return runOp(ctx, a, f)
 	})
 	f.record.register(cmd)
 	f.cluster.register(cmd.Flags())
@@ -56,7 +58,7 @@ func opCommand(op bench.Operation, run func(context.Context, *opFlags) error) (*
 	cmd := &cobra.Command{
 		Use:   op.Name,
 		Short: op.Short,
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), f) },
 	}
 	f.given = cmd.Flags().Changed
@@ -89,7 +91,7 @@ func (f *opFlags) register(cmd *cobra.Command) {
 			fl.IntVarP(&s.K, "k", "k", 0, "inner dimension of the product (default n)")
 		}
 	}
-	f.choices = registerChoices(cmd, f.op)
+	f.choices = setup.RegisterChoices(cmd, f.op)
 	if f.op.Takes("mixed") {
 		fl.BoolVar(&s.Mixed, "mixed", false, "factor in f32 and refine in f64: --method cholesky, or else by LU")
 	}
@@ -107,10 +109,10 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
-	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+words(dispatch.Kinds()))
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+cli.Words(dispatch.Kinds()))
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
-	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+deviceWords)
+	fl.StringVar(&f.devices, "devices", "none", "accelerators beside the workers: "+setup.DeviceWords)
 	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
 	fl.IntVar(&s.Target.Units, "units", 0, "declare how many cores a task may take, for versions that take several")
 	fl.StringVar(&f.resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers, --processor and --units")
@@ -122,21 +124,9 @@ func (f *opFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&s.Verify, "verify", true, "check the result")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
-	complete(cmd, "type", bench.Types())
-	complete(cmd, "sched", namesOf(dispatch.Kinds()...))
-	complete(cmd, "matrix", bench.KindsFor(op))
-}
-
-// complete has a shell offer the words that a flag takes.
-func complete(cmd *cobra.Command, flag string, known []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // no such flag: a slip of the caller
-	}
-}
-
-// words lists the names of typed constants.
-func words[T fmt.Stringer](kinds []T) string {
-	return strings.Join(namesOf(kinds...), ", ")
+	cli.Complete(cmd, "type", bench.Types())
+	cli.Complete(cmd, "sched", cli.NamesOf(dispatch.Kinds()...))
+	cli.Complete(cmd, "matrix", bench.KindsFor(op))
 }
 
 // defaultKind returns the name of the kind of matrix that op takes if nothing
@@ -147,10 +137,10 @@ func defaultKind(op string) string { return bench.Spec{Op: op}.WithDefaults().Ma
 // joins all that is wrong with them.
 func (f *opFlags) parse() (bench.Spec, error) {
 	s := f.spec
-	var errs problems
+	var errs cli.Problems
 	atLeast := func(flag string, value, least int) {
 		if value < least {
-			errs.note(fmt.Errorf("%s is %d, want at least %d", dashed(flag), value, least))
+			errs.Note(fmt.Errorf("%s is %d, want at least %d", cli.Dashed(flag), value, least))
 		}
 	}
 	for _, d := range []struct {
@@ -165,7 +155,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	atLeast("repeat", s.Repeat, 1)
 	atLeast("every", s.Checkpoint.Every, 0)
 	if s.Checkpoint.Dir == "" && (f.given("every") || f.given("resume")) {
-		errs.note(errors.New("--every and --resume are for --checkpoint"))
+		errs.Note(errors.New("--every and --resume are for --checkpoint"))
 	}
 	if s.Checkpoint.Dir != "" { // one factorization, in as many runs of this program as it takes
 		if !f.given("repeat") {
@@ -175,7 +165,7 @@ func (f *opFlags) parse() (bench.Spec, error) {
 			f.warmup = 0
 		}
 		if s.Checkpoint.Resume && (s.Repeat > 1 || f.warmup > 0) {
-			errs.note(errors.New("--resume is for one run: --repeat 1 --warmup 0"))
+			errs.Note(errors.New("--resume is for one run: --repeat 1 --warmup 0"))
 		}
 	}
 	atLeast("units", s.Target.Units, 0)
@@ -185,33 +175,33 @@ func (f *opFlags) parse() (bench.Spec, error) {
 	}
 	var err error
 	if f.resources != "" {
-		s.Resources, err = readResources(f.resources)
-		errs.note(err)
+		s.Resources, err = setup.ReadResources(f.resources)
+		errs.Note(err)
 	}
 	if s.Sched, err = dispatch.Parse(f.sched); err != nil {
-		errs.note(&listError{"sched", f.sched, words(dispatch.Kinds())})
+		errs.Note(&cli.ListError{Flag: "sched", Element: f.sched, Allowed: cli.Words(dispatch.Kinds())})
 	}
 	s.ByPriority = f.given("sched") && s.Sched == dispatch.Priority
-	if err = requestDevices(f.devices); err == nil {
+	if err = setup.RequestDevices(f.devices); err == nil {
 		s.Devices = f.devices
 	}
-	errs.note(err)
-	s.Only, s.Fixed, err = parseVersions(f.versions)
-	errs.note(err)
+	errs.Note(err)
+	s.Only, s.Fixed, err = setup.ParseVersions(f.versions)
+	errs.Note(err)
 	s.Exclude, err = versions.ParseNames(f.exclude)
-	errs.note(listed("exclude", err))
+	errs.Note(setup.Listed("exclude", err))
 	if f.given("matrix") {
 		s.Matrix, err = f.kind()
-		errs.note(err)
+		errs.Note(err)
 	}
-	errs = append(errs, applyChoices(&s, f.choices)...)
+	errs = append(errs, setup.ApplyChoices(&s, f.choices)...)
 	errs = append(errs, f.record.check(f.json)...)
-	errs.note(f.cluster.check(s.Op, f.given))
+	errs.Note(f.cluster.check(s.Op, f.given))
 	if f.record.record != "" && (f.cluster.asked() || f.resources != "" || f.devices != "none") {
-		errs.note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
+		errs.Note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
 	}
 	if len(errs) == 0 || !wrongSizes {
-		errs.note(f.named(s.Validate())) // which would say of sizes the same again
+		errs.Note(f.named(s.Validate())) // which would say of sizes the same again
 	}
 	return s, errors.Join(errs...)
 }
@@ -221,7 +211,7 @@ func (f *opFlags) named(err error) error {
 	if bad, ok := errors.AsType[*bench.InvalidError](err); ok {
 		for i, p := range bad.Problems {
 			if flag, _, _ := strings.Cut(p, " "); f.given(flag) {
-				bad.Problems[i] = dashed(flag) + strings.TrimPrefix(p, flag)
+				bad.Problems[i] = cli.Dashed(flag) + strings.TrimPrefix(p, flag)
 			}
 		}
 	}
@@ -232,7 +222,7 @@ func (f *opFlags) named(err error) error {
 func (f *opFlags) kind() (matgen.Kind, error) {
 	kind, err := matgen.ParseKind(f.matrix)
 	if err != nil {
-		return kind, &listError{"matrix", f.matrix, strings.Join(bench.KindsFor(f.op.Name), ", ")}
+		return kind, &cli.ListError{Flag: "matrix", Element: f.matrix, Allowed: strings.Join(bench.KindsFor(f.op.Name), ", ")}
 	}
 	if f.spec.Input != "" {
 		return kind, errors.New("--matrix and --input exclude each other: give one")
@@ -247,93 +237,59 @@ func (f *opFlags) kind() (matgen.Kind, error) {
 	return kind, nil
 }
 
-// parseVersions reads a list of names of versions and of pins, op=version.
-func parseVersions(list string) (only []string, fixed []versions.Pin, err error) {
-	var names, pins []string
-	for _, word := range strings.Split(list, ",") {
-		if strings.Contains(word, "=") {
-			pins = append(pins, word)
-		} else {
-			names = append(names, word)
-		}
-	}
-	if only, err = versions.ParseNames(strings.Join(names, ",")); err != nil {
-		return nil, nil, listed("versions", err)
-	}
-	fixed, err = versions.ParsePins(strings.Join(pins, ","))
-	return only, fixed, listed("versions", err)
-}
-
-// listed returns what is wrong with the list of versions that a flag has, by the flag's name.
-func listed(flag string, err error) error {
-	if err != nil {
-		err = usage(errors.New("--" + flag + strings.TrimPrefix(err.Error(), "versions")))
-	}
-	return err
-}
-
-// checkVersions returns an error that names the versions that do not exist.
-func checkVersions(only []string, fixed []versions.Pin) error {
-	e, err := la.NewEngine(la.Options{Workers: 1, Float: true, Thorough: true, Only: only, Fixed: fixed})
-	if err != nil {
-		return err
-	}
-	return e.Close()
-}
-
 // prepare parses the command line and opens the profile.
-func (a *app) prepare(f *opFlags) (s bench.Spec, p *profile, err error) {
+func prepare(a *cli.App, f *opFlags) (s bench.Spec, p *setup.Profile, err error) {
 	if s, err = f.parse(); err != nil {
-		return s, nil, usage(err)
+		return s, nil, cli.Usage(err)
 	}
-	s.NoPeak = a.noPeak
-	s.Warn = func(w file.Warning) { a.warn(w.String()) }
-	a.warnNoDevice(f.devices)
-	if p, err = a.openProfile(f.profile); err != nil {
+	s.NoPeak = a.NoPeak
+	s.Warn = func(w file.Warning) { a.Warn(w.String()) }
+	setup.WarnNoDevice(a, f.devices)
+	if p, err = setup.OpenProfile(a, f.profile); err != nil {
 		return s, nil, err
 	}
 	s.Profile = p.Profile
-	a.warnCrowded(s.Workers)
+	a.WarnCrowded(s.Workers)
 	return s, p, nil
 }
 
 // progress has s shown in a bar, where it can be seen.
-func (a *app) progress(f *opFlags, s *bench.Spec, title string) *progress {
+func progress(a *cli.App, f *opFlags, s *bench.Spec, title string) *report.Progress {
 	if f.cluster.job > 0 {
-		s.Progress = teller(a.out)
+		s.Progress = teller(a.Out)
 	}
-	if f.json || !terminal(a.err) {
+	if f.json || !report.Terminal(a.Err) {
 		return nil
 	}
-	bar := newProgress(a.err, title)
-	s.Progress = bar.update
+	bar := report.NewProgress(a.Err, title)
+	s.Progress = bar.Update
 	return bar
 }
 
 // runOp runs one operation and prints the outcome.
-func (a *app) runOp(ctx context.Context, f *opFlags) error {
+func runOp(ctx context.Context, a *cli.App, f *opFlags) error {
 	if f.matrix == "help" {
-		return a.kindsHelp(f.spec.Op)
+		return kindsHelp(a, f.spec.Op)
 	}
 	check := func() error {
 		_, err := f.parse()
-		return usage(err)
+		return cli.Usage(err)
 	}
-	return f.cluster.onRanks(ctx, a, f.local(), check, func() error { return a.measureOp(ctx, f) })
+	return f.cluster.onRanks(ctx, a, f.local(), check, func() error { return measureOp(ctx, a, f) })
 }
 
 // local returns what a rank of MPI computes with.
-func (f *opFlags) local() *localFlags {
-	l := &localFlags{workers: f.spec.Workers, resources: f.resources, devices: f.devices, versions: f.versions, profile: "none"}
+func (f *opFlags) local() *setup.LocalFlags {
+	l := &setup.LocalFlags{Workers: f.spec.Workers, Resources: f.resources, Devices: f.devices, Versions: f.versions, Profile: "none"}
 	if f.given("profile") {
-		l.profile = f.profile
+		l.Profile = f.profile
 	}
 	return l
 }
 
 // measureOp is runOp where this process drives.
-func (a *app) measureOp(ctx context.Context, f *opFlags) error {
-	s, profile, err := a.prepare(f)
+func measureOp(ctx context.Context, a *cli.App, f *opFlags) error {
+	s, profile, err := prepare(a, f)
 	if err != nil {
 		return err
 	}
@@ -355,29 +311,29 @@ func (a *app) measureOp(ctx context.Context, f *opFlags) error {
 		s.Nodes, s.Idle = func() []bench.Node { return usageOf(d) }, f.cluster.idle
 		s.NoPeak = s.NoPeak || f.cluster.local == 0 // of this machine
 	}
-	bar := a.progress(f, &s, s.Op)
+	bar := progress(a, f, &s, s.Op)
 	if bar != nil && d != nil {
-		bar.nodes = &census{there: func() []string { return f.cluster.computing(d) }}
+		bar.Nodes = &report.Census{There: func() []string { return f.cluster.computing(d) }}
 	}
 	r, err := bench.Run(ctx, s)
-	bar.end()
+	bar.End()
 	if r.Cluster != nil {
 		newNodesAccount(s, r).explain(r.Cluster)
 	}
 	if ctx.Err() == nil {
-		profile.save(a)
+		profile.Keep(a)
 	}
 	if err != nil {
 		return err
 	}
-	defer a.asides().hold()() // until all of the report is there
+	defer a.Asides().Hold()() // until all of the report is there
 	if f.json {
 		if f.cluster.job > 0 {
-			err = a.reportForPeople(s.WithDefaults(), r)
+			err = reportForPeople(a, s.WithDefaults(), r)
 		}
-		err = errors.Join(err, a.object(r))
+		err = errors.Join(err, a.Object(r))
 	} else {
-		err = a.report(s.WithDefaults(), r)
+		err = printReport(a, s.WithDefaults(), r)
 	}
 	if err == nil {
 		err = recorded.show(a, f.json)
@@ -400,6 +356,6 @@ func wrong(r bench.Result) error {
 }
 
 // kindsHelp lists the kinds of matrices that op takes.
-func (a *app) kindsHelp(op string) error {
-	return fprintWrapped(a.out, "kinds of matrices for "+op+": ", strings.Join(bench.KindsFor(op), ", "))
+func kindsHelp(a *cli.App, op string) error {
+	return report.FprintWrapped(a.Out, "kinds of matrices for "+op+": ", strings.Join(bench.KindsFor(op), ", "))
 }

@@ -13,11 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/plotting"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // forecastFlags is the command line of labench plan.
@@ -32,7 +35,7 @@ type forecastFlags struct {
 	best, json                            bool
 }
 
-func newPlanCommand(a *app) *cobra.Command {
+func newPlanCommand(a *cli.App) *cobra.Command {
 	f := &forecastFlags{}
 	known := bench.Predictable()
 	cmd := &cobra.Command{
@@ -57,11 +60,11 @@ among those that are listed, if they are.`,
   labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
 		ValidArgs: known,
 		Args: func(_ *cobra.Command, args []string) error {
-			return oneOf(args, known)
+			return cli.OneOf(args, known)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.op = args[0]
-			return a.forecast(cmd.Context(), f)
+			return forecast(cmd.Context(), a, f)
 		},
 	}
 	fl := cmd.Flags()
@@ -69,19 +72,19 @@ among those that are listed, if they are.`,
 	fl.StringVar(&f.machine, "machine", "", "file that describes the machine, or one of\n"+strings.Join(machinefile.Names(), ", "))
 	fl.StringVarP(&f.sizes, "n", "n", strconv.Itoa(bench.DefaultN), "orders of the problem")
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
-	fl.StringVar(&f.sched, "sched", "", "scheduling policies: all, owner, "+words(dispatch.Kinds())+"\n(default priority, and owner between nodes)")
+	fl.StringVar(&f.sched, "sched", "", "scheduling policies: all, owner, "+cli.Words(dispatch.Kinds())+"\n(default priority, and owner between nodes)")
 	fl.StringVar(&f.nodes, "nodes", "", "numbers of nodes that compute (default all of the file)")
 	fl.StringVar(&f.grid, "grid", "auto", "rows of the grid of nodes, for each number of these")
 	fl.StringVar(&f.worker, "workers", "", "tasks at a time on each node (default the file's)")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
-	fl.Var(newWordList(&f.lose), "lose", "nodes that are lost, as 3@0.5s, or 3@0.5s-2s if it comes back")
-	f.choices = registerChoices(cmd, bench.Operations()...)
+	fl.Var(cli.NewWordList(&f.lose), "lose", "nodes that are lost, as 3@0.5s, or 3@0.5s-2s if it comes back")
+	f.choices = setup.RegisterChoices(cmd, bench.Operations()...)
 	fl.BoolVar(&f.best, "best", false, "search for the fastest combination, and say what it beat")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.plot, "plot", "", "draw a chart of the rates into a file: .png or .svg")
 	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
-	complete(cmd, "type", bench.Types())
+	cli.Complete(cmd, "type", bench.Types())
 	return cmd
 }
 
@@ -110,25 +113,25 @@ func (w wish) String() string {
 
 // wishes reads the lists of the command line, for a machine.
 func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
-	var errs problems
+	var errs cli.Problems
 	list := func(flag, text string, words map[string]int) []int {
 		if text == "" {
 			return []int{0}
 		}
-		x, err := parseInts(flag, text, words)
-		errs.note(err)
+		x, err := cli.ParseInts(flag, text, words)
+		errs.Note(err)
 		return x
 	}
 	auto := map[string]int{"auto": 0}
 	sizes, nb, nodes := list("n", f.sizes, nil), list("nb", f.nb, auto), list("nodes", f.nodes, nil)
 	grid, workers := list("grid", f.grid, auto), list("workers", f.worker, nil)
 	sched, err := f.policies(m.Count() > 1 || f.nodes != "")
-	errs.note(err)
+	errs.Note(err)
 	if errs != nil {
-		return nil, joinLine(errs)
+		return nil, cli.JoinLine(errs)
 	}
-	if points := len(sizes) * len(nb) * len(nodes) * len(grid) * len(workers) * len(sched); points > maxPoints {
-		return nil, fmt.Errorf("%d combinations are too many; at most %d can be planned at once", points, maxPoints)
+	if points := len(sizes) * len(nb) * len(nodes) * len(grid) * len(workers) * len(sched); points > cli.MaxPoints {
+		return nil, fmt.Errorf("%d combinations are too many; at most %d can be planned at once", points, cli.MaxPoints)
 	}
 	for _, n := range sizes {
 		for _, s := range sched {
@@ -151,7 +154,7 @@ func (f *forecastFlags) policies(several bool) (sched []string, _ error) {
 	if f.sched == "" {
 		return []string{""}, nil
 	}
-	known := append([]string{"owner"}, namesOf(dispatch.Kinds()...)...)
+	known := append([]string{"owner"}, cli.NamesOf(dispatch.Kinds()...)...)
 	for s := range strings.SplitSeq(f.sched, ",") {
 		s = strings.ToLower(strings.TrimSpace(s))
 		named := []string{s}
@@ -161,7 +164,7 @@ func (f *forecastFlags) policies(several bool) (sched []string, _ error) {
 		case s == "all":
 			named = known[1:]
 		case !slices.Contains(known, s):
-			return nil, &listError{"sched", s, "all, " + strings.Join(known, ", ")}
+			return nil, &cli.ListError{Flag: "sched", Element: s, Allowed: "all, " + strings.Join(known, ", ")}
 		}
 		for _, s := range named {
 			if !slices.Contains(sched, s) {
@@ -174,7 +177,7 @@ func (f *forecastFlags) policies(several bool) (sched []string, _ error) {
 
 // failures reads --lose.
 func (f *forecastFlags) failures() (all []sim.Failure, err error) {
-	var errs problems
+	var errs cli.Problems
 	for _, text := range f.lose {
 		node, when, _ := strings.Cut(text, "@")
 		at, back, returns := strings.Cut(when, "-")
@@ -188,23 +191,23 @@ func (f *forecastFlags) failures() (all []sim.Failure, err error) {
 			err1 = errors.Join(err1, err2)
 		}
 		if err != nil || err1 != nil {
-			errs.note(fmt.Errorf("--lose %s, want the number of a node and a time, as 3@0.5s or 3@0.5s-2s", text))
+			errs.Note(fmt.Errorf("--lose %s, want the number of a node and a time, as 3@0.5s or 3@0.5s-2s", text))
 			continue
 		}
 		if n < 0 || begin < 0 || returns && end <= begin {
-			errs.note(fmt.Errorf("--lose %s, want a node from 0 that is lost at 0s or later, and comes back after that", text))
+			errs.Note(fmt.Errorf("--lose %s, want a node from 0 that is lost at 0s or later, and comes back after that", text))
 			continue
 		}
 		x.Node, x.At, x.Back = n, begin.Seconds(), end.Seconds()
 		all = append(all, x)
 	}
-	return all, joinLine(errs)
+	return all, cli.JoinLine(errs)
 }
 
 // spec returns what is to be planned, but for what varies.
 func (f *forecastFlags) spec() (bench.Spec, error) {
 	s := bench.Spec{Op: f.op, Type: f.typ}
-	return s, joinLine(applyChoices(&s, f.choices))
+	return s, cli.JoinLine(setup.ApplyChoices(&s, f.choices))
 }
 
 // options returns the machine and the policies of a combination.
@@ -250,24 +253,24 @@ func (w wish) predict(ctx context.Context, base bench.Spec, m *sim.Machine, reco
 }
 
 // forecast prints what runs would take.
-func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
-	var errs problems
+func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
+	var errs cli.Problems
 	if f.machine == "" {
-		errs.note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
+		errs.Note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
 	}
-	errs.target("csv", f.csv)
-	f.format = errs.picture(f.plot)
+	errs.Target("csv", f.csv)
+	f.format = plotting.Picture(&errs, f.plot)
 	base, err := f.spec()
-	errs.note(err)
+	errs.Note(err)
 	lost, err := f.failures()
-	errs.note(err)
+	errs.Note(err)
 	errs = append(errs, f.record.check(f.json)...)
 	if errs != nil {
-		return usage(joinLine(errs))
+		return cli.Usage(cli.JoinLine(errs))
 	}
 	m, err := machinefile.Open(f.machine)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = usage(&unknownError{"machine or file", f.machine, machinefile.Names()})
+		err = cli.Usage(&cli.UnknownError{What: "machine or file", Word: f.machine, Known: machinefile.Names()})
 	}
 	if err != nil {
 		return err
@@ -278,19 +281,19 @@ func (a *app) forecast(ctx context.Context, f *forecastFlags) error {
 		err = errors.New("--trace is for one combination")
 	}
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	done := &forecasts{f: f, machine: m, all: all}
-	failed := &sweepError{total: len(all)}
+	failed := &cli.SweepError{Total: len(all)}
 	if f.best {
-		err = a.searches(ctx, base, done)
+		err = searches(ctx, a, base, done)
 	} else {
-		err = a.forecasts(ctx, base, done, failed)
+		err = forecastAll(ctx, a, base, done, failed)
 	}
 	if err == nil {
 		err = done.write()
 	}
-	if err == nil && failed.failed != nil {
+	if err == nil && failed.Failed != nil {
 		err = failed
 	}
 	return err
@@ -306,34 +309,34 @@ type forecasts struct {
 }
 
 // add prints what one combination takes.
-func (p *forecasts) add(a *app, w wish, x bench.Prediction) (err error) {
+func (p *forecasts) add(a *cli.App, w wish, x bench.Prediction) (err error) {
 	p.done = append(p.done, trial{w, x})
 	switch {
 	case p.f.json:
-		return a.object(x)
+		return a.Object(x)
 	case len(p.all) == 1 && !p.f.best:
-		_, err = io.WriteString(a.out, forecastText(newPaint(a.out), p.machine, &x))
+		_, err = io.WriteString(a.Out, forecastText(report.NewPaint(a.Out), p.machine, &x))
 		return err
 	case len(p.done) == 1:
 		p.table = newForecastTable(&x, p.all)
-		fmt.Fprint(a.out, newPaint(a.out).faint(forecastHead))
+		fmt.Fprint(a.Out, report.NewPaint(a.Out).Faint(forecastHead))
 	}
-	_, err = io.WriteString(a.out, p.table.row(&x))
+	_, err = io.WriteString(a.Out, p.table.row(&x))
 	return err
 }
 
-// forecasts predicts all that are listed. If there are several, some may fail.
-func (a *app) forecasts(ctx context.Context, base bench.Spec, p *forecasts, failed *sweepError) error {
-	line := newStatus(a.err)
-	defer line.clear()
+// forecastAll predicts all that are listed. If there are several, some may fail.
+func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts, failed *cli.SweepError) error {
+	line := report.NewStatus(a.Err)
+	defer line.Clear()
 	for i, w := range p.all {
-		line.set("%d/%d", i+1, len(p.all))
+		line.Set("%d/%d", i+1, len(p.all))
 		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
 		const many = 100 // tiles in a row
 		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many))
-		line.clear()
+		line.Clear()
 		if err != nil && len(p.all) > 1 && ctx.Err() == nil {
-			failed.failed = append(failed.failed, failedPoint{w.String(), err.Error()})
+			failed.Failed = append(failed.Failed, cli.FailedPoint{Point: w.String(), Why: err.Error()})
 			continue
 		}
 		if err == nil {
@@ -344,7 +347,7 @@ func (a *app) forecasts(ctx context.Context, base bench.Spec, p *forecasts, fail
 		}
 	}
 	if len(p.done) > 1 && !p.f.json {
-		io.WriteString(a.out, p.table.fastest(newPaint(a.out), p.done))
+		io.WriteString(a.Out, p.table.fastest(report.NewPaint(a.Out), p.done))
 	}
 	return nil
 }
@@ -358,7 +361,7 @@ func (p *forecasts) write() error {
 		}
 	}
 	if f.plot != "" {
-		if err := writeWhole([]string{f.plot}, func(to []io.Writer) error { return forecastChart(p.machine, p.done).Render(to[0], f.format) }); err != nil {
+		if err := cli.WriteWhole([]string{f.plot}, func(to []io.Writer) error { return forecastChart(p.machine, p.done).Render(to[0], f.format) }); err != nil {
 			return err
 		}
 	}
@@ -368,5 +371,5 @@ func (p *forecasts) write() error {
 		t := x.Sum()
 		rows = append(rows, []any{x.Op, x.Type, x.N, x.NB, x.Count, x.Rows, x.Workers, x.Sched, x.Seconds, x.GFLOPS, t.Busy, t.Starving, t.Throttled, t.Driver, t.Idle, x.Moved, x.Memory})
 	}
-	return writeCSV(f.csv, []string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"}, rows)
+	return cli.WriteCSV(f.csv, []string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"}, rows)
 }

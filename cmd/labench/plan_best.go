@@ -10,6 +10,8 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // Bounds of the search of --best.
@@ -162,17 +164,17 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 }
 
 // searches prints what --best finds.
-func (a *app) searches(ctx context.Context, base bench.Spec, p *forecasts) error {
+func searches(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts) error {
 	s, from, err := p.f.searchOf(p.machine, p.all)
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
-	line := newStatus(a.err)
-	defer line.clear()
+	line := report.NewStatus(a.Err)
+	defer line.Clear()
 	s.try = func(w wish) (x bench.Prediction, err error) {
-		line.set("%d tried", len(p.done))
+		line.Set("%d tried", len(p.done))
 		x, err = w.predict(ctx, base, p.machine, false)
-		line.clear()
+		line.Clear()
 		if err != nil {
 			if ctx.Err() != nil {
 				s.err = err
@@ -188,21 +190,21 @@ func (a *app) searches(ctx context.Context, base bench.Spec, p *forecasts) error
 		return err
 	}
 	if !p.f.json {
-		_, err = io.WriteString(a.out, bestText(newPaint(a.out), &p.table, s, from, p.done))
+		_, err = io.WriteString(a.Out, bestText(report.NewPaint(a.Out), &p.table, s, from, p.done))
 	}
 	return err
 }
 
 // bestText says what is the best, and what it has beaten.
-func bestText(p paint, t *forecastTable, s *search, from wish, done []trial) string {
+func bestText(p report.Paint, t *forecastTable, s *search, from wish, done []trial) string {
 	var b strings.Builder
-	b.WriteString("\nbest\n" + p.good(t.row(&s.best)))
+	b.WriteString("\nbest\n" + p.Good(t.row(&s.best)))
 	slower := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*(x/s.best.Seconds-1)) }
 	if what := "where it began"; s.is != from {
 		if from.nb == 0 && from.rows == 0 && from.sched == "" {
 			what = "what runs without flags"
 		}
-		b.WriteString(wrapped(label(""), fmt.Sprintf("%s takes %s longer: nb = %d, %s", what, slower(s.first.Seconds), s.first.NB, s.first.Sched)))
+		b.WriteString(report.Wrapped(report.Label(""), fmt.Sprintf("%s takes %s longer: nb = %d, %s", what, slower(s.first.Seconds), s.first.NB, s.first.Sched)))
 	}
 	for _, c := range []struct {
 		what string
@@ -222,13 +224,13 @@ func bestText(p paint, t *forecastTable, s *search, from wish, done []trial) str
 		}
 		if next != nil {
 			which := map[string]string{"the next tile size": fmt.Sprint(next.NB), "the next policy": next.Sched, "the next grid": fmt.Sprintf("%d×%d", next.Rows, next.Count/max(next.Rows, 1))}[c.what]
-			b.WriteString(wrapped(label(""), fmt.Sprintf("%s, %s, takes %s longer", c.what, which, slower(next.Seconds))))
+			b.WriteString(report.Wrapped(report.Label(""), fmt.Sprintf("%s, %s, takes %s longer", c.what, which, slower(next.Seconds))))
 		}
 	}
-	tried := fmt.Sprintf("%s tried", count(len(s.known), "combination"))
+	tried := fmt.Sprintf("%s tried", report.Count(len(s.known), "combination"))
 	if len(s.known) >= mostTries {
 		tried += ": no more are"
 	}
-	b.WriteString(wrapped(label(""), tried))
+	b.WriteString(report.Wrapped(report.Label(""), tried))
 	return b.String()
 }

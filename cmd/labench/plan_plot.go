@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/cmd/labench/internal/plotting"
 	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/plotting"
 )
 
 // trial is a combination and what came of it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 )
 
 // TestPlan: what is said of machines that are not there. Nothing in it depends on this one, so
@@ -44,7 +45,7 @@ driver = 1e-6
 		if code != want || (errs != "") != (want != 0) {
 			t.Errorf("%s: exit code %d: %s", name, code, errs)
 		}
-		narrow(t, name, out)
+		labtest.Narrow(t, name, out)
 		if strings.Contains(errs, dir) { // where its lines end depends on the length of that
 			errs = strings.Join(strings.Fields(strings.ReplaceAll(errs, dir, "DIR")), " ") + "\n"
 		}
@@ -74,7 +75,7 @@ driver = 1e-6
 	show("not a list", "qr -n 8000 --nb x --sched best", 2)
 	write("0", "")
 	show("no nodes", "qr", 1)
-	golden(t, "forecast", text.String())
+	labtest.Golden(t, "forecast", text.String())
 
 	write("5", "")
 	csv, trace := filepath.Join(dir, "x.csv"), filepath.Join(dir, "x.json")

@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/transport/mpi"
@@ -29,10 +32,10 @@ func asksForMPI(args []string) bool {
 
 // hush has this process print nothing of what rank 0 prints, if it is another one of the
 // processes that a launcher of MPI has started.
-func (a *app) hush(args []string) {
-	a.each = a.err
+func hush(a *cli.App, args []string) {
+	a.Each = a.Err
 	if rank, _, ok := mpi.Launched(); ok && rank > 0 && asksForMPI(args) {
-		a.out, a.err = io.Discard, io.Discard
+		a.Out, a.Err = io.Discard, io.Discard
 	}
 }
 
@@ -49,7 +52,7 @@ func (e *lostError) Unwrap() error { return e.error }
 // ranks is this process as one of those that a launcher of MPI has started.
 type ranks struct {
 	world *mpi.World
-	a     *app
+	a     *cli.App
 	rt    *exec.Local // what it computes with
 	end   func() error
 	node  transport.Transport
@@ -58,7 +61,7 @@ type ranks struct {
 // onRanks has drive run. With --cluster mpi it does so on rank 0 only, which others serve. All
 // compute with what local describes; and before anything begins, check says on each what is
 // wrong with the command line.
-func (f *clusterFlags) onRanks(ctx context.Context, a *app, local *localFlags, check, drive func() error) (err error) {
+func (f *clusterFlags) onRanks(ctx context.Context, a *cli.App, local *setup.LocalFlags, check, drive func() error) (err error) {
 	if !slices.Equal(f.words, []string{"mpi"}) {
 		return drive()
 	}
@@ -66,11 +69,11 @@ func (f *clusterFlags) onRanks(ctx context.Context, a *app, local *localFlags, c
 	switch {
 	case errors.Is(err, mpi.ErrAbsent):
 		if rank, _, _ := mpi.Launched(); rank > 0 { // rank 0 may be the one
-			fprintWrapped(a.each, fmt.Sprintf("labench: rank %d: ", rank), err.Error())
+			report.FprintWrapped(a.Each, fmt.Sprintf("labench: rank %d: ", rank), err.Error())
 		}
 		return &lostError{err}
 	case err != nil:
-		return usage(err)
+		return cli.Usage(err)
 	}
 	r := &ranks{world: w, a: a}
 	defer func() {
@@ -97,15 +100,15 @@ func (f *clusterFlags) onRanks(ctx context.Context, a *app, local *localFlags, c
 		return r.serve(ctx)
 	}
 	if text := boundToOne(places, os.Getenv); text != "" {
-		a.warn(text)
+		a.Warn(text)
 	}
 	return drive()
 }
 
 // open takes this rank's share of its machine, and opens what it computes with.
-func (r *ranks) open(places []place, local *localFlags, check func() error) error {
+func (r *ranks) open(places []place, local *setup.LocalFlags, check func() error) error {
 	if r.world.Size() < 2 {
-		return usage(errors.New("--cluster mpi: this process is alone; start several, as in: mpirun -n 4 labench …"))
+		return cli.Usage(errors.New("--cluster mpi: this process is alone; start several, as in: mpirun -n 4 labench …"))
 	}
 	if err := confine(share(places, r.world.Rank(), topo.Detect().Cores)); err != nil {
 		return err
@@ -114,7 +117,7 @@ func (r *ranks) open(places []place, local *localFlags, check func() error) erro
 		return err
 	}
 	var err error
-	r.rt, r.end, err = local.open(r.a)
+	r.rt, r.end, err = local.Open(r.a)
 	return err
 }
 
@@ -153,7 +156,7 @@ func (r *ranks) agree(err error) error {
 		if len(ranks) > 1 {
 			who = "ranks"
 		}
-		err = errors.Join(err, usage(fmt.Errorf("%s %s: %s", who, strings.Join(ranks, ", "), t)))
+		err = errors.Join(err, cli.Usage(fmt.Errorf("%s %s: %s", who, strings.Join(ranks, ", "), t)))
 	}
 	if err != nil && w.Rank() > 0 {
 		return &saidError{err}
@@ -177,19 +180,19 @@ func (r *ranks) places() (all []place, err error) {
 // broken ends all ranks.
 func (r *ranks) broken(err error) {
 	r.tell(fmt.Errorf("MPI cannot go on: %w", err))
-	r.world.Abort(exitLost)
+	r.world.Abort(cli.ExitLost)
 }
 
 // options returns this rank's node. Those that serve do so until rank 0 leaves.
 func (r *ranks) options() cluster.Options {
-	opt := nodeOptions(r.node, r.rt, slog.New(&sentences{to: r.a.each, label: "labench: " + r.world.Name(r.world.Rank()) + ": "}))
+	opt := nodeOptions(r.node, r.rt, slog.New(&cli.Sentences{To: r.a.Each, Label: "labench: " + r.world.Name(r.world.Rank()) + ": "}))
 	opt.Driver = r.world.Name(0)
 	return opt
 }
 
 // tell says what only this rank knows.
 func (r *ranks) tell(err error) {
-	fprintWrapped(r.a.each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
+	report.FprintWrapped(r.a.Each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
 }
 
 // serve computes for rank 0 until that leaves. That this process is to end it leaves to rank 0.

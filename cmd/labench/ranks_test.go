@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // mpirun starts n ranks of labench by a command, which may be empty, or options of the launcher
@@ -47,17 +49,17 @@ func TestRanks(t *testing.T) {
 	}
 	for _, args := range []string{"cholesky -n 300 --nb 50", "lu -n 300 --nb 50 --distributed"} {
 		text, code := run(nil, strings.Fields(args)...)
-		if code != exitPassed || strings.Count(text, "residual") != 1 || !strings.Contains(text, "pass") || !strings.Contains(text, "2 nodes") || !strings.Contains(text, "rank1 ") {
+		if code != cli.ExitPassed || strings.Count(text, "residual") != 1 || !strings.Contains(text, "pass") || !strings.Contains(text, "2 nodes") || !strings.Contains(text, "rank1 ") {
 			t.Errorf("%s: exit code %d: %s", args, code, text)
 		}
 	}
-	if text, code := run(nil, "cholesky", "-n", "-1"); code != exitUsage || strings.Count(text, "labench: ") != 1 {
+	if text, code := run(nil, "cholesky", "-n", "-1"); code != cli.ExitUsage || strings.Count(text, "labench: ") != 1 {
 		t.Errorf("a wrong order: exit code %d: %s", code, text)
 	}
-	if text, code := run(nil, "cholesky", "-n", "64", "--devices", "cuda:7"); code == exitPassed || strings.Count(text, "labench: ") != 1 {
+	if text, code := run(nil, "cholesky", "-n", "64", "--devices", "cuda:7"); code == cli.ExitPassed || strings.Count(text, "labench: ") != 1 {
 		t.Errorf("a device that there is not: exit code %d: %s", code, text)
 	}
-	if text, code := run([]string{"taskset", "-c", "0"}, "cholesky", "-n", "64"); code != exitPassed || !strings.Contains(text, "is bound to one core, and") || !strings.Contains(text, "-bind-to none") {
+	if text, code := run([]string{"taskset", "-c", "0"}, "cholesky", "-n", "64"); code != cli.ExitPassed || !strings.Contains(text, "is bound to one core, and") || !strings.Contains(text, "-bind-to none") {
 		t.Errorf("both bound to one core: exit code %d: %s", code, text)
 	}
 }
@@ -82,8 +84,8 @@ func TestRankLost(t *testing.T) {
 }
 
 // TestRankDriverLost: where the launcher keeps them, the other ranks end soon after the one that
-// drives, with exitLost. If it was giving one of them a value, this one has MPI end all, with
-// exitLost as well.
+// drives, with cli.ExitLost. If it was giving one of them a value, this one has MPI end all, with
+// cli.ExitLost as well.
 func TestRankDriverLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "states")
 	args := strings.Fields("cholesky -n 1500 --nb 50 --every 6 --repeat 1 --warmup 0 --profile none --distributed --cluster mpi --node-timeout 5s --checkpoint " + dir)
@@ -95,11 +97,11 @@ func TestRankDriverLost(t *testing.T) {
 	if err := c.Wait(); err != nil && !is[*exec.ExitError](err) || ctx.Err() != nil {
 		t.Fatalf("error %v: %s", errors.Join(err, ctx.Err()), out)
 	}
-	all := c.ProcessState.ExitCode() == exitLost && strings.Count(out.String(), "MPI cannot go on") == 1
+	all := c.ProcessState.ExitCode() == cli.ExitLost && strings.Count(out.String(), "MPI cannot go on") == 1
 	for _, rank := range []string{"1", "2"} {
 		code, err := os.ReadFile(noted + rank + ".code")
-		if lost := err == nil && strings.TrimSpace(string(code)) == strconv.Itoa(exitLost); !lost && !all {
-			t.Errorf("rank %s: exit code %s, error %v, want %d: %s", rank, code, err, exitLost, out)
+		if lost := err == nil && strings.TrimSpace(string(code)) == strconv.Itoa(cli.ExitLost); !lost && !all {
+			t.Errorf("rank %s: exit code %s, error %v, want %d: %s", rank, code, err, cli.ExitLost, out)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/runfile"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // recordFlags say what is to be seen of the tasks of the last timed run.
@@ -78,7 +80,7 @@ type toWrite struct {
 
 // files returns what the flags ask for, the formats by the endings of the names,
 // without regard to case. The errors are *listErrors.
-func (f *recordFlags) files() (all []toWrite, errs problems) {
+func (f *recordFlags) files() (all []toWrite, errs cli.Problems) {
 	for _, given := range [][2]string{{"trace", f.trace}, {"dot", f.dot}} {
 		flag, file := given[0], given[1]
 		if file == "" {
@@ -87,7 +89,7 @@ func (f *recordFlags) files() (all []toWrite, errs problems) {
 		ending := filepath.Ext(file)
 		i := slices.IndexFunc(fileFormats(), func(t fileFormat) bool { return t.flag == flag && t.ending == strings.ToLower(ending) })
 		if i < 0 {
-			errs.note(&listError{flag, file, "a file " + endings(flag, " or ")})
+			errs.Note(&cli.ListError{Flag: flag, Element: file, Allowed: "a file " + endings(flag, " or ")})
 			continue
 		}
 		w := toWrite{fileFormats()[i], []string{file}}
@@ -103,7 +105,7 @@ func (f *recordFlags) files() (all []toWrite, errs problems) {
 func (f *recordFlags) write(r *trace.Recording) error {
 	files, _ := f.files()
 	for _, w := range files {
-		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(r, to) }); err != nil {
+		if err := cli.WriteWhole(w.paths, func(to []io.Writer) error { return w.write(r, to) }); err != nil {
 			return err
 		}
 	}
@@ -112,18 +114,18 @@ func (f *recordFlags) write(r *trace.Recording) error {
 
 // check reports everything that is wrong with the flags, as far as that can be
 // seen before the run.
-func (f *recordFlags) check(asJSON bool) problems {
+func (f *recordFlags) check(asJSON bool) cli.Problems {
 	files, errs := f.files()
 	for _, w := range files {
 		for _, path := range w.paths {
-			if errs.target(w.flag, path) {
+			if errs.Target(w.flag, path) {
 				break // of the others it is true, too
 			}
 		}
 	}
-	errs.target("record", f.record)
+	errs.Target("record", f.record)
 	if f.report && asJSON {
-		errs.note(errors.New("--report is text, and --json one object: give one"))
+		errs.Note(errors.New("--report is text, and --json one object: give one"))
 	}
 	return errs
 }
@@ -141,7 +143,7 @@ type recorded struct {
 // not nil. The caller
 // must end what it returns. The error is a *monitor.AddressError or that of
 // listening.
-func (f *recordFlags) begin(a *app, s *bench.Spec, cluster func() trace.Cluster) (*recorded, error) {
+func (f *recordFlags) begin(a *cli.App, s *bench.Spec, cluster func() trace.Cluster) (*recorded, error) {
 	r := &recorded{flags: f}
 	keep := f.trace != "" || f.dot != "" || f.report || f.record != ""
 	if keep || f.monitor != "" {
@@ -163,7 +165,7 @@ func (f *recordFlags) begin(a *app, s *bench.Spec, cluster func() trace.Cluster)
 		r.monitor.Describe(monitor.Activity{Title: title, Phase: x.Name, Run: x.Run, Runs: x.Runs, Flops: x.Flops})
 	}
 	s.Within = r.monitor.Progress
-	_, err = fmt.Fprintf(a.err, "%s%s while this runs\n", label("monitor"), r.monitor.URL())
+	_, err = fmt.Fprintf(a.Err, "%s%s while this runs\n", report.Label("monitor"), r.monitor.URL())
 	return r, err
 }
 
@@ -192,7 +194,7 @@ func (e *noTasksError) Error() string {
 
 // show prints the report and writes the files. The error is a *noTasksError if
 // there is nothing to write.
-func (r *recorded) show(a *app, quiet bool) error {
+func (r *recorded) show(a *cli.App, quiet bool) error {
 	if r.last == nil {
 		return nil
 	}
@@ -214,13 +216,13 @@ func (r *recorded) show(a *app, quiet bool) error {
 		if tasks == 0 {
 			return &noTasksError{w.paths[0]}
 		}
-		if err := writeWhole(w.paths, func(to []io.Writer) error { return w.write(r.last, to) }); err != nil {
+		if err := cli.WriteWhole(w.paths, func(to []io.Writer) error { return w.write(r.last, to) }); err != nil {
 			return fmt.Errorf("%s was not written: %w", w.paths[0], err)
 		}
 		if quiet {
 			continue
 		}
-		if err := fprintWrapped(a.out, label(name), fmt.Sprintf("%s: %s, %s", strings.Join(w.paths, ", "), count(tasks, "task"), what)); err != nil {
+		if err := report.FprintWrapped(a.Out, report.Label(name), fmt.Sprintf("%s: %s, %s", strings.Join(w.paths, ", "), report.Count(tasks, "task"), what)); err != nil {
 			return err
 		}
 	}
@@ -229,7 +231,7 @@ func (r *recorded) show(a *app, quiet bool) error {
 
 // keep writes the file for labench replay. The error is a *noTasksError if there is nothing to
 // write.
-func (r *recorded) keep(a *app, quiet bool, s bench.Spec, x *bench.Result) error {
+func (r *recorded) keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) error {
 	file := r.flags.record
 	if r.last == nil || file == "" {
 		return nil
@@ -241,7 +243,7 @@ func (r *recorded) keep(a *app, quiet bool, s bench.Spec, x *bench.Result) error
 	if err == nil {
 		run := &runfile.Run{Title: fmt.Sprintf("%s, nb = %d", titleOf(s), x.NB), Machine: x.Machine, Commit: x.Commit,
 			Sched: x.Sched, Workers: x.Workers, Seconds: r.took.Seconds(), Program: p}
-		err = writeWhole([]string{file}, func(to []io.Writer) error { return runfile.Write(to[0], run) })
+		err = cli.WriteWhole([]string{file}, func(to []io.Writer) error { return runfile.Write(to[0], run) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s was not written: %w", file, err)
@@ -249,24 +251,24 @@ func (r *recorded) keep(a *app, quiet bool, s bench.Spec, x *bench.Result) error
 	if quiet {
 		return nil
 	}
-	return fprintWrapped(a.out, label("record"), fmt.Sprintf("%s: %s, for labench replay", file, count(tasksOf(r.last), "task")))
+	return report.FprintWrapped(a.Out, report.Label("record"), fmt.Sprintf("%s: %s, for labench replay", file, report.Count(tasksOf(r.last), "task")))
 }
 
 // report prints where the time went.
-func (r *recorded) report(a *app, tasks int) error {
+func (r *recorded) report(a *cli.App, tasks int) error {
 	if tasks == 0 {
-		return fprintWrapped(a.out, label("report"), "the problem went to one kernel on one core: there were no tasks to report of; --nb cuts it into tiles")
+		return report.FprintWrapped(a.Out, report.Label("report"), "the problem went to one kernel on one core: there were no tasks to report of; --nb cuts it into tiles")
 	}
 	span := r.last.Summary().Span
-	err := fprintWrapped(a.out, label("last run"), fmt.Sprintf("%s: tasks for %s, and %s before and after them (matrices into tiles and back)",
-		duration(r.took.Seconds()), duration(span.Seconds()), duration(max(r.took-span, 0).Seconds())))
+	err := report.FprintWrapped(a.Out, report.Label("last run"), fmt.Sprintf("%s: tasks for %s, and %s before and after them (matrices into tiles and back)",
+		report.Duration(r.took.Seconds()), report.Duration(span.Seconds()), report.Duration(max(r.took-span, 0).Seconds())))
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(a.out); err != nil {
+	if _, err := fmt.Fprintln(a.Out); err != nil {
 		return err
 	}
-	return r.last.WriteReport(a.out, columns)
+	return r.last.WriteReport(a.Out, report.Columns)
 }
 
 // tasksOf returns the number of attempts at tasks; kernels that were called

@@ -18,8 +18,10 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // choleskyTasks is the number of tasks of a Cholesky factorization of 5×5
@@ -35,10 +37,10 @@ func tiled(more ...string) []string {
 func TestTraceFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, out, errs := labench(t, tiled("--trace", "Run.JSON", "--dot", "run.gv", "--report")...)
-	if code != exitPassed || errs != "" {
+	if code != cli.ExitPassed || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	narrow(t, "--report", out)
+	labtest.Narrow(t, "--report", out)
 	for _, want := range []string{"\nlast run ", "\ncritical path: ", "data awaited", "\nworkers busy", "Run.JSON: 35 tasks, for Perfetto", "run.gv: 35 tasks, draw it"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -79,7 +81,7 @@ func TestTraceFiles(t *testing.T) {
 
 	// Nothing of it is on standard output that is for programs.
 	code, out, errs = labench(t, tiled("--trace", "run.prv", "--json")...)
-	if code != exitPassed || errs != "" || strings.Count(out, "\n") != 1 || !json.Valid([]byte(out)) {
+	if code != cli.ExitPassed || errs != "" || strings.Count(out, "\n") != 1 || !json.Valid([]byte(out)) {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	checkParaver(t)
@@ -125,13 +127,13 @@ func TestTraceWithoutTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := labench(t, "gemm", "-n", "20", "--trace", "run.json", "--report")
-	if code != exitFailed || !strings.Contains(errs, "one kernel") || !strings.Contains(errs, "--nb") || !strings.Contains(out, "no tasks to") {
+	if code != cli.ExitFailed || !strings.Contains(errs, "one kernel") || !strings.Contains(errs, "--nb") || !strings.Contains(out, "no tasks to") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	if text, err := os.ReadFile("run.json"); err != nil || string(text) != "before" {
 		t.Errorf("%v: %s", err, text)
 	}
-	if code, _, errs = labench(t, "gemm", "-n", "20", "--report"); code != exitPassed {
+	if code, _, errs = labench(t, "gemm", "-n", "20", "--report"); code != cli.ExitPassed {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -145,7 +147,7 @@ func TestWriteWhole(t *testing.T) {
 	}
 	failed := errors.New("the disk is full")
 	paths := []string{"a", "b"}
-	err := writeWhole(paths, func(to []io.Writer) error {
+	err := cli.WriteWhole(paths, func(to []io.Writer) error {
 		fmt.Fprint(to[0], "half")
 		return failed
 	})
@@ -153,7 +155,7 @@ func TestWriteWhole(t *testing.T) {
 	if files, _ := filepath.Glob("*"); err != failed || string(text) != "before" || len(files) != 2 {
 		t.Errorf("%v, %q, %v", err, text, files)
 	}
-	err = writeWhole(paths, func(to []io.Writer) error {
+	err = cli.WriteWhole(paths, func(to []io.Writer) error {
 		fmt.Fprint(to[0], "one")
 		fmt.Fprint(to[1], "two")
 		return nil
@@ -163,7 +165,7 @@ func TestWriteWhole(t *testing.T) {
 	if files, _ := filepath.Glob("*"); err != nil || string(a)+string(b) != "onetwo" || len(files) != 3 {
 		t.Errorf("%v, %q, %q, %v", err, a, b, files)
 	}
-	if err := writeWhole([]string{"no/such/file"}, nil); err == nil {
+	if err := cli.WriteWhole([]string{"no/such/file"}, nil); err == nil {
 		t.Error("no error")
 	}
 }
@@ -183,7 +185,7 @@ func TestRecordOnlyWhatIsNeeded(t *testing.T) {
 		{recordFlags{record: "x.json"}, true, true},
 	} {
 		s := bench.Spec{Op: "gemm"}
-		r, err := test.flags.begin(&app{out: io.Discard, err: io.Discard}, &s, nil)
+		r, err := test.flags.begin(&cli.App{Out: io.Discard, Err: io.Discard}, &s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,9 +219,9 @@ func testMonitor(t *testing.T, nodes int, args ...string) {
 	defer cancel()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	errs, code := make(lines, 1000), make(chan int, 1)
-	a := &app{out: io.Discard, err: errs, noPeak: true, cores: 64}
+	a := &cli.App{Out: io.Discard, Err: errs, NoPeak: true, Cores: 64}
 	go func() {
-		code <- a.run(ctx, append([]string{"gemm", "-n", "300", "--nb", "64", "--repeat", "1000000", "--monitor", "127.0.0.1:0"}, args...))
+		code <- run(ctx, a, append([]string{"gemm", "-n", "300", "--nb", "64", "--repeat", "1000000", "--monitor", "127.0.0.1:0"}, args...))
 	}()
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(<-errs)
 	if url == "" {
@@ -258,7 +260,7 @@ func testMonitor(t *testing.T, nodes int, args ...string) {
 		t.Errorf("cluster %+v, workers %+v", c, state.Workers)
 	}
 	cancel()
-	if got := <-code; got != exitInterrupted {
+	if got := <-code; got != cli.ExitInterrupted {
 		t.Errorf("exit code %d", got)
 	}
 	if _, err := client.Get(url); err == nil {
@@ -271,10 +273,10 @@ func testMonitor(t *testing.T, nodes int, args ...string) {
 func TestMonitorAddresses(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", "127.0.0.1", "example.com:80", "127.0.0.1:99999"} {
 		var address *monitor.AddressError
-		if _, err := (&recordFlags{monitor: addr}).begin(&app{err: io.Discard}, &bench.Spec{}, nil); !errors.As(err, &address) {
+		if _, err := (&recordFlags{monitor: addr}).begin(&cli.App{Err: io.Discard}, &bench.Spec{}, nil); !errors.As(err, &address) {
 			t.Errorf("%s: %v", addr, err)
 		}
-		if code, out, errs := labench(t, "gemm", "--monitor", addr); code != exitUsage || out != "" || !strings.Contains(errs, "--monitor 127.0.0.1:0") {
+		if code, out, errs := labench(t, "gemm", "--monitor", addr); code != cli.ExitUsage || out != "" || !strings.Contains(errs, "--monitor 127.0.0.1:0") {
 			t.Errorf("%s: exit code %d: %s", addr, code, errs)
 		}
 	}
@@ -288,7 +290,7 @@ func TestTraceFormats(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"x", "x.txt", "prv"} {
-		var bad *listError
+		var bad *cli.ListError
 		if _, errs := (&recordFlags{trace: file}).files(); !errors.As(errors.Join(errs...), &bad) {
 			t.Errorf("%s: %v", file, errs)
 		}

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/runfile"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // replayFlags is the command line of labench replay.
@@ -33,7 +34,7 @@ type replayFlags struct {
 	schedGiven, all bool // --sched is there; no list is
 }
 
-func newReplayCommand(a *app) *cobra.Command {
+func newReplayCommand(a *cli.App) *cobra.Command {
 	f := &replayFlags{}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
@@ -58,7 +59,7 @@ Every combination of what is listed is a line of a table.`,
   labench replay run.json --nodes 1,2,4 --link 10,100 --csv nodes.csv`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage(errors.New("want one file, which --record of an operation has written"))
+				return cli.Usage(errors.New("want one file, which --record of an operation has written"))
 			}
 			return nil
 		},
@@ -67,12 +68,12 @@ Every combination of what is listed is a line of a table.`,
 			given := cmd.Flags().Changed
 			f.schedGiven = given("sched")
 			f.all = !slices.ContainsFunc([]string{"sched", "workers", "speed", "nodes", "link"}, given)
-			return a.replay(cmd.Context(), f)
+			return replay(cmd.Context(), a, f)
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.Var(newWordList(&f.sched), "sched", "scheduling policies: all, "+words(dispatch.Kinds())+"\n(default the recorded one; all if nothing is listed)")
+	fl.Var(cli.NewWordList(&f.sched), "sched", "scheduling policies: all, "+cli.Words(dispatch.Kinds())+"\n(default the recorded one; all if nothing is listed)")
 	fl.StringVar(&f.workers, "workers", "", "numbers of workers, of each node (default the recorded one)")
 	fl.StringVar(&f.speed, "speed", "1", "how many times as fast tasks are, as in 1,1.5,2")
 	fl.StringVar(&f.nodes, "nodes", "1", "numbers of nodes, the driver with them")
@@ -81,7 +82,7 @@ Every combination of what is listed is a line of a table.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination, that of the record first")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
-	complete(cmd, "sched", append(namesOf(dispatch.Kinds()...), "all"))
+	cli.Complete(cmd, "sched", append(cli.NamesOf(dispatch.Kinds()...), "all"))
 	return cmd
 }
 
@@ -154,10 +155,10 @@ func (l *lists) all() (all []otherwise) {
 
 // parse reads the lists of the command line.
 func (f *replayFlags) parse() (l lists, err error) {
-	var errs problems
-	known := append([]string{"all"}, namesOf(dispatch.Kinds()...)...)
+	var errs cli.Problems
+	known := append([]string{"all"}, cli.NamesOf(dispatch.Kinds()...)...)
 	if f.schedGiven && len(f.sched) == 0 {
-		errs.note(errors.New("--sched is empty: give it a value, or leave it out"))
+		errs.Note(errors.New("--sched is empty: give it a value, or leave it out"))
 	}
 	for _, s := range f.sched {
 		kind, err := dispatch.Parse(s)
@@ -165,7 +166,7 @@ func (f *replayFlags) parse() (l lists, err error) {
 		case s == "all":
 			l.sched = dispatch.Kinds()
 		case err != nil:
-			errs.note(&listError{"sched", s, strings.Join(known, ", ")})
+			errs.Note(&cli.ListError{Flag: "sched", Element: s, Allowed: strings.Join(known, ", ")})
 		case !slices.Contains(l.sched, kind):
 			l.sched = append(l.sched, kind)
 		}
@@ -174,10 +175,10 @@ func (f *replayFlags) parse() (l lists, err error) {
 		l.sched = dispatch.Kinds()
 	}
 	if f.workers != "" {
-		l.workers, err = parseInts("workers", f.workers, nil)
-		errs.note(err)
+		l.workers, err = cli.ParseInts("workers", f.workers, nil)
+		errs.Note(err)
 		if len(l.workers) > 0 && slices.Max(l.workers) > runfile.MostWorkers {
-			errs.note(&listError{"workers", strconv.Itoa(slices.Max(l.workers)), fmt.Sprintf("at most %d", runfile.MostWorkers)})
+			errs.Note(&cli.ListError{Flag: "workers", Element: strconv.Itoa(slices.Max(l.workers)), Allowed: fmt.Sprintf("at most %d", runfile.MostWorkers)})
 		}
 	}
 	numbers := func(flag, text string) (all []float64) {
@@ -185,7 +186,7 @@ func (f *replayFlags) parse() (l lists, err error) {
 			x, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
 			switch {
 			case err != nil || !(x >= 0.001 && x <= 1000):
-				errs.note(&listError{flag, word, "numbers from 0.001 to 1000, separated by commas"})
+				errs.Note(&cli.ListError{Flag: flag, Element: word, Allowed: "numbers from 0.001 to 1000, separated by commas"})
 			case !slices.Contains(all, x):
 				all = append(all, x)
 			}
@@ -193,33 +194,33 @@ func (f *replayFlags) parse() (l lists, err error) {
 		return all
 	}
 	l.speed, l.link = numbers("speed", f.speed), numbers("link", f.link)
-	l.nodes, err = parseInts("nodes", f.nodes, nil)
-	errs.note(err)
+	l.nodes, err = cli.ParseInts("nodes", f.nodes, nil)
+	errs.Note(err)
 	if len(l.nodes) > 0 && slices.Max(l.nodes) > mostReplayed {
-		errs.note(&listError{"nodes", strconv.Itoa(slices.Max(l.nodes)), fmt.Sprintf("at most %d", mostReplayed)})
+		errs.Note(&cli.ListError{Flag: "nodes", Element: strconv.Itoa(slices.Max(l.nodes)), Allowed: fmt.Sprintf("at most %d", mostReplayed)})
 	}
 	if f.latency < 0 {
-		errs.note(fmt.Errorf("--latency is %v, want at least 0", f.latency))
+		errs.Note(fmt.Errorf("--latency is %v, want at least 0", f.latency))
 	}
-	errs.target("csv", f.csv)
+	errs.Target("csv", f.csv)
 	errs = append(errs, f.record.check(f.json)...)
-	return l, joinLine(errs)
+	return l, cli.JoinLine(errs)
 }
 
 // mostReplayed is the largest number of nodes.
 const mostReplayed = 1024
 
 // replay prints what a recorded run would have taken.
-func (a *app) replay(ctx context.Context, f *replayFlags) error {
+func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	l, err := f.parse()
 	if err != nil {
-		return usage(err)
+		return cli.Usage(err)
 	}
 	switch points := max(len(l.sched), 1) * max(len(l.workers), 1) * len(l.speed) * len(l.nodes) * len(l.link); {
-	case points > maxPoints:
-		return usage(fmt.Errorf("%d combinations are too many; at most %d can be replayed at once", points, maxPoints))
+	case points > cli.MaxPoints:
+		return cli.Usage(fmt.Errorf("%d combinations are too many; at most %d can be replayed at once", points, cli.MaxPoints))
 	case points > 1 && f.record.trace != "":
-		return usage(errors.New("--trace is for one combination"))
+		return cli.Usage(errors.New("--trace is for one combination"))
 	}
 	r, err := runfile.Read(f.file)
 	if err != nil {
@@ -246,9 +247,9 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	all := l.all()
 	several := slices.ContainsFunc(all, func(o otherwise) bool { return o.nodes > 1 })
 	if f.json {
-		err = a.object(asIs)
+		err = a.Object(asIs)
 	} else {
-		_, err = io.WriteString(a.out, replayHead(newPaint(a.out), r, &p.measured, &asIs, several))
+		_, err = io.WriteString(a.Out, replayHead(report.NewPaint(a.Out), r, &p.measured, &asIs, several))
 	}
 	if err != nil {
 		return err
@@ -258,7 +259,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 	for i := range r.Program.Data {
 		values += r.Program.Data[i].Bytes
 	}
-	times, moved := durations(10*asIs.Seconds), bench.BytesLike(max(values, 1<<20))
+	times, moved := report.Durations(10*asIs.Seconds), report.BytesLike(max(values, 1<<20))
 	for _, o := range all {
 		x, rec, err := p.play(ctx, o, f.record.trace != "")
 		if err != nil {
@@ -266,9 +267,9 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 		}
 		rows = append(rows, []any{x.Sched, x.Nodes, x.Link, x.Workers, x.Speed, x.Tasks, x.Seconds, x.Measured, x.Ratio, x.Idle, x.Path, x.Moved})
 		if f.json {
-			err = a.object(x)
+			err = a.Object(x)
 		} else {
-			_, err = io.WriteString(a.out, replayRow(&x, several, times, moved))
+			_, err = io.WriteString(a.Out, replayRow(&x, several, times, moved))
 		}
 		if err != nil {
 			return err
@@ -277,7 +278,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags) error {
 			return err
 		}
 	}
-	return writeCSV(f.csv, []string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"}, rows)
+	return cli.WriteCSV(f.csv, []string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"}, rows)
 }
 
 // player replays a run.
@@ -315,7 +316,7 @@ func (p *player) play(ctx context.Context, o otherwise, record bool) (x replayed
 
 // replayHead says how far what follows can be trusted, and of what it is; with the head of the
 // table.
-func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed, several bool) string {
+func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *replayed, several bool) string {
 	var b strings.Builder
 	off := "as much"
 	if d := 100 * (asIs.Ratio - 1); d <= -0.05 {
@@ -324,14 +325,14 @@ func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed, severa
 		off = fmt.Sprintf("%.1f %% more", d)
 	}
 	say := func(name, format string, args ...any) {
-		b.WriteString(wrapped(label(name), fmt.Sprintf(format, args...)))
+		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
 	}
-	say("as it was", "predicted %s, measured %s: %s", brief(inSeconds(asIs.Seconds)), brief(inSeconds(asIs.Measured)), p.bold(off))
-	say("recorded", "%s, %s", r.Title, count(m.Tasks, "task"))
-	say("", "%s, %s, on %s", count(r.Workers, "worker"), r.Sched, r.Machine)
+	say("as it was", "predicted %s, measured %s: %s", report.Brief(report.InSeconds(asIs.Seconds)), report.Brief(report.InSeconds(asIs.Measured)), p.Bold(off))
+	say("recorded", "%s, %s", r.Title, report.Count(m.Tasks, "task"))
+	say("", "%s, %s, on %s", report.Count(r.Workers, "worker"), r.Sched, r.Machine)
 	say("", "%s in all; tasks from the first submission to the last end took %s, and workers were idle for %.0f %% of that",
-		brief(inSeconds(r.Seconds)), brief(inSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
-	say("path", "the longest chain has %s, one after the other: no number of workers takes less", count(asIs.Steps, "task"))
+		report.Brief(report.InSeconds(r.Seconds)), report.Brief(report.InSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
+	say("path", "the longest chain has %s, one after the other: no number of workers takes less", report.Count(asIs.Steps, "task"))
 	b.WriteByte('\n')
 	head := "sched      workers  speed         time   ratio   idle"
 	if several {
@@ -339,14 +340,14 @@ func replayHead(p paint, r *runfile.Run, m *sim.Measured, asIs *replayed, severa
 	} else {
 		head += "         path"
 	}
-	b.WriteString(p.faint(head + "\n"))
+	b.WriteString(p.Faint(head + "\n"))
 	return b.String()
 }
 
 // replayRow is a line of the table: with nodes and links if there are several nodes in it, or
 // else with the critical path. Times and moved bytes are written as those of all lines.
 func replayRow(x *replayed, several bool, times func(float64) string, moved func(int64) string) string {
-	row := fmt.Sprintf("%-9s%9d%7g%13s%8.3f%6.0f%%", clip(x.Sched, 9), x.Workers, x.Speed, times(x.Seconds), x.Ratio, 100*x.Idle)
+	row := fmt.Sprintf("%-9s%9d%7g%13s%8.3f%6.0f%%", report.Clip(x.Sched, 9), x.Workers, x.Speed, times(x.Seconds), x.Ratio, 100*x.Idle)
 	switch {
 	case !several:
 		return row + fmt.Sprintf("%13s\n", times(x.Path))

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/runfile"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // forked returns a file with a run of six tasks of 1 s, on two workers under fifo: four wait for
@@ -42,10 +44,10 @@ func forked(t *testing.T) string {
 func TestReplay(t *testing.T) {
 	name := forked(t)
 	code, out, errs := labench(t, "replay", name, "--sched", "fifo", "--sched", "steal,fifo", "--workers", "1,2,4", "--speed", "1,2")
-	if code != exitPassed || errs != "" {
+	if code != cli.ExitPassed || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	narrow(t, "replay", out)
+	labtest.Narrow(t, "replay", out)
 	if !strings.HasPrefix(out, "as it was  predicted 4.00 s, measured 4.00 s: as much\nrecorded   four at once, 6 tasks\n           2 workers, fifo, on made up\n") {
 		t.Error(out)
 	}
@@ -72,7 +74,7 @@ fifo             4      2      1.500 s   0.375    50%      1.500 s
 		}
 		all = append(all, x)
 	}
-	if code != exitPassed || errs != "" || len(all) != 1+len(dispatch.Kinds()) {
+	if code != cli.ExitPassed || errs != "" || len(all) != 1+len(dispatch.Kinds()) {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	if x := all[0]; x.Sched != "fifo" || x.Workers != 2 || x.Tasks != 6 || math.Abs(x.Seconds-4) > 1e-6 || math.Abs(x.Ratio-1) > 1e-6 || math.Abs(x.Path-3) > 1e-6 || x.Steps != 3 {
@@ -87,10 +89,10 @@ func TestReplayNodes(t *testing.T) {
 	table, spans := filepath.Join(dir, "table.csv"), filepath.Join(dir, "trace.json")
 	args := []string{"replay", name, "--sched", "fifo", "--workers", "1", "--latency", "0s"}
 	code, out, errs := labench(t, append(args, "--nodes", "1,2", "--link", "10,100", "--csv", table)...)
-	if code != exitPassed || errs != "" {
+	if code != cli.ExitPassed || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	narrow(t, "replay", out)
+	labtest.Narrow(t, "replay", out)
 	_, rows, _ := strings.Cut(out, "\n\n")
 	const want = `sched      workers  speed         time   ratio   idle  nodes  Gbit/s       moved
 fifo             1      1      6.000 s   1.500     0%      1       -           -
@@ -104,7 +106,7 @@ fifo             1      1      4.000 s   1.000    25%      2     100     0.0 MiB
 	if lines := strings.Split(strings.TrimSpace(string(b)), "\n"); err != nil || len(lines) != 4 || !strings.HasPrefix(lines[0], "sched,nodes,link_gbits,") || !strings.HasPrefix(lines[3], "fifo,2,100,1,1,6,4.0000") {
 		t.Errorf("%s: %v", b, err)
 	}
-	if code, _, errs := labench(t, append(args, "--nodes", "2", "--trace", spans)...); code != exitPassed || errs != "" {
+	if code, _, errs := labench(t, append(args, "--nodes", "2", "--trace", spans)...); code != cli.ExitPassed || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if b, err := os.ReadFile(spans); err != nil || strings.Count(string(b), `"gemm`) < 6 {
@@ -126,17 +128,17 @@ func TestReplayRefuses(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"", exitUsage, []string{"want one file"}},
-		{gone + " --sched best --workers 0 --speed 1,fast", exitUsage, []string{"--sched: \"best\"", "priority", "--workers: \"0\"", "--speed: \"fast\""}},
-		{gone + " --workers 20000 --speed 0", exitUsage, []string{"--workers: \"20000\"", "at most 16384", "--speed: \"0\""}},
-		{gone + " --workers 1:1000:1 --sched all --speed 1,2,3", exitUsage, []string{"21000 combinations are too many"}},
-		{gone + " --nodes 2000 --link 0 --latency -1s --csv " + dir + " --trace x.txt", exitUsage, []string{"--nodes: \"2000\"", "--link: \"0\"", "--latency is -1s", "--csv", "--trace: \"x.txt\""}},
-		{gone + " --workers 1,2 --trace " + dir + "/x.json", exitUsage, []string{"--trace is for one combination"}},
-		{gone, exitFailed, []string{"no such file"}},
-		{other, exitFailed, []string{"it is no recorded run", "--record"}},
+		{"", cli.ExitUsage, []string{"want one file"}},
+		{gone + " --sched best --workers 0 --speed 1,fast", cli.ExitUsage, []string{"--sched: \"best\"", "priority", "--workers: \"0\"", "--speed: \"fast\""}},
+		{gone + " --workers 20000 --speed 0", cli.ExitUsage, []string{"--workers: \"20000\"", "at most 16384", "--speed: \"0\""}},
+		{gone + " --workers 1:1000:1 --sched all --speed 1,2,3", cli.ExitUsage, []string{"21000 combinations are too many"}},
+		{gone + " --nodes 2000 --link 0 --latency -1s --csv " + dir + " --trace x.txt", cli.ExitUsage, []string{"--nodes: \"2000\"", "--link: \"0\"", "--latency is -1s", "--csv", "--trace: \"x.txt\""}},
+		{gone + " --workers 1,2 --trace " + dir + "/x.json", cli.ExitUsage, []string{"--trace is for one combination"}},
+		{gone, cli.ExitFailed, []string{"no such file"}},
+		{other, cli.ExitFailed, []string{"it is no recorded run", "--record"}},
 	} {
 		code, out, errs := labench(t, append([]string{"replay"}, strings.Fields(c.args)...)...)
-		narrow(t, c.args, strings.ReplaceAll(errs, dir, "DIR"))
+		labtest.Narrow(t, c.args, strings.ReplaceAll(errs, dir, "DIR"))
 		if code != c.code || out != "" {
 			t.Errorf("%s: exit code %d: %s%s", c.args, code, out, errs)
 		}
@@ -149,7 +151,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--resources", other}, {"--cluster", "local:2"}, {"--record", filepath.Join(dir, "no", "x.json")}} {
 		code, _, errs := labench(t, append([]string{"gemm", "-n", "20", "--record", gone}, args...)...)
-		if code != exitUsage || !strings.Contains(errs, "--record") {
+		if code != cli.ExitUsage || !strings.Contains(errs, "--record") {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
 		}
 	}
@@ -162,7 +164,7 @@ func TestReplayRefuses(t *testing.T) {
 func TestRecordRun(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "run.json")
 	code, out, errs := labench(t, tiled("--record", name, "--sched", "steal")...)
-	if code != exitPassed || errs != "" || !strings.Contains(out, "\nrecord ") {
+	if code != cli.ExitPassed || errs != "" || !strings.Contains(out, "\nrecord ") {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	r, err := runfile.Read(name)
@@ -174,7 +176,7 @@ func TestRecordRun(t *testing.T) {
 		t.Errorf("%+v, %+v", r, m)
 	}
 	code, out, errs = labench(t, "replay", name, "--workers", "1,35", "--json")
-	if code != exitPassed || errs != "" {
+	if code != cli.ExitPassed || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	d := json.NewDecoder(strings.NewReader(out))
@@ -189,7 +191,7 @@ func TestRecordRun(t *testing.T) {
 		}
 	}
 	// Where one kernel does it all there is nothing to record.
-	if code, _, errs := labench(t, "cholesky", "-n", "8", "--record", name); code != exitFailed || !strings.Contains(errs, "was not written") {
+	if code, _, errs := labench(t, "cholesky", "-n", "8", "--record", name); code != cli.ExitFailed || !strings.Contains(errs, "was not written") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

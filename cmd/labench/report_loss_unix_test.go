@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/internal/cli"
 )
 
 // TestReportAfterLoss: of two agents one is killed in the middle of the second of three runs. What the
@@ -31,7 +32,7 @@ func TestReportAfterLoss(t *testing.T) {
 		}
 	}
 	f := clusterFlags{nodeFlags: nodeFlags{name: "driver", peers: []string{first}, timeout: detection}, agents: 2, idle: true, distributed: true}
-	d, leave, err := f.drive(context.Background(), &app{out: io.Discard, err: io.Discard}, 1, nil, 0, false)
+	d, leave, err := f.drive(context.Background(), &cli.App{Out: io.Discard, Err: io.Discard}, 1, nil, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestReportAfterLoss(t *testing.T) {
 	<-over
 	var out bytes.Buffer
 	newNodesAccount(s, r).explain(r.Cluster)
-	if err := (&app{out: &out, err: io.Discard}).report(s.WithDefaults(), r); err != nil {
+	if err := printReport(&cli.App{Out: &out, Err: io.Discard}, s.WithDefaults(), r); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -38,7 +39,7 @@ const patience = 20 * time.Second
 // Each agent runs on cores of its own, if there are enough: a thread that receives messages
 // then does not take the core of another agent's worker. QR of order 8192 on two agents: 68.3
 // GFLOP/s without places, 78.3 with them (2 cores, EPYC, Zen 4, 2026-11-24).
-func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) (s *spawned, addresses []string, err error) {
+func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duration) (s *spawned, addresses []string, err error) {
 	machine := topo.Detect()
 	if workers == 0 {
 		workers = machine.Workers()
@@ -53,7 +54,7 @@ func (a *app) spawn(ctx context.Context, n, workers int, timeout time.Duration) 
 		if i > 0 {
 			args = append(args, "--peers", addresses[0])
 		}
-		address, err := s.start(ctx, a.asides(), places[i], args)
+		address, err := s.start(ctx, a.Asides(), places[i], args)
 		if err != nil {
 			s.stop()
 			return nil, nil, fmt.Errorf("--cluster local:%d: agent%d has not started: %w", n, i, err)

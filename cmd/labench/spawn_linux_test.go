@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -32,7 +33,7 @@ func TestLocalEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := c.Wait()
-		if signal == syscall.SIGINT && (c.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(out.String(), "interrupted")) {
+		if signal == syscall.SIGINT && (c.ProcessState.ExitCode() != cli.ExitInterrupted || !strings.Contains(out.String(), "interrupted")) {
 			t.Errorf("interrupted: %v: %s", err, &out)
 		}
 		for _, pid := range agents {

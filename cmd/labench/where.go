@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/tomltext"
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
@@ -87,7 +88,7 @@ type nodesFile struct {
 	Timeout                      time.Duration
 	Agents                       int
 	Idle, Distributed            bool
-	Link                         size
+	Link                         cli.Size
 	Node                         []nodeEntry
 }
 
@@ -96,13 +97,10 @@ type nodeEntry struct {
 	Address, Name string
 	Speed         float64
 	Workers       int
-	Memory        size
+	Memory        cli.Size
 	GFLOPS        float64
 	Parent        string
 }
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // readNodes reads a file that lists nodes. The error names the line, if one is wrong.
 func readNodes(path string) (*nodesFile, error) {
@@ -235,7 +233,7 @@ func (f *nodesFile) has(name string, addresses ...string) error {
 	case name == "":
 		return fmt.Errorf("its nodes have names: which one is this? --name says so; known: %s", strings.Join(known, ", "))
 	}
-	return &unknownError{"node", name, known}
+	return &cli.UnknownError{What: "node", Word: name, Known: known}
 }
 
 // inFile has an agent find the others by a file that lists them, if --peers names one, and what

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 )
 
 // TestNodesFile: what a file may say, and what is wrong with others, by line.
@@ -122,7 +124,7 @@ func FuzzResources(f *testing.F) {
 	f.Add("[[workers]]\ncount = 2\nprocessor = \"KNL\"\nfeatures = [\"avx512f\"]\nunits = 4\nmemory = 1_000")
 	f.Add("[[workers]]\ncont = 2")
 	f.Fuzz(func(t *testing.T, text string) {
-		if all, err := parseResources(text); err == nil && len(all) == 0 {
+		if all, err := setup.ParseResources(text); err == nil && len(all) == 0 {
 			t.Fatal("no workers, and no error")
 		}
 	})
@@ -143,7 +145,7 @@ func TestLocal(t *testing.T) {
 	if code != 0 || strings.Count(out, "127.0.0.1:") != 2 || !strings.Contains(out, "labench devel") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	narrow(t, "status", out)
+	labtest.Narrow(t, "status", out)
 	// An operation that fails once the agents are there.
 	if code, _, errs = labench(t, strings.Fields("cholesky -n 300 --matrix indefinite --cluster local:2 --node-timeout 20s")...); code == 0 {
 		t.Errorf("it did not fail: %s", errs)

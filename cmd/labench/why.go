@@ -9,14 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/origin"
+	"github.com/tessera-la/tessera/internal/quiet"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // newWhyCommand returns the command labench explain.
-func newWhyCommand(a *app) *cobra.Command {
+func newWhyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain OPERATION",
 		Short: "Say why an operation is not faster with more workers",
@@ -29,33 +31,33 @@ done about it, the largest first.`,
   labench explain qr -m 20000 -n 500 --workers 8 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(&unknownError{"operation", args[0], bench.Ops()})
+				return cli.Usage(&cli.UnknownError{What: "operation", Word: args[0], Known: bench.Ops()})
 			}
-			return usage(fmt.Errorf("explain what? One of: %s", strings.Join(bench.Ops(), ", ")))
+			return cli.Usage(fmt.Errorf("explain what? One of: %s", strings.Join(bench.Ops(), ", ")))
 		},
 		Args: cobra.ArbitraryArgs, // RunE has a better answer
 	}
 	for _, op := range bench.Operations() {
-		_, sub := opCommand(op, a.runWhy)
+		_, sub := opCommand(op, func(ctx context.Context, f *opFlags) error { return runWhy(ctx, a, f) })
 		cmd.AddCommand(sub)
 	}
 	return cmd
 }
 
 // runWhy measures and explains.
-func (a *app) runWhy(ctx context.Context, f *opFlags) error {
+func runWhy(ctx context.Context, a *cli.App, f *opFlags) error {
 	if f.matrix == "help" {
-		return a.kindsHelp(f.spec.Op)
+		return kindsHelp(a, f.spec.Op)
 	}
-	s, profile, err := a.prepare(f)
+	s, profile, err := prepare(a, f)
 	if err != nil {
 		return err
 	}
 	s.Workers = cmp.Or(s.Workers, exec.DefaultWorkers())
 	if s.Workers == 1 {
-		return usage(fmt.Errorf("with one worker there is nothing to compare; --workers 2 makes two share this core"))
+		return cli.Usage(fmt.Errorf("with one worker there is nothing to compare; --workers 2 makes two share this core"))
 	}
-	all, err := a.fastest(ctx, f, s)
+	all, err := fastest(ctx, a, f, s)
 	if err != nil {
 		return err
 	}
@@ -63,22 +65,22 @@ func (a *app) runWhy(ctx context.Context, f *opFlags) error {
 		if err := wrong(all.result); err != nil {
 			return err
 		}
-		return a.whyNoTasks(f, all)
+		return whyNoTasks(a, f, all)
 	}
 	// The same tiles, so that the same tasks are compared; the result is
 	// checked once.
 	single := s
 	single.Workers, single.NB, single.Verify = 1, all.result.NB, false
-	one, err := a.fastest(ctx, f, single)
+	one, err := fastest(ctx, a, f, single)
 	if err != nil {
 		return err
 	}
-	profile.save(a)
+	profile.Keep(a)
 	x := newAccount(one, all)
 	if f.json {
-		err = a.document(x.document())
+		err = a.Document(x.document())
 	} else {
-		_, err = a.out.Write([]byte(x.text(s.WithDefaults(), newPaint(a.out))))
+		_, err = a.Out.Write([]byte(x.text(s.WithDefaults(), report.NewPaint(a.Out))))
 	}
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func (a *app) runWhy(ctx context.Context, f *opFlags) error {
 }
 
 // fastest runs s and returns the fastest of its runs.
-func (a *app) fastest(ctx context.Context, f *opFlags, s bench.Spec) (side, error) {
+func fastest(ctx context.Context, a *cli.App, f *opFlags, s bench.Spec) (side, error) {
 	best := side{workers: s.Workers}
 	s.Trace = &trace.Recorder{Dependencies: true}
 	s.Recorded = func(r *trace.Recording, took time.Duration) {
@@ -96,22 +98,22 @@ func (a *app) fastest(ctx context.Context, f *opFlags, s bench.Spec) (side, erro
 			best.recording, best.took = r, took
 		}
 	}
-	bar := a.progress(f, &s, fmt.Sprintf("%s, %s", s.Op, workers(s.Workers)))
+	bar := progress(a, f, &s, fmt.Sprintf("%s, %s", s.Op, report.Workers(s.Workers)))
 	var err error
 	best.result, err = bench.Run(ctx, s)
-	bar.end()
+	bar.End()
 	return best, err
 }
 
 // whyNoTasks explains a problem that went to one kernel.
-func (a *app) whyNoTasks(f *opFlags, all side) error {
+func whyNoTasks(a *cli.App, f *opFlags, all side) error {
 	text := fmt.Sprintf("The problem goes to one kernel on the calling goroutine, without tasks, and takes %s: more workers do not matter to it. "+
-		"Compute several of them at once, one on each goroutine, or cut it into tiles with --nb.", duration(all.took.Seconds()))
+		"Compute several of them at once, one on each goroutine, or cut it into tiles with --nb.", report.Duration(all.took.Seconds()))
 	if f.json {
-		return a.document(whyDocument{Origin: all.result.Origin, Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
+		return a.Document(whyDocument{Origin: all.result.Origin, Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
 			Direct: true, Verdict: []string{text}})
 	}
-	return fprintWrapped(a.out, "", text)
+	return report.FprintWrapped(a.Out, "", text)
 }
 
 // whyDocument is what labench explain --json prints. Times are in seconds.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // usageOf returns what each node has done so far.
@@ -66,9 +67,9 @@ func newNodesAccount(s bench.Spec, r bench.Result) *nodesAccount {
 	var lost [3]time.Duration
 	for i := range x.nodes {
 		n := &x.nodes[i]
-		busy, waited := inSeconds(n.Busy), inSeconds(n.Starving)
+		busy, waited := report.InSeconds(n.Busy), report.InSeconds(n.Starving)
 		idle := max(time.Duration(n.Workers)*x.took-busy-waited, 0)
-		uneven := inSeconds(perWorker(x.longest)*float64(n.Workers)) - busy - waited
+		uneven := report.InSeconds(perWorker(x.longest)*float64(n.Workers)) - busy - waited
 		uneven = min(max(uneven, 0), idle)
 		x.busy += busy
 		lost[0], lost[1], lost[2] = lost[0]+waited, lost[1]+uneven, lost[2]+idle-uneven
@@ -79,9 +80,6 @@ func newNodesAccount(s bench.Spec, r bench.Result) *nodesAccount {
 	x.sort()
 	return x
 }
-
-// inSeconds returns a time.
-func inSeconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 
 // explain puts the account into a result.
 func (x *nodesAccount) explain(c *bench.Cluster) {
@@ -95,7 +93,7 @@ func (x *nodesAccount) explain(c *bench.Cluster) {
 // general, and then the losses worth saying, the largest first.
 func (x *nodesAccount) verdict() []string {
 	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, which is the work of %.1f that never wait.",
-		workers(x.workers), count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
+		report.Workers(x.workers), report.Count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
 	for _, n := range x.result.Nodes {
 		if n.Lost {
 			head += " " + n.Name + ", which is lost, does not count."
@@ -138,12 +136,12 @@ func (x *nodesAccount) reason(k lossKind) string {
 	case lossOperands:
 		text := "tasks waited for operands of other nodes"
 		if to, f := x.mostAwaited(); f.Waiting > 0 {
-			text += fmt.Sprintf(", most on %s for %s of %s (%s)", to, named(f.Matrix), f.From, duration(f.Waiting))
+			text += fmt.Sprintf(", most on %s for %s of %s (%s)", to, named(f.Matrix), f.From, report.Duration(f.Waiting))
 		}
 		return text + tiles(". Fewer and larger tiles move less (--nb); a faster network moves them sooner.", ". A faster network moves them sooner.")
 	case lossUneven:
 		text := fmt.Sprintf("nodes do not end together: %s was in tasks the longest, %s of each worker's %s a run", x.longest.Name,
-			brief(inSeconds(x.longest.Busy/float64(max(x.longest.Workers, 1))/runs)), brief(inSeconds(x.took.Seconds()/runs)))
+			report.Brief(report.InSeconds(x.longest.Busy/float64(max(x.longest.Workers, 1))/runs)), report.Brief(report.InSeconds(x.took.Seconds()/runs)))
 		if n := x.longest; n.Share > 0 {
 			text += fmt.Sprintf(", with %.0f %% of the work and %.0f %% of the workers", 100*n.Share, 100*float64(n.Workers)/float64(x.workers))
 		}
@@ -153,10 +151,10 @@ func (x *nodesAccount) reason(k lossKind) string {
 		run := x.took.Seconds() / runs
 		if x.long() {
 			return fmt.Sprintf("no task could begin. The critical path alone takes %s of a run's %s: %sa larger problem.",
-				brief(inSeconds(c.Path)), brief(inSeconds(run)), tiles("smaller tiles (--nb), or ", ""))
+				report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(run)), tiles("smaller tiles (--nb), or ", ""))
 		}
 		return fmt.Sprintf("no task could begin. It is not the critical path, which takes %s of a run's %s, but the order, the beginning and the end, "+
-			"where few tasks are left, and what passes between tasks: larger problems; --trace shows when.", brief(inSeconds(c.Path)), brief(inSeconds(run)))
+			"where few tasks are left, and what passes between tasks: larger problems; --trace shows when.", report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(run)))
 	}
 	return "no task could begin: few were ready at the beginning and at the end, or matrices came from this process and went back; --distributed makes them on the nodes."
 }
@@ -177,36 +175,36 @@ func (x *nodesAccount) mostAwaited() (to string, most bench.Flow) {
 func named(matrix string) string { return cmp.Or(matrix, "something") }
 
 // text writes the report of the account, in lines of at most 80 columns.
-func (x *nodesAccount) text(b *strings.Builder, p paint) {
+func (x *nodesAccount) text(b *strings.Builder, p report.Paint) {
 	x.table(b, p)
 	x.versions(b, p)
 	x.waits(b)
 	x.moved(b)
 	if c := x.result.Cluster; c.Path > 0 {
-		b.WriteString(wrapped(label("path"), fmt.Sprintf("%s of a run's %s: the critical path, %s that each take the mean time of their op",
-			brief(inSeconds(c.Path)), brief(inSeconds(x.took.Seconds()/float64(len(x.result.Times)))), count(c.PathTasks, "task"))))
+		b.WriteString(report.Wrapped(report.Label("path"), fmt.Sprintf("%s of a run's %s: the critical path, %s that each take the mean time of their op",
+			report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(x.took.Seconds()/float64(len(x.result.Times)))), report.Count(c.PathTasks, "task"))))
 	}
 	x.ledger.table(b)
-	b.WriteString(wrapped(label("why"), strings.Join(x.verdict(), " ")))
+	b.WriteString(report.Wrapped(report.Label("why"), strings.Join(x.verdict(), " ")))
 }
 
 // table writes a line for each node.
-func (x *nodesAccount) table(b *strings.Builder, p paint) {
+func (x *nodesAccount) table(b *strings.Builder, p report.Paint) {
 	line := func(first, node string, columns ...any) string {
-		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{label(first), clip(node, 15)}, columns...)...) + "\n"
+		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{report.Label(first), report.Clip(node, 15)}, columns...)...) + "\n"
 	}
-	b.WriteString(p.faint(line("nodes", "and workers", "tasks", "in tasks", "waiting", "in", "out", "at most")))
+	b.WriteString(p.Faint(line("nodes", "and workers", "tasks", "in tasks", "waiting", "in", "out", "at most")))
 	var kept, flows []int64
 	for _, n := range x.result.Nodes {
 		kept, flows = append(kept, n.Peak), append(flows, n.In, n.Out)
 	}
-	most, moved := bench.BytesLike(kept...), bench.BytesLike(flows...)
+	most, moved := report.BytesLike(kept...), report.BytesLike(flows...)
 	for _, n := range x.result.Nodes {
 		sum := 0
 		for _, k := range n.Tasks {
 			sum += k
 		}
-		name := fmt.Sprintf("%s %d", clip(n.Name, 14-len(fmt.Sprint(n.Workers))), n.Workers)
+		name := fmt.Sprintf("%s %d", report.Clip(n.Name, 14-len(fmt.Sprint(n.Workers))), n.Workers)
 		if n.Lost {
 			name = "lost: " + n.Name
 		}
@@ -215,7 +213,7 @@ func (x *nodesAccount) table(b *strings.Builder, p paint) {
 }
 
 // versions writes which version of which op ran how often, and where.
-func (x *nodesAccount) versions(b *strings.Builder, p paint) {
+func (x *nodesAccount) versions(b *strings.Builder, p report.Paint) {
 	type row struct {
 		bench.Ran
 		on []string
@@ -229,17 +227,17 @@ func (x *nodesAccount) versions(b *strings.Builder, p paint) {
 			}
 			rows[i].Tasks += r.Tasks
 			rows[i].Seconds += r.Seconds
-			rows[i].on = append(rows[i].on, fmt.Sprintf("%s %d", clip(n.Name, 20), r.Tasks))
+			rows[i].on = append(rows[i].on, fmt.Sprintf("%s %d", report.Clip(n.Name, 20), r.Tasks))
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	b.WriteString(p.faint(fmt.Sprintf("%s%-12s %-12s %7s %12s   %s", label("versions"), "op", "version", "tasks", "time", "on")) + "\n")
-	times := durations()
+	b.WriteString(p.Faint(fmt.Sprintf("%s%-12s %-12s %7s %12s   %s", report.Label("versions"), "op", "version", "tasks", "time", "on")) + "\n")
+	times := report.Durations()
 	if len(rows) > 0 {
-		times = durations(rows[0].Seconds)
+		times = report.Durations(rows[0].Seconds)
 	}
 	for _, r := range rows {
-		b.WriteString(wrapped(fmt.Sprintf("%s%-12s %-12s %7d %12s   ", label(""), clip(r.Op, 12), clip(cmp.Or(r.Version, "not known"), 12), r.Tasks, times(r.Seconds)), strings.Join(r.on, ", ")))
+		b.WriteString(report.Wrapped(fmt.Sprintf("%s%-12s %-12s %7d %12s   ", report.Label(""), report.Clip(r.Op, 12), report.Clip(cmp.Or(r.Version, "not known"), 12), r.Tasks, times(r.Seconds)), strings.Join(r.on, ", ")))
 	}
 }
 
@@ -252,11 +250,11 @@ func (x *nodesAccount) waits(b *strings.Builder) {
 		slices.SortStableFunc(n.Flows, func(a, b bench.Flow) int { return cmp.Compare(b.Waiting, a.Waiting) })
 		for _, f := range n.Flows[:min(len(n.Flows), most)] {
 			if f.Waiting >= 1e-4 {
-				all = append(all, fmt.Sprintf("%s for %s of %s", brief(inSeconds(f.Waiting)), named(f.Matrix), f.From))
+				all = append(all, fmt.Sprintf("%s for %s of %s", report.Brief(report.InSeconds(f.Waiting)), named(f.Matrix), f.From))
 			}
 		}
 		if all != nil {
-			b.WriteString(wrapped(label(name), n.Name+": "+strings.Join(all, ", ")))
+			b.WriteString(report.Wrapped(report.Label(name), n.Name+": "+strings.Join(all, ", ")))
 			name = ""
 		}
 	}
@@ -264,8 +262,8 @@ func (x *nodesAccount) waits(b *strings.Builder) {
 
 // moved writes how many bytes went from node to node, against the least that had to.
 func (x *nodesAccount) moved(b *strings.Builder) {
-	c, in := x.result.Cluster, func(n int64) string { return bench.Bytes(float64(n)) }
-	text := fmt.Sprintf("%s from node to node in %s", in(c.Moved), count(len(x.result.Times), "run"))
+	c, in := x.result.Cluster, func(n int64) string { return report.Bytes(float64(n)) }
+	text := fmt.Sprintf("%s from node to node in %s", in(c.Moved), report.Count(len(x.result.Times), "run"))
 	switch {
 	case c.Least > 0:
 		text += fmt.Sprintf(", %.2f times the %s that this layout needs at least", float64(c.Moved)/float64(c.Least), in(c.Least))
@@ -275,5 +273,5 @@ func (x *nodesAccount) moved(b *strings.Builder) {
 	if d := x.result.Nodes[0]; d.Out > 0 {
 		text += fmt.Sprintf("; %s from here to the agents, %s back", in(d.Out), in(d.In))
 	}
-	b.WriteString(wrapped(label("moved"), text))
+	b.WriteString(report.Wrapped(report.Label("moved"), text))
 }

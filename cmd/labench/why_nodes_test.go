@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 // onNodes is two runs of 1 s on three agents, with a driver that is idle. The first agent was
@@ -42,9 +44,9 @@ func TestNodesAccount(t *testing.T) {
 		t.Errorf("%d workers, %v, %v in tasks, and %v lost", x.workers, x.time, x.busy, x.lost())
 	}
 	var b strings.Builder
-	x.text(&b, paint{})
-	narrow(t, "nodes", b.String())
-	golden(t, "nodes", b.String())
+	x.text(&b, report.Paint{})
+	labtest.Narrow(t, "nodes", b.String())
+	labtest.Golden(t, "nodes", b.String())
 	x.explain(r.Cluster)
 	sum := 0.0
 	for _, l := range r.Cluster.Losses {

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
+	"github.com/tessera-la/tessera/internal/quiet"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
@@ -40,16 +41,16 @@ func (l loss) short() string {
 }
 
 // text returns the report of an account, in lines of at most 80 columns.
-func (x *account) text(s bench.Spec, p paint) string {
+func (x *account) text(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
-	b.WriteString(wrapped(label("machine"), machineLine(topo.Detect())))
+	b.WriteString(report.Wrapped(report.Label("machine"), report.MachineLine(topo.Detect())))
 	b.WriteString(x.measured(s, p))
-	b.WriteString(p.faint(fmt.Sprintf("%s%-16s %7s %11s %11s   %s", label("tasks"), "op", "tasks", workers(1), workers(x.all.workers), "time each")) + "\n")
+	b.WriteString(p.Faint(fmt.Sprintf("%s%-16s %7s %11s %11s   %s", report.Label("tasks"), "op", "tasks", report.Workers(1), report.Workers(x.all.workers), "time each")) + "\n")
 	var each []float64
 	for _, o := range x.ops {
 		each = append(each, o.each(0).Seconds(), o.each(1).Seconds())
 	}
-	times := durations(each...)
+	times := report.Durations(each...)
 	for _, o := range x.ops {
 		calls, change := fmt.Sprint(o.calls[1]), fmt.Sprintf("%+.1f %%", 100*o.slower())
 		switch {
@@ -58,18 +59,18 @@ func (x *account) text(s bench.Spec, p paint) string {
 		case o.calls[0] != o.calls[1]:
 			calls = fmt.Sprintf("%d→%d", o.calls[0], o.calls[1])
 		case o.version[0] != o.version[1]:
-			change += ", " + clip(o.version[0]+"→"+o.version[1], 20)
+			change += ", " + report.Clip(o.version[0]+"→"+o.version[1], 20)
 		}
-		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", label(""), clip(o.op, 16), calls, o.eachIn(0, times), o.eachIn(1, times), change)
+		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", report.Label(""), report.Clip(o.op, 16), calls, o.eachIn(0, times), o.eachIn(1, times), change)
 	}
 	x.table(&b)
 	b.WriteByte('\n')
 	for i, sentence := range x.verdict() {
 		if i == 0 {
-			b.WriteString(wrapped("", p.bold(sentence)))
+			b.WriteString(report.Wrapped("", p.Bold(sentence)))
 			continue
 		}
-		b.WriteString(wrapped(fmt.Sprintf("%d. ", i), sentence))
+		b.WriteString(report.Wrapped(fmt.Sprintf("%d. ", i), sentence))
 	}
 	return b.String()
 }
@@ -81,10 +82,10 @@ func (x *ledger) table(b *strings.Builder) {
 	for _, l := range x.losses {
 		spent = append(spent, l.time.Seconds())
 	}
-	times := durations(spent...)
+	times := report.Durations(spent...)
 	for _, l := range x.losses {
 		if part := 100 * x.share(l.time); part >= 0.05 || part <= -0.05 {
-			fmt.Fprintf(b, "%s%6.1f %% %11s   %s\n", label(name), part, times(l.time.Seconds()), l.short())
+			fmt.Fprintf(b, "%s%6.1f %% %11s   %s\n", report.Label(name), part, times(l.time.Seconds()), l.short())
 			name = ""
 		}
 	}
@@ -101,34 +102,34 @@ func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
 }
 
 // measured returns what was measured: the problem, the rates and the bound.
-func (x *account) measured(s bench.Spec, p paint) string {
+func (x *account) measured(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
-	b.WriteString(wrapped(label("problem"), problemLine(s, x.all.result)))
-	b.WriteString(wrapped(label("run"), fmt.Sprintf("nb = %d, 1 and %s, sched %s, fastest of %s",
-		x.all.result.NB, workers(x.all.workers), x.all.result.Sched, count(s.Repeat, "run"))))
+	b.WriteString(report.Wrapped(report.Label("problem"), problemLine(s, x.all.result)))
+	b.WriteString(report.Wrapped(report.Label("run"), fmt.Sprintf("nb = %d, 1 and %s, sched %s, fastest of %s",
+		x.all.result.NB, report.Workers(x.all.workers), x.all.result.Sched, report.Count(s.Repeat, "run"))))
 	name := "speed"
-	times, rates := durations(x.one.took.Seconds(), x.all.took.Seconds()), decimals(x.one.result.GFLOPSBest, x.all.result.GFLOPSBest)
+	times, rates := report.Durations(x.one.took.Seconds(), x.all.took.Seconds()), report.Decimals(x.one.result.GFLOPSBest, x.all.result.GFLOPSBest)
 	for _, r := range []side{x.one, x.all} {
-		fmt.Fprintf(&b, "%s%-11s %12s %s GFLOP/s", label(name), workers(r.workers), times(r.took.Seconds()), p.bold(fmt.Sprintf("%9s", rates(r.result.GFLOPSBest))))
+		fmt.Fprintf(&b, "%s%-11s %12s %s GFLOP/s", report.Label(name), report.Workers(r.workers), times(r.took.Seconds()), p.Bold(fmt.Sprintf("%9s", rates(r.result.GFLOPSBest))))
 		if r.result.PeakGFLOPS > 0 {
-			fmt.Fprintf(&b, "   %.1f %% of peak %s", 100*r.result.PeakFraction, gflops(r.result.PeakGFLOPS))
+			fmt.Fprintf(&b, "   %.1f %% of peak %s", 100*r.result.PeakFraction, report.Gflops(r.result.PeakGFLOPS))
 		}
 		b.WriteByte('\n')
 		name = ""
 	}
 	for _, r := range []side{x.one, x.all} {
-		if note := abovePeak(r.result); note != "" {
-			b.WriteString(wrapped(label("care"), note))
+		if note := bench.AbovePeak(r.result); note != "" {
+			b.WriteString(report.Wrapped(report.Label("care"), note))
 			break // it is the same on both sides
 		}
 	}
 	lost := "nothing is lost"
 	if x.lost() > 0 {
-		lost = fmt.Sprintf("%.1f %% of the workers' time is lost, %s of %s", 100*x.share(x.lost()), brief(x.lost()), brief(x.time))
+		lost = fmt.Sprintf("%.1f %% of the workers' time is lost, %s of %s", 100*x.share(x.lost()), report.Brief(x.lost()), report.Brief(x.time))
 	}
-	b.WriteString(wrapped(label("speed-up"), fmt.Sprintf("%.2f of %d: %s", x.speedup(), x.all.workers, lost)))
-	b.WriteString(wrapped(label("bound"), fmt.Sprintf("%.1f for any number of workers: the critical path is %s of %s in tasks, in the least disturbed run",
-		x.path.Bound(), brief(x.path.Length), brief(x.path.Work))))
+	b.WriteString(report.Wrapped(report.Label("speed-up"), fmt.Sprintf("%.2f of %d: %s", x.speedup(), x.all.workers, lost)))
+	b.WriteString(report.Wrapped(report.Label("bound"), fmt.Sprintf("%.1f for any number of workers: the critical path is %s of %s in tasks, in the least disturbed run",
+		x.path.Bound(), report.Brief(x.path.Length), report.Brief(x.path.Work))))
 	return b.String()
 }
 
@@ -140,20 +141,12 @@ func (o *opTimes) eachIn(side int, words func(float64) string) string {
 	return words(o.each(side).Seconds())
 }
 
-// workers returns a number of workers in words.
-func workers(n int) string { return count(n, "worker") }
-
-// brief returns a time with three digits.
-func brief(d time.Duration) string {
-	return inUnits(d.Seconds(), func(x float64) string { return significant(x, 3) })
-}
-
 // verdict says in words why p workers are not p times as fast as one, a
 // sentence in general and then the losses worth saying, the largest first, with
 // what can be done about each.
 func (x *account) verdict() []string {
 	reasons := x.reasons(x.reason)
-	head := fmt.Sprintf("%s are %.2f times as fast as one.", workers(x.all.workers), x.speedup())
+	head := fmt.Sprintf("%s are %.2f times as fast as one.", report.Workers(x.all.workers), x.speedup())
 	if care := x.unsteady(); care != "" {
 		head += " " + care
 	}
@@ -186,7 +179,7 @@ func (x *account) unsteady() string {
 			load.CPUs, load.Others, load.Steal = l.CPUs, max(load.Others, l.Others), max(load.Steal, l.Steal)
 		}
 		if longest := slices.Max(append(s.result.Times, s.took)); longest > s.took+s.took/5 {
-			ranges = append(ranges, fmt.Sprintf("from %s to %s with %s", brief(s.took), brief(longest), workers(s.workers)))
+			ranges = append(ranges, fmt.Sprintf("from %s to %s with %s", report.Brief(s.took), report.Brief(longest), report.Workers(s.workers)))
 		}
 	}
 	var all []string
@@ -200,7 +193,7 @@ func (x *account) unsteady() string {
 		return ""
 	}
 	for i := range all[1:] {
-		all[i+1] = capital(all[i+1])
+		all[i+1] = report.Capital(all[i+1])
 	}
 	return "But take care: " + strings.Join(all, " ") + " Try again on a quiet machine, or with --repeat 9."
 }
@@ -249,12 +242,12 @@ func (x *account) reason(k lossKind) string {
 	case lossCores:
 		return fmt.Sprintf("The cores are slower together. A loop that needs no memory runs at %s GFLOP/s on one and at %s on %d, %.2f times as much where %d would be ideal: "+
 			"other programs, clock rates or siblings of one core. labench doctor looks for them; no tile size helps.",
-			gflops(x.one.result.PeakGFLOPS), gflops(x.all.result.PeakGFLOPS), x.all.workers, x.all.result.PeakGFLOPS/x.one.result.PeakGFLOPS, x.all.workers)
+			report.Gflops(x.one.result.PeakGFLOPS), report.Gflops(x.all.result.PeakGFLOPS), x.all.workers, x.all.result.PeakGFLOPS/x.one.result.PeakGFLOPS, x.all.workers)
 	case lossWork:
 		return fmt.Sprintf("Other tasks ran, %d in all, than with one worker: the algorithm goes by the number of workers. The choices of the operation "+
 			"(--tree of qr) and --nb decide on it.", n)
 	case lossReady:
-		what := fmt.Sprintf("Workers were idle although a task was ready: the runtime was handing it over, or another program had the core. Tasks take %s on average: ", brief(mean))
+		what := fmt.Sprintf("Workers were idle although a task was ready: the runtime was handing it over, or another program had the core. Tasks take %s on average: ", report.Brief(mean))
 		if mean < shortTask {
 			return what + "that is short" + tiles(", so take larger tiles (--nb).", ", and tiles cannot be larger without more of what stands above.")
 		}
@@ -264,14 +257,14 @@ func (x *account) reason(k lossKind) string {
 	case lossWaiting:
 		if part := float64(x.path.Length) / float64(max(x.span, 1)); part > 0.6 {
 			return fmt.Sprintf("Tasks waited for the data of others. The critical path alone takes %s of %s: there is not enough to do beside it. "+
-				"%s.", brief(x.path.Length), brief(x.span), tiles("Smaller tiles (--nb), or a larger problem", "A larger problem has more"))
+				"%s.", report.Brief(x.path.Length), report.Brief(x.span), tiles("Smaller tiles (--nb), or a larger problem", "A larger problem has more"))
 		}
 		return fmt.Sprintf("Tasks waited for the data of others. It is not the critical path, which takes %s of %s, but the order, or the beginning and the end, "+
-			"where few tasks are left: %sanother --sched; --report and --trace show when.", brief(x.path.Length), brief(x.span), tiles("smaller tiles (--nb), ", "a larger problem, "))
+			"where few tasks are left: %sanother --sched; --report and --trace show when.", report.Brief(x.path.Length), report.Brief(x.span), tiles("smaller tiles (--nb), ", "a larger problem, "))
 	case lossNoTask:
 		return fmt.Sprintf("No task was left to start. Workers do not end together, and parts of a computation follow one another: "+
-			"%d tasks of %s on average %s.", n, brief(mean), tiles("could be divided better as more and smaller ones (--nb)", "leave that; in a larger problem it counts less"))
+			"%d tasks of %s on average %s.", n, report.Brief(mean), tiles("could be divided better as more and smaller ones (--nb)", "leave that; in a larger problem it counts less"))
 	}
 	return fmt.Sprintf("Before the first task and after the last one: %s of %s, and %s of %s with one worker. That is memory and not arithmetic, "+
-		"matrices into tiles and back; it counts less in larger problems.", brief(x.outside[1]), brief(x.all.took), brief(x.outside[0]), brief(x.one.took))
+		"matrices into tiles and back; it counts less in larger problems.", report.Brief(x.outside[1]), report.Brief(x.all.took), report.Brief(x.outside[0]), report.Brief(x.one.took))
 }

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
 )
 
 const ms = time.Millisecond
@@ -89,7 +92,7 @@ func TestAccountAddsUp(t *testing.T) {
 		if d := x.lost() - want; d < -time.Microsecond || d > time.Microsecond { // means are rounded
 			t.Errorf("seed %d: losses of %v, want %v: %v", seed, x.lost(), want, x.losses)
 		}
-		narrow(t, "explain", x.text(bench.Spec{Op: "cholesky"}.WithDefaults(), paint{}))
+		labtest.Narrow(t, "explain", x.text(bench.Spec{Op: "cholesky"}.WithDefaults(), report.Paint{}))
 	}
 }
 
@@ -99,7 +102,7 @@ func TestWhyReport(t *testing.T) {
 	var text strings.Builder
 	show := func(name string, one, all side) {
 		text.WriteString("== " + name + "\n")
-		for line := range strings.Lines(newAccount(one, all).text(s, paint{})) {
+		for line := range strings.Lines(newAccount(one, all).text(s, report.Paint{})) {
 			if !strings.HasPrefix(line, "machine") { // the one that the test runs on
 				text.WriteString(line)
 			}
@@ -122,20 +125,20 @@ func TestWhyReport(t *testing.T) {
 	other.recording.Pauses = []trace.Pause{{Job: 1, Start: 130 * ms, End: 280 * ms}}
 	other.result.Times = append(other.result.Times, 400*ms)
 	show("other tasks", one, other)
-	narrow(t, "explain", text.String())
-	golden(t, "explain", text.String())
+	labtest.Narrow(t, "explain", text.String())
+	labtest.Golden(t, "explain", text.String())
 }
 
 // The whole way, as text and as JSON.
 func TestWhy(t *testing.T) {
 	code, out, errs := labench(t, "explain", "cholesky", "-n", "150", "--nb", "32", "--workers", "2", "--versions", "go")
-	narrow(t, "explain", out)
-	if code != exitPassed || errs != "" || !strings.Contains(out, "times as fast as one.") || !strings.Contains(out, "gemm/f64") {
+	labtest.Narrow(t, "explain", out)
+	if code != cli.ExitPassed || errs != "" || !strings.Contains(out, "times as fast as one.") || !strings.Contains(out, "gemm/f64") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	code, out, errs = labench(t, "explain", "gemm", "-n", "150", "--nb", "64", "--workers", "2", "--json")
 	var d whyDocument
-	if err := json.Unmarshal([]byte(out), &d); err != nil || code != exitPassed {
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != cli.ExitPassed {
 		t.Fatalf("exit code %d, %v: %s", code, err, errs)
 	}
 	sum := 0.0
@@ -148,7 +151,7 @@ func TestWhy(t *testing.T) {
 	}
 
 	// One kernel has nothing to scale.
-	if code, out, errs = labench(t, "explain", "gemm", "-n", "20", "--workers", "2"); code != exitPassed || !strings.Contains(out, "one kernel") {
+	if code, out, errs = labench(t, "explain", "gemm", "-n", "20", "--workers", "2"); code != cli.ExitPassed || !strings.Contains(out, "one kernel") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	d = whyDocument{}
@@ -157,14 +160,14 @@ func TestWhy(t *testing.T) {
 	}
 	for _, args := range [][]string{{"explain"}, {"explain", "frobnicate"}, {"explain", "gemm", "cholesky"}, {"explain", "gemm", "--workers", "1"},
 		{"explain", "gemm", "--trace", "x.prv"}, {"explain", "gemm", "--nb", "-3"}} {
-		if code, out, errs := labench(t, args...); code != exitUsage || out != "" || errs == "" {
+		if code, out, errs := labench(t, args...); code != cli.ExitUsage || out != "" || errs == "" {
 			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
 		}
 	}
 	for _, args := range [][]string{{"explain", "--help"}, {"explain", "lu", "--help"}, {"explain", "lu", "--matrix", "help"}} {
 		code, out, errs := labench(t, args...)
-		narrow(t, strings.Join(args, " "), out)
-		if code != exitPassed || out == "" {
+		labtest.Narrow(t, strings.Join(args, " "), out)
+		if code != cli.ExitPassed || out == "" {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
 		}
 	}
@@ -173,7 +176,7 @@ func TestWhy(t *testing.T) {
 // What goes wrong with one side is the error of both.
 func TestWhyErrors(t *testing.T) {
 	code, out, errs := labench(t, "explain", "cholesky", "-n", "300", "--matrix", "middle-zero", "--workers", "2")
-	if code != exitFailed || out != "" || !strings.Contains(errs, "not positive definite") {
+	if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "not positive definite") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 	if err := wrong(bench.Result{Passed: true}); err != nil {

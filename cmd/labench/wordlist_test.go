@@ -1,41 +1,17 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
-)
 
-// TestWordList: words between commas, in one flag or in several; what is behind a line's end is not lost
-// in silence.
-func TestWordList(t *testing.T) {
-	for _, test := range []struct {
-		texts string // between bars
-		want  []string
-		bad   bool
-	}{
-		{"a,b", []string{"a", "b"}, false}, {"a|b,c", []string{"a", "b", "c"}, false}, {"a, b", []string{"a", "b"}, false}, {"", nil, false},
-		{"a,,b", nil, true}, {",", nil, true}, {"a\nb", nil, true}, {"a,b\n", nil, true}, {"a\x1b[2J", nil, true}, {`a"b`, []string{`a"b`}, false},
-	} {
-		got := []string{"default"}
-		l := newWordList(&got)
-		var err error
-		for text := range strings.SplitSeq(test.texts, "|") {
-			if wrong := l.Set(text); wrong != nil {
-				err = wrong
-			}
-		}
-		if (err != nil) != test.bad || !test.bad && !slices.Equal(got, test.want) {
-			t.Errorf("%q: %q, error %v", test.texts, got, err)
-		}
-	}
-}
+	"github.com/tessera-la/tessera/internal/report"
+)
 
 // TestColoured: processes of MPI have no colour, whose terminal is not where their output goes.
 func TestColoured(t *testing.T) {
 	for env, want := range map[string]bool{"": true, "TERM=xterm": true, "TERM=dumb": false, "NO_COLOR=1": false, "OMPI_COMM_WORLD_RANK=0": false, "PMI_RANK=1": false, "PMIX_RANK=0": false, "MV2_COMM_WORLD_RANK=0": false} {
 		name, value, _ := strings.Cut(env, "=")
-		if got := coloured(func(n string) string {
+		if got := report.Coloured(func(n string) string {
 			if n == name {
 				return value
 			}

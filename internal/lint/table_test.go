@@ -153,14 +153,21 @@ func table() []entry {
 		{pkg: "internal/listen"},
 		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "exec/cluster/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
-		// gonum's dot product. Programs make cascades of it.
-		{pkg: "internal/svm", third: []string{"gonum.org/v1/gonum/floats"}},
 		// Which element type T is: everybody may ask.
 		{pkg: "internal/scalar"},
 		{pkg: "internal/lint"},
 		{pkg: "internal/asmdecl"},
 		{pkg: "internal/kernelasm"},
 
+		// What command lines of programs share: flags, errors, reports, pictures. No library imports them.
+		{pkg: "internal/cli", tessera: []string{"internal/atomicfile", "internal/report", "internal/topo"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
+		{pkg: "internal/report", tessera: []string{"internal/quiet", "internal/topo"}, third: []string{"golang.org/x/sys/unix"}},
+		{pkg: "internal/plotting", tessera: []string{"internal/cli"}, third: []string{"gonum.org/v1/plot/..."}},
+		{pkg: "internal/quiet", tessera: []string{"internal/topo"}},
+		{pkg: "internal/origin", tessera: []string{"internal/topo"}},
+
+		// What tests of several packages share.
+		{pkg: "cmd/labench/internal/labtest", tessera: []string{"internal/report"}, third: []string{"github.com/google/go-cmp/cmp", "go.uber.org/goleak"}},
 		// The heavy modules stay in programs: an importer of la gets none.
 		{pkg: "cmd/...", tessera: []string{"..."}, third: programModules()},
 		{pkg: "examples/...", tessera: []string{"..."}, third: programModules()},

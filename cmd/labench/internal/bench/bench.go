@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked/file"
-	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/origin"
+	"github.com/tessera-la/tessera/internal/quiet"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )

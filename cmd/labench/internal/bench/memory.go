@@ -5,8 +5,8 @@ import (
 	"math"
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -24,45 +24,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the run needs about %s, and this process can get %s: %s", Bytes(e.Need), Bytes(float64(e.Have)), e.Of)
-}
-
-// Bytes returns a number of bytes in words: "128 MiB".
-func Bytes(n float64) string {
-	i := 0
-	for n >= 1024 && i < len(units)-1 {
-		n, i = n/1024, i+1
-	}
-	if n < 10 && i > 0 {
-		return fmt.Sprintf("%.1f %s", n, units[i])
-	}
-	return fmt.Sprintf("%.0f %s", n, units[i])
-}
-
-var units = [...]string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-
-// BytesLike returns what formats numbers of bytes of one column alike: in the unit that suits the
-// largest of some, or the one below, if small ones have no digits otherwise.
-func BytesLike(all ...int64) func(int64) string {
-	top, i := float64(slices.Max(all)), 0
-	least := top
-	for _, n := range all {
-		if n > 0 {
-			least = min(least, float64(n))
-		}
-	}
-	for (top > 9999 || top >= 1024 && least >= 1024) && i < len(units)-1 {
-		top, least, i = top/1024, least/1024, i+1
-	}
-	places, unit := 0, units[i]
-	if i == 0 {
-		unit = "B"
-	} else if top < 100 {
-		places = 1
-	}
-	return func(n int64) string {
-		return fmt.Sprintf("%.*f %s", places, float64(n)/math.Pow(1024, float64(i)), unit)
-	}
+	return fmt.Sprintf("the run needs about %s, and this process can get %s: %s", report.Bytes(e.Need), report.Bytes(float64(e.Have)), e.Of)
 }
 
 // ready returns s with a profile. The error is a *MemoryError.

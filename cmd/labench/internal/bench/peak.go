@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/quiet"
 	"github.com/tessera-la/tessera/internal/topo"
 )
 

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/origin"
+	"github.com/tessera-la/tessera/internal/quiet"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
+	"github.com/tessera-la/tessera/internal/quiet"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"

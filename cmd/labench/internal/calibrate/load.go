@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/quiet"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"

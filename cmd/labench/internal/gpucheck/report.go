@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
@@ -46,7 +46,7 @@ func NewDevice(word string, info cuda.Info) Device {
 
 // String returns the device in words.
 func (d Device) String() string {
-	return fmt.Sprintf("%s: %s, %s", d.Name, d.Model, bench.Bytes(float64(d.Memory)))
+	return fmt.Sprintf("%s: %s, %s", d.Name, d.Model, report.Bytes(float64(d.Memory)))
 }
 
 // Long returns the device and the notes on it in words.

@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/origin"
-	"github.com/tessera-la/tessera/cmd/labench/internal/quiet"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/origin"
+	"github.com/tessera-la/tessera/internal/quiet"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/dropin"

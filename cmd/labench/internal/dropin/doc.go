@@ -1,0 +1,2 @@
+// Package dropin is labench dropin: what a program of gonum gains by la/dropin.
+package dropin

@@ -1,0 +1,165 @@
+package dropin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
+	"github.com/tessera-la/tessera/cmd/labench/internal/matcalls"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+)
+
+// dropinFlags is the command line of labench dropin.
+type dropinFlags struct {
+	sizes, ops      string
+	workers, repeat int
+	json            bool
+}
+
+// NewCommand returns the command labench dropin.
+func NewCommand(a *cli.App) *cobra.Command {
+	var f dropinFlags
+	cmd := &cobra.Command{
+		Use:   "dropin",
+		Short: "Compare gonum programs with and without la/dropin",
+		Long: `Call gonum's mat.Dense.Mul and Factorize of mat.Cholesky, mat.LU and mat.QR with
+la/dropin behind them, and with what else can be: gonum alone, and in a build
+with -tags openblas,lapacke also gonum's netlib with OpenBLAS, on as many
+threads. They take turns in one process, on the same matrices, and every turn's
+last result is checked. What Factorize does beside the factorization, as
+estimating the condition number, is part of the time.
+
+A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.`,
+		Example: `  labench dropin -n 2048
+  env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
+    go run -tags openblas,lapacke ./cmd/labench dropin`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, _ := cpu.BLASLibrary()
+			return f.run(cmd.Context(), a, &dropinMachine{info, os.LookupEnv, matcalls.HasNetlib(), matcalls.Compare})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.sizes, "n", "n", "512,1024,2048", "orders of the matrices: numbers and ranges first:last:step")
+	fl.StringVar(&f.sizes, "sizes", f.sizes, "what -n was called before")
+	_ = fl.MarkHidden("sizes") // until the next release
+	fl.StringVar(&f.ops, "ops", "all", "all, or some of "+cli.Words(matcalls.Ops()))
+	fl.IntVar(&f.workers, "workers", 0, "our workers, and the library's threads (default one per core)")
+	fl.IntVar(&f.repeat, "repeat", 7, "turns of each side; gonum alone has at most 3")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object for each comparison")
+	return cmd
+}
+
+// dropinMachine is what labench dropin runs on; a test has another one.
+type dropinMachine struct {
+	library   cpu.BLASInfo // empty if there is none
+	lookupEnv func(string) (string, bool)
+	netlib    bool // can be compared with
+	compare   func(context.Context, matcalls.Config, matcalls.Op, int) (matcalls.Result, error)
+}
+
+// run compares and reports. Whatever is wrong in the end comes after the
+// results.
+func (f *dropinFlags) run(ctx context.Context, a *cli.App, m *dropinMachine) error {
+	var bad cli.Problems
+	sizes, err := cli.ParseInts("n", f.sizes, nil)
+	bad.Note(err)
+	ops, err := cli.ParseWords("ops", f.ops, matcalls.Ops())
+	bad.Note(err)
+	bad.Within("workers", f.workers, 0, 1<<16)
+	bad.Within("repeat", f.repeat, 1, 1<<20)
+	if bad != nil {
+		return cli.Usage(cli.JoinLine(bad))
+	}
+	if set := inspect.StrawMan(m.lookupEnv); m.netlib && set != nil {
+		return fmt.Errorf("the environment has %s, which OpenBLAS reads when the process starts, and which keeps it from its own "+
+			"choice of kernels for this processor: the comparison would be with a straw man. Run env -u OPENBLAS_CORETYPE "+
+			"-u OPENBLAS_L2_SIZE labench dropin", strings.Join(set, " and "))
+	}
+	config := matcalls.Config{Workers: cmp.Or(f.workers, exec.DefaultWorkers()), Repeat: f.repeat, Warmup: 2,
+		Turn: 30 * time.Millisecond, Settle: 60 * time.Millisecond, Seed: 1}
+	a.WarnCrowded(config.Workers)
+	if !f.json {
+		if err := dropinHead(a.Out, m, config); err != nil {
+			return err
+		}
+	}
+	line := report.NewStatus(a.Err)
+	defer line.Clear()
+	var wrong cli.Problems
+	var disturbed report.Disturbance
+	for _, op := range ops {
+		for _, n := range sizes {
+			line.Set("%v n=%d …", op, n)
+			r, err := m.compare(ctx, config, op, n)
+			line.Clear()
+			if err != nil {
+				return cli.JoinLine(append(wrong, fmt.Errorf("%v n=%d: %w", op, n, err)))
+			}
+			if m.netlib {
+				r.Library, r.Core = m.library.Name, m.library.Core
+			}
+			if f.json {
+				err = a.Object(r)
+			} else {
+				_, err = io.WriteString(a.Out, dropinRow(r, disturbed.Mark(r.Load, r.Workers, r.Dropin.SecondsMedian/r.Dropin.SecondsBest-1, false)))
+			}
+			if err != nil {
+				return err
+			}
+			if !r.Passed {
+				wrong.Note(fmt.Errorf("%v n=%d: wrong result: residual %.3g with la/dropin, %.3g without", op, n, r.Dropin.Residual, r.Gonum.Residual))
+			}
+		}
+	}
+	if !f.json {
+		if _, err := io.WriteString(a.Out, disturbed.Note()); err != nil {
+			return err
+		}
+	}
+	return cli.JoinLine(wrong)
+}
+
+const dropinLayout = "%s%-9s %5s %10s %8s %10s %8s %9s %9s\n"
+
+// dropinHead writes what stands above the rows.
+func dropinHead(w io.Writer, m *dropinMachine, c matcalls.Config) error {
+	var b strings.Builder
+	b.WriteString(report.Wrapped("", topo.Detect().String()))
+	if m.netlib {
+		b.WriteString(report.Wrapped("", fmt.Sprintf("netlib: %s, kernels for %s, %s", m.library.Name, cmp.Or(m.library.Core, "an unknown processor"), report.Count(c.Workers, "thread"))))
+	} else {
+		b.WriteString(report.Wrapped("", "no netlib in this build: -tags openblas,lapacke has it"))
+	}
+	b.WriteString(report.Wrapped("", fmt.Sprintf("la/dropin: %s; GFLOP/s, best of %d turns; ratio = dropin over the others", report.Count(c.Workers, "worker"), c.Repeat)) + "\n")
+	fmt.Fprintf(&b, dropinLayout, " ", "mat", "n", "dropin", "median", "netlib", "gonum", "ratio", "ratio")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// dropinRow returns a row of the table, with a mark before it.
+func dropinRow(r matcalls.Result, mark string) string {
+	rate := func(s *matcalls.Side) string { return fmt.Sprintf("%.1f", s.GFLOPSBest) }
+	netlib, over := "-", "-"
+	if r.Netlib != nil {
+		netlib, over = rate(r.Netlib), fmt.Sprintf("%.3f", *r.OverNetlib)
+	}
+	row := fmt.Sprintf(dropinLayout, mark, r.Op, strconv.Itoa(r.N), rate(&r.Dropin), fmt.Sprintf("%.1f", r.Dropin.GFLOPSMedian), netlib, rate(&r.Gonum), over,
+		fmt.Sprintf("%.3f", r.OverGonum))
+	if !r.Passed {
+		row += "  ! wrong result\n"
+	}
+	return row
+}

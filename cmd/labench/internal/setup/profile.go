@@ -1,0 +1,74 @@
+package setup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Profile is what is known of the versions' speed, and the file it is kept
+// in.
+type Profile struct {
+	*versions.Profile
+	Path string // empty: it is not kept
+}
+
+// ProfilePath returns the file of the profile where none is named: in the
+// user's cache.
+func ProfilePath() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "tessera", "profile.json"), nil
+}
+
+// OpenProfile reads the profile that --profile names: a file, "none", or if
+// empty the default one. A file with something else in it is set aside with a
+// warning.
+func OpenProfile(a *cli.App, name string) (*Profile, error) {
+	switch name {
+	case "none":
+		return &Profile{Profile: new(versions.Profile)}, nil
+	case "":
+		var err error
+		if name, err = ProfilePath(); err == nil {
+			err = os.MkdirAll(filepath.Dir(name), 0o755)
+		}
+		if err != nil {
+			a.Warn(fmt.Sprintf("what is learned of the versions is not kept: %v; --profile names another file", err))
+			return &Profile{Profile: new(versions.Profile)}, nil
+		}
+	}
+	var errs cli.Problems
+	if errs.Target("profile", name) { // what is learned could not be kept
+		return nil, cli.Usage(cli.JoinLine(errs))
+	}
+	p, warning, err := versions.Load(name)
+	if err != nil {
+		return nil, fmt.Errorf("the profile cannot be read: %w; --profile none does without", err)
+	}
+	if warning != nil {
+		a.Warn(warning.String())
+	}
+	return &Profile{p, name}, nil
+}
+
+// Keep writes the profile to its file, and reports whether it is kept there.
+// That a run cannot be remembered does not spoil it.
+func (p *Profile) Keep(a *cli.App) (kept bool) {
+	if p.Path == "" {
+		return false
+	}
+	warning, err := p.Save(p.Path)
+	if warning != nil {
+		a.Warn(warning.String())
+	}
+	if err != nil {
+		a.Warn(fmt.Sprintf("what was learned of the versions is not kept: %v", err))
+	}
+	return err == nil
+}

@@ -1,0 +1,54 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/tomltext"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// ReadResources reads a resources file: workers of several kinds, each a table
+//
+//	[[workers]]
+//	count = 2
+//	processor = "KNL"
+//	arch = "amd64"
+//	features = ["avx512f"]
+//	units = 1
+//	memory = 1_000_000_000 # bytes
+//	ops = ["gemm"]         # these only
+//
+// in which all but count may be left out, and then says what this machine says.
+func ReadResources(file string) (all []exec.Resource, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = ParseResources(string(text)); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return all, nil
+}
+
+// ParseResources reads the text of a resources file.
+func ParseResources(text string) (all []exec.Resource, err error) {
+	var content struct {
+		Workers []struct {
+			Count int
+			versions.Target
+		}
+	}
+	if err := tomltext.Decode(text, &content); err != nil {
+		return nil, err
+	}
+	if len(content.Workers) == 0 {
+		return nil, errors.New("declares no [[workers]]")
+	}
+	for _, k := range content.Workers {
+		all = append(all, exec.Resource{Workers: k.Count, Target: k.Target})
+	}
+	return all, nil
+}

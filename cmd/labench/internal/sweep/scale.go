@@ -1,0 +1,300 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/plotting"
+	"github.com/tessera-la/tessera/internal/report"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// scaleFlags is the command line of labench scale.
+type scaleFlags struct {
+	op                                     string
+	sizes, workers, nb, sched, versions, x string
+	typ                                    string
+	seed                                   uint64
+	repeat, warmup                         int
+	verify, json                           bool
+	csv, plot, oversubscribe               string
+	profile, devices                       string
+	given                                  func(flag string) bool
+	choices                                map[string]*string
+}
+
+// NewScaleCommand returns the command labench scale.
+func NewScaleCommand(a *cli.App) *cobra.Command {
+	var f scaleFlags
+	cmd := &cobra.Command{
+		Use:   "scale [" + strings.Join(bench.Ops(), "|") + "]",
+		Short: "Sweep over sizes, workers, tile sizes, policies and versions",
+		Long: `Run an operation (default cholesky) for every combination of the sizes, workers,
+tile sizes, policies, versions and devices given, and print a table, and on
+request a CSV file and a plot. Lists are separated by commas and may have ranges
+first:last:step, or first:last:xfactor for steps that multiply.
+
+The speed-up is over one worker with everything else the same, and the
+efficiency is the speed-up per worker: both need 1 among the workers. The FMA
+peak of each number of workers is measured once, before the first point.
+
+With --oversubscribe there are more workers than cores, spread evenly, as in the
+first figure of the results of Amela et al. (2018): what waits for something
+other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
+		Example: `  labench scale --workers 1:16:x2 --plot scaling.png
+  labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
+  labench scale cholesky -n 4096 --sched all --versions go,openblas
+  labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg`,
+		ValidArgs: bench.Ops(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Usage(fmt.Errorf("scale runs one operation, not %s", strings.Join(args, " and ")))
+			}
+			if len(args) > 0 && !slices.Contains(bench.Ops(), args[0]) {
+				return cli.Usage(&cli.UnknownError{What: "operation", Word: args[0], Known: bench.Ops()})
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.op = "cholesky"
+			if len(args) > 0 {
+				f.op = args[0]
+			}
+			f.given = cmd.Flags().Changed
+			return runScale(cmd.Context(), a, &f, scaleMachine{bench.Run, bench.Peak})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVarP(&f.sizes, "n", "n", "1024,2048,4096", "orders of the problem")
+	fl.StringVar(&f.workers, "workers", "", "numbers of workers (default 1, 2, 4 … and one per core)")
+	fl.StringVar(&f.oversubscribe, "oversubscribe", "", "factors of oversubscription, as in 1:8: so many workers on each core, instead of --workers")
+	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policies: all, "+cli.Words(dispatch.Kinds()))
+	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its own, as in go,openblas,go+openblas,all")
+	fl.StringVar(&f.devices, "devices", "none", "accelerators, as in cuda0, sim or auto: three points, the workers alone, the devices alone, and both")
+	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	f.choices = setup.RegisterChoices(cmd, bench.Operations()...)
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of the generated matrices")
+	fl.IntVar(&f.repeat, "repeat", 3, "timed runs of each point")
+	fl.IntVar(&f.warmup, "warmup", 1, "runs of each point before them")
+	fl.BoolVar(&f.verify, "verify", true, "check the results")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per point instead of a table")
+	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
+	fl.StringVar(&f.plot, "plot", "", "draw a plot, too: a file .png or .svg")
+	fl.StringVarP(&f.x, "x", "x", "", "variable on the plot's horizontal axis: "+cli.Words(variables())+" (default the one with the most values)")
+	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
+	return cmd
+}
+
+// scalePlan is the command line, understood.
+type scalePlan struct {
+	sweep  sweep
+	x      variable
+	format plotting.Format // of the plot, if there is one
+}
+
+// plan reads the command line, and reports everything that is wrong with it at
+// once.
+func (f *scaleFlags) plan() (*scalePlan, error) {
+	p := &scalePlan{sweep: sweep{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
+	s := &p.sweep
+	var errs cli.Problems
+	errs.Within("repeat", f.repeat, 1, 1<<20)
+	errs.Within("warmup", f.warmup, 0, 1<<20)
+	if s.base.Warmup == 0 {
+		s.base.Warmup = -1 // none, where the zero Spec means the default
+	}
+	var err error
+	s.sizes, err = cli.ParseInts("n", f.sizes, nil)
+	errs.Note(err)
+	if f.oversubscribe != "" {
+		if f.workers != "" {
+			errs.Note(errors.New("--workers and --oversubscribe exclude each other: give one"))
+		}
+		s.cores = topo.Detect().Workers()
+		s.workers, err = parseFactors(f.oversubscribe)
+		errs.Note(err)
+		for i := range s.workers {
+			s.workers[i] *= s.cores
+		}
+	} else if f.workers == "" {
+		s.workers = doublings(topo.Detect().Workers())
+	} else {
+		s.workers, err = cli.ParseInts("workers", f.workers, nil)
+		errs.Note(err)
+	}
+	// What the others are compared with comes first.
+	slices.Sort(s.workers)
+	s.nb, err = cli.ParseInts("nb", f.nb, map[string]int{"auto": 0})
+	errs.Note(err)
+	s.policies, err = cli.ParseWords("sched", f.sched, dispatch.Kinds())
+	errs.Note(err)
+	s.base.ByPriority = f.given != nil && f.given("sched")
+	s.versions, err = parseVersionSets(f.versions)
+	errs.Note(err)
+	errs.Note(setup.RequestDevices(f.devices))
+	s.devices = deviceSets(f.devices)
+	errs.Target("csv", f.csv)
+	p.format = plotting.Picture(&errs, f.plot)
+	errs = append(errs, setup.ApplyChoices(&s.base, f.choices)...)
+	p.x = s.widest()
+	if f.x != "" {
+		if xs, err := cli.ParseWords("x", f.x, variables()); err != nil || len(xs) != 1 {
+			errs.Note(&cli.ListError{Flag: "x", Element: f.x, Allowed: "one of " + cli.Words(variables())})
+		} else {
+			p.x = xs[0]
+		}
+	}
+	if len(errs) == 0 {
+		errs.Note(s.validate())
+	}
+	return p, cli.JoinLine(errs)
+}
+
+// parseFactors reads a list of factors, as parseInts does; the step of a range
+// may be left out and is 1 then. The error is a *listError.
+func parseFactors(list string) ([]int, error) {
+	elements := strings.Split(list, ",")
+	for i, e := range elements {
+		if strings.Count(e, ":") == 1 {
+			elements[i] += ":1"
+		}
+	}
+	return cli.ParseInts("oversubscribe", strings.Join(elements, ","), nil)
+}
+
+// doublings returns 1, 2, 4 … and n.
+func doublings(n int) []int {
+	var all []int
+	for w := 1; w < n; w *= 2 {
+		all = append(all, w)
+	}
+	return append(all, n)
+}
+
+// scaleMachine is what labench scale runs on; a test has another one.
+type scaleMachine struct {
+	run  runFunc
+	peak peakFunc
+}
+
+// runScale runs the sweep and reports. Points that fail do not keep the others
+// from being run; the end of ctx does, and what there is by then is reported.
+func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) error {
+	p, err := f.plan()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if setup.WarnNoDevice(a, f.devices) {
+		p.sweep.devices = deviceSets("none")
+	}
+	// Names of versions that do not exist would fail in every point.
+	for _, v := range p.sweep.versions {
+		if err := setup.CheckVersions(v.only, nil); err != nil {
+			return err
+		}
+	}
+	profile, err := setup.OpenProfile(a, f.profile)
+	if err != nil {
+		return err
+	}
+	p.sweep.base.Profile = profile.Profile
+	if p.sweep.cores == 0 {
+		a.WarnCrowded(slices.Max(p.sweep.workers))
+	}
+
+	line := report.NewStatus(a.Err)
+	defer line.Clear()
+	if !a.NoPeak {
+		line.Set("measuring the FMA peak …")
+		if err := p.sweep.measurePeaks(ctx, m.peak); err != nil {
+			return err
+		}
+		line.Clear()
+		if p.sweep.peakDisturbed {
+			a.Warn("other programs, or the hypervisor, had a part of the cores while the peak was measured, three times over: it may be too low")
+		}
+	}
+	table := newScaleTable(&p.sweep)
+	if !f.json {
+		fmt.Fprint(a.Out, table.head())
+	}
+	var points []point
+	settings := p.sweep.settings()
+	for i, s := range settings {
+		line.Set("%d/%d  %s …", i+1, len(settings), s)
+		q, err := p.sweep.run(ctx, s, points, m.run)
+		line.Clear()
+		if err != nil {
+			break
+		}
+		points = append(points, q)
+		if f.json {
+			err = a.Object(q)
+		} else {
+			_, err = fmt.Fprint(a.Out, table.row(q))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !f.json {
+		fmt.Fprint(a.Out, table.disturbed.Note())
+	}
+	if ctx.Err() == nil {
+		profile.Keep(a)
+	} else {
+		a.Warn(fmt.Sprintf("interrupted after %d of %d points", len(points), len(settings)))
+	}
+	return cli.JoinLine([]error{f.write(p, points), ctx.Err(), failures(points)})
+}
+
+// write writes the files that were asked for; without a point there is nothing
+// to write.
+func (f *scaleFlags) write(p *scalePlan, points []point) error {
+	if len(points) == 0 {
+		return nil
+	}
+	if f.csv != "" {
+		if err := os.WriteFile(f.csv, csvOf(points), 0o666); err != nil {
+			return err
+		}
+	}
+	if f.plot == "" {
+		return nil
+	}
+	var picture bytes.Buffer
+	err := chartOf(&p.sweep, p.x, points).Render(&picture, p.format)
+	if errors.Is(err, plotting.ErrEmpty) {
+		return nil // no point has a rate; that is the error
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.plot, picture.Bytes(), 0o666)
+}
+
+// failures returns a *sweepError if there are points that failed.
+func failures(points []point) error {
+	e := &cli.SweepError{Total: len(points)}
+	for _, p := range points {
+		if why := p.failure(); why != "" {
+			e.Failed = append(e.Failed, cli.FailedPoint{Point: p.setting.String(), Why: why})
+		}
+	}
+	if e.Failed == nil {
+		return nil
+	}
+	return e
+}

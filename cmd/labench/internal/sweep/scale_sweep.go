@@ -1,0 +1,359 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// variable is what a sweep can vary.
+type variable uint8
+
+const (
+	varN variable = iota
+	varWorkers
+	varNB
+	varSched
+	varVersions
+	varDevices
+)
+
+func variables() []variable {
+	return []variable{varN, varWorkers, varNB, varSched, varVersions, varDevices}
+}
+
+func (v variable) String() string {
+	return [...]string{"n", "workers", "nb", "sched", "versions", "devices"}[v]
+}
+
+// inWords reports whether the values of v are words, not numbers.
+func (v variable) inWords() bool { return v >= varSched }
+
+// of returns the value of v in a setting.
+func (v variable) of(t setting) string {
+	switch v {
+	case varN:
+		return strconv.Itoa(t.n)
+	case varWorkers:
+		return strconv.Itoa(t.workers)
+	case varNB:
+		if t.nb == 0 {
+			return "auto"
+		}
+		return strconv.Itoa(t.nb)
+	case varSched:
+		return t.policy.String()
+	case varVersions:
+		return t.versions.name
+	}
+	return t.devices.Name
+}
+
+// says returns the value of v in a setting in words.
+func (v variable) says(t setting) string {
+	switch value := v.of(t); {
+	case v == varNB && t.nb == 0:
+		return "nb automatic"
+	case !v.inWords():
+		return v.String() + " = " + value
+	case v == varVersions && t.versions.only == nil:
+		return "all versions"
+	case v == varVersions:
+		return "version " + value
+	default:
+		return value
+	}
+}
+
+// versionSet is the versions that a point may run.
+type versionSet struct {
+	name string // "all", or the names with + between them
+	only []string
+}
+
+// parseVersionSets reads a comma-separated list of sets of versions. The error
+// is a *listError.
+func parseVersionSets(list string) ([]versionSet, error) {
+	var sets []versionSet
+	for element := range strings.SplitSeq(list, ",") {
+		element = strings.TrimSpace(element)
+		set := versionSet{name: element}
+		if element != "all" {
+			var err error
+			set.only, err = versions.ParseNames(strings.ReplaceAll(element, "+", ","))
+			if err != nil || len(set.only) == 0 {
+				return nil, &cli.ListError{Flag: "versions", Element: element, Allowed: "the name of a version, several with + between them, or all; labench list shows them"}
+			}
+			set.name = strings.Join(set.only, "+")
+		}
+		if !slices.ContainsFunc(sets, func(s versionSet) bool { return s.name == set.name }) {
+			sets = append(sets, set)
+		}
+	}
+	return sets, nil
+}
+
+// sweep is all combinations of its lists. A tile size of 0 is la's choice.
+type sweep struct {
+	base     bench.Spec
+	sizes    []int
+	workers  []int // ascending
+	nb       []int
+	policies []dispatch.Kind
+	versions []versionSet
+	devices  []deviceSet     // empty: none
+	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
+	// peakDisturbed says that something else ran whenever one of the peaks was measured.
+	peakDisturbed bool
+	// cores, if not 0, says that the workers are virtual units, cores times a
+	// factor of oversubscription, 1 and larger.
+	cores int
+}
+
+// measurePeaks measures the peak of each number of workers, once: a table and
+// a plot of one run must not disagree on it.
+func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
+	s.peaks = make(map[int]float64)
+	for _, w := range s.workers {
+		if s.cores > 0 && len(s.peaks) > 0 {
+			s.peaks[w] = s.peaks[s.workers[0]] // that of the cores
+			continue
+		}
+		r, err := measure(ctx, s.base.Type, w)
+		if err != nil {
+			return err
+		}
+		s.peaks[w], s.peakDisturbed = r.All, s.peakDisturbed || r.Disturbed
+	}
+	return nil
+}
+
+// setting is one combination.
+type setting struct {
+	n, workers, nb int
+	policy         dispatch.Kind
+	versions       versionSet
+	devices        deviceSet
+}
+
+func (s setting) String() string {
+	text := fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, varNB.of(s), s.policy, s.versions.name)
+	if s.devices.Request != "" {
+		text += " devices=" + s.devices.Name
+	}
+	return text
+}
+
+// same reports whether s and t agree in everything but one variable.
+func (s setting) same(t setting, but variable) bool {
+	for _, v := range variables() {
+		if v != but && v.of(s) != v.of(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// settings returns all combinations; the workers vary fastest.
+func (s *sweep) settings() []setting {
+	var all []setting
+	devices := s.devices
+	if len(devices) == 0 {
+		devices = deviceSets("none")
+	}
+	for _, n := range s.sizes {
+		for _, v := range s.versions {
+			for _, d := range devices {
+				for _, policy := range s.policies {
+					for _, nb := range s.nb {
+						for _, w := range s.workers {
+							all = append(all, setting{n, w, nb, policy, v, d})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// values returns the number of values of a variable.
+func (s *sweep) values(v variable) int {
+	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions), max(len(s.devices), 1)}[v]
+}
+
+// names returns the values of a variable, in order.
+func (s *sweep) names(v variable) (all []string) {
+	for _, t := range s.settings() {
+		if name := v.of(t); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// swept reports whether v has more than one value.
+func (s *sweep) swept(v variable) bool { return s.values(v) > 1 }
+
+// compares reports whether there are speed-ups.
+func (s *sweep) compares() bool { return s.cores == 0 && s.swept(varWorkers) && s.workers[0] == 1 }
+
+// baseWorkers returns the number of workers that others are compared with: one, or one
+// for each core.
+func (s *sweep) baseWorkers() int { return max(s.cores, 1) }
+
+// factor returns the factor of oversubscription of a setting, 0 if there is
+// none.
+func (s *sweep) factor(t setting) int {
+	if s.cores == 0 {
+		return 0
+	}
+	return t.workers / s.cores
+}
+
+// widest returns the variable with the most values, one of numbers before
+// those of words, and n if nothing is swept.
+func (s *sweep) widest() variable {
+	return slices.MaxFunc(variables(), func(a, b variable) int {
+		if c := cmp.Compare(s.values(a), s.values(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(b, a) // the first in order
+	})
+}
+
+// spec returns what bench runs for a setting.
+func (s *sweep) spec(t setting) bench.Spec {
+	spec := s.base
+	spec.NoPeak = true // see peaks
+	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
+	spec.Devices, spec.DevicesOnly = t.devices.Request, t.devices.Only
+	spec.ByPriority = spec.ByPriority && t.policy == dispatch.Priority
+	return spec
+}
+
+// validate reports what bench would refuse, the first of each kind.
+func (s *sweep) validate() error {
+	points := 1.0
+	for _, v := range variables() {
+		points *= float64(s.values(v))
+	}
+	if points > cli.MaxPoints {
+		return fmt.Errorf("%.0f combinations are too many; at most %d can be run at once", points, cli.MaxPoints)
+	}
+	for _, t := range s.settings() {
+		if err := s.spec(t).Validate(); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return nil
+}
+
+// point is the outcome of a setting.
+type point struct {
+	setting
+	result bench.Result
+	err    error
+	// speedup is over one worker, or one for each core of a sweep of
+	// oversubscription; NaN if that was not run, or not rightly.
+	speedup float64
+	factor  int // of oversubscription; 0: none
+}
+
+// run runs one setting; before are the points that have been run. The error is
+// that of ctx; any other is the point's.
+func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
+	p := point{setting: t, speedup: math.NaN(), factor: s.factor(t)}
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	spec := s.spec(t)
+	one := s.baseline(before, t)
+	if s.cores > 0 && t.nb == 0 && one != nil && !one.result.Direct {
+		// la would take smaller tiles for more workers: a curve of two things.
+		spec.NB = one.result.NB
+	}
+	p.result, p.err = run(ctx, spec)
+	if p.err != nil {
+		// What the table and the files say of a point that has no result.
+		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
+			Residual: bench.Number(math.NaN())}
+		return p, ctx.Err()
+	}
+	if peak := s.peaks[t.workers]; peak > 0 {
+		p.result.PeakGFLOPS, p.result.PeakFraction, p.result.PeakDisturbed = peak, p.result.GFLOPSBest/peak, s.peakDisturbed
+	}
+	if p.failure() != "" {
+		return p, nil
+	}
+	if t.workers == s.baseWorkers() {
+		p.speedup = 1
+	} else if one != nil {
+		p.speedup = p.result.GFLOPSBest / one.result.GFLOPSBest
+	}
+	return p, nil
+}
+
+// baseline returns the point that a setting is compared with, or nil.
+func (s *sweep) baseline(points []point, t setting) *point {
+	for i := range points {
+		q := &points[i]
+		if q.workers == s.baseWorkers() && q.same(t, varWorkers) && q.failure() == "" && q.result.GFLOPSBest > 0 {
+			return q
+		}
+	}
+	return nil
+}
+
+// efficiency returns the speed-up per worker; of virtual units nothing is
+// expected that it could be measured by.
+func (p *point) efficiency() float64 {
+	if p.factor > 0 {
+		return math.NaN()
+	}
+	return p.speedup / float64(p.workers)
+}
+
+// failure says what is wrong with a point, or nothing.
+func (p *point) failure() string {
+	switch {
+	case p.err != nil:
+		return strings.Join(strings.Fields(p.err.Error()), " ")
+	case !p.result.Passed && p.result.Failure != "":
+		return "wrong result: " + p.result.Failure
+	case !p.result.Passed:
+		return fmt.Sprintf("wrong result: the residual is %.3g", p.result.Residual)
+	}
+	return ""
+}
+
+// MarshalJSON writes the object of the result with more fields at the end:
+// nb_auto, versions_allowed, speedup and efficiency, null if unknown,
+// oversubscribe, the factor if there is one, and error, if it failed.
+func (p point) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		bench.Result
+		Auto       bool         `json:"nb_auto"`
+		Allowed    string       `json:"versions_allowed"`
+		Speedup    bench.Number `json:"speedup"`
+		Efficiency bench.Number `json:"efficiency"`
+		Factor     int          `json:"oversubscribe,omitempty"`
+		Error      string       `json:"error,omitempty"`
+	}{p.result, p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.failure()})
+}
+
+// runFunc is bench.Run, or what a test has in its place.
+type runFunc func(context.Context, bench.Spec) (bench.Result, error)
+
+// peakFunc measures the FMA peak of a type on so many workers.
+type peakFunc func(ctx context.Context, typ string, workers int) (bench.PeakRate, error)

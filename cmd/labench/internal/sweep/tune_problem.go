@@ -1,0 +1,177 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/cmd/labench/internal/tuning"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/origin"
+	"github.com/tessera-la/tessera/internal/quiet"
+	"github.com/tessera-la/tessera/internal/report"
+)
+
+// tuned is the outcome of tuning one problem.
+type tuned struct {
+	spec     bench.Spec
+	trial    *bench.Trial // closed; nil if the problem was not begun
+	points   []tuning.Point
+	standard tuning.Point // what la chooses by default
+	winner   tuning.Point
+	won      bool        // winner can be relied on
+	complete bool        // the search came to its end
+	load     *quiet.Load // what else went on, nil if unknown
+	err      error
+}
+
+// faster returns by what part the winner is faster than the default.
+func (t *tuned) faster() float64 { return t.winner.Best()/t.standard.Best() - 1 }
+
+// tune looks for the best tile size of a problem, for as long as its share of
+// the time; a measurement that lasts to the end of all of it is broken off. say
+// is told what is measured.
+func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share time.Duration, open trialFunc, say func(nb int)) (t tuned) {
+	t.spec = s
+	begin := time.Now()
+	if share <= 0 {
+		return t
+	}
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	defer func() {
+		if errors.Is(t.err, context.DeadlineExceeded) {
+			t.err = nil // not a failure: no time is left
+		}
+	}()
+	trial, err := open(ctx, s)
+	if err != nil {
+		t.err = err
+		return t
+	}
+	defer func() {
+		if err := trial.Close(); err != nil && t.err == nil {
+			t.err = err
+		}
+	}()
+	t.trial = trial
+	if trial.Direct {
+		t.complete = true
+		return t
+	}
+	candidates := p.candidates
+	if len(candidates) == 0 {
+		candidates = tuning.Candidates(trial.N)
+	}
+	watch := quiet.Start()
+	defer func() {
+		if l, ok := watch.Stop(); ok {
+			t.load = &l
+		}
+	}()
+	search := tuning.NewSearch(candidates, trial.Default)
+	t.complete, t.err = search.Run(ctx, share-time.Since(begin), func(ctx context.Context, nb int) (float64, time.Duration, error) {
+		say(nb)
+		start := time.Now()
+		took, err := trial.Time(ctx, nb)
+		return trial.Flops / took.Seconds(), time.Since(start), err
+	})
+	t.points, t.standard = search.Points(), search.Default()
+	if winner, ok := search.Winner(); ok && search.Usable() {
+		t.winner, t.won = winner, true
+	}
+	return t
+}
+
+// keep puts the winner into the profile, if there is one.
+func (t *tuned) keep(p *setup.Profile) {
+	if t.won {
+		p.SetTileSize(t.trial.Key, t.trial.Target, t.trial.Workers, t.trial.N, t.winner.NB, t.winner.Best())
+	}
+}
+
+// problemName names a problem.
+func problemName(s bench.Spec) string {
+	name := fmt.Sprintf("%s %s, n = %d", s.Op, s.Type, s.N)
+	if s.Workers > 0 {
+		name += ", " + report.Count(s.Workers, "worker")
+	}
+	return name
+}
+
+// tuneFailures returns an error that names the problems that could not be run,
+// or nil.
+func tuneFailures(all []tuned) error {
+	var errs cli.Problems
+	for _, t := range all {
+		if t.err != nil {
+			errs.Note(fmt.Errorf("%s: %w", problemName(t.spec), t.err))
+		}
+	}
+	return cli.JoinLine(errs)
+}
+
+// tunedRow is one line of labench tune --json.
+type tunedRow struct {
+	origin.Origin
+	Op       string      `json:"op"`
+	Type     string      `json:"type"`
+	N        int         `json:"n"`
+	Workers  int         `json:"workers"`        // 0 if the problem was not begun
+	NB       int         `json:"nb"`             // the fastest; 0 if that is not known
+	GFLOPS   float64     `json:"gflops"`         // with NB, the best of its runs
+	Default  int         `json:"default_nb"`     // what la takes without a profile
+	ByGFLOPS float64     `json:"default_gflops"` // with it
+	Direct   bool        `json:"direct"`         // it takes one kernel for all
+	Complete bool        `json:"complete"`       // the time sufficed
+	Points   []pointRow  `json:"points"`
+	Load     *quiet.Load `json:"load,omitempty"` // what else went on
+	Error    string      `json:"error,omitempty"`
+}
+
+// pointRow is one tile size of a tunedRow.
+type pointRow struct {
+	NB     int       `json:"nb"`
+	Best   float64   `json:"gflops_best"`
+	Median float64   `json:"gflops_median"`
+	Count  int       `json:"measurements"`
+	All    []float64 `json:"gflops"` // of each of them, in order
+}
+
+// MarshalJSON writes the tunedRow of t.
+func (t tuned) MarshalJSON() ([]byte, error) {
+	row := tunedRow{Origin: origin.Here(), Load: t.load, Op: t.spec.Op, Type: t.spec.Type, N: t.spec.N, Complete: t.complete, Points: []pointRow{}}
+	if t.trial != nil {
+		row.Workers, row.Default, row.Direct = t.trial.Workers, t.trial.Default, t.trial.Direct
+	}
+	row.ByGFLOPS = t.standard.Best() / 1e9
+	if t.won {
+		row.NB, row.GFLOPS = t.winner.NB, t.winner.Best()/1e9
+	}
+	for _, q := range t.points {
+		p := pointRow{q.NB, q.Best() / 1e9, q.Median() / 1e9, len(q.Rates), nil}
+		for _, r := range q.Rates {
+			p.All = append(p.All, r/1e9)
+		}
+		row.Points = append(row.Points, p)
+	}
+	if t.err != nil {
+		row.Error = strings.Join(strings.Fields(t.err.Error()), " ")
+	}
+	return json.Marshal(row)
+}
+
+// tunePlan is the command line, understood.
+type tunePlan struct {
+	problems   []bench.Spec // the smallest first
+	candidates []int        // empty: by order
+	budget     time.Duration
+}
+
+// trialFunc is bench.NewTrial, or what a test has in its place.
+type trialFunc func(context.Context, bench.Spec) (*bench.Trial, error)

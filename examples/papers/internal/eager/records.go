@@ -1,0 +1,126 @@
+package eager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tessera-la/tessera/examples/internal/study"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// record is the parameter of the ops: of all words a task counts each so manieth, from one on.
+type record struct {
+	Task
+	First, Step int64
+}
+
+const (
+	words    = 64  // how many there are
+	line     = 100 // words that are read in a unit
+	short    = 4   // lines of a short record
+	long     = 40  // and of a long one
+	counting = 6   // units that it takes to count
+)
+
+// reading returns the op that reads records, by as many workers as there are records. OUT record, for
+// each of them.
+func reading(records int) *versions.Op {
+	op := study.Op("read", func(c *versions.Call, p *record, args [][]float64) error {
+		c.Parallel(len(args), func(i int, _ *versions.Workspace) {
+			fill(i, args[i])
+			p.wait(float64(len(args[i])) / line)
+			p.finished(c, i)
+		})
+		return nil
+	})
+	op.Versions[0].Constraints.Units = records
+	return op
+}
+
+// countWords: IN record, OUT counts.
+var countWords = study.Op("count", func(_ *versions.Call, p *record, args [][]float64) error {
+	count(p, args[0], args[1])
+	p.wait(counting)
+	return nil
+})
+
+// fill makes the words of record i.
+func fill(i int, record []float64) {
+	for k := range record {
+		x := mix(uint64(i)<<32 + uint64(k))
+		record[k] = float64(int(x * x * words)) // some are more frequent than others
+	}
+}
+
+// count counts the words that a task is for.
+func count(p *record, record, counts []float64) {
+	clear(counts)
+	for _, w := range record {
+		if w := int64(w); w%p.Step == p.First {
+			counts[w/p.Step]++
+		}
+	}
+}
+
+// records compares lazy and eager release for records of unlike lengths, and for equal ones.
+func records(ctx context.Context) error {
+	unlike, equal := make([]int, *workers), make([]int, *workers)
+	for i := range unlike {
+		if unlike[i], equal[i] = short*line, long*line; i%4 == 0 {
+			unlike[i] = long * line
+		}
+	}
+	return errors.Join(read(ctx, "of unlike lengths", unlike), read(ctx, "all equal", equal))
+}
+
+// read compares both for records of some lengths.
+func read(ctx context.Context, kind string, lengths []int) error {
+	fmt.Printf("records, %s: 2 agents, %d readers, %d tasks for each record\n", kind, len(lengths), *parts)
+	slots := (words + *parts - 1) / *parts // for what a task counts
+	at := func(all []float64, i, part int) []float64 {
+		k := (i**parts + part) * slots
+		return all[k : k+slots]
+	}
+	params := func(part int, eager bool) *record { return &record{task(eager), int64(part), int64(*parts)} }
+	want, got := make([]float64, len(lengths)**parts*slots), []float64(nil)
+	for i, n := range lengths {
+		x := make([]float64, n)
+		fill(i, x)
+		for part := range *parts {
+			count(params(part, false), x, at(want, i, part))
+		}
+	}
+	op := reading(len(lengths))
+	_, err := study.Compare(ctx, *turns, both(func(eager bool) study.Way {
+		return study.Way{Nodes: nodes(2, op, countWords), Submit: func(job exec.Job) error {
+			got = make([]float64, len(want))
+			all := spec(op, params(0, eager))
+			for _, n := range lengths {
+				all.Operands = append(all.Operands, study.Out(study.Datum(make([]float64, n))))
+			}
+			todo := []*graph.Spec{all}
+			for i, o := range all.Operands {
+				for part := range *parts {
+					counts := study.Datum(at(got, i, part))
+					todo = append(todo, spec(countWords, params(part, eager), study.In(o.Datum), study.Out(counts)))
+				}
+			}
+			for _, s := range todo {
+				if _, err := job.Submit(s); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, Check: func() error {
+			if !slices.Equal(got, want) {
+				return errors.New("other counts")
+			}
+			return nil
+		}}
+	})...)
+	return err
+}

@@ -1,0 +1,111 @@
+package loopapps
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/examples/papers/internal/svm"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+)
+
+// Kind is an application.
+type Kind uint8
+
+// The applications.
+const (
+	CC     Kind = iota // connected components of an R-MAT graph
+	LinReg             // linear regression
+	Clouds             // k-means
+	Counts             // a histogram
+	SVM                // a cascade of support vector machines
+	KNN                // nearest neighbours
+)
+
+var kinds = [...]string{"components", "linreg", "kmeans", "histogram", "svm", "neighbours"}
+
+// Kinds returns all applications.
+func Kinds() []Kind { return []Kind{CC, LinReg, Clouds, Counts, SVM, KNN} }
+
+// Formed reports whether the application's problems are [Formed].
+func (k Kind) Formed() bool { return k >= Clouds }
+
+func (k Kind) String() string { return kinds[k] }
+
+// Size is how large a problem is.
+type Size struct {
+	Vertices, Edges int // of CC: of the edges each is two elements of the matrix
+	Rows, Features  int // of LinReg
+	// Of those that are [Formed]: points, their coordinates, and how many blocks there are for
+	// each worker.
+	Points, Dims, Blocks int
+	Centres, Iterations  int        // of Clouds
+	Bins                 int        // of Counts, for each coordinate
+	Kernel               svm.Kernel // of SVM
+	Neighbours           int        // of KNN
+	Seed                 uint64
+}
+
+// Default sets the number of points and of their coordinates if they are 0.
+func (s *Size) Default(k Kind) {
+	points, dims := 1<<20, 20
+	switch k {
+	case Counts:
+		dims = 5
+	case SVM:
+		points = 1 << 13
+	case KNN:
+		points, dims = 1<<16, 3
+	}
+	s.Points, s.Dims = cmp.Or(s.Points, points), cmp.Or(s.Dims, dims)
+}
+
+// Sites are where the loops of an application keep what Auto learns.
+type Sites [4]loop.Site
+
+// Problem is an application with its data. It is executed any number of times.
+type Problem interface {
+	// Run executes the application once and returns the statistics of its loops. Under Auto the
+	// k-th kind of loop has the k-th site.
+	Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error)
+	// Verify returns an error if the last Run has not computed what it should: by other means if
+	// first is set, and later by comparison with the result that was verified so.
+	Verify(first bool) error
+	// Bytes returns the size of the data.
+	Bytes() int64
+	// Describe says in a few words what the data are.
+	Describe() string
+}
+
+// New makes a problem.
+func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, error) {
+	blocks := size.Blocks * len(rt.Workers())
+	switch k {
+	case LinReg:
+		return newRegression(size.Rows, size.Features, size.Seed), nil
+	case Clouds:
+		return newKMeans(ctx, rt, size.Points, size.Dims, size.Centres, size.Iterations, blocks, size.Seed)
+	case Counts:
+		return newHistogram(ctx, rt, size.Points, size.Dims, size.Bins, blocks, size.Seed)
+	case SVM:
+		return newCascade(ctx, rt, size.Points, size.Dims, blocks, size.Kernel, size.Seed)
+	case KNN:
+		return newNeighbours(ctx, rt, size.Points, size.Dims, size.Neighbours, blocks, size.Seed)
+	}
+	g, err := adjacency(ctx, rt, NewRMAT(size.Vertices, size.Edges, size.Seed))
+	if err != nil {
+		return nil, err
+	}
+	return newComponents(g), nil
+}
+
+// Describe implements [Problem].
+func (x *Components) Describe() string {
+	return fmt.Sprintf("R-MAT graph, %d vertices, matrix with %d elements", len(x.c), x.g.Entries())
+}
+
+// Describe implements [Problem].
+func (r *Regression) Describe() string {
+	return fmt.Sprintf("%d rows, %d features and a column of ones", r.n, r.k)
+}

@@ -1,0 +1,107 @@
+package loopapps
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/pages"
+)
+
+// Components is the connected components of a graph with adjacency matrix G, n×n and
+// symmetric: each vertex begins with its own number, from 1, as its label c, and
+//
+//	u = max(rowmax(G∘cᵀ), c)
+//
+// until nothing changes or maxRounds have passed. Then vertices that are connected have the
+// largest number among them. G's elements are ones, so that G∘cᵀ has c's where G has elements.
+type Components struct {
+	g    *Pattern
+	c, u []uint32
+	seed maphash.Seed
+	want uint64 // the hash of the labels as they should be
+}
+
+// maxRounds is the most rounds that Components has.
+const maxRounds = 100
+
+// newComponents makes ready to compute the components of a graph.
+func newComponents(g *Pattern) *Components {
+	n := g.Vertices()
+	x := &Components{g: g, c: make([]uint32, n), u: make([]uint32, n), seed: maphash.MakeSeed()}
+	pages.Large(x.c) // its elements are read in any order
+	pages.Large(x.u)
+	return x
+}
+
+// Bytes implements [Problem]: the matrix and the labels.
+func (x *Components) Bytes() int64 { return x.g.Bytes() + int64(4*(len(x.c)+len(x.u))) }
+
+// Run implements [Problem], with a loop over the rows for each round.
+func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (rounds []loop.Stats, err error) {
+	for i := range x.c {
+		x.c[i] = uint32(i + 1)
+	}
+	sum := loop.Reduction[int]{New: func() int { return 0 }, Add: func(sum, part *int) { *sum += *part }}
+	for len(rounds) < maxRounds {
+		var s loop.Stats
+		opt.Stats, opt.Site = &s, &sites[0]
+		changed, err := loop.Reduce(ctx, rt, len(x.c), opt, sum, func(c loop.Chunk, changed *int) error {
+			*changed += rowMax(x.g, x.c, x.u, c.Lo, c.Hi)
+			return nil
+		})
+		if err != nil {
+			return rounds, err
+		}
+		x.c, x.u = x.u, x.c
+		if rounds = append(rounds, s); changed == 0 {
+			break
+		}
+	}
+	return rounds, nil
+}
+
+// Verify implements [Problem]: first by union-find. Later results have the same hash. To keep a
+// second vector of labels would be memory that papers loop does not report.
+func (x *Components) Verify(first bool) error {
+	hash := maphash.Bytes(x.seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x.c))), 4*len(x.c)))
+	if !first && hash == x.want {
+		return nil
+	}
+	x.unite()
+	for i, l := range x.c {
+		if l != x.u[i]+1 {
+			return fmt.Errorf("vertex %d has the label %v; union-find says %d", i+1, l, x.u[i]+1)
+		}
+	}
+	x.want = hash
+	return nil
+}
+
+// unite has u be for each vertex the largest one that is connected with it.
+func (x *Components) unite() {
+	parent := x.u
+	for i := range parent {
+		parent[i] = uint32(i)
+	}
+	find := func(i uint32) uint32 {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	// The root of a set is its largest vertex.
+	for i := range parent {
+		for _, j := range x.g.ja[x.g.ia[i]:x.g.ia[i+1]] {
+			a, b := find(uint32(i)), find(uint32(j))
+			parent[min(a, b)] = max(a, b)
+		}
+	}
+	for i := range parent {
+		parent[i] = find(uint32(i))
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/report"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// App is what the commands share: where they write. A test runs them with
+// buffers in its place.
+type App struct {
+	Out io.Writer // results: reports, tables, JSON
+	Err io.Writer // errors, warnings and the progress bar
+	// Each is for what only this process knows of several that were started together.
+	Each io.Writer
+
+	Agent    bool // it logs for programs
+	Attached bool // it is an agent of the process that has started it
+	holding  sync.Once
+	held     *heldWriter // what is told beside a report: see Asides
+
+	Job    bool // an agent reads the errors: it breaks lines itself
+	NoPeak bool // do not measure the machine's peak with each run
+	Cores  int  // that the process may use; 0: as the machine has them
+}
+
+// New returns the app of a process.
+func New() *App { return &App{Out: os.Stdout, Err: os.Stderr} }
+
+// Warn writes a warning.
+func (a *App) Warn(text string) { report.FprintWrapped(a.Err, "labench: warning: ", text) }
+
+// Object writes v as one line of JSON.
+func (a *App) Object(v any) error { return json.NewEncoder(a.Out).Encode(v) }
+
+// Document writes v as one JSON document, with line breaks.
+func (a *App) Document(v any) error { return WriteDocument(a.Out, v) }
+
+// WriteDocument writes v to w as one JSON document, with line breaks.
+func WriteDocument(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// WarnCrowded warns of more workers than cores: that is allowed, and for
+// arithmetic only costs.
+func (a *App) WarnCrowded(workers int) {
+	if cores := cmp.Or(a.Cores, topo.Detect().Workers()); workers > cores {
+		a.Warn(fmt.Sprintf("%s share %s: that shows what oversubscription costs, not what the machine can do",
+			report.Count(workers, "worker"), report.Count(cores, "core")))
+	}
+}
+
+// Log returns what this process tells as a node. What drives, and an agent that it has started, talk to
+// a person: in sentences, and not between the lines of a report.
+func (a *App) Log(name string) *slog.Logger {
+	if a.Agent {
+		return logTo(a.Err)
+	}
+	return slog.New(&Sentences{To: a.Asides(), Label: "labench: " + name})
+}
+
+// Asides returns where to tell what is no part of a report: on a.err, or after the report that is being
+// written.
+func (a *App) Asides() *heldWriter {
+	a.holding.Do(func() { a.held = &heldWriter{w: a.Err} })
+	return a.held
+}

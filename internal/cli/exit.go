@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of the process.
+const (
+	ExitPassed      = 0
+	ExitFailed      = 1   // a wrong result, or an error
+	ExitUsage       = 2   // a command line that makes no sense
+	ExitNoDevice    = 3   // the device that was asked for is missing
+	ExitLost        = 4   // a rank of MPI was lost, and MPI ends with it
+	ExitInterrupted = 130 // by Ctrl-C, as shells have it
+)
+
+// Usage makes an error of the command line of err, unless it is nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &UsageError{err}
+}
+
+// UsageError is an error of the command line.
+type UsageError struct{ err error }
+
+func (e *UsageError) Error() string { return e.err.Error() }
+
+func (e *UsageError) Unwrap() error { return e.err }
+
+// NoArgs refuses arguments that are not flags.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s takes flags only, not %q", cmd.CommandPath(), args[0])
+	if _, wrong := strconv.Atoi(args[0]); wrong == nil && cmd.Flags().Lookup("n") != nil {
+		err = fmt.Errorf("%w. Did you mean -n %s?", err, args[0])
+	}
+	return Usage(err)
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tessera-la/tessera/internal/atomicfile"
+)
+
+// WriteWhole writes files that belong together, each of them whole or not at
+// all: what write puts into its writers goes into new files beside those named,
+// which take their names once all is on the disk. The files that were there
+// before stay as they are if anything fails until then.
+func WriteWhole(paths []string, write func(to []io.Writer) error) error {
+	var parts []*atomicfile.File
+	defer func() {
+		for _, f := range parts {
+			f.Discard() // unless it has its name
+		}
+	}()
+	var to []io.Writer
+	for _, path := range paths {
+		f, err := atomicfile.Create(path, 0o666)
+		if err != nil {
+			return err
+		}
+		parts, to = append(parts, f), append(to, f)
+	}
+	if err := write(to); err != nil {
+		return err
+	}
+	return atomicfile.Commit(parts...)
+}
+
+// WriteCSV writes a CSV file with a head, if it has a name.
+func WriteCSV(file string, head []string, rows [][]any) error {
+	if file == "" {
+		return nil
+	}
+	return WriteWhole([]string{file}, func(to []io.Writer) error {
+		w := csv.NewWriter(to[0])
+		w.Write(head)
+		for _, row := range rows {
+			var words []string
+			for _, v := range row {
+				words = append(words, fmt.Sprint(v))
+			}
+			w.Write(words)
+		}
+		w.Flush()
+		return w.Error()
+	})
+}
+
+// Target notes why a flag's file, or that of an argument, if it names one, cannot be written, as far as that can be seen
+// before.
+func (p *Problems) Target(flag, path string) (bad bool) {
+	reason := ""
+	if path == "" {
+		return false
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		reason = "there is no such directory"
+	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		reason = "there is something of that name that is not a file"
+	}
+	if reason != "" {
+		if flag != "" {
+			path = Dashed(flag) + " " + path
+		}
+		p.Note(fmt.Errorf("%s: %s", path, reason))
+	}
+	return reason != ""
+}

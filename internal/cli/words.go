@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// NamesOf returns the names of typed constants.
+func NamesOf[T fmt.Stringer](kinds ...T) []string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.String())
+	}
+	return all
+}
+
+// Complete has a shell offer the words that a flag takes.
+func Complete(cmd *cobra.Command, flag string, known []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // no such flag: a slip of the caller
+	}
+}
+
+// Words lists the names of typed constants.
+func Words[T fmt.Stringer](kinds []T) string {
+	return strings.Join(NamesOf(kinds...), ", ")
+}
+
+// Dashed returns names of flags as they are given: -n, --nb.
+func Dashed(names ...string) string {
+	var all []string
+	for _, n := range names {
+		if len(n) == 1 {
+			all = append(all, "-"+n)
+		} else {
+			all = append(all, "--"+n)
+		}
+	}
+	return strings.Join(all, ", ")
+}
