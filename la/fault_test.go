@@ -209,7 +209,7 @@ func TestFaultsElsewhere(t *testing.T) {
 }
 
 // TestFaultNaN has a version put a NaN into a result somewhere: it is noticed
-// at the next diagonal element that it reaches, or by whoever looks at L.
+// at the next diagonal element that it reaches, or by a look at L.
 func TestFaultNaN(t *testing.T) {
 	var s saboteur
 	e := start(t, la.Options{Workers: 3, NB: 5, Direct: -1, Deterministic: true, Table: s.table(), Float: true})

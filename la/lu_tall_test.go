@@ -50,7 +50,7 @@ func testLUTall[T la.Element](t *testing.T, tol T) {
 	}
 }
 
-// TestLUTallDeterministic: whoever shares a panel, the bits are the same.
+// TestLUTallDeterministic: whichever workers share a panel, the bits are the same.
 func TestLUTallDeterministic(t *testing.T) {
 	const m, n = 24576 + 5, 136
 	a := rectangle[float32](t, matgen.Spec{Kind: matgen.Random, M: m, N: n, Seed: 6}, 0)

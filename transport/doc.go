@@ -1,10 +1,10 @@
 // Package transport connects the nodes of a cluster: messages, which are short and go to
-// one node, and values, which are large and are fetched by who needs them.
+// one node, and values, which are large and are fetched by the node that needs them.
 //
 //	publisher:  Publish(ref, v) ──► … ──► Drop(ref)
 //	another:              Fetch(ctx, from, ref, into)
 //
-// Control and data are apart: a message says who has a value, and whoever needs it fetches
+// Control and data are apart: a message says who has a value, and the node that needs it fetches
 // it when it suits. What a value is only its type knows, by [versions.Value]; the
 // transport adds a checksum and moves the bytes.
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Published is the values that a node has published, for who implements a [Transport].
+// Published is the values that a node has published, for implementations of [Transport].
 type Published struct {
 	mu     sync.Mutex // a leaf
 	values map[Ref]*shelf

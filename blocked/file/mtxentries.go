@@ -12,7 +12,7 @@ import (
 )
 
 // ReadEntries reads a Matrix Market file, plain or compressed with gzip, entry by entry, for
-// who does not want it dense. Begin is called first, with the shape and the number of entries
+// programs that do not want it dense. Begin is called first, with the shape and the number of entries
 // that the file announces, which nothing has confirmed yet, and whether it is a general file,
 // whose entries stand for themselves only. The error that it returns ends the reading. Then entry
 // is called for each entry in the order of the file, with its row and column from 0, and once more

@@ -277,7 +277,7 @@ func driverMemory(tiles, tasks int) int64 {
 }
 
 // refusal returns why the run does not fit into the nodes' caps, with the arithmetic, if it
-// cannot, whoever gets which task.
+// cannot, whichever node gets which task.
 func (x *planned) refusal() string {
 	in := func(n int64) string { return report.Bytes(float64(n)) }
 	var own, all, most int64

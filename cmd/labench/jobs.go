@@ -91,8 +91,8 @@ func trusted(address, dir string) (config *tls.Config, err error) {
 
 // jobTakes returns the flags that the operation of a job may have: those that name no file and
 // nothing of the machine on which it runs. Files are the agent's, and have names of its own; what
-// runs there beside the job is not for who submits to say. It lists what is allowed, so that a flag
-// that is new is refused until somebody has thought of it: who submits may be a stranger to the
+// runs there beside the job is not for a client to say. It lists what is allowed, so that a flag
+// that is new is refused until somebody has thought of it: a client may be a stranger to the
 // agent's user.
 func jobTakes() []string {
 	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "variant", "mixed", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
@@ -100,7 +100,7 @@ func jobTakes() []string {
 
 // checkJob returns what is wrong with a job: with its own words, and then with the command line that
 // an agent makes of them. So nothing waits in a queue that cannot begin, and what is refused is said
-// in the words of who submits.
+// in the client's words.
 //
 //	1  the words as they came: an operation, flags that a job may have, and nothing else
 //	2  what submit adds to them: --keep, --checkpoint

@@ -123,7 +123,7 @@ func jobWords(j *jobs.Job, dir string, n *nodeFlags, at string) []string {
 	words := append([]string{j.Args[0], "--repeat", "1", "--warmup", "0"}, j.Args[1:]...)
 	words = append(words, "--cluster", at, "--idle", "--json", "--workers", "1",
 		"--name", n.name, "--job", strconv.Itoa(j.ID), "--node-timeout", n.timeout.String())
-	// It joins the cluster with the agent's certificate, whoever submitted it.
+	// It joins the cluster with the agent's certificate, whichever client submitted it.
 	if n.certs != "" {
 		words = append(words, "--certs", n.certs)
 	}
@@ -139,7 +139,7 @@ func jobWords(j *jobs.Job, dir string, n *nodeFlags, at string) []string {
 	return words
 }
 
-// untilInputEnds returns a context that ends with standard input, too: with who has started this
+// untilInputEnds returns a context that ends with standard input, too: with the program that has started this
 // process, however that one ends.
 func untilInputEnds(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancel(ctx)

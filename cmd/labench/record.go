@@ -58,7 +58,7 @@ func fileFormats() []fileFormat {
 	}
 }
 
-// endings lists the endings of the names of a flag's files, with who reads them.
+// endings lists the endings of the names of a flag's files, with the programs that read them.
 func endings(flag, between string) string {
 	var all []string
 	for _, t := range fileFormats() {

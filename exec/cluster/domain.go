@@ -18,8 +18,8 @@ import (
 //
 // Agent and driver have one transport. They never get the same kinds of messages. What children
 // use has names of its own, those of a job of the domain's driver; its first version is in the
-// task's memory, and its last one comes back there. So whoever is above a domain knows nothing
-// of what is in it, and who is below nothing of what is above.
+// task's memory, and its last one comes back there. So what is above a domain knows nothing
+// of what is in it, and what is below nothing of what is above.
 type domain struct {
 	opt     Options
 	known   known

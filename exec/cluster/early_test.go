@@ -77,7 +77,7 @@ func TestEarly(t *testing.T) {
 		if lose {
 			n.killNode(n.Nodes()[1])
 		}
-		close(go_) // also for who makes b again
+		close(go_) // also for the node that makes b again
 		if err := j.Wait(); err != nil {
 			t.Fatal(err)
 		}

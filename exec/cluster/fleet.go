@@ -163,8 +163,8 @@ func (f *fleet) lossesNow() int {
 	return f.losses
 }
 
-// next has a node of which nobody knows anything yet be another one for who has that name: one
-// that left and came back has nothing. Epochs grow, also from one driver to the next of its
+// next gives a name to a node of which nobody knows anything yet. It is another node than an earlier
+// one of that name: one that left and came back has nothing. Epochs grow, also from one driver to the next of its
 // name. The caller holds the lock, and placing if the node is among those of the fleet.
 func (f *fleet) next(n *node) {
 	f.epochs = max(f.epochs+1, uint64(time.Now().UnixNano()))

@@ -24,7 +24,7 @@ import (
 type job struct {
 	placement
 	host     host
-	submit   sync.Mutex // held by who submits or waits, before mu
+	submit   sync.Mutex // held by the goroutine that submits or waits, before mu
 	stopping func() bool
 	began    time.Time // the first task since the latest Wait
 }

@@ -42,7 +42,7 @@ type Options struct {
 	Parent string
 	// Driver is the name of the driver that an agent works for: when that one leaves, Serve ends.
 	// It may come later than the agent. Other drivers are served until then. Empty stands for
-	// an agent that serves until its context ends, whoever comes and goes. NewDriver ignores it.
+	// an agent that serves until its context ends, whichever drivers come and go. NewDriver ignores it.
 	Driver string
 	// Program says which program the node is, of which version, for Usage.
 	Program string

@@ -57,7 +57,7 @@ func (l *line) so() []string {
 }
 
 // TestFlush: who flushes an outbox has sent the message when it returns, unless it would have to wait.
-// Messages stay in order, whoever sends them.
+// Messages stay in order, though several goroutines send them.
 func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{may: make(chan error, 10)}
@@ -147,7 +147,7 @@ func TestFlushFails(t *testing.T) {
 	})
 }
 
-// TestFlushClosed: close waits for who sends a message itself, and ends it.
+// TestFlushClosed: close waits for a goroutine that sends a message itself, and ends it.
 func TestFlushClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{may: make(chan error)}

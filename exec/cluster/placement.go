@@ -190,7 +190,7 @@ func (p *placement) dismiss() bool {
 }
 
 // squeeze sees to it that something happens when all tasks that could be given wait for
-// memory, and none is under way: one goes to whoever has room, or the driver gets what the program
+// memory, and none is under way: one goes to a node that has room, or the driver gets what the program
 // is to have, of this job and of others, or the job ends. It reports whether there may be more to give.
 func (p *placement) squeeze() bool {
 	t, i := p.sched.Squeeze()

@@ -250,7 +250,7 @@ func (s *values) now() int64 {
 	return s.bytes
 }
 
-// awaited returns the versions that are on their way, by who waits for them.
+// awaited returns the versions that are on their way, by what waits for them.
 func (s *values) awaited() map[waiter][]transport.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()

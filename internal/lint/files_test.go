@@ -197,6 +197,25 @@ func leftovers(m *Module) []Finding {
 	return found
 }
 
+// actors checks that comments name the actor: the node, the caller, the program.
+func actors(m *Module) []Finding {
+	nobody := regexp.MustCompile(`(?i)\bwhoever\b|\b(by|for|of|to|with|from)[\s/]+who\b`)
+	var found []Finding
+	for _, p := range m.Packages {
+		for _, f := range p.Files {
+			if f.AST == nil || p.Path == "internal/lint" {
+				continue
+			}
+			for _, group := range f.AST.Comments {
+				for _, words := range nobody.FindAllString(group.Text(), -1) {
+					found = append(found, m.at(group.Pos(), "%q: say the actor", strings.Join(strings.Fields(words), " ")))
+				}
+			}
+		}
+	}
+	return found
+}
+
 // formatted checks that gofmt has nothing to change.
 func formatted(m *Module) []Finding {
 	var found []Finding

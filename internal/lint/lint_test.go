@@ -197,6 +197,7 @@ func TestRules(t *testing.T) {
 
 		{"Leftovers", "both", map[string]string{"a/a.go": "package a\n// TO" + "DO: more\nvar s = \"TO" + "DO\"", "a/a_test.go": "package a\nfunc f(t *testing.T) {\nt.Skip()\nt.Skip(\"no GPU\")\n}"},
 			[]string{"a/a.go:2", "a/a_test.go:3"}},
+		{"Actors", "nobody", map[string]string{"a/a.go": "package a\n\n// A is called by\n// who needs it, whoever that is; \"who\" may be asked.\ntype A int\n"}, []string{"by who", "whoever"}},
 		{"Format", "not", map[string]string{"a/a.go": "package a\nvar  x int\n", "a/b.go": "package a\n"}, []string{"a/a.go"}},
 	} {
 		t.Run(test.rule+"/"+test.name, func(t *testing.T) {

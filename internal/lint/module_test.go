@@ -150,6 +150,7 @@ func Rules() []Rule {
 		{"Init", inits},
 		{"Variables", variables},
 		{"Leftovers", leftovers},
+		{"Actors", actors},
 		{"Format", formatted},
 	}
 }

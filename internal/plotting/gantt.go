@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Gantt is a picture of who did what when: a row for each worker, time from left to right.
+// Gantt is a picture of what each worker did when: a row for each worker, time from left to right.
 type Gantt struct {
 	Title, XLabel string
 	Rows          []string // the first on top

@@ -22,7 +22,7 @@ type fetch struct {
 	id     uint32
 	stop   <-chan struct{} // the node closes
 	gone   <-chan struct{} // the other side has left
-	late   time.Duration   // how long MPI may take to give up a message of who has left
+	late   time.Duration   // how long MPI may take to give up a message of a node that has left
 	broken func(error)     // is told that it does not
 
 	mu     sync.Mutex    // a leaf

@@ -20,7 +20,7 @@ const (
 	kindAbsent              // it is not there
 	kindFailed              // it cannot be encoded; the text says why
 	kindBye                 // the sender leaves, and waits for kindGone
-	kindGone                // whoever leaves may: nothing more is sent to it
+	kindGone                // a node that leaves may: nothing more is sent to it
 	kinds
 )
 

@@ -22,7 +22,7 @@ type peer struct {
 	// failed is told that MPI cannot send to it.
 	failed func(*peer, error)
 
-	turn      chan struct{} // capacity 1: held by who sends a message; they come in order
+	turn      chan struct{} // capacity 1: held by the goroutine that sends a message; they come in order
 	gone      chan struct{} // closed when it has left
 	parted    chan struct{} // closed when it knows that this node leaves
 	abandoned *atomic.Int64 // operations that MPI will not end

@@ -105,7 +105,7 @@ func (a *answer) wait() error {
 	return nil
 }
 
-// serve sends a value to who wants it, and returns when nothing reads it any more.
+// serve sends a value to the node that wants it, and returns when nothing reads it any more.
 func (p *peer) serve(id uint32, v versions.Value) {
 	a := newAnswer(p, id, v)
 	err := v.Encode(a)

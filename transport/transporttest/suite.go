@@ -60,7 +60,7 @@ type node struct {
 	got    []string // sender and message
 	events []transport.Event
 	slow   atomic.Int64 // nanoseconds that its handler takes
-	greets bool         // it sends a message to who joins
+	greets bool         // it sends a message to a node that joins
 }
 
 // Run holds transports to the contract. Nodes returns so many new ones of one network, not
@@ -118,7 +118,7 @@ func prompt(t *testing.T, start func(*testing.T, int) []*node) {
 	}
 	all[1].mu.Unlock()
 	if err != nil || sent == 1000 {
-		t.Errorf("%d messages are sent to who handles none, error %v", sent, err)
+		t.Errorf("%d messages are sent to a node that handles none, error %v", sent, err)
 	}
 	eventually(t, "messages leave at once again", func() bool { return all[1].count() == sent && p.Prompt(to) })
 }
@@ -143,8 +143,8 @@ func (x *node) event(e transport.Event) {
 	}
 }
 
-// greet: who is there can be sent messages at once, also if it has not heard yet of who
-// sends.
+// greet: a node that is there can be sent messages at once, also if it has not heard yet of the
+// sender.
 func greet(t *testing.T, nodes func(*testing.T, int) []transport.Transport) {
 	const n = 3
 	for range 10 {

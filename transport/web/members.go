@@ -66,7 +66,7 @@ const (
 	// namesMost is how many names of one certificate a node knows, those that are over included.
 	namesMost = 1000
 	// overFor is for how many Timeouts a node is known that has said that it goes. What it has
-	// sent before comes within one of them, as no greeting takes longer. Whoever still tells
+	// sent before comes within one of them, as no greeting takes longer. A node that still tells
 	// others of it notices within one more.
 	overFor = 4
 	// shutFor is for how many Timeouts a node is not there to which nothing can be sent, though it answers.
@@ -91,7 +91,7 @@ type member struct {
 	shut          time.Time // until when it is not there, as nothing can be sent to it
 	failed        error     // why the last greeting had no answer, nil if it had one
 
-	// turn is held by who sends it a message: they come in order. It guards way.
+	// turn is held by the goroutine that sends it a message: they come in order. It guards way.
 	turn sync.Mutex
 	way  way // nil if nothing was sent to it
 

@@ -94,8 +94,8 @@ func TestTwoOfOneName(t *testing.T) {
 	})
 	second, ofSecond := live(t, Options{Name: "a", Peers: []string{Address(c)}, Timeout: 30 * time.Second}, nil)
 	refused := "a is there already, at " + Address(first)
-	for who, l := range map[string]interface{ String() string }{"c": said, "the first": ofFirst, "the second": ofSecond} {
-		until(t, who+" says it", func() bool {
+	for name, l := range map[string]interface{ String() string }{"c": said, "the first": ofFirst, "the second": ofSecond} {
+		until(t, name+" says it", func() bool {
 			return strings.Contains(l.String(), refused) && strings.Contains(l.String(), Address(second))
 		})
 	}

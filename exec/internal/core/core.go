@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Core is what a [Driver] decides with, for who drives it in a time of its own, as simulations
+// Core is what a [Driver] decides with, for a program that drives it in a time of its own, as simulations
 // do: which node gets which task and when, from whom it has operands, who has what. It has no
 // goroutine, clock, lock or message. Nodes are numbered from 0, the driver, in the order in
 // which they enter; data in the order in which they come.

@@ -12,7 +12,7 @@ import (
 
 // Entry is a datum, and what the driver knows of its values. The order of tasks makes it
 // simple: when a task that writes the datum has begun, nobody reads an older version any
-// more, but for who makes again what was lost. What is used for each task comes first, so that it
+// more, but for tasks that make again what was lost. What is used for each task comes first, so that it
 // is in few lines of the cache.
 type Entry struct {
 	Datum   *graph.Datum  // by which the latest job knows it

@@ -381,7 +381,7 @@ func (s *Scheduler) Misses(t *graph.Task) bool {
 }
 
 // Squeeze returns what to do when all tasks that could be given wait for memory, and none is
-// under way: a task for whoever has room, or the first that fits nowhere, for node -1. It
+// under way: a task for a node that has room, or the first that fits nowhere, for node -1. It
 // returns nil if none waits.
 func (s *Scheduler) Squeeze() (t *graph.Task, node int) {
 	if s.Flying.N > 0 {

@@ -143,7 +143,7 @@ func mirror[T la.Element](a la.Symmetric[T], workers int) {
 }
 
 // checkSymmetry returns a *ShapeError if the input, from a file that does not
-// say that it is symmetric, is not: whoever made it may have rounded the two
+// say that it is symmetric, is not: the program that wrote it may have rounded the two
 // halves differently.
 func (f *maker[T]) checkSymmetry(n int) error {
 	a := f.input

@@ -15,8 +15,8 @@ import (
 // tile is a tile that a call works on.
 type tile[T kernels.Element] = kernels.Tile[T]
 
-// station has calls executed by an accelerator, without a runtime: whoever
-// launches sees to it that calls in flight do not need one another.
+// station has calls executed by an accelerator, without a runtime: its caller
+// sees to it that calls in flight do not need one another.
 type station struct {
 	a      *cuda.Accelerator
 	job    uint64

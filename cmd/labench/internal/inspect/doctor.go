@@ -277,7 +277,7 @@ func loadLine(now *quiet.Now, load *quiet.Load) string {
 // Placement says where tiles are, of what [blocked.FirstTouch] returns.
 func Placement(nodes int, why string) string {
 	if nodes < 2 {
-		return "tiles are touched first by whoever fills them: " + why
+		return "tiles are touched first by the thread that fills them: " + why
 	}
 	return fmt.Sprintf("tiles of 64 KiB and more are dealt out to %d nodes and touched first there", nodes)
 }

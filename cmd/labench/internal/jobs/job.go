@@ -81,7 +81,7 @@ func (s *Spec) check() error {
 type Job struct {
 	ID int
 	Spec
-	Owner     string `json:",omitempty"` // the name in the certificate of who has submitted it
+	Owner     string `json:",omitempty"` // the name in the certificate of the client that submitted it
 	State     State
 	Submitted time.Time
 	Began     time.Time // the last time

@@ -39,7 +39,7 @@ type Options struct {
 // TextPrefix begins lines of a report for people.
 const TextPrefix = "text "
 
-// What one agent keeps is bounded, so that whoever may submit cannot fill its disk or its memory.
+// What one agent keeps is bounded, so that a client that may submit cannot fill its disk or its memory.
 const (
 	queueMost  = 100      // jobs that wait; more are refused
 	keepMost   = 100      // jobs that have ended; older ones go
@@ -53,7 +53,7 @@ const (
 //
 // Who changes a job takes two locks. While it holds disk, nobody else changes what is in the
 // spool, or what becomes of a job: so job.json has the changes in their order. It holds mu for the
-// change in memory only. So whoever asks where jobs stand never waits for the disk.
+// change in memory only. So a client that asks where jobs stand never waits for the disk.
 type Queue struct {
 	opt   Options
 	spool spool

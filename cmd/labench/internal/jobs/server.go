@@ -274,7 +274,7 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.body.Read(b)
 }
 
-// owner returns the name in the certificate of who asks.
+// owner returns the name in the certificate of the client that asks.
 func owner(r *http.Request) string {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || len(r.TLS.PeerCertificates[0].DNSNames) == 0 {
 		return ""

@@ -68,7 +68,7 @@ func (s spool) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// at returns a path in the directory of a job. Its number is its name: whoever looks into the spool
+// at returns a path in the directory of a job. Its number is its name: a look into the spool
 // finds what labench status lists.
 func (s spool) at(id int, file string) string {
 	return filepath.Join(string(s), strconv.Itoa(id), file)

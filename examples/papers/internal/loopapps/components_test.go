@@ -41,7 +41,7 @@ func TestAdjacency(t *testing.T) {
 	if a.Vertices() != 5 || a.Entries() != 6 || !slices.Equal(a.ia, []int{0, 2, 3, 3, 5, 6}) || !slices.Equal(a.ja, []int32{3, 4, 3, 0, 1, 0}) {
 		t.Errorf("%+v", a)
 	}
-	// Whoever makes it, a random graph is the same, symmetric and without loops.
+	// Whichever node makes it, a random graph is the same, symmetric and without loops.
 	var before []int32
 	for _, workers := range []int{1, 3} {
 		g, err := adjacency(t.Context(), start(t, workers), NewRMAT(1000, 8000, 2))

@@ -13,7 +13,7 @@ const Piece = 1 << 30
 type Op struct {
 	N    int       // bytes that have come
 	Err  error     // an *Error
-	Then func(*Op) // is called at the end, by whoever notices it, and must not block
+	Then func(*Op) // is called at the end, by the goroutine that notices it, and must not block
 
 	buf  []byte
 	pins runtime.Pinner
