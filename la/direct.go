@@ -60,7 +60,7 @@ func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 	tb, okB := tileOf[T](b, &p.tiles[1])
 	tc, okC := tileOf[T](c, &p.tiles[2])
 	if okA && okB && okC && tc == blas.NoTrans && apart(&p.tiles[0], &p.tiles[2]) && apart(&p.tiles[1], &p.tiles[2]) {
-		p.params = op.Gemm{TransA: compose(transA, ta), TransB: compose(transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
+		p.params = op.Gemm{TransA: scalar.Compose[T](transA, ta), TransB: scalar.Compose[T](transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
 		p.call.Ctx = ctx
 		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Op("gemm"), &p.call)
 		p.call.Ctx = nil

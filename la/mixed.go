@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
@@ -292,7 +293,7 @@ func (s *refiner) multiply(p *blocked.Program[float64], x, r *blocked.Matrix[flo
 	return p.Gemm(s.transA(), blas.NoTrans, -1, s.a, x, 1, r)
 }
 
-func (s *refiner) transA() blas.Transpose { return compose(s.trans, blas.NoTrans) }
+func (s *refiner) transA() blas.Transpose { return scalar.Compose[float64](s.trans, blas.NoTrans) }
 
 // judge returns by what factor the residual of the worst column exceeds what LAPACK's rule
 // allows, and the backward error, from the largest magnitudes in the columns of the residual,

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -124,10 +125,10 @@ func readable[T Element](a Source[T], trans blas.Transpose, nb int, c *blocked.M
 // of a, ones included.
 func readableAs[T Element](a Source[T], kind blocked.Kind, trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
 	if v, vt, ok := blocked.ViewOf(a, nb); ok && alike(v.Kind(), kind) && !overlap(v, c) {
-		return v, compose(trans, vt)
+		return v, scalar.Compose[T](trans, vt)
 	}
 	v, _ := blocked.From(a, kind, nb, blocked.CopyOptions{Workers: workers})
-	return v, compose(trans, blas.NoTrans)
+	return v, scalar.Compose[T](trans, blas.NoTrans)
 }
 
 // triangleKind returns the kind of a triangular a.
@@ -136,14 +137,6 @@ func triangleKind[T Element](a TriangularSource[T]) blocked.Kind {
 		return blocked.TriUpper
 	}
 	return blocked.TriLower
-}
-
-// compose returns the one transposition that two of them make.
-func compose(s, t blas.Transpose) blas.Transpose {
-	if (s == blas.NoTrans) == (t == blas.NoTrans) {
-		return blas.NoTrans
-	}
-	return blas.Trans
 }
 
 // whole returns the tile of a matrix that has but one, or none because it has

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -341,7 +342,7 @@ func divideTriangular[T Element](ctx context.Context, e *Engine, v *blocked.Matr
 			})
 		}
 	}
-	d.solve, d.transposed = substitute(trans), substitute(compose(trans, blas.Trans))
+	d.solve, d.transposed = substitute(trans), substitute(scalar.Compose[T](trans, blas.Trans))
 	d.condition = func() error {
 		columns, err := columnSums(ctx, e, v, trans)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
@@ -137,5 +138,5 @@ func triangularInverse[T Element](ctx context.Context, e *Engine, uplo blas.Uplo
 			return inT(x, func(x [][]T) error { return s.solve(uplo, trans, blas.NonUnit, a, x) })
 		}
 	}
-	return inverse{n: a.Dim(), apply: solve(trans), transposed: solve(compose(trans, blas.Trans))}
+	return inverse{n: a.Dim(), apply: solve(trans), transposed: solve(scalar.Compose[T](trans, blas.Trans))}
 }

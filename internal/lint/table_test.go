@@ -34,7 +34,7 @@ func table() []entry {
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
 			// every allocation counts.
-			tessera: []string{"la", "blocked", "kernels", "kernels/op", "versions"},
+			tessera: []string{"la", "blocked", "kernels", "kernels/op", "versions", "internal/scalar"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they
@@ -154,7 +154,7 @@ func table() []entry {
 		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "exec/cluster/clustertest", tessera: []string{"exec", "exec/cluster", "transport"}},
 		// Which element type T is: everybody may ask.
-		{pkg: "internal/scalar"},
+		{pkg: "internal/scalar", third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "internal/lint"},
 		{pkg: "internal/asmdecl"},
 		{pkg: "internal/kernelasm"},

@@ -1,6 +1,7 @@
 // Package scalar tells the element types of matrices apart. What depends on the type asks
 // here and nowhere else: a new type has to be added to [Real], [Of] and [Pick], and the
-// compiler then refuses every call of Pick that has no value for it.
+// compiler then refuses every call of Pick that has no value for it. So it is with
+// transpositions: [Flip] and [Compose] are for real elements, [Transposition] is for all.
 package scalar
 
 // Real is the real element types.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -69,7 +70,7 @@ func testPrepacked[T Element](t *testing.T) {
 				for _, trans := range transposes {
 					ap, bp := rubbish[T](p.SizeA(n, k)), rubbish[T](p.SizeB(n, k))
 					p.PackA(ap, trans, n, k, a, ld)
-					p.PackB(bp, other(trans), n, k, a, ld)
+					p.PackB(bp, scalar.Flip[T](trans), n, k, a, ld)
 					want, got := slices.Clone(c), slices.Clone(c)
 					p.Syrk(uplo, trans, n, k, -0.5, a, ld, 0.25, want, ld, rubbish[T](p.Work(max(n, k))))
 					p.SyrkPacked(uplo, trans, n, k, -0.5, a, ld, ap, bp, 0.25, got, ld, rubbish[T](p.Work(max(n, k))))

@@ -1,6 +1,9 @@
 package cpu
 
-import "gonum.org/v1/gonum/blas"
+import (
+	"github.com/tessera-la/tessera/internal/scalar"
+	"gonum.org/v1/gonum/blas"
+)
 
 // Shared is the level-3 routines of a [Packed] by several cores. Every element is
 // computed by the same operations in the same order as by one core, so the results
@@ -44,7 +47,7 @@ func (s *Shared[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 		return
 	}
 	s.strips(n, p.NR, p.Work(dim), func(lo, hi int, work []T) {
-		p.Gemm(transA, transB, m, hi-lo, k, alpha, a, lda, fromRow(b, ldb, other(transB), lo), ldb, beta, c[lo:], ldc, work)
+		p.Gemm(transA, transB, m, hi-lo, k, alpha, a, lda, fromRow(b, ldb, scalar.Flip[T](transB), lo), ldb, beta, c[lo:], ldc, work)
 	})
 }
 
@@ -79,13 +82,6 @@ func fromRow[T Element](x []T, ld int, trans blas.Transpose, i int) []T {
 		return x[i:]
 	}
 	return x[i*ld:]
-}
-
-func other(trans blas.Transpose) blas.Transpose {
-	if trans == blas.NoTrans {
-		return blas.Trans
-	}
-	return blas.NoTrans
 }
 
 // large is [Packed.large]: B is packed by all, once, and then all take blocks of
@@ -170,7 +166,7 @@ func (s *Shared[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		return
 	}
 	h := roundUp(n/2, p.NR)
-	rest, cut := fromRow(a, lda, trans, h), other(trans)
+	rest, cut := fromRow(a, lda, trans, h), scalar.Flip[T](trans)
 	if n >= wide {
 		s.Syrk(uplo, trans, h, k, alpha, a, lda, beta, c, ldc, work)
 		s.Syrk(uplo, trans, n-h, k, alpha, rest, lda, beta, c[h*ldc+h:], ldc, work)

@@ -56,14 +56,6 @@ func dims[T kernels.Element](t *kernels.Tile[T], trans blas.Transpose) (r, c int
 	return t.Cols, t.Rows
 }
 
-// flip returns the other of NoTrans and Trans; conjugation means nothing here.
-func flip(trans blas.Transpose) blas.Transpose {
-	if trans == blas.NoTrans {
-		return blas.Trans
-	}
-	return blas.NoTrans
-}
-
 // below returns t from a row on.
 func below[T kernels.Element](t *kernels.Tile[T], row int) kernels.Tile[T] {
 	if uint(row) > uint(t.Rows) {

@@ -90,7 +90,7 @@ func (q queue[T]) syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha flo
 	if n == 0 {
 		return nil
 	}
-	return q.s.Syrk(q.typ, opposite(uplo), flip(plain(trans)), n, k, alpha, q.turned(a), beta, q.turned(c))
+	return q.s.Syrk(q.typ, opposite(uplo), scalar.Flip[T](plain(trans)), n, k, alpha, q.turned(a), beta, q.turned(c))
 }
 
 // trsm solves op(A)·X = alpha·B: Xᵀ·op(A)ᵀ = alpha·Bᵀ, or the same from the

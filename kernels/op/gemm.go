@@ -1,6 +1,7 @@
 package op
 
 import (
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
@@ -98,7 +99,7 @@ func gemv[T kernels.Element](r *cpu.Packed[T], p *Gemm, a, b, c *kernels.Tile[T]
 	if p.TransA != blas.NoTrans {
 		inc = a.Stride // a is a column
 	}
-	r.Gemv(flip(p.TransB), b.Rows, b.Cols, T(p.Alpha), b.Data, b.Stride, a.Data, inc, T(p.Beta), c.Data, 1)
+	r.Gemv(scalar.Flip[T](p.TransB), b.Rows, b.Cols, T(p.Alpha), b.Data, b.Stride, a.Data, inc, T(p.Beta), c.Data, 1)
 }
 
 // cudaGemm is the function of version "cuda" of op "gemm".

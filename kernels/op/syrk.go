@@ -1,6 +1,7 @@
 package op
 
 import (
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
@@ -67,7 +68,7 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
 		if ours && call.Gang == nil && packed.PrepacksSyrk(n, k) {
 			ap = packedLeft(share.A, packed, a, p.Trans, n, k)
-			bp = packedRight(share.B, packed, a, flip(p.Trans), n, k)
+			bp = packedRight(share.B, packed, a, scalar.Flip[T](p.Trans), n, k)
 		}
 		if ap != nil || bp != nil {
 			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data, c.Stride, work)

@@ -1,6 +1,7 @@
 package dropin
 
 import (
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -50,7 +51,7 @@ func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 	v := newGeneral(order, k)
 	transposeTo(co, v, la.General[float64]{Rows: k, Cols: order, Stride: lda, Data: a})
 	// Q = H(k-1)·…·H(0) is the transpose of what Dgeqrf makes.
-	ormqr(co, "Dormlq", side, flip(trans), v, tau, la.General[float64]{Rows: m, Cols: n, Stride: ldc, Data: c})
+	ormqr(co, "Dormlq", side, scalar.Flip[float64](trans), v, tau, la.General[float64]{Rows: m, Cols: n, Stride: ldc, Data: c})
 	work[0] = float64(others)
 }
 

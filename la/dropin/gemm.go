@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -78,7 +79,7 @@ func gemmVector[T la.Element](co *core, tA, tB blas.Transpose, m, n, k int, alph
 		inc = lda
 	}
 	r, s := shape(tB, k, n)
-	v.gemv(flip(tB), r, s, alpha, b, ldb, a, inc, beta, c, 1)
+	v.gemv(scalar.Flip[T](tB), r, s, alpha, b, ldb, a, inc, beta, c, 1)
 }
 
 // transpose reports whether t is a transposition.

@@ -1,6 +1,7 @@
 package dropin
 
 import (
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -38,7 +39,7 @@ func syr2k[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Trans
 		return false
 	}
 	w := make([]T, n*n)
-	if !gemm(co, routine, tA, flip(tA), n, n, k, alpha, a, lda, b, ldb, 0, w, n) {
+	if !gemm(co, routine, tA, scalar.Flip[T](tA), n, n, k, alpha, a, lda, b, ldb, 0, w, n) {
 		return false
 	}
 	parallel(co, n, 64, func(lo, hi int) { addSymmetric(uplo, lo, hi, n, w, beta, c, ldc) })

@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -117,7 +118,7 @@ func fitsTri(side blas.Side, uplo blas.Uplo, t blas.Transpose, diag blas.Diag) b
 func trsmVector[T la.Element](co *core, side blas.Side, uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, alpha T, a []T, lda int, b []T, ldb int) {
 	inc := ldb
 	if side == blas.Right { // x·op(A) = b
-		inc, tA = 1, flip(tA)
+		inc, tA = 1, scalar.Flip[T](tA)
 	}
 	x := make([]T, n)
 	for i := range x {
@@ -127,12 +128,4 @@ func trsmVector[T la.Element](co *core, side blas.Side, uplo blas.Uplo, tA blas.
 	for i, v := range x {
 		b[i*inc] = v
 	}
-}
-
-// flip returns the other transposition.
-func flip(t blas.Transpose) blas.Transpose {
-	if t == blas.NoTrans {
-		return blas.Trans
-	}
-	return blas.NoTrans
 }
