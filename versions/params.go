@@ -26,9 +26,10 @@ func (e *ParamsError) Error() string {
 }
 
 // EncodeParams appends a parameter, which is nil or a pointer to a struct whose fields
-// are booleans, integers, floating-point numbers, strings or structs of them, to dst: a
-// byte with the number of the format, and then the fields in order, integers as varints,
-// floating-point numbers as their bits, little-endian, and strings after their length.
+// are booleans, integers, floating-point and complex numbers, strings or structs of them, to
+// dst: a byte with the number of the format, and then the fields in order, integers as varints,
+// floating-point numbers as their bits, little-endian, complex ones as two of these, and strings
+// after their length.
 // Other types are a *[ParamsError].
 func EncodeParams(dst []byte, params any) ([]byte, error) {
 	dst = append(dst, paramsFormat)
@@ -54,13 +55,21 @@ func EncodeParams(dst []byte, params any) ([]byte, error) {
 			dst = binary.AppendUvarint(dst, f.Uint())
 		case f.Kind() == reflect.String:
 			dst = append(binary.AppendUvarint(dst, uint64(f.Len())), f.String()...)
+		case f.CanComplex():
+			dst = appendFloat(appendFloat(dst, real(f.Complex())), imag(f.Complex()))
 		default:
-			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.Float()))
+			dst = appendFloat(dst, f.Float())
 		}
 		return nil
 	})
 	return dst, err
 }
+
+func appendFloat(dst []byte, x float64) []byte {
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+}
+
+func floatOf(data []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(data)) }
 
 // DecodeParams returns the parameter of op that [EncodeParams] has made data of. It is
 // a *[ParamsError] if data is cut short, too long or of another format, if the
@@ -135,10 +144,19 @@ func decodeField(f reflect.Value, data []byte) (rest []byte, err error) {
 			n = prefix + int(length)
 			f.SetString(string(data[prefix:n]))
 		}
+	case f.CanComplex():
+		if len(data) >= 16 {
+			n = 16
+			x, y := floatOf(data), floatOf(data[8:])
+			f.SetComplex(complex(x, y))
+			if z := f.Complex(); x == x && real(z) != x || y == y && imag(z) != y { // no complex64
+				return data, errRange
+			}
+		}
 	default:
 		if len(data) >= 8 {
 			n = 8
-			x := math.Float64frombits(binary.LittleEndian.Uint64(data))
+			x := floatOf(data)
 			if f.SetFloat(x); x == x && f.Float() != x { // no float32
 				return data, errRange
 			}
@@ -164,7 +182,7 @@ func eachField(name string, v reflect.Value, do func(reflect.Value) error) error
 			if err = eachField(name+"."+v.Type().Field(i).Name, f, do); err != nil {
 				return err
 			}
-		case f.Kind() == reflect.Bool || f.Kind() == reflect.String || f.CanInt() || f.CanUint() || f.CanFloat():
+		case f.Kind() == reflect.Bool || f.Kind() == reflect.String || f.CanInt() || f.CanUint() || f.CanFloat() || f.CanComplex():
 			err = do(f)
 		default:
 			err = fieldError("is a " + f.Kind().String() + ", which is not plain data")

@@ -19,6 +19,8 @@ type mixed struct {
 	Large   uint64
 	X       float64
 	F       float32
+	Z       complex128
+	C       complex64
 	Text    string
 	Between struct{ Lo, Hi int32 }
 }
@@ -39,7 +41,7 @@ func mixedOp() *versions.Op {
 
 // full is a parameter with the largest numbers.
 func full() *mixed {
-	m := &mixed{On: true, Letter: 'T', N: math.MinInt, Small: -128, Large: math.MaxUint64, X: math.Copysign(0, -1), F: math.MaxFloat32, Text: "a/ü\x00"}
+	m := &mixed{On: true, Letter: 'T', N: math.MinInt, Small: -128, Large: math.MaxUint64, X: math.Copysign(0, -1), F: math.MaxFloat32, Z: complex(math.Inf(1), math.Copysign(0, -1)), C: complex(-1, math.MaxFloat32), Text: "a/ü\x00"}
 	m.Between.Lo, m.Between.Hi = math.MinInt32, math.MaxInt32
 	return m
 }
@@ -87,7 +89,7 @@ func TestParamsWrong(t *testing.T) {
 	for _, p := range []any{
 		mixed{}, (*mixed)(nil), &x,
 		&struct{ P *int }{}, &struct{ S []int }{}, &struct{ M map[int]int }{}, &struct{ F func() }{}, &struct{ I any }{},
-		&struct{ A [2]int }{}, &struct{ C chan int }{}, &struct{ C complex128 }{}, &struct{ x int }{1},
+		&struct{ A [2]int }{}, &struct{ C chan int }{}, &struct{ x int }{1},
 		&struct{ In struct{ P *int } }{},
 	} {
 		if b, err := versions.EncodeParams(nil, p); !isParamsError(err) {
@@ -106,6 +108,7 @@ func TestParamsWrong(t *testing.T) {
 		"too large":       {mixedOp(), append([]byte{1, 0, 0x80, 2}, b[3:]...)},
 		"endless":         {mixedOp(), append([]byte{1, 0}, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)},
 		"no float32":      {&versions.Op{NewParams: func() any { return new(struct{ F float32 }) }}, encoded(t, &struct{ X float64 }{0.1})},
+		"no complex64":    {&versions.Op{NewParams: func() any { return new(struct{ C complex64 }) }}, encoded(t, &struct{ Z complex128 }{complex(1, 0.1)})},
 		"not plain":       {&versions.Op{NewParams: func() any { return new(pointing) }}, []byte{1}},
 		"without, but is": {&versions.Op{}, b},
 	} {
