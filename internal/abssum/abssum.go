@@ -2,8 +2,6 @@ package abssum
 
 import "math"
 
-type element interface{ float32 | float64 }
-
 // Four adds the magnitudes of the first len(col) elements of four rows, stride apart in x, to col,
 // raises top to the largest, and returns the sums of the rows. If there is a NaN, sums are NaN, and
 // top may be anything.

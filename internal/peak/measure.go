@@ -166,14 +166,6 @@ func Triad(ctx context.Context, o Options) (Rate, error) {
 	return o.measure(ctx, isa, work)
 }
 
-// portableTriad is dst[i] = x[i] + s·y[i].
-func portableTriad(dst, x, y []float64, s float64) {
-	x, y = x[:len(dst)], y[:len(dst)]
-	for i := range dst {
-		dst[i] = x[i] + s*y[i]
-	}
-}
-
 // measure returns the best rate of work on one core and on all. For each
 // thread, work returns the step that is repeated and that returns how much it
 // did.

@@ -9,9 +9,6 @@ import (
 // thread's affinity.
 var ErrUnsupported = errors.New("topo: thread affinity is not supported on this operating system")
 
-// errNoCPU is returned for an empty set of CPUs.
-var errNoCPU = errors.New("topo: no CPU to pin to")
-
 // Lock binds the calling goroutine to its operating system thread
 // ([runtime.LockOSThread]) and that thread to cpus. Release undoes both, is
 // called on the same goroutine, and is never nil: if err is not nil, the
