@@ -14,5 +14,6 @@ const (
 	ErrKind      Error = "blocked: wrong kind of matrix"
 	ErrOverlap   Error = "blocked: a matrix that is written shares memory with another one"
 	ErrReleased  Error = "blocked: a distributed matrix is used after its Close"
+	ErrOp        Error = "blocked: the table of kernels lacks an op"
 	ErrAway      Error = "blocked: the tiles of a distributed matrix have no memory here"
 )

@@ -89,6 +89,9 @@ func (p *Program[T]) submitLocal(local any, op *versions.Op, params any, priorit
 	if p.err != nil {
 		return
 	}
+	if op == nil {
+		panic(ErrOp)
+	}
 	p.args = append(p.args[:0], operands...)
 	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: p.Failure, Local: local}
 	if _, p.err = p.job.Submit(&p.spec); p.err == nil {

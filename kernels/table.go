@@ -29,7 +29,7 @@ type ops struct {
 func MakeTable(all map[Type][]*versions.Op) *Table {
 	t := &Table{make(map[Type]*ops, len(all))}
 	for typ, list := range all {
-		o := &ops{list, make(map[string]*versions.Op, len(list))}
+		o := &ops{slices.Clone(list), make(map[string]*versions.Op, len(list))}
 		for _, op := range list {
 			if o.name[op.Name] != nil {
 				panic(ErrVersion)
@@ -48,7 +48,12 @@ type Ops[T Element] struct{ *ops }
 func For[T Element](t *Table) Ops[T] { return Ops[T]{t.of[scalar.Of[T]()]} }
 
 // All returns the ops in their order.
-func (o Ops[T]) All() []*versions.Op { return slices.Clone(o.all) }
+func (o Ops[T]) All() []*versions.Op {
+	if o.ops == nil {
+		return nil
+	}
+	return slices.Clone(o.all)
+}
 
 // Op returns the op called name ("gemm"), or nil if there is none. A caller with many tasks asks
 // once.

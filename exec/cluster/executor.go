@@ -525,12 +525,18 @@ func (e *execution) leaves(err error) {
 	e.end(err)
 }
 
-// beginAll begins tasks. A worker may call it.
+// beginAll begins tasks, on a goroutine of its own: the caller may be a worker, and a task that
+// writes over a version waits for those that still read it.
 func beginAll(all []*execution, now int64) {
-	for _, e := range all {
-		e.since.Store(now)
-		e.begin()
+	if len(all) == 0 {
+		return
 	}
+	go func() {
+		for _, e := range all {
+			e.since.Store(now)
+			e.begin()
+		}
+	}()
 }
 
 // heeds notes what the driver wants to be told of tasks.
