@@ -296,7 +296,11 @@ func TestGone(t *testing.T) {
 // TestStorm: whatever happens to the network, what comes of a node's messages while it is seen is
 // what it has sent, in order and without a gap from one to the next.
 func TestStorm(t *testing.T) {
-	for seed := range uint64(30) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			net, all := nodes(t, faulty.Options{Seed: seed, Delay: 2 * time.Millisecond, Timeout: 50 * time.Millisecond}, 4)
 			defer closeAll(all)
@@ -309,7 +313,7 @@ func TestStorm(t *testing.T) {
 				}
 			})
 			sent := map[string]int{} // by sender and receiver
-			for range 2000 {
+			for range 1000 {
 				for i, x := range all {
 					for k := range all {
 						to := string(rune('a' + k))
