@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/report"
@@ -22,7 +20,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	hush(a, args)
 	cmd := root(a)
 	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
-	cmd, err := misspelt(cmd, args)
+	cmd, err := cli.Misspelt(cmd, args)
 	if err == nil {
 		cmd, err = cmd.ExecuteContextC(ctx)
 	}
@@ -38,7 +36,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	}
 	text, remedy := explain(err)
 	if remedy == "" && is[*cli.UsageError](err) {
-		remedy = "See " + cmd.CommandPath() + " --help."
+		remedy = cli.SeeHelp(cmd)
 	}
 	if text = strings.TrimSpace(text + "\n" + remedy); a.Job {
 		fmt.Fprintln(a.Err, "labench: "+text)
@@ -48,36 +46,12 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	return exitCode(err)
 }
 
-// misspelt returns an error if the command line names an unknown command, and the command to
-// which that would belong. Otherwise the error would be about its flags.
-func misspelt(root *cobra.Command, args []string) (*cobra.Command, error) {
-	for cmd := root; len(args) > 0 && !strings.HasPrefix(args[0], "-") && len(cmd.Commands()) > 0; args = args[1:] {
-		word := args[0]
-		switch {
-		case cmd == root && word == "help":
-			continue // for the command that follows
-		case cmd == root && (word == "completion" || strings.HasPrefix(word, "__complete")):
-			return root, nil // cobra's
-		}
-		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
-		if i < 0 {
-			what := "command"
-			if cmd.Name() == "explain" {
-				what = "operation"
-			}
-			return cmd, cli.Usage(&cli.UnknownError{What: what, Word: word, Known: cli.CommandNames(cmd)})
-		}
-		cmd = cmd.Commands()[i]
-	}
-	return root, nil
-}
-
 // exitCode returns the exit code for an error: that of a command line that
 // makes no sense also where only the engine knew, and that of a device that is
 // not there.
 func exitCode(err error) int {
 	switch {
-	case is[*cli.UsageError](err), is[*monitor.AddressError](err), is[*versions.UnknownNameError](err), is[*versions.ConfigError](err), is[*la.OptionsError](err):
+	case is[*cli.UsageError](err), is[*movedError](err), is[*monitor.AddressError](err), is[*versions.UnknownNameError](err), is[*versions.ConfigError](err), is[*la.OptionsError](err):
 		return cli.ExitUsage
 	case is[*cuda.NoDeviceError](err):
 		return cli.ExitNoDevice

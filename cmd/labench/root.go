@@ -16,7 +16,6 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/internal/cli"
-	"github.com/tessera-la/tessera/internal/report"
 )
 
 // root returns the command labench with all its subcommands, writing to a's writers.
@@ -49,9 +48,7 @@ func root(a *cli.App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	cmd.Flags().BoolVar(&version, "version", false, "say which version and commit this program was built from")
-	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", report.Columns)))
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.Usage(cli.FlagError(cmd, err)) })
+	cli.Prepare(cmd)
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var errs cli.Problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -80,12 +77,21 @@ func root(a *cli.App) *cobra.Command {
 		}
 	}
 	for _, name := range []string{"figures", "loop"} {
-		cmd.AddCommand(&cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-			return cli.Usage(fmt.Errorf("%s is with the papers now: go run ./examples/papers %s", name, name))
-		}})
+		moved := func(args []string) error {
+			return &movedError{name, strings.Join(append([]string{"go run ./examples/papers", name}, args...), " ")}
+		}
+		cmd.AddCommand(&cobra.Command{
+			Use: name, Hidden: true, DisableFlagParsing: true, Long: moved(nil).Error() + ".",
+			RunE: func(_ *cobra.Command, args []string) error { return moved(args) },
+		})
 	}
 	return cmd
 }
+
+// movedError says that a command is elsewhere.
+type movedError struct{ name, now string }
+
+func (e *movedError) Error() string { return e.name + " is with the papers now: " + e.now }
 
 // group is commands that labench --help lists together.
 type group struct {

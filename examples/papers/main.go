@@ -31,30 +31,35 @@ func main() {
 
 // run executes a command line and returns the exit code of the process.
 func run(ctx context.Context, a *cli.App, args []string) int {
-	cmd := &cobra.Command{Use: "papers", Short: "Run what the papers that Tessera follows measured", SilenceErrors: true, SilenceUsage: true}
-	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.SetOut(a.Out)
-	cmd.SetErr(a.Err)
-	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.Usage(cli.FlagError(cmd, err)) })
-	cmd.AddCommand(newFiguresCommand(a), newLoopCommand(a),
-		newStudyCommand("nested", "Compare flat and nested tasks on several nodes", nested.Run),
-		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Run))
-	err := cmd.ExecuteContext(ctx)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	root := &cobra.Command{Use: "papers", Short: "Run what the papers that Tessera follows measured", SilenceErrors: true, SilenceUsage: true}
+	cli.Prepare(root)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetArgs(append([]string{}, args...)) // never nil, which means the process's
+	root.AddCommand(newFiguresCommand(a), newLoopCommand(a),
+		newStudyCommand("nested", "Compare flat and nested tasks on several nodes", nested.Flags(), nested.Run),
+		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Flags(), eager.Run))
+	cmd, err := cli.Misspelt(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
+	if err == nil {
 		return cli.ExitPassed
 	}
-	report.FprintWrapped(a.Err, "papers: ", err.Error())
+	text, code := err.Error(), cli.ExitFailed
 	if _, wrong := errors.AsType[*cli.UsageError](err); wrong {
-		return cli.ExitUsage
+		text, code = text+"\n"+cli.SeeHelp(cmd), cli.ExitUsage
 	}
-	return cli.ExitFailed
+	report.FprintWrapped(a.Err, "papers: ", text)
+	return code
 }
 
-// newStudyCommand returns a command that runs a study, which reads its flags itself.
-func newStudyCommand(name, short string, study func(context.Context, []string) error) *cobra.Command {
-	return &cobra.Command{
-		Use: name + " [flags]", Short: short, DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return study(cmd.Context(), args) },
+// newStudyCommand returns a command that runs a study with its flags.
+func newStudyCommand(name, short string, flags *flag.FlagSet, study func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return study(cmd.Context()) },
 	}
+	cmd.Flags().AddGoFlagSet(flags)
+	return cmd
 }

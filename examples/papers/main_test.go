@@ -45,11 +45,18 @@ func checkPicture(t *testing.T, file string) {
 // TestWrong: what is wrong with a command line is said, and the exit code shows it.
 func TestWrong(t *testing.T) {
 	for line, want := range map[string]string{
+		"nope":                              "known: eager, figures",
+		"lop":                               "Did you mean loop?",
+		"eager --bogus":                     "See papers eager --help.",
+		"eager -turns 2":                    "Did you mean --turns?",
+		"eager extra":                       "takes flags only",
+		"nested --unit x":                   "--unit: \"x\" is not allowed",
+		"nested --app nope":                 "unknown study",
 		"figures pycompss-15 --out main.go": "mkdir main.go",
 		"loop svm --kernel x":               `--kernel: "x" is not allowed; want rbf, linear`,
 		"loop compnents":                    "Did you mean components?",
-		"nested -nodes 0":                   "want at least 1",
-		"eager -parts 0":                    "want at least 1",
+		"nested --nodes 0":                  "want at least 1",
+		"eager --parts 0":                   "want at least 1",
 	} {
 		if code, _, errs := papers(t, strings.Fields(line)...); code == cli.ExitPassed || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
 			t.Errorf("%s: exit code %d: %s", line, code, errs)

@@ -16,8 +16,8 @@
 // were as large as in the paper, on a core of its own: -unit is the least of that.
 //
 //	go run ./examples/papers eager
-//	go run ./examples/papers eager -unit 2ms
-//	go run ./examples/papers eager -app domain -generators 10 -subdomains 800 -side 400 -workers 48
-//	go run ./examples/papers eager -app records -unit 100ms -workers 288 -parts 2
-//	go run ./examples/papers eager -app stream -unit 1s -file 16000
+//	go run ./examples/papers eager --unit 2ms
+//	go run ./examples/papers eager --app domain --generators 10 --subdomains 800 --side 400 --workers 48
+//	go run ./examples/papers eager --app records --unit 100ms --workers 288 --parts 2
+//	go run ./examples/papers eager --app stream --unit 1s --file 16000
 package eager

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -30,13 +32,17 @@ var (
 	file = flags.Int("file", 16, "stream: parts of the file, of which nodes together can keep a few")
 )
 
-// Run runs the study as the arguments of its command line say, and prints what it finds.
-func Run(ctx context.Context, args []string) error {
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+// Flags returns the flags of the study. They are read once, by its command.
+func Flags() *flag.FlagSet { return flags }
+
+// Run runs the study as its flags say, and prints what it finds. The error is a *cli.UsageError
+// for flags that make no sense.
+func Run(ctx context.Context) error {
 	if min(*turns, *workers, *generators, *subdomains, *side, *parts, *file) < 1 || *unit < 0 {
-		return errors.New("want at least 1 of everything")
+		return cli.Usage(errors.New("want at least 1 of everything"))
+	}
+	if known := []string{"domain", "records", "stream"}; *app != "" && !slices.Contains(known, *app) {
+		return cli.Usage(&cli.UnknownError{What: "study", Word: *app, Known: known})
 	}
 	for _, a := range []struct {
 		name string

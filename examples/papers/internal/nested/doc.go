@@ -15,7 +15,7 @@
 // under way at a time. With a goroutine for each, all are, and nested gains little beside that.
 //
 //	go run ./examples/papers nested
-//	go run ./examples/papers nested -unit 2ms -nodes 8
-//	go run ./examples/papers nested -app forest -trees 3072 -points 60 -unit 4ms -workers 48
-//	go run ./examples/papers nested -app grid -samples 7500 -values 5 -blocks 48 -rounds 5
+//	go run ./examples/papers nested --unit 2ms --nodes 8
+//	go run ./examples/papers nested --app forest --trees 3072 --points 60 --unit 4ms --workers 48
+//	go run ./examples/papers nested --app grid --samples 7500 --values 5 --blocks 48 --rounds 5
 package nested

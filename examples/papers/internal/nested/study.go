@@ -5,8 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
+	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -29,13 +31,17 @@ var (
 	rounds  = flags.Int("rounds", 5, "grid: rounds of a cascade at most")
 )
 
-// Run runs the study as the arguments of its command line say, and prints what it finds.
-func Run(ctx context.Context, args []string) error {
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+// Flags returns the flags of the study. They are read once, by its command.
+func Flags() *flag.FlagSet { return flags }
+
+// Run runs the study as its flags say, and prints what it finds. The error is a *cli.UsageError
+// for flags that make no sense.
+func Run(ctx context.Context) error {
 	if min(*trees, *many, *batch, *values, *blocks, *rounds, *turns, *count, *workers) < 1 || *unit < 0 || *samples < folds {
-		return errors.New("want at least 1 of everything, and 5 samples")
+		return cli.Usage(errors.New("want at least 1 of everything, and 5 samples"))
+	}
+	if known := []string{"forest", "grid"}; *app != "" && !slices.Contains(known, *app) {
+		return cli.Usage(&cli.UnknownError{What: "study", Word: *app, Known: known})
 	}
 	for _, a := range []struct {
 		name string

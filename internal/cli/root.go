@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/internal/report"
+)
+
+// Prepare makes a program's command report flags that are wrong as a *UsageError, and wrap what
+// it says of them.
+func Prepare(root *cobra.Command) {
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", report.Columns)))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(FlagError(cmd, err)) })
+}
+
+// SeeHelp says where the flags and arguments of a command are explained.
+func SeeHelp(cmd *cobra.Command) string { return "See " + cmd.CommandPath() + " --help." }
+
+// Misspelt returns an error if the command line names an unknown command, and the command to
+// which that would belong. Otherwise the error would be about its flags.
+func Misspelt(root *cobra.Command, args []string) (*cobra.Command, error) {
+	for cmd := root; len(args) > 0 && !strings.HasPrefix(args[0], "-") && len(cmd.Commands()) > 0; args = args[1:] {
+		word := args[0]
+		switch {
+		case cmd == root && word == "help":
+			continue // for the command that follows
+		case cmd == root && (word == "completion" || strings.HasPrefix(word, "__complete")):
+			return root, nil // cobra's
+		}
+		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+		if i < 0 {
+			what := "command"
+			if cmd.Name() == "explain" {
+				what = "operation"
+			}
+			return cmd, Usage(&UnknownError{What: what, Word: word, Known: CommandNames(cmd)})
+		}
+		cmd = cmd.Commands()[i]
+	}
+	return root, nil
+}
