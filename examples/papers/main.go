@@ -60,6 +60,7 @@ func newStudyCommand(name, short string, flags *flag.FlagSet, study func(context
 		Use: name, Short: short, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return study(cmd.Context()) },
 	}
+	flags.VisitAll(func(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }) // whatever an earlier command line has set
 	cmd.Flags().AddGoFlagSet(flags)
 	return cmd
 }
