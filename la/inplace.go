@@ -46,7 +46,7 @@ func (c *Cholesky[T]) SolveInPlace(ctx context.Context, b *blocked.Matrix[T]) er
 	if err := solvable("SolveInPlace", c.u, b); err != nil {
 		return err
 	}
-	if err := rescale(ctx, c.engine, b, -c.exp, c.solve(ctx, c.engine, b)); err != nil {
+	if err := moderately(ctx, c.engine, b, c.exp, func() error { return c.solve(ctx, c.engine, b) }); err != nil {
 		return err
 	}
 	return c.conditionError(ctx)
@@ -91,7 +91,7 @@ func (f *LU[T]) SolveInPlace(ctx context.Context, trans bool, b *blocked.Matrix[
 	if err := f.singular(); err != nil {
 		return err
 	}
-	if err := rescale(ctx, f.engine, b, -f.exp, f.solve(ctx, transpose(trans), b)); err != nil {
+	if err := moderately(ctx, f.engine, b, f.exp, func() error { return f.solve(ctx, transpose(trans), b) }); err != nil {
 		return err
 	}
 	return f.conditionError(ctx)
@@ -155,6 +155,10 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 		return err
 	}
 	defer end()
+	power, err := balance(ctx, q.engine, b, f.exp)
+	if err != nil {
+		return err
+	}
 	err = run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		err := p.Ormqr(blas.Left, blas.Trans, f.a, f.rotations, b)
 		if err == nil && x != b {
@@ -165,7 +169,10 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 		}
 		return err
 	})
-	if err = rescale(ctx, q.engine, x, -f.exp, err); err != nil {
+	if x != b {
+		err = rescale(ctx, q.engine, b, -power, err)
+	}
+	if err = rescale(ctx, q.engine, x, -power-f.exp, err); err != nil {
 		return err
 	}
 	return f.conditionError(ctx, q.engine)

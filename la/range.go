@@ -65,11 +65,15 @@ func moderate[T Element](x *blocked.Matrix[T], exp, workers int) (back []int) {
 }
 
 // moderately calls solve, which overwrites x with its quotient by a matrix that was divided by two
-// to the power given, and makes it that by the matrix itself. Of a distributed x nobody looks at
-// the columns.
+// to the power given, and makes it that by the matrix itself. A distributed x has one scale for
+// all of its columns, and that of an ordinary matrix none.
 func moderately[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], exp int, solve func() error) error {
 	if x.IsDistributed() {
-		return rescale(ctx, e, x, -exp, solve())
+		power, err := balance(ctx, e, x, exp)
+		if err == nil {
+			err = solve()
+		}
+		return rescale(ctx, e, x, -power-exp, err)
 	}
 	workers := e.options().Workers
 	back := moderate(x, exp, workers)
@@ -103,6 +107,17 @@ func moderated[T Element](e *Engine, a *blocked.Matrix[T], stats blocked.Stats) 
 	multiply(a, -exp)
 	workers := e.options().Workers
 	return blocked.Stats{Norm: a.Norm(lapack.MaxColumnSum, workers), Columns: a.ColumnSums(workers), Max: a.Norm(lapack.MaxAbs, workers)}, exp
+}
+
+// balance brings the right side b of a system to about 1 if it is near the ends of the range and its
+// matrix was: divided by two to the power given. It returns the power of two that b was multiplied by.
+func balance[T Element](ctx context.Context, e *Engine, b *blocked.Matrix[T], exp int) (power int, err error) {
+	if exp == 0 {
+		return 0, nil
+	}
+	top, err := NormInPlace(ctx, e, b, lapack.MaxAbs)
+	power = -excess[T](top)
+	return power, rescale(ctx, e, b, power, err)
 }
 
 // rescale multiplies v by two to the power given, if there is no error yet.

@@ -1,10 +1,12 @@
 package la_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -212,5 +214,66 @@ func TestRangeCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("QR", qr.SolveTo(x, false, b))
+	}
+}
+
+// TestRangeDistributed: matrices on nodes have the scale of those here, and so have their right
+// sides: solutions have the bits of a system in the middle of the range.
+func TestRangeDistributed(t *testing.T) {
+	d, _ := nodes(t, 2, true)
+	defer d.Close()
+	e, err := la.NewEngine(la.Options{Runtime: d, NB: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, n := t.Context(), 20
+	at := func(exp int, kind blocked.Kind, m, n int) *blocked.Matrix[float64] {
+		a := waves(kind, m, n, 8)
+		for i, j := range a.StoredTiles() {
+			tile := a.Tile(i, j)
+			for r := range tile.Rows {
+				for c := range tile.Cols {
+					v := tile.At(r, c)
+					if kind == blocked.Full && i == j && r == c {
+						v += 9
+					}
+					tile.Set(r, c, math.Ldexp(math.Trunc(v*64), exp)) // few digits, which no scale cuts off
+				}
+			}
+		}
+		return away(t, d, a, 1, 2)
+	}
+	for name, solve := range map[string]func(exp int) (*blocked.Matrix[float64], error){
+		"Cholesky": func(exp int) (*blocked.Matrix[float64], error) {
+			x, f := at(exp, blocked.Full, n, 3), la.NewCholesky[float64](e)
+			return x, errors.Join(f.FactorizeInPlace(ctx, at(exp, blocked.SymUpper, n, n)), f.SolveInPlace(ctx, x))
+		},
+		"LU": func(exp int) (*blocked.Matrix[float64], error) {
+			x, f := at(exp, blocked.Full, n, 3), la.NewLU[float64](e)
+			return x, errors.Join(f.FactorizeInPlace(ctx, at(exp, blocked.Full, n, n)), f.SolveInPlace(ctx, false, x))
+		},
+		"QR": func(exp int) (*blocked.Matrix[float64], error) {
+			x, f := at(exp, blocked.Full, n, 3), la.NewQR[float64](e)
+			return x, errors.Join(f.FactorizeInPlace(ctx, at(exp, blocked.Full, n, n)), f.SolveInPlace(ctx, x, x))
+		},
+	} {
+		want, err := solve(0)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, exp := range []int{-1074, -1040, 1000} {
+			got, err := solve(exp)
+			if err != nil {
+				t.Errorf("%s, 2^%d: %v", name, exp, err)
+				continue
+			}
+			for i := range n {
+				for j := range 3 {
+					if g, w := got.At(i, j), want.At(i, j); g != w {
+						t.Fatalf("%s, 2^%d: X(%d,%d) is %v, want %v", name, exp, i, j, g, w)
+					}
+				}
+			}
+		}
 	}
 }

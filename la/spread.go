@@ -202,11 +202,15 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 		return err
 	}
 	defer end()
+	power, err := balance(ctx, q.engine, b, f.exp)
+	if err != nil {
+		return err
+	}
 	err = run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
 			p.Ormqr(blas.Left, blas.NoTrans, f.a, f.rotations, x))
 	})
-	if err = rescale(ctx, q.engine, x, -f.exp, err); err != nil {
+	if err = rescale(ctx, q.engine, x, -power-f.exp, err); err != nil {
 		return err
 	}
 	return f.conditionError(ctx, q.engine)
