@@ -1,11 +1,11 @@
 package cluster
 
 import (
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

@@ -3,10 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"sync"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 )
 

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -61,28 +62,33 @@ func (d *Driver) alive() map[uint64]*job {
 	return maps.Clone(d.jobs)
 }
 
-// Await waits until so many agents are there, or ctx ends. Then the error says why nodes that
+// Await waits until so many agents are there, or ctx ends. Then the error names those, and says why nodes that
 // answered are no agents of this driver. A *transport.DeafError says that nobody can reach this node.
 func (d *Driver) Await(ctx context.Context, agents int) error {
 	for {
 		d.lock.Lock()
-		there, news, deaf := -1, d.news, d.deaf
-		for _, n := range d.nodes {
-			if n.gone == nil {
-				there++
+		var there []string
+		news, deaf := d.news, d.deaf
+		for i, n := range d.nodes {
+			if i > 0 && n.gone == nil {
+				there = append(there, n.name)
 			}
 		}
 		d.lock.Unlock()
 		if deaf != nil {
 			return deaf
 		}
-		if there >= agents {
+		if len(there) >= agents {
 			return nil
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("cluster: %d of %d agents are there: %w", there, agents, context.Cause(ctx)), d.unlike())
+			names := ""
+			if len(there) > 0 {
+				names = ", " + strings.Join(there, ", ")
+			}
+			return errors.Join(fmt.Errorf("cluster: %d of %d agents are there%s: %w", len(there), agents, names, context.Cause(ctx)), d.unlike())
 		}
 	}
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"reflect"
 	"testing"
 	"testing/synctest"
@@ -11,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

@@ -1,13 +1,13 @@
 package cluster
 
 import (
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // fleet is the nodes of a driver, and what jobs need of it.

@@ -2,12 +2,12 @@ package cluster
 
 import (
 	"errors"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // guarding has nodes keep second copies of what a job makes.

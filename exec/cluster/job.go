@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"context"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

@@ -3,11 +3,11 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

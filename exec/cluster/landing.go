@@ -3,12 +3,12 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // What becomes of a task is a node's word, or its silence:

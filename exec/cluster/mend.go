@@ -3,9 +3,9 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"github.com/tessera-la/tessera/exec/internal/core"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // mending has a job make again what is lost.

@@ -3,11 +3,11 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

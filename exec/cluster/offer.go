@@ -3,12 +3,12 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/versions"
 )
 

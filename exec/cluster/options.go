@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"log/slog"
 	"reflect"
 	"slices"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"

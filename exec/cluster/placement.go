@@ -2,12 +2,12 @@ package cluster
 
 import (
 	"context"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/versions"
 )
 

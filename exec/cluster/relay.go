@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"errors"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 )
 

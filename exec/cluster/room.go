@@ -1,9 +1,10 @@
 package cluster
 
 import (
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
+
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // Where nodes have caps on their memory, tasks wait until there is room for what they use. Copies

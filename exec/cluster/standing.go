@@ -2,12 +2,12 @@ package cluster
 
 import (
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 )
 

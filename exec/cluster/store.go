@@ -2,8 +2,8 @@ package cluster
 
 import (
 	"context"
-	"github.com/tessera-la/tessera/exec/internal/core"
 
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

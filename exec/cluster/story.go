@@ -2,11 +2,11 @@ package cluster
 
 import (
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // telling is the stories of a job's tasks, if Options.Stories says so.

@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"fmt"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
 // dog is a driver's watchdog, and what it knows. It asks nodes what they are at, and looks at how

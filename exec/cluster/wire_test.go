@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"errors"
-	"github.com/tessera-la/tessera/exec/internal/core"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )

@@ -1,11 +1,12 @@
 package op
 
 import (
+	"math"
+
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
-	"math"
 )
 
 // packedLeft returns the tile t, of which op(t) is m×k, on the left of products; nil if they
