@@ -229,7 +229,7 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	if s.record != nil {
 		// A device may have begun before the recorder did, by its own clock.
 		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
-		e := EventOf(jobOf(t).id, t)
+		e := trace.EventOf(jobOf(t).id, t)
 		e.Version, e.Worker, e.Start, e.End = a.choice.Version.Name, s.info.ID, start, start+took
 		e.Failed = err != nil && err != ErrUnfinished
 		s.record(e)

@@ -82,7 +82,7 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 	if r := s.opt.Recorder; r != nil {
 		j.submit.graph.Clock = r.Now
 		if r.Dependencies {
-			j.submit.graph.Log = edgeLog(r, j.id)
+			j.submit.graph.Log = r.Follow(j.id)
 		}
 	}
 	return j

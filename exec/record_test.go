@@ -179,20 +179,11 @@ func TestCountedWork(t *testing.T) {
 	}
 }
 
-// TestDependenceKinds holds the kinds that trace has to the graph's.
-func TestDependenceKinds(t *testing.T) {
-	for _, k := range []graph.Dependence{graph.RAW, graph.WAR, graph.WAW} {
-		if got := trace.Dependence(k).String(); got != k.String() {
-			t.Errorf("%v became %v", k, got)
-		}
-	}
-}
-
 // edgeList is a graph.Observer that keeps edges as a recording has them.
 type edgeList []trace.Edge
 
 func (l *edgeList) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph.Datum, _ uint32) {
-	*l = append(*l, trace.Edge{From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: d.Bytes})
+	*l = append(*l, trace.Edge{From: uint64(on), To: uint64(task), Kind: kind, Bytes: d.Bytes})
 }
 
 // TestRecordedEdges: a recording has the edges of each job, of children's too, as a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -282,7 +283,7 @@ func (w *worker) forms(v *versions.Version) {
 func (w *worker) leads(limit int32, stays bool) {
 	t := &team{leader: &w.seat, limit: limit, stays: stays, timed: !stays && w.choice.Timed, offers: &w.rt.offers, host: w.rt}
 	if w.record != nil {
-		t.share = EventOf(w.doing.Job, w.task)
+		t.share = trace.EventOf(w.doing.Job, w.task)
 		t.share.Version, t.share.Submitted, t.share.Ready = w.doing.Version, 0, 0 // members did not wait for it
 	}
 	w.lead, w.call.Gang = t, t

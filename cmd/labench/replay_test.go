@@ -11,6 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/runfile"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -20,7 +21,7 @@ import (
 // the first, and the last one for them.
 func forked(t *testing.T) string {
 	t.Helper()
-	p := &sim.Program{Ops: []string{"gemm/f64"}, Data: make([]sim.ProgramDatum, 5)}
+	p := &sim.Program{Ops: []string{"gemm/f64"}, Data: make([]graph.ProgramDatum, 5)}
 	task := func(worker int, began float64, data, modes []int) sim.ProgramTask {
 		return sim.ProgramTask{Data: data, Modes: modes, Version: "go", Worker: worker, Took: 1, Began: began, Ready: began}
 	}

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 )
@@ -43,18 +42,7 @@ func (x *recording) follow(g *graph.Graph) (job uint64) {
 		return 0
 	}
 	job = x.jobs.Add(1)
-	g.Clock, g.Log = r.Now, &graph.Log{}
-	edges := func(yield func(trace.Edge)) {
-		g.Log.Edges(func(on, task graph.TaskID, kind graph.Dependence, bytes int64) {
-			yield(trace.Edge{Job: job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
-		})
-	}
-	l := g.Log
-	s := trace.Source{Edges: edges, Forget: l.Forget}
-	if l.Whole = r.Graphs; l.Whole {
-		s.Graph = func() trace.Graph { return exec.GraphOf(l, job) }
-	}
-	l.Begun = func() { r.Derive(s) }
+	g.Clock, g.Log = r.Now, r.Follow(job)
 	return job
 }
 
@@ -79,7 +67,7 @@ func (x *recording) ended(at place, job uint64, t *graph.Task, e *end) {
 		if a.Worker >= at.workers { // no such row
 			return
 		}
-		v := exec.EventOf(job, t)
+		v := trace.EventOf(job, t)
 		v.Version, v.Worker, v.Start, v.Failed = a.Version, at.row+a.Worker, x.when(at, a.Began), failed
 		v.End = v.Start + a.Took
 		x.Sink(v.Worker)(v)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
@@ -45,7 +46,7 @@ func record(t *testing.T) {
 		tasks[e.Task] = e
 	}
 	for _, e := range x.Edges {
-		if from, to := tasks[e.From], tasks[e.To]; e.Kind == trace.RAW && from.End > to.Start+200*time.Microsecond { // by clocks of two nodes
+		if from, to := tasks[e.From], tasks[e.To]; e.Kind == graph.RAW && from.End > to.Start+200*time.Microsecond { // by clocks of two nodes
 			t.Errorf("task %d ends at %v, and %d, which needs it, starts at %v", e.From, from.End, e.To, to.Start)
 		}
 	}

@@ -36,8 +36,9 @@ type Datum struct {
 // Key is the identity of a datum in its graph: element (I, J), a tile as a rule,
 // of a matrix. Who makes data numbers matrices from 1, in the order of the program.
 type Key struct {
-	Matrix uint32
-	I, J   int32
+	Matrix uint32 `json:"matrix,omitempty"`
+	I      int32  `json:"i"`
+	J      int32  `json:"j"`
 }
 
 // String returns the datum's name, as in "A(3,2)".

@@ -22,29 +22,30 @@ type Log struct {
 	bytes  []int64 // of each datum, by its number
 
 	// If it is Whole:
-	data  []LoggedDatum
-	tasks []LoggedTask // without their operands
+	data  []ProgramDatum
+	tasks []ProgramTask // without their operands
 }
 
-// LoggedDatum is what a datum was when it was first seen.
-type LoggedDatum struct {
-	Name string
+// ProgramDatum is what a datum was when a program first used it.
+type ProgramDatum struct {
+	Name string `json:"name,omitempty"`
 	Key
-	Owner   int32
-	Bytes   int64
-	Renamed bool
+	Owner int32 `json:"owner,omitempty"`
+	Bytes int64 `json:"bytes"`
+	// Renamed says that a task which writes it without reading it need not wait for readers.
+	Renamed bool `json:"renamed,omitempty"`
 }
 
-// LoggedTask is a task as it was submitted. Its operands are in their order, those on one
+// ProgramTask is a task of a program as it was submitted. Its operands are in their order, those on one
 // datum joined.
-type LoggedTask struct {
+type ProgramTask struct {
 	Task     TaskID
 	Priority int64
-	Operands []LoggedOperand
+	Operands []ProgramOperand
 }
 
-// LoggedOperand is an operand of a LoggedTask.
-type LoggedOperand struct {
+// ProgramOperand is an operand of a ProgramTask.
+type ProgramOperand struct {
 	Datum int // which of the data
 	Mode  Mode
 }
@@ -54,7 +55,7 @@ func (l *Log) seen(d *Datum) {
 	l.mu.Lock()
 	l.bytes = append(l.bytes, d.Bytes)
 	if l.Whole {
-		l.data = append(l.data, LoggedDatum{d.Name, d.Key, d.Owner, d.Bytes, d.Renamed()})
+		l.data = append(l.data, ProgramDatum{d.Name, d.Key, d.Owner, d.Bytes, d.Renamed()})
 	}
 	l.mu.Unlock()
 }
@@ -82,7 +83,7 @@ const (
 func (l *Log) add(t *Task, list []access) {
 	l.mu.Lock()
 	if l.Whole && t != nil {
-		l.tasks = append(l.tasks, LoggedTask{Task: t.id, Priority: t.Priority})
+		l.tasks = append(l.tasks, ProgramTask{Task: t.id, Priority: t.Priority})
 	}
 	begins := !l.begun
 	l.begun = true
@@ -132,7 +133,7 @@ func (l *Log) Edges(yield func(on, task TaskID, kind Dependence, bytes int64)) {
 
 // Program returns the tasks so far, or since Forget, in the order of submission, and the data
 // that they and the tasks before them access. It may be called at any time, of a log that is Whole.
-func (l *Log) Program() (data []LoggedDatum, tasks []LoggedTask) {
+func (l *Log) Program() (data []ProgramDatum, tasks []ProgramTask) {
 	l.mu.Lock()
 	data, tasks = slices.Clone(l.data), slices.Clone(l.tasks)
 	pieces := slices.Clone(l.pieces)
@@ -147,7 +148,7 @@ func (l *Log) Program() (data []LoggedDatum, tasks []LoggedTask) {
 			for tasks[i].Task != a.task {
 				i++
 			}
-			tasks[i].Operands = append(tasks[i].Operands, LoggedOperand{int(a.datum), mode})
+			tasks[i].Operands = append(tasks[i].Operands, ProgramOperand{int(a.datum), mode})
 		}
 	}
 	return data, tasks

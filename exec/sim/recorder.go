@@ -3,7 +3,6 @@ package sim
 import (
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
 )
@@ -35,7 +34,7 @@ func (r *recorder) follow(j *job) {
 
 // ended records a task.
 func (r *recorder) ended(j *job, t *graph.Task, version string, worker int, start, end float64) {
-	e := exec.EventOf(j.id, t)
+	e := trace.EventOf(j.id, t)
 	e.Version, e.Worker, e.Start, e.End = version, worker, duration(start), duration(end)
 	r.events = append(r.events, e)
 }
@@ -56,10 +55,7 @@ func (s *world) Recording() *trace.Recording {
 		}
 	}
 	for _, l := range s.rec.logs {
-		l.log.Edges(func(on, task graph.TaskID, kind graph.Dependence, bytes int64) {
-			rec.Edges = append(rec.Edges, trace.Edge{Job: l.job, From: uint64(on), To: uint64(task), Kind: trace.Dependence(kind), Bytes: bytes})
-		})
-		rec.Graphs = append(rec.Graphs, exec.GraphOf(l.log, l.job))
+		rec.AddLog(l.job, l.log)
 	}
 	return rec
 }

@@ -42,13 +42,11 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 	for i := range r.Graphs {
 		g := &r.Graphs[i]
 		base := len(p.Data)
-		for _, d := range g.Data {
-			p.Data = append(p.Data, ProgramDatum{Name: d.Name, Matrix: d.Matrix, I: d.I, J: d.J, Owner: d.Owner, Bytes: d.Bytes, Renamed: d.Renamed})
-		}
+		p.Data = append(p.Data, g.Data...)
 		var tasks []ProgramTask
 		for k := range g.Tasks {
 			x := &g.Tasks[k]
-			e := last[key{g.Job, x.Task}]
+			e := last[key{g.Job, uint64(x.Task)}]
 			if e == nil || e.Failed {
 				return nil, &ProgramError{fmt.Sprintf("task %d of job %d has not ended well, or that was not recorded", x.Task, g.Job)}
 			}
@@ -59,8 +57,8 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 			}
 			t := ProgramTask{Op: op, Priority: x.Priority, Version: e.Version, Worker: e.Worker, Took: (e.End - e.Start).Seconds()}
 			t.Began, t.Submitted, t.Ready = (e.Start - first).Seconds(), (e.Submitted - first).Seconds(), (e.Ready - first).Seconds()
-			for n, d := range x.Data {
-				t.Data, t.Modes = append(t.Data, base+d), append(t.Modes, int(x.Modes[n]))
+			for _, o := range x.Operands {
+				t.Data, t.Modes = append(t.Data, base+o.Datum), append(t.Modes, int(o.Mode))
 			}
 			tasks = append(tasks, t)
 		}

@@ -169,7 +169,7 @@ func TestReplayLive(t *testing.T) {
 		}
 	}
 	first := p.Jobs[0][0].Data
-	if d := p.Data[first[0]]; d != (sim.ProgramDatum{Name: "plain", Matrix: 7, I: 1, J: 2, Owner: 3, Bytes: 24}) || !p.Data[first[1]].Renamed || p.Jobs[0][0].Priority != 5 || p.Jobs[0][1].Priority != -5 {
+	if d := p.Data[first[0]]; d != (graph.ProgramDatum{Name: "plain", Key: graph.Key{Matrix: 7, I: 1, J: 2}, Owner: 3, Bytes: 24}) || !p.Data[first[1]].Renamed || p.Jobs[0][0].Priority != 5 || p.Jobs[0][1].Priority != -5 {
 		t.Errorf("%+v", p)
 	}
 	for _, policy := range dispatch.Kinds() {
@@ -197,7 +197,7 @@ func TestReplayLive(t *testing.T) {
 
 // TestReplayEnds: a context that is over ends a replay, and what makes no sense is refused.
 func TestReplayEnds(t *testing.T) {
-	p := &sim.Program{Ops: []string{"x"}, Data: []sim.ProgramDatum{{Bytes: 1}}, Jobs: [][]sim.ProgramTask{{{Data: []int{0}, Modes: []int{3}, Took: 1}}}}
+	p := &sim.Program{Ops: []string{"x"}, Data: []graph.ProgramDatum{{Bytes: 1}}, Jobs: [][]sim.ProgramTask{{{Data: []int{0}, Modes: []int{3}, Took: 1}}}}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("why")
 	cancel(why)

@@ -14,21 +14,9 @@ import (
 // Program is tasks that were submitted, and how long they took: what [Recorder] has taken
 // down, or [NewProgram] found in a recording. It is plain data.
 type Program struct {
-	Ops  []string        `json:"ops"` // with their types, and the versions that ran
-	Data []ProgramDatum  `json:"data"`
-	Jobs [][]ProgramTask `json:"jobs"`
-}
-
-// ProgramDatum is a datum of a Program.
-type ProgramDatum struct {
-	Name   string `json:"name,omitempty"`
-	Matrix uint32 `json:"matrix,omitempty"`
-	I      int32  `json:"i"`
-	J      int32  `json:"j"`
-	Owner  int32  `json:"owner,omitempty"`
-	Bytes  int64  `json:"bytes"`
-	// Renamed says that a task which writes it without reading it need not wait for readers.
-	Renamed bool `json:"renamed,omitempty"`
+	Ops  []string             `json:"ops"` // with their types, and the versions that ran
+	Data []graph.ProgramDatum `json:"data"`
+	Jobs [][]ProgramTask      `json:"jobs"`
 }
 
 // ProgramTask is a task of a Program.
@@ -114,7 +102,7 @@ func (r *Recorder) note(s *graph.Spec, c *versions.Call) ProgramTask {
 			d = len(r.p.Data)
 			r.data[o.Datum] = d
 			x := o.Datum
-			r.p.Data = append(r.p.Data, ProgramDatum{Name: x.Name, Matrix: x.Key.Matrix, I: x.Key.I, J: x.Key.J, Owner: x.Owner, Bytes: x.Bytes})
+			r.p.Data = append(r.p.Data, graph.ProgramDatum{Name: x.Name, Key: x.Key, Owner: x.Owner, Bytes: x.Bytes})
 		}
 		t.Data, t.Modes = append(t.Data, d), append(t.Modes, int(o.Mode))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // chromeEvent is an event of the Trace Event Format. What ph says it is decides which
@@ -132,7 +134,7 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	for i, d := range r.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
-		if !ok || !ok2 || d.Kind != RAW {
+		if !ok || !ok2 || d.Kind != graph.RAW {
 			continue
 		}
 		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "s", Time: micros(from.End), Pid: process, Tid: tids[from.key()], ID: i + 1})

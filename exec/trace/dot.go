@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // DefaultDOTTasks is how many tasks [Recording.WriteDOT] draws one by one by
@@ -94,7 +96,7 @@ func (r *Recording) dotTasks(out io.Writer, events []Event, color map[string]str
 		switch {
 		case critical[from] == to:
 			attrs = " [color=red, penwidth=3]"
-		case d.Kind != RAW:
+		case d.Kind != graph.RAW:
 			attrs = " [style=dashed, color=gray]"
 		}
 		fmt.Fprintf(out, "\t%s -> %s%s;\n", node(from), node(to), attrs)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // paraverEvents is the first of our event types.
@@ -248,7 +250,7 @@ func (p *paraver) trace(w io.Writer) error {
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
 		// An operand that was handed on early has its task begin before the other ends:
 		// Paraver would take that for a message that arrives before it was sent.
-		if !ok || !ok2 || d.Kind != RAW || from.End > to.Start {
+		if !ok || !ok2 || d.Kind != graph.RAW || from.End > to.Start {
 			continue
 		}
 		if a, b := p.workers[from.Worker], p.workers[to.Worker]; p.lines[a].node == p.lines[b].node {

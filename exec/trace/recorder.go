@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // Event is one attempt at a task. Times count from the recorder's start, in the order
@@ -29,23 +31,11 @@ type Event struct {
 	Failed    bool
 }
 
-// Dependence is the kind of an [Edge].
-type Dependence uint8
-
-// The kinds of dependence, as exec/graph has them.
-const (
-	RAW Dependence = iota // read after write: the data flow
-	WAR                   // write after read
-	WAW                   // write after write
-)
-
-func (d Dependence) String() string { return [...]string{"RAW", "WAR", "WAW"}[d] }
-
 // Edge says that a task of a job depends on an earlier one.
 type Edge struct {
 	Job      uint64
 	From, To uint64 // tasks
-	Kind     Dependence
+	Kind     graph.Dependence
 	Bytes    int64 // size of the datum that it is about
 }
 
@@ -80,7 +70,7 @@ type Recorder struct {
 	mu    sync.Mutex // guards what follows; a leaf
 
 	buffers []*buffer
-	sources []Source
+	logs    []jobLog
 	pauses  []Pause
 	copies  []Copy
 	waits   []Wait
@@ -166,18 +156,6 @@ func (r *Recorder) buffer(worker int) *buffer {
 	return r.buffers[worker]
 }
 
-// Source is where the edges of a job come from. Its functions are called without locks.
-type Source struct {
-	Edges  func(yield func(Edge))
-	Graph  func() Graph // nil if nothing but the edges is known
-	Forget func()       // of what there is so far
-}
-
-// Derive has each Recording contain what a source has when it is asked for: what is not
-// done while tasks run does not hold them up. What several have comes one after the other.
-// Reset has the source forget it, and asks it no more.
-func (r *Recorder) Derive(s Source) { note(r, &r.sources, s) }
-
 // Pause records that a submission stood still.
 func (r *Recorder) Pause(p Pause) { note(r, &r.pauses, p) }
 
@@ -212,13 +190,10 @@ func (r *Recorder) Recording() *Recording {
 	r.mu.Lock()
 	rec.Pauses = slices.Clone(r.pauses)
 	rec.Copies, rec.Waits, rec.Names, rec.Nodes = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names), slices.Clone(r.nodes)
-	sources := slices.Clone(r.sources)
+	logs := slices.Clone(r.logs)
 	r.mu.Unlock()
-	for _, s := range sources {
-		s.Edges(func(e Edge) { rec.Edges = append(rec.Edges, e) })
-		if s.Graph != nil {
-			rec.Graphs = append(rec.Graphs, s.Graph())
-		}
+	for _, l := range logs {
+		rec.AddLog(l.job, l.log)
 	}
 	return rec
 }
@@ -236,11 +211,11 @@ func (r *Recorder) Reset() {
 		b.mu.Unlock()
 	}
 	r.mu.Lock()
-	sources := r.sources
-	r.sources, r.pauses, r.copies, r.waits = nil, nil, nil, nil
+	logs := r.logs
+	r.logs, r.pauses, r.copies, r.waits = nil, nil, nil, nil
 	r.mu.Unlock()
-	for _, s := range sources {
-		s.Forget()
+	for _, l := range logs {
+		l.log.Forget()
 	}
 }
 

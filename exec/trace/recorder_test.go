@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // TestLimit: of each worker the latest events are kept, in order.
@@ -73,7 +75,7 @@ func TestEager(t *testing.T) {
 	at := func(task uint64, worker int, start, end time.Duration) Event {
 		return Event{Job: 1, Task: task, Op: "op", Worker: worker, Submitted: 1, Ready: 1, Start: start * ms, End: end * ms}
 	}
-	r := &Recording{Workers: 2, Events: []Event{at(1, 0, 0, 10), at(2, 1, 4, 20), at(3, 0, 2, 5), at(4, 0, 6, 12)}, Edges: []Edge{{1, 1, 2, RAW, 8}}}
+	r := &Recording{Workers: 2, Events: []Event{at(1, 0, 0, 10), at(2, 1, 4, 20), at(3, 0, 2, 5), at(4, 0, 6, 12)}, Edges: []Edge{{1, 1, 2, graph.RAW, 8}}}
 	if p := r.CriticalPath(); p.Length != 20*ms || len(p.Tasks) != 2 {
 		t.Errorf("%v by %d tasks", p.Length, len(p.Tasks))
 	}

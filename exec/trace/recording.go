@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // Recording is what a [Recorder] has collected: plain data that the functions
@@ -32,26 +34,8 @@ type Recording struct {
 // Graph is the tasks of a job as they were submitted, from which the edges follow.
 type Graph struct {
 	Job   uint64
-	Data  []GraphDatum
-	Tasks []GraphTask
-}
-
-// GraphDatum is a datum of a Graph, as exec/graph has it.
-type GraphDatum struct {
-	Name    string
-	Matrix  uint32
-	I, J    int32
-	Owner   int32
-	Bytes   int64
-	Renamed bool
-}
-
-// GraphTask is a task of a Graph.
-type GraphTask struct {
-	Task     uint64
-	Priority int64
-	Data     []int   // which of the Graph's, for each operand
-	Modes    []uint8 // as exec/graph has them
+	Data  []graph.ProgramDatum
+	Tasks []graph.ProgramTask
 }
 
 // taskKey identifies a task.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 const ms = time.Millisecond
@@ -33,7 +35,7 @@ func diamond() *Recording {
 		at(3, 1, 20*ms, 20*ms, 25*ms), at(3, 1, 20*ms, 25*ms, 50*ms),
 	}}
 	r.Events[3].Failed = true
-	r.Edges = []Edge{{1, 1, 2, RAW, 800}, {1, 1, 3, RAW, 800}, {1, 2, 4, RAW, 400}, {1, 3, 4, RAW, 200}, {1, 2, 3, WAR, 800}, {1, 4, 9, RAW, 800}}
+	r.Edges = []Edge{{1, 1, 2, graph.RAW, 800}, {1, 1, 3, graph.RAW, 800}, {1, 2, 4, graph.RAW, 400}, {1, 3, 4, graph.RAW, 200}, {1, 2, 3, graph.WAR, 800}, {1, 4, 9, graph.RAW, 800}}
 	r.Pauses = []Pause{{1, 35 * ms, 40 * ms}}
 	return r
 }

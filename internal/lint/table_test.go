@@ -138,7 +138,7 @@ func table() []entry {
 		// What has to be in C.
 		{pkg: "transport/mpi/internal/libmpi"},
 		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},
-		{pkg: "exec/trace"},
+		{pkg: "exec/trace", tessera: []string{"exec/graph"}}, // whose edges and tasks it records
 		{pkg: "exec/monitor", tessera: []string{"exec/trace", "internal/listen"}},
 
 		{pkg: "internal/topo", third: []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}},

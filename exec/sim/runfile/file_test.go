@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
@@ -63,7 +64,7 @@ func TestParse(t *testing.T) {
 func TestWrite(t *testing.T) {
 	r := &Run{Title: "t", Machine: "m", Commit: "c", Sched: "eft", Workers: 3, Seconds: 2.25, Program: &sim.Program{
 		Ops:  []string{"potrf/f64", "trsm/f64"},
-		Data: []sim.ProgramDatum{{Name: "A", Matrix: 2, I: 3, J: 4, Owner: 5, Bytes: 6}, {Renamed: true}},
+		Data: []graph.ProgramDatum{{Name: "A", Key: graph.Key{Matrix: 2, I: 3, J: 4}, Owner: 5, Bytes: 6}, {Renamed: true}},
 		Jobs: [][]sim.ProgramTask{
 			{{Op: 1, Priority: -4, Data: []int{1, 0}, Modes: []int{7, 11}, Version: "avx2", Worker: 2, Took: 1.0 / 3, Began: 0.1, Submitted: -0.2, Ready: 1e-9}},
 			{{Data: []int{}, Modes: []int{}}},
