@@ -24,8 +24,8 @@ const together = 16
 type launcher struct {
 	*Device
 	Options
-	candidates
-	hangar hangar
+	waiting Candidates
+	hangar  hangar
 
 	flying int // calls, or batches of them, started and not ended
 	ended  []*versions.Launch
@@ -39,7 +39,7 @@ type launcher struct {
 // start begins t, and with it what can be executed as one with it: only if t itself need not
 // wait for a copy, or those whose operands are there would wait with it.
 func (l *launcher) start(t *graph.Task) {
-	here := len(l.ready) > 0 && l.price(t) == 0
+	here := l.waiting.Len() > 0 && l.price(t) == 0
 	f := l.board(t)
 	if f == nil {
 		return
@@ -71,7 +71,7 @@ func (l *launcher) board(t *graph.Task) *flight {
 // of whose operands are there, or on their way, so that nobody waits for them.
 func (l *launcher) gather(f *flight) {
 	b := f.launch.Version.Batch
-	if _, ok := l.Accelerator.(Batcher); !ok || b == nil || l.Alone || len(l.ready) == 0 {
+	if _, ok := l.Accelerator.(Batcher); !ok || b == nil || l.Alone || l.waiting.Len() == 0 {
 		return
 	}
 	key := keyOf(b, &f.launch.Call)
@@ -81,7 +81,7 @@ func (l *launcher) gather(f *flight) {
 	joins := func(t *graph.Task) bool {
 		return t.Op == f.task.Op && t.Attempt == 0 && l.price(t) == 0 && l.keyOf(b, t) == key
 	}
-	l.take(together-1, joins, func(t *graph.Task) {
+	l.waiting.Take(together-1, joins, func(t *graph.Task) {
 		if g := l.board(t); g != nil {
 			l.group = append(l.group, g)
 		}
@@ -222,7 +222,7 @@ func (l *launcher) finish(f *flight, err error) {
 	case t.Attempt > 1: // the first retry stays here; later ones go to another worker
 		l.Runtime.Refuse(t)
 	default:
-		l.add(t)
+		l.waiting.Add(t)
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// inFlight is the number of calls that a device is given at once: so many that
+	// InFlight is the number of calls that a device is given at once: so many that
 	// it has work while the end of one is being noticed and what that has freed is
 	// started.
-	inFlight = 4
+	InFlight = 4
 	// nap is how long the worker waits for the end of a call before it looks
 	// around.
 	nap = 100 * time.Millisecond
@@ -22,8 +22,9 @@ const (
 // tasks in batches, starts calls, and concludes those that have ended.
 type Worker struct {
 	launcher
-	batch []*graph.Task // just taken from the runtime
-	takes bool          // it still does so, although the device is lost
+	batch    []*graph.Task // just taken from the runtime
+	takes    bool          // it still does so, although the device is lost
+	operands []any         // of one task, for Prefetch
 }
 
 // NewWorker returns the worker of a device. It does nothing before [Worker.Loop].
@@ -40,18 +41,18 @@ func (w *Worker) Loop() {
 	}
 	for {
 		if w.Lost() != nil && !w.lost.Swap(true) {
-			w.takes = w.Runtime.Leave(w.leave())
+			w.takes = w.Runtime.Leave(w.waiting.Leave())
 		}
 		if !w.fill() {
 			w.Runtime.Exit()
 			return
 		}
-		if w.flying < inFlight && len(w.ready) > 0 {
-			w.start(w.next(w.Device))
+		if w.flying < InFlight && w.waiting.Len() > 0 {
+			w.start(w.waiting.Next(w.price))
 			w.collect(0)
 			continue
 		}
-		w.prefetch(w.Device, w.Devices, w.Runtime.Uses)
+		w.waiting.Ask(w.asks)
 		if w.flying > 0 {
 			w.collect(nap)
 		}
@@ -76,18 +77,32 @@ func (w *Worker) survive() {
 // there. It waits if there is nothing to do at all, and returns false when there will be
 // nothing more.
 func (w *Worker) fill() (ok bool) {
-	room := ahead + inFlight - w.flying - len(w.ready)
+	room := Ahead + InFlight - w.flying - w.waiting.Len()
 	if w.lost.Load() && !w.takes {
 		room = 0
 	}
-	w.batch, ok = w.Runtime.Take(w.batch[:0], room, w.flying == 0 && len(w.ready) == 0)
+	w.batch, ok = w.Runtime.Take(w.batch[:0], room, w.flying == 0 && w.waiting.Len() == 0)
 	for i, t := range w.batch {
 		w.batch[i] = nil
 		if w.Accepts(t) == nil {
-			w.add(t)
+			w.waiting.Add(t)
 		} else {
 			w.Runtime.Refuse(t)
 		}
 	}
 	return ok
+}
+
+// asks prefetches the operands of a task. What another device has has to come by way of the
+// host first, when the task starts.
+func (w *Worker) asks(t *graph.Task) bool {
+	w.operands = w.operands[:0]
+	for i := range t.Len() {
+		if o := t.Operand(i); o.Mode&graph.In != 0 && !w.Devices.Away(o.Datum.Value, w.Device) {
+			w.operands = append(w.operands, o.Datum.Value)
+		}
+	}
+	w.Prefetch(w.operands, w.Runtime.Uses(t))
+	clear(w.operands)
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/internal/core"
+	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -24,26 +25,12 @@ type device struct {
 	kind    *Device
 	speeds  *speeds
 	able    map[*versions.Op]bool
-	ready   []candidate
+	waiting offload.Candidates
 	now     *flight // what it executes, or begins when all that it reads is there
 	noted   bool    // it is going to look for tasks
 	in, out float64 // when what goes there, and comes from there, now has done so
 	memory  memory
 }
-
-// candidate is a task that a device has taken and not begun.
-type candidate struct {
-	task   *graph.Task
-	passed int  // how often one that came after it was begun before it
-	asked  bool // what it reads was asked for
-}
-
-// As package offload has them: a device has so many tasks that it has not ended, one of which others
-// may go first so often.
-const (
-	deviceAhead    = 20
-	devicePatience = 32
-)
 
 // each yields the devices of a node, one by one.
 func (k *Kind) each() iter.Seq[*Device] {
@@ -220,14 +207,14 @@ func (x *device) rouse() {
 
 // room returns how many tasks more the device takes.
 func (x *device) room() int {
-	n := deviceAhead
+	n := offload.Ahead + offload.InFlight
 	if x.kind.Returns {
 		n = 1
 	}
 	if x.now != nil {
 		n--
 	}
-	return n - len(x.ready)
+	return n - x.waiting.Len()
 }
 
 // What happens to a device.
@@ -273,7 +260,7 @@ func (x *device) fill() {
 		}
 		switch other := c.nearest(t); {
 		case x.accepts(t):
-			x.ready = append(x.ready, candidate{task: t})
+			x.waiting.Add(t)
 		case other != nil && !fits(t.Op.(*versions.Op), c.speeds.target):
 			c.queue.Push(nil, x.worker)
 			c.queue.Direct(t, other.worker)
@@ -285,30 +272,10 @@ func (x *device) fill() {
 			}
 		}
 	}
-	if x.now == nil && len(x.ready) > 0 {
-		x.begin(x.next())
+	if x.now == nil && x.waiting.Len() > 0 {
+		x.begin(x.waiting.Next(x.price))
 	}
 	x.prefetch()
-}
-
-// next takes the candidate off the list that begins next.
-func (x *device) next() *graph.Task {
-	best, least := 0, int64(math.MaxInt64)
-	for i := range x.ready {
-		if x.ready[i].passed >= devicePatience {
-			best = i
-			break
-		}
-		if p := x.price(x.ready[i].task); p < least {
-			best, least = i, p
-		}
-	}
-	t := x.ready[best].task
-	for i := range best {
-		x.ready[i].passed++
-	}
-	x.ready = slices.Delete(x.ready, best, best+1)
-	return t
 }
 
 // price is the bytes that a task reads and that are not there, those that it writes as well twice.
@@ -390,23 +357,19 @@ func (x *device) ended() {
 
 // prefetch has what candidates read come, as far as there is room that nobody needs.
 func (x *device) prefetch() {
-	for i := range x.ready {
-		k := &x.ready[i]
-		if k.asked {
-			continue
-		}
-		for d, mode := range dataOf(k.task) {
+	x.waiting.Ask(func(t *graph.Task) bool {
+		for d, mode := range dataOf(t) {
 			if mode&graph.In == 0 || x.memory.of[d] != nil || x.crew.where.on(d) != nil {
 				continue
 			}
 			at, ok := x.makesRoom(d.Bytes, false)
 			if !ok {
-				return
+				return false
 			}
 			x.copies(d, at)
 		}
-		k.asked = true
-	}
+		return true
+	})
 }
 
 // gets has a datum be there for a task that begins then at the earliest, and returns when it will be.
@@ -453,8 +416,8 @@ func (x *device) makesRoom(bytes int64, need bool) (at float64, ok bool) {
 
 // wanted reports whether a candidate reads or writes a datum.
 func (x *device) wanted(d *graph.Datum) bool {
-	return slices.ContainsFunc(x.ready, func(k candidate) bool {
-		for o := range dataOf(k.task) {
+	return x.waiting.Any(func(t *graph.Task) bool {
+		for o := range dataOf(t) {
 			if o == d {
 				return true
 			}

@@ -126,7 +126,7 @@ func table() []entry {
 		{
 			pkg: "exec/sim",
 			// cluster for the options of a driver.
-			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/cluster", "exec/internal/core", "versions"},
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/offload", "exec/cluster", "exec/internal/core", "versions"},
 		},
 		// toml for the files. Programs that describe machines themselves do not import it.
 		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim", "internal/tomltext"}, third: []string{"github.com/BurntSushi/toml"}},
