@@ -34,7 +34,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 		fmt.Fprintln(a.Err, "labench: interrupted")
 		return cli.ExitInterrupted
 	}
-	text, remedy := explain(err)
+	text, remedy := inWords(err)
 	if remedy == "" && is[*cli.UsageError](err) {
 		remedy = cli.SeeHelp(cmd)
 	}

@@ -113,7 +113,8 @@ func checkJob(job *jobs.Spec) error {
 	}
 	// The address shows whether the words end where they seem to: a last flag that lacks its value
 	// would take --cluster for it, and after "--" there are no flags.
-	f, cmd := opCommand(known[at], nil) // which is never run
+	var f opFlags
+	cmd := f.Command(known[at], nil) // which is never run
 	f.cluster.register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
 		return cli.FlagError(cmd, err)
@@ -133,23 +134,24 @@ func checkJob(job *jobs.Spec) error {
 	if job.Keep && !f.cluster.distributed {
 		errs.Note(errors.New("--keep is for --distributed: the nodes write the matrix, each its part"))
 	}
-	if job.Checkpoint && !f.op.Takes("checkpoint") {
+	if job.Checkpoint && !f.Op.Takes("checkpoint") {
 		errs.Note(fmt.Errorf("--checkpoint is for factorizations, and %s is none", args[0]))
 	}
-	if !job.Checkpoint && f.given("every") {
+	if !job.Checkpoint && f.Given("every") {
 		errs.Note(errors.New("--every is for labench submit --checkpoint"))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
 	// Now as the agent starts it. Its name and address do not matter: it puts them in itself.
-	f, cmd = opCommand(known[at], nil)
+	f = opFlags{}
+	cmd = f.Command(known[at], nil)
 	f.cluster.register(cmd.Flags())
 	cmd.Flags().IntVar(&f.cluster.job, "job", 0, "")
 	if err := cmd.ParseFlags(jobWords(&jobs.Job{Spec: *job}, "job", &nodeFlags{name: "node"}, "127.0.0.1:1")[1:]); err != nil {
 		return cli.FlagError(cmd, err)
 	}
-	_, err := f.parse()
+	_, err := f.Parse(f.check())
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -29,7 +30,7 @@ type forecastFlags struct {
 	sizes, nb, sched, nodes, grid, worker string
 	lose                                  []string
 	choices                               map[string]*string
-	record                                recordFlags
+	record                                record.Flags
 	csv, plot                             string
 	format                                plotting.Format // of the plot, if there is one
 	best, json                            bool
@@ -83,7 +84,7 @@ among those that are listed, if they are.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.plot, "plot", "", "draw a chart of the rates into a file: .png or .svg")
-	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
+	fl.StringVar(&f.record.Trace, "trace", "", "write the tasks of the one combination to a file: "+record.Endings("trace", ", "))
 	cli.Complete(cmd, "type", bench.Types())
 	return cmd
 }
@@ -264,7 +265,7 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	errs.Note(err)
 	lost, err := f.failures()
 	errs.Note(err)
-	errs = append(errs, f.record.check(f.json)...)
+	errs = append(errs, f.record.Check(f.json)...)
 	if errs != nil {
 		return cli.Usage(cli.JoinLine(errs))
 	}
@@ -277,7 +278,7 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	}
 	m.Failures = append(m.Failures, lost...)
 	all, err := f.wishes(m)
-	if err == nil && (len(all) > 1 || f.best) && f.record.trace != "" {
+	if err == nil && (len(all) > 1 || f.best) && f.record.Trace != "" {
 		err = errors.New("--trace is for one combination")
 	}
 	if err != nil {
@@ -333,7 +334,7 @@ func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts,
 		line.Set("%d/%d", i+1, len(p.all))
 		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
 		const many = 100 // tiles in a row
-		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.trace != "" || w.nb == 0 || w.n/w.nb <= many))
+		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.Trace != "" || w.nb == 0 || w.n/w.nb <= many))
 		line.Clear()
 		if err != nil && len(p.all) > 1 && ctx.Err() == nil {
 			failed.Failed = append(failed.Failed, cli.FailedPoint{Point: w.String(), Why: err.Error()})
@@ -355,8 +356,8 @@ func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts,
 // write writes the files that were asked for.
 func (p *forecasts) write() error {
 	f := p.f
-	if f.record.trace != "" {
-		if err := f.record.write(p.done[0].x.Recording); err != nil {
+	if f.record.Trace != "" {
+		if err := f.record.Write(p.done[0].x.Recording); err != nil {
 			return err
 		}
 	}

@@ -5,22 +5,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/exec/monitor"
-	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
@@ -138,67 +136,6 @@ func TestTraceWithoutTasks(t *testing.T) {
 	}
 }
 
-func TestWriteWhole(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, name := range []string{"a", "a.0123abcd.tmp"} { // the second is somebody's
-		if err := os.WriteFile(name, []byte("before"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	failed := errors.New("the disk is full")
-	paths := []string{"a", "b"}
-	err := cli.WriteWhole(paths, func(to []io.Writer) error {
-		fmt.Fprint(to[0], "half")
-		return failed
-	})
-	text, _ := os.ReadFile("a")
-	if files, _ := filepath.Glob("*"); err != failed || string(text) != "before" || len(files) != 2 {
-		t.Errorf("%v, %q, %v", err, text, files)
-	}
-	err = cli.WriteWhole(paths, func(to []io.Writer) error {
-		fmt.Fprint(to[0], "one")
-		fmt.Fprint(to[1], "two")
-		return nil
-	})
-	a, _ := os.ReadFile("a")
-	b, _ := os.ReadFile("b")
-	if files, _ := filepath.Glob("*"); err != nil || string(a)+string(b) != "onetwo" || len(files) != 3 {
-		t.Errorf("%v, %q, %q, %v", err, a, b, files)
-	}
-	if err := cli.WriteWhole([]string{"no/such/file"}, nil); err == nil {
-		t.Error("no error")
-	}
-}
-
-// What is recorded of a run does not depend on what was asked for: edges are
-// kept only for those who need them.
-func TestRecordOnlyWhatIsNeeded(t *testing.T) {
-	for _, test := range []struct {
-		flags            recordFlags
-		records, depends bool
-	}{
-		{recordFlags{}, false, false},
-		{recordFlags{monitor: "127.0.0.1:0"}, true, false},
-		{recordFlags{report: true}, true, true},
-		{recordFlags{dot: "x.dot"}, true, true},
-		{recordFlags{trace: "x.prv"}, true, true},
-		{recordFlags{record: "x.json"}, true, true},
-	} {
-		s := bench.Spec{Op: "gemm"}
-		r, err := test.flags.begin(&cli.App{Out: io.Discard, Err: io.Discard}, &s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.end()
-		if (s.Trace != nil) != test.records || s.Trace != nil && s.Trace.Dependencies != test.depends || (s.Recorded != nil) != test.depends {
-			t.Errorf("%+v: %+v", test.flags, s)
-		}
-	}
-	if n := tasksOf(&trace.Recording{Events: []trace.Event{{Task: 1}, {}, {Task: 2}}}); n != 2 {
-		t.Errorf("%d tasks", n)
-	}
-}
-
 // lines is a writer that hands on what is written.
 type lines chan string
 
@@ -273,26 +210,11 @@ func testMonitor(t *testing.T, nodes int, args ...string) {
 func TestMonitorAddresses(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", "127.0.0.1", "example.com:80", "127.0.0.1:99999"} {
 		var address *monitor.AddressError
-		if _, err := (&recordFlags{monitor: addr}).begin(&cli.App{Err: io.Discard}, &bench.Spec{}, nil); !errors.As(err, &address) {
+		if _, err := (&record.Flags{Monitor: addr}).Begin(&cli.App{Err: io.Discard}, &bench.Spec{}, nil); !errors.As(err, &address) {
 			t.Errorf("%s: %v", addr, err)
 		}
 		if code, out, errs := labench(t, "gemm", "--monitor", addr); code != cli.ExitUsage || out != "" || !strings.Contains(errs, "--monitor 127.0.0.1:0") {
 			t.Errorf("%s: exit code %d: %s", addr, code, errs)
-		}
-	}
-}
-
-func TestTraceFormats(t *testing.T) {
-	for file, want := range map[string][]string{"a/b.prv": {"a/b.prv", "a/b.pcf", "a/b.row"}, "x.y.JSON": {"x.y.JSON"}} {
-		files, errs := (&recordFlags{trace: file}).files()
-		if len(files) != 1 || errs != nil || !slices.Equal(files[0].paths, want) {
-			t.Errorf("%s: %v, %v", file, files, errs)
-		}
-	}
-	for _, file := range []string{"x", "x.txt", "prv"} {
-		var bad *cli.ListError
-		if _, errs := (&recordFlags{trace: file}).files(); !errors.As(errors.Join(errs...), &bad) {
-			t.Errorf("%s: %v", file, errs)
 		}
 	}
 }

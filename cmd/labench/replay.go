@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -28,7 +29,7 @@ type replayFlags struct {
 	workers, speed  string
 	nodes, link     string
 	latency         time.Duration
-	record          recordFlags // its trace
+	record          record.Flags // its trace
 	csv             string
 	json            bool
 	schedGiven, all bool // --sched is there; no list is
@@ -81,7 +82,7 @@ Every combination of what is listed is a line of a table.`,
 	fl.DurationVar(&f.latency, "latency", 20*time.Microsecond, "of a message between nodes, one way")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination, that of the record first")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
-	fl.StringVar(&f.record.trace, "trace", "", "write the tasks of the one combination to a file: "+endings("trace", ", "))
+	fl.StringVar(&f.record.Trace, "trace", "", "write the tasks of the one combination to a file: "+record.Endings("trace", ", "))
 	cli.Complete(cmd, "sched", append(cli.NamesOf(dispatch.Kinds()...), "all"))
 	return cmd
 }
@@ -203,7 +204,7 @@ func (f *replayFlags) parse() (l lists, err error) {
 		errs.Note(fmt.Errorf("--latency is %v, want at least 0", f.latency))
 	}
 	errs.Target("csv", f.csv)
-	errs = append(errs, f.record.check(f.json)...)
+	errs = append(errs, f.record.Check(f.json)...)
 	return l, cli.JoinLine(errs)
 }
 
@@ -219,7 +220,7 @@ func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	switch points := max(len(l.sched), 1) * max(len(l.workers), 1) * len(l.speed) * len(l.nodes) * len(l.link); {
 	case points > cli.MaxPoints:
 		return cli.Usage(fmt.Errorf("%d combinations are too many; at most %d can be replayed at once", points, cli.MaxPoints))
-	case points > 1 && f.record.trace != "":
+	case points > 1 && f.record.Trace != "":
 		return cli.Usage(errors.New("--trace is for one combination"))
 	}
 	r, err := runfile.Read(f.file)
@@ -261,7 +262,7 @@ func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	}
 	times, moved := report.Durations(10*asIs.Seconds), report.BytesLike(max(values, 1<<20))
 	for _, o := range all {
-		x, rec, err := p.play(ctx, o, f.record.trace != "")
+		x, rec, err := p.play(ctx, o, f.record.Trace != "")
 		if err != nil {
 			return err
 		}
@@ -274,7 +275,7 @@ func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 		if err != nil {
 			return err
 		}
-		if err := f.record.write(rec); err != nil {
+		if err := f.record.Write(rec); err != nil {
 			return err
 		}
 	}

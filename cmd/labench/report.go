@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/explain"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/report"
@@ -24,7 +25,7 @@ func printReport(a *cli.App, s bench.Spec, r bench.Result) error {
 		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
 	}
 	say("machine", "%s", report.MachineLine(topo.Detect()))
-	say("problem", "%s", problemLine(s, r))
+	say("problem", "%s", r.Problem(s))
 	say("run", "%s", runLine(s, r))
 	if r.Resumed > 0 {
 		say("resumed", "after %d panels that an earlier run had done; the rate counts them", r.Resumed)
@@ -71,7 +72,7 @@ func printReport(a *cli.App, s bench.Spec, r bench.Result) error {
 		usageTable(&b, p, r)
 	}
 	if r.Cluster != nil {
-		newNodesAccount(s, r).text(&b, p)
+		explain.NewNodesAccount(s, r).Text(&b, p)
 	}
 	kindLines(&b, r)
 	_, err := a.Out.Write([]byte(b.String()))
@@ -103,15 +104,6 @@ func residualLines(b *strings.Builder, p report.Paint, s bench.Spec, r bench.Res
 	if !r.Passed {
 		b.WriteString(report.Wrapped(report.Label(""), r.Failure))
 	}
-}
-
-// problemLine says what was computed, of what.
-func problemLine(s bench.Spec, r bench.Result) string {
-	from := fmt.Sprintf("%v matrix, seed %d", s.Matrix, s.Seed)
-	if s.Input != "" {
-		from = s.Input
-	}
-	return fmt.Sprintf("%s %s, %s, %s", r.Op, r.Type, r.Shape(), from)
 }
 
 // runLine says how it was computed.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/explain"
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
@@ -72,7 +73,7 @@ func TestReportAfterLoss(t *testing.T) {
 	}
 	<-over
 	var out bytes.Buffer
-	newNodesAccount(s, r).explain(r.Cluster)
+	explain.NewNodesAccount(s, r).Explain(r.Cluster)
 	if err := printReport(&cli.App{Out: &out, Err: io.Discard}, s.WithDefaults(), r); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/acceptance"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/dropin"
+	"github.com/tessera-la/tessera/cmd/labench/internal/explain"
 	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
 	"github.com/tessera-la/tessera/cmd/labench/internal/metg"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
@@ -104,7 +105,7 @@ func groups() []group {
 	type of = []func(*cli.App) *cobra.Command
 	return []group{
 		{"Measure:", of{sweep.NewScaleCommand, sweep.NewTuneCommand, dropin.NewCommand, inspect.NewPeakCommand, metg.NewCommand}},
-		{"Explain:", of{newWhyCommand, inspect.NewListCommand, inspect.NewDoctorCommand}},
+		{"Explain:", of{explain.NewCommand, inspect.NewListCommand, inspect.NewDoctorCommand}},
 		{"Nodes and their jobs:", of{newAgentCommand, newClusterCommand, newSubmitCommand, newStatusCommand, newResultCommand, newCancelCommand}},
 		{"Plan:", of{newMachineCommand, newPlanCommand, newReplayCommand}},
 		{"Check a GPU:", of{acceptance.NewCommand}},

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -17,8 +19,8 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// newWhyCommand returns the command labench explain.
-func newWhyCommand(a *cli.App) *cobra.Command {
+// NewCommand returns the command labench explain.
+func NewCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain OPERATION",
 		Short: "Say why an operation is not faster with more workers",
@@ -38,18 +40,18 @@ done about it, the largest first.`,
 		Args: cobra.ArbitraryArgs, // RunE has a better answer
 	}
 	for _, op := range bench.Operations() {
-		_, sub := opCommand(op, func(ctx context.Context, f *opFlags) error { return runWhy(ctx, a, f) })
-		cmd.AddCommand(sub)
+		var f setup.OpFlags
+		cmd.AddCommand(f.Command(op, func(ctx context.Context) error { return run(ctx, a, &f) }))
 	}
 	return cmd
 }
 
-// runWhy measures and explains.
-func runWhy(ctx context.Context, a *cli.App, f *opFlags) error {
-	if f.matrix == "help" {
-		return kindsHelp(a, f.spec.Op)
+// run measures and explains.
+func run(ctx context.Context, a *cli.App, f *setup.OpFlags) error {
+	if asked, err := f.Help(a); asked {
+		return err
 	}
-	s, profile, err := prepare(a, f)
+	s, profile, err := f.Open(a, nil)
 	if err != nil {
 		return err
 	}
@@ -61,11 +63,11 @@ func runWhy(ctx context.Context, a *cli.App, f *opFlags) error {
 	if err != nil {
 		return err
 	}
-	if tasksOf(all.recording) == 0 {
-		if err := wrong(all.result); err != nil {
+	if record.TasksOf(all.recording) == 0 {
+		if err := all.result.Wrong(); err != nil {
 			return err
 		}
-		return whyNoTasks(a, f, all)
+		return noTasks(a, f, all)
 	}
 	// The same tiles, so that the same tasks are compared; the result is
 	// checked once.
@@ -77,7 +79,7 @@ func runWhy(ctx context.Context, a *cli.App, f *opFlags) error {
 	}
 	profile.Keep(a)
 	x := newAccount(one, all)
-	if f.json {
+	if f.JSON {
 		err = a.Document(x.document())
 	} else {
 		_, err = a.Out.Write([]byte(x.text(s.WithDefaults(), report.NewPaint(a.Out))))
@@ -85,11 +87,11 @@ func runWhy(ctx context.Context, a *cli.App, f *opFlags) error {
 	if err != nil {
 		return err
 	}
-	return wrong(all.result)
+	return all.result.Wrong()
 }
 
 // fastest runs s and returns the fastest of its runs.
-func fastest(ctx context.Context, a *cli.App, f *opFlags, s bench.Spec) (side, error) {
+func fastest(ctx context.Context, a *cli.App, f *setup.OpFlags, s bench.Spec) (side, error) {
 	best := side{workers: s.Workers}
 	s.Trace = &trace.Recorder{Dependencies: true}
 	s.Recorded = func(r *trace.Recording, took time.Duration) {
@@ -98,46 +100,46 @@ func fastest(ctx context.Context, a *cli.App, f *opFlags, s bench.Spec) (side, e
 			best.recording, best.took = r, took
 		}
 	}
-	bar := progress(a, f, &s, fmt.Sprintf("%s, %s", s.Op, report.Workers(s.Workers)))
+	bar := f.Progress(a, &s, fmt.Sprintf("%s, %s", s.Op, report.Workers(s.Workers)))
 	var err error
 	best.result, err = bench.Run(ctx, s)
 	bar.End()
 	return best, err
 }
 
-// whyNoTasks explains a problem that went to one kernel.
-func whyNoTasks(a *cli.App, f *opFlags, all side) error {
+// noTasks explains a problem that went to one kernel.
+func noTasks(a *cli.App, f *setup.OpFlags, all side) error {
 	text := fmt.Sprintf("The problem goes to one kernel on the calling goroutine, without tasks, and takes %s: more workers do not matter to it. "+
 		"Compute several of them at once, one on each goroutine, or cut it into tiles with --nb.", report.Duration(all.took.Seconds()))
-	if f.json {
-		return a.Document(whyDocument{Origin: all.result.Origin, Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
+	if f.JSON {
+		return a.Document(Document{Origin: all.result.Origin, Op: all.result.Op, Type: all.result.Type, M: all.result.M, N: all.result.N, K: all.result.K,
 			Direct: true, Verdict: []string{text}})
 	}
 	return report.FprintWrapped(a.Out, "", text)
 }
 
-// whyDocument is what labench explain --json prints. Times are in seconds.
-type whyDocument struct {
+// Document is what labench explain --json prints. Times are in seconds.
+type Document struct {
 	origin.Origin
-	Op      string    `json:"op"`
-	Type    string    `json:"type"`
-	M       int       `json:"m"`
-	N       int       `json:"n"`
-	K       int       `json:"k"`
-	NB      int       `json:"nb"`
-	Sched   string    `json:"sched"`
-	Direct  bool      `json:"direct"`        // one kernel, and nothing else below but the verdict
-	One     *whySide  `json:"one,omitempty"` // worker
-	All     *whySide  `json:"all,omitempty"`
-	Speedup float64   `json:"speedup"`
-	Path    *whyPath  `json:"critical_path,omitempty"`
-	Ops     []whyOp   `json:"ops,omitempty"`
-	Lost    float64   `json:"lost"`             // part of the workers' time
-	Losses  []whyLoss `json:"losses,omitempty"` // that Lost is the sum of
-	Verdict []string  `json:"verdict"`
+	Op      string        `json:"op"`
+	Type    string        `json:"type"`
+	M       int           `json:"m"`
+	N       int           `json:"n"`
+	K       int           `json:"k"`
+	NB      int           `json:"nb"`
+	Sched   string        `json:"sched"`
+	Direct  bool          `json:"direct"`        // one kernel, and nothing else below but the verdict
+	One     *measuredSide `json:"one,omitempty"` // worker
+	All     *measuredSide `json:"all,omitempty"`
+	Speedup float64       `json:"speedup"`
+	Path    *criticalPath `json:"critical_path,omitempty"`
+	Ops     []opRow       `json:"ops,omitempty"`
+	Lost    float64       `json:"lost"`             // part of the workers' time
+	Losses  []lossRow     `json:"losses,omitempty"` // that Lost is the sum of
+	Verdict []string      `json:"verdict"`
 }
 
-type whySide struct {
+type measuredSide struct {
 	Workers       int         `json:"workers"`
 	Seconds       float64     `json:"seconds"`
 	Runs          []float64   `json:"runs"`    // seconds of each run, of which the fastest is explained
@@ -150,14 +152,14 @@ type whySide struct {
 	Disturbed     bool        `json:"disturbed"`
 }
 
-type whyPath struct {
+type criticalPath struct {
 	Seconds float64 `json:"seconds"`
 	Work    float64 `json:"work"` // all tasks
 	Tasks   int     `json:"tasks"`
 	Bound   float64 `json:"bound"` // of the speed-up
 }
 
-type whyOp struct {
+type opRow struct {
 	Op       string  `json:"op"`
 	TasksOne int     `json:"tasks_one"`
 	TasksAll int     `json:"tasks_all"`
@@ -165,28 +167,28 @@ type whyOp struct {
 	EachAll  float64 `json:"each_all"`
 }
 
-type whyLoss struct {
+type lossRow struct {
 	Kind    string  `json:"kind"`
 	Share   float64 `json:"share"` // of the workers' time; negative if won
 	Seconds float64 `json:"seconds"`
 }
 
 // document returns the account for programs.
-func (x *account) document() whyDocument {
+func (x *account) document() Document {
 	r := x.all.result
-	d := whyDocument{Origin: r.Origin, Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Sched: r.Sched, Speedup: x.speedup(),
+	d := Document{Origin: r.Origin, Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Sched: r.Sched, Speedup: x.speedup(),
 		Lost: x.share(x.lost()), Verdict: x.verdict(),
-		Path: &whyPath{x.path.Length.Seconds(), x.path.Work.Seconds(), len(x.path.Tasks), x.path.Bound()}}
-	of := func(s side, outside time.Duration) *whySide {
+		Path: &criticalPath{x.path.Length.Seconds(), x.path.Work.Seconds(), len(x.path.Tasks), x.path.Bound()}}
+	of := func(s side, outside time.Duration) *measuredSide {
 		r := s.result
-		return &whySide{s.workers, s.took.Seconds(), r.Seconds, outside.Seconds(), r.GFLOPSBest, r.PeakGFLOPS, r.PeakFraction, r.PeakDisturbed, r.Load, r.Disturbed}
+		return &measuredSide{s.workers, s.took.Seconds(), r.Seconds, outside.Seconds(), r.GFLOPSBest, r.PeakGFLOPS, r.PeakFraction, r.PeakDisturbed, r.Load, r.Disturbed}
 	}
 	d.One, d.All = of(x.one, x.outside[0]), of(x.all, x.outside[1])
 	for _, o := range x.ops {
-		d.Ops = append(d.Ops, whyOp{o.op, o.calls[0], o.calls[1], o.each(0).Seconds(), o.each(1).Seconds()})
+		d.Ops = append(d.Ops, opRow{o.op, o.calls[0], o.calls[1], o.each(0).Seconds(), o.each(1).Seconds()})
 	}
 	for _, l := range x.losses {
-		d.Losses = append(d.Losses, whyLoss{l.kind.String(), x.share(l.time), l.time.Seconds()})
+		d.Losses = append(d.Losses, lossRow{l.kind.String(), x.share(l.time), l.time.Seconds()})
 	}
 	return d
 }

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"fmt"
@@ -11,10 +11,6 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
 )
-
-// worthSaying is the part of the workers' time from which a loss has a sentence
-// of its own.
-const worthSaying = 0.01
 
 // short names a loss in the table, or what is won instead.
 func (l loss) short() string {
@@ -104,7 +100,7 @@ func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
 // measured returns what was measured: the problem, the rates and the bound.
 func (x *account) measured(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
-	b.WriteString(report.Wrapped(report.Label("problem"), problemLine(s, x.all.result)))
+	b.WriteString(report.Wrapped(report.Label("problem"), x.all.result.Problem(s)))
 	b.WriteString(report.Wrapped(report.Label("run"), fmt.Sprintf("nb = %d, 1 and %s, sched %s, fastest of %s",
 		x.all.result.NB, report.Workers(x.all.workers), x.all.result.Sched, report.Count(s.Repeat, "run"))))
 	name := "speed"

@@ -1,8 +1,6 @@
-package main
+package explain
 
 import (
-	"encoding/json"
-	"errors"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/exec/trace"
-	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/report"
 )
 
@@ -129,65 +126,6 @@ func TestWhyReport(t *testing.T) {
 	labtest.Golden(t, "explain", text.String())
 }
 
-// The whole way, as text and as JSON.
-func TestWhy(t *testing.T) {
-	code, out, errs := labench(t, "explain", "cholesky", "-n", "150", "--nb", "32", "--workers", "2", "--versions", "go")
-	labtest.Narrow(t, "explain", out)
-	if code != cli.ExitPassed || errs != "" || !strings.Contains(out, "times as fast as one.") || !strings.Contains(out, "gemm/f64") {
-		t.Errorf("exit code %d: %s%s", code, out, errs)
-	}
-	code, out, errs = labench(t, "explain", "gemm", "-n", "150", "--nb", "64", "--workers", "2", "--json")
-	var d whyDocument
-	if err := json.Unmarshal([]byte(out), &d); err != nil || code != cli.ExitPassed {
-		t.Fatalf("exit code %d, %v: %s", code, err, errs)
-	}
-	sum := 0.0
-	for _, l := range d.Losses {
-		sum += l.Share
-	}
-	if d.Op != "gemm" || d.NB != 64 || d.One.Workers != 1 || d.All.Workers != 2 || len(d.Losses) != int(lossKinds) || len(d.Verdict) == 0 ||
-		sum-d.Lost > 1e-6 || d.Lost-sum > 1e-6 || len(d.Ops) != 1 || d.Ops[0].TasksOne != d.Ops[0].TasksAll || d.Path.Tasks == 0 {
-		t.Errorf("%s", out)
-	}
-
-	// One kernel has nothing to scale.
-	if code, out, errs = labench(t, "explain", "gemm", "-n", "20", "--workers", "2"); code != cli.ExitPassed || !strings.Contains(out, "one kernel") {
-		t.Errorf("exit code %d: %s%s", code, out, errs)
-	}
-	d = whyDocument{}
-	if _, out, _ = labench(t, "explain", "gemm", "-n", "20", "--workers", "2", "--json"); json.Unmarshal([]byte(out), &d) != nil || !d.Direct || len(d.Verdict) != 1 {
-		t.Error(out)
-	}
-	for _, args := range [][]string{{"explain"}, {"explain", "frobnicate"}, {"explain", "gemm", "cholesky"}, {"explain", "gemm", "--workers", "1"},
-		{"explain", "gemm", "--trace", "x.prv"}, {"explain", "gemm", "--nb", "-3"}} {
-		if code, out, errs := labench(t, args...); code != cli.ExitUsage || out != "" || errs == "" {
-			t.Errorf("%v: exit code %d: %s%s", args, code, out, errs)
-		}
-	}
-	for _, args := range [][]string{{"explain", "--help"}, {"explain", "lu", "--help"}, {"explain", "lu", "--matrix", "help"}} {
-		code, out, errs := labench(t, args...)
-		labtest.Narrow(t, strings.Join(args, " "), out)
-		if code != cli.ExitPassed || out == "" {
-			t.Errorf("%v: exit code %d: %s", args, code, errs)
-		}
-	}
-}
-
-// What goes wrong with one side is the error of both.
-func TestWhyErrors(t *testing.T) {
-	code, out, errs := labench(t, "explain", "cholesky", "-n", "300", "--matrix", "middle-zero", "--workers", "2")
-	if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "not positive definite") {
-		t.Errorf("exit code %d: %s%s", code, out, errs)
-	}
-	if err := wrong(bench.Result{Passed: true}); err != nil {
-		t.Error(err)
-	}
-	var bad *wrongError
-	if err := wrong(bench.Result{Failure: "it is"}); !errors.As(err, &bad) || bad.reason != "it is" {
-		t.Error(err)
-	}
-}
-
 // TestExplainPath: the bound is that of the run whose tasks took the least time, whichever was the
 // fastest.
 func TestExplainPath(t *testing.T) {
@@ -222,7 +160,7 @@ func TestExplainTiles(t *testing.T) {
 			x.ops[i].busy[1] = time.Duration(r.IntN(2)+1) * 40 * time.Microsecond * time.Duration(x.ops[i].calls[1])
 		}
 		x.time = time.Second
-		y := &nodesAccount{result: bench.Result{Times: []time.Duration{ms}, Cluster: &bench.Cluster{Path: r.Float64() * 1e-3}}, took: ms, longest: &bench.Node{Name: "a", Workers: 1}}
+		y := &NodesAccount{result: bench.Result{Times: []time.Duration{ms}, Cluster: &bench.Cluster{Path: r.Float64() * 1e-3}}, took: ms, longest: &bench.Node{Name: "a", Workers: 1}}
 		x.losses, y.losses, y.time = nil, nil, time.Second
 		for k := lossKind(0); k < lossKinds; k++ {
 			x.losses = append(x.losses, loss{k, time.Duration(r.IntN(200)) * ms})

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"math"
@@ -33,7 +33,7 @@ func onNodes() (bench.Spec, bench.Result) {
 // TestNodesAccount: what is lost on nodes adds up, and is told in 80 columns.
 func TestNodesAccount(t *testing.T) {
 	s, r := onNodes()
-	x := newNodesAccount(s, r)
+	x := NewNodesAccount(s, r)
 	want := map[lossKind]time.Duration{lossOperands: 700 * ms, lossUneven: 500*ms + 2*time.Second, lossIdle: 0}
 	for _, l := range x.losses {
 		if l.time != want[l.kind] {
@@ -44,10 +44,10 @@ func TestNodesAccount(t *testing.T) {
 		t.Errorf("%d workers, %v, %v in tasks, and %v lost", x.workers, x.time, x.busy, x.lost())
 	}
 	var b strings.Builder
-	x.text(&b, report.Paint{})
+	x.Text(&b, report.Paint{})
 	labtest.Narrow(t, "nodes", b.String())
 	labtest.Golden(t, "nodes", b.String())
-	x.explain(r.Cluster)
+	x.Explain(r.Cluster)
 	sum := 0.0
 	for _, l := range r.Cluster.Losses {
 		sum += l.Share
@@ -59,7 +59,7 @@ func TestNodesAccount(t *testing.T) {
 	r.Nodes[1].Busy, r.Nodes[2].Busy, r.Nodes[2].Starving, r.Nodes[3].Busy = 1, 1, 0, 2
 	for path, want := range map[float64]string{0.9: "The critical path alone takes 900 ms of a run's 1.00 s", 0.2: "It is not the critical path", 0: "--distributed makes them"} {
 		r.Cluster.Path = path
-		x = newNodesAccount(s, r)
+		x = NewNodesAccount(s, r)
 		if v := x.verdict(); len(v) != 2 || !strings.Contains(v[1], want) || !strings.Contains(v[0], "50 % of the time, which is the work of 2.0 that") {
 			t.Errorf("%q, want %q", v, want)
 		}

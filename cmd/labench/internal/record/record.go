@@ -1,4 +1,4 @@
-package main
+package record
 
 import (
 	"errors"
@@ -19,21 +19,21 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// recordFlags say what is to be seen of the tasks of the last timed run.
-type recordFlags struct {
-	trace, dot, monitor string
-	record              string // for labench replay
+// Flags say what is to be seen of the tasks of the last timed run.
+type Flags struct {
+	Trace, dot, Monitor string
+	Replay              string // for labench replay
 	report              bool
 }
 
-// register defines the flags on cmd.
-func (f *recordFlags) register(cmd *cobra.Command) {
+// Register defines the flags on cmd.
+func (f *Flags) Register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.report, "report", false, "say where the time of the last timed run went")
-	fl.StringVar(&f.trace, "trace", "", "write the tasks of the last timed run to a file: "+endings("trace", ", "))
-	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+endings("dot", " or "))
-	fl.StringVar(&f.record, "record", "", "write its tasks and how long each took to a file, for labench replay")
-	fl.StringVar(&f.monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")
+	fl.StringVar(&f.Trace, "trace", "", "write the tasks of the last timed run to a file: "+Endings("trace", ", "))
+	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+Endings("dot", " or "))
+	fl.StringVar(&f.Replay, "record", "", "write its tasks and how long each took to a file, for labench replay")
+	fl.StringVar(&f.Monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")
 }
 
 // fileFormat is a format that recorded tasks can be written in.
@@ -58,8 +58,8 @@ func fileFormats() []fileFormat {
 	}
 }
 
-// endings lists the endings of the names of a flag's files, with the programs that read them.
-func endings(flag, between string) string {
+// Endings lists the endings of the names of a flag's files, with the programs that read them.
+func Endings(flag, between string) string {
 	var all []string
 	for _, t := range fileFormats() {
 		switch {
@@ -80,8 +80,8 @@ type toWrite struct {
 
 // files returns what the flags ask for, the formats by the endings of the names,
 // without regard to case. The errors are *listErrors.
-func (f *recordFlags) files() (all []toWrite, errs cli.Problems) {
-	for _, given := range [][2]string{{"trace", f.trace}, {"dot", f.dot}} {
+func (f *Flags) files() (all []toWrite, errs cli.Problems) {
+	for _, given := range [][2]string{{"trace", f.Trace}, {"dot", f.dot}} {
 		flag, file := given[0], given[1]
 		if file == "" {
 			continue
@@ -89,7 +89,7 @@ func (f *recordFlags) files() (all []toWrite, errs cli.Problems) {
 		ending := filepath.Ext(file)
 		i := slices.IndexFunc(fileFormats(), func(t fileFormat) bool { return t.flag == flag && t.ending == strings.ToLower(ending) })
 		if i < 0 {
-			errs.Note(&cli.ListError{Flag: flag, Element: file, Allowed: "a file " + endings(flag, " or ")})
+			errs.Note(&cli.ListError{Flag: flag, Element: file, Allowed: "a file " + Endings(flag, " or ")})
 			continue
 		}
 		w := toWrite{fileFormats()[i], []string{file}}
@@ -101,8 +101,8 @@ func (f *recordFlags) files() (all []toWrite, errs cli.Problems) {
 	return all, errs
 }
 
-// write writes what the flags ask for of a recording, but for the file of labench replay.
-func (f *recordFlags) write(r *trace.Recording) error {
+// Write writes what the flags ask for of a recording, but for the file of labench replay.
+func (f *Flags) Write(r *trace.Recording) error {
 	files, _ := f.files()
 	for _, w := range files {
 		if err := cli.WriteWhole(w.paths, func(to []io.Writer) error { return w.write(r, to) }); err != nil {
@@ -112,9 +112,9 @@ func (f *recordFlags) write(r *trace.Recording) error {
 	return nil
 }
 
-// check reports everything that is wrong with the flags, as far as that can be
+// Check reports everything that is wrong with the flags, as far as that can be
 // seen before the run.
-func (f *recordFlags) check(asJSON bool) cli.Problems {
+func (f *Flags) Check(asJSON bool) cli.Problems {
 	files, errs := f.files()
 	for _, w := range files {
 		for _, path := range w.paths {
@@ -123,41 +123,41 @@ func (f *recordFlags) check(asJSON bool) cli.Problems {
 			}
 		}
 	}
-	errs.Target("record", f.record)
+	errs.Target("record", f.Replay)
 	if f.report && asJSON {
 		errs.Note(errors.New("--report is text, and --json one object: give one"))
 	}
 	return errs
 }
 
-// recorded is the recording of the last timed run, and what is to be done with
+// Recorded is the recording of the last timed run, and what is to be done with
 // it.
-type recorded struct {
-	flags   *recordFlags
+type Recorded struct {
+	flags   *Flags
 	monitor *monitor.Server  // nil if there is none
 	last    *trace.Recording // nil if nothing was asked for
 	took    time.Duration
 }
 
-// begin lets s record what the flags need, and starts the monitor, of a cluster if that is
+// Begin lets s record what the flags need, and starts the monitor, of a cluster if that is
 // not nil. The caller
 // must end what it returns. The error is a *monitor.AddressError or that of
 // listening.
-func (f *recordFlags) begin(a *cli.App, s *bench.Spec, cluster func() trace.Cluster) (*recorded, error) {
-	r := &recorded{flags: f}
-	keep := f.trace != "" || f.dot != "" || f.report || f.record != ""
-	if keep || f.monitor != "" {
+func (f *Flags) Begin(a *cli.App, s *bench.Spec, cluster func() trace.Cluster) (*Recorded, error) {
+	r := &Recorded{flags: f}
+	keep := f.Trace != "" || f.dot != "" || f.report || f.Replay != ""
+	if keep || f.Monitor != "" {
 		// Edges are for arrows, graphs and the critical path.
-		s.Trace = &trace.Recorder{Dependencies: keep, Graphs: f.record != ""}
+		s.Trace = &trace.Recorder{Dependencies: keep, Graphs: f.Replay != ""}
 	}
 	if keep {
 		s.Recorded = func(run *trace.Recording, took time.Duration) { r.last, r.took = run, took }
 	}
-	if f.monitor == "" {
+	if f.Monitor == "" {
 		return r, nil
 	}
 	var err error
-	if r.monitor, err = monitor.Listen(f.monitor, s.Trace, monitor.Options{Cluster: cluster}); err != nil {
+	if r.monitor, err = monitor.Listen(f.Monitor, s.Trace, monitor.Options{Cluster: cluster}); err != nil {
 		return nil, err
 	}
 	title := titleOf(s.WithDefaults())
@@ -178,27 +178,27 @@ func titleOf(s bench.Spec) string {
 	return fmt.Sprintf("%s %s, %s", s.Op, s.Type, what)
 }
 
-// end stops the monitor.
-func (r *recorded) end() {
+// End stops the monitor.
+func (r *Recorded) End() {
 	if r.monitor != nil {
 		r.monitor.Close()
 	}
 }
 
-// noTasksError says that there is nothing to put into a file.
-type noTasksError struct{ file string }
+// NoTasksError says that there is nothing to put into a file.
+type NoTasksError struct{ file string }
 
-func (e *noTasksError) Error() string {
+func (e *NoTasksError) Error() string {
 	return fmt.Sprintf("%s was not written: the problem went to one kernel on one core, without tasks", e.file)
 }
 
-// show prints the report and writes the files. The error is a *noTasksError if
+// Show prints the report and writes the files. The error is a *noTasksError if
 // there is nothing to write.
-func (r *recorded) show(a *cli.App, quiet bool) error {
+func (r *Recorded) Show(a *cli.App, quiet bool) error {
 	if r.last == nil {
 		return nil
 	}
-	tasks := tasksOf(r.last)
+	tasks := TasksOf(r.last)
 	if r.flags.report {
 		if err := r.report(a, tasks); err != nil {
 			return err
@@ -214,7 +214,7 @@ func (r *recorded) show(a *cli.App, quiet bool) error {
 			}
 		}
 		if tasks == 0 {
-			return &noTasksError{w.paths[0]}
+			return &NoTasksError{w.paths[0]}
 		}
 		if err := cli.WriteWhole(w.paths, func(to []io.Writer) error { return w.write(r.last, to) }); err != nil {
 			return fmt.Errorf("%s was not written: %w", w.paths[0], err)
@@ -229,15 +229,15 @@ func (r *recorded) show(a *cli.App, quiet bool) error {
 	return nil
 }
 
-// keep writes the file for labench replay. The error is a *noTasksError if there is nothing to
+// Keep writes the file for labench replay. The error is a *noTasksError if there is nothing to
 // write.
-func (r *recorded) keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) error {
-	file := r.flags.record
+func (r *Recorded) Keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) error {
+	file := r.flags.Replay
 	if r.last == nil || file == "" {
 		return nil
 	}
-	if tasksOf(r.last) == 0 {
-		return &noTasksError{file}
+	if TasksOf(r.last) == 0 {
+		return &NoTasksError{file}
 	}
 	p, err := sim.NewProgram(r.last)
 	if err == nil {
@@ -251,11 +251,11 @@ func (r *recorded) keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) e
 	if quiet {
 		return nil
 	}
-	return report.FprintWrapped(a.Out, report.Label("record"), fmt.Sprintf("%s: %s, for labench replay", file, report.Count(tasksOf(r.last), "task")))
+	return report.FprintWrapped(a.Out, report.Label("record"), fmt.Sprintf("%s: %s, for labench replay", file, report.Count(TasksOf(r.last), "task")))
 }
 
 // report prints where the time went.
-func (r *recorded) report(a *cli.App, tasks int) error {
+func (r *Recorded) report(a *cli.App, tasks int) error {
 	if tasks == 0 {
 		return report.FprintWrapped(a.Out, report.Label("report"), "the problem went to one kernel on one core: there were no tasks to report of; --nb cuts it into tiles")
 	}
@@ -271,9 +271,9 @@ func (r *recorded) report(a *cli.App, tasks int) error {
 	return r.last.WriteReport(a.Out, report.Columns)
 }
 
-// tasksOf returns the number of attempts at tasks; kernels that were called
+// TasksOf returns the number of attempts at tasks; kernels that were called
 // without a task do not count.
-func tasksOf(r *trace.Recording) (n int) {
+func TasksOf(r *trace.Recording) (n int) {
 	for i := range r.Events {
 		if r.Events[i].Task != 0 {
 			n++

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -8,6 +8,10 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/trace"
 )
+
+// worthSaying is the part of the workers' time from which a loss has a sentence
+// of its own.
+const worthSaying = 0.01
 
 // lossKind is why p workers are not p times as fast as one.
 type lossKind uint8

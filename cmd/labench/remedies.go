@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/kernels/cuda"
@@ -18,17 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// wrongError says that a result did not pass; the report has said the rest.
-type wrongError struct {
-	reason   string
-	overflow bool // it holds infinities or NaN
-	growth   bool // elements grew in an LU factorization, and that explains it
-}
-
-func (e *wrongError) Error() string { return "the result is wrong: " + e.reason }
-
-// explain returns what is wrong in words, and what can be done about it.
-func explain(err error) (text, remedy string) {
+// inWords returns what is wrong in words, and what can be done about it.
+func inWords(err error) (text, remedy string) {
 	text = strings.TrimSpace(err.Error())
 	for _, layer := range []string{"la: ", "sim: ", "cuda: "} { // of which users of labench know nothing
 		text = strings.TrimPrefix(text, layer)
@@ -50,7 +42,7 @@ func explain(err error) (text, remedy string) {
 	if nan, ok := errors.AsType[*la.NonFiniteError](err); ok && !is[*bench.InputError](err) {
 		return fmt.Sprintf("the element in row %d, column %d (counted from 1) is infinite or NaN", nan.Row+1, nan.Col+1), mend
 	}
-	wrong, _ := errors.AsType[*wrongError](err)
+	wrong, _ := errors.AsType[*bench.WrongError](err)
 	switch {
 	case is[mat.Condition](err):
 		return "the matrix has not full rank: a column depends on others", "Leave such columns out."
@@ -67,7 +59,7 @@ func explain(err error) (text, remedy string) {
 	case is[*monitor.AddressError](err):
 		return strings.TrimPrefix(text, "monitor: "), "The page has no password: it is served on this machine only, as with --monitor 127.0.0.1:0. " +
 			"To see it from another one, forward the port by ssh -L."
-	case is[*noTasksError](err):
+	case is[*record.NoTasksError](err):
 		return text, "Take a larger problem, or cut it into tiles with --nb."
 	case is[*bench.MemoryError](err):
 		e, _ := errors.AsType[*bench.MemoryError](err)
@@ -101,9 +93,9 @@ func explain(err error) (text, remedy string) {
 		return text, remedy
 	case is[*versions.NoVersionError](err):
 		return text, "Name other versions with --versions, or fewer with --exclude; labench list shows them all."
-	case wrong != nil && wrong.growth:
+	case wrong != nil && wrong.Growth:
 		return text, "QR is stable for every matrix: labench qr, or labench solve --method qr."
-	case wrong != nil && wrong.overflow:
+	case wrong != nil && wrong.Overflow:
 		return text, "Of some kinds of matrices, as huge, products overflow. If these should not, try other --versions " +
 			"to find the one that is at fault, and report it."
 	case wrong != nil:

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -8,33 +8,17 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// usageOf returns what each node has done so far.
-func usageOf(d *cluster.Driver) (all []bench.Node) {
-	for _, u := range d.Usage() {
-		n := bench.Node{Name: u.Node, Workers: u.Workers, Lost: u.Lost, Tasks: u.Tasks, In: u.In, Out: u.Out, Busy: u.Busy.Seconds(), Starving: u.Starving.Seconds(), Memory: u.Memory, Peak: u.Peak}
-		for _, x := range u.Ran {
-			n.Ran = append(n.Ran, bench.Ran{Op: x.Op, Version: x.Version, Tasks: x.Tasks, Seconds: x.Took.Seconds()})
-		}
-		for _, x := range u.Flows {
-			n.Flows = append(n.Flows, bench.Flow{From: x.From, Matrix: x.Data, Values: x.Values, Bytes: x.Bytes, Seconds: x.Took.Seconds(), Waiting: x.Waited.Seconds()})
-		}
-		all = append(all, n)
-	}
-	return all
-}
-
-// nodesAccount is what became of the time of the nodes' workers in the timed runs. With T the
+// NodesAccount is what became of the time of the nodes' workers in the timed runs. With T the
 // time of these, wᵢ the workers of node i and bᵢ their time in tasks, the loss is
 //
 //	Σ wᵢ·T − Σ bᵢ = Σ losses
 //
 // An idle driver, which executes only what others cannot, does not count, nor do nodes that
 // are lost.
-type nodesAccount struct {
+type NodesAccount struct {
 	ledger
 	result  bench.Result
 	nodes   []bench.Node // that count
@@ -44,9 +28,9 @@ type nodesAccount struct {
 	longest *bench.Node // that was in tasks the longest by worker
 }
 
-// newNodesAccount returns the account of a run on nodes.
-func newNodesAccount(s bench.Spec, r bench.Result) *nodesAccount {
-	x := &nodesAccount{result: r}
+// NewNodesAccount returns the account of a run on nodes.
+func NewNodesAccount(s bench.Spec, r bench.Result) *NodesAccount {
+	x := &NodesAccount{result: r}
 	for _, t := range r.Times {
 		x.took += t
 	}
@@ -81,8 +65,8 @@ func newNodesAccount(s bench.Spec, r bench.Result) *nodesAccount {
 	return x
 }
 
-// explain puts the account into a result.
-func (x *nodesAccount) explain(c *bench.Cluster) {
+// Explain puts the account into a result.
+func (x *NodesAccount) Explain(c *bench.Cluster) {
 	c.Why = x.verdict()
 	for _, l := range x.losses {
 		c.Losses = append(c.Losses, bench.Loss{Kind: l.kind.String(), Share: x.share(l.time), Seconds: l.time.Seconds()})
@@ -91,7 +75,7 @@ func (x *nodesAccount) explain(c *bench.Cluster) {
 
 // verdict says why so many workers are not so many times as fast as one: a sentence in
 // general, and then the losses worth saying, the largest first.
-func (x *nodesAccount) verdict() []string {
+func (x *NodesAccount) verdict() []string {
 	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, which is the work of %.1f that never wait.",
 		report.Workers(x.workers), report.Count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
 	for _, n := range x.result.Nodes {
@@ -107,13 +91,13 @@ func (x *nodesAccount) verdict() []string {
 }
 
 // long reports whether the critical path takes most of a run.
-func (x *nodesAccount) long() bool {
+func (x *NodesAccount) long() bool {
 	c := x.result.Cluster
 	return c.Path > 0.6*x.took.Seconds()/float64(len(x.result.Times))
 }
 
 // wants returns 1 if larger tiles lessen a loss, -1 if smaller ones do, and else 0.
-func (x *nodesAccount) wants(k lossKind) int {
+func (x *NodesAccount) wants(k lossKind) int {
 	switch {
 	case k == lossOperands:
 		return 1
@@ -124,7 +108,7 @@ func (x *nodesAccount) wants(k lossKind) int {
 }
 
 // reason says what a loss comes from, and what helps. Larger and smaller tiles are never both advised.
-func (x *nodesAccount) reason(k lossKind) string {
+func (x *NodesAccount) reason(k lossKind) string {
 	runs := float64(len(x.result.Times))
 	tiles := func(advice, otherwise string) string { // if it goes with the rest
 		if x.tiles(x.wants) == x.wants(k) {
@@ -160,7 +144,7 @@ func (x *nodesAccount) reason(k lossKind) string {
 }
 
 // mostAwaited returns the flow that was waited for the longest, and where.
-func (x *nodesAccount) mostAwaited() (to string, most bench.Flow) {
+func (x *NodesAccount) mostAwaited() (to string, most bench.Flow) {
 	for _, n := range x.nodes {
 		for _, f := range n.Flows {
 			if f.Waiting > most.Waiting {
@@ -174,8 +158,8 @@ func (x *nodesAccount) mostAwaited() (to string, most bench.Flow) {
 // named returns the name of a matrix.
 func named(matrix string) string { return cmp.Or(matrix, "something") }
 
-// text writes the report of the account, in lines of at most 80 columns.
-func (x *nodesAccount) text(b *strings.Builder, p report.Paint) {
+// Text writes the report of the account, in lines of at most 80 columns.
+func (x *NodesAccount) Text(b *strings.Builder, p report.Paint) {
 	x.table(b, p)
 	x.versions(b, p)
 	x.waits(b)
@@ -189,7 +173,7 @@ func (x *nodesAccount) text(b *strings.Builder, p report.Paint) {
 }
 
 // table writes a line for each node.
-func (x *nodesAccount) table(b *strings.Builder, p report.Paint) {
+func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 	line := func(first, node string, columns ...any) string {
 		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{report.Label(first), report.Clip(node, 15)}, columns...)...) + "\n"
 	}
@@ -213,7 +197,7 @@ func (x *nodesAccount) table(b *strings.Builder, p report.Paint) {
 }
 
 // versions writes which version of which op ran how often, and where.
-func (x *nodesAccount) versions(b *strings.Builder, p report.Paint) {
+func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 	type row struct {
 		bench.Ran
 		on []string
@@ -242,7 +226,7 @@ func (x *nodesAccount) versions(b *strings.Builder, p report.Paint) {
 }
 
 // waits writes for what from whom each node has waited, the longest first.
-func (x *nodesAccount) waits(b *strings.Builder) {
+func (x *NodesAccount) waits(b *strings.Builder) {
 	const most = 4 // of each node
 	name := "waited"
 	for _, n := range x.result.Nodes {
@@ -261,7 +245,7 @@ func (x *nodesAccount) waits(b *strings.Builder) {
 }
 
 // moved writes how many bytes went from node to node, against the least that had to.
-func (x *nodesAccount) moved(b *strings.Builder) {
+func (x *NodesAccount) moved(b *strings.Builder) {
 	c, in := x.result.Cluster, func(n int64) string { return report.Bytes(float64(n)) }
 	text := fmt.Sprintf("%s from node to node in %s", in(c.Moved), report.Count(len(x.result.Times), "run"))
 	switch {

@@ -1,0 +1,256 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/report"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// OpFlags is the command line of an operation on this machine.
+type OpFlags struct {
+	Op                     bench.Operation
+	Spec                   bench.Spec // as far as flags are fields of it
+	Devices, Resources     string
+	JSON                   bool
+	Given                  func(flag string) bool
+	sched, matrix, profile string
+	versions, exclude      string
+	warmup                 int
+	choices                map[string]*string
+}
+
+// Command returns a command that does something with an operation, and defines the flags on it.
+func (f *OpFlags) Command(op bench.Operation, run func(context.Context) error) *cobra.Command {
+	f.Op, f.Spec = op, bench.Spec{Op: op.Name}
+	cmd := &cobra.Command{
+		Use:   op.Name,
+		Short: op.Short,
+		Args:  cli.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+	}
+	f.Given = cmd.Flags().Changed
+	f.register(cmd)
+	return cmd
+}
+
+// register defines the flags on cmd.
+func (f *OpFlags) register(cmd *cobra.Command) {
+	s, op, fl := &f.Spec, f.Spec.Op, cmd.Flags()
+	fl.SortFlags = false
+	defaults := bench.Spec{Op: op}.WithDefaults()
+	for _, size := range f.Op.Sizes {
+		switch size {
+		case "n":
+			what := "order of the matrix"
+			if len(f.Op.Sizes) > 1 {
+				what = "columns"
+			}
+			fl.IntVarP(&s.N, "n", "n", 0, fmt.Sprintf("%s (default %d)", what, defaults.N))
+		case "m":
+			usage := "rows (default n)"
+			if defaults.M != defaults.N {
+				usage = fmt.Sprintf("rows (default n, but at least %d)", defaults.M)
+			}
+			fl.IntVarP(&s.M, "m", "m", 0, usage)
+		case "nrhs":
+			fl.IntVar(&s.NRHS, "nrhs", 1, "right-hand sides")
+		case "k":
+			fl.IntVarP(&s.K, "k", "k", 0, "inner dimension of the product (default n)")
+		}
+	}
+	f.choices = RegisterChoices(cmd, f.Op)
+	if f.Op.Takes("mixed") {
+		fl.BoolVar(&s.Mixed, "mixed", false, "factor in f32 and refine in f64: --method cholesky, or else by LU")
+	}
+	if f.Op.Takes("domain") {
+		fl.IntVar(&s.Domain, "domain", 0, "tiles in a domain of --tree domains (default one domain per worker)")
+	}
+	if f.Op.Takes("ib") {
+		fl.IntVar(&s.IB, "ib", 0, "columns of a block reflector (default chosen)")
+	}
+	if f.Op.Takes("checkpoint") {
+		fl.StringVar(&s.Checkpoint.Dir, "checkpoint", "", "keep the state of the factorization in a directory, and go on from there if one is there")
+		fl.IntVar(&s.Checkpoint.Every, "every", 0, "with --checkpoint: panels between two states (default an eighth of them)")
+		fl.BoolVar(&s.Checkpoint.Resume, "resume", false, "with --checkpoint: fail if there is no state to go on from")
+	}
+	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
+	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
+	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+cli.Words(dispatch.Kinds()))
+	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
+	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
+	fl.StringVar(&f.Devices, "devices", "none", "accelerators beside the workers: "+DeviceWords)
+	fl.StringVar(&s.Target.Processor, "processor", "", "declare the processor, as in KNL, for versions that ask for one")
+	fl.IntVar(&s.Target.Units, "units", 0, "declare how many cores a task may take, for versions that take several")
+	fl.StringVar(&f.Resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers, --processor and --units")
+	fl.StringVar(&s.Input, "input", "", "matrix file to read A from: .mtx or .npy, with or without .gz, or .npz, with the name of an array if there are several: a.npz:weights")
+	fl.StringVar(&f.matrix, "matrix", "", fmt.Sprintf("kind of matrix to generate (default %s); --matrix help lists them", defaultKind(op)))
+	fl.Uint64Var(&s.Seed, "seed", 1, "seed of generated matrices")
+	fl.IntVar(&s.Repeat, "repeat", 3, "timed runs")
+	fl.IntVar(&f.warmup, "warmup", 1, "runs before them")
+	fl.BoolVar(&s.Verify, "verify", true, "check the result")
+	fl.BoolVar(&f.JSON, "json", false, "print one JSON object instead of a report")
+	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
+	cli.Complete(cmd, "type", bench.Types())
+	cli.Complete(cmd, "sched", cli.NamesOf(dispatch.Kinds()...))
+	cli.Complete(cmd, "matrix", bench.KindsFor(op))
+}
+
+// defaultKind returns the name of the kind of matrix that op takes if nothing
+// is said.
+func defaultKind(op string) string { return bench.Spec{Op: op}.WithDefaults().Matrix.String() }
+
+// Parse completes the Spec from the words of the command line. The error joins all that is wrong with them,
+// and with other flags.
+func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
+	s := f.Spec
+	var errs cli.Problems
+	atLeast := func(flag string, value, least int) {
+		if value < least {
+			errs.Note(fmt.Errorf("%s is %d, want at least %d", cli.Dashed(flag), value, least))
+		}
+	}
+	for _, d := range []struct {
+		flag  string
+		value int
+	}{{"n", s.N}, {"m", s.M}, {"k", s.K}, {"nrhs", s.NRHS}} {
+		if f.Given(d.flag) {
+			atLeast(d.flag, d.value, 1)
+		}
+	}
+	wrongSizes := len(errs) > 0
+	atLeast("repeat", s.Repeat, 1)
+	atLeast("every", s.Checkpoint.Every, 0)
+	if s.Checkpoint.Dir == "" && (f.Given("every") || f.Given("resume")) {
+		errs.Note(errors.New("--every and --resume are for --checkpoint"))
+	}
+	if s.Checkpoint.Dir != "" { // one factorization, in as many runs of this program as it takes
+		if !f.Given("repeat") {
+			s.Repeat = 1
+		}
+		if !f.Given("warmup") {
+			f.warmup = 0
+		}
+		if s.Checkpoint.Resume && (s.Repeat > 1 || f.warmup > 0) {
+			errs.Note(errors.New("--resume is for one run: --repeat 1 --warmup 0"))
+		}
+	}
+	atLeast("units", s.Target.Units, 0)
+	atLeast("warmup", f.warmup, 0)
+	if s.Warmup = f.warmup; s.Warmup == 0 {
+		s.Warmup = -1 // none, where the zero Spec means the default
+	}
+	var err error
+	if f.Resources != "" {
+		s.Resources, err = ReadResources(f.Resources)
+		errs.Note(err)
+	}
+	if s.Sched, err = dispatch.Parse(f.sched); err != nil {
+		errs.Note(&cli.ListError{Flag: "sched", Element: f.sched, Allowed: cli.Words(dispatch.Kinds())})
+	}
+	s.ByPriority = f.Given("sched") && s.Sched == dispatch.Priority
+	if err = RequestDevices(f.Devices); err == nil {
+		s.Devices = f.Devices
+	}
+	errs.Note(err)
+	s.Only, s.Fixed, err = ParseVersions(f.versions)
+	errs.Note(err)
+	s.Exclude, err = versions.ParseNames(f.exclude)
+	errs.Note(Listed("exclude", err))
+	if f.Given("matrix") {
+		s.Matrix, err = f.kind()
+		errs.Note(err)
+	}
+	errs = append(errs, ApplyChoices(&s, f.choices)...)
+	errs = append(errs, others...)
+	if len(errs) == 0 || !wrongSizes {
+		errs.Note(f.named(s.Validate())) // which would say of sizes the same again
+	}
+	return s, errors.Join(errs...)
+}
+
+// named returns what is wrong with a Spec, with flags for the names of its fields.
+func (f *OpFlags) named(err error) error {
+	if bad, ok := errors.AsType[*bench.InvalidError](err); ok {
+		for i, p := range bad.Problems {
+			if flag, _, _ := strings.Cut(p, " "); f.Given(flag) {
+				bad.Problems[i] = cli.Dashed(flag) + strings.TrimPrefix(p, flag)
+			}
+		}
+	}
+	return err
+}
+
+// kind returns the kind of matrix that the command line names.
+func (f *OpFlags) kind() (matgen.Kind, error) {
+	kind, err := matgen.ParseKind(f.matrix)
+	if err != nil {
+		return kind, &cli.ListError{Flag: "matrix", Element: f.matrix, Allowed: strings.Join(bench.KindsFor(f.Op.Name), ", ")}
+	}
+	if f.Spec.Input != "" {
+		return kind, errors.New("--matrix and --input exclude each other: give one")
+	}
+	// In a Spec, Random stands for the default of the op.
+	if w := f.choices["method"]; kind == matgen.Random && w != nil && *w == bench.ByCholesky.String() {
+		return kind, errors.New("a random matrix is not symmetric, and --method cholesky needs one that is")
+	}
+	if why := f.Op.NotRandom(); kind == matgen.Random && why != "" {
+		return kind, fmt.Errorf("%s; for %s there are: %s", why, f.Op.Name, strings.Join(bench.KindsFor(f.Op.Name), ", "))
+	}
+	return kind, nil
+}
+
+// Open is Parse, and opens the profile.
+func (f *OpFlags) Open(a *cli.App, others cli.Problems) (s bench.Spec, p *Profile, err error) {
+	if s, err = f.Parse(others); err != nil {
+		return s, nil, cli.Usage(err)
+	}
+	s.NoPeak = a.NoPeak
+	s.Warn = func(w file.Warning) { a.Warn(w.String()) }
+	WarnNoDevice(a, f.Devices)
+	if p, err = OpenProfile(a, f.profile); err != nil {
+		return s, nil, err
+	}
+	s.Profile = p.Profile
+	a.WarnCrowded(s.Workers)
+	return s, p, nil
+}
+
+// Progress shows in a bar how far s is, where it can be seen.
+func (f *OpFlags) Progress(a *cli.App, s *bench.Spec, title string) *report.Progress {
+	if f.JSON || !report.Terminal(a.Err) {
+		return nil
+	}
+	bar := report.NewProgress(a.Err, title)
+	s.Progress = bar.Update
+	return bar
+}
+
+// Local returns what the flags say of workers. No profile is kept unless one is named.
+func (f *OpFlags) Local() *LocalFlags {
+	l := &LocalFlags{Workers: f.Spec.Workers, Resources: f.Resources, Devices: f.Devices, Versions: f.versions, Profile: "none"}
+	if f.Given("profile") {
+		l.Profile = f.profile
+	}
+	return l
+}
+
+// Help answers --matrix help: it lists the kinds of matrices that the operation takes. Asked is whether that is
+// what the command line wants.
+func (f *OpFlags) Help(a *cli.App) (asked bool, err error) {
+	if f.matrix != "help" {
+		return false, nil
+	}
+	op := f.Op.Name
+	return true, report.FprintWrapped(a.Out, "kinds of matrices for "+op+": ", strings.Join(bench.KindsFor(op), ", "))
+}
