@@ -178,8 +178,8 @@ test-s390x: ## test what reads or writes bytes with the high byte first, on qemu
 	if command -v qemu-s390x >/dev/null; then emulated s390x "$(or $(PACKAGES),$(BYTES))"
 	else echo "  left out  the high byte first: no qemu-s390x; get it with: make deps"; fi
 
-test-noasm: ## test the portable twins of assembly
-	@packages=$$(find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n' | sort -u)
+test-noasm: ## test the packages with assembly without it
+	@packages=$$({ find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n'; grep -rl --include='*.go' '/kernels/cpu/native"' . | xargs -n1 dirname; } | sort -u)
 	$(GO) vet -tags noasm $$packages
 	$(TEST) -short -vet=off -tags noasm $$packages
 

@@ -28,6 +28,9 @@ func arch(name string) (stem, arch string, ok bool) {
 	return "", "", false
 }
 
+// tableTwin is the twin of all files of an instruction set: without them its table is empty.
+const tableTwin = "table_noasm.go"
+
 // twins checks that a file for one architecture has a portable twin, that in
 // every build exactly one of them is there, and that what both declare is
 // declared alike.
@@ -44,6 +47,9 @@ func twins(m *Module) []Finding {
 				continue
 			}
 			portable := files[stem+"_noasm.go"]
+			if portable == nil {
+				portable = files[tableTwin]
+			}
 			if portable == nil {
 				found = append(found, Finding{f.Path, "has no portable twin " + stem + "_noasm.go"})
 				continue

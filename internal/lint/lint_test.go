@@ -151,6 +151,12 @@ func TestRules(t *testing.T) {
 			"a/f_arm64.go": "//go:build !noasm\n\npackage a\n",
 			"a/f_noasm.go": "//go:build !(amd64 || arm64) || noasm\n\npackage a\n",
 		}, nil},
+		{"Twins", "one for a table", map[string]string{
+			"a/f_amd64.s":      "//go:build !noasm\n",
+			"a/f_amd64.go":     "//go:build !noasm\n\npackage a\n\nfunc f(n int)\n",
+			"a/table_amd64.go": "//go:build !noasm\n\npackage a\n",
+			"a/table_noasm.go": "//go:build !amd64 || noasm\n\npackage a\n",
+		}, nil},
 		{"Twins", "none", map[string]string{"a/f_amd64.go": "package a", "a/g_arm64.s": ""},
 			[]string{"no portable twin f_noasm.go", "no portable twin g_noasm.go"}},
 		{"Twins", "both", map[string]string{

@@ -77,7 +77,7 @@ func table() []entry {
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches
-			tessera: []string{"kernels", "kernels/cpu", "kernels/cuda", "versions", "internal/abssum", "internal/scalar", "internal/topo"},
+			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "versions", "internal/abssum", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -87,15 +87,20 @@ func table() []entry {
 		},
 		{
 			pkg:     "kernels/cpu",
-			tessera: []string{"kernels/cpu/internal/asm", "internal/scalar"},
+			tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa", "kernels/cpu/native", "internal/scalar"},
 			third:   []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/netlib/..."},
 		},
-		{pkg: "kernels/cpu/internal/asm"},
+		// The list of instruction sets: a folder each. topo for what the processor has.
+		{pkg: "kernels/cpu/native", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/avx512", "kernels/cpu/isa", "internal/topo"}},
+		{pkg: "kernels/cpu/avx2", tessera: []string{"kernels/cpu/isa"}},
+		{pkg: "kernels/cpu/avx512", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa"}}, // avx2 for what memory bounds
+		{pkg: "kernels/cpu/isa", tessera: []string{"internal/scalar"}},
+		{pkg: "kernels/cpu/internal/gen"},
 		{
 			pkg: "kernels/cuda",
-			// cpu and topo for the simulated device, which computes with the
+			// cpu for the simulated device, which computes with the
 			// fastest routines of this machine; nvidia for the real ones.
-			tessera: []string{"versions", "kernels/cpu", "internal/topo", "kernels/cuda/internal/nvidia"},
+			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia"},
 			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -156,8 +161,6 @@ func table() []entry {
 		// Which element type T is: everybody may ask.
 		{pkg: "internal/scalar", third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "internal/lint"},
-		{pkg: "internal/asmdecl"},
-		{pkg: "internal/kernelasm"},
 
 		// What command lines of programs share: flags, errors, reports, pictures. No library imports them.
 		{pkg: "internal/cli", tessera: []string{"internal/atomicfile", "internal/report", "internal/topo"}, third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},

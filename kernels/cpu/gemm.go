@@ -8,7 +8,7 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 		return
 	}
 	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
-	if p.vectors.run != nil {
+	if p.vectors.set() {
 		p.product(operand[T]{a, lda, ta, nil}, operand[T]{b, ldb, tb, nil}, m, n, k, alpha, beta, c, ldc, work)
 		return
 	}

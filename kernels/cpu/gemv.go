@@ -3,8 +3,7 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -41,7 +40,10 @@ func (p *Packed[T]) Gemv(trans blas.Transpose, m, n int, alpha T, a []T, lda int
 	if alpha == 0 || cols == 0 {
 		return
 	}
-	v := matVec[T]{alpha: alpha, m: a, ld: lda, x: x, xInc: incX, y: y, yInc: incY, vectors: p.vectors.run != nil}
+	v := matVec[T]{alpha: alpha, m: a, ld: lda, x: x, xInc: incX, y: y, yInc: incY}
+	if p.kernels != nil {
+		v.vectors = p.kernels.Vectors
+	}
 	if trans == blas.NoTrans {
 		v.rows(m, n)
 	} else {
@@ -59,7 +61,7 @@ type matVec[T Element] struct {
 	y     []T
 	yInc  int
 
-	vectors bool // there are AVX2 and FMA3
+	vectors isa.Vectors[T]
 }
 
 // vecChunk is the number of elements of a vector that are made contiguous at a
@@ -81,8 +83,8 @@ func (v matVec[T]) rows(m, n int) {
 			r2, r3 := v.m[(i+2)*v.ld+j:][:len(x)], v.m[(i+3)*v.ld+j:][:len(x)]
 			var s0, s1, s2, s3 T
 			done := 0
-			if v.vectors {
-				done, s0, s1, s2, s3 = dots(r0, v.ld, x)
+			if v.vectors.Dots != nil {
+				done, s0, s1, s2, s3 = v.dots(r0, x)
 			}
 			for l, s := range x[done:] {
 				s0 += r0[done+l] * s
@@ -120,8 +122,8 @@ func (v matVec[T]) columns(m, n int) {
 			s0, s1 := v.x[i*v.xInc], v.x[(i+1)*v.xInc]
 			s2, s3 := v.x[(i+2)*v.xInc], v.x[(i+3)*v.xInc]
 			done := 0
-			if v.vectors {
-				done = axpys(r0, v.ld, &[4]T{s0, s1, s2, s3}, y)
+			if v.vectors.Axpys != nil {
+				done = v.axpys(r0, &[4]T{s0, s1, s2, s3}, y)
 			}
 			for l := done; l < len(y); l++ {
 				y[l] += (r0[l]*s0 + r1[l]*s1) + (r2[l]*s2 + r3[l]*s3)
@@ -144,33 +146,23 @@ const vecStep = 64
 
 // dots returns the inner products of the first elements of x with four rows,
 // the first of which begins a, and how many elements that are.
-func dots[T Element](a []T, lda int, x []T) (done int, s0, s1, s2, s3 T) {
+func (v *matVec[T]) dots(a, x []T) (done int, s0, s1, s2, s3 T) {
 	n := len(x) &^ (vecStep/int(unsafe.Sizeof(s0)) - 1)
 	if n == 0 {
 		return 0, 0, 0, 0, 0
 	}
 	var s [4]T
-	switch scalar.Of[T]() {
-	case scalar.Float64:
-		asm.DotsF64((*float64)(unsafe.Pointer(&a[0])), lda, n, (*float64)(unsafe.Pointer(&x[0])), (*[4]float64)(unsafe.Pointer(&s)))
-	case scalar.Float32:
-		asm.DotsF32((*float32)(unsafe.Pointer(&a[0])), lda, n, (*float32)(unsafe.Pointer(&x[0])), (*[4]float32)(unsafe.Pointer(&s)))
-	}
+	v.vectors.Dots(isa.Hide(&a[0]), v.ld, n, isa.Hide(&x[0]), isa.Hide(&s))
 	return n, s[0], s[1], s[2], s[3]
 }
 
 // axpys adds multiples of four rows, the first of which begins a, to the first
 // elements of y, and returns how many those are.
-func axpys[T Element](a []T, lda int, s *[4]T, y []T) (done int) {
+func (v *matVec[T]) axpys(a []T, s *[4]T, y []T) (done int) {
 	n := len(y) &^ (vecStep/int(unsafe.Sizeof(s[0])) - 1)
 	if n == 0 {
 		return 0
 	}
-	switch scalar.Of[T]() {
-	case scalar.Float64:
-		asm.AxpysF64((*float64)(unsafe.Pointer(&a[0])), lda, n, (*[4]float64)(unsafe.Pointer(s)), (*float64)(unsafe.Pointer(&y[0])))
-	case scalar.Float32:
-		asm.AxpysF32((*float32)(unsafe.Pointer(&a[0])), lda, n, (*[4]float32)(unsafe.Pointer(s)), (*float32)(unsafe.Pointer(&y[0])))
-	}
+	v.vectors.Axpys(isa.Hide(&a[0]), v.ld, n, isa.Hide(s), isa.Hide(&y[0]))
 	return n
 }

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // columns is luColumns in vectors, for n ≤ luWidth: each column is updated by all
@@ -13,12 +13,12 @@ import (
 // it, whose pivot is known since, is divided by that.
 func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
 	size := int(unsafe.Sizeof(*new(T)))
-	t := asm.LUColumn{X: at(x, 0), LD: ld * size, Blocks: roundUp(m, l.block()) / l.block()}
+	t := isa.LUColumn{X: at(x, 0), LD: ld * size, Blocks: roundUp(m, l.block()) / l.block()}
 	scale := T(1)
 	for j := range n {
 		col := x[j*ld : j*ld+m]
 		t.C, t.K, t.Scale = at(col, 0), j, bits(scale)
-		l.isa.LUUpdate(&t)
+		l.LUUpdate(isa.Hide(&t))
 		if ipiv != nil {
 			r := l.pivot(&t, col, j)
 			ipiv[j] = r
@@ -41,19 +41,19 @@ func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
 		}
 	}
 	t.K, t.Scale = n, bits(scale)
-	l.isa.LUScale(&t)
+	l.LUScale(isa.Hide(&t))
 	return info
 }
 
 // pivot returns the row of the greatest magnitude from row j on, as iamax does,
 // after t has gone through column col.
-func (l *luLeaves[T]) pivot(t *asm.LUColumn, col []T, j int) int {
+func (l *luLeaves[T]) pivot(t *isa.LUColumn, col []T, j int) int {
 	r := j
 	if d := col[j]; d != d {
 		return r
 	}
 	most := T(0)
-	lanes := l.turn * l.lanes
+	lanes := l.LUTurn * l.Lanes
 	single := scalar.Of[T]() == scalar.Float32
 	for i, v := range unsafe.Slice((*T)(unsafe.Pointer(&t.Most)), lanes) {
 		if v < most || v == 0 {

@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // luLeaves is how the innermost columns of a panel are factored: in a copy of
@@ -15,11 +15,9 @@ import (
 //	│  │ m      →      ├──────────┤ column 1
 //	└──┘               └──────────┘ …
 //
-// The zero value has no kernels of an instruction set.
+// The kernels are those of no instruction set if there is none.
 type luLeaves[T Element] struct {
-	isa   asm.ISA
-	lanes int // in a vector
-	turn  int // vectors, see [asm.LUColumn]
+	*isa.Kernels[T]
 	cache int // room in elements that the columns of a leaf may take
 }
 
@@ -30,24 +28,15 @@ func luLeavesOf[T Element](r Routines[T], c Caches) luLeaves[T] {
 	}
 	// Columns that do not stay in the second-level cache would come from beyond
 	// it again and again.
-	l := luLeaves[T]{cache: int(min(c.L2, 1<<30)) * 5 / 8 / int(unsafe.Sizeof(*new(T)))}
-	p, ok := r.(*Packed[T])
-	if !ok {
-		return l
-	}
-	l.isa, l.lanes = p.leaves.isa, p.leaves.lanes
-	switch l.isa {
-	case asm.F64AVX512, asm.F32AVX512:
-		l.turn = asm.LUTurnAVX512
-	case asm.F64AVX2, asm.F32AVX2:
-		l.turn = asm.LUTurnAVX2
-	}
-	return l
+	return luLeaves[T]{kernelsOf(r), int(min(c.L2, 1<<30)) * 5 / 8 / int(unsafe.Sizeof(*new(T)))}
 }
 
 // luWidth is the number of columns that are factored in scratch: the more, the
 // less is left to products with few columns, which are slow.
-const luWidth = asm.LUDiagonal
+const luWidth = isa.LUDiagonal
+
+// set reports whether there are kernels.
+func (l *luLeaves[T]) set() bool { return l.LUUpdate != nil }
 
 // width returns the number of columns of a leaf with m rows.
 func (l *luLeaves[T]) width(m int) int {
@@ -59,10 +48,10 @@ func (l *luLeaves[T]) width(m int) int {
 
 // block returns the number of rows in a block of a column.
 func (l *luLeaves[T]) block() int {
-	if l.isa == 0 {
+	if !l.set() {
 		return 1
 	}
-	return asm.LUVectors * l.lanes
+	return isa.LUVectors * l.Lanes
 }
 
 // ld returns the distance of the columns of a leaf with m rows: not one at
@@ -92,7 +81,7 @@ func (p *luPanel[T]) leaf(c, w int) {
 		ipiv = p.ipiv[c : c+w]
 	}
 	var info int
-	if p.leaves.isa != 0 {
+	if p.leaves.set() {
 		info = p.leaves.columns(m, w, x, ld, ipiv)
 	} else {
 		info = luColumns(m, w, x, ld, ipiv)
@@ -156,7 +145,7 @@ func (p *luPanel[T]) row(i int) (b, r int) {
 
 // gather transposes the h×w matrix A into the columns of x.
 func (l *luLeaves[T]) gather(x []T, ld int, a []T, lda, h, w int) {
-	if l.isa == 0 || h < l.lanes || w < l.lanes {
+	if l.Transpose == nil || h < l.Lanes || w < l.Lanes {
 		for i := range h {
 			o := i
 			for _, v := range a[i*lda : i*lda+w] {
@@ -167,20 +156,20 @@ func (l *luLeaves[T]) gather(x []T, ld int, a []T, lda, h, w int) {
 		return
 	}
 	// The last blocks overlap those before: what is copied twice is the same.
-	n, size := l.lanes, int(unsafe.Sizeof(*new(T)))
+	n, size := l.Lanes, int(unsafe.Sizeof(*new(T)))
 	for j := 0; j < w; j += n {
 		j := min(j, w-n)
-		l.isa.Transpose(at(x, j*ld), ld*size, n*size, at(a, j), lda*size, n*lda*size, h/n)
+		l.Transpose(at(x, j*ld), ld*size, n*size, at(a, j), lda*size, n*lda*size, h/n)
 		if h%n != 0 {
 			i := h - n
-			l.isa.Transpose(at(x, j*ld+i), ld*size, 0, at(a, i*lda+j), lda*size, 0, 1)
+			l.Transpose(at(x, j*ld+i), ld*size, 0, at(a, i*lda+j), lda*size, 0, 1)
 		}
 	}
 }
 
 // scatter undoes gather.
 func (l *luLeaves[T]) scatter(a []T, lda int, x []T, ld, h, w int) {
-	if l.isa == 0 || h < l.lanes || w < l.lanes {
+	if l.Transpose == nil || h < l.Lanes || w < l.Lanes {
 		for i := range h {
 			o := i
 			row := a[i*lda : i*lda+w]
@@ -191,13 +180,13 @@ func (l *luLeaves[T]) scatter(a []T, lda int, x []T, ld, h, w int) {
 		}
 		return
 	}
-	n, size := l.lanes, int(unsafe.Sizeof(*new(T)))
+	n, size := l.Lanes, int(unsafe.Sizeof(*new(T)))
 	for j := 0; j < w; j += n {
 		j := min(j, w-n)
-		l.isa.Transpose(at(a, j), lda*size, n*lda*size, at(x, j*ld), ld*size, n*size, h/n)
+		l.Transpose(at(a, j), lda*size, n*lda*size, at(x, j*ld), ld*size, n*size, h/n)
 		if h%n != 0 {
 			i := h - n
-			l.isa.Transpose(at(a, i*lda+j), lda*size, 0, at(x, j*ld+i), ld*size, 0, 1)
+			l.Transpose(at(a, i*lda+j), lda*size, 0, at(x, j*ld+i), ld*size, 0, 1)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // Crew is several cores at work on one call. It calls f(0, parts, …) to
@@ -17,28 +17,11 @@ type Crew[T Element] func(parts, work int, f func(part, parts int, work []T))
 // about a microsecond; so many rows of eight columns take three.
 const luRows = 2048
 
-// luTall is the least number of rows of a panel for several cores. Below it the
-// other cores are better kept on the updates of the panel before: on two cores of
-// a Xeon (model 167) whole factorizations of 4096×128 and 8192×256 took 1.2 to
-// 1.3 times as long, of 16384×256 0.9 times, of 32768×512 and 65536×512 in tiles
-// of 256 0.65 to 0.74 times (labench lu --versions avx512 --nb, best of 5 to 9).
-const luTall = 16384
-
-// luTallAVX2 is luTall in AVX2: on two cores of a Zen 3, with 512 KiB of
-// second-level cache, 16384×256 took 1.2 to 1.4 times as long with shared panels,
-// 32768×256 0.8 times and 32768×512 0.7 to 1.04 times (best of 4 to 12,
-// 2026-11-22).
-const luTallAVX2 = 24576
-
 // Parts returns how many cores [LU.GetrfTall] makes use of for an m×n panel: 1
 // unless it is so much higher than wide that there is little else that they could
 // do meanwhile, and has rows for more than one.
 func (l *LU[T]) Parts(m, n int) int {
-	least := luTall
-	if l.leaves.isa == asm.F64AVX2 || l.leaves.isa == asm.F32AVX2 {
-		least = luTallAVX2
-	}
-	if l.leaves.isa == 0 || m < least || m/64 < n {
+	if !l.leaves.set() || m < l.leaves.LUTall || m/64 < n {
 		return 1
 	}
 	s := tall[T]{rows: luRows}
@@ -67,7 +50,7 @@ func (l *LU[T]) getrfTall(n int, a []Block[T], ipiv []int, work []T, s *tall[T])
 		panic(ErrPivots)
 	}
 	p := luPanel[T]{pivot: true, ipiv: ipiv}
-	if l.leaves.isa != 0 {
+	if l.leaves.set() {
 		p.tall = s
 	}
 	l.factor(&p, n, a, work)
@@ -107,7 +90,7 @@ type luPart[T Element] struct {
 	lo, hi int // rows of the leaf, which those of the top precede if lo > 0
 	x      []T
 	ld, m  int // m is the number of rows in x
-	t      asm.LUColumn
+	t      isa.LUColumn
 	pivot  int // the candidate, a row of x
 }
 
@@ -169,7 +152,7 @@ func (s *tall[T]) column(p *luPanel[T], q *luPart[T], c, w, j int) {
 	}
 	q.t.K, q.t.Scale = j, bits(scale)
 	if j == w {
-		l.isa.LUScale(&q.t)
+		l.LUScale(&q.t)
 		x := q.x
 		if q.lo > 0 {
 			x = x[top:]
@@ -179,7 +162,7 @@ func (s *tall[T]) column(p *luPanel[T], q *luPart[T], c, w, j int) {
 	}
 	col := q.x[j*q.ld : j*q.ld+q.m]
 	q.t.C = at(col, 0)
-	l.isa.LUUpdate(&q.t)
+	l.LUUpdate(&q.t)
 	q.pivot = l.pivot(&q.t, col, j)
 }
 

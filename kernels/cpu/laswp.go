@@ -3,7 +3,7 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // Laswp exchanges, in the n columns of the panel B whose rows the blocks hold
@@ -46,7 +46,7 @@ func (l *luLeaves[T]) swapRows(a []Block[T], j, n, c int, ipiv []int, backward b
 			y = rowOf(a, ipiv[i], j, n)
 		}
 		if !same {
-			exchange(l.isa, rowOf(a, r, j, n), now, y)
+			exchange(l.Kernels, rowOf(a, r, j, n), now, y)
 		}
 	}
 }
@@ -64,16 +64,12 @@ func rowOf[T Element](a []Block[T], i, j, n int) []T {
 
 // exchange exchanges the elements of x and y, which do not overlap, and fetches
 // next, which is as long.
-func exchange[T Element](i asm.ISA, x, y, next []T) {
-	n := len(x) * int(unsafe.Sizeof(x[0]))
-	switch i {
-	case asm.F64AVX512, asm.F32AVX512:
-		asm.ExchangeAVX512(at(x, 0), at(y, 0), at(next, 0), n)
-	case asm.F64AVX2, asm.F32AVX2:
-		asm.ExchangeAVX2(at(x, 0), at(y, 0), at(next, 0), n)
-	default:
+func exchange[T Element](k *isa.Kernels[T], x, y, next []T) {
+	if k.Exchange == nil {
 		exchangeRows(x, y)
+		return
 	}
+	k.Exchange(at(x, 0), at(y, 0), at(next, 0), len(x)*int(unsafe.Sizeof(x[0])))
 }
 
 // exchangeRows is exchange in Go. Long rows go through a buffer in the

@@ -3,8 +3,7 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // leaves is what an instruction set brings to trsm and potrf: kernels that
@@ -23,33 +22,20 @@ import (
 //	mr │ A │tile = C │ mr
 //	   └───┴─────────┘
 type leaves[T Element] struct {
-	isa           asm.ISA
+	*isa.Kernels[T]
 	mr, nr, lanes int
 }
 
-// leavesAVX512 returns the leaves in AVX-512F, and of AVX-512 nothing else, if
-// this build has them.
-func leavesAVX512[T Element]() leaves[T] {
-	if !asm.HasAVX512() {
+// leavesOf returns the leaves of an instruction set, if it has some.
+func leavesOf[T Element](k *isa.Kernels[T]) leaves[T] {
+	if k.Solve == nil {
 		return leaves[T]{}
 	}
-	return scalar.Pick[T](
-		leaves[T]{isa: asm.F32AVX512, mr: 8, lanes: 16, nr: asm.Vectors * 16},
-		leaves[T]{isa: asm.F64AVX512, mr: 8, lanes: 8, nr: asm.Vectors * 8})
-}
-
-// leavesAVX2 returns the leaves in AVX2 and FMA3, if this build has them.
-func leavesAVX2[T Element]() leaves[T] {
-	if !asm.HasAVX2() {
-		return leaves[T]{}
-	}
-	return scalar.Pick[T](
-		leaves[T]{isa: asm.F32AVX2, mr: 4, lanes: 8, nr: asm.Vectors * 8},
-		leaves[T]{isa: asm.F64AVX2, mr: 4, lanes: 4, nr: asm.Vectors * 4})
+	return leaves[T]{Kernels: k, mr: k.Rows, nr: isa.RowVectors * k.Lanes, lanes: k.Lanes}
 }
 
 // set reports whether there are kernels.
-func (l *leaves[T]) set() bool { return l.isa != 0 }
+func (l *leaves[T]) set() bool { return l.Kernels != nil }
 
 // size is that of an element in bytes.
 func (l *leaves[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
@@ -68,21 +54,21 @@ func (l *leaves[T]) work(n int) int {
 
 // shape sets the width of the tiles to w columns. If they are X's own, C is
 // a row of X, and they are whole vectors.
-func (l *leaves[T]) shape(t *asm.Leaf, w int, own bool) {
+func (l *leaves[T]) shape(t *isa.Leaf, w int, own bool) {
 	v := (w + l.lanes - 1) / l.lanes
 	t.Last = w - (v-1)*l.lanes
 	switch {
 	case own:
-		t.Width = asm.SolveWidth(v, asm.Own)
+		t.Width = isa.SolveWidth(v, isa.Own)
 	case t.Last < l.lanes:
-		t.Width = asm.SolveWidth(v, asm.Masked)
+		t.Width = isa.SolveWidth(v, isa.Masked)
 	default:
-		t.Width = asm.SolveWidth(v, asm.Whole)
+		t.Width = isa.SolveWidth(v, isa.Whole)
 	}
 }
 
-// at returns the address of x[i].
-func at[T Element](x []T, i int) unsafe.Pointer { return unsafe.Pointer(&x[i]) }
+// at returns the address of x[i], for kernels: see [isa.Hide].
+func at[T Element](x []T, i int) unsafe.Pointer { return unsafe.Pointer(isa.Hide(&x[i])) }
 
 // gather transposes the w×n matrix B, with leading dimension ldb, into rows
 // of X: column u of B becomes row first+u·step. What lies beyond column w of
@@ -110,9 +96,9 @@ func (l *leaves[T]) gather(x []T, first, step int, b []T, ldb, w, n int) {
 	for v := 0; v < w; v += lanes {
 		v := min(v, w-lanes)
 		blocks := n / lanes
-		l.isa.Transpose(at(x, first*l.nr+v), stride, lanes*stride, at(b, v*ldb), ldb*size, lanes*size, blocks)
+		l.Transpose(at(x, first*l.nr+v), stride, lanes*stride, at(b, v*ldb), ldb*size, lanes*size, blocks)
 		if u := n - lanes; u > (blocks-1)*lanes {
-			l.isa.Transpose(at(x, (first+u*step)*l.nr+v), stride, 0, at(b, v*ldb+u), ldb*size, 0, 1)
+			l.Transpose(at(x, (first+u*step)*l.nr+v), stride, 0, at(b, v*ldb+u), ldb*size, 0, 1)
 		}
 	}
 }
@@ -135,9 +121,9 @@ func (l *leaves[T]) scatter(b []T, ldb int, x []T, first, step, w, n int) {
 	for v := 0; v < w; v += lanes {
 		v := min(v, w-lanes)
 		blocks := n / lanes
-		l.isa.Transpose(at(b, v*ldb), ldb*size, lanes*size, at(x, first*l.nr+v), stride, lanes*stride, blocks)
+		l.Transpose(at(b, v*ldb), ldb*size, lanes*size, at(x, first*l.nr+v), stride, lanes*stride, blocks)
 		if u := n - lanes; u > (blocks-1)*lanes {
-			l.isa.Transpose(at(b, v*ldb+u), ldb*size, 0, at(x, (first+u*step)*l.nr+v), stride, 0, 1)
+			l.Transpose(at(b, v*ldb+u), ldb*size, 0, at(x, (first+u*step)*l.nr+v), stride, 0, 1)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/klauspost/cpuid/v2"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -24,11 +25,8 @@ func withLeaves[T Element]() map[string]*Packed[T] {
 			all[name+suffix] = p
 		}
 	}
-	if cpuid.CPU.Supports(cpuid.AVX512F) {
-		add("avx512", leavesAVX512[T]())
-	}
-	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
-		add("avx2", leavesAVX2[T]())
+	for _, set := range native.Here() {
+		add(set.Name, leavesOf(isa.Of[T](set)))
 	}
 	return all
 }

@@ -1,10 +1,11 @@
 package cpu
 
 import (
-	"runtime"
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/avx2"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -14,112 +15,69 @@ type Caches struct {
 	L1, L2, L3 int64
 }
 
-// AVX512 returns the routines around micro-kernels in AVX-512F, and of AVX-512
-// nothing else, with blocks that fit the caches. It returns false if this
-// build has none; whether the processor can run them is for the caller to
-// know.
-func AVX512[T Element](c Caches) (p *Packed[T], ok bool) {
-	if !asm.HasAVX512() {
+// Native returns the routines around the micro-kernels of an instruction set, with blocks that
+// fit the caches. It returns false if this build has none; whether the processor can run them is
+// for the caller to know.
+func Native[T Element](set *isa.Table, c Caches) (p *Packed[T], ok bool) {
+	k := isa.Of[T](set)
+	if k.Gemm == nil {
 		return nil, false
 	}
-	switch p := any(&p).(type) {
-	case **Packed[float64]:
-		*p = vectorized(8, c, vectors[float64]{
-			lanes: 8,
-			run: func(s strip[float64]) {
-				t := s.args(8)
-				for s.next(&t, 8, 8) {
-					asm.AVX512F64(&t)
-				}
-			},
-			copy:      func(p asm.Panel) { asm.AVX512Copy(&p) },
-			transpose: func(p asm.Panel) { asm.AVX512TransposeF64(&p) },
-		})
-	case **Packed[float32]:
-		*p = vectorized(8, c, vectors[float32]{
-			lanes: 16,
-			run: func(s strip[float32]) {
-				t := s.args(16)
-				for s.next(&t, 8, 16) {
-					asm.AVX512F32(&t)
-				}
-			},
-			copy:      func(p asm.Panel) { asm.AVX512Copy(&p) },
-			transpose: func(p asm.Panel) { asm.AVX512TransposeF32(&p) },
-		})
+	mr, nr := k.Rows, isa.RowVectors*k.Lanes
+	p = &Packed[T]{
+		MR: mr, NR: nr,
+		Leaf:    Portable[T]().Leaf,
+		Pack:    pack[T],
+		kernels: k,
+		leaves:  leavesOf(k),
+		vectors: vectors[T]{Kernels: k, lanes: k.Lanes},
 	}
-	p.leaves = leavesAVX512[T]()
+	if p.leaves.set() {
+		p.Leaf = 512
+	}
+	p.Micro = func(k int, a, b, c []T, ldc int) {
+		p.vectors.run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, padded: true, c: c, ldc: ldc, uplo: blas.All})
+	}
+	p.blocks(c)
 	return p, true
 }
 
-// AVX2 returns the routines around micro-kernels in AVX2 and FMA3, with blocks
-// that fit the caches. It returns false if this build has none; whether the
-// processor can run them is for the caller to know.
-func AVX2[T Element](c Caches) (p *Packed[T], ok bool) {
-	if !asm.HasAVX2() {
-		return nil, false
+// AVX512 is [Native] in AVX-512F, and of AVX-512 nothing else.
+func AVX512[T Element](c Caches) (p *Packed[T], ok bool) { return named[T]("avx512", c) }
+
+// AVX2 is [Native] in AVX2 and FMA3.
+func AVX2[T Element](c Caches) (p *Packed[T], ok bool) { return named[T]("avx2", c) }
+
+// named is Native in the set of a name.
+func named[T Element](name string, c Caches) (p *Packed[T], ok bool) {
+	for _, set := range native.Sets() {
+		if set.Name == name {
+			return Native[T](set, c)
+		}
 	}
-	switch p := any(&p).(type) {
-	case **Packed[float64]:
-		*p = vectorized(4, c, vectors[float64]{
-			lanes: 4,
-			run: func(s strip[float64]) {
-				t := s.args(4)
-				for s.next(&t, 4, 4) {
-					asm.AVX2F64(&t)
-				}
-			},
-			copy:      func(p asm.Panel) { asm.AVX2Copy(&p) },
-			transpose: func(p asm.Panel) { asm.AVX2TransposeF64(&p) },
-			strips:    func(p asm.Panel) { asm.AVX2Strips(&p) },
-			panels:    func(p asm.Panel) { asm.AVX2PanelsF64(&p) },
-		})
-	case **Packed[float32]:
-		*p = vectorized(4, c, vectors[float32]{
-			lanes: 8,
-			run: func(s strip[float32]) {
-				t := s.args(8)
-				for s.next(&t, 4, 8) {
-					asm.AVX2F32(&t)
-				}
-			},
-			copy:      func(p asm.Panel) { asm.AVX2Copy(&p) },
-			transpose: func(p asm.Panel) { asm.AVX2TransposeF32(&p) },
-			strips:    func(p asm.Panel) { asm.AVX2Strips(&p) },
-			panels:    func(p asm.Panel) { asm.AVX2PanelsF32(&p) },
-		})
+	return nil, false
+}
+
+// Fastest returns the routines in the preferred instruction set of this processor, or the portable
+// ones.
+func Fastest[T Element](c Caches) *Packed[T] {
+	if p, ok := Native[T](native.Best(), c); ok {
+		return p
 	}
-	p.leaves = leavesAVX2[T]()
-	return p, true
+	return Portable[T]()
+}
+
+// kernelsOf returns the kernels of the instruction set that r is in, or those of none.
+func kernelsOf[T Element](r Routines[T]) *isa.Kernels[T] {
+	if p, ok := r.(*Packed[T]); ok && p.kernels != nil {
+		return p.kernels
+	}
+	return new(isa.Kernels[T])
 }
 
 // WhyNoAssembly returns the reason why this build has neither [AVX512] nor
 // [AVX2], or "" if it has.
-func WhyNoAssembly() string {
-	switch {
-	case asm.HasAVX512() && asm.HasAVX2():
-		return ""
-	case runtime.GOARCH != "amd64":
-		return "built for " + runtime.GOARCH
-	}
-	return "built with tag noasm"
-}
-
-// vectorized returns the routines around a micro-kernel for tiles of mr rows.
-func vectorized[T Element](mr int, c Caches, v vectors[T]) *Packed[T] {
-	nr := asm.Vectors * v.lanes
-	p := &Packed[T]{
-		MR: mr, NR: nr,
-		Leaf: 512,
-		Pack: pack[T],
-		Micro: func(k int, a, b, c []T, ldc int) {
-			v.run(strip[T]{m: mr, n: nr, k: k, alpha: 1, beta: 1, a: a, rs: 1, cs: mr, ps: mr * k, b: b, ldb: nr, padded: true, c: c, ldc: ldc, uplo: blas.All})
-		},
-		vectors: v,
-	}
-	p.blocks(c)
-	return p
-}
+func WhyNoAssembly() string { return avx2.Table().Missing() }
 
 // blocks sets the sizes of the blocks:
 //

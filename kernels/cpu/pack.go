@@ -3,7 +3,7 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // packB packs a strip of B: the k×w matrix whose element (p, j) is
@@ -13,19 +13,19 @@ func (v *vectors[T]) packB(dst, src []T, rs, cs, w, k, r int) {
 	size := int(unsafe.Sizeof(*new(T)))
 	_, _ = dst[k*r-1], src[(k-1)*rs+(w-1)*cs]
 	if cs == 1 {
-		v.copy(asm.Panel{
+		v.PackRows(isa.Hide(&isa.Panel{
 			Dst: unsafe.Pointer(&dst[0]), Pitch: r * size,
 			Src: unsafe.Pointer(&src[0]), Stride: rs * size,
 			K: k, W: w * size,
-		})
+		}))
 		return
 	}
 	for j := 0; j < w; j += v.lanes {
-		v.transpose(asm.Panel{
+		v.PackTransposed(isa.Hide(&isa.Panel{
 			Dst: unsafe.Pointer(&dst[j]), Pitch: r * size,
 			Src: unsafe.Pointer(&src[j*cs]), Stride: cs * size,
 			K: k, W: min(v.lanes, w-j),
-		})
+		}))
 	}
 }
 
@@ -33,9 +33,9 @@ func (v *vectors[T]) packB(dst, src []T, rs, cs, w, k, r int) {
 // src[l*rs+j*cs], strip by strip. The one at column j begins at dst[j*k].
 func (p *Packed[T]) packStrips(dst, src []T, rs, cs, n, k int) {
 	v, j := &p.vectors, 0
-	if cs == 1 && v.strips != nil {
-		for w := asm.AVX2Strip * p.NR; p.width(n-j) == p.NR && p.width(n-j-p.NR) == p.NR; j += w {
-			abreast(v.strips, dst[j*k:], src[j:], rs, k, p.NR, asm.AVX2Strip)
+	if cs == 1 && v.PackStrips != nil {
+		for w := isa.Strips * p.NR; p.width(n-j) == p.NR && p.width(n-j-p.NR) == p.NR; j += w {
+			abreast(v.PackStrips, dst[j*k:], src[j:], rs, k, p.NR, isa.Strips)
 		}
 	}
 	for j < n {
@@ -47,14 +47,14 @@ func (p *Packed[T]) packStrips(dst, src []T, rs, cs, n, k int) {
 
 // abreast has f pack n pieces, of k rows of w elements, of rows of src that are
 // rs elements apart. They follow each other in dst.
-func abreast[T Element](f func(asm.Panel), dst, src []T, rs, k, w, n int) {
+func abreast[T Element](f func(*isa.Panel), dst, src []T, rs, k, w, n int) {
 	size := int(unsafe.Sizeof(dst[0]))
 	_, _ = dst[n*w*k-1], src[(k-1)*rs+n*w-1]
-	f(asm.Panel{
+	f(isa.Hide(&isa.Panel{
 		Dst: unsafe.Pointer(&dst[0]), Pitch: w * size, Far: w * k * size,
 		Src: unsafe.Pointer(&src[0]), Stride: rs * size,
 		K: k,
-	})
+	}))
 }
 
 // packAllB packs the k×n matrix B, whose element (l, j) is src[l*rs+j*cs], as
@@ -73,7 +73,7 @@ func (p *Packed[T]) packAllB(dst, src []T, rs, cs, n, k int) {
 
 // byStrips reports whether packAllB packs a B, of which columns lie cs apart, strip
 // by strip.
-func (p *Packed[T]) byStrips(cs int) bool { return cs != 1 || p.vectors.strips != nil }
+func (p *Packed[T]) byStrips(cs int) bool { return cs != 1 || p.vectors.PackStrips != nil }
 
 // packRows is how many rows of B packAllB reads at a time.
 const packRows = 16
@@ -96,9 +96,9 @@ func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
 	v, mr := &p.vectors, p.MR
 	i := 0
 	switch {
-	case cs != 1 && v.panels != nil:
-		for ; m-i >= asm.AVX2Panel*mr; i += asm.AVX2Panel * mr {
-			abreast(v.panels, dst[i*k:], src[i:], cs, k, mr, asm.AVX2Panel)
+	case cs != 1 && v.PackPanels != nil:
+		for ; m-i >= isa.Panels*mr; i += isa.Panels * mr {
+			abreast(v.PackPanels, dst[i*k:], src[i:], cs, k, mr, isa.Panels)
 		}
 	case cs != 1:
 		const columns = 32

@@ -1,5 +1,7 @@
 package cpu
 
+import "github.com/tessera-la/tessera/kernels/cpu/isa"
+
 // Packed is the level-3 routines built around one GEMM micro-kernel, after
 // Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
 // (2008), and BLIS. op(A) is packed into panels of MR rows and op(B) into
@@ -38,6 +40,8 @@ type Packed[T Element] struct {
 	// for 0 ≤ i < dim, 0 ≤ p < k, and fills the last panel up with zeros.
 	// One of rs and cs is 1.
 	Pack func(dst, src []T, rs, cs, dim, k, r int, scale T)
+
+	kernels *isa.Kernels[T] // of the instruction set, if there is one
 
 	// leaves, if set, do the triangles of up to Leaf of trsm and potrf.
 	leaves leaves[T]

@@ -3,23 +3,13 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
 // panels is what an instruction set brings to [QR]: kernels on rows of 64
-// bytes, for the narrow panels at which it stops splitting, and on blocks. The
-// zero value does the same in Go.
-type panels[T Element] struct {
-	isa asm.ISA
-}
-
-// panelsOf returns the panels that go with r.
-func panelsOf[T Element](r Routines[T]) panels[T] {
-	if p, ok := r.(*Packed[T]); ok {
-		return panels[T]{isa: p.leaves.isa}
-	}
-	return panels[T]{}
-}
+// bytes, for the narrow panels at which it stops splitting, and on blocks. What
+// it has not is done in Go.
+type panels[T Element] struct{ *isa.Kernels[T] }
 
 // rowVector is one element for each column of a narrow panel.
 type rowVector[T Element] [maxPanel]T
@@ -40,10 +30,10 @@ type panelRows[T Element] struct {
 }
 
 // args returns the arguments of a kernel for column c.
-func (x panelRows[T]) args(c int, w, dots *rowVector[T]) asm.QRRows {
+func (x panelRows[T]) args(c int, w, dots *rowVector[T]) isa.QRRows {
 	size := int(unsafe.Sizeof(*new(T)))
 	_ = x.a[(x.m-1)*x.lda+64/size-1]
-	return asm.QRRows{A: at(x.a, 0), LD: x.lda * size, M: x.m, C: c * size, W: unsafe.Pointer(w), Dots: unsafe.Pointer(dots)}
+	return isa.QRRows{A: at(x.a, 0), LD: x.lda * size, M: x.m, C: c * size, W: unsafe.Pointer(w), Dots: unsafe.Pointer(dots)}
 }
 
 // dots computes the inner products of column c with all columns.
@@ -52,12 +42,12 @@ func (ps panels[T]) dots(x panelRows[T], c int, dots *rowVector[T]) {
 		*dots = rowVector[T]{}
 		return
 	}
-	if ps.isa == 0 {
+	if ps.QRDots == nil {
 		x.dots(c, dots)
 		return
 	}
 	t := x.args(c, dots, dots)
-	ps.isa.QRDots(&t)
+	ps.QRDots(isa.Hide(&t))
 }
 
 // reflect subtracts column c times w from the columns after it, where w is not
@@ -67,12 +57,12 @@ func (ps panels[T]) reflect(x panelRows[T], c int, w, dots *rowVector[T]) {
 		*dots = rowVector[T]{}
 		return
 	}
-	if ps.isa == 0 {
+	if ps.QRDots == nil {
 		x.reflect(c, w, dots)
 		return
 	}
 	t := x.args(c, w, dots)
-	ps.isa.QRReflect(&t)
+	ps.QRReflect(isa.Hide(&t))
 }
 
 // scale multiplies every column by its element of w.
@@ -80,12 +70,12 @@ func (ps panels[T]) scale(x panelRows[T], w *rowVector[T]) {
 	if x.m == 0 {
 		return
 	}
-	if ps.isa == 0 {
+	if ps.QRDots == nil {
 		x.scale(w)
 		return
 	}
 	t := x.args(0, w, w)
-	ps.isa.QRScale(&t)
+	ps.QRScale(isa.Hide(&t))
 }
 
 // subtract computes C −= X for m×n matrices.
@@ -95,8 +85,8 @@ func (ps panels[T]) subtract(c []T, ldc int, x []T, ldx, m, n int) {
 	}
 	size := int(unsafe.Sizeof(*new(T)))
 	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
-	if ps.isa != 0 {
-		ps.isa.QRSubtract(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	if ps.QRSubtract != nil {
+		ps.QRSubtract(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
 		return
 	}
 	for i := range m {
@@ -114,8 +104,8 @@ func (ps panels[T]) copy(c []T, ldc int, x []T, ldx, m, n int) {
 	}
 	size := int(unsafe.Sizeof(*new(T)))
 	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
-	if ps.isa != 0 {
-		ps.isa.QRCopy(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
+	if ps.QRCopy != nil {
+		ps.QRCopy(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
 		return
 	}
 	copyRows(c, 0, 1, ldc, x, 0, 1, ldx, n, m)

@@ -6,18 +6,18 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/klauspost/cpuid/v2"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 )
 
 // withPanels is the panels of every instruction set that this processor and
 // build have.
 func withPanels[T Element]() map[string]panels[T] {
 	all := map[string]panels[T]{}
-	if l := leavesAVX512[T](); l.set() && cpuid.CPU.Supports(cpuid.AVX512F) {
-		all["avx512"] = panels[T]{l.isa}
-	}
-	if l := leavesAVX2[T](); l.set() && cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
-		all["avx2"] = panels[T]{l.isa}
+	for _, set := range native.Here() {
+		if k := isa.Of[T](set); k.QRDots != nil {
+			all[set.Name] = panels[T]{k}
+		}
 	}
 	return all
 }
@@ -95,14 +95,14 @@ func testPanelBlocks[T Element](t *testing.T) {
 				ldc, ldx := n+rnd.IntN(5), n+rnd.IntN(5)
 				c, x := randomSlice[T](m*ldc+9), randomSlice[T](m*ldx+9)
 				want := append([]T(nil), c...)
-				panels[T]{}.subtract(want, ldc, x, ldx, m, n)
+				panels[T]{new(isa.Kernels[T])}.subtract(want, ldc, x, ldx, m, n)
 				ps.subtract(c, ldc, x, ldx, m, n)
 				for i := range c {
 					if c[i] != want[i] {
 						t.Fatalf("%s: subtract m=%d n=%d: element %d is %v, want %v", name, m, n, i, c[i], want[i])
 					}
 				}
-				panels[T]{}.copy(want, ldc, x, ldx, m, n)
+				panels[T]{new(isa.Kernels[T])}.copy(want, ldc, x, ldx, m, n)
 				ps.copy(c, ldc, x, ldx, m, n)
 				for i := range c {
 					if c[i] != want[i] {

@@ -1,7 +1,7 @@
 package cpu
 
 import (
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -28,7 +28,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 		w := min(nr, n-c)
 		wr := roundUp(w, mr)
 
-		t := asm.Leaf{X: at(x, 0), RS: size, CS: nr * size, PS: mr * size}
+		t := isa.Leaf{X: at(x, 0), RS: size, CS: nr * size, PS: mr * size}
 		l.shape(&t, w, uplo == blas.Lower)
 		t.LDC = lda * size
 		if uplo == blas.Lower && c > 0 {
@@ -43,7 +43,7 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 			} else {
 				t.C = at(a, k*lda+c)
 			}
-			l.isa.Solve(&t)
+			l.Solve(isa.Hide(&t))
 			left = left[(k+nr)*nr:]
 		}
 		if uplo == blas.Lower && c > 0 {
@@ -57,14 +57,14 @@ func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info
 		}
 		for i := 0; i < wr; i += mr {
 			j := i / lanes * lanes
-			t := asm.Leaf{X: at(x, j), Inv: at(inv, c+i), K: c + i, Lane: i - j}
+			t := isa.Leaf{X: at(x, j), Inv: at(inv, c+i), K: c + i, Lane: i - j}
 			t.Width = (w - j + lanes - 1) / lanes
 			if copied {
 				t.C, t.LDC, t.Last = at(block, i*nr+j), nr*size, lanes
 			} else {
 				t.C, t.LDC, t.Last = at(a, (c+i)*lda+c+j), lda*size, w-j-(t.Width-1)*lanes
 			}
-			l.isa.Factor(&t)
+			l.Factor(isa.Hide(&t))
 			for r := i; r < i+mr; r++ {
 				// Written so that a NaN fails too.
 				if !(block[r*nr+r] > 0) {

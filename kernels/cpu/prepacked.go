@@ -10,7 +10,7 @@ import "gonum.org/v1/gonum/blas"
 // before: if the product would pack them itself, and its blocks of B are as wide
 // as B.
 func (p *Packed[T]) Prepacks(m, n, k int) bool {
-	return p.vectors.run != nil && k > 0 && n <= p.NC && p.isLarge(m, n, k)
+	return p.vectors.set() && k > 0 && n <= p.NC && p.isLarge(m, n, k)
 }
 
 // PrepacksSyrk reports whether the operand of an n×n product over k with its own

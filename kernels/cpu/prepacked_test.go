@@ -20,7 +20,7 @@ func testPrepacked[T Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	transposes := []blas.Transpose{blas.NoTrans, blas.Trans}
 	for name, p := range packedOf[T]() {
-		if p.vectors.run == nil {
+		if !p.vectors.set() {
 			if p.Prepacks(400, 400, 400) {
 				t.Errorf("%s: portable Go packs operands before", name)
 			}
@@ -58,7 +58,7 @@ func testPrepacked[T Element](t *testing.T) {
 		}
 		for _, d := range [][2]int{{193, 60}, {240, 250}, {300, 121}} {
 			n, k := d[0], d[1]
-			if p.vectors.strips == nil {
+			if p.vectors.PackStrips == nil {
 				if p.PrepacksSyrk(n, k) {
 					t.Errorf("%s: syrk is packed before", name)
 				}

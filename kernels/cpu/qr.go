@@ -90,8 +90,8 @@ type QR[T Element] struct {
 
 // NewQR returns the routines over r.
 func NewQR[T Element](r Routines[T]) *QR[T] {
-	q := &QR[T]{r: r, panels: panelsOf(r), most: packedMost}
-	if p, ok := r.(*Packed[T]); ok && p.vectors.run != nil {
+	q := &QR[T]{r: r, panels: panels[T]{kernelsOf(r)}, most: packedMost}
+	if p, ok := r.(*Packed[T]); ok && p.vectors.set() {
 		q.vec = p
 	}
 	return q

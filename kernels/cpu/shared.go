@@ -33,7 +33,7 @@ func (s *Shared[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 		p.Gemm(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, work)
 		return
 	}
-	if p.vectors.run != nil && p.isLarge(m, n, k) {
+	if p.vectors.set() && p.isLarge(m, n, k) {
 		if !gemmTrivial(transA, transB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 			s.large(operand[T]{a, lda, transA != blas.NoTrans, nil}, operand[T]{b, ldb, transB != blas.NoTrans, nil}, m, n, k, alpha, beta, c, ldc, work)
 		}

@@ -3,7 +3,7 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -11,14 +11,8 @@ import (
 // does a whole strip of C at a time, and reads its operands from where they
 // are, packed or not.
 type vectors[T Element] struct {
+	*isa.Kernels[T]
 	lanes int // elements in a vector; NR is three vectors
-	run   func(s strip[T])
-
-	// How operands are packed.
-	copy, transpose func(p asm.Panel)
-	// If set, strips packs asm.AVX2Strip strips of B at a time, and panels
-	// asm.AVX2Panel panels of A whose rows are adjacent.
-	strips, panels func(p asm.Panel)
 
 	// Sizes in elements: of a block of A that stays in the second-level cache
 	// while B and C pass through, and of the memory that a block of A and of B
@@ -27,6 +21,17 @@ type vectors[T Element] struct {
 	near, spanA, spanB, all int
 	// The rows and columns of C from which on packing all is worth its time.
 	narrow int
+}
+
+// set reports whether there are kernels.
+func (v *vectors[T]) set() bool { return v.Kernels != nil }
+
+// run runs the micro-kernel on s.
+func (v *vectors[T]) run(s strip[T]) {
+	t := s.args(v.lanes)
+	for s.next(&t, v.Rows, v.lanes) {
+		v.Gemm(isa.Hide(&t))
+	}
 }
 
 // strip is one call of a vector micro-kernel,
@@ -62,7 +67,7 @@ type strip[T Element] struct {
 }
 
 // args returns the arguments that all tiles of s share.
-func (s *strip[T]) args(lanes int) (t asm.Tiles[T]) {
+func (s *strip[T]) args(lanes int) (t isa.Tiles[T]) {
 	size := int(unsafe.Sizeof(s.alpha))
 	t.RS, t.CS, t.PS = s.rs*size, s.cs*size, s.ps*size
 	t.LDB, t.LDC = s.ldb*size, s.ldc*size
@@ -79,7 +84,7 @@ func (s *strip[T]) args(lanes int) (t asm.Tiles[T]) {
 
 // next sets t up for the next tiles of s, of mr rows if there are as many,
 // and cuts them off s. It returns false at the end.
-func (s *strip[T]) next(t *asm.Tiles[T], mr, lanes int) bool {
+func (s *strip[T]) next(t *isa.Tiles[T], mr, lanes int) bool {
 	if s.m == 0 {
 		return false
 	}
@@ -100,20 +105,20 @@ func (s *strip[T]) next(t *asm.Tiles[T], mr, lanes int) bool {
 	t.A, t.B, t.C = unsafe.Pointer(unsafe.SliceData(s.a)), unsafe.Pointer(unsafe.SliceData(s.b)), unsafe.Pointer(unsafe.SliceData(s.c))
 	t.Panels = panels
 
-	t.Kind = asm.Kind(h, v, ragged && !s.padded)
-	t.Mode = asm.ScaleMask
+	t.Kind = isa.Kind(h, v, ragged && !s.padded)
+	t.Mode = isa.ScaleMask
 	switch s.beta {
 	case 0:
-		t.Mode = asm.SetMask
+		t.Mode = isa.SetMask
 		if h == mr && !ragged && s.uplo == blas.All {
-			t.Mode = asm.Set
+			t.Mode = isa.Set
 		}
 	case 1:
 		if h == mr && !ragged && s.uplo == blas.All {
-			t.Mode = asm.Add
+			t.Mode = isa.Add
 		}
 	}
-	if t.Mode >= asm.SetMask {
+	if t.Mode >= isa.SetMask {
 		s.mask(t, h, v, lanes)
 	}
 
@@ -130,7 +135,7 @@ func (s *strip[T]) next(t *asm.Tiles[T], mr, lanes int) bool {
 }
 
 // mask sets the masks of a tile of h rows and v vectors.
-func (s *strip[T]) mask(t *asm.Tiles[T], h, v, lanes int) {
+func (s *strip[T]) mask(t *isa.Tiles[T], h, v, lanes int) {
 	for i := range h {
 		lo, hi := 0, s.n
 		switch s.uplo {
@@ -139,7 +144,7 @@ func (s *strip[T]) mask(t *asm.Tiles[T], h, v, lanes int) {
 		case blas.Upper:
 			lo = max(0, s.diag+i)
 		}
-		row := t.Masks[i*asm.Vectors : (i+1)*asm.Vectors]
+		row := t.Masks[i*isa.RowVectors : (i+1)*isa.RowVectors]
 		for j := range v {
 			row[j] = uint16(below(hi-j*lanes) &^ below(lo-j*lanes))
 		}
@@ -208,10 +213,10 @@ func (p *Packed[T]) strips(a, b operand[T], m, n, k int, alpha T, beta T, c []T,
 // would wait for its own sums.
 func (p *Packed[T]) width(n int) int {
 	l := p.vectors.lanes
-	if n > asm.Vectors*l && n <= (asm.Vectors+1)*l {
+	if n > isa.RowVectors*l && n <= (isa.RowVectors+1)*l {
 		return 2 * l
 	}
-	return min(n, asm.Vectors*l)
+	return min(n, isa.RowVectors*l)
 }
 
 // packs reports which operands of a product are to be packed; mc and kc are

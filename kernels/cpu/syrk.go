@@ -8,7 +8,7 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 		return
 	}
 	t := trans != blas.NoTrans
-	if v := &p.vectors; v.run != nil {
+	if v := &p.vectors; v.set() {
 		if p.syrkLarge(n) {
 			p.large(uplo, operand[T]{a, lda, t, nil}, operand[T]{a, lda, !t, nil}, n, n, k, alpha, beta, c, ldc, work)
 		} else {
@@ -29,7 +29,7 @@ func (p *Packed[T]) Syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T
 // second-level cache once for each panel. Measured on an EPYC (Zen 3) by the
 // commands in docs/internals/kernels-gemm.md.
 func (p *Packed[T]) syrkLarge(n int) bool {
-	return p.vectors.strips != nil && n > 2*p.vectors.narrow
+	return p.vectors.PackStrips != nil && n > 2*p.vectors.narrow
 }
 
 // syrkHalves halves C until what syrkStrips packs stays in the second-level

@@ -1,7 +1,7 @@
 package cpu
 
 import (
-	"github.com/tessera-la/tessera/kernels/cpu/internal/asm"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -48,11 +48,11 @@ func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 			inv[i] = 1
 		}
 	}
-	whole := asm.Leaf{X: at(x, 0), Inv: at(inv, 0), A: at(a, base), RS: rs * size, CS: cs * size, PS: mr * rs * size}
+	whole := isa.Leaf{X: at(x, 0), Inv: at(inv, 0), A: at(a, base), RS: rs * size, CS: cs * size, PS: mr * rs * size}
 	if l.packs(n, cs, s.rhs) && !divide {
 		for u := 0; u < full; u += mr {
 			// Backward the rows of a panel keep the order of A.
-			l.isa.Pack(at(tri, u*(u+mr)/2), at(a, base+u*rs+min(rs, 0)*(mr-1)), cs*size, u+mr)
+			l.PackTriangle(at(tri, u*(u+mr)/2), at(a, base+u*rs+min(rs, 0)*(mr-1)), cs*size, u+mr)
 		}
 		whole.A, whole.CS = at(tri, -min(rs, 0)*(mr-1)), mr*size
 		whole.PS, whole.Grow = mr*mr*size, mr*mr*size
@@ -86,14 +86,14 @@ func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 		} else {
 			if full > 0 {
 				t.Panels = full / mr
-				l.isa.Solve(&t)
+				l.Solve(isa.Hide(&t))
 			}
 			if full < n {
 				t.A, t.RS, t.CS = at(last, 0), size, mr*size
 				t.C, t.LDC = at(x, full*nr), nr*size
 				l.shape(&t, w, true)
 				t.Inv, t.K, t.Panels = at(inv, full), full, 1
-				l.isa.Solve(&t)
+				l.Solve(isa.Hide(&t))
 			}
 		}
 		switch {
@@ -159,7 +159,7 @@ func reciprocals[T Element](s triangular[T], n int, a, inv []T) (divide bool) {
 
 // divide solves for the strip x with triangles of which a reciprocal cannot
 // be used: each panel is divided by its diagonal here.
-func (l *leaves[T]) divide(t asm.Leaf, n int, a []T, base, rs, cs int, x []T) {
+func (l *leaves[T]) divide(t isa.Leaf, n int, a []T, base, rs, cs int, x []T) {
 	mr, nr, size := l.mr, l.nr, l.size()
 	t.RS, t.CS, t.Plain = rs*size, cs*size, 1
 	for u := 0; u < n; u += mr {
@@ -167,7 +167,7 @@ func (l *leaves[T]) divide(t asm.Leaf, n int, a []T, base, rs, cs int, x []T) {
 		if h == mr {
 			t.A, t.C = at(a, base+u*rs), at(x, u*nr)
 			t.K, t.Panels = u, 1
-			l.isa.Solve(&t)
+			l.Solve(isa.Hide(&t))
 		}
 		for i := u; i < u+h; i++ {
 			xi := x[i*nr : i*nr+nr]

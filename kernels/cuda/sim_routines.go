@@ -5,7 +5,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -30,19 +29,7 @@ type simRoutines struct {
 }
 
 func newSimRoutines() simRoutines {
-	id := topo.Identify()
-	return simRoutines{hostRoutines[float32](&id), hostRoutines[float64](&id)}
-}
-
-// hostRoutines returns those of the best instruction set.
-func hostRoutines[T cpu.Element](id *topo.Identity) cpu.Routines[T] {
-	if r, ok := cpu.AVX512[T](cpu.Caches{}); ok && id.Has("avx512f") {
-		return r
-	}
-	if r, ok := cpu.AVX2[T](cpu.Caches{}); ok && id.Has("avx2", "fma3") {
-		return r
-	}
-	return cpu.Portable[T]()
+	return simRoutines{cpu.Fastest[float32](cpu.Caches{}), cpu.Fastest[float64](cpu.Caches{})}
 }
 
 // view is a column-major matrix, or one triangle of it, in the device's memory.

@@ -4,6 +4,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -73,11 +74,10 @@ func implementations[T kernels.Element]() (all []implementation[T]) {
 	// of 256×256 ran at 87, 81, 74 and 52 GF/s in float64 against 68, 64, 29
 	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and
 	// 25; at 64 and 512 they are ahead as well (docs/internals/kernels-gemm.md).
-	if p, ok := cpu.AVX512[T](caches()); ok {
-		ours("avx512", avx512(), p)
-	}
-	if p, ok := cpu.AVX2[T](caches()); ok {
-		ours("avx2", avx2(), p)
+	for _, set := range native.Sets() {
+		if p, ok := cpu.Native[T](set, caches()); ok {
+			ours(set.Name, needs(set), p)
+		}
 	}
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -14,13 +15,9 @@ var caches = sync.OnceValue(func() cpu.Caches {
 	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
 })
 
-// avx512 and avx2 are what the versions in assembly need.
-func avx512() versions.Constraints {
-	return versions.Constraints{Arch: "amd64", Features: []string{"avx512f"}}
-}
-
-func avx2() versions.Constraints {
-	return versions.Constraints{Arch: "amd64", Features: []string{"avx2", "fma3"}}
+// needs is what the versions in an instruction set need.
+func needs(set *isa.Table) versions.Constraints {
+	return versions.Constraints{Arch: set.Arch, Features: set.Features}
 }
 
 // knlUnits is the number of cores that a KNL version works on: a tile of the

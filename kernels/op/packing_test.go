@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -182,14 +183,11 @@ func TestPackingRead(t *testing.T) {
 }
 
 func testPackingRead[T kernels.Element](t *testing.T) {
-	m := topo.Detect()
-	here := &versions.Target{Arch: m.Arch, Features: m.Features}
 	routines := map[string]*cpu.Packed[T]{}
-	if r, ok := cpu.AVX512[T](caches()); ok && avx512().Unmet(here) == "" {
-		routines["avx512"] = r
-	}
-	if r, ok := cpu.AVX2[T](caches()); ok && avx2().Unmet(here) == "" {
-		routines["avx2"] = r
+	for _, set := range native.Here() {
+		if r, ok := cpu.Native[T](set, caches()); ok {
+			routines[set.Name] = r
+		}
 	}
 	if cpu.Portable[T]().Prepacks(1024, 1024, 1024) { // all that there is without assembly
 		t.Error("portable Go packs operands before, too: to be tested here")

@@ -4,6 +4,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -62,8 +63,11 @@ func absent[T kernels.Element]() (all []AbsentVersion) {
 			continue // the same in all builds
 		}
 		if why := cpu.WhyNoAssembly(); why != "" {
-			for _, name := range []string{"knl", "avx512", "avx2"} {
-				all = append(all, AbsentVersion{d.Name, typ, name, why})
+			all = append(all, AbsentVersion{d.Name, typ, "knl", why})
+		}
+		for _, set := range native.Sets() {
+			if why := set.Missing(); why != "" {
+				all = append(all, AbsentVersion{d.Name, typ, set.Name, why})
 			}
 		}
 		for _, name := range cpu.BLASLibraries() {

@@ -35,7 +35,7 @@ func newKMeans(ctx context.Context, rt exec.Runtime, n, d, k, iterations, blocks
 			x[j] = 4*uniform(seed+1, cloud*d+j) + uniform(seed+2, i*d+j)
 		}
 	})
-	m := &KMeans{points: p, k: k, iterations: iterations, routines: fastest()}
+	m := &KMeans{points: p, k: k, iterations: iterations, routines: cpu.Fastest[float64](cpu.Caches{})}
 	m.scratch.New = func() any {
 		return &distances{make([]float64, block*k), make([]float64, m.routines.Work(max(block, k, d)))}
 	}

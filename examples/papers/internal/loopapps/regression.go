@@ -8,7 +8,6 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
-	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -43,20 +42,8 @@ func newRegression(n, k int, seed uint64) *Regression {
 	for i := range r.y {
 		r.y[i] = uniform(seed, len(r.raw)+i)
 	}
-	r.routines = fastest()
+	r.routines = cpu.Fastest[float64](cpu.Caches{})
 	return r
-}
-
-// fastest returns the fastest routines on this machine.
-func fastest() cpu.Routines[float64] {
-	id := topo.Identify()
-	if a, ok := cpu.AVX512[float64](cpu.Caches{}); ok && id.Has("avx512f") {
-		return a
-	}
-	if a, ok := cpu.AVX2[float64](cpu.Caches{}); ok && id.Has("avx2", "fma3") {
-		return a
-	}
-	return cpu.Portable[float64]()
 }
 
 // uniform returns random number i, in [0, 1).

@@ -1,7 +1,0 @@
-// Command kernelasm writes the assembly of kernels/cpu/internal/asm, for AVX-512F
-// and AVX2: avx512_amd64.s and avx2_amd64.s, the micro-kernels of gemm and the
-// packing of their operands; leaf_amd64.s, the kernels that solve with, and factor,
-// the diagonal blocks of triangles, and transpose what they work on; lu_amd64.s,
-// those that factor the innermost columns of an LU factorization; and qr_amd64.s,
-// those for panels of QR. It is run by go generate.
-package main

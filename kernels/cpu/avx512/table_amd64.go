@@ -1,0 +1,38 @@
+//go:build !noasm
+
+package avx512
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu/avx2"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+)
+
+// fill sets the kernels of t, if this build has them.
+func fill(t *isa.Table) {
+	narrower := avx2.Table() // every processor with AVX-512F has AVX2 and FMA3
+	t.F64 = isa.Kernels[float64]{
+		Lanes: 8, Rows: 8,
+		Gemm: gemmF64, PackRows: packRows, PackTransposed: packTransposedF64,
+		Solve: solveF64, Factor: factorF64, Transpose: transposeF64, PackTriangle: packTriangleF64,
+		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 1, LUTall: luTall,
+		Exchange: exchange,
+		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
+		Vectors: narrower.F64.Vectors,
+	}
+	t.F32 = isa.Kernels[float32]{
+		Lanes: 16, Rows: 8,
+		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32,
+		Solve: solveF32, Factor: factorF32, Transpose: transposeF32, PackTriangle: packTriangleF32,
+		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 1, LUTall: luTall,
+		Exchange: exchange,
+		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
+		Vectors: narrower.F32.Vectors,
+	}
+}
+
+// luTall is the least number of rows of a panel for several cores. Below it the
+// other cores are better kept on the updates of the panel before: on two cores of
+// a Xeon (model 167) whole factorizations of 4096×128 and 8192×256 took 1.2 to
+// 1.3 times as long, of 16384×256 0.9 times, of 32768×512 and 65536×512 in tiles
+// of 256 0.65 to 0.74 times (labench lu --versions avx512 --nb, best of 5 to 9).
+const luTall = 16384
