@@ -11,39 +11,38 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// attempt is one attempt at a task, wherever it is made:
+// attempt is one attempt at a task, on cores or on a device:
 //
 //	open ──► starts ──► the version runs ──► ends ──► learn ──► conclude
 //	 │                                                            │  │
 //	 └─► the task is cancelled, or fails: no version can run      │  └─► ready: once more
 //	                                   done, failed or ignored ◄──┘
 //
-// Workers on cores and accelerators differ in how the version runs, and in who makes
-// the next attempt. An attempt belongs to one goroutine at a time, and so do its
-// task's fields; between its children's beginning and end that is nobody.
+// Workers on cores and devices differ in how the version runs and in which worker makes the next
+// attempt. An attempt and its task's fields belong to one goroutine at a time; after a parent's
+// version has returned they belong to none until the last child ends.
 type attempt struct {
-	rt     *scheduler
-	dog    *dog // nil if there is no watchdog
-	at     *site
-	task   *graph.Task // nil between attempts
-	call   versions.Call
-	choice versions.Choice
+	rt       *scheduler
+	watchdog *watchdog // nil if there is no watchdog
+	at       *site
+	task     *graph.Task // nil between attempts
+	call     versions.Call
+	choice   versions.Choice
 
-	// What follows is set by starts only, so never for an attempt that nobody looks
-	// at: without recorder, stories, watchdog, time-out and measurement. A witness alone
-	// has only start set.
+	// Only starts sets what follows, so only for an attempt that is observed: by a recorder,
+	// stories, the watchdog, a time-out or a measuring selector. With a witness alone only start is
+	// set.
 	start   time.Time
 	limit   time.Duration      // the time-out; 0 if there is none
-	cancel  context.CancelFunc // of the context with a time-out
+	cancel  context.CancelFunc // of the context with the time-out
 	doing   trace.Running      // the task, for the recorder
 	work    float64            // of the call, for the recorder
-	watched *StuckTask         // what the watchdog knows of it
+	watched *StuckTask         // its entry in the watchdog
 }
 
-// open begins an attempt at t: it looks up the operands, brings them to where the
-// attempt is made, saves what another attempt needs, and chooses a version. It reports
-// false if t has ended instead, because it is cancelled, or has no version here, and
-// appends to freed what that has freed.
+// open begins an attempt at t: it looks up the operands, brings them to the site, saves what a
+// further attempt needs, and chooses a version. It reports false if t has ended instead, because it
+// is cancelled or has no version here, and appends the tasks that become ready to freed.
 func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.Task) (_ []*graph.Task, ok bool) {
 	j := jobOf(t)
 	if f := j.cancelled(t); f != nil {
@@ -57,8 +56,8 @@ func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.T
 	return freed, true
 }
 
-// choose does what open does but for the end of the task. All call code that is not
-// ours, Reduction.New, Op.Work and Snapshot, whose panics become errors.
+// choose is open without the end of the task. Reduction.New, Op.Work and Snapshot are the program's
+// code: their panics become errors.
 func (a *attempt) choose(t *graph.Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -70,13 +69,12 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 		return errors.New("exec: the op of a task must be a *versions.Op")
 	}
 	s := a.at
-	// The order matters. The values are those that the graph has for this task, a copy
-	// for a reduction say, and may be made only now. Only a worker that can run the task
-	// has them brought to it. They are saved when they are here, and before a version
-	// is chosen: Op.Work may look at them.
+	// The order matters. The graph may make values, the copies of a reduction say, only now.
+	// Operands are brought only to a worker that can run the task. They are saved after they have
+	// arrived and before the choice, because Op.Work may read them.
 	a.call.Args = t.Values(a.call.Args[:0])
-	if a.rt.picky && s.device == nil && a.rt.kinds.unfit(t, s.info.Target) != nil {
-		return a.rt.kinds.nobody(t)
+	if a.rt.mixedKinds && s.device == nil && a.rt.kinds.unfit(t, s.info.Target) != nil {
+		return a.rt.kinds.whyNone(t)
 	}
 	if a.rt.devices != nil {
 		if err := a.fetch(t); err != nil {
@@ -86,8 +84,8 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 	if saves(t) {
 		save(t)
 	}
-	// Where an op has one version here, or one that a static selector takes always, the
-	// selector is asked once. The sites of a worker are few enough for a list.
+	// An op with one version here, or with a pinned one, asks the selector once. A worker has few
+	// such ops, so a list will do.
 	for i := range s.settled {
 		if x := &s.settled[i]; x.op == op {
 			a.choice = x.choice
@@ -99,14 +97,14 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 		return err
 	}
 	a.choice = c
-	if c.Class < 0 { // the same for every call
+	if c.Class < 0 { // the choice is the same for every call
 		s.settled[s.settle%len(s.settled)] = settled{op, c}
 		s.settle++
 	}
 	return nil
 }
 
-// fetch brings the operands of t to where the attempt is made.
+// fetch brings the operands of t to the attempt's site.
 func (a *attempt) fetch(t *graph.Task) error {
 	if a.at.record != nil && a.at.device == nil {
 		defer a.recordWait(t)()
@@ -114,8 +112,8 @@ func (a *attempt) fetch(t *graph.Task) error {
 	return a.rt.devices.Fetch(t, a.at.device, saves(t))
 }
 
-// recordWait records, if an operand of t is on a device only, that a worker on cores
-// waits for it until the function that it returns is called.
+// recordWait records that a worker on cores waits for an operand of t that is only on a device,
+// until the returned function is called.
 func (a *attempt) recordWait(t *graph.Task) (end func()) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 && a.rt.devices.Away(o.Datum.Value, nil) {
@@ -130,8 +128,7 @@ func (a *attempt) recordWait(t *graph.Task) (end func()) {
 	return func() {}
 }
 
-// fixed returns the locations of the memory that the attempt sees, within which values
-// do not move.
+// fixed returns the locations that share the attempt's memory, among which values do not move.
 func (a *attempt) fixed() graph.Locations {
 	if a.at.device != nil {
 		return 0
@@ -139,10 +136,9 @@ func (a *attempt) fixed() graph.Locations {
 	return a.rt.fixed
 }
 
-// needs returns the memory that the attempt takes, in bytes: what the version says, or
-// what the task says if that is more. A call that makes no sense is going to say so when
-// it runs.
-func (a *attempt) needs(t *graph.Task) (bytes int64) {
+// memoryNeed returns the memory that the attempt takes, in bytes: the larger of what the version and the
+// task declare. A panic in Version.Memory is ignored: the call will report its cause itself.
+func (a *attempt) memoryNeed(t *graph.Task) (bytes int64) {
 	c, _ := t.Constraints().(*versions.Constraints)
 	if c != nil {
 		bytes = c.Memory
@@ -151,51 +147,51 @@ func (a *attempt) needs(t *graph.Task) (bytes int64) {
 	return max(bytes, a.choice.Version.Beside(&a.call))
 }
 
-// errNotRun stands for an attempt that has chosen a version and not run it.
+// errNotRun is the result of an attempt that has chosen a version and not run it.
 var errNotRun = errors.New("exec: not run")
 
-// unseen reports whether nobody wants to know when the attempt at t starts and ends: no
-// selector that measures, no recorder, story or watchdog, and no time-out.
-func (a *attempt) unseen(t *graph.Task) bool {
+// unobserved reports whether nothing observes the attempt at t: no measuring selector, recorder, story,
+// watchdog or time-out.
+func (a *attempt) unobserved(t *graph.Task) bool {
 	return !a.choice.Timed && !a.rt.observed && (t.Failure() == nil || t.Failure().Timeout == 0)
 }
 
-// starts tells everybody who wants to know that the attempt starts now: its operands are
-// there, and its version is called next, or sent to the device.
-func (a *attempt) starts(t *graph.Task) {
+// begin tells all observers that the attempt starts now: its operands are there, and its version
+// is called next or sent to the device.
+func (a *attempt) begin(t *graph.Task) {
 	s, j := a.at, jobOf(t)
-	j.tell(t, graph.Running, s.info.ID, a.choice.Version.Name, nil)
+	j.addStep(t, graph.Running, s.info.ID, a.choice.Version.Name, nil)
 	if f := t.Failure(); f != nil && f.Timeout > 0 {
 		a.limit = f.Timeout
 	}
-	if d := a.dog; d != nil {
+	if d := a.watchdog; d != nil {
 		a.watched = d.begin(t, a.choice.Version.Name, s.info.ID)
 	}
 	if s.record == nil {
 		a.start = time.Now()
-		a.limited(j.ctx)
+		a.setDeadline(j.ctx)
 		return
 	}
-	// The recorder reads the clock once for all: the start in the trace is the start
-	// that the selector learns from.
+	// The recorder's clock is read once, so the trace and the selector have the same start.
 	a.doing = trace.Running{Job: j.id, Task: uint64(t.ID()), Op: t.Op.OpName(), Version: a.choice.Version.Name}
-	a.work = a.worth(t)
-	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time that this has waited
+	a.work = a.workOf(t)
+	a.doing.Start = s.running(a.doing, t.Attempt == 0) // without the time spent on recording
 	a.start = a.rt.opt.Recorder.Began().Add(a.doing.Start)
-	a.limited(j.ctx)
+	a.setDeadline(j.ctx)
 }
 
-// limited has the call's context end when the attempt is late, by the time at which it has started: an
-// attempt that its context has ended has taken as long as it may.
-func (a *attempt) limited(ctx context.Context) {
+// setDeadline gives the call a context that ends when the attempt's time-out is over. The context's
+// clock starts at the attempt's start, so an attempt that its context ends has always taken long
+// enough.
+func (a *attempt) setDeadline(ctx context.Context) {
 	if a.limit > 0 {
 		a.call.Ctx, a.cancel = context.WithDeadline(ctx, a.start.Add(a.limit))
 	}
 }
 
-// worth returns the work of the call, 0 if the op does not say it. The selector asks for
-// it only where there is a choice. Work is not our code: where it panics, nothing is counted.
-func (a *attempt) worth(t *graph.Task) (work float64) {
+// workOf returns the work of the call, 0 if the op does not define it or its function panics. The
+// selector has asked for it only if it had a choice.
+func (a *attempt) workOf(t *graph.Task) (work float64) {
 	op, ok := t.Op.(*versions.Op)
 	switch {
 	case !ok || op.Work == nil:
@@ -207,24 +203,23 @@ func (a *attempt) worth(t *graph.Task) (work float64) {
 	return op.Work(&a.call)
 }
 
-// ends tells them that it has ended, with err, after the time that it took, and
-// returns the error that counts.
-func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
+// finish tells all observers that the attempt has ended with err after took, and returns the
+// attempt's final error.
+func (a *attempt) finish(t *graph.Task, took time.Duration, err error) error {
 	s := a.at
-	// A version that does not heed its context is late all the same. What it returned
-	// is inside the error.
+	// A version that ignores its context is late all the same. The error wraps what it returned.
 	if a.limit > 0 && took >= a.limit {
 		err = &TimeoutError{Limit: a.limit, Took: took, Err: err}
 	}
 	if a.watched != nil {
-		a.dog.end(a.watched)
+		a.watchdog.end(a.watched)
 	}
 	if a.cancel != nil {
 		a.cancel()
 	}
 	a.limit, a.cancel, a.watched = 0, nil, nil
 	if x := t.Witness(); x != nil {
-		a.witnessed(x, took, err)
+		a.tellWitness(x, took, err)
 	}
 	if s.record != nil {
 		// A device may have begun before the recorder did, by its own clock.
@@ -240,15 +235,14 @@ func (a *attempt) ends(t *graph.Task, took time.Duration, err error) error {
 	return err
 }
 
-// witnessed tells the witness of a task that the attempt has ended.
-func (a *attempt) witnessed(x graph.Witness, took time.Duration, err error) {
+// tellWitness tells the task's witness that the attempt has ended.
+func (a *attempt) tellWitness(x graph.Witness, took time.Duration, err error) {
 	x.Attempted(graph.Attempt{Worker: a.at.info.ID, Version: a.choice.Version.Name, Start: a.start, Took: took, Err: err})
 }
 
-// learn tells the selector how long the version has taken, or that it has failed: a
-// failure says nothing of the version's speed, but the selector may have taken this
-// attempt for a trial of it, and takes that back. Each choice that is timed is learned
-// once.
+// learn tells the selector how long the version has taken, or that it has failed. A failure says
+// nothing about the version's speed, but the selector may have counted this attempt as a trial and
+// then takes that back. Each timed choice is learned once.
 func (a *attempt) learn(took time.Duration, err error) {
 	switch {
 	case !a.choice.Timed:
@@ -259,29 +253,27 @@ func (a *attempt) learn(took time.Duration, err error) {
 	}
 }
 
-// conclude ends t, whose attempt has ended with err, and appends what that has freed
-// to freed; or it reports that there is to be another attempt, which t is ready for.
+// conclude ends t, whose attempt has ended with err, and appends the tasks that become ready to
+// freed. Or it reports that t is ready for another attempt.
 //
-// Where children end the task it runs on the goroutine that has ended the last one.
+// If children end the task, it runs on the goroutine that has ended the last one.
 func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
 	j := jobOf(t)
 	if err == nil {
-		// Where there are several memories, policies and devices ask where a value was
-		// used last.
-		if a.rt.far {
+		// With several memories, policies and devices ask where a value was used last.
+		if a.rt.severalMemories {
 			t.Used(a.at.info.Location, a.fixed())
 		}
 		return j.end(a.at, t, graph.Done, nil, freed), false
 	}
 	version := a.choice.Version.Name
-	if j.again(a.at, t, version, err) {
+	if j.prepareRetry(a.at, t, version, err) {
 		return freed, true
 	}
 	return j.fail(a.at, t, version, err, freed), false
 }
 
-// forget drops what the attempt still knows of its task, so that a worker without a task
-// keeps no data alive.
+// forget drops references to the last task, so that an idle worker keeps no data alive.
 func (a *attempt) forget() {
 	clear(a.call.Args[:cap(a.call.Args)])
 	a.call.Ctx, a.call.Params, a.call.Local, a.call.Budget = nil, nil, nil, nil

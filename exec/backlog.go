@@ -6,23 +6,22 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// backlog is what has been submitted to a job and is not in its graph yet. While
-// one worker executes all tasks (see [pace]), submitters only note them
-// here, and that worker puts them into the graph when it comes to them: so what
-// the graph keeps of a task stays in the caches of one core, and of little more
-// than horizon tasks at a time.
+// backlog holds tasks that were submitted to a job and are not in its graph yet. While one worker
+// executes all tasks (see [pace]), submitters only note tasks here, and that worker puts them into
+// the graph when it reaches them. So the graph's data of about horizon tasks stay in the caches of
+// one core.
 //
-// It is a ring with one writer, who holds job.submit, and one reader, who holds
-// scheduler.mu. As long as there is something in it only the reader may add to the
-// graph, and when there is nothing only the writer.
+// It is a ring with one writer, the holder of job.submit, and one reader, the holder of
+// scheduler.mu. While it has tasks, only the reader may add to the graph; while it is empty, only
+// the writer.
 type backlog struct {
-	graph *graph.Graph  // of the job
-	done  *atomic.Int64 // how many of its tasks have ended
+	graph *graph.Graph  // the job's
+	done  *atomic.Int64 // number of the job's tasks that have ended
 
 	ring []note // nil until it is needed
-	// seen is how many had been read when the writer last looked.
+	// seen is read as the writer last saw it.
 	seen uint64
-	base uint64 // tasks that were put into the graph without it
+	base uint64 // tasks that went into the graph directly
 
 	_       [64]byte
 	written atomic.Uint64
@@ -30,7 +29,7 @@ type backlog struct {
 
 	// The scheduler's lock guards what follows.
 	read  atomic.Uint64
-	known uint64 // written when it was last looked at
+	known uint64 // written as the reader last saw it
 	spec  graph.Spec
 	ready []*graph.Task
 }
@@ -50,22 +49,21 @@ type note struct {
 const noted = 4
 
 const (
-	// backlogSize is the largest number of tasks that a backlog has room for: as many
-	// as the window, if that is not larger.
+	// backlogSize is the largest capacity of a backlog: the window, if that is not larger.
 	backlogSize = DefaultWindow
-	// horizon is how many tasks that have not ended a worker has in the graph of a
-	// job before it takes more from the backlog, unless none of them is ready.
+	// horizon is the number of unended tasks in a job's graph below which a worker takes more from
+	// the backlog. It also does if none is ready.
 	horizon = 256
 	// gulp is how many it takes at a time.
 	gulp = 64
 )
 
-// suits reports whether a spec can be in a backlog: it has few operands, and no access
-// modes for which the graph would call a function of the program.
+// suits reports whether a backlog can hold s: s has few operands, and no access mode for which the
+// graph would call a function of the program.
 func suits(s *graph.Spec) bool { return len(s.Operands) <= noted && s.Plain() }
 
-// write notes s, which suits, and reports whether there was room. It is for the writer,
-// as empty is.
+// write notes s, which suits, and reports false if the ring is full. Only the writer calls write
+// and empty.
 func (b *backlog) write(s *graph.Spec) bool {
 	at := b.written.Load()
 	if at-b.seen == uint64(len(b.ring)) {
@@ -86,22 +84,20 @@ func (b *backlog) write(s *graph.Spec) bool {
 // empty reports whether all has been read.
 func (b *backlog) empty() bool { return b.ring == nil || b.read.Load() == b.written.Load() }
 
-// unread reports whether there is something to read. It is for the reader, as what
-// follows is.
+// unread reports whether the ring has unread tasks. Only the reader calls it and the methods below.
 func (b *backlog) unread() bool {
 	at := b.read.Load()
-	if at == b.known { // the writer's cache line is looked at no more than needed
+	if at == b.known { // read the writer's cache line no more than needed
 		b.known = b.written.Load()
 	}
 	return at != b.known
 }
 
-// short reports whether the graph has fewer tasks than it should have ahead.
+// short reports whether the graph has fewer than horizon unended tasks.
 func (b *backlog) short() bool { return int64(b.base+b.read.Load())-b.done.Load() < horizon }
 
-// infer puts at most n tasks into the graph and returns those of them that are ready. The
-// slice is the backlog's, and good until infer is called again. The writer sees that the
-// notes have been read when all of them are in the graph.
+// infer puts at most n tasks into the graph and returns those that are ready. The slice is valid
+// until the next call. The writer sees the notes as read only when all of them are in the graph.
 func (b *backlog) infer(n uint64) []*graph.Task {
 	at := b.read.Load()
 	if at+n > b.known {

@@ -1,5 +1,4 @@
-// Package exec is the task runtime: it executes graphs of tasks on pinned
-// workers.
+// Package exec is the task runtime: it executes graphs of tasks on pinned workers.
 //
 //	rt, err := exec.NewLocal(exec.Options{})
 //	defer rt.Close()
@@ -8,19 +7,18 @@
 //	…
 //	err = job.Wait()
 //
-// A [Local] runtime owns a set of workers, each a thread pinned to a core. A
-// [Job] is a sequential program: tasks are submitted in its order, from one
-// or several goroutines, while others already run; [graph] infers who must
-// wait for whom; a policy of [dispatch] decides which ready task a worker takes;
-// the versions of its op are chosen among by a versions.Selector. Several
-// jobs share the workers of a runtime.
+// A [Local] runtime owns a set of workers, each a thread pinned to a core. A [Job] is a sequential
+// program: tasks are submitted in its order, from one or several goroutines, while others already
+// run; [graph] infers which tasks must wait for which; a policy of [dispatch] decides which ready
+// task a worker takes; a versions.Selector chooses among the versions of its op. Several jobs share
+// the workers of a runtime.
 //
 // # How it is built
 //
 // Files use those above them in this list, and none below:
 //
-//	errors, story, stuck, record   what is told: errors, stories, watchdog's reports
-//	target, place, kinds           what workers are, where they are, what each can run
+//	errors, story, stuck, record   reports: errors, stories, the watchdog's findings
+//	target, place, kinds           what workers are, where they run, which tasks they can run
 //	options, runtime               what a program asks for, and what it gets
 //	seat, pace, park, memory       a worker as others see it: its place, how fast it
 //	                               is, whether it sleeps, what memory it holds
@@ -28,60 +26,57 @@
 //	team                           workers that execute one task together
 //	scheduler, take                all of these under one lock: tasks that come in,
 //	                               and workers that want one
-//	retry, endings, job            a job: its window, its error, its end
+//	retry, endings, job            a job, and how workers end its tasks
+//	submit                         its submitter: the window, waiting, the end
 //	watchdog                       looks at jobs
 //	attempt                        one attempt at a task, wherever it is made
-//	brood, nested                  tasks in tasks
+//	childjob, nested               tasks in tasks
 //	turn                           tasks that give way and go on later
 //	worker                         the goroutine of a worker on cores
 //	ready                          tasks that wait for nothing
-//	guest                          who waits, in the place of a worker that sleeps
+//	guest                          a waiting caller in the place of a sleeping worker
 //	port                           the runtime as a device's worker sees it, which is
 //	                               that of package offload
 //	local                          puts it together
 //
-// A task goes up and down once: job.Submit infers what it waits for and hands it, when
-// it is ready, to the scheduler; a worker takes it from there, makes an attempt, and
-// the attempt ends it in its job; what that has freed goes to the scheduler with the
-// worker's next question.
+// A task goes up and down once: job.Submit infers what it waits for and hands it, when it is ready,
+// to the scheduler; a worker takes it from there, makes an attempt, and the attempt ends it in its
+// job; what that has freed goes to the scheduler with the worker's next question.
 //
 // # Short tasks
 //
-// Tasks of less than 0.3 µs cost more on several cores than on one. While such
-// tasks come one after the other, one worker executes all of them and Submit leaves
-// their dependencies to that worker, which looks some hundred tasks ahead: of those
-// beyond, a policy knows nothing yet. The other workers come back within a
-// millisecond of a task that takes long. This happens only without accelerators,
-// recorder, stories and watchdog, and not under dispatch.EarliestFinish.
+// Tasks of less than 0.3 µs cost more on several cores than on one. While such tasks come one after
+// the other, one worker executes all of them. Submit leaves the inference of their dependencies to
+// that worker, which looks some hundred tasks ahead. A policy knows nothing of later tasks yet. The
+// other workers come back within a millisecond of a task that takes long. This happens only without
+// accelerators, recorder, stories and watchdog, and not under dispatch.EarliestFinish.
 //
 // # Accelerators
 //
-// Options.Accelerators are processors with memory of their own, each with a worker
-// that starts calls there and hears of their end. The runtime brings values back
-// before anything on the host uses them: a task, what follows [Job.Wait] and
-// [Job.WaitOn], a parent whose children have ended, and the next attempt at a task.
-// It knows values by the data that tasks name; memory that two data share, or that
-// a task uses beside its operands, is not looked after.
+// Options.Accelerators are processors with memory of their own, each with a worker that starts
+// calls there and hears of their end. The runtime brings values back before anything on the host
+// uses them: a task, what follows [Job.Wait] and [Job.WaitOn], a parent whose children have ended,
+// and the next attempt at a task. It knows values by the data that tasks name; it does not see
+// memory that two data share, or that a task uses beside its operands.
 //
 // # Failure
 //
-// A task fails when its version returns an error, panics or outlasts its
-// time-out; graph.Failure says what happens then. Under graph.Fail no task
-// submitted after the failed one is started any more, but those submitted
-// before it still run: they may fail as well, and then the smallest number is
-// the one reported. So the error of a job is that of the sequential program,
-// on any number of workers and under any policy.
+// A task fails when its version returns an error, panics or outlasts its time-out; graph.Failure
+// says what happens then. Under graph.Fail no task submitted after the failed one is started any
+// more, but those submitted before it still run: they may fail as well, and then the smallest
+// number is the one reported. So the error of a job is that of the sequential program, on any
+// number of workers and under any policy.
 //
 // # Tasks in tasks
 //
-// A version may hand on an operand before it ends (versions.Call.Finished): those
-// who wait for that operand only start at once. It may have children ([Nested])
-// that work on parts of its operands, and wait for them, or for anything else
-// ([Await]), without holding up its cores: others run on them meanwhile.
+// A version may hand on an operand before it ends (versions.Call.Finished): tasks that wait for
+// that operand only start at once. It may have children ([Nested]) that work on parts of its
+// operands. It may wait for them, or for anything else ([Await]), without holding up its cores:
+// other workers use them meanwhile.
 //
 // # Back-pressure
 //
-// Submit blocks while Options.Window tasks of the job are in flight, so that
-// the memory of a job does not grow with its number of tasks. Therefore a
-// task must not submit to its own job; it may have children.
+// Submit blocks while Options.Window tasks of the job are in flight, so that the memory of a job
+// does not grow with its number of tasks. Therefore a task must not submit to its own job; it may
+// have children.
 package exec

@@ -8,29 +8,28 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// ErrClosed is returned for work given to a runtime after its Close, and for
-// what Close cut short.
+// ErrClosed is the error of jobs that Close has ended, and of tasks submitted after Close.
 var ErrClosed = errors.New("exec: runtime is closed")
 
-// ErrUnfinished is what a version returns, as it is, whose task is to go on later: the
-// worker has given way to others. The task is ready again, no attempt has failed, and its
-// next turn comes when the policy says so, on any worker. What is done already the version
-// keeps in the task's parameter or data. It must have no children then.
+// ErrUnfinished is returned, unwrapped, by a version whose task is to go on later: the worker has
+// given way to other work. The task becomes ready again, which is no failed attempt, and any worker
+// may continue it. The version keeps its progress in the task's parameter or data. It must have no
+// children then.
 var ErrUnfinished = errors.New("exec: the task is to go on later")
 
-// TaskError reports a task that failed. Of all tasks of a job that fail, the
-// one with the smallest number is reported, whichever failed first in time.
+// TaskError reports a failed task. Of all failed tasks of a job the one with the smallest number is
+// reported, whichever failed first in time.
 type TaskError struct {
 	Task     graph.TaskID // number of the task in its job; 0 if it ran outside of any
 	Op       string       // as in "potrf/f64"
 	Version  string       // version that ran, empty if none could be chosen
 	Node     string       // node that ran the last attempt; empty if it is this process
 	Worker   int          // worker that ran the last attempt; -1 if none did
-	Attempts int          // how often it was run; what was no attempt of its own is not counted
+	Attempts int          // how often it was run
 	Err      error        // what the version returned; *PanicError, *TimeoutError
 }
 
-// Error says which task failed, by which version and where, and why.
+// Error names the task, its version and worker, and the cause.
 func (e *TaskError) Error() string {
 	msg := e.Op
 	if e.Task > 0 {
@@ -57,9 +56,9 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // PanicError is a panic inside a task, or a call of runtime.Goexit.
 type PanicError = graph.PanicError
 
-// TimeoutError is an attempt at a task that outlasted its time-out, graph.Failure.Timeout.
-// The attempt was not interrupted: it ended, late, by itself or because its version heeds
-// the context of the call, which ends with the time-out. What it computed is not used.
+// TimeoutError reports an attempt that exceeded its time-out, graph.Failure.Timeout. The attempt
+// was not interrupted: it ended late, by itself or because its version heeds the context of the
+// call, which ends with the time-out. Its results are not used.
 type TimeoutError struct {
 	Limit time.Duration // the time-out
 	Took  time.Duration // how long the attempt ran
@@ -73,12 +72,10 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns what the attempt returned.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
-// Timeout reports true, as net.Error's does, so that a program can ask for it without this
-// type.
+// Timeout reports true, as net.Error's does, so that a program can test for it without this type.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// OptionsError lists everything that is wrong with an Options, so that a program's user
-// mends it at once, and not one problem after the other.
+// OptionsError lists every problem of an Options, so that the user can correct all at once.
 type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string {
@@ -93,20 +90,19 @@ func (e *OptionsError) Error() string {
 	return msg
 }
 
-// ErrConstraints is the panic of [Job.Submit] for a task whose constraints are no
+// ErrConstraints is the panic of [Job.Submit] for a task whose constraints are of another type than
 // *versions.Constraints.
 const ErrConstraints graph.Error = "exec: the constraints of a task must be a *versions.Constraints"
 
-// ErrNotRestorable is the panic of [Job.Submit] for a task with retries that
-// updates something in place that is no versions.Value: a second attempt would
-// compute on what the first one has left. So it is for a child that overwrites a
-// renamed datum of that kind: what it makes could not come into the datum's value.
+// ErrNotRestorable is the panic of [Job.Submit] for a task with retries that updates in place a
+// value which is no versions.Value: a second attempt would start from what the first one has left.
+// It is also the panic for a child that overwrites a renamed datum with such a value: the result
+// could not be copied into the datum's value.
 const ErrNotRestorable graph.Error = "exec: a value that has to be restored, or replaced, is no versions.Value"
 
-// MemoryError says that a task needs more memory than all workers of a kind have
-// together: it would wait for ever, so it fails. The need is what its version says
-// (Version.Memory, Constraints.Memory) or what its own constraints say, if that is more;
-// what there is is versions.Target.Memory of the kind.
+// MemoryError reports a task that needs more memory than all workers of a kind have together, and
+// so would wait for ever. Need is the larger of what its version (Version.Memory,
+// Constraints.Memory) and its own constraints declare; Have is versions.Target.Memory of the kind.
 type MemoryError struct {
 	Op         string
 	Need, Have int64 // bytes

@@ -38,7 +38,7 @@ func (l *Local) Looking() int {
 // had ended and when this one begins, and returns what is newly stuck.
 func (l *Local) Looks() func(last, now time.Time) []Stuck {
 	jobs := map[*job]*progress{}
-	return func(last, now time.Time) []Stuck { return l.dog.look(l.dog.opt.pause(last, now), now, jobs) }
+	return func(last, now time.Time) []Stuck { return l.watchdog.look(l.watchdog.opt.pause(last, now), now, jobs) }
 }
 
 // Nodes has the workers be on so many NUMA nodes, in turns.

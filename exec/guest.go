@@ -4,26 +4,25 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// RunHere submits n tasks that are alike, the last ones before [Job.Wait]. If a worker on cores
-// sleeps, and a task can start at once, the calling goroutine executes the last of them in that
-// worker's place. So one thread less has to be woken, which takes longer than many a task, and the
-// caller's does not sleep. Then RunHere gives the job's other tasks some microseconds to end. If no
-// worker sleeps, and for a job of another runtime than a Local or of a task's children, it is
-// Submit, n times.
+// RunHere submits n equal tasks, the last ones before [Job.Wait]. If a worker on cores sleeps and a
+// task can start at once, the calling goroutine executes the last task in that worker's place: that
+// saves waking a thread, which takes longer than many tasks. Then RunHere gives the job's other
+// tasks some microseconds to end. If no worker sleeps, in is no job of a Local, or the tasks are a
+// task's children, RunHere calls Submit n times.
 //
 //	the worker:  asleep ─────────────────────────────────────────────────── asleep, or woken: tasks wait
 //	                 │ its seat                                          ▲
 //	the caller:      └─► submits the others ─► an attempt at the last ───┘ goes on
 //
-// The caller has the place before others are woken for its tasks, and if it can, that of the
-// worker of its own core. Otherwise a thread that is woken might be bound to the caller's core.
-// Both then lose milliseconds, until the system sees that another core is free.
+// The caller takes the place before its tasks wake other workers and, if possible, the place of the
+// worker of its own core. Otherwise a woken thread might be pinned to the caller's core, and both
+// lose milliseconds until the operating system moves the caller.
 //
-// A guest is recorded as the worker that it stands for. Its thread is not pinned.
+// The trace shows a guest as the worker whose place it takes. Its thread is not pinned.
 func RunHere(in Job, s *graph.Spec, n int) error {
 	var w *seat
 	j, ok := in.(*job)
-	// Of more tasks than workers the first might fill the job's window, and wait for that place.
+	// More tasks than workers might fill the window, and then Submit would wait for this place.
 	if ok && n <= j.sched.hosts {
 		if w = j.sched.vacate(); w != nil {
 			n--
@@ -56,24 +55,24 @@ func RunHere(in Job, s *graph.Spec, n int) error {
 	return nil
 }
 
-// receives makes w's seat one that a guest can have. The guest is a worker of its own, as a
-// substitute is, for w's goroutine sleeps on w's bell.
-func (w *worker) receives() {
+// allowGuests lets guests use w's seat. A guest is a worker of its own, like a substitute, because w's
+// goroutine sleeps on w's wake.
+func (w *worker) allowGuests() {
 	var guest *worker
 	w.visit = func(t *graph.Task) {
 		if guest == nil {
-			guest = newWorker(w.rt, w.dog, w.site, w.slot, w.all)
+			guest = newWorker(w.rt, w.watchdog, w.site, w.slot, w.all)
 		}
 		// Also if the task ends the goroutine, which is the caller's.
-		defer guest.leaves(&w.seat)
+		defer guest.vacate(&w.seat)
 		guest.freed = guest.execute(t, guest.freed[:0])
 	}
 }
 
-// leaves gives the seat back to its worker.
-func (g *worker) leaves(of *seat) {
+// vacate gives the seat back to its worker.
+func (g *worker) vacate(of *seat) {
 	if g.task != nil { // runtime.Goexit
-		g.freed = g.fell()
+		g.freed = g.failGoexit()
 	}
 	g.forget()
 	g.rt.occupy(of, &g.seat, g.freed)

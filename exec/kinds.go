@@ -11,30 +11,29 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// kinds are the kinds of worker that a runtime has: those with equal targets are alike.
-// They say who can run a task.
+// kinds are the kinds of worker of a runtime: workers with equal targets are of one kind. They
+// decide which workers can run a task.
 //
-// Whether a worker can is a question of three parts, each with a place of its own. Does
-// its target meet what a version of the op asks for, and the task's own constraints:
-// unfit. Do the operands have room on a device, which is not lost: offload.Device. Is
-// there enough memory now: memory, when the task is about to run.
+// That question has three parts. Does the worker's target meet the constraints of a version of the
+// op and those of the task: unfit. Do the operands fit into a device that is not lost:
+// offload.Device. Is enough memory free now: memory, when the task is about to run.
 type kinds struct {
 	selector *versions.Selector
 	devices  offload.Devices
-	targets  []*versions.Target // of kinds; those of workers on cores come first
-	hosts    int                // how many are theirs
+	targets  []*versions.Target // by kind; those of workers on cores come first
+	hosts    int                // number of kinds on cores
 	of       []int              // the kind of each worker
-	sorted   bool               // the policy gives each kind what it can run
-	// able has, for ops, the kinds that can run them. The scheduler's lock guards it.
+	sorted   bool               // the policy gives each kind only tasks that it can run
+	// able maps an op to the kinds that can run it, a bit each. The scheduler's lock guards it.
 	able map[*versions.Op]uint64
 }
 
-// newKinds returns the kinds of workers, of which so many, the first ones, are on cores,
-// and the others those of devices. No kind has both: devices have targets of other kinds.
+// newKinds returns the kinds of workers. The first hosts workers are on cores, the others are those
+// of devices. No kind has both, since the targets of devices are of other kinds.
 func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload.Devices) kinds {
 	k := kinds{selector: s, devices: devices, able: map[*versions.Op]uint64{}}
 	for i := range workers {
-		// Targets that a program has made twice are equal, and not the same.
+		// A program may have made equal targets twice.
 		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool { return reflect.DeepEqual(on, workers[i].Target) })
 		if of < 0 {
 			of = len(k.targets)
@@ -47,8 +46,8 @@ func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload
 	return k
 }
 
-// policy returns the policy that the options ask for, and the number of locations.
-// Expected times say who cannot run a task; other policies need not know.
+// policy returns the policy that the options ask for, and the number of locations. Only a policy by
+// expected times asks which workers can run a task.
 func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (dispatch.Policy, int) {
 	costs := &dispatch.Expected{Selector: k.selector, Fixed: fixed, Hosts: len(workers) - len(k.devices)}
 	if k.devices != nil {
@@ -64,9 +63,9 @@ func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (d
 	if build == nil {
 		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(opt.Policy, m) }
 	}
-	// One kind on cores, alone or with one kind of device: a worker that takes what it
-	// cannot run hands it on, and that is rare. With more kinds a policy for each set of
-	// them is cheaper. Their numbers are bits of a word, hence 64.
+	// With one kind on cores, alone or beside one kind of device, a worker seldom takes a task that
+	// it cannot run, and hands it on. With more kinds a policy for each set of kinds is cheaper. A
+	// set is the bits of a word, hence 64.
 	if n := len(k.targets); opt.Policy == dispatch.EarliestFinish || k.hosts == 1 && n <= 2 || n > 64 {
 		return build(m), m.Places()
 	}
@@ -74,16 +73,16 @@ func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (d
 	return dispatch.ByKind(m, k.of, k.can, build), m.Places()
 }
 
-// can returns the kinds that can run t, a bit for each; none if nobody can, or if the op is
-// none of ours: then any worker takes the task, and says what is wrong. The caller holds
-// the scheduler's lock.
+// can returns the kinds that can run t, a bit each. It returns 0 if no kind can, or if the op is no
+// *versions.Op: then any worker takes the task and reports the error. The caller holds the
+// scheduler's lock.
 func (k *kinds) can(t *graph.Task) (able uint64) {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
 		return 0
 	}
-	// Versions are not added to an op that runs, and targets do not change: what is
-	// found once stays, but for tasks that ask for something themselves.
+	// An op that runs gets no more versions, and targets do not change. So the answer is kept,
+	// except for tasks with constraints of their own.
 	able, known := k.able[op]
 	if !known || t.Constraints() != nil {
 		able = 0
@@ -96,7 +95,7 @@ func (k *kinds) can(t *graph.Task) (able uint64) {
 			k.able[op] = able
 		}
 	}
-	// A kind of device all of whose devices are lost can run nothing any more.
+	// A kind whose devices are all lost can run nothing any more.
 	first := len(k.of) - len(k.devices) // the number of the first device's worker
 	for kind := k.hosts; kind < len(k.targets); kind++ {
 		if !slices.ContainsFunc(k.devices, func(d *offload.Device) bool { return !d.Gone() && k.of[first+slices.Index(k.devices, d)] == kind }) {
@@ -106,13 +105,13 @@ func (k *kinds) can(t *graph.Task) (able uint64) {
 	return able
 }
 
-// unfit returns why no worker with that target can run t; nil if one can, as far as
-// the target says. It is cheap for an op that was asked for before: the selector keeps
-// which versions a target can run.
+// unfit returns why no worker with the target on can run t, nil if the target allows it. It is
+// cheap for an op that was asked for before: the selector remembers which versions a target can
+// run.
 func (k *kinds) unfit(t *graph.Task, on *versions.Target) error {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
-		return nil // it fails wherever it runs
+		return nil // it fails on every worker
 	}
 	if err := k.selector.Check(op, on); err != nil {
 		return err
@@ -121,14 +120,13 @@ func (k *kinds) unfit(t *graph.Task, on *versions.Target) error {
 	return c.Admit(op, on)
 }
 
-// hostFit reports whether a worker on cores can run t: what a device refuses goes there.
+// hostFit reports whether a worker on cores can run t.
 func (k *kinds) hostFit(t *graph.Task) bool {
 	return slices.ContainsFunc(k.targets[:k.hosts], func(on *versions.Target) bool { return k.unfit(t, on) == nil })
 }
 
-// nobody returns why no worker can execute t: the reason of each kind of worker on cores,
-// and of each device.
-func (k *kinds) nobody(t *graph.Task) error {
+// whyNone returns why no worker can execute t: the reasons of all kinds on cores and of all devices.
+func (k *kinds) whyNone(t *graph.Task) error {
 	var all []error
 	for _, on := range k.targets[:k.hosts] {
 		all = append(all, k.unfit(t, on))
@@ -139,9 +137,9 @@ func (k *kinds) nobody(t *graph.Task) error {
 	return errors.Join(all...)
 }
 
-// admits panics with ErrConstraints for constraints that are none, and returns why no
-// worker can ever meet those of s; nil if one can. What an op asks for is found out when
-// it is to run.
+// admits panics with ErrConstraints for constraints of another type than *versions.Constraints, and
+// returns why no worker can ever meet those of s, nil if one can. The constraints of the op's
+// versions are examined when it is to run.
 func (k *kinds) admits(s *graph.Spec) error {
 	if s.Constraints == nil {
 		return nil

@@ -11,28 +11,27 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Local is a runtime on the cores of this machine, and its accelerators. It is safe for
-// concurrent use.
+// Local is a runtime on the cores of this machine, and its accelerators. It is safe for concurrent
+// use.
 //
-// It only puts the parts together: a scheduler, jobs that submit to it, workers that take
-// from it, devices, and the watchdog that looks at all of them.
+// It only assembles the parts: a scheduler, jobs that submit to it, workers that take from it,
+// devices, and the watchdog.
 type Local struct {
 	*scheduler
-	opt     Options
-	jobs    jobs
-	dog     *dog           // nil if there is no watchdog
-	running sync.WaitGroup // worker goroutines
+	opt      Options
+	jobs     jobs
+	watchdog *watchdog      // nil if there is no watchdog
+	running  sync.WaitGroup // worker goroutines
 }
 
-// NewLocal starts a runtime. The error is an *OptionsError for options that
-// make no sense, and an *offload.InUseError for an accelerator that another runtime has.
-// The caller must Close the runtime: its workers are goroutines
-// and, unless Options.Float is set, locked threads.
+// NewLocal starts a runtime. The error is an *OptionsError for options that make no sense, and an
+// *offload.InUseError for an accelerator that another runtime uses. The caller must Close the
+// runtime: its workers are goroutines and, unless Options.Float is set, locked threads.
 func NewLocal(opt Options) (*Local, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
-	// What can fail comes first: a runtime that has begun has threads and devices.
+	// What can fail comes before threads and devices are taken.
 	selector := opt.Selector
 	if selector == nil {
 		var err error
@@ -54,7 +53,7 @@ func NewLocal(opt Options) (*Local, error) {
 	workers := place(&opt)
 	hosts := len(workers)
 	var devices offload.Devices
-	// Devices ask the kinds, which know the devices: one of the two comes later.
+	// Devices ask the kinds, and the kinds know the devices: hence the function.
 	unfit := func(t *graph.Task, on *versions.Target) error { return l.kinds.unfit(t, on) }
 	for _, a := range opt.Accelerators {
 		devices = append(devices, offload.NewDevice(a, unfit))
@@ -62,27 +61,27 @@ func NewLocal(opt Options) (*Local, error) {
 	workers = append(workers, placeDevices(workers, opt.Accelerators)...)
 	l.scheduler = newScheduler(&l.opt, newKinds(selector, workers, hosts, devices), workers, hosts)
 	if opt.Watchdog != nil {
-		l.dog = newDog(l.scheduler, &l.jobs)
+		l.watchdog = newWatchdog(l.scheduler, &l.jobs)
 	}
-	// Workers run from here on. All that they read is in place, but for the names of
-	// accelerators and their copies: of these there are none before the first job.
+	// Workers run from here on, and all that they read is in place. Names and copies of
+	// accelerators are recorded later, but there are none before the first job.
 	l.running.Add(len(workers))
 	for _, w := range workers[:hosts] {
-		x := newWorker(l.scheduler, l.dog, newSite(w, nil, opt.Recorder), &slot{}, &l.running)
-		x.receives()
+		x := newWorker(l.scheduler, l.watchdog, newSite(w, nil, opt.Recorder), &slot{}, &l.running)
+		x.allowGuests()
 		go x.loop()
 	}
 	for i, d := range devices {
 		record(opt.Recorder, d.Accelerator, hosts+i)
-		p := &port{l.scheduler, l.dog, l.desks[i], newSite(workers[hosts+i], d, opt.Recorder), &l.running}
+		p := &port{l.scheduler, l.watchdog, l.desks[i], newSite(workers[hosts+i], d, opt.Recorder), &l.running}
 		go offload.NewWorker(d, offload.Options{Runtime: p, Devices: devices, Alone: opt.Alone}).Loop()
 	}
 	return l, nil
 }
 
-// record has a recorder, if there is one, know an accelerator by its name, and be told
-// of its copies if it can tell. Copies have the times of the device's own clock, which may
-// lie a little before the recorder's beginning.
+// record tells a recorder, if there is one, the name of an accelerator and, if the accelerator
+// reports them, its copies. A copy's times are of the device's own clock, which may lie a little
+// before the recorder's beginning.
 func record(r *trace.Recorder, a offload.Accelerator, id int) {
 	if r == nil {
 		return
@@ -99,7 +98,7 @@ func record(r *trace.Recorder, a offload.Accelerator, id int) {
 // Workers implements [Runtime].
 func (l *Local) Workers() []Worker { return slices.Clone(l.workers) }
 
-// Target implements [Runtime]: that of the first worker on cores.
+// Target implements [Runtime].
 func (l *Local) Target() *versions.Target { return l.workers[0].Target }
 
 // Selector implements [Runtime].
@@ -113,25 +112,24 @@ func (l *Local) NewJob(ctx context.Context) Job { return newJob(l.scheduler, &l.
 
 // Close implements [Runtime].
 func (l *Local) Close() error {
-	// Jobs first: what runs ends, what waits is cancelled, and values come back from
-	// devices while their workers are still there to conclude calls. Then no queue has
-	// anything left, and workers end by themselves.
+	// Jobs first: running tasks end, waiting ones are cancelled, and values come back from devices
+	// while their workers can still conclude calls. Then the queues are empty and the workers end.
 	again := l.jobs.close()
 	l.close()
 	l.running.Wait()
-	// Nobody uses the accelerators any more: another runtime may have them.
+	// The runtime uses the accelerators no more: another one may have them.
 	if again {
 		return nil
 	}
-	// A recorder may outlive the runtime, and be given to the next one.
+	// A recorder may outlive the runtime and serve the next one.
 	for _, a := range l.opt.Accelerators {
 		if c, ok := a.(offload.Copier); ok && l.opt.Recorder != nil {
 			c.OnCopy(nil)
 		}
 	}
 	offload.Release(l.opt.Accelerators)
-	if l.dog != nil {
-		l.dog.stop()
+	if l.watchdog != nil {
+		l.watchdog.stop()
 	}
 	return nil
 }

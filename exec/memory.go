@@ -7,32 +7,31 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// memory is what workers on cores have for tasks that say how much they need: all of
-// one kind have their target's together. A task takes its part as a whole before it
-// runs, and waits without any, so nobody waits for ever: when all is given back, the
-// first of those who wait has room. The scheduler's lock guards it.
+// memory is the memory that workers on cores have for tasks that declare their need: all workers of
+// a kind share their target's Memory. A task takes its whole need before it runs, and waits without
+// holding any. So no task waits for ever. The scheduler's lock guards it.
 //
 //	take ─► runs ─► give
 //	  └─► waiting ─► (give of another) granted ─► grant, to any worker of the kind ─► runs
 //
-// First come, first served: a small claim does not pass a large one that waits, or that
-// might wait for ever. A task that waits holds no worker; a worker in the middle of a
-// task, who has lent what it held while it waited for something else, waits for ready.
+// Claims are served in order: a small claim does not pass a large one, which might wait for ever. A
+// waiting task holds no worker. A worker that waits inside a task has given its memory back, and
+// waits for ready before it goes on.
 type memory struct {
 	free    []int64   // by kind
-	waiting [][]claim // by kind, first come first served
-	granted [][]claim // of those, who have got theirs and no worker yet
-	count   int       // of these
+	waiting [][]claim // by kind, in order of arrival
+	granted [][]claim // by kind: claims that have their memory and wait for a worker
+	count   int       // number of claims in granted
 }
 
 // claim is a task, or a worker in the middle of one, that wants memory.
 type claim struct {
 	task  *graph.Task
 	bytes int64
-	ready chan struct{} // of a worker
+	ready chan struct{} // closed when a worker's claim is granted
 }
 
-// newMemory returns the memory of workers of those kinds.
+// newMemory returns the memory of workers of these kinds.
 func newMemory(kinds []*versions.Target) memory {
 	m := memory{waiting: make([][]claim, len(kinds)), granted: make([][]claim, len(kinds))}
 	for _, on := range kinds {
@@ -41,7 +40,7 @@ func newMemory(kinds []*versions.Target) memory {
 	return m
 }
 
-// take reserves memory for w, which holds none, or has the claim wait.
+// take reserves c's memory for w, which holds none, or adds c to the waiting claims.
 func (m *memory) take(w *seat, kind int, c claim) bool {
 	if len(m.waiting[kind]) > 0 || c.bytes > m.free[kind] {
 		m.waiting[kind] = append(m.waiting[kind], c)
@@ -52,8 +51,8 @@ func (m *memory) take(w *seat, kind int, c claim) bool {
 	return true
 }
 
-// give gives back what w holds, and hands it on. It returns the number of tasks that
-// have got theirs by that, and want a worker each.
+// give gives back what w holds and grants waiting claims. It returns the number of tasks that have
+// got their memory and need a worker each.
 func (m *memory) give(w *seat, kind int) (tasks int) {
 	m.free[kind] += w.held
 	w.held = 0
@@ -72,8 +71,8 @@ func (m *memory) give(w *seat, kind int) (tasks int) {
 	return tasks
 }
 
-// grant returns a task that has got its memory, for w, nil if there is none. W holds it
-// from now on.
+// grant returns a task that has got its memory, nil if there is none. w holds the memory from now
+// on.
 func (m *memory) grant(w *seat, kind int) *graph.Task {
 	granted := &m.granted[kind]
 	if len(*granted) == 0 {

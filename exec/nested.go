@@ -10,19 +10,18 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// parent is an attempt on cores as the version sees it, by [versions.Call].Task: it may
-// finish with operands, have children, and wait without holding up its cores.
+// parent is an attempt on cores as the version sees it by [versions.Call].Task. It may finish with
+// operands, have children, and wait without occupying its cores.
 type parent struct {
 	attempt
 	seat   *seat          // of the worker
-	nested brood          // the children; nil as long as there are none
-	yields func(f func()) // calls f while others have the cores: see worker.yield
+	nested childJob       // the children's job; nil if there are none
+	yields func(f func()) // calls f while other workers use the cores: see worker.yield
 }
 
-// Await calls f, which waits for something, in a task, and lends the cores of
-// the worker that executes call to others until it returns. So any number of
-// tasks may wait without holding up the machine, at the cost of a thread each.
-// The members of a team must not call it. Outside of a runtime it only calls f.
+// Await calls f, which waits, in a task, and lends the cores of the worker that executes call to
+// other workers until f returns. So any number of tasks may wait without occupying cores, at the
+// cost of a thread each. Members of a team must not call it. Outside of a runtime it only calls f.
 //
 // A job of [Nested] does the same while it waits.
 func Await(call *versions.Call, f func()) {
@@ -33,40 +32,37 @@ func Await(call *versions.Call, f func()) {
 	f()
 }
 
-// ErrNoTask is returned by [Nested] for a call that no runtime made.
+// ErrNoTask is the error of [Nested] for a call that no runtime made.
 var ErrNoTask = errors.New("exec: the call belongs to no task")
 
-// Nested returns the job of the children of the task that call executes. It
-// makes the job at the first call. Children are tasks like others, on data of
-// their own — for example on the parts of the parent's tile — and run on the
-// workers of the same runtime, in the order that their data ask for. They may
-// have children in turn.
+// Nested returns the job of the children of the task that call executes. The first call makes it.
+// Children are tasks like others. They work on data of their own, for example on parts of the
+// parent's tile, and run on the workers of the same runtime in the order that their data ask for.
+// They may have children in turn.
 //
-// The parent ends when they have ended: if Run returns nil before, its worker
-// goes on to other tasks, and the last child ends the parent. An error of the
-// children is the parent's. [Job.Wait], [Job.WaitOn] and a [Job.Submit] that
-// waits for room lend the parent's cores to others, as [Await] does; only the
-// goroutine of Run may call them. [Children.Hand] passes the parent's operands on as
-// children make them. Data of children may be renamed: when they have ended, the
-// latest value is copied into the first one, a versions.Value, which the parent knows.
+// The parent ends when its children have ended. If Run returns nil before that, its worker goes on
+// to other tasks and the last child ends the parent. An error of the children is the parent's.
+// [Job.Wait], [Job.WaitOn] and a [Job.Submit] that waits for the window lend the parent's cores, as
+// [Await] does; only the goroutine of Run may call them. [Children.Hand] passes the parent's
+// operands on as children make them. Data of children may be renamed: when the children have ended,
+// the latest value is copied into the datum's first value, a versions.Value, which the parent
+// knows.
 //
-// The error is ErrNoTask outside of tasks: then the version must do the work by
-// itself.
+// The error is ErrNoTask outside of tasks: then the version must do the work by itself.
 //
-// On a node of a cluster that has others below it, children run on these, too: see
-// [Domain]. Then they are as large as tasks that are sent, and what they use can be sent;
-// [NestedHere] has smaller ones stay.
+// On a node of a cluster that has other nodes below it, children run on these, too: see [Domain].
+// Such children should be large enough to be sent, and their values must be sendable. [NestedHere]
+// keeps smaller ones on this node.
 //
-// Reference: "Hierarchical management of extreme-scale task-based applications"
-// (Lordan et al., 2023).
+// Reference: "Hierarchical management of extreme-scale task-based applications" (Lordan et al.,
+// 2023).
 func Nested(call *versions.Call) (Children, error) { return nest(call, true) }
 
-// NestedHere is [Nested] for children that had better stay in this process: because they are
-// short, or use what others have not got. If the task has children already, it returns their
-// job as it is.
+// NestedHere is [Nested] for children that should stay in this process, because they are short or
+// use values that other nodes do not have. If the task has children already, it returns their job.
 func NestedHere(call *versions.Call) (Children, error) { return nest(call, false) }
 
-// nest returns the job of the children, which may be a domain's if they may go far.
+// nest returns the children's job. If far is set, a Domain may execute it on other nodes.
 func nest(call *versions.Call, far bool) (Children, error) {
 	p, ok := call.Task.(*parent)
 	if !ok {
@@ -75,25 +71,24 @@ func nest(call *versions.Call, far bool) (Children, error) {
 	if d, ok := p.task.Witness().(Domain); ok && far && p.nested == nil {
 		ctx, cancel := context.WithCancelCause(call.Ctx)
 		if in, window := d.Children(ctx); in != nil {
-			p.nested = &away{Job: in, window: window, end: cancel, lending: p.waits}
+			p.nested = &remoteChildren{Job: in, window: window, end: cancel, lending: p.waitLending}
 		} else {
 			cancel(nil)
 		}
 	}
 	if p.nested == nil {
 		j := jobOf(p.task)
-		children := newJob(p.rt, j.among, call.Ctx)
-		children.adopter, children.lending = j, p.waits
+		children := newJob(p.rt, j.jobs, call.Ctx)
+		children.adopter, children.lending = j, p.waitLending
 		p.nested = children
 	}
 	return Children{p.nested, p}, nil
 }
 
-// waits calls f, which waits for children, and lends the parent's cores to them
-// meanwhile.
-func (p *parent) waits(f func()) {
-	if p.dog != nil {
-		defer p.dog.excuse(p.watched)()
+// waitLending calls f, which waits for children, and lends the parent's cores meanwhile.
+func (p *parent) waitLending(f func()) {
+	if p.watchdog != nil {
+		defer p.watchdog.excuse(p.watched)()
 	}
 	p.yields(f)
 }
@@ -104,15 +99,14 @@ type Children struct {
 	of *parent
 }
 
-// Hand hands operand i of the parent on, as [versions.Call.Finished] does, as
-// soon as the version of d that the latest task submitted so far makes is
-// there, but at the end of the parent if d is renamed, or children are with other nodes:
-// what is lost with one of these may have to be made again from the operand. The children submitted later
-// must not touch what the operand stands for. If the version cannot be
-// made, the parent fails and with it the operand.
+// Hand finishes with operand i of the parent, as [versions.Call.Finished] does, as soon as the
+// version of d that the latest submitted task makes is there. If d is renamed or children are on
+// other nodes, the operand is handed on at the parent's end only: its value may be needed to
+// compute lost data again. Children submitted later must not touch the operand's memory. If the
+// version cannot be made, the parent fails.
 //
-// It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i
-// or has finished with it. An operand that is handed on twice makes the parent fail.
+// It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i or has finished
+// with it. An operand that is handed on twice makes the parent fail.
 func (c Children) Hand(d *graph.Datum, i int) {
 	t := c.of.task
 	if i < 0 || i >= t.Len() {
@@ -124,7 +118,7 @@ func (c Children) Hand(d *graph.Datum, i int) {
 	// The parent's end hands on all operands that have not been handed on before.
 	j, here := c.Job.(*job)
 	if !here || d.Renamed() {
-		return // others may still read the value into which the latest is copied
+		return // earlier children may still read the value into which the latest is copied
 	}
 	j.watch(d, func(f *graph.Fault) {
 		if f == nil {
@@ -134,7 +128,7 @@ func (c Children) Hand(d *graph.Datum, i int) {
 			return
 		}
 		defer func() {
-			if v := recover(); v != nil { // given meanwhile
+			if v := recover(); v != nil { // the operand was given meanwhile
 				j.outcome.Abort(&PanicError{Value: v, Stack: debug.Stack()})
 			}
 		}()
@@ -145,13 +139,13 @@ func (c Children) Hand(d *graph.Datum, i int) {
 // Finished implements versions.Task.
 func (p *parent) Finished(i int) { p.give(p.task, i) }
 
-// give records that t, which the worker executes, has finished with operand i, and hands
-// on what waited for that operand only. Any goroutine may call it, once for an operand.
+// give records that t, which the worker executes, has finished with operand i, and releases the
+// tasks that waited for that operand only. Any goroutine may call it, once for each operand.
 func (p *parent) give(t *graph.Task, i int) {
 	if i < 0 || i >= t.Len() {
 		panic(graph.ErrOperand)
 	}
-	if p.rt.far {
+	if p.rt.severalMemories {
 		t.UsedOperand(i, p.at.info.Location, p.fixed())
 	}
 	if x := t.Witness(); x != nil && !t.Given(i) {
@@ -159,25 +153,24 @@ func (p *parent) give(t *graph.Task, i int) {
 	}
 	j := jobOf(t)
 	var room [8]*graph.Task
-	freed := j.arrived(p.at, j.submit.graph.Give(t, i, room[:0]))
+	freed := j.notifyWatches(p.at, j.submit.graph.Give(t, i, room[:0]))
 	if len(freed) > 0 {
 		p.rt.enqueue(freed)
 	}
 }
 
-// family does what is to be done about the children of t when its version has
-// returned err. Later means that the last of them will end t. With wait set it
-// waits for them.
+// settleChildren ends or waits for the children of t when its version has returned err. Later means that
+// the last child will end t. With wait set it waits for the children.
 //
-// The error of a version cancels its children, and that of the children is the
-// version's: the task has failed either way, and may be tried again as a whole.
-func (p *parent) family(t *graph.Task, err error, wait bool) (later bool, _ error) {
+// An error of the version cancels the children, and an error of the children is the version's: in
+// both cases the task has failed, and may be retried as a whole.
+func (p *parent) settleChildren(t *graph.Task, err error, wait bool) (later bool, _ error) {
 	children := p.nested
 	if children == nil {
 		return false, err
 	}
 	if err != nil {
-		p.disown(err)
+		p.cancelChildren(err)
 		return false, err
 	}
 	if !wait && p.adopt(t, children) {
@@ -185,32 +178,31 @@ func (p *parent) family(t *graph.Task, err error, wait bool) (later bool, _ erro
 		return true, nil
 	}
 	err = children.Wait()
-	children.over()
+	children.release()
 	p.nested = nil
 	return false, err
 }
 
-// disown cancels the children of a task that has failed, and waits for those
-// that run: they work on what the next attempt restores.
-func (p *parent) disown(err error) {
+// cancelChildren cancels the children of a failed task and waits for those that run: they write data that
+// the next attempt restores.
+func (p *parent) cancelChildren(err error) {
 	if p.nested == nil {
 		return
 	}
 	p.nested.cancel(err)
 	p.nested.Wait()
-	p.nested.over()
+	p.nested.release()
 	p.nested = nil
 }
 
-// adopt leaves the end of t to the last of its children. It returns false if all
-// of them have ended already.
+// adopt leaves the end of t to the last of its children. It returns false if all have ended
+// already.
 //
-// The attempt goes with the children, as a copy; the worker's own is free for the next
-// task. What the parent has lent or holds beyond the attempt, memory and a team, ends
-// with its version and not with its children.
-func (p *parent) adopt(t *graph.Task, children brood) bool {
-	a := p.attempt // the worker goes on to others
-	return children.left(func(err error) {
+// The children get a copy of the attempt, and the worker's own is free for the next task. Memory
+// and a team that the parent holds end with its version, not with its children.
+func (p *parent) adopt(t *graph.Task, children childJob) bool {
+	a := p.attempt // a copy: the worker goes on to other tasks
+	return children.whenDone(func(err error) {
 		a.learn(time.Since(a.start), err)
 		freed, again := a.conclude(t, err, nil)
 		if again {

@@ -12,62 +12,57 @@ import (
 
 // Options configures a [Local] runtime. The zero value is useful.
 type Options struct {
-	// Workers is the number of workers; 0 means what the environment variable
-	// TESSERA_WORKERS says or, without it, one for each core that the
-	// process may use. More workers than cores share cores.
+	// Workers is the number of workers; 0 means that of the environment variable TESSERA_WORKERS
+	// or, if it is not set, one for each core that the process may use. More workers than cores
+	// share cores.
 	Workers int
 	// Policy decides which ready task a worker takes next; the zero value is
 	// dispatch.Priority.
 	Policy dispatch.Kind
-	// NewPolicy makes a policy of the program's own, which Policy does not name: see
-	// dispatch.ByScore and docs/own-policies.md. Its methods are called under the
-	// runtime's lock.
+	// NewPolicy makes the program's own policy, instead of Policy: see dispatch.ByScore and
+	// docs/own-policies.md. The runtime calls its methods under its lock.
 	NewPolicy func(dispatch.Machine) dispatch.Policy
 	// Selector chooses among the versions of an op; nil takes the first
 	// eligible version of each op and measures nothing. Under
 	// dispatch.EarliestFinish it should have versions.Config.Measure.
 	Selector *versions.Selector
-	// Window is the number of tasks of one job that may be in flight, that
-	// is submitted and not ended: Submit blocks when it is reached. 0 means
-	// DefaultWindow.
+	// Window is the number of tasks of one job that may be in flight, that is submitted and not
+	// ended. Submit blocks when it is reached. 0 means DefaultWindow.
 	Window int
 	// Float leaves the placement of workers to the operating system. By
 	// default each worker is locked to a thread and the thread pinned to
 	// one core, workers spread evenly over the NUMA nodes.
 	Float bool
-	// Target overrides what the machine says of itself to the selector: for
-	// declaring a processor name. Empty fields are filled in.
+	// Target overrides the target that the machine is detected as, for example to declare a
+	// processor name. Empty fields are filled in.
 	Target versions.Target
-	// Resources declares workers that differ, instead of Workers and Target: so
-	// many of each kind. A task goes only to workers that have a version for it.
+	// Resources declares workers of several kinds, instead of Workers and Target. A task goes only
+	// to workers that have a version for it.
 	Resources []Resource
-	// Accelerators each get a worker, after those on cores. The runtime uses them
-	// until its Close and does not close them. No two runtimes may have one at
-	// the same time.
+	// Accelerators each get a worker, numbered after those on cores. The runtime uses them until
+	// its Close and does not close them. Two runtimes must not use one at the same time.
 	Accelerators []offload.Accelerator
-	// Alone has accelerators start every call on its own. By default small ones
-	// that can start at the same time are started as one, if the accelerator is a
-	// [offload.Batcher], and may be computed by another routine: of when they were ready
-	// the last bits of results may depend then.
+	// Alone makes accelerators start every call on its own. By default an accelerator that is an
+	// [offload.Batcher] starts small calls that are ready at the same time as one, possibly with
+	// another routine. Then the last bits of results may depend on when calls were ready.
 	Alone bool
 	// Recorder, if not nil, gets an event for each attempt at a task.
 	Recorder *trace.Recorder
-	// Watchdog, if not nil, is told of tasks that do not end and of jobs that do
-	// not get on.
+	// Watchdog, if not nil, reports tasks that do not end and jobs that do not get on.
 	Watchdog *Watchdog
-	// Stories is the number of tasks of each job, the latest ones, whose
-	// story is kept for [Job.Story]. 0 keeps none and costs nothing.
+	// Stories is the number of latest tasks of each job whose story is kept for [Job.Story]. 0
+	// keeps none and costs nothing.
 	Stories int
 
 	// For tests; the zero values are the usual ones.
 	tempo tempo
-	nodes int // NUMA nodes that the workers are said to be on, in turns
+	nodes int // workers claim to be on so many NUMA nodes, in turns
 }
 
-// Resource is workers on cores that are alike.
+// Resource declares workers of one kind on cores.
 type Resource struct {
 	Workers int             // at least 1
-	Target  versions.Target // what each of them is; empty fields are filled in from the machine
+	Target  versions.Target // the target of each; empty fields are filled in from the machine
 }
 
 // DefaultWindow is the default of Options.Window. At some 400 bytes a task it
@@ -75,8 +70,8 @@ type Resource struct {
 // tiles fit whole.
 const DefaultWindow = 8192
 
-// validate returns an *OptionsError with every problem, or nil. It looks at the options
-// alone: the code that uses an option finds out whether the machine has what it asks for.
+// validate returns an *OptionsError with every problem, or nil. It examines the options alone; the
+// code that uses an option checks that the machine has what it asks for.
 func (o *Options) validate() error {
 	var bad []string
 	if o.Workers < 0 || o.Workers > maxWorkers {
@@ -96,7 +91,7 @@ func (o *Options) validate() error {
 			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, maxWorkers))
 		}
 	}
-	// Each of the two would say what the workers are.
+	// Both would define the workers.
 	if o.Resources != nil && (o.Workers != 0 || TargetOf(o.Target) != Here()) {
 		bad = append(bad, "Resources is set, and so is Workers or Target")
 	}

@@ -2,25 +2,25 @@ package exec
 
 import "slices"
 
-// park is where workers on cores are that have nothing to do:
+// park lists the workers on cores that have nothing to do:
 //
 //	at work ──► spinning ──► (one) lingering ──► asleep
 //	   ▲            │             │                │ rise, and a token in wake
 //	   └────────────┴─────────────┴──── spinning ◄─┘
 //
-// Who goes to sleep looks under the scheduler's lock, in the critical section in which
-// it is put on the list; who has something for it puts that where it is seen first and
-// takes the lock then. So one of the two sees the other. The lock guards all of this.
+// A worker looks for work once more in the critical section in which it joins the list of sleepers.
+// A goroutine that brings work publishes it first and takes the lock then. So one of the two sees
+// the other. The scheduler's lock guards all fields.
 type park struct {
-	parked   []*seat // asleep, the latest last
-	spinning int     // workers that look for work, or are roused to do so
-	// lingering is the one of the spinning workers that looks for longer, if any.
+	parked   []*seat // asleep, the last one to sleep at the end
+	spinning int     // workers that look for work, or have been woken to do so
+	// lingering is the spinning worker that looks for longer, if any.
 	lingering *seat
-	guests    int // goroutines in the places of workers that sleep
+	guests    int // goroutines that use the seats of sleeping workers
 }
 
-// rise takes the worker off the list that went to sleep last of those that fit, nil if
-// there is none. It counts as spinning, and has to be roused.
+// rise takes the worker that went to sleep last among those for which fits is true off the list,
+// and counts it as spinning. The caller rouses it. rise returns nil if none fits.
 func (p *park) rise(fits func(*seat) bool) *seat {
 	for i := len(p.parked) - 1; i >= 0; i-- {
 		if w := p.parked[i]; fits(w) {
@@ -32,7 +32,7 @@ func (p *park) rise(fits func(*seat) bool) *seat {
 	return nil
 }
 
-// anyone is for rise: the worker that went to sleep last.
+// anyone, for rise, fits every worker.
 func anyone(*seat) bool { return true }
 
 // spins is how often an idle worker looks at queued before it goes to sleep:

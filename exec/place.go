@@ -6,30 +6,29 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Worker describes a worker of a runtime: what Runtime.Workers returns, and what traces and
-// errors mean by the number of a worker.
+// Worker describes a worker of a runtime, as Runtime.Workers returns it. Traces and errors name
+// workers by ID.
 type Worker struct {
 	ID   int
 	CPUs []int // cores that it is pinned to; nil if it floats
 	Node int   // NUMA node of its cores; 0 if it floats
-	// Location numbers the memory that is near to it: the NUMA nodes that have
-	// workers, and then the accelerators.
+	// Location numbers the worker's near memory: first the NUMA nodes that have workers, then the
+	// accelerators.
 	Location int
 	Note     string           // why it floats although it should not, if so
-	Target   *versions.Target // what it offers to versions; read-only
-	// Accelerator is the name of the accelerator whose worker it is; empty for
-	// workers on cores.
+	Target   *versions.Target // what versions can use of it; read-only
+	// Accelerator is the name of the worker's accelerator; empty for workers on cores.
 	Accelerator string
-	// Host is the name of the node that it is on; empty if it is in this process. Location
-	// then is the number of the node, from 1.
+	// Host is the name of the worker's node; empty for this process. On a cluster Location is the
+	// number of the node, from 1.
 	Host string
 	// Spare says that it executes only what no other worker can: see cluster.Options.Idle.
 	Spare bool
 }
 
-// place describes the workers on cores that opt asks for: how many of which target, and
-// on which cores. Kinds lie one after the other, over the machine's nodes as if all were
-// alike; more workers than cores share cores.
+// place describes the workers on cores that opt asks for. The workers of a kind follow one another,
+// and all are spread over the machine's nodes as if they were of one kind. More workers than cores
+// share cores.
 func place(opt *Options) []Worker {
 	m := machine()
 	resources := opt.Resources
@@ -39,7 +38,7 @@ func place(opt *Options) []Worker {
 			resources[0].Workers = DefaultWorkers()
 		}
 	}
-	// Workers of a kind share one target, so that they are alike by its address.
+	// Workers of a kind share one target: near compares addresses.
 	var workers []Worker
 	for _, r := range resources {
 		on := target(&r.Target, m)
@@ -47,13 +46,13 @@ func place(opt *Options) []Worker {
 			workers = append(workers, Worker{Target: on})
 		}
 	}
-	// A machine without affinity says so once, and each worker reports it when asked.
+	// If the machine cannot pin threads, each worker's Note says why.
 	sets := m.Spread(len(workers))
 	_, unsupported := topo.Affinity()
 	for i := range workers {
 		switch {
-		case opt.Float: // the operating system knows best, the program says
-		case unsupported != nil: // where threads cannot be pinned, all runs, a little slower
+		case opt.Float: // the program leaves it to the operating system
+		case unsupported != nil: // the workers float, and are a little slower
 			workers[i].Note = unsupported.Error()
 		default:
 			workers[i].CPUs = sets[i]
@@ -68,8 +67,8 @@ func place(opt *Options) []Worker {
 	return workers
 }
 
-// locate numbers the locations of workers, from 0 in the order in which their nodes come:
-// the machine's own numbers may have gaps.
+// locate numbers the locations of workers from 0, in the order of their first workers: the
+// machine's own numbers may have gaps.
 func locate(workers []Worker) {
 	nodes := map[int]int{}
 	for i := range workers {
@@ -81,8 +80,8 @@ func locate(workers []Worker) {
 	}
 }
 
-// placeDevices describes the workers of accelerators, which come after the others. Each
-// has a location of its own.
+// placeDevices describes the workers of accelerators, numbered after hosts. Each has a location of
+// its own.
 func placeDevices(hosts []Worker, all []offload.Accelerator) (workers []Worker) {
 	next := 0
 	for i := range hosts {
@@ -94,6 +93,6 @@ func placeDevices(hosts []Worker, all []offload.Accelerator) (workers []Worker) 
 	return workers
 }
 
-// near reports whether b can take part in a task of a: it is alike, so that the version
-// which was chosen for a runs there as well, and has the same memory near.
+// near reports whether b can help with a task of a: it has the same target, so the version chosen
+// for a runs there as well, and the same near memory.
 func near(a, b *Worker) bool { return a.Node == b.Node && a.Target == b.Target }

@@ -9,14 +9,14 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// port is an [offload.Runtime]: the runtime as the worker of a device sees it. It has what
-// a worker on cores has: a site for attempts, and the scheduler to ask for tasks.
+// port is an [offload.Runtime]: the runtime as a device's worker sees it. Like a worker on cores it
+// has a site for attempts, and asks the scheduler for tasks.
 type port struct {
 	*scheduler
-	dog  *dog
-	desk *desk
-	site site
-	all  *sync.WaitGroup // all workers of the runtime
+	watchdog *watchdog
+	desk     *desk
+	site     site
+	all      *sync.WaitGroup // all workers of the runtime
 }
 
 // Take implements [offload.Runtime].
@@ -30,14 +30,14 @@ func (p *port) Push(freed []*graph.Task) { p.push(freed, p.desk.id) }
 // Refuse implements [offload.Runtime].
 func (p *port) Refuse(t *graph.Task) { p.refuse(t, p.desk.id) }
 
-// Leave implements [offload.Runtime]. Where each kind gets what it can run, nobody else
-// takes what only the device could run, and its worker says so.
+// Leave implements [offload.Runtime]. It reports true if the policy sorts tasks by kind: then no
+// other worker takes tasks that only this device could run, and the device's worker fails them.
 func (p *port) Leave(tasks []*graph.Task) (takes bool) {
-	p.enqueue(append(tasks, p.leave(p.desk)...))
+	p.enqueue(append(tasks, p.takeReserved(p.desk)...))
 	return p.kinds.sorted
 }
 
-// Uses implements [offload.Runtime]: from now on the end of the job brings values back.
+// Uses implements [offload.Runtime]. From now on the end of the job flushes the devices.
 func (p *port) Uses(t *graph.Task) (job uint64) {
 	j := jobOf(t)
 	j.used.Store(true)
@@ -46,14 +46,13 @@ func (p *port) Uses(t *graph.Task) (job uint64) {
 
 // NewAttempt implements [offload.Runtime].
 func (p *port) NewAttempt() offload.Attempt {
-	return &remote{attempt{rt: p.scheduler, dog: p.dog, at: &p.site}}
+	return &remote{attempt{rt: p.scheduler, watchdog: p.watchdog, at: &p.site}}
 }
 
 // Exit implements [offload.Runtime].
 func (p *port) Exit() { p.all.Done() }
 
-// remote is an [offload.Attempt]: the attempt of workers on cores, by other names. It
-// differs in who makes it run, and when.
+// remote makes an attempt an [offload.Attempt]: the device's worker decides when its steps run.
 type remote struct{ attempt }
 
 // Open implements [offload.Attempt].
@@ -65,14 +64,14 @@ func (r *remote) Open(t *graph.Task, work *versions.Workspace, freed []*graph.Ta
 func (r *remote) Chosen() (*versions.Call, *versions.Version) { return &r.call, r.choice.Version }
 
 // Starts implements [offload.Attempt].
-func (r *remote) Starts(t *graph.Task) { r.starts(t) }
+func (r *remote) Starts(t *graph.Task) { r.begin(t) }
 
 // Ends implements [offload.Attempt].
 func (r *remote) Ends(t *graph.Task, began time.Time, took time.Duration, err error) error {
 	if !began.IsZero() {
 		r.start = began
 	}
-	err = r.ends(t, took, err)
+	err = r.finish(t, took, err)
 	r.learn(took, err)
 	return err
 }
@@ -90,17 +89,17 @@ func (r *remote) Fail(t *graph.Task, err error, freed []*graph.Task) []*graph.Ta
 // Restore implements [offload.Attempt].
 func (r *remote) Restore(t *graph.Task) bool { return restore(t, r.rt.devices) }
 
-// Anew implements [offload.Attempt]. What counted the task as started takes that back, or
-// it would be counted twice.
+// Anew implements [offload.Attempt]. The tally takes the task's start back, or it would be counted
+// twice.
 func (r *remote) Anew(t *graph.Task, why error) {
-	jobOf(t).tell(t, graph.Ready, r.at.info.ID, r.choice.Version.Name, why)
+	jobOf(t).addStep(t, graph.Ready, r.at.info.ID, r.choice.Version.Name, why)
 	if r.at.tally != nil && t.Attempt == 0 {
 		r.at.tally.Forsaken()
 	}
 	t.SetState(graph.Ready)
 }
 
-// Forget implements [offload.Attempt]. The same attempt is made at another task later.
+// Forget implements [offload.Attempt]. The value is used again for another task.
 func (r *remote) Forget() {
 	r.forget()
 	r.choice = versions.Choice{}

@@ -2,9 +2,9 @@ package exec
 
 import "github.com/tessera-la/tessera/exec/trace"
 
-// recordPause records, if there is a recorder, that the submission of a job stands still
-// until the function that it returns is called: the window is full. A trace shows by that
-// whether workers were idle for want of tasks that were not submitted yet.
+// recordPause records, if there is a recorder, that the full window stops the submission of a job
+// until the returned function is called. In a trace this shows whether idle workers lacked tasks
+// that were not submitted yet.
 func recordPause(r *trace.Recorder, job uint64) (resume func()) {
 	if r == nil {
 		return func() {}

@@ -8,23 +8,23 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// A task that is tried again has to find what its first attempt found. What it only reads
-// nobody changes, and what it only writes it writes anew. What it updates in place is
-// saved before the first attempt, on the host, and restored after each that has failed.
-// Without retries nothing is saved, and nothing asked of values.
+// A further attempt at a task must find what the first one found. Operands that the task only reads
+// do not change, and those that it only writes are written anew. Operands that it updates in place
+// are saved on the host before the first attempt and restored after each failed one. A task without
+// retries saves nothing.
 
-// mayRetry reports whether a task is to be tried again if it fails.
+// mayRetry reports whether a task with the policy f is retried if it fails.
 func mayRetry(f *graph.Failure) bool { return f != nil && f.Retries > 0 }
 
-// checkRestorable panics with ErrNotRestorable if s has retries and cannot be
-// retried, or if it is a child and gives a datum a value that cannot be put back. The
-// copies of a reduction are of the datum's own type.
+// checkRestorable panics with ErrNotRestorable in two cases: s has retries and updates a value that
+// cannot be restored, or s is a child and overwrites a renamed datum whose value cannot be
+// replaced. Copies of a reduction have the datum's own type.
 func checkRestorable(s *graph.Spec, child bool) {
 	if !mayRetry(s.Failure) && !child {
 		return
 	}
 	for i, o := range s.Operands {
-		// One datum may be there twice, to be read and to be written: an update.
+		// A datum that occurs twice, read and written, is updated.
 		for _, x := range s.Operands[:i] {
 			if x.Datum == o.Datum {
 				o.Mode |= x.Mode
@@ -39,12 +39,12 @@ func checkRestorable(s *graph.Spec, child bool) {
 	}
 }
 
-// saves reports whether the next attempt at t has to save what it changes in place: the
-// first one, if there may be a second.
+// saves reports whether the next attempt at t must save operands: it is the first one, and there
+// may be a second.
 func saves(t *graph.Task) bool { return mayRetry(t.Failure()) && t.Kept() == nil }
 
-// save keeps with t, before its first attempt, snapshots of what it updates in
-// place: by operand, nil for others. They go when t ends.
+// save stores with t, before its first attempt, snapshots of the operands that it updates in place:
+// by operand, nil for others. They are dropped when t ends.
 func save(t *graph.Task) {
 	kept := make([]versions.Value, t.Len())
 	for i := range kept {
@@ -55,12 +55,12 @@ func save(t *graph.Task) {
 	t.Keep(kept)
 }
 
-// restore undoes what a failed attempt has done to what t updates in place, on the host
+// restore undoes what a failed attempt has done to operands that t updates in place, on the host
 // and on devices. It reports false if that panics.
 func restore(t *graph.Task, devices offload.Devices) (ok bool) {
 	defer func() { ok = recover() == nil && ok }()
 	kept, _ := t.Kept().([]versions.Value)
-	// What devices have of it first: it is what the failed attempt has made.
+	// Drop the devices' copies first: the failed attempt has made them.
 	if kept != nil {
 		devices.Drop(t)
 	}
@@ -72,14 +72,14 @@ func restore(t *graph.Task, devices offload.Devices) (ok bool) {
 	return true
 }
 
-// retriable reports whether t, which has failed with err, has an attempt left. What
-// was handed on may have been used, and changed, already; and some errors say that
-// another attempt would fail as well.
+// retriable reports whether t, which has failed with err, has an attempt left. A task that has
+// handed on an operand has none, since others may have changed it already; nor has one whose error
+// is final.
 func retriable(t *graph.Task, err error) bool {
 	if !mayRetry(t.Failure()) || int(t.Attempt) >= t.Failure().Retries || t.Gave() {
 		return false
 	}
-	// Matrices that are not positive definite are so at each attempt.
+	// A matrix that is not positive definite stays so in each attempt.
 	var f interface{ Final() bool }
 	return !errors.As(err, &f) || !f.Final()
 }

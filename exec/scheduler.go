@@ -12,42 +12,41 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// scheduler has the ready tasks of a runtime, and its workers as far as they have to do
-// with that: who sleeps, who looks for tasks, who may join whom. This file is about
-// tasks that come in, and who is woken for them; take.go about workers that want one.
+// scheduler has the ready tasks of a runtime and the state of its workers: which sleep, which look
+// for tasks, which may join which team. This file handles tasks that come in and wakes workers for
+// them; take.go handles workers that want a task.
 //
-// There is one lock. It is held for some hundred nanoseconds at a time and never while
-// something is waited for or a version runs; what a worker can learn without it, whether
-// there are tasks or teams, it reads from queued and offers. A worker takes it once for
-// a task: what its last one has freed goes in and its next one comes out together.
+// There is one lock. It is held for some hundred nanoseconds at a time, and never while a goroutine
+// waits or a version runs. A worker reads queued and offers without it, to see whether there are
+// tasks or teams. A worker takes the lock once a task: it hands over the tasks that its last one
+// has freed and takes its next one.
 //
-// Who brings work wakes at most one worker, and that one the next if there is more: to
-// wake a thread costs more than a short task. A worker is not woken while another one
-// still looks about, which is going to find the task.
+// A goroutine that brings work wakes at most one worker, and that worker the next if there is more:
+// waking a thread costs more than a short task. No worker is woken while another one still spins,
+// since that one is going to find the task.
 type scheduler struct {
-	opt      *Options
-	selector *versions.Selector
-	workers  []Worker // those on cores come first
-	hosts    int      // how many these are
-	kinds    kinds
-	devices  offload.Devices // the accelerators; nil if there are none
-	desks    []*desk         // of their workers
-	fixed    graph.Locations // those of workers on cores, within which values do not move
-	picky    bool            // some worker may be unable to run a task
-	far      bool            // there are several locations
-	observed bool            // somebody looks at each attempt
-	lonely   bool            // tasks may be left to one worker: see solo
+	opt             *Options
+	selector        *versions.Selector
+	workers         []Worker // those on cores come first
+	hosts           int      // number of workers on cores
+	kinds           kinds
+	devices         offload.Devices // the accelerators; nil if there are none
+	desks           []*desk         // where the devices' workers wait
+	fixed           graph.Locations // locations of workers on cores, among which values do not move
+	mixedKinds      bool            // some workers may be unable to run a task
+	severalMemories bool            // there are several memories
+	observed        bool            // a recorder, stories or a watchdog observe each attempt
+	allowsSolo      bool            // one worker may execute all tasks: see solo
 
 	closing atomic.Bool // workers end when nothing is queued
-	// submitting is the number of jobs for which nobody has waited since the last
-	// task was submitted: more may come.
+	// submitting is the number of jobs that may submit more: nobody has waited for them since their
+	// last task.
 	submitting atomic.Int32
 
 	_    [64]byte
 	solo solo
 	_    [56]byte
-	// queued says whether there are ready tasks, for spinning workers to look at
-	// without the lock.
+	// queued says whether there are ready tasks. Spinning workers read it without the lock.
 	queued atomic.Bool
 	offers offers
 	_      [56]byte
@@ -69,8 +68,8 @@ type desk struct {
 	device *offload.Device
 	id     int           // of the worker
 	wake   chan struct{} // capacity 1
-	// waits says that the worker wants to be told of ready tasks, and asleep that it
-	// waits for wake and not for the accelerator.
+	// waits says that the worker wants ready tasks; asleep that it waits for wake and not in the
+	// accelerator.
 	waits, asleep bool
 }
 
@@ -87,8 +86,8 @@ func (d *desk) rouse() {
 	}
 }
 
-// newScheduler returns a scheduler for workers that are there, those on cores first, of
-// which there are so many, and then those of devices.
+// newScheduler returns a scheduler for workers: the first hosts of them are on cores, the others
+// are those of devices.
 func newScheduler(opt *Options, k kinds, workers []Worker, hosts int) *scheduler {
 	s := &scheduler{opt: opt, selector: k.selector, workers: workers, hosts: hosts, kinds: k, devices: k.devices}
 	for i := range workers[:hosts] {
@@ -101,19 +100,19 @@ func newScheduler(opt *Options, k kinds, workers []Worker, hosts int) *scheduler
 	s.memory = newMemory(k.targets[:k.hosts])
 	policy, places := s.kinds.policy(opt, workers, s.fixed)
 	s.ready = dispatch.NewQueue(policy, hosts, len(workers))
-	s.picky, s.far = len(k.targets) > 1, places > 1
+	s.mixedKinds, s.severalMemories = len(k.targets) > 1, places > 1
 	s.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
-	// One worker that executes all would keep a device waiting, a policy that sets tasks
-	// aside for others too, and who observes would see the wrong thing.
-	s.lonely = s.devices == nil && !s.ready.Reserves() && !s.observed
+	// A single worker that executes everything would keep devices and reserved tasks waiting, and
+	// observers would measure it instead of the policy.
+	s.allowsSolo = s.devices == nil && !s.ready.Reserves() && !s.observed
 	return s
 }
 
 // enqueue hands ready tasks that no worker has freed to the policy.
 func (s *scheduler) enqueue(ready []*graph.Task) { s.push(ready, -1) }
 
-// push hands over ready tasks that a worker has freed, -1 for nobody: some policies keep
-// them near to that worker.
+// push hands ready tasks over that worker from has freed, -1 for none. Some policies keep them near
+// that worker.
 func (s *scheduler) push(ready []*graph.Task, from int) {
 	s.mu.Lock()
 	s.ready.Push(ready, from)
@@ -122,9 +121,9 @@ func (s *scheduler) push(ready []*graph.Task, from int) {
 	w.rouse()
 }
 
-// redirect hands a task to the next worker on cores that can execute it, which is w if
-// there is no other one, and reports whether there is one. Workers come in turns, so that
-// one with a broken core, say, does not get each attempt.
+// redirect hands a task to the next worker on cores that can execute it, w itself if it is the only
+// one. It reports false if there is none. Workers take turns, so that one on a faulty core does not
+// get each attempt.
 func (s *scheduler) redirect(t *graph.Task, w int) bool {
 	to, tries := w, 0
 	for ok := false; !ok; tries++ {
@@ -134,10 +133,10 @@ func (s *scheduler) redirect(t *graph.Task, w int) bool {
 		to = (to + 1) % s.hosts
 		ok = s.kinds.unfit(t, s.workers[to].Target) == nil
 	}
-	// It goes to that worker's inbox, and only that worker is of use.
+	// The task is in that worker's inbox: no other worker is of use.
 	s.mu.Lock()
 	s.ready.Direct(t, to)
-	s.count()
+	s.updateQueued()
 	sleeper := s.rise(func(p *seat) bool { return p.info.ID == to })
 	s.mu.Unlock()
 	sleeper.rouse()
@@ -153,11 +152,11 @@ func (s *scheduler) elsewhere(t *graph.Task) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.devices[best].Gone() { // and has given away what it had
+	if s.devices[best].Gone() { // it has handed its tasks on already
 		return false
 	}
 	s.ready.Direct(t, s.hosts+best)
-	s.count()
+	s.updateQueued()
 	s.rouseDevices()
 	return true
 }
@@ -168,9 +167,9 @@ func (s *scheduler) passOn(t *graph.Task, w int) bool {
 	return s.kinds.unfit(t, s.workers[w].Target) != nil && (s.redirect(t, w) || s.elsewhere(t))
 }
 
-// refuse gives a task that the worker of a device has taken to others: to another device if
-// no worker on cores can run it, else to the first on cores that is free. The policy is
-// told in either case that the device's worker has done with one.
+// refuse hands on a task that the worker of device by has refused: to another device if no worker
+// on cores can run it, else to the first free worker on cores. In either case it tells the policy
+// that the device's worker is through with a task.
 func (s *scheduler) refuse(t *graph.Task, by int) {
 	if !s.kinds.hostFit(t) && s.elsewhere(t) {
 		s.push(nil, by)
@@ -178,33 +177,31 @@ func (s *scheduler) refuse(t *graph.Task, by int) {
 	}
 	s.mu.Lock()
 	s.ready.Refuse(t, by)
-	s.count()
+	s.updateQueued()
 	w := s.rise(anyone)
 	s.mu.Unlock()
 	w.rouse()
 }
 
-// count brings queued up to date: whether there is something that a worker which spins
-// could take. It writes only if that changes, for others read it all the time. The
-// caller holds mu.
-func (s *scheduler) count() {
+// updateQueued updates queued: whether there is work that a spinning worker could take. It writes only a
+// change, because others read queued all the time. The caller holds mu.
+func (s *scheduler) updateQueued() {
 	if some := s.ready.Len()+s.memory.count+s.returning > 0; some != s.queued.Load() {
 		s.queued.Store(some)
 	}
 }
 
-// rouse brings queued up to date and takes a sleeping worker off the list if
-// there is work that no worker looks for, in the policy or in a backlog, or one
-// worker executes all tasks and nobody looks after it. The caller holds mu, and
-// must wake the worker that rouse returns when it has released mu.
+// rouse updates queued and takes a sleeping worker off the list in two cases: there is work, in the
+// policy or in a backlog, for which no worker spins; or a solo worker has no worker that looks
+// after it. The caller holds mu, and wakes the returned worker after it has released mu.
 func (s *scheduler) rouse() *seat {
-	s.count()
+	s.updateQueued()
 	if s.devices != nil {
 		s.rouseDevices()
 	}
 	if s.ready.Reserves() && s.ready.Common() > 0 {
-		// All look for whom there may be a task. A token always has room: see
-		// docs/internals/locks.md.
+		// Every worker looks for which there may be a task. The channel always has room for its
+		// token: see docs/internals/locks.md.
 		s.parked = slices.DeleteFunc(s.parked, func(w *seat) bool {
 			if !s.ready.Wants(w.info.ID) {
 				return false
@@ -219,10 +216,10 @@ func (s *scheduler) rouse() *seat {
 		return nil
 	}
 	solo := s.solo.one.Load() != nil
-	if solo && s.solo.watched || !solo && s.ready.Common() == 0 && !s.behind() {
+	if solo && s.solo.watched || !solo && s.ready.Common() == 0 && !s.hasBacklog() {
 		return nil
 	}
-	// The worker that slept last has the warmest caches, and may be the one again.
+	// The worker that went to sleep last has the warmest caches, and may be the solo again.
 	w := s.rise(anyone)
 	s.spinning-- // goOn asks for the others
 	s.goOn(w)
@@ -230,8 +227,8 @@ func (s *scheduler) rouse() *seat {
 	return w
 }
 
-// rouseDevices wakes the workers of devices that look for tasks, if there may be one for
-// them. The caller holds mu.
+// rouseDevices wakes the workers of devices that want tasks, if there may be one for them. The
+// caller holds mu.
 func (s *scheduler) rouseDevices() {
 	for _, d := range s.desks {
 		if d.waits && s.ready.Any(d.id) {
@@ -240,23 +237,22 @@ func (s *scheduler) rouseDevices() {
 	}
 }
 
-// goOn makes w, which has rested, the worker that executes all tasks once more if it
-// has been that before and nobody else is awake. The caller holds mu.
+// goOn makes w, which has rested, the solo again if its tasks were short before and all others
+// sleep. The caller holds mu.
 func (s *scheduler) goOn(w *seat) {
-	if s.lonely && s.solo.one.Load() == nil && w.pace.score >= enough && len(s.parked) >= s.hosts-1 {
+	if s.allowsSolo && s.solo.one.Load() == nil && w.pace.score >= enough && len(s.parked) >= s.hosts-1 {
 		s.entrust(w)
 	}
 }
 
-// entrust makes w the worker that executes all tasks. The caller holds mu.
+// entrust makes w the solo, the worker that executes all tasks. The caller holds mu.
 func (s *scheduler) entrust(w *seat) {
-	s.solo.entrust(w, &s.park).rouse() // there is room: see docs/internals/locks.md
+	s.solo.entrust(w, &s.park).rouse() // wake has room: see docs/internals/locks.md
 }
 
-// recruit implements [teamHost]: it rouses as many workers of the leader's node as are
-// wanted and do not look about already. Who joins a team does not look after the worker
-// that executes all tasks: if that is the leader, it is so no more, or nobody would come
-// to what is in a backlog.
+// recruit implements [teamHost]: it wakes as many workers of the leader's node as are wanted beside
+// those that spin already. A worker that joins a team cannot look after the solo. So a leader that
+// is the solo resigns, or nobody would read its backlog.
 func (s *scheduler) recruit(t *team, wanted int) {
 	var room [16]*seat
 	idle, w := room[:0], t.leader
@@ -266,8 +262,7 @@ func (s *scheduler) recruit(t *team, wanted int) {
 	if p := s.lingering; p != nil && !near(&p.info, &w.info) {
 		wanted++
 	}
-	// Members have to be of the leader's node and kind; a worker of another one that
-	// looks about is no help.
+	// Members must be of the leader's node and kind: a spinning worker of another one is no help.
 	for len(idle) < wanted {
 		p := s.rise(func(p *seat) bool { return near(&p.info, &w.info) })
 		if p == nil {
@@ -305,16 +300,16 @@ func (s *scheduler) postpone(b *backlog, spec *graph.Spec) bool {
 	if !b.write(spec) {
 		return false
 	}
-	// A worker that is not the one any more says so before it looks for the last
-	// time.
+	// A solo resigns before it looks at backlogs for the last time, so one of the two sees the
+	// task.
 	if s.solo.one.Load() == nil {
 		s.help(b)
 	}
 	return true
 }
 
-// help puts some of a backlog into the graph, and more if nothing is ready then. Who
-// submits does so when there is no solo to read it any more.
+// help puts a batch of a backlog into the graph, and more if nothing is ready then. The submitter
+// calls it when there is no solo that would read the backlog.
 func (s *scheduler) help(b *backlog) {
 	s.mu.Lock()
 	s.read(b)
@@ -324,23 +319,23 @@ func (s *scheduler) help(b *backlog) {
 	w.rouse()
 }
 
-// settle puts everything in a backlog into the graph. The caller holds the job's submit.
+// settle puts the whole backlog into the graph. The caller holds the job's submit.
 func (s *scheduler) settle(b *backlog) {
 	for !b.empty() {
 		s.help(b)
 	}
 }
 
-// read puts a gulp from a backlog into the graph. The caller holds mu.
+// read puts a batch of a backlog into the graph. The caller holds mu.
 func (s *scheduler) read(b *backlog) {
 	ready := b.infer(gulp)
 	s.ready.Push(ready, -1)
 	clear(ready)
 }
 
-// absorb puts what workers are going to need from the backlogs into the graphs: until a
-// task is ready, and some hundred ahead of those that have ended, so that the policy has
-// a choice. The caller holds mu.
+// absorb moves tasks from the backlogs into the graphs until a task is ready and each graph is
+// horizon tasks ahead of those that have ended, so that the policy has a choice. The caller holds
+// mu.
 func (s *scheduler) absorb() {
 	for _, b := range s.backlogs {
 		for b.unread() && (s.ready.Common() == 0 || b.short()) {
@@ -349,11 +344,11 @@ func (s *scheduler) absorb() {
 	}
 }
 
-// behind reports whether there is something in a backlog: absorb has left it there
-// while tasks were ready. The caller holds mu.
-func (s *scheduler) behind() bool { return slices.ContainsFunc(s.backlogs, (*backlog).unread) }
+// hasBacklog reports whether some backlog is not empty: absorb stops while tasks are ready. The caller
+// holds mu.
+func (s *scheduler) hasBacklog() bool { return slices.ContainsFunc(s.backlogs, (*backlog).unread) }
 
-// lendRing makes a backlog ready for use.
+// lendRing gives b a ring, a used one if there is one.
 func (s *scheduler) lendRing(b *backlog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -370,7 +365,7 @@ func (s *scheduler) lendRing(b *backlog) {
 	b.ring = make([]note, n)
 }
 
-// takeRing takes back what lendRing lent: all tasks have ended.
+// takeRing takes b's ring back when all its tasks have ended.
 func (s *scheduler) takeRing(b *backlog) {
 	if b.ring == nil {
 		return

@@ -9,25 +9,24 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// site is where attempts at tasks are made: a worker on cores, or a device. It belongs to
-// the goroutine of that worker; a substitute has a copy of it.
+// site is the place of attempts: a worker on cores, or a device. It belongs to the goroutine of
+// that worker; a substitute has a copy.
 type site struct {
 	info   Worker
 	device *offload.Device // nil for cores
 
-	// These are nil without a recorder: what takes the event of an attempt that has
-	// ended; what notes the task that an attempt begins with, and returns the time; and
-	// what counts.
+	// Nil without a recorder. record takes the event of an ended attempt; running notes the task of
+	// an attempt that begins and returns the time; tally counts.
 	record  func(trace.Event)
 	running func(trace.Running, bool) time.Duration
 	tally   *trace.Tally
 
-	settled [4]settled // some ops whose version is the same for all calls
-	settle  int        // how many have been put there
+	settled [4]settled // ops whose version is the same for all calls
+	settle  int        // number of entries written
 }
 
-// settled is an op with the choice that the selector makes for every call on a
-// target: because there is but one version, or versions are pinned.
+// settled is an op with the selector's choice for every call on a target: there is only one
+// version, or versions are pinned.
 type settled struct {
 	op     *versions.Op
 	choice versions.Choice
@@ -42,31 +41,29 @@ func newSite(info Worker, d *offload.Device, r *trace.Recorder) site {
 	return s
 }
 
-// seat is what others may know of a worker on cores: who it is, whether it sleeps, what
-// it holds. The scheduler deals with seats, and never with what a worker executes.
+// seat is the part of a worker on cores that the scheduler and other workers use: its number, its
+// bell, what it holds. The scheduler never sees the task that a worker executes.
 type seat struct {
 	site
 	slot *slot
-	wake chan struct{}      // capacity 1: one token for each time it is roused
-	held int64              // memory that its task has taken; scheduler.mu guards it
-	part versions.Workspace // for parts of a team's task
+	wake chan struct{}      // capacity 1: a token wakes it
+	held int64              // memory that its task holds; scheduler.mu guards it
+	part versions.Workspace // scratch for parts of a team's task
 	pace pace
-	// visit executes a task on the calling goroutine, in the worker's place, while it
-	// sleeps: see scheduler.vacate. Substitutes have none.
+	// visit executes a task on the calling goroutine, in the place of this sleeping worker: see
+	// scheduler.vacate. Substitutes have none.
 	visit func(*graph.Task)
 }
 
-// slot is a place for a worker: its cores, its inbox, its number. At any time
-// one worker has it; those that wait inside a task have given it to a
-// substitute.
+// slot is the right to a worker's cores, inbox and number. One worker has it at any time; a worker
+// that waits inside a task has lent it to a substitute.
 type slot struct {
-	// returning are workers that want the slot back, first come first served.
-	// The scheduler's lock guards it.
+	// returning are workers that want the slot back, in order. The scheduler's lock guards it.
 	returning []*seat
 }
 
-// rouse wakes w, which park.rise has returned, if it is not nil. It need not be called
-// under the lock; there is room for one token, and never more than one.
+// rouse wakes w, which park.rise has returned, unless it is nil. The scheduler's lock is not
+// needed: wake has room for one token, and never holds more.
 func (w *seat) rouse() {
 	if w != nil {
 		w.wake <- struct{}{}

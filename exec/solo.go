@@ -5,31 +5,30 @@ import (
 	"time"
 )
 
-// solo is the worker that executes all tasks, if there is one: see [pace]. Who it is
-// can be read by everybody; the scheduler's lock guards what follows.
+// solo is the single worker that executes all tasks while they are short, if there is one: see
+// [pace]. Any goroutine may read which worker it is; the scheduler's lock guards what follows.
 //
 //	quick tasks: claims ─► entrust ─► one ─► resign: a task took long, or w rests,
 //	                                   │     or waits, or wants help
 //	                                   └───► (lookAfter) it stands still: all are woken
 //
-// While there is a one, others sleep, and one of those looks after it. All other parts of
-// the runtime work without knowing of it, but for submitters: see [backlog].
+// While there is a solo, the other workers sleep, and one of them looks after it. No other part of
+// the runtime knows of it, except submitters: see [backlog].
 type solo struct {
 	one     atomic.Pointer[seat]
 	_       [56]byte
 	watched bool // a sleeping worker looks after it
 }
 
-// apart reports whether another worker than w executes all tasks. It needs no lock, and
-// may be wrong a moment later.
+// apart reports whether another worker than w is the solo. It needs no lock, and the answer may
+// change at any time.
 func (s *solo) apart(w *seat) bool {
 	one := s.one.Load()
 	return one != nil && one != w
 }
 
-// entrust makes w the worker that executes all tasks, and takes another one off the
-// list of those that sleep, if all do, to look after it: it has to be roused. W is
-// awake or going to be woken.
+// entrust makes w, which is awake or about to be woken, the solo. If all others sleep, it takes one
+// off the list, which the caller wakes: that one looks after the solo.
 func (s *solo) entrust(w *seat, p *park) (sleeper *seat) {
 	w.pace.trusted = true
 	s.one.Store(w)
@@ -39,8 +38,7 @@ func (s *solo) entrust(w *seat, p *park) (sleeper *seat) {
 	return nil
 }
 
-// resign says that w is not the worker that executes all tasks any more, and
-// reports whether it was. It needs no lock.
+// resign ends w's time as the solo, and reports whether it was the solo. It needs no lock.
 func (s *solo) resign(w *seat) bool {
 	if s.one.Load() != w || !s.one.CompareAndSwap(w, nil) {
 		return false
@@ -49,9 +47,8 @@ func (s *solo) resign(w *seat) bool {
 	return true
 }
 
-// lookAfter looks after the worker that executes all tasks, while w sleeps, until it
-// does not get on, because of a task that takes long or one that waits for something.
-// It reports true if w has been woken instead. It needs no lock.
+// lookAfter watches the solo while w sleeps. It returns false when the solo does not get on,
+// because a task takes long or waits, and true if w has been woken instead. It needs no lock.
 func (s *solo) lookAfter(w *seat) (awake bool) {
 	if w.pace.timer == nil {
 		w.pace.timer = time.NewTimer(glance)
@@ -60,7 +57,7 @@ func (s *solo) lookAfter(w *seat) (awake bool) {
 		beat := one.pace.beat.Load()
 		w.pace.timer.Reset(glance)
 		select {
-		case <-w.wake: // who wakes w has counted it as spinning
+		case <-w.wake: // park.rise has counted w as spinning
 			w.pace.timer.Stop()
 			return true
 		case <-w.pace.timer.C:

@@ -11,8 +11,8 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Story is what happened to one task, so far: from its submission, by way of what it had
-// to wait for and where it ran, to its end. See Options.Stories. As text:
+// Story is the history of one task so far: its submission, the tasks that it waited for, where it
+// ran, and its end. See Options.Stories. As text:
 //
 //	task 12: gemm/f64(IN A(2,0), IN A(1,0), INOUT A(2,1))
 //	  needs task 3 by A(2,0) v2 (RAW)
@@ -21,15 +21,15 @@ import (
 //	       92.7µs  running on worker 1, version avx2
 //	      350.4µs  done
 //
-// On a cluster steps name nodes, and those between states say why the task went where it did,
-// and what came for it from whom.
+// On a cluster a step names its node. Steps with a Note say why the task was placed there, and
+// which operands came from which node.
 type Story struct {
 	Task     graph.TaskID
 	Op       string
 	Operands []string // as in "INOUT A(3,2)"
-	Needs    []Need   // what it had to wait for, in the order of operands
+	Needs    []Need   // the tasks it waited for, in the order of operands
 	Steps    []Step   // its states, in the order of time
-	Left     int      // steps that were left out after the first, as there were too many
+	Left     int      // number of steps dropped after the first, as there were too many
 }
 
 // Need is one dependence of a task on an earlier one.
@@ -44,11 +44,11 @@ type Need struct {
 type Step struct {
 	After   time.Duration // since the job was made
 	State   graph.State
-	Note    string // what happened to it in that state; empty: that it came to be in it
-	Node    string // of a cluster, if one had a part in it
-	Worker  int    // -1 if none had
+	Note    string // what happened in that state; empty if the task entered it
+	Node    string // node of a cluster; empty if none took part
+	Worker  int    // -1 if none took part
 	Version string // version that ran or was to run, if known
-	Err     error  // why it failed, was cancelled, or is tried again
+	Err     error  // why it failed, was cancelled, or is retried
 }
 
 // String returns the story, a line for each step.
@@ -95,23 +95,23 @@ func (e *NoStoryError) Error() string {
 	return fmt.Sprintf("exec: no story of task %d: not submitted, or not among the latest %d", e.Task, e.Kept)
 }
 
-// Stories keeps the stories of the latest tasks of a job in a ring, for what implements [Job].
-// A task that goes on after its place has been given to a later one has no story any more:
-// each method looks whether the place is still the task's. It is safe for concurrent use.
+// Stories keeps the stories of a job's latest tasks in a ring, for implementations of [Job]. A
+// later task takes the place of an earlier one, which then has no story any more: each method
+// checks that the place is still the task's. It is safe for concurrent use.
 type Stories struct {
 	start time.Time
 	mu    sync.Mutex // a leaf
 	ring  []Story    // task i at (i-1) mod len
 }
 
-// stepsMost is how many steps of a story are kept: the first, and the latest. A task that is
-// tried again and again has more.
-const stepsMost = 64
+// maxSteps bounds the steps of a story, since a task may be retried often: the first and the latest
+// steps stay.
+const maxSteps = 64
 
 // NewStories returns stories of the latest n tasks.
 func NewStories(n int) *Stories { return &Stories{start: time.Now(), ring: make([]Story, n)} }
 
-// slot returns the place of task id, which a later task may have by now. The caller holds mu.
+// slot returns the place of task id, which may hold a later task. The caller holds mu.
 func (s *Stories) slot(id graph.TaskID) *Story { return &s.ring[(uint64(id)-1)%uint64(len(s.ring))] }
 
 // Submitted begins the story of a task that is about to be submitted.
@@ -135,8 +135,8 @@ func (s *Stories) Depends(on, task graph.TaskID, kind graph.Dependence, d *graph
 	}
 }
 
-// Add adds a step to the story of a task, if it is among those that are kept. The step is now
-// if at is zero, and not before the one before it: clocks of nodes differ.
+// Add adds a step to the story of a task, if its story is still kept. A zero at means now. A step
+// is never before the previous one, since the clocks of nodes differ.
 func (s *Stories) Add(id graph.TaskID, p Step, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
@@ -148,14 +148,14 @@ func (s *Stories) Add(id graph.TaskID, p Step, at time.Time) {
 		return
 	}
 	p.After = max(at.Sub(s.start), st.Steps[len(st.Steps)-1].After)
-	if len(st.Steps) == stepsMost {
+	if len(st.Steps) == maxSteps {
 		st.Steps = slices.Delete(st.Steps, 1, 2)
 		st.Left++
 	}
 	st.Steps = append(st.Steps, p)
 }
 
-// Get returns a copy of a story, which goes on. The error is a *NoStoryError.
+// Get returns a copy of a task's story so far. The error is a *NoStoryError.
 func (s *Stories) Get(id graph.TaskID) (Story, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

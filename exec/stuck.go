@@ -8,22 +8,21 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Watchdog looks after a runtime: it tells of what is stuck, and does nothing
-// about it.
+// Watchdog reports tasks and jobs of a runtime that are stuck. It does not end them.
 type Watchdog struct {
-	// After is the time after which a task that runs, or a job in which nothing
-	// happens although a worker is idle, is taken for stuck. It must be longer than
-	// the longest task. The time that a task waits for its children does not count, nor
-	// does the time in which the process was stopped.
+	// After is the time after which a running task, or a job in which nothing happens although a
+	// worker is idle, counts as stuck. It must be longer than the longest task. The time in which a
+	// task waits for its children or the process is stopped does not count.
 	After time.Duration
-	// Report is called once for each thing that is stuck, on a goroutine of the
-	// runtime. It may call Job methods that do not wait.
+	// Report is called once for each stuck task or job, on a goroutine of the runtime. It may call
+	// Job methods that do not wait.
 	Report func(Stuck)
 }
 
-// Watch has a runtime look at everything four times in After, so that what is stuck is told of at
-// most a quarter too late, and reports what it finds. Stop ends that, and waits for a report that
-// is being made. Each look is told for how long nothing could run before it: that does not count.
+// Watch calls look four times in After, so that a report is at most a quarter late, and reports
+// what look finds. Each look gets the time before it in which the process could not run: it does
+// not count. stop ends the watch and waits for a report in progress. Implementations of [Runtime]
+// call Watch.
 func (w *Watchdog) Watch(look func(pause time.Duration, now time.Time) []Stuck) (stop func()) {
 	quit, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -51,8 +50,8 @@ func (w *Watchdog) Watch(look func(pause time.Duration, now time.Time) []Stuck) 
 // every is the time between two looks.
 func (w *Watchdog) every() time.Duration { return max(w.After/4, time.Millisecond) }
 
-// pause returns how long nothing could run between the end of a look and the next one, 0 if that is
-// not known: one that comes much too late says that the process was stopped, or had no core.
+// pause returns how long the process could not run between two looks, 0 if that is not known. A
+// look that comes much too late shows that the process was stopped or had no core.
 func (w *Watchdog) pause(last, now time.Time) time.Duration {
 	if pause := now.Sub(last) - w.every(); pause > w.every() {
 		return pause
@@ -63,8 +62,8 @@ func (w *Watchdog) pause(last, now time.Time) time.Duration {
 // Stuck is what a watchdog has found.
 type Stuck struct {
 	Job uint64 // number of the job in its runtime
-	// Tasks are those that have been running for longer than Watchdog.After, since
-	// they began or last waited for children; of a job in which no task runs, none.
+	// Tasks have run for longer than Watchdog.After since they began or last waited for children.
+	// It is empty for a job in which no task runs.
 	Tasks []StuckTask
 	// Completed and Submitted count the tasks of the job.
 	Completed, Submitted int64

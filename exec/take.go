@@ -9,28 +9,26 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// turn is what a worker is to do next: one of three, or nothing.
+// turn is what a worker does next: one of the three, or nothing.
 type turn struct {
 	task *graph.Task
 	team *team // to join
-	heir *seat // that is to have the slot: this worker is at its end
+	heir *seat // gets the slot back: this worker ends
 }
 
 func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir != nil }
 
-// pop finds something for w to do. If w is apart it leaves the queues to the worker
-// that executes all tasks. The caller holds mu.
+// pop finds work for w. If apart is set, w leaves the queues to the solo. The caller holds mu.
 //
-// First come those that wait for this very worker: one that wants its slot back, and the
-// leader of a team that stays. Then a task that has waited for memory and has it now,
-// which nobody else can use. Then tasks, and if there is none, another worker's task to
-// help with.
+// First comes what only w can do: give its slot back, join the team of a leader that waits, run a
+// task that has waited for memory and has got it. Then ready tasks, and last another worker's task
+// that w can help with.
 func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 	if x.heir = s.yieldTo(w); x.heir != nil {
 		return x
 	}
 	if x.team = s.offers.find(w, true); x.team != nil {
-		s.joins(w)
+		s.resignToJoin(w)
 		return x
 	}
 	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task != nil {
@@ -39,12 +37,12 @@ func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 	if apart {
 		x.task = s.ready.Own(w.info.ID)
 	} else if x.task = s.ready.Pop(w.info.ID); x.task == nil && s.devices != nil {
-		s.rouseDevices() // the policy may have left it to one of them just now
+		s.rouseDevices() // the policy may have left a task to a device just now
 	}
 	if x.task == nil {
 		x.team = s.offers.find(w, false)
 	}
-	if x.team != nil && s.joins(w) {
+	if x.team != nil && s.resignToJoin(w) {
 		if x.task = s.ready.Pop(w.info.ID); x.task != nil {
 			x.team = nil
 		}
@@ -52,10 +50,9 @@ func (s *scheduler) pop(w *seat, apart bool) (x turn) {
 	return x
 }
 
-// joins says that w is about to join a team, and reports whether it was the worker that
-// executes all tasks: it cannot be that and a member, for it would not come to what is in a
-// backlog. The caller holds mu.
-func (s *scheduler) joins(w *seat) bool {
+// resignToJoin makes w resign before it joins a team, and reports whether it was the solo: a member would
+// not read a backlog. The caller holds mu.
+func (s *scheduler) resignToJoin(w *seat) bool {
 	if !s.solo.resign(w) {
 		return false
 	}
@@ -63,9 +60,8 @@ func (s *scheduler) joins(w *seat) bool {
 	return true
 }
 
-// exchange hands over what w's last task has freed and returns what w is to do next,
-// which may be nothing: then it is to await something. It is all that a worker that is
-// kept busy takes the lock for.
+// exchange hands over the tasks that w's last one has freed and returns what w does next. If that
+// is nothing, w is to call await. A busy worker takes the lock only here.
 func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 	s.mu.Lock()
 	s.ready.Push(freed, w.info.ID)
@@ -76,36 +72,36 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 			s.entrust(w)
 		}
 	}
-	// A worker whose tasks are not quick takes no notice of a solo: that is going to end.
+	// A worker whose tasks are not short ignores a solo: that one is going to resign.
 	apart := w.pace.score >= enough && s.solo.apart(w)
 	if !apart {
 		s.absorb()
 	}
 	x := s.pop(w, apart)
-	// More tasks may have come in than w takes. A policy may also keep what there is for
-	// others, so that w finds nothing although something is ready.
+	// More tasks may have come in than w takes. A policy may also reserve ready tasks for other
+	// workers, so that w finds none.
 	found := x.found()
 	var other *seat
 	switch {
-	case s.solo.watched && s.solo.one.Load() == w: // nobody is wanted
-	case found || s.ready.Common() > 0: // what is left may be for others only
+	case s.solo.watched && s.solo.one.Load() == w: // no other worker is wanted
+	case found || s.ready.Common() > 0: // the other tasks may be for other workers
 		other = s.rouse()
 	}
 	if !found {
 		s.spinning++
-		s.count() // or w would not wait for tasks before it goes to sleep
+		s.updateQueued() // queued may be stale: w would not sleep
 	}
 	s.mu.Unlock()
 	other.rouse()
 	return x
 }
 
-// await returns what is next for w, which found nothing before; that is nothing if the
-// runtime is closed. w counts among the spinning workers on entry.
+// await returns what w, which found nothing before, does next: nothing if the runtime is closed. w
+// counts among the spinning workers on entry.
 //
-// It looks for some microseconds, then once more under the lock, where it may decide to
-// look for longer, once. Then it sleeps: it is on the list before it gives the lock back,
-// so that who brings work after that finds it there.
+// It spins for some microseconds and looks once more under the lock, where it may decide to linger,
+// once. Then it sleeps. It joins the list of sleepers before it releases the lock, so a goroutine
+// that brings work later finds it there.
 func (s *scheduler) await(w *seat) turn {
 	lingering, procs := true, runtime.GOMAXPROCS(0)
 	for woken := false; ; woken = true {
@@ -127,7 +123,7 @@ func (s *scheduler) await(w *seat) turn {
 			}
 		}
 		if x := s.pop(w, apart); x.found() {
-			// One less looks about: if there is more, another one is woken for it.
+			// One worker less spins: if there is more work, wake another one.
 			s.spinning--
 			if !lingering && x.task != nil {
 				s.goOn(w)
@@ -151,7 +147,7 @@ func (s *scheduler) await(w *seat) turn {
 			return turn{}
 		}
 		s.parked = append(s.parked, w)
-		// The first that sleeps while one worker executes all looks after that one.
+		// The first worker that sleeps while there is a solo looks after it.
 		watch := apart && !s.solo.watched
 		s.solo.watched = s.solo.watched || watch
 		s.mu.Unlock()
@@ -159,13 +155,12 @@ func (s *scheduler) await(w *seat) turn {
 			s.watch(w)
 			continue
 		}
-		<-w.wake // who wakes w has counted it as spinning
+		<-w.wake // park.rise has counted w as spinning
 	}
 }
 
-// spin waits a little, n looks, for a task, or for one of somebody else to help
-// with, and reports whether there is one. A look touches what others seldom write, so that
-// it does not slow down who works.
+// spin looks n times for a ready task or a team to join, and reports whether there is one. It reads
+// only words that others seldom write, so that it does not slow them down.
 func (s *scheduler) spin(w *seat, n int) bool {
 	for range n {
 		if s.queued.Load() || s.offers.find(w, false) != nil {
@@ -176,22 +171,21 @@ func (s *scheduler) spin(w *seat, n int) bool {
 	return false
 }
 
-// worthLingering reports whether a worker that finds no task had better look for
-// longer than [spins] before it goes to sleep: who has waited for one operation
-// often calls the next one. One worker does, if those who submit wait, or there are
-// none, and of procs processors one is left for other goroutines: one that waits for
-// another worker's task, say, or a guest. Where a single worker executes all tasks, nobody else
-// is wanted. The caller holds mu.
+// worthLingering reports whether a worker that finds no task should spin for longer than [spins]
+// before it sleeps, because a program that waited for one operation often calls the next one. One
+// worker does so, under these conditions: no submitter is active, one of procs processors stays
+// free for other goroutines (one that waits for a task, say, or a guest), and there is no solo. The
+// caller holds mu.
 func (s *scheduler) worthLingering(procs int) bool {
 	return s.lingering == nil && s.hosts-len(s.parked)-s.guests < procs && s.devices == nil && s.submitting.Load() == 0 && !s.disturbed()
 }
 
-// disturbed reports whether a worker must not linger, or no more: the runtime is
-// closing, or one worker executes all tasks, which wants to be looked after.
+// disturbed reports whether a worker must stop lingering: the runtime is closing, or there is a
+// solo, which needs a worker that looks after it.
 func (s *scheduler) disturbed() bool { return s.closing.Load() || s.solo.one.Load() != nil }
 
-// linger is spin for the time that it may take. Where the clock stands still as long as
-// somebody runs, as in package testing/synctest, it takes none.
+// linger spins for tempo.linger. Where the clock stands still while a goroutine runs, as in package
+// testing/synctest, it returns at once.
 func (s *scheduler) linger(w *seat) {
 	last := time.Now()
 	for end := last.Add(s.opt.tempo.linger); last.Before(end) && !s.disturbed(); {
@@ -206,15 +200,14 @@ func (s *scheduler) linger(w *seat) {
 	}
 }
 
-// watch looks after the worker that executes all tasks, while w sleeps: if that does not
-// get on, all workers are asked for again. It returns when w is awake, and counts among
-// the spinning workers.
+// watch looks after the solo while w sleeps: if the solo does not get on, all workers are wanted
+// again. On return w is awake and counts among the spinning workers.
 func (s *scheduler) watch(w *seat) {
 	awake := s.solo.lookAfter(w)
 	s.mu.Lock()
 	s.solo.watched = false
 	if s.solo.apart(w) {
-		s.solo.one.Store(nil) // nobody would look after it
+		s.solo.one.Store(nil) // no worker would look after it
 	}
 	if s.rise(func(p *seat) bool { return p == w }) != nil {
 		awake = true
@@ -225,22 +218,22 @@ func (s *scheduler) watch(w *seat) {
 	}
 }
 
-// reclaim waits until w, which has lent its slot, has it again: until the substitute comes
-// back for its next task, or is woken if it sleeps.
+// reclaim waits until w has its slot back: until the substitute asks for its next task, or is
+// woken.
 func (s *scheduler) reclaim(w *seat) {
 	s.mu.Lock()
 	w.slot.returning = append(w.slot.returning, w)
 	s.returning++
-	s.count()
+	s.updateQueued()
 	sleeper := s.rise(func(p *seat) bool { return p.slot == w.slot })
 	s.mu.Unlock()
 	sleeper.rouse()
 	<-w.wake
 }
 
-// vacate takes a sleeping worker off the list, for whose seat there is a guest: nil if there
-// is none. Best is one whose core the calling thread has: woken, it would wait for it. While one
-// worker executes all tasks the others are left where they are.
+// vacate takes a sleeping worker that can have a guest off the list, nil if there is none. It
+// prefers one on the calling thread's core: a worker woken there would wait for that thread. While
+// there is a solo, all other workers stay asleep.
 func (s *scheduler) vacate() *seat {
 	cpu := topo.CPU()
 	s.mu.Lock()
@@ -259,8 +252,8 @@ func (s *scheduler) vacate() *seat {
 	return w
 }
 
-// occupy gives w, whose guest goes, its seat back, and hands over what the guest's task has
-// freed. It is woken if somebody has wanted it meanwhile, and not found it asleep.
+// occupy gives w, whose guest leaves, its seat back, and hands over the tasks that the guest's task
+// has freed. It wakes w if w was wanted in the meantime.
 func (s *scheduler) occupy(w, guest *seat, freed []*graph.Task) {
 	s.mu.Lock()
 	s.guests--
@@ -277,8 +270,7 @@ func (s *scheduler) occupy(w, guest *seat, freed []*graph.Task) {
 	other.rouse()
 }
 
-// spread says that w is at a task that takes long, and others had better come: if w has
-// executed all tasks, it does so no more.
+// spread makes w resign as the solo, because its task takes long, and wakes another worker.
 func (s *scheduler) spread(w *seat) {
 	if !s.solo.resign(w) {
 		return
@@ -290,9 +282,9 @@ func (s *scheduler) spread(w *seat) {
 	other.rouse()
 }
 
-// wants reports whether something beside mine, tasks that are ready, is for w when it has
-// ended what it is at.
-func (s *scheduler) wants(w *seat, mine int) bool {
+// isWanted reports whether there is other work for w than mine, the number of ready tasks of w's own
+// job.
+func (s *scheduler) isWanted(w *seat, mine int) bool {
 	if s.offers.find(w, true) != nil {
 		return true
 	}
@@ -301,9 +293,8 @@ func (s *scheduler) wants(w *seat, mine int) bool {
 	return len(w.slot.returning) > 0 || s.ready.Len()+s.memory.count > mine
 }
 
-// yieldTo returns the worker that w must give its slot to now, nil if there is
-// none. The caller holds mu, and wakes that worker when it has given mu back; w
-// is at its end then.
+// yieldTo returns the worker that w must give its slot to now, nil if there is none. w ends then.
+// The caller holds mu, and wakes the returned worker after it has released mu.
 func (s *scheduler) yieldTo(w *seat) *seat {
 	at := w.slot
 	if len(at.returning) == 0 {
@@ -315,9 +306,9 @@ func (s *scheduler) yieldTo(w *seat) *seat {
 	return r
 }
 
-// reserve takes the memory, in bytes, that w's task t needs. If there is not enough of it
-// now, t waits, and w is to go on to others: later is true. T comes back by grant, with
-// its memory. The error is a *MemoryError: there never is enough.
+// reserve takes need bytes of memory for w's task t. If they are not free now, later is true: t
+// waits and comes back by memory.grant, and w goes on to other tasks. The error is a *MemoryError:
+// there is never enough.
 func (s *scheduler) reserve(w *seat, t *graph.Task, need int64) (later bool, err error) {
 	have := w.info.Target.Memory
 	if have == 0 || need <= w.held {
@@ -328,26 +319,26 @@ func (s *scheduler) reserve(w *seat, t *graph.Task, need int64) (later bool, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.giveMemory(w) // of an attempt before, which needed less
+	s.giveMemory(w) // of an earlier attempt, which needed less
 	return !s.memory.take(w, s.kinds.of[w.info.ID], claim{task: t, bytes: need}), nil
 }
 
-// giveMemory gives back what w holds, and wakes workers for tasks that have got their
-// memory by that. The caller holds mu.
+// giveMemory gives back what w holds, and wakes workers for tasks that get their memory by that.
+// The caller holds mu.
 func (s *scheduler) giveMemory(w *seat) {
 	if w.held == 0 {
 		return
 	}
 	kind := s.kinds.of[w.info.ID]
 	for range s.memory.give(w, kind) {
-		// There is room: see docs/internals/locks.md.
+		// wake has room: see docs/internals/locks.md.
 		s.rise(func(p *seat) bool { return s.kinds.of[p.info.ID] == kind }).rouse()
 	}
-	s.count()
+	s.updateQueued()
 }
 
-// lend lets others have the memory that w holds while f waits, and takes as much again:
-// what f waits for may need it.
+// lend gives back w's memory while f waits, and takes as much again: f may wait for a task that
+// needs it.
 func (s *scheduler) lend(w *seat, f func()) {
 	held := w.held
 	if held == 0 {
@@ -370,8 +361,8 @@ func (s *scheduler) lend(w *seat, f func()) {
 	f()
 }
 
-// serve takes ready tasks for the worker of a device: see [offload.Runtime]. It takes many
-// at once, so that what they read can be on its way while others compute.
+// serve takes up to room ready tasks for a device's worker: see [offload.Runtime]. It takes many at
+// once, so that their operands are copied while others compute.
 func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ []*graph.Task, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,7 +375,7 @@ func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ 
 	}
 	d.waits = room > 0
 	if len(tasks) > 0 {
-		s.count()
+		s.updateQueued()
 		return tasks, true
 	}
 	if !idle {
@@ -393,8 +384,8 @@ func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ 
 	if s.closing.Load() {
 		return tasks, false
 	}
-	// There is one token for all that may have woken it, and none is lost: who finds
-	// asleep set puts one there if there is none.
+	// One token stands for all that have woken it. None is lost: a caller that sees asleep adds the
+	// token.
 	d.asleep = true
 	s.mu.Unlock()
 	<-d.wake
@@ -403,9 +394,9 @@ func (s *scheduler) serve(d *desk, tasks []*graph.Task, room int, idle bool) (_ 
 	return tasks, true
 }
 
-// leave takes all tasks that are for the worker of a device, which is lost: those in its
-// inbox, and those that the policy has kept for it.
-func (s *scheduler) leave(d *desk) (left []*graph.Task) {
+// takeReserved takes all tasks that wait for a lost device's worker: those in its inbox, and those that
+// the policy has reserved for it.
+func (s *scheduler) takeReserved(d *desk) (left []*graph.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for t := s.ready.Pop(d.id); t != nil; t = s.ready.Pop(d.id) {
@@ -414,16 +405,16 @@ func (s *scheduler) leave(d *desk) (left []*graph.Task) {
 	return left
 }
 
-// idle reports whether a worker has found nothing to do, for the watchdog: then it is not
-// for want of workers that a job does not get on.
+// idle reports whether a worker has nothing to do. If so, a job that does not get on does not wait
+// for a worker: see watchdog.
 func (s *scheduler) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.parked)+s.spinning > 0
 }
 
-// close has workers end when nothing is queued. Those that sleep are woken to see it; they
-// count as spinning, as all that are roused do.
+// close makes workers end when nothing is queued. It wakes those that sleep; like all woken workers
+// they count as spinning.
 func (s *scheduler) close() {
 	s.mu.Lock()
 	s.closing.Store(true)

@@ -10,19 +10,18 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// machine is what this machine is; reading it takes a hundred small files, so
-// it is read once.
+// machine describes this machine. It is read once, since that takes a hundred small files.
 var machine = sync.OnceValue(topo.Detect)
 
-// WorkersVariable is the environment variable that says how many workers a runtime has
-// whose options do not.
+// WorkersVariable is the environment variable with the number of workers of a runtime whose options
+// do not say it.
 const WorkersVariable = "TESSERA_WORKERS"
 
 const maxWorkers = 1 << 14
 
-// DefaultWorkers returns the number of workers of a runtime whose options do
-// not say it: what [WorkersVariable] says or, where it is not set or is no such number, one
-// for each core that the process may use. [NewLocal] refuses what is no such number.
+// DefaultWorkers returns the number of workers of a runtime whose options do not say it: the value
+// of [WorkersVariable] or, if it is not set or invalid, one for each core that the process may use.
+// [NewLocal] refuses an invalid value.
 func DefaultWorkers() int {
 	if n, err := environmentWorkers(); n > 0 && err == nil {
 		return n
@@ -30,8 +29,7 @@ func DefaultWorkers() int {
 	return machine().Workers()
 }
 
-// environmentWorkers returns what the environment says of the number of workers, 0 if that
-// is nothing.
+// environmentWorkers returns the value of [WorkersVariable], 0 if it is not set.
 func environmentWorkers() (n int, err error) {
 	s := os.Getenv(WorkersVariable)
 	if s == "" {
@@ -47,17 +45,14 @@ func environmentWorkers() (n int, err error) {
 // here is what Here returns.
 var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
 
-// Here returns the target of workers on this machine as it is. A selector
-// keeps what it knows by target, so all runtimes share this one. It must not
-// be changed.
+// Here returns the target of workers on this machine as detected. All runtimes share it, since a
+// selector keeps its knowledge by target. It must not be changed.
 func Here() *versions.Target { return here() }
 
-// TargetOf returns the target of workers on this machine that are declared to be
-// as o says: what empty fields of Options.Target are filled in with.
+// TargetOf returns o with empty fields filled in from this machine, as Options.Target is.
 func TargetOf(o versions.Target) *versions.Target { return target(&o, machine()) }
 
-// target returns the target that is declared as o: the machine's own, which all share, if
-// that says nothing.
+// target returns o completed from m; if o is empty, the shared target of Here.
 func target(o *versions.Target, m *topo.Machine) *versions.Target {
 	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 && o.Ops == nil {
 		return here()
@@ -65,9 +60,8 @@ func target(o *versions.Target, m *topo.Machine) *versions.Target {
 	return complete(*o, m)
 }
 
-// complete fills the empty fields of a target from the machine. A KNL's cores lie in pairs
-// with a second-level cache each: a worker there has two units, and a version for it may
-// ask for both.
+// complete fills the empty fields of a target from the machine. The cores of a KNL lie in pairs
+// with a shared second-level cache: a worker there has two units, and a version may ask for both.
 func complete(t versions.Target, m *topo.Machine) *versions.Target {
 	if t.Kind == "" {
 		t.Kind = "cpu"

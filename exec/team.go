@@ -11,44 +11,46 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// team is the workers that execute one task together: the one that has taken it, who
-// leads, and members of the same NUMA node, who come when they can.
+// team is the workers that execute one task together: the leader, which has taken the task, and
+// members of the same NUMA node, which come when they can.
 //
 //	leader:  Do ─► a phase: its parts are there ─► takes parts ─► waits for members at parts ─► Do …
 //	member:        joins ─► takes parts ──► none left, or a task of its own is ready ──► goes
 //	                                    └─► the team stays: sleeps until the next phase, or the end
 //
-// A leader does not wait for members to come: what nobody has come for, it does
-// itself. So teams cannot wait for one another, and a task with more units than there
-// are idle workers just has fewer of them. There are two kinds:
+// The leader does not wait for members to come: it executes the parts that no member takes. So
+// teams cannot wait for one another, and a task with more units than idle workers gets fewer. There
+// are two kinds:
 //
-//   - Where the version could use workers that have nothing else to do
-//     (versions.Version.Help), these come when they find no task, and go when there is
-//     one.
-//   - Where it asks for units (Constraints.Units, or Help that stays), its team stays: workers
-//     join before they take a task of their own, and go when its task ends.
+//   - A team of helpers (versions.Version.Help): workers that find no task join it and leave when a
+//
+// task is ready.
+//   - A team that stays (Constraints.Units, or Help that stays): workers join before they take a
+//     task
+//
+// of their own, and leave when its task ends.
 type team struct {
 	leader *seat
 	limit  int32 // members beside the leader
 	stays  bool
-	timed  bool        // what members have spent is asked for
-	share  trace.Event // what the shares in the task have in common, if there is a recorder
-	offers *offers     // where the team is offered to workers
+	timed  bool        // the selector wants the members' time
+	share  trace.Event // the common part of the members' events, if there is a recorder
+	offers *offers     // the list on which workers find the team
 	host   teamHost
 
 	members atomic.Int32
-	current atomic.Pointer[phase] // the latest one
+	current atomic.Pointer[phase] // the latest phase
 	over    atomic.Bool
 	mu      sync.Mutex // with news, for members that sleep between phases; a leaf
 	news    sync.Cond
 
-	worked atomic.Int64  // what members have spent on the task, in nanoseconds
-	waited time.Duration // what the leader has waited for them
+	worked atomic.Int64  // the members' time on the task, in nanoseconds
+	waited time.Duration // how long the leader has waited for them
 }
 
 // teamHost is what a team needs of the scheduler.
 type teamHost interface {
-	// recruit rouses so many workers, if so many sleep that can join.
+	// recruit wakes up to wanted sleeping workers that can join.
 	recruit(t *team, wanted int)
 	// busy reports whether there are tasks that want a worker.
 	busy() bool
@@ -56,21 +58,21 @@ type teamHost interface {
 	recorder() *trace.Recorder
 }
 
-// phase is one call of Do. Parts are handed out one at a time, by a counter; the phase is
-// over when unfinished has come to nothing, and the worker that brings it there closes done.
+// phase is one call of Do. A counter hands out its parts. The phase is over when unfinished is 0;
+// the worker that brings it there closes done.
 type phase struct {
 	team       *team
 	parts      int64
 	f          func(part int, work *versions.Workspace)
 	next       atomic.Int64  // next part to start
-	unfinished atomic.Int64  // parts that have not ended, and shares that are not recorded
+	unfinished atomic.Int64  // parts that have not ended, and shares not yet recorded
 	done       chan struct{} // closed by the worker that finishes the last part
 	panicked   atomic.Pointer[PanicError]
 }
 
-// opens offers the team to workers and asks for some, if it stays. Otherwise each phase
-// with several parts does.
-func (t *team) opens() {
+// open offers a team that stays to workers and wakes some. Another team is offered in each phase
+// with several parts.
+func (t *team) open() {
 	t.news.L = &t.mu
 	if t.stays {
 		t.offers.publish(t)
@@ -78,9 +80,9 @@ func (t *team) opens() {
 	}
 }
 
-// ends has the members go their ways. It returns what they have spent on the task beyond
-// the time for which the leader has waited, for a team that does not stay.
-func (t *team) ends() (spent time.Duration) {
+// close dismisses the members. For a team that does not stay it returns the members' time on the
+// task less the time for which the leader has waited.
+func (t *team) close() (spent time.Duration) {
 	if !t.stays {
 		return time.Duration(t.worked.Load()) - t.waited
 	}
@@ -117,14 +119,14 @@ func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
 	p.lead(&t.leader.part)
 }
 
-// lead does what the leader does of p.
+// lead runs parts of p on the leader and waits for the members.
 func (p *phase) lead(scratch *versions.Workspace) {
 	// Also when the leader's part ends its goroutine: no part may outlive Do.
 	defer p.finish()
 	for i := p.take(); i < p.parts; i = p.take() {
 		p.run(int(i), scratch)
 	}
-	// What is left is with members. They are about to end, so it is worth to spin.
+	// Members have the remaining parts and are about to end, so spinning pays.
 	since := time.Now()
 	for i := 0; i < spins && p.unfinished.Load() > 0; i++ {
 		pause()
@@ -136,24 +138,24 @@ func (p *phase) lead(scratch *versions.Workspace) {
 	}
 }
 
-// finish starts no further part and waits for those that run. After a phase that went well
-// there are none; after a panic of the leader's there may be both.
+// finish starts no further part and waits for those that run. After a phase without a panic there
+// are none; after a panic of the leader there may be both.
 func (p *phase) finish() {
 	if left := p.parts - p.next.Swap(p.parts); left > 0 {
-		p.less(left)
+		p.subtract(left)
 	}
 	<-p.done
 }
 
-// less counts n parts less that are not finished. The last one lets the leader go on.
-func (p *phase) less(n int64) {
+// subtract subtracts n from unfinished. The call that reaches 0 lets the leader go on.
+func (p *phase) subtract(n int64) {
 	if p.unfinished.Add(-n) == 0 {
 		close(p.done)
 	}
 }
 
-// take returns the next part to start; there are none from p.parts on. The counter goes on
-// beyond that, by one for each that asks in vain.
+// take returns the next part to start; from p.parts on there is none. The counter goes on beyond
+// p.parts, by one for each vain call.
 func (p *phase) take() int64 { return p.next.Add(1) - 1 }
 
 // run runs one part. A panic in it, and a Goexit, become the leader's panic: the task fails
@@ -165,29 +167,28 @@ func (p *phase) run(i int, scratch *versions.Workspace) {
 			e := &PanicError{Value: recover(), Stack: debug.Stack()}
 			p.panicked.CompareAndSwap(nil, e)
 		}
-		p.less(1)
+		p.subtract(1)
 	}()
 	p.f(i, scratch)
 	ok = true
 }
 
-// serve is what a member does until it goes: to have no part left is reason enough for one
-// that helps, the end of the task for one that stays.
+// serve runs parts of the team on w. A helper leaves when no part is left, a member of a team that
+// stays when the task ends.
 func (t *team) serve(w *seat) {
-	// Several may have come to the same offer: the number is what lets them in.
+	// Several workers may follow the same offer: the count admits limit of them.
 	defer t.members.Add(-1)
 	if t.members.Add(1) > t.limit {
 		return
 	}
 	var last *phase
-	for p := t.after(last); p != nil && p.help(w); p = t.after(last) {
+	for p := t.nextPhase(last); p != nil && p.help(w); p = t.nextPhase(last) {
 		last = p
 	}
 }
 
-// after returns the phase that a member comes to after the last one, or nil if it is
-// to go.
-func (t *team) after(last *phase) *phase {
+// nextPhase returns the phase that follows last for a member, or nil if the member is to leave.
+func (t *team) nextPhase(last *phase) *phase {
 	p := t.current.Load()
 	if t.stays {
 		for i := 0; i < spins && p == last && !t.over.Load() && runtime.GOMAXPROCS(0) > 1; i++ {
@@ -209,19 +210,18 @@ func (t *team) after(last *phase) *phase {
 	return p
 }
 
-// help is the work of a member at a phase, recorded as its share in the task: from
-// the first part that it takes to the end of its last one. It reports false if the
-// member goes: there is work of its own.
+// help runs parts of the phase on w, and records them as its share, from the start of its first
+// part to the end of its last one. It reports false if a task is ready and the member leaves.
 func (p *phase) help(w *seat) (stays bool) {
 	i := p.take()
 	if i >= p.parts { // it came too late
 		return true
 	}
 	if w.record != nil || p.team.timed {
-		// The part in hand keeps the phase open; this count goes on to do so until
-		// the share is recorded, before the end of the task.
+		// The part in hand keeps the phase open. This count does so until the share is recorded,
+		// which comes before the end of the task.
 		p.unfinished.Add(1)
-		defer p.shared(w, p.begin(w), time.Now()) // also when a part ends the goroutine
+		defer p.endShare(w, p.beginShare(w), time.Now()) // also when a part ends the goroutine
 	}
 	for ; i < p.parts; i = p.take() {
 		p.run(int(i), &w.part)
@@ -232,9 +232,9 @@ func (p *phase) help(w *seat) (stays bool) {
 	return true
 }
 
-// begin records that w has begun with its share, if there is a recorder: in a trace the
-// member is at the leader's task until its share ends.
-func (p *phase) begin(w *seat) (e trace.Event) {
+// beginShare tells the recorder, if there is one, that w begins its share: the trace shows w at the
+// leader's task until shared.
+func (p *phase) beginShare(w *seat) (e trace.Event) {
 	if w.record != nil {
 		e = p.team.share
 		e.Worker = w.info.ID
@@ -243,22 +243,22 @@ func (p *phase) begin(w *seat) (e trace.Event) {
 	return e
 }
 
-// shared records the share that e says the beginning of.
-func (p *phase) shared(w *seat, e trace.Event, began time.Time) {
+// endShare records the end of the share that begin has begun.
+func (p *phase) endShare(w *seat, e trace.Event, began time.Time) {
 	if r := p.team.host.recorder(); w.record != nil {
 		e.End = r.Now()
 		r.Share(e)
 	}
 	p.team.worked.Add(int64(time.Since(began)))
-	p.less(1)
+	p.subtract(1)
 }
 
-// offers are the teams that workers can join. They are read without a lock, by workers
-// that spin; who goes to sleep reads them once more under the scheduler's lock, which a
-// leader takes after it has made an offer.
+// offers are the teams that workers can join. Spinning workers read them without a lock. A worker
+// that goes to sleep reads them once more under the scheduler's lock, which a leader takes after it
+// has made an offer: so no offer is missed.
 type offers struct {
-	open []atomic.Pointer[team] // by the number of the leader
-	n    atomic.Int32           // how many there are
+	open []atomic.Pointer[team] // by the leader's number
+	n    atomic.Int32           // number of teams in open
 }
 
 // publish lets workers see a team, until withdraw.
@@ -272,8 +272,8 @@ func (o *offers) withdraw(t *team) {
 	o.n.Add(-1)
 }
 
-// find returns a team that w can join, nil if there is none: one that stays, or,
-// unless only those are meant, one that has parts.
+// find returns a team that w can join, nil if there is none: one that stays or, unless staying is
+// set, one that has parts left.
 func (o *offers) find(w *seat, staying bool) *team {
 	if o.n.Load() == 0 {
 		return nil

@@ -7,63 +7,63 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// dog is the watchdog's goroutine, and what it knows. It learns of each attempt when that
-// begins and ends, and looks at jobs by itself: at how many tasks have ended.
+// watchdog is the watchdog's state. Workers tell it when attempts begin and end; it reads how many tasks
+// of each job have ended.
 //
-// A task is late when it has run for too long, without the time in which it waits for
-// children. A job is stuck when nothing of it runs and nothing ends although a worker is
-// idle: then it waits for something that does not come, a program's own lock say. Time in which
-// the process stood still counts for neither.
-type dog struct {
+// A task is late when it has run for too long, without the time in which it waits for children. A
+// job is stuck when no task of it runs and none ends although a worker is idle: its tasks wait for
+// something else, a program's own lock say. Time in which the process stood still counts for
+// neither.
+type watchdog struct {
 	sched *scheduler
 	jobs  *jobs
 	opt   *Watchdog
 	stop  func() // waits for a report that is being made
 
 	mu      sync.Mutex // a leaf
-	running map[*StuckTask]begun
+	running map[*StuckTask]runningTask
 }
 
-// begun is when a task began, and of which job it is.
-type begun struct {
+// runningTask is a running task: its job, and when it began or last stopped waiting.
+type runningTask struct {
 	at       time.Time
 	job      *job
 	excused  bool // it waits for its children
 	reported bool
 }
 
-// newDog returns a watchdog that runs until stop.
-func newDog(s *scheduler, all *jobs) *dog {
-	d := &dog{sched: s, jobs: all, opt: s.opt.Watchdog, running: make(map[*StuckTask]begun)}
+// newWatchdog returns a watchdog that runs until stop.
+func newWatchdog(s *scheduler, all *jobs) *watchdog {
+	d := &watchdog{sched: s, jobs: all, opt: s.opt.Watchdog, running: make(map[*StuckTask]runningTask)}
 	jobs := map[*job]*progress{}
 	d.stop = d.opt.Watch(func(pause time.Duration, now time.Time) []Stuck { return d.look(pause, now, jobs) })
 	return d
 }
 
 // begin notes that a worker begins to execute t, until [dog.end].
-func (d *dog) begin(t *graph.Task, version string, worker int) *StuckTask {
+func (d *watchdog) begin(t *graph.Task, version string, worker int) *StuckTask {
 	s := &StuckTask{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: worker}
 	for i := range t.Len() {
 		o := t.Operand(i)
 		s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
 	}
 	d.mu.Lock()
-	d.running[s] = begun{at: time.Now(), job: jobOf(t)}
+	d.running[s] = runningTask{at: time.Now(), job: jobOf(t)}
 	d.mu.Unlock()
 	return s
 }
 
-// end notes that what begin has returned has ended. If it was told of, nothing takes that
-// back: a program that wants to know whether it did end asks the job.
-func (d *dog) end(s *StuckTask) {
+// end notes that s, which begin has returned, has ended. A report of it is not taken back: the
+// program asks the job whether the task did end.
+func (d *watchdog) end(s *StuckTask) {
 	d.mu.Lock()
 	delete(d.running, s)
 	d.mu.Unlock()
 }
 
-// excuse notes that what begin has returned, if it still runs, waits for its children
-// until the function that excuse returns is called.
-func (d *dog) excuse(s *StuckTask) (end func()) {
+// excuse notes that s, which begin has returned, waits for its children until the returned function
+// is called.
+func (d *watchdog) excuse(s *StuckTask) (end func()) {
 	note := func(waits bool) {
 		d.mu.Lock()
 		if b, ok := d.running[s]; ok {
@@ -76,19 +76,19 @@ func (d *dog) excuse(s *StuckTask) (end func()) {
 	return func() { note(false) }
 }
 
-// progress is how far a job was when it last got on. Only the looks have it.
+// progress is how far a job was when it last got on. Only look uses it.
 type progress struct {
 	done     int64
-	since    time.Time // and when all that kept it from it was others' tasks
+	since    time.Time // or when only tasks of other jobs kept it from getting on
 	reported bool
 }
 
-// forgive moves by a pause what has happened before now.
-func (d *dog) forgive(pause time.Duration, now time.Time, jobs map[*job]*progress) {
+// forgive moves all noted times by a pause.
+func (d *watchdog) forgive(pause time.Duration, now time.Time, jobs map[*job]*progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for s, b := range d.running {
-		if b.at = b.at.Add(pause); b.at.After(now) { // it has begun since
+		if b.at = b.at.Add(pause); b.at.After(now) { // it began during the pause
 			b.at = now
 		}
 		d.running[s] = b
@@ -98,9 +98,9 @@ func (d *dog) forgive(pause time.Duration, now time.Time, jobs map[*job]*progres
 	}
 }
 
-// look returns what is newly stuck. Each thing is told of once: a job again when it has
-// got on meanwhile, a task never. Before it nothing could run for pause.
-func (d *dog) look(pause time.Duration, now time.Time, jobs map[*job]*progress) (found []Stuck) {
+// look returns what is newly stuck. A task is reported once, a job once until it gets on again.
+// Before this look the process could not run for pause.
+func (d *watchdog) look(pause time.Duration, now time.Time, jobs map[*job]*progress) (found []Stuck) {
 	if pause > 0 {
 		d.forgive(pause, now, jobs)
 	}
@@ -109,16 +109,16 @@ func (d *dog) look(pause time.Duration, now time.Time, jobs map[*job]*progress) 
 		alive[j] = true
 	}
 
-	// While all workers are busy a job may have to wait for its turn: that is no fault of
-	// its own, and the tasks that keep them busy are told of if they are late.
+	// While all workers are busy, a job may rightly wait for one. The tasks that keep them busy are
+	// reported if they are late.
 	idle := d.sched.idle()
 	busy := map[*job]bool{}
-	// Of tasks that are late there is one report for each job.
+	// One report for all late tasks of a job.
 	late := map[*job][]StuckTask{}
 	d.mu.Lock()
 	for s, b := range d.running {
-		// A task that waits for its children is not at fault.
-		// While a child runs, its parent's job gets on, and so does that one's.
+		// While a child runs, its ancestors' jobs get on, too. A task that waits for its children
+		// is not late.
 		for j := b.job; j != nil && !busy[j]; j = j.adopter {
 			busy[j] = true
 		}
