@@ -61,7 +61,7 @@ func (c *catalog) datum(d *graph.Datum) *core.Entry {
 		c.data.Put(d, e)
 		c.entries[e], e.Label, e.Datum = true, core.LabelOf(d), d
 		c.titles[titleOf(e.Ref)] = d.Name
-		e.Show(d)
+		e.ShowHolders(d)
 		return e
 	}
 	r := transport.Ref{Job: c.number, Matrix: d.Key.Matrix, I: d.Key.I, J: d.Key.J}
@@ -69,13 +69,13 @@ func (c *catalog) datum(d *graph.Datum) *core.Entry {
 		r = c.name(c.number)
 	}
 	e := &core.Entry{Ref: r, Facts: core.FactsOf(d.Value), Datum: d}
-	e.Label, e.Known = core.LabelOf(d), c.known.names(e.Kind)
+	e.Label, e.Sendable = core.LabelOf(d), c.known.names(e.Kind)
 	c.titles[titleOf(r)] = d.Name
 	h := &home{value: d.Value, fixed: c.fixed, facts: e.Facts}
 	c.data.Put(d, e)
 	c.entries[e], c.homes[e], c.names[r] = true, h, true
-	e.Brought(false)
-	e.Show(d)
+	e.NoteHome(false)
+	e.ShowHolders(d)
 	c.work.store.adopt(r, h)
 	return e
 }
@@ -104,7 +104,7 @@ func (c *catalog) sendable(t *graph.Task) bool {
 		return false
 	}
 	for i := range t.Len() {
-		if !c.data.Of(t.Operand(i).Datum).Known {
+		if !c.data.Of(t.Operand(i).Datum).Sendable {
 			return false
 		}
 	}

@@ -100,7 +100,7 @@ func (x *domain) sums() (sum core.Below) {
 	defer d.lock.Unlock()
 	for _, node := range d.nodes[1:] {
 		if node.gone == nil {
-			sum = sum.With(node.workers, node.memory.Most, node.offer.Below)
+			sum = sum.With(node.workers, node.memory.Cap, node.offer.Below)
 		}
 	}
 	return sum

@@ -175,7 +175,7 @@ func (d *Driver) Usage() (all []Usage) {
 		if d.apart(n) {
 			continue
 		}
-		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.Most, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.Cap, Peak: n.peak, Busy: n.busy, Starving: n.starving}
 		if n.offer != nil {
 			u.Kinds, u.Below = n.offer.Kinds, n.offer.Below.Workers
 			u.BelowNodes, u.BelowMemory = n.offer.Below.Nodes, n.offer.Below.Memory
@@ -298,12 +298,12 @@ func (d *Driver) end(number uint64, nodes []*node, data []*core.Entry) {
 func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 	d.placing.Lock()
 	for _, n := range nodes[1:] {
-		n.memory.Leaving++
+		n.memory.PendingForgets++
 		n.out.add(func() []byte {
 			d.placing.Lock()
 			defer d.placing.Unlock()
-			n.memory.Leaving--
-			d.where.Over(n.index, number)
+			n.memory.PendingForgets--
+			d.where.ForgetJob(n.index, number)
 			for _, e := range data {
 				n.memory.Forget(e)
 			}
@@ -311,7 +311,7 @@ func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 			return encode(kindOver, over{Job: number})
 		})
 	}
-	d.where.Over(0, number)
+	d.where.ForgetJob(0, number)
 	d.placing.Unlock()
 	d.exec.over(number)
 }
@@ -403,10 +403,10 @@ func (d *Driver) lose(n *node, why error) {
 	}
 	d.placing.Lock()
 	for _, e := range d.kept {
-		e.Lose(n.index)
+		e.LoseNode(n.index)
 	}
-	d.where.Lose(n.index)
-	n.memory.Lose()
+	d.where.LoseNode(n.index)
+	n.memory.Clear()
 	d.placing.Unlock()
 	for _, j := range jobs {
 		j.lose(n)
@@ -516,7 +516,7 @@ func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (the
 		n.offer.Below = m.Below
 		return then, nil
 	}
-	n.memory.Most = m.Memory
+	n.memory.Cap = m.Memory
 	n.workers, n.gone, n.since = offer.Workers(), nil, time.Now()
 	n.row = d.record.enter(n.name, n.workers)
 	n.program, n.offer, n.jobs, offer.Below = m.Program, offer, m.Jobs, m.Below

@@ -43,7 +43,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 			w.truth[core.Instance{Of: e, Version: 0}] = 0
 		} else {
 			w.truth[core.Instance{Of: e, Version: 0}] = w.rng.Uint64()
-			e.Brought(false)
+			e.NoteHome(false)
 		}
 		w.data[e], w.all = true, append(w.all, e)
 	}
@@ -64,7 +64,7 @@ func (w *world) compute(r *core.Record, value func(core.Use) uint64, of *core.En
 // task has a node execute a random task.
 func (w *world) task() {
 	w.id++
-	r := &core.Record{Id: w.id}
+	r := &core.Record{ID: w.id}
 	w.seeds[r] = w.rng.Uint64()
 	writes := false
 	for _, k := range w.rng.Perm(len(w.all))[:1+w.rng.IntN(3)] {
@@ -75,34 +75,34 @@ func (w *world) task() {
 	node := 1 + w.rng.IntN(worldNodes)
 	for _, u := range r.Uses {
 		if u.Mode == graph.In {
-			u.Of.Read(node)
+			u.Of.AddHolder(node)
 			continue
 		}
 		w.truth[core.Instance{Of: u.Of, Version: u.Version + 1}] = w.compute(r, func(u core.Use) uint64 { return w.truth[core.Instance{Of: u.Of, Version: u.Version}] }, u.Of)
-		w.where.Written(u.Of, node, r)
+		w.where.RecordWrite(u.Of, node, r)
 	}
 	if w.rng.IntN(20) == 0 { // the program has waited for one
-		w.all[w.rng.IntN(len(w.all))].Brought(true)
+		w.all[w.rng.IntN(len(w.all))].NoteHome(true)
 	}
 }
 
 // round takes second copies, as guard.go does.
 func (w *world) round(nodes int) {
 	for _, e := range w.all {
-		if e.Unmade() || e.Apart(nodes) {
+		if e.Unwritten() || e.IsReplicated(nodes) {
 			continue
 		}
-		c := e.Another(transport.Ref{Job: 7, I: int32(len(w.copies)), J: -1})
+		c := e.NewReplica(transport.Ref{Job: 7, I: int32(len(w.copies)), J: -1})
 		for _, n := range w.rng.Perm(worldNodes) {
 			if len(c.Holders) < nodes && (nodes > 1 || n+1 != e.Holders[0]) {
 				c.Holders = append(c.Holders, n+1)
 			}
 		}
 		w.copies[c] = w.truth[core.Instance{Of: e, Version: e.Version}]
-		e.Second = core.Second{Copy: c, Version: e.Version}
+		e.Replica = core.Replica{Entry: c, Version: e.Version}
 	}
 	if nodes > 1 {
-		if n := core.Sweep(w.data); n > 0 {
+		if n := core.FreeRecords(w.data); n > 0 {
 			w.t.Fatalf("%d records are kept behind a round that is whole", n)
 		}
 	}
@@ -112,7 +112,7 @@ func (w *world) round(nodes int) {
 func kept(data map[*core.Entry]bool) int {
 	all := map[*core.Record]bool{}
 	for e := range data {
-		for _, r := range e.Made {
+		for _, r := range e.Makers {
 			all[r] = true
 		}
 	}
@@ -124,20 +124,20 @@ func kept(data map[*core.Entry]bool) int {
 func (w *world) lose(node int) (ok bool) {
 	var lost []*core.Entry
 	for _, e := range w.all {
-		if e.Lose(node); e.Lost() {
+		if e.LoseNode(node); e.Lost() {
 			lost = append(lost, e)
 		}
 	}
 	p, gone := core.PlanFor(lost)
 	if gone != nil {
-		if !gone.Lost() && gone.Maker(gone.Version) == nil && len(gone.Made) > 0 {
+		if !gone.Lost() && gone.Maker(gone.Version) == nil && len(gone.Makers) > 0 {
 			w.t.Fatal("something is gone that is there")
 		}
 		return false
 	}
 	got := map[core.Instance]uint64{}
 	for x, s := range p.Sources {
-		switch c := x.Of.Second.Copy; {
+		switch c := x.Of.Replica.Entry; {
 		case len(s.Holders) == 0 || slices.Contains(s.Holders, node):
 			w.t.Fatalf("version %d is to be had from %v", x.Version, s.Holders)
 		case c != nil && s.Ref == c.Ref:
@@ -227,33 +227,33 @@ func TestDue(t *testing.T) {
 		core.Effort
 		want int
 	}{
-		{core.Effort{Tasks: 499, Again: core.WorkLeast / 2, Agents: 2, Bytes: bytes(1)}, 0},
-		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(1)}, 1},
-		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(9e9)}, 1},
-		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(11e9)}, 0},
-		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(9e9), Many: true}, 0},
-		{core.Effort{Tasks: 499, Again: 500 * time.Second, Agents: 2, Bytes: bytes(4e9), Many: true}, 2},
+		{core.Effort{Tasks: 499, Exposed: core.MinExposed / 2, Agents: 2, Bytes: bytes(1)}, 0},
+		{core.Effort{Tasks: 499, Exposed: 500 * time.Second, Agents: 2, Bytes: bytes(1)}, 1},
+		{core.Effort{Tasks: 499, Exposed: 500 * time.Second, Agents: 2, Bytes: bytes(9e9)}, 1},
+		{core.Effort{Tasks: 499, Exposed: 500 * time.Second, Agents: 2, Bytes: bytes(11e9)}, 0},
+		{core.Effort{Tasks: 499, Exposed: 500 * time.Second, Agents: 2, Bytes: bytes(9e9), Overdue: true}, 0},
+		{core.Effort{Tasks: 499, Exposed: 500 * time.Second, Agents: 2, Bytes: bytes(4e9), Overdue: true}, 2},
 		{core.Effort{Tasks: 500, Agents: 2, Bytes: bytes(1e12)}, 2},
 		{core.Effort{Tasks: 500, Agents: 1, Bytes: bytes(1)}, 0},
 	} {
-		if got := c.Due(x.Effort); got != x.want {
+		if got := c.NodesDue(x.Effort); got != x.want {
 			t.Errorf("%+v: copies on %d nodes, want %d", x.Effort, got, x.want)
 		}
 	}
-	long := core.Effort{Tasks: 1e5, Again: 100 * time.Second, Agents: 2, Bytes: bytes(1)}
-	if n := (&core.Copies{}).Due(long); n != 0 {
+	long := core.Effort{Tasks: 1e5, Exposed: 100 * time.Second, Agents: 2, Bytes: bytes(1)}
+	if n := (&core.Copies{}).NodesDue(long); n != 0 {
 		t.Errorf("copies on %d nodes that may have no room", n)
 	}
-	if long.Capped = true; (&core.Copies{}).Due(long) != 2 {
+	if long.Capped = true; (&core.Copies{}).NodesDue(long) != 2 {
 		t.Error("no copies for many records, and there is room")
 	}
-	if long.Bytes = bytes(1e12); (&core.Copies{}).Due(long) != 0 {
+	if long.Bytes = bytes(1e12); (&core.Copies{}).NodesDue(long) != 0 {
 		t.Error("copies for records that are small beside the data")
 	}
-	if long.Bytes = bytes(1e9); (&core.Copies{}).Due(long) != 1 {
+	if long.Bytes = bytes(1e9); (&core.Copies{}).NodesDue(long) != 1 {
 		t.Error("no copies for much work, and there is room")
 	}
-	if (&core.Copies{Off: true}).Due(core.Effort{Tasks: 1 << 30, Agents: 9}) != 0 {
+	if (&core.Copies{Off: true}).NodesDue(core.Effort{Tasks: 1 << 30, Agents: 9}) != 0 {
 		t.Error("copies are taken although they are off")
 	}
 }
@@ -355,8 +355,8 @@ func TestRecords(t *testing.T) {
 				all := map[*core.Entry]bool{}
 				for _, e := range d.kept {
 					all[e] = true
-					if cap(e.Made) > 4*records {
-						t.Errorf("room for %d records of a datum", cap(e.Made))
+					if cap(e.Makers) > 4*records {
+						t.Errorf("room for %d records of a datum", cap(e.Makers))
 					}
 				}
 				most = max(most, kept(all))
@@ -403,7 +403,7 @@ func recordsWork(t *testing.T) {
 	j := d.NewJob(context.Background())
 	for range tasks {
 		// As many as begin a round for their records take longer than what begins one for work.
-		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{Sleep: int64(2 * core.WorkLeast / records * 3 / 2)}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}
+		s := graph.Spec{Op: d.known.ops["add"], Params: &addend{Sleep: int64(2 * core.MinExposed / records * 3 / 2)}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}
 		if _, err := j.Submit(&s); err != nil {
 			t.Fatal(err)
 		}
@@ -494,8 +494,8 @@ func TestCopiesLost(t *testing.T) {
 			if i < len(d.where.Stale) {
 				stale = len(d.where.Stale[i])
 			}
-			if left && len(n.memory.Spots)+stale > 0 {
-				t.Errorf("seed %d: %d data and %d names to be dropped are left of node %d, which is lost", seed, len(n.memory.Spots), stale, i)
+			if left && len(n.memory.Held)+stale > 0 {
+				t.Errorf("seed %d: %d data and %d names to be dropped are left of node %d, which is lost", seed, len(n.memory.Held), stale, i)
 			}
 		}
 		d.placing.Unlock()

@@ -109,7 +109,7 @@ func (x *executor) tell(job uint64, ends []end) ended {
 
 // state returns what the node is at.
 func (x *executor) state() (s state) {
-	in, ready := x.gate.Now()
+	in, ready := x.gate.Tasks()
 	s.Held = x.store.now()
 	s.Waiting, s.Busy = x.meter.now()
 	s.Busy = min(s.Busy, x.meter.workers)
@@ -141,7 +141,7 @@ func (x *executor) forgive(pause time.Duration, at time.Time) {
 			e.since.CompareAndSwap(old, min(old+int64(pause), now)) // or it has just got on
 		}
 	}
-	in, ready := x.gate.Now()
+	in, ready := x.gate.Tasks()
 	for _, e := range in {
 		move(e)
 	}
@@ -510,7 +510,7 @@ func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
 	}
 	e.apart = true
 	now := e.w.meter.change(0, -1)
-	beginAll(e.w.gate.Aside(e, nil), now)
+	beginAll(e.w.gate.StepAside(e, nil), now)
 	return in, window
 }
 
@@ -548,7 +548,7 @@ func (w *work) heeds(trace, tell bool) {
 // giveBack gives tasks back to the driver: the first few of those that have not begun, and of
 // which all operands are there.
 func (w *work) giveBack(ids []uint64, most int) {
-	for _, e := range w.gate.Back(w.number, ids, most) {
+	for _, e := range w.gate.TakeBack(w.number, ids, most) {
 		w.meter.change(0, -1)
 		w.reportLast(end{ID: e.task.ID, Back: true})
 	}

@@ -34,12 +34,12 @@ func (j *job) guardAll() {
 	r := &j.rounds
 	now := time.Now()
 	many := j.opt.Copies.Records > 0 && j.since >= j.opt.Copies.Records/2 || j.exposed
-	if !j.fixed || r.Now != nil || !many && now.Sub(r.Looked) < looks {
+	if !j.fixed || r.Current != nil || !many && now.Sub(r.LastCheck) < looks {
 		return
 	}
-	r.Looked = now
+	r.LastCheck = now
 	copies := core.Copies(j.opt.Copies)
-	nodes := copies.Due(j.effort(now))
+	nodes := copies.NodesDue(j.effort(now))
 	if nodes == 0 {
 		return
 	}
@@ -47,10 +47,10 @@ func (j *job) guardAll() {
 	if j.many = nodes > 1; j.many { // others free no records
 		j.since = 0
 	}
-	r.Now = &core.Round{Nodes: nodes, Cut: j.front, Due: map[*core.Entry]*core.Due{}}
+	r.Current = &core.Round{Nodes: nodes, Cut: j.front, Pending: map[*core.Entry]*core.PendingCopy{}}
 	for e := range j.entries {
 		if j.known.names(e.Kind) {
-			r.Now.Due[e] = &core.Due{Version: e.Version + r.Leaves(e, r.Now.Cut)}
+			r.Current.Pending[e] = &core.PendingCopy{Version: e.Version + r.WritesUpTo(e, r.Current.Cut)}
 		}
 	}
 	for e := range j.entries {
@@ -61,14 +61,14 @@ func (j *job) guardAll() {
 
 // effort returns what a round would be weighed by.
 func (j *job) effort(now time.Time) core.Effort {
-	x := core.Effort{Tasks: j.since, Many: j.many, Capped: true, Again: j.spent + j.unguarded(j.began, now)}
+	x := core.Effort{Tasks: j.since, Overdue: j.many, Capped: true, Exposed: j.spent + j.unguarded(j.began, now)}
 	if j.exposed {
 		x.Tasks = 1 << 30
 	}
 	for i, n := range j.nodes {
 		if i > 0 && !j.sched.Absent(i) {
 			x.Agents++
-			x.Capped = x.Capped && n.memory.Most > 0
+			x.Capped = x.Capped && n.memory.Cap > 0
 		}
 	}
 	x.Bytes = func() (bytes int64) {
@@ -82,22 +82,22 @@ func (j *job) effort(now time.Time) core.Effort {
 
 // guardMade takes note of a version that a task has made. The caller holds mu.
 func (j *job) guardMade(t *graph.Task, e *core.Entry) {
-	j.rounds.Written(t, e)
+	j.rounds.NoteWritten(t, e)
 	j.guardOne(e)
 }
 
 // guardOne has a version of a datum copied, if it is there and the round waits for it. The
 // caller holds mu.
 func (j *job) guardOne(e *core.Entry) {
-	r := j.rounds.Now
+	r := j.rounds.Current
 	if r == nil {
 		return
 	}
-	switch d := r.Due[e]; {
-	case d == nil || d.Version > e.Version || d.Taken:
+	switch d := r.Pending[e]; {
+	case d == nil || d.Version > e.Version || d.Started:
 	case d.Version < e.Version || e.Lost(): // a task that has failed may have been one too many
 		j.giveUp()
-	case e.Unmade() || e.Apart(r.Nodes) || !j.take(e, d):
+	case e.Unwritten() || e.IsReplicated(r.Nodes) || !j.take(e, d):
 		j.let(e)
 	}
 }
@@ -105,13 +105,13 @@ func (j *job) guardOne(e *core.Entry) {
 // awaits holds a task that would write over what is to be copied first, and reports whether
 // it does. The caller holds mu.
 func (j *job) awaits(t *graph.Task) bool {
-	r := j.rounds.Now
+	r := j.rounds.Current
 	if r == nil || t.ID() <= r.Cut {
 		return false
 	}
 	for k := range t.Len() {
 		o := t.Operand(k)
-		if d := r.Due[j.data.Of(o.Datum)]; d != nil && o.Mode&graph.Out != 0 {
+		if d := r.Pending[j.data.Of(o.Datum)]; d != nil && o.Mode&graph.Out != 0 {
 			d.Held = append(d.Held, t)
 			j.tell(t, exec.Step{State: graph.Ready, Note: "held until a second copy has been taken of " + o.Datum.String()})
 			return true
@@ -122,25 +122,25 @@ func (j *job) awaits(t *graph.Task) bool {
 
 // let has tasks write over a datum that the round has done with.
 func (j *job) let(e *core.Entry) {
-	r := j.rounds.Now
-	d := r.Due[e]
+	r := j.rounds.Current
+	d := r.Pending[e]
 	if d == nil {
 		return
 	}
-	delete(r.Due, e)
+	delete(r.Pending, e)
 	j.arrived(d.Held, -1)
 	j.closed()
 }
 
 // giveUp ends a round that cannot become whole. The caller holds mu.
 func (j *job) giveUp() {
-	r := j.rounds.Now
+	r := j.rounds.Current
 	if r == nil {
 		return
 	}
 	r.Failed = r.Nodes > 1
-	for e, d := range r.Due {
-		if !d.Taken {
+	for e, d := range r.Pending {
+		if !d.Started {
 			j.let(e)
 		}
 	}
@@ -148,8 +148,8 @@ func (j *job) giveUp() {
 
 // take has nodes take copies of the latest version of a datum, and reports false if that
 // cannot be.
-func (j *job) take(e *core.Entry, d *core.Due) bool {
-	r := j.rounds.Now
+func (j *job) take(e *core.Entry, d *core.PendingCopy) bool {
+	r := j.rounds.Current
 	nodes := j.guards(e, r.Nodes)
 	if len(nodes) < r.Nodes || r.Failed {
 		r.Failed = r.Nodes > 1
@@ -159,26 +159,26 @@ func (j *job) take(e *core.Entry, d *core.Due) bool {
 	if set == 0 {
 		set = j.number
 	}
-	d.Taken = true
-	c := &core.Copying{Taken: core.Taken{Of: e, Second: core.Second{Copy: e.Another(j.name(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
+	d.Started = true
+	c := &core.Copying{TakenCopy: core.TakenCopy{Of: e, Replica: core.Replica{Entry: e.NewReplica(j.name(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
 	e.Users++ // so that holders keep it
 	j.watches++
-	if j.rounds.Flights == nil {
-		j.rounds.Flights = map[uint64]*core.Copying{}
+	if j.rounds.Copying == nil {
+		j.rounds.Copying = map[uint64]*core.Copying{}
 	}
-	name := e.Name()
+	name := e.HeldAs()
 	for _, n := range nodes {
-		j.rounds.Last++
-		id := firstCopy | j.rounds.Last
-		x := core.Taker{Node: n.index, Uses: []*core.Entry{c.Copy}}
+		j.rounds.LastID++
+		id := firstCopy | j.rounds.LastID
+		x := core.Taker{Node: n.index, Uses: []*core.Entry{c.Entry}}
 		if e.Has(n.index) {
 			x.Uses = append(x.Uses, e)
 		}
 		n.memory.Pin(x.Uses)
-		j.rounds.Flights[id], c.Nodes[id] = c, x
+		j.rounds.Copying[id], c.Nodes[id] = c, x
 		t := j.batches[n.index].add(task{ID: id, Op: core.OpNone}, 1)
-		from := e.From(func(h int) bool { return h == n.index || j.where.Paths.Whole(n.index, h) })
-		t.Operands = append(t.Operands, operand{Ref: c.Copy.Ref, Mode: graph.In, givers: givers{From: j.called(from)}, Type: e.Kind, Shape: e.Shape, Copy: &name})
+		from := e.Sources(func(h int) bool { return h == n.index || j.where.Paths.IsOpen(n.index, h) })
+		t.Operands = append(t.Operands, operand{Ref: c.Entry.Ref, Mode: graph.In, givers: givers{From: j.called(from)}, Type: e.Kind, Shape: e.Shape, Copy: &name})
 		j.send(n.index)
 	}
 	return true
@@ -191,7 +191,7 @@ const firstCopy = 1 << 63
 // which has it, and of two, that one as well. They take turns.
 func (j *job) guards(e *core.Entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
-		return i > 0 && !j.sched.Absent(i) && j.sched.Reaches(e, i) && j.nodes[i].memory.Spares(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
+		return i > 0 && !j.sched.Absent(i) && j.sched.CanReach(e, i) && j.nodes[i].memory.HasRoomFor(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
 	}
 	first := e.Holders[0]
 	if nodes > 1 && fits(first) {
@@ -201,8 +201,8 @@ func (j *job) guards(e *core.Entry, nodes int) (all []*node) {
 		if len(all) == nodes {
 			break
 		}
-		j.rounds.Turn++
-		if i := j.rounds.Turn % len(j.nodes); i != first && fits(i) {
+		j.rounds.LastNode++
+		if i := j.rounds.LastNode % len(j.nodes); i != first && fits(i) {
 			all = append(all, j.nodes[i])
 		}
 	}
@@ -218,7 +218,7 @@ func (j *job) copied(n *node, ends []end) []end {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, e := range ends {
-		if c := j.rounds.Flights[e.ID]; copies(e) && c != nil && c.Nodes[e.ID].Node == n.index {
+		if c := j.rounds.Copying[e.ID]; copies(e) && c != nil && c.Nodes[e.ID].Node == n.index {
 			for _, m := range e.Missing {
 				j.cuts(c.Of, n.index, m.Cut, errors.New(e.Why))
 			}
@@ -235,7 +235,7 @@ func (j *job) copiesLost(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.exposed = j.exposed || j.many // some are on one node only now
-	for id, c := range j.rounds.Flights {
+	for id, c := range j.rounds.Copying {
 		if c.Nodes[id].Node == n.index {
 			j.answered(c, id, false)
 		}
@@ -248,10 +248,10 @@ func (j *job) copiesLost(n *node) {
 
 // answered notes that a node has taken a copy, or not.
 func (j *job) answered(c *core.Copying, id uint64, well bool) {
-	r, x := j.rounds.Now, c.Nodes[id]
-	delete(j.rounds.Flights, id)
+	r, x := j.rounds.Current, c.Nodes[id]
+	delete(j.rounds.Copying, id)
 	j.nodes[x.Node].memory.Unpin(x.Uses)
-	c.Copy.Holders = append(c.Copy.Holders, x.Node)
+	c.Entry.Holders = append(c.Entry.Holders, x.Node)
 	c.Failed = c.Failed || !well
 	if c.Open--; c.Open > 0 {
 		return
@@ -259,11 +259,11 @@ func (j *job) answered(c *core.Copying, id uint64, well bool) {
 	switch {
 	case c.Failed || r.Failed:
 		r.Failed = r.Failed || r.Nodes > 1
-		j.sched.Discard(c.Copy)
+		j.sched.Discard(c.Entry)
 	case r.Nodes > 1:
-		r.Taken = append(r.Taken, c.Taken)
+		r.Taken = append(r.Taken, c.TakenCopy)
 	default:
-		j.secure(c.Taken)
+		j.secure(c.TakenCopy)
 	}
 	j.watches--
 	c.Of.Users--
@@ -275,14 +275,14 @@ func (j *job) answered(c *core.Copying, id uint64, well bool) {
 // closed ends the round if it has done with all data. If it is whole, nothing is made again
 // from before it.
 func (j *job) closed() {
-	r := j.rounds.Now
-	if r == nil || len(r.Due) > 0 {
+	r := j.rounds.Current
+	if r == nil || len(r.Pending) > 0 {
 		return
 	}
-	j.rounds.Now = nil
+	j.rounds.Current = nil
 	if r.Failed {
 		for _, c := range r.Taken {
-			j.sched.Discard(c.Copy)
+			j.sched.Discard(c.Entry)
 		}
 		return
 	}
@@ -301,13 +301,13 @@ func (j *job) closed() {
 			all[e] = true
 		}
 	}
-	core.Sweep(all)
+	core.FreeRecords(all)
 }
 
 // secure puts a copy in the place of the one before.
-func (j *job) secure(c core.Taken) {
-	if old := c.Of.Second.Copy; old != nil {
+func (j *job) secure(c core.TakenCopy) {
+	if old := c.Of.Replica.Entry; old != nil {
 		j.sched.Discard(old)
 	}
-	c.Of.Second = c.Second
+	c.Of.Replica = c.Replica
 }

@@ -80,7 +80,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if j.most > 0 && core.BytesUsed(uses) > j.most {
 		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
 			c, _ := s.Constraints.(*versions.Constraints)
-			err := j.scarce(&j.sched.Seating, s.Op.OpName(), uses, j.sched.Fit.Asked(core.Question{Op: op, Asks: c}))
+			err := j.scarce(&j.sched.NodeTable, s.Op.OpName(), uses, j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}))
 			j.outcome.Abort(err)
 			return 0, err
 		}
@@ -95,7 +95,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	j.count++
 	id := t.ID()
 	if j.made != nil && j.fixed {
-		j.rounds.Submitted(t, j.data)
+		j.rounds.NoteSubmitted(t, j.data)
 	}
 	if ready {
 		j.arrived([]*graph.Task{t}, -1)
@@ -115,13 +115,13 @@ func (j *job) refuses(s *graph.Spec) error {
 	if !ok {
 		return nil
 	}
-	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data.Of(o.Datum).Known }) {
+	if op.Bound || slices.ContainsFunc(s.Operands, func(o graph.Operand) bool { return !j.data.Of(o.Datum).Sendable }) {
 		if j.nodes[0].offer.Unmet(op, c) == nil {
 			return nil
 		}
 		return j.nobody(op, c, j.nodes[:1])
 	}
-	if a := j.sched.Fit.Asked(core.Question{Op: op, Asks: c}); a.Some || a.Last {
+	if a := j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}); a.Any || a.DriverOnly {
 		return nil
 	}
 	return j.nobody(op, c, j.nodes)
@@ -166,12 +166,12 @@ func (j *job) begin() (err error) {
 	j.homes, j.names, j.titles = map[*core.Entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
 	j.sched, j.batches = core.NewScheduler(j.opt.choices(), &j.where, &j.learned, j.data), nil
 	j.filled = nil
-	j.sched.Again = j.again
-	j.sched.Runs = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
-	j.sched.Bound = func(t *graph.Task) bool { return !j.sendable(t) }
+	j.sched.Recovering = j.again
+	j.sched.WillRun = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
+	j.sched.DriverOnly = func(t *graph.Task) bool { return !j.sendable(t) }
 	j.admitAll()
-	j.fixed = !j.sched.Alone()
-	j.rounds, j.front, j.began = core.Rounds{Pending: map[*core.Entry][]graph.TaskID{}}, 0, time.Now()
+	j.fixed = !j.sched.DriverAlone()
+	j.rounds, j.front, j.began = core.Rounds{Writers: map[*core.Entry][]graph.TaskID{}}, 0, time.Now()
 	if !j.again {
 		j.uses[&j.placement] = j.entries
 	}
@@ -199,8 +199,8 @@ func (j *job) admitAll() {
 			j.sched.Admit(i, x.workers, &x.memory, x.offer)
 		}
 	}
-	j.sched.Refresh()
-	j.most = j.sched.Largest(j.opt.Idle)
+	j.sched.RebuildQueue()
+	j.most = j.sched.MaxMemory(j.opt.Idle)
 }
 
 // join lets a node that has come take part, under a policy of its own for as many nodes. A
@@ -242,7 +242,7 @@ func (j *job) Wait() error {
 	var data []*core.Entry
 	for e := range j.entries {
 		if e.Set == 0 {
-			data = append(data, e, e.Second.Copy)
+			data = append(data, e, e.Replica.Entry)
 		}
 	}
 	j.mu.Unlock()
@@ -254,14 +254,14 @@ func (j *job) Wait() error {
 	}
 	for e := range j.entries {
 		if e.Set == 0 {
-			e.Second = core.Second{}
+			e.Replica = core.Replica{}
 		}
-		e.Datum, e.Shares = nil, nil // a task that was cancelled fetches nothing
+		e.Datum, e.Spreaders = nil, nil // a task that was cancelled fetches nothing
 	}
 	delete(j.uses, &j.placement)
 	j.spent += j.unguarded(j.began, time.Now())
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
-		e.Holders, e.Home.There, e.Base.There = nil, false, false
+		e.Holders, e.Home.Present, e.Base.Present = nil, false, false
 	}
 	j.fleet.past += int64(j.count - j.past)
 	j.past = j.count
@@ -299,7 +299,7 @@ func (j *job) finish() {
 func (j *job) bring() bool {
 	late := map[*core.Entry]*home{}
 	for e, h := range j.homes {
-		if !e.Home.There || e.Home.Version != e.Version {
+		if !e.Home.Present || e.Home.Version != e.Version {
 			late[e] = h
 		}
 	}
@@ -317,7 +317,7 @@ func (j *job) bring() bool {
 		return false
 	}
 	for e := range late {
-		e.Brought(false)
+		e.NoteHome(false)
 	}
 	return true
 }
@@ -355,7 +355,7 @@ func (j *job) bringAll(late map[*core.Entry]*home, way func(transport.Ref, *home
 			j.lacking(f.e, 0, missingFrom(f.e.Ref, f.err), f.err)
 			ok = false
 		} else {
-			f.e.Read(0)
+			f.e.AddHolder(0)
 			j.got(f.from)
 		}
 	}

@@ -38,7 +38,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	defer d.placing.Unlock()
 	for i, v := range values {
 		f := core.FactsOf(v)
-		f.Known = true
+		f.Sendable = true
 		d.kept[v] = &core.Entry{Facts: f, Set: s.number, Ref: transport.Ref{Job: s.number, I: int32(i)}}
 	}
 	return s, nil
@@ -54,12 +54,12 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			d.placing.Unlock()
 			return fmt.Errorf("cluster: the value is not kept, or not any more: %w", exec.ErrClosed)
 		}
-		if e.Unmade() {
+		if e.Unwritten() {
 			d.placing.Unlock()
 			return nil
 		}
 		r, from := e.Ref, make([]string, 0, 4)
-		for _, h := range e.From(func(h int) bool { return d.where.Paths.Whole(0, h) }) {
+		for _, h := range e.Sources(func(h int) bool { return d.where.Paths.IsOpen(0, h) }) {
 			from = append(from, d.node(h).name)
 		}
 		d.placing.Unlock()
@@ -73,7 +73,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			vain++
 		}
 		if vain > vainMost {
-			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Called(), Err: err}
+			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Title(), Err: err}
 		}
 		rest := time.Duration(0)
 		if err != nil { // it may be that the node has left, and is about to be taken off the books
@@ -130,7 +130,7 @@ func (s *set) Locate(values []versions.Shaped) []int {
 	s.d.placing.Lock()
 	defer s.d.placing.Unlock()
 	for i, v := range values {
-		at[i] = s.d.kept[v].Located()
+		at[i] = s.d.kept[v].FirstHolder()
 	}
 	return at
 }
@@ -142,8 +142,8 @@ func (s *set) Release() {
 	d.placing.Lock()
 	for _, v := range s.values {
 		if e := d.kept[v]; e != nil {
-			data = append(data, e, e.Second.Copy)
-			e.Holders, e.Home.There, e.Second = nil, false, core.Second{} // others may have been made from it
+			data = append(data, e, e.Replica.Entry)
+			e.Holders, e.Home.Present, e.Replica = nil, false, core.Replica{} // others may have been made from it
 			delete(d.kept, v)
 		}
 	}

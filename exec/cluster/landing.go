@@ -34,7 +34,7 @@ func (p *placement) ended(n *node, m ended) {
 			if x.Values > 0 { // or else some were only awaited
 				p.heals(i, from)
 			}
-			p.sched.Learned.Moved(from, i, x.Values, x.Bytes, x.Took)
+			p.sched.Learned.LearnTransfer(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}
 	ends, width := 0, 0
@@ -44,14 +44,14 @@ func (p *placement) ended(n *node, m ended) {
 			continue
 		}
 		if e.Back && e.ID == 0 {
-			p.sched.Acknowledged(i)
+			p.sched.EndRecall(i)
 			continue
 		}
 		if p.hears(i, &e) {
 			continue
 		}
 		ends++
-		f := p.sched.Land(i, graph.TaskID(e.ID))
+		f := p.sched.Unassign(i, graph.TaskID(e.ID))
 		if f == nil {
 			continue
 		}
@@ -59,11 +59,11 @@ func (p *placement) ended(n *node, m ended) {
 		if e.Back {
 			f.Task.SetState(graph.Ready)
 			var to *node
-			if x := &p.sched.Seats[i]; x.Called > 0 {
-				to = p.nodes[x.Caller]
+			if x := &p.sched.Nodes[i]; x.RecallWorkers > 0 {
+				to = p.nodes[x.RecallFor]
 			}
 			p.tellBack(f.Task, n, to)
-			if !p.sched.Returned(f) {
+			if !p.sched.TakeBack(f) {
 				p.arrived([]*graph.Task{f.Task}, -1)
 			}
 			continue
@@ -75,7 +75,7 @@ func (p *placement) ended(n *node, m ended) {
 		n.ended++
 		p.since++
 		p.tellEnd(f.Task, &p.catalog, n, &e)
-		p.sched.Leaves(f, e.Fault != nil)
+		p.sched.NoteResults(f, e.Fault != nil)
 		for k := range f.Task.Len() {
 			p.written(f, k)
 		}
@@ -84,7 +84,7 @@ func (p *placement) ended(n *node, m ended) {
 		if e.Fault != nil {
 			p.fail(f.Task, n, i, e.Fault)
 		} else {
-			p.sched.Ran(f, e.Took)
+			p.sched.NoteRun(f, e.Took)
 			if name := f.Task.Op.OpName(); name != core.OpNone { // or else it only has copied
 				n.runs(name, &e)
 			}
@@ -92,7 +92,7 @@ func (p *placement) ended(n *node, m ended) {
 		}
 		p.sched.Recycle(f)
 	}
-	p.sched.HeardFrom(i, ends, width, time.Now())
+	p.sched.NoteEnded(i, ends, width, time.Now())
 	if p.ends != nil {
 		p.ends()
 	}
@@ -108,9 +108,9 @@ func (p *placement) recall(r core.Recall) {
 	work, number := p.work, p.number
 	p.nodes[r.From].out.add(func() []byte {
 		if r.From > 0 {
-			return encode(kindBack, back{Job: number, Tasks: r.Tasks, Most: r.Most})
+			return encode(kindBack, back{Job: number, Tasks: r.Tasks, Most: r.Count})
 		}
-		work.giveBack(r.Tasks, r.Most)
+		work.giveBack(r.Tasks, r.Count)
 		return nil
 	})
 }
@@ -122,8 +122,8 @@ func (p *placement) retake(t *graph.Task, node int, e end) {
 		o := t.Operand(i)
 		x := p.data.Of(o.Datum)
 		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.Ref })
-		if o.Mode&graph.In != 0 && k >= 0 && core.Foremost(t, i) == i {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.Called(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
+		if o.Mode&graph.In != 0 && k >= 0 && core.FirstUse(t, i) == i {
+			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.Title(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
 			p.lacking(x, node, e.Missing[k], errors.New(e.Why))
 		}
 	}
@@ -136,12 +136,12 @@ func (p *placement) retake(t *graph.Task, node int, e end) {
 // unless that is known.
 func (p *placement) written(f *core.Flight, k int) {
 	o := f.Task.Operand(k)
-	if o.Mode&graph.Out == 0 || f.Task.Given(k) || !core.First(f.Task, k) {
+	if o.Mode&graph.Out == 0 || f.Task.Given(k) || !core.IsFirstWrite(f.Task, k) {
 		return
 	}
 	x := p.data.Of(o.Datum)
-	if f.Home && p.homes[x] != nil {
-		x.Brought(p.fixed && x.Home.Version != x.Version-1) // or else it wrote over it
+	if f.InPlace && p.homes[x] != nil {
+		x.NoteHome(p.fixed && x.Home.Version != x.Version-1) // or else it wrote over it
 	}
 	if p.made != nil {
 		p.made(f.Task, x)
@@ -151,7 +151,7 @@ func (p *placement) written(f *core.Flight, k int) {
 // handed takes the word of a node that a task has finished with some operands, and goes on. The
 // caller holds mu.
 func (p *placement) handed(n *node, at int, m *end) {
-	f := p.sched.Flying.Of(uint64(m.ID))
+	f := p.sched.InFlight.Of(uint64(m.ID))
 	if f == nil || f.Node != at {
 		return
 	}
@@ -160,9 +160,9 @@ func (p *placement) handed(n *node, at int, m *end) {
 			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
 			continue
 		}
-		k = core.Foremost(f.Task, k)
+		k = core.FirstUse(f.Task, k)
 		p.tell(f.Task, exec.Step{State: graph.Running, Note: "it has finished with " + f.Task.Operand(k).Datum.String(), Node: n.name})
-		p.sched.Handed(f, k)
+		p.sched.ReleaseEarly(f, k)
 		p.written(f, k)
 		p.arrived(p.graph.Give(f.Task, k, nil), at)
 	}
@@ -178,7 +178,7 @@ func (p *placement) lose(n *node) {
 		return
 	}
 	p.batches[i] = batch{}
-	tasks, ended := p.sched.Abandon(i)
+	tasks, ended := p.sched.RemoveNode(i)
 	for _, f := range ended {
 		p.tell(f.Task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
 		for k := range f.Task.Len() {

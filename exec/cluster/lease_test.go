@@ -272,24 +272,24 @@ func TestForgotten(t *testing.T) {
 		d := newDriver(o, k)
 		defer d.Close()
 		n := newNode(1, "agent")
-		n.memory.Most, n.out = 8, newOutbox(o.Transport, n.name, func(err error) { t.Error(err) })
+		n.memory.Cap, n.out = 8, newOutbox(o.Transport, n.name, func(err error) { t.Error(err) })
 		d.nodes = append(d.nodes, n)
 		e := &core.Entry{Ref: transport.Ref{Job: 5}, Facts: core.Facts{Label: core.Label{Bytes: 8}}}
 		n.memory.Pin([]*core.Entry{e})
 		n.memory.Unpin([]*core.Entry{e})
-		d.where.Drop(1, e.Ref)
+		d.where.MarkStale(1, e.Ref)
 		placed := 0
 		d.starved[1] = func() { placed++ }
 		n.out.add(func() []byte { return []byte("before") }) // which stays on its way
 		d.forget(5, d.nodes, []*core.Entry{e})
 		synctest.Wait()
-		if n.memory.Used != 8 || n.memory.Leaving != 1 || len(d.where.Stale[1]) != 1 || placed != 0 {
-			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.Used, n.memory.Leaving, d.where.Stale[1])
+		if n.memory.Used != 8 || n.memory.PendingForgets != 1 || len(d.where.Stale[1]) != 1 || placed != 0 {
+			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.Used, n.memory.PendingForgets, d.where.Stale[1])
 		}
 		o.Transport.(*stuck).may <- struct{}{}
 		synctest.Wait()
-		if n.memory.Used != 0 || n.memory.Leaving != 0 || len(d.where.Stale[1]) != 0 || placed != 1 {
-			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.Used, n.memory.Leaving, d.where.Stale[1], placed)
+		if n.memory.Used != 0 || n.memory.PendingForgets != 0 || len(d.where.Stale[1]) != 0 || placed != 1 {
+			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.Used, n.memory.PendingForgets, d.where.Stale[1], placed)
 		}
 		o.Transport.(*stuck).may <- struct{}{}
 	})

@@ -63,7 +63,7 @@ func (j *job) mendLost() (err error) {
 		j.mu.Unlock()
 		switch {
 		case gone != nil:
-			why.Data = gone.Called()
+			why.Data = gone.Title()
 			return why
 		case len(lost) == 0:
 			return nil
@@ -107,8 +107,8 @@ func (j *job) replay(p core.Plan) *replay {
 	r.Reconstruction = core.NewReconstruction(p, j.number, r.job.name)
 	r.again = true
 	for x, s := range p.Sources {
-		if c := x.Of.Second.Copy; c != nil && s.Ref == c.Ref && c.Spare {
-			c.Spare, r.stay = false, append(r.stay, c)
+		if c := x.Of.Replica.Entry; c != nil && s.Ref == c.Ref && c.Evictable {
+			c.Evictable, r.stay = false, append(r.stay, c)
 		}
 	}
 	r.stories, r.retold, r.graph.Observer = j.stories, map[graph.TaskID]graph.TaskID{}, nil
@@ -128,16 +128,16 @@ func (r *replay) run(lost []*core.Entry) error {
 	specs := r.Specs(r.data, lost)
 	for i, x := range r.Plan.Tasks {
 		if x.Job == r.parent.order && r.stories != nil {
-			r.retold[graph.TaskID(i+1)] = x.Id
+			r.retold[graph.TaskID(i+1)] = x.ID
 		}
 	}
-	for _, x := range r.All { // what the program is to have can go to the driver
+	for _, x := range r.StandIns { // what the program is to have can go to the driver
 		r.entries[x] = true
-		if h := r.parent.homes[x.CopyOf]; h != nil {
+		if h := r.parent.homes[x.StandsFor]; h != nil {
 			r.homes[x] = h
 		}
 	}
-	scrap := r.Scrap(lost)
+	scrap := r.Temporary(lost)
 	r.unused = func(x *core.Entry) {
 		if scrap[x] {
 			r.sched.Discard(x)
@@ -169,9 +169,9 @@ func (r *replay) run(lost []*core.Entry) error {
 func (r *replay) adopt(lost []*core.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Adopts(lost, r.sched)
+	r.Adopt(lost, r.sched)
 	for d, e := range r.parent.data.All() {
-		e.Show(d)
+		e.ShowHolders(d)
 	}
 }
 
@@ -179,11 +179,11 @@ func (r *replay) adopt(lost []*core.Entry) {
 func (r *replay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, x := range r.All {
+	for _, x := range r.StandIns {
 		r.sched.Discard(x)
 	}
 	for _, c := range r.stay {
-		c.Spare = true
+		c.Evictable = true
 	}
 	delete(r.starved, &r.placement)
 	defer r.relieve(&r.placement)

@@ -97,7 +97,7 @@ func (m *offered) offer() (*core.Offer, error) {
 		o.Ops[name] = true
 	}
 	for _, k := range m.Kinds {
-		if t := &k.Target; k.Workers < 1 || k.Workers > core.MostWorkers || t.Units < 0 || t.Memory < 0 {
+		if t := &k.Target; k.Workers < 1 || k.Workers > core.MaxWorkers || t.Units < 0 || t.Memory < 0 {
 			return nil, fmt.Errorf("%d workers of %d units and %d bytes of memory", k.Workers, t.Units, t.Memory)
 		}
 		lacks := map[string][]string{}
@@ -109,9 +109,9 @@ func (m *offered) offer() (*core.Offer, error) {
 				lacks[m.Ops[n]] = l.Why
 			}
 		}
-		o.Kinds, o.Lacks = append(o.Kinds, k.Kind), append(o.Lacks, lacks)
+		o.Kinds, o.Missing = append(o.Kinds, k.Kind), append(o.Missing, lacks)
 	}
-	if n := o.Workers(); n > core.MostWorkers {
+	if n := o.Workers(); n > core.MaxWorkers {
 		return nil, fmt.Errorf("%d workers", n)
 	}
 	return o, nil

@@ -31,19 +31,19 @@ type placement struct {
 	news    sync.Cond   // a task has ended
 	graph   graph.Graph
 	sched   *core.Scheduler
-	batches []batch       // by node: to be sent
-	filled  []int         // nodes that have got something since the latest place
-	words   string        // the parameter of the latest task that was given, encoded
-	space   []byte        // for the next one's
-	gives   []core.Gift   // to the latest task that was given
-	freed   []*graph.Task // by the latest task to end
-	vains   int           // how often something was asked of nodes in vain
-	rest    time.Duration // for which nothing is made again after that
-	most    int64         // bytes that the node with the most memory can have; 0: no cap
-	count   int           // tasks submitted
-	done    int           // of these, ended
-	past    int           // of these, before the latest Wait
-	watches int           // that bring a datum
+	batches []batch         // by node: to be sent
+	filled  []int           // nodes that have got something since the latest place
+	words   string          // the parameter of the latest task that was given, encoded
+	space   []byte          // for the next one's
+	gives   []core.Transfer // to the latest task that was given
+	freed   []*graph.Task   // by the latest task to end
+	vains   int             // how often something was asked of nodes in vain
+	rest    time.Duration   // for which nothing is made again after that
+	most    int64           // bytes that the node with the most memory can have; 0: no cap
+	count   int             // tasks submitted
+	done    int             // of these, ended
+	past    int             // of these, before the latest Wait
+	watches int             // that bring a datum
 
 	traced uint64            // number of the job in Options.Trace
 	order  uint64            // of the job, among those of the driver
@@ -71,16 +71,12 @@ func (p *placement) arrived(tasks []*graph.Task, from int) {
 	ready := tasks[:0]
 	for _, t := range tasks {
 		p.fleet.record.ready(t)
-		switch w := t.Watch(); {
-		case w != nil:
+		if w := t.Watch(); w != nil {
 			p.watched(t, w)
-		case p.sendable(t):
-			p.tell(t, exec.Step{State: graph.Ready})
-			ready = append(ready, t)
-		default:
-			p.tell(t, exec.Step{State: graph.Ready})
-			p.sched.Only(t)
+			continue
 		}
+		p.tell(t, exec.Step{State: graph.Ready})
+		ready = append(ready, t)
 	}
 	p.sched.Push(ready, from)
 }
@@ -120,7 +116,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 			if err == nil {
 				p.mu.Lock()
 				p.got(from)
-				e.Brought(p.fixed)
+				e.NoteHome(p.fixed)
 				p.mu.Unlock()
 				tell(nil)
 				return
@@ -128,7 +124,7 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.watches--
-			e.Home.There = e.Home.There && !e.Base.There // or else that is what it held
+			e.Home.Present = e.Home.Present && !e.Base.Present // or else that is what it held
 			p.lacking(e, 0, missingFrom(e.Ref, err), err)
 			p.watched(t, w)
 			p.place() // which has it made again, if nobody has it and no task is under way
@@ -151,7 +147,7 @@ func (p *placement) place() {
 	}
 	p.filled = p.filled[:0]
 	p.news.Broadcast()
-	if p.sched.Paused && p.sched.Flying.N == 0 && p.mender != nil {
+	if p.sched.Paused && p.sched.InFlight.N == 0 && p.mender != nil {
 		go p.mender()
 		p.mender = nil
 	}
@@ -202,7 +198,7 @@ func (p *placement) squeeze() bool {
 		return true
 	}
 	for k, n := range p.nodes {
-		if !p.sched.Absent(k) && (n.memory.Pinned() || n.memory.Leaving > 0) {
+		if !p.sched.Absent(k) && (n.memory.HasPinned() || n.memory.PendingForgets > 0) {
 			p.starved[p] = p.place
 			return false
 		}
@@ -216,7 +212,7 @@ func (p *placement) squeeze() bool {
 		p.starved[p] = p.place
 		return false
 	}
-	p.outcome.Abort(p.scarce(&p.sched.Seating, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
+	p.outcome.Abort(p.scarce(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
 	return true // all are cancelled
 }
 
@@ -233,7 +229,7 @@ func (p *placement) give(t *graph.Task, i int) {
 		p.back(t, i)
 		return
 	}
-	if p.sched.Misses(t) {
+	if p.sched.ReadsLost(t) {
 		if p.mend(t) {
 			p.back(t, i)
 		} else {
@@ -274,28 +270,28 @@ func (p *placement) give(t *graph.Task, i int) {
 		o := t.Operand(k)
 		e := p.data.Of(o.Datum)
 		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: o.Mode})
-		y := operand{Ref: e.Ref, Mode: o.Mode, Zero: e.Unmade()}
+		y := operand{Ref: e.Ref, Mode: o.Mode, Zero: e.Unwritten()}
 		needs := o.Mode&graph.In != 0 && !e.Has(i)
 		switch {
 		case !sendable && p.homes[e] != nil:
 			if y.home = p.homes[e]; needs {
 				y.givers = p.supplied(e, i, false)
 			} else {
-				y.From = p.called(e.From(nil))
+				y.From = p.called(e.Sources(nil))
 			}
-		case e.Copied != nil:
-			if y.Copy = e.Copied; needs {
+		case e.CopiedFrom != nil:
+			if y.Copy = e.CopiedFrom; needs {
 				y.givers = p.supplied(e, i, false)
 			} else {
-				y.From = p.called(e.From(nil))
+				y.From = p.called(e.Sources(nil))
 			}
 		case needs:
 			y.givers = p.supplied(e, i, true)
 			if len(y.From) > 0 {
-				p.gives = append(p.gives, core.Gift{Of: e, Node: p.indexNamed(y.From[0])})
+				p.gives = append(p.gives, core.Transfer{Entry: e, From: p.indexNamed(y.From[0])})
 			}
 		}
-		if !e.Has(i) || e.Copied != nil {
+		if !e.Has(i) || e.CopiedFrom != nil {
 			y.Type, y.Shape = e.Kind, e.Shape
 		}
 		to.Operands = append(to.Operands, y)
@@ -306,8 +302,8 @@ func (p *placement) give(t *graph.Task, i int) {
 	p.tellSent(t, p.nodes[i], p.sched, !sendable)
 	t.SetState(graph.Running)
 	p.front = max(p.front, t.ID())
-	f := p.sched.Took(t, i, p.gives)
-	f.Made, f.Home = made, !sendable
+	f := p.sched.Assign(t, i, p.gives)
+	f.Record, f.InPlace = made, !sendable
 	p.nodes[i].sent++
 }
 
@@ -326,7 +322,7 @@ func (p *placement) send(i int) {
 			p.mu.Unlock()
 			return nil
 		}
-		tasks, drops := p.batches[i].take(i > 0), p.where.Drops(i)
+		tasks, drops := p.batches[i].take(i > 0), p.where.TakeStale(i)
 		p.mu.Unlock()
 		if i > 0 {
 			return encode(kindRun, run{Job: number, Epoch: epoch, Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
@@ -411,7 +407,7 @@ func (p *placement) spare(e *core.Entry) {
 		return
 	}
 	if p.sealed {
-		p.sched.Shed(e)
+		p.sched.DropCopies(e)
 	}
 	if (p.sealed && p.opt.Idle || p.tight(e)) && p.outcome.Why() == nil {
 		p.early(e)

@@ -70,9 +70,9 @@ func (p *relays) got(from givers) {
 
 // relay has a node fetch what others are to have from there.
 func (p *relays) relay(e *core.Entry, x core.Supply) {
-	r := &relaying{e, e.Name(), x.Relay}
-	p.rounds.Last++
-	id := firstRelay | p.rounds.Last
+	r := &relaying{e, e.HeldAs(), x.Relay}
+	p.rounds.LastID++
+	id := firstRelay | p.rounds.LastID
 	p.tasks[id] = r
 	e.Users++ // so that holders keep it
 	p.watches++
@@ -89,24 +89,24 @@ func (p *relays) relayed(id uint64, m *end) {
 	delete(p.tasks, id)
 	e := r.e
 	p.nodes[r.node].memory.Unpin([]*core.Entry{e})
-	e.Leaves(r.node)
+	e.CancelFetch(r.node)
 	switch {
-	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.Name() == r.name && len(e.Holders) > 0:
-		e.Read(r.node)
-		if x := e.CopyOf; x != nil && x.Ref == r.name {
-			x.Read(r.node)
+	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.HeldAs() == r.name && len(e.Holders) > 0:
+		e.AddHolder(r.node)
+		if x := e.StandsFor; x != nil && x.Ref == r.name {
+			x.AddHolder(r.node)
 		}
 		if e.Datum != nil {
-			e.Show(e.Datum)
+			e.ShowHolders(e.Datum)
 		}
 	case m != nil:
 		for _, x := range m.Missing {
-			if e.Name() == r.name {
+			if e.HeldAs() == r.name {
 				p.lacking(e, r.node, x, errors.New(m.Why))
 			}
 		}
 		if !e.Has(r.node) {
-			p.where.Drop(r.node, r.name)
+			p.where.MarkStale(r.node, r.name)
 			p.nodes[r.node].memory.Forget(e)
 		}
 	}
@@ -143,15 +143,15 @@ func (p *relays) cuts(e *core.Entry, reader int, givers []string, why error) {
 		if i < 0 || i == reader || p.sched.Absent(i) {
 			continue
 		}
-		if p.where.Paths.Fails(reader, i, time.Now()) {
-			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.Called(), "error", why)
+		if p.where.Paths.NoteFailure(reader, i, time.Now()) {
+			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.Title(), "error", why)
 		}
 	}
 }
 
 // heals notes that a value has come from a node to another one.
 func (p *relays) heals(reader, giver int) {
-	if since, was := p.where.Paths.Moved(reader, giver); was {
+	if since, was := p.where.Paths.NoteSuccess(reader, giver); was {
 		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
 	}
 }
@@ -160,7 +160,7 @@ func (p *relays) heals(reader, giver int) {
 // not come go on having it; those that answer that they do not have it have lost it.
 func (p *relays) lacking(e *core.Entry, reader int, m missing, why error) {
 	p.cuts(e, reader, m.Cut, why)
-	e.Leaves(reader)
+	e.CancelFetch(reader)
 	all := len(m.Cut) == 0 && len(m.Lacks) == 0 // nobody was named
 	var vain []string
 	of := func(h int) bool { return all || slices.Contains(m.Lacks, p.nodes[h].name) }
@@ -188,16 +188,16 @@ func (p *relays) vain(e *core.Entry, of func(int) bool, names []string, why erro
 	if nodes == "" {
 		nodes = "those that have left"
 	}
-	say("nodes that have a value could not give it", "nodes", nodes, "data", e.Called(), "error", why)
-	e.Vain(of)
+	say("nodes that have a value could not give it", "nodes", nodes, "data", e.Title(), "error", why)
+	e.DropHolders(of)
 	x := e
-	if e.CopyOf != nil {
-		x = e.CopyOf
+	if e.StandsFor != nil {
+		x = e.StandsFor
 	}
-	x.Vains++
-	p.rest = max(p.rest, restFor(x.Vains))
-	p.fleet.asked = NodeLostError{Node: nodes, Data: x.Called(), Err: why}
-	if x.Vains > vainMost {
+	x.FailedFetches++
+	p.rest = max(p.rest, restFor(x.FailedFetches))
+	p.fleet.asked = NodeLostError{Node: nodes, Data: x.Title(), Err: why}
+	if x.FailedFetches > vainMost {
 		lost := p.fleet.asked
 		p.outcome.Abort(&lost)
 	}
@@ -213,7 +213,7 @@ func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	}
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.In != 0 && p.data.Of(o.Datum).Lost() {
-			why.Data = p.data.Of(o.Datum).Called()
+			why.Data = p.data.Of(o.Datum).Title()
 		}
 	}
 	return why
@@ -231,12 +231,12 @@ func (p *relays) brings(e *core.Entry) (wait time.Duration, ok bool) {
 // way reports whether there is a way to give the latest version of e to a node now. If not, it
 // returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
 func (p *relays) way(e *core.Entry, reader int) (wait time.Duration, ok bool) {
-	if len(p.where.Paths.Cut) == 0 || e.Has(reader) || len(e.Holders) == 0 || p.sched.Supplies(e, reader) {
+	if len(p.where.Paths.Cut) == 0 || e.Has(reader) || len(e.Holders) == 0 || p.sched.CanSupply(e, reader) {
 		return 0, true
 	}
-	v := p.sched.Stuck(e, reader)
+	v := p.sched.NoRoute(e, reader)
 	for _, i := range v.Lost {
-		n, why := p.nodes[i], &PathError{Data: e.Called(), Reader: p.nodes[reader].name, Holders: p.called(e.Holders)}
+		n, why := p.nodes[i], &PathError{Data: e.Title(), Reader: p.nodes[reader].name, Holders: p.called(e.Holders)}
 		go p.lose(n, why) // which takes the lock
 	}
 	if len(v.Lost) > 0 {
@@ -259,7 +259,7 @@ func (p *relays) blocked(t *graph.Task, i int) bool {
 		}
 		e := p.data.Of(o.Datum)
 		if wait, ok := p.way(e, i); !ok {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.Called() + " can be had again", Node: p.nodes[i].name})
+			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.Title() + " can be had again", Node: p.nodes[i].name})
 			p.back(t, i)
 			p.putAside(t, wait)
 			return true
@@ -270,7 +270,7 @@ func (p *relays) blocked(t *graph.Task, i int) bool {
 
 // putAside has a task be ready again after some time.
 func (p *relays) putAside(t *graph.Task, wait time.Duration) {
-	p.aside, p.stale = append(p.aside, t), p.where.Paths.News
+	p.aside, p.stale = append(p.aside, t), p.where.Paths.Changes
 	number := p.number
 	time.AfterFunc(wait, func() {
 		p.mu.Lock()
@@ -284,7 +284,7 @@ func (p *relays) putAside(t *graph.Task, wait time.Duration) {
 
 // stirs has what was put aside be ready if that may be of use now.
 func (p *relays) stirs() {
-	if len(p.aside) > 0 && (p.stale != p.where.Paths.News || p.outcome.Why() != nil) { // or else they are cancelled
+	if len(p.aside) > 0 && (p.stale != p.where.Paths.Changes || p.outcome.Why() != nil) { // or else they are cancelled
 		p.resume()
 	}
 }

@@ -40,7 +40,7 @@ func (c *catalog) early(e *core.Entry) {
 			case err != nil: // Wait tries again
 				c.cuts(e, 0, missingFrom(ref, err).Cut, err)
 			case e.Ref == ref:
-				e.Read(0)
+				e.AddHolder(0)
 				c.got(from)
 				c.barren = 0
 			default: // a task has written it since
@@ -57,16 +57,16 @@ func (c *catalog) tight(e *core.Entry) bool {
 		return false
 	}
 	m := c.nodes[e.Holders[0]].memory
-	return m.Most > 0 && m.Used > m.Most/2
+	return m.Cap > 0 && m.Used > m.Cap/2
 }
 
 // scarce returns the error of a task for which no node has the memory. Of the nodes that are there
 // and can execute it, it names that with the most.
-func (c *catalog) scarce(s *core.Seating, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
+func (c *catalog) scarce(s *core.NodeTable, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
 	err := &core.MemoryError{Task: task, Need: core.BytesUsed(uses)}
 	for i, n := range c.nodes {
-		if !s.Absent(i) && can.Nodes[i] && n.memory.Most > err.Memory {
-			err.Node, err.Memory, err.Kept, err.Others = n.name, n.memory.Most, 0, nil
+		if !s.Absent(i) && can.Nodes[i] && n.memory.Cap > err.Memory {
+			err.Node, err.Memory, err.Kept, err.Others = n.name, n.memory.Cap, 0, nil
 			if err.Need <= err.Memory {
 				err.Kept, err.Others = n.memory.Kept(uses, c.entries)
 			}
@@ -80,7 +80,7 @@ func (c *catalog) scarce(s *core.Seating, task string, uses []*core.Entry, can *
 func (c *catalog) eases() bool {
 	if c.coming == 0 && c.barren < 10 { // nodes that are about to be lost may give nothing
 		for e := range c.entries {
-			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Most > 0 {
+			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Cap > 0 {
 				c.early(e)
 			}
 		}

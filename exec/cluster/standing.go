@@ -30,7 +30,7 @@ func (f *fleet) look(nodes []*node, now time.Time, again time.Duration) {
 // has returns how many tasks of the job a node has.
 func (p *placement) has(n *node) int {
 	if i := p.index(n); i >= 0 && p.number != 0 && !p.sched.Absent(i) {
-		return p.sched.Seats[i].Has
+		return p.sched.Nodes[i].Tasks
 	}
 	return 0
 }
@@ -63,7 +63,7 @@ func waits(jobs map[uint64]*job, n *node) (lines []string) {
 		case j.done == j.count:
 			lines = append(lines, "the program to submit tasks")
 		default:
-			if why := j.sched.Idles(i); why != "" {
+			if why := j.sched.WhyIdle(i); why != "" {
 				lines = append(lines, why)
 			}
 		}
@@ -76,7 +76,7 @@ func (p *placement) flight(n *node, id uint64) *core.Flight {
 	if p.number == 0 {
 		return nil
 	}
-	if f := p.sched.Flying.Of(uint64(id)); f != nil && f.Node == p.index(n) {
+	if f := p.sched.InFlight.Of(uint64(id)); f != nil && f.Node == p.index(n) {
 		return f
 	}
 	return nil
@@ -96,7 +96,7 @@ func (p *placement) wanted(f *core.Flight, refs []transport.Ref) string {
 				from = append(from, p.nodes[h].name)
 			}
 		}
-		text := e.Called()
+		text := e.Title()
 		if len(from) > 0 {
 			text += " from " + strings.Join(from, " or ")
 		}

@@ -45,7 +45,7 @@ func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 // only can execute it.
 func (p *telling) tellSent(t *graph.Task, to *node, s *core.Scheduler, bound bool) {
 	if p.stories != nil {
-		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.Chose(t, to.index, bound))})
+		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.WhyChosen(t, to.index, bound))})
 	}
 }
 

@@ -53,14 +53,14 @@ func (d *Driver) Watch() (c trace.Cluster) {
 		x.Work, x.Starve = x.Work+old.Work, x.Starve+old.Starve
 		*old = x
 	}
-	c.Again, c.Counts.Work = d.again, d.learned.Done
+	c.Again, c.Counts.Work = d.again, d.learned.Work
 	c.Counts.Submitted, c.Counts.Ended = d.past, d.past
 	given := 0
 	for _, j := range jobs {
 		if j.number == 0 {
 			continue
 		}
-		ready, flying := j.sched.Held()
+		ready, flying := j.sched.Counts()
 		given += flying
 		if j.again {
 			c.Again += int64(j.done)

@@ -164,11 +164,11 @@ func (x *dog) waits(j *job, nodes []*node, now time.Time) (lines []string) {
 		has := j.has(n)
 		switch {
 		case x.silent(n, now):
-			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, core.Tasks(has), now.Sub(n.looked).Round(time.Millisecond)))
+			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, core.TaskCount(has), now.Sub(n.looked).Round(time.Millisecond)))
 		case what != "":
 			lines = append(lines, n.name+" waits for "+what)
 		case has > 0:
-			lines = append(lines, fmt.Sprintf("%s has %s, of which none runs", n.name, core.Tasks(has)))
+			lines = append(lines, fmt.Sprintf("%s has %s, of which none runs", n.name, core.TaskCount(has)))
 		default:
 			lines = append(lines, n.name+" has no tasks")
 		}

@@ -48,7 +48,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%+v became %+v, %v", x, again, err)
 			}
 			if h, ok := x.(*hello); ok {
-				if o, err := h.Offer.offer(); err == nil && (o.Workers() < 1 || len(o.Lacks) != len(o.Kinds)) {
+				if o, err := h.Offer.offer(); err == nil && (o.Workers() < 1 || len(o.Missing) != len(o.Kinds)) {
 					t.Fatalf("%+v was taken", h)
 				}
 			}
@@ -76,30 +76,30 @@ func FuzzFault(f *testing.F) {
 func TestDirectory(t *testing.T) {
 	var d core.Directory
 	e := &core.Entry{Ref: transport.Ref{Job: 9, Matrix: 1, I: 2, J: 3}}
-	e.Brought(false)
+	e.NoteHome(false)
 	if !e.Has(0) || e.Has(1) || e.Lost() {
 		t.Fatalf("a new datum: %+v", e)
 	}
-	e.Read(2)
-	e.Read(1)
-	e.Read(2)
-	if got := [][]int{e.From(nil), e.From(nil), e.From(nil), e.From(nil)}; !reflect.DeepEqual(got, [][]int{{0, 2, 1}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}}) {
+	e.AddHolder(2)
+	e.AddHolder(1)
+	e.AddHolder(2)
+	if got := [][]int{e.Sources(nil), e.Sources(nil), e.Sources(nil), e.Sources(nil)}; !reflect.DeepEqual(got, [][]int{{0, 2, 1}, {2, 0, 1}, {1, 0, 2}, {0, 2, 1}}) {
 		t.Errorf("holders do not take turns: %v", got)
 	}
 	first, made := e.Ref, &core.Record{}
-	d.Written(e, 1, made)
-	if e.Version != 1 || e.Ref.Version != 1 || !reflect.DeepEqual(e.Holders, []int{1}) || e.Made[0] != made {
+	d.RecordWrite(e, 1, made)
+	if e.Version != 1 || e.Ref.Version != 1 || !reflect.DeepEqual(e.Holders, []int{1}) || e.Makers[0] != made {
 		t.Errorf("after a task: %+v", e)
 	}
 	for node, want := range [][]transport.Ref{{first}, nil, {first}} {
-		if got := d.Drops(node); !reflect.DeepEqual(got, want) || d.Drops(node) != nil {
+		if got := d.TakeStale(node); !reflect.DeepEqual(got, want) || d.TakeStale(node) != nil {
 			t.Errorf("node %d is to drop %v, want %v", node, got, want)
 		}
 	}
-	if r, from := e.At(0); r != first || !reflect.DeepEqual(from, []int{0}) {
+	if r, from := e.Locate(0); r != first || !reflect.DeepEqual(from, []int{0}) {
 		t.Errorf("the first version is %v at %v, want the driver's", r, from)
 	}
-	e.Drop(1)
+	e.RemoveHolder(1)
 	if !e.Lost() {
 		t.Error("nobody has it, and it is not lost")
 	}
@@ -113,13 +113,13 @@ func TestPlan(t *testing.T) {
 	id := graph.TaskID(0)
 	run := func(node int, uses ...core.Use) *core.Record {
 		id++
-		r := &core.Record{Id: id, Uses: uses}
+		r := &core.Record{ID: id, Uses: uses}
 		for i, u := range uses {
 			r.Uses[i].Version = u.Of.Version
 		}
 		for _, u := range uses {
 			if u.Mode&graph.Out != 0 {
-				d.Written(u.Of, node, r)
+				d.RecordWrite(u.Of, node, r)
 			}
 		}
 		return r
@@ -131,21 +131,21 @@ func TestPlan(t *testing.T) {
 	c1 := run(1, core.Use{Of: c, Mode: graph.Out})
 	c2 := run(2, core.Use{Of: b, Mode: graph.In}, core.Use{Of: c, Mode: graph.InOut})
 	for _, e := range []*core.Entry{a, b, c} {
-		e.Drop(1)
+		e.RemoveHolder(1)
 	}
 	if p, gone := core.PlanFor([]*core.Entry{b}); gone != nil || !slices.Equal(p.Tasks, []*core.Record{a1, b1, b2}) || len(p.Sources) != 0 {
 		t.Errorf("b: %v, gone %v", p, gone)
 	}
-	c.Drop(2)
+	c.RemoveHolder(2)
 	p, gone := core.PlanFor([]*core.Entry{b, c})
 	if gone != nil || !slices.Equal(p.Tasks, []*core.Record{a1, b1, b2, c1, c2}) {
 		t.Errorf("b and c: %v, gone %v", p, gone)
 	}
-	b.Read(3)
+	b.AddHolder(3)
 	if p, _ := core.PlanFor([]*core.Entry{c}); !slices.Equal(p.Tasks, []*core.Record{c1, c2}) || len(p.Sources) != 1 {
 		t.Errorf("c from b: %v", p)
 	}
-	c.Made[0] = nil
+	c.Makers[0] = nil
 	if _, gone := core.PlanFor([]*core.Entry{c}); gone != c {
 		t.Errorf("what nothing can make is %v", gone)
 	}

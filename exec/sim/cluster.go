@@ -158,9 +158,9 @@ func newDrive(w *world, o cluster.Options, crews []*crew, by *clock) *drive {
 	for i, c := range crews {
 		n := s.newNode(c)
 		s.nodes, s.of[c.node] = append(s.nodes, n), n
-		s.core.Enter(i, c.kind.Memory, c.offers(), w.selector)
+		s.core.AddNode(i, c.kind.Memory, c.offers(), w.selector)
 	}
-	s.core.Renew()
+	s.core.RebuildQueue()
 	return s
 }
 
@@ -192,7 +192,7 @@ func (*kept) Fetch(context.Context, versions.Shaped, versions.Value) error { ret
 func (k *kept) Locate(values []versions.Shaped) []int {
 	at := make([]int, len(values))
 	for i, v := range values {
-		at[i] = k.s.program.Locate(v)
+		at[i] = k.s.program.HolderOf(v)
 	}
 	return at
 }
@@ -239,7 +239,7 @@ func (s *drive) datum(c *core.Core, d *graph.Datum) {
 // place has nodes given tasks as long as they have room.
 func (s *drive) place() {
 	cost := s.m.Costs.Give
-	for t, i := range s.core.Gives() {
+	for t, i := range s.core.Assignments() {
 		s.needs = s.core.Give(t, i, s.needs[:0])
 		cost := cost
 		if s.opt.Decided != nil {
@@ -258,7 +258,7 @@ func (s *drive) place() {
 		}
 		n.batch = append(n.batch, e)
 	}
-	for _, t := range s.core.Unfit() {
+	for _, t := range s.core.TakeUnfit() {
 		s.fail(fmt.Errorf("sim: no node can execute task %d, %s, or has the memory for it", t.ID(), t.Op.OpName()))
 	}
 	for _, i := range s.dirty {
@@ -317,48 +317,48 @@ func (s *drive) take(m ended) {
 	}
 	s.clock.works(s.now, s.m.Costs.Message+float64(tasks)*s.m.Costs.End)
 	id := m.node.id
-	s.core.Heard(id, tasks, duration(s.now))
+	s.core.NoteEnded(id, tasks, tasks, core.At(duration(s.now)))
 	for _, f := range m.flows {
-		s.core.Moved(f.from, id, f.bytes, duration(f.took))
+		s.core.Learned.LearnTransfer(f.from, id, 1, f.bytes, duration(f.took))
 	}
 	for _, e := range m.ends {
 		if e.back {
 			if e.task == 0 {
-				s.program.Answered(id) // who makes something again asks for nothing
+				s.program.EndRecall(id) // who makes something again asks for nothing
 			} else {
-				s.core.Back(id, e.task)
+				s.core.ReturnTask(id, e.task)
 			}
 			continue
 		}
 		if e.lacks != nil {
-			s.core.Retake(id, e.task, e.lacks)
+			s.core.ReturnLacking(id, e.task, e.lacks)
 			continue
 		}
-		t := s.core.Ended(id, e.task, max(duration(e.took), time.Nanosecond))
+		t := s.core.EndTask(id, e.task, max(duration(e.took), time.Nanosecond))
 		if t == nil {
 			continue
 		}
 		j := t.Graph().Owner.(*job)
 		s.freed = j.end(t, s.freed[:0])
-		s.core.Ready(s.freed, id)
+		s.core.Push(s.freed, id)
 		clear(s.freed)
 	}
 	m.node.old = m
 	s.early()
 	s.place()
-	s.core.Recalls(func(i int, tasks []uint64, most int) {
-		n := s.nodes[i]
-		s.calendar.note(n.comes(s.clock.free), &recall{n, tasks, most}, 0)
-	})
+	for _, r := range s.core.Reclaim() {
+		n := s.nodes[r.From]
+		s.calendar.note(n.comes(s.clock.free), &recall{n, r.Tasks, r.Count}, 0)
+	}
 }
 
 // early has the driver get what no task of the program uses any more, while others compute.
 func (s *drive) early() {
-	for x := range s.program.Early() {
+	for x := range s.program.EarlyFetches() {
 		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
 			s.nodes[0].fetch(v, x).then = func() {
 				if s.values[x.Datum].has(0, x.Version) { // or else who gives it is lost
-					s.program.Came(x)
+					s.program.NoteFetched(x)
 				}
 			}
 		}
@@ -385,14 +385,14 @@ func (s *drive) newJob(ctx context.Context, by *parent, core *core.Core) *cluste
 	j := &clusterJob{s: s, core: core}
 	j.begin(s.world, ctx, by, s.clock)
 	j.ready = func(tasks []*graph.Task) {
-		core.Ready(tasks, -1)
+		core.Push(tasks, -1)
 		s.place()
 	}
 	j.ends = func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
 		return s.of[c.node].ended(f, w, freed)
 	}
 	j.aside = func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task {
-		return s.of[c.node].gate.Aside(t, freed)
+		return s.of[c.node].gate.StepAside(t, freed)
 	}
 	return j
 }
@@ -438,11 +438,11 @@ func (j *clusterJob) Wait() error {
 		return j.Err()
 	}
 	home, left := s.nodes[0], 0
-	for again := true; again; again = s.lossy && j.Err() == nil && j.core.Halt() {
+	for again := true; again; again = s.lossy && j.Err() == nil && j.core.HaltIfLost() {
 		if s.lossy {
 			s.mended(j)
 		}
-		for x := range j.core.Late() {
+		for x := range j.core.LateFetches() {
 			if v := &s.values[x.Datum]; !v.has(0, x.Version) {
 				left++
 				home.fetch(v, x).then = func() {
@@ -453,9 +453,9 @@ func (j *clusterJob) Wait() error {
 		}
 		j.await(func() bool { return left == 0 })
 	}
-	j.core.Brought()
+	j.core.NoteAllHome()
 	j.until(home.crew.flush())
-	j.core.Over()
+	j.core.EndJob()
 	s.dropAll()
 	return j.Err()
 }

@@ -20,7 +20,7 @@ type losing struct {
 	lossy    bool
 	scripted bool // the failures have their times
 	mending  *clusterJob
-	remaking *core.Remaking // its tasks
+	remaking *core.Recovery // its tasks
 	latest   string         // the last node to be lost
 	losses   Losses
 }
@@ -86,8 +86,8 @@ func (l *loss) notice() {
 func (s *drive) joins(c *crew) {
 	n := s.newNode(c)
 	s.nodes, s.of = append(s.nodes, n), append(s.of, n)
-	s.program.Enter(n.id, c.kind.Memory, c.offers(), s.selector)
-	s.program.Renew()
+	s.program.AddNode(n.id, c.kind.Memory, c.offers(), s.selector)
+	s.program.RebuildQueue()
 }
 
 // dies has a node do nothing any more. What it gives others now does not come.
@@ -118,7 +118,7 @@ func (s *drive) loses(n *node) {
 			v.nodes, v.before = v.before, nil
 		}
 	}
-	s.losses.Tasks += s.program.Lose(n.id)
+	s.losses.Tasks += s.program.LoseNode(n.id)
 	for i := range s.values {
 		v := &s.values[i]
 		for _, c := range slices.Clone(v.coming) {
@@ -199,7 +199,7 @@ func (s *drive) reroutes(v *value, f *fetch) {
 // mends makes again what nobody has, when no task is under way, and lets the program's tasks go on.
 func (s *drive) mends() {
 	if m := s.mending; m != nil {
-		if m.done < m.count && !s.core.Halted() {
+		if m.done < m.count && !s.core.IsHalted() {
 			return
 		}
 		s.losses.Again += m.done
@@ -207,10 +207,10 @@ func (s *drive) mends() {
 		s.mending, s.remaking, s.core = nil, nil, s.program
 		s.dropAll()
 	}
-	if !s.core.Halted() {
+	if !s.core.IsHalted() {
 		return
 	}
-	r, lost := s.program.Remake()
+	r, lost := s.program.Recover()
 	switch {
 	case lost != nil:
 		lost.Node = s.latest
@@ -236,14 +236,14 @@ func (s *drive) mends() {
 			ready = append(ready, t)
 		}
 	}
-	r.Ready(ready, -1)
+	r.Push(ready, -1)
 	s.place()
 }
 
 // mended waits until what nobody has is made again of which a job has data.
 func (s *drive) mended(j *clusterJob) {
-	for j.Err() == nil && j.core.Halt() {
+	for j.Err() == nil && j.core.HaltIfLost() {
 		s.place()
-		j.await(func() bool { return s.mending == nil && !j.core.Halting() })
+		j.await(func() bool { return s.mending == nil && !j.core.Paused })
 	}
 }

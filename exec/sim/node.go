@@ -238,7 +238,7 @@ func (l *letter) happens(what uint64) {
 
 // drop drops what nobody will read.
 func (n *node) drop() {
-	n.s.core.Drops(n.id, func(d, version int) {
+	n.s.core.TakeDrops(n.id, func(d, version int) {
 		v := &n.s.values[d]
 		if v.version == version {
 			i := slices.Index(v.nodes, int32(n.id))
@@ -516,7 +516,7 @@ func (n *node) giveBack(ids []uint64, most int) {
 	if n.dead {
 		return
 	}
-	for _, t := range n.gate.Back(0, ids, most) {
+	for _, t := range n.gate.TakeBack(0, ids, most) {
 		n.ends = append(n.ends, end{task: t.ID(), back: true})
 	}
 	n.ends = append(n.ends, end{back: true})

@@ -2,8 +2,8 @@ package core
 
 import "github.com/tessera-la/tessera/exec/dispatch"
 
-// Choices are the options of a driver that say which node gets a task: those of cluster.Options
-// with the same names.
+// Choices are the options of a driver that say which node gets a task. The fields are those of
+// cluster.Options with the same names.
 type Choices struct {
 	Policy            dispatch.Kind
 	ByPriority        bool
@@ -11,8 +11,8 @@ type Choices struct {
 	Owner, Stay, Idle bool
 }
 
-// decide fills in what makes the policy.
-func (o *Choices) decide() {
+// setDefaults completes NewPolicy and Policy.
+func (o *Choices) setDefaults() {
 	if o.NewPolicy != nil {
 		return
 	}
@@ -23,8 +23,8 @@ func (o *Choices) decide() {
 	o.NewPolicy = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(policy, m) }
 }
 
-// named returns what the policy is called, of options that were decided.
-func (o *Choices) named() string {
+// policyName returns the name of the policy. The defaults must be set.
+func (o *Choices) policyName() string {
 	if o.Policy == dispatch.Priority && !o.ByPriority {
 		return "of the program"
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// DataIndex finds the entries of data. It is a table that is half full at most, where a datum
-// has its place by its address: neighbours in memory, as the tiles of a matrix are, are
-// neighbours there. If that is taken its place is far away: so two matrices that begin at the same
-// place do not get into one another's way, tile by tile. What a driver does about a task looks up
-// each of its data a dozen times. The zero value is empty.
+// DataIndex finds the entry of a datum. It is a hash table that is at most half full. A datum's
+// place follows from its address, so neighbours in memory, as the tiles of a matrix, are neighbours
+// in the table. A datum whose place is taken goes far away: otherwise two matrices that begin at
+// the same place would collide tile by tile. A driver looks up each datum of a task about a dozen
+// times. The zero value is empty.
 type DataIndex struct {
-	slots []dataSlot // their number is a power of two
+	slots []dataSlot // a power of two of them
 	n     int
 }
 
@@ -22,10 +22,10 @@ type dataSlot struct {
 	e *Entry
 }
 
-// at returns the place of a datum, or a free one if there is none. There are slots.
+// at returns the place of a datum, or the free place where it belongs. There are slots.
 func (x *DataIndex) at(d *graph.Datum) *dataSlot {
 	mask := uintptr(len(x.slots) - 1)
-	const far = 0x9e3779b1 // odd: it comes to all places
+	const far = 0x9e3779b1 // odd, so it visits all places
 	for i := uintptr(unsafe.Pointer(d)) / unsafe.Sizeof(*d); ; i += far {
 		if s := &x.slots[i&mask]; s.d == d || s.d == nil {
 			return s
@@ -33,7 +33,7 @@ func (x *DataIndex) at(d *graph.Datum) *dataSlot {
 	}
 }
 
-// Of returns the entry of a datum, nil if it has none.
+// Of returns the entry of a datum, nil if it has none. X may be nil.
 func (x *DataIndex) Of(d *graph.Datum) *Entry {
 	if x == nil || x.n == 0 {
 		return nil
@@ -41,7 +41,7 @@ func (x *DataIndex) Of(d *graph.Datum) *Entry {
 	return x.at(d).e
 }
 
-// Put gives a datum an entry.
+// Put sets the entry of a datum.
 func (x *DataIndex) Put(d *graph.Datum, e *Entry) {
 	if 2*(x.n+1) > len(x.slots) {
 		old := x.slots
@@ -59,7 +59,7 @@ func (x *DataIndex) Put(d *graph.Datum, e *Entry) {
 	*s = dataSlot{d, e}
 }
 
-// All yields data and their entries, in no order.
+// All yields data and their entries, in no order. X may be nil.
 func (x *DataIndex) All() iter.Seq2[*graph.Datum, *Entry] {
 	return func(yield func(*graph.Datum, *Entry) bool) {
 		if x == nil {

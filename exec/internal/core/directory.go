@@ -10,68 +10,66 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Entry is a datum, and what the driver knows of its values. The order of tasks makes it
-// simple: when a task that writes the datum has begun, nobody reads an older version any
-// more, but for tasks that make again what was lost. What is used for each task comes first, so that it
-// is in few lines of the cache.
+// Entry is a datum with what the driver knows of its values. Tasks on a datum are ordered: when a
+// task that writes it has begun, no task reads an older version any more, except tasks that compute
+// lost data again. The fields of every task come first, so that they share few cache lines.
 type Entry struct {
-	Datum   *graph.Datum  // by which the latest job knows it
-	Version uint32        // the latest: how many tasks have written the datum
-	freed   uint32        // see made
-	Ref     transport.Ref // names the latest version
-	Holders []int         // the nodes that have it, the first to have it first
-	few     [2]int        // memory for these
-	Vains   int           // how often it was asked of holders in vain
-	Users   int           // operands of tasks of the job that have not ended
-	Set     uint64        // of data that stay on nodes when the job ends; 0: of the program
-	// copied, if not nil, is the name under which the holders have it: the first task
-	// that writes it does so in a copy.
-	Copied *transport.Ref
-	spots  []int     // nodes with a cap that were told to keep some version
-	Shares []share   // who gives the latest version to others
-	Made   []*Record // how versions were made, nil: not known; that of version freed+1 is the first
-	CopyOf *Entry    // which this one stands for where something is made again
-	Spare  bool      // it is a second copy, which makes room for what tasks need
+	Datum         *graph.Datum  // the datum in the latest job
+	Version       uint32        // the latest: the number of tasks that have written the datum
+	forgotten     uint32        // versions up to this one have no record in Makers
+	Ref           transport.Ref // names the latest version
+	Holders       []int         // nodes that have it, in the order in which they got it
+	few           [2]int        // first memory of Holders
+	FailedFetches int           // how often its holders could not give it
+	Users         int           // operands of tasks of the job that have not ended
+	Set           uint64        // the set of a kept datum; 0: the datum is the program's
+	// CopiedFrom, if not nil, is the name of the version at the holders. The first task that writes
+	// this datum does so in a copy.
+	CopiedFrom *transport.Ref
+	cappedAt   []int      // nodes with a cap on memory that keep some version
+	Spreaders  []spreader // nodes that give the latest version to others
+	Makers     []*Record  // Makers[i] made version forgotten+1+i; nil if that is not known
+	StandsFor  *Entry     // the lost datum for which this is a stand-in
+	Evictable  bool       // a replica, which makes room for tasks
 	Facts
 
-	// home is the version in the program's memory, which is the driver's, if any is. The
-	// driver computes elsewhere, so that it stays until the program wants a later one:
-	// base is the first that made room for another.
-	Home, Base stay
-	Second     Second
+	// Home is the version in the program's memory. The driver computes elsewhere, so it stays until
+	// the program needs a later one. Base is a copy of the first version that Home held.
+	Home, Base homeVersion
+	Replica    Replica
 }
 
-// newEntry returns the entry of a datum of a set that nobody has.
+// newEntry returns the entry of a datum that no node has.
 func newEntry(set uint64, r transport.Ref) *Entry {
 	e := &Entry{Set: set, Ref: r}
 	e.Holders = e.few[:0]
 	return e
 }
 
-// Second is a version that nodes keep beside the latest one, as a datum of another name:
-// what is made again of later ones begins there.
-type Second struct {
-	Copy    *Entry // nil if there is none
+// Replica is a version that nodes keep in addition to the latest one, under a name of its own.
+// Later versions that are lost are computed from it.
+type Replica struct {
+	Entry   *Entry // nil if there is no replica
 	Version uint32
 }
 
-// stay is a version that stays on the driver, if it is there.
-type stay struct {
-	There   bool
+// homeVersion is a version that stays on the driver, if Present.
+type homeVersion struct {
+	Present bool
 	Version uint32
 	ref     transport.Ref
 }
 
-// Facts is what other nodes have to know of a datum to make a value for it: the name of
-// its type, and its shape. Both stay as they are, and the value may be on its way.
+// Facts is what a node needs to make a value for a datum: the name of its type and its shape. Both
+// stay the same.
 type Facts struct {
-	Kind  string
-	Shape string
-	Known bool // others can make one
-	Label Label
+	Kind     string
+	Shape    string
+	Sendable bool // other nodes can make such a value
+	Label    Label
 }
 
-// FactsOf returns the facts of a datum with that value.
+// FactsOf returns the facts of a value.
 func FactsOf(value any) (f Facts) {
 	if s, ok := value.(versions.Shaped); ok {
 		f.Shape = string(s.Shape())
@@ -82,7 +80,7 @@ func FactsOf(value any) (f Facts) {
 	return f
 }
 
-// Label is what a datum is to people and to policies.
+// Label identifies a datum to people and to policies.
 type Label struct {
 	name  string
 	key   graph.Key
@@ -90,24 +88,24 @@ type Label struct {
 	owner int32
 }
 
-// LabelOf returns the label of a datum, and set gives it to another one.
+// LabelOf returns the label of a datum.
 func LabelOf(d *graph.Datum) Label { return Label{d.Name, d.Key, d.Bytes, d.Owner} }
 
 func (l *Label) set(d *graph.Datum) {
 	d.Name, d.Key, d.Bytes, d.Owner = l.name, l.key, l.Bytes, l.owner
 }
 
-// Called returns what the datum is to people, as "A(3,2)".
-func (e *Entry) Called() string {
+// Title returns the datum's name for people, as "A(3,2)".
+func (e *Entry) Title() string {
 	var d graph.Datum
 	e.Label.set(&d)
 	return d.String()
 }
 
-// Record is a task that has ended well: what makes its results again.
+// Record is a task that has ended well. Executing it again computes its results again.
 type Record struct {
-	Job         uint64 // the how manieth of the driver
-	Id          graph.TaskID
+	Job         uint64 // number of the job among the driver's
+	ID          graph.TaskID
 	op          graph.Op
 	params      any
 	priority    int64
@@ -115,12 +113,12 @@ type Record struct {
 	Timeout     time.Duration
 	constraints any
 	Uses        []Use
-	few         [3]Use // of most, so that a record is one piece of memory
+	few         [3]Use // first memory of Uses
 }
 
 // RecordOf returns the record of a task, without its uses.
 func RecordOf(job uint64, t *graph.Task) *Record {
-	r := &Record{Job: job, Id: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, constraints: t.Constraints()}
+	r := &Record{Job: job, ID: t.ID(), op: t.Op, params: t.Params, priority: t.Priority, constraints: t.Constraints()}
 	if f := t.Failure(); f != nil {
 		r.Retries, r.Timeout = f.Retries, f.Timeout
 	}
@@ -128,33 +126,34 @@ func RecordOf(job uint64, t *graph.Task) *Record {
 	return r
 }
 
-// Use is an operand of a record.
+// Use is an operand of a Record.
 type Use struct {
 	Of      *Entry
-	Version uint32 // that which was there when the task began
+	Version uint32 // the latest when the task began
 	Mode    graph.Mode
 }
 
 // Has reports whether a node has the latest version.
 func (e *Entry) Has(node int) bool { return slices.Contains(e.Holders, node) }
 
-// Unmade reports whether no task has written the datum, and it is not the program's: then
-// it is zero, and made where it is needed.
-func (e *Entry) Unmade() bool { return e.Version == 0 && e.Set != 0 }
+// Unwritten reports whether the datum is zero because no task has written it and it is not the
+// program's. Nodes make such a value themselves.
+func (e *Entry) Unwritten() bool { return e.Version == 0 && e.Set != 0 }
 
-// Lost reports whether nobody has the latest version.
-func (e *Entry) Lost() bool { return len(e.Holders) == 0 && !e.Unmade() }
+// Lost reports whether no node has the latest version.
+func (e *Entry) Lost() bool { return len(e.Holders) == 0 && !e.Unwritten() }
 
-// Located returns the first node that has the latest version, −1 if there is none. E may be nil.
-func (e *Entry) Located() int {
+// FirstHolder returns the first node that has the latest version, −1 if none has or e is nil.
+func (e *Entry) FirstHolder() int {
 	if e == nil || len(e.Holders) == 0 {
 		return -1
 	}
 	return e.Holders[0]
 }
 
-// Show has policies know which nodes have the latest version of d, whose entry this is.
-func (e *Entry) Show(d *graph.Datum) {
+// ShowHolders tells policies which nodes have the latest version. D is the entry's datum in some
+// job.
+func (e *Entry) ShowHolders(d *graph.Datum) {
 	var l graph.Locations
 	for _, h := range e.Holders {
 		l |= 1 << uint(h)
@@ -162,90 +161,88 @@ func (e *Entry) Show(d *graph.Datum) {
 	d.SetAt(l)
 }
 
-// share is the part of a node that has the latest version of a datum, or is about to fetch it, in
-// spreading it.
-type share struct {
+// spreader is a node in the tree along which the latest version spreads. It holds the version or
+// fetches it.
+type spreader struct {
 	node int
-	// turn is when it can give the version to one more node, in times that a copy takes:
-	// it gives one after the other, and begins when it has its own.
-	turn int
-	has  bool // it is a holder
+	// turn is when the node can give the version to one more node, in units of the time of a copy.
+	// A node gives one copy after the other, and begins when it has its own.
+	turn  int
+	holds bool // it is a holder
 }
 
-// spreadLeast is the bytes of the smallest data that spread as a tree. To fetch smaller ones
-// takes no longer than to wait for somebody else to do so.
-const spreadLeast = 64 << 10
+// minSpreadBytes is the size of the smallest data that spread along a tree. Fetching smaller ones
+// takes no longer than waiting until another node has them.
+const minSpreadBytes = 64 << 10
 
-// From returns the nodes from which another one can fetch the latest version: first that
-// which can give it the soonest, then the others that have it. Whole, if it is not nil, says
-// from whom it can be had at all: here and below.
-func (e *Entry) From(whole func(node int) bool) []int {
-	s := e.first(false, whole)
+// Sources returns the nodes from which another node can fetch the latest version. The one that is
+// free the soonest comes first. IsOpen, if not nil, says from which nodes the reader can fetch; so
+// it does in the methods below.
+func (e *Entry) Sources(isOpen func(node int) bool) []int {
+	s := e.soonestSpreader(false, isOpen)
 	if s == nil {
 		return nil
 	}
 	s.turn++
-	return e.behind(s.node, whole)
+	return e.withHolders(s.node, isOpen)
 }
 
-// fetched returns the same for a node that is going to fetch the version, and to give it to
-// those that ask later. Soon says that the first has yet to get it. So a version that many
-// want at once spreads as a tree, of which the node that made it serves the first few.
+// sourcesFor returns the same for a node that will fetch the version and give it to later readers.
+// Soon says that the first source is still fetching it. So a version that many nodes need spreads
+// along a tree:
 //
 //	turn  0: made
 //	      1: made ─► a
 //	      2: made ─► b, a ─► c
 //	      3: made ─► d, a ─► e, b ─► f, c ─► g
 //
-// Who waits for another one's fetch waits for one that was named before its own. A node
-// begins its fetches in the order in which it is told of them, and what it is told of a job
-// comes in the order in which it was named. So of the fetches of a job that have not ended
-// the first to be named waits for none: there is no circle. Between jobs and drivers, which
-// share the fetches that a node does at once, there may be one: it ends, as all such waits,
-// after the time soonMost, and then a node is asked that has the version.
-func (e *Entry) fetched(node int, whole func(node int) bool) (from []int, soon bool) {
-	first, soon := e.giver(node, whole)
+// Within a job these waits have no cycle: a reader waits only for a fetch that was assigned before
+// its own, and a node begins its fetches in the order of assignment. Between jobs or drivers that
+// share a node's fetches there may be a cycle. It ends when a wait exceeds cluster's maxSoonWait;
+// the reader then asks a holder.
+func (e *Entry) sourcesFor(node int, isOpen func(node int) bool) (from []int, soon bool) {
+	first, soon := e.sourceFor(node, isOpen)
 	if first < 0 {
 		return nil, false
 	}
-	return e.behind(first, whole), soon
+	return e.withHolders(first, isOpen), soon
 }
 
-// giver returns the first of those only, −1 if there is none.
-func (e *Entry) giver(node int, whole func(node int) bool) (first int, soon bool) {
-	if !e.asked(node) {
-		return e.takes(node, whole)
+// sourceFor returns only the first of these sources, −1 if there is none.
+func (e *Entry) sourceFor(node int, isOpen func(node int) bool) (first int, soon bool) {
+	if !e.isFetching(node) {
+		return e.joinSpread(node, isOpen)
 	}
-	if s := e.first(false, whole); s != nil { // it is on its way
+	if s := e.soonestSpreader(false, isOpen); s != nil { // the node is fetching already
 		return s.node, false
 	}
 	return -1, false
 }
 
-// takes has a node that has not been told of the version have a share in spreading it.
-func (e *Entry) takes(node int, whole func(node int) bool) (first int, soon bool) {
-	s := e.first(e.Label.Bytes >= spreadLeast, whole)
+// joinSpread adds a node to the tree and returns its source.
+func (e *Entry) joinSpread(node int, isOpen func(node int) bool) (first int, soon bool) {
+	s := e.soonestSpreader(e.Label.Bytes >= minSpreadBytes, isOpen)
 	if s == nil {
 		return -1, false
 	}
 	s.turn++
-	first, soon = s.node, !s.has
-	e.Shares = append(e.Shares, share{node: node, turn: s.turn})
+	first, soon = s.node, !s.holds
+	e.Spreaders = append(e.Spreaders, spreader{node: node, turn: s.turn})
 	return first, soon
 }
 
-// first returns the share of the node that can give the version to one more the soonest, of
-// those that have it, or also of those that are about to; nil if nobody can.
-func (e *Entry) first(soon bool, whole func(node int) bool) (best *share) {
+// soonestSpreader returns the node that can give the version to one more node the soonest, nil if
+// there is none. With soon, nodes that are still fetching count, too.
+func (e *Entry) soonestSpreader(soon bool, isOpen func(node int) bool) (best *spreader) {
 	if len(e.Holders) == 0 {
 		return nil
 	}
 	least, have := 0, 0
-	for i, s := range e.Shares {
+	for i, s := range e.Spreaders {
 		if i == 0 || s.turn < least {
 			least = s.turn
 		}
-		if s.has {
+		if s.holds {
 			have++
 		}
 	}
@@ -253,208 +250,209 @@ func (e *Entry) first(soon bool, whole func(node int) bool) (best *share) {
 		if have == len(e.Holders) {
 			break
 		}
-		i := slices.IndexFunc(e.Shares, func(s share) bool { return s.node == h })
+		i := slices.IndexFunc(e.Spreaders, func(s spreader) bool { return s.node == h })
 		if i < 0 {
-			i, e.Shares = len(e.Shares), append(e.Shares, share{h, least, false})
+			i, e.Spreaders = len(e.Spreaders), append(e.Spreaders, spreader{h, least, false})
 		}
-		if !e.Shares[i].has {
-			e.Shares[i].has = true
+		if !e.Spreaders[i].holds {
+			e.Spreaders[i].holds = true
 			have++
 		}
 	}
-	for i := range e.Shares {
-		s := &e.Shares[i]
-		if !s.has && !soon || whole != nil && !whole(s.node) {
+	for i := range e.Spreaders {
+		s := &e.Spreaders[i]
+		if !s.holds && !soon || isOpen != nil && !isOpen(s.node) {
 			continue
 		}
-		if best == nil || s.turn < best.turn || s.turn == best.turn && s.has && !best.has {
+		if best == nil || s.turn < best.turn || s.turn == best.turn && s.holds && !best.holds {
 			best = s
 		}
 	}
 	return best
 }
 
-// giversMost is how many nodes are named from which a version can be had.
-const giversMost = 8
+// maxSources bounds the number of sources that a reader is told.
+const maxSources = 8
 
-// behind returns a node, and others that have the latest version.
-func (e *Entry) behind(first int, whole func(node int) bool) []int {
-	all := make([]int, 1, min(1+len(e.Holders), giversMost))
+// withHolders returns first and other holders of the latest version.
+func (e *Entry) withHolders(first int, isOpen func(node int) bool) []int {
+	all := make([]int, 1, min(1+len(e.Holders), maxSources))
 	all[0] = first
 	for _, h := range e.Holders {
-		if len(all) == giversMost {
+		if len(all) == maxSources {
 			break
 		}
-		if h != first && (whole == nil || whole(h)) {
+		if h != first && (isOpen == nil || isOpen(h)) {
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// asked reports whether a node is about to fetch the latest version.
-func (e *Entry) asked(node int) bool {
-	return !e.Has(node) && slices.ContainsFunc(e.Shares, func(s share) bool { return s.node == node })
+// isFetching reports whether a node is about to fetch the latest version.
+func (e *Entry) isFetching(node int) bool {
+	return !e.Has(node) && slices.ContainsFunc(e.Spreaders, func(s spreader) bool { return s.node == node })
 }
 
-// Leaves notes that a node has no part in spreading the latest version any more.
-func (e *Entry) Leaves(node int) {
-	e.Shares = slices.DeleteFunc(e.Shares, func(s share) bool { return s.node == node })
+// CancelFetch removes a node from the tree along which the latest version spreads.
+func (e *Entry) CancelFetch(node int) {
+	e.Spreaders = slices.DeleteFunc(e.Spreaders, func(s spreader) bool { return s.node == node })
 }
 
-// Name returns the name under which the holders have the latest version.
-func (e *Entry) Name() transport.Ref {
-	if e.Copied != nil {
-		return *e.Copied
+// HeldAs returns the name under which the holders have the latest version.
+func (e *Entry) HeldAs() transport.Ref {
+	if e.CopiedFrom != nil {
+		return *e.CopiedFrom
 	}
 	return e.Ref
 }
 
-// Read notes that a node has got the latest version.
-func (e *Entry) Read(node int) {
-	if e.Has(node) || e.Unmade() {
+// AddHolder notes that a node has got the latest version.
+func (e *Entry) AddHolder(node int) {
+	if e.Has(node) || e.Unwritten() {
 		return
 	}
 	e.Holders = append(e.Holders, node)
-	for i := range e.Shares {
-		if s := &e.Shares[i]; s.node == node {
-			s.has = true
+	for i := range e.Spreaders {
+		if s := &e.Spreaders[i]; s.node == node {
+			s.holds = true
 		}
 	}
 }
 
-// At returns where a version is, under which name, if somebody has it.
-func (e *Entry) At(version uint32) (r transport.Ref, holders []int) {
+// Locate returns the nodes that have a version, and its name there. Holders is nil if no node has
+// it.
+func (e *Entry) Locate(version uint32) (r transport.Ref, holders []int) {
 	switch {
 	case version == e.Version && len(e.Holders) > 0:
 		return e.Ref, e.Holders
-	case e.Home.There && version == e.Home.Version:
+	case e.Home.Present && version == e.Home.Version:
 		return e.Home.ref, []int{0}
-	case e.Base.There && version == e.Base.Version:
+	case e.Base.Present && version == e.Base.Version:
 		return e.Base.ref, []int{0}
-	case e.Second.Copy != nil && version == e.Second.Version && len(e.Second.Copy.Holders) > 0:
-		return e.Second.Copy.Ref, e.Second.Copy.Holders
+	case e.Replica.Entry != nil && version == e.Replica.Version && len(e.Replica.Entry.Holders) > 0:
+		return e.Replica.Entry.Ref, e.Replica.Entry.Holders
 	}
 	return r, nil
 }
 
 // Maker returns the task that made a version, nil if that is not known.
 func (e *Entry) Maker(version uint32) *Record {
-	if version <= e.freed || int(version-e.freed) > len(e.Made) {
+	if version <= e.forgotten || int(version-e.forgotten) > len(e.Makers) {
 		return nil
 	}
-	return e.Made[version-e.freed-1]
+	return e.Makers[version-e.forgotten-1]
 }
 
-// keeps reports whether a version stays where it is, whatever tasks do, on so many nodes
-// that others may be lost: in the program's memory, or as second copies on two.
-func (e *Entry) keeps(version uint32, nodes int) bool {
+// isSafe reports whether a version stays available whatever tasks write: in the program's memory,
+// or as a replica on at least so many nodes.
+func (e *Entry) isSafe(version uint32, nodes int) bool {
 	switch {
-	case version == 0 && (e.Set != 0 || e.Home.There && e.Home.Version == 0):
+	case version == 0 && (e.Set != 0 || e.Home.Present && e.Home.Version == 0):
 		return true
-	case e.Base.There && version == e.Base.Version:
+	case e.Base.Present && version == e.Base.Version:
 		return true
 	}
-	s := e.Second
-	return s.Copy != nil && version == s.Version && len(s.Copy.Holders) >= nodes
+	s := e.Replica
+	return s.Entry != nil && version == s.Version && len(s.Entry.Holders) >= nodes
 }
 
-// Brought notes that the latest version is in the program's memory now, and whether the
-// driver keeps what was there.
-func (e *Entry) Brought(kept bool) {
-	e.Read(0)
-	if kept && !e.Base.There && e.Home.There && e.Home.Version != e.Version {
+// NoteHome notes that the latest version is in the program's memory. KeepBase says that the driver
+// keeps what was there.
+func (e *Entry) NoteHome(keepBase bool) {
+	e.AddHolder(0)
+	if keepBase && !e.Base.Present && e.Home.Present && e.Home.Version != e.Version {
 		e.Base = e.Home
 	}
-	e.Home = stay{true, e.Version, e.Ref}
+	e.Home = homeVersion{true, e.Version, e.Ref}
 }
 
-// Vain notes that the latest version was asked of some of its holders in vain, which do not have it,
-// also if it is a second copy of what another entry stands for. Only what lies in the program's memory
-// is there for sure.
-func (e *Entry) Vain(of func(node int) bool) {
-	e.gone(of)
-	if x := e.CopyOf; x != nil && x.Ref == e.Name() {
-		x.gone(of)
-	} else if x != nil && x.Second.Copy != nil && x.Second.Copy.Ref == e.Name() {
-		x.Second.Copy.gone(of)
+// DropHolders notes that some holders could not give the latest version. If e stands in for a lost
+// datum, or is its replica, that entry loses these holders, too. A version in the program's memory
+// is always there.
+func (e *Entry) DropHolders(of func(node int) bool) {
+	e.removeHolders(of)
+	if x := e.StandsFor; x != nil && x.Ref == e.HeldAs() {
+		x.removeHolders(of)
+	} else if x != nil && x.Replica.Entry != nil && x.Replica.Entry.Ref == e.HeldAs() {
+		x.Replica.Entry.removeHolders(of)
 	}
 }
 
-// gone notes that some of its holders do not have it.
-func (e *Entry) gone(of func(node int) bool) {
-	e.Shares = slices.DeleteFunc(e.Shares, func(s share) bool { return of(s.node) })
+// removeHolders removes some holders.
+func (e *Entry) removeHolders(of func(node int) bool) {
+	e.Spreaders = slices.DeleteFunc(e.Spreaders, func(s spreader) bool { return of(s.node) })
 	e.Holders = slices.DeleteFunc(e.Holders, of)
-	if e.Home.There && e.Home.Version == e.Version && !e.Has(0) {
+	if e.Home.Present && e.Home.Version == e.Version && !e.Has(0) {
 		e.Holders = append(e.Holders, 0)
 	}
 }
 
-// Drop notes that a node has nothing any more.
-func (e *Entry) Drop(node int) {
-	e.Leaves(node)
+// RemoveHolder notes that a node does not have the latest version any more, nor fetches it.
+func (e *Entry) RemoveHolder(node int) {
+	e.CancelFetch(node)
 	e.Holders = slices.DeleteFunc(e.Holders, func(h int) bool { return h == node })
 }
 
-// Lose notes that a node is lost, with second copies.
-func (e *Entry) Lose(node int) {
-	e.Drop(node)
-	if e.Second.Copy != nil {
-		e.Second.Copy.Drop(node)
+// LoseNode notes that a node is lost, with its replicas.
+func (e *Entry) LoseNode(node int) {
+	e.RemoveHolder(node)
+	if e.Replica.Entry != nil {
+		e.Replica.Entry.RemoveHolder(node)
 	}
 }
 
-// Directory knows which nodes have which version of each datum. Nodes are numbered from 0,
-// the driver. It is pure: who uses it holds fleet.placing.
+// Directory knows which nodes have which version of each datum, and which versions they can drop.
+// It is pure. In exec/cluster fleet.placing guards it.
 type Directory struct {
-	Stale [][]transport.Ref // by node: versions that nobody will read, to be dropped there
-	lost  nodeSet           // nodes that are lost, for good
+	Stale [][]transport.Ref // by node: versions to be dropped there
+	lost  nodeSet           // lost nodes; they never return under the same number
 	Paths paths
 }
 
-// Lose notes that a node is lost: nothing is to be dropped there any more.
-func (d *Directory) Lose(node int) {
+// LoseNode notes that a node is lost. Nothing is dropped there any more.
+func (d *Directory) LoseNode(node int) {
 	d.lost.set(node, true)
-	d.Paths.lose(node)
-	d.Drops(node)
+	d.Paths.removeNode(node)
+	d.TakeStale(node)
 }
 
-// Written notes that a node has made the next version of e, as r says unless that is nil.
-// What others have of the one before is stale.
-func (d *Directory) Written(e *Entry, node int, r *Record) {
+// RecordWrite notes that a node has made the next version of e. R is how, nil if that is not known.
+// Copies of the version before become stale.
+func (d *Directory) RecordWrite(e *Entry, node int, r *Record) {
 	for _, h := range e.Holders {
 		if h != node {
-			d.Drop(h, e.Ref)
+			d.MarkStale(h, e.Ref)
 		}
 	}
-	e.makes(r)
+	e.recordMaker(r)
 	e.Version++
 	e.Ref.Version++
 	e.Holders = append(e.Holders[:0], node)
-	e.Shares = e.Shares[:0]
+	e.Spreaders = e.Spreaders[:0]
 }
 
-// makes notes what makes the next version again, nil if nothing does.
-func (e *Entry) makes(r *Record) {
-	if r == nil && e.freed == e.Version { // nothing is known: as a rule, and made is in another line
-		e.freed++
+// recordMaker appends the record of the next version, nil if it cannot be made again.
+func (e *Entry) recordMaker(r *Record) {
+	if r == nil && e.forgotten == e.Version { // the usual case without records, which does not touch Makers' cache line
+		e.forgotten++
 		return
 	}
-	if len(e.Made) == 0 {
-		e.freed = e.Version
+	if len(e.Makers) == 0 {
+		e.forgotten = e.Version
 		if r == nil {
-			e.freed++
+			e.forgotten++
 			return
 		}
 	}
-	for len(e.Made) < int(e.Version-e.freed) {
-		e.Made = append(e.Made, nil)
+	for len(e.Makers) < int(e.Version-e.forgotten) {
+		e.Makers = append(e.Makers, nil)
 	}
-	e.Made = append(e.Made[:e.Version-e.freed], r)
+	e.Makers = append(e.Makers[:e.Version-e.forgotten], r)
 }
 
-// Drop notes that a node need not keep a version.
-func (d *Directory) Drop(node int, r transport.Ref) {
+// MarkStale notes that a node can drop a version.
+func (d *Directory) MarkStale(node int, r transport.Ref) {
 	if d.lost.has(node) {
 		return
 	}
@@ -464,30 +462,30 @@ func (d *Directory) Drop(node int, r transport.Ref) {
 	d.Stale[node] = append(d.Stale[node], r)
 }
 
-// Drops returns what a node is to drop, once.
-func (d *Directory) Drops(node int) (all []transport.Ref) {
+// TakeStale returns, once, what a node is to drop.
+func (d *Directory) TakeStale(node int) (all []transport.Ref) {
 	if node < len(d.Stale) {
 		all, d.Stale[node] = d.Stale[node], nil
 	}
 	return all
 }
 
-// again has the memory of what drops has returned be used again.
-func (d *Directory) again(node int, all []transport.Ref) {
+// reuseStale takes back the slice that TakeStale has returned.
+func (d *Directory) reuseStale(node int, all []transport.Ref) {
 	if node < len(d.Stale) && d.Stale[node] == nil {
 		d.Stale[node] = all[:0]
 	}
 }
 
-// Over forgets what a node was to drop of a job that is over: it drops all of it.
-func (d *Directory) Over(node int, job uint64) {
+// ForgetJob forgets stale versions of a job that has ended. The node drops the isOpen job.
+func (d *Directory) ForgetJob(node int, job uint64) {
 	if node < len(d.Stale) {
 		d.Stale[node] = slices.DeleteFunc(d.Stale[node], func(r transport.Ref) bool { return r.Job == job })
 	}
 }
 
-// Foremost returns the first operand of t of the same datum as operand k.
-func Foremost(t *graph.Task, k int) int {
+// FirstUse returns the first operand of t with the datum of operand k.
+func FirstUse(t *graph.Task, k int) int {
 	for i := range k {
 		if t.Operand(i).Datum == t.Operand(k).Datum {
 			return i
@@ -496,8 +494,8 @@ func Foremost(t *graph.Task, k int) int {
 	return k
 }
 
-// First reports whether operand k is the first with its datum that t writes.
-func First(t *graph.Task, k int) bool {
+// IsFirstWrite reports whether operand k is the first with its datum that t writes.
+func IsFirstWrite(t *graph.Task, k int) bool {
 	for i := range k {
 		if o := t.Operand(i); o.Datum == t.Operand(k).Datum && o.Mode&graph.Out != 0 {
 			return false

@@ -1,18 +1,37 @@
-// Package core decides for a program on several nodes: which node gets which task and when, from
-// whom it has its operands, who has what, and what is made again when a node is lost. It is pure:
-// events and times go in, decisions come out. There is no goroutine, clock or message; of locks only
-// the gate has one, as workers of a live node meet there.
+// Package core makes the decisions of a program that runs on several nodes: which node gets which
+// task and when, from which node it fetches its operands, which node has which version of a datum,
+// and which tasks compute lost data again.
 //
-// exec/cluster drives it live, by a scheduler and the directory beside its own graph; exec/sim drives
-// a [Core], all of it together, in virtual time.
+// The package is pure. Callers pass events and times in, and get decisions back. It starts no
+// goroutine, reads no clock and sends no message. Only [Gate] has a lock, because the workers of a
+// live node call it.
+//
+// exec/cluster drives a [Scheduler] and a [Directory] in real time, beside its own graph. exec/sim
+// drives a [Core], which combines them, in virtual time.
 //
 // # Files, from the bottom up
 //
-// lost (an error), choices (options), table (a map by numbers), nodeset, dataindex, able (what a node
-// can execute), pace (how many tasks a node has), paths (between nodes), directory (who has what),
-// lineage (how to make it again), memory (what nodes have room for), durable (when second copies are
-// taken), supply (from whom a node has what), gate (tasks that wait for a node's runtime), costs (how
-// long things take), match (who can execute what), owner, seats (what nodes have), scheduler (which
-// node gets which task), flights (tasks under way), recall (and which goes to another one), remake
-// (what is lost is made again), why (in words), core (all of these) and losses (of nodes there).
+//   - lost: the error for data that are lost for good
+//   - choices: the options that select a policy
+//   - table, nodeset, dataindex: a map by number, a set of nodes, the entries by datum
+//   - offer: what a node can execute
+//   - window: how many tasks a node has at a time
+//   - paths: which nodes cannot fetch from which others
+//   - directory: which nodes have which version of a datum
+//   - lineage: which tasks compute a version again
+//   - memory: the nodes' caps on memory
+//   - replicas: when replicas are taken
+//   - supply: from which node a node fetches a version
+//   - gate: tasks that wait for the runtime of their node
+//   - experience: how long tasks and transfers take
+//   - match: which nodes can execute a task
+//   - owner: which node owns a datum of a layout
+//   - nodes: the tasks that each node has
+//   - scheduler: which node gets which task
+//   - flights: the life of a task on its node
+//   - recall: moving tasks that have not begun to a node without work
+//   - reconstruction: the tasks that compute lost data again
+//   - why: explanations for people
+//   - core: all of the above for a simulation
+//   - recovery: a core that loses nodes
 package core

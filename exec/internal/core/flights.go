@@ -7,19 +7,20 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// A task is under way, a flight, from the moment in which a node is given it:
+// A flight is a task in flight: from its assignment to a node until its end, its return, or the
+// loss of the node.
 //
-//	took ─► handed … ─► land ─► leaves ─► recycle
-//	    └─► handed … ─► lose                       with the node
+//		Assign ─► ReleaseEarly … ─► Unassign ─► NoteResults ─► Recycle
+//	    	     └──► ReleaseEarly … ─► RemoveNode
 
-// Took notes that a node has been given a task, and what others are to give it for that.
-func (s *Scheduler) Took(t *graph.Task, node int, from []Gift) *Flight {
-	x := &s.Seats[node]
-	f := s.spare
+// Assign notes that a node gets a task, and the transfers of its operands.
+func (s *Scheduler) Assign(t *graph.Task, node int, from []Transfer) *Flight {
+	x := &s.Nodes[node]
+	f := s.spareFlights
 	if f == nil {
 		f = &Flight{}
 	}
-	s.spare = f.next
+	s.spareFlights = f.next
 	f.Task, f.Node, f.next, f.prev = t, node, x.flights, nil
 	if f.next != nil {
 		f.next.prev = f
@@ -27,59 +28,61 @@ func (s *Scheduler) Took(t *graph.Task, node int, from []Gift) *Flight {
 	x.flights = f
 	f.Width = s.width(t, node)
 	f.work = s.Learned.workOf(t)
-	f.cost = float64(f.Width) * (s.Learned.ratio(node, t.Op) * f.work)
-	if x.memory.Most > 0 {
+	f.cost = float64(f.Width) * (s.Learned.secondsPerUnit(node, t.Op) * f.work)
+	if x.memory.Cap > 0 {
 		f.uses = Uses(t, s.data)
 		x.memory.Pin(f.uses)
 	}
 	for _, g := range from {
-		if s.Absent(g.Node) { // it is lost, which kept data are about to be told
+		if s.Absent(g.From) { // a lost node that entries of kept data still name for a moment
 			continue
 		}
-		if m := s.Seats[g.Node].memory; m.Most > 0 {
-			m.Pin([]*Entry{g.Of})
-			f.from = append(f.from, g)
+		if m := s.Nodes[g.From].memory; m.Cap > 0 {
+			m.Pin([]*Entry{g.Entry})
+			f.transfers = append(f.transfers, g)
 		}
 	}
-	s.Flying.put(uint64(t.ID()), f)
-	s.grows(node, -f.Width)
-	x.Has++
-	x.vain = false
-	s.weighs(f, 1)
+	s.InFlight.put(uint64(t.ID()), f)
+	s.addSlots(node, -f.Width)
+	x.Tasks++
+	x.nothingToRecall = false
+	s.addTask(f, 1)
 	return f
 }
 
-// given notes that nobody has to give a task anything any more.
-func (s *Scheduler) given(f *Flight) {
-	for _, g := range f.from {
-		s.Seats[g.Node].memory.Unpin([]*Entry{g.Of})
+// endTransfers notes that the operands of a task have come, so the nodes that gave them may drop
+// them.
+func (s *Scheduler) endTransfers(f *Flight) {
+	for _, g := range f.transfers {
+		s.Nodes[g.From].memory.Unpin([]*Entry{g.Entry})
 	}
-	f.from = nil
+	f.transfers = nil
 }
 
-// Recycle has a flight that has landed used for another task.
+// Recycle takes back a flight whose task has ended, for another task.
 func (s *Scheduler) Recycle(f *Flight) {
-	*f = Flight{next: s.spare}
-	s.spare = f
+	*f = Flight{next: s.spareFlights}
+	s.spareFlights = f
 }
 
-// HeardFrom notes that a node has ended so many tasks, which took so many workers. Each lands, too.
-func (s *Scheduler) HeardFrom(node, tasks, width int, now time.Time) {
-	s.earns(tasks)
+// NoteEnded notes a message in which a node reports the ends of so many tasks, which took so many
+// workers. The caller also calls Unassign for each of them.
+func (s *Scheduler) NoteEnded(node, tasks, width int, now time.Time) {
+	s.earnSearches(tasks)
 	if !s.Absent(node) {
-		s.grows(node, s.Seats[node].pace.ended(width, now))
+		s.addSlots(node, s.Nodes[node].window.noteEnds(width, now))
 	}
 }
 
-// Land returns the flight of a task that a node has ended, nil if it is not that node's any
-// more.
-func (s *Scheduler) Land(node int, id graph.TaskID) *Flight {
-	f := s.Flying.Of(uint64(id))
+// Unassign ends and returns the flight of a task on a node, nil if the node does not have the task
+// any more.
+func (s *Scheduler) Unassign(node int, id graph.TaskID) *Flight {
+	f := s.InFlight.Of(uint64(id))
 	if f == nil || f.Node != node {
 		return nil
 	}
-	s.Flying.remove(uint64(id))
-	x := &s.Seats[node]
+	s.InFlight.remove(uint64(id))
+	x := &s.Nodes[node]
 	if f.next != nil {
 		f.next.prev = f.prev
 	}
@@ -88,41 +91,42 @@ func (s *Scheduler) Land(node int, id graph.TaskID) *Flight {
 	} else {
 		x.flights = f.next
 	}
-	s.grows(node, f.Width)
-	x.Has--
-	x.vain = false
-	s.weighs(f, -1)
-	if x.Has == 0 {
-		s.loads(node, -x.load)
+	s.addSlots(node, f.Width)
+	x.Tasks--
+	x.nothingToRecall = false
+	s.addTask(f, -1)
+	if x.Tasks == 0 {
+		s.addLoad(node, -x.load)
 	}
 	x.memory.Unpin(f.uses)
-	s.given(f)
+	s.endTransfers(f)
 	return f
 }
 
-// Abandon has a node be given nothing any more, and have nothing. It returns the tasks that it had:
-// they are to be made ready again. Those that have handed something on, which others may have
-// changed since, are not: they count as ended, and what is missing of them as lost.
-func (s *Scheduler) Abandon(node int) (tasks []*graph.Task, ended []*Flight) {
-	s.where.Lose(node)
+// RemoveNode notes that a node is lost. It returns the tasks in flight there, which become ready
+// again, and the flights of those that had released operands early. Other tasks may have changed
+// these operands, so such a task cannot run again. It counts as ended, and what it has not released
+// as lost.
+func (s *Scheduler) RemoveNode(node int) (tasks []*graph.Task, ended []*Flight) {
+	s.directory.LoseNode(node)
 	for d, e := range s.data.All() {
 		had := e.Has(node)
-		if e.Lose(node); had {
-			e.Show(d)
+		if e.LoseNode(node); had {
+			e.ShowHolders(d)
 		}
 	}
-	x := &s.Seats[node]
-	x.memory.Lose()
+	x := &s.Nodes[node]
+	x.memory.Clear()
 	if !x.lost && node > 0 {
 		s.others--
 	}
 	x.lost = true
-	s.Acknowledged(node) // never
-	s.grows(node, 0)
-	s.loads(node, 0)
+	s.EndRecall(node) // it will not answer
+	s.addSlots(node, 0)
+	s.addLoad(node, 0)
 	for f := x.flights; f != nil; f = f.next {
-		s.Flying.remove(uint64(f.Task.ID()))
-		s.given(f)
+		s.InFlight.remove(uint64(f.Task.ID()))
+		s.endTransfers(f)
 		if f.Task.Gave() {
 			ended = append(ended, f)
 		} else {
@@ -133,96 +137,96 @@ func (s *Scheduler) Abandon(node int) (tasks []*graph.Task, ended []*Flight) {
 	for _, f := range ended {
 		for k := range f.Task.Len() {
 			if o := f.Task.Operand(k); o.Mode&graph.Out != 0 && !f.Task.Given(k) {
-				s.leavesOne(f, k, false)
-				s.data.Of(o.Datum).Lose(node)
+				s.noteResult(f, k, false)
+				s.data.Of(o.Datum).LoseNode(node)
 			}
 		}
 	}
 	slices.SortFunc(tasks, byID)
 	tasks = append(tasks, x.waiting...)
-	s.waits(node, nil)
-	s.Refresh() // what was meant for it is others'
+	s.setWaiting(node, nil)
+	s.RebuildQueue() // other nodes get what was queued for it
 	return tasks, ended
 }
 
-// Leaves notes what a task that has landed leaves: the next versions of what it writes, and
-// copies of what it reads. What a failed task has written is a version as well: its policy may
-// be that the failure does not matter.
-func (s *Scheduler) Leaves(f *Flight, failed bool) {
+// NoteResults notes the data that a task leaves on its node: the next version of each datum that it
+// writes, a copy of each that it reads. A failed task makes versions, too, because its failure
+// policy may be to go on.
+func (s *Scheduler) NoteResults(f *Flight, failed bool) {
 	for k := range f.Task.Len() {
 		if !f.Task.Given(k) {
-			s.leavesOne(f, k, failed)
+			s.noteResult(f, k, failed)
 		}
 	}
 }
 
-// Handed notes that a task has finished with an operand, and goes on without.
-func (s *Scheduler) Handed(f *Flight, k int) {
-	s.given(f) // it has all operands
-	s.leavesOne(f, k, false)
+// ReleaseEarly notes that a running task has finished with operand k.
+func (s *Scheduler) ReleaseEarly(f *Flight, k int) {
+	s.endTransfers(f) // it runs, so all operands have come
+	s.noteResult(f, k, false)
 	f.Task.UsedOperand(k, f.Node, 0)
 	e := s.data.Of(f.Task.Operand(k).Datum)
 	if i := slices.Index(f.uses, e); i >= 0 {
-		s.Seats[f.Node].memory.Unpin(f.uses[i : i+1])
+		s.Nodes[f.Node].memory.Unpin(f.uses[i : i+1])
 		f.uses = slices.Delete(f.uses, i, i+1)
 	}
 }
 
-// leavesOne is leaves for one operand.
-func (s *Scheduler) leavesOne(f *Flight, k int, failed bool) {
+// noteResult notes the result of one operand.
+func (s *Scheduler) noteResult(f *Flight, k int, failed bool) {
 	o := f.Task.Operand(k)
 	e := s.data.Of(o.Datum)
 	if o.Mode&graph.Out == 0 {
 		if !failed {
-			e.Read(f.Node)
-		} else if !e.Has(f.Node) { // it may not have begun
-			e.Leaves(f.Node)
+			e.AddHolder(f.Node)
+		} else if !e.Has(f.Node) { // the task may have failed before it read it
+			e.CancelFetch(f.Node)
 		}
 		return
 	}
-	if !First(f.Task, k) {
+	if !IsFirstWrite(f.Task, k) {
 		return
 	}
-	made := f.Made
+	made := f.Record
 	if failed {
 		made = nil
 	}
-	for at := len(e.spots) - 1; at >= 0; at-- {
-		i := e.spots[at]
-		if i != f.Node && s.forgets(i, e) && !e.Has(i) { // zeros, or not come
-			s.where.Drop(i, e.Ref)
+	for at := len(e.cappedAt) - 1; at >= 0; at-- {
+		i := e.cappedAt[at]
+		if i != f.Node && s.forget(i, e) && !e.Has(i) { // the node has zeros, or the version has not come
+			s.directory.MarkStale(i, e.Ref)
 		}
 	}
-	s.where.Written(e, f.Node, made)
-	e.Copied = nil
+	s.directory.RecordWrite(e, f.Node, made)
+	e.CopiedFrom = nil
 }
 
-// Discard has nodes drop a datum, also those that have a place for it and nothing in it.
+// Discard makes all nodes drop a datum, including nodes that only have memory for it.
 func (s *Scheduler) Discard(e *Entry) {
 	for _, h := range e.Holders {
-		s.where.Drop(h, e.Ref)
-		s.forgets(h, e)
+		s.directory.MarkStale(h, e.Ref)
+		s.forget(h, e)
 	}
 	e.Holders = nil
-	for _, h := range slices.Clone(e.spots) {
-		s.where.Drop(h, e.Ref)
-		s.forgets(h, e)
+	for _, h := range slices.Clone(e.cappedAt) {
+		s.directory.MarkStale(h, e.Ref)
+		s.forget(h, e)
 	}
 }
 
-// Shed has nodes drop copies that no task will read any more: all but the first, and the
-// driver's.
-func (s *Scheduler) Shed(e *Entry) {
+// DropCopies makes nodes drop the copies of a datum that no task reads any more. The first holder
+// and the driver keep theirs.
+func (s *Scheduler) DropCopies(e *Entry) {
 	if len(e.Holders) < 2 {
 		return
 	}
 	for _, h := range e.Holders[1:] {
 		if h > 0 {
-			s.where.Drop(h, e.Ref)
-			s.forgets(h, e)
+			s.directory.MarkStale(h, e.Ref)
+			s.forget(h, e)
 		}
 	}
 	first := e.Holders[0]
 	e.Holders = slices.DeleteFunc(e.Holders, func(h int) bool { return h != first && h > 0 })
-	e.Shares = e.Shares[:0]
+	e.Spreaders = e.Spreaders[:0]
 }

@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// Gate holds tasks of which all operands are there, so that the node's runtime has as many as
-// it executes, and few more. Those at the gate go the most urgent first, and can be given back
-// to the driver.
+// Gate holds back tasks whose operands are there, so that the node's runtime has about as many as
+// it executes. The most urgent task passes first. Tasks at the gate can still go back to the
+// driver.
 //
-//	operands are there ─► at the gate ─► in the runtime ─► end
-//	                           └─► given back
+//	operands are there ─► Enter ─► at the gate ─► in the runtime ─► Leave
+//	                                   │                └─► StepAside: it waits for children elsewhere
+//	                                   └─► TakeBack
 type Gate[T comparable] struct {
-	mu      sync.Mutex // a leaf
-	pace    pace
-	in      []Gated[T] // tasks that the runtime has, the first to begin first
-	taken   int        // workers that they take
-	apart   []Gated[T] // of these, those that only wait for their children elsewhere: they are no more in
-	waiting []Gated[T] // the most urgent last
+	mu       sync.Mutex // a leaf
+	window   window
+	admitted []Gated[T] // tasks in the runtime, in the order of their beginning
+	used     int        // workers that they take
+	aside    []Gated[T] // tasks in the runtime that only wait for children elsewhere
+	waiting  []Gated[T] // the most urgent last
 }
 
-// Gated is a task of a job at the gate.
+// Gated is a task at the gate.
 type Gated[T any] struct {
 	Task     T
 	Priority int64
@@ -31,14 +32,14 @@ type Gated[T any] struct {
 }
 
 // NewGate returns the gate of a node with so many workers.
-func NewGate[T comparable](workers int) Gate[T] { return Gate[T]{pace: newPace(workers, 1, 0)} }
+func NewGate[T comparable](workers int) Gate[T] { return Gate[T]{window: newWindow(workers, 1, 0)} }
 
-// Enter reports whether a task is to begin. If not, it waits.
+// Enter reports whether a task is to begin. If not, it waits at the gate.
 func (g *Gate[T]) Enter(x Gated[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 && g.room() {
-		g.begins(x)
+	if len(g.waiting) == 0 && g.hasRoom() {
+		g.admit(x)
 		return true
 	}
 	at, _ := slices.BinarySearchFunc(g.waiting, x, func(a, b Gated[T]) int {
@@ -48,64 +49,63 @@ func (g *Gate[T]) Enter(x Gated[T]) bool {
 	return false
 }
 
-// gateTime is how long tasks take at most for the runtime to have one more. To pass the gate takes a
-// worker some hundredth of it. Not measured.
+// gateTime is the longest time of tasks for which the runtime gets one more than it executes.
+// Passing the gate takes a worker about a hundredth of it. Not measured.
 const gateTime = 10e-3
 
-// room reports whether the runtime is to have another task. If tasks are short it has one more than
-// it executes, so that no worker waits for the gate. A longer one would wait there for long, and
-// could not be given back meanwhile. The caller holds mu.
-func (g *Gate[T]) room() bool {
-	short := g.pace.rate.ratio()*gateTime > float64(g.pace.workers)
-	return g.taken < g.pace.size || g.taken == g.pace.size && short
+// hasRoom reports whether the runtime may have another task. If tasks are short it has one more
+// than it executes, so that no worker waits for the gate. A longer task would block a worker for
+// long and could not be given back. The caller holds mu.
+func (g *Gate[T]) hasRoom() bool {
+	short := g.window.rate.ratio()*gateTime > float64(g.window.workers)
+	return g.used < g.window.size || g.used == g.window.size && short
 }
 
-// begins notes that the runtime gets a task. The caller holds mu.
-func (g *Gate[T]) begins(x Gated[T]) {
-	g.in = append(g.in, x)
-	g.taken += x.Width
+// admit notes that the runtime gets a task. The caller holds mu.
+func (g *Gate[T]) admit(x Gated[T]) {
+	g.admitted = append(g.admitted, x)
+	g.used += x.Width
 }
 
-// Leave notes that a task has ended, and appends those to next that are to begin.
+// Leave notes that a task has ended, and appends to next the tasks that are to begin.
 func (g *Gate[T]) Leave(x T, now time.Time, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if t, ok := remove(&g.apart, x); ok {
-		g.pace.ended(t.Width, now)
+	if t, ok := remove(&g.aside, x); ok {
+		g.window.noteEnds(t.Width, now)
 		return next
 	}
-	if t, ok := remove(&g.in, x); ok {
-		g.taken -= t.Width
-		g.pace.ended(t.Width, now)
+	if t, ok := remove(&g.admitted, x); ok {
+		g.used -= t.Width
+		g.window.noteEnds(t.Width, now)
 	}
-	return g.more(next)
+	return g.admitMore(next)
 }
 
-// Aside notes that a task is going to wait for others elsewhere, and appends those to next that
-// are to begin in its place. When it goes on it has no place: the runtime has one more.
-func (g *Gate[T]) Aside(x T, next []T) []T {
+// StepAside notes that a task waits for children on other nodes, and appends to next the tasks that
+// are to begin in its place. When it goes on, the runtime has one task more for a while.
+func (g *Gate[T]) StepAside(x T, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if t, ok := remove(&g.in, x); ok {
-		g.taken -= t.Width
-		g.apart = append(g.apart, t)
+	if t, ok := remove(&g.admitted, x); ok {
+		g.used -= t.Width
+		g.aside = append(g.aside, t)
 	}
-	return g.more(next)
+	return g.admitMore(next)
 }
 
-// more appends the tasks to next for which there is room, and which are to begin. The caller
-// holds mu.
-func (g *Gate[T]) more(next []T) []T {
-	for n := len(g.waiting); n > 0 && g.room(); n-- {
+// admitMore appends to next the tasks that now have room, and admits them. The caller holds mu.
+func (g *Gate[T]) admitMore(next []T) []T {
+	for n := len(g.waiting); n > 0 && g.hasRoom(); n-- {
 		t := g.waiting[n-1]
 		g.waiting = slices.Delete(g.waiting, n-1, n)
-		g.begins(t)
+		g.admit(t)
 		next = append(next, t.Task)
 	}
 	return next
 }
 
-// remove takes a task out of some, and reports whether it was there.
+// remove removes a task from a list and reports whether it was there.
 func remove[T comparable](all *[]Gated[T], x T) (t Gated[T], ok bool) {
 	i := slices.IndexFunc(*all, func(t Gated[T]) bool { return t.Task == x })
 	if i < 0 {
@@ -116,8 +116,8 @@ func remove[T comparable](all *[]Gated[T], x T) (t Gated[T], ok bool) {
 	return t, true
 }
 
-// Now returns the tasks that the runtime has, and those at the gate.
-func (g *Gate[T]) Now() (in, waiting []T) {
+// Tasks returns the tasks in the runtime and those at the gate.
+func (g *Gate[T]) Tasks() (in, waiting []T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	tasks := func(all []Gated[T]) (tasks []T) {
@@ -126,11 +126,11 @@ func (g *Gate[T]) Now() (in, waiting []T) {
 		}
 		return tasks
 	}
-	return slices.Concat(tasks(g.in), tasks(g.apart)), tasks(g.waiting)
+	return slices.Concat(tasks(g.admitted), tasks(g.aside)), tasks(g.waiting)
 }
 
-// Back takes the first few away of those of some tasks of a job that are at the gate.
-func (g *Gate[T]) Back(job uint64, ids []uint64, most int) (all []T) {
+// TakeBack removes from the gate, and returns, the first few of a job's tasks that are there.
+func (g *Gate[T]) TakeBack(job uint64, ids []uint64, most int) (all []T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {

@@ -29,16 +29,16 @@ func TestGate(t *testing.T) {
 			now = now.Add(c.each / workers)
 			next = g.Leave(1+i, now, next[:0])
 		}
-		if in, waiting := g.Now(); len(in) != c.more || len(in)+len(waiting) != id-10 {
+		if in, waiting := g.Tasks(); len(in) != c.more || len(in)+len(waiting) != id-10 {
 			t.Errorf("%s: the runtime has %d tasks, want %d; %d wait", c.name, len(in), c.more, len(waiting))
 		}
-		_, waiting := g.Now()
+		_, waiting := g.Tasks()
 		ids := make([]uint64, 0, id)
 		for i := range id {
 			ids = append(ids, uint64(1+i))
 		}
 		// All that wait go back, and nothing that has begun, as task 11.
-		if back := g.Back(0, ids, id); len(back) != len(waiting) || slices.Contains(back, 11) {
+		if back := g.TakeBack(0, ids, id); len(back) != len(waiting) || slices.Contains(back, 11) {
 			t.Errorf("%s: it gives %v back, and %v waited", c.name, back, waiting)
 		}
 	}

@@ -10,13 +10,12 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// A node that is lost takes versions with it that nobody else has. Each of them was made by
-// a task, whose operands were made by tasks: down to versions that somebody has, to the
-// program's memory, and to tasks that read nothing. What is executed again is just that
-// closure. Updates in place make chains along one datum, not a return of all to an earlier
-// time: what tasks of factorizations read of others is final as a rule.
-//
-// All here is pure.
+// A lost node may have available the only copy of some versions. A task made each of them, and other
+// tasks made that task's operands, back to versions that are still on some node, to the program's
+// memory, or to tasks that read nothing. Only this closure is executed again. In factorizations it
+// is small: an update in place adds the chain of versions of one datum, and the other operands of
+// tasks are final as a rule.
+// This file is pure.
 
 // Instance is a version of a datum.
 type Instance struct {
@@ -24,21 +23,21 @@ type Instance struct {
 	Version uint32
 }
 
-// source is where a version is had from that is not made again.
+// source is where a version is available that need not be computed again.
 type source struct {
 	Ref     transport.Ref
 	Holders []int
 }
 
-// Plan is how to make versions again.
+// Plan says how to compute lost versions again.
 type Plan struct {
 	Tasks   []*Record // in the order of the program
 	Sources map[Instance]source
 }
 
-// makers returns the tasks that make the latest versions of data again, from versions that are
-// had. It asks once of each version on the way there, before it asks how that was made.
-func makers(data iter.Seq[*Entry], had func(Instance) bool) map[*Record]bool {
+// findMakers returns the tasks that make the latest versions of data again from available ones. It
+// calls available once for each version on the way, before it looks up how the version was made.
+func findMakers(data iter.Seq[*Entry], available func(Instance) bool) map[*Record]bool {
 	seen, tasks := map[Instance]bool{}, map[*Record]bool{}
 	var todo []Instance
 	for e := range data {
@@ -51,7 +50,7 @@ func makers(data iter.Seq[*Entry], had func(Instance) bool) map[*Record]bool {
 			continue
 		}
 		seen[x] = true
-		if had(x) {
+		if available(x) {
 			continue
 		}
 		r := x.Of.Maker(x.Version)
@@ -68,27 +67,27 @@ func makers(data iter.Seq[*Entry], had func(Instance) bool) map[*Record]bool {
 	return tasks
 }
 
-// PlanFor returns how to make the latest versions of data again that nobody has. If that
-// cannot be, gone is one that is lost for good: nobody has it, and nothing says how it was
+// PlanFor returns the plan that computes the latest versions of lost data again. If there is none,
+// unrecoverable is a datum that is lost for good: no node has it and no record says how it was
 // made.
-func PlanFor(lost []*Entry) (p Plan, gone *Entry) {
+func PlanFor(lost []*Entry) (p Plan, unrecoverable *Entry) {
 	p.Sources = map[Instance]source{}
-	tasks := makers(slices.Values(lost), func(x Instance) bool {
-		if r, holders := x.Of.At(x.Version); holders != nil {
+	tasks := findMakers(slices.Values(lost), func(x Instance) bool {
+		if r, holders := x.Of.Locate(x.Version); holders != nil {
 			p.Sources[x] = source{r, slices.Clone(holders)}
 			return true
 		}
 		zero := x.Version == 0 && x.Of.Set != 0
-		if gone == nil && !zero && x.Of.Maker(x.Version) == nil {
-			gone = x.Of
+		if unrecoverable == nil && !zero && x.Of.Maker(x.Version) == nil {
+			unrecoverable = x.Of
 		}
 		return zero
 	})
-	if gone != nil {
-		return Plan{}, gone
+	if unrecoverable != nil {
+		return Plan{}, unrecoverable
 	}
 	p.Tasks = slices.SortedFunc(maps.Keys(tasks), func(a, b *Record) int {
-		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Id, b.Id))
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.ID, b.ID))
 	})
 	return p, nil
 }

@@ -1,11 +1,11 @@
 package core
 
-// NodeLostError says that a node has left, or cannot be reached, and that with it something
-// was lost for good: nobody else has it, and the tasks that made it cannot be executed again.
+// NodeLostError says that a node has left or cannot be reached, and that data were lost for good
+// with it: no other node has them, and the tasks that made them cannot be executed again.
 type NodeLostError struct {
 	Node string
-	Data string // what was lost, as "A(3,2)"; "" if that is not known
-	Err  error  // why the node has left, if that is known
+	Data string // a lost datum, as "A(3,2)"; "" if it is not known
+	Err  error  // why the node has left, nil if it is not known
 }
 
 func (e *NodeLostError) Error() string {

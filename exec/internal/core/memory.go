@@ -8,31 +8,32 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// MemoryError says that a task cannot be given to any node: none has the memory for what it
-// uses, beside what only that node has.
+// MemoryError says that a task cannot run on any node: none has the memory for its operands beside
+// the data that only that node has.
 type MemoryError struct {
 	Task string
-	Need int64 // bytes of what the task uses
-	// Node is the one with the most memory, Memory its cap, and Kept the bytes on it that
-	// nobody else has and that the task does not use: 0 if Memory is less than Need.
+	Need int64 // bytes of the task's operands
+	// Node has the most memory; Memory is its cap. Kept is the bytes on it that no other node has
+	// and that the task does not use, 0 if Memory is less than Need.
 	Node         string
 	Memory, Kept int64
-	// Others are those of Kept that the job does not use, a few, the most bytes first: data that stay on
-	// nodes between jobs as a rule. What other jobs are to leave in the program's memory makes room.
+	// Others are the largest data of Kept that the job does not use, as a rule data that stay on
+	// nodes between jobs. Other jobs' data for the program's memory make room and are not listed.
 	Others []Holding
 }
 
-// Holding is what data of one name take of a node's memory.
+// Holding is the memory that data of one name take on a node.
 type Holding struct {
 	Data  string // as Datum.Name; "" if they have none
 	Bytes int64
 }
 
-// othersMost is how many of them an error names.
-const othersMost = 3
+// maxHoldings bounds Others.
+const maxHoldings = 3
 
 func (e *MemoryError) Error() string {
-	text := fmt.Sprintf("cluster: %s uses %d bytes, and node %s, with the most memory, has a cap of %d", e.Task, e.Need, e.Node, e.Memory)
+	text := fmt.Sprintf("cluster: %s uses %d bytes, and node %s, with the most memory, has a cap of %d",
+		e.Task, e.Need, e.Node, e.Memory)
 	if e.Kept > 0 {
 		text += fmt.Sprintf(", of which %d are taken by what only it has", e.Kept)
 	}
@@ -44,23 +45,23 @@ func (e *MemoryError) Error() string {
 	return text
 }
 
-// Memory is what a node has been told to keep: the driver counts, so that the node never
-// has to refuse anything. Copies that others have as well make room for what tasks need, that
-// which was used last the last. It is pure.
+// Memory counts what a node has been told to keep. The driver counts, so a node never has to refuse
+// a task. Copies that other nodes have as well make room for tasks, the least recently used first.
+// It is pure.
 type Memory struct {
-	Node    int   // whose it is
-	Most    int64 // bytes; 0: no cap, and nothing is counted
-	Used    int64
-	Spots   map[*Entry]*spot
-	clock   uint64
-	Leaving int // jobs and sets of data that the node is about to be told to forget
+	Node           int   // whose it is
+	Cap            int64 // bytes; 0: no cap, and nothing is counted
+	Used           int64
+	Held           map[*Entry]*heldDatum
+	clock          uint64 // counts Pins
+	PendingForgets int    // jobs and sets of data that the node will be told to forget
 }
 
-// spot is a datum that a node has, in some version, or is to have.
-type spot struct {
+// heldDatum is a datum that a node has in some version, or will have.
+type heldDatum struct {
 	bytes int64
-	pins  int    // tasks that the node was given and has not ended
-	last  uint64 // when it was used last
+	pins  int    // tasks on the node that use it
+	last  uint64 // clock of the last Pin
 }
 
 // Uses returns the data that a task uses, each once.
@@ -73,7 +74,7 @@ func Uses(t *graph.Task, data *DataIndex) (all []*Entry) {
 	return all
 }
 
-// BytesUsed returns how many bytes data have.
+// BytesUsed returns the bytes of some data.
 func BytesUsed(data []*Entry) (n int64) {
 	for _, e := range data {
 		n += e.Label.Bytes
@@ -81,26 +82,26 @@ func BytesUsed(data []*Entry) (n int64) {
 	return n
 }
 
-// room makes room for a task, and reports whether there is enough. Copies to be dropped for
-// it are passed to drop.
-func (m *Memory) room(uses []*Entry, drop func(*Entry)) bool {
-	over := m.Used - m.Most
+// makeRoom makes room for a task's data and reports whether there is enough. It passes the copies
+// that have to go to drop.
+func (m *Memory) makeRoom(uses []*Entry, drop func(*Entry)) bool {
+	over := m.Used - m.Cap
 	for _, e := range uses {
-		if m.Spots[e] == nil {
+		if m.Held[e] == nil {
 			over += e.Label.Bytes
 		}
 	}
-	if m.Most == 0 || over <= 0 {
+	if m.Cap == 0 || over <= 0 {
 		return true
 	}
 	type copy struct {
 		e *Entry
-		s *spot
+		s *heldDatum
 	}
 	var copies []copy
 	var free int64
-	for e, s := range m.Spots {
-		if s.pins == 0 && !m.keeps(e) && !slices.Contains(uses, e) {
+	for e, s := range m.Held {
+		if s.pins == 0 && !m.mustKeep(e) && !slices.Contains(uses, e) {
 			copies = append(copies, copy{e, s})
 			free += s.bytes
 		}
@@ -108,11 +109,12 @@ func (m *Memory) room(uses []*Entry, drop func(*Entry)) bool {
 	if free < over {
 		return false
 	}
-	slices.SortFunc(copies, func(a, b copy) int { // of those that one task has used in any order that stays
+	slices.SortFunc(copies, func(a, b copy) int { // ties are broken by name, for determinism
 		x, y := a.e.Ref, b.e.Ref
-		return cmp.Or(cmp.Compare(a.s.last, b.s.last), cmp.Compare(x.Matrix, y.Matrix), cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J), cmp.Compare(x.Job, y.Job))
+		return cmp.Or(cmp.Compare(a.s.last, b.s.last), cmp.Compare(x.Matrix, y.Matrix),
+			cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J), cmp.Compare(x.Job, y.Job))
 	})
-	over = min(free, over+m.Most/16) // not one for each task
+	over = min(free, over+m.Cap/16) // some in advance, so that the next tasks need no search
 	for _, c := range copies {
 		if over <= 0 {
 			break
@@ -124,59 +126,59 @@ func (m *Memory) room(uses []*Entry, drop func(*Entry)) bool {
 	return true
 }
 
-// keeps reports whether the node has to keep a datum that no task uses there, because others will be
-// told that it has it: it is the first of the holders. If the driver has it, too, it is enough that
-// that one does.
-func (m *Memory) keeps(e *Entry) bool {
-	if e.Spare || len(e.Holders) == 0 || e.Holders[0] != m.Node {
+// mustKeep reports whether the node has to keep a datum that no task uses there, because other
+// nodes will fetch it from here: the node is the first holder. If the driver has a datum of the
+// program, too, the driver's copy is enough.
+func (m *Memory) mustKeep(e *Entry) bool {
+	if e.Evictable || len(e.Holders) == 0 || e.Holders[0] != m.Node {
 		return false
 	}
 	set := e.Set
-	if e.CopyOf != nil { // it is made again
-		set = e.CopyOf.Set
+	if e.StandsFor != nil { // a stand-in
+		set = e.StandsFor.Set
 	}
 	return m.Node == 0 || set != 0 || !e.Has(0)
 }
 
-// Spares reports whether a second copy of so many bytes leaves some room for tasks.
-func (m *Memory) Spares(bytes int64) bool {
-	return m.Most == 0 || m.Used+bytes <= m.Most-m.Most/8
+// HasRoomFor reports whether a replica of so many bytes leaves an eighth of the memory for tasks.
+func (m *Memory) HasRoomFor(bytes int64) bool {
+	return m.Cap == 0 || m.Used+bytes <= m.Cap-m.Cap/8
 }
 
-// Pin notes that the node is given a task.
+// Pin notes that a task on the node uses data.
 func (m *Memory) Pin(uses []*Entry) {
-	if m.Most == 0 {
+	if m.Cap == 0 {
 		return
 	}
-	if m.Spots == nil {
-		m.Spots = map[*Entry]*spot{}
+	if m.Held == nil {
+		m.Held = map[*Entry]*heldDatum{}
 	}
 	m.clock++
 	for _, e := range uses {
-		s := m.Spots[e]
+		s := m.Held[e]
 		if s == nil {
-			s = &spot{bytes: e.Label.Bytes}
-			m.Spots[e] = s
+			s = &heldDatum{bytes: e.Label.Bytes}
+			m.Held[e] = s
 			m.Used += s.bytes
-			e.spots = append(e.spots, m.Node)
+			e.cappedAt = append(e.cappedAt, m.Node)
 		}
 		s.pins++
 		s.last = m.clock
 	}
 }
 
-// Unpin notes that a task has ended.
+// Unpin ends a Pin.
 func (m *Memory) Unpin(uses []*Entry) {
 	for _, e := range uses {
-		if s := m.Spots[e]; s != nil {
+		if s := m.Held[e]; s != nil {
 			s.pins--
 		}
 	}
 }
 
-// Pinned reports whether a task uses something on the node.
-func (m *Memory) Pinned() bool {
-	for _, s := range m.Spots {
+// HasPinned reports whether a task uses data on the node.
+func (m *Memory) HasPinned() bool {
+	for _, s := range m.Held {
 		if s.pins > 0 {
 			return true
 		}
@@ -184,30 +186,30 @@ func (m *Memory) Pinned() bool {
 	return false
 }
 
-// Forget notes that the node is told to drop a datum, and reports whether it had one.
+// Forget notes that the node drops a datum, and reports whether it had it.
 func (m *Memory) Forget(e *Entry) bool {
-	s := m.Spots[e]
+	s := m.Held[e]
 	if s != nil {
 		m.Used -= s.bytes
-		delete(m.Spots, e)
-		e.spots = slices.DeleteFunc(e.spots, func(i int) bool { return i == m.Node })
+		delete(m.Held, e)
+		e.cappedAt = slices.DeleteFunc(e.cappedAt, func(i int) bool { return i == m.Node })
 	}
 	return s != nil
 }
 
-// Lose notes that the node is lost, and has nothing.
-func (m *Memory) Lose() {
-	for e := range m.Spots {
+// Clear notes that the node is lost.
+func (m *Memory) Clear() {
+	for e := range m.Held {
 		m.Forget(e)
 	}
 }
 
-// Kept returns the bytes that cannot make room for a task, and which of them are for none of the data of
-// its job.
+// Kept returns the bytes that cannot make room for a task with these data, and the largest of them
+// that are not the job's.
 func (m *Memory) Kept(uses []*Entry, job map[*Entry]bool) (n int64, others []Holding) {
 	by := map[string]int64{}
-	for e, s := range m.Spots {
-		if !m.keeps(e) || slices.Contains(uses, e) {
+	for e, s := range m.Held {
+		if !m.mustKeep(e) || slices.Contains(uses, e) {
 			continue
 		}
 		if n += s.bytes; !job[e] {
@@ -217,6 +219,8 @@ func (m *Memory) Kept(uses []*Entry, job map[*Entry]bool) (n int64, others []Hol
 	for name, bytes := range by {
 		others = append(others, Holding{name, bytes})
 	}
-	slices.SortFunc(others, func(a, b Holding) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Data, b.Data)) })
-	return n, others[:min(len(others), othersMost)]
+	slices.SortFunc(others, func(a, b Holding) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Data, b.Data))
+	})
+	return n, others[:min(len(others), maxHoldings)]
 }

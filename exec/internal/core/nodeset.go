@@ -2,13 +2,13 @@ package core
 
 import "math/bits"
 
-// nodeSet is a set of nodes, by their numbers. The zero value is empty.
+// nodeSet is a set of nodes by number. The zero value is empty.
 type nodeSet struct {
 	words []uint64
 	n     int
 }
 
-// set has a node be in the set, or not.
+// set adds or removes a node.
 func (s *nodeSet) set(node int, in bool) {
 	w, bit := node/64, uint64(1)<<(node%64)
 	for len(s.words) <= w {
@@ -29,8 +29,8 @@ func (s *nodeSet) has(node int) bool {
 	return node/64 < len(s.words) && s.words[node/64]>>(node%64)&1 != 0
 }
 
-// after returns the next node of the set after one, in a circle, that is also in another set,
-// unless that is nil; -1 if there is none.
+// after returns the next node of the set after one, in a circle, −1 if there is none. If also is
+// not nil, only nodes of both sets count.
 func (s *nodeSet) after(node int, also *nodeSet) int {
 	word := func(k int) uint64 {
 		if also == nil {

@@ -2,26 +2,27 @@ package core
 
 import "github.com/tessera-la/tessera/exec/graph"
 
-// owners says which node each owner of a layout is. It is pure.
+// owners says which node owns which data. Owner k of a layout is nodes[k]. It is pure.
 type owners struct {
-	slots []int // the node of each
+	nodes []int // by owner number
 	lost  func(node int) bool
 	can   func(t *graph.Task, node int) bool // whether a node can execute a task
 }
 
-// enter makes a node that has come an owner: in place of one that is lost, if there is one.
-func (o *owners) enter(node int) {
-	for s, i := range o.slots {
+// add makes a node that has come an owner, in place of a lost one if there is one.
+func (o *owners) add(node int) {
+	for s, i := range o.nodes {
 		if o.lost(i) {
-			o.slots[s] = node
+			o.nodes[s] = node
 			return
 		}
 	}
-	o.slots = append(o.slots, node)
+	o.nodes = append(o.nodes, node)
 }
 
-// by returns the first datum that t writes, or reads if it writes none; nil if it uses none.
-func (o *owners) by(t *graph.Task) *graph.Datum {
+// ownedDatum returns the datum whose owner executes t: the first that t writes, else the first that
+// it uses, nil if it uses none.
+func (o *owners) ownedDatum(t *graph.Task) *graph.Datum {
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.Out != 0 {
 			return o.Datum
@@ -33,22 +34,22 @@ func (o *owners) by(t *graph.Task) *graph.Datum {
 	return t.Operand(0).Datum
 }
 
-// of returns the node that owns that datum: if that is lost, or cannot execute the task, another
-// one. A task without a datum has an owner in its turn.
-func (o *owners) of(t *graph.Task) int {
-	if len(o.slots) == 0 {
+// node returns the node that executes t: the owner of that datum or, if the owner is lost or cannot
+// execute t, another owner. Tasks without a datum go to the owners in turn.
+func (o *owners) node(t *graph.Task) int {
+	if len(o.nodes) == 0 {
 		return 0
 	}
-	s := int(uint64(t.ID()) % uint64(len(o.slots)))
-	d := o.by(t)
+	s := int(uint64(t.ID()) % uint64(len(o.nodes)))
+	d := o.ownedDatum(t)
 	if d != nil {
-		s = int(d.Owner) % len(o.slots)
+		s = int(d.Owner) % len(o.nodes)
 	}
-	if !o.lost(o.slots[s]) && o.can(t, o.slots[s]) {
-		return o.slots[s]
+	if !o.lost(o.nodes[s]) && o.can(t, o.nodes[s]) {
+		return o.nodes[s]
 	}
 	var there []int
-	for _, i := range o.slots {
+	for _, i := range o.nodes {
 		if !o.lost(i) && o.can(t, i) {
 			there = append(there, i)
 		}
@@ -56,7 +57,7 @@ func (o *owners) of(t *graph.Task) int {
 	if len(there) == 0 {
 		return 0
 	}
-	if d != nil && !o.lost(o.slots[s]) { // what it owns is not all to go to one
+	if d != nil && !o.lost(o.nodes[s]) { // spread its data over the others
 		s += int(uint32(d.Key.I) + uint32(d.Key.J))
 	}
 	return there[s%len(there)]

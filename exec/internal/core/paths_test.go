@@ -12,7 +12,7 @@ import (
 // web is nodes of which some pairs cannot pass values to each other, in a time of its own: it asks for
 // supplies as a driver does, and fetches as nodes do.
 type web struct {
-	*Seating
+	*NodeTable
 	t    *testing.T
 	cut  map[path]bool // what is cut in fact
 	now  time.Duration
@@ -20,9 +20,9 @@ type web struct {
 }
 
 func newWeb(t *testing.T, nodes int) *web {
-	w := &web{Seating: &Seating{paths: &paths{}}, t: t, cut: map[path]bool{}, from: map[path]int{}}
+	w := &web{NodeTable: &NodeTable{paths: &paths{}}, t: t, cut: map[path]bool{}, from: map[path]int{}}
 	for i := range nodes {
-		w.Seats = append(w.Seats, seat{memory: &Memory{Node: i}})
+		w.Nodes = append(w.Nodes, nodeState{memory: &Memory{Node: i}})
 	}
 	return w
 }
@@ -48,17 +48,17 @@ func (w *web) datum(holders ...int) *Entry {
 func (w *web) fetch(e *Entry, reader int, from []int) bool {
 	for _, g := range from {
 		if w.cut[path{reader, g}] {
-			w.paths.Fails(reader, g, At(w.now))
+			w.paths.NoteFailure(reader, g, At(w.now))
 			continue
 		}
 		if e.Has(g) {
 			w.from[path{reader, g}]++
-			w.paths.Moved(reader, g)
-			e.Read(reader)
+			w.paths.NoteSuccess(reader, g)
+			e.AddHolder(reader)
 			return true
 		}
 	}
-	e.Leaves(reader)
+	e.CancelFetch(reader)
 	return false
 }
 
@@ -70,8 +70,8 @@ func (w *web) get(e *Entry, reader int) (tries int, lost []int) {
 			w.t.Fatalf("node %d does not get what %v have", reader, e.Holders)
 		}
 		w.paths.Begin(At(w.now))
-		if !w.Supplies(e, reader) {
-			v := w.Stuck(e, reader)
+		if !w.CanSupply(e, reader) {
+			v := w.NoRoute(e, reader)
 			if v.Lost != nil {
 				return -1, v.Lost
 			}
@@ -82,12 +82,12 @@ func (w *web) get(e *Entry, reader int) (tries int, lost []int) {
 			continue
 		}
 		x := w.Supply(e, reader, true)
-		if x.none() {
+		if x.isNone() {
 			w.t.Fatal("supplies says that there is something, and supply finds nothing")
 		}
 		if x.Relay >= 0 {
 			w.fetch(e, x.Relay, x.Through)
-			e.Leaves(x.Relay)
+			e.CancelFetch(x.Relay)
 		}
 		if w.fetch(e, reader, x.From) {
 			return tries, nil

@@ -10,119 +10,124 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Scheduler decides which node gets which task of a job, and when. It is told what happens,
-// and at what time; it answers with what to give to whom:
+// Scheduler decides which node gets which task of a job, and when. Its caller passes events and
+// their times in, and gets the assignments back:
 //
-//	enter, lose ─► seats          how many tasks a node may have, its memory, what it can execute
-//	ready, only ─► queue          the policy, or one node's own
-//	            └► unfit          tasks that no node can execute
-//	gives       ─► queue ─► seat  as long as there is room: what does not fit into the
-//	                              node's memory waits there
-//	took, land  ─► flying         what nodes have
+//	Admit, RemoveNode  ─► nodes          free slots, memory, what each can execute
+//	Push, PushDriver   ─► queue          of the policy, or of the driver alone
+//	                   └► Misfits        tasks that no node can execute
+//	Picks              ─► queue ─► node  while it has free slots; a task that does not fit into the
+//	                                     node's memory waits there
+//	Assign, Unassign   ─► InFlight       the tasks that nodes have
 //
-// What a task costs does not grow with the number of nodes: those with room are in a set, and
-// what has to look at all nodes is done once for so many tasks (seats.go).
+// The cost of a task does not grow with the number of nodes: nodes with free slots are in a set,
+// and a search through all nodes happens once for a number of tasks (nodes.go).
 //
-// It is pure: it has no goroutine, clock, lock or socket, so that tests and simulations can
-// drive it in a time of their own. Node 0 is the driver. Node i is worker i of the policy, and
-// location i.
+// It is pure: it has no goroutine, clock, lock or socket, so tests and simulations can drive it in
+// virtual time. Node 0 is the driver. Node i is worker i and location i of the policy.
 type Scheduler struct {
-	owned   bool                                   // by Options.Owner
-	stay    bool                                   // no task leaves its owner
-	near    bool                                   // the policy is dispatch.Locality
-	costed  bool                                   // the policy gives nobody what costs too much there: what it cannot execute
-	idle    bool                                   // node 0 gets what no other one can execute, while there are others
-	policy  func(dispatch.Machine) dispatch.Policy // unless owned
-	named   string                                 // the policy, to people
-	where   *Directory
-	data    *DataIndex             // what tasks use
-	Runs    func(*graph.Task) bool // whether a task will be executed: others need no memory
-	Bound   func(*graph.Task) bool // whether the driver only can execute a task
-	Again   bool                   // something is made again, which stays where it is
-	Learned *Experience
+	byOwner    bool                                   // Options.Owner
+	stay       bool                                   // Options.Stay: no task leaves its owner
+	byLocality bool                                   // the policy is dispatch.Locality
+	byCost     bool                                   // the policy weighs times, infinite where a node cannot execute
+	driverIdle bool                                   // Options.Idle: node 0 gets only what no other node can execute
+	policy     func(dispatch.Machine) dispatch.Policy // nil if byOwner
+	policyName string                                 // for people
+	directory  *Directory
+	data       *DataIndex             // of the tasks
+	WillRun    func(*graph.Task) bool // whether a task is going to be executed; others need no memory
+	DriverOnly func(*graph.Task) bool // whether only the driver can execute a task
+	Recovering bool                   // the tasks compute lost data again, and stay on their nodes
+	Learned    *Experience
 
-	queue   *dispatch.Queue
-	nodes   int // that the queue knows
-	Fit     matches
-	Misfits []*graph.Task
-	Seating
-	owners owners
-	spare  *Flight // to be used again
-	Paused bool    // nothing is given
-	turn   int     // the latest node to be asked
-	called nodeSet // nodes for which something may have come since they were asked in vain
-	steals bool    // a node is asked whether it takes what another one owns
-	direct int     // the latest node to be meant for a task that few can execute
+	queue      *dispatch.Queue
+	queueNodes int // nodes that the queue was built for
+	Fit        matches
+	Misfits    []*graph.Task // tasks that no node can execute
+	NodeTable
+	owners       owners
+	spareFlights *Flight // flights to be reused
+	Paused       bool    // no task is given out
+	lastAsked    int     // the node that was asked last for a task
+	askAgain     nodeSet // nodes for which a task may have come since they were asked in vain
+	stealing     bool    // the node that is asked may take what another node owns
+	lastDirected int     // the node that got the last task which few nodes can execute
 }
 
-// NewScheduler returns a scheduler that gives tasks to no node yet.
+// NewScheduler returns a scheduler without nodes.
 func NewScheduler(o Choices, where *Directory, learned *Experience, data *DataIndex) *Scheduler {
-	o.decide()
-	s := &Scheduler{owned: o.Owner, stay: o.Owner && o.Stay, near: !o.Owner && o.Policy == dispatch.Locality, costed: o.Owner || o.Policy == dispatch.EarliestFinish, idle: o.Idle, policy: o.NewPolicy, named: o.named(), where: where, Learned: learned, data: data}
+	o.setDefaults()
+	s := &Scheduler{
+		byOwner: o.Owner, stay: o.Owner && o.Stay, driverIdle: o.Idle,
+		byLocality: !o.Owner && o.Policy == dispatch.Locality,
+		byCost:     o.Owner || o.Policy == dispatch.EarliestFinish,
+		policy:     o.NewPolicy, policyName: o.policyName(),
+		directory: where, data: data, Learned: learned,
+	}
 	s.paths = &where.Paths
-	s.owners.lost = func(node int) bool { return s.Seats[node].lost }
+	s.owners.lost = func(node int) bool { return s.Nodes[node].lost }
 	s.owners.can = func(t *graph.Task, node int) bool { return s.Fit.can(t, node) }
 	return s
 }
 
-// Admit has a node be given tasks. The queue has to be renewed before it is.
+// Admit adds a node with its memory and its offer. RebuildQueue must follow.
 func (s *Scheduler) Admit(node, workers int, m *Memory, o *Offer) {
-	for len(s.Seats) <= node {
-		s.Seats = append(s.Seats, seat{lost: true})
+	for len(s.Nodes) <= node {
+		s.Nodes = append(s.Nodes, nodeState{lost: true})
 	}
-	least := ahead
-	if s.owned {
-		least = aheadOwned
+	least := minAhead
+	if s.byOwner {
+		least = minAheadOwned
 	}
-	p := newPace(workers, least, o.Below.Workers)
-	if node > 0 && s.Seats[node].lost {
+	p := newWindow(workers, least, o.Below.Workers)
+	if node > 0 && s.Nodes[node].lost {
 		s.others++
 	}
-	s.Seats[node] = seat{workers: workers, pace: p, room: p.size, memory: m, offer: o}
+	s.Nodes[node] = nodeState{workers: workers, window: p, slots: p.size, memory: m, offer: o}
 	s.open.set(node, p.size > 0)
-	s.called.set(node, true)
-	if node > 0 || !s.idle {
-		s.owners.enter(node)
+	s.askAgain.set(node, true)
+	if node > 0 || !s.driverIdle {
+		s.owners.add(node)
 	}
 }
 
-// Refresh makes a queue for the nodes that there are. What the old one has goes there, as it
-// was submitted.
-func (s *Scheduler) Refresh() {
-	old, known := s.queue, s.nodes
-	s.nodes = len(s.Seats)
-	own := s.idle && !s.Alone()
-	m := dispatch.Machine{Costs: costs{s}, Held: s.parts}
-	offers := make([]*Offer, s.nodes)
-	for i := range s.nodes {
+// RebuildQueue makes a queue for the current nodes and moves all waiting tasks into it in the order
+// of submission.
+func (s *Scheduler) RebuildQueue() {
+	old, known := s.queue, s.queueNodes
+	s.queueNodes = len(s.Nodes)
+	own := s.driverIdle && !s.DriverAlone()
+	m := dispatch.Machine{Costs: costs{s}, Held: s.heldBytes}
+	offers := make([]*Offer, s.queueNodes)
+	for i := range s.queueNodes {
 		m.Locations = append(m.Locations, i)
-		if x := &s.Seats[i]; !x.lost && !(i == 0 && own) {
+		if x := &s.Nodes[i]; !x.lost && !(i == 0 && own) {
 			offers[i] = x.offer
 		}
 	}
 	var last *Offer
 	if own {
-		last = s.Seats[0].offer
+		last = s.Nodes[0].offer
 	}
 	s.Fit = newMatches(offers, last)
 	var p dispatch.Policy
 	switch {
-	case s.owned:
-		p = dispatch.ByOwner(m, s.owners.of, s.takes)
-	case s.costed || len(s.Fit.groups) < 2:
+	case s.byOwner:
+		p = dispatch.ByOwner(m, s.owners.node, s.canSteal)
+	case s.byCost || len(s.Fit.groups) < 2:
 		p = s.policy(m)
 	default:
-		p = dispatch.ByKind(m, s.Fit.of, func(t *graph.Task) uint64 { return s.Fit.Ask(t).groups }, s.policy)
+		p = dispatch.ByKind(m, s.Fit.groupOf, func(t *graph.Task) uint64 { return s.Fit.Ask(t).groups }, s.policy)
 	}
-	s.queue = dispatch.NewQueue(p, s.nodes, s.nodes)
+	s.queue = dispatch.NewQueue(p, s.queueNodes, s.queueNodes)
 	if old == nil {
 		return
 	}
 	var tasks []*graph.Task
 	for t := old.Own(0); t != nil; t = old.Own(0) {
-		if s.Bound(t) {
-			s.Only(t)
-		} else { // nobody else could, and that may have changed
+		if s.DriverOnly(t) {
+			s.PushDriver(t)
+		} else { // no other node could execute it; a new one may
 			tasks = append(tasks, t)
 		}
 	}
@@ -139,22 +144,27 @@ func (s *Scheduler) Refresh() {
 
 func byID(a, b *graph.Task) int { return cmp.Compare(a.ID(), b.ID()) }
 
-// Push hands tasks that are bound to no node to the policy. From is the node at which the end
-// of a task has freed them, -1 if they come from elsewhere. The slice may be changed.
+// Push queues ready tasks: with the policy, with the driver, or with a node that can execute them.
+// From is the node where the end of a task made them ready, −1 if there is none. Push overwrites
+// the slice.
 func (s *Scheduler) Push(tasks []*graph.Task, from int) {
 	common := tasks[:0]
 	for _, t := range tasks {
+		if s.DriverOnly(t) {
+			s.PushDriver(t)
+			continue
+		}
 		switch a := s.Fit.Ask(t); {
-		case a.groups != 0 || a.Some && s.costed:
-			if common = append(common, t); s.owned {
-				s.called.set(s.owners.of(t), true)
+		case a.groups != 0 || a.Any && s.byCost:
+			if common = append(common, t); s.byOwner {
+				s.askAgain.set(s.owners.node(t), true)
 			}
-		case a.Some:
-			to := s.inTurn(a.Nodes)
+		case a.Any:
+			to := s.nextOf(a.Nodes)
 			s.queue.Direct(t, to)
-			s.called.set(to, true)
-		case a.Last:
-			s.Only(t)
+			s.askAgain.set(to, true)
+		case a.DriverOnly:
+			s.PushDriver(t)
 		default:
 			s.Misfits = append(s.Misfits, t)
 		}
@@ -162,27 +172,30 @@ func (s *Scheduler) Push(tasks []*graph.Task, from int) {
 	s.queue.Push(common, from)
 }
 
-// inTurn returns one of some nodes.
-func (s *Scheduler) inTurn(nodes []bool) int {
-	for s.direct = (s.direct + 1) % len(nodes); !nodes[s.direct]; s.direct = (s.direct + 1) % len(nodes) {
+// nextOf returns one of some nodes, each in its turn.
+func (s *Scheduler) nextOf(nodes []bool) int {
+	i := (s.lastDirected + 1) % len(nodes)
+	for !nodes[i] {
+		i = (i + 1) % len(nodes)
 	}
-	return s.direct
+	s.lastDirected = i
+	return i
 }
 
-// Withdraw notes that a node does not execute a task that the policy has given it.
+// Withdraw tells the policy that a node does not execute a task that it has popped.
 func (s *Scheduler) Withdraw(node int) { s.queue.Push(nil, node) }
 
-// Only has a task given to the driver.
-func (s *Scheduler) Only(t *graph.Task) {
+// PushDriver queues a task for the driver alone.
+func (s *Scheduler) PushDriver(t *graph.Task) {
 	s.queue.Direct(t, 0)
-	s.called.set(0, true)
+	s.askAgain.set(0, true)
 }
 
-// parts is the [dispatch.Held] of nodes.
-func (s *Scheduler) parts(t *graph.Task, yield func(node int, bytes int64)) {
+// heldBytes implements [dispatch.Held]: it yields the nodes that hold operands of a task.
+func (s *Scheduler) heldBytes(t *graph.Task, yield func(node int, bytes int64)) {
 	for k := range t.Len() {
 		o := t.Operand(k)
-		if o.Mode&graph.In == 0 || Foremost(t, k) < k {
+		if o.Mode&graph.In == 0 || FirstUse(t, k) < k {
 			continue
 		}
 		for _, h := range s.data.Of(o.Datum).Holders {
@@ -191,34 +204,34 @@ func (s *Scheduler) parts(t *graph.Task, yield func(node int, bytes int64)) {
 	}
 }
 
-// Picks has nodes take tasks as long as they have room, one node after the other, so that none
-// gets all that is ready. Who is told of a task takes it, or sees to its end.
+// Picks yields tasks and the nodes that take them while nodes have free slots. Nodes take turns, so
+// that none takes all ready tasks. The caller must assign each task, or end it.
 //
-// By owner a node is asked if something of its own has come since it was asked in vain; and then,
-// if others have much to do, whether it takes some of that.
+// By owner, a node is asked if a task of its own has come since it was last asked in vain. When no
+// such node is left and some nodes have much to do, others are asked whether they steal.
 func (s *Scheduler) Picks() iter.Seq2[*graph.Task, int] {
 	return func(yield func(*graph.Task, int) bool) {
-		own := s.idle && !s.Alone()
-		s.recallWaiting()
-		tries := -1 // of nodes that may take what others own; -1: none yet
+		own := s.driverIdle && !s.DriverAlone()
+		s.askWaiting()
+		tries := -1 // nodes asked to steal; -1: none yet
 		for vain := 0; vain < s.open.n && !s.Paused && (s.queue.Len() > 0 || s.waiting > 0); {
-			i := s.whom(&tries)
+			i := s.nextNode(&tries)
 			if i < 0 {
 				return
 			}
-			s.turn = i
-			t := s.next(i, i == 0 && own)
+			s.lastAsked = i
+			t := s.nextTask(i, i == 0 && own)
 			if t == nil {
-				s.called.set(i, false)
+				s.askAgain.set(i, false)
 				vain++
 				continue
 			}
 			vain, tries = 0, -1
-			if s.near && !s.Bound(t) {
-				i = s.nearest(t, i, own)
+			if s.byLocality && !s.DriverOnly(t) {
+				i = s.nearestNode(t, i, own)
 			}
-			if len(s.paths.Cut) > 0 && !s.owned && !s.Bound(t) {
-				i = s.reaching(t, i, own)
+			if len(s.paths.Cut) > 0 && !s.byOwner && !s.DriverOnly(t) {
+				i = s.reachableNode(t, i, own)
 			}
 			if !yield(t, i) {
 				return
@@ -227,62 +240,63 @@ func (s *Scheduler) Picks() iter.Seq2[*graph.Task, int] {
 	}
 }
 
-// whom returns the node that is asked next, -1 if none is to be.
-func (s *Scheduler) whom(tries *int) int {
-	if s.steals = false; !s.owned {
-		return s.open.after(s.turn, nil)
+// nextNode returns the node to ask next, −1 if there is none.
+func (s *Scheduler) nextNode(tries *int) int {
+	if s.stealing = false; !s.byOwner {
+		return s.open.after(s.lastAsked, nil)
 	}
-	if i := s.open.after(s.turn, &s.called); i >= 0 {
+	if i := s.open.after(s.lastAsked, &s.askAgain); i >= 0 {
 		return i
 	}
-	if s.late == 0 || s.stay || *tries < 0 && !s.affords() || *tries == searchFew && s.Flying.N > 0 {
+	if s.loaded == 0 || s.stay || *tries < 0 && !s.canSearch() || *tries == fewNodes && s.InFlight.N > 0 {
 		return -1
 	}
-	s.steals = true
+	s.stealing = true
 	*tries = max(*tries, 0) + 1
-	return s.open.after(s.turn, nil)
+	return s.open.after(s.lastAsked, nil)
 }
 
-// recallWaiting has nodes asked again for which tasks wait: memory may be free now.
-func (s *Scheduler) recallWaiting() {
+// askWaiting marks the nodes where tasks wait for memory, which may be free by now, to be asked
+// again.
+func (s *Scheduler) askWaiting() {
 	if s.waiting == 0 {
 		return
 	}
-	for i := range s.Seats {
-		if len(s.Seats[i].waiting) > 0 {
-			s.called.set(i, true)
+	for i := range s.Nodes {
+		if len(s.Nodes[i].waiting) > 0 {
+			s.askAgain.set(i, true)
 		}
 	}
 }
 
-// nearest returns the node, of those with room, that has most of what a task reads, which is
-// about to go to another one. While nodes have workers without a task it is one of these, or one
-// that is going to have such a worker soon.
-func (s *Scheduler) nearest(t *graph.Task, node int, own bool) int {
+// nearestNode returns the node with free slots that holds most of what a task reads. Node is the
+// one that was about to get it. As long as some node has an idle worker, only nodes with an idle
+// worker, or with tasks so short that one is idle soon, count.
+func (s *Scheduler) nearestNode(t *graph.Task, node int, own bool) int {
 	takes := func(i int) bool {
-		return s.Seats[i].open() && (i > 0 || !own) && s.Fit.can(t, i)
+		return s.Nodes[i].isOpen() && (i > 0 || !own) && s.Fit.can(t, i)
 	}
 	free := false
 	for i, k := s.open.after(node-1, nil), 0; k < s.open.n && !free; i, k = s.open.after(i, nil), k+1 {
-		free = takes(i) && s.Seats[i].free()
+		free = takes(i) && s.Nodes[i].hasFreeWorker()
 	}
 	fits := func(i int) bool {
-		x := &s.Seats[i]
-		return takes(i) && (!free || x.free() || x.pace.quick()) && (i == node || s.fits(t, i))
+		x := &s.Nodes[i]
+		return takes(i) && (!free || x.hasFreeWorker() || x.window.tasksAreShort()) && (i == node || s.fitsMemory(t, i))
 	}
-	// Of nodes that have equally much the first from the given one on.
+	// Of nodes that hold equally much, the first one from node on wins.
 	best, most := -1, int64(0)
-	s.parts(t, func(i int, _ int64) {
-		if i >= len(s.Seats) || i == best {
+	s.heldBytes(t, func(i int, _ int64) {
+		if i >= len(s.Nodes) || i == best {
 			return
 		}
 		b := int64(0)
-		s.parts(t, func(h int, bytes int64) {
+		s.heldBytes(t, func(h int, bytes int64) {
 			if h == i {
 				b += bytes
 			}
 		})
-		sooner := func() bool { n := len(s.Seats); return (i-node+n)%n < (best-node+n)%n }
+		sooner := func() bool { n := len(s.Nodes); return (i-node+n)%n < (best-node+n)%n }
 		if b > most || best >= 0 && b == most && sooner() {
 			if fits(i) {
 				best, most = i, b
@@ -303,13 +317,13 @@ func (s *Scheduler) nearest(t *graph.Task, node int, own bool) int {
 	return node
 }
 
-// reaching returns a node that has all that a task reads or reaches somebody who has, and that takes
-// the task: the one that it is about to go to, or else the first with room, if there is one.
-func (s *Scheduler) reaching(t *graph.Task, node int, own bool) int {
+// reachableNode returns a node that takes a task and can fetch everything that the task reads: the
+// given node if it can, else the first such node with free slots, else the given node.
+func (s *Scheduler) reachableNode(t *graph.Task, node int, own bool) int {
 	all := func(i int) bool {
 		for k := range t.Len() {
 			o := t.Operand(k)
-			if e := s.data.Of(o.Datum); o.Mode&graph.In != 0 && !e.Unmade() && len(e.Holders) > 0 && !s.Reaches(e, i) {
+			if e := s.data.Of(o.Datum); o.Mode&graph.In != 0 && !e.Unwritten() && len(e.Holders) > 0 && !s.CanReach(e, i) {
 				return false
 			}
 		}
@@ -319,59 +333,59 @@ func (s *Scheduler) reaching(t *graph.Task, node int, own bool) int {
 		return node
 	}
 	for i, k := s.open.after(node, nil), 0; k < s.open.n; i, k = s.open.after(i, nil), k+1 {
-		if i != node && (i > 0 || !own) && s.Fit.can(t, i) && all(i) && s.fits(t, i) {
+		if i != node && (i > 0 || !own) && s.Fit.can(t, i) && all(i) && s.fitsMemory(t, i) {
 			return i
 		}
 	}
 	return node
 }
 
-// next returns the next task for a node, nil if there is none now: one for which it has
-// room.
-func (s *Scheduler) next(i int, own bool) *graph.Task {
-	x := &s.Seats[i]
+// nextTask returns the next task for a node whose memory has room for it, nil if there is none.
+// Tasks that do not fit wait at the node.
+func (s *Scheduler) nextTask(i int, own bool) *graph.Task {
+	x := &s.Nodes[i]
 	for k, t := range x.waiting {
-		if s.fits(t, i) {
-			s.waits(i, slices.Delete(x.waiting, k, k+1))
+		if s.fitsMemory(t, i) {
+			s.setWaiting(i, slices.Delete(x.waiting, k, k+1))
 			return t
 		}
 	}
-	for s.queue.Len() > 0 && (len(x.waiting) < waitMost || s.Flying.N == 0) {
+	for s.queue.Len() > 0 && (len(x.waiting) < maxWaiting || s.InFlight.N == 0) {
 		var t *graph.Task
 		if own {
 			t = s.queue.Own(i)
 		} else {
 			t = s.queue.Pop(i)
 		}
-		if t == nil || s.fits(t, i) {
+		if t == nil || s.fitsMemory(t, i) {
 			return t
 		}
-		s.waits(i, append(x.waiting, t))
+		s.setWaiting(i, append(x.waiting, t))
 	}
 	return nil
 }
 
-// waitMost is how many tasks wait for memory on a node before no other one of those that are
-// ready is tried.
-const waitMost = 8
+// maxWaiting is the number of tasks that wait for a node's memory before no further ready task is
+// tried there.
+const maxWaiting = 8
 
-// fits reports whether a node has the memory for a task, after it has dropped copies.
-func (s *Scheduler) fits(t *graph.Task, node int) bool {
-	m := s.Seats[node].memory
-	if m.Most == 0 || !s.Runs(t) {
+// fitsMemory reports whether a node has the memory for a task. It drops copies to make room.
+func (s *Scheduler) fitsMemory(t *graph.Task, node int) bool {
+	m := s.Nodes[node].memory
+	if m.Cap == 0 || !s.WillRun(t) {
 		return true
 	}
-	return m.room(Uses(t, s.data), func(e *Entry) {
-		s.where.Drop(node, e.Ref)
-		e.Drop(node)
+	return m.makeRoom(Uses(t, s.data), func(e *Entry) {
+		s.directory.MarkStale(node, e.Ref)
+		e.RemoveHolder(node)
 		if e.Datum != nil {
-			e.Show(e.Datum)
+			e.ShowHolders(e.Datum)
 		}
 	})
 }
 
-// Misses reports whether nobody has something that a task is to read.
-func (s *Scheduler) Misses(t *graph.Task) bool {
+// ReadsLost reports whether a task reads a datum whose latest version no node has.
+func (s *Scheduler) ReadsLost(t *graph.Task) bool {
 	for k := range t.Len() {
 		if o := t.Operand(k); o.Mode&graph.In != 0 && s.data.Of(o.Datum).Lost() {
 			return true
@@ -380,19 +394,19 @@ func (s *Scheduler) Misses(t *graph.Task) bool {
 	return false
 }
 
-// Squeeze returns what to do when all tasks that could be given wait for memory, and none is
-// under way: a task for a node that has room, or the first that fits nowhere, for node -1. It
-// returns nil if none waits.
+// Squeeze resolves the case that no task is in flight and all tasks that could start wait for
+// memory. It returns a task and a node that has room for it, or the first task that fits nowhere
+// and −1. It returns nil if no task waits.
 func (s *Scheduler) Squeeze() (t *graph.Task, node int) {
-	if s.Flying.N > 0 {
+	if s.InFlight.N > 0 {
 		return nil, -1
 	}
 	var first *graph.Task
-	for i := range s.Seats {
-		for k, t := range s.Seats[i].waiting { // none is bound to the driver, which has no cap
-			for to := range s.Seats {
-				if !s.Seats[to].lost && s.Fit.can(t, to) && s.fits(t, to) {
-					s.waits(i, slices.Delete(s.Seats[i].waiting, k, k+1))
+	for i := range s.Nodes {
+		for k, t := range s.Nodes[i].waiting { // none is the driver's alone, which has no cap
+			for to := range s.Nodes {
+				if !s.Nodes[to].lost && s.Fit.can(t, to) && s.fitsMemory(t, to) {
+					s.setWaiting(i, slices.Delete(s.Nodes[i].waiting, k, k+1))
 					s.Withdraw(i)
 					return t, to
 				}
@@ -405,14 +419,14 @@ func (s *Scheduler) Squeeze() (t *graph.Task, node int) {
 	return first, -1
 }
 
-// takes reports whether a node has so little to do that it takes what another one owns if it ends
-// it sooner.
-func (s *Scheduler) takes(node int) bool {
-	return s.steals && s.Seats[node].taken <= s.Seats[node].workers
+// canSteal reports whether a node has so little to do that it may take a task that another node
+// owns.
+func (s *Scheduler) canSteal(node int) bool {
+	return s.stealing && s.Nodes[node].used <= s.Nodes[node].workers
 }
 
-// costs are the [dispatch.Costs] of a job's nodes, as the driver has learned them. Of a node
-// with several workers a task takes a part of the time.
+// costs implements [dispatch.Costs] with the driver's experience. A task on a node with several
+// workers takes its share of the node's time.
 type costs struct{ s *Scheduler }
 
 // Run implements [dispatch.Costs].
@@ -421,7 +435,7 @@ func (c costs) Run(t *graph.Task, node int) float64 {
 	if s.Absent(node) || !s.Fit.can(t, node) {
 		return math.Inf(1)
 	}
-	return s.Learned.run(node, t) * float64(s.width(t, node)) / float64(s.Seats[node].workers)
+	return s.Learned.runTime(node, t) * float64(s.width(t, node)) / float64(s.Nodes[node].workers)
 }
 
 // Move implements [dispatch.Costs].
@@ -429,14 +443,14 @@ func (c costs) Move(t *graph.Task, node int) (seconds float64) {
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := c.s.data.Of(o.Datum)
-		if o.Mode&graph.In == 0 || len(e.Holders) == 0 || e.Has(node) || e.asked(node) {
+		if o.Mode&graph.In == 0 || len(e.Holders) == 0 || e.Has(node) || e.isFetching(node) {
 			continue
 		}
-		way := c.s.Learned.move(e.Holders, node, o.Datum.Bytes)
-		if !c.s.Reaches(e, node) { // it goes by way of another node
-			way *= 2
+		took := c.s.Learned.transferTime(e.Holders, node, o.Datum.Bytes)
+		if !c.s.CanReach(e, node) { // by way of a relay
+			took *= 2
 		}
-		seconds += way
+		seconds += took
 	}
 	return seconds
 }

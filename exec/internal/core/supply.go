@@ -5,106 +5,105 @@ import (
 	"time"
 )
 
-// Supply is where a node has the latest version of a datum from.
+// Supply says from which nodes a reader fetches the latest version of a datum.
 type Supply struct {
-	From []int
-	Soon bool // the first has yet to get it
-	// relay, if it is not -1, is the first of from, which is to be told to fetch the version from
-	// these nodes.
+	From []int // the first to be asked first; empty if there is no way now
+	Soon bool  // the first is still fetching it
+	// Relay, if it is not −1, is From[0], and has to be told to fetch the version from the nodes Through.
 	Relay   int
 	Through []int
 }
 
-// none reports whether there is none now.
-func (x *Supply) none() bool { return len(x.From) == 0 }
+// isNone reports whether there is no way now.
+func (x *Supply) isNone() bool { return len(x.From) == 0 }
 
-// Supply returns where a node is to fetch the latest version of e from, which somebody has. It takes
-// note of what it returns: a trial is under way, and the node has a share in spreading the version
-// if it spreads.
-func (s *Seating) Supply(e *Entry, reader int, spreads bool) (x Supply) {
+// Supply returns from which nodes a reader fetches the latest version of e, which some node must
+// have. It records its answer: a trial begins, or the reader joins the tree along which the version
+// spreads, if spreads is true.
+func (s *NodeTable) Supply(e *Entry, reader int, spreads bool) (x Supply) {
 	x.Relay = -1
-	whole := s.from(reader)
+	whole := s.openFrom(reader)
 	if whole == nil || slices.ContainsFunc(e.Holders, whole) {
 		if spreads {
-			x.From, x.Soon = e.fetched(reader, whole)
+			x.From, x.Soon = e.sourcesFor(reader, whole)
 		} else {
-			x.From = e.From(whole)
+			x.From = e.Sources(whole)
 		}
 		return x
 	}
-	if g := s.coming(e, reader); g >= 0 {
+	if g := s.fetcher(e, reader); g >= 0 {
 		x.From, x.Soon = []int{g}, true
 		return x
 	}
 	for _, h := range e.Holders {
-		if s.paths.open(reader, h) {
-			s.paths.takes(reader, h)
+		if s.paths.mayTry(reader, h) {
+			s.paths.beginTrial(reader, h)
 			x.From = []int{h}
 			return x
 		}
 	}
-	if k, h := s.relay(e, reader); k >= 0 {
-		s.paths.takes(reader, k)
-		s.paths.takes(k, h)
+	if k, h := s.findRelay(e, reader); k >= 0 {
+		s.paths.beginTrial(reader, k)
+		s.paths.beginTrial(k, h)
 		x.From, x.Soon, x.Relay = []int{k}, true, k
-		if x.Through = e.From(s.from(k)); len(x.Through) == 0 {
+		if x.Through = e.Sources(s.openFrom(k)); len(x.Through) == 0 {
 			x.Through = []int{h}
 		}
-		e.Shares = append(e.Shares, share{node: k, turn: 1})
+		e.Spreaders = append(e.Spreaders, spreader{node: k, turn: 1})
 	}
 	return x
 }
 
-// Supplies reports whether supply would find something. It takes note of nothing.
-func (s *Seating) Supplies(e *Entry, reader int) bool {
-	if slices.ContainsFunc(e.Holders, func(h int) bool { return s.paths.open(reader, h) }) || s.coming(e, reader) >= 0 {
+// CanSupply reports whether Supply would find a way. It records nothing.
+func (s *NodeTable) CanSupply(e *Entry, reader int) bool {
+	if slices.ContainsFunc(e.Holders, func(h int) bool { return s.paths.mayTry(reader, h) }) || s.fetcher(e, reader) >= 0 {
 		return true
 	}
-	k, _ := s.relay(e, reader)
+	k, _ := s.findRelay(e, reader)
 	return k >= 0
 }
 
-// from returns which nodes a reader can have values from, as far as is known; nil: all.
-func (s *Seating) from(reader int) (whole func(giver int) bool) {
+// openFrom returns a predicate for the nodes from which a reader can fetch, nil if it can from all.
+func (s *NodeTable) openFrom(reader int) (whole func(giver int) bool) {
 	if len(s.paths.Cut) == 0 {
 		return nil
 	}
-	return func(giver int) bool { return s.paths.Whole(reader, giver) }
+	return func(giver int) bool { return s.paths.IsOpen(reader, giver) }
 }
 
-// coming returns a node that is about to have a version, and from which a reader can have it; -1 if
-// there is none.
-func (s *Seating) coming(e *Entry, reader int) int {
-	for _, x := range e.Shares { // of those that were told of it before
-		if x.node != reader && !x.has && !s.Absent(x.node) && s.paths.Whole(reader, x.node) {
+// fetcher returns a node that is fetching a version and that the reader reaches, −1 if there is
+// none.
+func (s *NodeTable) fetcher(e *Entry, reader int) int {
+	for _, x := range e.Spreaders { // the reader waits only for fetches that were assigned before its own
+		if x.node != reader && !x.holds && !s.Absent(x.node) && s.paths.IsOpen(reader, x.node) {
 			return x.node
 		}
 	}
 	return -1
 }
 
-// relay returns a node that can fetch a version of which a reader reaches no holder, and to which the
-// reader reaches, and a holder from which it can; -1 if there is none. Agents take turns, and the
-// driver does it at worst. Paths that are tried again come after those that are whole.
-func (s *Seating) relay(e *Entry, reader int) (k, holder int) {
-	for _, reaches := range []func(reader, giver int) bool{s.paths.Whole, s.paths.open} {
-		for i := range s.Seats {
-			k := (s.paths.turn + i + 1) % len(s.Seats)
-			if h := s.through(e, reader, k, reaches); h >= 0 && k > 0 && s.Seats[k].memory.Spares(e.Label.Bytes) {
-				s.paths.turn = k
+// findRelay returns a relay for a reader that reaches no holder of a version, and the holder from
+// which the relay fetches; −1 if there is none. Agents take turns; the driver is the last choice.
+// Open paths come before paths that may be tried again.
+func (s *NodeTable) findRelay(e *Entry, reader int) (k, holder int) {
+	for _, reaches := range []func(reader, giver int) bool{s.paths.IsOpen, s.paths.mayTry} {
+		for i := range s.Nodes {
+			k := (s.paths.lastRelay + i + 1) % len(s.Nodes)
+			if h := s.holderFor(e, reader, k, reaches); h >= 0 && k > 0 && s.Nodes[k].memory.HasRoomFor(e.Label.Bytes) {
+				s.paths.lastRelay = k
 				return k, h
 			}
 		}
-		if h := s.through(e, reader, 0, reaches); h >= 0 {
+		if h := s.holderFor(e, reader, 0, reaches); h >= 0 {
 			return 0, h
 		}
 	}
 	return -1, -1
 }
 
-// through returns the holder of a version from which a node can fetch it, for a reader that fetches it
-// from that one; -1 if there is none.
-func (s *Seating) through(e *Entry, reader, k int, reaches func(reader, giver int) bool) (holder int) {
+// holderFor returns the holder from which node k can fetch a version as a relay for a reader, −1 if
+// k is no such relay.
+func (s *NodeTable) holderFor(e *Entry, reader, k int, reaches func(reader, giver int) bool) (holder int) {
 	if k == reader || s.Absent(k) || e.Has(k) || !reaches(reader, k) {
 		return -1
 	}
@@ -116,29 +115,29 @@ func (s *Seating) through(e *Entry, reader, k int, reaches func(reader, giver in
 	return -1
 }
 
-// Reaches reports whether a node has the latest version of e, or reaches somebody who has, as far as is
-// known.
-func (s *Seating) Reaches(e *Entry, node int) bool {
-	return e.Has(node) || slices.ContainsFunc(e.Holders, func(h int) bool { return s.paths.open(node, h) })
+// CanReach reports whether a node has the latest version of e or may reach a holder.
+func (s *NodeTable) CanReach(e *Entry, node int) bool {
+	return e.Has(node) || slices.ContainsFunc(e.Holders, func(h int) bool { return s.paths.mayTry(node, h) })
 }
 
-// verdict is what becomes of a value to which there is no way now.
-type verdict struct {
-	Lost []int     // these nodes are of no use: what they have cannot be had, or they cannot have what they need
-	At   time.Time // or else when a path is tried again
+// deadEnd says what becomes of a reader that has no way to a value now.
+type deadEnd struct {
+	Lost []int     // give up these nodes, as no value can be fetched from them, or by them
+	At   time.Time // otherwise wait until a path is tried again
 }
 
-// way reports whether there is a way from a holder to a node, also one that has to be tried again.
-func (s *Seating) way(e *Entry, node int) bool {
+// hasRoute reports whether there is a way from a holder to a node with at most one relay, including
+// paths that have to be tried again.
+func (s *NodeTable) hasRoute(e *Entry, node int) bool {
 	if e.Has(node) {
 		return true
 	}
 	for _, h := range e.Holders {
-		if !s.paths.dead(node, h) {
+		if !s.paths.isDead(node, h) {
 			return true
 		}
-		for k := range s.Seats {
-			if k != node && k != h && !s.Absent(k) && !s.paths.dead(node, k) && !s.paths.dead(k, h) {
+		for k := range s.Nodes {
+			if k != node && k != h && !s.Absent(k) && !s.paths.isDead(node, k) && !s.paths.isDead(k, h) {
 				return true
 			}
 		}
@@ -146,11 +145,11 @@ func (s *Seating) way(e *Entry, node int) bool {
 	return false
 }
 
-// Stuck returns what becomes of a value to which supply has found no way. If the driver itself can
-// have it, or has it, the reader is the node that is not reached; or else the holders are.
-func (s *Seating) Stuck(e *Entry, reader int) (v verdict) {
-	if !s.way(e, reader) {
-		if reader > 0 && s.way(e, 0) {
+// NoRoute returns what to do after Supply has found no way. If the driver has the value or a way to
+// it, the reader is the node that cannot be reached; otherwise the holders are.
+func (s *NodeTable) NoRoute(e *Entry, reader int) (v deadEnd) {
+	if !s.hasRoute(e, reader) {
+		if reader > 0 && s.hasRoute(e, 0) {
 			v.Lost = []int{reader}
 			return v
 		}
@@ -162,7 +161,7 @@ func (s *Seating) Stuck(e *Entry, reader int) (v verdict) {
 		return v
 	}
 	now := s.paths.Now
-	v.At = now.Add(cutPauseMost)
+	v.At = now.Add(maxCutPause)
 	for k, x := range s.paths.Cut {
 		if (k.reader == reader || slices.Contains(e.Holders, k.giver)) && x.until.After(now) && x.until.Before(v.At) {
 			v.At = x.until

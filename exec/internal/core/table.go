@@ -2,19 +2,19 @@ package core
 
 import "iter"
 
-// table is a map by numbers, for what is looked up for each task: it is at most half full, and what
-// has no room in its place is in the next one that is free. The zero value is empty.
+// table is a hash map by number for look-ups on every task. It is at most half full; a key whose
+// place is taken has the next free one. The zero value is empty.
 type table[V any] struct {
-	slots []slot[V] // their number is a power of two
+	slots []slot[V] // a power of two of them
 	N     int
 }
 
 type slot[V any] struct {
-	key   uint64 // 0: none
+	key   uint64 // 0: empty
 	value *V
 }
 
-// place returns where a key is, or has its place. There are slots.
+// place returns the index of a key, or where it belongs. There are slots.
 func (t *table[V]) place(key uint64) int {
 	const golden = 0x9e3779b97f4a7c15 // spreads what is alike
 	mask := len(t.slots) - 1
@@ -25,7 +25,7 @@ func (t *table[V]) place(key uint64) int {
 	}
 }
 
-// Of returns the value of a key, which is not 0; nil if it has none.
+// Of returns the value of a key other than 0, nil if it has none.
 func (t *table[V]) Of(key uint64) *V {
 	if t.N == 0 {
 		return nil
@@ -51,7 +51,8 @@ func (t *table[V]) put(key uint64, v *V) {
 	*s = slot[V]{key, v}
 }
 
-// remove takes a key out, if it is there. Those behind it that would not be found any more move up.
+// remove removes a key, if it is there, and moves up the following keys that would not be found any
+// more.
 func (t *table[V]) remove(key uint64) {
 	if t.N == 0 {
 		return

@@ -8,53 +8,52 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Why the scheduler does what it does, in words. All here is pure.
+// This file explains decisions to people. It is pure.
 
-// Idles returns why a node with a free worker is given nothing; "" if it has tasks, or there
-// is nothing to be said.
-func (s *Scheduler) Idles(node int) string {
+// WhyIdle returns what a node without work waits for, "" if it has tasks or nothing can be said.
+func (s *Scheduler) WhyIdle(node int) string {
 	if s.Absent(node) {
 		return ""
 	}
-	switch x := &s.Seats[node]; {
+	switch x := &s.Nodes[node]; {
 	case s.Paused:
 		return "what was lost with a node to be made again"
 	case len(x.waiting) > 0:
-		return "room in its memory, for " + Tasks(len(x.waiting))
-	case x.Has > 0:
+		return "room in its memory, for " + TaskCount(len(x.waiting))
+	case x.Tasks > 0:
 		return ""
-	case node == 0 && s.idle && !s.Alone():
+	case node == 0 && s.driverIdle && !s.DriverAlone():
 		return "tasks that no other node can execute"
 	case s.queue.Len() == 0:
 		return "tasks to become ready"
 	default:
-		return "tasks for it: the policy has " + Tasks(s.queue.Len()) + " for others"
+		return "tasks for it: the policy has " + TaskCount(s.queue.Len()) + " for others"
 	}
 }
 
-// Tasks is a number of tasks, to people.
-func Tasks(n int) string {
+// TaskCount returns "1 task" or "n tasks".
+func TaskCount(n int) string {
 	if n == 1 {
 		return "1 task"
 	}
 	return fmt.Sprintf("%d tasks", n)
 }
 
-// Chose returns why a task that it is about to be given goes to a node. Bound says that the
-// driver only can execute it.
-func (s *Scheduler) Chose(t *graph.Task, node int, bound bool) string {
+// WhyChosen returns why a task goes to a node. The caller is about to assign it. Bound says that
+// only the driver can execute it.
+func (s *Scheduler) WhyChosen(t *graph.Task, node int, bound bool) string {
 	switch {
-	case bound || s.Fit.Ask(t).Last:
+	case bound || s.Fit.Ask(t).DriverOnly:
 		return "no other node can execute it"
-	case s.Alone():
+	case s.DriverAlone():
 		return "there is no other node"
-	case s.owned:
-		switch d := s.owners.by(t); {
-		case s.owners.of(t) != node:
+	case s.byOwner:
+		switch d := s.owners.ownedDatum(t); {
+		case s.owners.node(t) != node:
 			return "it had nothing to do, and the owner has much"
 		case d == nil:
 			return "it is its turn"
-		case s.owners.slots[int(d.Owner)%len(s.owners.slots)] == node:
+		case s.owners.nodes[int(d.Owner)%len(s.owners.nodes)] == node:
 			return "it owns " + d.String()
 		default:
 			return "the owner of " + d.String() + " is lost, or cannot execute it"
@@ -71,7 +70,7 @@ func (s *Scheduler) Chose(t *graph.Task, node int, bound bool) string {
 			bytes += o.Datum.Bytes
 		}
 	}
-	text := "policy " + s.named
+	text := "policy " + s.policyName
 	can, there := 0, 0
 	for i, yes := range s.Fit.Ask(t).Nodes {
 		if s.Fit.offers[i] != nil {
@@ -87,18 +86,19 @@ func (s *Scheduler) Chose(t *graph.Task, node int, bound bool) string {
 	if all > 0 {
 		text += fmt.Sprintf("; it has %d of the %d bytes that the task reads", bytes, all)
 	}
-	if run := s.Learned.run(node, t); run > 0 && s.named == dispatch.EarliestFinish.String() {
+	if run := s.Learned.runTime(node, t); run > 0 && s.policyName == dispatch.EarliestFinish.String() {
 		seconds := func(x float64) time.Duration { return time.Duration(x * 1e9).Round(time.Microsecond) }
-		text += fmt.Sprintf(", and is expected to take %v, and %v to get the rest", seconds(run), seconds(costs{s}.Move(t, node)))
+		text += fmt.Sprintf(", and is expected to take %v, and %v to get the rest",
+			seconds(run), seconds(costs{s}.Move(t, node)))
 	}
 	return text
 }
 
-// Held returns how many tasks are ready and were given to nobody yet, and how many were given.
-func (s *Scheduler) Held() (ready, given int) {
+// Counts returns the number of ready tasks that no node has yet, and of tasks in flight.
+func (s *Scheduler) Counts() (ready, given int) {
 	ready = s.queue.Len()
-	for i := range s.Seats {
-		ready += len(s.Seats[i].waiting)
+	for i := range s.Nodes {
+		ready += len(s.Nodes[i].waiting)
 	}
-	return ready, s.Flying.N
+	return ready, s.InFlight.N
 }

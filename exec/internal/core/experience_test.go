@@ -19,23 +19,23 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	var x Experience
-	near("guessed", x.move([]int{1}, 2, 1<<20), guessedEach+float64(1<<20)/guessed)
+	near("guessed", x.transferTime([]int{1}, 2, 1<<20), guessedLatency+float64(1<<20)/guessedRate)
 	took := func(n, bytes int64, each, rate float64) time.Duration {
 		return time.Duration((float64(n)*each + float64(bytes)/rate) * 1e9)
 	}
 	for _, n := range []int64{1, 4, 2, 8} {
 		small, large := n<<10, n<<20
-		x.Moved(1, 2, n, small, took(n, small, 1e-3, 1e9))
-		x.Moved(1, 2, n, large, took(n, large, 1e-3, 1e9))
-		x.Moved(3, 2, n, large, took(n, large, 0, 1e8))
+		x.LearnTransfer(1, 2, n, small, took(n, small, 1e-3, 1e9))
+		x.LearnTransfer(1, 2, n, large, took(n, large, 1e-3, 1e9))
+		x.LearnTransfer(3, 2, n, large, took(n, large, 0, 1e8))
 	}
-	near("both learned", x.move([]int{1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
-	near("of one size", x.move([]int{3}, 2, 4<<20), float64(4<<20)/1e8)
-	near("the nearest", x.move([]int{3, 1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
-	if s := x.move([]int{5}, 6, 4<<20); s <= float64(4<<20)/1e9 || s >= float64(4<<20)/1e8 {
+	near("both learned", x.transferTime([]int{1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
+	near("of one size", x.transferTime([]int{3}, 2, 4<<20), float64(4<<20)/1e8)
+	near("the nearest", x.transferTime([]int{3, 1}, 2, 4<<20), 1e-3+float64(4<<20)/1e9)
+	if s := x.transferTime([]int{5}, 6, 4<<20); s <= float64(4<<20)/1e9 || s >= float64(4<<20)/1e8 {
 		t.Errorf("between others: %v s", s)
 	}
-	if s := x.move(nil, 2, 1<<20); s != 0 {
+	if s := x.transferTime(nil, 2, 1<<20); s != 0 {
 		t.Errorf("from nobody: %v s", s)
 	}
 }
@@ -47,7 +47,7 @@ func TestSlowness(t *testing.T) {
 	for i := range 12 {
 		task := &graph.Task{Op: name(fmt.Sprint("op", i))}
 		for node := range 3 {
-			x.ran(node, task, 1, time.Duration(1e9/float64(3+7*i+node)))
+			x.learnRun(node, task, 1, time.Duration(1e9/float64(3+7*i+node)))
 		}
 	}
 	for node := range 3 {
