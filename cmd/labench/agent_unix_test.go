@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
 	local "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -160,9 +161,9 @@ func withLoss(t *testing.T, seed uint64, computation int, want []float64, fault 
 			end(c)
 		}
 	}()
-	f := clusterFlags{nodeFlags: nodeFlags{name: fmt.Sprint("driver", seed), peers: []string{first}, timeout: detection}, agents: 3, idle: true, copies: copiesFlag{cluster.Copies{Share: 0.1}}}
+	f := node.ClusterFlags{Flags: node.Flags{Name: fmt.Sprint("driver", seed), Peers: []string{first}, Timeout: detection}, Agents: 3, Idle: true, Copies: node.CopiesFlag{Copies: cluster.Copies{Share: 0.1}}}
 	log = &stamped{}
-	d, leave, err := f.drive(context.Background(), &cli.App{Out: io.Discard, Err: log}, 1, nil, 0, false)
+	d, leave, err := f.Drive(context.Background(), &cli.App{Out: io.Discard, Err: log}, 1, nil, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}

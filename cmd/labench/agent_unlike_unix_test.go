@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
 	local "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/topo"
@@ -117,8 +118,8 @@ func TestUnlikeAgents(t *testing.T) {
 	}
 
 	first, _ = start(map[string]string{"xeon": "--versions go --resources " + xeon, "knl": "--versions go --resources " + knl})
-	f := clusterFlags{nodeFlags: nodeFlags{name: "driver", peers: []string{first}, timeout: 20 * time.Second}, agents: 2, idle: true}
-	d, leave, err := f.drive(context.Background(), &cli.App{Out: io.Discard, Err: io.Discard}, 1, nil, 0, false)
+	f := node.ClusterFlags{Flags: node.Flags{Name: "driver", Peers: []string{first}, Timeout: 20 * time.Second}, Agents: 2, Idle: true}
+	d, leave, err := f.Drive(context.Background(), &cli.App{Out: io.Discard, Err: io.Discard}, 1, nil, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
+	"github.com/tessera-la/tessera/cmd/labench/internal/ops"
 	"github.com/tessera-la/tessera/exec/monitor"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/report"
@@ -17,7 +18,7 @@ import (
 // run executes the command line args and returns the exit code of the
 // process.
 func run(ctx context.Context, a *cli.App, args []string) int {
-	hush(a, args)
+	node.Hush(a, args)
 	cmd := root(a)
 	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
 	cmd, err := cli.Misspelt(cmd, args)
@@ -27,15 +28,15 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	if err == nil {
 		return cli.ExitPassed
 	}
-	if is[*saidError](err) {
+	if cli.Is[*node.SaidError](err) {
 		return exitCode(err)
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.Err, "labench: interrupted")
 		return cli.ExitInterrupted
 	}
-	text, remedy := inWords(err)
-	if remedy == "" && is[*cli.UsageError](err) {
+	text, remedy := ops.InWords(err)
+	if remedy == "" && cli.Is[*cli.UsageError](err) {
 		remedy = cli.SeeHelp(cmd)
 	}
 	if text = strings.TrimSpace(text + "\n" + remedy); a.Job {
@@ -51,18 +52,12 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 // not there.
 func exitCode(err error) int {
 	switch {
-	case is[*cli.UsageError](err), is[*movedError](err), is[*monitor.AddressError](err), is[*versions.UnknownNameError](err), is[*versions.ConfigError](err), is[*la.OptionsError](err):
+	case cli.Is[*cli.UsageError](err), cli.Is[*movedError](err), cli.Is[*monitor.AddressError](err), cli.Is[*versions.UnknownNameError](err), cli.Is[*versions.ConfigError](err), cli.Is[*la.OptionsError](err):
 		return cli.ExitUsage
-	case is[*cuda.NoDeviceError](err):
+	case cli.Is[*cuda.NoDeviceError](err):
 		return cli.ExitNoDevice
-	case is[*lostError](err):
+	case cli.Is[*node.LostError](err):
 		return cli.ExitLost
 	}
 	return cli.ExitFailed
-}
-
-// is reports whether err is, or wraps, an error of a type.
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }

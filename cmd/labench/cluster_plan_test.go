@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/planner"
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
@@ -54,7 +55,7 @@ func TestClusterPlan(t *testing.T) {
 	labtest.Golden(t, "plan", text.String())
 
 	code, out, errs := plan("cholesky -n 4096 --nb 256 --json")
-	var x planned
+	var x planner.Planned
 	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}

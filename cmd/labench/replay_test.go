@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/planner"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -67,9 +68,9 @@ fifo             4      2      1.500 s   0.375    50%      1.500 s
 
 	code, out, errs = labench(t, "replay", name, "--json")
 	d := json.NewDecoder(strings.NewReader(out))
-	var all []replayed
+	var all []planner.Replayed
 	for d.More() {
-		var x replayed
+		var x planner.Replayed
 		if err := d.Decode(&x); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestRecordRun(t *testing.T) {
 	}
 	d := json.NewDecoder(strings.NewReader(out))
 	for i := range 3 {
-		var x replayed
+		var x planner.Replayed
 		if err := d.Decode(&x); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/explain"
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
+	"github.com/tessera-la/tessera/cmd/labench/internal/ops"
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
@@ -32,8 +34,8 @@ func TestReportAfterLoss(t *testing.T) {
 			first = address
 		}
 	}
-	f := clusterFlags{nodeFlags: nodeFlags{name: "driver", peers: []string{first}, timeout: detection}, agents: 2, idle: true, distributed: true}
-	d, leave, err := f.drive(context.Background(), &cli.App{Out: io.Discard, Err: io.Discard}, 1, nil, 0, false)
+	f := node.ClusterFlags{Flags: node.Flags{Name: "driver", Peers: []string{first}, Timeout: detection}, Agents: 2, Idle: true, Distributed: true}
+	d, leave, err := f.Drive(context.Background(), &cli.App{Out: io.Discard, Err: io.Discard}, 1, nil, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestReportAfterLoss(t *testing.T) {
 	}()
 	asked, over := 0, make(chan struct{})
 	nodes := func() []bench.Node {
-		all := usageOf(d)
+		all := ops.Usage(d)
 		if asked++; asked == 3 { // the second run begins
 			tasks := func(all []bench.Node) (n int) {
 				for _, x := range all[1:] {
@@ -57,7 +59,7 @@ func TestReportAfterLoss(t *testing.T) {
 			before := tasks(all)
 			go func() {
 				defer close(over)
-				for tasks(usageOf(d)) < before+100 {
+				for tasks(ops.Usage(d)) < before+100 {
 					time.Sleep(time.Millisecond)
 				}
 				end(agents[1])
@@ -65,7 +67,7 @@ func TestReportAfterLoss(t *testing.T) {
 		}
 		return all
 	}
-	s := bench.Spec{Op: "cholesky", N: 1500, NB: 100, Runtime: d, Distributed: true, Idle: true, Nodes: nodes, Speeds: func() []float64 { return f.speeds(d) },
+	s := bench.Spec{Op: "cholesky", N: 1500, NB: 100, Runtime: d, Distributed: true, Idle: true, Nodes: nodes, Speeds: func() []float64 { return f.Speeds(d) },
 		Repeat: 3, Warmup: -1, Verify: true, NoPeak: true}
 	r, err := bench.Run(t.Context(), s)
 	if err != nil {
@@ -74,7 +76,7 @@ func TestReportAfterLoss(t *testing.T) {
 	<-over
 	var out bytes.Buffer
 	explain.NewNodesAccount(s, r).Explain(r.Cluster)
-	if err := printReport(&cli.App{Out: &out, Err: io.Discard}, s.WithDefaults(), r); err != nil {
+	if err := ops.Print(&cli.App{Out: &out, Err: io.Discard}, s.WithDefaults(), r); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")

@@ -14,6 +14,9 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/explain"
 	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
 	"github.com/tessera-la/tessera/cmd/labench/internal/metg"
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
+	"github.com/tessera-la/tessera/cmd/labench/internal/ops"
+	"github.com/tessera-la/tessera/cmd/labench/internal/planner"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -68,7 +71,7 @@ func root(a *cli.App) *cobra.Command {
 		cmd.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		if i == 0 {
 			for _, op := range bench.Operations() {
-				g.commands = append(g.commands, func(a *cli.App) *cobra.Command { return newOpCommand(a, op) })
+				g.commands = append(g.commands, func(a *cli.App) *cobra.Command { return ops.NewCommand(a, op) })
 			}
 		}
 		for _, f := range g.commands {
@@ -106,8 +109,13 @@ func groups() []group {
 	return []group{
 		{"Measure:", of{sweep.NewScaleCommand, sweep.NewTuneCommand, dropin.NewCommand, inspect.NewPeakCommand, metg.NewCommand}},
 		{"Explain:", of{explain.NewCommand, inspect.NewListCommand, inspect.NewDoctorCommand}},
-		{"Nodes and their jobs:", of{newAgentCommand, newClusterCommand, newSubmitCommand, newStatusCommand, newResultCommand, newCancelCommand}},
-		{"Plan:", of{newMachineCommand, newPlanCommand, newReplayCommand}},
+		{"Nodes and their jobs:", of{
+			func(a *cli.App) *cobra.Command { return node.NewAgentCommand(a, ops.CheckJob) },
+			func(a *cli.App) *cobra.Command { return node.NewClusterCommand(a, planner.NewNeedsCommand(a)) },
+			func(a *cli.App) *cobra.Command { return node.NewSubmitCommand(a, ops.CheckJob) },
+			node.NewStatusCommand, node.NewResultCommand, node.NewCancelCommand,
+		}},
+		{"Plan:", of{planner.NewMachineCommand, planner.NewPlanCommand, planner.NewReplayCommand}},
 		{"Check a GPU:", of{acceptance.NewCommand}},
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -42,4 +43,10 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		err = fmt.Errorf("%w. Did you mean -n %s?", err, args[0])
 	}
 	return Usage(err)
+}
+
+// Is reports whether err is, or wraps, an error of a type.
+func Is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

@@ -1,0 +1,137 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/mpi"
+)
+
+// SaidError is an error that somebody else has told the user.
+type SaidError struct{ error }
+
+func (e *SaidError) Unwrap() error { return e.error }
+
+// LostError says that MPI ends with a rank.
+type LostError struct{ error }
+
+func (e *LostError) Unwrap() error { return e.error }
+
+// ranks is this process as one of those that a launcher of MPI has started.
+type ranks struct {
+	world *mpi.World
+	a     *cli.App
+	rt    *exec.Local // what it computes with
+	end   func() error
+	node  transport.Transport
+}
+
+// open takes this rank's share of its machine, and opens what it computes with.
+func (r *ranks) open(places []place, local *setup.LocalFlags, check func() error) error {
+	if r.world.Size() < 2 {
+		return cli.Usage(errors.New("--cluster mpi: this process is alone; start several, as in: mpirun -n 4 labench …"))
+	}
+	if err := confine(share(places, r.world.Rank(), topo.Detect().Cores)); err != nil {
+		return err
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	var err error
+	r.rt, r.end, err = local.Open(r.a)
+	return err
+}
+
+// close ends what rank 0 has said, if it was only that it ends, and what there is here.
+func (r *ranks) close() (err error) {
+	if r.node != nil {
+		if r.node.Start(func(string, []byte) {}, func(transport.Event) {}) == nil {
+			err = r.node.Close() // others learn that it was there, and has left
+		}
+	}
+	if r.end != nil {
+		err = errors.Join(err, r.end())
+	}
+	return err
+}
+
+// agree has all ranks know whether one has an error. It returns that of any; those of all but
+// rank 0 are *saidErrors, as rank 0 says them.
+func (r *ranks) agree(err error) error {
+	w, text := r.world, ""
+	if err != nil {
+		text = err.Error()
+	}
+	texts, failed := w.Gather(text)
+	if failed != nil {
+		return failed
+	}
+	of := map[string][]string{}
+	for rank, t := range texts {
+		if t != "" && t != texts[0] {
+			of[t] = append(of[t], fmt.Sprint(rank))
+		}
+	}
+	for t, ranks := range of {
+		who := "rank"
+		if len(ranks) > 1 {
+			who = "ranks"
+		}
+		err = errors.Join(err, cli.Usage(fmt.Errorf("%s %s: %s", who, strings.Join(ranks, ", "), t)))
+	}
+	if err != nil && w.Rank() > 0 {
+		return &SaidError{err}
+	}
+	return err
+}
+
+// places returns where all ranks run.
+func (r *ranks) places() (all []place, err error) {
+	texts, err := r.world.Gather(here(r.world.Host(r.world.Rank()), topo.Detect(), os.Getenv).text())
+	for _, t := range texts {
+		if err == nil {
+			var p place
+			p, err = parsePlace(t)
+			all = append(all, p)
+		}
+	}
+	return all, err
+}
+
+// broken ends all ranks.
+func (r *ranks) broken(err error) {
+	r.tell(fmt.Errorf("MPI cannot go on: %w", err))
+	r.world.Abort(cli.ExitLost)
+}
+
+// options returns this rank's node. Those that serve do so until rank 0 leaves.
+func (r *ranks) options() cluster.Options {
+	opt := nodeOptions(r.node, r.rt, slog.New(&cli.Sentences{To: r.a.Each, Label: "labench: " + r.world.Name(r.world.Rank()) + ": "}))
+	opt.Driver = r.world.Name(0)
+	return opt
+}
+
+// tell says what only this rank knows.
+func (r *ranks) tell(err error) {
+	report.FprintWrapped(r.a.Each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
+}
+
+// serve computes for rank 0 until that leaves. That this process is to end it leaves to rank 0.
+func (r *ranks) serve(ctx context.Context) error {
+	err := cluster.Serve(context.WithoutCancel(ctx), r.options())
+	if lost, ok := errors.AsType[*cluster.NodeLostError](err); ok {
+		return &LostError{fmt.Errorf("rank 0, which drives, is lost: %w", lost.Err)}
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package ops
+
+import (
+	"errors"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/internal/cli"
+)
+
+// flags is the command line of an operation, on this machine or on a cluster.
+type flags struct {
+	setup.OpFlags
+	record  record.Flags
+	cluster node.ClusterFlags
+}
+
+// check returns what is wrong with the flags that are the run's and not the operation's.
+func (f *flags) check() cli.Problems {
+	errs := f.record.Check(f.JSON)
+	errs.Note(f.cluster.Check(f.Spec.Op, f.Given))
+	if f.record.Replay != "" && (f.cluster.Asked() || f.Resources != "" || f.Devices != "none") {
+		errs.Note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
+	}
+	return errs
+}

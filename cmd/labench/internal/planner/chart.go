@@ -1,0 +1,99 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/plotting"
+)
+
+// axis is a variable of a sweep.
+type axis struct {
+	name, label string
+	asked       func(w *wish) int                // by which values are told apart
+	value       func(x *bench.Prediction) int    // where it stands
+	word        func(x *bench.Prediction) string // instead, if it is one of words
+}
+
+// axes returns the variables, the first choice for the horizontal axis first.
+func axes() []axis {
+	return []axis{
+		{name: "nodes", label: "nodes", asked: func(w *wish) int { return w.nodes }, value: func(x *bench.Prediction) int { return x.Count }},
+		{name: "workers", label: "workers on each node", asked: func(w *wish) int { return w.workers }, value: func(x *bench.Prediction) int { return x.Workers / x.Count }},
+		{name: "nb", label: "nb (tile size)", asked: func(w *wish) int { return w.nb }, value: func(x *bench.Prediction) int { return x.NB }},
+		{name: "n", label: "n (order)", asked: func(w *wish) int { return w.n }, value: func(x *bench.Prediction) int { return x.N }},
+		{name: "grid", label: "rows of the grid of nodes", asked: func(w *wish) int { return w.rows }, value: func(x *bench.Prediction) int { return x.Rows }},
+		{name: "sched", label: "scheduling policy", word: func(x *bench.Prediction) string { return x.Sched }},
+	}
+}
+
+// varies reports whether a variable has several values.
+func (v *axis) varies(all []trial) bool {
+	return slices.ContainsFunc(all, func(t trial) bool {
+		if v.word != nil {
+			return v.word(&t.x) != v.word(&all[0].x)
+		}
+		return v.asked(&t.w) != v.asked(&all[0].w)
+	})
+}
+
+// says returns the variable with its value.
+func (v *axis) says(x *bench.Prediction) string {
+	if v.word != nil {
+		return v.word(x)
+	}
+	return fmt.Sprintf("%s = %d", v.name, v.value(x))
+}
+
+// forecastChart returns the chart of a sweep: over the first variable that has several values, a
+// series for each combination of the others.
+func forecastChart(m *sim.Machine, all []trial) *plotting.Chart {
+	c := &plotting.Chart{YLabel: "GFLOP/s (predicted)"}
+	if len(all) == 0 {
+		return c
+	}
+	var vary []axis
+	for _, v := range axes() {
+		if v.varies(all) {
+			vary = append(vary, v)
+		}
+	}
+	if vary == nil {
+		vary = axes()[:1]
+	}
+	over := vary[0]
+	first := &all[0].x
+	c.Title, c.XLabel = cmp.Or(m.Name, "a machine without a name")+"\n"+first.Op+" "+first.Type, over.label
+	for i := range all {
+		x := &all[i].x
+		var words []string
+		for k := range vary[1:] {
+			words = append(words, vary[1+k].says(x))
+		}
+		name := cmp.Or(strings.Join(words, ", "), "predicted")
+		k := slices.IndexFunc(c.Series, func(s plotting.Series) bool { return s.Name == name })
+		if k < 0 {
+			k = len(c.Series)
+			c.Series = append(c.Series, plotting.Series{Name: name})
+		}
+		var at float64
+		if over.word != nil {
+			w := over.word(x)
+			if !slices.Contains(c.Categories, w) {
+				c.Categories = append(c.Categories, w)
+			}
+			at = float64(slices.Index(c.Categories, w))
+		} else {
+			at = float64(over.value(x))
+		}
+		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: x.GFLOPS})
+	}
+	for _, s := range c.Series {
+		slices.SortFunc(s.Points, func(a, b plotting.Point) int { return cmp.Compare(a.X, b.X) })
+	}
+	return c
+}

@@ -1,0 +1,87 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
+)
+
+// forecasts are predictions, printed one by one.
+type forecasts struct {
+	f       *forecastFlags
+	machine *sim.Machine
+	all     []wish  // what is listed
+	done    []trial // what is predicted: of --best, also what is not listed
+	table   forecastTable
+}
+
+// add prints what one combination takes.
+func (p *forecasts) add(a *cli.App, w wish, x bench.Prediction) (err error) {
+	p.done = append(p.done, trial{w, x})
+	switch {
+	case p.f.json:
+		return a.Object(x)
+	case len(p.all) == 1 && !p.f.best:
+		_, err = io.WriteString(a.Out, forecastText(report.NewPaint(a.Out), p.machine, &x))
+		return err
+	case len(p.done) == 1:
+		p.table = newForecastTable(&x, p.all)
+		fmt.Fprint(a.Out, report.NewPaint(a.Out).Faint(forecastHead))
+	}
+	_, err = io.WriteString(a.Out, p.table.row(&x))
+	return err
+}
+
+// forecastAll predicts all that are listed. If there are several, some may fail.
+func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts, failed *cli.SweepError) error {
+	line := report.NewStatus(a.Err)
+	defer line.Clear()
+	for i, w := range p.all {
+		line.Set("%d/%d", i+1, len(p.all))
+		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
+		const many = 100 // tiles in a row
+		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.Trace != "" || w.nb == 0 || w.n/w.nb <= many))
+		line.Clear()
+		if err != nil && len(p.all) > 1 && ctx.Err() == nil {
+			failed.Failed = append(failed.Failed, cli.FailedPoint{Point: w.String(), Why: err.Error()})
+			continue
+		}
+		if err == nil {
+			err = p.add(a, w, x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(p.done) > 1 && !p.f.json {
+		io.WriteString(a.Out, p.table.fastest(report.NewPaint(a.Out), p.done))
+	}
+	return nil
+}
+
+// write writes the files that were asked for.
+func (p *forecasts) write() error {
+	f := p.f
+	if f.record.Trace != "" {
+		if err := f.record.Write(p.done[0].x.Recording); err != nil {
+			return err
+		}
+	}
+	if f.plot != "" {
+		if err := cli.WriteWhole([]string{f.plot}, func(to []io.Writer) error { return forecastChart(p.machine, p.done).Render(to[0], f.format) }); err != nil {
+			return err
+		}
+	}
+	var rows [][]any
+	for i := range p.done {
+		x := &p.done[i].x
+		t := x.Sum()
+		rows = append(rows, []any{x.Op, x.Type, x.N, x.NB, x.Count, x.Rows, x.Workers, x.Sched, x.Seconds, x.GFLOPS, t.Busy, t.Starving, t.Throttled, t.Driver, t.Idle, x.Moved, x.Memory})
+	}
+	return cli.WriteCSV(f.csv, []string{"op", "type", "n", "nb", "nodes", "grid_rows", "workers", "sched", "seconds", "gflops", "seconds_busy", "seconds_starving", "seconds_throttled", "seconds_driver", "seconds_idle", "bytes_moved", "bytes_node"}, rows)
+}

@@ -1,0 +1,360 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/sim/runfile"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
+)
+
+// replayFlags is the command line of labench replay.
+type replayFlags struct {
+	file            string
+	sched           []string
+	workers, speed  string
+	nodes, link     string
+	latency         time.Duration
+	record          record.Flags // its trace
+	csv             string
+	json            bool
+	schedGiven, all bool // --sched is there; no list is
+}
+
+// NewReplayCommand returns the command labench replay.
+func NewReplayCommand(a *cli.App) *cobra.Command {
+	f := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Say what a recorded run would have taken otherwise",
+		Long: `Say what a recorded run would have taken under other policies, or with more
+workers, or faster ones, or on several nodes.
+
+FILE is what --record of an operation has written: the graph of the tasks, and
+how long each of them took. They are executed once more in virtual time, by the
+same scheduler. The first line says how far that is to be trusted: what comes
+out for the run as it was recorded, beside what was measured. Tasks take as
+long as they did: that more workers share memory and caches is not foreseen.
+
+On several nodes the matrices are in the memory of the first one, which drives
+the others, and results are brought there. Links between nodes are of one speed.
+
+Every combination of what is listed is a line of a table.`,
+		Example: `  labench cholesky -n 4096 --record run.json
+  labench replay run.json
+  labench replay run.json --sched fifo --sched steal --workers 1,2,4,8
+  labench replay run.json --workers 1:64:x2 --speed 1,2
+  labench replay run.json --nodes 1,2,4 --link 10,100 --csv nodes.csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usage(errors.New("want one file, which --record of an operation has written"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.file = args[0]
+			given := cmd.Flags().Changed
+			f.schedGiven = given("sched")
+			f.all = !slices.ContainsFunc([]string{"sched", "workers", "speed", "nodes", "link"}, given)
+			return replay(cmd.Context(), a, f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.Var(cli.NewWordList(&f.sched), "sched", "scheduling policies: all, "+cli.Words(dispatch.Kinds())+"\n(default the recorded one; all if nothing is listed)")
+	fl.StringVar(&f.workers, "workers", "", "numbers of workers, of each node (default the recorded one)")
+	fl.StringVar(&f.speed, "speed", "1", "how many times as fast tasks are, as in 1,1.5,2")
+	fl.StringVar(&f.nodes, "nodes", "1", "numbers of nodes, the driver with them")
+	fl.StringVar(&f.link, "link", "10", "Gbit/s into and out of each node, as in 10,100")
+	fl.DurationVar(&f.latency, "latency", 20*time.Microsecond, "of a message between nodes, one way")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination, that of the record first")
+	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
+	fl.StringVar(&f.record.Trace, "trace", "", "write the tasks of the one combination to a file: "+record.Endings("trace", ", "))
+	cli.Complete(cmd, "sched", append(cli.NamesOf(dispatch.Kinds()...), "all"))
+	return cmd
+}
+
+// Replayed is what a run would have taken: an object of labench replay --json.
+type Replayed struct {
+	Title    string  `json:"title"`
+	Sched    string  `json:"sched"`
+	Workers  int     `json:"workers"` // of each node
+	Speed    float64 `json:"speed"`
+	Nodes    int     `json:"nodes"`
+	Link     float64 `json:"link_gbits,omitempty"` // as the next one, of several nodes
+	Moved    int64   `json:"bytes_moved,omitempty"`
+	Tasks    int     `json:"tasks"`
+	Seconds  float64 `json:"seconds"`
+	Measured float64 `json:"seconds_measured"` // of the recorded run, from the first task to the last
+	Ratio    float64 `json:"ratio"`            // Seconds to Measured
+	Idle     float64 `json:"idle"`             // part of the workers' time
+	Path     float64 `json:"seconds_path"`     // of the critical path
+	Steps    int     `json:"path_tasks"`
+}
+
+// otherwise is one combination of what labench replay varies.
+type otherwise struct {
+	sched   dispatch.Kind
+	workers int
+	speed   float64
+	nodes   int
+	link    float64 // Gbit/s
+}
+
+// machine returns what a recorded program is to run on.
+func (o *otherwise) machine(p *sim.Program, latency time.Duration) *sim.Machine {
+	m := p.Machine(o.workers)
+	m.Nodes[0].Count = o.nodes
+	if o.nodes > 1 {
+		m.Network = sim.Network{Latency: latency.Seconds(), Bandwidth: o.link * 1e9 / 8}
+		m.Costs.Driver, m.Costs.Give, m.Costs.End = calibrate.DriverPart, calibrate.DriverPart, calibrate.DriverPart
+	}
+	return m
+}
+
+// lists are what the command line lists. Nil is what was recorded.
+type lists struct {
+	sched   []dispatch.Kind
+	workers []int
+	speed   []float64
+	nodes   []int
+	link    []float64
+}
+
+// all returns all combinations.
+func (l *lists) all() (all []otherwise) {
+	for _, s := range l.sched {
+		for _, n := range l.nodes {
+			links := l.link
+			if n == 1 { // there are none
+				links = links[:1]
+			}
+			for _, link := range links {
+				for _, w := range l.workers {
+					for _, speed := range l.speed {
+						all = append(all, otherwise{s, w, speed, n, link})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// parse reads the lists of the command line.
+func (f *replayFlags) parse() (l lists, err error) {
+	var errs cli.Problems
+	known := append([]string{"all"}, cli.NamesOf(dispatch.Kinds()...)...)
+	if f.schedGiven && len(f.sched) == 0 {
+		errs.Note(errors.New("--sched is empty: give it a value, or leave it out"))
+	}
+	for _, s := range f.sched {
+		kind, err := dispatch.Parse(s)
+		switch {
+		case s == "all":
+			l.sched = dispatch.Kinds()
+		case err != nil:
+			errs.Note(&cli.ListError{Flag: "sched", Element: s, Allowed: strings.Join(known, ", ")})
+		case !slices.Contains(l.sched, kind):
+			l.sched = append(l.sched, kind)
+		}
+	}
+	if f.all {
+		l.sched = dispatch.Kinds()
+	}
+	if f.workers != "" {
+		l.workers, err = cli.ParseInts("workers", f.workers, nil)
+		errs.Note(err)
+		if len(l.workers) > 0 && slices.Max(l.workers) > runfile.MostWorkers {
+			errs.Note(&cli.ListError{Flag: "workers", Element: strconv.Itoa(slices.Max(l.workers)), Allowed: fmt.Sprintf("at most %d", runfile.MostWorkers)})
+		}
+	}
+	numbers := func(flag, text string) (all []float64) {
+		for word := range strings.SplitSeq(text, ",") {
+			x, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+			switch {
+			case err != nil || !(x >= 0.001 && x <= 1000):
+				errs.Note(&cli.ListError{Flag: flag, Element: word, Allowed: "numbers from 0.001 to 1000, separated by commas"})
+			case !slices.Contains(all, x):
+				all = append(all, x)
+			}
+		}
+		return all
+	}
+	l.speed, l.link = numbers("speed", f.speed), numbers("link", f.link)
+	l.nodes, err = cli.ParseInts("nodes", f.nodes, nil)
+	errs.Note(err)
+	if len(l.nodes) > 0 && slices.Max(l.nodes) > mostReplayed {
+		errs.Note(&cli.ListError{Flag: "nodes", Element: strconv.Itoa(slices.Max(l.nodes)), Allowed: fmt.Sprintf("at most %d", mostReplayed)})
+	}
+	if f.latency < 0 {
+		errs.Note(fmt.Errorf("--latency is %v, want at least 0", f.latency))
+	}
+	errs.Target("csv", f.csv)
+	errs = append(errs, f.record.Check(f.json)...)
+	return l, cli.JoinLine(errs)
+}
+
+// mostReplayed is the largest number of nodes.
+const mostReplayed = 1024
+
+// replay prints what a recorded run would have taken.
+func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
+	l, err := f.parse()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	switch points := max(len(l.sched), 1) * max(len(l.workers), 1) * len(l.speed) * len(l.nodes) * len(l.link); {
+	case points > cli.MaxPoints:
+		return cli.Usage(fmt.Errorf("%d combinations are too many; at most %d can be replayed at once", points, cli.MaxPoints))
+	case points > 1 && f.record.Trace != "":
+		return cli.Usage(errors.New("--trace is for one combination"))
+	}
+	r, err := runfile.Read(f.file)
+	if err != nil {
+		return err
+	}
+	kind, err := dispatch.Parse(r.Sched)
+	if err != nil {
+		return err
+	}
+	if l.sched == nil {
+		l.sched = []dispatch.Kind{kind}
+	}
+	if l.workers == nil {
+		l.workers = []int{r.Workers}
+	}
+	p := &player{Run: r, latency: f.latency, measured: r.Program.Measured()}
+	if p.path, p.steps, err = r.Program.CriticalPath(ctx); err != nil {
+		return err
+	}
+	asIs, _, err := p.play(ctx, otherwise{kind, r.Workers, 1, 1, 0}, false)
+	if err != nil {
+		return err
+	}
+	all := l.all()
+	several := slices.ContainsFunc(all, func(o otherwise) bool { return o.nodes > 1 })
+	if f.json {
+		err = a.Object(asIs)
+	} else {
+		_, err = io.WriteString(a.Out, replayHead(report.NewPaint(a.Out), r, &p.measured, &asIs, several))
+	}
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	values := int64(0)
+	for i := range r.Program.Data {
+		values += r.Program.Data[i].Bytes
+	}
+	times, moved := report.Durations(10*asIs.Seconds), report.BytesLike(max(values, 1<<20))
+	for _, o := range all {
+		x, rec, err := p.play(ctx, o, f.record.Trace != "")
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{x.Sched, x.Nodes, x.Link, x.Workers, x.Speed, x.Tasks, x.Seconds, x.Measured, x.Ratio, x.Idle, x.Path, x.Moved})
+		if f.json {
+			err = a.Object(x)
+		} else {
+			_, err = io.WriteString(a.Out, replayRow(&x, several, times, moved))
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.record.Write(rec); err != nil {
+			return err
+		}
+	}
+	return cli.WriteCSV(f.csv, []string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"}, rows)
+}
+
+// player replays a run.
+type player struct {
+	*runfile.Run
+	latency  time.Duration
+	measured sim.Measured
+	path     float64 // the seconds of the critical path, and its tasks
+	steps    int
+}
+
+// play says what a run would have taken otherwise, and records it.
+func (p *player) play(ctx context.Context, o otherwise, record bool) (x Replayed, rec *trace.Recording, err error) {
+	opt := sim.Options{Machine: o.machine(p.Program, p.latency), Policy: o.sched, Record: record}
+	if o.nodes > 1 {
+		opt.Policy, opt.Nodes = dispatch.Priority, cluster.Options{Policy: o.sched, ByPriority: o.sched == dispatch.Priority}
+	}
+	r, rec, err := p.Program.Replay(ctx, opt, o.speed)
+	if err != nil {
+		return x, nil, err
+	}
+	x = Replayed{Title: p.Title, Sched: o.sched.String(), Workers: o.workers, Speed: o.speed, Nodes: o.nodes, Moved: r.Moved,
+		Tasks: r.Tasks, Seconds: r.Seconds, Measured: p.measured.Seconds, Path: p.path / o.speed, Steps: p.steps}
+	if o.nodes > 1 {
+		x.Link = o.link
+	}
+	if x.Measured > 0 {
+		x.Ratio = x.Seconds / x.Measured
+	}
+	if x.Seconds > 0 {
+		x.Idle = max(1-r.Sum().Busy/(x.Seconds*float64(o.workers*o.nodes)), 0)
+	}
+	return x, rec, nil
+}
+
+// replayHead says how far what follows can be trusted, and of what it is; with the head of the
+// table.
+func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed, several bool) string {
+	var b strings.Builder
+	off := "as much"
+	if d := 100 * (asIs.Ratio - 1); d <= -0.05 {
+		off = fmt.Sprintf("%.1f %% less", -d)
+	} else if d >= 0.05 {
+		off = fmt.Sprintf("%.1f %% more", d)
+	}
+	say := func(name, format string, args ...any) {
+		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
+	}
+	say("as it was", "predicted %s, measured %s: %s", report.Brief(report.InSeconds(asIs.Seconds)), report.Brief(report.InSeconds(asIs.Measured)), p.Bold(off))
+	say("recorded", "%s, %s", r.Title, report.Count(m.Tasks, "task"))
+	say("", "%s, %s, on %s", report.Count(r.Workers, "worker"), r.Sched, r.Machine)
+	say("", "%s in all; tasks from the first submission to the last end took %s, and workers were idle for %.0f %% of that",
+		report.Brief(report.InSeconds(r.Seconds)), report.Brief(report.InSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
+	say("path", "the longest chain has %s, one after the other: no number of workers takes less", report.Count(asIs.Steps, "task"))
+	b.WriteByte('\n')
+	head := "sched      workers  speed         time   ratio   idle"
+	if several {
+		head += "  nodes  Gbit/s       moved"
+	} else {
+		head += "         path"
+	}
+	b.WriteString(p.Faint(head + "\n"))
+	return b.String()
+}
+
+// replayRow is a line of the table: with nodes and links if there are several nodes in it, or
+// else with the critical path. Times and moved bytes are written as those of all lines.
+func replayRow(x *Replayed, several bool, times func(float64) string, moved func(int64) string) string {
+	row := fmt.Sprintf("%-9s%9d%7g%13s%8.3f%6.0f%%", report.Clip(x.Sched, 9), x.Workers, x.Speed, times(x.Seconds), x.Ratio, 100*x.Idle)
+	switch {
+	case !several:
+		return row + fmt.Sprintf("%13s\n", times(x.Path))
+	case x.Nodes == 1:
+		return row + fmt.Sprintf("%7d%8s%12s\n", x.Nodes, "-", "-")
+	}
+	return row + fmt.Sprintf("%7d%8g%12s\n", x.Nodes, x.Link, moved(x.Moved))
+}

@@ -1,0 +1,149 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/report"
+)
+
+// forecastHead is the head of the table of labench plan.
+const forecastHead = "      n   nb nodes   grid workers sched           time  GFLOP/s  busy      moved\n"
+
+// forecastTable formats the columns of that table. Lines are printed before those that follow are
+// known: units suit the first one, and the largest problem.
+type forecastTable struct {
+	time, rate func(float64) string
+	moved      func(int64) string
+}
+
+func newForecastTable(first *bench.Prediction, all []wish) forecastTable {
+	n := 0
+	for _, w := range all {
+		n = max(n, w.n)
+	}
+	more := math.Pow(float64(n)/float64(max(first.N, 1)), 3)
+	return forecastTable{report.Durations(first.Seconds, 4*more*first.Seconds), report.Decimals(first.GFLOPS), report.BytesLike(8*int64(n)*int64(n), int64(n)*int64(n)/8)}
+}
+
+// row returns a line of the table.
+func (t *forecastTable) row(x *bench.Prediction) string {
+	grid, moved := "-", "-"
+	if x.Rows > 0 {
+		grid, moved = fmt.Sprintf("%d×%d", x.Rows, x.Count/x.Rows), t.moved(x.Moved)
+	}
+	return fmt.Sprintf("%7d%5d%6d%7s%8d %-8s%12s%9s%5.0f%%%11s\n", x.N, x.NB, x.Count, grid, x.Workers, report.Clip(x.Sched, 8),
+		t.time(x.Seconds), t.rate(x.GFLOPS), 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1))), moved)
+}
+
+// fastest lists for each size the fastest of several combinations.
+func (t *forecastTable) fastest(p report.Paint, all []trial) string {
+	var order []int
+	best, count := map[int]*bench.Prediction{}, map[int]int{}
+	for i := range all {
+		x := &all[i].x
+		if count[x.N]++; count[x.N] == 1 {
+			order = append(order, x.N)
+		}
+		if b := best[x.N]; b == nil || x.Seconds < b.Seconds {
+			best[x.N] = x
+		}
+	}
+	text := ""
+	for _, n := range order {
+		if count[n] > 1 {
+			text += p.Good(t.row(best[n]))
+		}
+	}
+	if text != "" {
+		text = "\nfastest\n" + text
+	}
+	return text
+}
+
+// forecastText is the report of one combination.
+func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
+	var b strings.Builder
+	say := func(name, format string, args ...any) {
+		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
+	}
+	in := func(n int64) string { return report.Bytes(float64(n)) }
+	say("machine", "%s", cmp.Or(m.Name, "without a name"))
+	if m.Source != "" {
+		say("", "%s", m.Source)
+	}
+	say("problem", "%s %s, n = %d, %.4g Gflop", x.Op, x.Type, x.N, x.Flops/1e9)
+	nodes := ""
+	if x.Rows > 0 {
+		nodes = fmt.Sprintf("%s in a grid of %d×%d, ", report.Count(x.Count, "node"), x.Rows, x.Count/x.Rows)
+	}
+	say("run", "%s%s, %s, nb = %d, %s", nodes, report.Count(x.Workers, "worker"), x.Sched, x.NB, report.Count(x.Tasks, "task"))
+	fmt.Fprintf(&b, "%s%s %s GFLOP/s\n", report.Label("predicted"), strings.TrimSpace(report.Duration(x.Seconds)), p.Bold(report.Gflops(x.GFLOPS)))
+
+	if l := x.Losses; l != nil && l.Nodes == 0 {
+		say("losses", "no node was lost before the end")
+	} else if l != nil {
+		say("losses", "%s, %.3g %% more than %s without: %s that they had went to others, and %s made %s again, %s, that nobody had any more",
+			report.Count(l.Nodes, "node"), 100*(x.Seconds/x.Whole-1), report.Brief(report.InSeconds(x.Whole)), report.Count(l.Tasks, "task"), report.Count(l.Again, "task"), report.Count(l.Data, "tile"), in(l.Bytes))
+	}
+	t := x.Sum()
+	all := t.Busy + t.Starving + t.Throttled + t.Driver + t.Idle
+	share := func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s/max(all, 1e-300)) }
+	say("workers", "%s of their time in tasks", share(t.Busy))
+	waits := "while their tasks waited for operands of other nodes"
+	if t.DevicesIn > 0 {
+		waits += ", or for copies to a device"
+	}
+	if x.Rows == 0 {
+		waits = "while their tasks waited for copies to a device"
+	}
+	for _, c := range []struct {
+		seconds float64
+		why     string
+	}{
+		{t.Idle, "without a task that was ready: what there was to do waited for tasks that ran"},
+		{t.Starving, waits},
+		{t.Throttled, "while the window was full: as many tasks as may be had been submitted, and none was ready"},
+		{t.Driver, "while the program, or the driver, was submitting and handing out tasks"},
+	} {
+		if c.seconds > 0.0005*all {
+			say("", "%s %s", share(c.seconds), c.why)
+		}
+	}
+	if x.Path > 0 {
+		say("path", "%s in %s that follow one another: no number of workers takes less", report.Brief(report.InSeconds(x.Path)), report.Count(x.Steps, "task"))
+	}
+	if t.DevicesIn > 0 {
+		say("devices", "%s there; %s copied to them and %s back", report.Count(t.OnDevices, "task"), in(t.DevicesIn), in(t.DevicesOut))
+	}
+	if x.Rows == 0 {
+		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))
+		return b.String()
+	}
+	say("moved", "%s from node to node", in(x.Moved))
+	say("memory", "%s on the node that has the most", in(x.Memory))
+	b.WriteString(p.Faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s\n", report.Label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends")))
+	const most = 16 // nodes that are listed
+	var peak, moved []int64
+	for _, n := range x.Nodes {
+		peak, moved = append(peak, n.Peak), append(moved, n.In, n.Out)
+	}
+	kept, flows := report.BytesLike(peak...), report.BytesLike(moved...)
+	for i, n := range x.Nodes {
+		if i == most {
+			say("", "and %d more (--json lists them)", len(x.Nodes)-most)
+			break
+		}
+		name := fmt.Sprint("node", i)
+		if i == 0 {
+			name = "driver"
+		}
+		own := max(n.Busy+n.Starving+n.Throttled+n.Driver+n.Idle, 1e-300)
+		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s\n", report.Label(""), name, n.Tasks, 100*n.Busy/own, 100*n.Starving/own, kept(n.Peak), flows(n.In), flows(n.Out))
+	}
+	return b.String()
+}

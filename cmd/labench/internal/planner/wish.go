@@ -1,0 +1,202 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/record"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/plotting"
+)
+
+// forecastFlags is the command line of labench plan.
+type forecastFlags struct {
+	op, machine, typ                      string
+	sizes, nb, sched, nodes, grid, worker string
+	lose                                  []string
+	choices                               map[string]*string
+	record                                record.Flags
+	csv, plot                             string
+	format                                plotting.Format // of the plot, if there is one
+	best, json                            bool
+}
+
+// wish is one combination of what labench plan varies. Zeros are the choice of la, or what the
+// machine's file says.
+type wish struct {
+	n, nb, nodes, rows, workers int
+	sched                       string
+}
+
+func (w wish) String() string {
+	text := fmt.Sprintf("n=%d", w.n)
+	for _, x := range []struct {
+		name  string
+		value int
+	}{{"nb", w.nb}, {"nodes", w.nodes}, {"grid", w.rows}, {"workers", w.workers}} {
+		if x.value > 0 {
+			text += fmt.Sprintf(" %s=%d", x.name, x.value)
+		}
+	}
+	if w.sched != "" {
+		text += " " + w.sched
+	}
+	return text
+}
+
+// wishes reads the lists of the command line, for a machine.
+func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
+	var errs cli.Problems
+	list := func(flag, text string, words map[string]int) []int {
+		if text == "" {
+			return []int{0}
+		}
+		x, err := cli.ParseInts(flag, text, words)
+		errs.Note(err)
+		return x
+	}
+	auto := map[string]int{"auto": 0}
+	sizes, nb, nodes := list("n", f.sizes, nil), list("nb", f.nb, auto), list("nodes", f.nodes, nil)
+	grid, workers := list("grid", f.grid, auto), list("workers", f.worker, nil)
+	sched, err := f.policies(m.Count() > 1 || f.nodes != "")
+	errs.Note(err)
+	if errs != nil {
+		return nil, cli.JoinLine(errs)
+	}
+	if points := len(sizes) * len(nb) * len(nodes) * len(grid) * len(workers) * len(sched); points > cli.MaxPoints {
+		return nil, fmt.Errorf("%d combinations are too many; at most %d can be planned at once", points, cli.MaxPoints)
+	}
+	for _, n := range sizes {
+		for _, s := range sched {
+			for _, b := range nb {
+				for _, w := range workers {
+					for _, k := range nodes {
+						for _, r := range grid {
+							all = append(all, wish{n, b, k, r, w, s})
+						}
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// policies returns those that are asked for; "" is the default.
+func (f *forecastFlags) policies(several bool) (sched []string, _ error) {
+	if f.sched == "" {
+		return []string{""}, nil
+	}
+	known := append([]string{"owner"}, cli.NamesOf(dispatch.Kinds()...)...)
+	for s := range strings.SplitSeq(f.sched, ",") {
+		s = strings.ToLower(strings.TrimSpace(s))
+		named := []string{s}
+		switch {
+		case s == "all" && several:
+			named = known
+		case s == "all":
+			named = known[1:]
+		case !slices.Contains(known, s):
+			return nil, &cli.ListError{Flag: "sched", Element: s, Allowed: "all, " + strings.Join(known, ", ")}
+		}
+		for _, s := range named {
+			if !slices.Contains(sched, s) {
+				sched = append(sched, s)
+			}
+		}
+	}
+	return sched, nil
+}
+
+// failures reads --lose.
+func (f *forecastFlags) failures() (all []sim.Failure, err error) {
+	var errs cli.Problems
+	for _, text := range f.lose {
+		node, when, _ := strings.Cut(text, "@")
+		at, back, returns := strings.Cut(when, "-")
+		x := sim.Failure{}
+		n, err := strconv.Atoi(node)
+		begin, err1 := time.ParseDuration(at)
+		end := time.Duration(0)
+		if returns {
+			var err2 error
+			end, err2 = time.ParseDuration(back)
+			err1 = errors.Join(err1, err2)
+		}
+		if err != nil || err1 != nil {
+			errs.Note(fmt.Errorf("--lose %s, want the number of a node and a time, as 3@0.5s or 3@0.5s-2s", text))
+			continue
+		}
+		if n < 0 || begin < 0 || returns && end <= begin {
+			errs.Note(fmt.Errorf("--lose %s, want a node from 0 that is lost at 0s or later, and comes back after that", text))
+			continue
+		}
+		x.Node, x.At, x.Back = n, begin.Seconds(), end.Seconds()
+		all = append(all, x)
+	}
+	return all, cli.JoinLine(errs)
+}
+
+// spec returns what is to be planned, but for what varies.
+func (f *forecastFlags) spec() (bench.Spec, error) {
+	s := bench.Spec{Op: f.op, Type: f.typ}
+	return s, cli.JoinLine(setup.ApplyChoices(&s, f.choices))
+}
+
+// options returns the machine and the policies of a combination.
+func (w wish) options(m *sim.Machine) (sim.Options, error) {
+	x := *m
+	x.Kinds, x.Nodes = slices.Clone(m.Kinds), slices.Clone(m.Nodes)
+	if w.workers > 0 {
+		for i := range x.Kinds {
+			x.Kinds[i].Workers = w.workers
+		}
+	}
+	if w.nodes > 0 {
+		x.Take(w.nodes)
+	}
+	o := sim.Options{Machine: &x, Policy: x.Scheduling(dispatch.Priority), Nodes: cluster.Options{Owner: true}}
+	if w.sched == "" || w.sched == "owner" {
+		if w.sched != "" && x.Count() == 1 {
+			return o, errors.New("--sched owner is for several nodes")
+		}
+		return o, nil
+	}
+	kind, err := dispatch.Parse(w.sched)
+	if err != nil {
+		return o, err
+	}
+	if x.Count() == 1 {
+		o.Policy = kind
+	} else {
+		o.Nodes = cluster.Options{Policy: kind, ByPriority: kind == dispatch.Priority}
+	}
+	return o, nil
+}
+
+// predict says what a combination takes.
+func (w wish) predict(ctx context.Context, base bench.Spec, m *sim.Machine, record bool) (bench.Prediction, error) {
+	o, err := w.options(m)
+	if err != nil {
+		return bench.Prediction{}, err
+	}
+	o.Record = record
+	base.N, base.NB = w.n, w.nb
+	return bench.Predict(ctx, base, w.rows, o)
+}
+
+// trial is a combination and what came of it.
+type trial struct {
+	w wish
+	x bench.Prediction
+}
