@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/transpose"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -188,6 +190,9 @@ func (o origin[T]) copyRect(w window[T], g0, g1, c0, c1 int, side blas.Uplo) {
 // 167), nothing is gained.
 const fetchBytes = 16 << 20
 
+// fetchRows is how many rows ahead copyRows fetches, be they of this block or below it.
+const fetchRows = 8
+
 // copyRows copies a rows×cols block from src to dst, with strides ss and ld. With
 // fetch it asks for rows of src that are likely to come next.
 func copyRows[T Element](dst []T, ld int, src []T, ss, rows, cols int, fetch bool) {
@@ -195,8 +200,13 @@ func copyRows[T Element](dst []T, ld int, src []T, ss, rows, cols int, fetch boo
 		copy(dst[:rows*cols], src[:rows*cols])
 		return
 	}
-	if fetch && copyFetching(dst, ld, src, ss, rows, cols) {
-		return
+	// Short rows are not worth the call.
+	if size := int(unsafe.Sizeof(*new(T))); fetch && cols*size >= 64 {
+		if vectors := isa.Of[T](native.Best()).CopyRows; vectors != nil {
+			_, _ = dst[(rows-1)*ld+cols-1], src[(rows-1)*ss+cols-1]
+			vectors(isa.At(dst), ld*size, isa.At(src), ss*size, cols*size, rows, fetchRows*ss*size)
+			return
+		}
 	}
 	for r := range rows {
 		copy(dst[r*ld:r*ld+cols], src[r*ss:r*ss+cols])

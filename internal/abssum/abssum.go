@@ -1,15 +1,31 @@
 package abssum
 
-import "math"
+import (
+	"math"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
+)
 
 // Four adds the magnitudes of the first len(col) elements of four rows, stride apart in x, to col,
 // raises top to the largest, and returns the sums of the rows. If there is a NaN, sums are NaN, and
 // top may be anything.
-func Four[T element](x []T, stride int, col []float64, top *float64) [4]float64 {
-	n := len(col)
+func Four[T scalar.Real](x []T, stride int, col []float64, top *float64) [4]float64 {
+	return four(isa.Of[T](native.Best()), x, stride, col, top)
+}
+
+// four is Four with the vectors of k.
+func four[T scalar.Real](k *isa.Kernels[T], x []T, stride int, col []float64, top *float64) [4]float64 {
+	n, j := len(col), 0
 	x0, x1, x2, x3 := x[:n], x[stride:][:n], x[2*stride:][:n], x[3*stride:][:n]
 	var s, tops [4]float64
-	for j := absSums(x, stride, col, &s, &tops); j < n; j++ {
+	if k.AbsSums != nil && n >= 4 {
+		j = n &^ 3
+		k.AbsSums(isa.Hide(&x0[0]), stride, j, isa.Hide(&col[0]), isa.Hide(&s[0]), isa.Hide(&tops[0]))
+	}
+	for ; j < n; j++ {
 		v0, v1 := math.Abs(float64(x0[j])), math.Abs(float64(x1[j]))
 		v2, v3 := math.Abs(float64(x2[j])), math.Abs(float64(x3[j]))
 		s[0] += v0
@@ -25,7 +41,7 @@ func Four[T element](x []T, stride int, col []float64, top *float64) [4]float64 
 
 // One does what Four does with a row of as many elements as col has, and returns its sum. Of a NaN
 // top becomes NaN.
-func One[T element](x []T, col []float64, top *float64) (s float64) {
+func One[T scalar.Real](x []T, col []float64, top *float64) (s float64) {
 	x = x[:len(col)]
 	for j := range col {
 		v := math.Abs(float64(x[j]))
@@ -38,8 +54,19 @@ func One[T element](x []T, col []float64, top *float64) (s float64) {
 
 // TopBits returns the bits, as a float64, of the largest magnitude of x. Magnitudes are ordered as
 // their bits are, NaN above all; comparing those is many times as fast as max of float64.
-func TopBits[T element](x []T) uint64 {
-	n, top := topVector(x)
+func TopBits[T scalar.Real](x []T) uint64 { return topBits(isa.Of[T](native.Best()), x) }
+
+// topBits is TopBits with the vectors of k.
+func topBits[T scalar.Real](k *isa.Kernels[T], x []T) (top uint64) {
+	n := 0
+	if k.TopBits != nil && len(x) >= 32 {
+		n = len(x) &^ (128/int(unsafe.Sizeof(x[0])) - 1)
+		var tops [8]uint64
+		k.TopBits(isa.Hide(&x[0]), n, isa.Hide(&tops))
+		for _, v := range unsafe.Slice((*T)(unsafe.Pointer(&tops)), 64/unsafe.Sizeof(x[0])) {
+			top = max(top, math.Float64bits(float64(v)))
+		}
+	}
 	for _, v := range x[n:] {
 		top = max(top, math.Float64bits(float64(v))&^(1<<63))
 	}

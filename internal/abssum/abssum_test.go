@@ -4,7 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"golang.org/x/sys/cpu"
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 )
 
 // TestVectors: with and without vectors, sums and maxima are what the plain loops below say, of all
@@ -12,22 +14,20 @@ import (
 // and one of them is NaN or infinite in turn. What lies beyond them is NaN, and must not be read;
 // the sums beyond those of the columns must stay.
 func TestVectors(t *testing.T) {
-	had := cpu.X86.HasAVX2
-	defer func() { cpu.X86.HasAVX2 = had }()
-	for _, vectors := range []bool{false, had} { // make test says if there are none
-		cpu.X86.HasAVX2 = vectors
+	sets := append(native.Here(), new(isa.Table))
+	for _, set := range sets { // make test says if there are none
 		for n := range 71 {
-			compare[float64](t, n)
-			compare[float32](t, n)
+			compare(t, isa.Of[float64](set), n)
+			compare(t, isa.Of[float32](set), n)
 		}
 		if t.Failed() {
-			t.Fatalf("vectors: %t", vectors)
+			t.Fatalf("vectors: %q", set.Name)
 		}
 	}
 }
 
 // compare compares the functions of this package with plain loops, for rows of n elements.
-func compare[T element](t *testing.T, n int) {
+func compare[T scalar.Real](t *testing.T, k *isa.Kernels[T], n int) {
 	t.Helper()
 	nan := math.NaN()
 	for _, stride := range []int{n, n + 7} {
@@ -59,12 +59,12 @@ func compare[T element](t *testing.T, n int) {
 				}
 			}
 			fourCol, fourTop := append([]float64(nil), col...), 3.0
-			rows := Four(x, stride, fourCol[:n], &fourTop)
+			rows := four(k, x, stride, fourCol[:n], &fourTop)
 			oneCol, oneTop, ones, bits := append([]float64(nil), col...), 3.0, [4]float64{}, uint64(0)
 			for i := range 4 {
 				row := x[i*stride:][:n]
 				ones[i] = One(row, oneCol[:n], &oneTop)
-				bits = max(bits, TopBits(row))
+				bits = max(bits, topBits(k, row))
 			}
 			same := func(what string, got, want float64) {
 				if got != want && !(math.IsNaN(got) && math.IsNaN(want)) {

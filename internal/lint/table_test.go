@@ -43,7 +43,7 @@ func table() []entry {
 			pkg: "la/csr",
 			// kernels for the vectors of tasks, exec/graph and versions for these. What keeps the vectors of
 			// la/krylov's iterations on nodes does with them what is done there.
-			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector"},
+			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector"}},
@@ -60,11 +60,10 @@ func table() []entry {
 			pkg: "blocked",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory.
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"kernels", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose"},
+			tessera: []string{"kernels", "kernels/cpu/isa", "kernels/cpu/native", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
-				"golang.org/x/sys/cpu",  // to know whether there is AVX2
 			},
 		},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
@@ -152,8 +151,8 @@ func table() []entry {
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/transpose"},
 		{pkg: "internal/vector"},
-		{pkg: "internal/abssum", third: []string{"golang.org/x/sys/cpu"}},
-		{pkg: "internal/peak", tessera: []string{"internal/scalar", "internal/topo"}},
+		{pkg: "internal/abssum", tessera: []string{"kernels/cpu/isa", "kernels/cpu/native", "internal/scalar"}},
+		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
 		{pkg: "internal/listen"},
 		{pkg: "internal/tomltext", third: []string{"github.com/BurntSushi/toml"}},

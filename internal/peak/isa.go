@@ -1,32 +1,23 @@
 package peak
 
-import (
-	"fmt"
-)
+// ISA is the name of an instruction set that a peak is measured with: that of a table of
+// kernels/cpu/native, or one of these.
+type ISA string
 
-// ISA is an instruction set that a peak is measured with.
-type ISA uint8
-
-// The instruction sets, slowest first.
 const (
 	// Best stands for the last of [Available].
-	Best ISA = iota
+	Best ISA = ""
 	// Go is scalar code by the Go compiler; on arm64 and others that fuse x*y+z,
 	// the scalar FMA unit's peak.
-	Go
-	// AVX2 is 256-bit FMA (amd64 with AVX2 and FMA3).
-	AVX2
-	// AVX512 is 512-bit FMA (amd64 with AVX512F).
-	AVX512
+	Go ISA = "go"
 )
 
-var isaNames = [...]string{Best: "best", Go: "go", AVX2: "avx2", AVX512: "avx512"}
-
+// String returns the name, "best" for Best.
 func (i ISA) String() string {
-	if int(i) < len(isaNames) {
-		return isaNames[i]
+	if i == Best {
+		return "best"
 	}
-	return fmt.Sprintf("ISA(%d)", uint8(i))
+	return string(i)
 }
 
 // loop is an FMA loop: run32 and run64 do n rounds of flops32 and flops64

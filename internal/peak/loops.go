@@ -1,5 +1,11 @@
 package peak
 
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/kernels/cpu/native"
+)
+
 // Available returns the instruction sets that this build can measure on this
 // machine, slowest first.
 func Available() []ISA {
@@ -12,8 +18,13 @@ func Available() []ISA {
 
 // loops returns the loops that this machine can run, slowest first.
 func loops() []loop {
-	portable := loop{isa: Go, flops32: portableFlops, flops64: portableFlops, run32: portableFMA[float32], run64: portableFMA[float64]}
-	return append([]loop{portable}, vectorLoops()...)
+	all := []loop{{isa: Go, flops32: portableFlops, flops64: portableFlops, run32: portableFMA[float32], run64: portableFMA[float64]}}
+	for _, t := range slices.Backward(native.Here()) {
+		if t.F32.FMA != nil && t.F64.FMA != nil {
+			all = append(all, loop{isa: ISA(t.Name), flops32: t.F32.FMAFlops, flops64: t.F64.FMAFlops, run32: t.F32.FMA, run64: t.F64.FMA})
+		}
+	}
+	return all
 }
 
 // portableFlops is the floating point operations of one round of portableFMA.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -77,8 +78,9 @@ func (a *Matrix) mulVec(dst, x []float64, lo, hi int) {
 // checked, for the caller has their pointers. The checks of entries would take a tenth of the time.
 // Where there is assembly it computes all rows, but for the first one that makes no sense.
 func (a *Matrix) mulVecNarrow(dst, x []float64, lo, hi int) {
-	if lo += a.mulVecFast(dst, x, lo, hi); lo == hi {
-		return
+	if spmv := native.Best().F64.SpMV; spmv != nil && lo < hi {
+		_, _ = dst[hi-1], a.ia[hi]
+		lo += spmv(&dst[0], unsafe.SliceData(x), &a.ia[0], unsafe.SliceData(a.narrow), unsafe.SliceData(a.data), len(a.narrow), lo, hi)
 	}
 	columns, values, vector := unsafe.Pointer(unsafe.SliceData(a.narrow)), unsafe.Pointer(unsafe.SliceData(a.data)), unsafe.Pointer(unsafe.SliceData(x))
 	at := func(j uint32) float64 { return *(*float64)(unsafe.Add(vector, 8*uintptr(j))) }

@@ -14,8 +14,12 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 2, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
+		FMA: fmaF64, FMAFlops: 24 * 4 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float64]{
+			Set:  t.Name,
 			Dots: dotsF64, Axpys: axpysF64,
+			AbsSums: absSumsF64, TopBits: topBitsF64,
+			CopyRows: copyRows, SpMV: spmvF64, Triad: triadF64,
 		},
 	}
 	t.F32 = isa.Kernels[float32]{
@@ -26,8 +30,12 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 2, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
+		FMA: fmaF32, FMAFlops: 24 * 8 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float32]{
+			Set:  t.Name,
 			Dots: dotsF32, Axpys: axpysF32,
+			AbsSums: absSumsF32, TopBits: topBitsF32,
+			CopyRows: copyRows,
 		},
 	}
 }

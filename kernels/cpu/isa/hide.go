@@ -9,3 +9,6 @@ func Hide[P any](p *P) *P {
 	x := uintptr(unsafe.Pointer(p))
 	return *(**P)(unsafe.Pointer(&x))
 }
+
+// At returns the address of x[0], hidden.
+func At[T any](x []T) unsafe.Pointer { return unsafe.Pointer(Hide(&x[0])) }

@@ -72,13 +72,45 @@ type Kernels[T scalar.Real] struct {
 	QRSubtract, QRCopy func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, bytes, rows int)
 
 	Vectors[T]
+
+	// FMA does n rounds of FMAFlops floating point operations in registers: as many independent
+	// multiply-adds as keep all units busy.
+	FMA      func(n int)
+	FMAFlops int
 }
 
 // Vectors is what memory bounds. A set whose wider vectors gain nothing here has those of another.
 type Vectors[T scalar.Real] struct {
+	Set string // whose they are
+
 	// Dots computes the inner products of four rows of n elements, lda apart, with x: s[i] = Σ
 	// a[i*lda+l]·x[l]. Axpys adds multiples of them to y: y[l] += Σ s[i]·a[i*lda+l], in the order
 	// of i. n is a positive multiple of the elements in 64 bytes.
 	Dots  func(a *T, lda, n int, x *T, s *[4]T)
 	Axpys func(a *T, lda, n int, s *[4]T, y *T)
+
+	// AbsSums adds the magnitudes of four rows of n elements, stride apart, to the sums of their
+	// columns and to the four sums of the rows, and raises the four elements of top to the largest
+	// in a fourth of the columns. What NaN do to top depends on where they are. n is a positive
+	// multiple of 4.
+	AbsSums func(x *T, stride, n int, col, row, top *float64)
+	// TopBits raises integers of the size of an element in top, at least one of which is not
+	// less than any of the others are then, to the bits of the magnitudes of n elements, each to
+	// those of some of them. n is a positive multiple of the elements in 128 bytes.
+	TopBits func(x *T, n int, top *[8]uint64)
+
+	// CopyRows copies rows of n ≥ 64 bytes, ss and ld bytes apart, from src to dst, and fetches
+	// each row that is ahead bytes further on in src.
+	CopyRows func(dst unsafe.Pointer, ld int, src unsafe.Pointer, ss, n, rows, ahead int)
+
+	// SpMV computes rows lo to hi−1, of which there is at least one, of the product of a sparse
+	// matrix and x: row i has entries starts[i] to starts[i+1]−1. The sum of a row has four parts,
+	// (s0+s1)+(s2+s3): entry k of its whole fours belongs to part k mod 4, and the rest to part 0.
+	// It ends before a row whose starts make no sense, and returns how many rows it has computed.
+	SpMV func(dst, x *T, starts *int, columns *int32, values *T, entries, lo, hi int) (rows int)
+
+	// Triad computes dst[i] = x[i] + s·y[i] for n elements, a positive multiple of 16. The loop in
+	// Go moves no more than 80 GB/s even within the first-level cache (AMD Zen 5 with 2 cores),
+	// against 280 in AVX2: too close to what one core can draw from memory to measure it with.
+	Triad func(dst, x, y *T, s T, n int)
 }

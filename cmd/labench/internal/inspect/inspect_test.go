@@ -83,7 +83,7 @@ func healthy() *Findings {
 		Library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX", Config: "OpenBLAS 0.3.21 DYNAMIC_ARCH", Threads: 1},
 		Without:   func(name string) string { return "built without tag " + name },
 		Kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, Tiles: Placement(2, ""),
-		Fma: bench.PeakRate{Rate: peak.Rate{One: 100, All: 780, Cores: 8, ISA: peak.AVX512}}, Triad: bench.PeakRate{Rate: peak.Rate{One: 20, All: 80, Cores: 8}},
+		Fma: bench.PeakRate{Rate: peak.Rate{One: 100, All: 780, Cores: 8, ISA: "avx512"}}, Triad: bench.PeakRate{Rate: peak.Rate{One: 20, All: 80, Cores: 8}},
 		Now: &quiet.Now{Average: [3]float64{0.1, 0.2, 0.3}, Pressure: 0.01}, Load: &quiet.Load{Seconds: 1, CPUs: 8}, Busy: &quiet.Load{Seconds: 2, CPUs: 8}}
 	for i := range 8 {
 		x.Workers = append(x.Workers, exec.Worker{ID: i, CPUs: []int{i}})

@@ -111,7 +111,7 @@ loop32:
 	VPCMPGTQ  ACC, Y, MASK      \
 	VBLENDVPD MASK, Y, ACC, ACC
 
-// func topBitsF64(x *float64, n int, top *uint64)
+// func topBitsF64(x *float64, n int, top *[8]uint64)
 TEXT ·topBitsF64(SB), NOSPLIT, $0-24
 	MOVQ     x+0(FP), SI
 	MOVQ     n+8(FP), CX
@@ -138,7 +138,7 @@ top64:
 	VZEROUPPER
 	RET
 
-// func topBitsF32(x *float32, n int, top *uint32)
+// func topBitsF32(x *float32, n int, top *[8]uint64)
 TEXT ·topBitsF32(SB), NOSPLIT, $0-24
 	MOVQ     x+0(FP), SI
 	MOVQ     n+8(FP), CX

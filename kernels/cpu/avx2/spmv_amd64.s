@@ -9,12 +9,12 @@
 	MOVSD  (SI)(AX*8), X          \
 	MOVHPD (SI)(BX*8), X
 
-// func mulVecSSE2(dst, x *float64, starts *int, columns *int32, values *float64, entries, lo, hi int) (rows int)
+// func spmvF64(dst, x *float64, starts *int, columns *int32, values *float64, entries, lo, hi int) (rows int)
 //
 // Values and columns come from memory in their order, and are asked for 512 entries before they are
 // needed: a processor that finds out by itself does so too late. X0 and X1 are the four parts of
 // a sum. R12 is the entry at hand, R13 where its row ends.
-TEXT ·mulVecSSE2(SB), NOSPLIT, $0-72
+TEXT ·spmvF64(SB), NOSPLIT, $0-72
 	MOVQ dst+0(FP), DI
 	MOVQ x+8(FP), SI
 	MOVQ starts+16(FP), R8

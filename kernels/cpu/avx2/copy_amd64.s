@@ -2,11 +2,11 @@
 
 #include "textflag.h"
 
-// func copyAVX2(dst unsafe.Pointer, ld int, src unsafe.Pointer, ss, n, rows, ahead int)
+// func copyRows(dst unsafe.Pointer, ld int, src unsafe.Pointer, ss, n, rows, ahead int)
 //
 // A row is copied 64 bytes at a time, the last 64 once more if they are not whole
 // ones: what is copied twice is the same.
-TEXT ·copyAVX2(SB), NOSPLIT, $0-56
+TEXT ·copyRows(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), DI
 	MOVQ ld+8(FP), R8
 	MOVQ src+16(FP), SI

@@ -1,4 +1,0 @@
-package abssum
-
-// element is the types of elements.
-type element interface{ float32 | float64 }
