@@ -12,6 +12,24 @@
 // scratch memory that the caller lends; nothing is allocated by a call and no
 // goroutine is started. The same call gives the same bits every time.
 //
-// Row-major meets column-major here and nowhere else: netlib.go flips uplo
+// Row-major meets column-major here and nowhere else: blas_netlib.go flips uplo
 // for potrf, and CBLAS swaps operands without touching the data.
+//
+// Assembly is in a folder for each instruction set, avx2 and avx512: a table of
+// kernels (kernels/cpu/isa.Table) that [Native] builds the routines around. Where an entry
+// is nil the portable code is used.
+//
+// The files from the bottom up:
+//
+//	round, operand          sizes of blocks; a matrix, transposed or not
+//	strip, leaf             calls of the micro-kernels of an instruction set, of the
+//	                        kernels for diagonal blocks of triangles
+//	micro, packed, pack     the portable micro-kernel; Packed; how operands are packed
+//	strips, large, gemm     products in the caches and beyond; gemm
+//	syrk, triangular, trsm*, trmm, potrf*, gemv, trsv
+//	prepacked, shared       operands packed before; several cores
+//	lu, getrf*, laswp       LU of a panel in blocks of rows
+//	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt
+//	native                  Packed around the kernels of a table
+//	blas*, qr_netlib        the C library
 package cpu

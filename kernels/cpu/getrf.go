@@ -2,27 +2,6 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// Block is some rows of a matrix: element (i, j) is Data[i*Stride+j]. Blocks
-// one below the other make up a panel.
-type Block[T Element] struct {
-	Rows, Stride int
-	Data         []T
-}
-
-// LU is the routines of the LU factorization with the rows of their matrix in
-// several blocks, put together from one implementation of the level-3
-// routines. It is safe for concurrent use with distinct work slices.
-type LU[T Element] struct {
-	r      Routines[T]
-	leaves luLeaves[T]
-}
-
-// NewLU returns the LU routines on top of r, for a core with caches c. Those of
-// an instruction set bring kernels of their own for the innermost columns.
-func NewLU[T Element](r Routines[T], c Caches) *LU[T] {
-	return &LU[T]{r: r, leaves: luLeavesOf(r, c)}
-}
-
 // Work returns the number of elements of scratch that a call needs for an m×n
 // matrix.
 func (l *LU[T]) Work(m, n int) int {
@@ -54,7 +33,7 @@ func (l *LU[T]) Getrf(n int, a []Block[T], ipiv []int, work []T) (info int) {
 	if len(ipiv) != min(checkBlocks(n, a), n) {
 		panic(ErrPivots)
 	}
-	p := luPanel[T]{pivot: true, ipiv: ipiv}
+	p := luCall[T]{luPanel: luPanel[T]{pivot: true, ipiv: ipiv}}
 	l.factor(&p, n, a, work)
 	return p.info
 }
@@ -62,12 +41,52 @@ func (l *LU[T]) Getrf(n int, a []Block[T], ipiv []int, work []T) (info int) {
 // Getrfnp is Getrf without exchanges: A = L·U. A zero pivot leaves the column
 // below it undivided.
 func (l *LU[T]) Getrfnp(n int, a []Block[T], work []T) (info int) {
-	var p luPanel[T]
+	var p luCall[T]
 	l.factor(&p, n, a, work)
 	return p.info
 }
 
-func (l *LU[T]) factor(p *luPanel[T], n int, a []Block[T], work []T) {
+// Parts returns how many cores [LU.GetrfTall] makes use of for an m×n panel: 1
+// unless it is so much higher than wide that there is little else that they could
+// do meanwhile, and has rows for more than one.
+func (l *LU[T]) Parts(m, n int) int {
+	if !l.leaves.set() || m < l.leaves.LUTall || m/64 < n {
+		return 1
+	}
+	s := tall[T]{rows: luRows}
+	return s.parts(m)
+}
+
+// TallWork returns the number of elements of scratch that GetrfTall needs.
+func (l *LU[T]) TallWork(m, n int) int {
+	k := min(m, n)
+	if k <= 0 {
+		return 0
+	}
+	s := tall[T]{rows: luRows}
+	return roundUp(s.work(&l.leaves, m, k), 16) + l.r.Work(max(m, n))
+}
+
+// GetrfTall is [LU.Getrf] for a panel that is tall, by several cores: each has
+// some of the rows. The result is the same, bit for bit, however many cores
+// there are, and the same as Getrf's.
+func (l *LU[T]) GetrfTall(n int, a []Block[T], ipiv []int, work []T, crew Crew[T]) (info int) {
+	return l.getrfTall(n, a, ipiv, work, &tall[T]{rows: luRows, crew: crew})
+}
+
+func (l *LU[T]) getrfTall(n int, a []Block[T], ipiv []int, work []T, s *tall[T]) (info int) {
+	if len(ipiv) != min(checkBlocks(n, a), n) {
+		panic(ErrPivots)
+	}
+	p := luCall[T]{luPanel: luPanel[T]{pivot: true, ipiv: ipiv}}
+	if l.leaves.set() {
+		p.tall = s
+	}
+	l.factor(&p, n, a, work)
+	return p.info
+}
+
+func (l *LU[T]) factor(p *luCall[T], n int, a []Block[T], work []T) {
 	m := checkBlocks(n, a)
 	k := min(m, n)
 	if k == 0 {
@@ -91,30 +110,10 @@ func (l *LU[T]) factor(p *luPanel[T], n int, a []Block[T], work []T) {
 	}
 }
 
-// checkBlocks returns the number of rows of a.
-func checkBlocks[T Element](n int, a []Block[T]) (m int) {
-	if n < 0 {
-		panic(ErrDim)
-	}
-	for i := range a {
-		checkMatrix(a[i].Rows, n, len(a[i].Data), a[i].Stride)
-		m += a[i].Rows
-	}
-	return m
-}
-
-// luPanel is one call of Getrf or Getrfnp.
-type luPanel[T Element] struct {
-	r       Routines[T]
-	leaves  luLeaves[T]
-	a       []Block[T]
-	m       int // rows
-	pivot   bool
-	ipiv    []int
-	info    int
-	scratch []T      // of the leaf
-	work    []T      // of the routines
-	tall    *tall[T] // nil unless several cores are at work
+// luCall is one call of Getrf or Getrfnp.
+type luCall[T Element] struct {
+	luPanel[T]
+	tall *tall[T] // nil unless several cores are at work
 }
 
 // columns factors columns c to c+w-1 from row c down, with the interchanges of
@@ -126,11 +125,11 @@ type luPanel[T Element] struct {
 //	    ├───┼───┤    U12 = L11⁻¹·A12,  A22 −= L21·U12 by update,
 //	    │L21│A22│    A22 by recursion, interchanges back to the left
 //	    └───┴───┘
-func (p *luPanel[T]) columns(c, w int) {
+func (p *luCall[T]) columns(c, w int) {
 	leaf := p.leaves.width(p.m - c)
 	switch {
 	case w <= leaf && p.tall != nil:
-		own := *p // what a crew gets escapes, and only then
+		own := p.luPanel // what a crew gets escapes, and only then
 		p.tall.leaf(&own, c, w)
 		p.info = own.info
 		return
@@ -148,7 +147,7 @@ func (p *luPanel[T]) columns(c, w int) {
 
 // update does to the n columns from j on what columns c to c+w-1, which are
 // factored, call for.
-func (p *luPanel[T]) update(c, w, j, n int) {
+func (p *luCall[T]) update(c, w, j, n int) {
 	top := &p.a[0]
 	ld := top.Stride
 	l11, u12 := top.Data[c*ld+c:], top.Data[c*ld+j:]
@@ -162,28 +161,4 @@ func (p *luPanel[T]) update(c, w, j, n int) {
 		return
 	}
 	p.product(c, w, j, n, 0, len(p.a), p.work)
-}
-
-// product subtracts from the n columns from j on, below row c+w-1 and in blocks
-// from to to-1, the product of L21 and U12.
-func (p *luPanel[T]) product(c, w, j, n, from, to int, work []T) {
-	ld := p.a[0].Stride
-	u12 := p.a[0].Data[c*ld+j:]
-	for b := from; b < to; b++ {
-		x, r := &p.a[b], 0
-		if b == 0 {
-			r = c + w
-		}
-		if r < x.Rows {
-			p.r.Gemm(blas.NoTrans, blas.NoTrans, x.Rows-r, n, w, -1, x.Data[r*x.Stride+c:], x.Stride, u12, ld, 1, x.Data[r*x.Stride+j:], x.Stride, work)
-		}
-	}
-}
-
-// swap applies the interchanges of columns c to c+w-1 to the n columns from j
-// on.
-func (p *luPanel[T]) swap(c, w, j, n int) {
-	if p.pivot {
-		p.leaves.swapRows(p.a, j, n, c, p.ipiv[c:c+w], false)
-	}
 }

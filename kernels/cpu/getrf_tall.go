@@ -17,46 +17,6 @@ type Crew[T Element] func(parts, work int, f func(part, parts int, work []T))
 // about a microsecond; so many rows of eight columns take three.
 const luRows = 2048
 
-// Parts returns how many cores [LU.GetrfTall] makes use of for an m×n panel: 1
-// unless it is so much higher than wide that there is little else that they could
-// do meanwhile, and has rows for more than one.
-func (l *LU[T]) Parts(m, n int) int {
-	if !l.leaves.set() || m < l.leaves.LUTall || m/64 < n {
-		return 1
-	}
-	s := tall[T]{rows: luRows}
-	return s.parts(m)
-}
-
-// TallWork returns the number of elements of scratch that GetrfTall needs.
-func (l *LU[T]) TallWork(m, n int) int {
-	k := min(m, n)
-	if k <= 0 {
-		return 0
-	}
-	s := tall[T]{rows: luRows}
-	return roundUp(s.work(&l.leaves, m, k), 16) + l.r.Work(max(m, n))
-}
-
-// GetrfTall is [LU.Getrf] for a panel that is tall, by several cores: each has
-// some of the rows. The result is the same, bit for bit, however many cores
-// there are, and the same as Getrf's.
-func (l *LU[T]) GetrfTall(n int, a []Block[T], ipiv []int, work []T, crew Crew[T]) (info int) {
-	return l.getrfTall(n, a, ipiv, work, &tall[T]{rows: luRows, crew: crew})
-}
-
-func (l *LU[T]) getrfTall(n int, a []Block[T], ipiv []int, work []T, s *tall[T]) (info int) {
-	if len(ipiv) != min(checkBlocks(n, a), n) {
-		panic(ErrPivots)
-	}
-	p := luPanel[T]{pivot: true, ipiv: ipiv}
-	if l.leaves.set() {
-		p.tall = s
-	}
-	l.factor(&p, n, a, work)
-	return p.info
-}
-
 // tall is how several cores factor the leaves of a panel. The rows are cut into
 // parts, each with scratch of its own, and each part begins with a copy of the
 // uppermost rows, in which all pivots of the leaf end up:

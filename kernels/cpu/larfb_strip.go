@@ -1,10 +1,6 @@
 package cpu
 
-import (
-	"unsafe"
-
-	"gonum.org/v1/gonum/blas"
-)
+import "gonum.org/v1/gonum/blas"
 
 // stripGroup is some columns of C in strips as wide as the vector
 // micro-kernels are, of whole vectors: the one at column x begins at c[x*m], its
@@ -161,18 +157,4 @@ func (q *QR[T]) near(p *rowsOf[T], i, rows, k int, s *scratch[T]) (v []T, ldv in
 	}
 	q.panels.copy(s.packed, k, v, ldv, rows, k)
 	return s.packed, k
-}
-
-// group returns the number of columns of C that go together if it has m rows: as
-// many as take a part of the second-level cache, since each group brings all of V
-// there anew, and a few strips at least.
-func (q *QR[T]) group(m int) int {
-	nr := q.vec.NR
-	return min(q.groupSize(m)/(max(m, 1)*nr), acrossMax/nr) * nr
-}
-
-// groupSize is the number of elements of a group of strips of m rows.
-func (q *QR[T]) groupSize(m int) int {
-	const most, least = 256 << 10, 64 // bytes, columns
-	return max(min(q.vec.vectors.near, most/int(unsafe.Sizeof(*new(T)))), least/q.vec.NR*q.vec.NR*m)
 }

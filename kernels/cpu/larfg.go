@@ -124,6 +124,38 @@ func underflow[T Element]() (far, least T) {
 	return T(scalar.Pick[T](0x1p10, 0x1p40)), T(scalar.Pick[T](0x1p-105, 0x1p-1000))
 }
 
+// panel is the columns of a matrix that become the columns of one V, from some
+// column on.
+type panel[T Element] struct {
+	sh shape
+	m  int // rows of a
+	// above is, for a triangle, the number of rows above its diagonal.
+	above int
+	// a begins at the diagonal of a trapezoid, otherwise in the first row; r
+	// begins at the diagonal of the triangle on top, unless a is a trapezoid.
+	a   []T
+	lda int
+	r   []T
+	ldr int
+	// t begins on the diagonal of T.
+	t   []T
+	ldt int
+}
+
+// from returns the panel from column c on.
+func (p panel[T]) from(c int) panel[T] {
+	p.t = p.t[c*p.ldt+c:]
+	if p.sh == trapezoid {
+		p.m -= c
+		p.a = p.a[c*p.lda+c:]
+		return p
+	}
+	p.above += c
+	p.a = from(p.a, c)
+	p.r = from(p.r, c*p.ldr+c)
+	return p
+}
+
 // columnOfT stores column c of T, −τ·T·(Vᵀ·v) above the diagonal.
 func (p panel[T]) columnOfT(c int, tau, factor T, top []T, dots *rowVector[T]) {
 	p.t[c*p.ldt+c] = tau

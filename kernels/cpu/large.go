@@ -73,28 +73,6 @@ func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, b
 	}
 }
 
-// packsA reports whether large packs an op(A) of m rows.
-func (p *Packed[T]) packsA(a operand[T], m int) bool {
-	return a.trans || part(m, p.MC, p.MR)*a.ld > p.vectors.spanA
-}
-
-// operandA gives s its block of the m×k op(A), from row ic and column pc on: packed,
-// if it was packed before or pack says so, to ap, or where it lies.
-func (p *Packed[T]) operandA(s *strip[T], a operand[T], m, k, ic, pc int, pack bool, ap []T) {
-	if !pack && a.packed == nil {
-		s.a, s.rs, s.cs = a.from(ic, pc)
-		s.ps = p.MR * s.rs
-		return
-	}
-	if a.packed != nil {
-		ap = p.packedA(a, m, k, ic, pc, s.k)
-	} else {
-		x, rs, cs := a.from(ic, pc)
-		p.packA(ap, x, rs, cs, s.m, s.k)
-	}
-	s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
-}
-
 // blockStrips multiplies the block of A that s has with the strips of the packed B,
 // of nc columns, from column lo to hi. Of the triangle of C that uplo says, diag is
 // the row minus the column of its first element.

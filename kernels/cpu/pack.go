@@ -116,3 +116,44 @@ func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
 		v.packB(dst[i*k:], src[i*rs:], cs, rs, h, k, mr)
 	}
 }
+
+func (p *Packed[T]) stepA(m, k int) int {
+	return roundUp(roundUp(m, p.MR)*part(k, p.KC, 1)+p.vectors.lanes, 16)
+}
+
+func (p *Packed[T]) stepB(n, k int) int {
+	return roundUp(roundUp(n, p.NR)*part(k, p.KC, 1), 16)
+}
+
+// packedA returns the block of kc columns of o, packed, that begins at row ic and
+// column pc.
+func (p *Packed[T]) packedA(o operand[T], m, k, ic, pc, kc int) []T {
+	return o.packed[pc/part(k, p.KC, 1)*p.stepA(m, k)+ic*kc:]
+}
+
+// packedB returns the block of rows of o, packed, that begins at row pc.
+func (p *Packed[T]) packedB(o operand[T], n, k, pc int) []T {
+	return o.packed[pc/part(k, p.KC, 1)*p.stepB(n, k):]
+}
+
+// packsA reports whether large packs an op(A) of m rows.
+func (p *Packed[T]) packsA(a operand[T], m int) bool {
+	return a.trans || part(m, p.MC, p.MR)*a.ld > p.vectors.spanA
+}
+
+// operandA gives s its block of the m×k op(A), from row ic and column pc on: packed,
+// if it was packed before or pack says so, to ap, or where it lies.
+func (p *Packed[T]) operandA(s *strip[T], a operand[T], m, k, ic, pc int, pack bool, ap []T) {
+	if !pack && a.packed == nil {
+		s.a, s.rs, s.cs = a.from(ic, pc)
+		s.ps = p.MR * s.rs
+		return
+	}
+	if a.packed != nil {
+		ap = p.packedA(a, m, k, ic, pc, s.k)
+	} else {
+		x, rs, cs := a.from(ic, pc)
+		p.packA(ap, x, rs, cs, s.m, s.k)
+	}
+	s.a, s.rs, s.cs, s.ps = ap, 1, p.MR, p.MR*s.k
+}

@@ -96,15 +96,13 @@ func (p *Packed[T]) blockB(n, k int) int {
 	return roundUp(roundUp(min(n, p.NC), p.NR)*min(k, p.KC), 16)
 }
 
-// roundUp returns the least multiple of m that is at least n.
-func roundUp(n, m int) int { return (n + m - 1) / m * m }
-
-// part returns the size of the blocks when n is cut into as few as possible
-// of at most most elements, all of about one size and a multiple of m.
-func part(n, most, m int) int {
-	if n <= most {
-		return n
+// width returns the number of columns of the next strip where n are left:
+// three vectors, but rather two and two than three and one, of which the one
+// would wait for its own sums.
+func (p *Packed[T]) width(n int) int {
+	l := p.vectors.lanes
+	if n > isa.RowVectors*l && n <= (isa.RowVectors+1)*l {
+		return 2 * l
 	}
-	blocks := (n + most - 1) / most
-	return min(most, roundUp((n+blocks-1)/blocks, m))
+	return min(n, isa.RowVectors*l)
 }

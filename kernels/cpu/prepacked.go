@@ -36,14 +36,6 @@ func (p *Packed[T]) blocksOf(k int) int {
 	return (k + kc - 1) / kc
 }
 
-func (p *Packed[T]) stepA(m, k int) int {
-	return roundUp(roundUp(m, p.MR)*part(k, p.KC, 1)+p.vectors.lanes, 16)
-}
-
-func (p *Packed[T]) stepB(n, k int) int {
-	return roundUp(roundUp(n, p.NR)*part(k, p.KC, 1), 16)
-}
-
 // PackA packs the m×k matrix op(A) into dst, of SizeA elements, for [Packed.Gemm]
 // and [Packed.Syrk] of any dimensions for which Prepacks says so.
 func (p *Packed[T]) PackA(dst []T, trans blas.Transpose, m, k int, a []T, lda int) {
@@ -63,17 +55,6 @@ func (p *Packed[T]) PackB(dst []T, trans blas.Transpose, n, k int, b []T, ldb in
 		p.packAllB(dst[:step], x, rs, cs, n, min(kc, k-pc))
 		dst = dst[step:]
 	}
-}
-
-// packedA returns the block of kc columns of o, packed, that begins at row ic and
-// column pc.
-func (p *Packed[T]) packedA(o operand[T], m, k, ic, pc, kc int) []T {
-	return o.packed[pc/part(k, p.KC, 1)*p.stepA(m, k)+ic*kc:]
-}
-
-// packedB returns the block of rows of o, packed, that begins at row pc.
-func (p *Packed[T]) packedB(o operand[T], n, k, pc int) []T {
-	return o.packed[pc/part(k, p.KC, 1)*p.stepB(n, k):]
 }
 
 // GemmPacked is Gemm with operands that were packed before: ap by PackA and bp by

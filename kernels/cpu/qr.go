@@ -1,6 +1,10 @@
 package cpu
 
-import "gonum.org/v1/gonum/blas"
+import (
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+)
 
 // QRRoutines is one implementation of the routines of the tile QR
 // factorization. Matrices are as [Routines] has them, and misuse panics as it
@@ -97,6 +101,15 @@ func NewQR[T Element](r Routines[T]) *QR[T] {
 	return q
 }
 
+// Shared returns the routines of q by a crew of at most so many cores, for calls
+// one after the other: strips of what a factor is applied to have nothing to do
+// with each other. The results are the same, bit for bit.
+func (q *QR[T]) Shared(units int, crew Crew[T]) *QR[T] {
+	s := *q
+	s.units, s.crew = units, crew
+	return &s
+}
+
 // Work implements [QRRoutines].
 func (q *QR[T]) Work(dim, k, ib int) int {
 	ib = min(ib, k)
@@ -130,6 +143,20 @@ func (q *QR[T]) strips(dim, ib int) int {
 	}
 	wide := roundUp(dim, q.vec.vectors.lanes)
 	return max(min(wide*dim, q.groupSize(dim)), dim*roundUp(ib, q.vec.vectors.lanes))
+}
+
+// group returns the number of columns of C that go together if it has m rows: as
+// many as take a part of the second-level cache, since each group brings all of V
+// there anew, and a few strips at least.
+func (q *QR[T]) group(m int) int {
+	nr := q.vec.NR
+	return min(q.groupSize(m)/(max(m, 1)*nr), acrossMax/nr) * nr
+}
+
+// groupSize is the number of elements of a group of strips of m rows.
+func (q *QR[T]) groupSize(m int) int {
+	const most, least = 256 << 10, 64 // bytes, columns
+	return max(min(q.vec.vectors.near, most/int(unsafe.Sizeof(*new(T)))), least/q.vec.NR*q.vec.NR*m)
 }
 
 // packed is the room for a V of dim×k with its rows next to one another, or, if
@@ -209,18 +236,6 @@ func blockPart(ib, most int) int {
 	}
 	return ib
 }
-
-// shape says where the columns of V have their nonzero elements.
-type shape uint8
-
-const (
-	// trapezoid: V is unit lower trapezoidal, in the matrix that was factored.
-	trapezoid shape = iota
-	// square: V is a unit matrix on top of a full one, in the lower matrix.
-	square
-	// triangle: V is a unit matrix on top of an upper trapezoidal one.
-	triangle
-)
 
 // ErrBlock is the panic of a QR routine that is given less than one column a
 // block.

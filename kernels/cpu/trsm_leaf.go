@@ -130,16 +130,6 @@ func packTriangle[T Element](s triangular[T], mr, n int, a, tri, d []T) (divide 
 	return divide
 }
 
-// inverse reports whether r·v is one to working precision.
-func inverse[T Element](v, r T) bool {
-	var eps T = 0x1p-52
-	if T(1)+eps == 1 {
-		eps = 0x1p-23
-	}
-	e := r*v - 1
-	return -2*eps <= e && e <= 2*eps
-}
-
 // solveTile overwrites h rows of x, nr wide, with the solution for the h×h
 // lower triangle whose negated element (i, j) is tri[j*mr+i].
 func solveTile[T Element](h, mr, nr int, tri, d []T, divide bool, x []T) {

@@ -122,14 +122,6 @@ func (l *leaves[T]) packs(n, cs, rhs int) bool {
 	return n >= 256 && cs*l.size()%4096 == 0
 }
 
-// copyRows copies n rows of w elements: row i of dst is dst[(d0+i*dstep)*ldd:].
-func copyRows[T Element](dst []T, d0, dstep, ldd int, src []T, s0, sstep, lds, w, n int) {
-	for i := range n {
-		d, o := (d0+i*dstep)*ldd, (s0+i*sstep)*lds
-		copy(dst[d:d+w], src[o:o+w])
-	}
-}
-
 // reciprocals stores the reciprocals of the diagonal of A in order of solution
 // in inv. It reports true if one of them overflows or loses its digits.
 func reciprocals[T Element](s triangular[T], n int, a, inv []T) (divide bool) {
@@ -187,4 +179,14 @@ func (l *leaves[T]) divide(t isa.Leaf, n int, a []T, base, rs, cs int, x []T) {
 			}
 		}
 	}
+}
+
+// inverse reports whether r·v is one to working precision.
+func inverse[T Element](v, r T) bool {
+	var eps T = 0x1p-52
+	if T(1)+eps == 1 {
+		eps = 0x1p-23
+	}
+	e := r*v - 1
+	return -2*eps <= e && e <= 2*eps
 }
