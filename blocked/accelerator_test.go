@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -70,8 +71,8 @@ func TestPotrfTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	g0 := generated[float64](t, matgen.Spec{Kind: matgen.SPDCond, N: n, Seed: 1}, blas.Lower)
-	want := copyOf(g0)
-	must(t, startLocal(t, exec.Options{Workers: 1}), "host", tiles*(tiles+1)*(tiles+2)/6,
+	want := blockedtest.CopyOf(g0)
+	blockedtest.Must(t, blockedtest.StartLocal(t, exec.Options{Workers: 1}), "host", tiles*(tiles+1)*(tiles+2)/6,
 		func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(want, blocked.SymLower, nb)) })
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -3,6 +3,7 @@ package blocked
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -52,12 +53,12 @@ func (p *Program[T]) GetrfTournamentSteps(a *Matrix[T], v *Pivots, from, to int)
 	}
 	t := newTournament(f)
 	for k := from; k < to && p.err == nil; k++ {
-		if a.mt-k <= TournamentTiles {
+		if a.MT()-k <= TournamentTiles {
 			f.panel(k)
 		} else {
 			t.panel(k)
 		}
-		f.update(k, a.mt)
+		f.update(k, a.MT())
 	}
 	return p.err
 }
@@ -78,12 +79,12 @@ type tournament[T Element] struct {
 
 func newTournament[T Element](f *getrf[T]) *tournament[T] {
 	t := &tournament[T]{getrf: f, node: &op.Tntnode{}, right: rightUpper(), ignored: f.datum("ignored", new(kernels.Pivots))}
-	if f.a.mt > TournamentTiles {
-		t.winners = f.newData("winners", count(f.a.mt, TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
-			return kernels.NewCandidates[T](TournamentTiles*f.a.nb, min(f.a.nb, f.a.cols)), f.a.owner(l*TournamentTiles, 0)
+	if f.a.MT() > TournamentTiles {
+		t.winners = f.newData("winners", tiles.Count(f.a.MT(), TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
+			return kernels.NewCandidates[T](TournamentTiles*f.a.NB(), min(f.a.NB(), f.a.Cols())), f.a.NearestOwner(l*TournamentTiles, 0)
 		})
 		for l := range t.winners { // what they are once they are played out
-			nb := int64(min(f.a.nb, f.a.cols))
+			nb := int64(min(f.a.NB(), f.a.Cols()))
 			t.winners[l].Bytes = nb * nb * int64(unsafe.Sizeof(*new(T)))
 		}
 	}
@@ -98,30 +99,30 @@ func rightUpper() *op.Trsm {
 // panel submits the factorization of panel k.
 func (t *tournament[T]) panel(k int) {
 	a, priority := t.a, t.priority.panel(k)
-	leaves := count(a.mt-k, TournamentTiles)
+	leaves := tiles.Count(a.MT()-k, TournamentTiles)
 	for l := range leaves {
 		top := k + l*TournamentTiles
 		t.column = t.column[:0]
-		for i := top; i < min(top+TournamentTiles, a.mt); i++ {
+		for i := top; i < min(top+TournamentTiles, a.MT()); i++ {
 			t.column = append(t.column, in(a.tile(i, k)))
 		}
 		t.column = append(t.column, out(&t.winners[l]))
-		t.submit(t.ops.tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.nb}, priority, t.column...)
+		t.submit(t.ops.tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.NB()}, priority, t.column...)
 	}
 	for step := 1; step < leaves; step *= 2 {
 		for l := 0; l+step < leaves; l += 2 * step {
 			t.submit(t.ops.tntnode, t.node, priority, inout(&t.winners[l]), inout(&t.winners[l+step]))
 		}
 	}
-	t.submit(t.ops.tntroot, &op.Tntroot{Offset: k * a.nb}, priority, in(&t.winners[0]), out(&t.pivots[k]))
-	t.exchange(k, k, a.mt, priority)
+	t.submit(t.ops.tntroot, &op.Tntroot{Offset: k * a.NB()}, priority, in(&t.winners[0]), out(&t.pivots[k]))
+	t.exchange(k, k, a.MT(), priority)
 	t.submit(t.ops.getrfnp, &op.Getrfnp{}, priority, inout(a.tile(k, k)), out(t.ignored))
 	t.divide(k, t.right)
 }
 
 // divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
 func (f *getrf[T]) divide(k int, right *op.Trsm) {
-	for i := k + 1; i < f.a.mt; i++ {
+	for i := k + 1; i < f.a.MT(); i++ {
 		f.submit(f.ops.trsm, right, f.priority.panel(k), in(f.a.tile(k, k)), inout(f.a.tile(i, k)))
 	}
 }

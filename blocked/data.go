@@ -1,8 +1,6 @@
 package blocked
 
 import (
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -52,14 +50,6 @@ func setDatum(d *graph.Datum, name string, matrix uint32, i, j, owner int, v ver
 	d.Name, d.Key = name, graph.Key{Matrix: matrix, I: int32(i), J: int32(j)}
 }
 
-// owner returns the owner of tile (i, j), or of the last one in its row or column.
-func (a *Matrix[T]) owner(i, j int) int {
-	if len(a.owners) == 0 {
-		return 0
-	}
-	return a.owners[min(i, a.mt-1)*a.nt+min(j, a.nt-1)]
-}
-
 // operand is a Matrix as data of tasks.
 type operand[T Element] struct {
 	*Matrix[T]
@@ -73,9 +63,9 @@ func (p *Program[T]) operand(a *Matrix[T]) *operand[T] { return p.operandOf(a, t
 func (p *Program[T]) reads(a *Matrix[T]) *operand[T] { return p.operandOf(a, false) }
 
 func (p *Program[T]) operandOf(a *Matrix[T], written bool) *operand[T] {
-	a.used(written)
-	if a.view {
-		p.alone(a, a.tiles, a.rows, a.cols, written)
+	a.Used(written)
+	if a.IsView() && a.Rows() > 0 && a.Cols() > 0 {
+		p.alone(a, a.Tile(0, 0), a.Rows(), a.Cols(), written)
 	}
 	x := part{of: a, name: "matrix"}
 	if _, ok := p.known[x]; !ok {
@@ -85,9 +75,9 @@ func (p *Program[T]) operandOf(a *Matrix[T], written bool) *operand[T] {
 		}
 		p.named++
 		p.matrices++
-		data := make([]graph.Datum, a.mt*a.nt)
+		data := make([]graph.Datum, a.MT()*a.NT())
 		for i, j := range a.StoredTiles() {
-			setDatum(&data[a.spot(i, j)], name, p.matrices, i, j, a.owner(i, j), a.Tile(i, j))
+			setDatum(&data[a.Spot(i, j)], name, p.matrices, i, j, a.NearestOwner(i, j), a.Tile(i, j))
 		}
 		p.known[x] = data
 	}
@@ -109,17 +99,7 @@ func (p *Program[T]) Data(name string, owner int, values ...versions.Value) []gr
 // tile returns tile (i, j) as a datum.
 func (o *operand[T]) tile(i, j int) *graph.Datum {
 	o.Tile(i, j) // panics unless it is stored
-	return &o.data[o.spot(i, j)]
-}
-
-// spot returns where what is known of tile (i, j) has its place in memory: row by row, of an upper
-// half column by column, as its factorization goes through it. In a matrix of 390×390 tiles each
-// of a column would be in a page of its own otherwise.
-func (a *Matrix[T]) spot(i, j int) int {
-	if a.kind.Uplo() == blas.Upper {
-		return j*a.mt + i
-	}
-	return i*a.nt + j
+	return &o.data[o.Spot(i, j)]
 }
 
 func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: graph.In} }

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
@@ -49,7 +51,7 @@ func everything(t *testing.T, p *blocked.Program[float64]) error {
 	}
 	full := func() *blocked.Matrix[float64] { return one(blocked.Full) }
 	a, b, c, s := full(), full(), full(), one(blocked.SymLower)
-	loaded := owned(blocked.Unfilled[float64](blocked.Full, n, n, nb))
+	loaded := owned(tiles.Unfilled[float64](blocked.Full, n, n, nb))
 	_, err := p.LoadStats(loaded, full(), blocked.LoadOptions{})
 	errs := []error{err,
 		p.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 1, c), p.Gemm(blas.NoTrans, blas.Trans, 0, a, b, 2, c),
@@ -66,7 +68,7 @@ func everything(t *testing.T, p *blocked.Program[float64]) error {
 		errs = append(errs, p.Geqrf(f, q), p.Ormqr(blas.Right, blas.Trans, f, q, c), p.Orgqr(f, q, full()))
 	}
 	_, _, err = p.GeqrfExplicit(full(), blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Tree: blocked.TreeFlat}), true)
-	sliced := func() *blocked.Slices[float64] { return blocked.SliceColumns(memory[float64](n, n), nb) }
+	sliced := func() *blocked.Slices[float64] { return blocked.SliceColumns(blockedtest.Memory[float64](n, n), nb) }
 	v, t1 := sliced(), blocked.NewReflectors[float64](n, n, nb, ib)
 	return errors.Join(append(errs, err, p.GeqrfColumns(v, t1), p.OrmqrColumns(blas.Left, blas.Trans, v, t1, sliced()), p.OrgqrColumns(v, t1, sliced()),
 		p.SetTau(blocked.NewReflectors[float64](n, n, nb, ib), sliced(), make([]float64, n)))...)
@@ -75,7 +77,7 @@ func everything(t *testing.T, p *blocked.Program[float64]) error {
 // TestData: what tasks get are values that know themselves, each with a key and an
 // owner of its own, the same ones in each run, and no two in the same memory.
 func TestData(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
 	run := func() []*graph.Datum {
 		w := &witness{Job: rt.NewJob(t.Context()), seen: map[*graph.Datum]bool{}}
 		if err := errors.Join(everything(t, blocked.NewProgram(w, kernels.For[float64](op.NewTable()))), w.Wait()); err != nil {

@@ -5,14 +5,10 @@
 //
 // # Matrices
 //
-// A [Matrix] is a grid of tiles; [New] makes one of zeros, [From] copies any
-// gonum matrix, and [View] shows memory of the caller's as tiles without
-// copying. A Matrix is itself a [Source] and a [Sink], so it goes wherever la
-// takes a matrix, and [Matrix.CopyTo] brings it back to gonum. [Kind] says
-// whether all of it is stored or one triangle.
-//
-// [General], [Symmetric] and [Triangular] are matrices in plain row-major
-// memory, for types and strides that gonum's matrices do not have.
+// A [Matrix] is a grid of tiles, of package [tiles]: [New] makes one of zeros, [From] copies any
+// gonum matrix, and [View] shows memory of the caller's as tiles without copying. What makes,
+// converts and measures matrices is in that package; the names that most programs need are
+// here as well.
 //
 // # Partitions
 //
@@ -34,6 +30,4 @@
 // tiles of L that it needs are there. [Program.Load] before them reads a in the
 // same way, tile by tile while Potrf has begun already. There is one file per
 // algorithm, named after its LAPACK or BLAS routine.
-//
-// A [Layout] says which process of several owns which tile.
 package blocked

@@ -20,24 +20,24 @@ import (
 //
 // Reference: N. J. Higham, Accuracy and Stability of Numerical Algorithms,
 // theorem 9.3.
-func (a *Matrix[T]) FactorMaxima(workers int) (l, u []float64) {
-	if a.kind != Full {
+func FactorMaxima[T Element](a *Matrix[T], workers int) (l, u []float64) {
+	if a.Kind() != Full {
 		panic(ErrKind)
 	}
-	of := make([]factorTops, len(a.tiles))
-	a.eachTile(workers, func(i, j int) { of[i*a.nt+j] = a.factorTops(i, j) })
-	return a.factorMaxima(func(i, j int) factorTops { return of[i*a.nt+j] })
+	of := make([]factorTops, a.MT()*a.NT())
+	a.EachTile(workers, func(i, j int) { of[i*a.NT()+j] = topsOf(a, i, j) })
+	return factorMaxima(a, func(i, j int) factorTops { return of[i*a.NT()+j] })
 }
 
-// FactorMaxima returns what [Matrix.FactorMaxima] does, of [Program.ColumnMax]. It reads the
+// FactorMaxima returns what the function [FactorMaxima] does, of [Program.ColumnMax]. It reads the
 // diagonal tiles, so that the matrix must be as it was.
 func (m *Magnitudes[T]) FactorMaxima() (l, u []float64) {
-	return m.a.factorMaxima(func(i, j int) factorTops {
+	return factorMaxima(m.a, func(i, j int) factorTops {
 		if i == j {
-			return m.a.factorTops(i, j)
+			return topsOf(m.a, i, j)
 		}
 		top := 0.0
-		for _, v := range m.tiles[i*m.a.nt+j].Row(0) {
+		for _, v := range m.tiles[i*m.a.NT()+j].Row(0) {
 			top = max(top, v)
 		}
 		if i < j {
@@ -50,9 +50,9 @@ func (m *Magnitudes[T]) FactorMaxima() (l, u []float64) {
 // factorTops is the largest magnitudes of L and U in a tile, as bits.
 type factorTops struct{ l, u uint64 }
 
-// factorTops returns those of tile (i, j).
-func (a *Matrix[T]) factorTops(i, j int) (top factorTops) {
-	t := a.here(i*a.nt + j)
+// topsOf returns those of tile (i, j) of a.
+func topsOf[T Element](a *Matrix[T], i, j int) (top factorTops) {
+	t := a.Read(i, j)
 	for r := range t.Rows {
 		row := t.Row(r)
 		diagonal := len(row) // columns left of it belong to L
@@ -69,15 +69,15 @@ func (a *Matrix[T]) factorTops(i, j int) (top factorTops) {
 }
 
 // factorMaxima returns the maxima of those of the tiles.
-func (a *Matrix[T]) factorMaxima(of func(i, j int) factorTops) (l, u []float64) {
-	steps := min(a.mt, a.nt)
+func factorMaxima[T Element](a *Matrix[T], of func(i, j int) factorTops) (l, u []float64) {
+	steps := min(a.MT(), a.NT())
 	l, u = make([]float64, steps), make([]float64, steps)
 	for k := range steps {
 		l[k] = 1
-		for i := k; i < a.mt; i++ {
+		for i := k; i < a.MT(); i++ {
 			l[k] = max(l[k], math.Float64frombits(of(i, k).l))
 		}
-		for j := k; j < a.nt; j++ {
+		for j := k; j < a.NT(); j++ {
 			u[k] = max(u[k], math.Float64frombits(of(k, j).u))
 		}
 	}

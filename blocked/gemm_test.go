@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
@@ -14,7 +15,7 @@ import (
 // productLimit is the largest ‖ΔC‖ that a product may have: see
 // docs/internals/testing.md.
 func productLimit[T blocked.Element](k int, alpha, normA, normB, beta, normC float64) float64 {
-	return 3 * roundoff[T]() * (math.Sqrt(float64(k)+2)*math.Abs(alpha)*normA*normB + 2*math.Abs(beta)*normC)
+	return 3 * blockedtest.Roundoff[T]() * (math.Sqrt(float64(k)+2)*math.Abs(alpha)*normA*normB + 2*math.Abs(beta)*normC)
 }
 
 // stored returns a random matrix op(X) = r×c.
@@ -22,7 +23,7 @@ func stored[T blocked.Element](rnd *rand.Rand, trans blas.Transpose, r, c int) b
 	if trans != blas.NoTrans {
 		r, c = c, r
 	}
-	return normal[T](rnd, r, c)
+	return blockedtest.Normal[T](rnd, r, c)
 }
 
 func testGemm[T blocked.Element](t *testing.T, rt *exec.Local) {
@@ -36,37 +37,37 @@ func testGemm[T blocked.Element](t *testing.T, rt *exec.Local) {
 				tA := []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans}[rnd.IntN(3)]
 				tB := []blas.Transpose{blas.NoTrans, blas.Trans}[rnd.IntN(2)]
 				alpha, beta := scalars[rnd.IntN(4)], scalars[rnd.IntN(4)]
-				a, b, c := stored[T](rnd, tA, m, k), stored[T](rnd, tB, k, n), normal[T](rnd, m, n)
+				a, b, c := stored[T](rnd, tA, m, k), stored[T](rnd, tB, k, n), blockedtest.Normal[T](rnd, m, n)
 				if alpha == 0 {
-					a, b = memory[T](a.Rows, a.Cols), memory[T](b.Rows, b.Cols)
+					a, b = blockedtest.Memory[T](a.Rows, a.Cols), blockedtest.Memory[T](b.Rows, b.Cols)
 				}
 				if beta == 0 {
-					c = memory[T](m, n)
+					c = blockedtest.Memory[T](m, n)
 				}
-				a0, b0, c0 := copyOf(a), copyOf(b), copyOf(c)
+				a0, b0, c0 := blockedtest.CopyOf(a), blockedtest.CopyOf(b), blockedtest.CopyOf(c)
 				what := fmt.Sprintf("m %d, n %d, k %d, trans %c %c, alpha %v, beta %v", m, n, k, tA, tB, alpha, beta)
-				want := tileCount(m, nb) * tileCount(n, nb) * tileCount(k, nb)
+				want := blockedtest.TileCount(m, nb) * blockedtest.TileCount(n, nb) * blockedtest.TileCount(k, nb)
 				switch {
 				case (alpha == 0 || k == 0) && beta == 1:
 					want = 0
 				case alpha == 0 || k == 0:
-					want = tileCount(m, nb) * tileCount(n, nb)
+					want = blockedtest.TileCount(m, nb) * blockedtest.TileCount(n, nb)
 				}
-				must(t, rt, what, want, func(p *blocked.Program[T]) error {
+				blockedtest.Must(t, rt, what, want, func(p *blocked.Program[T]) error {
 					return p.Gemm(tA, tB, T(alpha), blocked.View(a, nb), blocked.View(b, nb), T(beta), blocked.View(c, nb))
 				})
-				kept(t, what+": A", a, a0, nil)
-				kept(t, what+": B", b, b0, nil)
-				kept(t, what+": C", c, c0, anywhere)
-				fa, fb, fc := of(a, tA), of(b, tB), of(c0, blas.NoTrans)
-				diff := minus(alpha, fa.times(fb, k), -beta, fc)
-				got := minus(1, diff, 1, of(c, blas.NoTrans)).norm(m, n)
+				blockedtest.Kept(t, what+": A", a, a0, nil)
+				blockedtest.Kept(t, what+": B", b, b0, nil)
+				blockedtest.Kept(t, what+": C", c, c0, blockedtest.Anywhere)
+				fa, fb, fc := blockedtest.Of(a, tA), blockedtest.Of(b, tB), blockedtest.Of(c0, blas.NoTrans)
+				diff := blockedtest.Minus(alpha, fa.Times(fb, k), -beta, fc)
+				got := blockedtest.Minus(1, diff, 1, blockedtest.Of(c, blas.NoTrans)).Norm(m, n)
 				limit := 0.0
 				if alpha != 0 {
-					limit += productLimit[T](k, alpha, fa.norm(m, k), fb.norm(k, n), 0, 0)
+					limit += productLimit[T](k, alpha, fa.Norm(m, k), fb.Norm(k, n), 0, 0)
 				}
 				if beta != 0 {
-					limit += productLimit[T](k, 0, 0, 0, beta, fc.norm(m, n))
+					limit += productLimit[T](k, 0, 0, 0, beta, fc.Norm(m, n))
 				}
 				if !(got <= limit) {
 					t.Errorf("%s: ‖ΔC‖ = %g, want at most %g", what, got, limit)
@@ -77,17 +78,17 @@ func testGemm[T blocked.Element](t *testing.T, rt *exec.Local) {
 }
 
 func TestGemm(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	testGemm[float64](t, rt)
 	testGemm[float32](t, rt)
 }
 
 // TestGemmSame multiplies a matrix by itself: one operand, read twice.
 func TestGemmSame(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
-	a := blocked.View(normal[float64](rand.New(rand.NewPCG(3, 2)), 7, 7), 3)
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
+	a := blocked.View(blockedtest.Normal[float64](rand.New(rand.NewPCG(3, 2)), 7, 7), 3)
 	c := blocked.New[float64](blocked.Full, 7, 7, 3)
-	must(t, rt, "A·Aᵀ", 27, func(p *blocked.Program[float64]) error { return p.Gemm(blas.NoTrans, blas.Trans, 1, a, a, 0, c) })
+	blockedtest.Must(t, rt, "A·Aᵀ", 27, func(p *blocked.Program[float64]) error { return p.Gemm(blas.NoTrans, blas.Trans, 1, a, a, 0, c) })
 	for i := range 7 {
 		for j := range 7 {
 			s := 0.0
@@ -102,11 +103,11 @@ func TestGemmSame(t *testing.T) {
 }
 
 func TestGemmPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	full := func(m, n, nb int) *blocked.Matrix[float64] { return blocked.New[float64](blocked.Full, m, n, nb) }
 	sym := blocked.New[float64](blocked.SymLower, 3, 3, 2)
 	const no, yes = blas.NoTrans, blas.Trans
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, c := range map[string]struct {
 			f    func() error
 			want any
@@ -119,7 +120,7 @@ func TestGemmPanics(t *testing.T) {
 			"B":         {func() error { return p.Gemm(no, no, 1, full(3, 3, 2), sym, 0, full(3, 3, 2)) }, blocked.ErrKind},
 			"C":         {func() error { return p.Gemm(no, no, 1, full(3, 3, 2), full(3, 3, 2), 0, sym) }, blocked.ErrKind},
 		} {
-			if v := recovered(func() { c.f() }); v != c.want {
+			if v := blockedtest.Recovered(func() { c.f() }); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)
 			}
 		}

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -61,19 +62,19 @@ func (p *Program[T]) GeqrfSteps(a *Matrix[T], q *Rotations[T], from, to int) err
 			break
 		}
 		if k < from {
-			task += len(steps) * (a.nt - k)
+			task += len(steps) * (a.NT() - k)
 			continue
 		}
 		for _, s := range steps {
 			pivot, row := int(s.pivot), int(s.row)
 			p.annihilate(r, s, k, int64(priority[task]))
 			v := r.a.tile(row, k)
-			if s.kind == qrTriangle && k+1 < a.nt {
+			if s.kind == qrTriangle && k+1 < a.NT() {
 				v = p.copyBelow(r, row, k, int64(priority[task]))
 			}
 			task++
-			apply := p.packFactor(apply, a.nt-k-1, a)
-			for j := k + 1; j < a.nt; j++ {
+			apply := p.packFactor(apply, a.NT()-k-1, a)
+			for j := k + 1; j < a.NT(); j++ {
 				p.rotate(r, apply, s, k, v, r.a.tile(pivot, j), r.a.tile(row, j), int64(priority[task]))
 				task++
 			}
@@ -93,17 +94,17 @@ type rotation[T Element] struct {
 // rotation returns q as data, with the V that are in a.
 func (p *Program[T]) rotation(a *operand[T], q *Rotations[T]) *rotation[T] {
 	switch {
-	case a.kind != Full:
+	case a.Kind() != Full:
 		panic(ErrKind)
-	case a.rows != q.rows || a.cols != q.cols || a.nb != q.nb:
+	case a.Rows() != q.rows || a.Cols() != q.cols || a.NB() != q.nb:
 		panic(ErrShape)
 	}
 	factors := func(name string, t []Tile[T]) []graph.Datum {
-		return p.data(part{q, name}, a.mt, len(q.plan.columns), func(i, k int) (versions.Value, int) {
+		return p.data(part{q, name}, a.MT(), len(q.plan.columns), func(i, k int) (versions.Value, int) {
 			if t[q.at(i, k)].Rows == 0 {
 				return nil, 0
 			}
-			return &t[q.at(i, k)], a.owner(i, k)
+			return &t[q.at(i, k)], a.NearestOwner(i, k)
 		})
 	}
 	return &rotation[T]{q: q, a: a, t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
@@ -147,7 +148,7 @@ const columnsOfV = 4
 // the diagonal.
 func (p *Program[T]) copyBelow(r *rotation[T], i, k int, priority int64) *graph.Datum {
 	if r.v == nil {
-		r.v = p.data(part{r.q, "V"}, r.a.mt, columnsOfV, func(int, int) (versions.Value, int) { return nil, 0 })
+		r.v = p.data(part{r.q, "V"}, r.a.MT(), columnsOfV, func(int, int) (versions.Value, int) { return nil, 0 })
 		p.matrices++
 	}
 	from, q := r.a.tile(i, k), r.q
@@ -155,13 +156,13 @@ func (p *Program[T]) copyBelow(r *rotation[T], i, k int, priority int64) *graph.
 	v := &r.v[at]
 	if v.Value == nil {
 		if q.v == nil {
-			q.v = make([]Tile[T], r.a.mt*columnsOfV)
+			q.v = make([]Tile[T], r.a.MT()*columnsOfV)
 		}
 		if t := &q.v[at]; t.Rows == 0 {
 			rows, cols := r.a.TileDims(i, k)
-			*t = newTile[T](rows, min(rows, cols))
+			*t = tiles.NewTile[T](rows, min(rows, cols))
 		}
-		setDatum(v, "V", p.matrices, i, k%columnsOfV, r.a.owner(i, k), &q.v[at])
+		setDatum(v, "V", p.matrices, i, k%columnsOfV, r.a.NearestOwner(i, k), &q.v[at])
 	}
 	p.submit(p.ops.lacpy, &op.Lacpy{Uplo: blas.Lower}, priority, in(from), out(v))
 	return v

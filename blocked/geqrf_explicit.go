@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
@@ -40,7 +41,7 @@ func (p *Program[T]) GeqrfExplicit(a *Matrix[T], rot *Rotations[T], sparse bool)
 	x := newExplicit(p, a, rot, sparse)
 	for k := range rot.plan.columns {
 		x.triangle(k)
-		for i := k + 1; i < a.mt && p.err == nil; i++ {
+		for i := k + 1; i < a.MT() && p.err == nil; i++ {
 			x.rotate(k, i)
 		}
 	}
@@ -74,19 +75,19 @@ type block struct {
 
 func newExplicit[T Element](p *Program[T], a *Matrix[T], rot *Rotations[T], sparse bool) *explicit[T] {
 	x := &explicit[T]{Program: p, matrix: a, t: p.rotation(p.operand(a), rot),
-		a: make([]block, a.mt*a.nt), q: make([]block, a.mt*a.mt),
+		a: make([]block, a.MT()*a.NT()), q: make([]block, a.MT()*a.MT()),
 		times:         &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1},
 		transposed:    &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1},
 		timesAdd:      &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		transposedAdd: &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		form:          newApplication(blas.Left, blas.NoTrans, rot.ib)}
 	o := p.operand(a)
-	for i := range a.mt {
-		for j := range a.nt {
-			x.a[i*a.nt+j].now = o.tile(i, j)
+	for i := range a.MT() {
+		for j := range a.NT() {
+			x.a[i*a.NT()+j].now = o.tile(i, j)
 		}
-		for j := range a.mt {
-			b := &x.q[i*a.mt+j]
+		for j := range a.MT() {
+			b := &x.q[i*a.MT()+j]
 			switch {
 			case i == j && sparse:
 				b.one = true
@@ -99,12 +100,12 @@ func newExplicit[T Element](p *Program[T], a *Matrix[T], rot *Rotations[T], spar
 }
 
 // height returns the rows of the tiles in row i.
-func (x *explicit[T]) height(i int) int { return min(x.matrix.nb, x.matrix.rows-i*x.matrix.nb) }
+func (x *explicit[T]) height(i int) int { return min(x.matrix.NB(), x.matrix.Rows()-i*x.matrix.NB()) }
 
 // fresh returns a new tile of as many rows as row i of A, and columns as row j:
 // zeros, or ones on its diagonal.
 func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
-	t := newTile[T](x.height(i), x.height(j))
+	t := tiles.NewTile[T](x.height(i), x.height(j))
 	if one {
 		for k := range min(t.Rows, t.Cols) {
 			t.Set(k, k, 1)
@@ -115,7 +116,7 @@ func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
 
 // triangle submits op "geqrt" for tile (k, k), and what follows from it.
 func (x *explicit[T]) triangle(k int) {
-	nt := x.matrix.nt
+	nt := x.matrix.NT()
 	at, own := x.t.q.at(k, k), x.a[k*nt+k].now
 	x.submit(x.ops.geqrt, &x.t.q.geqrt, 0, inout(own), out(&x.t.t1[at]))
 	e := x.fresh("E", k, k, true)
@@ -128,8 +129,8 @@ func (x *explicit[T]) triangle(k int) {
 		x.product(b, [2]*graph.Datum{e}, [2]*block{b}, true)
 		b.swap()
 	}
-	for i := range x.matrix.mt {
-		b := &x.q[i*x.matrix.mt+k]
+	for i := range x.matrix.MT() {
+		b := &x.q[i*x.matrix.MT()+k]
 		x.product(b, [2]*graph.Datum{e}, [2]*block{b}, false)
 		b.swap()
 	}
@@ -137,7 +138,7 @@ func (x *explicit[T]) triangle(k int) {
 
 // rotate submits the rotation that annihilates tile (i, k), and what follows.
 func (x *explicit[T]) rotate(k, i int) {
-	mt, nt := x.matrix.mt, x.matrix.nt
+	mt, nt := x.matrix.MT(), x.matrix.NT()
 	at, pivot, own := x.t.q.at(i, k), x.a[k*nt+k].now, x.a[i*nt+k].now
 	x.submit(x.ops.tsqrt, &x.t.q.tsqrt, 0, inout(pivot), inout(own), out(&x.t.t2[at]))
 	// The columns of the rotation are Q·[I 0]ᵀ and Q·[0 I]ᵀ.
@@ -199,7 +200,7 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 			rows, cols = ot.Cols, lt.Cols
 		}
 		if b.next == nil {
-			t := newTile[T](rows, cols)
+			t := tiles.NewTile[T](rows, cols)
 			b.next = x.datum("X", &t)
 		}
 		x.submit(x.ops.gemm, params[n], 0, in(l), in(o), inout(b.next))
@@ -216,8 +217,8 @@ func (b *block) swap() {
 // bringHome copies R to where it belongs.
 func (x *explicit[T]) bringHome() {
 	a := x.matrix
-	a.eachTile(0, func(i, j int) {
-		home, now := &a.tiles[i*a.nt+j], x.a[i*a.nt+j].now.Value.(*Tile[T])
+	a.EachTile(0, func(i, j int) {
+		home, now := a.Tile(i, j), x.a[i*a.NT()+j].now.Value.(*Tile[T])
 		if now == home {
 			return
 		}
@@ -230,13 +231,13 @@ func (x *explicit[T]) bringHome() {
 // collect returns Q.
 func (x *explicit[T]) collect() *Matrix[T] {
 	a := x.matrix
-	q := Outline[T](Full, a.rows, a.rows, a.nb)
+	q := tiles.Outline[T](Full, a.Rows(), a.Rows(), a.NB())
 	for i, j := range q.StoredTiles() {
-		b := &x.q[i*a.mt+j]
+		b := &x.q[i*a.MT()+j]
 		if b.now == nil {
 			b.now = x.fresh("Q", i, j, b.one)
 		}
-		q.tiles[i*a.mt+j] = *b.now.Value.(*Tile[T])
+		*q.Tile(i, j) = *b.now.Value.(*Tile[T])
 	}
 	return q
 }

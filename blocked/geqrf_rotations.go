@@ -3,6 +3,7 @@ package blocked
 import (
 	"context"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -58,10 +59,10 @@ type Rotations[T Element] struct {
 // 0, and with ErrKind if there is no such tree.
 func NewRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
 	q := OutlineRotations[T](m, n, nb, opt)
-	for _, tiles := range [][]Tile[T]{q.t1, q.t2} {
-		for i := range tiles {
-			if t := &tiles[i]; t.Rows > 0 {
-				*t = newTile[T](t.Rows, t.Cols)
+	for _, factors := range [][]Tile[T]{q.t1, q.t2} {
+		for i := range factors {
+			if t := &factors[i]; t.Rows > 0 {
+				*t = tiles.NewTile[T](t.Rows, t.Cols)
 			}
 		}
 	}
@@ -72,16 +73,16 @@ func NewRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T] {
 // is distributed. Then they go with a's Close, or when there is room for others made. The
 // panics are those of [NewRotations], the error is the runtime's.
 func RotationsFor[T Element](a *Matrix[T], opt RotationOptions) (*Rotations[T], error) {
-	if a.away == nil {
-		return NewRotations[T](a.rows, a.cols, a.nb, opt), nil
+	if a.Remote() == nil {
+		return NewRotations[T](a.Rows(), a.Cols(), a.NB(), opt), nil
 	}
-	q := OutlineRotations[T](a.rows, a.cols, a.nb, opt)
+	q := OutlineRotations[T](a.Rows(), a.Cols(), a.NB(), opt)
 	q.v = make([]Tile[T], q.plan.mt*columnsOfV)
 	for k := range q.plan.columns {
 		for i := range q.plan.mt {
 			if v := &q.v[i*columnsOfV+k%columnsOfV]; v.Rows == 0 {
 				r, c := q.tileDims(i, k)
-				*v = outlineTile[T](r, min(r, c))
+				*v = tiles.OutlineTile[T](r, min(r, c))
 			}
 		}
 	}
@@ -93,7 +94,9 @@ func RotationsFor[T Element](a *Matrix[T], opt RotationOptions) (*Rotations[T], 
 			}
 		}
 	}
-	return q, a.away.keep(values, &q.kept)
+	var err error
+	q.kept, err = a.Remote().KeepBeside(values)
+	return q, err
 }
 
 // OutlineRotations is [NewRotations] without memory for tiles.
@@ -111,7 +114,7 @@ func OutlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T
 	ib = min(ib, nb)
 	opt.IB = ib
 	q := &Rotations[T]{rows: m, cols: n, nb: nb, ib: ib, opt: opt,
-		plan:  newQRPlan(opt.Tree, opt.Domain, count(m, nb), count(n, nb), max(1, opt.Cores)),
+		plan:  newQRPlan(opt.Tree, opt.Domain, tiles.Count(m, nb), tiles.Count(n, nb), max(1, opt.Cores)),
 		geqrt: op.Geqrt{IB: ib}, tsqrt: op.Tsqrt{IB: ib}, ttqrt: op.Ttqrt{IB: ib}}
 	size := q.plan.mt * len(q.plan.columns)
 	q.t1, q.t2 = make([]Tile[T], size), make([]Tile[T], size)
@@ -119,9 +122,9 @@ func OutlineRotations[T Element](m, n, nb int, opt RotationOptions) *Rotations[T
 		for _, s := range steps {
 			r, c := q.tileDims(int(s.row), k)
 			if s.kind == qrTriangle {
-				q.t1[q.at(int(s.row), k)] = outlineTile[T](ib, min(r, c))
+				q.t1[q.at(int(s.row), k)] = tiles.OutlineTile[T](ib, min(r, c))
 			} else {
-				q.t2[q.at(int(s.row), k)] = outlineTile[T](ib, c)
+				q.t2[q.at(int(s.row), k)] = tiles.OutlineTile[T](ib, c)
 			}
 		}
 	}
@@ -187,7 +190,7 @@ func (q *Rotations[T]) Reflections() int {
 				t = &q.t1[q.at(int(s.row), k)]
 			}
 			if q.kept != nil {
-				c := newTile[T](t.Rows, t.Cols)
+				c := tiles.NewTile[T](t.Rows, t.Cols)
 				if err := q.kept.Fetch(context.Background(), t, &c); err != nil {
 					panic(err)
 				}

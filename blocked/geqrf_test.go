@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -15,7 +17,7 @@ import (
 )
 
 // upper is R: what is above the diagonal of g.
-func upper[T blocked.Element](g *blocked.Matrix[T]) element {
+func upper[T blocked.Element](g *blocked.Matrix[T]) blockedtest.Element {
 	return func(i, j int) float64 {
 		if i > j {
 			return 0
@@ -24,19 +26,8 @@ func upper[T blocked.Element](g *blocked.Matrix[T]) element {
 	}
 }
 
-func elementOf[T blocked.Element](g *blocked.Matrix[T]) element {
+func elementOf[T blocked.Element](g *blocked.Matrix[T]) blockedtest.Element {
 	return func(i, j int) float64 { return float64(g.At(i, j)) }
-}
-
-// held returns f, whose elements are computed once.
-func (f element) held(m, n int) element {
-	x := make([]float64, m*n)
-	for i := range m {
-		for j := range n {
-			x[i*n+j] = f(i, j)
-		}
-	}
-	return func(i, j int) float64 { return x[i*n+j] }
 }
 
 func unit(i, j int) float64 {
@@ -48,14 +39,14 @@ func unit(i, j int) float64 {
 
 // isQR fails t unless q, which is m×m, and r are the factors of the m×n matrix
 // a: ‖R−QᵀA‖ / (m‖A‖ε) and ‖I−QᵀQ‖ / (mε) are small.
-func isQR[T blocked.Element](t *testing.T, what string, m, n int, q, r, a element) {
+func isQR[T blocked.Element](t *testing.T, what string, m, n int, q, r, a blockedtest.Element) {
 	t.Helper()
-	q = q.held(m, m)
-	eps := roundoff[T]() * float64(max(1, m))
-	if e := minus(1, q.t().times(q, m), 1, unit).norm(m, m); !(e <= 30*eps) {
+	q = q.Held(m, m)
+	eps := blockedtest.Roundoff[T]() * float64(max(1, m))
+	if e := blockedtest.Minus(1, q.T().Times(q, m), 1, unit).Norm(m, m); !(e <= 30*eps) {
 		t.Errorf("%s: ‖I−QᵀQ‖ = %g, want at most %g", what, e, 30*eps)
 	}
-	if e, norm := minus(1, q.t().times(a.held(m, n), m), 1, r).norm(m, n), a.norm(m, n); !(e <= 30*eps*norm) {
+	if e, norm := blockedtest.Minus(1, q.T().Times(a.Held(m, n), m), 1, r).Norm(m, n), a.Norm(m, n); !(e <= 30*eps*norm) {
 		t.Errorf("%s: ‖R−QᵀA‖ = %g, want at most %g", what, e, 30*eps*norm)
 	}
 }
@@ -87,8 +78,8 @@ func testGeqrf[T blocked.Element](t *testing.T, rt *exec.Local, nbs []int) {
 			if m < 0 || n < 0 {
 				continue
 			}
-			full := normal[T](rnd, m, n)
-			a := of(full, blas.NoTrans).held(m, n)
+			full := blockedtest.Normal[T](rnd, m, n)
+			a := blockedtest.Of(full, blas.NoTrans).Held(m, n)
 			for i, opt := range rotations() {
 				ibs := [][]int{{1}, {2}, {0}}[(i+m)%3]
 				if m < 2*nb {
@@ -100,7 +91,7 @@ func testGeqrf[T blocked.Element](t *testing.T, rt *exec.Local, nbs []int) {
 					f, _ := blocked.From[T](full, blocked.Full, nb, blocked.CopyOptions{})
 					q := blocked.NewRotations[T](m, n, nb, opt)
 					all := blocked.New[T](blocked.Full, m, m, nb)
-					must(t, rt, what, q.Tasks()+q.ColumnTasks(tileCount(m, nb)), func(p *blocked.Program[T]) error {
+					blockedtest.Must(t, rt, what, q.Tasks()+q.ColumnTasks(blockedtest.TileCount(m, nb)), func(p *blocked.Program[T]) error {
 						if err := p.Geqrf(f, q); err != nil {
 							return err
 						}
@@ -123,36 +114,36 @@ func testOrmqr[T blocked.Element](t *testing.T, rt *exec.Local, what string, f *
 	m, n := f.Dims()
 	nb := f.NB()
 	thin := blocked.New[T](blocked.Full, m, min(m, n), nb)
-	must(t, rt, what, q.ColumnTasks(tileCount(min(m, n), nb)), func(p *blocked.Program[T]) error { return p.Orgqr(f, q, thin) })
+	blockedtest.Must(t, rt, what, q.ColumnTasks(blockedtest.TileCount(min(m, n), nb)), func(p *blocked.Program[T]) error { return p.Orgqr(f, q, thin) })
 	for i := range m {
 		for j := range min(m, n) {
 			// Products of one column may be summed up in another order.
-			if d := math.Abs(float64(thin.At(i, j) - all.At(i, j))); !(d <= 30*roundoff[T]()*float64(m)) {
+			if d := math.Abs(float64(thin.At(i, j) - all.At(i, j))); !(d <= 30*blockedtest.Roundoff[T]()*float64(m)) {
 				t.Fatalf("%s: element (%d, %d) of Q depends on the number of columns: %v and %v", what, i, j, thin.At(i, j), all.At(i, j))
 			}
 		}
 	}
-	dense := elementOf(all).held(m, m)
+	dense := elementOf(all).Held(m, m)
 	k := nb + 1
 	for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 		op := dense
 		if trans == blas.Trans {
-			op = dense.t()
+			op = dense.T()
 		}
 		for _, side := range []blas.Side{blas.Left, blas.Right} {
 			r, c := m, k
 			if side == blas.Right {
 				r, c = k, m
 			}
-			b := normal[T](rnd, r, c)
+			b := blockedtest.Normal[T](rnd, r, c)
 			x, _ := blocked.From[T](b, blocked.Full, nb, blocked.CopyOptions{})
-			must(t, rt, what, q.ApplyTasks(tileCount(k, nb)), func(p *blocked.Program[T]) error { return p.Ormqr(side, trans, f, q, x) })
-			want := op.times(of(b, blas.NoTrans), m)
+			blockedtest.Must(t, rt, what, q.ApplyTasks(blockedtest.TileCount(k, nb)), func(p *blocked.Program[T]) error { return p.Ormqr(side, trans, f, q, x) })
+			want := op.Times(blockedtest.Of(b, blas.NoTrans), m)
 			if side == blas.Right {
-				want = of(b, blas.NoTrans).times(op, m)
+				want = blockedtest.Of(b, blas.NoTrans).Times(op, m)
 			}
-			limit := 30 * float64(max(1, m)) * roundoff[T]() * (1 + of(b, blas.NoTrans).norm(r, c))
-			if e := minus(1, elementOf(x), 1, want).norm(r, c); !(e <= limit) {
+			limit := 30 * float64(max(1, m)) * blockedtest.Roundoff[T]() * (1 + blockedtest.Of(b, blas.NoTrans).Norm(r, c))
+			if e := blockedtest.Minus(1, elementOf(x), 1, want).Norm(r, c); !(e <= limit) {
 				t.Errorf("%s: side %c, trans %c: difference %g, want at most %g", what, side, trans, e, limit)
 			}
 		}
@@ -160,9 +151,9 @@ func testOrmqr[T blocked.Element](t *testing.T, rt *exec.Local, what string, f *
 }
 
 func TestGeqrf(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	testGeqrf[float64](t, rt, []int{1, 3})
-	rt = startLocal(t, exec.Options{Workers: 3, Float: true, Window: 5})
+	rt = blockedtest.StartLocal(t, exec.Options{Workers: 3, Float: true, Window: 5})
 	testGeqrf[float64](t, rt, []int{3})
 	testGeqrf[float32](t, rt, []int{4})
 }
@@ -170,7 +161,7 @@ func TestGeqrf(t *testing.T) {
 // TestGeqrfExplicit forms rotations as matrices and compares what that takes
 // with what is said of it.
 func TestGeqrfExplicit(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	t.Run("f64", func(t *testing.T) { testExplicit[float64](t, rt) })
 	t.Run("f32", func(t *testing.T) { testExplicit[float32](t, rt) })
 }
@@ -180,20 +171,20 @@ func testExplicit[T blocked.Element](t *testing.T, rt *exec.Local) {
 	const nb = 4
 	for _, s := range qrShapes(nb) {
 		m, n := s[0], s[1]
-		full := normal[T](rnd, m, n)
+		full := blockedtest.Normal[T](rnd, m, n)
 		var total [2]float64
 		for mode, sparse := range []bool{false, true} {
 			what := fmt.Sprintf("%d×%d, sparse %v", m, n, sparse)
 			f, _ := blocked.From[T](full, blocked.Full, nb, blocked.CopyOptions{})
 			rot := blocked.NewRotations[T](m, n, nb, blocked.RotationOptions{Tree: blocked.TreeFlat, IB: 2})
 			var q *blocked.Matrix[T]
-			if _, err := compute(t, rt, func(p *blocked.Program[T]) (err error) {
+			if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) (err error) {
 				q, total[mode], err = p.GeqrfExplicit(f, rot, sparse)
 				return err
 			}); err != nil {
 				t.Fatal(err)
 			}
-			isQR[T](t, what, m, n, elementOf(q), upper(f), of(full, blas.NoTrans))
+			isQR[T](t, what, m, n, elementOf(q), upper(f), blockedtest.Of(full, blas.NoTrans))
 		}
 		if total[1] > total[0] {
 			t.Errorf("%d×%d: sparse takes %g flops, dense %g", m, n, total[1], total[0])
@@ -201,11 +192,11 @@ func testExplicit[T blocked.Element](t *testing.T, rt *exec.Local) {
 	}
 	// 20/3·n³ and 16/3·n³ in the limit of many tiles.
 	const tiles = 40
-	full := normal[T](rnd, tiles, tiles)
+	full := blockedtest.Normal[T](rnd, tiles, tiles)
 	for sparse, want := range map[bool]float64{false: 20. / 3, true: 16. / 3} {
 		f, _ := blocked.From[T](full, blocked.Full, 1, blocked.CopyOptions{})
 		rot := blocked.NewRotations[T](tiles, tiles, 1, blocked.RotationOptions{Tree: blocked.TreeFlat})
-		if _, err := compute(t, rt, func(p *blocked.Program[T]) error {
+		if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) error {
 			_, flops, err := p.GeqrfExplicit(f, rot, sparse)
 			if got := flops / (tiles * tiles * tiles); math.Abs(got/want-1) > 0.1 {
 				t.Errorf("sparse %v: %.3g·n³ flops, want about %.3g·n³", sparse, got, want)
@@ -220,37 +211,37 @@ func testExplicit[T blocked.Element](t *testing.T, rt *exec.Local) {
 // TestGeqrfTwice factors two matrices with the same Rotations in one program: the
 // second factorization takes the place of the first.
 func TestGeqrfTwice(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 3, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 3, Float: true})
 	rnd := rand.New(rand.NewPCG(3, 4))
 	const m, n, nb = 17, 11, 3
-	first, second := normal[float64](rnd, m, n), normal[float64](rnd, m, n)
+	first, second := blockedtest.Normal[float64](rnd, m, n), blockedtest.Normal[float64](rnd, m, n)
 	a, _ := blocked.From[float64](first, blocked.Full, nb, blocked.CopyOptions{})
 	b, _ := blocked.From[float64](second, blocked.Full, nb, blocked.CopyOptions{})
 	q := blocked.NewRotations[float64](m, n, nb, blocked.RotationOptions{Cores: 3})
 	qa, qb := blocked.New[float64](blocked.Full, m, m, nb), blocked.New[float64](blocked.Full, m, m, nb)
-	must(t, rt, "twice", 2*(q.Tasks()+q.ColumnTasks(6)), func(p *blocked.Program[float64]) error {
+	blockedtest.Must(t, rt, "twice", 2*(q.Tasks()+q.ColumnTasks(6)), func(p *blocked.Program[float64]) error {
 		return errors.Join(p.Geqrf(a, q), p.Orgqr(a, q, qa), p.Geqrf(b, q), p.Orgqr(b, q, qb))
 	})
-	isQR[float64](t, "first", m, n, elementOf(qa), upper(a), of(first, blas.NoTrans))
-	isQR[float64](t, "second", m, n, elementOf(qb), upper(b), of(second, blas.NoTrans))
+	isQR[float64](t, "first", m, n, elementOf(qa), upper(a), blockedtest.Of(first, blas.NoTrans))
+	isQR[float64](t, "second", m, n, elementOf(qb), upper(b), blockedtest.Of(second, blas.NoTrans))
 }
 
 // TestGeqrfLoaded factors a matrix whose tiles have no memory when the tasks are
 // submitted.
 func TestGeqrfLoaded(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
 	const m, n, nb = 23, 14, 4
-	src := normal[float64](rand.New(rand.NewPCG(5, 6)), m, n)
+	src := blockedtest.Normal[float64](rand.New(rand.NewPCG(5, 6)), m, n)
 	for _, tree := range blocked.Trees() {
-		a := blocked.Unfilled[float64](blocked.Full, m, n, nb)
+		a := tiles.Unfilled[float64](blocked.Full, m, n, nb)
 		q := blocked.NewRotations[float64](m, n, nb, blocked.RotationOptions{Tree: tree, Cores: 2})
 		c := blocked.New[float64](blocked.Full, m, m, nb)
-		if _, err := compute(t, rt, func(p *blocked.Program[float64]) error {
+		if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 			return errors.Join(p.Load(a, src, blocked.LoadOptions{ByColumns: true}), p.Geqrf(a, q), p.Orgqr(a, q, c))
 		}); err != nil {
 			t.Fatalf("%v: %v", tree, err)
 		}
-		isQR[float64](t, tree.String(), m, n, elementOf(c), upper(a), of(src, blas.NoTrans))
+		isQR[float64](t, tree.String(), m, n, elementOf(c), upper(a), blockedtest.Of(src, blas.NoTrans))
 	}
 }
 
@@ -258,7 +249,7 @@ func TestGeqrfLoaded(t *testing.T) {
 // what they wait for, with the ones that the algorithm has. A rotation waits for
 // the copy of a V, but not for the applications of the ones before it.
 func TestGeqrfGraph(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1, Stories: 100})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1, Stories: 100})
 	for tree, want := range map[blocked.Tree]string{
 		blocked.TreeFlat: `
 geqrt(INOUT A(0,0), OUT T1(0,0))
@@ -300,7 +291,7 @@ ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 14 15
 		if err := job.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if got := told(t, job, p.Len()); got != want {
+		if got := blockedtest.Told(t, job, p.Len()); got != want {
 			t.Errorf("%v: tasks are%swant%s", tree, got, want)
 		}
 	}
@@ -308,7 +299,7 @@ ttqrt(INOUT A(1,1), INOUT A(2,1), OUT T2(2,1)) after 14 15
 
 // TestGeqrfEnded checks that submissions end with their job.
 func TestGeqrfEnded(t *testing.T) {
-	endedWithJob(t, func(p *blocked.Program[float64]) map[string]error {
+	blockedtest.EndedWithJob(t, func(p *blocked.Program[float64]) map[string]error {
 		a, c := blocked.New[float64](blocked.Full, 9, 7, 4), blocked.New[float64](blocked.Full, 9, 9, 4)
 		q := blocked.NewRotations[float64](9, 7, 4, blocked.RotationOptions{Tree: blocked.TreeFlat})
 		_, _, explicit := p.GeqrfExplicit(a, q, true)
@@ -323,12 +314,12 @@ func TestGeqrfEnded(t *testing.T) {
 
 // TestGeqrfPanics checks what shapes and kinds are refused.
 func TestGeqrfPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	size := func(m, n, nb int) *blocked.Matrix[float64] { return blocked.New[float64](blocked.Full, m, n, nb) }
 	a, sym := size(9, 7, 4), blocked.New[float64](blocked.SymLower, 9, 9, 4)
 	flat := blocked.RotationOptions{Tree: blocked.TreeFlat}
 	q := blocked.NewRotations[float64](9, 7, 4, flat)
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, c := range map[string]struct {
 			f    func()
 			want blocked.Error
@@ -352,7 +343,7 @@ func TestGeqrfPanics(t *testing.T) {
 				p.GeqrfExplicit(a, blocked.NewRotations[float64](9, 7, 4, blocked.RotationOptions{Tree: blocked.TreeBinary}), true)
 			}, blocked.ErrShape},
 		} {
-			if v := recovered(c.f); v != c.want {
+			if v := blockedtest.Recovered(c.f); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)
 			}
 		}

@@ -119,3 +119,11 @@ func (p *Program[T]) OrgqrColumns(v *Slices[T], t *Reflectors[T], q *Slices[T]) 
 func (p *Program[T]) factors(t *Reflectors[T]) []graph.Datum {
 	return p.data(part{t, "T"}, len(t.tiles), 1, func(k, _ int) (versions.Value, int) { return &t.tiles[k], 0 })
 }
+
+// slices returns s, which tasks write if written is set, as data.
+func (p *Program[T]) slices(s *Slices[T], written bool) []graph.Datum {
+	if s.rows > 0 && s.cols > 0 {
+		p.alone(s, &s.tiles[0], s.rows, s.cols, written)
+	}
+	return p.data(part{s, "slices"}, len(s.tiles), 1, func(k, _ int) (versions.Value, int) { return &s.tiles[k], 0 })
+}

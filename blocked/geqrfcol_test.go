@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
@@ -30,30 +31,30 @@ func columnsCase[T blocked.Element](t *testing.T, rt *exec.Local, rnd *rand.Rand
 	t.Helper()
 	what := fmt.Sprintf("m %d, n %d, nb %d, ib %d", m, n, nb, ib)
 	k := min(m, n)
-	kt := tileCount(k, nb)
-	a := normal[T](rnd, m, n)
-	a0 := copyOf(a)
+	kt := blockedtest.TileCount(k, nb)
+	a := blockedtest.Normal[T](rnd, m, n)
+	a0 := blockedtest.CopyOf(a)
 	v := blocked.SliceColumns(a, nb)
 	factors := blocked.NewReflectors[T](m, n, nb, ib)
 	want := 0
 	for j := range kt {
-		want += tileCount(n, nb) - j
+		want += blockedtest.TileCount(n, nb) - j
 	}
-	must(t, rt, what, want, func(p *blocked.Program[T]) error { return p.GeqrfColumns(v, factors) })
-	kept(t, what, a, a0, anywhere)
+	blockedtest.Must(t, rt, what, want, func(p *blocked.Program[T]) error { return p.GeqrfColumns(v, factors) })
+	blockedtest.Kept(t, what, a, a0, blockedtest.Anywhere)
 
 	tau := make([]T, k)
 	factors.Tau(tau)
 	again := blocked.NewReflectors[T](m, n, nb, ib)
-	q := memory[T](m, m)
-	q0 := copyOf(q)
+	q := blockedtest.Memory[T](m, m)
+	q0 := blockedtest.CopyOf(q)
 	for i := range m {
 		for j := range m {
 			q.Set(i, j, 0)
 		}
 		q.Set(i, i, 1)
 	}
-	if _, err := compute(t, rt, func(p *blocked.Program[T]) error {
+	if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) error {
 		if err := p.SetTau(again, v, tau); err != nil {
 			return err
 		}
@@ -61,41 +62,41 @@ func columnsCase[T blocked.Element](t *testing.T, rt *exec.Local, rnd *rand.Rand
 	}); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	kept(t, what+": Q", q, q0, anywhere)
-	orthogonal := of(q, blas.NoTrans)
-	r := of(a, blas.NoTrans).only(blas.Upper)
-	tol := 30 * float64(max(m, n)) * roundoff[T]()
-	x := of(a0, blas.NoTrans)
-	if got := minus(1, x, 1, orthogonal.times(r, m)).norm(m, n); !(got <= tol*x.norm(m, n)) {
+	blockedtest.Kept(t, what+": Q", q, q0, blockedtest.Anywhere)
+	orthogonal := blockedtest.Of(q, blas.NoTrans)
+	r := blockedtest.Of(a, blas.NoTrans).Only(blas.Upper)
+	tol := 30 * float64(max(m, n)) * blockedtest.Roundoff[T]()
+	x := blockedtest.Of(a0, blas.NoTrans)
+	if got := blockedtest.Minus(1, x, 1, orthogonal.Times(r, m)).Norm(m, n); !(got <= tol*x.Norm(m, n)) {
 		t.Errorf("%s: ‖A−QR‖ = %g", what, got)
 	}
-	one := element(func(i, j int) float64 { return float64(1 - min(1, max(i-j, j-i))) })
-	if got := minus(1, one, 1, orthogonal.t().times(orthogonal, m)).norm(m, m); !(got <= tol) {
+	one := blockedtest.Element(func(i, j int) float64 { return float64(1 - min(1, max(i-j, j-i))) })
+	if got := blockedtest.Minus(1, one, 1, orthogonal.T().Times(orthogonal, m)).Norm(m, m); !(got <= tol) {
 		t.Errorf("%s: ‖I−QᵀQ‖ = %g", what, got)
 	}
 
 	const others = 5
 	for _, side := range []blas.Side{blas.Left, blas.Right} {
 		for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-			c := normal[T](rnd, m, others)
+			c := blockedtest.Normal[T](rnd, m, others)
 			cs := blocked.SliceColumns(c, 3)
 			if side == blas.Right {
-				c = normal[T](rnd, others, m)
+				c = blockedtest.Normal[T](rnd, others, m)
 				cs = blocked.SliceRows(c, 3)
 			}
-			c0 := copyOf(c)
+			c0 := blockedtest.CopyOf(c)
 			what := fmt.Sprintf("%s, %c %c", what, side, trans)
-			must(t, rt, what, kt*2, func(p *blocked.Program[T]) error { return p.OrmqrColumns(side, trans, v, factors, cs) })
-			kept(t, what, c, c0, anywhere)
+			blockedtest.Must(t, rt, what, kt*2, func(p *blocked.Program[T]) error { return p.OrmqrColumns(side, trans, v, factors, cs) })
+			blockedtest.Kept(t, what, c, c0, blockedtest.Anywhere)
 			op := orthogonal
 			if trans != blas.NoTrans {
-				op = op.t()
+				op = op.T()
 			}
-			got, was := of(c, blas.NoTrans), of(c0, blas.NoTrans)
+			got, was := blockedtest.Of(c, blas.NoTrans), blockedtest.Of(c0, blas.NoTrans)
 			if side == blas.Right {
-				op, got, was = op.t(), got.t(), was.t()
+				op, got, was = op.T(), got.T(), was.T()
 			}
-			if d := minus(1, op.times(was, m), 1, got).norm(m, others); !(d <= tol*was.norm(m, others)) {
+			if d := blockedtest.Minus(1, op.Times(was, m), 1, got).Norm(m, others); !(d <= tol*was.Norm(m, others)) {
 				t.Errorf("%s: off by %g", what, d)
 			}
 		}
@@ -103,18 +104,18 @@ func columnsCase[T blocked.Element](t *testing.T, rt *exec.Local, rnd *rand.Rand
 }
 
 func TestGeqrfColumns(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	testGeqrfColumns[float64](t, rt, [][2]int{{1, 1}, {3, 1}, {3, 2}, {3, 64}, {4, 1}, {4, 2}, {4, 64}})
 	testGeqrfColumns[float32](t, rt, [][2]int{{3, 2}})
 }
 
 func TestSlicesPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	g := blocked.General[float64]{Rows: 4, Cols: 3, Stride: 3, Data: make([]float64, 12)}
 	square := blocked.General[float64]{Rows: 4, Cols: 4, Stride: 4, Data: make([]float64, 16)}
 	v, rows := blocked.SliceColumns(g, 2), blocked.SliceRows(g, 2)
 	factors := blocked.NewReflectors[float64](4, 3, 2, 2)
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, c := range map[string]struct {
 			f    func()
 			want any
@@ -132,7 +133,7 @@ func TestSlicesPanics(t *testing.T) {
 			}, blocked.ErrShape},
 			"Q": {func() { p.OrgqrColumns(v, factors, blocked.SliceColumns(square, 3)) }, blocked.ErrShape},
 		} {
-			if v := recovered(c.f); v != c.want {
+			if v := blockedtest.Recovered(c.f); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)
 			}
 		}

@@ -52,7 +52,7 @@ func (p *Program[T]) GetrfSteps(a *Matrix[T], v *Pivots, from, to int) error {
 	}
 	for k := from; k < to && p.err == nil; k++ {
 		f.panel(k)
-		f.update(k, a.mt)
+		f.update(k, a.MT())
 	}
 	return p.err
 }
@@ -71,14 +71,14 @@ type getrf[T Element] struct {
 }
 
 func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
-	if a.kind != Full {
+	if a.Kind() != Full {
 		panic(ErrKind)
 	}
-	if v.m != a.rows || v.n != a.cols || v.nb != a.nb {
+	if v.m != a.Rows() || v.n != a.Cols() || v.nb != a.NB() {
 		panic(ErrShape)
 	}
 	return &getrf[T]{Program: p, a: p.operand(a), pivots: p.pivotData(v, a), steps: len(v.panels),
-		priority: getrfPriority{int64(a.mt), int64(a.nt), int64(len(v.panels))},
+		priority: getrfPriority{int64(a.MT()), int64(a.NT()), int64(len(v.panels))},
 		laswp:    &op.Laswp{},
 		trsm:     &op.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},
 		gemm:     &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1},
@@ -88,23 +88,23 @@ func (p *Program[T]) newGetrf(a *Matrix[T], v *Pivots) *getrf[T] {
 // panel submits the factorization of panel k in one task.
 func (f *getrf[T]) panel(k int) {
 	f.column = f.column[:0]
-	for i := k; i < f.a.mt; i++ {
+	for i := k; i < f.a.MT(); i++ {
 		f.column = append(f.column, inout(f.a.tile(i, k)))
 	}
 	f.column = append(f.column, out(&f.pivots[k]))
-	f.submit(f.ops.getrf, &op.Getrf{Offset: k * f.a.nb}, f.priority.panel(k), f.column...)
+	f.submit(f.ops.getrf, &op.Getrf{Offset: k * f.a.NB()}, f.priority.panel(k), f.column...)
 }
 
 // update submits what follows panel k in the other columns. The interchanges
 // go from tile row k to bottom-1.
 func (f *getrf[T]) update(k, bottom int) {
 	a := f.a
-	packed := f.pack(a, k, func(int) int { return a.nt - k - 1 }, func(int) int { return a.mt - k - 1 })
-	for j := k + 1; j < a.nt; j++ {
+	packed := f.pack(a, k, func(int) int { return a.NT() - k - 1 }, func(int) int { return a.MT() - k - 1 })
+	for j := k + 1; j < a.NT(); j++ {
 		priority := f.priority.update(k, j)
 		f.exchange(k, j, bottom, priority)
 		f.submit(f.ops.trsm, f.trsm, priority-1, in(a.tile(k, k)), inout(a.tile(k, j)))
-		for i := k + 1; i < a.mt; i++ {
+		for i := k + 1; i < a.MT(); i++ {
 			f.submitLocal(packed.at(i, j), f.ops.gemm, f.gemm, priority-2, in(a.tile(i, k)), in(a.tile(k, j)), inout(a.tile(i, j)))
 		}
 	}

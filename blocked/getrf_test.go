@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
@@ -24,7 +25,7 @@ func pivotings[T blocked.Element]() map[string]func(p *blocked.Program[T], a *bl
 // dominant returns a random matrix that any pivoting can factor: its diagonal
 // is large, but not so large that there would be no interchanges.
 func dominant[T blocked.Element](rnd *rand.Rand, m, n int) blocked.General[T] {
-	g := normal[T](rnd, m, n)
+	g := blockedtest.Normal[T](rnd, m, n)
 	for i := range min(m, n) {
 		g.Set(i, i, g.At(i, i)+2)
 	}
@@ -53,31 +54,31 @@ func testGetrf[T blocked.Element](t *testing.T, rt *exec.Local) {
 				for _, n := range dims {
 					what := fmt.Sprintf("%s, %d×%d, nb %d", name, m, n, nb)
 					g := dominant[T](rnd, m, n)
-					g0 := copyOf(g)
+					g0 := blockedtest.CopyOf(g)
 					v := blocked.NewPivots(m, n, nb)
-					tasks, err := compute(t, rt, func(p *blocked.Program[T]) error { return factor(p, blocked.View(g, nb), v) })
+					tasks, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) error { return factor(p, blocked.View(g, nb), v) })
 					if err != nil {
 						t.Fatalf("%s: %v", what, err)
 					}
-					if want := getrfTasks(tileCount(m, nb), tileCount(n, nb)); name == "partial" && tasks != want {
+					if want := getrfTasks(blockedtest.TileCount(m, nb), blockedtest.TileCount(n, nb)); name == "partial" && tasks != want {
 						t.Errorf("%s: %d tasks, want %d", what, tasks, want)
 					}
-					kept(t, what, g, g0, anywhere)
+					blockedtest.Kept(t, what, g, g0, blockedtest.Anywhere)
 					k := min(m, n)
-					lu := of(g, blas.NoTrans)
+					lu := blockedtest.Of(g, blas.NoTrans)
 					l := func(i, j int) float64 {
 						if i == j {
 							return 1
 						}
-						return lu.only(blas.Lower)(i, j)
+						return lu.Only(blas.Lower)(i, j)
 					}
 					rows := interchanged(v, m)
 					a := func(i, j int) float64 { return float64(g0.At(rows[i], j)) }
-					residual := minus(1, element(l).times(lu.only(blas.Upper), k), 1, a).norm(m, n)
+					residual := blockedtest.Minus(1, blockedtest.Element(l).Times(lu.Only(blas.Upper), k), 1, a).Norm(m, n)
 					// Of tile pivoting no more is asked than that it solves
 					// something.
 					limit := map[string]float64{"partial": 30, "tournament": 30, "tile": 1e7}[name]
-					if limit *= float64(max(m, n)) * element(a).norm(m, n) * roundoff[T](); !(residual <= limit) {
+					if limit *= float64(max(m, n)) * blockedtest.Element(a).Norm(m, n) * blockedtest.Roundoff[T](); !(residual <= limit) {
 						t.Errorf("%s: ‖LU−PᵀA‖ = %g, want at most %g", what, residual, limit)
 					}
 					if v.Info() != 0 {
@@ -110,7 +111,7 @@ func getrfTasks(mt, nt int) (tasks int) {
 
 func TestGetrf(t *testing.T) {
 	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 3, Float: true, Window: 5}} {
-		rt := startLocal(t, opt)
+		rt := blockedtest.StartLocal(t, opt)
 		testGetrf[float64](t, rt)
 		testGetrf[float32](t, rt)
 	}
@@ -118,7 +119,7 @@ func TestGetrf(t *testing.T) {
 
 // TestGetrfZero factors matrices without a pivot in one column or in all.
 func TestGetrfZero(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
 	rnd := rand.New(rand.NewPCG(11, 2))
 	const n, nb = 11, 3
 	for zero := range n {
@@ -129,7 +130,7 @@ func TestGetrfZero(t *testing.T) {
 		for name, factor := range pivotings[float64]() {
 			a, _ := blocked.From[float64](g, blocked.Full, nb, blocked.CopyOptions{})
 			v := blocked.NewPivots(n, n, nb)
-			if _, err := compute(t, rt, func(p *blocked.Program[float64]) error { return factor(p, a, v) }); err != nil {
+			if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error { return factor(p, a, v) }); err != nil {
 				t.Fatal(err)
 			}
 			if v.Info() != zero+1 {
@@ -139,7 +140,7 @@ func TestGetrfZero(t *testing.T) {
 	}
 	// Tournaments of more than one task, too.
 	a, v := blocked.New[float64](blocked.Full, 40, 20, 3), blocked.NewPivots(40, 20, 3)
-	if _, err := compute(t, rt, func(p *blocked.Program[float64]) error { return p.GetrfTournament(a, v) }); err != nil || v.Info() != 1 {
+	if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error { return p.GetrfTournament(a, v) }); err != nil || v.Info() != 1 {
 		t.Errorf("%v, info %d", err, v.Info())
 	}
 }
@@ -152,13 +153,13 @@ func testGetrs[T blocked.Element](t *testing.T, rt *exec.Local) {
 			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 				what := fmt.Sprintf("n %d, nb %d, trans %c", n, nb, trans)
 				const nrhs = 5
-				full, rhs := dominant[T](rnd, n, n), normal[T](rnd, n, nrhs)
+				full, rhs := dominant[T](rnd, n, n), blockedtest.Normal[T](rnd, n, nrhs)
 				a, _ := blocked.From[T](full, blocked.Full, nb, blocked.CopyOptions{})
 				av, v := blocked.View(full, nb), blocked.NewPivots(n, n, nb)
-				x, r := blocked.View(copyOf(rhs), nb), blocked.View(copyOf(rhs), nb)
-				inv, one := blocked.View(memory[T](n, n), nb), blocked.New[T](blocked.Full, n, n, nb)
+				x, r := blocked.View(blockedtest.CopyOf(rhs), nb), blocked.View(blockedtest.CopyOf(rhs), nb)
+				inv, one := blocked.View(blockedtest.Memory[T](n, n), nb), blocked.New[T](blocked.Full, n, n, nb)
 				one.SetIdentity()
-				_, err := compute(t, rt, func(p *blocked.Program[T]) error {
+				_, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) error {
 					for _, err := range []error{
 						p.Getrf(a, v), p.Getrs(trans, a, v, x), p.Gemm(trans, blas.NoTrans, -1, av, x, 1, r),
 						p.Getri(a, v, inv), p.Gemm(blas.NoTrans, blas.NoTrans, -1, av, inv, 1, one),
@@ -177,9 +178,9 @@ func testGetrs[T blocked.Element](t *testing.T, rt *exec.Local) {
 				for name, res := range map[string][2]*blocked.Matrix[T]{"solution": {r, x}, "inverse": {one, inv}} {
 					norm := func(m *blocked.Matrix[T]) float64 {
 						r, c := m.Dims()
-						return element(func(i, j int) float64 { return float64(m.At(i, j)) }).norm(r, c)
+						return blockedtest.Element(func(i, j int) float64 { return float64(m.At(i, j)) }).Norm(r, c)
 					}
-					limit := 30 * float64(n) * max(norm(av), norm(av.Transposed())) * norm(res[1]) * roundoff[T]()
+					limit := 30 * float64(n) * max(norm(av), norm(av.Transposed())) * norm(res[1]) * blockedtest.Roundoff[T]()
 					if got := norm(res[0]); !(got <= limit) {
 						t.Errorf("%s: residual of the %s %g, want at most %g", what, name, got, limit)
 					}
@@ -191,7 +192,7 @@ func testGetrs[T blocked.Element](t *testing.T, rt *exec.Local) {
 
 func TestGetrs(t *testing.T) {
 	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 3, Float: true, Window: 5}} {
-		rt := startLocal(t, opt)
+		rt := blockedtest.StartLocal(t, opt)
 		testGetrs[float64](t, rt)
 		testGetrs[float32](t, rt)
 	}
@@ -199,7 +200,7 @@ func TestGetrs(t *testing.T) {
 
 // TestLaswp exchanges there and back.
 func TestLaswp(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	rnd := rand.New(rand.NewPCG(11, 4))
 	const m, n, nb = 11, 5, 3
 	v := blocked.NewPivots(m, 7, nb)
@@ -208,10 +209,10 @@ func TestLaswp(t *testing.T) {
 		s[i] = i + rnd.IntN(m-i)
 	}
 	v.SetSwaps(s, 0)
-	g := normal[float64](rnd, m, n)
+	g := blockedtest.Normal[float64](rnd, m, n)
 	b, _ := blocked.From[float64](g, blocked.Full, nb, blocked.CopyOptions{})
 	rows := interchanged(v, m)
-	compute(t, rt, func(p *blocked.Program[float64]) error { return p.Laswp(v, false, b) })
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error { return p.Laswp(v, false, b) })
 	for i := range m {
 		for j := range n {
 			if b.At(i, j) != g.At(rows[i], j) {
@@ -219,7 +220,7 @@ func TestLaswp(t *testing.T) {
 			}
 		}
 	}
-	compute(t, rt, func(p *blocked.Program[float64]) error { return p.Laswp(v, true, b) })
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error { return p.Laswp(v, true, b) })
 	for i := range m {
 		for j := range n {
 			if b.At(i, j) != g.At(i, j) {
@@ -230,11 +231,11 @@ func TestLaswp(t *testing.T) {
 }
 
 func TestGetrfPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	full := func(m, n, nb int) *blocked.Matrix[float64] { return blocked.New[float64](blocked.Full, m, n, nb) }
 	sym := blocked.New[float64](blocked.SymLower, 4, 4, 2)
 	v := blocked.NewPivots(4, 4, 2)
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, f := range map[string]struct {
 			f    func()
 			want any
@@ -259,9 +260,9 @@ func TestGetrfPanics(t *testing.T) {
 			"Panel":                  {func() { v.Panel(2) }, blocked.ErrIndex},
 			"Leading, kind":          {func() { sym.Leading(1, 1) }, blocked.ErrKind},
 			"Leading, shape":         {func() { full(4, 4, 2).Leading(5, 1) }, blocked.ErrShape},
-			"FactorMaxima":           {func() { sym.FactorMaxima(0) }, blocked.ErrKind},
+			"FactorMaxima":           {func() { blocked.FactorMaxima(sym, 0) }, blocked.ErrKind},
 		} {
-			if got := recovered(f.f); got != f.want {
+			if got := blockedtest.Recovered(f.f); got != f.want {
 				t.Errorf("%s: panic %v, want %v", name, got, f.want)
 			}
 		}
@@ -327,8 +328,8 @@ func TestFactorMaxima(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 5))
 	for _, nb := range []int{1, 3, 20} {
 		for _, d := range [][2]int{{7, 7}, {5, 11}, {11, 5}, {0, 3}} {
-			a, _ := blocked.From[float32](normal[float32](rnd, d[0], d[1]), blocked.Full, nb, blocked.CopyOptions{})
-			l, u := a.FactorMaxima(2)
+			a, _ := blocked.From[float32](blockedtest.Normal[float32](rnd, d[0], d[1]), blocked.Full, nb, blocked.CopyOptions{})
+			l, u := blocked.FactorMaxima(a, 2)
 			wantL, wantU := make([]float64, len(l)), make([]float64, len(l))
 			for i := range d[0] {
 				for j := range d[1] {
@@ -347,7 +348,7 @@ func TestFactorMaxima(t *testing.T) {
 			}
 			if len(l) > 0 {
 				a.Set(d[0]-1, 0, float32(math.NaN()))
-				if l, _ := a.FactorMaxima(2); d[0] > 1 && l[0] == l[0] {
+				if l, _ := blocked.FactorMaxima(a, 2); d[0] > 1 && l[0] == l[0] {
 					t.Error("a NaN is not seen")
 				}
 			}

@@ -24,7 +24,7 @@ import (
 // It is not stable: a diagonal tile that is nearly singular, whatever the matrix
 // is, makes L large and what is left of A vanish beside L·U. If one is singular,
 // [Pivots.Info] says so, and the factors hold infinities or NaN if there are
-// tiles below it. See [Matrix.FactorMaxima] for what tells that a factorization
+// tiles below it. See [FactorMaxima] for what tells that a factorization
 // is of no use.
 //
 // It panics as Getrf does.
@@ -32,7 +32,7 @@ func (p *Program[T]) GetrfTile(a *Matrix[T], v *Pivots) error {
 	f := p.newGetrf(a, v)
 	right := rightUpper()
 	for k := range f.steps {
-		f.submit(p.ops.getrf, &op.Getrf{Offset: k * a.nb}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
+		f.submit(p.ops.getrf, &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), inout(f.a.tile(k, k)), out(&f.pivots[k]))
 		f.divide(k, right)
 		f.update(k, k+1)
 	}

@@ -19,9 +19,9 @@ import (
 // Reference: LAPACK xGETRI.
 func (p *Program[T]) Getri(a *Matrix[T], v *Pivots, c *Matrix[T]) error {
 	switch {
-	case a.kind != Full || c.kind != Full:
+	case a.Kind() != Full || c.Kind() != Full:
 		panic(ErrKind)
-	case a.rows != a.cols || c.rows != a.rows || c.cols != a.cols || c.nb != a.nb || v.m != a.rows || v.n != a.cols || v.nb != a.nb:
+	case a.Rows() != a.Cols() || c.Rows() != a.Rows() || c.Cols() != a.Cols() || c.NB() != a.NB() || v.m != a.Rows() || v.n != a.Cols() || v.nb != a.NB():
 		panic(ErrShape)
 	}
 	p.Laset(0, 1, c)
@@ -36,9 +36,9 @@ func (p *Program[T]) lapmt(v *Pivots, c *Matrix[T]) {
 	params := &op.Lapmt{Inverse: true}
 	pivots, o := p.pivotData(v, c), p.operand(c)
 	for k := len(pivots) - 1; k >= 0; k-- {
-		for i := range o.mt {
+		for i := range o.MT() {
 			p.column = append(p.column[:0], in(&pivots[k]))
-			for j := k; j < o.nt; j++ {
+			for j := k; j < o.NT(); j++ {
 				p.column = append(p.column, inout(o.tile(i, j)))
 			}
 			p.submit(p.ops.lapmt, params, 0, p.column...)

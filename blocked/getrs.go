@@ -19,9 +19,9 @@ import (
 // Reference: LAPACK xGETRS.
 func (p *Program[T]) Getrs(trans blas.Transpose, a *Matrix[T], v *Pivots, b *Matrix[T]) error {
 	switch {
-	case a.kind != Full || b.kind != Full:
+	case a.Kind() != Full || b.Kind() != Full:
 		panic(ErrKind)
-	case a.rows != a.cols || b.rows != a.rows || b.nb != a.nb || v.m != a.rows || v.n != a.cols || v.nb != a.nb:
+	case a.Rows() != a.Cols() || b.Rows() != a.Rows() || b.NB() != a.NB() || v.m != a.Rows() || v.n != a.Cols() || v.nb != a.NB():
 		panic(ErrShape)
 	}
 	if trans == blas.NoTrans {
@@ -43,10 +43,10 @@ func (p *Program[T]) Getrs(trans blas.Transpose, a *Matrix[T], v *Pivots, b *Mat
 //
 // Reference: LAPACK xLASWP.
 func (p *Program[T]) Laswp(v *Pivots, inverse bool, b *Matrix[T]) error {
-	if b.kind != Full {
+	if b.Kind() != Full {
 		panic(ErrKind)
 	}
-	if b.rows != v.m || b.nb != v.nb {
+	if b.Rows() != v.m || b.NB() != v.nb {
 		panic(ErrShape)
 	}
 	params := &op.Laswp{Inverse: inverse}
@@ -56,9 +56,9 @@ func (p *Program[T]) Laswp(v *Pivots, inverse bool, b *Matrix[T]) error {
 		if inverse {
 			k = len(pivots) - 1 - step
 		}
-		for j := range b.nt {
+		for j := range b.NT() {
 			// Before all else: everything waits for the exchanged rows.
-			p.swapRows(params, &pivots[k], o, k, b.mt, j, int64(2*b.mt-step))
+			p.swapRows(params, &pivots[k], o, k, b.MT(), j, int64(2*b.MT()-step))
 		}
 	}
 	return p.err

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
@@ -19,9 +20,9 @@ func (p *Program[T]) CopyUpper(a, b *Matrix[T]) error { return p.lacpy(a, b, tru
 
 func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 	switch {
-	case a.kind != Full || b.kind != Full:
+	case a.Kind() != Full || b.Kind() != Full:
 		panic(ErrKind)
-	case a.nb != b.nb || a.rows < b.rows || a.cols < b.cols:
+	case a.NB() != b.NB() || a.Rows() < b.Rows() || a.Cols() < b.Cols():
 		panic(ErrShape)
 	}
 	from, to := p.operand(a), p.operand(b)
@@ -39,16 +40,16 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 // and with ErrShape if A is higher than B, not as wide, or in other tiles.
 func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 	switch {
-	case a.kind != Full || b.kind != Full:
+	case a.Kind() != Full || b.Kind() != Full:
 		panic(ErrKind)
-	case a.nb != b.nb || a.rows > b.rows || a.cols != b.cols:
+	case a.NB() != b.NB() || a.Rows() > b.Rows() || a.Cols() != b.Cols():
 		panic(ErrShape)
 	}
 	from, to := p.reads(a), p.operand(b)
 	whole, zero := &op.Lacpy{Uplo: blas.All}, &op.Laset{Uplo: blas.All}
 	product := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 	for i, j := range b.StoredTiles() {
-		if i >= a.mt {
+		if i >= a.MT() {
 			p.submit(p.ops.laset, zero, 0, out(to.tile(i, j)))
 			continue
 		}
@@ -68,15 +69,15 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 // A tile is transposed as a product with a unit matrix: 2·nb operations for each element. It
 // panics with ErrKind for other kinds, and with ErrShape if the shapes or tile sizes do not fit.
 func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
-	symmetric := a.kind == SymLower || a.kind == SymUpper
+	symmetric := a.Kind() == SymLower || a.Kind() == SymUpper
 	switch {
-	case !symmetric && (a.kind != Full || b.kind != Full), symmetric && b.kind != Full && b.kind != SymLower && b.kind != SymUpper:
+	case !symmetric && (a.Kind() != Full || b.Kind() != Full), symmetric && b.Kind() != Full && b.Kind() != SymLower && b.Kind() != SymUpper:
 		panic(ErrKind)
-	case a.nb != b.nb || a.rows != b.cols || a.cols != b.rows:
+	case a.NB() != b.NB() || a.Rows() != b.Cols() || a.Cols() != b.Rows():
 		panic(ErrShape)
 	}
 	from, to := p.reads(a), p.operand(b)
-	whole, mirror := &op.Lacpy{Uplo: blas.All}, &op.Lasym{Uplo: a.kind.Uplo()}
+	whole, mirror := &op.Lacpy{Uplo: blas.All}, &op.Lasym{Uplo: a.Kind().Uplo()}
 	gemm := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
 	units := map[int]*graph.Datum{}
 	for i, j := range b.StoredTiles() {
@@ -100,21 +101,21 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 // is Full, and in tiles of the size of those of A, which is finite. It panics with ErrKind if B
 // is not Full, and with ErrShape if the shapes or tile sizes do not fit.
 func (p *Program[T]) Whole(a, b *Matrix[T]) error {
-	switch a.kind {
+	switch a.Kind() {
 	case Full:
 		return p.CopyLeading(a, b)
 	case SymLower, SymUpper:
 		return p.Transpose(a, b)
 	}
 	switch {
-	case b.kind != Full:
+	case b.Kind() != Full:
 		panic(ErrKind)
-	case a.nb != b.nb || a.rows != b.rows:
+	case a.NB() != b.NB() || a.Rows() != b.Rows():
 		panic(ErrShape)
 	}
 	p.Laset(0, 0, b)
 	from, to := p.reads(a), p.operand(b)
-	whole, triangle := &op.Lacpy{Uplo: blas.All}, &op.Lacpy{Uplo: a.kind.Uplo()}
+	whole, triangle := &op.Lacpy{Uplo: blas.All}, &op.Lacpy{Uplo: a.Kind().Uplo()}
 	for i, j := range a.StoredTiles() {
 		if i == j {
 			p.submit(p.ops.lacpy, triangle, 0, in(from.tile(i, j)), inout(to.tile(i, j)))
@@ -127,7 +128,7 @@ func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 
 // unit returns the first columns of the unit matrix of order m.
 func (p *Program[T]) unit(m, n int) *graph.Datum {
-	t := newTile[T](m, n)
+	t := tiles.NewTile[T](m, n)
 	for i := range min(m, n) {
 		t.Set(i, i, 1)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
@@ -12,7 +13,7 @@ import (
 // TestTranspose: transposes, mirror images and matrices with zeros below, in ragged tiles.
 func TestTranspose(t *testing.T) {
 	const nb = 4
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	fill := func(kind blocked.Kind, m, n int) *blocked.Matrix[float64] {
 		a := blocked.New[float64](kind, m, n, nb)
 		for i := range m {
@@ -36,7 +37,7 @@ func TestTranspose(t *testing.T) {
 				}
 			}
 		}
-		if _, err := compute(t, rt, submit); err != nil {
+		if _, err := blockedtest.Compute(t, rt, submit); err != nil {
 			t.Fatal(err)
 		}
 		m, n := b.Dims()

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -17,7 +18,7 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 	scale := lag(p, a, d, b)
 	from, to := p.reads(a), foreign(p, b, true)
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.lag2s, &op.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.nt+j]))
+		p.submit(p.ops.lag2s, &op.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.NT()+j]))
 	}
 	return p.err
 }
@@ -34,7 +35,7 @@ func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, 
 		if add {
 			target = inout(to.tile(i, j))
 		}
-		p.submit(p.ops.lag2d, params, 0, in(&from[i*b.nt+j]), in(&scale[j]), target)
+		p.submit(p.ops.lag2d, params, 0, in(&from[i*b.NT()+j]), in(&scale[j]), target)
 	}
 	return p.err
 }
@@ -42,30 +43,30 @@ func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, 
 // lag checks that a and b fit together, and returns D as data, by tile columns.
 func lag[T, U Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[U]) []graph.Datum {
 	switch {
-	case a.kind != b.kind:
+	case a.Kind() != b.Kind():
 		panic(ErrKind)
-	case a.rows != b.rows || a.cols != b.cols || a.nb != b.nb || d != nil && len(d) != a.cols:
+	case a.Rows() != b.Rows() || a.Cols() != b.Cols() || a.NB() != b.NB() || d != nil && len(d) != a.Cols():
 		panic(ErrShape)
 	}
-	return p.newData("scale", 1, a.nt, func(_, j int) (versions.Value, int) {
-		t := newTile[float64](1, min(a.nb, a.cols-j*a.nb))
+	return p.newData("scale", 1, a.NT(), func(_, j int) (versions.Value, int) {
+		t := tiles.NewTile[float64](1, min(a.NB(), a.Cols()-j*a.NB()))
 		for k := range t.Cols {
 			t.Set(0, k, 1)
 			if d != nil {
-				t.Set(0, k, d[j*a.nb+k])
+				t.Set(0, k, d[j*a.NB()+k])
 			}
 		}
-		return &t, a.owner(0, j)
+		return &t, a.NearestOwner(0, j)
 	})
 }
 
 // foreign returns the tiles of a matrix of other elements than p's as data.
 func foreign[T, U Element](p *Program[T], a *Matrix[U], written bool) []graph.Datum {
-	a.used(written)
-	return p.data(part{a, "single"}, a.mt, a.nt, func(i, j int) (versions.Value, int) {
+	a.Used(written)
+	return p.data(part{a, "single"}, a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
 		if !a.Stored(i, j) {
 			return nil, 0
 		}
-		return a.Tile(i, j), a.owner(i, j)
+		return a.Tile(i, j), a.NearestOwner(i, j)
 	})
 }

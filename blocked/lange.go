@@ -3,6 +3,7 @@ package blocked
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -20,7 +21,7 @@ type Magnitudes[T Element] struct {
 // where its tile is, as [Matrix.ColumnMax] does here. The result must not be used before the
 // job's Wait. It panics with ErrKind if A is not Full.
 func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
-	if a.kind != Full {
+	if a.Kind() != Full {
 		panic(ErrKind)
 	}
 	return p.lange(a, false)
@@ -34,33 +35,33 @@ func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lang
 
 func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
 	o := p.reads(a)
-	m := &Magnitudes[T]{a, make([]Tile[float64], len(a.tiles))}
-	data := p.newData("magnitudes", a.mt, a.nt, func(i, j int) (versions.Value, int) {
+	m := &Magnitudes[T]{a, make([]Tile[float64], a.MT()*a.NT())}
+	data := p.newData("magnitudes", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
 		if !a.Stored(i, j) {
 			return nil, 0
 		}
-		t := &m.tiles[i*a.nt+j]
+		t := &m.tiles[i*a.NT()+j]
 		_, c := a.TileDims(i, j)
-		*t = newTile[float64](1, max(c, 2))
-		return t, a.owner(i, j)
+		*t = tiles.NewTile[float64](1, max(c, 2))
+		return t, a.NearestOwner(i, j)
 	})
 	for i, j := range a.StoredTiles() {
 		x := &op.Lange{Uplo: blas.All, Squares: squares}
-		if i == j && a.kind != Full {
-			x.Uplo, x.Symmetric = a.kind.Uplo(), a.kind == SymLower || a.kind == SymUpper
+		if i == j && a.Kind() != Full {
+			x.Uplo, x.Symmetric = a.Kind().Uplo(), a.Kind() == SymLower || a.Kind() == SymUpper
 		}
-		p.submit(p.ops.lange, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &data[i*a.nt+j], Mode: graph.Out})
+		p.submit(p.ops.lange, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &data[i*a.NT()+j], Mode: graph.Out})
 	}
 	return m, p.err
 }
 
 // Columns returns the largest magnitude of each column, of ColumnMax.
 func (m *Magnitudes[T]) Columns() []float64 {
-	tops := make([]float64, m.a.cols)
+	tops := make([]float64, m.a.Cols())
 	for i, j := range m.a.StoredTiles() {
 		_, c := m.a.TileDims(i, j)
-		for k, v := range m.tiles[i*m.a.nt+j].Row(0)[:c] {
-			tops[j*m.a.nb+k] = max(tops[j*m.a.nb+k], v)
+		for k, v := range m.tiles[i*m.a.NT()+j].Row(0)[:c] {
+			tops[j*m.a.NB()+k] = max(tops[j*m.a.NB()+k], v)
 		}
 	}
 	return tops
@@ -68,14 +69,14 @@ func (m *Magnitudes[T]) Columns() []float64 {
 
 // Frobenius returns the square root of the sum of squares, of Lassq.
 func (m *Magnitudes[T]) Frobenius() float64 {
-	var s squares
+	var s tiles.Squares
 	for i, j := range m.a.StoredTiles() {
-		t := &m.tiles[i*m.a.nt+j]
-		q := squares{t.At(0, 0), t.At(0, 1)}
-		if i != j && (m.a.kind == SymLower || m.a.kind == SymUpper) {
-			q.sum *= 2
+		t := &m.tiles[i*m.a.NT()+j]
+		q := tiles.Squares{Scale: t.At(0, 0), Sum: t.At(0, 1)}
+		if i != j && (m.a.Kind() == SymLower || m.a.Kind() == SymUpper) {
+			q.Sum *= 2
 		}
-		s = s.add(q)
+		s = s.Add(q)
 	}
-	return s.scale * math.Sqrt(s.sum)
+	return s.Scale * math.Sqrt(s.Sum)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 )
@@ -38,7 +39,7 @@ func (l Lists[E]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (Lists[E]
 		panic(ErrShape)
 	}
 	one := inOrder(l)
-	to := make(Lists[E], count(one.Len(), n))
+	to := make(Lists[E], tiles.Count(one.Len(), n))
 	return to, loop.For(ctx, rt, len(to), loop.Options{}, func(c loop.Chunk) error {
 		for b := c.Lo; b < c.Hi; b++ {
 			to[b] = l.gather(one, b*n, min(b*n+n, one.Len()))

@@ -2,8 +2,8 @@ package blocked
 
 import (
 	"sync"
-	"sync/atomic"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -63,21 +63,21 @@ type LoadOptions struct {
 // Reference: "Accelerated execution via eager release of dependencies in
 // task-based workflows" (Elshazly et al., 2021).
 func (p *Program[T]) Load(a *Matrix[T], src Source[T], opt LoadOptions) error {
-	if a.away != nil {
+	if a.Remote() != nil {
 		return p.scatter(a, src, opt)
 	}
-	return p.load(a, src, opt, nil)
+	return p.load(a, tiles.NewFilling(a, src, false), opt)
 }
 
 // scatter is Load into a matrix whose tiles are on other nodes.
 func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error {
-	if m, n := src.Dims(); m != a.rows || n != a.cols {
+	if m, n := src.Dims(); m != a.Rows() || n != a.Cols() {
 		panic(ErrShape)
 	}
-	v, trans, ok := ViewOf(src, a.nb)
-	if !ok || trans != blas.NoTrans || v.kind != Full && v.kind != a.kind {
-		v = Unfilled[T](a.kind, a.rows, a.cols, a.nb)
-		p.err = p.load(v, src, opt, nil)
+	v, trans, ok := tiles.ViewOf(src, a.NB())
+	if !ok || trans != blas.NoTrans || v.Kind() != Full && v.Kind() != a.Kind() {
+		v = tiles.Unfilled[T](a.Kind(), a.Rows(), a.Cols(), a.NB())
+		p.err = p.load(v, tiles.NewFilling(v, src, false), opt)
 	}
 	from, to := p.reads(v), p.operand(a)
 	whole := &op.Lacpy{Uplo: blas.All}
@@ -88,47 +88,16 @@ func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error
 }
 
 // LoadStats is [Program.Load] with the [Stats] of A, taken while its tiles are in
-// cache.
-func (p *Program[T]) LoadStats(a *Matrix[T], src Source[T], opt LoadOptions) (*Loaded[T], error) {
-	var tiles int64
-	for range a.StoredTiles() {
-		tiles++
-	}
-	l := &Loaded[T]{sum: newTally(a)}
-	l.left.Store(tiles)
-	return l, p.load(a, src, opt, l)
+// cache. They must not be asked for before the job's Wait has returned, and are there
+// unless the job has failed or was cancelled.
+func (p *Program[T]) LoadStats(a *Matrix[T], src Source[T], opt LoadOptions) (*tiles.Filling[T], error) {
+	f := tiles.NewFilling(a, src, true)
+	return f, p.load(a, f, opt)
 }
 
-// Loaded is what LoadStats learns.
-type Loaded[T Element] struct {
-	sum  *tally[T]
-	left atomic.Int64 // tiles that are not filled yet
-}
-
-// Stats returns the Stats of the matrix; ok is false if some of it was not read,
-// since the job has failed or was cancelled. It must not be called before the
-// job's Wait has returned.
-func (l *Loaded[T]) Stats() (s Stats, ok bool) {
-	if l.left.Load() != 0 {
-		return Stats{}, false
-	}
-	return l.sum.stats(), true
-}
-
-// InMemory reports whether src lies in memory that tiles are filled from by
-// several goroutines, not through At by one: see [Matrix.CopyFrom].
-func InMemory[T Element](src Source[T]) bool {
-	_, ok := originOf(src, 0)
-	return ok
-}
-
-func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Loaded[T]) error {
-	if m, n := src.Dims(); m != a.rows || n != a.cols {
-		panic(ErrShape)
-	}
+func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions) error {
 	o := p.operand(a)
-	raw, inMemory := originOf(src, 0)
-	lines, across := a.mt, a.nt
+	lines, across := a.MT(), a.NT()
 	if opt.ByColumns {
 		lines, across = across, lines
 	}
@@ -138,7 +107,7 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 		}
 		return opt.Priority(line)
 	}
-	l := &load[T]{a: a, opt: opt, src: src, into: into}
+	l := &load[T]{from: from, opt: opt}
 	p.column = p.column[:0]
 	for line := range lines {
 		for k := range across {
@@ -148,13 +117,12 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 			}
 			if a.Stored(i, j) {
 				p.column = append(p.column, inout(o.tile(i, j)))
-				l.tiles = append(l.tiles, i*a.nt+j)
+				l.tiles = append(l.tiles, [2]int{i, j})
 			}
 		}
-		if inMemory && len(l.tiles) > 0 {
-			l.raw = &raw
+		if from.InMemory() && len(l.tiles) > 0 {
 			p.submit(loadOp[T](), l, priority(line), p.column...)
-			l = &load[T]{a: a, opt: opt, into: into}
+			l = &load[T]{from: from, opt: opt}
 			p.column = p.column[:0]
 		}
 	}
@@ -167,12 +135,9 @@ func (p *Program[T]) load(a *Matrix[T], src Source[T], opt LoadOptions, into *Lo
 // load is the parameter of op "load", which fills tiles of a matrix. Operands:
 // the tiles (inout: of a diagonal one, only the stored triangle is written).
 type load[T Element] struct {
-	a     *Matrix[T] // for its shape
-	tiles []int      // i·nt + j of each operand, in the order of filling
+	from  *tiles.Filling[T]
+	tiles [][2]int // the row and column of each operand, in the order of filling
 	opt   LoadOptions
-	src   Source[T]
-	raw   *origin[T] // the memory of src, if it is there
-	into  *Loaded[T] // nil: nobody wants to know
 }
 
 // ops is an op for each element type.
@@ -207,62 +172,23 @@ func runLoad[T Element](c *versions.Call) error {
 	l := c.Params.(*load[T])
 	for first := 0; first < len(l.tiles); {
 		end := first + 1
-		if l.raw == nil && !l.opt.ByColumns { // whole rows, for a src that makes them one by one
-			for end < len(l.tiles) && l.tiles[end]/l.a.nt == l.tiles[first]/l.a.nt {
+		if !l.from.InMemory() && !l.opt.ByColumns { // whole rows, for a src that makes them one by one
+			for end < len(l.tiles) && l.tiles[end][0] == l.tiles[first][0] {
 				end++
 			}
 		}
 		if err := c.Ctx.Err(); err != nil {
 			return err
 		}
-		l.fill(c.Args, first, end)
+		row := make([]*Tile[T], end-first)
+		for k := range row {
+			row[k] = c.Args[first+k].(*Tile[T])
+		}
+		l.from.Fill(l.tiles[first][0], l.tiles[first][1], row...)
 		for i := first; i < end && !l.opt.Lazy; i++ {
 			c.Finished(i)
 		}
 		first = end
 	}
 	return nil
-}
-
-// fill fills the operands first to end-1, which are beside one another.
-func (l *load[T]) fill(args []any, first, end int) {
-	src, nt, nb := l.src, l.a.nt, l.a.nb
-	var sum *tally[T]
-	if l.into != nil {
-		sum = l.into.sum
-	}
-	if l.raw != nil {
-		k := l.tiles[first]
-		l.a.fill(args[first].(*Tile[T]), *l.raw, k/nt, k%nt, sum)
-		if sum != nil {
-			l.into.left.Add(-1)
-		}
-		return
-	}
-	for _, x := range args[first:end] {
-		if t := x.(*Tile[T]); t.Data == nil {
-			t.Data = newTile[T](t.Rows, t.Cols).Data
-		}
-	}
-	rows := args[first].(*Tile[T]).Rows
-	for r := range rows {
-		for i := first; i < end; i++ {
-			k := l.tiles[i]
-			lo, hi := l.a.storedColumns(k/nt, k%nt, r)
-			g, row := k/nt*nb+r, args[i].(*Tile[T]).Row(r)[lo:hi]
-			c := k%nt*nb + lo
-			for j := range row {
-				row[j] = src.At(g, c+j)
-			}
-		}
-	}
-	if sum == nil {
-		return
-	}
-	for i, k := range l.tiles[first:end] {
-		t := args[first+i].(*Tile[T])
-		sum.add(t, k/nt, k%nt, 0, rows)
-		sum.close(t, k/nt, k%nt)
-		l.into.left.Add(-1)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -51,7 +52,7 @@ func BenchmarkLoad(b *testing.B) {
 					a := blocked.New[float64](kind, n, n, nb)
 					pivots := blocked.NewPivots(n, n, nb)
 					rotations := blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Cores: 2})
-					rt := startLocal(b, exec.Options{})
+					rt := blockedtest.StartLocal(b, exec.Options{})
 					ops := kernels.For[float64](op.NewTable())
 					factor := func(p *blocked.Program[float64]) error {
 						switch name {

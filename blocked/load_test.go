@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
@@ -45,7 +46,7 @@ func testLoad[T blocked.Element](t *testing.T, rt *exec.Local) {
 			if kind != blocked.Full && m != n {
 				continue
 			}
-			g := normal[T](rnd, m, n)
+			g := blockedtest.Normal[T](rnd, m, n)
 			sources := []blocked.Source[T]{g, elements[T]{Source: g}, blocked.View(g, 4)}
 			if m == n {
 				sources = append(sources, blocked.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride},
@@ -66,7 +67,7 @@ func testLoad[T blocked.Element](t *testing.T, rt *exec.Local) {
 						}
 					}
 					want.CopyFrom(src, blocked.CopyOptions{})
-					if _, err := compute(t, rt, func(p *blocked.Program[T]) error { return p.Load(got, src, opt) }); err != nil {
+					if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) error { return p.Load(got, src, opt) }); err != nil {
 						t.Fatalf("%s: %v", what, err)
 					}
 					for i := range mt {
@@ -94,14 +95,14 @@ func same[T blocked.Element](x, y T) bool { return x == y || x != x && y != y }
 // TestLoad: as CopyFrom, and no other element is touched.
 func TestLoad(t *testing.T) {
 	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 3, Float: true, Window: 5}} {
-		rt := startLocal(t, opt)
+		rt := blockedtest.StartLocal(t, opt)
 		testLoad[float64](t, rt)
 		testLoad[float32](t, rt)
 	}
-	rt := startLocal(t, exec.Options{Workers: 1})
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		a := blocked.New[float64](blocked.Full, 3, 4, 2)
-		if v := recovered(func() { p.Load(a, blocked.New[float64](blocked.Full, 4, 3, 2), blocked.LoadOptions{}) }); v != blocked.ErrShape {
+		if v := blockedtest.Recovered(func() { p.Load(a, blocked.New[float64](blocked.Full, 4, 3, 2), blocked.LoadOptions{}) }); v != blocked.ErrShape {
 			t.Errorf("panic %v", v)
 		}
 		return nil
@@ -110,7 +111,7 @@ func TestLoad(t *testing.T) {
 
 // spd returns a symmetric positive definite matrix that can be read through At.
 func spd(n int) blocked.General[float64] {
-	g := memory[float64](n, n)
+	g := blockedtest.Memory[float64](n, n)
 	for i := range n {
 		for j := range n {
 			g.Set(i, j, 1/float64(1+i+j))
@@ -141,7 +142,7 @@ func TestLoadHandsOn(t *testing.T) {
 	g := spd(n)
 	var want *blocked.Matrix[float64]
 	for _, opt := range []blocked.LoadOptions{{}, {ByColumns: true}, {Lazy: true}, {Lazy: true, ByColumns: true}} {
-		rt := startLocal(t, exec.Options{Workers: 2, Float: true})
+		rt := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		factored := make(chan bool)
@@ -193,7 +194,7 @@ func TestLoadHandsOn(t *testing.T) {
 func TestLoadPriority(t *testing.T) {
 	const n, nb = 16, 4
 	var events trace.Recorder
-	rt := startLocal(t, exec.Options{Workers: 1, Policy: dispatch.Priority, Recorder: &events})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1, Policy: dispatch.Priority, Recorder: &events})
 	g := spd(n)
 	for _, byColumns := range []bool{false, true} {
 		events.Reset()
@@ -231,11 +232,11 @@ func TestLoadPriority(t *testing.T) {
 // no further.
 func TestLoadFails(t *testing.T) {
 	const n, nb = 12, 4
-	rt := startLocal(t, exec.Options{Workers: 2, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
 	g := spd(n)
 	bad := errors.New("bad")
 	a := blocked.New[float64](blocked.SymUpper, n, n, nb)
-	_, err := compute(t, rt, func(p *blocked.Program[float64]) error {
+	_, err := blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		src := elements[float64]{Source: g, see: func(i, j int) {
 			if i == nb {
 				panic(bad)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -87,14 +88,14 @@ func TestNestedCholesky(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v, %v, %d workers: %v", kind, policy, workers, err)
 				}
-				l := of(g, blas.NoTrans).only(uplo)
+				l := blockedtest.Of(g, blas.NoTrans).Only(uplo)
 				if uplo == blas.Upper {
-					l = l.t()
+					l = l.T()
 				}
-				original := of(generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo), blas.NoTrans).mirrored(uplo)
+				original := blockedtest.Of(generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo), blas.NoTrans).Mirrored(uplo)
 				if want == "" {
-					residual := minus(1, l.times(l.t(), n), 1, original).norm(n, n)
-					if limit := 30 * n * original.norm(n, n) * roundoff[float64](); !(residual <= limit) {
+					residual := blockedtest.Minus(1, l.Times(l.T(), n), 1, original).Norm(n, n)
+					if limit := 30 * n * original.Norm(n, n) * blockedtest.Roundoff[float64](); !(residual <= limit) {
 						t.Errorf("%v: ‖LLᵀ−A‖ = %g, want at most %g", kind, residual, limit)
 					}
 				}

@@ -16,10 +16,10 @@ import "gonum.org/v1/gonum/blas"
 //
 // Reference: LAPACK xORGQR.
 func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
-	if c.kind != Full {
+	if c.Kind() != Full {
 		panic(ErrKind)
 	}
-	if c.rows != a.rows || c.cols > c.rows || c.nb != a.nb {
+	if c.Rows() != a.Rows() || c.Cols() > c.Rows() || c.NB() != a.NB() {
 		panic(ErrShape)
 	}
 	r := p.rotation(p.reads(a), q)
@@ -32,8 +32,8 @@ func (p *Program[T]) Orgqr(a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
 			s := steps[i]
 			// The columns before k are still those of the identity, and zero
 			// in the rows that the rotations of column k change.
-			apply := p.packFactor(apply, c.nt-k, a)
-			for j := k; j < c.nt; j++ {
+			apply := p.packFactor(apply, c.NT()-k, a)
+			for j := k; j < c.NT(); j++ {
 				p.rotate(r, apply, s, k, r.a.tile(int(s.row), k), o.tile(int(s.pivot), j), o.tile(int(s.row), j), int64(k))
 			}
 		}

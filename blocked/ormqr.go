@@ -16,14 +16,14 @@ import "gonum.org/v1/gonum/blas"
 //
 // Reference: LAPACK xORMQR.
 func (p *Program[T]) Ormqr(side blas.Side, trans blas.Transpose, a *Matrix[T], q *Rotations[T], c *Matrix[T]) error {
-	order, lines := c.rows, c.nt
+	order, lines := c.Rows(), c.NT()
 	if side == blas.Right {
-		order, lines = c.cols, c.mt
+		order, lines = c.Cols(), c.MT()
 	}
-	if c.kind != Full {
+	if c.Kind() != Full {
 		panic(ErrKind)
 	}
-	if order != a.rows || c.nb != a.nb {
+	if order != a.Rows() || c.NB() != a.NB() {
 		panic(ErrShape)
 	}
 	o, r := p.operand(c), p.rotation(p.reads(a), q)

@@ -14,16 +14,13 @@ type extent struct {
 // alone notes that tasks use x, a matrix of rows×cols elements in memory of the
 // caller's, which begins with the first tile. It panics with ErrOverlap if x or
 // another matrix in the same place is written.
-func (p *Program[T]) alone(x any, tiles []Tile[T], rows, cols int, written bool) {
-	if rows == 0 || cols == 0 {
-		return
-	}
+func (p *Program[T]) alone(x any, first *Tile[T], rows, cols int, written bool) {
 	size := unsafe.Sizeof(*new(T))
 	e := extent{of: x, width: size * uintptr(cols), written: written}
 	if rows > 1 { // one row has no stride
-		e.stride = size * uintptr(tiles[0].Stride)
+		e.stride = size * uintptr(first.Stride)
 	}
-	e.first = uintptr(unsafe.Pointer(unsafe.SliceData(tiles[0].Data)))
+	e.first = uintptr(unsafe.Pointer(unsafe.SliceData(first.Data)))
 	e.end = e.first + uintptr(rows-1)*e.stride + e.width
 	at := len(p.views)
 	for i, v := range p.views {

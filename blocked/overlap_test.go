@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -18,7 +19,7 @@ func partOf(data []float64, row, col, rows, cols, stride int) *blocked.Matrix[fl
 
 // TestOverlap: a matrix that is written shares memory with no other one.
 func TestOverlap(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1, Float: true})
 	data := make([]float64, 40*32)
 	for name, c := range map[string]struct {
 		a, b, c *blocked.Matrix[float64]

@@ -22,8 +22,8 @@ type packings struct {
 // pack returns the packings for the products of step k of a; lefts and rights are
 // how many tasks read the operand of a row or a column.
 func (p *Program[T]) pack(a *operand[T], k int, lefts, rights func(i int) int) *packings {
-	rows, cols := a.mt-k-1, a.nt-k-1
-	if a.nb < packFrom || rows < 1 || cols < 1 {
+	rows, cols := a.MT()-k-1, a.NT()-k-1
+	if a.NB() < packFrom || rows < 1 || cols < 1 {
 		return nil
 	}
 	room := p.packingRoom(a.Matrix)
@@ -43,7 +43,7 @@ func (p *Program[T]) pack(a *operand[T], k int, lefts, rights func(i int) int) *
 func (p *Program[T]) packingRoom(a *Matrix[T]) *kernels.PackingRoom {
 	const least = 64 << 20
 	if p.room == nil {
-		p.room = kernels.NewPackingRoom(max(least, int64(a.rows)*int64(a.cols)*int64(unsafe.Sizeof(*new(T)))/4))
+		p.room = kernels.NewPackingRoom(max(least, int64(a.Rows())*int64(a.Cols())*int64(unsafe.Sizeof(*new(T)))/4))
 	}
 	return p.room
 }
@@ -65,7 +65,7 @@ func (x *packings) at(i, j int) any {
 
 // packFactor returns x for one rotation, in a, that so many tasks apply.
 func (p *Program[T]) packFactor(x *application, tasks int, a *Matrix[T]) *application {
-	if a.nb < packFrom || tasks < 2 {
+	if a.NB() < packFrom || tasks < 2 {
 		return x
 	}
 	pack := &kernels.Packing{}

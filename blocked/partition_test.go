@@ -249,7 +249,7 @@ func TestRowBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, a := range map[string]*RowBlocks[float64]{"cut": CutRows(g, 4), "joined": joined, "matrix": m.RowBlocks()} {
+	for name, a := range map[string]*RowBlocks[float64]{"cut": CutRows(g, 4), "joined": joined, "matrix": RowBlocksOf(m)} {
 		if r, c := a.Dims(); r != n || c != d {
 			t.Errorf("%s: %d×%d", name, r, c)
 		}
@@ -295,7 +295,7 @@ func TestRowBlocks(t *testing.T) {
 	}
 	// Blocks are the memory that they were made of.
 	CutRows(g, 4).Block(5).Set(2, 1, -1)
-	if m.RowBlocks().Block(0).Set(0, 0, -2); g.At(22, 1) != -1 || m.At(0, 0) != -2 {
+	if RowBlocksOf(m).Block(0).Set(0, 0, -2); g.At(22, 1) != -1 || m.At(0, 0) != -2 {
 		t.Error("copied")
 	}
 	var se *StorageError
@@ -306,8 +306,8 @@ func TestRowBlocks(t *testing.T) {
 		t.Error(err)
 	}
 	for want, f := range map[Error]func(){
-		ErrShape: func() { New[float64](Full, 3, 3, 2).RowBlocks() },
-		ErrKind:  func() { New[float64](SymLower, 2, 2, 2).RowBlocks() },
+		ErrShape: func() { RowBlocksOf(New[float64](Full, 3, 3, 2)) },
+		ErrKind:  func() { RowBlocksOf(New[float64](SymLower, 2, 2, 2)) },
 	} {
 		if got := panicOf(f); got != want {
 			t.Errorf("%v, want %v", got, want)

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -24,7 +25,7 @@ func NewPivots(m, n, nb int) *Pivots {
 	if m < 0 || n < 0 || nb < 1 {
 		panic(ErrShape)
 	}
-	v := &Pivots{m: m, n: n, nb: nb, panels: make([]kernels.Pivots, count(min(m, n), nb))}
+	v := &Pivots{m: m, n: n, nb: nb, panels: make([]kernels.Pivots, tiles.Count(min(m, n), nb))}
 	rows := make([]int, min(m, n))
 	for k := range v.panels {
 		lo, hi := k*nb, min((k+1)*nb, len(rows))
@@ -107,5 +108,5 @@ func (v *Pivots) Clone() *Pivots {
 // pivotData returns v as data, one for each panel, whose owner is that of the
 // diagonal tile of a.
 func (p *Program[T]) pivotData(v *Pivots, a *Matrix[T]) []graph.Datum {
-	return p.data(part{v, "pivots"}, len(v.panels), 1, func(k, _ int) (versions.Value, int) { return &v.panels[k], a.owner(k, k) })
+	return p.data(part{v, "pivots"}, len(v.panels), 1, func(k, _ int) (versions.Value, int) { return &v.panels[k], a.NearestOwner(k, k) })
 }

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -18,9 +19,9 @@ import (
 // Reference: PLASMA's plasma_dplrnt and plasma_dplghe.
 func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
 	o := p.operand(a)
-	symmetric := a.kind == SymLower || a.kind == SymUpper
+	symmetric := a.Kind() == SymLower || a.Kind() == SymUpper
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.plrnt, &op.Plrnt{Seed: seed, Row: i * a.nb, Col: j * a.nb, Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
+		p.submit(p.ops.plrnt, &op.Plrnt{Seed: seed, Row: i * a.NB(), Col: j * a.NB(), Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
 	}
 	return p.err
 }
@@ -56,12 +57,12 @@ type Sums[T Element] struct {
 // Asum submits tasks that add up the magnitudes of the elements of A, each where its tile
 // is. Of a triangular A what is outside the triangle counts as zero. The result must not
 // be used before the job's Wait.
-func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.asum(a, a.kind) }
+func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.asum(a, a.Kind()) }
 
 // AsumUpper is [Program.Asum] of the upper triangle of A, or trapezoid, which is Full: of R
 // after Geqrf. It panics with ErrKind if A is not.
 func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
-	if a.kind != Full {
+	if a.Kind() != Full {
 		panic(ErrKind)
 	}
 	return p.asum(a, TriUpper)
@@ -69,15 +70,15 @@ func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
 
 func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 	o := p.reads(a)
-	s := &Sums[T]{a, kind, make([]Tile[T], len(a.tiles))}
-	sums := p.newData("sums", a.mt, a.nt, func(i, j int) (versions.Value, int) {
+	s := &Sums[T]{a, kind, make([]Tile[T], a.MT()*a.NT())}
+	sums := p.newData("sums", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
 		if !s.counts(i, j) {
 			return nil, 0
 		}
-		t := &s.tiles[i*a.nt+j]
+		t := &s.tiles[i*a.NT()+j]
 		r, c := a.TileDims(i, j)
-		*t = newTile[T](3, max(r, c))
-		return t, a.owner(i, j)
+		*t = tiles.NewTile[T](3, max(r, c))
+		return t, a.NearestOwner(i, j)
 	})
 	for i, j := range a.StoredTiles() {
 		if !s.counts(i, j) {
@@ -87,7 +88,7 @@ func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 		if i == j && kind != Full {
 			x.Uplo, x.Symmetric = kind.Uplo(), kind == SymLower || kind == SymUpper
 		}
-		p.submit(p.ops.asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.nt+j], Mode: graph.Out})
+		p.submit(p.ops.asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.NT()+j], Mode: graph.Out})
 	}
 	return s, p.err
 }
@@ -105,7 +106,7 @@ func (s *Sums[T]) NormInf() float64 { return s.norm(1) }
 // Max returns the largest magnitude, unless there is a NaN.
 func (s *Sums[T]) Max() (top float64) {
 	for i, j := range s.a.StoredTiles() {
-		if t := &s.tiles[i*s.a.nt+j]; t.Cols > 0 {
+		if t := &s.tiles[i*s.a.NT()+j]; t.Cols > 0 {
 			top = max(top, float64(t.At(2, 0)))
 		}
 	}
@@ -115,32 +116,25 @@ func (s *Sums[T]) Max() (top float64) {
 // NonFinite returns the first element, by rows, that is infinite or NaN; ok says that there
 // is one. It reads tiles of A where the sums are not finite, so that A must be as it was.
 func (s *Sums[T]) NonFinite() (row, col int, ok bool) {
-	a := s.a
-	sum := newTally(a)
-	for i, j := range a.StoredTiles() {
+	return s.a.FirstNonFinite(func(i, j int) bool {
 		total := 0.0
-		for _, v := range s.tiles[i*a.nt+j].Row(0) {
+		for _, v := range s.tiles[i*s.a.NT()+j].Row(0) {
 			total += float64(v)
 		}
-		if total-total != 0 {
-			t := a.here(i*a.nt + j)
-			sum.add(t, i, j, 0, t.Rows)
-			sum.close(t, i, j)
-		}
-	}
-	return sum.row, sum.col, sum.found
+		return total-total != 0
+	})
 }
 
 // Columns returns the sum of each column.
-func (s *Sums[T]) Columns() []float64 { return s.lines(0)[:s.a.cols] }
+func (s *Sums[T]) Columns() []float64 { return s.lines(0)[:s.a.Cols()] }
 
 // Rows returns the sum of each row.
-func (s *Sums[T]) Rows() []float64 { return s.lines(1)[:s.a.rows] }
+func (s *Sums[T]) Rows() []float64 { return s.lines(1)[:s.a.Rows()] }
 
 // lines returns the sums of the columns (line 0) or rows (line 1), and zeros.
 func (s *Sums[T]) lines(line int) []float64 {
 	a := s.a
-	sums := make([]float64, max(a.rows, a.cols))
+	sums := make([]float64, max(a.Rows(), a.Cols()))
 	add := func(t *Tile[T], line, first, n int) {
 		for k, v := range t.Row(line)[:n] {
 			sums[first+k] += float64(v)
@@ -150,17 +144,17 @@ func (s *Sums[T]) lines(line int) []float64 {
 		if !s.counts(i, j) {
 			continue
 		}
-		t := &s.tiles[i*a.nt+j]
+		t := &s.tiles[i*a.NT()+j]
 		r, c := a.TileDims(i, j)
-		first, n := j*a.nb, c
+		first, n := j*a.NB(), c
 		if line == 1 {
-			first, n = i*a.nb, r
+			first, n = i*a.NB(), r
 		}
 		add(t, line, first, n)
 		if i != j && (s.kind == SymLower || s.kind == SymUpper) { // and the mirror image
-			first, n = i*a.nb, r
+			first, n = i*a.NB(), r
 			if line == 1 {
-				first, n = j*a.nb, c
+				first, n = j*a.NB(), c
 			}
 			add(t, 1-line, first, n)
 		}

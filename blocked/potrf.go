@@ -23,7 +23,7 @@ import (
 // It panics with ErrShape if A is not square.
 //
 // Reference: LAPACK xPOTRF; LAWN 191 (Buttari et al., 2009).
-func (p *Program[T]) Potrf(a *Matrix[T]) error { return p.PotrfSteps(a, 0, a.mt) }
+func (p *Program[T]) Potrf(a *Matrix[T]) error { return p.PotrfSteps(a, 0, a.MT()) }
 
 // PotrfSteps submits steps from to to-1 of [Program.Potrf], of as many as there
 // are tile rows: step k factors tile (k, k), finishes tile column k of the factor
@@ -33,10 +33,10 @@ func (p *Program[T]) Potrf(a *Matrix[T]) error { return p.PotrfSteps(a, 0, a.mt)
 // It panics with ErrShape if A is not square, and with ErrIndex if there are no
 // such steps.
 func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
-	if a.rows != a.cols {
+	if a.Rows() != a.Cols() {
 		panic(ErrShape)
 	}
-	if from < 0 || to < from || to > a.mt {
+	if from < 0 || to < from || to > a.MT() {
 		panic(ErrIndex)
 	}
 	f := p.newPotrf(a)
@@ -45,8 +45,8 @@ func (p *Program[T]) PotrfSteps(a *Matrix[T], from, to int) error {
 		trsm = &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	}
 	for k := from; k < to && p.err == nil; k++ {
-		p.submit(p.ops.potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.nb}, f.priority.potrf(k), inout(f.at(k, k)))
-		for m := k + 1; m < a.mt; m++ {
+		p.submit(p.ops.potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), inout(f.at(k, k)))
+		for m := k + 1; m < a.MT(); m++ {
 			p.submit(p.ops.trsm, trsm, f.priority.trsm(k, m), in(f.at(k, k)), inout(f.at(m, k)))
 		}
 		f.update(k)
@@ -66,10 +66,10 @@ type potrf[T Element] struct {
 }
 
 func (p *Program[T]) newPotrf(a *Matrix[T]) *potrf[T] {
-	f := &potrf[T]{Program: p, a: p.operand(a), uplo: blas.Lower, priority: potrfPriority(a.mt),
+	f := &potrf[T]{Program: p, a: p.operand(a), uplo: blas.Lower, priority: potrfPriority(a.MT()),
 		syrk: &op.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
 		gemm: &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
-	if a.kind.Uplo() == blas.Upper {
+	if a.Kind().Uplo() == blas.Upper {
 		f.uplo = blas.Upper
 		f.syrk = &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
 		f.gemm = &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
@@ -91,12 +91,12 @@ func (f *potrf[T]) update(k int) {
 	upper := f.uplo == blas.Upper
 	// A tile of the column is on one side in the products beside the diagonal, on the
 	// other in those below it, and on both on the diagonal.
-	beside, below := func(i int) int { return i - k }, func(i int) int { return f.a.mt - i }
+	beside, below := func(i int) int { return i - k }, func(i int) int { return f.a.MT() - i }
 	if upper {
 		beside, below = below, beside
 	}
 	packed := f.pack(f.a, k, beside, below)
-	for m := k + 1; m < f.a.mt; m++ {
+	for m := k + 1; m < f.a.MT(); m++ {
 		f.submitLocal(packed.at(m, m), f.ops.syrk, f.syrk, f.priority.syrk(k, m), in(f.at(m, k)), inout(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
 			i, j := m, n // of the product

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
@@ -44,8 +45,8 @@ func generated[T blocked.Element](t *testing.T, s matgen.Spec, uplo blas.Uplo) b
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := memory[T](s.N, s.N)
-	in := inTriangle(uplo)
+	g := blockedtest.Memory[T](s.N, s.N)
+	in := blockedtest.InTriangle(uplo)
 	for i := range s.N {
 		for j := range s.N {
 			if in(i, j) {
@@ -63,17 +64,17 @@ func testPotrf[T blocked.Element](t *testing.T, rt *exec.Local) {
 			for _, n := range []int{0, 1, nb - 1, nb, nb + 1, 2*nb - 1, 2*nb + 1, 4*nb + 2} {
 				what := fmt.Sprintf("%v, n %d, nb %d", kind, n, nb)
 				g := generated[T](t, matgen.Spec{Kind: matgen.SPDCond, N: n}, uplo)
-				g0 := copyOf(g)
-				mt := tileCount(n, nb)
-				must(t, rt, what, mt*(mt+1)*(mt+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(viewKind(g, kind, nb)) })
-				kept(t, what, g, g0, inTriangle(uplo))
-				l := of(g, blas.NoTrans).only(uplo)
+				g0 := blockedtest.CopyOf(g)
+				mt := blockedtest.TileCount(n, nb)
+				blockedtest.Must(t, rt, what, mt*(mt+1)*(mt+2)/6, func(p *blocked.Program[T]) error { return p.Potrf(viewKind(g, kind, nb)) })
+				blockedtest.Kept(t, what, g, g0, blockedtest.InTriangle(uplo))
+				l := blockedtest.Of(g, blas.NoTrans).Only(uplo)
 				if uplo == blas.Upper {
-					l = l.t()
+					l = l.T()
 				}
-				a := of(g0, blas.NoTrans).mirrored(uplo)
-				residual := minus(1, l.times(l.t(), n), 1, a).norm(n, n)
-				if limit := 30 * float64(n) * a.norm(n, n) * roundoff[T](); !(residual <= limit) {
+				a := blockedtest.Of(g0, blas.NoTrans).Mirrored(uplo)
+				residual := blockedtest.Minus(1, l.Times(l.T(), n), 1, a).Norm(n, n)
+				if limit := 30 * float64(n) * a.Norm(n, n) * blockedtest.Roundoff[T](); !(residual <= limit) {
 					t.Errorf("%s: ‖LLᵀ−A‖ = %g, want at most %g", what, residual, limit)
 				}
 			}
@@ -83,7 +84,7 @@ func testPotrf[T blocked.Element](t *testing.T, rt *exec.Local) {
 
 func TestPotrf(t *testing.T) {
 	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 3, Float: true, Window: 5}} {
-		rt := startLocal(t, opt)
+		rt := blockedtest.StartLocal(t, opt)
 		testPotrf[float64](t, rt)
 		testPotrf[float32](t, rt)
 	}
@@ -91,7 +92,7 @@ func TestPotrf(t *testing.T) {
 
 // TestPotrfMinor lets every minor fail, with others after it.
 func TestPotrfMinor(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 3, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 3, Float: true})
 	rnd := rand.New(rand.NewPCG(2, 1))
 	const n, nb = 11, 3
 	for _, kind := range factorKinds {
@@ -100,7 +101,7 @@ func TestPotrfMinor(t *testing.T) {
 			for i := minor; i < n; i++ {
 				g.Set(i, i, float64(rnd.IntN(3)-1))
 			}
-			_, err := compute(t, rt, func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(g, kind, nb)) })
+			_, err := blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(g, kind, nb)) })
 			var npd *kernels.NotPositiveDefiniteError
 			var task *exec.TaskError
 			if !errors.As(err, &npd) || npd.Minor != minor || !errors.As(err, &task) || task.Op != "potrf/f64" {
@@ -111,9 +112,9 @@ func TestPotrfMinor(t *testing.T) {
 }
 
 func TestPotrfPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
-	compute(t, rt, func(p *blocked.Program[float64]) error {
-		if v := recovered(func() { p.Potrf(blocked.New[float64](blocked.Full, 3, 4, 2)) }); v != blocked.ErrShape {
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
+		if v := blockedtest.Recovered(func() { p.Potrf(blocked.New[float64](blocked.Full, 3, 4, 2)) }); v != blocked.ErrShape {
 			t.Errorf("panic %v", v)
 		}
 		return nil

@@ -17,15 +17,15 @@ import "gonum.org/v1/gonum/blas"
 //
 // Reference: LAPACK xPOTRI, xTRTRI, xLAUUM.
 func (p *Program[T]) Potri(a, w, c *Matrix[T]) error {
-	if w.kind != TriLower || (c.kind != SymLower && c.kind != SymUpper) {
+	if w.Kind() != TriLower || (c.Kind() != SymLower && c.Kind() != SymUpper) {
 		panic(ErrKind)
 	}
-	if a.cols != a.rows || w.rows != a.rows || c.rows != a.rows || w.nb != a.nb || c.nb != a.nb {
+	if a.Cols() != a.Rows() || w.Rows() != a.Rows() || c.Rows() != a.Rows() || w.NB() != a.NB() || c.NB() != a.NB() {
 		panic(ErrShape)
 	}
 	p.Laset(0, 1, w)
 	uplo, trans := blas.Lower, blas.NoTrans
-	if a.kind.Uplo() == blas.Upper {
+	if a.Kind().Uplo() == blas.Upper {
 		uplo, trans = blas.Upper, blas.Trans
 	}
 	p.trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, w, blas.Lower)

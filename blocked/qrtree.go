@@ -3,6 +3,8 @@ package blocked
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
 // Tree is the order in which the tiles below the diagonal of a column are
@@ -138,7 +140,7 @@ func newQRPlan(tree Tree, domain, mt, nt, cores int) *qrPlan {
 			size = autoDomain(mt, nt, k, cores)
 		default:
 			if size < 1 {
-				size = count(mt, max(1, cores))
+				size = tiles.Count(mt, max(1, cores))
 			}
 		}
 		p.columns[k] = domains(k, mt, min(size, rows))
@@ -156,7 +158,7 @@ func autoDomain(mt, nt, k, cores int) int {
 	if cores == 1 {
 		return mt - k
 	}
-	return max((mt-k-1)*(min(mt, nt)-k-1)/(2*cores), count(mt-k, cores))
+	return max((mt-k-1)*(min(mt, nt)-k-1)/(2*cores), tiles.Count(mt-k, cores))
 }
 
 // domains returns the steps of column k in domains of size tiles.
@@ -165,7 +167,7 @@ func autoDomain(mt, nt, k, cores int) int {
 // row from column to column: the head of the next column is a row that was
 // annihilated first in this one, and its work begins while this one's goes on.
 func domains(k, mt, size int) []qrStep {
-	steps := make([]qrStep, 0, mt-k+count(mt-k, size))
+	steps := make([]qrStep, 0, mt-k+tiles.Count(mt-k, size))
 	for head := k; head < mt; head += size {
 		steps = append(steps, qrStep{qrTriangle, int32(head), int32(head)})
 		for i := head + 1; i < min(head+size, mt); i++ {

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -20,21 +21,21 @@ import (
 // process. It panics with ErrKind or ErrShape if A and B are of unlike kinds or shapes.
 func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 	switch {
-	case a.kind != b.kind:
+	case a.Kind() != b.Kind():
 		panic(ErrKind)
-	case a.rows != b.rows || a.cols != b.cols:
+	case a.Rows() != b.Rows() || a.Cols() != b.Cols():
 		panic(ErrShape)
 	}
 	from, to := p.reads(a), p.operand(b)
 	for i, j := range b.StoredTiles() {
 		m, n := b.TileDims(i, j)
-		row, col := i*b.nb, j*b.nb
+		row, col := i*b.NB(), j*b.NB()
 		// The tiles of A that it overlaps. If it is on the diagonal, so are these, as a square,
 		// of which A has the half that B has; otherwise A has all.
-		top, bottom, left, right := row/a.nb, (row+m-1)/a.nb, col/a.nb, (col+n-1)/a.nb
-		x := &op.Recut{Across: right - left + 1, Row: row - top*a.nb, Col: col - left*a.nb, Uplo: blas.All}
+		top, bottom, left, right := row/a.NB(), (row+m-1)/a.NB(), col/a.NB(), (col+n-1)/a.NB()
+		x := &op.Recut{Across: right - left + 1, Row: row - top*a.NB(), Col: col - left*a.NB(), Uplo: blas.All}
 		if i == j {
-			x.Uplo = a.kind.Uplo()
+			x.Uplo = a.Kind().Uplo()
 		}
 		p.column = append(p.column[:0], out(to.tile(i, j)))
 		for r := top; r <= bottom; r++ {
@@ -60,22 +61,21 @@ func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 // that were submitted before may still write its blocks.
 func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T], error) {
 	from := p.rowBlocks(a)
-	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
-	var values []versions.Shaped
+	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
 	for k := range ps.list {
 		part := &ps.list[k]
 		to.owners[k] = int(from[part.blocks[0]].Owner)
-		if to.blocks[k] = outlineTile[T](part.Len(), a.cols); a.away == nil {
-			to.blocks[k] = newTile[T](part.Len(), a.cols)
+		t := tiles.OutlineTile[T](part.Len(), a.cols)
+		if a.away == nil {
+			t = tiles.NewTile[T](part.Len(), a.cols)
 		}
-		values = append(values, &to.blocks[k])
+		to.blocks[k] = &t
 	}
 	if a.away != nil {
-		kept, err := a.away.keeper.Keep(values)
-		if err != nil {
+		var err error
+		if to.away, err = a.away.Keep(to.blocks); err != nil {
 			return to, err
 		}
-		to.away = &away[T]{keeper: a.away.keeper, kept: kept}
 	}
 	data := p.rowBlocks(to)
 	whole := &op.Recut{Across: 1, Uplo: blas.All}
@@ -94,6 +94,6 @@ func (p *Program[T]) rowBlocks(a *RowBlocks[T]) []graph.Datum {
 	if a.of != nil {
 		return p.reads(a.of).data
 	}
-	a.away.use()
-	return p.data(part{a, "rows"}, len(a.blocks), 1, func(k, _ int) (versions.Value, int) { return &a.blocks[k], a.owner(k) })
+	a.away.Use()
+	return p.data(part{a, "rows"}, len(a.blocks), 1, func(k, _ int) (versions.Value, int) { return a.blocks[k], a.owner(k) })
 }

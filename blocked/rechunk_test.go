@@ -119,7 +119,7 @@ func TestMaterializeFails(t *testing.T) {
 	}
 	defer a.Close()
 	run(t, d, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 3, 0) })
-	rows := a.RowBlocks()
+	rows := blocked.RowBlocksOf(a)
 	job := d.NewJob(t.Context())
 	blocks, err := blocked.NewProgram(&refusing{job, 1}, kernels.For[float64](op.NewTable())).Materialize(rows, blocked.Split(d, rows, 2))
 	if err != errFull || blocks == nil {
@@ -159,7 +159,7 @@ func TestMaterializeNodes(t *testing.T) {
 		run(t, rt, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 3, 0) })
 		all, driver := traffic(d)
 		run(t, rt, func(p *blocked.Program[float64]) (err error) {
-			rows = a.RowBlocks()
+			rows = blocked.RowBlocksOf(a)
 			ps = blocked.Split(rt, rows, 2)
 			blocks, err = p.Materialize(rows, ps)
 			return err

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
@@ -25,9 +26,9 @@ func NewReflectors[T Element](m, n, nb, ib int) *Reflectors[T] {
 	if m < 0 || n < 0 || nb < 1 || ib < 1 {
 		panic(ErrShape)
 	}
-	t := &Reflectors[T]{m: m, n: n, nb: nb, ib: min(ib, nb), tiles: make([]Tile[T], count(min(m, n), nb))}
+	t := &Reflectors[T]{m: m, n: n, nb: nb, ib: min(ib, nb), tiles: make([]Tile[T], tiles.Count(min(m, n), nb))}
 	for k := range t.tiles {
-		t.tiles[k] = newTile[T](t.ib, min(nb, n-k*nb))
+		t.tiles[k] = tiles.NewTile[T](t.ib, min(nb, n-k*nb))
 	}
 	return t
 }
@@ -90,7 +91,7 @@ func (p *Program[T]) SetTau(t *Reflectors[T], v *Slices[T], tau []T) error {
 				return p.datum("V", &Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
 			}
 			// The first n rows of V are a unit triangle, above which R lies.
-			top, product := newTile[T](n, n), newTile[T](n, n)
+			top, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
 			corner, g := p.datum("V", &top), p.datum("G", &product)
 			p.submit(p.ops.lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, in(part(i, n)), out(corner))
 			p.submit(p.ops.laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, inout(corner))

@@ -2,67 +2,87 @@ package blocked
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
-	"github.com/tessera-la/tessera/internal/pages"
-	"github.com/tessera-la/tessera/versions"
 )
 
 // RowBlocks is a dense matrix in blocks of whole rows, as a [Collection] whose items are the
 // rows: what algorithms want that go through data row by row. Blocks may differ in height, and
-// each is memory of its own, a part of the caller's, or on a node: see [Matrix.RowBlocks].
+// each is memory of its own, a part of the caller's, or on a node: see [RowBlocksOf].
 type RowBlocks[T Element] struct {
 	rows, cols int
-	blocks     []Tile[T]
-	of         *Matrix[T] // the matrix whose tiles they are, if there is one
-	away       *away[T]   // where they are that have no memory here; nil as a rule
-	owners     []int      // of blocks that are of no matrix; nil: 0
+	blocks     []*Tile[T]
+	of         *Matrix[T]       // the matrix whose tiles they are, if there is one
+	away       *tiles.Remote[T] // where they are that have no memory here; nil as a rule
+	owners     []int            // of blocks that are of no matrix; nil: 0
 }
 
 // CutRows returns g in blocks of n rows, which alias g.Data; the last one may have fewer. It
 // panics with ErrStorage if g's data cannot hold it, and with ErrShape if n < 1.
 func CutRows[T Element](g General[T], n int) *RowBlocks[T] {
-	return &RowBlocks[T]{rows: g.Rows, cols: g.Cols, blocks: SliceRows(g, n).tiles}
+	if g.Validate() != nil {
+		panic(ErrStorage)
+	}
+	if n < 1 {
+		panic(ErrShape)
+	}
+	a := &RowBlocks[T]{rows: g.Rows, cols: g.Cols}
+	for lo := 0; lo < g.Rows; lo += n {
+		t := &Tile[T]{Rows: min(n, g.Rows-lo), Cols: g.Cols, Stride: g.Stride}
+		if g.Cols > 0 {
+			first, end := lo*g.Stride, (lo+t.Rows-1)*g.Stride+g.Cols
+			t.Data = g.Data[first:end:end]
+		}
+		a.blocks = append(a.blocks, t)
+	}
+	return a
 }
 
 // JoinRows returns matrices, of equally many columns, as the blocks of one: the rows of the
 // first come first. They alias the matrices' memory. The error is a *[StorageError] for the
 // first one that has another number of columns, or whose data cannot hold it.
 func JoinRows[T Element](blocks ...General[T]) (*RowBlocks[T], error) {
-	a := &RowBlocks[T]{blocks: make([]Tile[T], len(blocks))}
+	a := &RowBlocks[T]{blocks: make([]*Tile[T], len(blocks))}
 	for b, g := range blocks {
 		if b == 0 {
 			a.cols = g.Cols
 		}
-		reason := misfit(g.Rows, g.Cols, g.Stride, len(g.Data))
-		if reason == "" && g.Cols != a.cols {
-			reason = fmt.Sprintf("block 0 has %d columns", a.cols)
+		var wrong *StorageError
+		if !errors.As(g.Validate(), &wrong) && g.Cols != a.cols {
+			wrong = &StorageError{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Len: len(g.Data), Reason: fmt.Sprintf("block 0 has %d columns", a.cols)}
 		}
-		if reason != "" {
-			return nil, &StorageError{g.Rows, g.Cols, g.Stride, len(g.Data), fmt.Sprintf("block %d: %s", b, reason)}
+		if wrong != nil {
+			wrong.Reason = fmt.Sprintf("block %d: %s", b, wrong.Reason)
+			return nil, wrong
 		}
 		a.rows += g.Rows
-		a.blocks[b] = Tile[T]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
+		a.blocks[b] = &Tile[T]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
 	}
 	return a, nil
 }
 
-// RowBlocks returns the tiles of a, of which each has whole rows, as blocks: they alias a's
+// RowBlocksOf returns the tiles of a, of which each has whole rows, as blocks: they alias a's
 // memory. If a is distributed they are on the nodes: tasks go through them, as [TileBlocks] says
 // for tiles, but the items are rows. It panics with ErrShape if a has several tile columns, and
 // with ErrKind if it is not Full.
-func (a *Matrix[T]) RowBlocks() *RowBlocks[T] {
+func RowBlocksOf[T Element](a *Matrix[T]) *RowBlocks[T] {
 	switch {
-	case a.kind != Full:
+	case a.Kind() != Full:
 		panic(ErrKind)
-	case a.nt > 1:
+	case a.NT() > 1:
 		panic(ErrShape)
 	}
-	return &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: a.tiles, of: a, away: a.away}
+	r := &RowBlocks[T]{rows: a.Rows(), cols: a.Cols(), of: a, away: a.Remote()}
+	for i, j := range a.StoredTiles() {
+		r.blocks = append(r.blocks, a.Tile(i, j))
+	}
+	return r
 }
 
 // Dims returns the number of rows and columns.
@@ -72,7 +92,7 @@ func (a *RowBlocks[T]) Dims() (r, c int) { return a.rows, a.cols }
 // blocks are on nodes.
 func (a *RowBlocks[T]) Block(b int) *Tile[T] {
 	a.here()
-	return &a.blocks[b]
+	return a.blocks[b]
 }
 
 // here panics with ErrAway if the blocks are on nodes.
@@ -97,12 +117,7 @@ func (a *RowBlocks[T]) Bytes(block int) int64 {
 // of blocks on nodes knows. It panics with [ErrReleased] after Close.
 func (a *RowBlocks[T]) Locate(rt exec.Runtime) []int {
 	if a.away != nil {
-		a.away.use()
-		values := make([]versions.Shaped, len(a.blocks))
-		for b := range values {
-			values[b] = &a.blocks[b]
-		}
-		return a.away.kept.Locate(values)
+		return a.away.Locate(a.blocks)
 	}
 	at := make([]unsafe.Pointer, len(a.blocks))
 	for b := range a.blocks {
@@ -117,12 +132,12 @@ func (a *RowBlocks[T]) OverNodes() bool { return a.away != nil }
 // Data returns the blocks as data for tasks of a program's own, as [TileBlocks.Data] does.
 func (a *RowBlocks[T]) Data(matrix uint32) []graph.Datum {
 	if a.of != nil {
-		a.of.used(true)
+		a.of.Used(true)
 	}
-	a.away.use()
+	a.away.Use()
 	data := make([]graph.Datum, len(a.blocks))
 	for b := range data {
-		setDatum(&data[b], "rows", matrix, b, 0, a.owner(b), &a.blocks[b])
+		setDatum(&data[b], "rows", matrix, b, 0, a.owner(b), a.blocks[b])
 	}
 	return data
 }
@@ -131,7 +146,7 @@ func (a *RowBlocks[T]) Data(matrix uint32) []graph.Datum {
 func (a *RowBlocks[T]) owner(block int) int {
 	switch {
 	case a.of != nil:
-		return a.of.owner(block, 0)
+		return a.of.NearestOwner(block, 0)
 	case a.owners != nil:
 		return a.owners[block]
 	}
@@ -141,7 +156,7 @@ func (a *RowBlocks[T]) owner(block int) int {
 // Close has the nodes forget the blocks, and the matrix whose tiles they are, as [Matrix.Close]
 // does. If they are in memory it does nothing.
 func (a *RowBlocks[T]) Close() error {
-	a.away.close()
+	a.away.Close()
 	return nil
 }
 
@@ -155,7 +170,7 @@ func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*Ro
 	}
 	a.here()
 	one := inOrder(a)
-	to := &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: make([]Tile[T], count(a.rows, n))}
+	to := &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: make([]*Tile[T], tiles.Count(a.rows, n))}
 	return to, loop.For(ctx, rt, len(to.blocks), loop.Options{}, func(c loop.Chunk) error {
 		for b := c.Lo; b < c.Hi; b++ {
 			to.blocks[b] = a.gather(one, b*n, min(b*n+n, a.rows))
@@ -172,7 +187,7 @@ func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*Ro
 // error is that of [loop.For].
 func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitions) (*RowBlocks[T], error) {
 	a.here()
-	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]Tile[T], len(ps.list))}
+	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list))}
 	return to, loop.For(ctx, rt, len(to.blocks), loop.Options{Parts: ones(ps)}, func(c loop.Chunk) error {
 		for j := c.Lo; j < c.Hi; j++ {
 			lo, hi := ps.bounds(j)
@@ -184,14 +199,12 @@ func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Par
 
 // gather returns a copy of rows in the order of the partitions. New pages of it are near to
 // the worker that calls.
-func (a *RowBlocks[T]) gather(ps *Partitions, lo, hi int) Tile[T] {
-	to := Tile[T]{Rows: hi - lo, Cols: a.cols, Stride: max(1, a.cols), Data: make([]T, (hi-lo)*a.cols)}
-	if memory := bytesOf(to.Data); len(memory) >= placedBytes && len(thisMachine().cpus) > 1 {
-		pages.Renew(memory)
-	}
+func (a *RowBlocks[T]) gather(ps *Partitions, lo, hi int) *Tile[T] {
+	to := &Tile[T]{Rows: hi - lo, Cols: a.cols, Stride: max(1, a.cols), Data: make([]T, (hi-lo)*a.cols)}
+	tiles.Renew(to.Data)
 	at := to.Data
 	for s := range ps.Spans(lo, hi) {
-		from := &a.blocks[s.Block]
+		from := a.blocks[s.Block]
 		for r := s.Lo; r < s.Hi; r++ {
 			at = at[copy(at, from.Row(r)):]
 		}

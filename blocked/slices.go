@@ -1,9 +1,6 @@
 package blocked
 
-import (
-	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/versions"
-)
+import "github.com/tessera-la/tessera/blocked/tiles"
 
 // Slices is an m×n matrix in row-major memory of the caller's, cut in one
 // direction only: into slices of nb columns, each as high as the matrix, or of
@@ -28,13 +25,13 @@ func SliceRows[T Element](g General[T], nb int) *Slices[T] {
 }
 
 func slice[T Element](g General[T], nb, extent int, byRows bool) *Slices[T] {
-	if misfit(g.Rows, g.Cols, g.Stride, len(g.Data)) != "" {
+	if g.Validate() != nil {
 		panic(ErrStorage)
 	}
 	if nb < 1 {
 		panic(ErrShape)
 	}
-	s := &Slices[T]{rows: g.Rows, cols: g.Cols, nb: nb, byRows: byRows, tiles: make([]Tile[T], count(extent, nb))}
+	s := &Slices[T]{rows: g.Rows, cols: g.Cols, nb: nb, byRows: byRows, tiles: make([]Tile[T], tiles.Count(extent, nb))}
 	for k := range s.tiles {
 		lo := k * nb
 		w := min(nb, extent-lo)
@@ -55,9 +52,3 @@ func slice[T Element](g General[T], nb, extent int, byRows bool) *Slices[T] {
 
 // Dims returns the number of rows and columns.
 func (s *Slices[T]) Dims() (r, c int) { return s.rows, s.cols }
-
-// slices returns s, which tasks write if written is set, as data.
-func (p *Program[T]) slices(s *Slices[T], written bool) []graph.Datum {
-	p.alone(s, s.tiles, s.rows, s.cols, written)
-	return p.data(part{s, "slices"}, len(s.tiles), 1, func(k, _ int) (versions.Value, int) { return &s.tiles[k], 0 })
-}

@@ -21,16 +21,16 @@ type Diagonal[T Element] struct {
 // given number of goroutines (0 or less: GOMAXPROCS). It panics with ErrKind if
 // a is neither SymLower nor SymUpper.
 func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
-	if a.kind != SymLower && a.kind != SymUpper {
+	if a.Kind() != SymLower && a.Kind() != SymUpper {
 		panic(ErrKind)
 	}
-	d := &Diagonal[T]{nb: a.nb, order: a.rows, tiles: make([]*Matrix[T], a.mt)}
-	a.eachTile(workers, func(k, j int) {
+	d := &Diagonal[T]{nb: a.NB(), order: a.Rows(), tiles: make([]*Matrix[T], a.MT())}
+	a.EachTile(workers, func(k, j int) {
 		if k != j {
 			return
 		}
-		t := a.here(k*a.nt + k)
-		s := Symmetric[T]{Uplo: a.kind.Uplo(), N: t.Rows, Data: t.Data, Stride: t.Stride}
+		t := a.Read(k, k)
+		s := Symmetric[T]{Uplo: a.Kind().Uplo(), N: t.Rows, Data: t.Data, Stride: t.Stride}
 		d.tiles[k], _ = From[T](s, Full, max(1, t.Rows), CopyOptions{Workers: 1})
 	})
 	return d
@@ -40,18 +40,19 @@ func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
 // where it is: of a distributed matrix, as [NewDiagonal] does here. The caller must Close it.
 // The error is the runtime's, or that of a submission; there is no diagonal then.
 func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diagonal[T], err error) {
-	if a.kind != SymLower && a.kind != SymUpper {
+	if a.Kind() != SymLower && a.Kind() != SymUpper {
 		panic(ErrKind)
 	}
 	from := p.reads(a)
-	d := &Diagonal[T]{nb: a.nb, order: a.rows, tiles: make([]*Matrix[T], a.mt)}
+	d := &Diagonal[T]{nb: a.NB(), order: a.Rows(), tiles: make([]*Matrix[T], a.MT())}
 	for k := range d.tiles {
 		r, _ := a.TileDims(k, k)
 		if d.tiles[k], err = Distributed[T](rt, Full, r, r, r); err != nil {
 			break
 		}
-		d.tiles[k].layout, d.tiles[k].owners = a.layout, []int{a.owner(k, k)}
-		p.submit(p.ops.lasym, &op.Lasym{Uplo: a.kind.Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
+		owner := a.NearestOwner(k, k)
+		_ = d.tiles[k].SetLayout(LayoutFunc(func(int, int) int { return owner }), owner+1) // which it fits
+		p.submit(p.ops.lasym, &op.Lasym{Uplo: a.Kind().Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
 	}
 	if err = errors.Join(err, p.err); err != nil {
 		d.Close()
@@ -87,10 +88,10 @@ func (d *Diagonal[T]) Tile(k int) *Matrix[T] { return d.tiles[k] }
 // Reference: BLAS xSYMM.
 func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T], beta T, c *Matrix[T]) error {
 	switch {
-	case (a.kind != SymLower && a.kind != SymUpper) || b.kind != Full || c.kind != Full:
+	case (a.Kind() != SymLower && a.Kind() != SymUpper) || b.Kind() != Full || c.Kind() != Full:
 		panic(ErrKind)
-	case b.rows != a.rows || c.rows != a.rows || b.cols != c.cols || b.nb != a.nb || c.nb != a.nb,
-		diag.order != a.rows || diag.nb != a.nb:
+	case b.Rows() != a.Rows() || c.Rows() != a.Rows() || b.Cols() != c.Cols() || b.NB() != a.NB() || c.NB() != a.NB(),
+		diag.order != a.Rows() || diag.nb != a.NB():
 		panic(ErrShape)
 	}
 	if alpha == 0 {
@@ -105,29 +106,29 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 		p.submit(p.ops.gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
 	}
 	diagonal := p.data(part{diag, "diagonal"}, len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {
-		return diag.tiles[k].Tile(0, 0), a.owner(k, k)
+		return diag.tiles[k].Tile(0, 0), a.NearestOwner(k, k)
 	})
 	for k := range diagonal {
 		tile := &diagonal[k]
 		if diag.tiles[k].IsDistributed() { // made by a task, maybe of this job
 			tile = p.reads(diag.tiles[k]).tile(0, 0)
 		}
-		for j := range c.nt {
+		for j := range c.NT() {
 			add(first, tile, k, k, j)
 		}
 	}
-	for i := range a.mt {
+	for i := range a.MT() {
 		for k := range i {
 			// The two products with one stored tile follow each other, while
 			// it is in cache.
 			var tile *graph.Datum
 			lower, upper := plain, mirror
-			if a.kind == SymLower {
+			if a.Kind() == SymLower {
 				tile = oa.tile(i, k)
 			} else {
 				tile, lower, upper = oa.tile(k, i), mirror, plain
 			}
-			for j := range c.nt {
+			for j := range c.NT() {
 				add(lower, tile, i, k, j)
 				add(upper, tile, k, i, j)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
@@ -18,8 +19,8 @@ func testSymm[T blocked.Element](t *testing.T, rt *exec.Local) {
 		for _, n := range []int{0, 1, 3, 4, 5, 9, 14} {
 			for _, nrhs := range []int{0, 1, 2, 4, 5, 11} {
 				alpha, beta := scalars[rnd.IntN(4)], scalars[rnd.IntN(4)]
-				a, b, c := memory[T](n, n), stored[T](rnd, blas.NoTrans, n, nrhs), memory[T](n, nrhs)
-				in := inTriangle(kind.Uplo())
+				a, b, c := blockedtest.Memory[T](n, n), stored[T](rnd, blas.NoTrans, n, nrhs), blockedtest.Memory[T](n, nrhs)
+				in := blockedtest.InTriangle(kind.Uplo())
 				for i := range n {
 					for j := range n {
 						if in(i, j) {
@@ -32,9 +33,9 @@ func testSymm[T blocked.Element](t *testing.T, rt *exec.Local) {
 						}
 					}
 				}
-				a0, b0, c0 := copyOf(a), copyOf(b), copyOf(c)
+				a0, b0, c0 := blockedtest.CopyOf(a), blockedtest.CopyOf(b), blockedtest.CopyOf(c)
 				what := fmt.Sprintf("%v, n %d, nrhs %d, alpha %v, beta %v", kind, n, nrhs, alpha, beta)
-				tn, ts := tileCount(n, nb), tileCount(nrhs, nb)
+				tn, ts := blockedtest.TileCount(n, nb), blockedtest.TileCount(nrhs, nb)
 				want := tn * tn * ts
 				switch {
 				case alpha == 0 && beta == 1:
@@ -44,20 +45,20 @@ func testSymm[T blocked.Element](t *testing.T, rt *exec.Local) {
 				}
 				va := viewKind(a, kind, nb)
 				diag := blocked.NewDiagonal(va, 2)
-				must(t, rt, what, want, func(p *blocked.Program[T]) error {
+				blockedtest.Must(t, rt, what, want, func(p *blocked.Program[T]) error {
 					return p.Symm(T(alpha), va, diag, blocked.View(b, nb), T(beta), blocked.View(c, nb))
 				})
-				kept(t, what+": A", a, a0, nil)
-				kept(t, what+": B", b, b0, nil)
-				fa, fb, fc := of(a, blas.NoTrans).mirrored(kind.Uplo()), of(b0, blas.NoTrans), of(c0, blas.NoTrans)
-				diff := minus(alpha, fa.times(fb, n), -beta, fc)
-				got := minus(1, diff, 1, of(c, blas.NoTrans)).norm(n, nrhs)
+				blockedtest.Kept(t, what+": A", a, a0, nil)
+				blockedtest.Kept(t, what+": B", b, b0, nil)
+				fa, fb, fc := blockedtest.Of(a, blas.NoTrans).Mirrored(kind.Uplo()), blockedtest.Of(b0, blas.NoTrans), blockedtest.Of(c0, blas.NoTrans)
+				diff := blockedtest.Minus(alpha, fa.Times(fb, n), -beta, fc)
+				got := blockedtest.Minus(1, diff, 1, blockedtest.Of(c, blas.NoTrans)).Norm(n, nrhs)
 				limit := 0.0
 				if alpha != 0 {
-					limit += productLimit[T](n, alpha, fa.norm(n, n), fb.norm(n, nrhs), 0, 0)
+					limit += productLimit[T](n, alpha, fa.Norm(n, n), fb.Norm(n, nrhs), 0, 0)
 				}
 				if beta != 0 {
-					limit += productLimit[T](n, 0, 0, 0, beta, fc.norm(n, nrhs))
+					limit += productLimit[T](n, 0, 0, 0, beta, fc.Norm(n, nrhs))
 				}
 				if !(got <= limit) {
 					t.Errorf("%s: ‖ΔC‖ = %g, want at most %g", what, got, limit)
@@ -68,19 +69,19 @@ func testSymm[T blocked.Element](t *testing.T, rt *exec.Local) {
 }
 
 func TestSymm(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 3, Float: true})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 3, Float: true})
 	testSymm[float64](t, rt)
 	testSymm[float32](t, rt)
 }
 
 func TestSymmPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	matrix := func(kind blocked.Kind, m, n, nb int) *blocked.Matrix[float64] {
 		return blocked.New[float64](kind, m, n, nb)
 	}
 	sym, b := matrix(blocked.SymLower, 5, 5, 2), matrix(blocked.Full, 5, 3, 2)
 	diag := blocked.NewDiagonal(sym, 1)
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, c := range map[string]struct {
 			f    func()
 			want any
@@ -95,7 +96,7 @@ func TestSymmPanics(t *testing.T) {
 				p.Symm(1, sym, blocked.NewDiagonal(matrix(blocked.SymLower, 4, 4, 2), 1), b, 0, matrix(blocked.Full, 5, 3, 2))
 			}, blocked.ErrShape},
 		} {
-			if v := recovered(c.f); v != c.want {
+			if v := blockedtest.Recovered(c.f); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)
 			}
 		}

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
@@ -19,11 +20,11 @@ import (
 //
 // Reference: BLAS xSYRK.
 func (p *Program[T]) Syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c *Matrix[T]) error {
-	if a.kind != Full || (c.kind != SymLower && c.kind != SymUpper) {
+	if a.Kind() != Full || (c.Kind() != SymLower && c.Kind() != SymUpper) {
 		panic(ErrKind)
 	}
 	n, k := dims(a, trans)
-	if c.rows != n || a.nb != c.nb {
+	if c.Rows() != n || a.NB() != c.NB() {
 		panic(ErrShape)
 	}
 	if alpha == 0 || k == 0 {
@@ -40,7 +41,7 @@ func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 	if trans != blas.NoTrans {
 		other = blas.NoTrans
 	}
-	syrk := [2]op.Syrk{{Uplo: c.kind.Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
+	syrk := [2]op.Syrk{{Uplo: c.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
 	gemm := [2]op.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
 	syrk[1], gemm[1] = syrk[0], gemm[0] // the first on each tile, and the later ones
 	syrk[1].Beta, gemm[1].Beta = 1, 1
@@ -51,10 +52,10 @@ func (p *Program[T]) syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c
 			break // there may be billions of tasks
 		}
 		lo := 0
-		if a.kind == TriLower {
+		if a.Kind() == TriLower {
 			lo = max(i, j)
 		}
-		for l := lo; l < count(k, c.nb); l++ {
+		for l := lo; l < tiles.Count(k, c.NB()); l++ {
 			left, right, out := in(at(oa, trans, i, l)), in(at(oa, trans, j, l)), inout(oc.tile(i, j))
 			if later := min(l-lo, 1); i == j {
 				p.submit(p.ops.syrk, &syrk[later], int64(l), left, out)

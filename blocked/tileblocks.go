@@ -5,7 +5,6 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/versions"
 )
 
 // TileBlocks is the stored tiles of a [Matrix], by rows, as a [Collection]: each is a block of
@@ -16,8 +15,8 @@ type TileBlocks[T Element] struct {
 	tiles [][2]int
 }
 
-// TileBlocks returns the stored tiles of a as blocks.
-func (a *Matrix[T]) TileBlocks() *TileBlocks[T] {
+// TileBlocksOf returns the stored tiles of a as blocks.
+func TileBlocksOf[T Element](a *Matrix[T]) *TileBlocks[T] {
 	t := &TileBlocks[T]{a: a}
 	for i, j := range a.StoredTiles() {
 		t.tiles = append(t.tiles, [2]int{i, j})
@@ -44,12 +43,11 @@ func (t *TileBlocks[T]) Bytes(block int) int64 {
 // runtime of a distributed matrix knows. It panics with [ErrReleased] after Close.
 func (t *TileBlocks[T]) Locate(rt exec.Runtime) []int {
 	if t.a.IsDistributed() {
-		t.a.used(false)
-		values := make([]versions.Shaped, len(t.tiles))
-		for b := range values {
-			values[b] = t.a.Tile(t.Index(b))
+		tiles := make([]*Tile[T], len(t.tiles))
+		for b := range tiles {
+			tiles[b] = t.a.Tile(t.Index(b))
 		}
-		return t.a.away.kept.Locate(values)
+		return t.a.Remote().Locate(tiles)
 	}
 	at := make([]unsafe.Pointer, len(t.tiles))
 	for b := range at {
@@ -65,11 +63,11 @@ func (t *TileBlocks[T]) OverNodes() bool { return t.a.IsDistributed() }
 // the matrix with that number, from 1, which no other data of the job have; the owners are
 // those of the matrix's layout.
 func (t *TileBlocks[T]) Data(matrix uint32) []graph.Datum {
-	t.a.used(true) // by which tasks, and how, is the program's to say
+	t.a.Used(true) // by which tasks, and how, is the program's to say
 	data := make([]graph.Datum, len(t.tiles))
 	for b := range data {
 		i, j := t.Index(b)
-		setDatum(&data[b], "tile", matrix, i, j, t.a.owner(i, j), t.a.Tile(i, j))
+		setDatum(&data[b], "tile", matrix, i, j, t.a.NearestOwner(i, j), t.a.Tile(i, j))
 	}
 	return data
 }

@@ -110,7 +110,7 @@ func TestTileBlocksNodes(t *testing.T) {
 			if err := a.SetLayout(blocked.BlockCyclic{P: 1, Q: 2}, 2); err != nil {
 				t.Fatal(err)
 			}
-			tiles := a.TileBlocks()
+			tiles := blocked.TileBlocksOf(a)
 			if at := tiles.Locate(d); tiles.Blocks() != []int{25, 15}[n] || slices.Max(at) != -1 {
 				t.Errorf("%d tiles, which nobody has written, are on %v", tiles.Blocks(), at)
 			}
@@ -185,7 +185,7 @@ func TestTileBlocks(t *testing.T) {
 			a.Set(i, j, float64(i*j))
 		}
 	}
-	tiles := a.TileBlocks()
+	tiles := blocked.TileBlocksOf(a)
 	ps := blocked.Split(rt, tiles, 3)
 	var bytes int64
 	for b := range tiles.Blocks() {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"gonum.org/v1/gonum/blas"
@@ -15,10 +17,10 @@ import (
 // TestGonum: gonum reads a Matrix of any kind, its transpose, and one whose tiles are on nodes, as it
 // reads the same matrix of its own.
 func TestGonum(t *testing.T) {
-	local := startLocal(t, exec.Options{Workers: 2, Float: true})
+	local := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
 	d := new(visits).driver(t, func(o *cluster.Options) { o.Idle, o.Owner, o.Stay = true, true, true })
 	for _, rt := range []exec.Runtime{local, d} {
-		for _, kind := range allKinds {
+		for _, kind := range blockedtest.AllKinds() {
 			m, n := 11, 6
 			if kind != blocked.Full {
 				n = m
@@ -37,7 +39,7 @@ func TestGonum(t *testing.T) {
 			if !mat.Equal(b, want.T()) {
 				t.Errorf("%T, %v: a copy of the transpose differs", rt, kind)
 			}
-			if v, trans, ok := blocked.ViewOf[float64](a.T(), 4); ok {
+			if v, trans, ok := tiles.ViewOf[float64](a.T(), 4); ok {
 				symmetric := kind == blocked.SymLower || kind == blocked.SymUpper
 				if v != a || (trans == blas.NoTrans) != symmetric {
 					t.Errorf("%T, %v: the view of the transpose is another matrix, or %c", rt, kind, trans)

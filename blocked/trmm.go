@@ -28,20 +28,20 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 	oa, ob := p.reads(a), p.operand(b)
 	trmm := &op.Trmm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
 	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
-	lines := b.nt // tiles in a block row of B
+	lines := b.NT() // tiles in a block row of B
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans
-		lines = b.mt
+		lines = b.MT()
 	}
 	// A block of the result is made of itself and of those on one side of it,
 	// so it is done before they are. op(A) is lower triangular if A is and is
 	// not transposed, or the opposite of both; then row block i needs those
 	// above it and column block j those to its right.
 	lower := (uplo == blas.Lower) == (trans == blas.NoTrans)
-	for step := range a.nt {
-		k, lo, hi := step, step+1, a.nt // lo to hi: blocks that are not done yet
+	for step := range a.NT() {
+		k, lo, hi := step, step+1, a.NT() // lo to hi: blocks that are not done yet
 		if lower == (side == blas.Left) {
-			k, lo, hi = a.nt-1-step, 0, a.nt-1-step
+			k, lo, hi = a.NT()-1-step, 0, a.NT()-1-step
 		}
 		for line := range lines {
 			p.submit(p.ops.trmm, trmm, 0, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
@@ -56,14 +56,14 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 
 // checkTriangular panics unless the uplo triangle of a can stand on that side of b.
 func checkTriangular[T Element](side blas.Side, uplo blas.Uplo, a, b *Matrix[T]) {
-	order := b.rows
+	order := b.Rows()
 	if side == blas.Right {
-		order = b.cols
+		order = b.Cols()
 	}
-	switch stored := a.kind.Uplo(); {
-	case b.kind != Full || (stored != blas.All && stored != uplo):
+	switch stored := a.Kind().Uplo(); {
+	case b.Kind() != Full || (stored != blas.All && stored != uplo):
 		panic(ErrKind)
-	case a.rows != order || a.cols != order || a.nb != b.nb:
+	case a.Rows() != order || a.Cols() != order || a.NB() != b.NB():
 		panic(ErrShape)
 	}
 }

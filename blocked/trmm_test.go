@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
@@ -19,8 +20,8 @@ func testTrmm[T blocked.Element](t *testing.T, rt *exec.Local) {
 		if side == blas.Right {
 			order, lines = n, m
 		}
-		in := inTriangle(uplo)
-		a := memory[T](order, order) // NaN where it must not be read
+		in := blockedtest.InTriangle(uplo)
+		a := blockedtest.Memory[T](order, order) // NaN where it must not be read
 		for i := range order {
 			for j := range order {
 				if in(i, j) && (i != j || diag == blas.NonUnit) {
@@ -28,20 +29,20 @@ func testTrmm[T blocked.Element](t *testing.T, rt *exec.Local) {
 				}
 			}
 		}
-		b := normal[T](rnd, m, n)
-		a0, b0 := copyOf(a), copyOf(b)
+		b := blockedtest.Normal[T](rnd, m, n)
+		a0, b0 := blockedtest.CopyOf(a), blockedtest.CopyOf(b)
 		what := fmt.Sprintf("%v, m %d, n %d, %c %c %c %c, alpha %v", kind, m, n, side, uplo, trans, diag, alpha)
-		must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
+		blockedtest.Must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
 			return p.Trmm(side, uplo, trans, diag, T(alpha), viewKind(a, kind, nb), blocked.View(b, nb))
 		})
-		kept(t, what+": A", a, a0, nil)
-		kept(t, what+": B", b, b0, anywhere)
-		op, x, rhs := triangular(a, side, uplo, trans, diag), of(b, blas.NoTrans), of(b0, blas.NoTrans)
+		blockedtest.Kept(t, what+": A", a, a0, nil)
+		blockedtest.Kept(t, what+": B", b, b0, blockedtest.Anywhere)
+		op, x, rhs := triangular(a, side, uplo, trans, diag), blockedtest.Of(b, blas.NoTrans), blockedtest.Of(b0, blas.NoTrans)
 		if side == blas.Right {
-			x, rhs = x.t(), rhs.t()
+			x, rhs = x.T(), rhs.T()
 		}
-		got := minus(alpha, op.times(rhs, order), 1, x).norm(order, lines)
-		limit := 30 * float64(order) * op.norm(order, order) * rhs.norm(order, lines) * roundoff[T]()
+		got := blockedtest.Minus(alpha, op.Times(rhs, order), 1, x).Norm(order, lines)
+		limit := 30 * float64(order) * op.Norm(order, order) * rhs.Norm(order, lines) * blockedtest.Roundoff[T]()
 		if !(got <= limit) {
 			t.Errorf("%s: ‖αAB−C‖ = %g, want at most %g", what, got, limit)
 		}
@@ -64,17 +65,17 @@ func testTrmm[T blocked.Element](t *testing.T, rt *exec.Local) {
 }
 
 func TestTrmm(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	testTrmm[float64](t, rt)
 	testTrmm[float32](t, rt)
 }
 
 func TestTrmmPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	matrix := func(kind blocked.Kind, m, n, nb int) *blocked.Matrix[float64] {
 		return blocked.New[float64](kind, m, n, nb)
 	}
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		for name, c := range map[string]struct {
 			a, b *blocked.Matrix[float64]
 			want any
@@ -85,7 +86,7 @@ func TestTrmmPanics(t *testing.T) {
 			"B":          {matrix(blocked.TriLower, 3, 3, 2), matrix(blocked.SymLower, 3, 3, 2), blocked.ErrKind},
 		} {
 			f := func() { p.Trmm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, c.a, c.b) }
-			if v := recovered(f); v != c.want {
+			if v := blockedtest.Recovered(f); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)
 			}
 		}

@@ -34,13 +34,13 @@ func (p *Program[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 // stays so: all, or for a system from the left with the identity the triangle that
 // op(A) has.
 func (p *Program[T]) trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, alpha T, a, b *Matrix[T], part blas.Uplo) {
-	oa, ob, nt := p.reads(a), p.operand(b), a.nt
+	oa, ob, nt := p.reads(a), p.operand(b), a.NT()
 	trsm := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
 	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: float64(alpha)}
-	lines := b.nt // tiles in a block of B
+	lines := b.NT() // tiles in a block of B
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans
-		lines = b.mt
+		lines = b.MT()
 	}
 	// op(A) is lower triangular if A is and is not transposed, or the
 	// opposite of both. Then row block 0 of a system from the left is solved

@@ -6,29 +6,30 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 )
 
 // triangularTasks returns how many tasks trmm and trsm have, for a triangle of some order.
 func triangularTasks(order, lines, nb int, alpha float64) int {
-	mt := tileCount(order, nb)
+	mt := blockedtest.TileCount(order, nb)
 	if alpha == 0 {
-		return mt * tileCount(lines, nb)
+		return mt * blockedtest.TileCount(lines, nb)
 	}
-	return mt * (mt + 1) / 2 * tileCount(lines, nb)
+	return mt * (mt + 1) / 2 * blockedtest.TileCount(lines, nb)
 }
 
 // triangular returns op(A) as it is on the left: transposed, if it is on the right.
-func triangular[T blocked.Element](a blocked.General[T], side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag) element {
-	op := element(func(i, j int) float64 {
+func triangular[T blocked.Element](a blocked.General[T], side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag) blockedtest.Element {
+	op := blockedtest.Element(func(i, j int) float64 {
 		if i == j && diag == blas.Unit {
 			return 1
 		}
-		return of(a, blas.NoTrans)(i, j)
-	}).only(uplo)
+		return blockedtest.Of(a, blas.NoTrans)(i, j)
+	}).Only(uplo)
 	if (trans != blas.NoTrans) != (side == blas.Right) {
-		op = op.t()
+		op = op.T()
 	}
 	return op
 }
@@ -43,8 +44,8 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 		if side == blas.Right {
 			order, lines = n, m
 		}
-		in := inTriangle(uplo)
-		a := memory[T](order, order) // NaN where it must not be read
+		in := blockedtest.InTriangle(uplo)
+		a := blockedtest.Memory[T](order, order) // NaN where it must not be read
 		for i := range order {
 			for j := range order {
 				switch {
@@ -55,29 +56,29 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 				}
 			}
 		}
-		b := normal[T](rnd, m, n)
+		b := blockedtest.Normal[T](rnd, m, n)
 		if alpha == 0 {
-			b = memory[T](m, n)
+			b = blockedtest.Memory[T](m, n)
 		}
-		a0, b0 := copyOf(a), copyOf(b)
+		a0, b0 := blockedtest.CopyOf(a), blockedtest.CopyOf(b)
 		what := fmt.Sprintf("%v, m %d, n %d, %c %c %c %c, alpha %v", kind, m, n, side, uplo, trans, diag, alpha)
-		must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
+		blockedtest.Must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
 			return p.Trsm(side, uplo, trans, diag, T(alpha), viewKind(a, kind, nb), blocked.View(b, nb))
 		})
-		kept(t, what+": A", a, a0, nil)
-		kept(t, what+": B", b, b0, anywhere)
+		blockedtest.Kept(t, what+": A", a, a0, nil)
+		blockedtest.Kept(t, what+": B", b, b0, blockedtest.Anywhere)
 		if alpha == 0 {
-			if of(b, blas.NoTrans).norm(m, n) != 0 {
+			if blockedtest.Of(b, blas.NoTrans).Norm(m, n) != 0 {
 				t.Errorf("%s: not zero", what)
 			}
 			return
 		}
-		op, x, rhs := triangular(a, side, uplo, trans, diag), of(b, blas.NoTrans), of(b0, blas.NoTrans)
+		op, x, rhs := triangular(a, side, uplo, trans, diag), blockedtest.Of(b, blas.NoTrans), blockedtest.Of(b0, blas.NoTrans)
 		if side == blas.Right {
-			x, rhs = x.t(), rhs.t()
+			x, rhs = x.T(), rhs.T()
 		}
-		got := minus(alpha, rhs, 1, op.times(x, order)).norm(order, lines)
-		limit := 30 * float64(order) * op.norm(order, order) * x.norm(order, lines) * roundoff[T]()
+		got := blockedtest.Minus(alpha, rhs, 1, op.Times(x, order)).Norm(order, lines)
+		limit := 30 * float64(order) * op.Norm(order, order) * x.Norm(order, lines) * blockedtest.Roundoff[T]()
 		if !(got <= limit) {
 			t.Errorf("%s: ‖B−AX‖ = %g, want at most %g", what, got, limit)
 		}
@@ -109,17 +110,17 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 }
 
 func TestTrsm(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 2})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
 	testTrsm[float64](t, rt)
 	testTrsm[float32](t, rt)
 }
 
 func TestTrsmPanics(t *testing.T) {
-	rt := startLocal(t, exec.Options{Workers: 1})
+	rt := blockedtest.StartLocal(t, exec.Options{Workers: 1})
 	matrix := func(kind blocked.Kind, m, n, nb int) *blocked.Matrix[float64] {
 		return blocked.New[float64](kind, m, n, nb)
 	}
-	compute(t, rt, func(p *blocked.Program[float64]) error {
+	blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
 		trsm := func(side blas.Side, uplo blas.Uplo, a, b *blocked.Matrix[float64]) func() {
 			return func() { p.Trsm(side, uplo, blas.NoTrans, blas.NonUnit, 1, a, b) }
 		}
@@ -135,7 +136,7 @@ func TestTrsmPanics(t *testing.T) {
 			"B":            {trsm(blas.Left, blas.Lower, matrix(blocked.TriLower, 3, 3, 2), matrix(blocked.SymLower, 3, 3, 2)), blocked.ErrKind},
 			"other half 2": {trsm(blas.Left, blas.Lower, matrix(blocked.SymUpper, 3, 3, 2), matrix(blocked.Full, 3, 3, 2)), blocked.ErrKind},
 		} {
-			if v := recovered(c.f); v != c.want {
+			if v := blockedtest.Recovered(c.f); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)
 			}
 		}

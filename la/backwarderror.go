@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/lapack"
 )
 
@@ -123,6 +124,6 @@ func shiftColumns[T Element](dst, src *blocked.Matrix[T], exps []int, workers in
 		e = min(max(e, -2000), 2000)
 		first[j], second[j] = math.Ldexp(1, e/2), math.Ldexp(1, e-e/2)
 	}
-	blocked.ScaleColumns(dst, src, first, false, workers)
-	blocked.ScaleColumns(dst, dst, second, false, workers)
+	tiles.ScaleColumns(dst, src, first, false, workers)
+	tiles.ScaleColumns(dst, dst, second, false, workers)
 }

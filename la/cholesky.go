@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
@@ -241,7 +243,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T]) error {
 // invert computes the inverse in the symmetric v, on e; w is scratch.
 func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
 	n := c.u.Dim()
-	t := tiles(n, c.u.NB())
+	t := tiles.Count(n, c.u.NB())
 	err := perform(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Potri(c.u, w, v)

@@ -3,6 +3,8 @@ package la
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
@@ -26,7 +28,7 @@ import (
 // worker almost as long to begin as a full tile.
 func evenly(n, parts int) int {
 	const multiple = 8
-	return max(tiles(tiles(n, max(parts, 1)), multiple)*multiple, multiple)
+	return max(tiles.Count(tiles.Count(n, max(parts, 1)), multiple)*multiple, multiple)
 }
 
 // defaultParts returns the number of tiles along a side by default: the fewest
@@ -74,9 +76,9 @@ func defaultParts(op Operation, n, workers int, nodes bool) int {
 		if n <= largest*parts {
 			return parts
 		}
-		return roundUp(tiles(n, largest), 2)
+		return roundUp(tiles.Count(n, largest), 2)
 	}
-	return max(parts, tiles(n, largest))
+	return max(parts, tiles.Count(n, largest))
 }
 
 // deviceParts returns the number of tiles along a side if there are accelerators,
@@ -96,11 +98,11 @@ func deviceParts(op Operation, n, cores int) int {
 	if op == OpLU || op == OpQR {
 		nb = smallest
 	}
-	return min(tiles(n, nb), cores)
+	return min(tiles.Count(n, nb), cores)
 }
 
 // roundUp returns the least multiple of m that is at least n.
-func roundUp(n, m int) int { return tiles(n, m) * m }
+func roundUp(n, m int) int { return tiles.Count(n, m) * m }
 
 // alwaysDirect is the least that directUpTo returns.
 const alwaysDirect = 240

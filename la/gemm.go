@@ -228,9 +228,6 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 // geometric returns the geometric mean of m and n, rounded.
 func geometric(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }
 
-// tiles returns the number of tiles that cover n elements.
-func tiles(n, nb int) int { return (n + nb - 1) / nb }
-
 // checkTrans reports a transposition that is none.
 func checkTrans(op string, trans ...blas.Transpose) error {
 	for _, t := range trans {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
@@ -70,11 +71,11 @@ func gemvFor[T Element](ctx context.Context, e *Engine, by called, trans blas.Tr
 func gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x General[T], beta T, y General[T]) error {
 	n, _ := a.Dims()
 	if _, ok := a.(SymmetricSource[T]); ok && alpha != 0 && n > 0 && distributed[T](a) == 0 {
-		nb, one := thinTile[T](e, n, tiles(n, 4)) // tasks also copy, and gain from 2048 on
+		nb, one := thinTile[T](e, n, tiles.Count(n, 4)) // tasks also copy, and gain from 2048 on
 		if one {
 			nb = n
 		}
-		if v, _, ok := blocked.ViewOf(a, nb); ok && alike(v.Kind(), blocked.SymLower) {
+		if v, _, ok := tiles.ViewOf(a, nb); ok && alike(v.Kind(), blocked.SymLower) {
 			return symv(ctx, e, one, alpha, v, x, beta, y)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/scalar"
 )
@@ -18,7 +19,7 @@ type reading[T Element] struct {
 	src       Source[T] // nil if a is filled
 	byColumns bool
 	priority  func(line int) int64 // of the tasks; nil: see blocked.LoadOptions
-	loaded    *blocked.Loaded[T]
+	loaded    *tiles.Filling[T]
 	stats     blocked.Stats
 }
 
@@ -42,7 +43,7 @@ func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocke
 		return r
 	}
 	if a == nil {
-		a = blocked.Unfilled[T](kind, m, n, nb)
+		a = tiles.Unfilled[T](kind, m, n, nb)
 	}
 	return &reading[T]{a: a, src: src, byColumns: byColumns}
 }

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -171,7 +173,7 @@ func (f *LU[T]) broken(ctx context.Context, lu *blocked.Matrix[T], pivots *block
 	}
 	if info := pivots.Info(); info != 0 {
 		// In the last tile row there are no other rows that could have it.
-		if pivoting == TournamentPivoting || (info-1)/lu.NB() < tiles(m, lu.NB())-1 {
+		if pivoting == TournamentPivoting || (info-1)/lu.NB() < tiles.Count(m, lu.NB())-1 {
 			return &BreakdownError{Column: info, Growth: math.Inf(1), Limit: limit}
 		}
 	}
@@ -195,7 +197,7 @@ func (f *LU[T]) broken(ctx context.Context, lu *blocked.Matrix[T], pivots *block
 // maxima returns the largest magnitudes in the tile columns of L and the tile rows of U.
 func (f *LU[T]) maxima(ctx context.Context, lu *blocked.Matrix[T]) (l, u []float64, err error) {
 	if !lu.IsDistributed() {
-		l, u = lu.FactorMaxima(f.engine.options().Workers)
+		l, u = blocked.FactorMaxima(lu, f.engine.options().Workers)
 		return l, u, nil
 	}
 	var tops *blocked.Magnitudes[T]

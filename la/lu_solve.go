@@ -3,6 +3,8 @@ package la
 import (
 	"context"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/blas"
 )
@@ -140,7 +142,7 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 // invert writes A⁻¹ to the Full v, n×n in the tile size of the factors.
 func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
-	t := tiles(n, f.lu.NB())
+	t := tiles.Count(n, f.lu.NB())
 	err := perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(), func(s *stage[T]) {
 		if s.p != nil {
 			s.err = s.p.Getri(f.lu, f.pivots, v)

@@ -3,6 +3,8 @@ package la
 import (
 	"slices"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -40,7 +42,7 @@ func sharedPanel(k int) int {
 	if k <= 128 {
 		return max(1, k)
 	}
-	return evenly(k, max(2, tiles(k, 256)))
+	return evenly(k, max(2, tiles.Count(k, 256)))
 }
 
 // sharedPanels reports whether workers share the panels of an m×n matrix with k

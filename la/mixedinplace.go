@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -118,7 +119,7 @@ func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[flo
 // is errRange if an element is out of range.
 func (s *refiner) single() (*blocked.Matrix[float32], *blocked.Sums[float32], error) {
 	a := s.a
-	u, err := blocked.DistributedLike[float32](s.engine.options().Runtime, a, a.Kind(), s.n, s.n)
+	u, err := tiles.DistributedLike[float32](s.engine.options().Runtime, a, a.Kind(), s.n, s.n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,7 +170,7 @@ func like[T Element](s *refiner, b *blocked.Matrix[float64]) (*blocked.Matrix[T]
 	if !s.tasks {
 		return blocked.New[T](blocked.Full, m, n, b.NB()), nil
 	}
-	return blocked.DistributedLike[T](s.engine.options().Runtime, b, blocked.Full, m, n)
+	return tiles.DistributedLike[T](s.engine.options().Runtime, b, blocked.Full, m, n)
 }
 
 // columnMax returns the largest magnitude in each column of a.
@@ -191,7 +192,7 @@ func (s *refiner) columnMax(a *blocked.Matrix[float64]) ([]float64, error) {
 // narrow computes d = a·diag(scale), in float32.
 func (s *refiner) narrow(d *blocked.Matrix[float32], a *blocked.Matrix[float64], scale []float64) error {
 	if !s.tasks {
-		blocked.ScaleColumns(d, a, scale, false, s.engine.options().Workers)
+		tiles.ScaleColumns(d, a, scale, false, s.engine.options().Workers)
 		return nil
 	}
 	return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, scale, d) })
@@ -200,7 +201,7 @@ func (s *refiner) narrow(d *blocked.Matrix[float32], a *blocked.Matrix[float64],
 // widen computes x = x + d·diag(scale).
 func (s *refiner) widen(x *blocked.Matrix[float64], d *blocked.Matrix[float32], scale []float64) error {
 	if !s.tasks {
-		blocked.ScaleColumns(x, d, scale, true, s.engine.options().Workers)
+		tiles.ScaleColumns(x, d, scale, true, s.engine.options().Workers)
 		return nil
 	}
 	return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2d(p, d, scale, true, x) })

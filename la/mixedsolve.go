@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -46,14 +47,14 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 		half = blocked.SymLower // all that is stored
 		a, _ = blocked.From[float64](m, half, nb, e.copying(false))
 	}
-	v, _, ok := blocked.ViewOf[float64](a, nb)
+	v, _, ok := tiles.ViewOf[float64](a, nb)
 	if !ok || v.Kind() != blocked.SymLower && v.Kind() != blocked.SymUpper {
 		v, _ = blocked.From[float64](a, half, nb, e.copying(false))
 	}
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.options().Workers)}
 	var single Cholesky[float32]
 	s.factor = func() error {
-		u, stats := blocked.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, e.copying(true))
+		u, stats := tiles.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, e.copying(true))
 		if stats.NonFinite {
 			return errRange
 		}
@@ -114,7 +115,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, trans: trans}
 	single := &LU[float32]{engine: e}
 	s.factor = func() error {
-		lu, stats := blocked.Convert[float32](a, blocked.Full, nb, e.copying(true))
+		lu, stats := tiles.Convert[float32](a, blocked.Full, nb, e.copying(true))
 		if stats.NonFinite {
 			return errRange
 		}

@@ -1,6 +1,10 @@
 package la
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked/tiles"
+)
 
 // narrow returns nb, which was chosen for a problem of order n, for one whose
 // largest dimension is longest. If a tile is as wide as the problem, square ones
@@ -40,5 +44,5 @@ func thinTile[T Element](e *Engine, m, n int) (nb int, direct bool) {
 	if m*n <= upTo/int(unsafe.Sizeof(*new(T))) || e.cores() == 1 {
 		return longest, true
 	}
-	return evenly(longest, max(tiles(longest, tile), min(e.cores(), longest/64))), false
+	return evenly(longest, max(tiles.Count(longest, tile), min(e.cores(), longest/64))), false
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -32,7 +33,7 @@ func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
 	}
 	const nb = 512 // enough tiles to share out, and what is read in a row is long
 	workers := e.options().Workers
-	v, trans, ok := blocked.ViewOf(a, nb)
+	v, trans, ok := tiles.ViewOf(a, nb)
 	if m, isMatrix := any(a).(*blocked.Matrix[T]); isMatrix && m.IsDistributed() {
 		x, err := NormInPlace(context.Background(), e, m, norm)
 		if err != nil {

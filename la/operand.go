@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -97,7 +98,7 @@ func memory[T Element](c Source[T]) bool {
 // of that kind, which back brings home. load says whether what c holds is needed.
 func writable[T Element](c Source[T], kind blocked.Kind, nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
 	if memory[T](c) {
-		if v, trans, ok := blocked.ViewOf(c, nb); ok && trans == blas.NoTrans && alike(v.Kind(), kind) {
+		if v, trans, ok := tiles.ViewOf(c, nb); ok && trans == blas.NoTrans && alike(v.Kind(), kind) {
 			return v, v, func() {}
 		}
 	}
@@ -124,7 +125,7 @@ func readable[T Element](a Source[T], trans blas.Transpose, nb int, c *blocked.M
 // readableAs is readable for a matrix of that kind; a triangular one has the diagonal
 // of a, ones included.
 func readableAs[T Element](a Source[T], kind blocked.Kind, trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
-	if v, vt, ok := blocked.ViewOf(a, nb); ok && alike(v.Kind(), kind) && !overlap(v, c) {
+	if v, vt, ok := tiles.ViewOf(a, nb); ok && alike(v.Kind(), kind) && !overlap(v, c) {
 		return v, scalar.Compose[T](trans, vt)
 	}
 	v, _ := blocked.From(a, kind, nb, blocked.CopyOptions{Workers: workers})

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/blocked"
 )
 
@@ -121,12 +123,12 @@ func qrTileSize[T Element](e *Engine, o *QROptions, m, n int) (nb int, direct bo
 	}
 	nb, short := tileSize[T](e, OpQR, geometric(m, n)), max(1, min(m, n))
 	if short >= nb {
-		return evenly(short, tiles(short, nb)), false
+		return evenly(short, tiles.Count(short, nb)), false
 	}
 	// A tile of a narrow matrix is no wider than that. It gets as many elements
 	// by being longer, as long as there are some for each worker.
 	long := min(nb*nb/short, longest/(2*max(1, e.cores())))
-	return min(max(nb, evenly(longest, tiles(longest, max(1, long)))), maxNB), false
+	return min(max(nb, evenly(longest, tiles.Count(longest, max(1, long)))), maxNB), false
 }
 
 // QRFlops is the floating-point operations of a QR factorization.

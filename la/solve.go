@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -223,7 +224,7 @@ func divide[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T],
 		return divideDiagonal(a)
 	}
 	nb, _ := TileSize[T](e, OpTrsm, n, n)
-	v, trans, ok := blocked.ViewOf(a, nb)
+	v, trans, ok := tiles.ViewOf(a, nb)
 	if !ok {
 		kind := blocked.Full
 		if t, ok := a.(TriangularSource[T]); ok {

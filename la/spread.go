@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -82,7 +83,7 @@ func divideSpreadLU[T Element](ctx context.Context, e *Engine, a *blocked.Matrix
 // if a is symmetric. It may return a matrix with an error.
 func copySpread[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], kind blocked.Kind) (*blocked.Matrix[T], error) {
 	m, n := a.Dims()
-	b, err := blocked.DistributedLike[T](e.options().Runtime, a, kind, m, n)
+	b, err := tiles.DistributedLike[T](e.options().Runtime, a, kind, m, n)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (d *divisor[T]) room(e *Engine, kind blocked.Kind, m, n int) (*blocked.Matr
 	if d.spread == nil {
 		return blocked.New[T](kind, m, n, d.nb), nil
 	}
-	return blocked.DistributedLike[T](e.options().Runtime, d.spread, kind, m, n)
+	return tiles.DistributedLike[T](e.options().Runtime, d.spread, kind, m, n)
 }
 
 // load returns a copy of b in d's tile size, where d is.
@@ -141,7 +142,7 @@ func solveSpreadQR[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[
 			return nil
 		}
 		var v *blocked.Matrix[T]
-		if v, err = blocked.DistributedLike[T](e.options().Runtime, a, blocked.Full, m, n); err == nil {
+		if v, err = tiles.DistributedLike[T](e.options().Runtime, a, blocked.Full, m, n); err == nil {
 			made = append(made, v)
 		}
 		return v

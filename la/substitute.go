@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tessera-la/tessera/blocked/tiles"
+
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/scalar"
@@ -31,7 +33,7 @@ const shareFrom = 1 << 16
 // solve overwrites the vectors with op(A)⁻¹·x for a triangle of a, whose tiles are here.
 func (s substitution[T]) solve(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a *blocked.Matrix[T], vectors [][]T) error {
 	n, nb := a.Dim(), a.NB()
-	nt := tiles(n, nb)
+	nt := tiles.Count(n, nb)
 	transposed, workers := trans != blas.NoTrans, s.engine.options().Workers
 	part := func(x []T, k int) []T { return x[k*nb : min((k+1)*nb, n)] }
 	for step := range nt {

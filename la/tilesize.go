@@ -1,6 +1,7 @@
 package la
 
 import (
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
@@ -55,7 +56,7 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 	}
 	if o.Profile != nil && !o.Deterministic {
 		if nb, ok := o.Profile.TileSize(TuningKey[T](op), e.target(), e.cores(), n); ok && nb <= maxNB {
-			return evenly(n, tiles(n, nb))
+			return evenly(n, tiles.Count(n, nb))
 		}
 	}
 	_, nodes := o.Runtime.(exec.Keeper)

@@ -30,7 +30,7 @@ func TestDense(t *testing.T) {
 					t.Fatal(err)
 				}
 				if m, n := b.Dims(); m != 0 {
-					wantSame(t, tiles(b, n), tiles(a, n))
+					wantSame(t, inTiles(b, n), inTiles(a, n))
 				} else if r, _ := a.Dims(); r != 0 {
 					t.Errorf("%s, %d: %d×%d", path, k, m, n)
 				}
@@ -57,7 +57,7 @@ func TestDense(t *testing.T) {
 	}
 }
 
-func tiles(a mat.Matrix, nb int) *blocked.Matrix[float64] {
+func inTiles(a mat.Matrix, nb int) *blocked.Matrix[float64] {
 	b, _ := blocked.From(a, blocked.Full, nb, blocked.CopyOptions{Workers: 1})
 	return b
 }

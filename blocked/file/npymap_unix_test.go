@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"golang.org/x/sys/unix"
 )
 
@@ -39,7 +40,7 @@ func TestMappedFileShrinks(t *testing.T) {
 		if err := os.Truncate(path, 8192); err != nil {
 			t.Fatal(err)
 		}
-		a := blocked.Outline[float64](blocked.Full, 600, 500, 64)
+		a := tiles.Outline[float64](blocked.Full, 600, 500, 64)
 		if err := fillFromMemory(a, h, data[h.offset:], 4, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("got %v", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
 const (
@@ -202,7 +203,7 @@ func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limi
 		}
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix takes %s (ReadOptions.MaxBytes)", m, n, takes)}
 	}
-	return blocked.Outline[T](kind, int(m), int(n), o.NB), nil
+	return tiles.Outline[T](kind, int(m), int(n), o.NB), nil
 }
 
 // storedBytes returns the memory of an m×n Matrix, with the padding of its

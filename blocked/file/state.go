@@ -12,6 +12,7 @@ import (
 	"io"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -323,7 +324,7 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 			panic(blocked.ErrShape)
 		}
 	}
-	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: blocked.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)}
+	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: tiles.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)}
 	if h.Step < 0 || h.Step > min(s.Matrix.Tiles()) {
 		panic(blocked.ErrIndex)
 	}

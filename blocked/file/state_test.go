@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
 // sample returns a state of an m×n factorization.
@@ -125,7 +126,7 @@ func TestReadTile(t *testing.T) {
 		}
 		b.Write(sum.Sum(nil))
 		for direct := 1; direct <= 17; direct++ {
-			into := blocked.Outline[float64](blocked.Full, 9, 8, 4)
+			into := tiles.Outline[float64](blocked.Full, 9, 8, 4)
 			if err := readTile(bytes.NewReader(b.Bytes()), into, i, j, direct); err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +137,7 @@ func TestReadTile(t *testing.T) {
 				}
 			}
 		}
-		other := blocked.Outline[float64](blocked.Full, 9, 12, 5)
+		other := tiles.Outline[float64](blocked.Full, 9, 12, 5)
 		var bad *StateError
 		for _, direct := range []int{1, 1000} {
 			if err := readTile(bytes.NewReader(b.Bytes()), other, 0, 0, direct); !errors.As(err, &bad) {

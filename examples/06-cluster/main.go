@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/examples/internal/study"
 	runtime "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
@@ -136,7 +137,7 @@ func solve(rt runtime.Runtime) (x []float64, err error) {
 	}
 	defer b.Close()
 	// Tiles belong to agents by columns: LU exchanges rows within one.
-	if err := a.SetLayout(blocked.NewGrid(blocked.Full, n/nb, n/nb, 1, []float64{1, 1, 1}, blocked.Updates), agents); err != nil {
+	if err := a.SetLayout(tiles.NewGrid(blocked.Full, n/nb, n/nb, 1, []float64{1, 1, 1}, tiles.Updates), agents); err != nil {
 		return nil, err
 	}
 	random := func(m *blocked.Matrix[float64], seed uint64) error {

@@ -26,7 +26,7 @@ import (
 // for the runtime to say: a policy that looks where operands are, or at owners, sends it there.
 // Of the other options only Priority counts.
 //
-//	tiles := a.TileBlocks() // of a distributed matrix
+//	tiles := blocked.TileBlocksOf(a) // of a distributed matrix
 //	data, ps := tiles.Data(1), blocked.Split(rt, tiles, 0)
 //	n, err := loop.Submit(rt, job, ps.Len(), loop.Options{Parts: ps.Parts()}, func(c loop.Chunk) (graph.Spec, error) {
 //		s := graph.Spec{Op: sum, Operands: []graph.Operand{{Datum: &sums[c.Queue], Mode: graph.Out}}}

@@ -117,7 +117,7 @@ func TestRules(t *testing.T) {
 		want       []string // a part of each finding, in order; none if empty
 	}{
 		{"Imports", "allowed", map[string]string{
-			"blocked/a.go":       "package blocked\nimport (\n\"fmt\"\n\"github.com/tessera-la/tessera/kernels\"\n\"gonum.org/v1/gonum/mat\"\n)",
+			"blocked/a.go":       "package blocked\nimport (\n\"fmt\"\n\"github.com/tessera-la/tessera/kernels\"\n\"gonum.org/v1/gonum/blas\"\n)",
 			"blocked/a_test.go":  "package blocked\nimport (\n\"github.com/tessera-la/tessera/internal/matgen\"\n\"github.com/tessera-la/tessera/exec/dispatch\"\n\"pgregory.net/rapid\"\n)",
 			"cmd/labench/a.go":   "package main\nimport (\n\"github.com/spf13/cobra\"\n\"github.com/tessera-la/tessera/la\"\n)",
 			"examples/01-x/a.go": "package main\nimport \"github.com/tessera-la/tessera/internal/matgen\"",

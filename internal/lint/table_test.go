@@ -21,7 +21,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
+				"blocked", "blocked/tiles", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
 				"kernels", "kernels/op", "versions", "internal/atomicfile", "internal/scalar",
 			},
 			third: []string{
@@ -57,18 +57,27 @@ func table() []entry {
 		// Apart from la, as exec/sim brings the modules of several nodes.
 		{pkg: "la/plan", tessera: []string{"la", "exec", "exec/sim"}},
 		{
-			pkg: "blocked",
-			// topo for the NUMA nodes on which tiles are to be, pages for their memory.
-			// loop for what goes through the rows of partitions.
-			tessera: []string{"kernels", "kernels/cpu/isa", "kernels/cpu/native", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose"},
+			pkg: "blocked/tiles",
+			// topo for the NUMA nodes on which tiles are to be, pages for their memory. exec for matrices
+			// that a runtime keeps on its nodes.
+			tessera: []string{"kernels", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/abssum", "internal/pages", "internal/topo", "internal/transpose"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
+			},
+		},
+		{
+			pkg: "blocked",
+			// loop for what goes through the rows of partitions.
+			tessera: []string{"blocked/tiles", "kernels", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/scalar"},
+			third: []string{
+				"gonum.org/v1/gonum/blas",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
 			},
 		},
+		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "exec", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
-			pkg: "blocked/file", tessera: []string{"blocked", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
+			pkg: "blocked/file", tessera: []string{"blocked", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
@@ -191,7 +200,7 @@ func testEntry() entry {
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -19,8 +20,8 @@ import (
 // the system.
 func BenchmarkNodes(b *testing.B) {
 	const nb, nodes = 512, 1000
-	for _, tiles := range []int{64, 128, 390} {
-		b.Run(fmt.Sprintf("tiles=%d", tiles), func(b *testing.B) {
+	for _, n := range []int{64, 128, 390} {
+		b.Run(fmt.Sprintf("tiles=%d", n), func(b *testing.B) {
 			m := &sim.Machine{
 				Kinds:   []sim.Kind{{Name: "xeon", Sockets: 2, Cores: 24, Rate: 40e9}},
 				Nodes:   []sim.Nodes{{Kind: "xeon", Count: nodes}},
@@ -30,12 +31,12 @@ func BenchmarkNodes(b *testing.B) {
 			tasks, virtual := 0, 0.0
 			for b.Loop() {
 				p, err := plan.Run(context.Background(), sim.Options{Machine: m, Nodes: cluster.Options{Owner: true}}, nb, func(ctx context.Context, rt plan.Runtime, e *la.Engine) error {
-					a, err := blocked.Distributed[float64](rt.(exec.Keeper), blocked.SymUpper, tiles*nb, tiles*nb, nb)
+					a, err := blocked.Distributed[float64](rt.(exec.Keeper), blocked.SymUpper, n*nb, n*nb, nb)
 					if err != nil {
 						return err
 					}
 					defer a.Close()
-					grid := blocked.NewGrid(blocked.SymUpper, tiles, tiles, 25, ones(nodes), blocked.Updates)
+					grid := tiles.NewGrid(blocked.SymUpper, n, n, 25, ones(nodes), tiles.Updates)
 					if err := a.SetLayout(grid, nodes); err != nil {
 						return err
 					}

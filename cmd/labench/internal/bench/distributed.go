@@ -10,6 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -106,7 +107,7 @@ func (p *distributed[T]) calibrate(nb int) {
 	layout := func(m, n int) *blocked.Matrix[T] {
 		a, err := blocked.Distributed[T](p.s.Runtime, blocked.Full, m*nb, n*nb, nb)
 		if err == nil {
-			err = a.SetLayout(blocked.NewGrid(blocked.Full, m, n, 1, slices.Repeat([]float64{1}, len(p.speeds)), nil), len(p.speeds))
+			err = a.SetLayout(tiles.NewGrid(blocked.Full, m, n, 1, slices.Repeat([]float64{1}, len(p.speeds)), nil), len(p.speeds))
 		}
 		p.err = errors.Join(p.err, err)
 		return a
@@ -136,14 +137,14 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 	if p.err != nil {
 		return nil // of the other matrices it says the same
 	}
-	tiles := math.Ceil(float64(m)/float64(nb)) * math.Ceil(float64(n)/float64(nb))
+	count := math.Ceil(float64(m)/float64(nb)) * math.Ceil(float64(n)/float64(nb))
 	if kind != blocked.Full {
-		tiles /= 2
+		count /= 2
 	}
 	if p.known == 0 && p.s.Op == "qr" {
 		p.known = priorities(float64(m), float64(n), float64(nb))
 	}
-	p.known += TileKnown * tiles
+	p.known += TileKnown * count
 	if p.err = fitsBooks(p.known); p.err != nil {
 		return nil
 	}
@@ -152,12 +153,12 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 		p.err = errors.Join(p.err, err)
 		return nil
 	}
-	work := blocked.Updates
+	work := tiles.Updates
 	if p.s.Op == "gemm" {
 		work = nil
 	}
 	mt, nt := a.Tiles()
-	grid := blocked.NewGrid(kind, mt, nt, p.rows(), p.speeds, work)
+	grid := tiles.NewGrid(kind, mt, nt, p.rows(), p.speeds, work)
 	p.err = errors.Join(p.err, a.SetLayout(grid, len(p.speeds)))
 	return a
 }

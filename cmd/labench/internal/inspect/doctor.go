@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
@@ -71,7 +71,7 @@ func examine(ctx context.Context, a *cli.App) (*Findings, error) {
 	x.Workers = rt.Workers()
 	rt.Close()
 	x.Devices = setup.FindDevices()
-	x.Tiles = Placement(blocked.FirstTouch())
+	x.Tiles = Placement(tiles.FirstTouch())
 	for _, op := range op.NewTable().All() {
 		if op.Type != "f64" {
 			continue

@@ -1,0 +1,131 @@
+package tiles
+
+import (
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Filling fills the tiles of a Matrix from a source, each once, and learns the [Stats] on
+// the way if they are asked for. Distinct tiles may be filled concurrently if the source
+// is in memory.
+type Filling[T Element] struct {
+	a      *Matrix[T]
+	src    Source[T]
+	memory *origin[T] // of src, if it is there
+	sum    *tally[T]  // nil: nobody asks for Stats
+	left   atomic.Int64
+}
+
+// NewFilling returns a Filling of a from src, which must not be written meanwhile. It
+// panics with ErrShape if the dimensions differ, and with ErrStorage if the data of a raw
+// src cannot hold it.
+func NewFilling[T Element](a *Matrix[T], src Source[T], stats bool) *Filling[T] {
+	if m, n := src.Dims(); m != a.rows || n != a.cols {
+		panic(ErrShape)
+	}
+	f := newFilling(a, nil, stats)
+	f.src = src
+	if o, ok := originOf(src, 0); ok {
+		f.memory = &o
+	}
+	return f
+}
+
+func newFilling[T Element](a *Matrix[T], memory *origin[T], stats bool) *Filling[T] {
+	f := &Filling[T]{a: a, memory: memory}
+	for range a.StoredTiles() {
+		f.left.Add(1)
+	}
+	if stats {
+		f.sum = newTally(a)
+	}
+	return f
+}
+
+// InMemory reports whether src lies in memory that tiles are filled from by
+// several goroutines, not through At by one: see [Matrix.CopyFrom].
+func InMemory[T Element](src Source[T]) bool {
+	_, ok := originOf(src, 0)
+	return ok
+}
+
+// InMemory reports whether the source is: see the function [InMemory].
+func (f *Filling[T]) InMemory() bool { return f.memory != nil }
+
+// Fill fills tiles (i, j), (i, j+1), …, which are stored, into memory of the shape that they
+// have, and allocates it if there is none. A source that is not in memory is read row by row.
+func (f *Filling[T]) Fill(i, j int, tiles ...*Tile[T]) {
+	a := f.a
+	for _, t := range tiles {
+		if t.Data == nil { // the shape is known, and maybe being read
+			t.Data = NewTile[T](t.Rows, t.Cols).Data
+		}
+	}
+	if f.memory != nil {
+		for k, t := range tiles {
+			a.fillStrips(t, i, j+k, f.sum, func(r, end int, uplo blas.Uplo) {
+				f.memory.copyStrip(window[T]{t, i * a.nb, (j + k) * a.nb}, r, end, uplo)
+			})
+		}
+	} else {
+		f.read(i, j, tiles)
+	}
+	f.left.Add(-int64(len(tiles)))
+}
+
+// read fills tiles through At.
+func (f *Filling[T]) read(i, j int, tiles []*Tile[T]) {
+	a := f.a
+	for r := range tiles[0].Rows {
+		for k, t := range tiles {
+			lo, hi := a.storedColumns(i, j+k, r)
+			row := t.Row(r)[lo:hi]
+			for c := range row {
+				row[c] = f.src.At(i*a.nb+r, (j+k)*a.nb+lo+c)
+			}
+		}
+	}
+	if f.sum != nil {
+		for k, t := range tiles {
+			f.sum.add(t, i, j+k, 0, t.Rows)
+			f.sum.close(t, i, j+k)
+		}
+	}
+}
+
+// all fills all tiles, on at most so many goroutines.
+func (f *Filling[T]) all(workers int) Stats {
+	a := f.a
+	if f.memory != nil {
+		a.EachTile(workers, func(i, j int) { f.Fill(i, j, &a.tiles[i*a.nt+j]) })
+	} else {
+		for i := range a.mt {
+			var row []*Tile[T]
+			first := 0
+			for j := range a.nt {
+				if !a.Stored(i, j) {
+					continue
+				}
+				if row == nil {
+					first = j
+				}
+				row = append(row, &a.tiles[i*a.nt+j])
+			}
+			if row != nil {
+				f.Fill(i, first, row...)
+			}
+		}
+	}
+	s, _ := f.Stats()
+	return s
+}
+
+// Stats returns the Stats of the matrix; ok is false if some of it was not filled, or they
+// were not asked for.
+func (f *Filling[T]) Stats() (s Stats, ok bool) {
+	if f.sum == nil || f.left.Load() != 0 {
+		return Stats{}, false
+	}
+	return f.sum.stats(), true
+}

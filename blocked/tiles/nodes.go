@@ -1,0 +1,162 @@
+package tiles
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/pages"
+	"github.com/tessera-la/tessera/internal/topo"
+)
+
+// The kernel puts a page of memory on the NUMA node of the core that first
+// touches it. On a machine with several nodes the tiles of a large matrix are
+// dealt out to them, and each tile is touched first by a thread that is pinned to
+// the cores of its node. Nothing of this is done on a machine with one node.
+//
+// What can be had of it in Go: a tile is a block of the Go heap, which may have
+// been in use before, so that its pages lie where somebody once touched them.
+// Therefore the whole pages of a new tile are given back to the kernel first, as
+// Go's own scavenger does, and are new, and zero, when they are touched again. A
+// page that a tile shares with its neighbours goes to the first that touches it — with
+// transparent huge pages that may be 2 MiB — and tiles of less than placedBytes
+// are left to the allocator: most of their pages would be such.
+
+const (
+	// placedBytes is the size from which a tile has a place: 16 pages, of which
+	// at least 15 are its own.
+	placedBytes = 64 << 10
+	// touchBytes is the smallest page of the systems that Tessera runs on: one
+	// element in each is touched.
+	touchBytes = 4 << 10
+)
+
+// nodes is where the memory of tiles can be.
+type nodes struct {
+	cpus  []topo.CPUSet // of each node; tiles have a place if there are two or more
+	why   string        // the reason if not
+	lock  func(cpus ...int) (release func(), err error)
+	renew func(memory []byte) // gives whole pages back to the kernel
+	touch func(memory []byte) // has the kernel put every page on the node of this thread
+}
+
+// thisMachine is the nodes of this machine.
+var thisMachine = sync.OnceValue(func() *nodes {
+	_, unsupported := topo.Affinity()
+	return nodesOf(topo.Detect(), unsupported)
+})
+
+// nodesOf returns the nodes of m, on which threads cannot be pinned if
+// unsupported is not nil.
+func nodesOf(m *topo.Machine, unsupported error) *nodes {
+	n := &nodes{lock: topo.Lock, renew: pages.Renew, touch: touch}
+	switch {
+	case len(m.Nodes) < 2:
+		n.why = "there is one NUMA node"
+	case unsupported != nil:
+		n.why = fmt.Sprintf("there are %d NUMA nodes, but %v", len(m.Nodes), unsupported)
+	default:
+		for _, node := range m.Nodes {
+			n.cpus = append(n.cpus, node.CPUs)
+		}
+	}
+	return n
+}
+
+// FirstTouch returns the number of NUMA nodes over which this machine spreads the
+// tiles of a large matrix and, if it is 1, why.
+func FirstTouch() (nodes int, why string) {
+	n := thisMachine()
+	return max(1, len(n.cpus)), n.why
+}
+
+// touch writes a zero to each page of memory, which is zero.
+func touch(memory []byte) {
+	for i := 0; i < len(memory); i += touchBytes {
+		memory[i] = 0
+	}
+	if len(memory) > 0 {
+		memory[len(memory)-1] = 0
+	}
+}
+
+// allocate gives memory to the stored tiles that have none, zeros, on their nodes.
+// Tile (i, j) belongs to node home.Owner(i, j), modulo the number of nodes; if
+// home is nil, to node i + j, so that each tile row and column is spread and
+// a worker that goes through one draws on the memory of all nodes.
+func (a *Matrix[T]) allocate(n *nodes, home Layout) {
+	todo := false
+	for k := range a.tiles {
+		todo = todo || a.wants(k)
+	}
+	if !todo {
+		return
+	}
+	var wg sync.WaitGroup
+	for node := range n.cpus {
+		wg.Go(func() {
+			// If the thread cannot be pinned, as the mask of the process has
+			// changed since the machine was read, the kernel decides.
+			release, _ := n.lock(n.cpus[node]...)
+			defer release()
+			for k := range a.tiles {
+				i, j := k/a.nt, k%a.nt
+				at := i + j
+				if home != nil && a.Stored(i, j) {
+					at = home.Owner(i, j)
+				}
+				if (at%len(n.cpus)+len(n.cpus))%len(n.cpus) != node || !a.wants(k) {
+					continue
+				}
+				a.tiles[k] = NewTile[T](a.TileDims(i, j))
+				if memory := bytesOf(a.tiles[k].Data); len(memory) >= placedBytes {
+					n.renew(memory)
+					n.touch(memory)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// allocateHere is allocate wherever the caller is.
+func (a *Matrix[T]) allocateHere() {
+	for k := range a.tiles {
+		if a.wants(k) {
+			a.tiles[k] = NewTile[T](a.TileDims(k/a.nt, k%a.nt))
+		}
+	}
+}
+
+// wants says that tile k is stored and has no memory yet.
+func (a *Matrix[T]) wants(k int) bool {
+	return a.tiles[k].Data == nil && a.Stored(k/a.nt, k%a.nt)
+}
+
+// place has the tiles allocated on their nodes, and reports true, if they are large
+// enough to have places and this machine has several.
+func (a *Matrix[T]) place(home Layout) bool {
+	size := int(unsafe.Sizeof(*new(T)))
+	if a.Bytes() <= sequentialBytes || min(a.nb, a.rows)*min(a.nb, a.cols) < placedBytes/size {
+		return false
+	}
+	n := thisMachine()
+	if len(n.cpus) < 2 {
+		return false
+	}
+	a.allocate(n, home)
+	return true
+}
+
+// bytesOf returns the memory of x.
+func bytesOf[T Element](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// Renew gives the pages of a large x, which is new, back to the kernel if this machine has several
+// NUMA nodes: they will be on the one whose core touches them first.
+func Renew[T Element](x []T) {
+	if memory := bytesOf(x); len(memory) >= placedBytes && len(thisMachine().cpus) > 1 {
+		pages.Renew(memory)
+	}
+}
