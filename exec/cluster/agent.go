@@ -18,34 +18,34 @@ import (
 // belongs to the driver that named it first; others may not touch it. To nodes below it, it is
 // a driver itself.
 type agent struct {
-	opt    Options
-	known  known
-	offer  offered
-	fetch  *fetching
-	domain domain
-	left   chan error // has room for why Options.Driver has left, nil if it was closed
+	opt     Options
+	known   known
+	offer   offered
+	fetch   *sharedFetches
+	domain  domain
+	stopped chan error // has room for why Options.Driver has left, nil if it was closed
 
-	mu      sync.Mutex           // before the locks of outboxes, domain.mu and the domain's fleet.lock
-	drivers map[string]*driverOf // by name
-	parting map[string]*driverOf // by name: the last one that has left, until nothing of it is there
-	lost    map[string]uint64    // by name of drivers that have left: their last epoch here
-	owners  map[uint64]string    // the driver of each job
-	closed  bool                 // nothing new ends any more
-	over    sync.WaitGroup       // jobs, and drivers, that end
+	mu           sync.Mutex              // before the locks of outboxes, domain.mu and the domain's fleet.lock
+	drivers      map[string]*driverState // by name
+	closing      map[string]*driverState // by name: the last one that has left, until nothing of it is there
+	deniedEpochs map[string]uint64       // by name of drivers that have left: their last epoch here
+	owners       map[uint64]string       // the driver of each job
+	closed       bool                    // nothing new ends any more
+	background   sync.WaitGroup          // jobs, and drivers, that end
 }
 
-// driverOf is a driver as an agent sees it.
-type driverOf struct {
-	exec *executor
-	out  *outbox
-	ends map[uint64][]end // by job: what it has not been told; agent.mu guards it
-	told []end            // memory of what it has been told
+// driverState is a driver as an agent sees it.
+type driverState struct {
+	exec       *executor
+	out        *outbox
+	unreported map[uint64][]end // by job: what it has not been told; agent.mu guards it
+	spareEnds  []end            // memory of what it has been told
 	// epoch is what this node is called by the driver, 0 if it was not called.
 	// agent.mu guards it.
-	epoch   uint64
-	refused uint64        // the epoch of the tasks that were refused last; agent.mu guards it
-	after   chan struct{} // closed when nothing is there of the one before it; nil if nothing is
-	gone    chan struct{} // closed when nothing of it is there any more
+	epoch       uint64
+	deniedEpoch uint64        // the epoch of the tasks that were refused last; agent.mu guards it
+	predecessor chan struct{} // closed when nothing is there of the one before it; nil if nothing is
+	closedAll   chan struct{} // closed when nothing of it is there any more
 }
 
 // Serve has this node execute the tasks that drivers give it, until ctx ends, the driver that
@@ -67,7 +67,7 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 func newAgent(opt Options, k known) *agent {
-	a := &agent{opt: opt, known: k, offer: tellOf(opt.Ops, opt.Runtime), fetch: newFetching(), left: make(chan error, 1), drivers: map[string]*driverOf{}, parting: map[string]*driverOf{}, lost: map[string]uint64{}, owners: map[uint64]string{}}
+	a := &agent{opt: opt, known: k, offer: offeredBy(opt.Ops, opt.Runtime), fetch: newFetching(), stopped: make(chan error, 1), drivers: map[string]*driverState{}, closing: map[string]*driverState{}, deniedEpochs: map[string]uint64{}, owners: map[uint64]string{}}
 	a.domain = domain{opt: opt, known: k, changed: a.announce}
 	return a
 }
@@ -82,7 +82,7 @@ func (a *agent) serve(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		why = context.Cause(ctx)
-	case why = <-a.left:
+	case why = <-a.stopped:
 	}
 	// First nobody can reach this node any more; then nothing new begins.
 	err := opt.Transport.Close()
@@ -90,7 +90,7 @@ func (a *agent) serve(ctx context.Context) error {
 	a.closed = true
 	drivers := slices.Collect(maps.Values(a.drivers))
 	a.mu.Unlock()
-	a.domain.leave()
+	a.domain.stop()
 	for _, d := range drivers { // all before one is waited for, as they share the workers
 		d.exec.stop(why)
 	}
@@ -98,7 +98,7 @@ func (a *agent) serve(ctx context.Context) error {
 		d.exec.close(why)
 		d.out.close()
 	}
-	a.over.Wait()
+	a.background.Wait()
 	a.domain.close()
 	return cmp.Or(err, why)
 }
@@ -106,19 +106,19 @@ func (a *agent) serve(ctx context.Context) error {
 // handle gets the messages of drivers. What makes no sense is logged, and nothing else
 // happens.
 func (a *agent) handle(from string, message []byte) {
-	if err := a.take(from, message); err != nil {
+	if err := a.receive(from, message); err != nil {
 		a.opt.Log.Warn("message refused", "from", from, "error", err)
 	}
 }
 
-func (a *agent) take(from string, message []byte) error {
+func (a *agent) receive(from string, message []byte) error {
 	k, body, err := split(from, message)
 	if k == kindCall { // of whatever protocol: the answer says which one is spoken here
 		var m call
 		if err == nil {
 			err = decode(from, body, &m)
 		}
-		switch d, denied := a.called(from, m.Epoch); {
+		switch d, denied := a.acceptCall(from, m.Epoch); {
 		case d == nil:
 		case denied:
 			a.deny(d)
@@ -137,31 +137,31 @@ func (a *agent) take(from string, message []byte) error {
 			return err
 		}
 		return a.run(from, &m)
-	case kindBack:
-		var m back
+	case kindRecall:
+		var m recall
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		switch d, mine := a.owner(from, m.Job); {
+		switch d, mine := a.claimJob(from, m.Job); {
 		case d == nil:
 		case !mine:
 			return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 		default:
-			a.work(d, m.Job).giveBack(m.Tasks, m.Most)
+			a.work(d, m.Job).giveBack(m.Tasks, m.Count)
 		}
-	case kindLook:
+	case kindQuery:
 		if d := a.present(from); d != nil {
-			d.out.add(func() []byte { return encode(kindState, d.exec.state()) })
+			d.out.add(func() []byte { return encode(kindStatus, d.exec.status()) })
 		}
-	case kindHello, kindEnded, kindState:
-		return a.domain.take(from, message)
-	case kindOver:
-		var m over
+	case kindHello, kindEnded, kindStatus:
+		return a.domain.receive(from, message)
+	case kindForget:
+		var m forget
 		if err := decode(from, body, &m); err != nil {
 			return err
 		}
-		if d, mine := a.owner(from, m.Job); mine {
-			a.end(d, m.Job)
+		if d, mine := a.claimJob(from, m.Job); mine {
+			a.endJob(d, m.Job)
 		}
 	default:
 		return &MessageError{from, fmt.Sprintf("of kind %d", k)}
@@ -169,30 +169,30 @@ func (a *agent) take(from string, message []byte) error {
 	return nil
 }
 
-// called returns the driver that calls this node by an epoch, nil if a later call was heard
+// acceptCall returns the driver that calls this node by an epoch, nil if a later call was heard
 // already. If it was an earlier epoch before, the driver believes that this node had left: what
 // there is of that time goes. Denied says that the epoch is one of which everything has gone.
-func (a *agent) called(name string, epoch uint64) (d *driverOf, denied bool) {
+func (a *agent) acceptCall(name string, epoch uint64) (d *driverState, denied bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if d = a.drivers[name]; d != nil && epoch < d.epoch {
 		return nil, false
 	}
 	if d != nil && d.epoch != 0 && d.epoch < epoch {
-		a.leaves(name, nil)
+		a.drop(name, nil)
 	}
-	d = a.find(name)
-	if epoch <= a.lost[name] {
+	d = a.ensure(name)
+	if epoch <= a.deniedEpochs[name] {
 		return d, true
 	}
-	delete(a.lost, name)
+	delete(a.deniedEpochs, name)
 	d.epoch = epoch
 	return d, false
 }
 
 // greet answers a driver, as soon as nothing is left of the one of its name that was there
 // before: what that one had would be dropped under the names of what this one brings.
-func (a *agent) greet(d *driverOf, m call) {
+func (a *agent) greet(d *driverState, m call) {
 	heard := d.exec.meter.clock(time.Now())
 	answer := func() {
 		d.out.add(func() []byte {
@@ -203,21 +203,21 @@ func (a *agent) greet(d *driverOf, m call) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if d.after == nil || a.closed {
+	if d.predecessor == nil || a.closed {
 		answer()
 		return
 	}
-	a.over.Add(1)
+	a.background.Add(1)
 	go func() {
-		defer a.over.Done()
-		<-d.after
+		defer a.background.Done()
+		<-d.predecessor
 		answer()
 	}()
 }
 
 // deny tells a driver that this node has nothing of it: it may know nothing of its loss. The
 // answer is a call, which waits until that is so.
-func (a *agent) deny(d *driverOf) {
+func (a *agent) deny(d *driverState) {
 	d.out.add(func() []byte { return encode(kindHello, a.hello()) })
 }
 
@@ -248,52 +248,52 @@ func (a *agent) announce() {
 
 // present returns a driver of which something is there, nil if it has left: its last messages may be
 // handled after that, and leave nothing.
-func (a *agent) present(name string) *driverOf {
+func (a *agent) present(name string) *driverState {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.drivers[name]
 }
 
-// find returns what the agent knows of a driver, which may be its name only. The caller holds mu.
-func (a *agent) find(name string) *driverOf {
+// ensure returns what the agent knows of a driver, which may be its name only. The caller holds mu.
+func (a *agent) ensure(name string) *driverState {
 	if d := a.drivers[name]; d != nil {
 		return d
 	}
-	d := &driverOf{exec: newExecutor(&a.opt, a.known, a.fetch), ends: map[uint64][]end{}, gone: make(chan struct{})}
-	d.exec.below = a.domain.children
-	if before := a.parting[name]; before != nil {
-		d.after = before.gone
+	d := &driverState{exec: newExecutor(&a.opt, a.known, a.fetch), unreported: map[uint64][]end{}, closedAll: make(chan struct{})}
+	d.exec.children = a.domain.children
+	if before := a.closing[name]; before != nil {
+		d.predecessor = before.closedAll
 	}
-	d.out = newOutbox(a.opt.Transport, name, func(err error) { a.unheard(name, d, err) })
+	d.out = newOutbox(a.opt.Transport, name, func(err error) { a.dropUnreachable(name, d, err) })
 	a.drivers[name] = d
 	return d
 }
 
-// unheard ends what there is of a driver that cannot be told what it has to know. If it is
+// dropUnreachable ends what there is of a driver that cannot be told what it has to know. If it is
 // there all the same, it learns so.
-func (a *agent) unheard(name string, d *driverOf, why error) {
+func (a *agent) dropUnreachable(name string, d *driverState, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.drivers[name] != d { // it is another one by now
 		return
 	}
-	a.leaves(name, why)
+	a.drop(name, why)
 	if d.epoch != 0 && !a.closed {
-		a.deny(a.find(name))
+		a.deny(a.ensure(name))
 	}
 }
 
-// owner returns a driver of which something is there, nil if it has left, and whether a job is its own.
-func (a *agent) owner(name string, job uint64) (d *driverOf, mine bool) {
+// claimJob returns a driver of which something is there, nil if it has left, and whether a job is its own.
+func (a *agent) claimJob(name string, job uint64) (d *driverState, mine bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d = a.drivers[name]
-	return d, d != nil && a.owns(name, job)
+	return d, d != nil && a.claim(name, job)
 }
 
-// owns reports whether a job is a driver's, and makes it so if it is nobody's. The caller holds mu,
+// claim reports whether a job is a driver's, and makes it so if it is nobody's. The caller holds mu,
 // and has seen that the driver has not left: when it leaves its jobs go.
-func (a *agent) owns(name string, job uint64) bool {
+func (a *agent) claim(name string, job uint64) bool {
 	if _, ok := a.owners[job]; !ok {
 		a.owners[job] = name
 	}
@@ -304,12 +304,12 @@ func (a *agent) owns(name string, job uint64) bool {
 // version of the same datum.
 func (a *agent) run(from string, m *run) error {
 	a.mu.Lock()
-	d := a.find(from)
-	late, refused := d.epoch != m.Epoch, d.epoch < m.Epoch && d.refused != m.Epoch
+	d := a.ensure(from)
+	late, refused := d.epoch != m.Epoch, d.epoch < m.Epoch && d.deniedEpoch != m.Epoch
 	if refused {
-		d.refused = m.Epoch
+		d.deniedEpoch = m.Epoch
 	}
-	mine := !late && a.owns(from, m.Job)
+	mine := !late && a.claim(from, m.Job)
 	a.mu.Unlock()
 	switch {
 	case refused: // the driver believes that this node has what it has not
@@ -321,7 +321,7 @@ func (a *agent) run(from string, m *run) error {
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	}
 	w := a.work(d, m.Job)
-	w.heeds(m.Trace, m.Tell)
+	w.setTracing(m.Trace, m.Story)
 	d.exec.meter.trace(m.Trace)
 	for _, r := range m.Drops {
 		d.exec.store.drop(r)
@@ -331,7 +331,7 @@ func (a *agent) run(from string, m *run) error {
 }
 
 // work returns the work for a driver's job.
-func (a *agent) work(d *driverOf, job uint64) *work {
+func (a *agent) work(d *driverState, job uint64) *work {
 	return d.exec.work(context.Background(), job, func(e end) { a.report(d, job, e) })
 }
 
@@ -341,18 +341,18 @@ const promptTime = 100 * time.Microsecond
 
 // report tells a driver of the end of a task, with those of others that it has not been
 // told of yet. The caller holds no lock.
-func (a *agent) report(d *driverOf, job uint64, e end) {
+func (a *agent) report(d *driverState, job uint64, e end) {
 	a.mu.Lock()
-	ends := d.ends[job]
+	ends := d.unreported[job]
 	first := len(ends) == 0
 	if first {
-		ends, d.told = d.told, nil
+		ends, d.spareEnds = d.spareEnds, nil
 	}
-	d.ends[job] = append(ends, e)
+	d.unreported[job] = append(ends, e)
 	a.mu.Unlock()
 	var message func() []byte // nil: one is going to be made that has it, too
 	if first {
-		message = func() []byte { return a.ends(d, job) }
+		message = func() []byte { return a.endedMessage(d, job) }
 	}
 	if e.Took >= promptTime {
 		d.out.flush(message)
@@ -366,38 +366,38 @@ func (a *agent) report(d *driverOf, job uint64, e end) {
 	runtime.Gosched()
 }
 
-// ends returns the message of what a driver has not been told of a job.
-func (a *agent) ends(d *driverOf, job uint64) []byte {
+// endedMessage returns the message of what a driver has not been told of a job.
+func (a *agent) endedMessage(d *driverState, job uint64) []byte {
 	a.mu.Lock()
-	ends, epoch := d.ends[job], d.epoch
-	delete(d.ends, job)
+	ends, epoch := d.unreported[job], d.epoch
+	delete(d.unreported, job)
 	a.mu.Unlock()
-	all := d.exec.tell(job, ends)
+	all := d.exec.endedMessage(job, ends)
 	all.Epoch = epoch
 	m := encode(kindEnded, all)
 	clear(ends)
 	a.mu.Lock()
-	d.told = ends[:0]
+	d.spareEnds = ends[:0]
 	a.mu.Unlock()
 	return m
 }
 
-// end ends the work for a job. What the job has is dropped before it returns, so that there is
+// endJob ends the work for a job. What the job has is dropped before it returns, so that there is
 // room for what the driver sends next; but tasks that still run do not hold up who calls.
-func (a *agent) end(d *driverOf, job uint64) {
+func (a *agent) endJob(d *driverState, job uint64) {
 	over := func() {
-		d.exec.over(job)
+		d.exec.endJob(job)
 		a.mu.Lock()
 		delete(a.owners, job)
 		a.mu.Unlock()
 	}
-	if d.exec.idle(job) {
+	if d.exec.isIdle(job) {
 		over()
 		return
 	}
-	a.over.Add(1)
+	a.background.Add(1)
 	go func() {
-		defer a.over.Done()
+		defer a.background.Done()
 		over()
 	}()
 }
@@ -411,7 +411,7 @@ func (a *agent) end(d *driverOf, job uint64) {
 func (a *agent) event(e transport.Event) {
 	if e.Node == a.opt.Transport.Self() { // nobody reaches this node any more
 		select {
-		case a.left <- e.Err:
+		case a.stopped <- e.Err:
 		default:
 		}
 		return
@@ -421,33 +421,33 @@ func (a *agent) event(e transport.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !e.Joined {
-		a.leaves(e.Node, e.Err)
+		a.drop(e.Node, e.Err)
 		if e.Node == a.opt.Driver {
-			a.leave(e.Err)
+			a.stop(e.Err)
 		}
 		return
 	}
-	if d := a.drivers[e.Node]; (a.lost[e.Node] != 0 || e.Node == a.opt.Parent) && !a.closed && (d == nil || d.epoch == 0) {
-		a.deny(a.find(e.Node))
+	if d := a.drivers[e.Node]; (a.deniedEpochs[e.Node] != 0 || e.Node == a.opt.Parent) && !a.closed && (d == nil || d.epoch == 0) {
+		a.deny(a.ensure(e.Node))
 	}
 }
 
-// leave ends the agent, as its driver has left, unless it ends already.
-func (a *agent) leave(why error) {
+// stop ends the agent, as its driver has left, unless it ends already.
+func (a *agent) stop(why error) {
 	if why != nil {
 		why = &NodeLostError{Node: a.opt.Driver, Err: why}
 	}
 	select {
-	case a.left <- why:
+	case a.stopped <- why:
 	default:
 	}
 }
 
-// lostMost is how many drivers that have left an agent remembers.
-const lostMost = 1000
+// maxDenied is how many drivers that have left an agent remembers.
+const maxDenied = 1000
 
-// leaves ends what there is of a driver. The caller holds mu.
-func (a *agent) leaves(name string, why error) {
+// drop ends what there is of a driver. The caller holds mu.
+func (a *agent) drop(name string, why error) {
 	d := a.drivers[name]
 	if d == nil || a.closed {
 		return
@@ -458,31 +458,31 @@ func (a *agent) leaves(name string, why error) {
 			delete(a.owners, job)
 		}
 	}
-	a.parting[name] = d
+	a.closing[name] = d
 	if d.epoch != 0 {
-		for other := range a.lost {
-			if len(a.lost) < lostMost {
+		for other := range a.deniedEpochs {
+			if len(a.deniedEpochs) < maxDenied {
 				break
 			}
-			delete(a.lost, other)
+			delete(a.deniedEpochs, other)
 		}
-		a.lost[name] = d.epoch
+		a.deniedEpochs[name] = d.epoch
 	}
-	a.over.Add(1)
+	a.background.Add(1)
 	go func() {
-		defer a.over.Done()
-		if d.after != nil {
-			<-d.after
+		defer a.background.Done()
+		if d.predecessor != nil {
+			<-d.predecessor
 		}
 		d.out.close() // it is not told that its tasks are cancelled: they are others' now
-		bytes := d.exec.store.now()
+		bytes := d.exec.store.currentBytes()
 		d.exec.close(&NodeLostError{Node: name, Err: why})
 		a.mu.Lock()
-		if a.parting[name] == d {
-			delete(a.parting, name)
+		if a.closing[name] == d {
+			delete(a.closing, name)
 		}
 		a.mu.Unlock()
-		close(d.gone)
+		close(d.closedAll)
 		if bytes > 0 && why != nil { // who goes in order has no use for it
 			a.opt.Log.Info("a driver has left, and what there was of its jobs is dropped", "driver", name, "bytes", bytes, "error", why)
 		}

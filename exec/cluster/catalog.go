@@ -14,46 +14,46 @@ import (
 // it. fleet.placing guards it.
 type catalog struct {
 	*fleet
-	ways
-	number  uint64 // of the job; 0 while it has no tasks in flight
-	nodes   []*node
-	fixed   bool  // there are nodes that may be lost
-	work    *work // of this node
-	data    *core.DataIndex
-	entries map[*core.Entry]bool
-	homes   map[*core.Entry]*home // of data that lie in the program's memory
-	names   map[transport.Ref]bool
-	coming  int                  // data that the driver fetches early
-	barren  int                  // how often in turn, jobs counted together, nothing came of that when there was no room
-	titles  map[[2]uint64]string // of matrices, by the job or set and their numbers
+	routes
+	number       uint64 // of the job; 0 while it has no tasks in flight
+	nodes        []*node
+	hasAgents    bool  // there are nodes that may be lost
+	work         *work // of this node
+	data         *core.DataIndex
+	entries      map[*core.Entry]bool
+	homes        map[*core.Entry]*home // of data that lie in the program's memory
+	names        map[transport.Ref]bool
+	earlyFetches int                  // data that the driver fetches early
+	emptyRounds  int                  // how often in turn, jobs counted together, nothing came of that when there was no room
+	titles       map[[2]uint64]string // of matrices, by the job or set and their numbers
 }
 
-// ways is how values of a job get from node to node, where two of them may be unable to talk: see
+// routes is how values of a job get from node to node, where two of them may be unable to talk: see
 // relay.go. The caller of all of it holds fleet.placing.
-type ways interface {
+type routes interface {
 	// brings reports whether there is a way for a value to the driver, and if not for how long to wait.
 	// Blocked puts a task aside if a node cannot have what it reads now.
-	brings(e *core.Entry) (wait time.Duration, ok bool)
+	routeHome(e *core.Entry) (wait time.Duration, ok bool)
 	blocked(t *graph.Task, node int) bool
 	putAside(t *graph.Task, wait time.Duration)
-	stirs()
+	retryAside()
 	// gets and supplied return from whom the driver, or a node, is to fetch a value. Got and heals note
 	// that it has come; lacking and cuts that it has not.
-	gets(e *core.Entry) givers
-	supplied(e *core.Entry, reader int, spreads bool) givers
-	got(from givers)
-	heals(reader, giver int)
-	lacking(e *core.Entry, reader int, m missing, why error)
-	cuts(e *core.Entry, reader int, givers []string, why error)
+	sourcesHome(e *core.Entry) givers
+	sourcesFor(e *core.Entry, reader int, spreads bool) givers
+	noteHome(from givers)
+	noteSuccess(reader, giver int)
+	fetchFailed(e *core.Entry, reader int, m missing, why error)
+	noteFailures(e *core.Entry, reader int, givers []string, why error)
 	whyLost(t *graph.Task) *NodeLostError
 	// hears and relaysLost note what becomes of relays.
-	hears(node int, m *end) bool
-	relaysLost(node int)
+	endRelayTask(node int, m *end) bool
+	loseRelays(node int)
 }
 
-// datum returns the entry of a datum. The first time it comes, what it holds is put where
+// ensureEntry returns the entry of a datum. The first time it comes, what it holds is put where
 // others can fetch it, unless it is kept: then it is where the jobs before have left it.
-func (c *catalog) datum(d *graph.Datum) *core.Entry {
+func (c *catalog) ensureEntry(d *graph.Datum) *core.Entry {
 	if e := c.data.Of(d); e != nil {
 		return e
 	}
@@ -66,12 +66,12 @@ func (c *catalog) datum(d *graph.Datum) *core.Entry {
 	}
 	r := transport.Ref{Job: c.number, Matrix: d.Key.Matrix, I: d.Key.I, J: d.Key.J}
 	if r.Matrix == 0 || c.names[r] {
-		r = c.name(c.number)
+		r = c.newName(c.number)
 	}
 	e := &core.Entry{Ref: r, Facts: core.FactsOf(d.Value), Datum: d}
-	e.Label, e.Sendable = core.LabelOf(d), c.known.names(e.Kind)
+	e.Label, e.Sendable = core.LabelOf(d), c.known.canSend(e.Kind)
 	c.titles[titleOf(r)] = d.Name
-	h := &home{value: d.Value, fixed: c.fixed, facts: e.Facts}
+	h := &home{value: d.Value, retained: c.hasAgents, facts: e.Facts}
 	c.data.Put(d, e)
 	c.entries[e], c.homes[e], c.names[r] = true, h, true
 	e.NoteHome(false)
@@ -80,10 +80,10 @@ func (c *catalog) datum(d *graph.Datum) *core.Entry {
 	return e
 }
 
-// name returns a new name for a datum of a job, or of a set: one that no matrix has.
-func (c *catalog) name(of uint64) transport.Ref {
-	c.named++
-	return transport.Ref{Job: of, Matrix: 1<<31 | c.named>>31, I: int32(c.named & (1<<31 - 1)), J: -1}
+// newName returns a new name for a datum of a job, or of a set: one that no matrix has.
+func (c *catalog) newName(of uint64) transport.Ref {
+	c.lastName++
+	return transport.Ref{Job: of, Matrix: 1<<31 | c.lastName>>31, I: int32(c.lastName & (1<<31 - 1)), J: -1}
 }
 
 // indexNamed returns the index of the last node of the job that has a name, -1 if there is none.
@@ -111,19 +111,19 @@ func (c *catalog) sendable(t *graph.Task) bool {
 	return true
 }
 
-// nobody returns the error of a task that none of some nodes can execute.
-func (c *catalog) nobody(op *versions.Op, asks *versions.Constraints, nodes []*node) *NoNodeError {
+// noNode returns the error of a task that none of some nodes can execute.
+func (c *catalog) noNode(op *versions.Op, asks *versions.Constraints, nodes []*node) *NoNodeError {
 	err := &NoNodeError{Op: op.OpName()}
 	for _, n := range nodes {
-		if c.gone(n) == nil {
+		if c.unavailable(n) == nil {
 			err.Nodes = append(err.Nodes, Unmet{n.name, n.offer.Unmet(op, asks)})
 		}
 	}
 	return err
 }
 
-// called returns the names of nodes.
-func (c *catalog) called(nodes []int) (names []string) {
+// nodeNames returns the names of nodes.
+func (c *catalog) nodeNames(nodes []int) (names []string) {
 	for _, i := range nodes {
 		names = append(names, c.nodes[i].name)
 	}

@@ -97,7 +97,7 @@ func (a *asking) Measure(shape []byte) (int64, error) {
 
 // TestShapeTooLarge: a shape that a message names gets no memory if it needs more than the node may have.
 func TestShapeTooLarge(t *testing.T) {
-	k := known{values: map[string]reflect.Type{"asking": reflect.TypeFor[asking]()}, most: 100 << 20}
+	k := known{values: map[string]reflect.Type{"asking": reflect.TypeFor[asking]()}, maxValue: 100 << 20}
 	bad := (*valueError)(nil)
 	if _, err := k.value("asking", "104857601"); !errors.As(err, &bad) || !strings.Contains(err.Error(), "this node may have 104857600") {
 		t.Errorf("a value of more: %v", err)

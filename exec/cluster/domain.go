@@ -36,25 +36,25 @@ type shared struct{ transport.Transport }
 
 func (s shared) Close() error { return nil }
 
-// now returns the driver, nil if there is none.
-func (x *domain) now() *Driver {
+// current returns the driver, nil if there is none.
+func (x *domain) current() *Driver {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.driver
 }
 
-// take gets messages that are for drivers.
-func (x *domain) take(from string, message []byte) error {
-	d, err := x.welcome(from, message)
+// receive gets messages that are for drivers.
+func (x *domain) receive(from string, message []byte) error {
+	d, err := x.driverFor(from, message)
 	if err == nil {
-		err = d.take(from, message)
+		err = d.receive(from, message)
 	}
 	return err
 }
 
-// welcome returns the driver to which a node sends a message, which is made if it is the first
+// driverFor returns the driver to which a node sends a message, which is made if it is the first
 // node that says that it is below this one.
-func (x *domain) welcome(from string, message []byte) (*Driver, error) {
+func (x *domain) driverFor(from string, message []byte) (*Driver, error) {
 	k, body, err := split(from, message)
 	if err != nil {
 		return nil, err
@@ -76,30 +76,30 @@ func (x *domain) welcome(from string, message []byte) (*Driver, error) {
 	}
 	opt.Transport = shared{opt.Transport}
 	x.driver = newDriver(opt, x.known)
-	x.driver.domain = x.changed
+	x.driver.onBelowChanged = x.changed
 	if opt.Watchdog != nil {
-		x.driver.dog = newDog(x.driver.fleet, x.driver.alive, opt.Watchdog)
+		x.driver.dog = newWatchdog(x.driver.fleet, x.driver.activeJobs, opt.Watchdog)
 	}
 	return x.driver, nil
 }
 
 // event notes that a node has come or gone.
 func (x *domain) event(e transport.Event) {
-	if d := x.now(); d != nil {
+	if d := x.current(); d != nil {
 		d.event(e)
 	}
 }
 
 // sums returns what the nodes below have, with those below them.
 func (x *domain) sums() (sum core.Below) {
-	d := x.now()
+	d := x.current()
 	if d == nil {
 		return sum
 	}
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, node := range d.nodes[1:] {
-		if node.gone == nil {
+		if node.unavailable == nil {
 			sum = sum.With(node.workers, node.memory.Cap, node.offer.Below)
 		}
 	}
@@ -112,13 +112,13 @@ func (x *domain) children(ctx context.Context) (exec.Job, int) {
 	if x.sums().Nodes == 0 {
 		return nil, 0
 	}
-	d := x.now()
+	d := x.current()
 	return d.NewJob(ctx), d.opt.Window
 }
 
-// leave ends what nodes below do for a node that they cannot reach any more. Children that
+// stop ends what nodes below do for a node that they cannot reach any more. Children that
 // there are from then on run here.
-func (x *domain) leave() {
+func (x *domain) stop() {
 	x.mu.Lock()
 	x.closed = true
 	d := x.driver
@@ -126,17 +126,17 @@ func (x *domain) leave() {
 	if d == nil {
 		return
 	}
-	for _, j := range d.alive() {
+	for _, j := range d.activeJobs() {
 		j.outcome.Abort(exec.ErrClosed)
 	}
-	for _, n := range d.now()[1:] {
-		d.lose(n, errDropped) // nobody answers
+	for _, n := range d.allNodes()[1:] {
+		d.loseNode(n, errDropped) // nobody answers
 	}
 }
 
 // close ends the domain when the tasks whose children it had have ended.
 func (x *domain) close() {
-	if d := x.now(); d != nil {
+	if d := x.current(); d != nil {
 		_ = d.Close() // which has nothing to say: the transport is the agent's
 	}
 }

@@ -25,12 +25,12 @@ import (
 // way take it, too.
 type Driver struct {
 	*fleet
-	jobs    map[uint64]*job // by number; fleet.lock guards it
-	dog     *dog            // nil if there is no watchdog
-	ends    sync.Pool       // of []end: memory for what agents say
-	domain  func()          // of an agent's: is told that nodes below it have come or gone; nil on others
-	calling sync.Mutex      // held by call; placing and fleet.lock are taken inside it
-	deaf    error           // why nobody reaches this node any more, nil if others do; fleet.lock guards it
+	jobs           map[uint64]*job // by number; fleet.lock guards it
+	dog            *watchdog       // nil if there is no watchdog
+	spareEnds      sync.Pool       // of []end: memory for what agents say
+	onBelowChanged func()          // of an agent's: is told that nodes below it have come or gone; nil on others
+	calling        sync.Mutex      // held by call; placing and fleet.lock are taken inside it
+	deaf           error           // why nobody reaches this node any more, nil if others do; fleet.lock guards it
 }
 
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
@@ -45,7 +45,7 @@ func NewDriver(opt Options) (*Driver, error) {
 		return nil, err
 	}
 	if opt.Watchdog != nil {
-		d.dog = newDog(d.fleet, d.alive, opt.Watchdog)
+		d.dog = newWatchdog(d.fleet, d.activeJobs, opt.Watchdog)
 	}
 	return d, nil
 }
@@ -55,8 +55,8 @@ func newDriver(opt Options, k known) *Driver {
 	return &Driver{fleet: newFleet(opt, k), jobs: map[uint64]*job{}}
 }
 
-// alive returns the jobs that have tasks, by number.
-func (d *Driver) alive() map[uint64]*job {
+// activeJobs returns the jobs that have tasks, by number.
+func (d *Driver) activeJobs() map[uint64]*job {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	return maps.Clone(d.jobs)
@@ -68,9 +68,9 @@ func (d *Driver) Await(ctx context.Context, agents int) error {
 	for {
 		d.lock.Lock()
 		var there []string
-		news, deaf := d.news, d.deaf
+		news, deaf := d.changed, d.deaf
 		for i, n := range d.nodes {
-			if i > 0 && n.gone == nil {
+			if i > 0 && n.unavailable == nil {
 				there = append(there, n.name)
 			}
 		}
@@ -88,30 +88,30 @@ func (d *Driver) Await(ctx context.Context, agents int) error {
 			if len(there) > 0 {
 				names = ", " + strings.Join(there, ", ")
 			}
-			return errors.Join(fmt.Errorf("cluster: %d of %d agents are there%s: %w", len(there), agents, names, context.Cause(ctx)), d.unlike())
+			return errors.Join(fmt.Errorf("cluster: %d of %d agents are there%s: %w", len(there), agents, names, context.Cause(ctx)), d.refusals())
 		}
 	}
 }
 
-// unlike returns why nodes were refused, nil if none was.
-func (d *Driver) unlike() (err error) {
+// refusals returns why nodes were refused, nil if none was.
+func (d *Driver) refusals() (err error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, n := range d.nodes {
-		if bad := (*MessageError)(nil); errors.As(n.gone, &bad) {
+		if bad := (*MessageError)(nil); errors.As(n.unavailable, &bad) {
 			err = errors.Join(err, bad)
 		}
 	}
 	return err
 }
 
-// refused notes that a node cannot be an agent of this driver, whether because it is one of others
+// noteRefusal notes that a node cannot be an agent of this driver, whether because it is one of others
 // only, and why.
-func (d *Driver) refused(name string, apart bool, why error) {
+func (d *Driver) noteRefusal(name string, apart bool, why error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if n := d.latest(name); n != nil && n.gone != nil {
-		n.gone, n.apart = &NodeLostError{Node: name, Err: why}, apart
+	if n := d.nodeNamed(name); n != nil && n.unavailable != nil {
+		n.unavailable, n.elsewhere = &NodeLostError{Node: name, Err: why}, apart
 	}
 }
 
@@ -120,7 +120,7 @@ func (d *Driver) Nodes() (names []string) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, n := range d.nodes {
-		if n.gone == nil {
+		if n.unavailable == nil {
 			names = append(names, n.name)
 		}
 	}
@@ -131,26 +131,26 @@ func (d *Driver) Nodes() (names []string) {
 // relative to each other: by their workers, and by the times that tasks of the same ops have
 // taken on each, as soon as there are some.
 func (d *Driver) Speeds() (all []float64) {
-	nodes := d.now()
+	nodes := d.allNodes()
 	alone := true
 	for _, n := range nodes[1:] {
-		alone = alone && d.gone(n) != nil
+		alone = alone && d.unavailable(n) != nil
 	}
 	d.placing.Lock()
 	defer d.placing.Unlock()
 	for i, n := range nodes {
-		if d.gone(n) == nil && (i > 0 || alone || !d.opt.Idle) {
-			all = append(all, float64(n.workers)*d.learned.Speed(i)*d.share(n))
+		if d.unavailable(n) == nil && (i > 0 || alone || !d.opt.Idle) {
+			all = append(all, float64(n.workers)*d.experience.Speed(i)*d.ableShare(n))
 		}
 	}
 	return all
 }
 
-// share returns what part of the work that there was, by its time, a node can execute: at
+// ableShare returns what part of the work that there was, by its time, a node can execute: at
 // least some, so that there is an owner whatever comes. The caller holds placing.
-func (d *Driver) share(n *node) float64 {
+func (d *Driver) ableShare(n *node) float64 {
 	able, all := 0.0, 0.0
-	for name, x := range d.learned.Ops {
+	for name, x := range d.experience.Ops {
 		op, seconds := d.known.ops[name], x.Spent
 		if all += seconds; op == nil || n.offer.Unmet(op, nil) == nil {
 			able += seconds
@@ -165,17 +165,17 @@ func (d *Driver) share(n *node) float64 {
 // Usage returns what each node has done since it joined, the driver first. A node that came
 // back counts anew; one that is below another node counts there: see Usage.BelowNodes.
 func (d *Driver) Usage() (all []Usage) {
-	nodes := d.now()
+	nodes := d.allNodes()
 	d.placing.Lock()
 	defer d.placing.Unlock()
-	own := d.exec.tell(0, nil)
-	d.account(nodes[0], &own, nil)
+	own := d.exec.endedMessage(0, nil)
+	d.addUsage(nodes[0], &own, nil)
 	out := map[string]int64{}
 	for _, n := range nodes {
-		if d.apart(n) {
+		if d.isElsewhere(n) {
 			continue
 		}
-		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.gone(n) != nil, Memory: n.memory.Cap, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.unavailable(n) != nil, Memory: n.memory.Cap, Peak: n.peak, Busy: n.busy, Starving: n.starving}
 		if n.offer != nil {
 			u.Kinds, u.Below = n.offer.Kinds, n.offer.Below.Workers
 			u.BelowNodes, u.BelowMemory = n.offer.Below.Nodes, n.offer.Below.Memory
@@ -206,7 +206,7 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return guarding(mending(newJob(d, d.fleet, ctx, d.now())))
+	return withReplication(withRecovery(newJob(d, d.fleet, ctx, d.allNodes())))
 }
 
 // Workers implements [exec.Runtime]: those of this node as they are, and of others as many
@@ -218,7 +218,7 @@ func (d *Driver) Workers() []exec.Worker {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	for _, n := range d.nodes[1:] {
-		if n.gone != nil {
+		if n.unavailable != nil {
 			continue
 		}
 		for i := range n.offer.Kinds {
@@ -255,7 +255,7 @@ func (d *Driver) Close() error {
 		j.outcome.Abort(exec.ErrClosed)
 	}
 	for _, j := range jobs {
-		if !j.again { // or else the job for which it makes something again waits for it
+		if !j.recovering { // or else the job for which it makes something again waits for it
 			_ = j.Wait() // which is ErrClosed
 		}
 	}
@@ -263,15 +263,15 @@ func (d *Driver) Close() error {
 		d.dog.stop()
 	}
 	err := d.opt.Transport.Close() // up to here nodes may come
-	for _, n := range d.now() {
+	for _, n := range d.allNodes() {
 		n.out.close()
 	}
 	d.exec.close(exec.ErrClosed)
 	return err
 }
 
-// begin implements [host].
-func (d *Driver) begin(j *job) (number uint64, err error) {
+// beginJob implements [host].
+func (d *Driver) beginJob(j *job) (number uint64, err error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if d.closed {
@@ -285,8 +285,8 @@ func (d *Driver) begin(j *job) (number uint64, err error) {
 	return d.last, nil
 }
 
-// end implements [host].
-func (d *Driver) end(number uint64, nodes []*node, data []*core.Entry) {
+// endJob implements [host].
+func (d *Driver) endJob(number uint64, nodes []*node, data []*core.Entry) {
 	d.lock.Lock()
 	delete(d.jobs, number)
 	d.lock.Unlock()
@@ -303,46 +303,46 @@ func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 			d.placing.Lock()
 			defer d.placing.Unlock()
 			n.memory.PendingForgets--
-			d.where.ForgetJob(n.index, number)
+			d.directory.ForgetJob(n.index, number)
 			for _, e := range data {
 				n.memory.Forget(e)
 			}
-			d.relieve(nil)
-			return encode(kindOver, over{Job: number})
+			d.retryStarving(nil)
+			return encode(kindForget, forget{Job: number})
 		})
 	}
-	d.where.ForgetJob(0, number)
+	d.directory.ForgetJob(0, number)
 	d.placing.Unlock()
-	d.exec.over(number)
+	d.exec.endJob(number)
 }
 
 // event notes that a node has come or gone.
 func (d *Driver) event(e transport.Event) {
 	if e.Node == d.opt.Transport.Self() {
-		d.deafens(e.Err)
+		d.setDeaf(e.Err)
 		return
 	}
-	d.exec.store.all.event(e)
+	d.exec.store.shared.event(e)
 	d.lock.Lock()
-	n := d.latest(e.Node)
-	left := n != nil && n.left
+	n := d.nodeNamed(e.Node)
+	left := n != nil && n.givenUp
 	d.lock.Unlock()
 	if e.Joined {
-		if d.domain == nil || left { // or else it says by itself that it is below this node, or has said so
+		if d.onBelowChanged == nil || left { // or else it says by itself that it is below this node, or has said so
 			d.call(e.Node)
 		}
 		return
 	}
 	if n != nil {
-		d.lose(n, e.Err)
+		d.loseNode(n, e.Err)
 	}
 }
 
-// deafens ends all jobs, and those to come: nobody reaches this node any more.
-func (d *Driver) deafens(why error) {
+// setDeaf ends all jobs, and those to come: nobody reaches this node any more.
+func (d *Driver) setDeaf(why error) {
 	d.lock.Lock()
 	d.deaf = why
-	d.changed()
+	d.notify()
 	jobs := slices.Collect(maps.Values(d.jobs))
 	d.lock.Unlock()
 	for _, j := range jobs {
@@ -355,15 +355,15 @@ func (d *Driver) call(name string) {
 	d.calling.Lock() // or else of two calls at a time both could be answered
 	defer d.calling.Unlock()
 	d.lock.Lock()
-	old := d.latest(name)
+	old := d.nodeNamed(name)
 	d.lock.Unlock()
 	if old != nil {
-		d.lose(old, errDropped)
+		d.loseNode(old, errDropped)
 	}
 	d.lock.Lock()
 	n := newNode(len(d.nodes), name)
-	n.out, n.gone = newOutbox(d.opt.Transport, name, func(err error) { d.lose(n, err) }), &NodeLostError{Node: name}
-	d.next(n)
+	n.out, n.unavailable = newOutbox(d.opt.Transport, name, func(err error) { d.loseNode(n, err) }), &NodeLostError{Node: name}
+	d.assignEpoch(n)
 	d.nodes = append(d.nodes, n)
 	if old != nil {
 		n.out.add(func() []byte { // or what is for the node that it was might come later
@@ -371,31 +371,31 @@ func (d *Driver) call(name string) {
 			return nil
 		})
 	}
-	d.ask(n)
+	d.sendCall(n)
 	d.lock.Unlock()
 }
 
-// ask has a node say what it is, and what its clock says. The caller holds the lock.
-func (d *Driver) ask(n *node) {
+// sendCall has a node say what it is, and what its clock says. The caller holds the lock.
+func (d *Driver) sendCall(n *node) {
 	epoch := n.epoch
 	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: epoch}) })
 }
 
-// lose notes that a node has gone, if that is news. Its tasks are others' now, where that is
+// loseNode notes that a node has gone, if that is news. Its tasks are others' now, where that is
 // possible. It is called for what the transport says, and by the outbox to the node, which
 // therefore is closed by somebody else.
-func (d *Driver) lose(n *node, why error) {
+func (d *Driver) loseNode(n *node, why error) {
 	d.lock.Lock()
-	n.left = true
-	if n.gone != nil {
+	n.givenUp = true
+	if n.unavailable != nil {
 		d.lock.Unlock()
 		return
 	}
 	n.since = time.Now()
-	d.left = NodeLostError{Node: n.name, Err: why}
+	d.lastLoss = NodeLostError{Node: n.name, Err: why}
 	d.losses++
-	n.gone = &NodeLostError{Node: n.name, Err: why}
-	d.changed()
+	n.unavailable = &NodeLostError{Node: n.name, Err: why}
+	d.notify()
 	jobs, closed := slices.Collect(maps.Values(d.jobs)), d.closed
 	d.lock.Unlock()
 	if why != errDropped && !closed {
@@ -405,28 +405,28 @@ func (d *Driver) lose(n *node, why error) {
 	for _, e := range d.kept {
 		e.LoseNode(n.index)
 	}
-	d.where.LoseNode(n.index)
+	d.directory.LoseNode(n.index)
 	n.memory.Clear()
 	d.placing.Unlock()
 	for _, j := range jobs {
-		j.lose(n)
-		j.copiesLost(n)
+		j.loseNode(n)
+		j.loseCopies(n)
 	}
 	go n.out.close()
-	if d.domain != nil {
-		d.domain()
+	if d.onBelowChanged != nil {
+		d.onBelowChanged()
 	}
 }
 
-// nothing takes the word of an agent that it has nothing of this driver's, and knows no epoch:
+// readmit takes the word of an agent that it has nothing of this driver's, and knows no epoch:
 // it believes that the driver had left. The caller holds neither placing nor the lock.
-func (d *Driver) nothing(n *node) {
+func (d *Driver) readmit(n *node) {
 	d.placing.Lock()
 	d.lock.Lock()
-	late, left, there := d.latest(n.name) != n, n.left, n.gone == nil
+	late, left, there := d.nodeNamed(n.name) != n, n.givenUp, n.unavailable == nil
 	if !late && !left && !there { // it was called, and has forgotten that, or it is on its way
-		d.next(n)
-		d.ask(n)
+		d.assignEpoch(n)
+		d.sendCall(n)
 	}
 	d.lock.Unlock()
 	d.placing.Unlock()
@@ -437,34 +437,34 @@ func (d *Driver) nothing(n *node) {
 
 // handle gets the messages of agents. What makes no sense is logged.
 func (d *Driver) handle(from string, message []byte) {
-	if err := d.take(from, message); err != nil {
+	if err := d.receive(from, message); err != nil {
 		d.opt.Log.Warn("message refused", "from", from, "error", err)
 	}
 }
 
-// take gets a message of an agent.
-func (d *Driver) take(from string, message []byte) error {
+// receive gets a message of an agent.
+func (d *Driver) receive(from string, message []byte) error {
 	k, body, err := split(from, message)
 	switch {
 	case err != nil:
 		if k == kindHello {
-			d.refused(from, false, err)
+			d.noteRefusal(from, false, err)
 		}
 		return err
 	case k == kindHello:
-		return d.hello(from, body)
+		return d.onHello(from, body)
 	case k == kindEnded:
-		return d.ended(from, body)
-	case k == kindState:
-		return d.state(from, body)
+		return d.onEnded(from, body)
+	case k == kindStatus:
+		return d.onStatus(from, body)
 	case k == kindCall: // another driver's, or this one's own
 		return nil
 	}
 	return &MessageError{from, fmt.Sprintf("of kind %d", k)}
 }
 
-// hello gets what an agent says of itself.
-func (d *Driver) hello(from string, body []byte) error {
+// onHello gets what an agent says of itself.
+func (d *Driver) onHello(from string, body []byte) error {
 	now := d.exec.meter.clock(time.Now())
 	var m hello
 	if err := decode(from, body, &m); err != nil {
@@ -474,8 +474,8 @@ func (d *Driver) hello(from string, body []byte) error {
 	if err != nil {
 		return &MessageError{from, err.Error()}
 	}
-	if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.domain != nil) {
-		d.refused(from, true, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
+	if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.onBelowChanged != nil) {
+		d.noteRefusal(from, true, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
 		return nil
 	}
 	d.placing.Lock()
@@ -492,62 +492,62 @@ func (d *Driver) hello(from string, body []byte) error {
 // admit has the node be there that says hello, at a time, and returns what else is to be done, if
 // anything, without placing and the lock. The caller holds both.
 func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (then func(), err error) {
-	n := d.latest(from)
+	n := d.nodeNamed(from)
 	switch {
-	case n == nil && d.domain != nil && m.Epoch == 0:
+	case n == nil && d.onBelowChanged != nil && m.Epoch == 0:
 		return func() { d.call(from) }, nil
 	case n != nil && m.Epoch != n.epoch && m.Epoch == 0:
-		return func() { d.nothing(n) }, nil
-	case n == nil || n.left && m.Epoch != n.epoch:
+		return func() { d.readmit(n) }, nil
+	case n == nil || n.givenUp && m.Epoch != n.epoch:
 		return nil, &MessageError{from, "from a node that has not joined"}
-	case n.left || m.Epoch != n.epoch: // it said so, and then it left, or has been called again
+	case n.givenUp || m.Epoch != n.epoch: // it said so, and then it left, or has been called again
 		return nil, nil
 	}
 	if m.Called != unasked {
-		n.clock.hears(m, now)
+		n.clock.update(m, now)
 	}
-	if n.clock.heard < answers {
-		d.ask(n)
+	if n.clock.heard < clockSamples {
+		d.sendCall(n)
 	}
-	if n.gone == nil { // this was about its clock, or what is below it
+	if n.unavailable == nil { // this was about its clock, or what is below it
 		if n.offer.Below != m.Below {
-			then = d.domain
+			then = d.onBelowChanged
 		}
 		n.offer.Below = m.Below
 		return then, nil
 	}
 	n.memory.Cap = m.Memory
-	n.workers, n.gone, n.since = offer.Workers(), nil, time.Now()
-	n.row = d.record.enter(n.name, n.workers)
+	n.workers, n.unavailable, n.since = offer.Workers(), nil, time.Now()
+	n.row = d.record.addRows(n.name, n.workers)
 	n.program, n.offer, n.jobs, offer.Below = m.Program, offer, m.Jobs, m.Below
-	d.changed()
+	d.notify()
 	jobs := slices.Collect(maps.Values(d.jobs))
 	return func() {
 		for _, j := range jobs {
-			j.join(n)
+			j.addNodes(n)
 		}
-		if d.domain != nil {
-			d.domain()
+		if d.onBelowChanged != nil {
+			d.onBelowChanged()
 		}
 	}, nil
 }
 
-// ended gets what an agent says of tasks of a job.
-func (d *Driver) ended(from string, body []byte) error {
+// onEnded gets what an agent says of tasks of a job.
+func (d *Driver) onEnded(from string, body []byte) error {
 	var m ended
-	m.Ends, _ = d.ends.Get().([]end)
+	m.Ends, _ = d.spareEnds.Get().([]end)
 	if err := decode(from, body, &m); err != nil {
 		return err
 	}
 	defer func(all []end) {
 		clear(all)
-		d.ends.Put(all[:0])
+		d.spareEnds.Put(all[:0])
 	}(m.Ends)
 	if err := m.check(); err != nil {
 		return &MessageError{from, err.Error()}
 	}
 	d.lock.Lock()
-	j, n := d.jobs[m.Job], d.latest(from)
+	j, n := d.jobs[m.Job], d.nodeNamed(from)
 	late := n == nil || n.epoch != m.Epoch
 	d.lock.Unlock()
 	if late {
@@ -555,19 +555,19 @@ func (d *Driver) ended(from string, body []byte) error {
 	}
 	if j == nil { // the job is over, and this comes late
 		d.placing.Lock()
-		d.account(n, &m, nil)
+		d.addUsage(n, &m, nil)
 		d.placing.Unlock()
 		return nil
 	}
-	if m.Ends = j.copied(n, m.Ends); len(m.Ends) > 0 {
-		j.ended(n, m)
+	if m.Ends = j.takeCopyEnds(n, m.Ends); len(m.Ends) > 0 {
+		j.onEnded(n, m)
 	}
 	return nil
 }
 
-// state gets what an agent is at.
-func (d *Driver) state(from string, body []byte) error {
-	var m state
+// onStatus gets what an agent is at.
+func (d *Driver) onStatus(from string, body []byte) error {
+	var m status
 	if err := decode(from, body, &m); err != nil {
 		return err
 	}
@@ -575,11 +575,11 @@ func (d *Driver) state(from string, body []byte) error {
 		return &MessageError{from, err.Error()}
 	}
 	d.lock.Lock()
-	n := d.latest(from)
+	n := d.nodeNamed(from)
 	d.lock.Unlock()
 	if n != nil {
 		d.placing.Lock()
-		n.said, n.saidAt = m, time.Now()
+		n.status, n.statusAt = m, time.Now()
 		d.placing.Unlock()
 	}
 	return nil

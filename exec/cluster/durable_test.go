@@ -381,8 +381,8 @@ func TestRecords(t *testing.T) {
 	k.Release()
 	d.placing.Lock()
 	defer d.placing.Unlock()
-	if len(d.uses) != 0 || len(d.kept) != 0 {
-		t.Errorf("%d jobs and %d data are left", len(d.uses), len(d.kept))
+	if len(d.jobData) != 0 || len(d.kept) != 0 {
+		t.Errorf("%d jobs and %d data are left", len(d.jobData), len(d.kept))
 	}
 }
 
@@ -490,9 +490,9 @@ func TestCopiesLost(t *testing.T) {
 		d.Close()
 		d.placing.Lock()
 		for i, n := range d.nodes {
-			left, stale := d.gone(n) != nil, 0
-			if i < len(d.where.Stale) {
-				stale = len(d.where.Stale[i])
+			left, stale := d.unavailable(n) != nil, 0
+			if i < len(d.directory.Stale) {
+				stale = len(d.directory.Stale[i])
 			}
 			if left && len(n.memory.Held)+stale > 0 {
 				t.Errorf("seed %d: %d data and %d names to be dropped are left of node %d, which is lost", seed, len(n.memory.Held), stale, i)

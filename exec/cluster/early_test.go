@@ -182,13 +182,13 @@ func TestEarlyParts(t *testing.T) {
 	}
 }
 
-// fetching is a transport that says when its node fetches.
-type fetching struct {
+// sharedFetches is a transport that says when its node fetches.
+type sharedFetches struct {
 	transport.Transport
 	fetched chan<- string
 }
 
-func (f *fetching) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
+func (f *sharedFetches) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	err := f.Transport.Fetch(ctx, from, r, wait, into)
 	f.fetched <- from
 	return err
@@ -208,7 +208,7 @@ func TestEarlyHome(t *testing.T) {
 	}}}}
 	n := start(t, 1, func(o *cluster.Options) {
 		if o.Idle, o.Ops = true, append(o.Ops, wait); o.Transport.Self() == "driver" {
-			o.Transport = &fetching{o.Transport, fetched}
+			o.Transport = &sharedFetches{o.Transport, fetched}
 		}
 	})
 	data := make([]graph.Datum, 2)

@@ -90,8 +90,8 @@ func (e *MessageError) Error() string {
 // errDropped is why a node is lost that had believed the driver to be.
 var errDropped = errors.New("it has dropped what it had, as this driver was silent")
 
-// errNothing is why a value is no version: it is new, or a task is to write it.
-var errNothing = errors.New("no version is there")
+// errNoVersion is why a value is no version: it is new, or a task is to write it.
+var errNoVersion = errors.New("no version is there")
 
 // fault is an error on the wire: the innermost one by type and fields, if the type is
 // known, and how it came to be.

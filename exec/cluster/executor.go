@@ -34,7 +34,7 @@ type executor struct {
 	gate    core.Gate[*execution]
 	// below returns a job for children of a task that are to run on the nodes below this
 	// one, and its window; no job if there are none. It is nil on a driver.
-	below func(ctx context.Context) (exec.Job, int)
+	children func(ctx context.Context) (exec.Job, int)
 
 	mu     sync.Mutex // a leaf
 	jobs   map[uint64]*work
@@ -45,18 +45,18 @@ type executor struct {
 // from the first message of the job to the driver's word that it is over.
 type work struct {
 	*executor
-	number uint64
-	job    exec.Job
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	report func(end)   // tells the driver of the end of a task
-	traced atomic.Bool // the driver wants to know when tasks run …
-	tells  atomic.Bool // … and what came for each
-	tasks  sync.WaitGroup
-	untold atomic.Int64 // of these, those of whose end the driver has not been told
-	ends   sync.Once
-	ended  bool // no task begins any more; executor.mu guards it
-	parsed parsed
+	number     uint64
+	job        exec.Job
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	report     func(end)   // tells the driver of the end of a task
+	traced     atomic.Bool // the driver wants to know when tasks run …
+	story      atomic.Bool // … and what came for each
+	tasks      sync.WaitGroup
+	unreported atomic.Int64 // of these, those of whose end the driver has not been told
+	endOnce    sync.Once
+	ended      bool // no task begins any more; executor.mu guards it
+	parsed     parsed
 }
 
 // parsed is the parameter of the latest task, which the next one often shares. Nobody writes
@@ -67,11 +67,11 @@ type parsed struct {
 	params any
 
 	constraints string
-	asks        *versions.Constraints
+	decoded     *versions.Constraints
 }
 
 // newExecutor returns what executes the tasks of one driver.
-func newExecutor(o *Options, k known, f *fetching) *executor {
+func newExecutor(o *Options, k known, f *sharedFetches) *executor {
 	workers := len(o.Runtime.Workers())
 	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: core.NewGate[*execution](workers), jobs: map[uint64]*work{}}
 	x.store = newStore(o.Transport, f, workers, k, &x.meter)
@@ -100,22 +100,22 @@ func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work
 	return w
 }
 
-// tell returns what the driver is told of tasks that have ended, and of the node.
-func (x *executor) tell(job uint64, ends []end) ended {
-	m := ended{Job: job, Ends: ends, Peak: x.store.most()}
-	x.meter.take(&m)
+// endedMessage returns what the driver is told of tasks that have ended, and of the node.
+func (x *executor) endedMessage(job uint64, ends []end) ended {
+	m := ended{Job: job, Ends: ends, Peak: x.store.peakBytes()}
+	x.meter.drain(&m)
 	return m
 }
 
-// state returns what the node is at.
-func (x *executor) state() (s state) {
+// status returns what the node is at.
+func (x *executor) status() (s status) {
 	in, ready := x.gate.Tasks()
-	s.Held = x.store.now()
-	s.Waiting, s.Busy = x.meter.now()
+	s.Held = x.store.currentBytes()
+	s.Waiting, s.Busy = x.meter.counts()
 	s.Busy = min(s.Busy, x.meter.workers)
 	now := x.meter.clock(time.Now())
 	add := func(e *execution, where stage, wants []transport.Ref) {
-		s.Tasks = append(s.Tasks, standing{Job: e.w.number, ID: e.task.ID, Stage: where, For: time.Duration(max(now-e.since.Load(), 0)), Wants: wants})
+		s.Tasks = append(s.Tasks, taskStatus{Job: e.w.number, ID: e.task.ID, Stage: where, For: time.Duration(max(now-e.stageSince.Load(), 0)), Wants: wants})
 	}
 	for _, e := range in {
 		add(e, stageRuns, nil)
@@ -123,22 +123,22 @@ func (x *executor) state() (s state) {
 	for _, e := range ready {
 		add(e, stageReady, nil)
 	}
-	for w, wants := range x.store.awaited() {
-		if e, ok := w.(*execution); ok && e.since.Load() > 0 { // or else it has only come
-			add(e, stageWaits, wants[:min(len(wants), standingMost)])
+	for w, wants := range x.store.comingTo() {
+		if e, ok := w.(*execution); ok && e.stageSince.Load() > 0 { // or else it has only come
+			add(e, stageWaits, wants[:min(len(wants), maxStatus)])
 		}
 	}
-	slices.SortFunc(s.Tasks, func(a, b standing) int { return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.ID, b.ID)) })
-	s.Tasks = s.Tasks[:min(len(s.Tasks), standingMost)]
+	slices.SortFunc(s.Tasks, func(a, b taskStatus) int { return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.ID, b.ID)) })
+	s.Tasks = s.Tasks[:min(len(s.Tasks), maxStatus)]
 	return s
 }
 
-// forgive moves by a pause, which has ended, since when tasks wait or run.
-func (x *executor) forgive(pause time.Duration, at time.Time) {
+// shiftPause moves by a pause, which has ended, since when tasks wait or run.
+func (x *executor) shiftPause(pause time.Duration, at time.Time) {
 	now := x.meter.clock(at)
 	move := func(e *execution) {
-		if old := e.since.Load(); old > 0 {
-			e.since.CompareAndSwap(old, min(old+int64(pause), now)) // or it has just got on
+		if old := e.stageSince.Load(); old > 0 {
+			e.stageSince.CompareAndSwap(old, min(old+int64(pause), now)) // or it has just got on
 		}
 	}
 	in, ready := x.gate.Tasks()
@@ -148,37 +148,37 @@ func (x *executor) forgive(pause time.Duration, at time.Time) {
 	for _, e := range ready {
 		move(e)
 	}
-	for w := range x.store.awaited() {
+	for w := range x.store.comingTo() {
 		if e, ok := w.(*execution); ok {
 			move(e)
 		}
 	}
 }
 
-// idle reports whether the driver has been told of the end of each task of a job.
-func (x *executor) idle(job uint64) bool {
+// isIdle reports whether the driver has been told of the end of each task of a job.
+func (x *executor) isIdle(job uint64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := x.jobs[job]
-	return w == nil || w.untold.Load() == 0
+	return w == nil || w.unreported.Load() == 0
 }
 
-// over ends the work for a job, and nothing of the job is kept. It may be a set of data as
+// endJob ends the work for a job, and nothing of the job is kept. It may be a set of data as
 // well, for which there is no work.
-func (x *executor) over(job uint64) {
+func (x *executor) endJob(job uint64) {
 	x.mu.Lock()
 	w := x.jobs[job]
 	x.mu.Unlock()
 	if w != nil {
-		w.over(context.Canceled)
+		w.shutDown(context.Canceled)
 	}
 	x.store.forget(job)
 }
 
-// over ends the work: what has not started is cancelled, and what runs ends. It may be
+// shutDown ends the work: what has not started is cancelled, and what runs ends. It may be
 // called more than once.
-func (w *work) over(cause error) {
-	w.ends.Do(func() { // others wait
+func (w *work) shutDown(cause error) {
+	w.endOnce.Do(func() { // others wait
 		w.mu.Lock()
 		w.ended = true
 		w.mu.Unlock()
@@ -211,7 +211,7 @@ func (x *executor) close(cause error) {
 	all := slices.Collect(maps.Values(x.jobs))
 	x.mu.Unlock()
 	for _, w := range all {
-		w.over(cause)
+		w.shutDown(cause)
 	}
 	x.store.close()
 }
@@ -222,7 +222,7 @@ func (w *work) run(tasks []task) {
 	ended := w.ended
 	if !ended {
 		w.tasks.Add(len(tasks))
-		w.untold.Add(int64(len(tasks)))
+		w.unreported.Add(int64(len(tasks)))
 	}
 	w.mu.Unlock()
 	if ended {
@@ -233,18 +233,18 @@ func (w *work) run(tasks []task) {
 		operands += len(tasks[i].Operands)
 	}
 	// One piece of memory for those that come together: they end at about the same time.
-	all, data := make([]execution, len(tasks)), make([]datumOf, operands)
+	all, data := make([]execution, len(tasks)), make([]localDatum, operands)
 	for i := range tasks {
 		e, n := &all[i], len(tasks[i].Operands)
 		e.w, e.task, e.data, data = w, &tasks[i], data[:0:n], data[n:]
-		w.runOne(e)
+		w.start(e)
 	}
 }
 
-// runOne executes one of them.
-func (w *work) runOne(e *execution) {
+// start executes one of them.
+func (w *work) start(e *execution) {
 	if err := w.prepare(e); err != nil {
-		w.end(end{ID: e.task.ID}, err)
+		w.reportEnd(end{ID: e.task.ID}, err)
 		return
 	}
 	// The last operand to come starts the task. Until all were asked for, none is the
@@ -257,13 +257,13 @@ func (w *work) runOne(e *execution) {
 		reads, writes := x.mode&graph.In != 0, x.mode&graph.Out != 0
 		if o.home != nil {
 			x.Value = o.home.value
-			w.store.bring(o.Ref, o.home, x.from, reads, true, e)
+			w.store.bringHome(o.Ref, o.home, x.from, reads, true, e)
 			continue
 		}
 		value, later, err := w.store.want(o, x.from, reads, writes, e)
 		x.Value = value
 		if err != nil {
-			e.fails(o.Ref, err)
+			e.noteFailure(o.Ref, err)
 		}
 		if !later {
 			here++
@@ -271,37 +271,37 @@ func (w *work) runOne(e *execution) {
 	}
 	e.waits = here <= int32(len(e.data))
 	if e.waits {
-		e.since.Store(w.meter.change(1, 0))
+		e.stageSince.Store(w.meter.change(1, 0))
 	}
-	e.arrived(here)
+	e.countArrived(here)
 }
 
 // execution is a task on its way.
 type execution struct {
-	w       *work
-	task    *task
-	spec    graph.Spec
-	failure graph.Failure
-	few     [3]graph.Operand // of the spec
-	data    []datumOf        // each once, where they stay: tasks of the runtime point to them
-	missing atomic.Int32     // operands that are not there
-	waits   bool             // some operand was not there at once
-	apart   bool             // it has children elsewhere
-	since   atomic.Int64     // when it began to wait for operands, to be ready, or to run
-	failed  atomic.Pointer[error]
+	w          *work
+	task       *task
+	spec       graph.Spec
+	failure    graph.Failure
+	few        [3]graph.Operand // of the spec
+	data       []localDatum     // each once, where they stay: tasks of the runtime point to them
+	missing    atomic.Int32     // operands that are not there
+	waits      bool             // some operand was not there at once
+	aside      bool             // it has children elsewhere
+	stageSince atomic.Int64     // when it began to wait for operands, to be ready, or to run
+	failed     atomic.Pointer[error]
 
-	mu   sync.Mutex // a leaf
-	told end        // what the driver will be told: what could not be fetched, or the attempts
+	mu     sync.Mutex // a leaf
+	report end        // what the driver will be told: what could not be fetched, or the attempts
 }
 
-// datumOf is an operand as a datum of the node's own job. The order of tasks is the
+// localDatum is an operand as a datum of the node's own job. The order of tasks is the
 // driver's to keep: no two tasks of the node share a datum.
-type datumOf struct {
+type localDatum struct {
 	graph.Datum
-	operand *operand   // the first of those that name the datum
-	mode    graph.Mode // of all of them
-	from    givers
-	given   bool // the task has finished with it
+	operand  *operand   // the first of those that name the datum
+	mode     graph.Mode // of all of them
+	from     givers
+	released bool // the task has finished with it
 }
 
 // prepare makes the task's spec for the node's runtime. The error says what the node does
@@ -337,9 +337,9 @@ func (w *work) prepare(e *execution) error {
 				if err != nil {
 					return err
 				}
-				p.constraints, p.asks = t.Constraints, c
+				p.constraints, p.decoded = t.Constraints, c
 			}
-			e.spec.Constraints = w.parsed.asks
+			e.spec.Constraints = w.parsed.decoded
 		}
 	}
 	// It has no successors here: what follows a failure is the driver's to decide.
@@ -385,35 +385,35 @@ func check(s *graph.Spec) (err error) {
 }
 
 // got implements [waiter]: an operand is there, or has failed to come.
-func (e *execution) got(c came, err error) {
+func (e *execution) got(c arrival, err error) {
 	if err != nil {
-		e.fails(c.Ref, err)
-	} else if c.From != "" && e.w.tells.Load() {
+		e.noteFailure(c.Ref, err)
+	} else if c.From != "" && e.w.story.Load() {
 		e.mu.Lock()
-		e.told.Came = append(e.told.Came, c)
+		e.report.Fetched = append(e.report.Fetched, c)
 		e.mu.Unlock()
 	}
-	e.arrived(1)
+	e.countArrived(1)
 }
 
-// fails notes why an operand has failed to come.
-func (e *execution) fails(r transport.Ref, err error) {
+// noteFailure notes why an operand has failed to come.
+func (e *execution) noteFailure(r transport.Ref, err error) {
 	if unfit := (*valueError)(nil); errors.As(err, &unfit) {
 		e.failed.CompareAndSwap(nil, &err)
 		return
 	}
 	m := missing{Ref: r}
 	if f := (*fetchError)(nil); errors.As(err, &f) {
-		m.Cut, m.Lacks = f.cut, f.lacks
+		m.Unreachable, m.Without = f.cut, f.lacks
 	}
 	e.mu.Lock()
-	e.told.Missing, e.told.Why = append(e.told.Missing, m), err.Error()
+	e.report.Missing, e.report.Why = append(e.report.Missing, m), err.Error()
 	e.mu.Unlock()
 }
 
-// arrived counts operands, and starts the task when all are there. What only takes copies needs no
+// countArrived counts operands, and starts the task when all are there. What only takes copies needs no
 // worker: at the gate it would wait behind all tasks, and elsewhere tasks would wait for it.
-func (e *execution) arrived(n int32) {
+func (e *execution) countArrived(n int32) {
 	if e.missing.Add(-n) > 0 {
 		return
 	}
@@ -426,13 +426,13 @@ func (e *execution) arrived(n int32) {
 		e.end(*p)
 		return
 	}
-	if len(e.told.Missing) > 0 {
+	if len(e.report.Missing) > 0 {
 		e.w.meter.change(-waited, 0)
-		e.told.ID = e.task.ID
-		e.w.reportLast(e.told)
+		e.report.ID = e.task.ID
+		e.w.reportLast(e.report)
 		return
 	}
-	e.since.Store(e.w.meter.change(-waited, 1))
+	e.stageSince.Store(e.w.meter.change(-waited, 1))
 	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID, Width: min(core.WidthOf(e.spec.Op), e.w.meter.workers)}) {
 		e.begin()
 	}
@@ -444,21 +444,21 @@ func (e *execution) begin() {
 		x := &e.data[i]
 		x.Bytes = bytesOf(x.Value)
 		if x.mode&graph.Out != 0 {
-			e.w.store.writes(x.operand.Ref)
+			e.w.store.beginWrite(x.operand.Ref)
 		}
 	}
 	if e.task.Op == core.OpNone {
 		e.Ended(nil)
 		return
 	}
-	e.derive()
+	e.shareDerived()
 	if err := exec.RunReady(e.w.job, &e.spec); err != nil {
 		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // which may be the failure of another task
 	}
 }
 
-// derive has the task share with others what versions make of its operands.
-func (e *execution) derive() {
+// shareDerived has the task share with others what versions make of its operands.
+func (e *execution) shareDerived() {
 	op, ok := e.spec.Op.(*versions.Op)
 	if !ok || op.Derive == nil || slices.ContainsFunc(e.task.Operands, func(o operand) bool { return o.home != nil }) {
 		return
@@ -480,44 +480,44 @@ func (e *execution) Finished(i int) {
 		if x.operand.Ref != e.task.Operands[i].Ref {
 			continue
 		}
-		x.given = true
+		x.released = true
 		if x.mode&graph.Out != 0 {
-			e.w.store.written(x.operand.Ref)
+			e.w.store.endWrite(x.operand.Ref)
 		}
 	}
-	e.w.report(end{ID: e.task.ID, Given: []int{i}})
+	e.w.report(end{ID: e.task.ID, Released: []int{i}})
 }
 
 // Ended implements [graph.Witness]: it makes what the task has written the next versions, also
 // if it has failed: its policy may be that this does not matter.
 func (e *execution) Ended(err error) {
 	for i := range e.data {
-		if x := &e.data[i]; x.mode&graph.Out != 0 && !x.given {
-			e.w.store.written(x.operand.Ref)
+		if x := &e.data[i]; x.mode&graph.Out != 0 && !x.released {
+			e.w.store.endWrite(x.operand.Ref)
 		}
 	}
-	e.leaves(err)
+	e.leaveGate(err)
 }
 
 // Children implements [exec.Domain]. A task with children on other nodes only waits, and others
 // have its place: these could even be children of its own.
 func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
-	if e.w.below == nil {
+	if e.w.children == nil {
 		return nil, 0
 	}
-	if in, window = e.w.below(ctx); in == nil || e.apart {
+	if in, window = e.w.children(ctx); in == nil || e.aside {
 		return in, window
 	}
-	e.apart = true
+	e.aside = true
 	now := e.w.meter.change(0, -1)
 	beginAll(e.w.gate.StepAside(e, nil), now)
 	return in, window
 }
 
-// leaves reports the end of a task that has begun, and has others begin.
-func (e *execution) leaves(err error) {
+// leaveGate reports the end of a task that has begun, and has others begin.
+func (e *execution) leaveGate(err error) {
 	runs := 1
-	if e.apart {
+	if e.aside {
 		runs = 0
 	}
 	now := e.w.meter.change(0, -runs)
@@ -533,16 +533,16 @@ func beginAll(all []*execution, now int64) {
 	}
 	go func() {
 		for _, e := range all {
-			e.since.Store(now)
+			e.stageSince.Store(now)
 			e.begin()
 		}
 	}()
 }
 
-// heeds notes what the driver wants to be told of tasks.
-func (w *work) heeds(trace, tell bool) {
+// setTracing notes what the driver wants to be told of tasks.
+func (w *work) setTracing(trace, tell bool) {
 	w.traced.Store(trace || tell)
-	w.tells.Store(tell)
+	w.story.Store(tell)
 }
 
 // giveBack gives tasks back to the driver: the first few of those that have not begun, and of
@@ -550,9 +550,9 @@ func (w *work) heeds(trace, tell bool) {
 func (w *work) giveBack(ids []uint64, most int) {
 	for _, e := range w.gate.TakeBack(w.number, ids, most) {
 		w.meter.change(0, -1)
-		w.reportLast(end{ID: e.task.ID, Back: true})
+		w.reportLast(end{ID: e.task.ID, Returned: true})
 	}
-	w.report(end{Back: true})
+	w.report(end{Returned: true})
 }
 
 // Attempted implements [graph.Witness].
@@ -560,26 +560,26 @@ func (e *execution) Attempted(a graph.Attempt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	traced := e.w.traced.Load()
-	if x := &e.told; traced && x.Version != "" {
-		x.Before = append(x.Before, try{Version: x.Version, Took: x.Took, Worker: x.Worker, Began: x.Began})
+	if x := &e.report; traced && x.Version != "" {
+		x.Before = append(x.Before, attempt{Version: x.Version, Took: x.Took, Worker: x.Worker, Began: x.Began})
 	}
-	e.told.Version, e.told.Took = a.Version, a.Took
+	e.report.Version, e.report.Took = a.Version, a.Took
 	if traced {
-		e.told.Worker, e.told.Began = a.Worker, e.w.meter.clock(a.Start)
+		e.report.Worker, e.report.Began = a.Worker, e.w.meter.clock(a.Start)
 	}
 }
 
 // end reports the end of the task, with the attempts that there were.
 func (e *execution) end(err error) {
 	e.mu.Lock()
-	x := e.told
+	x := e.report
 	e.mu.Unlock()
 	x.ID = e.task.ID
-	e.w.end(x, err)
+	e.w.reportEnd(x, err)
 }
 
-// end reports the end of a task. Its values are where others can fetch them.
-func (w *work) end(x end, err error) {
+// reportEnd reports the end of a task. Its values are where others can fetch them.
+func (w *work) reportEnd(x end, err error) {
 	if err != nil {
 		x.Fault = newFault(err, w.known.errs)
 	}
@@ -588,7 +588,7 @@ func (w *work) end(x end, err error) {
 
 // reportLast reports what the node says of a task last.
 func (w *work) reportLast(x end) {
-	w.untold.Add(-1)
+	w.unreported.Add(-1)
 	w.report(x)
 	w.tasks.Done()
 }

@@ -15,11 +15,11 @@ import (
 // fetcher brings versions from other nodes.
 type fetcher struct {
 	values
-	all   *fetching
-	ctx   context.Context // the end of all fetches
-	end   context.CancelFunc
-	meter *meter
-	count sync.WaitGroup // of fetchers, and of what is brought into the program's memory
+	shared *sharedFetches
+	ctx    context.Context // the end of all fetches
+	end    context.CancelFunc
+	meter  *meter
+	count  sync.WaitGroup // of fetchers, and of what is brought into the program's memory
 
 	fetches  []fetch   // to be begun, in turn; mu guards it and what follows
 	fetchers int       // goroutines that do so
@@ -27,86 +27,86 @@ type fetcher struct {
 	more     sync.Cond // there is something to do, or the store is closed
 }
 
-// fetching is what all fetchers of a node share: how many fetches there are at once, and
+// sharedFetches is what all fetchers of a node share: how many fetches there are at once, and
 // which nodes have left.
-type fetching struct {
+type sharedFetches struct {
 	tokens chan struct{}
 
-	mu   sync.Mutex // a leaf
-	left map[string]bool
-	vain map[string]time.Time // when nodes that have not left were waited for in vain
-	idle map[string]time.Time // when nothing came from nodes that can be reached
-	news chan struct{}        // closed when there is one more in left or vain
+	mu        sync.Mutex // a leaf
+	left      map[string]bool
+	unmet     map[string]time.Time // when nodes that have not left were waited for in vain
+	stalledAt map[string]time.Time // when nothing came from nodes that can be reached
+	news      chan struct{}        // closed when there is one more in left or vain
 }
 
-// fetches is how many values a node fetches at once. Not measured.
-const fetches = 8
+// maxFetches is how many values a node fetches at once. Not measured.
+const maxFetches = 8
 
-// leftMost is how many nodes that have left are remembered. Others are waited for in vain.
-const leftMost = 1000
+// maxRemembered is how many nodes that have left are remembered. Others are waited for in vain.
+const maxRemembered = 1000
 
-func newFetching() *fetching {
-	return &fetching{tokens: make(chan struct{}, fetches), left: map[string]bool{}, vain: map[string]time.Time{}, idle: map[string]time.Time{}, news: make(chan struct{})}
+func newFetching() *sharedFetches {
+	return &sharedFetches{tokens: make(chan struct{}, maxFetches), left: map[string]bool{}, unmet: map[string]time.Time{}, stalledAt: map[string]time.Time{}, news: make(chan struct{})}
 }
 
 // event notes that a node has come or gone.
-func (f *fetching) event(e transport.Event) {
+func (f *sharedFetches) event(e transport.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.vain, e.Node)
-	delete(f.idle, e.Node)
+	delete(f.unmet, e.Node)
+	delete(f.stalledAt, e.Node)
 	if e.Joined {
 		delete(f.left, e.Node)
 		return
 	}
-	bound(f.left)
+	makeRoom(f.left)
 	f.left[e.Node] = true
-	f.tell()
+	f.notify()
 }
 
-// bound makes room for one more.
-func bound[V any](nodes map[string]V) {
+// makeRoom makes room for one more.
+func makeRoom[V any](nodes map[string]V) {
 	for other := range nodes {
-		if len(nodes) < leftMost {
+		if len(nodes) < maxRemembered {
 			break
 		}
 		delete(nodes, other)
 	}
 }
 
-// tell tells those who wait for nodes that there is news. The caller holds mu.
-func (f *fetching) tell() {
+// notify tells those who wait for nodes that there is news. The caller holds mu.
+func (f *sharedFetches) notify() {
 	close(f.news)
 	f.news = make(chan struct{})
 }
 
-// waited notes that nodes were waited for in vain: others need not do so, too, for a while. A node
+// noteUnmet notes that nodes were waited for in vain: others need not do so, too, for a while. A node
 // that came when another one had gone never hears that it left.
-func (f *fetching) waited(nodes []string) {
+func (f *sharedFetches) noteUnmet(nodes []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, node := range nodes {
-		bound(f.vain)
-		f.vain[node] = time.Now()
+		makeRoom(f.unmet)
+		f.unmet[node] = time.Now()
 	}
-	f.tell()
+	f.notify()
 }
 
-// stalls notes that nothing comes from a node, which can be reached.
-func (f *fetching) stalls(node string) {
+// noteStall notes that nothing comes from a node, which can be reached.
+func (f *sharedFetches) noteStall(node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	bound(f.idle)
-	f.idle[node] = time.Now()
+	makeRoom(f.stalledAt)
+	f.stalledAt[node] = time.Now()
 }
 
 // stalled returns why a node is not asked, if nothing came from it just before. What waits meanwhile
 // for its turn need not wait for a Timeout of its own.
-func (f *fetching) stalled(node string) error {
+func (f *sharedFetches) stalled(node string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	since, idle := f.idle[node]
-	if idle && time.Since(since) < vainTime {
+	since, idle := f.stalledAt[node]
+	if idle && time.Since(since) < unmetTime {
 		return &transport.UnreachableError{Node: node, Err: &transport.StalledError{Node: node}}
 	}
 	return nil
@@ -114,15 +114,15 @@ func (f *fetching) stalled(node string) error {
 
 // gone reports whether a node has left, or was just waited for in vain; news is closed when
 // that is so of another one.
-func (f *fetching) gone(node string) (left bool, news <-chan struct{}) {
+func (f *sharedFetches) gone(node string) (left bool, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	since, vain := f.vain[node]
-	return f.left[node] || vain && time.Since(since) < vainTime, f.news
+	since, vain := f.unmet[node]
+	return f.left[node] || vain && time.Since(since) < unmetTime, f.news
 }
 
-// vainTime is how long nobody waits for a node that was waited for in vain. Not measured.
-const vainTime = time.Second
+// unmetTime is how long nobody waits for a node that was waited for in vain. Not measured.
+const unmetTime = time.Second
 
 // fetch is a version to be brought, under its name or another one.
 type fetch struct {
@@ -137,7 +137,7 @@ type fetch struct {
 func (s *fetcher) fetch(f fetch) {
 	s.mu.Lock()
 	s.fetches = append(s.fetches, f)
-	more := len(s.fetches) > s.resting && s.fetchers < cap(s.all.tokens)
+	more := len(s.fetches) > s.resting && s.fetchers < cap(s.shared.tokens)
 	if more {
 		s.fetchers++
 		s.count.Add(1)
@@ -169,32 +169,32 @@ func (s *fetcher) fetchAll() {
 		s.fetches = s.fetches[1:]
 		s.mu.Unlock()
 		if f.old != (transport.Ref{}) {
-			s.takesBack(f.old)
+			s.withdraw(f.old)
 		}
 		c, err := s.copy(f.h.value.(versions.Value), f.name, f.from)
 		if err == nil {
 			s.publish(f.r, f.h.value)
 		} else {
-			s.through.Drop(f.r) // others may wait for it here
+			s.transport.Drop(f.r) // others may wait for it here
 		}
-		s.came(f.h, f.r, c, err)
+		s.deliver(f.h, f.r, c, err)
 	}
 }
 
-// came tells those who wait for a datum that it is there, and how it came, or why not.
-func (s *fetcher) came(h *held, r transport.Ref, c came, err error) {
+// deliver tells those who wait for a datum that it is there, and how it came, or why not.
+func (s *fetcher) deliver(h *held, r transport.Ref, c arrival, err error) {
 	s.mu.Lock()
-	wants := h.wants
-	h.on, h.err, h.wants = false, err, nil
-	now := s.held[datum(r)]
+	wants := h.waiters
+	h.coming, h.err, h.waiters = false, err, nil
+	now := s.held[keyOf(r)]
 	gone := now != h && (now == nil || now.ref != r || now.err != nil) // nobody has this version here
-	if h.apart {
-		s.grows(-bytesOf(h.value))
-		err = cmp.Or(err, errNothing)
+	if h.detached {
+		s.addBytes(-bytesOf(h.value))
+		err = cmp.Or(err, errNoVersion)
 	}
 	s.mu.Unlock()
 	if gone {
-		s.through.Drop(r)
+		s.transport.Drop(r)
 	}
 	c.Ref = r
 	for _, w := range wants {
@@ -203,21 +203,21 @@ func (s *fetcher) came(h *held, r transport.Ref, c came, err error) {
 }
 
 // copy copies a version into a value: from here, or from a node that has it, and says which.
-func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c came, err error) {
-	s.overwrites(into)
+func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c arrival, err error) {
+	s.forgetOnDevices(into)
 	if s.values.copy(into, r) {
 		return c, nil
 	}
 	first := ""
 	for _, node := range from.From {
-		if node != s.through.Self() {
+		if node != s.transport.Self() {
 			first = node
 			break
 		}
 	}
-	s.meter.awaits(originOf(first, r))
-	giver, since, err := s.give(into, r, from)
-	return s.meter.fetched(originOf(first, r), giver, into.Bytes(), since), err
+	s.meter.beginFetch(originOf(first, r))
+	giver, since, err := s.fetchFromAny(into, r, from)
+	return s.meter.endFetch(originOf(first, r), giver, into.Bytes(), since), err
 }
 
 // fetchError says that nobody could give a version.
@@ -236,43 +236,43 @@ func (e *fetchError) Unwrap() error { return e.err }
 func missingFrom(r transport.Ref, err error) missing {
 	m := missing{Ref: r}
 	if f := (*fetchError)(nil); errors.As(err, &f) {
-		m.Cut, m.Lacks = f.cut, f.lacks
+		m.Unreachable, m.Without = f.cut, f.lacks
 	}
 	return m
 }
 
-// give has the first of some nodes that can give a version, and says which, and since when.
+// fetchFromAny has the first of some nodes that can give a version, and says which, and since when.
 // A node that cannot be reached may be one that this node is yet to meet, of which the driver
 // knows already: it is asked again for a while, unless it has left. So is one from which something
 // wrong came. One from which nothing comes for a Timeout is not, and others do not ask it either for
 // a while. The error is a *fetchError, or the end of the store.
-func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
+func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
 	began := time.Now()
 	for wait := time.Millisecond; ; wait *= 2 {
 		var news <-chan struct{}
 		var coming []string // they may be met soon
 		failed := &fetchError{err: &transport.NotHereError{Ref: r}}
 		for i, node := range from.From {
-			if node == s.through.Self() {
+			if node == s.transport.Self() {
 				continue
 			}
 			soon := time.Duration(0)
 			if from.Soon && i == 0 && wait == time.Millisecond {
-				soon = soonMost
+				soon = maxSoonWait
 			}
-			if since, err = s.ask(node, r, soon, into); err == nil {
+			if since, err = s.fetchFrom(node, r, soon, into); err == nil {
 				return node, since, nil
 			}
 			var unreachable *transport.UnreachableError
 			var wrong *transport.ChecksumError
 			var stalled *transport.StalledError
 			var left bool
-			left, news = s.all.gone(node)
+			left, news = s.shared.gone(node)
 			cut := errors.As(err, &unreachable) || errors.As(err, &wrong)
 			switch {
 			case errors.As(err, &stalled):
 				if stalled.For > 0 { // or else another one has seen it
-					s.all.stalls(node)
+					s.shared.noteStall(node)
 				}
 			case cut && !left:
 				coming = append(coming, node)
@@ -283,9 +283,9 @@ func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver
 				failed.lacks = append(failed.lacks, node)
 			}
 		}
-		late := wait > patience || time.Since(began) > 2*patience
+		late := wait > meetTime || time.Since(began) > 2*meetTime
 		if late {
-			s.all.waited(coming)
+			s.shared.noteUnmet(coming)
 		}
 		if s.ctx.Err() != nil {
 			return "", since, context.Cause(s.ctx)
@@ -302,29 +302,29 @@ func (s *fetcher) give(into versions.Value, r transport.Ref, from givers) (giver
 	}
 }
 
-// ask fetches a version from a node, when its turn has come, and says since when. If the
+// fetchFrom fetches a version from a node, when its turn has come, and says since when. If the
 // node is about to have it, it is waited for so long.
-func (s *fetcher) ask(node string, r transport.Ref, soon time.Duration, into versions.Value) (since time.Time, err error) {
+func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, into versions.Value) (since time.Time, err error) {
 	select {
-	case s.all.tokens <- struct{}{}:
-		defer func() { <-s.all.tokens }()
+	case s.shared.tokens <- struct{}{}:
+		defer func() { <-s.shared.tokens }()
 	case <-s.ctx.Done():
 		return since, context.Cause(s.ctx)
 	}
-	if err := s.all.stalled(node); err != nil { // as another one has just seen
+	if err := s.shared.stalled(node); err != nil { // as another one has just seen
 		return since, err
 	}
 	since = time.Now()
 	if soon == 0 {
-		return since, s.through.Fetch(s.ctx, node, r, 0, into)
+		return since, s.transport.Fetch(s.ctx, node, r, 0, into)
 	}
 	to := &timed{into, since}
-	err = s.through.Fetch(s.ctx, node, r, soon, to)
+	err = s.transport.Fetch(s.ctx, node, r, soon, to)
 	return to.began, err
 }
 
-// soonMost is how long a node waits at another one for what that is about to fetch.
-const soonMost = 2 * time.Second
+// maxSoonWait is how long a node waits at another one for what that is about to fetch.
+const maxSoonWait = 2 * time.Second
 
 // timed is a value that notes when it begins to come.
 type timed struct {
@@ -338,5 +338,5 @@ func (t *timed) Decode(r io.Reader) error {
 	return t.Value.Decode(r)
 }
 
-// patience bounds, by half, how long a node waits for one that others say is there.
-const patience = 500 * time.Millisecond
+// meetTime bounds, by half, how long a node waits for one that others say is there.
+const meetTime = 500 * time.Millisecond

@@ -46,7 +46,7 @@ func fetchLeft(t *testing.T) {
 	ask := func() {
 		t.Helper()
 		calls = 0
-		_, _, err := s.give(nil, transport.Ref{}, givers{From: []string{"other"}})
+		_, _, err := s.fetchFromAny(nil, transport.Ref{}, givers{From: []string{"other"}})
 		if u := (*transport.UnreachableError)(nil); !errors.As(err, &u) {
 			t.Fatalf("%v, want an UnreachableError", err)
 		}
@@ -61,7 +61,7 @@ func fetchLeft(t *testing.T) {
 	leaves = 0
 	for _, again := range []func(){
 		func() { f.event(transport.Event{Node: "other", Joined: true}) },
-		func() { time.Sleep(vainTime) },
+		func() { time.Sleep(unmetTime) },
 		func() { f.event(transport.Event{Node: "other", Joined: true}) },
 	} {
 		again()
@@ -72,13 +72,13 @@ func fetchLeft(t *testing.T) {
 			t.Errorf("after it was waited for in vain it is asked %d times", calls)
 		}
 	}
-	for range 2 * leftMost {
+	for range 2 * maxRemembered {
 		f.event(transport.Event{Node: time.Now().String()})
-		f.waited([]string{time.Now().String()})
+		f.noteUnmet([]string{time.Now().String()})
 		time.Sleep(1)
 	}
-	if len(f.left) > leftMost || len(f.vain) > leftMost {
-		t.Errorf("%d nodes that have left are remembered, and %d that were waited for", len(f.left), len(f.vain))
+	if len(f.left) > maxRemembered || len(f.unmet) > maxRemembered {
+		t.Errorf("%d nodes that have left are remembered, and %d that were waited for", len(f.left), len(f.unmet))
 	}
 }
 
@@ -114,11 +114,11 @@ func TestSpare(t *testing.T) {
 			o := &operand{Ref: transport.Ref{Job: job, I: i}, Type: f.Kind, Shape: f.Shape, Zero: true}
 			var v any
 			s.mu.Lock()
-			if v = s.again(o, mode&graph.In != 0); v == nil {
+			if v = s.reuse(o, mode&graph.In != 0); v == nil {
 				v = x
 			}
 			s.held[o.Ref] = &held{ref: o.Ref, value: v}
-			s.grows(bytesOf(v))
+			s.addBytes(bytesOf(v))
 			s.mu.Unlock()
 			return v
 		}
@@ -126,7 +126,7 @@ func TestSpare(t *testing.T) {
 			synctest.Wait()
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return s.spareBytes
+			return s.recycledBytes
 		}
 		kept := func(bytes int64) {
 			t.Helper()
@@ -136,7 +136,7 @@ func TestSpare(t *testing.T) {
 		}
 		a, b := want(1, 0, 4), want(1, 1, 4)
 		a.(*row).x[5] = 3
-		s.held[transport.Ref{Job: 1, I: 1}].on = true // what comes late comes into it
+		s.held[transport.Ref{Job: 1, I: 1}].coming = true // what comes late comes into it
 		s.forget(1)
 		kept(128)
 		if x := want(2, 0, 3); x == a {
@@ -162,21 +162,21 @@ func TestSpare(t *testing.T) {
 		kept(0)
 		s.forget(2)
 		kept(400)
-		time.Sleep(spareTime - 1)
+		time.Sleep(recycleTime - 1)
 		want(3, 0, 2)
 		time.Sleep(2)
 		if n := spare(); n == 0 || n > 400-32 {
 			t.Errorf("%d bytes are kept beside 32, after 400 at once", n)
 		}
 		s.forget(3)
-		time.Sleep(spareTime + 1)
+		time.Sleep(recycleTime + 1)
 		kept(0)
 		want(4, 0, 4)
 		s.held[transport.Ref{Job: 4, I: 1}] = &held{value: new(int)} // whose memory nobody can use
 		s.drop(transport.Ref{Job: 4})
 		kept(128)
 		s.forget(4)
-		time.Sleep(spareTime + 1)
+		time.Sleep(recycleTime + 1)
 		kept(0)
 	})
 }
@@ -199,10 +199,10 @@ func TestTake(t *testing.T) {
 	s := newStore(&away{asked: func() {}}, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
 	defer s.close()
 	v := &moved{}
-	h := &home{value: v, fixed: true, facts: core.FactsOf(v)}
+	h := &home{value: v, retained: true, facts: core.FactsOf(v)}
 	s.adopt(transport.Ref{Job: 1}, h)
 	got := make(chan error, 1)
-	s.take(transport.Ref{Job: 1, Version: 1}, h, givers{}, func(err error) { got <- err })
+	s.fetchBeside(transport.Ref{Job: 1, Version: 1}, h, givers{}, func(err error) { got <- err })
 	if err := <-got; err == nil {
 		t.Error("nobody has the version, and it has come")
 	}
@@ -234,10 +234,10 @@ func TestApart(t *testing.T) {
 		l := &late{may: make(chan struct{})}
 		s := newStore(l, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
 		v := &moved{}
-		h := &home{value: v, fixed: true, facts: core.FactsOf(v)}
+		h := &home{value: v, retained: true, facts: core.FactsOf(v)}
 		s.adopt(transport.Ref{Job: 1}, h)
 		told := make(chan error, 1)
-		s.take(transport.Ref{Job: 1, Version: 1}, h, givers{From: []string{"a"}}, func(err error) { told <- err })
+		s.fetchBeside(transport.Ref{Job: 1, Version: 1}, h, givers{From: []string{"a"}}, func(err error) { told <- err })
 		into := s.held[transport.Ref{Job: 1}].value
 		o := h.operand(transport.Ref{Job: 1, Version: next.version})
 		ends := make(chan error, 1)
@@ -254,7 +254,7 @@ func TestApart(t *testing.T) {
 		if err := <-told; err == nil {
 			t.Errorf("%s: what has come is nobody's, and it is said to be there", next.name)
 		}
-		if n, want := s.now(), bytesOf(v); n != want {
+		if n, want := s.currentBytes(), bytesOf(v); n != want {
 			t.Errorf("%s: the store has %d bytes, want %d", next.name, n, want)
 		}
 		s.close()
@@ -288,17 +288,17 @@ func TestCopyHere(t *testing.T) {
 	}
 	for name, over := range map[string]func(s *store, h *home){
 		"brought": func(s *store, h *home) {
-			comes(func(w waiter) { s.bring(ref(1), h, givers{From: []string{"a"}}, true, true, w) })
+			comes(func(w waiter) { s.bringHome(ref(1), h, givers{From: []string{"a"}}, true, true, w) })
 		},
 		"kept base": func(s *store, h *home) {
 			h.base = &slow{}
-			comes(func(w waiter) { s.bring(ref(1), h, givers{From: []string{"a"}}, true, true, w) })
+			comes(func(w waiter) { s.bringHome(ref(1), h, givers{From: []string{"a"}}, true, true, w) })
 		},
 		"fetched": func(s *store, h *home) {
 			s.held[ref(0)].home = nil
 			comes(func(w waiter) { s.want(&operand{Ref: ref(1)}, givers{From: []string{"a"}}, true, false, w) })
 		},
-		"written": func(s *store, h *home) { s.writes(ref(0)) },
+		"written": func(s *store, h *home) { s.beginWrite(ref(0)) },
 		"wanted": func(s *store, h *home) {
 			s.held[ref(0)].home = nil
 			s.want(&operand{Ref: ref(1)}, givers{}, false, true, nil)
@@ -314,7 +314,7 @@ func TestCopyHere(t *testing.T) {
 				s := newStore(l, newFetching(), 1, known{}, &m)
 				defer s.close()
 				v, into := &slow{}, &slow{copied: make(chan struct{})}
-				h := &home{value: v, fixed: true, facts: core.FactsOf(v)}
+				h := &home{value: v, retained: true, facts: core.FactsOf(v)}
 				s.adopt(ref(0), h)
 				go func() {
 					if !s.values.copy(into, ref(0)) {

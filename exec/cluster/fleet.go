@@ -16,51 +16,51 @@ type fleet struct {
 	known known
 	exec  *executor // of this node
 
-	placing sync.Mutex // guards the placements of all jobs, and what follows
-	where   core.Directory
-	learned core.Experience
-	kept    map[any]*core.Entry          // by value: data that stay on nodes
-	starved map[any]func()               // places tasks of jobs that wait for memory which others use
-	named   uint32                       // names given to data that have none
-	orders  uint64                       // jobs begun
-	since   int                          // tasks that have ended since second copies were last taken on two nodes
-	spent   time.Duration                // by jobs that are over, since any were taken
-	taken   time.Time                    // when that was
-	exposed bool                         // some of these are on one node only now
-	many    bool                         // there have been too many records of tasks
-	uses    map[any]map[*core.Entry]bool // by job under way: its data
-	tasks   graph.Pool                   // memory for tasks of jobs
-	past    int64                        // tasks of jobs that are over, all of which have ended
-	asked   NodeLostError                // the last nodes that were asked for something in vain
-	again   int64                        // tasks that were executed to make something again
+	placing         sync.Mutex // guards the placements of all jobs, and what follows
+	directory       core.Directory
+	experience      core.Experience
+	kept            map[any]*core.Entry          // by value: data that stay on nodes
+	starving        map[any]func()               // places tasks of jobs that wait for memory which others use
+	lastName        uint32                       // names given to data that have none
+	jobsBegun       uint64                       // jobs begun
+	tasksSinceRound int                          // tasks that have ended since second copies were last taken on two nodes
+	workSinceRound  time.Duration                // by jobs that are over, since any were taken
+	lastRound       time.Time                    // when that was
+	replicasLost    bool                         // some of these are on one node only now
+	recordsOverdue  bool                         // there have been too many records of tasks
+	jobData         map[any]map[*core.Entry]bool // by job under way: its data
+	tasks           graph.Pool                   // memory for tasks of jobs
+	pastTasks       int64                        // tasks of jobs that are over, all of which have ended
+	lastFailedFetch NodeLostError                // the last nodes that were asked for something in vain
+	recomputed      int64                        // tasks that were executed to make something again
 
-	lock   sync.Mutex // guards what follows; the locks of outboxes are taken under it
-	nodes  []*node    // that have joined, the driver first; a node that comes back is a new one
-	record recording
-	last   uint64        // number of the last job
-	epochs uint64        // the last epoch
-	left   NodeLostError // the last node to have gone
-	losses int           // nodes that have gone
-	news   chan struct{} // closed, and another one made, when a node comes or goes
-	closed bool
+	lock     sync.Mutex // guards what follows; the locks of outboxes are taken under it
+	nodes    []*node    // that have joined, the driver first; a node that comes back is a new one
+	record   recording
+	last     uint64        // number of the last job
+	epochs   uint64        // the last epoch
+	lastLoss NodeLostError // the last node to have gone
+	losses   int           // nodes that have gone
+	changed  chan struct{} // closed, and another one made, when a node comes or goes
+	closed   bool
 }
 
 // node is a node as the driver knows it.
 type node struct {
-	index   int
-	name    string
-	epoch   uint64 // tells it from others of its name; Driver.placing and fleet.lock guard it
-	workers int
-	out     *outbox
-	program string      // as it says
-	offer   *core.Offer // nil until it has said so
-	jobs    int
-	gone    error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
-	left    bool      // that it has been given up, for good
-	apart   bool      // that it is an agent of another node only
-	row     int       // of its first worker in Options.Trace
-	clock   clock     // and its clock
-	since   time.Time // that it is there, or has gone
+	index       int
+	name        string
+	epoch       uint64 // tells it from others of its name; Driver.placing and fleet.lock guard it
+	workers     int
+	out         *outbox
+	program     string      // as it says
+	offer       *core.Offer // nil until it has said so
+	jobs        int
+	unavailable error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
+	givenUp     bool      // that it has been given up, for good
+	elsewhere   bool      // that it is an agent of another node only
+	row         int       // of its first worker in Options.Trace
+	clock       clock     // and its clock
+	since       time.Time // that it is there, or has gone
 
 	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows
 	flows  map[flowKey]*Flow
@@ -70,9 +70,9 @@ type node struct {
 	busy, starving time.Duration // as it says
 
 	sent, ended int64     // tasks, in all
-	said        state     // what it was at when it was asked the last time …
-	saidAt      time.Time // … and when it said so
-	looked      time.Time // when it was asked
+	status      status    // what it was at when it was asked the last time …
+	statusAt    time.Time // … and when it said so
+	queriedAt   time.Time // when it was asked
 }
 
 // newNode returns a node of which nothing is known but its name.
@@ -80,8 +80,8 @@ func newNode(index int, name string) *node {
 	return &node{index: index, name: name, memory: core.Memory{Node: index}, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
 }
 
-// place returns where the node is in a recording.
-func (n *node) place() place { return place{n.row, n.workers, n.clock.offset} }
+// traceRows returns where the node is in a recording.
+func (n *node) traceRows() traceRows { return traceRows{n.row, n.workers, n.clock.offset} }
 
 // clock is what is known of a node's clock: what has to be added for the driver's, as the
 // message that took the shortest way said.
@@ -90,12 +90,12 @@ type clock struct {
 	heard         int // answers
 }
 
-// answers is how many times a node is asked for its time. Most of what a single answer is
+// clockSamples is how many times a node is asked for its time. Most of what a single answer is
 // wrong by is that it waited on its way.
-const answers = 8
+const clockSamples = 8
 
-// hears takes the answer of a node, which came now.
-func (c *clock) hears(m *hello, now int64) {
+// update takes the answer of a node, which came now.
+func (c *clock) update(m *hello, now int64) {
 	delay := now - m.Called - (m.Said - m.Heard)
 	if c.heard == 0 || delay < c.delay {
 		c.offset, c.delay = (m.Called-m.Heard+now-m.Said)/2, delay
@@ -111,31 +111,31 @@ func newFleet(opt Options, k known) *fleet {
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, newFetching()), kept: map[any]*core.Entry{}, starved: map[any]func(){}, uses: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, news: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, newFetching()), kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, changed: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began
-	own.row = f.record.enter(own.name, own.workers)
+	own.row = f.record.addRows(own.name, own.workers)
 	f.exec.meter.trace(opt.Trace != nil)
 	return f
 }
 
-// gone returns why a node is of no use, nil if it is there.
-func (f *fleet) gone(n *node) error {
+// unavailable returns why a node is of no use, nil if it is there.
+func (f *fleet) unavailable(n *node) error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	return n.gone
+	return n.unavailable
 }
 
-// apart reports whether a node is an agent of another node only.
-func (f *fleet) apart(n *node) bool {
+// isElsewhere reports whether a node is an agent of another node only.
+func (f *fleet) isElsewhere(n *node) bool {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	return n.apart
+	return n.elsewhere
 }
 
-// now returns the nodes that there are now, the driver first.
-func (f *fleet) now() []*node {
+// allNodes returns the nodes that there are now, the driver first.
+func (f *fleet) allNodes() []*node {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	return slices.Clone(f.nodes)
@@ -148,41 +148,41 @@ func (f *fleet) node(index int) *node {
 	return f.nodes[index]
 }
 
-// why returns the last loss of a node.
-func (f *fleet) why() *NodeLostError {
+// latestLoss returns the last loss of a node.
+func (f *fleet) latestLoss() *NodeLostError {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	e := f.left
+	e := f.lastLoss
 	return &e
 }
 
-// lossesNow returns how many nodes have gone so far.
-func (f *fleet) lossesNow() int {
+// lossCount returns how many nodes have gone so far.
+func (f *fleet) lossCount() int {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	return f.losses
 }
 
-// next gives a name to a node of which nobody knows anything yet. It is another node than an earlier
+// assignEpoch gives a name to a node of which nobody knows anything yet. It is another node than an earlier
 // one of that name: one that left and came back has nothing. Epochs grow, also from one driver to the next of its
 // name. The caller holds the lock, and placing if the node is among those of the fleet.
-func (f *fleet) next(n *node) {
+func (f *fleet) assignEpoch(n *node) {
 	f.epochs = max(f.epochs+1, uint64(time.Now().UnixNano()))
 	n.epoch = f.epochs
 }
 
-// unguarded returns how long a job that began at some time has worked since the last round of
+// exposedTime returns how long a job that began at some time has worked since the last round of
 // second copies. The caller holds placing.
-func (f *fleet) unguarded(began, now time.Time) time.Duration {
-	if f.taken.After(began) {
-		began = f.taken
+func (f *fleet) exposedTime(began, now time.Time) time.Duration {
+	if f.lastRound.After(began) {
+		began = f.lastRound
 	}
 	return now.Sub(began)
 }
 
-// latest returns the latest node of that name, nil if there is none. The caller holds the
+// nodeNamed returns the latest node of that name, nil if there is none. The caller holds the
 // lock.
-func (f *fleet) latest(name string) *node {
+func (f *fleet) nodeNamed(name string) *node {
 	for i := len(f.nodes) - 1; i > 0; i-- {
 		if f.nodes[i].name == name {
 			return f.nodes[i]
@@ -191,19 +191,19 @@ func (f *fleet) latest(name string) *node {
 	return nil
 }
 
-// changed tells those who wait for nodes. The caller holds the lock.
-func (f *fleet) changed() {
-	close(f.news)
-	f.news = make(chan struct{})
+// notify tells those who wait for nodes. The caller holds the lock.
+func (f *fleet) notify() {
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
-// account takes what a node says of itself. The caller holds placing.
-func (f *fleet) account(n *node, m *ended, titles map[[2]uint64]string) {
+// addUsage takes what a node says of itself. The caller holds placing.
+func (f *fleet) addUsage(n *node, m *ended, titles map[[2]uint64]string) {
 	n.peak, n.busy, n.starving = max(n.peak, m.Peak), max(n.busy, m.Busy), max(n.starving, m.Starving)
 	for i := range m.Copies {
-		for _, from := range f.now() {
+		for _, from := range f.allNodes() {
 			if c := &m.Copies[i]; from.name == c.From && from.workers > 0 {
-				f.record.copied(from.place(), n.place(), c)
+				f.record.copied(from.traceRows(), n.traceRows(), c)
 				break
 			}
 		}
@@ -220,8 +220,8 @@ func (f *fleet) account(n *node, m *ended, titles map[[2]uint64]string) {
 	}
 }
 
-// runs notes that a task has ended well.
-func (n *node) runs(op string, e *end) {
+// addRun notes that a task has ended well.
+func (n *node) addRun(op string, e *end) {
 	k := ranKey{op, e.Version}
 	r := n.ran[k]
 	if r == nil {

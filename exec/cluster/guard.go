@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// guarding has nodes keep second copies of what a job makes.
+// withReplication has nodes keep second copies of what a job makes.
 //
 //	ends of tasks ─► due? ─► a cut: the last task to have been given to a node
 //	  for each datum, the version that the tasks up to the cut leave:
@@ -19,22 +19,22 @@ import (
 //	  a task behind the cut that would write over it ─► held until then
 //
 // No task up to the cut waits for one behind it, so each of these versions comes.
-func guarding(j *job) *job {
+func withReplication(j *job) *job {
 	if !j.opt.Copies.Off {
-		j.ends, j.made, j.holds, j.breaks = j.guardAll, j.guardMade, j.awaits, j.giveUp
+		j.onEnds, j.onWritten, j.holdBack, j.onNoResult = j.startRound, j.copyWritten, j.holdForCopy, j.failRound
 	}
 	return j
 }
 
-// looks is the least time between two looks at whether a round is due.
-const looks = 20 * time.Millisecond
+// checkInterval is the least time between two looks at whether a round is due.
+const checkInterval = 20 * time.Millisecond
 
-// guardAll begins a round, if one is due, when nodes have ended some tasks. The caller holds mu.
-func (j *job) guardAll() {
+// startRound begins a round, if one is due, when nodes have ended some tasks. The caller holds mu.
+func (j *job) startRound() {
 	r := &j.rounds
 	now := time.Now()
-	many := j.opt.Copies.Records > 0 && j.since >= j.opt.Copies.Records/2 || j.exposed
-	if !j.fixed || r.Current != nil || !many && now.Sub(r.LastCheck) < looks {
+	many := j.opt.Copies.Records > 0 && j.tasksSinceRound >= j.opt.Copies.Records/2 || j.replicasLost
+	if !j.hasAgents || r.Current != nil || !many && now.Sub(r.LastCheck) < checkInterval {
 		return
 	}
 	r.LastCheck = now
@@ -43,26 +43,26 @@ func (j *job) guardAll() {
 	if nodes == 0 {
 		return
 	}
-	j.spent, j.taken, j.exposed = 0, now, false
-	if j.many = nodes > 1; j.many { // others free no records
-		j.since = 0
+	j.workSinceRound, j.lastRound, j.replicasLost = 0, now, false
+	if j.recordsOverdue = nodes > 1; j.recordsOverdue { // others free no records
+		j.tasksSinceRound = 0
 	}
-	r.Current = &core.Round{Nodes: nodes, Cut: j.front, Pending: map[*core.Entry]*core.PendingCopy{}}
+	r.Current = &core.Round{Nodes: nodes, Cut: j.lastAssigned, Pending: map[*core.Entry]*core.PendingCopy{}}
 	for e := range j.entries {
-		if j.known.names(e.Kind) {
+		if j.known.canSend(e.Kind) {
 			r.Current.Pending[e] = &core.PendingCopy{Version: e.Version + r.WritesUpTo(e, r.Current.Cut)}
 		}
 	}
 	for e := range j.entries {
-		j.guardOne(e)
+		j.copyIfDue(e)
 	}
-	j.closed()
+	j.endRoundIfDone()
 }
 
 // effort returns what a round would be weighed by.
 func (j *job) effort(now time.Time) core.Effort {
-	x := core.Effort{Tasks: j.since, Overdue: j.many, Capped: true, Exposed: j.spent + j.unguarded(j.began, now)}
-	if j.exposed {
+	x := core.Effort{Tasks: j.tasksSinceRound, Overdue: j.recordsOverdue, Capped: true, Exposed: j.workSinceRound + j.exposedTime(j.began, now)}
+	if j.replicasLost {
 		x.Tasks = 1 << 30
 	}
 	for i, n := range j.nodes {
@@ -80,15 +80,15 @@ func (j *job) effort(now time.Time) core.Effort {
 	return x
 }
 
-// guardMade takes note of a version that a task has made. The caller holds mu.
-func (j *job) guardMade(t *graph.Task, e *core.Entry) {
+// copyWritten takes note of a version that a task has made. The caller holds mu.
+func (j *job) copyWritten(t *graph.Task, e *core.Entry) {
 	j.rounds.NoteWritten(t, e)
-	j.guardOne(e)
+	j.copyIfDue(e)
 }
 
-// guardOne has a version of a datum copied, if it is there and the round waits for it. The
+// copyIfDue has a version of a datum copied, if it is there and the round waits for it. The
 // caller holds mu.
-func (j *job) guardOne(e *core.Entry) {
+func (j *job) copyIfDue(e *core.Entry) {
 	r := j.rounds.Current
 	if r == nil {
 		return
@@ -96,15 +96,15 @@ func (j *job) guardOne(e *core.Entry) {
 	switch d := r.Pending[e]; {
 	case d == nil || d.Version > e.Version || d.Started:
 	case d.Version < e.Version || e.Lost(): // a task that has failed may have been one too many
-		j.giveUp()
-	case e.Unwritten() || e.IsReplicated(r.Nodes) || !j.take(e, d):
-		j.let(e)
+		j.failRound()
+	case e.Unwritten() || e.IsReplicated(r.Nodes) || !j.startCopies(e, d):
+		j.pushHeld(e)
 	}
 }
 
-// awaits holds a task that would write over what is to be copied first, and reports whether
+// holdForCopy holds a task that would write over what is to be copied first, and reports whether
 // it does. The caller holds mu.
-func (j *job) awaits(t *graph.Task) bool {
+func (j *job) holdForCopy(t *graph.Task) bool {
 	r := j.rounds.Current
 	if r == nil || t.ID() <= r.Cut {
 		return false
@@ -120,20 +120,20 @@ func (j *job) awaits(t *graph.Task) bool {
 	return false
 }
 
-// let has tasks write over a datum that the round has done with.
-func (j *job) let(e *core.Entry) {
+// pushHeld has tasks write over a datum that the round has done with.
+func (j *job) pushHeld(e *core.Entry) {
 	r := j.rounds.Current
 	d := r.Pending[e]
 	if d == nil {
 		return
 	}
 	delete(r.Pending, e)
-	j.arrived(d.Held, -1)
-	j.closed()
+	j.pushReady(d.Held, -1)
+	j.endRoundIfDone()
 }
 
-// giveUp ends a round that cannot become whole. The caller holds mu.
-func (j *job) giveUp() {
+// failRound ends a round that cannot become whole. The caller holds mu.
+func (j *job) failRound() {
 	r := j.rounds.Current
 	if r == nil {
 		return
@@ -141,16 +141,16 @@ func (j *job) giveUp() {
 	r.Failed = r.Nodes > 1
 	for e, d := range r.Pending {
 		if !d.Started {
-			j.let(e)
+			j.pushHeld(e)
 		}
 	}
 }
 
-// take has nodes take copies of the latest version of a datum, and reports false if that
+// startCopies has nodes take copies of the latest version of a datum, and reports false if that
 // cannot be.
-func (j *job) take(e *core.Entry, d *core.PendingCopy) bool {
+func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 	r := j.rounds.Current
-	nodes := j.guards(e, r.Nodes)
+	nodes := j.replicaNodes(e, r.Nodes)
 	if len(nodes) < r.Nodes || r.Failed {
 		r.Failed = r.Nodes > 1
 		return false
@@ -160,9 +160,9 @@ func (j *job) take(e *core.Entry, d *core.PendingCopy) bool {
 		set = j.number
 	}
 	d.Started = true
-	c := &core.Copying{TakenCopy: core.TakenCopy{Of: e, Replica: core.Replica{Entry: e.NewReplica(j.name(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
+	c := &core.Copying{TakenCopy: core.TakenCopy{Of: e, Replica: core.Replica{Entry: e.NewReplica(j.newName(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
 	e.Users++ // so that holders keep it
-	j.watches++
+	j.fetchesHome++
 	if j.rounds.Copying == nil {
 		j.rounds.Copying = map[uint64]*core.Copying{}
 	}
@@ -177,8 +177,8 @@ func (j *job) take(e *core.Entry, d *core.PendingCopy) bool {
 		n.memory.Pin(x.Uses)
 		j.rounds.Copying[id], c.Nodes[id] = c, x
 		t := j.batches[n.index].add(task{ID: id, Op: core.OpNone}, 1)
-		from := e.Sources(func(h int) bool { return h == n.index || j.where.Paths.IsOpen(n.index, h) })
-		t.Operands = append(t.Operands, operand{Ref: c.Entry.Ref, Mode: graph.In, givers: givers{From: j.called(from)}, Type: e.Kind, Shape: e.Shape, Copy: &name})
+		from := e.Sources(func(h int) bool { return h == n.index || j.directory.Paths.IsOpen(n.index, h) })
+		t.Operands = append(t.Operands, operand{Ref: c.Entry.Ref, Mode: graph.In, givers: givers{From: j.nodeNames(from)}, Type: e.Kind, Shape: e.Shape, Copy: &name})
 		j.send(n.index)
 	}
 	return true
@@ -187,9 +187,9 @@ func (j *job) take(e *core.Entry, d *core.PendingCopy) bool {
 // firstCopy is the number of the first task that takes a copy: above those of programs.
 const firstCopy = 1 << 63
 
-// guards returns the nodes that are to have copies of a datum: of one, another one than that
+// replicaNodes returns the nodes that are to have copies of a datum: of one, another one than that
 // which has it, and of two, that one as well. They take turns.
-func (j *job) guards(e *core.Entry, nodes int) (all []*node) {
+func (j *job) replicaNodes(e *core.Entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
 		return i > 0 && !j.sched.Absent(i) && j.sched.CanReach(e, i) && j.nodes[i].memory.HasRoomFor(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
 	}
@@ -209,8 +209,8 @@ func (j *job) guards(e *core.Entry, nodes int) (all []*node) {
 	return all
 }
 
-// copied takes the ends of tasks that take copies, and returns those of others.
-func (j *job) copied(n *node, ends []end) []end {
+// takeCopyEnds takes the ends of tasks that take copies, and returns those of others.
+func (j *job) takeCopyEnds(n *node, ends []end) []end {
 	copies := func(e end) bool { return e.ID >= firstCopy && e.ID < firstRelay }
 	if !slices.ContainsFunc(ends, copies) {
 		return ends
@@ -220,34 +220,34 @@ func (j *job) copied(n *node, ends []end) []end {
 	for _, e := range ends {
 		if c := j.rounds.Copying[e.ID]; copies(e) && c != nil && c.Nodes[e.ID].Node == n.index {
 			for _, m := range e.Missing {
-				j.cuts(c.Of, n.index, m.Cut, errors.New(e.Why))
+				j.noteFailures(c.Of, n.index, m.Unreachable, errors.New(e.Why))
 			}
-			j.answered(c, e.ID, e.Fault == nil && len(e.Missing) == 0)
+			j.endCopy(c, e.ID, e.Fault == nil && len(e.Missing) == 0)
 		}
 	}
 	j.place()
-	j.relieve(&j.placement)
+	j.retryStarving(&j.placement)
 	return slices.DeleteFunc(ends, copies)
 }
 
-// copiesLost sees to copies that a lost node was to take, or to give.
-func (j *job) copiesLost(n *node) {
+// loseCopies sees to copies that a lost node was to take, or to give.
+func (j *job) loseCopies(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.exposed = j.exposed || j.many // some are on one node only now
+	j.replicasLost = j.replicasLost || j.recordsOverdue // some are on one node only now
 	for id, c := range j.rounds.Copying {
 		if c.Nodes[id].Node == n.index {
-			j.answered(c, id, false)
+			j.endCopy(c, id, false)
 		}
 	}
-	j.giveUp()
+	j.failRound()
 	if j.number != 0 {
 		j.place()
 	}
 }
 
-// answered notes that a node has taken a copy, or not.
-func (j *job) answered(c *core.Copying, id uint64, well bool) {
+// endCopy notes that a node has taken a copy, or not.
+func (j *job) endCopy(c *core.Copying, id uint64, well bool) {
 	r, x := j.rounds.Current, c.Nodes[id]
 	delete(j.rounds.Copying, id)
 	j.nodes[x.Node].memory.Unpin(x.Uses)
@@ -263,18 +263,18 @@ func (j *job) answered(c *core.Copying, id uint64, well bool) {
 	case r.Nodes > 1:
 		r.Taken = append(r.Taken, c.TakenCopy)
 	default:
-		j.secure(c.TakenCopy)
+		j.setReplica(c.TakenCopy)
 	}
-	j.watches--
+	j.fetchesHome--
 	c.Of.Users--
-	j.spare(c.Of)
-	j.let(c.Of)
+	j.dropUnused(c.Of)
+	j.pushHeld(c.Of)
 	j.news.Broadcast()
 }
 
-// closed ends the round if it has done with all data. If it is whole, nothing is made again
+// endRoundIfDone ends the round if it has done with all data. If it is whole, nothing is made again
 // from before it.
-func (j *job) closed() {
+func (j *job) endRoundIfDone() {
 	r := j.rounds.Current
 	if r == nil || len(r.Pending) > 0 {
 		return
@@ -287,7 +287,7 @@ func (j *job) closed() {
 		return
 	}
 	for _, c := range r.Taken {
-		j.secure(c)
+		j.setReplica(c)
 	}
 	if r.Nodes < 2 {
 		return
@@ -296,7 +296,7 @@ func (j *job) closed() {
 	for _, e := range j.kept {
 		all[e] = true
 	}
-	for _, data := range j.uses {
+	for _, data := range j.jobData {
 		for e := range data {
 			all[e] = true
 		}
@@ -304,8 +304,8 @@ func (j *job) closed() {
 	core.FreeRecords(all)
 }
 
-// secure puts a copy in the place of the one before.
-func (j *job) secure(c core.TakenCopy) {
+// setReplica puts a copy in the place of the one before.
+func (j *job) setReplica(c core.TakenCopy) {
 	if old := c.Of.Replica.Entry; old != nil {
 		j.sched.Discard(old)
 	}

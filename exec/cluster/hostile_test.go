@@ -136,7 +136,7 @@ func TestHostile(t *testing.T) {
 		}
 		for ran := 0; ran == 0; time.Sleep(time.Millisecond) { // or else the crook names the job first
 			d.placing.Lock()
-			for _, n := range d.now() {
+			for _, n := range d.allNodes() {
 				ran += len(n.ran)
 			}
 			d.placing.Unlock()
@@ -158,7 +158,7 @@ func TestHostile(t *testing.T) {
 		}
 		for _, m := range [][]byte{
 			nil, {protocol}, {protocol + 1, byte(kindRun)}, {protocol, 200}, {protocol, byte(kindRun), 0xff, 1, 2}, encode(kindEnded, ended{Job: job}),
-			encode(kindOver, over{Job: job}), // another driver's
+			encode(kindForget, forget{Job: job}), // another driver's
 			encode(kindRun, run{Job: job, Drops: []transport.Ref{{Job: job, Matrix: 1}}, Tasks: []task{{ID: 1, Op: "inc"}}}),
 			good(func(x *task) { x.Op = "rm -rf" }),
 			good(func(x *task) { x.Params = "\x01\x02\x03" }),
@@ -180,7 +180,7 @@ func TestHostile(t *testing.T) {
 		for _, m := range [][]byte{
 			nil, {protocol, byte(kindHello), 0}, hi(kindOffered{Kind: Kind{Workers: -1}}), hi(kindOffered{Kind: Kind{Workers: 1 << 30}}), hi(kindOffered{Kind: Kind{Workers: 1 << 14}}, kindOffered{Kind: Kind{Workers: 1}}), hi(), hi(make([]kindOffered, 300)...),
 			hi(kindOffered{Kind: Kind{Workers: 1}, Lacks: []lack{{Ops: []int{0, -3}}}}), hi(kindOffered{Kind: Kind{Workers: 1, Target: versions.Target{Memory: -7}}}), encode(kindHello, hello{Memory: -1}), encode(kindHello, hello{Jobs: -2}),
-			encode(kindRun, run{Job: job}), encode(kindOver, over{Job: job}), encode(kindEnded, ended{Job: job + 1, Ends: []end{{ID: 1}}}),
+			encode(kindRun, run{Job: job}), encode(kindForget, forget{Job: job}), encode(kindEnded, ended{Job: job + 1, Ends: []end{{ID: 1}}}),
 			encode(kindEnded, ended{Job: job, Ends: []end{{ID: 1}, {ID: 1 << 60}, {ID: 300, Missing: []missing{{Ref: transport.Ref{Job: job}}}}}, Peak: -1, Busy: -1}), // tasks that it was not given
 		} {
 			send("driver", m)
@@ -269,7 +269,7 @@ func TestUnlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for end := time.Now().Add(5 * time.Minute); (d.unlike() == nil || len(d.Nodes()) < 2) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); (d.refusals() == nil || len(d.Nodes()) < 2) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	wait, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()

@@ -33,18 +33,18 @@ type job struct {
 type host interface {
 	// begin gives the job a number, under which messages name it, until end. The error
 	// is exec.ErrClosed.
-	begin(j *job) (number uint64, err error)
+	beginJob(j *job) (number uint64, err error)
 	// end has the nodes forget it, with its data.
-	end(number uint64, nodes []*node, data []*core.Entry)
+	endJob(number uint64, nodes []*node, data []*core.Entry)
 	// lose gives a node up, for a reason. The caller holds no lock.
-	lose(n *node, why error)
+	loseNode(n *node, why error)
 }
 
 // newJob returns a job on nodes, the driver first.
 func newJob(h host, f *fleet, ctx context.Context, nodes []*node) *job {
 	j := &job{host: h, placement: placement{catalog: catalog{fleet: f, nodes: nodes}, ctx: ctx, mu: &f.placing}}
 	j.news.L = j.mu
-	j.ways = newRelays(&j.placement, h.lose)
+	j.routes = newRelays(&j.placement, h.loseNode)
 	j.graph.Owner, j.graph.Pool = j, &f.tasks
 	j.traced = f.record.follow(&j.graph)
 	if n := f.opt.Stories; n > 0 {
@@ -65,22 +65,22 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	s.Check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.admit(); err != nil {
+	if err := j.awaitWindow(); err != nil {
 		return 0, err
 	}
 	var uses []*core.Entry
 	for _, o := range s.Operands {
-		if e := j.datum(o.Datum); j.most > 0 && !slices.Contains(uses, e) {
+		if e := j.ensureEntry(o.Datum); j.maxMemory > 0 && !slices.Contains(uses, e) {
 			uses = append(uses, e)
 		}
 	}
-	if err := j.refuses(s); err != nil {
+	if err := j.unmet(s); err != nil {
 		return 0, err
 	}
-	if j.most > 0 && core.BytesUsed(uses) > j.most {
+	if j.maxMemory > 0 && core.BytesUsed(uses) > j.maxMemory {
 		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
 			c, _ := s.Constraints.(*versions.Constraints)
-			err := j.scarce(&j.sched.NodeTable, s.Op.OpName(), uses, j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}))
+			err := j.memoryError(&j.sched.NodeTable, s.Op.OpName(), uses, j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}))
 			j.outcome.Abort(err)
 			return 0, err
 		}
@@ -88,25 +88,25 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	for _, o := range s.Operands {
 		j.data.Of(o.Datum).Users++
 	}
-	if j.stories != nil && !j.again {
+	if j.stories != nil && !j.recovering {
 		j.stories.Submitted(graph.TaskID(j.graph.Len()+1), s)
 	}
 	t, ready := j.graph.Add(s)
 	j.count++
 	id := t.ID()
-	if j.made != nil && j.fixed {
+	if j.onWritten != nil && j.hasAgents {
 		j.rounds.NoteSubmitted(t, j.data)
 	}
 	if ready {
-		j.arrived([]*graph.Task{t}, -1)
+		j.pushReady([]*graph.Task{t}, -1)
 		j.place()
 	}
 	return id, nil
 }
 
-// refuses returns why no node that is there can execute a task, nil if one can. The caller
+// unmet returns why no node that is there can execute a task, nil if one can. The caller
 // holds mu.
-func (j *job) refuses(s *graph.Spec) error {
+func (j *job) unmet(s *graph.Spec) error {
 	c, ok := s.Constraints.(*versions.Constraints)
 	if s.Constraints != nil && !ok {
 		panic(exec.ErrConstraints)
@@ -119,18 +119,18 @@ func (j *job) refuses(s *graph.Spec) error {
 		if j.nodes[0].offer.Unmet(op, c) == nil {
 			return nil
 		}
-		return j.nobody(op, c, j.nodes[:1])
+		return j.noNode(op, c, j.nodes[:1])
 	}
 	if a := j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}); a.Any || a.DriverOnly {
 		return nil
 	}
-	return j.nobody(op, c, j.nodes)
+	return j.noNode(op, c, j.nodes)
 }
 
-// admit begins the job if it has no tasks, and waits for room in the window: until a
+// awaitWindow begins the job if it has no tasks, and waits for room in the window: until a
 // quarter of it has run empty. It returns why nothing more is taken, if that is so. The
 // caller holds both locks.
-func (j *job) admit() error {
+func (j *job) awaitWindow() error {
 	if j.ctx.Err() != nil {
 		j.outcome.Abort(context.Cause(j.ctx))
 	}
@@ -155,31 +155,31 @@ func (j *job) admit() error {
 // is new, the number of the job included, for the program may have changed its data, and
 // nodes may have come.
 func (j *job) begin() (err error) {
-	if !j.again {
-		j.nodes = j.now()
+	if !j.recovering {
+		j.nodes = j.allNodes()
 	}
-	if j.number, err = j.host.begin(j); err != nil {
+	if j.number, err = j.host.beginJob(j); err != nil {
 		return err
 	}
 	j.sealed = false
 	j.data, j.entries = &core.DataIndex{}, map[*core.Entry]bool{}
 	j.homes, j.names, j.titles = map[*core.Entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
-	j.sched, j.batches = core.NewScheduler(j.opt.choices(), &j.where, &j.learned, j.data), nil
-	j.filled = nil
-	j.sched.Recovering = j.again
+	j.sched, j.batches = core.NewScheduler(j.opt.choices(), &j.directory, &j.experience, j.data), nil
+	j.toSend = nil
+	j.sched.Recovering = j.recovering
 	j.sched.WillRun = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
 	j.sched.DriverOnly = func(t *graph.Task) bool { return !j.sendable(t) }
-	j.admitAll()
-	j.fixed = !j.sched.DriverAlone()
-	j.rounds, j.front, j.began = core.Rounds{Writers: map[*core.Entry][]graph.TaskID{}}, 0, time.Now()
-	if !j.again {
-		j.uses[&j.placement] = j.entries
+	j.admitNodes()
+	j.hasAgents = !j.sched.DriverAlone()
+	j.rounds, j.lastAssigned, j.began = core.Rounds{Writers: map[*core.Entry][]graph.TaskID{}}, 0, time.Now()
+	if !j.recovering {
+		j.jobData[&j.placement] = j.entries
 	}
-	j.orders++
-	j.order = j.orders
+	j.jobsBegun++
+	j.order = j.jobsBegun
 	number, own := j.number, j.nodes[0]
-	j.work = j.exec.work(j.ctx, number, func(e end) { j.ended(own, j.exec.tell(number, []end{e})) })
-	j.work.heeds(j.opt.Trace != nil, j.stories != nil)
+	j.work = j.exec.work(j.ctx, number, func(e end) { j.onEnded(own, j.exec.endedMessage(number, []end{e})) })
+	j.work.setTracing(j.opt.Trace != nil, j.stories != nil)
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()
@@ -189,31 +189,31 @@ func (j *job) begin() (err error) {
 	return nil
 }
 
-// admitAll makes room for tasks of nodes that the job does not know yet. The caller holds mu.
-func (j *job) admitAll() {
+// admitNodes makes room for tasks of nodes that the job does not know yet. The caller holds mu.
+func (j *job) admitNodes() {
 	for i, x := range j.nodes {
 		if i == len(j.batches) {
 			j.batches = append(j.batches, batch{})
 		}
-		if j.sched.Absent(i) && j.gone(x) == nil {
+		if j.sched.Absent(i) && j.unavailable(x) == nil {
 			j.sched.Admit(i, x.workers, &x.memory, x.offer)
 		}
 	}
 	j.sched.RebuildQueue()
-	j.most = j.sched.MaxMemory(j.opt.Idle)
+	j.maxMemory = j.sched.MaxMemory(j.opt.Idle)
 }
 
-// join lets a node that has come take part, under a policy of its own for as many nodes. A
+// addNodes lets a node that has come take part, under a policy of its own for as many nodes. A
 // job that began on the driver alone stays there: it works in the program's memory, and what
 // others would take from there nobody could make again.
-func (j *job) join(n *node) {
+func (j *job) addNodes(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.number == 0 || j.again || !j.fixed || !j.sched.Absent(n.index) {
+	if j.number == 0 || j.recovering || !j.hasAgents || !j.sched.Absent(n.index) {
 		return
 	}
-	j.nodes = j.now()
-	j.admitAll()
+	j.nodes = j.allNodes()
+	j.admitNodes()
 	j.place()
 }
 
@@ -232,11 +232,11 @@ func (j *job) Wait() error {
 	}
 	j.sealed = true
 	for e := range j.entries {
-		j.spare(e)
+		j.dropUnused(e)
 	}
-	j.finish()
-	for j.Err() == nil && !j.bring() {
-		j.finish()
+	j.awaitTasks()
+	for j.Err() == nil && !j.bringHome() {
+		j.awaitTasks()
 	}
 	number, nodes := j.number, j.nodes
 	var data []*core.Entry
@@ -247,7 +247,7 @@ func (j *job) Wait() error {
 	}
 	j.mu.Unlock()
 	j.stopping()
-	j.host.end(number, nodes, data)
+	j.host.endJob(number, nodes, data)
 	j.mu.Lock()
 	for d := range j.data.All() {
 		d.SetAt(0)
@@ -258,33 +258,33 @@ func (j *job) Wait() error {
 		}
 		e.Datum, e.Spreaders = nil, nil // a task that was cancelled fetches nothing
 	}
-	delete(j.uses, &j.placement)
-	j.spent += j.unguarded(j.began, time.Now())
+	delete(j.jobData, &j.placement)
+	j.workSinceRound += j.exposedTime(j.began, time.Now())
 	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
 		e.Holders, e.Home.Present, e.Base.Present = nil, false, false
 	}
-	j.fleet.past += int64(j.count - j.past)
+	j.fleet.pastTasks += int64(j.count - j.past)
 	j.past = j.count
 	j.number, j.data, j.entries, j.names, j.homes = 0, nil, nil, nil, nil
 	j.graph.Release()
-	delete(j.starved, &j.placement)
-	j.relieve(&j.placement)
+	delete(j.starving, &j.placement)
+	j.retryStarving(&j.placement)
 	j.mu.Unlock()
 	return j.Err()
 }
 
-// finish waits until all tasks have ended, and what is lost has been made again. The
+// awaitTasks waits until all tasks have ended, and what is lost has been made again. The
 // caller holds mu.
-func (j *job) finish() {
+func (j *job) awaitTasks() {
 	for {
-		for j.done < j.count || j.watches > 0 || j.sched.Paused {
+		for j.done < j.count || j.fetchesHome > 0 || j.sched.Paused {
 			j.news.Wait()
 		}
 		lost := false
 		for e := range j.entries {
 			lost = lost || e.Lost()
 		}
-		if !lost || j.Err() != nil || j.again {
+		if !lost || j.Err() != nil || j.recovering {
 			return
 		}
 		j.sched.Paused = true
@@ -292,19 +292,19 @@ func (j *job) finish() {
 	}
 }
 
-// bring brings what the program is to have into its memory, and reports whether all has
+// bringHome brings what the program is to have into its memory, and reports whether all has
 // come. First the driver gets all of it, beside what the memory holds: as long as a node
 // that is lost can take something with it, nothing is overwritten from which that can be
 // made again. The caller holds mu, which is free meanwhile.
-func (j *job) bring() bool {
+func (j *job) bringHome() bool {
 	late := map[*core.Entry]*home{}
 	for e, h := range j.homes {
 		if !e.Home.Present || e.Home.Version != e.Version {
 			late[e] = h
 		}
 	}
-	if j.fixed {
-		if !j.bringAll(late, j.work.store.take) {
+	if j.hasAgents {
+		if !j.fetchAll(late, j.work.store.fetchBeside) {
 			return false
 		}
 		for e := range j.entries {
@@ -313,7 +313,7 @@ func (j *job) bring() bool {
 			}
 		}
 	}
-	if !j.bringAll(late, j.work.store.settle) {
+	if !j.fetchAll(late, j.work.store.overwriteHome) {
 		return false
 	}
 	for e := range late {
@@ -322,10 +322,10 @@ func (j *job) bring() bool {
 	return true
 }
 
-// bringAll has the store bring data in one of its ways, and reports whether all have come.
+// fetchAll has the store bring data in one of its ways, and reports whether all have come.
 //
 // If there is no way for some of it now, it waits until a path is tried again.
-func (j *job) bringAll(late map[*core.Entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
+func (j *job) fetchAll(late map[*core.Entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
 	type failure struct {
 		e    *core.Entry
 		from givers
@@ -333,12 +333,12 @@ func (j *job) bringAll(late map[*core.Entry]*home, way func(transport.Ref, *home
 	}
 	got, asked, pause := make(chan failure, len(late)), 0, time.Duration(0)
 	for e, h := range late {
-		wait, ok := j.brings(e)
+		wait, ok := j.routeHome(e)
 		if !ok {
 			pause = max(pause, min(wait, core.CutPause))
 			continue
 		}
-		from := j.gets(e)
+		from := j.sourcesHome(e)
 		asked++
 		way(e.Ref, h, from, func(err error) { got <- failure{e, from, err} })
 	}
@@ -352,11 +352,11 @@ func (j *job) bringAll(late map[*core.Entry]*home, way func(transport.Ref, *home
 	ok := asked == len(late)
 	for _, f := range all {
 		if f.err != nil {
-			j.lacking(f.e, 0, missingFrom(f.e.Ref, f.err), f.err)
+			j.fetchFailed(f.e, 0, missingFrom(f.e.Ref, f.err), f.err)
 			ok = false
 		} else {
 			f.e.AddHolder(0)
-			j.got(f.from)
+			j.noteHome(f.from)
 		}
 	}
 	return ok
@@ -392,7 +392,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 		go done(j.Err())
 		return
 	}
-	j.datum(d)
+	j.ensureEntry(d)
 	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) {
 		if f != nil {
 			done(f.Err)
@@ -401,7 +401,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 		}
 	}})
 	if ready {
-		j.arrived([]*graph.Task{t}, -1)
+		j.pushReady([]*graph.Task{t}, -1)
 		j.place() // if it is lost, and no task is under way, nobody else has it made again
 	}
 }

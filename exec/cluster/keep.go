@@ -12,8 +12,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// set is an [exec.Kept]: data that stay on the nodes between jobs.
-type set struct {
+// keptSet is an [exec.Kept]: data that stay on the nodes between jobs.
+type keptSet struct {
 	d      *Driver
 	number uint64
 	values []versions.Shaped
@@ -22,7 +22,7 @@ type set struct {
 // Keep implements [exec.Keeper].
 func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	for _, v := range values {
-		if f := core.FactsOf(v); !d.known.names(f.Kind) {
+		if f := core.FactsOf(v); !d.known.canSend(f.Kind) {
 			return nil, fmt.Errorf("cluster: values of type %s stay on the driver: they are not in Options.Values", f.Kind)
 		}
 	}
@@ -32,7 +32,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 		return nil, exec.ErrClosed
 	}
 	d.last++
-	s := &set{d, d.last, values}
+	s := &keptSet{d, d.last, values}
 	d.lock.Unlock()
 	d.placing.Lock()
 	defer d.placing.Unlock()
@@ -45,7 +45,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 }
 
 // Fetch implements [exec.Kept]. What a lost node alone had is made again first.
-func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
+func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
 	for vain := 0; ; {
 		d.placing.Lock()
@@ -59,7 +59,7 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 			return nil
 		}
 		r, from := e.Ref, make([]string, 0, 4)
-		for _, h := range e.Sources(func(h int) bool { return d.where.Paths.IsOpen(0, h) }) {
+		for _, h := range e.Sources(func(h int) bool { return d.directory.Paths.IsOpen(0, h) }) {
 			from = append(from, d.node(h).name)
 		}
 		d.placing.Unlock()
@@ -72,25 +72,25 @@ func (s *set) Fetch(ctx context.Context, v versions.Shaped, into versions.Value)
 		if err != nil {
 			vain++
 		}
-		if vain > vainMost {
+		if vain > maxFailedFetches {
 			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Title(), Err: err}
 		}
 		rest := time.Duration(0)
 		if err != nil { // it may be that the node has left, and is about to be taken off the books
-			rest = restFor(vain)
+			rest = backoff(vain)
 		}
-		if there, err := s.look(ctx, e, r, err, into, rest); there || err != nil {
+		if there, err := s.recoverOrRelay(ctx, e, r, err, into, rest); there || err != nil {
 			return err
 		}
 	}
 }
 
-// look sees to a value that the driver could not fetch: a job that does nothing has it sent by way of
+// recoverOrRelay sees to a value that the driver could not fetch: a job that does nothing has it sent by way of
 // another node, or makes again what is lost. It reports whether the value has come, and rests for least
 // if it has not.
-func (s *set) look(ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
+func (s *keptSet) recoverOrRelay(ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
 	d := s.d
-	j := mending(newJob(d, d.fleet, ctx, d.now()))
+	j := withRecovery(newJob(d, d.fleet, ctx, d.allNodes()))
 	j.mu.Lock()
 	if err := j.begin(); err != nil {
 		j.mu.Unlock()
@@ -98,23 +98,23 @@ func (s *set) look(ctx context.Context, e *core.Entry, r transport.Ref, why erro
 	}
 	j.entries[e] = true
 	if why != nil && e.Ref == r { // or else another job has written it since, or it was made again
-		j.lacking(e, 0, missingFrom(r, why), why)
+		j.fetchFailed(e, 0, missingFrom(r, why), why)
 	}
 	var from givers
 	name := e.Ref
-	pause, ok := j.brings(e)
+	pause, ok := j.routeHome(e)
 	if ok && !e.Lost() {
-		from = j.gets(e)
+		from = j.sourcesHome(e)
 	}
-	rest := max(min(pause, core.CutPause), j.rest, least)
+	rest := max(min(pause, core.CutPause), j.recoveryDelay, least)
 	j.mu.Unlock()
 	if len(from.From) == 1 && !from.Soon { // it may be a path that is tried again
 		_, err := d.exec.store.copy(into, name, from)
 		j.mu.Lock()
 		if there = err == nil; there {
-			j.got(from)
+			j.noteHome(from)
 		} else if e.Ref == name {
-			j.lacking(e, 0, missingFrom(name, err), err)
+			j.fetchFailed(e, 0, missingFrom(name, err), err)
 		}
 		j.mu.Unlock()
 	}
@@ -125,7 +125,7 @@ func (s *set) look(ctx context.Context, e *core.Entry, r transport.Ref, why erro
 }
 
 // Locate implements [exec.Kept].
-func (s *set) Locate(values []versions.Shaped) []int {
+func (s *keptSet) Locate(values []versions.Shaped) []int {
 	at := make([]int, len(values))
 	s.d.placing.Lock()
 	defer s.d.placing.Unlock()
@@ -136,8 +136,8 @@ func (s *set) Locate(values []versions.Shaped) []int {
 }
 
 // Release implements [exec.Kept].
-func (s *set) Release() {
-	d, nodes := s.d, s.d.now()
+func (s *keptSet) Release() {
+	d, nodes := s.d, s.d.allNodes()
 	var data []*core.Entry
 	d.placing.Lock()
 	for _, v := range s.values {

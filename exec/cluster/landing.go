@@ -19,12 +19,12 @@ import (
 //	nobody gave what it reads        retake
 //	nothing more: the node is lost   lose
 
-// ended takes the ends of tasks that a node has executed. What comes late, from a node
+// onEnded takes the ends of tasks that a node has executed. What comes late, from a node
 // that was given up, is no matter.
-func (p *placement) ended(n *node, m ended) {
+func (p *placement) onEnded(n *node, m ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.account(n, &m, p.titles)
+	p.addUsage(n, &m, p.titles)
 	i := p.index(n)
 	if i < 0 || p.number == 0 {
 		return
@@ -32,22 +32,22 @@ func (p *placement) ended(n *node, m ended) {
 	for _, x := range m.Flows {
 		if from := p.indexNamed(x.From); from >= 0 {
 			if x.Values > 0 { // or else some were only awaited
-				p.heals(i, from)
+				p.noteSuccess(i, from)
 			}
 			p.sched.Learned.LearnTransfer(from, i, x.Values, x.Bytes, x.Took)
 		}
 	}
 	ends, width := 0, 0
 	for _, e := range m.Ends {
-		if len(e.Given) > 0 {
-			p.handed(n, i, &e)
+		if len(e.Released) > 0 {
+			p.onReleased(n, i, &e)
 			continue
 		}
-		if e.Back && e.ID == 0 {
+		if e.Returned && e.ID == 0 {
 			p.sched.EndRecall(i)
 			continue
 		}
-		if p.hears(i, &e) {
+		if p.endRelayTask(i, &e) {
 			continue
 		}
 		ends++
@@ -56,7 +56,7 @@ func (p *placement) ended(n *node, m ended) {
 			continue
 		}
 		width += f.Width
-		if e.Back {
+		if e.Returned {
 			f.Task.SetState(graph.Ready)
 			var to *node
 			if x := &p.sched.Nodes[i]; x.RecallWorkers > 0 {
@@ -64,98 +64,98 @@ func (p *placement) ended(n *node, m ended) {
 			}
 			p.tellBack(f.Task, n, to)
 			if !p.sched.TakeBack(f) {
-				p.arrived([]*graph.Task{f.Task}, -1)
+				p.pushReady([]*graph.Task{f.Task}, -1)
 			}
 			continue
 		}
 		if len(e.Missing) > 0 {
-			p.retake(f.Task, i, e)
+			p.returnLacking(f.Task, i, e)
 			continue
 		}
 		n.ended++
-		p.since++
+		p.tasksSinceRound++
 		p.tellEnd(f.Task, &p.catalog, n, &e)
 		p.sched.NoteResults(f, e.Fault != nil)
 		for k := range f.Task.Len() {
-			p.written(f, k)
+			p.noteWritten(f, k)
 		}
 		f.Task.Used(i, 0)
-		p.fleet.record.ended(n.place(), p.traced, f.Task, &e)
+		p.fleet.record.ended(n.traceRows(), p.traced, f.Task, &e)
 		if e.Fault != nil {
-			p.fail(f.Task, n, i, e.Fault)
+			p.failTask(f.Task, n, i, e.Fault)
 		} else {
 			p.sched.NoteRun(f, e.Took)
 			if name := f.Task.Op.OpName(); name != core.OpNone { // or else it only has copied
-				n.runs(name, &e)
+				n.addRun(name, &e)
 			}
-			p.end(f.Task, i, graph.Done, nil)
+			p.endTask(f.Task, i, graph.Done, nil)
 		}
 		p.sched.Recycle(f)
 	}
 	p.sched.NoteEnded(i, ends, width, time.Now())
-	if p.ends != nil {
-		p.ends()
+	if p.onEnds != nil {
+		p.onEnds()
 	}
 	p.place()
-	p.relieve(p)
+	p.retryStarving(p)
 	for _, r := range p.sched.Reclaim() {
-		p.recall(r)
+		p.sendRecall(r)
 	}
 }
 
-// recall has a node asked for tasks. The caller holds mu.
-func (p *placement) recall(r core.Recall) {
+// sendRecall has a node asked for tasks. The caller holds mu.
+func (p *placement) sendRecall(r core.Recall) {
 	work, number := p.work, p.number
 	p.nodes[r.From].out.add(func() []byte {
 		if r.From > 0 {
-			return encode(kindBack, back{Job: number, Tasks: r.Tasks, Most: r.Count})
+			return encode(kindRecall, recall{Job: number, Tasks: r.Tasks, Count: r.Count})
 		}
 		work.giveBack(r.Tasks, r.Count)
 		return nil
 	})
 }
 
-// retake sees to a task that a node could not begin because nobody gave it what the task
+// returnLacking sees to a task that a node could not begin because nobody gave it what the task
 // reads.
-func (p *placement) retake(t *graph.Task, node int, e end) {
+func (p *placement) returnLacking(t *graph.Task, node int, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
 		x := p.data.Of(o.Datum)
 		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.Ref })
 		if o.Mode&graph.In != 0 && k >= 0 && core.FirstUse(t, i) == i {
 			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.Title(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
-			p.lacking(x, node, e.Missing[k], errors.New(e.Why))
+			p.fetchFailed(x, node, e.Missing[k], errors.New(e.Why))
 		}
 	}
 	t.SetState(graph.Ready)
-	p.back(t, node)
-	p.arrived([]*graph.Task{t}, -1)
+	p.withdraw(t, node)
+	p.pushReady([]*graph.Task{t}, -1)
 }
 
-// written notes that an operand that a task writes is there, maybe in the program's memory,
+// noteWritten notes that an operand that a task writes is there, maybe in the program's memory,
 // unless that is known.
-func (p *placement) written(f *core.Flight, k int) {
+func (p *placement) noteWritten(f *core.Flight, k int) {
 	o := f.Task.Operand(k)
 	if o.Mode&graph.Out == 0 || f.Task.Given(k) || !core.IsFirstWrite(f.Task, k) {
 		return
 	}
 	x := p.data.Of(o.Datum)
 	if f.InPlace && p.homes[x] != nil {
-		x.NoteHome(p.fixed && x.Home.Version != x.Version-1) // or else it wrote over it
+		x.NoteHome(p.hasAgents && x.Home.Version != x.Version-1) // or else it wrote over it
 	}
-	if p.made != nil {
-		p.made(f.Task, x)
+	if p.onWritten != nil {
+		p.onWritten(f.Task, x)
 	}
 }
 
-// handed takes the word of a node that a task has finished with some operands, and goes on. The
+// onReleased takes the word of a node that a task has finished with some operands, and goes on. The
 // caller holds mu.
-func (p *placement) handed(n *node, at int, m *end) {
+func (p *placement) onReleased(n *node, at int, m *end) {
 	f := p.sched.InFlight.Of(uint64(m.ID))
 	if f == nil || f.Node != at {
 		return
 	}
-	for _, k := range m.Given {
+	for _, k := range m.Released {
 		if k < 0 || k >= f.Task.Len() || f.Task.Given(k) {
 			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
 			continue
@@ -163,14 +163,14 @@ func (p *placement) handed(n *node, at int, m *end) {
 		k = core.FirstUse(f.Task, k)
 		p.tell(f.Task, exec.Step{State: graph.Running, Note: "it has finished with " + f.Task.Operand(k).Datum.String(), Node: n.name})
 		p.sched.ReleaseEarly(f, k)
-		p.written(f, k)
-		p.arrived(p.graph.Give(f.Task, k, nil), at)
+		p.noteWritten(f, k)
+		p.pushReady(p.graph.Give(f.Task, k, nil), at)
 	}
 }
 
-// lose sees to what a node has of the job that has gone: its tasks go to others, and what
+// loseNode sees to what a node has of the job that has gone: its tasks go to others, and what
 // nobody else has is made again when it is needed.
-func (p *placement) lose(n *node) {
+func (p *placement) loseNode(n *node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := p.index(n)
@@ -182,16 +182,16 @@ func (p *placement) lose(n *node) {
 	for _, f := range ended {
 		p.tell(f.Task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
 		for k := range f.Task.Len() {
-			p.written(f, k)
+			p.noteWritten(f, k)
 		}
-		p.end(f.Task, -1, graph.Done, nil)
+		p.endTask(f.Task, -1, graph.Done, nil)
 	}
 	for _, t := range tasks {
 		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
 		t.SetState(graph.Ready)
 	}
-	p.relaysLost(i)
-	p.arrived(tasks, -1)
+	p.loseRelays(i)
+	p.pushReady(tasks, -1)
 	p.place()
 	p.news.Broadcast()
 }

@@ -112,7 +112,7 @@ func lease(t *testing.T) {
 			stores = append(stores, a.drivers[name].exec.store)
 			a.mu.Unlock()
 		}
-		for stores[0].now()+stores[1].now() == 0 {
+		for stores[0].currentBytes()+stores[1].currentBytes() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		fail(name)
@@ -179,9 +179,9 @@ func stuckOptions(t *testing.T) (Options, known) {
 // TestLeft: messages of a driver that has left, of which one may still be handled, leave nothing.
 func TestLeft(t *testing.T) {
 	o, k := stuckOptions(t)
-	for i, m := range [][]byte{encode(kindOver, over{Job: 5}), encode(kindBack, back{Job: 5, Tasks: []uint64{1}, Most: 1}), encode(kindLook, look{})} {
+	for i, m := range [][]byte{encode(kindForget, forget{Job: 5}), encode(kindRecall, recall{Job: 5, Tasks: []uint64{1}, Count: 1}), encode(kindQuery, query{})} {
 		a := newAgent(o, k)
-		if err := a.take("driver", m); err != nil || len(a.drivers)+len(a.owners) > 0 {
+		if err := a.receive("driver", m); err != nil || len(a.drivers)+len(a.owners) > 0 {
 			t.Errorf("message %d: %d drivers and %d jobs are there, error %v", i, len(a.drivers), len(a.owners), err)
 		}
 	}
@@ -196,21 +196,21 @@ func TestLeavesBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, like := newAgent(o, k), core.FactsOf(&cell{})
-	defer a.over.Wait()
-	if err := a.take("driver", encode(kindCall, call{Epoch: 1})); err != nil {
+	defer a.background.Wait()
+	if err := a.receive("driver", encode(kindCall, call{Epoch: 1})); err != nil {
 		t.Fatal(err)
 	}
 	d := a.present("driver")
 	a.event(transport.Event{Node: "driver"})
-	<-d.gone
+	<-d.closedAll
 	w := a.work(d, 5)
 	w.run([]task{{ID: 1, Op: "add", Params: string(params), Operands: []operand{{Ref: transport.Ref{Job: 5, Matrix: 1}, Mode: graph.Out, Type: like.Kind, Shape: like.Shape}}}})
 	w.giveBack([]uint64{1}, 1)
 	w.tasks.Wait()
-	if n := d.exec.store.now(); len(d.exec.jobs) > 0 || n > 0 {
+	if n := d.exec.store.currentBytes(); len(d.exec.jobs) > 0 || n > 0 {
 		t.Errorf("%d jobs have begun, and %d bytes are there", len(d.exec.jobs), n)
 	}
-	if _, mine := a.owner("driver", 5); mine || len(a.owners) > 0 {
+	if _, mine := a.claimJob("driver", 5); mine || len(a.owners) > 0 {
 		t.Errorf("%d jobs are owned", len(a.owners))
 	}
 }
@@ -240,7 +240,7 @@ func leavesTogether(t *testing.T, drivers int) {
 	for i := range uint64(6) {
 		name := fmt.Sprint("driver", i%uint64(drivers))
 		for _, m := range [][]byte{encode(kindCall, call{Epoch: 1}), encode(kindRun, run{Job: 5 + i, Epoch: 1, Tasks: []task{{ID: 1, Op: "goes on", Params: string(params)}}})} {
-			if err := a.take(name, m); err != nil {
+			if err := a.receive(name, m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -248,7 +248,7 @@ func leavesTogether(t *testing.T, drivers int) {
 	if drivers == 1 {
 		d := a.present("driver0")
 		a.event(transport.Event{Node: "driver0"})
-		<-d.gone
+		<-d.closedAll
 	}
 	stop()
 	<-served
@@ -277,19 +277,19 @@ func TestForgotten(t *testing.T) {
 		e := &core.Entry{Ref: transport.Ref{Job: 5}, Facts: core.Facts{Label: core.Label{Bytes: 8}}}
 		n.memory.Pin([]*core.Entry{e})
 		n.memory.Unpin([]*core.Entry{e})
-		d.where.MarkStale(1, e.Ref)
+		d.directory.MarkStale(1, e.Ref)
 		placed := 0
-		d.starved[1] = func() { placed++ }
+		d.starving[1] = func() { placed++ }
 		n.out.add(func() []byte { return []byte("before") }) // which stays on its way
 		d.forget(5, d.nodes, []*core.Entry{e})
 		synctest.Wait()
-		if n.memory.Used != 8 || n.memory.PendingForgets != 1 || len(d.where.Stale[1]) != 1 || placed != 0 {
-			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.Used, n.memory.PendingForgets, d.where.Stale[1])
+		if n.memory.Used != 8 || n.memory.PendingForgets != 1 || len(d.directory.Stale[1]) != 1 || placed != 0 {
+			t.Errorf("of 8 bytes %d are there, %d messages free some, %v are to be dropped, before the node is told", n.memory.Used, n.memory.PendingForgets, d.directory.Stale[1])
 		}
 		o.Transport.(*stuck).may <- struct{}{}
 		synctest.Wait()
-		if n.memory.Used != 0 || n.memory.PendingForgets != 0 || len(d.where.Stale[1]) != 0 || placed != 1 {
-			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.Used, n.memory.PendingForgets, d.where.Stale[1], placed)
+		if n.memory.Used != 0 || n.memory.PendingForgets != 0 || len(d.directory.Stale[1]) != 0 || placed != 1 {
+			t.Errorf("%d bytes are there, %d messages free some, %v are to be dropped, when the node has been told; tasks that wait for room are placed %d times", n.memory.Used, n.memory.PendingForgets, d.directory.Stale[1], placed)
 		}
 		o.Transport.(*stuck).may <- struct{}{}
 	})

@@ -91,7 +91,7 @@ func fetchWritten(t *testing.T) {
 		}
 	}
 	add()
-	d.exec.store.through = &beforehand{d.opt.Transport, add}
+	d.exec.store.transport = &beforehand{d.opt.Transport, add}
 	if err := k.Fetch(t.Context(), v, got); err != nil || got.n != 4 {
 		t.Errorf("%d, want 4, error %v", got.n, err)
 	}
@@ -108,7 +108,7 @@ func lateHello(t *testing.T) {
 	var said again
 	d, kill := copyCluster(t, 1, Copies{Off: true}, 0, slog.New(&said))
 	d.lock.Lock()
-	epoch := d.latest("a").epoch
+	epoch := d.nodeNamed("a").epoch
 	d.lock.Unlock()
 	kill[0]()
 	time.Sleep(time.Second)
@@ -116,7 +116,7 @@ func lateHello(t *testing.T) {
 		epoch uint64
 		fails bool
 	}{{epoch, false}, {epoch + 1, true}} {
-		if err := d.take("a", encode(kindHello, hello{Epoch: x.epoch, Called: unasked, Offer: tellOf(d.opt.Ops, d.opt.Runtime)})); (err != nil) != x.fails {
+		if err := d.receive("a", encode(kindHello, hello{Epoch: x.epoch, Called: unasked, Offer: offeredBy(d.opt.Ops, d.opt.Runtime)})); (err != nil) != x.fails {
 			t.Errorf("epoch %d of %d: %v", x.epoch, epoch, err)
 		}
 	}
@@ -146,7 +146,7 @@ func waitOnLost(t *testing.T, comes bool) {
 		time.Sleep(time.Second) // until that is known
 	}
 	if comes {
-		d.exec.store.through = &beforehand{d.opt.Transport, lose}
+		d.exec.store.transport = &beforehand{d.opt.Transport, lose}
 	} else {
 		lose()
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// mending has a job make again what is lost.
+// withRecovery has a job make again what is lost.
 //
 //	halted, and no task is under way ─► mendAll ─► mendLost:
 //	  planFor ─► replay ─► run ─► adopt ─► end ─► nothing is lost ─► the job goes on
@@ -16,41 +16,41 @@ import (
 //	     └───────────────────────────────────────┘
 //
 // Data that are lost get what a replay has made when all of it is there.
-func mending(j *job) *job {
-	j.mender = j.mendAll
+func withRecovery(j *job) *job {
+	j.recover = j.recoverAndResume
 	return j
 }
 
-// mendAll makes again what of the job's data nobody has, when none of its tasks is under
+// recoverAndResume makes again what of the job's data nobody has, when none of its tasks is under
 // way, and lets the job go on.
-func (j *job) mendAll() {
+func (j *job) recoverAndResume() {
 	j.mu.Lock()
-	rest := j.rest
-	j.rest = 0
+	rest := j.recoveryDelay
+	j.recoveryDelay = 0
 	j.mu.Unlock()
 	j.pause(rest)
-	err := j.mendLost()
+	err := j.recoverLost()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err != nil {
 		j.outcome.Abort(err)
 	}
 	stuck := j.stuck
-	j.stuck, j.sched.Paused, j.mender = nil, false, j.mendAll
-	j.arrived(stuck, -1)
+	j.stuck, j.sched.Paused, j.recover = nil, false, j.recoverAndResume
+	j.pushReady(stuck, -1)
 	j.place()
-	j.relieve(&j.placement)
+	j.retryStarving(&j.placement)
 	j.news.Broadcast()
 }
 
-// vainRounds is how often what is lost is made again in vain, one time after the other, without a
+// maxFailedRounds is how often what is lost is made again in vain, one time after the other, without a
 // node being lost meanwhile.
-const vainRounds = 20
+const maxFailedRounds = 20
 
-// mendLost makes again what nobody has, and once more if another node is lost meanwhile, or nodes
+// recoverLost makes again what nobody has, and once more if another node is lost meanwhile, or nodes
 // cannot give what is needed for that: after a pause, and not for ever.
-func (j *job) mendLost() (err error) {
-	for vain, losses := 0, j.lossesNow(); ; {
+func (j *job) recoverLost() (err error) {
+	for vain, losses := 0, j.lossCount(); ; {
 		j.mu.Lock()
 		var lost []*core.Entry
 		for e := range j.entries {
@@ -59,7 +59,7 @@ func (j *job) mendLost() (err error) {
 			}
 		}
 		plan, gone := core.PlanFor(lost)
-		why := j.why()
+		why := j.latestLoss()
 		j.mu.Unlock()
 		switch {
 		case gone != nil:
@@ -81,13 +81,13 @@ func (j *job) mendLost() (err error) {
 		if _, again := err.(*NodeLostError); err != nil && !again {
 			return err
 		}
-		if now := j.lossesNow(); now > losses {
+		if now := j.lossCount(); now > losses {
 			vain, losses = 0, now
-		} else if vain++; err != nil && vain > vainRounds || j.ctx.Err() != nil {
+		} else if vain++; err != nil && vain > maxFailedRounds || j.ctx.Err() != nil {
 			return cmp.Or(context.Cause(j.ctx), err)
 		}
 		if err != nil {
-			j.pause(restFor(vain))
+			j.pause(backoff(vain))
 		}
 	}
 }
@@ -97,21 +97,21 @@ type replay struct {
 	*job
 	parent *job
 	core.Reconstruction
-	stay []*core.Entry // second copies that do not make room meanwhile
+	keptReplicas []*core.Entry // second copies that do not make room meanwhile
 }
 
 func (j *job) replay(p core.Plan) *replay {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	r := &replay{job: newJob(j.host, j.fleet, j.ctx, j.nodes), parent: j}
-	r.Reconstruction = core.NewReconstruction(p, j.number, r.job.name)
-	r.again = true
+	r.Reconstruction = core.NewReconstruction(p, j.number, r.job.newName)
+	r.recovering = true
 	for x, s := range p.Sources {
 		if c := x.Of.Replica.Entry; c != nil && s.Ref == c.Ref && c.Evictable {
-			c.Evictable, r.stay = false, append(r.stay, c)
+			c.Evictable, r.keptReplicas = false, append(r.keptReplicas, c)
 		}
 	}
-	r.stories, r.retold, r.graph.Observer = j.stories, map[graph.TaskID]graph.TaskID{}, nil
+	r.stories, r.retellsTask, r.graph.Observer = j.stories, map[graph.TaskID]graph.TaskID{}, nil
 	return r
 }
 
@@ -128,7 +128,7 @@ func (r *replay) run(lost []*core.Entry) error {
 	specs := r.Specs(r.data, lost)
 	for i, x := range r.Plan.Tasks {
 		if x.Job == r.parent.order && r.stories != nil {
-			r.retold[graph.TaskID(i+1)] = x.ID
+			r.retellsTask[graph.TaskID(i+1)] = x.ID
 		}
 	}
 	for _, x := range r.StandIns { // what the program is to have can go to the driver
@@ -138,7 +138,7 @@ func (r *replay) run(lost []*core.Entry) error {
 		}
 	}
 	scrap := r.Temporary(lost)
-	r.unused = func(x *core.Entry) {
+	r.onUnused = func(x *core.Entry) {
 		if scrap[x] {
 			r.sched.Discard(x)
 		}
@@ -155,13 +155,13 @@ func (r *replay) run(lost []*core.Entry) error {
 		}
 		r.mu.Lock()
 		for _, o := range s.Operands {
-			r.leave(r.data.Of(o.Datum))
+			r.release(r.data.Of(o.Datum))
 		}
 		r.mu.Unlock()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.finish()
+	r.awaitTasks()
 	return r.Err()
 }
 
@@ -182,19 +182,19 @@ func (r *replay) end() {
 	for _, x := range r.StandIns {
 		r.sched.Discard(x)
 	}
-	for _, c := range r.stay {
+	for _, c := range r.keptReplicas {
 		c.Evictable = true
 	}
-	delete(r.starved, &r.placement)
-	defer r.relieve(&r.placement)
+	delete(r.starving, &r.placement)
+	defer r.retryStarving(&r.placement)
 	number := r.number
 	if number == 0 {
 		return
 	}
-	r.fleet.again += int64(r.done)
+	r.fleet.recomputed += int64(r.done)
 	r.mu.Unlock()
 	r.stopping()
-	r.host.end(number, r.nodes, nil)
+	r.host.endJob(number, r.nodes, nil)
 	r.mu.Lock()
 	r.number, r.data, r.entries, r.names, r.homes = 0, nil, nil, nil, nil
 	r.graph.Release()

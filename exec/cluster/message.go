@@ -23,14 +23,14 @@ const protocol = 15
 type kind byte
 
 const (
-	kindCall  kind = 1 + iota // the driver's: who is there? Its number never changes
-	kindHello                 // an agent's answer; nor does its
-	kindRun                   // tasks for an agent
-	kindEnded                 // their ends
-	kindOver                  // the driver's: a job has ended, or is cancelled, or a set of data has
-	kindBack                  // the driver's: tasks that had better go to another node
-	kindLook                  // the driver's: somebody wants to know what the agent is at
-	kindState                 // its answer
+	kindCall   kind = 1 + iota // the driver's: who is there? Its number never changes
+	kindHello                  // an agent's answer; nor does its
+	kindRun                    // tasks for an agent
+	kindEnded                  // their ends
+	kindForget                 // the driver's: a job has ended, or is cancelled, or a set of data has
+	kindRecall                 // the driver's: tasks that had better go to another node
+	kindQuery                  // the driver's: somebody wants to know what the agent is at
+	kindStatus                 // its answer
 )
 
 // call asks a node what it is. At is the time of the driver's clock, as all times here in
@@ -81,7 +81,7 @@ type run struct {
 	Job   uint64
 	Epoch uint64 // of the node: the tasks are not for another one
 	Trace bool   // the driver wants to know when and on which worker tasks run, and of copies
-	Tell  bool   // the same, and for each task of what came for it
+	Story bool   // the same, and for each task of what came for it
 	Drops []transport.Ref
 	Tasks []task
 }
@@ -149,10 +149,10 @@ type givers struct {
 // published. So that this stays, other versions are elsewhere, until the program wants
 // one, or a task that cannot be executed elsewhere.
 type home struct {
-	value any           // of the program
-	ref   transport.Ref // the version that it holds
-	fixed bool          // it stays: there are nodes that may be lost
-	facts core.Facts    // as they were at first
+	value    any           // of the program
+	ref      transport.Ref // the version that it holds
+	retained bool          // it stays: there are nodes that may be lost
+	facts    core.Facts    // as they were at first
 	// base is a copy of the first version that made room for another one, if it stays.
 	base    versions.Value
 	baseRef transport.Ref
@@ -213,32 +213,32 @@ type end struct {
 	ID    uint64
 	Fault *fault // nil if it went well
 	// Missing says what the node could not fetch, and Why: the task was not begun.
-	Missing []missing
-	Why     string
-	Back    bool // the driver has asked for the task: it was not begun, and its operands are there
+	Missing  []missing
+	Why      string
+	Returned bool // the driver has asked for the task: it was not begun, and its operands are there
 	// Version and Took are those of the last attempt, and Worker and Began, by the
 	// node's clock, if the job is traced. Before are earlier attempts of such a job.
 	Version string
 	Took    time.Duration
 	Worker  int
 	Began   int64
-	Before  []try
-	Came    []came // what came for the task, if the driver wants to be told
+	Before  []attempt
+	Fetched []arrival // what came for the task, if the driver wants to be told
 	// Given, if there are any, are operands with which the task has finished, and will not
 	// say so again. It goes on.
-	Given []int
+	Released []int
 }
 
 // missing is a version that did not come: from these nodes, as they could not be reached or nothing right
 // came from there, and from those, as they do not have it.
 type missing struct {
-	_          struct{} `cbor:",toarray"`
-	Ref        transport.Ref
-	Cut, Lacks []string
+	_                    struct{} `cbor:",toarray"`
+	Ref                  transport.Ref
+	Unreachable, Without []string
 }
 
-// came is an operand of a task that came from another node, by the clock of the task's node.
-type came struct {
+// arrival is an operand of a task that came from another node, by the clock of the task's node.
+type arrival struct {
 	_            struct{} `cbor:",toarray"`
 	Ref          transport.Ref
 	From         string // empty: it did not come
@@ -246,8 +246,8 @@ type came struct {
 	Took         time.Duration
 }
 
-// try is an attempt that has failed.
-type try struct {
+// attempt is an attempt that has failed.
+type attempt struct {
 	_       struct{} `cbor:",toarray"`
 	Version string
 	Took    time.Duration
@@ -255,37 +255,37 @@ type try struct {
 	Began   int64
 }
 
-// back asks for tasks that have not begun: for the first few of these that can be had. When they
+// recall asks for tasks that have not begun: for the first few of these that can be had. When they
 // are on their way, an end of task 0 follows.
-type back struct {
+type recall struct {
 	_     struct{} `cbor:",toarray"`
 	Job   uint64
 	Tasks []uint64
-	Most  int
+	Count int
 }
 
-// over says that a job has ended.
-type over struct {
+// forget says that a job has ended.
+type forget struct {
 	_   struct{} `cbor:",toarray"`
 	Job uint64
 }
 
-// look asks an agent what it is at.
-type look struct {
+// query asks an agent what it is at.
+type query struct {
 	_ struct{} `cbor:",toarray"`
 }
 
-// state is what an agent is at, of a driver's jobs.
-type state struct {
+// status is what an agent is at, of a driver's jobs.
+type status struct {
 	_             struct{} `cbor:",toarray"`
 	Held          int64    // bytes of operands
 	Busy, Waiting int      // workers in tasks, and tasks that wait for operands
 	// Tasks are those that have been where they are for the longest, in that order.
-	Tasks []standing
+	Tasks []taskStatus
 }
 
-// standing is a task that a node has.
-type standing struct {
+// taskStatus is a task that a node has.
+type taskStatus struct {
 	_       struct{} `cbor:",toarray"`
 	Job, ID uint64
 	Stage   stage
@@ -302,14 +302,14 @@ const (
 	stageRuns               // the runtime has it
 )
 
-// standingMost is how many tasks of a node a state has at most, and versions of a task.
-const standingMost = 16
+// maxStatus is how many tasks of a node a state has at most, and versions of a task.
+const maxStatus = 16
 
 // check returns what makes no sense in it.
-func (s *state) check() error {
-	bad := s.Held < 0 || min(s.Busy, s.Waiting) < 0 || len(s.Tasks) > standingMost
+func (s *status) check() error {
+	bad := s.Held < 0 || min(s.Busy, s.Waiting) < 0 || len(s.Tasks) > maxStatus
 	for _, t := range s.Tasks {
-		bad = bad || t.For < 0 || t.Stage > stageRuns || len(t.Wants) > standingMost
+		bad = bad || t.For < 0 || t.Stage > stageRuns || len(t.Wants) > maxStatus
 	}
 	if bad {
 		return errors.New("what it is at makes no sense")

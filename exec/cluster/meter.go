@@ -21,7 +21,7 @@ type meter struct {
 	starving time.Duration
 
 	awaited map[origin]int // fetches under way
-	under   int            // how many
+	fetches int            // how many
 	flows   map[origin]figures
 	traced  bool
 	copies  []copied // if it is traced
@@ -46,8 +46,8 @@ func (m *meter) change(waiting, running int) int64 {
 	return m.clock(m.last)
 }
 
-// now returns how many tasks wait for operands, and run.
-func (m *meter) now() (waiting, running int) {
+// counts returns how many tasks wait for operands, and run.
+func (m *meter) counts() (waiting, running int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiting, m.running
@@ -62,10 +62,10 @@ func (m *meter) advance(now time.Time) {
 		m.busy += time.Duration(busy) * passed
 		idle := time.Duration(min(m.workers-busy, m.waiting)) * passed
 		m.starving += idle
-		if idle > 0 && m.under > 0 {
+		if idle > 0 && m.fetches > 0 {
 			for of, n := range m.awaited {
 				f := m.flows[of]
-				f.Waited += idle * time.Duration(n) / time.Duration(m.under)
+				f.Waited += idle * time.Duration(n) / time.Duration(m.fetches)
 				m.flows[of] = f
 			}
 		}
@@ -76,18 +76,18 @@ func (m *meter) advance(now time.Time) {
 // originOf returns the origin of a version that a node has.
 func originOf(node string, r transport.Ref) origin { return origin{node, r.Job, r.Matrix} }
 
-// awaits notes that a value is to be fetched, and fetched that this has ended: since when,
+// beginFetch notes that a value is to be fetched, and fetched that this has ended: since when,
 // and from whom the bytes have come, nobody if they have not. It returns the same.
-func (m *meter) awaits(of origin) {
+func (m *meter) beginFetch(of origin) {
 	m.mu.Lock()
-	m.await(of, 1)
+	m.addFetches(of, 1)
 	m.mu.Unlock()
 }
 
-func (m *meter) fetched(of origin, giver string, bytes int64, since time.Time) (c came) {
+func (m *meter) endFetch(of origin, giver string, bytes int64, since time.Time) (c arrival) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.await(of, -1)
+	m.addFetches(of, -1)
 	if giver == "" {
 		return c
 	}
@@ -98,13 +98,13 @@ func (m *meter) fetched(of origin, giver string, bytes int64, since time.Time) (
 	if m.traced {
 		m.copies = append(m.copies, copied{From: giver, Job: of.Job, Bytes: bytes, Began: m.clock(since), Took: took})
 	}
-	return came{From: giver, Bytes: bytes, Began: m.clock(since), Took: took}
+	return arrival{From: giver, Bytes: bytes, Began: m.clock(since), Took: took}
 }
 
-// await changes how many values are awaited from somewhere. The caller holds mu.
-func (m *meter) await(of origin, by int) {
+// addFetches changes how many values are awaited from somewhere. The caller holds mu.
+func (m *meter) addFetches(of origin, by int) {
 	m.advance(time.Now())
-	m.under += by
+	m.fetches += by
 	if m.awaited[of] += by; m.awaited[of] == 0 {
 		delete(m.awaited, of)
 	}
@@ -117,8 +117,8 @@ func (m *meter) trace(on bool) {
 	m.mu.Unlock()
 }
 
-// take puts what has come since the last time into a message.
-func (m *meter) take(e *ended) {
+// drain puts what has come since the last time into a message.
+func (m *meter) drain(e *ended) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advance(time.Now())

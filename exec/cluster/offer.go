@@ -39,8 +39,8 @@ type lack struct {
 
 // limits of what a node says of itself.
 const (
-	mostKinds = 256
-	mostOps   = 1 << 13
+	maxKinds = 256
+	maxOps   = 1 << 13
 )
 
 // kindsOf returns the kinds of a runtime's workers.
@@ -57,8 +57,8 @@ func kindsOf(workers []exec.Worker) (all []Kind) {
 	return all
 }
 
-// tellOf returns what a node with these ops and this runtime says of itself.
-func tellOf(ops []*versions.Op, rt exec.Runtime) (m offered) {
+// offeredBy returns what a node with these ops and this runtime says of itself.
+func offeredBy(ops []*versions.Op, rt exec.Runtime) (m offered) {
 	for _, op := range ops {
 		m.Ops = append(m.Ops, op.OpName())
 	}
@@ -89,7 +89,7 @@ func tellOf(ops []*versions.Op, rt exec.Runtime) (m offered) {
 
 // offer returns what a node has said, or what is wrong with it.
 func (m *offered) offer() (*core.Offer, error) {
-	if len(m.Kinds) == 0 || len(m.Kinds) > mostKinds || len(m.Ops) > mostOps {
+	if len(m.Kinds) == 0 || len(m.Kinds) > maxKinds || len(m.Ops) > maxOps {
 		return nil, fmt.Errorf("%d kinds of workers, and %d ops", len(m.Kinds), len(m.Ops))
 	}
 	o := &core.Offer{Ops: map[string]bool{}}
@@ -119,7 +119,7 @@ func (m *offered) offer() (*core.Offer, error) {
 
 // ownOffer returns what this node can execute.
 func ownOffer(ops []*versions.Op, rt exec.Runtime) *core.Offer {
-	told := tellOf(ops, rt)
+	told := offeredBy(ops, rt)
 	o, err := told.offer()
 	if err != nil {
 		panic(err) // the options were checked

@@ -121,10 +121,10 @@ func (e *OptionsError) Error() string { return "cluster: " + e.Problem }
 
 // known is what a node can name.
 type known struct {
-	ops    map[string]*versions.Op
-	values map[string]reflect.Type
-	errs   []error
-	most   int64 // bytes of a value, 0 if there is no limit
+	ops      map[string]*versions.Op
+	values   map[string]reflect.Type
+	errs     []error
+	maxValue int64 // bytes of a value, 0 if there is no limit
 }
 
 // check returns what the options know, with their defaults set. The error is an
@@ -169,16 +169,16 @@ func (o *Options) check() (k known, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors, most: o.Memory}
+	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors, maxValue: o.Memory}
 	for _, op := range o.Ops {
 		k.ops[op.OpName()] = op
 	}
-	if len(o.Ops) > mostOps {
-		return bad("Ops are %d, want %d at most", len(o.Ops), mostOps)
+	if len(o.Ops) > maxOps {
+		return bad("Ops are %d, want %d at most", len(o.Ops), maxOps)
 	}
 	kinds := kindsOf(o.Runtime.Workers())
-	if len(kinds) > mostKinds {
-		return bad("Runtime has workers of %d kinds, want %d at most", len(kinds), mostKinds)
+	if len(kinds) > maxKinds {
+		return bad("Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
 	}
 	for _, x := range kinds {
 		if _, ok := o.Runtime.(exec.Forgetter); x.Accelerator != "" && !ok {
@@ -216,14 +216,14 @@ func (k *known) value(name, shape string) (versions.Value, error) {
 	t, ok := k.values[name]
 	switch {
 	case name == "":
-		return nil, errNothing
+		return nil, errNoVersion
 	case !ok:
 		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
 	}
 	v := reflect.New(t).Interface().(versions.Value)
-	if m, ok := v.(versions.Measured); ok && shape != "" && k.most > 0 { // or else one message could end this process
-		if n, err := m.Measure([]byte(shape)); err == nil && n > k.most {
-			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d", name, n, k.most)}
+	if m, ok := v.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // or else one message could end this process
+		if n, err := m.Measure([]byte(shape)); err == nil && n > k.maxValue {
+			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d", name, n, k.maxValue)}
 		}
 	}
 	if s, ok := v.(versions.Shaped); ok && shape != "" {
@@ -234,8 +234,8 @@ func (k *known) value(name, shape string) (versions.Value, error) {
 	return v, nil
 }
 
-// names reports whether values of a type can be sent: whether others can make one.
-func (k *known) names(name string) bool {
+// canSend reports whether values of a type can be sent: whether others can make one.
+func (k *known) canSend(name string) bool {
 	_, ok := k.values[name]
 	return ok
 }

@@ -18,23 +18,23 @@ import (
 //	add, by any ─► pending ─► send ─┐
 //	                  └─────► flush ┴─► pass, one at a time ─► the transport
 type outbox struct {
-	mu      sync.Mutex      // a leaf
-	more    sync.Cond       // there is more for send, or it is closed
-	pending []func() []byte // what is to be sent
-	sends   bool            // send runs: from the first message on, as new goroutines would grow their stacks anew
-	busy    bool            // a message is being made, or sent: send waits
-	closed  bool            // nothing is sent any more
-	done    sync.WaitGroup  // who sends
-	to      string
-	through transport.Transport
-	failed  func(error) // is told, once, that the node cannot be reached
-	ctx     context.Context
-	cancel  context.CancelFunc
+	mu        sync.Mutex      // a leaf
+	more      sync.Cond       // there is more for send, or it is closed
+	pending   []func() []byte // what is to be sent
+	started   bool            // send runs: from the first message on, as new goroutines would grow their stacks anew
+	busy      bool            // a message is being made, or sent: send waits
+	closed    bool            // nothing is sent any more
+	senders   sync.WaitGroup  // who sends
+	to        string
+	transport transport.Transport
+	failed    func(error) // is told, once, that the node cannot be reached
+	ctx       context.Context
+	cancel    context.CancelFunc
 }
 
 // newOutbox returns an outbox that sends to a node.
 func newOutbox(t transport.Transport, to string, failed func(error)) *outbox {
-	o := &outbox{to: to, through: t, failed: failed}
+	o := &outbox{to: to, transport: t, failed: failed}
 	o.more.L = &o.mu
 	o.ctx, o.cancel = context.WithCancel(context.Background())
 	return o
@@ -47,30 +47,30 @@ func (o *outbox) add(message func() []byte) {
 	defer o.mu.Unlock()
 	if !o.closed {
 		o.pending = append(o.pending, message)
-		o.rouse()
+		o.wake()
 	}
 }
 
-// rouse has send see to what is pending, unless somebody else does. The caller holds mu.
-func (o *outbox) rouse() {
+// wake has send see to what is pending, unless somebody else does. The caller holds mu.
+func (o *outbox) wake() {
 	if len(o.pending) == 0 || o.busy {
 		return
 	}
 	o.more.Signal()
-	if !o.sends {
-		o.sends = true
-		o.done.Go(o.send)
+	if !o.started {
+		o.started = true
+		o.senders.Go(o.send)
 	}
 }
 
-// promptMost is how many messages flush sends at most.
-const promptMost = 8
+// maxPrompt is how many messages flush sends at most.
+const maxPrompt = 8
 
 // flush adds a message, unless that is nil. If the node takes messages at once, and nobody sends one,
 // it sends what is pending before it returns: send would have to get a core first. The caller holds no
 // lock that is taken by making a message, or by failed.
 func (o *outbox) flush(message func() []byte) {
-	t, ok := o.through.(transport.Prompt)
+	t, ok := o.transport.(transport.Prompt)
 	ok = ok && t.Prompt(o.to)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,14 +80,14 @@ func (o *outbox) flush(message func() []byte) {
 	if message != nil {
 		o.pending = append(o.pending, message)
 	}
-	if n := len(o.pending); ok && n <= promptMost && !o.busy {
-		o.done.Add(1)
-		defer o.done.Done()
+	if n := len(o.pending); ok && n <= maxPrompt && !o.busy {
+		o.senders.Add(1)
+		defer o.senders.Done()
 		for ; n > 0 && len(o.pending) > 0; n-- {
-			o.pass()
+			o.sendFirst()
 		}
 	}
-	o.rouse()
+	o.wake()
 }
 
 // send sends what is pending, until the outbox is closed.
@@ -106,20 +106,20 @@ func (o *outbox) send() {
 		if o.closed {
 			return
 		}
-		o.pass()
+		o.sendFirst()
 	}
 }
 
-// pass makes the first message and sends it. If the node cannot be reached, what is pending is thrown
+// sendFirst makes the first message and sends it. If the node cannot be reached, what is pending is thrown
 // away, and who owns the outbox is told. The caller holds mu, which is free meanwhile.
-func (o *outbox) pass() {
+func (o *outbox) sendFirst() {
 	message := o.pending[0]
 	o.pending = o.pending[1:]
 	o.busy = true
 	o.mu.Unlock()
 	var err error
 	if m := message(); m != nil {
-		err = o.through.Send(o.ctx, o.to, m)
+		err = o.transport.Send(o.ctx, o.to, m)
 	}
 	o.mu.Lock()
 	o.busy = false
@@ -139,5 +139,5 @@ func (o *outbox) close() {
 	o.more.Signal()
 	o.mu.Unlock()
 	o.cancel()
-	o.done.Wait()
+	o.senders.Wait()
 }

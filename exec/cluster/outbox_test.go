@@ -170,9 +170,9 @@ func TestPromptEnd(t *testing.T) {
 		l.prompt.Store(true)
 		o.Transport = l
 		a := newAgent(o, k)
-		defer a.over.Wait()
+		defer a.background.Wait()
 		a.mu.Lock()
-		d := a.find("driver")
+		d := a.ensure("driver")
 		a.mu.Unlock()
 		defer a.event(transport.Event{Node: "driver"})
 		a.report(d, 1, end{ID: 1, Took: promptTime - 1}) // which is on its way for now

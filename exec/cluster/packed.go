@@ -32,7 +32,7 @@ type packedRun struct {
 	Job   uint64
 	Epoch uint64
 	Trace bool
-	Tell  bool
+	Story bool
 	Words []cbor.ByteString
 }
 
@@ -50,7 +50,7 @@ type packedEnded struct {
 
 // plain reports whether a task has ended well, at the first attempt.
 func (e *end) plain() bool {
-	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Back && len(e.Before) == 0 && len(e.Came) == 0 && len(e.Given) == 0
+	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Returned && len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0
 }
 
 // pack implements packs.
@@ -140,7 +140,7 @@ func (m run) pack() (head any, body []byte) {
 	for i := range m.Tasks {
 		p.task(&m.Tasks[i])
 	}
-	return packedRun{Job: m.Job, Epoch: m.Epoch, Trace: m.Trace, Tell: m.Tell, Words: p.words}, p.b
+	return packedRun{Job: m.Job, Epoch: m.Epoch, Trace: m.Trace, Story: m.Story, Words: p.words}, p.b
 }
 
 // packer packs what a message has many of.
@@ -226,7 +226,7 @@ func (m *run) unpack(b []byte) error {
 		return err
 	}
 	p := unpacker{b: b, job: x.Job, words: x.Words}
-	*m = run{Job: x.Job, Epoch: x.Epoch, Trace: x.Trace, Tell: x.Tell}
+	*m = run{Job: x.Job, Epoch: x.Epoch, Trace: x.Trace, Story: x.Story}
 	if n := p.count(5); n > 0 {
 		m.Drops = make([]transport.Ref, n)
 		for i := range m.Drops {
@@ -258,13 +258,13 @@ type unpacker struct {
 	bad   bool
 }
 
-// fails has all that follows be 0.
-func (p *unpacker) fails() { p.bad, p.b = true, nil }
+// fail has all that follows be 0.
+func (p *unpacker) fail() { p.bad, p.b = true, nil }
 
 func (p *unpacker) uint() uint64 {
 	x, n := binary.Uvarint(p.b)
 	if n <= 0 {
-		p.fails()
+		p.fail()
 		return 0
 	}
 	p.b = p.b[n:]
@@ -274,7 +274,7 @@ func (p *unpacker) uint() uint64 {
 func (p *unpacker) int() int64 {
 	x, n := binary.Varint(p.b)
 	if n <= 0 {
-		p.fails()
+		p.fail()
 		return 0
 	}
 	p.b = p.b[n:]
@@ -285,7 +285,7 @@ func (p *unpacker) int() int64 {
 func (p *unpacker) below(limit uint64) uint64 {
 	x := p.uint()
 	if x >= limit {
-		p.fails()
+		p.fail()
 		return 0
 	}
 	return x
@@ -295,7 +295,7 @@ func (p *unpacker) below(limit uint64) uint64 {
 func (p *unpacker) within() int32 {
 	x := p.int()
 	if x != int64(int32(x)) {
-		p.fails()
+		p.fail()
 		return 0
 	}
 	return int32(x)
@@ -303,7 +303,7 @@ func (p *unpacker) within() int32 {
 
 func (p *unpacker) byte() byte {
 	if len(p.b) == 0 {
-		p.fails()
+		p.fail()
 		return 0
 	}
 	x := p.b[0]
@@ -337,7 +337,7 @@ func (p *unpacker) ref() (r transport.Ref) {
 func (p *unpacker) task(t *task, operands []operand) []operand {
 	has := p.byte()
 	if has >= hasConstraints<<1 {
-		p.fails()
+		p.fail()
 	}
 	t.ID, t.Op, t.Params = p.uint(), p.word(), p.word()
 	if has&hasPriority != 0 {
@@ -366,7 +366,7 @@ func (p *unpacker) task(t *task, operands []operand) []operand {
 func (p *unpacker) operand(o *operand) {
 	has := p.byte()
 	if has >= isSoon<<1 {
-		p.fails()
+		p.fail()
 	}
 	o.Zero, o.Soon, o.Mode, o.Ref = has&isZero != 0, has&isSoon != 0, graph.Mode(p.byte()), p.ref()
 	if has&hasFrom != 0 {

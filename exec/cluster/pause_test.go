@@ -42,7 +42,7 @@ func TestWatchdogPause(t *testing.T) {
 		if _, err := j.Submit(&graph.Spec{Op: op, Operands: []graph.Operand{{Datum: &graph.Datum{Value: &cell{}, Bytes: 8}, Mode: graph.InOut}}}); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(5 * time.Minute); len(d.exec.state().Tasks) <= k && time.Now().Before(end); {
+		for end := time.Now().Add(5 * time.Minute); len(d.exec.status().Tasks) <= k && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -50,8 +50,8 @@ func TestWatchdogPause(t *testing.T) {
 	now := time.Now()
 	look := func(pause time.Duration) []exec.Stuck { // an hour and a pause after the last one
 		now = now.Add(time.Hour + pause)
-		d.exec.forgive(-time.Hour-pause, time.Now()) // what the task has run for is what the clock says
-		return d.dog.stuck(pause, now)
+		d.exec.shiftPause(-time.Hour-pause, time.Now()) // what the task has run for is what the clock says
+		return d.dog.check(pause, now)
 	}
 	found := look(0)
 	for range 2 {

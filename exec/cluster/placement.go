@@ -27,52 +27,52 @@ type placement struct {
 	ctx     context.Context
 	outcome graph.Outcome
 
-	mu      *sync.Mutex // fleet.placing, which guards what follows; the locks of outboxes are taken under it
-	news    sync.Cond   // a task has ended
-	graph   graph.Graph
-	sched   *core.Scheduler
-	batches []batch         // by node: to be sent
-	filled  []int           // nodes that have got something since the latest place
-	words   string          // the parameter of the latest task that was given, encoded
-	space   []byte          // for the next one's
-	gives   []core.Transfer // to the latest task that was given
-	freed   []*graph.Task   // by the latest task to end
-	vains   int             // how often something was asked of nodes in vain
-	rest    time.Duration   // for which nothing is made again after that
-	most    int64           // bytes that the node with the most memory can have; 0: no cap
-	count   int             // tasks submitted
-	done    int             // of these, ended
-	past    int             // of these, before the latest Wait
-	watches int             // that bring a datum
+	mu            *sync.Mutex // fleet.placing, which guards what follows; the locks of outboxes are taken under it
+	news          sync.Cond   // a task has ended
+	graph         graph.Graph
+	sched         *core.Scheduler
+	batches       []batch         // by node: to be sent
+	toSend        []int           // nodes that have got something since the latest place
+	lastParams    string          // the parameter of the latest task that was given, encoded
+	paramScratch  []byte          // for the next one's
+	transfers     []core.Transfer // to the latest task that was given
+	freed         []*graph.Task   // by the latest task to end
+	failedFetches int             // how often something was asked of nodes in vain
+	recoveryDelay time.Duration   // for which nothing is made again after that
+	maxMemory     int64           // bytes that the node with the most memory can have; 0: no cap
+	count         int             // tasks submitted
+	done          int             // of these, ended
+	past          int             // of these, before the latest Wait
+	fetchesHome   int             // that bring a datum
 
-	traced uint64            // number of the job in Options.Trace
-	order  uint64            // of the job, among those of the driver
-	stuck  []*graph.Task     // that cannot be given to anybody before what they read is made again: the scheduler is halted
-	mender func()            // makes again what was lost, on a goroutine of its own; nil while it does
-	sealed bool              // the program waits: it submits nothing now
-	again  bool              // the job itself makes something again
-	unused func(*core.Entry) // sees to a datum that no task uses any more; may be nil
+	traced     uint64            // number of the job in Options.Trace
+	order      uint64            // of the job, among those of the driver
+	stuck      []*graph.Task     // that cannot be given to anybody before what they read is made again: the scheduler is halted
+	recover    func()            // makes again what was lost, on a goroutine of its own; nil while it does
+	sealed     bool              // the program waits: it submits nothing now
+	recovering bool              // the job itself makes something again
+	onUnused   func(*core.Entry) // sees to a datum that no task uses any more; may be nil
 
 	// Of a job of which nodes keep second copies; or else nil.
-	ends   func()                         // nodes have ended some tasks
-	made   func(*graph.Task, *core.Entry) // a task has made a version
-	holds  func(t *graph.Task) bool       // puts a task aside that is to write over what is copied first
-	breaks func()                         // a task has ended that has made nothing
-	rounds core.Rounds
-	front  graph.TaskID // the last task in the order of the program that was given to a node
+	onEnds       func()                         // nodes have ended some tasks
+	onWritten    func(*graph.Task, *core.Entry) // a task has made a version
+	holdBack     func(t *graph.Task) bool       // puts a task aside that is to write over what is copied first
+	onNoResult   func()                         // a task has ended that has made nothing
+	rounds       core.Rounds
+	lastAssigned graph.TaskID // the last task in the order of the program that was given to a node
 
 	telling
 }
 
-// arrived hands tasks that have become ready to the scheduler, and notifies the watches among
+// pushReady hands tasks that have become ready to the scheduler, and notifies the watches among
 // them. From is the node where the end of a task has freed them, -1 if they come from elsewhere.
 // The slice may be changed. The caller holds mu.
-func (p *placement) arrived(tasks []*graph.Task, from int) {
+func (p *placement) pushReady(tasks []*graph.Task, from int) {
 	ready := tasks[:0]
 	for _, t := range tasks {
 		p.fleet.record.ready(t)
 		if w := t.Watch(); w != nil {
-			p.watched(t, w)
+			p.endWatch(t, w)
 			continue
 		}
 		p.tell(t, exec.Step{State: graph.Ready})
@@ -81,13 +81,13 @@ func (p *placement) arrived(tasks []*graph.Task, from int) {
 	p.sched.Push(ready, from)
 }
 
-// watched tells who watches a datum that it is there, in the program's memory, and ends the
+// endWatch tells who watches a datum that it is there, in the program's memory, and ends the
 // watch then: who writes the datum next waits for that. The caller holds mu.
-func (p *placement) watched(t *graph.Task, w *graph.Watch) {
+func (p *placement) endWatch(t *graph.Task, w *graph.Watch) {
 	e := p.data.Of(t.Operand(0).Datum)
 	f := t.Tainted()
 	if f == nil && e.Lost() {
-		if !p.outcome.Cancelled() && p.mend(t) { // or else the job is over, perhaps as that was tried in vain
+		if !p.outcome.Cancelled() && p.putAsideLost(t) { // or else the job is over, perhaps as that was tried in vain
 			return
 		}
 		f = p.outcome.Why()
@@ -96,37 +96,37 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 		w.Done(f)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.watches--
-		p.arrived(p.graph.End(t, graph.Done, nil, nil), -1)
+		p.fetchesHome--
+		p.pushReady(p.graph.End(t, graph.Done, nil, nil), -1)
 		p.place()
 	}
 	h := p.homes[e]
-	if wait, ok := p.brings(e); f == nil && h != nil && !ok {
+	if wait, ok := p.routeHome(e); f == nil && h != nil && !ok {
 		p.putAside(t, wait)
 		return
 	}
-	p.watches++
+	p.fetchesHome++
 	if f != nil || h == nil { // what is kept stays where it is
 		go tell(f)
 		return
 	}
-	from := p.gets(e)
-	p.work.store.bring(e.Ref, h, from, true, true, then(func(err error) {
+	from := p.sourcesHome(e)
+	p.work.store.bringHome(e.Ref, h, from, true, true, then(func(err error) {
 		go func() {
 			if err == nil {
 				p.mu.Lock()
-				p.got(from)
-				e.NoteHome(p.fixed)
+				p.noteHome(from)
+				e.NoteHome(p.hasAgents)
 				p.mu.Unlock()
 				tell(nil)
 				return
 			}
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.watches--
+			p.fetchesHome--
 			e.Home.Present = e.Home.Present && !e.Base.Present // or else that is what it held
-			p.lacking(e, 0, missingFrom(e.Ref, err), err)
-			p.watched(t, w)
+			p.fetchFailed(e, 0, missingFrom(e.Ref, err), err)
+			p.endWatch(t, w)
 			p.place() // which has it made again, if nobody has it and no task is under way
 		}()
 	}))
@@ -135,52 +135,52 @@ func (p *placement) watched(t *graph.Task, w *graph.Watch) {
 // place has nodes given tasks as long as they have room, and those told who wait for news.
 // The caller holds mu.
 func (p *placement) place() {
-	p.stirs()
-	if len(p.where.Paths.Cut) > 0 {
-		p.where.Paths.Begin(time.Now())
+	p.retryAside()
+	if len(p.directory.Paths.Cut) > 0 {
+		p.directory.Paths.Begin(time.Now())
 	}
-	for p.giveAll(); p.dismiss() || !p.sched.Paused && p.watches == 0 && p.squeeze(); {
-		p.giveAll()
+	for p.assignAll(); p.failMisfits() || !p.sched.Paused && p.fetchesHome == 0 && p.squeeze(); {
+		p.assignAll()
 	}
-	for _, i := range p.filled {
+	for _, i := range p.toSend {
 		p.send(i)
 	}
-	p.filled = p.filled[:0]
+	p.toSend = p.toSend[:0]
 	p.news.Broadcast()
-	if p.sched.Paused && p.sched.InFlight.N == 0 && p.mender != nil {
-		go p.mender()
-		p.mender = nil
+	if p.sched.Paused && p.sched.InFlight.N == 0 && p.recover != nil {
+		go p.recover()
+		p.recover = nil
 	}
 }
 
-// giveAll gives nodes what the scheduler says. The caller holds mu.
-func (p *placement) giveAll() {
+// assignAll gives nodes what the scheduler says. The caller holds mu.
+func (p *placement) assignAll() {
 	for t, i := range p.sched.Picks() {
-		p.give(t, i)
+		p.assign(t, i)
 	}
 }
 
-// dismiss has tasks fail that no node can execute any more, and reports whether there were
+// failMisfits has tasks fail that no node can execute any more, and reports whether there were
 // some. The caller holds mu.
-func (p *placement) dismiss() bool {
+func (p *placement) failMisfits() bool {
 	if len(p.sched.Misfits) == 0 || p.sched.Paused {
 		return false
 	}
 	all := p.sched.Misfits
 	p.sched.Misfits = nil
-	if p.breaks != nil {
-		p.breaks()
+	if p.onNoResult != nil {
+		p.onNoResult()
 	}
 	for _, t := range all {
 		if f := p.outcome.Bars(t); f != nil {
 			p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
-			p.end(t, -1, graph.Cancelled, f)
+			p.endTask(t, -1, graph.Cancelled, f)
 			continue
 		}
 		c, _ := t.Constraints().(*versions.Constraints)
-		err := p.nobody(t.Op.(*versions.Op), c, p.nodes)
+		err := p.noNode(t.Op.(*versions.Op), c, p.nodes)
 		p.tell(t, exec.Step{State: graph.Failed, Err: err})
-		p.fails(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Worker: -1, Err: err}, false)
+		p.applyFailure(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Worker: -1, Err: err}, false)
 	}
 	return true
 }
@@ -194,46 +194,46 @@ func (p *placement) squeeze() bool {
 		return false
 	}
 	if i >= 0 {
-		p.give(t, i)
+		p.assign(t, i)
 		return true
 	}
 	for k, n := range p.nodes {
 		if !p.sched.Absent(k) && (n.memory.HasPinned() || n.memory.PendingForgets > 0) {
-			p.starved[p] = p.place
+			p.starving[p] = p.place
 			return false
 		}
 	}
-	eased := p.eases()      // it may make something again
-	for x := range p.uses { // by job
+	eased := p.fetchAllEarly() // it may make something again
+	for x := range p.jobData { // by job
 		q := x.(*placement)
-		eased = q.eases() || eased || q.sched.Paused && !p.again // it makes something again, and drops much then
+		eased = q.fetchAllEarly() || eased || q.sched.Paused && !p.recovering // it makes something again, and drops much then
 	}
 	if eased {
-		p.starved[p] = p.place
+		p.starving[p] = p.place
 		return false
 	}
-	p.outcome.Abort(p.scarce(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
+	p.outcome.Abort(p.memoryError(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
 	return true // all are cancelled
 }
 
-// give gives a node a task, or cancels it. It says of each operand which version the task
+// assign gives a node a task, or cancels it. It says of each operand which version the task
 // reads, and from whom the node can have it: of those that the directory knows now. The
 // caller holds mu.
-func (p *placement) give(t *graph.Task, i int) {
+func (p *placement) assign(t *graph.Task, i int) {
 	if f := p.outcome.Bars(t); f != nil {
 		p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
-		p.end(t, i, graph.Cancelled, f)
+		p.endTask(t, i, graph.Cancelled, f)
 		return
 	}
-	if p.holds != nil && p.holds(t) {
-		p.back(t, i)
+	if p.holdBack != nil && p.holdBack(t) {
+		p.withdraw(t, i)
 		return
 	}
 	if p.sched.ReadsLost(t) {
-		if p.mend(t) {
-			p.back(t, i)
+		if p.putAsideLost(t) {
+			p.withdraw(t, i)
 		} else {
-			p.end(t, i, graph.Cancelled, p.outcome.Why())
+			p.endTask(t, i, graph.Cancelled, p.outcome.Why())
 		}
 		return
 	}
@@ -247,25 +247,25 @@ func (p *placement) give(t *graph.Task, i int) {
 	if i == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
 	} else {
-		b, err := versions.EncodeParams(p.space[:0], t.Params)
+		b, err := versions.EncodeParams(p.paramScratch[:0], t.Params)
 		if err != nil {
 			p.tell(t, exec.Step{State: graph.Failed, Err: err})
-			p.fail(t, p.nodes[0], i, newFault(err, nil))
+			p.failTask(t, p.nodes[0], i, newFault(err, nil))
 			return
 		}
 		if c, ok := t.Constraints().(*versions.Constraints); ok && c != nil {
 			x.Constraints = encodeConstraints(c)
 		}
-		if p.space = b; string(b) != p.words { // it often is that of the task before
-			p.words = string(b)
+		if p.paramScratch = b; string(b) != p.lastParams { // it often is that of the task before
+			p.lastParams = string(b)
 		}
-		x.Params = p.words
+		x.Params = p.lastParams
 	}
 	if len(p.batches[i].tasks) == 0 {
-		p.filled = append(p.filled, i)
+		p.toSend = append(p.toSend, i)
 	}
 	to := p.batches[i].add(x, t.Len())
-	p.gives = p.gives[:0]
+	p.transfers = p.transfers[:0]
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := p.data.Of(o.Datum)
@@ -275,20 +275,20 @@ func (p *placement) give(t *graph.Task, i int) {
 		switch {
 		case !sendable && p.homes[e] != nil:
 			if y.home = p.homes[e]; needs {
-				y.givers = p.supplied(e, i, false)
+				y.givers = p.sourcesFor(e, i, false)
 			} else {
-				y.From = p.called(e.Sources(nil))
+				y.From = p.nodeNames(e.Sources(nil))
 			}
 		case e.CopiedFrom != nil:
 			if y.Copy = e.CopiedFrom; needs {
-				y.givers = p.supplied(e, i, false)
+				y.givers = p.sourcesFor(e, i, false)
 			} else {
-				y.From = p.called(e.Sources(nil))
+				y.From = p.nodeNames(e.Sources(nil))
 			}
 		case needs:
-			y.givers = p.supplied(e, i, true)
+			y.givers = p.sourcesFor(e, i, true)
 			if len(y.From) > 0 {
-				p.gives = append(p.gives, core.Transfer{Entry: e, From: p.indexNamed(y.From[0])})
+				p.transfers = append(p.transfers, core.Transfer{Entry: e, From: p.indexNamed(y.From[0])})
 			}
 		}
 		if !e.Has(i) || e.CopiedFrom != nil {
@@ -301,8 +301,8 @@ func (p *placement) give(t *graph.Task, i int) {
 	}
 	p.tellSent(t, p.nodes[i], p.sched, !sendable)
 	t.SetState(graph.Running)
-	p.front = max(p.front, t.ID())
-	f := p.sched.Assign(t, i, p.gives)
+	p.lastAssigned = max(p.lastAssigned, t.ID())
+	f := p.sched.Assign(t, i, p.transfers)
 	f.Record, f.InPlace = made, !sendable
 	p.nodes[i].sent++
 }
@@ -322,10 +322,10 @@ func (p *placement) send(i int) {
 			p.mu.Unlock()
 			return nil
 		}
-		tasks, drops := p.batches[i].take(i > 0), p.where.TakeStale(i)
+		tasks, drops := p.batches[i].take(i > 0), p.directory.TakeStale(i)
 		p.mu.Unlock()
 		if i > 0 {
-			return encode(kindRun, run{Job: number, Epoch: epoch, Trace: p.opt.Trace != nil, Tell: p.stories != nil, Drops: drops, Tasks: tasks})
+			return encode(kindRun, run{Job: number, Epoch: epoch, Trace: p.opt.Trace != nil, Story: p.stories != nil, Drops: drops, Tasks: tasks})
 		}
 		for _, r := range drops {
 			work.store.drop(r)
@@ -335,9 +335,9 @@ func (p *placement) send(i int) {
 	})
 }
 
-// fail does what the policy of a task says that has failed on a node, for good: its
+// failTask does what the policy of a task says that has failed on a node, for good: its
 // retries were the node's. The caller holds mu.
-func (p *placement) fail(t *graph.Task, n *node, at int, why *fault) {
+func (p *placement) failTask(t *graph.Task, n *node, at int, why *fault) {
 	err := why.err(n.name, p.known.errs)
 	e := &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: why.Version, Worker: why.Worker, Attempts: why.Attempts, Err: err}
 	if n.index > 0 {
@@ -346,80 +346,80 @@ func (p *placement) fail(t *graph.Task, n *node, at int, why *fault) {
 	// A task that heeds the end of the context fails with it, as one that has not begun.
 	end := p.ctx.Err()
 	late := end != nil && (why.Text == end.Error() || why.Text == context.Cause(p.ctx).Error())
-	p.fails(t, at, e, late)
+	p.applyFailure(t, at, e, late)
 }
 
-// fails does what the policy of a task says that has failed; late says that it has heeded the
+// applyFailure does what the policy of a task says that has failed; late says that it has heeded the
 // end of the context. The caller holds mu.
-func (p *placement) fails(t *graph.Task, at int, e *exec.TaskError, late bool) {
+func (p *placement) applyFailure(t *graph.Task, at int, e *exec.TaskError, late bool) {
 	action := graph.Fail
 	if f := t.Failure(); f != nil {
 		action = f.Then
 	}
 	if action == graph.Ignore {
 		p.outcome.Ignore()
-		p.end(t, at, graph.Done, nil)
+		p.endTask(t, at, graph.Done, nil)
 		return
 	}
 	if late {
 		p.outcome.Abort(context.Cause(p.ctx))
 	}
-	p.end(t, at, graph.Failed, p.outcome.Fail(&graph.Fault{Task: t.ID(), Err: e}, late, action == graph.Fail))
+	p.endTask(t, at, graph.Failed, p.outcome.Fail(&graph.Fault{Task: t.ID(), Err: e}, late, action == graph.Fail))
 }
 
-// back tells the policy that a node does not execute a task, if it came from there.
-func (p *placement) back(t *graph.Task, node int) {
+// withdraw tells the policy that a node does not execute a task, if it came from there.
+func (p *placement) withdraw(t *graph.Task, node int) {
 	if p.sendable(t) {
 		p.sched.Withdraw(node)
 	}
 }
 
-// end takes a task out of the graph that a node has ended, or was about to be given, with the
+// endTask takes a task out of the graph that a node has ended, or was about to be given, with the
 // fault that those get who read what it was to write. The caller holds mu.
-func (p *placement) end(t *graph.Task, node int, s graph.State, f *graph.Fault) {
+func (p *placement) endTask(t *graph.Task, node int, s graph.State, f *graph.Fault) {
 	if !p.sendable(t) { // it did not come from the policy
 		node = -1
 	}
 	for k := range t.Len() {
-		p.leave(p.data.Of(t.Operand(k).Datum))
+		p.release(p.data.Of(t.Operand(k).Datum))
 	}
-	if s != graph.Done && p.breaks != nil {
-		p.breaks()
+	if s != graph.Done && p.onNoResult != nil {
+		p.onNoResult()
 	}
 	p.freed = p.graph.End(t, s, f, p.freed[:0])
 	p.done++
-	p.arrived(p.freed, node)
+	p.pushReady(p.freed, node)
 }
 
-// leave notes that a task does not use a datum any more.
-func (p *placement) leave(e *core.Entry) {
+// release notes that a task does not use a datum any more.
+func (p *placement) release(e *core.Entry) {
 	e.Users--
-	p.spare(e)
-	if e.Users == 0 && p.unused != nil {
-		p.unused(e)
+	p.dropUnused(e)
+	if e.Users == 0 && p.onUnused != nil {
+		p.onUnused(e)
 	}
 }
 
-// spare has copies of a datum dropped if no task will read it any more. The driver gets it then if
+// dropUnused has copies of a datum dropped if no task will read it any more. The driver gets it then if
 // it has nothing else to do, and also before that if it leaves little room where it is.
-func (p *placement) spare(e *core.Entry) {
-	if e.Users > 0 || p.again {
+func (p *placement) dropUnused(e *core.Entry) {
+	if e.Users > 0 || p.recovering {
 		return
 	}
 	if p.sealed {
 		p.sched.DropCopies(e)
 	}
-	if (p.sealed && p.opt.Idle || p.tight(e)) && p.outcome.Why() == nil {
-		p.early(e)
+	if (p.sealed && p.opt.Idle || p.isTight(e)) && p.outcome.Why() == nil {
+		p.fetchEarly(e)
 	}
 }
 
-// mend puts a task aside until what it reads, and nobody has any more, has been made again.
+// putAsideLost puts a task aside until what it reads, and nobody has any more, has been made again.
 // Meanwhile nothing is given: tasks that are under way may be writing what that needs. It
 // reports false if the job is itself one that makes something again: it ends, for another
 // one to begin anew. The caller holds mu.
-func (p *placement) mend(t *graph.Task) bool {
-	if p.again {
+func (p *placement) putAsideLost(t *graph.Task) bool {
+	if p.recovering {
 		p.outcome.Abort(p.whyLost(t))
 		return false
 	}

@@ -17,15 +17,15 @@ type recording struct {
 	jobs  atomic.Uint64
 }
 
-// place is a node in a recording: its first row, and what has to be added to its clock's
+// traceRows is a node in a recording: its first row, and what has to be added to its clock's
 // times for the driver's.
-type place struct {
+type traceRows struct {
 	row, workers int
 	offset       int64
 }
 
-// enter gives a node rows, one for each worker, and returns the first one.
-func (x *recording) enter(name string, workers int) (row int) {
+// addRows gives a node rows, one for each worker, and returns the first one.
+func (x *recording) addRows(name string, workers int) (row int) {
 	if x.Recorder == nil {
 		return 0
 	}
@@ -54,16 +54,16 @@ func (x *recording) ready(t *graph.Task) {
 }
 
 // when returns a time of a node's clock as one of the recorder's.
-func (x *recording) when(at place, t int64) time.Duration {
+func (x *recording) when(at traceRows, t int64) time.Duration {
 	return max(x.began.Sub(x.Began())+time.Duration(t+at.offset), 0)
 }
 
 // ended records the attempts of a task that a node has ended.
-func (x *recording) ended(at place, job uint64, t *graph.Task, e *end) {
+func (x *recording) ended(at traceRows, job uint64, t *graph.Task, e *end) {
 	if x.Recorder == nil || e.Version == "" {
 		return
 	}
-	put := func(a try, failed bool) {
+	put := func(a attempt, failed bool) {
 		if a.Worker >= at.workers { // no such row
 			return
 		}
@@ -75,11 +75,11 @@ func (x *recording) ended(at place, job uint64, t *graph.Task, e *end) {
 	for _, a := range e.Before {
 		put(a, true)
 	}
-	put(try{Version: e.Version, Took: e.Took, Worker: e.Worker, Began: e.Began}, e.Fault != nil)
+	put(attempt{Version: e.Version, Took: e.Took, Worker: e.Worker, Began: e.Began}, e.Fault != nil)
 }
 
 // copied records what a node has fetched from another one.
-func (x *recording) copied(from, to place, c *copied) {
+func (x *recording) copied(from, to traceRows, c *copied) {
 	if x.Recorder != nil {
 		start := x.when(to, c.Began)
 		x.Copy(trace.Copy{Worker: to.row, Node: c.From, From: from.row, Bytes: c.Bytes, Start: start, End: start + c.Took})

@@ -35,56 +35,56 @@ type relaying struct {
 // relays are the ways of values of a job: to relays, and of tasks that wait for one.
 type relays struct {
 	*placement
-	lose  func(*node, error)   // gives a node up; it is called without a lock
-	tasks map[uint64]*relaying // by the number of the task
-	aside []*graph.Task        // until what they read can be had …
-	stale int                  // … as of paths.news
+	loseNode    func(*node, error)   // gives a node up; it is called without a lock
+	tasks       map[uint64]*relaying // by the number of the task
+	aside       []*graph.Task        // until what they read can be had …
+	seenChanges int                  // … as of paths.news
 }
 
 // newRelays returns the ways of a job.
 func newRelays(p *placement, lose func(*node, error)) *relays {
-	return &relays{placement: p, lose: lose, tasks: map[uint64]*relaying{}}
+	return &relays{placement: p, loseNode: lose, tasks: map[uint64]*relaying{}}
 }
 
-// supplied returns from whom a node is to fetch the latest version of e, and has it sent to a relay
+// sourcesFor returns from whom a node is to fetch the latest version of e, and has it sent to a relay
 // if need be. The caller holds mu.
-func (p *relays) supplied(e *core.Entry, reader int, spreads bool) givers {
+func (p *relays) sourcesFor(e *core.Entry, reader int, spreads bool) givers {
 	x := p.sched.Supply(e, reader, spreads)
 	if x.Relay >= 0 {
-		p.relay(e, x)
+		p.startRelay(e, x)
 	}
-	return givers{p.called(x.From), x.Soon}
+	return givers{p.nodeNames(x.From), x.Soon}
 }
 
-// gets returns from whom the driver is to fetch the latest version of e.
-func (p *relays) gets(e *core.Entry) givers { return p.supplied(e, 0, false) }
+// sourcesHome returns from whom the driver is to fetch the latest version of e.
+func (p *relays) sourcesHome(e *core.Entry) givers { return p.sourcesFor(e, 0, false) }
 
-// got notes that it has come from there.
-func (p *relays) got(from givers) {
+// noteHome notes that it has come from there.
+func (p *relays) noteHome(from givers) {
 	if len(from.From) == 1 { // or else nobody knows from whom
 		if i := p.indexNamed(from.From[0]); i > 0 {
-			p.heals(0, i)
+			p.noteSuccess(0, i)
 		}
 	}
 }
 
-// relay has a node fetch what others are to have from there.
-func (p *relays) relay(e *core.Entry, x core.Supply) {
+// startRelay has a node fetch what others are to have from there.
+func (p *relays) startRelay(e *core.Entry, x core.Supply) {
 	r := &relaying{e, e.HeldAs(), x.Relay}
 	p.rounds.LastID++
 	id := firstRelay | p.rounds.LastID
 	p.tasks[id] = r
 	e.Users++ // so that holders keep it
-	p.watches++
+	p.fetchesHome++
 	p.nodes[r.node].memory.Pin([]*core.Entry{e})
 	t := p.batches[r.node].add(task{ID: id, Op: core.OpNone}, 1)
-	t.Operands = append(t.Operands, operand{Ref: r.name, Mode: graph.In, givers: givers{From: p.called(x.Through)}, Type: e.Kind, Shape: e.Shape})
+	t.Operands = append(t.Operands, operand{Ref: r.name, Mode: graph.In, givers: givers{From: p.nodeNames(x.Through)}, Type: e.Kind, Shape: e.Shape})
 	p.send(r.node)
 }
 
-// relayed takes the word of a relay that it has a version, or not; m is nil if it is lost. The caller
+// endRelay takes the word of a relay that it has a version, or not; m is nil if it is lost. The caller
 // holds mu.
-func (p *relays) relayed(id uint64, m *end) {
+func (p *relays) endRelay(id uint64, m *end) {
 	r := p.tasks[id]
 	delete(p.tasks, id)
 	e := r.e
@@ -102,86 +102,86 @@ func (p *relays) relayed(id uint64, m *end) {
 	case m != nil:
 		for _, x := range m.Missing {
 			if e.HeldAs() == r.name {
-				p.lacking(e, r.node, x, errors.New(m.Why))
+				p.fetchFailed(e, r.node, x, errors.New(m.Why))
 			}
 		}
 		if !e.Has(r.node) {
-			p.where.MarkStale(r.node, r.name)
+			p.directory.MarkStale(r.node, r.name)
 			p.nodes[r.node].memory.Forget(e)
 		}
 	}
-	p.watches--
-	if e.Users--; e.Users == 0 && p.unused != nil { // it is not shed: others are about to fetch it
-		p.unused(e)
+	p.fetchesHome--
+	if e.Users--; e.Users == 0 && p.onUnused != nil { // it is not shed: others are about to fetch it
+		p.onUnused(e)
 	}
 }
 
-// hears takes the end of a task of a relay, and reports whether it is one.
-func (p *relays) hears(node int, m *end) bool {
+// endRelayTask takes the end of a task of a relay, and reports whether it is one.
+func (p *relays) endRelayTask(node int, m *end) bool {
 	if m.ID < firstRelay {
 		return false
 	}
 	if r := p.tasks[m.ID]; r != nil && r.node == node {
-		p.relayed(m.ID, m)
+		p.endRelay(m.ID, m)
 	}
 	return true
 }
 
-// relaysLost sees to what a lost node was to fetch for others.
-func (p *relays) relaysLost(node int) {
+// loseRelays sees to what a lost node was to fetch for others.
+func (p *relays) loseRelays(node int) {
 	for id, r := range p.tasks {
 		if r.node == node {
-			p.relayed(id, nil)
+			p.endRelay(id, nil)
 		}
 	}
 }
 
-// cuts notes that nodes could not give something to another one, as bytes do not come from there.
-func (p *relays) cuts(e *core.Entry, reader int, givers []string, why error) {
+// noteFailures notes that nodes could not give something to another one, as bytes do not come from there.
+func (p *relays) noteFailures(e *core.Entry, reader int, givers []string, why error) {
 	for _, name := range givers {
 		i := p.indexNamed(name)
 		if i < 0 || i == reader || p.sched.Absent(i) {
 			continue
 		}
-		if p.where.Paths.NoteFailure(reader, i, time.Now()) {
+		if p.directory.Paths.NoteFailure(reader, i, time.Now()) {
 			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.Title(), "error", why)
 		}
 	}
 }
 
-// heals notes that a value has come from a node to another one.
-func (p *relays) heals(reader, giver int) {
-	if since, was := p.where.Paths.NoteSuccess(reader, giver); was {
+// noteSuccess notes that a value has come from a node to another one.
+func (p *relays) noteSuccess(reader, giver int) {
+	if since, was := p.directory.Paths.NoteSuccess(reader, giver); was {
 		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
 	}
 }
 
-// lacking sees to it that the latest version of e did not come to a node. Those from which bytes do
+// fetchFailed sees to it that the latest version of e did not come to a node. Those from which bytes do
 // not come go on having it; those that answer that they do not have it have lost it.
-func (p *relays) lacking(e *core.Entry, reader int, m missing, why error) {
-	p.cuts(e, reader, m.Cut, why)
+func (p *relays) fetchFailed(e *core.Entry, reader int, m missing, why error) {
+	p.noteFailures(e, reader, m.Unreachable, why)
 	e.CancelFetch(reader)
-	all := len(m.Cut) == 0 && len(m.Lacks) == 0 // nobody was named
+	all := len(m.Unreachable) == 0 && len(m.Without) == 0 // nobody was named
 	var vain []string
-	of := func(h int) bool { return all || slices.Contains(m.Lacks, p.nodes[h].name) }
+	of := func(h int) bool { return all || slices.Contains(m.Without, p.nodes[h].name) }
 	for _, h := range e.Holders {
 		if of(h) {
 			vain = append(vain, p.nodes[h].name)
 		}
 	}
 	if len(vain) > 0 || len(e.Holders) == 0 {
-		p.vain(e, of, vain, why)
+		p.dropHolders(e, of, vain, why)
 	}
 }
 
-// vainMost is how often in all the same datum is made again because nodes that were to have it do not.
-const vainMost = 20
+// maxFailedFetches is how often in all the same datum is made again because nodes that were to have it do not.
+const maxFailedFetches = 20
 
-// vain notes that the latest version of a datum was asked of holders in vain. The first time is
+// dropHolders notes that the latest version of a datum was asked of holders in vain. The first time is
 // logged: a lost node has many. That this happens again and again to one datum ends the job.
-func (p *relays) vain(e *core.Entry, of func(int) bool, names []string, why error) {
+func (p *relays) dropHolders(e *core.Entry, of func(int) bool, names []string, why error) {
 	say := p.opt.Log.Debug
-	if p.vains++; p.vains == 1 {
+	if p.failedFetches++; p.failedFetches == 1 {
 		say = p.opt.Log.Info
 	}
 	nodes := strings.Join(names, ", ")
@@ -195,10 +195,10 @@ func (p *relays) vain(e *core.Entry, of func(int) bool, names []string, why erro
 		x = e.StandsFor
 	}
 	x.FailedFetches++
-	p.rest = max(p.rest, restFor(x.FailedFetches))
-	p.fleet.asked = NodeLostError{Node: nodes, Data: x.Title(), Err: why}
-	if x.FailedFetches > vainMost {
-		lost := p.fleet.asked
+	p.recoveryDelay = max(p.recoveryDelay, backoff(x.FailedFetches))
+	p.fleet.lastFailedFetch = NodeLostError{Node: nodes, Data: x.Title(), Err: why}
+	if x.FailedFetches > maxFailedFetches {
+		lost := p.fleet.lastFailedFetch
 		p.outcome.Abort(&lost)
 	}
 }
@@ -206,9 +206,9 @@ func (p *relays) vain(e *core.Entry, of func(int) bool, names []string, why erro
 // whyLost returns why a task cannot read what is lost: the last node to have gone, or those that were
 // asked in vain, and the datum.
 func (p *relays) whyLost(t *graph.Task) *NodeLostError {
-	why := p.fleet.why()
+	why := p.fleet.latestLoss()
 	if why.Node == "" {
-		asked := p.fleet.asked
+		asked := p.fleet.lastFailedFetch
 		why = &asked
 	}
 	for k := range t.Len() {
@@ -219,48 +219,48 @@ func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	return why
 }
 
-// restFor returns how long nothing is tried after so many attempts in vain.
-func restFor(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
+// backoff returns how long nothing is tried after so many attempts in vain.
+func backoff(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
 
-// brings is way for what the driver is to fetch, and for nothing else at the same time.
-func (p *relays) brings(e *core.Entry) (wait time.Duration, ok bool) {
-	p.where.Paths.Begin(time.Now())
-	return p.way(e, 0)
+// routeHome is way for what the driver is to fetch, and for nothing else at the same time.
+func (p *relays) routeHome(e *core.Entry) (wait time.Duration, ok bool) {
+	p.directory.Paths.Begin(time.Now())
+	return p.route(e, 0)
 }
 
-// way reports whether there is a way to give the latest version of e to a node now. If not, it
+// route reports whether there is a way to give the latest version of e to a node now. If not, it
 // returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
-func (p *relays) way(e *core.Entry, reader int) (wait time.Duration, ok bool) {
-	if len(p.where.Paths.Cut) == 0 || e.Has(reader) || len(e.Holders) == 0 || p.sched.CanSupply(e, reader) {
+func (p *relays) route(e *core.Entry, reader int) (wait time.Duration, ok bool) {
+	if len(p.directory.Paths.Cut) == 0 || e.Has(reader) || len(e.Holders) == 0 || p.sched.CanSupply(e, reader) {
 		return 0, true
 	}
 	v := p.sched.NoRoute(e, reader)
 	for _, i := range v.Lost {
-		n, why := p.nodes[i], &PathError{Data: e.Title(), Reader: p.nodes[reader].name, Holders: p.called(e.Holders)}
-		go p.lose(n, why) // which takes the lock
+		n, why := p.nodes[i], &PathError{Data: e.Title(), Reader: p.nodes[reader].name, Holders: p.nodeNames(e.Holders)}
+		go p.loseNode(n, why) // which takes the lock
 	}
 	if len(v.Lost) > 0 {
 		return core.CutPause / 4, false
 	}
-	return v.At.Sub(p.where.Paths.Now), false
+	return v.At.Sub(p.directory.Paths.Now), false
 }
 
 // blocked puts a task aside if there is no way now to give a node what it reads, and reports whether
 // it has. The caller holds mu.
 func (p *relays) blocked(t *graph.Task, i int) bool {
-	if len(p.where.Paths.Cut) == 0 {
+	if len(p.directory.Paths.Cut) == 0 {
 		return false
 	}
-	p.where.Paths.Begin(time.Now())
+	p.directory.Paths.Begin(time.Now())
 	for k := range t.Len() {
 		o := t.Operand(k)
 		if o.Mode&graph.In == 0 {
 			continue
 		}
 		e := p.data.Of(o.Datum)
-		if wait, ok := p.way(e, i); !ok {
+		if wait, ok := p.route(e, i); !ok {
 			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.Title() + " can be had again", Node: p.nodes[i].name})
-			p.back(t, i)
+			p.withdraw(t, i)
 			p.putAside(t, wait)
 			return true
 		}
@@ -270,28 +270,28 @@ func (p *relays) blocked(t *graph.Task, i int) bool {
 
 // putAside has a task be ready again after some time.
 func (p *relays) putAside(t *graph.Task, wait time.Duration) {
-	p.aside, p.stale = append(p.aside, t), p.where.Paths.Changes
+	p.aside, p.seenChanges = append(p.aside, t), p.directory.Paths.Changes
 	number := p.number
 	time.AfterFunc(wait, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.number == number && number != 0 {
-			p.resume()
+			p.pushAside()
 			p.place()
 		}
 	})
 }
 
-// stirs has what was put aside be ready if that may be of use now.
-func (p *relays) stirs() {
-	if len(p.aside) > 0 && (p.stale != p.where.Paths.Changes || p.outcome.Why() != nil) { // or else they are cancelled
-		p.resume()
+// retryAside has what was put aside be ready if that may be of use now.
+func (p *relays) retryAside() {
+	if len(p.aside) > 0 && (p.seenChanges != p.directory.Paths.Changes || p.outcome.Why() != nil) { // or else they are cancelled
+		p.pushAside()
 	}
 }
 
-// resume has what was put aside be ready.
-func (p *relays) resume() {
+// pushAside has what was put aside be ready.
+func (p *relays) pushAside() {
 	all := p.aside
 	p.aside = nil
-	p.arrived(all, -1)
+	p.pushReady(all, -1)
 }

@@ -17,42 +17,42 @@ import (
 //
 // fleet.placing guards all of it.
 
-// early has the driver fetch what the program is to have in the end, while others still compute.
+// fetchEarly has the driver fetch what the program is to have in the end, while others still compute.
 // After that the nodes need not keep it.
-func (c *catalog) early(e *core.Entry) {
+func (c *catalog) fetchEarly(e *core.Entry) {
 	h := c.homes[e]
-	if h == nil || !c.fixed || e.Has(0) || e.Lost() {
+	if h == nil || !c.hasAgents || e.Has(0) || e.Lost() {
 		return
 	}
-	if _, ok := c.brings(e); !ok { // Wait waits for one
+	if _, ok := c.routeHome(e); !ok { // Wait waits for one
 		return
 	}
 	number, ref := c.number, e.Ref
-	c.coming++
-	from := c.gets(e)
-	c.work.store.take(ref, h, from, func(err error) {
+	c.earlyFetches++
+	from := c.sourcesHome(e)
+	c.work.store.fetchBeside(ref, h, from, func(err error) {
 		go func() { // who calls may hold placing
 			c.placing.Lock()
 			defer c.placing.Unlock()
-			c.coming--
+			c.earlyFetches--
 			switch {
 			case c.number != number: // Wait has ended
 			case err != nil: // Wait tries again
-				c.cuts(e, 0, missingFrom(ref, err).Cut, err)
+				c.noteFailures(e, 0, missingFrom(ref, err).Unreachable, err)
 			case e.Ref == ref:
 				e.AddHolder(0)
-				c.got(from)
-				c.barren = 0
+				c.noteHome(from)
+				c.emptyRounds = 0
 			default: // a task has written it since
 				c.work.store.drop(ref)
 			}
-			c.relieve(nil)
+			c.retryStarving(nil)
 		}()
 	})
 }
 
-// tight reports whether a datum is on a node that has used more than half of its memory.
-func (c *catalog) tight(e *core.Entry) bool {
+// isTight reports whether a datum is on a node that has used more than half of its memory.
+func (c *catalog) isTight(e *core.Entry) bool {
 	if len(e.Holders) == 0 {
 		return false
 	}
@@ -60,9 +60,9 @@ func (c *catalog) tight(e *core.Entry) bool {
 	return m.Cap > 0 && m.Used > m.Cap/2
 }
 
-// scarce returns the error of a task for which no node has the memory. Of the nodes that are there
+// memoryError returns the error of a task for which no node has the memory. Of the nodes that are there
 // and can execute it, it names that with the most.
-func (c *catalog) scarce(s *core.NodeTable, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
+func (c *catalog) memoryError(s *core.NodeTable, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
 	err := &core.MemoryError{Task: task, Need: core.BytesUsed(uses)}
 	for i, n := range c.nodes {
 		if !s.Absent(i) && can.Nodes[i] && n.memory.Cap > err.Memory {
@@ -75,28 +75,28 @@ func (c *catalog) scarce(s *core.NodeTable, task string, uses []*core.Entry, can
 	return err
 }
 
-// eases has the driver fetch all that the program is to have and that is under a cap, unless it is
+// fetchAllEarly has the driver fetch all that the program is to have and that is under a cap, unless it is
 // about to, and reports whether something comes.
-func (c *catalog) eases() bool {
-	if c.coming == 0 && c.barren < 10 { // nodes that are about to be lost may give nothing
+func (c *catalog) fetchAllEarly() bool {
+	if c.earlyFetches == 0 && c.emptyRounds < 10 { // nodes that are about to be lost may give nothing
 		for e := range c.entries {
 			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Cap > 0 {
-				c.early(e)
+				c.fetchEarly(e)
 			}
 		}
-		if c.coming > 0 {
-			c.barren++
+		if c.earlyFetches > 0 {
+			c.emptyRounds++
 		}
 	}
-	return c.coming > 0
+	return c.earlyFetches > 0
 }
 
-// relieve has jobs try again to give tasks that wait for memory, as some may be free now: all but one,
+// retryStarving has jobs try again to give tasks that wait for memory, as some may be free now: all but one,
 // or all if that is nil.
-func (f *fleet) relieve(but any) {
-	for _, q := range slices.Collect(maps.Keys(f.starved)) { // some may wait again
-		if place := f.starved[q]; q != but && place != nil {
-			delete(f.starved, q)
+func (f *fleet) retryStarving(but any) {
+	for _, q := range slices.Collect(maps.Keys(f.starving)) { // some may wait again
+		if place := f.starving[q]; q != but && place != nil {
+			delete(f.starving, q)
 			place()
 		}
 	}

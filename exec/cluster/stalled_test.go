@@ -43,7 +43,7 @@ func TestFetchSays(t *testing.T) {
 		ask := func(from ...string) *fetchError {
 			t.Helper()
 			clear(through.calls)
-			_, _, err := s.give(nil, transport.Ref{}, givers{From: from})
+			_, _, err := s.fetchFromAny(nil, transport.Ref{}, givers{From: from})
 			var f *fetchError
 			if !errors.As(err, &f) {
 				t.Fatalf("%v", err)
@@ -56,7 +56,7 @@ func TestFetchSays(t *testing.T) {
 		if f := ask("stalled"); through.calls["stalled"] > 0 || !reflect.DeepEqual(f.cut, []string{"stalled"}) {
 			t.Errorf("asked %d times, %+v", through.calls["stalled"], f)
 		}
-		time.Sleep(vainTime)
+		time.Sleep(unmetTime)
 		if ask("stalled"); through.calls["stalled"] != 1 {
 			t.Errorf("after a while it is asked %d times", through.calls["stalled"])
 		}
@@ -65,7 +65,7 @@ func TestFetchSays(t *testing.T) {
 				t.Errorf("%s is asked %d times, %+v", node, through.calls[node], f)
 			}
 		}
-		if f := missingFrom(transport.Ref{I: 3}, ask("lacks")); f.Ref.I != 3 || f.Cut != nil || !reflect.DeepEqual(f.Lacks, []string{"lacks"}) {
+		if f := missingFrom(transport.Ref{I: 3}, ask("lacks")); f.Ref.I != 3 || f.Unreachable != nil || !reflect.DeepEqual(f.Without, []string{"lacks"}) {
 			t.Errorf("%+v", f)
 		}
 	})

@@ -14,50 +14,50 @@ import (
 // What nodes say that they are at, as the driver sees it. But for look the caller holds
 // fleet.placing.
 
-// look asks those nodes what they are at that are there, have answered, and were not asked for
+// queryNodes asks those nodes what they are at that are there, have answered, and were not asked for
 // some time.
-func (f *fleet) look(nodes []*node, now time.Time, again time.Duration) {
+func (f *fleet) queryNodes(nodes []*node, now time.Time, again time.Duration) {
 	f.placing.Lock()
 	defer f.placing.Unlock()
 	for _, n := range nodes {
-		if f.gone(n) == nil && now.Sub(n.looked) >= again && !n.saidAt.Before(n.looked) {
-			n.looked = now
-			n.out.add(func() []byte { return encode(kindLook, look{}) })
+		if f.unavailable(n) == nil && now.Sub(n.queriedAt) >= again && !n.statusAt.Before(n.queriedAt) {
+			n.queriedAt = now
+			n.out.add(func() []byte { return encode(kindQuery, query{}) })
 		}
 	}
 }
 
-// has returns how many tasks of the job a node has.
-func (p *placement) has(n *node) int {
+// tasksOn returns how many tasks of the job a node has.
+func (p *placement) tasksOn(n *node) int {
 	if i := p.index(n); i >= 0 && p.number != 0 && !p.sched.Absent(i) {
 		return p.sched.Nodes[i].Tasks
 	}
 	return 0
 }
 
-// waitsMost is how many lines say what a node waits for.
-const waitsMost = 4
+// maxReasons is how many lines say what a node waits for.
+const maxReasons = 4
 
-// waits returns what a node that has something to spare waits for: operands of its tasks, or
+// waitReasons returns what a node that has something to spare waits for: operands of its tasks, or
 // why it has no tasks.
-func waits(jobs map[uint64]*job, n *node) (lines []string) {
-	for _, t := range n.said.Tasks {
+func waitReasons(jobs map[uint64]*job, n *node) (lines []string) {
+	for _, t := range n.status.Tasks {
 		j := jobs[t.Job]
-		if t.Stage != stageWaits || j == nil || len(lines) >= waitsMost {
+		if t.Stage != stageWaits || j == nil || len(lines) >= maxReasons {
 			continue
 		}
 		if f := j.flight(n, t.ID); f != nil {
-			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s", j.wanted(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.Task.Op.OpName()))
+			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s", j.describeWants(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.Task.Op.OpName()))
 		}
 	}
-	if len(lines) > 0 || n.said.Busy >= n.workers {
+	if len(lines) > 0 || n.status.Busy >= n.workers {
 		return lines
 	}
 	for _, number := range slices.Sorted(maps.Keys(jobs)) {
 		j := jobs[number]
 		i := j.index(n)
 		switch {
-		case j.number == 0 || i < 0 || len(lines) >= waitsMost:
+		case j.number == 0 || i < 0 || len(lines) >= maxReasons:
 		case j.done == j.count && j.sealed:
 			lines = append(lines, "nothing: all tasks have ended, and what the program gets is brought to it")
 		case j.done == j.count:
@@ -82,8 +82,8 @@ func (p *placement) flight(n *node, id uint64) *core.Flight {
 	return nil
 }
 
-// wanted says which operands of a task are on their way, and who has them.
-func (p *placement) wanted(f *core.Flight, refs []transport.Ref) string {
+// describeWants says which operands of a task are on their way, and who has them.
+func (p *placement) describeWants(f *core.Flight, refs []transport.Ref) string {
 	var all []string
 	for k := range f.Task.Len() {
 		e := p.data.Of(f.Task.Operand(k).Datum)

@@ -16,13 +16,13 @@ type store struct {
 }
 
 // newStore returns a store for a node with so many workers, which makes values that it knows.
-func newStore(t transport.Transport, f *fetching, workers int, k known, m *meter) *store {
+func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
-		values: values{through: t, known: k, room: derivedRoom * int64(workers+1), held: map[transport.Ref]*held{}, copied: map[transport.Ref]int{}},
-		all:    f, meter: m,
+		values: values{transport: t, known: k, derivableBytes: derivablePerWorker * int64(workers+1), held: map[transport.Ref]*held{}, readers: map[transport.Ref]int{}},
+		shared: f, meter: m,
 	}}
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.more.L, s.quiet.L = &s.mu, &s.mu
+	s.more.L, s.readersDone.L = &s.mu, &s.mu
 	return s
 }
 
@@ -31,7 +31,7 @@ func newStore(t transport.Transport, f *fetching, workers int, k known, m *meter
 func (s *store) adopt(r transport.Ref, h *home) {
 	h.ref = r
 	s.mu.Lock()
-	s.held[datum(r)] = &held{ref: r, value: h.value, home: h}
+	s.held[keyOf(r)] = &held{ref: r, value: h.value, home: h}
 	s.mu.Unlock()
 	s.publish(r, h.value)
 }
@@ -42,7 +42,7 @@ func (s *store) adopt(r transport.Ref, h *home) {
 func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
 	r := o.Ref
 	s.mu.Lock()
-	h, err := s.place(o, reads, writes)
+	h, err := s.hold(o, reads, writes)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, false, err
@@ -52,18 +52,18 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		s.mu.Unlock()
 		return value, false, nil
 	}
-	if reads && h.ref == r && h.on {
-		h.wants = append(h.wants, w)
+	if reads && h.ref == r && h.coming {
+		h.waiters = append(h.waiters, w)
 		s.mu.Unlock()
 		return value, true, nil
 	}
 	// Whatever it holds, another version comes in its place: that which the task makes, or
 	// one to be fetched.
 	old, stays := h.ref, h.isHome(h.ref)
-	s.changes(h)
-	h.ref, h.err = r, errNothing
+	s.releaseDerived(h)
+	h.ref, h.err = r, errNoVersion
 	if reads {
-		h.on, h.err, h.wants = true, nil, append(h.wants, w)
+		h.coming, h.err, h.waiters = true, nil, append(h.waiters, w)
 	}
 	s.mu.Unlock()
 	if stays || old == r { // others may wait for it here
@@ -76,48 +76,48 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		}
 		s.fetch(fetch{h, r, name, from, old})
 	} else if old != (transport.Ref{}) {
-		s.takesBack(old)
+		s.withdraw(old)
 	}
 	return value, reads, nil
 }
 
-// place returns what holds the datum of an operand, where its version may come and a task may
+// hold returns what holds the datum of an operand, where its version may come and a task may
 // write it. A zero is there then. The caller holds mu.
-func (s *store) place(o *operand, reads, writes bool) (*held, error) {
+func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 	r, zero := o.Ref, reads && o.Zero
-	h := s.held[datum(r)]
+	h := s.held[keyOf(r)]
 	switch {
 	case h == nil:
-		v, err := s.fresh(o, zero)
+		v, err := s.newValue(o, zero)
 		if err != nil {
 			return nil, err
 		}
-		h = &held{ref: r, value: v, err: errNothing}
-		s.held[datum(r)] = h
-		s.grows(bytesOf(v))
-	case h.on && (h.ref != r || !reads || zero) && !h.inHome():
+		h = &held{ref: r, value: v, err: errNoVersion}
+		s.held[keyOf(r)] = h
+		s.addBytes(bytesOf(v))
+	case h.coming && (h.ref != r || !reads || zero) && !h.inHome():
 		// What comes goes on coming, into memory of its own.
 		like := core.FactsOf(h.value)
-		v, err := s.fresh(&operand{Ref: r, Type: like.Kind, Shape: like.Shape}, zero)
+		v, err := s.newValue(&operand{Ref: r, Type: like.Kind, Shape: like.Shape}, zero)
 		if err != nil {
 			return nil, err
 		}
-		h.apart = true
-		h = &held{ref: h.ref, value: v, home: h.home, err: errNothing}
-		s.held[datum(r)] = h
-		s.grows(bytesOf(v))
+		h.detached = true
+		h = &held{ref: h.ref, value: v, home: h.home, err: errNoVersion}
+		s.held[keyOf(r)] = h
+		s.addBytes(bytesOf(v))
 	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
-		v, err := s.fresh(o, true)
+		v, err := s.newValue(o, true)
 		if err != nil {
 			return nil, err
 		}
-		s.changes(h)
+		s.releaseDerived(h)
 		h.value = v
 	}
 	if zero {
 		h.ref, h.err = r, nil
 	}
-	if !h.inHome() || !h.home.fixed || h.on || h.has(r) && !writes {
+	if !h.inHome() || !h.home.retained || h.coming || h.has(r) && !writes {
 		return h, nil
 	}
 	// The program's memory keeps what it holds, and here goes on elsewhere: in a copy if it is
@@ -127,49 +127,49 @@ func (s *store) place(o *operand, reads, writes bool) (*held, error) {
 		v = h.value.(versions.Value).Snapshot()
 	} else {
 		var err error
-		if v, err = s.fresh(h.home.operand(r), false); err != nil {
+		if v, err = s.newValue(h.home.operand(r), false); err != nil {
 			return nil, err
 		}
 	}
-	s.changes(h)
+	s.releaseDerived(h)
 	h.value = v
-	s.grows(bytesOf(v))
+	s.addBytes(bytesOf(v))
 	return h, nil
 }
 
-// take has f called when the driver has a version, beside what the program's memory
+// fetchBeside has f called when the driver has a version, beside what the program's memory
 // holds. It copies nothing meanwhile.
-func (s *store) take(r transport.Ref, to *home, from givers, f func(error)) {
+func (s *store) fetchBeside(r transport.Ref, to *home, from givers, f func(error)) {
 	if _, later, err := s.want(to.operand(r), from, true, false, then(f)); !later {
 		f(err)
 	}
 }
 
-// settle has f called when a version is in the program's memory, in place of what was
+// overwriteHome has f called when a version is in the program's memory, in place of what was
 // there.
-func (s *store) settle(r transport.Ref, to *home, from givers, f func(error)) {
-	s.bring(r, to, from, true, false, then(f))
+func (s *store) overwriteHome(r transport.Ref, to *home, from givers, f func(error)) {
+	s.bringHome(r, to, from, true, false, then(f))
 }
 
-// bring tells w when a version is in the program's memory. What was there is kept
+// bringHome tells w when a version is in the program's memory. What was there is kept
 // elsewhere if it is the first to go, unless it need not be. It stays there until a task
 // writes it: what cannot be executed elsewhere does so in the program's memory itself.
-func (s *store) bring(r transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
+func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
 	s.mu.Lock()
-	h := s.held[datum(r)]
+	h := s.held[keyOf(r)]
 	if h == nil { // made again under another name
-		h = &held{ref: r, value: to.value, err: errNothing}
-		s.held[datum(r)] = h
+		h = &held{ref: r, value: to.value, err: errNoVersion}
+		s.held[keyOf(r)] = h
 	}
 	h.home = to
 	switch {
-	case h.on: // maybe to elsewhere
-		h.wants = append(h.wants, then(func(error) { s.bring(r, to, from, reads, keeps, w) }))
+	case h.coming: // maybe to elsewhere
+		h.waiters = append(h.waiters, then(func(error) { s.bringHome(r, to, from, reads, keeps, w) }))
 		s.mu.Unlock()
 		return
 	case to.ref == r && h.value == to.value && h.err == nil:
 		s.mu.Unlock()
-		w.got(came{Ref: r}, nil)
+		w.got(arrival{Ref: r}, nil)
 		return
 	}
 	var here versions.Value // a copy of it, as a task has left it
@@ -177,21 +177,21 @@ func (s *store) bring(r transport.Ref, to *home, from givers, reads, keeps bool,
 		here, _ = h.value.(versions.Value)
 	}
 	old, was := h.ref, to.ref
-	s.changes(h)
+	s.releaseDerived(h)
 	if h.value != to.value {
-		s.grows(-bytesOf(h.value))
+		s.addBytes(-bytesOf(h.value))
 	}
-	h.ref, h.on, h.value = r, true, to.value
-	h.wants = append(h.wants, w)
+	h.ref, h.coming, h.value = r, true, to.value
+	h.waiters = append(h.waiters, w)
 	s.count.Add(1)
 	s.mu.Unlock()
 	go func() {
 		defer s.count.Done()
-		var c came
+		var c arrival
 		var err error
 		if v, ok := to.value.(versions.Value); ok && was != r {
 			var base versions.Value
-			if keeps && to.fixed && to.base == nil {
+			if keeps && to.retained && to.base == nil {
 				base = v.Snapshot()
 			}
 			s.mu.Lock()
@@ -199,20 +199,20 @@ func (s *store) bring(r transport.Ref, to *home, from givers, reads, keeps bool,
 				to.base, to.baseRef = base, was
 			}
 			s.mu.Unlock()
-			if s.takesBack(was); base != nil {
+			if s.withdraw(was); base != nil {
 				s.publish(was, base)
 			}
 			switch {
 			case !reads:
 			case here != nil:
-				s.overwrites(v)
+				s.forgetOnDevices(v)
 				v.Restore(here)
 			default:
 				c, err = s.copy(v, r, from)
 			}
 		}
 		if old != r && old != was { // or else others may be about to fetch it
-			s.through.Drop(old)
+			s.transport.Drop(old)
 		}
 		s.mu.Lock()
 		to.ref = r
@@ -223,31 +223,31 @@ func (s *store) bring(r transport.Ref, to *home, from givers, reads, keeps bool,
 		if err == nil {
 			s.publish(r, to.value)
 		}
-		s.came(h, r, c, err)
+		s.deliver(h, r, c, err)
 	}()
 }
 
-// writes ends the version that a task is about to write over: nobody fetches it any more.
-func (s *store) writes(r transport.Ref) {
+// beginWrite ends the version that a task is about to write over: nobody fetches it any more.
+func (s *store) beginWrite(r transport.Ref) {
 	s.mu.Lock()
-	h := s.held[datum(r)]
-	s.changes(h)
-	h.err = errNothing
+	h := s.held[keyOf(r)]
+	s.releaseDerived(h)
+	h.err = errNoVersion
 	stays := h.isHome(r) && h.value != h.home.value
 	if h.inHome() {
 		h.home.ref = transport.Ref{} // nobody begins to copy it
 	}
 	s.mu.Unlock()
 	if !stays {
-		s.takesBack(r)
+		s.withdraw(r)
 	}
 }
 
-// written makes what a task has left in a datum its next version, which others can fetch
+// endWrite makes what a task has left in a datum its next version, which others can fetch
 // before the driver hears of it.
-func (s *store) written(r transport.Ref) {
+func (s *store) endWrite(r transport.Ref) {
 	s.mu.Lock()
-	h := s.held[datum(r)]
+	h := s.held[keyOf(r)]
 	r.Version++
 	h.ref, h.err = r, nil
 	if h.inHome() {
@@ -261,26 +261,26 @@ func (s *store) written(r transport.Ref) {
 // another version since, it is that one's. What is in the program's memory stays.
 func (s *store) drop(r transport.Ref) {
 	s.mu.Lock()
-	h := s.held[datum(r)]
-	if h == nil || h.ref != r || h.on || h.isHome(r) {
+	h := s.held[keyOf(r)]
+	if h == nil || h.ref != r || h.coming || h.isHome(r) {
 		s.mu.Unlock()
 		return
 	}
-	s.changes(h)
+	s.releaseDerived(h)
 	if !h.inHome() {
-		s.grows(-bytesOf(h.value))
+		s.addBytes(-bytesOf(h.value))
 	}
 	if h.home != nil {
 		h.ref, h.value, h.err = h.home.ref, h.home.value, nil
 		s.mu.Unlock()
-		s.through.Drop(r)
+		s.transport.Drop(r)
 		return
 	}
-	s.leaves(datum(r))
+	s.removeHeld(keyOf(r))
 	s.mu.Unlock()
-	s.takesBack(r)
-	s.overwrites(h.value)
-	s.spares(h.value)
+	s.withdraw(r)
+	s.forgetOnDevices(h.value)
+	s.recycle(h.value)
 }
 
 // forget drops all of a job, or of a set of data. No task of it runs any more.
@@ -291,26 +291,26 @@ func (s *store) forget(job uint64) {
 	for k, h := range s.held {
 		if k.Job == job {
 			all = append(all, h.ref)
-			s.changes(h)
-			if h.home == nil && !h.on { // or else something may still come into it
+			s.releaseDerived(h)
+			if h.home == nil && !h.coming { // or else something may still come into it
 				unused = append(unused, h.value)
 			}
 			if !h.inHome() {
-				s.grows(-bytesOf(h.value))
+				s.addBytes(-bytesOf(h.value))
 			}
 			if h.home != nil {
 				all = append(all, h.home.ref, h.home.baseRef)
 			}
-			s.leaves(k)
+			s.removeHeld(k)
 		}
 	}
 	s.mu.Unlock()
 	for _, r := range all {
-		s.takesBack(r)
+		s.withdraw(r)
 	}
 	for _, v := range unused {
-		s.overwrites(v)
-		s.spares(v)
+		s.forgetOnDevices(v)
+		s.recycle(v)
 	}
 }
 
@@ -324,19 +324,19 @@ func (s *store) close() {
 	s.mu.Lock()
 	all := s.held
 	for _, h := range all {
-		s.changes(h)
+		s.releaseDerived(h)
 	}
 	s.held, s.bytes = map[transport.Ref]*held{}, 0
-	s.spare, s.spareBytes = nil, 0
-	if s.fades != nil {
-		s.fades.Stop()
+	s.recycled, s.recycledBytes = nil, 0
+	if s.trimTimer != nil {
+		s.trimTimer.Stop()
 	}
 	s.mu.Unlock()
 	for _, h := range all {
-		s.through.Drop(h.ref)
+		s.transport.Drop(h.ref)
 		if h.home != nil {
-			s.through.Drop(h.home.ref)
-			s.through.Drop(h.home.baseRef)
+			s.transport.Drop(h.home.ref)
+			s.transport.Drop(h.home.baseRef)
 		}
 	}
 }

@@ -14,7 +14,7 @@ type telling struct {
 	stories *exec.Stories // nil if none are kept
 	// retold, of a job that makes something again, is by task that whose story it belongs
 	// to: the one that has made it before. Others have none.
-	retold map[graph.TaskID]graph.TaskID
+	retellsTask map[graph.TaskID]graph.TaskID
 }
 
 // tell adds a step to the story of a task.
@@ -29,8 +29,8 @@ func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 		s.Worker = -1
 	}
 	id := t.ID()
-	if p.retold != nil {
-		if id = p.retold[id]; id == 0 {
+	if p.retellsTask != nil {
+		if id = p.retellsTask[id]; id == 0 {
 			return
 		}
 		if s.Note == "" {
@@ -67,7 +67,7 @@ func (p *telling) tellEnd(t *graph.Task, of *catalog, n *node, e *end) {
 	when := func(clock int64) time.Time {
 		return of.exec.meter.began.Add(time.Duration(clock + n.clock.offset))
 	}
-	for _, c := range e.Came {
+	for _, c := range e.Fetched {
 		what := "an operand"
 		for k := range t.Len() {
 			if d := t.Operand(k).Datum; of.data.Of(d).Ref == c.Ref {

@@ -55,7 +55,7 @@ func (m *ended) check() error {
 		for _, t := range e.Before {
 			bad = bad || t.Took < 0 || t.Worker < 0
 		}
-		for _, c := range e.Came {
+		for _, c := range e.Fetched {
 			bad = bad || c.Bytes < 0 || c.Took < 0
 		}
 	}

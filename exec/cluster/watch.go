@@ -10,11 +10,11 @@ import (
 // monitor shows. It waits for nobody: what agents are at is what they have said since the
 // last call, which has asked them. Nothing is asked or sent as long as nobody calls.
 func (d *Driver) Watch() (c trace.Cluster) {
-	usage, own := d.Usage(), d.exec.state()
-	nodes := d.now()[:len(usage)]
+	usage, own := d.Usage(), d.exec.status()
+	nodes := d.allNodes()[:len(usage)]
 	now := time.Now()
-	d.look(nodes[1:], now, lookAgain)
-	jobs := d.alive()
+	d.queryNodes(nodes[1:], now, queryInterval)
+	jobs := d.activeJobs()
 	d.lock.Lock()
 	since, calls := make([]time.Time, len(nodes)), make([]bool, len(nodes))
 	for i, n := range nodes {
@@ -23,7 +23,7 @@ func (d *Driver) Watch() (c trace.Cluster) {
 	d.lock.Unlock()
 	d.placing.Lock()
 	defer d.placing.Unlock()
-	nodes[0].said, nodes[0].saidAt = own, now
+	nodes[0].status, nodes[0].statusAt = own, now
 	at := map[string]int{} // by name, in c.Nodes
 	for i, n := range nodes {
 		if !calls[i] { // it was no agent ever
@@ -32,14 +32,14 @@ func (d *Driver) Watch() (c trace.Cluster) {
 		u := &usage[i]
 		x := trace.Node{Name: n.name, Lost: u.Lost, Since: now.Sub(since[i]), Workers: u.Workers, Sent: n.sent, Ended: n.ended, Memory: u.Memory, In: u.In, Out: u.Out, Work: u.Busy, Starve: u.Starving}
 		if !x.Lost {
-			if n.saidAt.Before(n.looked) {
-				x.Silent = now.Sub(n.looked)
+			if n.statusAt.Before(n.queriedAt) {
+				x.Silent = now.Sub(n.queriedAt)
 			}
-			x.Busy, x.Waiting, x.Held = n.said.Busy, n.said.Waiting, n.said.Held
+			x.Busy, x.Waiting, x.Held = n.status.Busy, n.status.Waiting, n.status.Held
 			for _, j := range jobs {
-				x.Has += j.has(n)
+				x.Has += j.tasksOn(n)
 			}
-			x.Waits = waits(jobs, n)
+			x.Waits = waitReasons(jobs, n)
 			c.Counts.Running += int64(x.Busy)
 		}
 		k, known := at[n.name]
@@ -53,8 +53,8 @@ func (d *Driver) Watch() (c trace.Cluster) {
 		x.Work, x.Starve = x.Work+old.Work, x.Starve+old.Starve
 		*old = x
 	}
-	c.Again, c.Counts.Work = d.again, d.learned.Work
-	c.Counts.Submitted, c.Counts.Ended = d.past, d.past
+	c.Again, c.Counts.Work = d.recomputed, d.experience.Work
+	c.Counts.Submitted, c.Counts.Ended = d.pastTasks, d.pastTasks
 	given := 0
 	for _, j := range jobs {
 		if j.number == 0 {
@@ -62,7 +62,7 @@ func (d *Driver) Watch() (c trace.Cluster) {
 		}
 		ready, flying := j.sched.Counts()
 		given += flying
-		if j.again {
+		if j.recovering {
 			c.Again += int64(j.done)
 			continue
 		}
@@ -77,5 +77,5 @@ func (d *Driver) Watch() (c trace.Cluster) {
 	return c
 }
 
-// lookAgain is how long a node is not asked again what it is at, however many look.
-const lookAgain = 200 * time.Millisecond
+// queryInterval is how long a node is not asked again what it is at, however many look.
+const queryInterval = 200 * time.Millisecond

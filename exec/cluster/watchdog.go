@@ -11,13 +11,13 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// dog is a driver's watchdog, and what it knows. It asks nodes what they are at, and looks at how
+// watchdog is a driver's watchdog, and what it knows. It asks nodes what they are at, and looks at how
 // many tasks of each job have ended.
-type dog struct {
+type watchdog struct {
 	*fleet
-	alive func() map[uint64]*job
-	opt   *exec.Watchdog
-	stop  func() // waits for a report that is being made
+	activeJobs func() map[uint64]*job
+	opt        *exec.Watchdog
+	stop       func() // waits for a report that is being made
 
 	late map[lateKey]bool // tasks that were told of, while they are where they were
 	jobs map[uint64]*progress
@@ -37,48 +37,48 @@ type progress struct {
 	reported bool
 }
 
-// newDog returns a watchdog that runs until stop.
-func newDog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *dog {
-	x := &dog{fleet: f, alive: alive, opt: opt, late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
-	x.stop = opt.Watch(x.stuck)
+// newWatchdog returns a watchdog that runs until stop.
+func newWatchdog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *watchdog {
+	x := &watchdog{fleet: f, activeJobs: alive, opt: opt, late: map[lateKey]bool{}, jobs: map[uint64]*progress{}}
+	x.stop = opt.Watch(x.check)
 	return x
 }
 
-// forgive moves by a pause of this process, which has ended, what it has noted: its own tasks did
+// shiftPause moves by a pause of this process, which has ended, what it has noted: its own tasks did
 // not get on, and agents were not heard. What agents say of their tasks stands.
-func (x *dog) forgive(pause time.Duration, now time.Time) {
-	x.exec.forgive(pause, now)
+func (x *watchdog) shiftPause(pause time.Duration, now time.Time) {
+	x.exec.shiftPause(pause, now)
 	for _, p := range x.jobs {
 		p.since = p.since.Add(pause)
 	}
-	nodes := x.now()
+	nodes := x.allNodes()
 	x.placing.Lock()
 	defer x.placing.Unlock()
 	for _, n := range nodes {
-		if n.saidAt.Before(n.looked) { // it was asked, and its answer has yet to be heard
-			n.looked = n.looked.Add(min(pause, now.Sub(n.looked)))
+		if n.statusAt.Before(n.queriedAt) { // it was asked, and its answer has yet to be heard
+			n.queriedAt = n.queriedAt.Add(min(pause, now.Sub(n.queriedAt)))
 		}
 	}
 }
 
-// stuck returns what is newly stuck, and asks nodes for the next time. Before it nothing could run
+// check returns what is newly stuck, and asks nodes for the next time. Before it nothing could run
 // for pause.
-func (x *dog) stuck(pause time.Duration, now time.Time) (found []exec.Stuck) {
+func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck) {
 	if pause > 0 {
-		x.forgive(pause, now)
+		x.shiftPause(pause, now)
 	}
-	nodes, own, jobs := x.now(), x.exec.state(), x.alive()
-	defer x.look(nodes[1:], now, 0)
+	nodes, own, jobs := x.allNodes(), x.exec.status(), x.activeJobs()
+	defer x.queryNodes(nodes[1:], now, 0)
 	x.placing.Lock()
 	defer x.placing.Unlock()
-	nodes[0].said, nodes[0].saidAt = own, now
+	nodes[0].status, nodes[0].statusAt = own, now
 	runs := map[uint64]bool{} // jobs of which a task runs
 	late, seen := map[uint64][]exec.StuckTask{}, map[lateKey]bool{}
 	for _, n := range nodes {
-		if x.gone(n) != nil {
+		if x.unavailable(n) != nil {
 			continue
 		}
-		for _, t := range n.said.Tasks {
+		for _, t := range n.status.Tasks {
 			j := jobs[t.Job]
 			if j == nil {
 				continue
@@ -102,7 +102,7 @@ func (x *dog) stuck(pause time.Duration, now time.Time) (found []exec.Stuck) {
 				s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
 			}
 			if t.Stage == stageWaits {
-				s.Waits = j.wanted(f, t.Wants)
+				s.Waits = j.describeWants(f, t.Wants)
 			}
 			late[t.Job] = append(late[t.Job], s)
 		}
@@ -125,7 +125,7 @@ func (x *dog) stuck(pause time.Duration, now time.Time) (found []exec.Stuck) {
 			x.jobs[number] = &progress{done: j.done, since: now}
 		case now.Sub(p.since) > x.opt.After && !p.reported && x.heard(j, nodes, p.since, now):
 			p.reported = true
-			s.Waits = x.waits(j, nodes, now)
+			s.Waits = x.waitLines(j, nodes, now)
 		}
 		if len(s.Tasks) > 0 || len(s.Waits) > 0 {
 			found = append(found, s)
@@ -136,9 +136,9 @@ func (x *dog) stuck(pause time.Duration, now time.Time) (found []exec.Stuck) {
 
 // heard reports whether all nodes that have tasks of a job have said what they are at since it
 // got on, or do not answer.
-func (x *dog) heard(j *job, nodes []*node, since, now time.Time) bool {
+func (x *watchdog) heard(j *job, nodes []*node, since, now time.Time) bool {
 	for _, n := range nodes {
-		if x.gone(n) == nil && j.has(n) > 0 && !n.saidAt.After(since) && !x.silent(n, now) {
+		if x.unavailable(n) == nil && j.tasksOn(n) > 0 && !n.statusAt.After(since) && !x.silent(n, now) {
 			return false
 		}
 	}
@@ -146,25 +146,25 @@ func (x *dog) heard(j *job, nodes []*node, since, now time.Time) bool {
 }
 
 // silent reports whether a node was asked what it is at, and has not answered for long.
-func (x *dog) silent(n *node, now time.Time) bool {
-	return n.saidAt.Before(n.looked) && now.Sub(n.looked) > x.opt.After
+func (x *watchdog) silent(n *node, now time.Time) bool {
+	return n.statusAt.Before(n.queriedAt) && now.Sub(n.queriedAt) > x.opt.After
 }
 
-// waits says what each node of a job waits for.
-func (x *dog) waits(j *job, nodes []*node, now time.Time) (lines []string) {
+// waitLines says what each node of a job waits for.
+func (x *watchdog) waitLines(j *job, nodes []*node, now time.Time) (lines []string) {
 	for _, n := range nodes {
 		if j.index(n) < 0 || n.workers == 0 {
 			continue
 		}
-		if x.gone(n) != nil {
+		if x.unavailable(n) != nil {
 			lines = append(lines, n.name+" is lost")
 			continue
 		}
-		what := strings.Join(waits(map[uint64]*job{j.number: j}, n), "; ")
-		has := j.has(n)
+		what := strings.Join(waitReasons(map[uint64]*job{j.number: j}, n), "; ")
+		has := j.tasksOn(n)
 		switch {
 		case x.silent(n, now):
-			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, core.TaskCount(has), now.Sub(n.looked).Round(time.Millisecond)))
+			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, core.TaskCount(has), now.Sub(n.queriedAt).Round(time.Millisecond)))
 		case what != "":
 			lines = append(lines, n.name+" waits for "+what)
 		case has > 0:

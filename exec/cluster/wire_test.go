@@ -21,13 +21,13 @@ func FuzzDecode(f *testing.F) {
 		{Kind: Kind{Workers: 2, Target: versions.Target{Kind: "cpu", Processor: "KNL", Features: []string{"avx512f"}, Ops: []string{"gemm"}}, Accelerator: ""}, Lacks: []lack{{Ops: []int{1}, Why: []string{"no"}}}}, {Kind: Kind{Workers: 1, Accelerator: "sim0"}}}}}))
 	f.Add(encode(kindRun, run{Job: 7, Drops: []transport.Ref{r}, Tasks: []task{{ID: 1, Op: "gemm/f64", Params: "\x01", Retries: 2, Timeout: time.Second,
 		Operands: []operand{{Ref: r, Mode: graph.InOut, givers: givers{From: []string{"a", "b"}, Soon: true}, Type: "*kernels.Tile[float64]", Shape: "T"}}}}}))
-	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []missing{{Ref: r, Cut: []string{"a"}, Lacks: []string{"b"}}}, Why: "gone"}}}))
-	f.Add(encode(kindOver, over{Job: 7}))
-	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 3, Version: "go", Came: []came{{Ref: r, From: "a", Bytes: 9, Began: -1, Took: time.Second}}}}}))
-	f.Add(encode(kindRun, run{Job: 7, Tell: true}))
+	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Fault: &fault{Op: "potrf", Text: "no"}}, {ID: 2, Missing: []missing{{Ref: r, Unreachable: []string{"a"}, Without: []string{"b"}}}, Why: "gone"}}}))
+	f.Add(encode(kindForget, forget{Job: 7}))
+	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 3, Version: "go", Fetched: []arrival{{Ref: r, From: "a", Bytes: 9, Began: -1, Took: time.Second}}}}}))
+	f.Add(encode(kindRun, run{Job: 7, Story: true}))
 	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63, Constraints: encodeConstraints(&versions.Constraints{Processor: "KNL"})}}}))
-	f.Add(encode(kindLook, look{}))
-	f.Add(encode(kindState, state{Held: 1 << 40, Busy: 2, Waiting: 3, Tasks: []standing{{Job: 7, ID: 1, Stage: stageWaits, For: time.Second, Wants: []transport.Ref{r}}, {Job: 7, ID: 2, Stage: stageRuns}}}))
+	f.Add(encode(kindQuery, query{}))
+	f.Add(encode(kindStatus, status{Held: 1 << 40, Busy: 2, Waiting: 3, Tasks: []taskStatus{{Job: 7, ID: 1, Stage: stageWaits, For: time.Second, Wants: []transport.Ref{r}}, {Job: 7, ID: 2, Stage: stageRuns}}}))
 	f.Add([]byte{protocol, byte(kindRun), 0x82, 7, 0x80, 0, 1, 0xff})
 	f.Add([]byte{protocol, byte(kindRun), 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, m []byte) {
@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, x := range []any{new(hello), new(run), new(ended), new(over), new(look), new(state)} {
+		for _, x := range []any{new(hello), new(run), new(ended), new(forget), new(query), new(status)} {
 			if decode("x", body, x) != nil {
 				continue
 			}
