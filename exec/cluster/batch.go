@@ -1,11 +1,11 @@
 package cluster
 
-// batch is tasks that are to go to a node in one message, and the operands of all of them.
+// batch is the tasks that go to a node in one message, with their operands.
 type batch struct {
 	tasks    []task
 	operands []operand
-	sent     *batch // memory of the one before
-	pending  bool   // it is going to be sent
+	sent     *batch // memory of the previous batch
+	pending  bool   // the outbox has a message for it
 }
 
 // add adds a task with room for so many operands.
@@ -21,15 +21,15 @@ func (b *batch) add(x task, operands int) *task {
 	return &b.tasks[len(b.tasks)-1]
 }
 
-// take empties the batch, and returns what was in it. If its memory is to be used again, that is
-// so from the next call on.
-func (b *batch) take(again bool) []task {
+// take empties the batch and returns its tasks. Reuse says that a later call may reuse their
+// memory.
+func (b *batch) take(reuse bool) []task {
 	old := batch{tasks: b.tasks, operands: b.operands}
 	*b = batch{sent: b.sent}
-	if again && b.sent != nil {
+	if reuse && b.sent != nil {
 		b.tasks, b.operands = b.sent.tasks[:0], b.sent.operands[:0]
 		*b.sent = old
-	} else if again {
+	} else if reuse {
 		b.sent = &old
 	}
 	return old.tasks

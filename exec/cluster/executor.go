@@ -18,22 +18,21 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// executor executes the tasks that a node is given, on the node's own runtime. It knows
-// nothing of their order: a task that comes is ready, but for operands that the node has
-// to fetch.
+// executor executes tasks on its node's runtime. It knows nothing of their order: a task that comes
+// is ready, except for operands that the node has to fetch.
 //
 //	run ─► prepare ─► want each operand ─► all are there ─► gate ─► the node's runtime ─► end
 //	                     │                                              │
-//	                     └─► one cannot be had: the driver              └─► what it has written
-//	                         gives the task to another node                 is published first
+//	                     └─► one cannot be fetched: the driver          └─► results are published
+//	                         gives the task to another node                 before the end is reported
 type executor struct {
 	runtime exec.Runtime
 	known   known
 	store   *store
 	meter   meter
 	gate    core.Gate[*execution]
-	// below returns a job for children of a task that are to run on the nodes below this
-	// one, and its window; no job if there are none. It is nil on a driver.
+	// children returns a job for children of a task that run on the nodes below this one, and its
+	// window; a nil job if there are no such nodes. It is nil on a driver.
 	children func(ctx context.Context) (exec.Job, int)
 
 	mu     sync.Mutex // a leaf
@@ -41,8 +40,8 @@ type executor struct {
 	closed bool // no work begins any more
 }
 
-// work is a job as far as a node executes it: a job of the node's own runtime. It lives
-// from the first message of the job to the driver's word that it is over.
+// work is a job as far as a node executes it: a job of the node's own runtime. It begins with the
+// first message of the job and ends when the driver says so.
 type work struct {
 	*executor
 	number     uint64
@@ -51,38 +50,38 @@ type work struct {
 	cancel     context.CancelCauseFunc
 	report     func(end)   // tells the driver of the end of a task
 	traced     atomic.Bool // the driver wants to know when tasks run …
-	story      atomic.Bool // … and what came for each
+	story      atomic.Bool // … and which operands came for each
 	tasks      sync.WaitGroup
-	unreported atomic.Int64 // of these, those of whose end the driver has not been told
+	unreported atomic.Int64 // of these: tasks whose end has not been reported
 	endOnce    sync.Once
-	ended      bool // no task begins any more; executor.mu guards it
-	parsed     parsed
+	ended      bool   // no task begins any more; executor.mu guards it
+	parsed     parsed // of the latest task
 }
 
-// parsed is the parameter of the latest task, which the next one often shares. Nobody writes
-// parameters. It is run's, which is called by one goroutine at a time.
+// parsed is a decoded parameter and constraints, which the next task often shares. Nobody writes
+// parameters. Only run uses it, which is called by one goroutine at a time.
 type parsed struct {
 	op     *versions.Op
 	text   string
 	params any
 
 	constraints string
-	decoded     *versions.Constraints
+	decoded     *versions.Constraints // of constraints
 }
 
-// newExecutor returns what executes the tasks of one driver.
+// newExecutor returns an executor for the tasks of one driver.
 func newExecutor(o *Options, k known, f *sharedFetches) *executor {
 	workers := len(o.Runtime.Workers())
 	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: core.NewGate[*execution](workers), jobs: map[uint64]*work{}}
 	x.store = newStore(o.Transport, f, workers, k, &x.meter)
 	if slices.ContainsFunc(o.Runtime.Workers(), func(w exec.Worker) bool { return w.Accelerator != "" }) {
-		x.store.devices = o.Runtime.(exec.Forgetter) // the options were checked
+		x.store.devices = o.Runtime.(exec.Forgetter) // Options.check has seen that it is one
 	}
 	return x
 }
 
-// work returns the work for a job, which begins if the node knows nothing of it yet. If its driver has
-// left meanwhile, it has ended.
+// work returns the work for a job, which begins if the node does not know the job yet. After stop
+// the work has ended.
 func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -100,14 +99,14 @@ func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work
 	return w
 }
 
-// endedMessage returns what the driver is told of tasks that have ended, and of the node.
+// endedMessage returns the message about tasks that have ended, with the node's figures.
 func (x *executor) endedMessage(job uint64, ends []end) ended {
 	m := ended{Job: job, Ends: ends, Peak: x.store.peakBytes()}
 	x.meter.drain(&m)
 	return m
 }
 
-// status returns what the node is at.
+// status returns what the node is doing.
 func (x *executor) status() (s status) {
 	in, ready := x.gate.Tasks()
 	s.Held = x.store.currentBytes()
@@ -124,7 +123,7 @@ func (x *executor) status() (s status) {
 		add(e, stageReady, nil)
 	}
 	for w, wants := range x.store.comingTo() {
-		if e, ok := w.(*execution); ok && e.stageSince.Load() > 0 { // or else it has only come
+		if e, ok := w.(*execution); ok && e.stageSince.Load() > 0 { // otherwise run is still asking for its operands
 			add(e, stageWaits, wants[:min(len(wants), maxStatus)])
 		}
 	}
@@ -133,12 +132,13 @@ func (x *executor) status() (s status) {
 	return s
 }
 
-// shiftPause moves by a pause, which has ended, since when tasks wait or run.
+// shiftPause moves the times since which tasks wait or run by a pause of the process, which has
+// just ended.
 func (x *executor) shiftPause(pause time.Duration, at time.Time) {
 	now := x.meter.clock(at)
 	move := func(e *execution) {
 		if old := e.stageSince.Load(); old > 0 {
-			e.stageSince.CompareAndSwap(old, min(old+int64(pause), now)) // or it has just got on
+			e.stageSince.CompareAndSwap(old, min(old+int64(pause), now)) // unless the task has moved on meanwhile
 		}
 	}
 	in, ready := x.gate.Tasks()
@@ -155,7 +155,7 @@ func (x *executor) shiftPause(pause time.Duration, at time.Time) {
 	}
 }
 
-// isIdle reports whether the driver has been told of the end of each task of a job.
+// isIdle reports whether the ends of all tasks of a job have been reported.
 func (x *executor) isIdle(job uint64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -163,8 +163,8 @@ func (x *executor) isIdle(job uint64) bool {
 	return w == nil || w.unreported.Load() == 0
 }
 
-// endJob ends the work for a job, and nothing of the job is kept. It may be a set of data as
-// well, for which there is no work.
+// endJob ends the work for a job and drops its data. The number may also be that of a set of kept
+// data, which has no work.
 func (x *executor) endJob(job uint64) {
 	x.mu.Lock()
 	w := x.jobs[job]
@@ -175,23 +175,23 @@ func (x *executor) endJob(job uint64) {
 	x.store.forget(job)
 }
 
-// shutDown ends the work: what has not started is cancelled, and what runs ends. It may be
-// called more than once.
+// shutDown ends the work: it cancels what has not started and waits for what runs. It may be called
+// more than once.
 func (w *work) shutDown(cause error) {
-	w.endOnce.Do(func() { // others wait
+	w.endOnce.Do(func() { // a second caller waits for the first
 		w.mu.Lock()
 		w.ended = true
 		w.mu.Unlock()
 		w.cancel(cause)
 		w.tasks.Wait()
-		_ = w.job.Wait() // the driver has been told of each task's end
+		_ = w.job.Wait() // the error was reported with the tasks
 		w.mu.Lock()
 		delete(w.jobs, w.number)
 		w.mu.Unlock()
 	})
 }
 
-// stop has no work begin any more, and cancels what has not started.
+// stop cancels what has not started. No work begins after it.
 func (x *executor) stop(cause error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -202,9 +202,9 @@ func (x *executor) stop(cause error) {
 	}
 }
 
-// close ends all work, and then drops all that is there: tasks of one job may use what is
-// another one's. All of it is told before the first is waited for: tasks may have the workers for
-// which those of another job wait, and go on until they are told.
+// close ends all work, and then drops all data, since tasks of one job may use data of another. All
+// work is stopped before it waits for the first: a task of one job may occupy the workers that
+// another job's task waits for.
 func (x *executor) close(cause error) {
 	x.stop(cause)
 	x.mu.Lock()
@@ -216,7 +216,7 @@ func (x *executor) close(cause error) {
 	x.store.close()
 }
 
-// run executes tasks and reports their ends, unless the work has ended. It waits for nothing.
+// run executes tasks and reports their ends, unless the work has ended. It does not wait.
 func (w *work) run(tasks []task) {
 	w.mu.Lock()
 	ended := w.ended
@@ -232,7 +232,7 @@ func (w *work) run(tasks []task) {
 	for i := range tasks {
 		operands += len(tasks[i].Operands)
 	}
-	// One piece of memory for those that come together: they end at about the same time.
+	// Tasks that come together share an allocation: they end at about the same time.
 	all, data := make([]execution, len(tasks)), make([]localDatum, operands)
 	for i := range tasks {
 		e, n := &all[i], len(tasks[i].Operands)
@@ -241,14 +241,13 @@ func (w *work) run(tasks []task) {
 	}
 }
 
-// start executes one of them.
+// start asks for the operands of a task. The last operand to come hands the task on.
 func (w *work) start(e *execution) {
 	if err := w.prepare(e); err != nil {
 		w.reportEnd(end{ID: e.task.ID}, err)
 		return
 	}
-	// The last operand to come starts the task. Until all were asked for, none is the
-	// last one.
+	// One more than there are: no operand is the last one before all were asked for.
 	e.missing.Store(int32(len(e.data)) + 1)
 	here := int32(1)
 	for i := range e.data {
@@ -276,37 +275,37 @@ func (w *work) start(e *execution) {
 	e.countArrived(here)
 }
 
-// execution is a task on its way.
+// execution is a task on its way through a node.
 type execution struct {
 	w          *work
 	task       *task
 	spec       graph.Spec
 	failure    graph.Failure
-	few        [3]graph.Operand // of the spec
-	data       []localDatum     // each once, where they stay: tasks of the runtime point to them
-	missing    atomic.Int32     // operands that are not there
-	waits      bool             // some operand was not there at once
-	aside      bool             // it has children elsewhere
-	stageSince atomic.Int64     // when it began to wait for operands, to be ready, or to run
-	failed     atomic.Pointer[error]
+	few        [3]graph.Operand      // memory of spec.Operands
+	data       []localDatum          // each datum once; tasks of the runtime point to them, so they do not move
+	missing    atomic.Int32          // operands that are not there
+	waits      bool                  // some operand was not there at once
+	aside      bool                  // it has children on other nodes
+	stageSince atomic.Int64          // when it began to wait for operands, to be ready, or to run
+	failed     atomic.Pointer[error] // why an operand can never come
 
 	mu     sync.Mutex // a leaf
-	report end        // what the driver will be told: what could not be fetched, or the attempts
+	report end        // what the driver will be told
 }
 
-// localDatum is an operand as a datum of the node's own job. The order of tasks is the
-// driver's to keep: no two tasks of the node share a datum.
+// localDatum is an operand as a datum of the node's own job. No two tasks of the node share a
+// datum, because the driver keeps the order of tasks.
 type localDatum struct {
 	graph.Datum
-	operand  *operand   // the first of those that name the datum
-	mode     graph.Mode // of all of them
+	operand  *operand   // the first one of this datum
+	mode     graph.Mode // of all operands of this datum
 	from     givers
 	released bool // the task has finished with it
 }
 
-// prepare makes the task's spec for the node's runtime. The error says what the node does
-// not know of it: an op, or its parameter. The driver's own tasks keep what cannot be
-// sent: a parameter with pointers, packed operands.
+// prepare makes the task's spec for the node's runtime. The error says what the node does not know:
+// an op or its parameter. A task that the driver gives to itself keeps what cannot be sent: a
+// parameter with pointers, packed operands.
 func (w *work) prepare(e *execution) error {
 	t := e.task
 	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
@@ -316,7 +315,7 @@ func (w *work) prepare(e *execution) error {
 				return errors.New("a task without an op has operands that are no copies, and not for others to fetch")
 			}
 		}
-	} else if s := t.spec; s != nil { // the driver's own
+	} else if s := t.spec; s != nil { // the driver gives it to itself
 		e.spec.Op, e.spec.Params, e.spec.Local, e.spec.Constraints = s.Op, s.Params, s.Local, s.Constraints
 	} else {
 		op := w.known.ops[t.Op]
@@ -342,7 +341,7 @@ func (w *work) prepare(e *execution) error {
 			e.spec.Constraints = w.parsed.decoded
 		}
 	}
-	// It has no successors here: what follows a failure is the driver's to decide.
+	// The task has no successors here: the driver decides what follows a failure.
 	e.failure = graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}
 	e.spec.Failure, e.spec.Operands = &e.failure, e.few[:0]
 	for i := range t.Operands {
@@ -384,7 +383,7 @@ func check(s *graph.Spec) (err error) {
 	return nil
 }
 
-// got implements [waiter]: an operand is there, or has failed to come.
+// got implements [waiter]: an operand is there, or could not be fetched.
 func (e *execution) got(c arrival, err error) {
 	if err != nil {
 		e.noteFailure(c.Ref, err)
@@ -396,7 +395,7 @@ func (e *execution) got(c arrival, err error) {
 	e.countArrived(1)
 }
 
-// noteFailure notes why an operand has failed to come.
+// noteFailure notes why an operand could not be fetched.
 func (e *execution) noteFailure(r transport.Ref, err error) {
 	if unfit := (*valueError)(nil); errors.As(err, &unfit) {
 		e.failed.CompareAndSwap(nil, &err)
@@ -411,8 +410,9 @@ func (e *execution) noteFailure(r transport.Ref, err error) {
 	e.mu.Unlock()
 }
 
-// countArrived counts operands, and starts the task when all are there. What only takes copies needs no
-// worker: at the gate it would wait behind all tasks, and elsewhere tasks would wait for it.
+// countArrived counts operands that have arrived. The last one hands the task to the gate. A task
+// without an op only takes copies: it needs no worker, and behind the gate other nodes' tasks would
+// wait for it.
 func (e *execution) countArrived(n int32) {
 	if e.missing.Add(-n) > 0 {
 		return
@@ -453,11 +453,12 @@ func (e *execution) begin() {
 	}
 	e.shareDerived()
 	if err := exec.RunReady(e.w.job, &e.spec); err != nil {
-		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // which may be the failure of another task
+		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // err may be the failure of another task
 	}
 }
 
-// shareDerived has the task share with others what versions make of its operands.
+// shareDerived gives the task what versions derive from its operands, such as packed operands, to
+// share it with other tasks.
 func (e *execution) shareDerived() {
 	op, ok := e.spec.Op.(*versions.Op)
 	if !ok || op.Derive == nil || slices.ContainsFunc(e.task.Operands, func(o operand) bool { return o.home != nil }) {
@@ -472,8 +473,7 @@ func (e *execution) shareDerived() {
 	})
 }
 
-// Finished implements [graph.Witness]: others can have what the task has written, while it goes
-// on.
+// Finished implements [graph.Witness]: other nodes can fetch the operand while the task goes on.
 func (e *execution) Finished(i int) {
 	for k := range e.data {
 		x := &e.data[k]
@@ -488,8 +488,8 @@ func (e *execution) Finished(i int) {
 	e.w.report(end{ID: e.task.ID, Released: []int{i}})
 }
 
-// Ended implements [graph.Witness]: it makes what the task has written the next versions, also
-// if it has failed: its policy may be that this does not matter.
+// Ended implements [graph.Witness]. It publishes the versions that the task has written. A failed
+// task makes versions, too, because its failure policy may be to go on.
 func (e *execution) Ended(err error) {
 	for i := range e.data {
 		if x := &e.data[i]; x.mode&graph.Out != 0 && !x.released {
@@ -499,8 +499,8 @@ func (e *execution) Ended(err error) {
 	e.leaveGate(err)
 }
 
-// Children implements [exec.Domain]. A task with children on other nodes only waits, and others
-// have its place: these could even be children of its own.
+// Children implements [exec.Domain]. A task with children on other nodes only waits. It gives up
+// its place at the gate, which even a child of its own may need.
 func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
 	if e.w.children == nil {
 		return nil, 0
@@ -514,7 +514,7 @@ func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
 	return in, window
 }
 
-// leaveGate reports the end of a task that has begun, and has others begin.
+// leaveGate reports the end of a task that has begun, and lets others begin.
 func (e *execution) leaveGate(err error) {
 	runs := 1
 	if e.aside {
@@ -525,8 +525,8 @@ func (e *execution) leaveGate(err error) {
 	e.end(err)
 }
 
-// beginAll begins tasks, on a goroutine of its own: the caller may be a worker, and a task that
-// writes over a version waits for those that still read it.
+// beginAll begins tasks on a new goroutine. The caller may be a worker, and a task that overwrites
+// a version waits for its readers.
 func beginAll(all []*execution, now int64) {
 	if len(all) == 0 {
 		return
@@ -539,14 +539,13 @@ func beginAll(all []*execution, now int64) {
 	}()
 }
 
-// setTracing notes what the driver wants to be told of tasks.
+// setTracing notes what the driver wants to know of tasks.
 func (w *work) setTracing(trace, tell bool) {
 	w.traced.Store(trace || tell)
 	w.story.Store(tell)
 }
 
-// giveBack gives tasks back to the driver: the first few of those that have not begun, and of
-// which all operands are there.
+// giveBack gives back to the driver the first few tasks that are still at the gate.
 func (w *work) giveBack(ids []uint64, most int) {
 	for _, e := range w.gate.TakeBack(w.number, ids, most) {
 		w.meter.change(0, -1)
@@ -569,7 +568,7 @@ func (e *execution) Attempted(a graph.Attempt) {
 	}
 }
 
-// end reports the end of the task, with the attempts that there were.
+// end reports the end of the task with its attempts.
 func (e *execution) end(err error) {
 	e.mu.Lock()
 	x := e.report
@@ -578,7 +577,7 @@ func (e *execution) end(err error) {
 	e.w.reportEnd(x, err)
 }
 
-// reportEnd reports the end of a task. Its values are where others can fetch them.
+// reportEnd reports the end of a task. Other nodes can already fetch its results.
 func (w *work) reportEnd(x end, err error) {
 	if err != nil {
 		x.Fault = newFault(err, w.known.errs)
@@ -586,7 +585,7 @@ func (w *work) reportEnd(x end, err error) {
 	w.reportLast(x)
 }
 
-// reportLast reports what the node says of a task last.
+// reportLast reports the last that the node says of a task.
 func (w *work) reportLast(x end) {
 	w.unreported.Add(-1)
 	w.report(x)

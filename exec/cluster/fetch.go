@@ -45,7 +45,7 @@ const maxFetches = 8
 // maxRemembered is how many nodes that have left are remembered. Others are waited for in vain.
 const maxRemembered = 1000
 
-func newFetching() *sharedFetches {
+func newSharedFetches() *sharedFetches {
 	return &sharedFetches{tokens: make(chan struct{}, maxFetches), left: map[string]bool{}, unmet: map[string]time.Time{}, stalledAt: map[string]time.Time{}, news: make(chan struct{})}
 }
 

@@ -34,7 +34,7 @@ func TestFetchLeft(t *testing.T) { synctest.Test(t, fetchLeft) }
 
 func fetchLeft(t *testing.T) {
 	calls, leaves := 0, 0
-	f := newFetching()
+	f := newSharedFetches()
 	through := &away{asked: func() {
 		if calls++; calls == leaves {
 			f.event(transport.Event{Node: "other"})
@@ -104,7 +104,7 @@ func (a *away) Drop(transport.Ref) {}
 func TestSpare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(1)
-		s := newStore(&away{}, newFetching(), 1, known{}, &m)
+		s := newStore(&away{}, newSharedFetches(), 1, known{}, &m)
 		defer s.close()
 		mode := graph.Out
 		want := func(job uint64, i int32, n int) any {
@@ -196,7 +196,7 @@ func (m *moved) Snapshot() versions.Value {
 // first.
 func TestTake(t *testing.T) {
 	m := newMeter(1)
-	s := newStore(&away{asked: func() {}}, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
+	s := newStore(&away{asked: func() {}}, newSharedFetches(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
 	defer s.close()
 	v := &moved{}
 	h := &home{value: v, retained: true, facts: core.FactsOf(v)}
@@ -232,7 +232,7 @@ func TestApart(t *testing.T) {
 	}{{"the task writes the same version", 1, false}, {"the task reads a later version", 2, true}} {
 		m := newMeter(1)
 		l := &late{may: make(chan struct{})}
-		s := newStore(l, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
+		s := newStore(l, newSharedFetches(), 1, known{values: map[string]reflect.Type{"*cluster.moved": reflect.TypeFor[moved]()}}, &m)
 		v := &moved{}
 		h := &home{value: v, retained: true, facts: core.FactsOf(v)}
 		s.adopt(transport.Ref{Job: 1}, h)
@@ -311,7 +311,7 @@ func TestCopyHere(t *testing.T) {
 				m := newMeter(1)
 				l := &late{may: make(chan struct{})}
 				close(l.may)
-				s := newStore(l, newFetching(), 1, known{}, &m)
+				s := newStore(l, newSharedFetches(), 1, known{}, &m)
 				defer s.close()
 				v, into := &slow{}, &slow{copied: make(chan struct{})}
 				h := &home{value: v, retained: true, facts: core.FactsOf(v)}
@@ -349,7 +349,7 @@ func TestCopyHere(t *testing.T) {
 func TestZero(t *testing.T) {
 	m := newMeter(1)
 	l := &late{may: make(chan struct{})}
-	s := newStore(l, newFetching(), 1, known{values: map[string]reflect.Type{"*cluster.cell": reflect.TypeFor[cell]()}}, &m)
+	s := newStore(l, newSharedFetches(), 1, known{values: map[string]reflect.Type{"*cluster.cell": reflect.TypeFor[cell]()}}, &m)
 	defer s.close()
 	defer close(l.may)
 	o := &operand{Ref: transport.Ref{Job: 1}, Type: "*cluster.cell", Shape: "\b", Mode: graph.Out, Zero: true}

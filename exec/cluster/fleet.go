@@ -111,7 +111,7 @@ func newFleet(opt Options, k known) *fleet {
 	// What the driver is to execute goes the way of all messages, and ends there.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, newFetching()), kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, changed: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, newSharedFetches()), kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, changed: make(chan struct{}),
 		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began

@@ -109,7 +109,7 @@ func lease(t *testing.T) {
 		var stores []*store
 		for _, a := range agents {
 			a.mu.Lock()
-			stores = append(stores, a.drivers[name].exec.store)
+			stores = append(stores, a.byName[name].exec.store)
 			a.mu.Unlock()
 		}
 		for stores[0].currentBytes()+stores[1].currentBytes() == 0 {
@@ -120,8 +120,8 @@ func lease(t *testing.T) {
 			left := ""
 			for k, a := range agents {
 				a.mu.Lock()
-				if len(a.drivers) > 0 || len(a.owners) > 0 {
-					left += fmt.Sprintf(" %d drivers and %d jobs", len(a.drivers), len(a.owners))
+				if len(a.byName) > 0 || len(a.owners) > 0 {
+					left += fmt.Sprintf(" %d drivers and %d jobs", len(a.byName), len(a.owners))
 				}
 				a.mu.Unlock()
 				stores[k].mu.Lock()
@@ -181,8 +181,8 @@ func TestLeft(t *testing.T) {
 	o, k := stuckOptions(t)
 	for i, m := range [][]byte{encode(kindForget, forget{Job: 5}), encode(kindRecall, recall{Job: 5, Tasks: []uint64{1}, Count: 1}), encode(kindQuery, query{})} {
 		a := newAgent(o, k)
-		if err := a.receive("driver", m); err != nil || len(a.drivers)+len(a.owners) > 0 {
-			t.Errorf("message %d: %d drivers and %d jobs are there, error %v", i, len(a.drivers), len(a.owners), err)
+		if err := a.receive("driver", m); err != nil || len(a.byName)+len(a.owners) > 0 {
+			t.Errorf("message %d: %d drivers and %d jobs are there, error %v", i, len(a.byName), len(a.owners), err)
 		}
 	}
 }

@@ -7,24 +7,24 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// meter takes the times of a node: its workers' in tasks, and without one while a task waits
-// for operands to come, and from where these come.
+// meter measures a node: the time of its workers in tasks, their time without one while tasks wait
+// for operands, and from where the operands come.
 type meter struct {
 	workers int
 	began   time.Time // when the node's clock was 0
 
 	mu       sync.Mutex // a leaf
 	last     time.Time
-	waiting  int // tasks whose operands are not there
-	running  int // that the runtime has
+	waiting  int // tasks that wait for operands
+	running  int // tasks that the runtime has
 	busy     time.Duration
 	starving time.Duration
 
-	awaited map[origin]int // fetches under way
-	fetches int            // how many
+	awaited map[origin]int // fetches in progress
+	fetches int            // their number
 	flows   map[origin]figures
 	traced  bool
-	copies  []copied // if it is traced
+	copies  []copied // if traced: the fetches
 }
 
 // newMeter returns the meter of a node with so many workers.
@@ -32,11 +32,10 @@ func newMeter(workers int) meter {
 	return meter{workers: workers, began: time.Now(), awaited: map[origin]int{}, flows: map[origin]figures{}}
 }
 
-// clock returns a time by the node's clock.
+// clock returns a time on the node's clock.
 func (m *meter) clock(t time.Time) int64 { return int64(t.Sub(m.began)) }
 
-// change notes that so many more tasks wait, and run, than before; less than 0 are fewer. It
-// returns what the node's clock says.
+// change adds to the numbers of waiting and running tasks, and returns the node's clock.
 func (m *meter) change(waiting, running int) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,15 +45,15 @@ func (m *meter) change(waiting, running int) int64 {
 	return m.clock(m.last)
 }
 
-// counts returns how many tasks wait for operands, and run.
+// counts returns the numbers of tasks that wait for operands and that run.
 func (m *meter) counts() (waiting, running int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiting, m.running
 }
 
-// advance adds the time since the last change. Of that without a task each fetch under way
-// has a part. The caller holds mu.
+// advance adds the time since the last change. Fetches in progress share the time of workers
+// without a task. The caller holds mu.
 func (m *meter) advance(now time.Time) {
 	if !m.last.IsZero() {
 		passed := now.Sub(m.last)
@@ -73,17 +72,18 @@ func (m *meter) advance(now time.Time) {
 	m.last = now
 }
 
-// originOf returns the origin of a version that a node has.
+// originOf returns the origin of a version on a node.
 func originOf(node string, r transport.Ref) origin { return origin{node, r.Job, r.Matrix} }
 
-// beginFetch notes that a value is to be fetched, and fetched that this has ended: since when,
-// and from whom the bytes have come, nobody if they have not. It returns the same.
+// beginFetch notes that a fetch begins.
 func (m *meter) beginFetch(of origin) {
 	m.mu.Lock()
 	m.addFetches(of, 1)
 	m.mu.Unlock()
 }
 
+// endFetch notes that a fetch has ended which began at since, and who has given the bytes; "" if it
+// failed. It returns the arrival.
 func (m *meter) endFetch(of origin, giver string, bytes int64, since time.Time) (c arrival) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +101,7 @@ func (m *meter) endFetch(of origin, giver string, bytes int64, since time.Time) 
 	return arrival{From: giver, Bytes: bytes, Began: m.clock(since), Took: took}
 }
 
-// addFetches changes how many values are awaited from somewhere. The caller holds mu.
+// addFetches changes the number of fetches from an origin. The caller holds mu.
 func (m *meter) addFetches(of origin, by int) {
 	m.advance(time.Now())
 	m.fetches += by
@@ -110,14 +110,14 @@ func (m *meter) addFetches(of origin, by int) {
 	}
 }
 
-// trace says whether copies are to be told one by one from now on.
+// trace sets whether fetches are reported one by one.
 func (m *meter) trace(on bool) {
 	m.mu.Lock()
 	m.traced = on
 	m.mu.Unlock()
 }
 
-// drain puts what has come since the last time into a message.
+// drain moves the figures since the last call into a message.
 func (m *meter) drain(e *ended) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

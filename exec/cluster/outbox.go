@@ -8,26 +8,25 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// outbox sends messages to one node, on a goroutine of its own, so that who adds one never
-// waits. What is added while a message is on its way goes together as the
-// next one. It grows by no more than others have asked for: tasks up to the capacity of a
-// node, and their ends.
+// outbox sends messages to one node on a goroutine of its own, so add never waits. Messages that
+// are added while one is on its way can be made as one. Its length is bounded by what the other
+// node has asked for: tasks up to its capacity, or their ends.
 //
-// Who holds no lock may send what is pending itself, if the node takes it at once:
+// A caller without locks may send itself if the node takes messages at once:
 //
-//	add, by any ─► pending ─► send ─┐
-//	                  └─────► flush ┴─► pass, one at a time ─► the transport
+//	add, by any ─► pending ─► send ──┐
+//	                  └─────► flush ─┴─► sendFirst, one at a time ─► the transport
 type outbox struct {
 	mu        sync.Mutex      // a leaf
-	more      sync.Cond       // there is more for send, or it is closed
-	pending   []func() []byte // what is to be sent
-	started   bool            // send runs: from the first message on, as new goroutines would grow their stacks anew
-	busy      bool            // a message is being made, or sent: send waits
+	more      sync.Cond       // signalled when there is more to send, or it is closed
+	pending   []func() []byte // each makes a message
+	started   bool            // the goroutine of send runs; it stays, since a new one would grow its stack anew
+	busy      bool            // a message is being made or sent
 	closed    bool            // nothing is sent any more
-	senders   sync.WaitGroup  // who sends
+	senders   sync.WaitGroup  // goroutines in send and flush
 	to        string
 	transport transport.Transport
-	failed    func(error) // is told, once, that the node cannot be reached
+	failed    func(error) // called once, when the node cannot be reached
 	ctx       context.Context
 	cancel    context.CancelFunc
 }
@@ -40,8 +39,8 @@ func newOutbox(t transport.Transport, to string, failed func(error)) *outbox {
 	return o
 }
 
-// add has a message sent, which is made when its turn comes: what it is to hold may have
-// become more by then. A nil message is left out.
+// add queues a message, which is made when its turn comes, as there may be more to put into it by
+// then. A nil message is left out.
 func (o *outbox) add(message func() []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +50,7 @@ func (o *outbox) add(message func() []byte) {
 	}
 }
 
-// wake has send see to what is pending, unless somebody else does. The caller holds mu.
+// wake wakes send if messages are pending, unless a message is on its way. The caller holds mu.
 func (o *outbox) wake() {
 	if len(o.pending) == 0 || o.busy {
 		return
@@ -63,12 +62,12 @@ func (o *outbox) wake() {
 	}
 }
 
-// maxPrompt is how many messages flush sends at most.
+// maxPrompt bounds the messages that flush sends.
 const maxPrompt = 8
 
-// flush adds a message, unless that is nil. If the node takes messages at once, and nobody sends one,
-// it sends what is pending before it returns: send would have to get a core first. The caller holds no
-// lock that is taken by making a message, or by failed.
+// flush queues a message, unless it is nil. If the node takes messages at once and none is on its
+// way, it sends what is pending itself, because send would have to get a core first. The caller
+// holds no lock that making a message or failed takes.
 func (o *outbox) flush(message func() []byte) {
 	t, ok := o.transport.(transport.Prompt)
 	ok = ok && t.Prompt(o.to)
@@ -90,12 +89,12 @@ func (o *outbox) flush(message func() []byte) {
 	o.wake()
 }
 
-// send sends what is pending, until the outbox is closed.
+// send sends messages until the outbox is closed.
 func (o *outbox) send() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
-		if len(o.pending) > 0 { // there was a message before it: others may have more for this one
+		if len(o.pending) > 0 { // let other goroutines add to this message
 			o.mu.Unlock()
 			runtime.Gosched()
 			o.mu.Lock()
@@ -110,8 +109,8 @@ func (o *outbox) send() {
 	}
 }
 
-// sendFirst makes the first message and sends it. If the node cannot be reached, what is pending is thrown
-// away, and who owns the outbox is told. The caller holds mu, which is free meanwhile.
+// sendFirst makes and sends the first message. If the node cannot be reached, it drops what is
+// pending and calls failed. The caller holds mu, which is released meanwhile.
 func (o *outbox) sendFirst() {
 	message := o.pending[0]
 	o.pending = o.pending[1:]
@@ -132,7 +131,7 @@ func (o *outbox) sendFirst() {
 	}
 }
 
-// close sends nothing more, and waits for what is on its way.
+// close sends nothing more and waits for the message on its way.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed, o.pending = true, nil

@@ -38,7 +38,7 @@ func TestFetchSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		through := &moods{calls: map[string]int{}}
 		m := newMeter(1)
-		s := newStore(through, newFetching(), 1, known{}, &m)
+		s := newStore(through, newSharedFetches(), 1, known{}, &m)
 		defer s.close()
 		ask := func(from ...string) *fetchError {
 			t.Helper()

@@ -11,16 +11,15 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// What becomes of a task is a node's word, or its silence:
+// A node reports what becomes of a task; the loss of the node is the last possibility:
 //
-//	it has finished with operands    handed
-//	it has ended, or failed          ended
-//	it goes back, not begun          ended; recall asks for that
-//	nobody gave what it reads        retake
-//	nothing more: the node is lost   lose
+//		it has finished with an operand      onReleased
+//	it has ended or failed               onEnded
+//	it goes back and has not begun       onEnded; sendRecall asks for it
+//	an operand could not be fetched      returnLacking
+//	the node is lost                     loseNode
 
-// onEnded takes the ends of tasks that a node has executed. What comes late, from a node
-// that was given up, is no matter.
+// onEnded acts on a node's report about tasks. Reports of nodes that were given up have no effect.
 func (p *placement) onEnded(n *node, m ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,7 +30,7 @@ func (p *placement) onEnded(n *node, m ended) {
 	}
 	for _, x := range m.Flows {
 		if from := p.indexNamed(x.From); from >= 0 {
-			if x.Values > 0 { // or else some were only awaited
+			if x.Values > 0 { // otherwise they were only awaited
 				p.noteSuccess(i, from)
 			}
 			p.sched.Learned.LearnTransfer(from, i, x.Values, x.Bytes, x.Took)
@@ -85,7 +84,7 @@ func (p *placement) onEnded(n *node, m ended) {
 			p.failTask(f.Task, n, i, e.Fault)
 		} else {
 			p.sched.NoteRun(f, e.Took)
-			if name := f.Task.Op.OpName(); name != core.OpNone { // or else it only has copied
+			if name := f.Task.Op.OpName(); name != core.OpNone { // otherwise it only copied
 				n.addRun(name, &e)
 			}
 			p.endTask(f.Task, i, graph.Done, nil)
@@ -103,7 +102,7 @@ func (p *placement) onEnded(n *node, m ended) {
 	}
 }
 
-// sendRecall has a node asked for tasks. The caller holds mu.
+// sendRecall asks a node to give back tasks. The caller holds mu.
 func (p *placement) sendRecall(r core.Recall) {
 	work, number := p.work, p.number
 	p.nodes[r.From].out.add(func() []byte {
@@ -115,8 +114,8 @@ func (p *placement) sendRecall(r core.Recall) {
 	})
 }
 
-// returnLacking sees to a task that a node could not begin because nobody gave it what the task
-// reads.
+// returnLacking makes a task ready again that a node could not begin because an operand could not
+// be fetched.
 func (p *placement) returnLacking(t *graph.Task, node int, e end) {
 	for i := range t.Len() {
 		o := t.Operand(i)
@@ -132,8 +131,8 @@ func (p *placement) returnLacking(t *graph.Task, node int, e end) {
 	p.pushReady([]*graph.Task{t}, -1)
 }
 
-// noteWritten notes that an operand that a task writes is there, maybe in the program's memory,
-// unless that is known.
+// noteWritten notes that a task has written operand k, unless that was noted when the operand was
+// released.
 func (p *placement) noteWritten(f *core.Flight, k int) {
 	o := f.Task.Operand(k)
 	if o.Mode&graph.Out == 0 || f.Task.Given(k) || !core.IsFirstWrite(f.Task, k) {
@@ -141,15 +140,14 @@ func (p *placement) noteWritten(f *core.Flight, k int) {
 	}
 	x := p.data.Of(o.Datum)
 	if f.InPlace && p.homes[x] != nil {
-		x.NoteHome(p.hasAgents && x.Home.Version != x.Version-1) // or else it wrote over it
+		x.NoteHome(p.hasAgents && x.Home.Version != x.Version-1) // otherwise it wrote in place
 	}
 	if p.onWritten != nil {
 		p.onWritten(f.Task, x)
 	}
 }
 
-// onReleased takes the word of a node that a task has finished with some operands, and goes on. The
-// caller holds mu.
+// onReleased notes that a running task has finished with some operands. The caller holds mu.
 func (p *placement) onReleased(n *node, at int, m *end) {
 	f := p.sched.InFlight.Of(uint64(m.ID))
 	if f == nil || f.Node != at {
@@ -168,8 +166,8 @@ func (p *placement) onReleased(n *node, at int, m *end) {
 	}
 }
 
-// loseNode sees to what a node has of the job that has gone: its tasks go to others, and what
-// nobody else has is made again when it is needed.
+// loseNode gives the tasks of a lost node to others. Data that only it had are computed again when
+// a task needs them.
 func (p *placement) loseNode(n *node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

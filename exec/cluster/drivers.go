@@ -1,0 +1,340 @@
+package cluster
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+)
+
+// drivers is what an agent knows of its drivers. A driver names the agent by an epoch, another one
+// each time that it calls:
+//
+//	absent ── call(e) ──► epoch e ── it leaves, or calls by e+1 ──► closing ──► absent, e is denied
+//
+//	call of an older epoch    ignored: a later call was heard
+//	call of the same epoch    answered again
+//	call of a denied epoch    answered with epoch 0: the agent has nothing of the driver's any more
+//	tasks of another epoch    dropped; if the epoch is newer, answered with epoch 0, once
+//
+// The successor of a closing driver is greeted when nothing of its predecessor is left.
+type drivers struct {
+	opt    Options
+	known  known
+	offer  offered
+	fetch  *sharedFetches
+	domain domain
+
+	mu           sync.Mutex              // before the locks of outboxes, domain.mu and the domain's fleet.lock
+	byName       map[string]*driverState // those that are there
+	closing      map[string]*driverState // by name: the last one that has left, until its data are dropped
+	deniedEpochs map[string]uint64       // by name of drivers that have left: their last epoch here
+	owners       map[uint64]string       // the driver of each job
+	closed       bool                    // the agent ends
+	background   sync.WaitGroup          // jobs and drivers that end
+}
+
+// driverState is a driver as an agent sees it. drivers.mu guards its fields from unreported on.
+type driverState struct {
+	exec        *executor
+	out         *outbox
+	predecessor chan struct{} // closed when the data of the previous driver of this name are dropped; nil if there was none
+	closedAll   chan struct{} // closed when its own data are dropped
+
+	unreported  map[uint64][]end // by job: ends that it has not been told
+	spareEnds   []end            // memory for the next of these
+	epoch       uint64           // 0 until it has called this node
+	deniedEpoch uint64           // the epoch of the last tasks that were denied
+}
+
+// acceptCall returns the driver that calls this node by an epoch, nil if a later call was heard. A
+// driver that calls by a newer epoch believes that this node had left, so the agent drops what the
+// driver had here. Denied reports that the epoch is one that was dropped.
+func (a *drivers) acceptCall(name string, epoch uint64) (d *driverState, denied bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if d = a.byName[name]; d != nil && epoch < d.epoch {
+		return nil, false
+	}
+	if d != nil && d.epoch != 0 && d.epoch < epoch {
+		a.drop(name, nil)
+	}
+	d = a.ensure(name)
+	if epoch <= a.deniedEpochs[name] {
+		return d, true
+	}
+	delete(a.deniedEpochs, name)
+	d.epoch = epoch
+	return d, false
+}
+
+// greet answers a driver as soon as the data of its predecessor are dropped: data of the new driver
+// may have the same names.
+func (a *drivers) greet(d *driverState, m call) {
+	heard := d.exec.meter.clock(time.Now())
+	answer := func() {
+		d.out.add(func() []byte {
+			h := a.hello()
+			h.Called, h.Heard, h.Said, h.Epoch = m.At, heard, d.exec.meter.clock(time.Now()), m.Epoch
+			return encode(kindHello, h)
+		})
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if d.predecessor == nil || a.closed {
+		answer()
+		return
+	}
+	a.background.Go(func() {
+		<-d.predecessor
+		answer()
+	})
+}
+
+// deny tells a driver, which may not know that it was dropped, that this node has nothing of it. The
+// driver answers with a call, and is greeted when that is so.
+func (a *drivers) deny(d *driverState) {
+	d.out.add(func() []byte { return encode(kindHello, a.hello()) })
+}
+
+// hello returns what the agent says of itself.
+func (a *drivers) hello() hello {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return hello{
+		Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners),
+		Parent: a.opt.Parent, Below: a.domain.sums(), Offer: a.offer,
+	}
+}
+
+// announce tells drivers that the nodes below this one have changed.
+func (a *drivers) announce() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, d := range a.byName {
+		if d.epoch == 0 || a.closed {
+			continue
+		}
+		d.out.add(func() []byte {
+			h := a.hello()
+			a.mu.Lock()
+			h.Epoch, h.Called = d.epoch, unasked
+			a.mu.Unlock()
+			return encode(kindHello, h)
+		})
+	}
+}
+
+// present returns a driver that is there, nil if it has left. Its last messages may be handled after
+// that, and must have no effect.
+func (a *drivers) present(name string) *driverState {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byName[name]
+}
+
+// ensure returns a driver, and adds it if it is not there. The caller holds mu.
+func (a *drivers) ensure(name string) *driverState {
+	if d := a.byName[name]; d != nil {
+		return d
+	}
+	d := &driverState{
+		exec:       newExecutor(&a.opt, a.known, a.fetch),
+		unreported: map[uint64][]end{}, closedAll: make(chan struct{}),
+	}
+	d.exec.children = a.domain.children
+	if before := a.closing[name]; before != nil {
+		d.predecessor = before.closedAll
+	}
+	d.out = newOutbox(a.opt.Transport, name, func(err error) { a.dropUnreachable(name, d, err) })
+	a.byName[name] = d
+	return d
+}
+
+// dropUnreachable drops a driver to which a message could not be sent. If the driver is there all
+// the same, the denial tells it so.
+func (a *drivers) dropUnreachable(name string, d *driverState, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byName[name] != d { // dropped already
+		return
+	}
+	a.drop(name, why)
+	if d.epoch != 0 && !a.closed {
+		a.deny(a.ensure(name))
+	}
+}
+
+// claimJob returns a driver that is there, nil if it has left, and whether a job is its own.
+func (a *drivers) claimJob(name string, job uint64) (d *driverState, own bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d = a.byName[name]
+	return d, d != nil && a.claim(name, job)
+}
+
+// claim reports whether a job is the driver's. The first driver that names a job owns it. The caller
+// holds mu and has seen that the driver is there: its jobs go when it leaves.
+func (a *drivers) claim(name string, job uint64) bool {
+	if _, ok := a.owners[job]; !ok {
+		a.owners[job] = name
+	}
+	return a.owners[job] == name
+}
+
+// acceptTasks returns the driver that sends tasks of a job to this node under an epoch, nil if the
+// epoch is not the current one, and whether the job is the driver's.
+func (a *drivers) acceptTasks(name string, epoch, job uint64) (d *driverState, own bool) {
+	a.mu.Lock()
+	d = a.ensure(name)
+	late, deny := d.epoch != epoch, d.epoch < epoch && d.deniedEpoch != epoch
+	if deny {
+		d.deniedEpoch = epoch
+	}
+	own = !late && a.claim(name, job)
+	a.mu.Unlock()
+	if deny { // the driver believes that this node has data that it does not have
+		a.deny(d)
+	}
+	if late {
+		return nil, false
+	}
+	return d, own
+}
+
+// work returns the work for a driver's job.
+func (a *drivers) work(d *driverState, job uint64) *work {
+	return d.exec.work(context.Background(), job, func(e end) { a.report(d, job, e) })
+}
+
+// promptTime is the least time of tasks whose ends a worker sends itself, which takes it 10 µs (two
+// cores of an EPYC, Turin, 2026-11-26). The ends of shorter tasks go together.
+const promptTime = 100 * time.Microsecond
+
+// report tells a driver of the end of a task, together with ends that it has not been told yet. The
+// caller holds no lock.
+func (a *drivers) report(d *driverState, job uint64, e end) {
+	a.mu.Lock()
+	ends := d.unreported[job]
+	first := len(ends) == 0
+	if first {
+		ends, d.spareEnds = d.spareEnds, nil
+	}
+	d.unreported[job] = append(ends, e)
+	a.mu.Unlock()
+	var message func() []byte // nil: a message that is pending will have this end, too
+	if first {
+		message = func() []byte { return a.endedMessage(d, job) }
+	}
+	if e.Took >= promptTime {
+		d.out.flush(message)
+	} else if first {
+		d.out.add(message)
+	} else {
+		return
+	}
+	// Yield the core: the goroutine that sends the message and the one that begins the next task both
+	// wait for it. Without Gosched they wait until the kernel preempts this thread, some milliseconds.
+	runtime.Gosched()
+}
+
+// endedMessage returns the message with the ends of a job that a driver has not been told.
+func (a *drivers) endedMessage(d *driverState, job uint64) []byte {
+	a.mu.Lock()
+	ends, epoch := d.unreported[job], d.epoch
+	delete(d.unreported, job)
+	a.mu.Unlock()
+	all := d.exec.endedMessage(job, ends)
+	all.Epoch = epoch
+	m := encode(kindEnded, all)
+	clear(ends)
+	a.mu.Lock()
+	d.spareEnds = ends[:0]
+	a.mu.Unlock()
+	return m
+}
+
+// endJob drops what a job has on this node, which makes room for what the driver sends next. If
+// tasks of the job still run, it returns at once and a goroutine does the rest.
+func (a *drivers) endJob(d *driverState, job uint64) {
+	end := func() {
+		d.exec.endJob(job)
+		a.mu.Lock()
+		delete(a.owners, job)
+		a.mu.Unlock()
+	}
+	if d.exec.isIdle(job) {
+		end()
+	} else {
+		a.background.Go(end)
+	}
+}
+
+// event notes that a driver has come or left. A driver that has left is dropped: tasks that have not
+// begun are cancelled, those that run end, and its data go. The time that the transport allows for
+// silence is its lease. If it comes back it is a new driver, with nothing here.
+//
+// A driver that joins calls this node. A driver that was dropped may not know that, as when its
+// process was stopped, so it is told. So is the agent above this one, which calls only nodes that
+// have said that they are below it.
+func (a *drivers) event(e transport.Event) {
+	a.fetch.event(e)
+	a.domain.event(e)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !e.Joined {
+		a.drop(e.Node, e.Err)
+		return
+	}
+	d := a.byName[e.Node]
+	if (a.deniedEpochs[e.Node] != 0 || e.Node == a.opt.Parent) && !a.closed && (d == nil || d.epoch == 0) {
+		a.deny(a.ensure(e.Node))
+	}
+}
+
+// maxDenied bounds the number of drivers that have left and that an agent remembers.
+const maxDenied = 1000
+
+// drop ends what there is of a driver. The caller holds mu.
+func (a *drivers) drop(name string, why error) {
+	d := a.byName[name]
+	if d == nil || a.closed {
+		return
+	}
+	delete(a.byName, name)
+	for job, owner := range a.owners {
+		if owner == name {
+			delete(a.owners, job)
+		}
+	}
+	a.closing[name] = d
+	if d.epoch != 0 {
+		for other := range a.deniedEpochs {
+			if len(a.deniedEpochs) < maxDenied {
+				break
+			}
+			delete(a.deniedEpochs, other)
+		}
+		a.deniedEpochs[name] = d.epoch
+	}
+	a.background.Go(func() {
+		if d.predecessor != nil {
+			<-d.predecessor
+		}
+		d.out.close() // it is not told of cancelled tasks: other nodes have them now
+		bytes := d.exec.store.currentBytes()
+		d.exec.close(&NodeLostError{Node: name, Err: why})
+		a.mu.Lock()
+		if a.closing[name] == d {
+			delete(a.closing, name)
+		}
+		a.mu.Unlock()
+		close(d.closedAll)
+		if bytes > 0 && why != nil { // a driver that closes in order needs no such line
+			a.opt.Log.Info("a driver has left, and what there was of its jobs is dropped",
+				"driver", name, "bytes", bytes, "error", why)
+		}
+	})
+}
