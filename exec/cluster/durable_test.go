@@ -86,7 +86,7 @@ func (w *world) task() {
 	}
 }
 
-// round takes second copies, as guard.go does.
+// round takes replicas, as replication.go does.
 func (w *world) round(nodes int) {
 	for _, e := range w.all {
 		if e.Unwritten() || e.IsReplicated(nodes) {

@@ -13,30 +13,30 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// job is an [exec.Job] on several nodes. It is the program's side of a placement: Submit
-// and Wait.
+// job implements [exec.Job] on several nodes. It adds the program's side to a placement: Submit and
+// Wait.
 //
-//	Submit ─► admit ─► begin, if it has no number ─► the graph ─► arrived ─► place …
-//	Wait   ─► finish: all tasks have ended, and nothing is lost
-//	       ─► bring: what the program is to have goes to the driver, and then into its memory
-//	          or else, as a node is lost meanwhile: finish again
-//	       ─► end: nodes forget it, it has no number; the next Submit begins anew
+//	Submit ─► awaitWindow ─► begin, if it has no number ─► the graph ─► pushReady ─► place …
+//	Wait   ─► awaitTasks: all tasks have ended, and no data are lost
+//	       ─► bringHome: the driver fetches the program's data, and then overwrites its memory
+//	          └─► if a node is lost meanwhile: awaitTasks again
+//	       ─► endJob: nodes forget the job, and it has no number; the next Submit begins anew
 type job struct {
 	placement
 	host     host
-	submit   sync.Mutex // held by the goroutine that submits or waits, before mu
-	stopping func() bool
-	began    time.Time // the first task since the latest Wait
+	submit   sync.Mutex  // held by the goroutine that submits or waits; taken before mu
+	stopping func() bool // ends the watch over ctx
+	began    time.Time   // when the first task since the last Wait was submitted
 }
 
-// host is what a job needs of the driver.
+// host is what a job needs of its driver.
 type host interface {
-	// begin gives the job a number, under which messages name it, until end. The error
-	// is exec.ErrClosed.
+	// beginJob gives the job a number for messages, until endJob. The error is exec.ErrClosed, or a
+	// *transport.DeafError.
 	beginJob(j *job) (number uint64, err error)
-	// end has the nodes forget it, with its data.
+	// endJob makes the nodes forget the job and its data.
 	endJob(number uint64, nodes []*node, data []*core.Entry)
-	// lose gives a node up, for a reason. The caller holds no lock.
+	// loseNode gives up a node. The caller holds no lock.
 	loseNode(n *node, why error)
 }
 
@@ -78,7 +78,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		return 0, err
 	}
 	if j.maxMemory > 0 && core.BytesUsed(uses) > j.maxMemory {
-		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // or else it is the driver's
+		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // the driver has no cap
 			c, _ := s.Constraints.(*versions.Constraints)
 			err := j.memoryError(&j.sched.NodeTable, s.Op.OpName(), uses, j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}))
 			j.outcome.Abort(err)
@@ -104,8 +104,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	return id, nil
 }
 
-// unmet returns why no node that is there can execute a task, nil if one can. The caller
-// holds mu.
+// unmet returns why no present node can execute a task, nil if one can. The caller holds mu.
 func (j *job) unmet(s *graph.Spec) error {
 	c, ok := s.Constraints.(*versions.Constraints)
 	if s.Constraints != nil && !ok {
@@ -127,9 +126,9 @@ func (j *job) unmet(s *graph.Spec) error {
 	return j.noNode(op, c, j.nodes)
 }
 
-// awaitWindow begins the job if it has no tasks, and waits for room in the window: until a
-// quarter of it has run empty. It returns why nothing more is taken, if that is so. The
-// caller holds both locks.
+// awaitWindow begins the job if it has no tasks. If the window is full it waits until a quarter of
+// it is free. It returns the job's error if no more tasks are accepted. The caller holds both
+// locks.
 func (j *job) awaitWindow() error {
 	if j.ctx.Err() != nil {
 		j.outcome.Abort(context.Cause(j.ctx))
@@ -151,9 +150,9 @@ func (j *job) awaitWindow() error {
 	return nil
 }
 
-// begin prepares for the first task, and for the first one after a Wait: then everything
-// is new, the number of the job included, for the program may have changed its data, and
-// nodes may have come.
+// begin prepares for the first task, also for the first one after a Wait. Everything is new then,
+// including the job's number, because the program may have changed its data and nodes may have
+// come.
 func (j *job) begin() (err error) {
 	if !j.recovering {
 		j.nodes = j.allNodes()
@@ -183,13 +182,13 @@ func (j *job) begin() (err error) {
 	j.stopping = context.AfterFunc(j.ctx, func() {
 		j.outcome.Abort(context.Cause(j.ctx))
 		j.mu.Lock()
-		j.place() // which cancels what is ready
+		j.place() // which cancels the ready tasks
 		j.mu.Unlock()
 	})
 	return nil
 }
 
-// admitNodes makes room for tasks of nodes that the job does not know yet. The caller holds mu.
+// admitNodes admits nodes to the scheduler that it does not know yet. The caller holds mu.
 func (j *job) admitNodes() {
 	for i, x := range j.nodes {
 		if i == len(j.batches) {
@@ -203,9 +202,9 @@ func (j *job) admitNodes() {
 	j.maxMemory = j.sched.MaxMemory(j.opt.Idle)
 }
 
-// addNodes lets a node that has come take part, under a policy of its own for as many nodes. A
-// job that began on the driver alone stays there: it works in the program's memory, and what
-// others would take from there nobody could make again.
+// addNodes admits a new node while the job runs. A job that began on the driver alone stays there:
+// it works in the program's memory, so data that other nodes would take from there could not be
+// computed again.
 func (j *job) addNodes(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -217,8 +216,8 @@ func (j *job) addNodes(n *node) {
 	j.place()
 }
 
-// Wait implements [exec.Job]. It brings the latest version of each datum into the
-// program's memory, unless it is kept, and has the nodes forget the job.
+// Wait implements [exec.Job]. It brings the latest version of each datum into the program's memory,
+// unless the datum is kept, and makes the nodes forget the job.
 func (j *job) Wait() error {
 	j.submit.Lock()
 	defer j.submit.Unlock()
@@ -256,11 +255,11 @@ func (j *job) Wait() error {
 		if e.Set == 0 {
 			e.Replica = core.Replica{}
 		}
-		e.Datum, e.Spreaders = nil, nil // a task that was cancelled fetches nothing
+		e.Datum, e.Spreaders = nil, nil // a cancelled task fetches nothing
 	}
 	delete(j.jobData, &j.placement)
 	j.workSinceRound += j.exposedTime(j.began, time.Now())
-	for e := range j.homes { // what is kept may have been made from it, which now cannot be had
+	for e := range j.homes { // kept data may have been made from it; it is not available any more
 		e.Holders, e.Home.Present, e.Base.Present = nil, false, false
 	}
 	j.fleet.pastTasks += int64(j.count - j.past)
@@ -273,7 +272,7 @@ func (j *job) Wait() error {
 	return j.Err()
 }
 
-// awaitTasks waits until all tasks have ended, and what is lost has been made again. The
+// awaitTasks waits until all tasks have ended and all lost data have been computed again. The
 // caller holds mu.
 func (j *job) awaitTasks() {
 	for {
@@ -292,10 +291,10 @@ func (j *job) awaitTasks() {
 	}
 }
 
-// bringHome brings what the program is to have into its memory, and reports whether all has
-// come. First the driver gets all of it, beside what the memory holds: as long as a node
-// that is lost can take something with it, nothing is overwritten from which that can be
-// made again. The caller holds mu, which is free meanwhile.
+// bringHome brings the program's data into its memory, and reports whether all have come. First the
+// driver fetches all of them beside what the memory holds. As long as a lost node can take data
+// with it, nothing is overwritten from which these can be computed again. The caller holds mu,
+// which is released meanwhile.
 func (j *job) bringHome() bool {
 	late := map[*core.Entry]*home{}
 	for e, h := range j.homes {
@@ -322,9 +321,8 @@ func (j *job) bringHome() bool {
 	return true
 }
 
-// fetchAll has the store bring data in one of its ways, and reports whether all have come.
-//
-// If there is no way for some of it now, it waits until a path is tried again.
+// fetchAll fetches data in one of the store's ways, and reports whether all have come. If there is
+// no route for some of them now, it waits until a path is tried again.
 func (j *job) fetchAll(late map[*core.Entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
 	type failure struct {
 		e    *core.Entry
@@ -362,7 +360,7 @@ func (j *job) fetchAll(late map[*core.Entry]*home, way func(transport.Ref, *home
 	return ok
 }
 
-// pause waits for a while, unless the job is over before.
+// pause sleeps for a while, or until the job's context ends.
 func (j *job) pause(d time.Duration) {
 	if d <= 0 {
 		return
@@ -402,7 +400,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 	}})
 	if ready {
 		j.pushReady([]*graph.Task{t}, -1)
-		j.place() // if it is lost, and no task is under way, nobody else has it made again
+		j.place() // which begins a recovery if the datum is lost and no task is in flight
 	}
 }
 

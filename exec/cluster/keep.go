@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// keptSet is an [exec.Kept]: data that stay on the nodes between jobs.
+// keptSet implements [exec.Kept]: data that stay on the nodes between jobs.
 type keptSet struct {
 	d      *Driver
 	number uint64
@@ -44,7 +44,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	return s, nil
 }
 
-// Fetch implements [exec.Kept]. What a lost node alone had is made again first.
+// Fetch implements [exec.Kept]. A value that only a lost node had is computed again first.
 func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
 	for vain := 0; ; {
@@ -76,7 +76,7 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Title(), Err: err}
 		}
 		rest := time.Duration(0)
-		if err != nil { // it may be that the node has left, and is about to be taken off the books
+		if err != nil { // the node may have left, and the directory may not know it yet
 			rest = backoff(vain)
 		}
 		if there, err := s.recoverOrRelay(ctx, e, r, err, into, rest); there || err != nil {
@@ -85,9 +85,9 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 	}
 }
 
-// recoverOrRelay sees to a value that the driver could not fetch: a job that does nothing has it sent by way of
-// another node, or makes again what is lost. It reports whether the value has come, and rests for least
-// if it has not.
+// recoverOrRelay handles a value that the driver could not fetch. A job without tasks fetches it by
+// way of a relay, or computes it again if it is lost. It reports whether the value has come, and
+// pauses for at least least if not.
 func (s *keptSet) recoverOrRelay(ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
 	d := s.d
 	j := withRecovery(newJob(d, d.fleet, ctx, d.allNodes()))
@@ -97,7 +97,7 @@ func (s *keptSet) recoverOrRelay(ctx context.Context, e *core.Entry, r transport
 		return false, err
 	}
 	j.entries[e] = true
-	if why != nil && e.Ref == r { // or else another job has written it since, or it was made again
+	if why != nil && e.Ref == r { // unless it has been written or computed again since
 		j.fetchFailed(e, 0, missingFrom(r, why), why)
 	}
 	var from givers
@@ -108,7 +108,7 @@ func (s *keptSet) recoverOrRelay(ctx context.Context, e *core.Entry, r transport
 	}
 	rest := max(min(pause, core.CutPause), j.recoveryDelay, least)
 	j.mu.Unlock()
-	if len(from.From) == 1 && !from.Soon { // it may be a path that is tried again
+	if len(from.From) == 1 && !from.Soon { // a relay, or a path that is tried again
 		_, err := d.exec.store.copy(into, name, from)
 		j.mu.Lock()
 		if there = err == nil; there {
@@ -143,7 +143,7 @@ func (s *keptSet) Release() {
 	for _, v := range s.values {
 		if e := d.kept[v]; e != nil {
 			data = append(data, e, e.Replica.Entry)
-			e.Holders, e.Home.Present, e.Replica = nil, false, core.Replica{} // others may have been made from it
+			e.Holders, e.Home.Present, e.Replica = nil, false, core.Replica{} // other data may have been made from it
 			delete(d.kept, v)
 		}
 	}

@@ -11,17 +11,19 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// placement is where the tasks of a job are: in the graph, with the policy, on their way
-// to a node or there.
+// placement is where the tasks of a job are: in the graph, with the policy, on their way to a node,
+// or there.
 //
-// All of it is under one lock: who submits adds to the graph, and each message of ends
-// takes tasks out of it, hands what they have freed to the policy, and gives nodes that
-// have room new ones. Messages are put together under the lock when their turn to be sent
-// comes, so that they hold all that has been given by then.
+//	Submit ─► graph ─► pushReady ─► scheduler ─► place ─► assign ─► batch of a node ─► send
+//	            ▲                                                                       │
+//	            └── endTask ◄── onEnded, failTask, loseNode (completion.go) ◄───────────┘
 //
-// Node i of the job is location i and worker i of the policy. That a node may begin a task
-// is the graph's word; so no node ever waits for a task of another one, only for values,
-// which are there.
+// All of it is under one lock. Submit adds to the graph. A report of ended tasks removes them,
+// hands the tasks that have become ready to the policy, and gives new ones to nodes with free
+// slots. A message is made under the lock when it is sent, so it has all tasks given until then.
+//
+// Node i of the job is location i and worker i of the policy. Nodes only get tasks that are ready,
+// so no node waits for another node's task, only for values that exist.
 type placement struct {
 	catalog
 	ctx     context.Context
@@ -31,42 +33,42 @@ type placement struct {
 	news          sync.Cond   // a task has ended
 	graph         graph.Graph
 	sched         *core.Scheduler
-	batches       []batch         // by node: to be sent
-	toSend        []int           // nodes that have got something since the latest place
-	lastParams    string          // the parameter of the latest task that was given, encoded
-	paramScratch  []byte          // for the next one's
-	transfers     []core.Transfer // to the latest task that was given
-	freed         []*graph.Task   // by the latest task to end
-	failedFetches int             // how often something was asked of nodes in vain
-	recoveryDelay time.Duration   // for which nothing is made again after that
-	maxMemory     int64           // bytes that the node with the most memory can have; 0: no cap
-	count         int             // tasks submitted
-	done          int             // of these, ended
-	past          int             // of these, before the latest Wait
-	fetchesHome   int             // that bring a datum
+	batches       []batch         // by node: tasks to be sent
+	toSend        []int           // nodes whose batch has grown since the last place
+	lastParams    string          // encoded parameter of the last assigned task
+	paramScratch  []byte          // memory for the next one
+	transfers     []core.Transfer // scratch of assign
+	freed         []*graph.Task   // scratch of endTask
+	failedFetches int             // how often holders could not give a value
+	recoveryDelay time.Duration   // pause before the next recovery, after failed fetches
+	maxMemory     int64           // the largest cap on memory of all nodes; 0: a node has no cap
+	count         int             // tasks that were submitted
+	done          int             // of these, tasks that have ended
+	past          int             // of these, tasks before the last Wait
+	fetchesHome   int             // fetches of values that watches or replicas wait for
 
 	traced     uint64            // number of the job in Options.Trace
-	order      uint64            // of the job, among those of the driver
-	stuck      []*graph.Task     // that cannot be given to anybody before what they read is made again: the scheduler is halted
-	recover    func()            // makes again what was lost, on a goroutine of its own; nil while it does
-	sealed     bool              // the program waits: it submits nothing now
-	recovering bool              // the job itself makes something again
-	onUnused   func(*core.Entry) // sees to a datum that no task uses any more; may be nil
+	order      uint64            // number of the job among the driver's
+	stuck      []*graph.Task     // tasks that read lost data; the scheduler is paused until the data have been computed again
+	recover    func()            // computes lost data again, on a goroutine of its own; nil while it does
+	sealed     bool              // the program is in Wait and submits nothing
+	recovering bool              // the job itself computes lost data again
+	onUnused   func(*core.Entry) // called for a datum that no task uses any more; may be nil
 
-	// Of a job of which nodes keep second copies; or else nil.
+	// Hooks of replication.go, nil if nodes take no replicas of the job's data.
 	onEnds       func()                         // nodes have ended some tasks
 	onWritten    func(*graph.Task, *core.Entry) // a task has made a version
-	holdBack     func(t *graph.Task) bool       // puts a task aside that is to write over what is copied first
-	onNoResult   func()                         // a task has ended that has made nothing
+	holdBack     func(t *graph.Task) bool       // puts aside a task that would overwrite a version before it is copied
+	onNoResult   func()                         // a task has ended without results
 	rounds       core.Rounds
-	lastAssigned graph.TaskID // the last task in the order of the program that was given to a node
+	lastAssigned graph.TaskID // the highest number of a task that was assigned
 
 	telling
 }
 
-// pushReady hands tasks that have become ready to the scheduler, and notifies the watches among
-// them. From is the node where the end of a task has freed them, -1 if they come from elsewhere.
-// The slice may be changed. The caller holds mu.
+// pushReady hands ready tasks to the scheduler, and ends the watches among them. From is the node
+// where the end of a task made them ready, −1 if there is none. PushReady overwrites the slice. The
+// caller holds mu.
 func (p *placement) pushReady(tasks []*graph.Task, from int) {
 	ready := tasks[:0]
 	for _, t := range tasks {
@@ -81,13 +83,13 @@ func (p *placement) pushReady(tasks []*graph.Task, from int) {
 	p.sched.Push(ready, from)
 }
 
-// endWatch tells who watches a datum that it is there, in the program's memory, and ends the
-// watch then: who writes the datum next waits for that. The caller holds mu.
+// endWatch brings a watched datum into the program's memory, notifies the watcher, and ends the
+// watch. The next writer of the datum waits for that. The caller holds mu.
 func (p *placement) endWatch(t *graph.Task, w *graph.Watch) {
 	e := p.data.Of(t.Operand(0).Datum)
 	f := t.Tainted()
 	if f == nil && e.Lost() {
-		if !p.outcome.Cancelled() && p.putAsideLost(t) { // or else the job is over, perhaps as that was tried in vain
+		if !p.outcome.Cancelled() && p.putAsideLost(t) { // otherwise the job has failed, perhaps in this recovery
 			return
 		}
 		f = p.outcome.Why()
@@ -106,7 +108,7 @@ func (p *placement) endWatch(t *graph.Task, w *graph.Watch) {
 		return
 	}
 	p.fetchesHome++
-	if f != nil || h == nil { // what is kept stays where it is
+	if f != nil || h == nil { // kept data stay on their nodes
 		go tell(f)
 		return
 	}
@@ -124,16 +126,16 @@ func (p *placement) endWatch(t *graph.Task, w *graph.Watch) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.fetchesHome--
-			e.Home.Present = e.Home.Present && !e.Base.Present // or else that is what it held
+			e.Home.Present = e.Home.Present && !e.Base.Present // without a base, home still is what it was
 			p.fetchFailed(e, 0, missingFrom(e.Ref, err), err)
 			p.endWatch(t, w)
-			p.place() // which has it made again, if nobody has it and no task is under way
+			p.place() // which begins a recovery if the datum is lost and no task is in flight
 		}()
 	}))
 }
 
-// place has nodes given tasks as long as they have room, and those told who wait for news.
-// The caller holds mu.
+// place assigns tasks while nodes have free slots, and wakes goroutines that wait for news. The
+// caller holds mu.
 func (p *placement) place() {
 	p.retryAside()
 	if len(p.directory.Paths.Cut) > 0 {
@@ -153,15 +155,15 @@ func (p *placement) place() {
 	}
 }
 
-// assignAll gives nodes what the scheduler says. The caller holds mu.
+// assignAll assigns what the scheduler picks. The caller holds mu.
 func (p *placement) assignAll() {
 	for t, i := range p.sched.Picks() {
 		p.assign(t, i)
 	}
 }
 
-// failMisfits has tasks fail that no node can execute any more, and reports whether there were
-// some. The caller holds mu.
+// failMisfits fails the tasks that no node can execute any more, and reports whether there were
+// any. The caller holds mu.
 func (p *placement) failMisfits() bool {
 	if len(p.sched.Misfits) == 0 || p.sched.Paused {
 		return false
@@ -185,9 +187,9 @@ func (p *placement) failMisfits() bool {
 	return true
 }
 
-// squeeze sees to it that something happens when all tasks that could be given wait for
-// memory, and none is under way: one goes to a node that has room, or the driver gets what the program
-// is to have, of this job and of others, or the job ends. It reports whether there may be more to give.
+// squeeze resolves the case that all tasks which could start wait for memory and none is in flight.
+// It assigns a task to a node that has room, or makes the driver fetch data of the program, also of
+// other jobs, or fails the job. It reports whether more tasks may be assignable.
 func (p *placement) squeeze() bool {
 	t, i := p.sched.Squeeze()
 	if t == nil {
@@ -203,22 +205,22 @@ func (p *placement) squeeze() bool {
 			return false
 		}
 	}
-	eased := p.fetchAllEarly() // it may make something again
+	eased := p.fetchAllEarly() // true of a recovery, too
 	for x := range p.jobData { // by job
 		q := x.(*placement)
-		eased = q.fetchAllEarly() || eased || q.sched.Paused && !p.recovering // it makes something again, and drops much then
+		eased = q.fetchAllEarly() || eased || q.sched.Paused && !p.recovering // a recovery drops much at its end
 	}
 	if eased {
 		p.starving[p] = p.place
 		return false
 	}
 	p.outcome.Abort(p.memoryError(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
-	return true // all are cancelled
+	return true // which cancels all tasks
 }
 
-// assign gives a node a task, or cancels it. It says of each operand which version the task
-// reads, and from whom the node can have it: of those that the directory knows now. The
-// caller holds mu.
+// assign gives a task to a node, or cancels it. For each operand the task says which version it
+// reads and from which nodes it can be fetched, as far as the directory knows now. The caller holds
+// mu.
 func (p *placement) assign(t *graph.Task, i int) {
 	if f := p.outcome.Bars(t); f != nil {
 		p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
@@ -256,7 +258,7 @@ func (p *placement) assign(t *graph.Task, i int) {
 		if c, ok := t.Constraints().(*versions.Constraints); ok && c != nil {
 			x.Constraints = encodeConstraints(c)
 		}
-		if p.paramScratch = b; string(b) != p.lastParams { // it often is that of the task before
+		if p.paramScratch = b; string(b) != p.lastParams { // it often equals that of the previous task
 			p.lastParams = string(b)
 		}
 		x.Params = p.lastParams
@@ -307,9 +309,9 @@ func (p *placement) assign(t *graph.Task, i int) {
 	p.nodes[i].sent++
 }
 
-// send has the tasks that a node was given sent, if there are any, with those that it gets
-// until the message is made. The driver's own go the same way, so that nothing of them is executed
-// under the lock. The caller holds mu.
+// send queues a message with the batch of a node, if it is not empty and none is queued. The batch
+// may grow until the message is made. The driver's own batch goes through its outbox, too, so that
+// no task runs under the lock. The caller holds mu.
 func (p *placement) send(i int) {
 	if b := &p.batches[i]; len(b.tasks) == 0 || b.pending {
 		return
@@ -318,7 +320,7 @@ func (p *placement) send(i int) {
 	work, number, epoch := p.work, p.number, p.nodes[i].epoch
 	p.nodes[i].out.add(func() []byte {
 		p.mu.Lock()
-		if number != p.number || len(p.batches[i].tasks) == 0 { // all have ended meanwhile, or it is lost
+		if number != p.number || len(p.batches[i].tasks) == 0 { // the job has ended, or the node is lost
 			p.mu.Unlock()
 			return nil
 		}
@@ -335,22 +337,22 @@ func (p *placement) send(i int) {
 	})
 }
 
-// failTask does what the policy of a task says that has failed on a node, for good: its
-// retries were the node's. The caller holds mu.
+// failTask applies the failure policy to a task that has failed on a node, which has used up its
+// retries. The caller holds mu.
 func (p *placement) failTask(t *graph.Task, n *node, at int, why *fault) {
 	err := why.err(n.name, p.known.errs)
 	e := &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: why.Version, Worker: why.Worker, Attempts: why.Attempts, Err: err}
 	if n.index > 0 {
 		e.Node = n.name
 	}
-	// A task that heeds the end of the context fails with it, as one that has not begun.
+	// A task that returns the error of the ended context counts as cancelled with it.
 	end := p.ctx.Err()
 	late := end != nil && (why.Text == end.Error() || why.Text == context.Cause(p.ctx).Error())
 	p.applyFailure(t, at, e, late)
 }
 
-// applyFailure does what the policy of a task says that has failed; late says that it has heeded the
-// end of the context. The caller holds mu.
+// applyFailure applies the failure policy to a failed task. Late says that the task failed because
+// the context has ended. The caller holds mu.
 func (p *placement) applyFailure(t *graph.Task, at int, e *exec.TaskError, late bool) {
 	action := graph.Fail
 	if f := t.Failure(); f != nil {
@@ -367,15 +369,15 @@ func (p *placement) applyFailure(t *graph.Task, at int, e *exec.TaskError, late 
 	p.endTask(t, at, graph.Failed, p.outcome.Fail(&graph.Fault{Task: t.ID(), Err: e}, late, action == graph.Fail))
 }
 
-// withdraw tells the policy that a node does not execute a task, if it came from there.
+// withdraw tells the policy that a node does not execute a task, if the task came from the policy.
 func (p *placement) withdraw(t *graph.Task, node int) {
 	if p.sendable(t) {
 		p.sched.Withdraw(node)
 	}
 }
 
-// endTask takes a task out of the graph that a node has ended, or was about to be given, with the
-// fault that those get who read what it was to write. The caller holds mu.
+// endTask removes a task from the graph that a node has ended, or was about to get. Readers of its
+// results inherit the fault, if there is one. The caller holds mu.
 func (p *placement) endTask(t *graph.Task, node int, s graph.State, f *graph.Fault) {
 	if !p.sendable(t) { // it did not come from the policy
 		node = -1
@@ -400,8 +402,8 @@ func (p *placement) release(e *core.Entry) {
 	}
 }
 
-// dropUnused has copies of a datum dropped if no task will read it any more. The driver gets it then if
-// it has nothing else to do, and also before that if it leaves little room where it is.
+// dropUnused drops the copies of a datum that no task will read. It starts fetching the datum to
+// the driver if the driver is otherwise idle, or if its node has little memory left.
 func (p *placement) dropUnused(e *core.Entry) {
 	if e.Users > 0 || p.recovering {
 		return
@@ -414,10 +416,10 @@ func (p *placement) dropUnused(e *core.Entry) {
 	}
 }
 
-// putAsideLost puts a task aside until what it reads, and nobody has any more, has been made again.
-// Meanwhile nothing is given: tasks that are under way may be writing what that needs. It
-// reports false if the job is itself one that makes something again: it ends, for another
-// one to begin anew. The caller holds mu.
+// putAsideLost puts a task aside until the lost data that it reads have been computed again.
+// Meanwhile no task is assigned, because tasks in flight may be writing data that the recovery
+// needs. It returns false if the job is itself a recovery: that ends, and another one begins anew.
+// The caller holds mu.
 func (p *placement) putAsideLost(t *graph.Task) bool {
 	if p.recovering {
 		p.outcome.Abort(p.whyLost(t))

@@ -8,21 +8,21 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// withRecovery has a job make again what is lost.
+// withRecovery makes a job compute lost data again.
 //
-//	halted, and no task is under way ─► mendAll ─► mendLost:
-//	  planFor ─► replay ─► run ─► adopt ─► end ─► nothing is lost ─► the job goes on
-//	     ▲                 lost, too ─────► end ─┐
+//	paused, and no task in flight ─► recoverAndResume ─► recoverLost:
+//	  PlanFor ─► replay ─► run ─► adopt ─► end ─► nothing is lost ─► the job goes on
+//	     ▲                 more is lost ──► end ─┐
 //	     └───────────────────────────────────────┘
 //
-// Data that are lost get what a replay has made when all of it is there.
+// Lost data are replaced when a replay has made all of them.
 func withRecovery(j *job) *job {
 	j.recover = j.recoverAndResume
 	return j
 }
 
-// recoverAndResume makes again what of the job's data nobody has, when none of its tasks is under
-// way, and lets the job go on.
+// recoverAndResume computes the job's lost data again, when none of its tasks is in flight, and
+// lets the job go on.
 func (j *job) recoverAndResume() {
 	j.mu.Lock()
 	rest := j.recoveryDelay
@@ -43,12 +43,11 @@ func (j *job) recoverAndResume() {
 	j.news.Broadcast()
 }
 
-// maxFailedRounds is how often what is lost is made again in vain, one time after the other, without a
-// node being lost meanwhile.
+// maxFailedRounds bounds the recoveries that fail in a row without the loss of another node.
 const maxFailedRounds = 20
 
-// recoverLost makes again what nobody has, and once more if another node is lost meanwhile, or nodes
-// cannot give what is needed for that: after a pause, and not for ever.
+// recoverLost computes lost data again. It repeats that if another node is lost meanwhile, or if
+// nodes cannot give what the recovery needs: after a pause, and a limited number of times.
 func (j *job) recoverLost() (err error) {
 	for vain, losses := 0, j.lossCount(); ; {
 		j.mu.Lock()
@@ -69,7 +68,7 @@ func (j *job) recoverLost() (err error) {
 			return nil
 		}
 		said := []any{"data", len(lost), "tasks", len(plan.Tasks)}
-		if why.Node != "" { // otherwise nodes did not give it, and that has been said
+		if why.Node != "" { // otherwise the failed fetches were logged
 			said = append(said, "node", why.Node)
 		}
 		j.opt.Log.Info("what was lost with a node is made again", said...)
@@ -92,12 +91,12 @@ func (j *job) recoverLost() (err error) {
 	}
 }
 
-// replay executes a plan as a job of its own, on data of other names.
+// replay executes a plan as a job of its own, on stand-ins of the lost data.
 type replay struct {
 	*job
 	parent *job
 	core.Reconstruction
-	keptReplicas []*core.Entry // second copies that do not make room meanwhile
+	keptReplicas []*core.Entry // replicas that must not make room meanwhile
 }
 
 func (j *job) replay(p core.Plan) *replay {
@@ -115,8 +114,8 @@ func (j *job) replay(p core.Plan) *replay {
 	return r
 }
 
-// run submits the tasks of the plan, and waits for them. Of what is lost second copies may
-// have the latest version: then it is copied from there.
+// run submits the tasks of the plan and waits for them. Lost latest versions that have a replica
+// are copied from there.
 func (r *replay) run(lost []*core.Entry) error {
 	r.mu.Lock()
 	err := r.begin()
@@ -131,7 +130,7 @@ func (r *replay) run(lost []*core.Entry) error {
 			r.retellsTask[graph.TaskID(i+1)] = x.ID
 		}
 	}
-	for _, x := range r.StandIns { // what the program is to have can go to the driver
+	for _, x := range r.StandIns { // stand-ins of the program's data can go to the driver
 		r.entries[x] = true
 		if h := r.parent.homes[x.StandsFor]; h != nil {
 			r.homes[x] = h
@@ -165,7 +164,7 @@ func (r *replay) run(lost []*core.Entry) error {
 	return r.Err()
 }
 
-// adopt gives data what was made for them.
+// adopt replaces the lost data by their stand-ins.
 func (r *replay) adopt(lost []*core.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,7 +174,7 @@ func (r *replay) adopt(lost []*core.Entry) {
 	}
 }
 
-// end has nodes forget what only the plan needed.
+// end drops the stand-ins that no datum has adopted.
 func (r *replay) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

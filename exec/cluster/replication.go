@@ -10,15 +10,15 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// withReplication has nodes keep second copies of what a job makes.
+// withReplication makes nodes take replicas of the job's data.
 //
-//	ends of tasks ─► due? ─► a cut: the last task to have been given to a node
-//	  for each datum, the version that the tasks up to the cut leave:
-//	    it is there     ─► take it ─► its copies are there ─► secure
-//	    it is to come   ─► made ─► take it …
-//	  a task behind the cut that would write over it ─► held until then
+//	ends of tasks ─► is a round due? ─► cut: the last task that was assigned
+//	  for each datum, the version at the cut:
+//	    it exists         ─► startCopies ─► its copies are there ─► setReplica
+//	    it will be made   ─► copyWritten ─► startCopies …
+//	  a task behind the cut that would overwrite it ─► held until then
 //
-// No task up to the cut waits for one behind it, so each of these versions comes.
+// No task up to the cut waits for one behind it, so each of these versions will be made.
 func withReplication(j *job) *job {
 	if !j.opt.Copies.Off {
 		j.onEnds, j.onWritten, j.holdBack, j.onNoResult = j.startRound, j.copyWritten, j.holdForCopy, j.failRound
@@ -26,10 +26,10 @@ func withReplication(j *job) *job {
 	return j
 }
 
-// checkInterval is the least time between two looks at whether a round is due.
+// checkInterval is the least time between two checks whether a round is due.
 const checkInterval = 20 * time.Millisecond
 
-// startRound begins a round, if one is due, when nodes have ended some tasks. The caller holds mu.
+// startRound starts a round, if one is due, when nodes have ended some tasks. The caller holds mu.
 func (j *job) startRound() {
 	r := &j.rounds
 	now := time.Now()
@@ -44,7 +44,7 @@ func (j *job) startRound() {
 		return
 	}
 	j.workSinceRound, j.lastRound, j.replicasLost = 0, now, false
-	if j.recordsOverdue = nodes > 1; j.recordsOverdue { // others free no records
+	if j.recordsOverdue = nodes > 1; j.recordsOverdue { // the other kind of round frees no records
 		j.tasksSinceRound = 0
 	}
 	r.Current = &core.Round{Nodes: nodes, Cut: j.lastAssigned, Pending: map[*core.Entry]*core.PendingCopy{}}
@@ -59,7 +59,7 @@ func (j *job) startRound() {
 	j.endRoundIfDone()
 }
 
-// effort returns what a round would be weighed by.
+// effort returns what a round would cost and save.
 func (j *job) effort(now time.Time) core.Effort {
 	x := core.Effort{Tasks: j.tasksSinceRound, Overdue: j.recordsOverdue, Capped: true, Exposed: j.workSinceRound + j.exposedTime(j.began, now)}
 	if j.replicasLost {
@@ -80,14 +80,14 @@ func (j *job) effort(now time.Time) core.Effort {
 	return x
 }
 
-// copyWritten takes note of a version that a task has made. The caller holds mu.
+// copyWritten notes a version that a task has made. The caller holds mu.
 func (j *job) copyWritten(t *graph.Task, e *core.Entry) {
 	j.rounds.NoteWritten(t, e)
 	j.copyIfDue(e)
 }
 
-// copyIfDue has a version of a datum copied, if it is there and the round waits for it. The
-// caller holds mu.
+// copyIfDue starts copying a datum if the round waits for its version and that exists. The caller
+// holds mu.
 func (j *job) copyIfDue(e *core.Entry) {
 	r := j.rounds.Current
 	if r == nil {
@@ -95,14 +95,14 @@ func (j *job) copyIfDue(e *core.Entry) {
 	}
 	switch d := r.Pending[e]; {
 	case d == nil || d.Version > e.Version || d.Started:
-	case d.Version < e.Version || e.Lost(): // a task that has failed may have been one too many
+	case d.Version < e.Version || e.Lost(): // a failed task may have counted as a writer
 		j.failRound()
 	case e.Unwritten() || e.IsReplicated(r.Nodes) || !j.startCopies(e, d):
 		j.pushHeld(e)
 	}
 }
 
-// holdForCopy holds a task that would write over what is to be copied first, and reports whether
+// holdForCopy holds a task that would overwrite a version before it is copied, and reports whether
 // it does. The caller holds mu.
 func (j *job) holdForCopy(t *graph.Task) bool {
 	r := j.rounds.Current
@@ -120,7 +120,7 @@ func (j *job) holdForCopy(t *graph.Task) bool {
 	return false
 }
 
-// pushHeld has tasks write over a datum that the round has done with.
+// pushHeld takes a datum out of the round and makes the tasks ready that it held.
 func (j *job) pushHeld(e *core.Entry) {
 	r := j.rounds.Current
 	d := r.Pending[e]
@@ -132,7 +132,7 @@ func (j *job) pushHeld(e *core.Entry) {
 	j.endRoundIfDone()
 }
 
-// failRound ends a round that cannot become whole. The caller holds mu.
+// failRound ends a round that cannot become complete. The caller holds mu.
 func (j *job) failRound() {
 	r := j.rounds.Current
 	if r == nil {
@@ -146,8 +146,8 @@ func (j *job) failRound() {
 	}
 }
 
-// startCopies has nodes take copies of the latest version of a datum, and reports false if that
-// cannot be.
+// startCopies makes nodes copy the latest version of a datum. It returns false if not enough nodes
+// can.
 func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 	r := j.rounds.Current
 	nodes := j.replicaNodes(e, r.Nodes)
@@ -161,7 +161,7 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 	}
 	d.Started = true
 	c := &core.Copying{TakenCopy: core.TakenCopy{Of: e, Replica: core.Replica{Entry: e.NewReplica(j.newName(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
-	e.Users++ // so that holders keep it
+	e.Users++ // so that its holders keep it
 	j.fetchesHome++
 	if j.rounds.Copying == nil {
 		j.rounds.Copying = map[uint64]*core.Copying{}
@@ -184,11 +184,11 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 	return true
 }
 
-// firstCopy is the number of the first task that takes a copy: above those of programs.
+// firstCopy is the least number of tasks that take a replica, above all numbers of programs.
 const firstCopy = 1 << 63
 
-// replicaNodes returns the nodes that are to have copies of a datum: of one, another one than that
-// which has it, and of two, that one as well. They take turns.
+// replicaNodes returns the nodes for replicas of a datum. One replica goes to another node than the
+// first holder's. Of two, the first holder takes one. Nodes take turns.
 func (j *job) replicaNodes(e *core.Entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
 		return i > 0 && !j.sched.Absent(i) && j.sched.CanReach(e, i) && j.nodes[i].memory.HasRoomFor(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
@@ -209,7 +209,7 @@ func (j *job) replicaNodes(e *core.Entry, nodes int) (all []*node) {
 	return all
 }
 
-// takeCopyEnds takes the ends of tasks that take copies, and returns those of others.
+// takeCopyEnds handles the ends of tasks that take replicas, and returns the others.
 func (j *job) takeCopyEnds(n *node, ends []end) []end {
 	copies := func(e end) bool { return e.ID >= firstCopy && e.ID < firstRelay }
 	if !slices.ContainsFunc(ends, copies) {
@@ -230,11 +230,11 @@ func (j *job) takeCopyEnds(n *node, ends []end) []end {
 	return slices.DeleteFunc(ends, copies)
 }
 
-// loseCopies sees to copies that a lost node was to take, or to give.
+// loseCopies handles the replicas that a lost node was to take or to give.
 func (j *job) loseCopies(n *node) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.replicasLost = j.replicasLost || j.recordsOverdue // some are on one node only now
+	j.replicasLost = j.replicasLost || j.recordsOverdue // some replicas are on one node only now
 	for id, c := range j.rounds.Copying {
 		if c.Nodes[id].Node == n.index {
 			j.endCopy(c, id, false)
@@ -246,7 +246,7 @@ func (j *job) loseCopies(n *node) {
 	}
 }
 
-// endCopy notes that a node has taken a copy, or not.
+// endCopy notes that a node has taken a replica, or failed to.
 func (j *job) endCopy(c *core.Copying, id uint64, well bool) {
 	r, x := j.rounds.Current, c.Nodes[id]
 	delete(j.rounds.Copying, id)
@@ -272,8 +272,8 @@ func (j *job) endCopy(c *core.Copying, id uint64, well bool) {
 	j.news.Broadcast()
 }
 
-// endRoundIfDone ends the round if it has done with all data. If it is whole, nothing is made again
-// from before it.
+// endRoundIfDone ends the round if no datum is pending. After a complete round of two replicas,
+// records from before its cut are freed.
 func (j *job) endRoundIfDone() {
 	r := j.rounds.Current
 	if r == nil || len(r.Pending) > 0 {
@@ -304,7 +304,7 @@ func (j *job) endRoundIfDone() {
 	core.FreeRecords(all)
 }
 
-// setReplica puts a copy in the place of the one before.
+// setReplica replaces the previous replica of a datum.
 func (j *job) setReplica(c core.TakenCopy) {
 	if old := c.Of.Replica.Entry; old != nil {
 		j.sched.Discard(old)

@@ -11,11 +11,11 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// What nodes say that they are at, as the driver sees it. But for look the caller holds
+// What nodes are doing, as they report it to the driver. Except for queryNodes, the caller holds
 // fleet.placing.
 
-// queryNodes asks those nodes what they are at that are there, have answered, and were not asked for
-// some time.
+// queryNodes asks present nodes for their status, unless an answer is outstanding or they were
+// asked less than again ago.
 func (f *fleet) queryNodes(nodes []*node, now time.Time, again time.Duration) {
 	f.placing.Lock()
 	defer f.placing.Unlock()
@@ -35,11 +35,11 @@ func (p *placement) tasksOn(n *node) int {
 	return 0
 }
 
-// maxReasons is how many lines say what a node waits for.
+// maxReasons bounds the lines that say what a node waits for.
 const maxReasons = 4
 
-// waitReasons returns what a node that has something to spare waits for: operands of its tasks, or
-// why it has no tasks.
+// waitReasons returns what a node with idle workers waits for: operands of its tasks, or why it has
+// no tasks.
 func waitReasons(jobs map[uint64]*job, n *node) (lines []string) {
 	for _, t := range n.status.Tasks {
 		j := jobs[t.Job]
@@ -71,7 +71,7 @@ func waitReasons(jobs map[uint64]*job, n *node) (lines []string) {
 	return slices.Compact(lines)
 }
 
-// flight returns a task that a node has been given, nil if it has not, or not any more.
+// flight returns the flight of a task on a node, nil if the node does not have the task.
 func (p *placement) flight(n *node, id uint64) *core.Flight {
 	if p.number == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (p *placement) flight(n *node, id uint64) *core.Flight {
 	return nil
 }
 
-// describeWants says which operands of a task are on their way, and who has them.
+// describeWants says which operands of a task are on their way, and from which nodes.
 func (p *placement) describeWants(f *core.Flight, refs []transport.Ref) string {
 	var all []string
 	for k := range f.Task.Len() {
