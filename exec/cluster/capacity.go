@@ -7,31 +7,30 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// Where nodes have caps on their memory, tasks wait until there is room for what they use. Copies
-// are dropped first. What only a node has can go to the driver if it is the program's, which gets it
-// in the end anyway. If a task makes another version meanwhile, what comes is in vain:
+// If nodes have caps on their memory, tasks wait until there is room for their data. Copies are
+// dropped first. Data of the program that only one node has can go to the driver, which needs them
+// at the end anyway. If a task writes a datum meanwhile, its fetch was useless:
 //
-//	no task uses it any more ─► spare ─► early: the driver has it, too ─► the node need not keep it
-//	nothing fits, nothing is under way ─► squeeze ─► early, for all that there is, of other jobs, too;
-//	                                                 or the job ends
+//		no task uses a datum any more ─► dropUnused ─► fetchEarly: the driver has it ─► the node may drop it
+//	nothing fits, no task in flight ─► squeeze ─► fetchAllEarly, for other jobs, too; or the job fails
 //
 // fleet.placing guards all of it.
 
-// fetchEarly has the driver fetch what the program is to have in the end, while others still compute.
-// After that the nodes need not keep it.
+// fetchEarly makes the driver fetch a datum of the program before Wait does. After that the nodes
+// need not keep it.
 func (c *catalog) fetchEarly(e *core.Entry) {
 	h := c.homes[e]
 	if h == nil || !c.hasAgents || e.Has(0) || e.Lost() {
 		return
 	}
-	if _, ok := c.routeHome(e); !ok { // Wait waits for one
+	if _, ok := c.routeHome(e); !ok { // Wait waits for a route
 		return
 	}
 	number, ref := c.number, e.Ref
 	c.earlyFetches++
 	from := c.sourcesHome(e)
 	c.work.store.fetchBeside(ref, h, from, func(err error) {
-		go func() { // who calls may hold placing
+		go func() { // the caller may hold placing
 			c.placing.Lock()
 			defer c.placing.Unlock()
 			c.earlyFetches--
@@ -51,7 +50,7 @@ func (c *catalog) fetchEarly(e *core.Entry) {
 	})
 }
 
-// isTight reports whether a datum is on a node that has used more than half of its memory.
+// isTight reports whether the first holder of a datum has used more than half of its memory.
 func (c *catalog) isTight(e *core.Entry) bool {
 	if len(e.Holders) == 0 {
 		return false
@@ -60,8 +59,8 @@ func (c *catalog) isTight(e *core.Entry) bool {
 	return m.Cap > 0 && m.Used > m.Cap/2
 }
 
-// memoryError returns the error of a task for which no node has the memory. Of the nodes that are there
-// and can execute it, it names that with the most.
+// memoryError returns the error of a task for which no node has the memory. It names the node with
+// the most memory of those that can execute the task.
 func (c *catalog) memoryError(s *core.NodeTable, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
 	err := &core.MemoryError{Task: task, Need: core.BytesUsed(uses)}
 	for i, n := range c.nodes {
@@ -75,10 +74,10 @@ func (c *catalog) memoryError(s *core.NodeTable, task string, uses []*core.Entry
 	return err
 }
 
-// fetchAllEarly has the driver fetch all that the program is to have and that is under a cap, unless it is
-// about to, and reports whether something comes.
+// fetchAllEarly makes the driver fetch all data of the program that are under a cap, unless it is
+// doing so, and reports whether something may come.
 func (c *catalog) fetchAllEarly() bool {
-	if c.earlyFetches == 0 && c.emptyRounds < 10 { // nodes that are about to be lost may give nothing
+	if c.earlyFetches == 0 && c.emptyRounds < 10 { // bounded, as lost nodes that are not known to be lost give nothing
 		for e := range c.entries {
 			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Cap > 0 {
 				c.fetchEarly(e)
@@ -91,10 +90,10 @@ func (c *catalog) fetchAllEarly() bool {
 	return c.earlyFetches > 0
 }
 
-// retryStarving has jobs try again to give tasks that wait for memory, as some may be free now: all but one,
-// or all if that is nil.
+// retryStarving makes jobs that wait for memory try again to assign tasks, except for one, which
+// may be nil.
 func (f *fleet) retryStarving(but any) {
-	for _, q := range slices.Collect(maps.Keys(f.starving)) { // some may wait again
+	for _, q := range slices.Collect(maps.Keys(f.starving)) { // a copy, as some wait again
 		if place := f.starving[q]; q != but && place != nil {
 			delete(f.starving, q)
 			place()

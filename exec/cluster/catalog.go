@@ -10,35 +10,35 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// catalog is the data of a job: what the driver knows of each, and under which name nodes have
-// it. fleet.placing guards it.
+// catalog is the data of a job: what the driver knows of each, and under which name nodes have it.
+// fleet.placing guards it.
 type catalog struct {
 	*fleet
 	routes
-	number       uint64 // of the job; 0 while it has no tasks in flight
-	nodes        []*node
-	hasAgents    bool  // there are nodes that may be lost
-	work         *work // of this node
+	number       uint64  // of the job; 0 while it has no tasks in flight
+	nodes        []*node // of the job, the driver first
+	hasAgents    bool    // there are nodes that may be lost
+	work         *work   // the job's work on this node
 	data         *core.DataIndex
 	entries      map[*core.Entry]bool
-	homes        map[*core.Entry]*home // of data that lie in the program's memory
-	names        map[transport.Ref]bool
-	earlyFetches int                  // data that the driver fetches early
-	emptyRounds  int                  // how often in turn, jobs counted together, nothing came of that when there was no room
-	titles       map[[2]uint64]string // of matrices, by the job or set and their numbers
+	homes        map[*core.Entry]*home  // of data that lie in the program's memory
+	names        map[transport.Ref]bool // names in use
+	earlyFetches int                    // fetches of fetchEarly in progress
+	emptyRounds  int                    // rounds of fetchAllEarly in a row in which nothing came
+	titles       map[[2]uint64]string   // names of matrices, by titleOf
 }
 
-// routes is how values of a job get from node to node, where two of them may be unable to talk: see
-// relay.go. The caller of all of it holds fleet.placing.
+// routes says how values of a job get from node to node if some pairs of nodes cannot talk to each
+// other (routes.go). Callers hold fleet.placing.
 type routes interface {
-	// brings reports whether there is a way for a value to the driver, and if not for how long to wait.
-	// Blocked puts a task aside if a node cannot have what it reads now.
+	// RouteHome reports whether there is a route for a value to the driver, and if not how long to wait.
+	// Blocked puts a task aside if a node has no route to what the task reads.
 	routeHome(e *core.Entry) (wait time.Duration, ok bool)
 	blocked(t *graph.Task, node int) bool
 	putAside(t *graph.Task, wait time.Duration)
 	retryAside()
-	// gets and supplied return from whom the driver, or a node, is to fetch a value. Got and heals note
-	// that it has come; lacking and cuts that it has not.
+	// SourcesHome and sourcesFor return from which nodes the driver, or a node, fetches a value. NoteHome
+	// and noteSuccess note that it has come, fetchFailed and noteFailures that it has not.
 	sourcesHome(e *core.Entry) givers
 	sourcesFor(e *core.Entry, reader int, spreads bool) givers
 	noteHome(from givers)
@@ -46,13 +46,13 @@ type routes interface {
 	fetchFailed(e *core.Entry, reader int, m missing, why error)
 	noteFailures(e *core.Entry, reader int, givers []string, why error)
 	whyLost(t *graph.Task) *NodeLostError
-	// hears and relaysLost note what becomes of relays.
+	// EndRelayTask and loseRelays end the tasks of relays.
 	endRelayTask(node int, m *end) bool
 	loseRelays(node int)
 }
 
-// ensureEntry returns the entry of a datum. The first time it comes, what it holds is put where
-// others can fetch it, unless it is kept: then it is where the jobs before have left it.
+// ensureEntry returns the entry of a datum. At the datum's first use it publishes the datum's
+// value. A kept datum is where earlier jobs have left it.
 func (c *catalog) ensureEntry(d *graph.Datum) *core.Entry {
 	if e := c.data.Of(d); e != nil {
 		return e
@@ -80,13 +80,13 @@ func (c *catalog) ensureEntry(d *graph.Datum) *core.Entry {
 	return e
 }
 
-// newName returns a new name for a datum of a job, or of a set: one that no matrix has.
+// newName returns an unused name of a job or a set, which no matrix has.
 func (c *catalog) newName(of uint64) transport.Ref {
 	c.lastName++
 	return transport.Ref{Job: of, Matrix: 1<<31 | c.lastName>>31, I: int32(c.lastName & (1<<31 - 1)), J: -1}
 }
 
-// indexNamed returns the index of the last node of the job that has a name, -1 if there is none.
+// indexNamed returns the index of the last node of the job with a name, −1 if there is none.
 func (c *catalog) indexNamed(name string) int {
 	for i, n := range slices.Backward(c.nodes) {
 		if n.name == name {
@@ -96,8 +96,8 @@ func (c *catalog) indexNamed(name string) int {
 	return -1
 }
 
-// sendable reports whether other nodes can execute t: whether its op is bound to no
-// process, its parameter plain, and its operands of types that others know.
+// sendable reports whether other nodes can execute t: its op is not bound to a process, its
+// parameter is plain, and other nodes know the types of its operands.
 func (c *catalog) sendable(t *graph.Task) bool {
 	op, ok := t.Op.(*versions.Op)
 	if !ok || op.Bound || t.Shadowed() {
@@ -130,7 +130,7 @@ func (c *catalog) nodeNames(nodes []int) (names []string) {
 	return names
 }
 
-// index returns the number of a node in the job, -1 if it is none of the job's.
+// index returns the number of a node in the job, −1 if the job does not have it.
 func (c *catalog) index(n *node) int {
 	if n.index < len(c.nodes) && c.nodes[n.index] == n {
 		return n.index
@@ -138,5 +138,5 @@ func (c *catalog) index(n *node) int {
 	return -1
 }
 
-// titleOf returns the key of a matrix in placement.titles.
+// titleOf returns the key of a matrix in catalog.titles.
 func titleOf(r transport.Ref) [2]uint64 { return [2]uint64{r.Job, uint64(r.Matrix)} }

@@ -10,28 +10,28 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// domain is the nodes below an agent, and the driver that the agent is to them. They have said
-// so themselves (Options.Parent): the driver is made when the first one does.
+// domain is the nodes below an agent, and the driver that the agent is to them. These nodes name
+// the agent as their parent (Options.Parent). The driver is made when the first one does.
 //
-//	the driver above ─► Run ─► agent ─► a task ─► exec.Nested ─► domain.driver ─► Run ─► agents below
-//	                 ◄─ Ended ◄─       its end ◄─ its children's ◄─             ◄─ Ended ◄─
+//	the driver above ─► run ─► agent ─► a task ─► exec.Nested ─► domain.driver ─► run ─► agents below
+//	                 ◄─ ended ◄─       its end ◄─ its children's ◄─             ◄─ ended ◄─
 //
-// Agent and driver have one transport. They never get the same kinds of messages. What children
-// use has names of its own, those of a job of the domain's driver; its first version is in the
-// task's memory, and its last one comes back there. So what is above a domain knows nothing
-// of what is in it, and what is below nothing of what is above.
+// Agent and driver share a transport; they never get the same kinds of messages. Data of children
+// have their own names, in a job of the domain's driver. Their first versions come from the task's
+// memory, and their last ones go back there. So the nodes above a domain and the nodes in it know
+// nothing of each other.
 type domain struct {
 	opt     Options
 	known   known
-	changed func() // nodes have come or gone: it is called without locks
+	changed func() // called without locks when nodes have come or gone
 
 	mu     sync.Mutex // Driver.placing and fleet.lock are not taken inside it
-	driver *Driver    // nil if there were no nodes yet
+	driver *Driver    // nil before there are nodes
 	closed bool
 }
 
-// shared is the transport of a node as its domain's driver has it: the agent starts it and
-// closes it.
+// shared is the node's transport for its domain's driver. The agent starts and closes the
+// transport.
 type shared struct{ transport.Transport }
 
 func (s shared) Close() error { return nil }
@@ -43,7 +43,7 @@ func (x *domain) current() *Driver {
 	return x.driver
 }
 
-// receive gets messages that are for drivers.
+// receive handles messages for a driver.
 func (x *domain) receive(from string, message []byte) error {
 	d, err := x.driverFor(from, message)
 	if err == nil {
@@ -52,8 +52,8 @@ func (x *domain) receive(from string, message []byte) error {
 	return err
 }
 
-// driverFor returns the driver to which a node sends a message, which is made if it is the first
-// node that says that it is below this one.
+// driverFor returns the driver that handles a message. It makes the driver at the first hello of a
+// node below this one.
 func (x *domain) driverFor(from string, message []byte) (*Driver, error) {
 	k, body, err := split(from, message)
 	if err != nil {
@@ -83,14 +83,14 @@ func (x *domain) driverFor(from string, message []byte) (*Driver, error) {
 	return x.driver, nil
 }
 
-// event notes that a node has come or gone.
+// event notes that a node has come or left.
 func (x *domain) event(e transport.Event) {
 	if d := x.current(); d != nil {
 		d.event(e)
 	}
 }
 
-// sums returns what the nodes below have, with those below them.
+// sums returns the sums over the nodes below, at any depth.
 func (x *domain) sums() (sum core.Below) {
 	d := x.current()
 	if d == nil {
@@ -106,8 +106,8 @@ func (x *domain) sums() (sum core.Below) {
 	return sum
 }
 
-// children returns a job for the children of a task, and its window; no job if nobody is below
-// this node.
+// children returns a job for the children of a task, and its window; a nil job if there are no
+// nodes below.
 func (x *domain) children(ctx context.Context) (exec.Job, int) {
 	if x.sums().Nodes == 0 {
 		return nil, 0
@@ -116,8 +116,8 @@ func (x *domain) children(ctx context.Context) (exec.Job, int) {
 	return d.NewJob(ctx), d.opt.Window
 }
 
-// stop ends what nodes below do for a node that they cannot reach any more. Children that
-// there are from then on run here.
+// stop ends the tasks of nodes below, which cannot reach this node any more. Children that begin
+// later run here.
 func (x *domain) stop() {
 	x.mu.Lock()
 	x.closed = true
@@ -130,13 +130,13 @@ func (x *domain) stop() {
 		j.outcome.Abort(exec.ErrClosed)
 	}
 	for _, n := range d.allNodes()[1:] {
-		d.loseNode(n, errDropped) // nobody answers
+		d.loseNode(n, errDropped) // they do not answer any more
 	}
 }
 
-// close ends the domain when the tasks whose children it had have ended.
+// close closes the driver when the tasks that have children there have ended.
 func (x *domain) close() {
 	if d := x.current(); d != nil {
-		_ = d.Close() // which has nothing to say: the transport is the agent's
+		_ = d.Close() // without an error, as the transport is the agent's
 	}
 }

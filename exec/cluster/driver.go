@@ -19,18 +19,17 @@ import (
 
 // Driver is an exec.Runtime on the nodes of a cluster. It is safe for concurrent use.
 //
-// It knows nodes; what a job has on them is the job's. A node is there from its hello on,
-// which it says when it is called, until the transport says that it has left or a message
-// cannot be sent to it. One that comes back is a new node, with nothing. Jobs that are under
-// way take it, too.
+// It knows the nodes; each job knows what it has on them. A node is available from its hello, its
+// answer to the driver's call, until the transport says that it has left or a message cannot be
+// sent to it. A node that comes back is a new node, without data. Jobs in progress use it, too.
 type Driver struct {
 	*fleet
 	jobs           map[uint64]*job // by number; fleet.lock guards it
 	dog            *watchdog       // nil if there is no watchdog
-	spareEnds      sync.Pool       // of []end: memory for what agents say
-	onBelowChanged func()          // of an agent's: is told that nodes below it have come or gone; nil on others
+	spareEnds      sync.Pool       // of []end: memory for reports
+	onBelowChanged func()          // of an agent's driver: called when nodes below it come or go; nil on others
 	calling        sync.Mutex      // held by call; placing and fleet.lock are taken inside it
-	deaf           error           // why nobody reaches this node any more, nil if others do; fleet.lock guards it
+	deaf           error           // why other nodes cannot reach this one, nil if they can; fleet.lock guards it
 }
 
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
@@ -50,7 +49,7 @@ func NewDriver(opt Options) (*Driver, error) {
 	return d, nil
 }
 
-// newDriver returns a driver to which nobody hands messages and events yet.
+// newDriver returns a driver that gets no messages and events yet.
 func newDriver(opt Options, k known) *Driver {
 	return &Driver{fleet: newFleet(opt, k), jobs: map[uint64]*job{}}
 }
@@ -62,8 +61,9 @@ func (d *Driver) activeJobs() map[uint64]*job {
 	return maps.Clone(d.jobs)
 }
 
-// Await waits until so many agents are there, or ctx ends. Then the error names those, and says why nodes that
-// answered are no agents of this driver. A *transport.DeafError says that nobody can reach this node.
+// Await waits until so many agents are available, or ctx ends. The error then names the available
+// agents and says why other nodes that have answered are no agents of this driver. A
+// *transport.DeafError says that other nodes cannot reach this one.
 func (d *Driver) Await(ctx context.Context, agents int) error {
 	for {
 		d.lock.Lock()
@@ -105,8 +105,8 @@ func (d *Driver) refusals() (err error) {
 	return err
 }
 
-// noteRefusal notes that a node cannot be an agent of this driver, whether because it is one of others
-// only, and why.
+// noteRefusal notes why a node cannot be an agent of this driver. Elsewhere says that it is an
+// agent of other nodes only.
 func (d *Driver) noteRefusal(name string, apart bool, why error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -115,7 +115,7 @@ func (d *Driver) noteRefusal(name string, apart bool, why error) {
 	}
 }
 
-// Nodes returns the names of the nodes that are there, the driver first.
+// Nodes returns the names of the available nodes, the driver first.
 func (d *Driver) Nodes() (names []string) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -128,8 +128,8 @@ func (d *Driver) Nodes() (names []string) {
 }
 
 // Speeds returns how fast the owners of [Options.Owner] are, in the order of their numbers,
-// relative to each other: by their workers, and by the times that tasks of the same ops have
-// taken on each, as soon as there are some.
+// relative to each other. It counts their workers, and the times of tasks of the same ops on each
+// as soon as there are some.
 func (d *Driver) Speeds() (all []float64) {
 	nodes := d.allNodes()
 	alone := true
@@ -146,8 +146,8 @@ func (d *Driver) Speeds() (all []float64) {
 	return all
 }
 
-// ableShare returns what part of the work that there was, by its time, a node can execute: at
-// least some, so that there is an owner whatever comes. The caller holds placing.
+// ableShare returns the part of the work so far, by time, that a node can execute, and at least a
+// little, so that an owner stays possible whatever comes. The caller holds placing.
 func (d *Driver) ableShare(n *node) float64 {
 	able, all := 0.0, 0.0
 	for name, x := range d.experience.Ops {
@@ -162,8 +162,8 @@ func (d *Driver) ableShare(n *node) float64 {
 	return max(able/all, 1e-3)
 }
 
-// Usage returns what each node has done since it joined, the driver first. A node that came
-// back counts anew; one that is below another node counts there: see Usage.BelowNodes.
+// Usage returns what each node has done since it joined, the driver first. A node that came back
+// counts anew. A node below another one counts there: see Usage.BelowNodes.
 func (d *Driver) Usage() (all []Usage) {
 	nodes := d.allNodes()
 	d.placing.Lock()
@@ -193,7 +193,7 @@ func (d *Driver) Usage() (all []Usage) {
 		slices.SortFunc(u.Flows, func(a, b Flow) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Data, b.Data)) })
 		all = append(all, u)
 	}
-	// Of nodes that came back under their name the first one has what was fetched from both.
+	// Of several nodes with one name, the first has what was fetched from all.
 	for i := range all {
 		all[i].Out = out[all[i].Node]
 		delete(out, all[i].Node)
@@ -201,7 +201,8 @@ func (d *Driver) Usage() (all []Usage) {
 	return all
 }
 
-// NewJob implements [exec.Runtime]. The job's nodes are those that are there now.
+// NewJob implements [exec.Runtime]. The job uses the nodes that are available now, and nodes that
+// join.
 func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
@@ -209,9 +210,8 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	return withReplication(withRecovery(newJob(d, d.fleet, ctx, d.allNodes())))
 }
 
-// Workers implements [exec.Runtime]: those of this node as they are, and of others as many
-// as they have said, kind by kind. While there are others, those of this node are spare if it is
-// idle.
+// Workers implements [exec.Runtime]: the workers of this node, then those of other nodes, kind by
+// kind. This node's are spare if Options.Idle is set and there are others.
 func (d *Driver) Workers() []exec.Worker {
 	all := d.opt.Runtime.Workers()
 	own := len(all)
@@ -233,14 +233,14 @@ func (d *Driver) Workers() []exec.Worker {
 	return all
 }
 
-// Target implements [exec.Runtime]: that of this node.
+// Target implements [exec.Runtime]: this node's target.
 func (d *Driver) Target() *versions.Target { return d.opt.Runtime.Target() }
 
-// Selector implements [exec.Runtime]: that of this node. Each node has its own.
+// Selector implements [exec.Runtime]: this node's selector. Each node has its own.
 func (d *Driver) Selector() *versions.Selector { return d.opt.Runtime.Selector() }
 
-// Close implements [exec.Runtime]. It closes the transport. Agents end what they have of
-// the driver's jobs.
+// Close implements [exec.Runtime]. It closes the transport. Agents end what they have of the
+// driver's jobs.
 func (d *Driver) Close() error {
 	d.lock.Lock()
 	again := d.closed
@@ -250,19 +250,19 @@ func (d *Driver) Close() error {
 	if again {
 		return nil
 	}
-	// As on one machine: what runs ends, what waits is cancelled.
+	// As on one machine: running tasks end, waiting tasks are cancelled.
 	for _, j := range jobs {
 		j.outcome.Abort(exec.ErrClosed)
 	}
 	for _, j := range jobs {
-		if !j.recovering { // or else the job for which it makes something again waits for it
+		if !j.recovering { // a recovery is waited for by its job
 			_ = j.Wait() // which is ErrClosed
 		}
 	}
 	if d.dog != nil {
 		d.dog.stop()
 	}
-	err := d.opt.Transport.Close() // up to here nodes may come
+	err := d.opt.Transport.Close() // until now nodes may come
 	for _, n := range d.allNodes() {
 		n.out.close()
 	}
@@ -293,8 +293,8 @@ func (d *Driver) endJob(number uint64, nodes []*node, data []*core.Entry) {
 	d.forget(number, nodes, data)
 }
 
-// forget has nodes forget a job, or a set of data, which makes room for tasks of others: those that
-// are given to a node when its turn to be told has come, or else they could be there before.
+// forget makes nodes forget a job, or a set of data. Its memory counts as free when the message is
+// made: tasks that are assigned after that come behind the message.
 func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 	d.placing.Lock()
 	for _, n := range nodes[1:] {
@@ -316,7 +316,7 @@ func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 	d.exec.endJob(number)
 }
 
-// event notes that a node has come or gone.
+// event notes that a node has come or left.
 func (d *Driver) event(e transport.Event) {
 	if e.Node == d.opt.Transport.Self() {
 		d.setDeaf(e.Err)
@@ -328,7 +328,7 @@ func (d *Driver) event(e transport.Event) {
 	left := n != nil && n.givenUp
 	d.lock.Unlock()
 	if e.Joined {
-		if d.onBelowChanged == nil || left { // or else it says by itself that it is below this node, or has said so
+		if d.onBelowChanged == nil || left { // nodes below an agent say so by themselves
 			d.call(e.Node)
 		}
 		return
@@ -338,7 +338,7 @@ func (d *Driver) event(e transport.Event) {
 	}
 }
 
-// setDeaf ends all jobs, and those to come: nobody reaches this node any more.
+// setDeaf fails all jobs, now and in future: other nodes cannot reach this one any more.
 func (d *Driver) setDeaf(why error) {
 	d.lock.Lock()
 	d.deaf = why
@@ -350,9 +350,9 @@ func (d *Driver) setDeaf(why error) {
 	}
 }
 
-// call asks a node whether it is an agent. Until it answers it counts as gone.
+// call asks a node whether it is an agent. It is unavailable until it answers.
 func (d *Driver) call(name string) {
-	d.calling.Lock() // or else of two calls at a time both could be answered
+	d.calling.Lock() // otherwise both of two calls at a time could be answered
 	defer d.calling.Unlock()
 	d.lock.Lock()
 	old := d.nodeNamed(name)
@@ -366,7 +366,7 @@ func (d *Driver) call(name string) {
 	d.assignEpoch(n)
 	d.nodes = append(d.nodes, n)
 	if old != nil {
-		n.out.add(func() []byte { // or what is for the node that it was might come later
+		n.out.add(func() []byte { // messages to the previous node must not come after the call
 			old.out.close()
 			return nil
 		})
@@ -375,15 +375,14 @@ func (d *Driver) call(name string) {
 	d.lock.Unlock()
 }
 
-// sendCall has a node say what it is, and what its clock says. The caller holds the lock.
+// sendCall asks a node for its hello and its clock. The caller holds the lock.
 func (d *Driver) sendCall(n *node) {
 	epoch := n.epoch
 	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: epoch}) })
 }
 
-// loseNode notes that a node has gone, if that is news. Its tasks are others' now, where that is
-// possible. It is called for what the transport says, and by the outbox to the node, which
-// therefore is closed by somebody else.
+// loseNode gives up a node, unless that has happened. Its tasks go to other nodes. The transport's
+// events call it, and so does the node's outbox, which therefore is closed on another goroutine.
 func (d *Driver) loseNode(n *node, why error) {
 	d.lock.Lock()
 	n.givenUp = true
@@ -418,13 +417,13 @@ func (d *Driver) loseNode(n *node, why error) {
 	}
 }
 
-// readmit takes the word of an agent that it has nothing of this driver's, and knows no epoch:
-// it believes that the driver had left. The caller holds neither placing nor the lock.
+// readmit handles an agent that says that it has nothing of this driver's and knows no epoch,
+// because it believed that the driver had left. The caller holds neither placing nor the lock.
 func (d *Driver) readmit(n *node) {
 	d.placing.Lock()
 	d.lock.Lock()
 	late, left, there := d.nodeNamed(n.name) != n, n.givenUp, n.unavailable == nil
-	if !late && !left && !there { // it was called, and has forgotten that, or it is on its way
+	if !late && !left && !there { // the agent has dropped the call, or that is on its way
 		d.assignEpoch(n)
 		d.sendCall(n)
 	}
@@ -435,14 +434,14 @@ func (d *Driver) readmit(n *node) {
 	}
 }
 
-// handle gets the messages of agents. What makes no sense is logged.
+// handle receives the messages of agents, and logs those that it refuses.
 func (d *Driver) handle(from string, message []byte) {
 	if err := d.receive(from, message); err != nil {
 		d.opt.Log.Warn("message refused", "from", from, "error", err)
 	}
 }
 
-// receive gets a message of an agent.
+// receive acts on a message of an agent. The error says why the message is refused.
 func (d *Driver) receive(from string, message []byte) error {
 	k, body, err := split(from, message)
 	switch {
@@ -457,13 +456,13 @@ func (d *Driver) receive(from string, message []byte) error {
 		return d.onEnded(from, body)
 	case k == kindStatus:
 		return d.onStatus(from, body)
-	case k == kindCall: // another driver's, or this one's own
+	case k == kindCall: // a call of another driver, or of this one
 		return nil
 	}
 	return &MessageError{from, fmt.Sprintf("of kind %d", k)}
 }
 
-// onHello gets what an agent says of itself.
+// onHello handles what an agent says of itself.
 func (d *Driver) onHello(from string, body []byte) error {
 	now := d.exec.meter.clock(time.Now())
 	var m hello
@@ -489,8 +488,8 @@ func (d *Driver) onHello(from string, body []byte) error {
 	return err
 }
 
-// admit has the node be there that says hello, at a time, and returns what else is to be done, if
-// anything, without placing and the lock. The caller holds both.
+// admit makes the node available that says hello, and returns what to do without the locks, nil if
+// nothing. The caller holds placing and the lock.
 func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (then func(), err error) {
 	n := d.nodeNamed(from)
 	switch {
@@ -500,7 +499,7 @@ func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (the
 		return func() { d.readmit(n) }, nil
 	case n == nil || n.givenUp && m.Epoch != n.epoch:
 		return nil, &MessageError{from, "from a node that has not joined"}
-	case n.givenUp || m.Epoch != n.epoch: // it said so, and then it left, or has been called again
+	case n.givenUp || m.Epoch != n.epoch: // it has left since, or has been called again
 		return nil, nil
 	}
 	if m.Called != unasked {
@@ -509,7 +508,7 @@ func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (the
 	if n.clock.heard < clockSamples {
 		d.sendCall(n)
 	}
-	if n.unavailable == nil { // this was about its clock, or what is below it
+	if n.unavailable == nil { // it is available: this is about its clock, or the nodes below it
 		if n.offer.Below != m.Below {
 			then = d.onBelowChanged
 		}
@@ -532,7 +531,7 @@ func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (the
 	}, nil
 }
 
-// onEnded gets what an agent says of tasks of a job.
+// onEnded handles an agent's report about tasks of a job.
 func (d *Driver) onEnded(from string, body []byte) error {
 	var m ended
 	m.Ends, _ = d.spareEnds.Get().([]end)
@@ -553,7 +552,7 @@ func (d *Driver) onEnded(from string, body []byte) error {
 	if late {
 		return nil
 	}
-	if j == nil { // the job is over, and this comes late
+	if j == nil { // the job has ended
 		d.placing.Lock()
 		d.addUsage(n, &m, nil)
 		d.placing.Unlock()
@@ -565,7 +564,7 @@ func (d *Driver) onEnded(from string, body []byte) error {
 	return nil
 }
 
-// onStatus gets what an agent is at.
+// onStatus handles an agent's answer to a query.
 func (d *Driver) onStatus(from string, body []byte) error {
 	var m status
 	if err := decode(from, body, &m); err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// NodeLostError says that a node has left, or cannot be reached, and that with it something
-// was lost for good: nobody else has it, and the tasks that made it cannot be executed again.
-// Its fields are the Node, the Data, as "A(3,2)" or "" if that is not known, and Err, why the node
-// has left, if that is known.
+// NodeLostError says that a node has left or cannot be reached, and that data were lost for good
+// with it: no other node has them, and the tasks that made them cannot be executed again. Its
+// fields are Node; Data, a lost datum as "A(3,2)" or ""; and Err, why the node has left, if that is
+// known.
 type NodeLostError = core.NodeLostError
 
-// MemoryError says that a task cannot be given to any node: none has the memory for what it
-// uses, beside what only that node has. Its fields are the Task; the bytes of what it uses, Need; the Node
-// with the most memory, its cap, Memory, and Kept, the bytes on it that nobody else has and that the
-// task does not use; and Others, those of Kept that the job does not use, a few.
+// MemoryError says that a task cannot run on any node: none has the memory for its operands beside
+// the data that only that node has. Its fields are Task; Need, the bytes of its operands; Node,
+// which has the most memory; Memory, the cap of that node; Kept, the bytes there that no other node
+// has and that the task does not use; and Others, the largest of these that the job does not use.
 type MemoryError = core.MemoryError
 
-// Holding is what data of one name take of a node's memory: Data, the name, and Bytes.
+// Holding is the memory, Bytes, that data of one name, Data, take on a node.
 type Holding = core.Holding
 
-// PathError says that a value cannot get from the nodes that have it to one that needs it, though this
-// driver reaches all of them: not directly, and by way of no other node. It is the cause of a
-// [NodeLostError] of those that nobody can have values from, or give values to.
+// PathError says that a value cannot get from its holders to a node that needs it, neither directly
+// nor by way of one other node, although the driver reaches all of them. It is the cause of a
+// [NodeLostError] of the nodes that no node can fetch from, or that cannot fetch from any.
 type PathError struct {
 	Data    string // as "A(3,2)"
 	Reader  string // the node that needs it
@@ -39,15 +39,15 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("cluster: %s cannot get from %s to %s, directly or by way of another node", e.Data, strings.Join(e.Holders, ", "), e.Reader)
 }
 
-// NoNodeError says that no node can execute a task: none has a version of its op for workers
-// that meet the task's constraints.
+// NoNodeError says that no node can execute a task: none has a version of its op for workers that
+// meet the task's constraints.
 type NoNodeError struct {
 	Op    string
-	Nodes []Unmet // those that are there, or the driver only, if the task is bound to it
+	Nodes []Unmet // those available, or only the driver if the task is bound to it
 }
 
-// Unmet says why a node cannot execute a task: for each kind of its workers, as a
-// *versions.NoVersionError.
+// Unmet says why a node cannot execute a task: a *versions.NoVersionError for each kind of its
+// workers.
 type Unmet struct {
 	Node string
 	Err  error
@@ -69,16 +69,15 @@ func (e *NoNodeError) Unwrap() (all []error) {
 	return all
 }
 
-// RemoteError is an error of a type that this node does not know, as another one has
-// told it: see Options.Errors.
+// RemoteError is an error of another node whose type this node does not know: see Options.Errors.
 type RemoteError struct {
 	Node, Type, Text string
 }
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// MessageError says that a message from another node makes no sense here: it is of
-// another version of the protocol, or names what this node does not know.
+// MessageError says that a message from another node is refused: it is of another version of the
+// protocol, or names what this node does not know.
 type MessageError struct {
 	Node, Reason string
 }
@@ -87,14 +86,14 @@ func (e *MessageError) Error() string {
 	return fmt.Sprintf("cluster: a message from %s: %s", e.Node, e.Reason)
 }
 
-// errDropped is why a node is lost that had believed the driver to be.
+// errDropped is why a node is lost that had dropped the driver.
 var errDropped = errors.New("it has dropped what it had, as this driver was silent")
 
-// errNoVersion is why a value is no version: it is new, or a task is to write it.
+// errNoVersion says that a value holds no version: it is new, or a task will write it.
 var errNoVersion = errors.New("no version is there")
 
-// fault is an error on the wire: the innermost one by type and fields, if the type is
-// known, and how it came to be.
+// fault is an error on the wire: its innermost cause of a known type, by type and fields, and the
+// attempt that failed.
 type fault struct {
 	_        struct{} `cbor:",toarray"`
 	Op       string
@@ -102,12 +101,12 @@ type fault struct {
 	Worker   int
 	Attempts int
 	Type     string // of the cause
-	Fields   []byte // of the cause; nil if the type is not to be sent
+	Fields   []byte // of the cause; nil if its type is not known
 	Text     string
 }
 
-// newFault returns err, the end of a task, for the wire: of its causes the first that has
-// a known type, by type and fields.
+// newFault returns the fault of a failed task. Its cause is the first error in the chain whose type
+// is known.
 func newFault(err error, known []error) *fault {
 	f := &fault{Worker: -1, Text: err.Error()}
 	if t, ok := errors.AsType[*exec.TaskError](err); ok {
@@ -126,8 +125,7 @@ func newFault(err error, known []error) *fault {
 	return f
 }
 
-// err returns what a node has told as the cause of a task's failure, as the type that it
-// was there, or as a *RemoteError.
+// err returns the cause of a failure on another node, in its original type or as a *RemoteError.
 func (f *fault) err(node string, known []error) error {
 	for _, k := range known {
 		t := reflect.TypeOf(k)

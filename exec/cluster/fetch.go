@@ -12,44 +12,45 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// fetcher brings versions from other nodes.
+// fetcher fetches versions from other nodes.
 type fetcher struct {
 	values
 	shared *sharedFetches
-	ctx    context.Context // the end of all fetches
+	ctx    context.Context // ends all fetches
 	end    context.CancelFunc
 	meter  *meter
-	count  sync.WaitGroup // of fetchers, and of what is brought into the program's memory
+	count  sync.WaitGroup // goroutines that fetch, or bring data into the program's memory
 
-	fetches  []fetch   // to be begun, in turn; mu guards it and what follows
-	fetchers int       // goroutines that do so
-	resting  int       // of these, those that have nothing to do
-	more     sync.Cond // there is something to do, or the store is closed
+	fetches  []fetch   // to be begun, in this order; mu guards it and what follows
+	fetchers int       // goroutines of fetchAll
+	resting  int       // of these, those without a fetch
+	more     sync.Cond // signalled when there is a fetch, or the store is closed
 }
 
-// sharedFetches is what all fetchers of a node share: how many fetches there are at once, and
-// which nodes have left.
+// sharedFetches is what all fetchers of a node share: a bound on fetches at once, and what is known
+// of the nodes that give values.
 type sharedFetches struct {
-	tokens chan struct{}
+	tokens chan struct{} // one for each fetch in progress
 
-	mu        sync.Mutex // a leaf
-	left      map[string]bool
-	unmet     map[string]time.Time // when nodes that have not left were waited for in vain
-	stalledAt map[string]time.Time // when nothing came from nodes that can be reached
-	news      chan struct{}        // closed when there is one more in left or vain
+	mu        sync.Mutex           // a leaf
+	left      map[string]bool      // nodes that have left
+	unmet     map[string]time.Time // when this node gave up waiting to meet a node
+	stalledAt map[string]time.Time // when nothing came from a node that can be reached
+	news      chan struct{}        // closed and replaced when left or unmet grows
 }
 
 // maxFetches is how many values a node fetches at once. Not measured.
 const maxFetches = 8
 
-// maxRemembered is how many nodes that have left are remembered. Others are waited for in vain.
+// maxRemembered bounds left, unmet and stalledAt. A reader waits in vain for a node that was
+// forgotten.
 const maxRemembered = 1000
 
 func newSharedFetches() *sharedFetches {
 	return &sharedFetches{tokens: make(chan struct{}, maxFetches), left: map[string]bool{}, unmet: map[string]time.Time{}, stalledAt: map[string]time.Time{}, news: make(chan struct{})}
 }
 
-// event notes that a node has come or gone.
+// event notes that a node has come or left.
 func (f *sharedFetches) event(e transport.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +65,7 @@ func (f *sharedFetches) event(e transport.Event) {
 	f.notify()
 }
 
-// makeRoom makes room for one more.
+// makeRoom removes nodes until there is room for one more.
 func makeRoom[V any](nodes map[string]V) {
 	for other := range nodes {
 		if len(nodes) < maxRemembered {
@@ -74,14 +75,14 @@ func makeRoom[V any](nodes map[string]V) {
 	}
 }
 
-// notify tells those who wait for nodes that there is news. The caller holds mu.
+// notify wakes goroutines that wait for a change. The caller holds mu.
 func (f *sharedFetches) notify() {
 	close(f.news)
 	f.news = make(chan struct{})
 }
 
-// noteUnmet notes that nodes were waited for in vain: others need not do so, too, for a while. A node
-// that came when another one had gone never hears that it left.
+// noteUnmet notes that this node waited in vain to meet some nodes, so other fetches need not wait
+// for a while. A node that comes after another has left never hears of it.
 func (f *sharedFetches) noteUnmet(nodes []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +93,7 @@ func (f *sharedFetches) noteUnmet(nodes []string) {
 	f.notify()
 }
 
-// noteStall notes that nothing comes from a node, which can be reached.
+// noteStall notes that nothing comes from a node that can be reached.
 func (f *sharedFetches) noteStall(node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,8 +101,8 @@ func (f *sharedFetches) noteStall(node string) {
 	f.stalledAt[node] = time.Now()
 }
 
-// stalled returns why a node is not asked, if nothing came from it just before. What waits meanwhile
-// for its turn need not wait for a Timeout of its own.
+// stalled returns why a node is not asked, if nothing came from it a moment ago. Fetches that have
+// waited for a token meanwhile need no time-out of their own.
 func (f *sharedFetches) stalled(node string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,8 +113,8 @@ func (f *sharedFetches) stalled(node string) error {
 	return nil
 }
 
-// gone reports whether a node has left, or was just waited for in vain; news is closed when
-// that is so of another one.
+// gone reports whether a node has left, or was just waited for in vain. News is closed when that
+// may have changed for another node.
 func (f *sharedFetches) gone(node string) (left bool, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,19 +122,19 @@ func (f *sharedFetches) gone(node string) (left bool, news <-chan struct{}) {
 	return f.left[node] || vain && time.Since(since) < unmetTime, f.news
 }
 
-// unmetTime is how long nobody waits for a node that was waited for in vain. Not measured.
+// unmetTime is how long no fetch waits for a node that was waited for in vain. Not measured.
 const unmetTime = time.Second
 
-// fetch is a version to be brought, under its name or another one.
+// fetch is a version to be fetched.
 type fetch struct {
 	h       *held
 	r, name transport.Ref
 	from    givers
-	old     transport.Ref // whose memory it comes into; none if it has no version
+	old     transport.Ref // the version whose memory it overwrites; zero if there is none
 }
 
-// fetch has a version brought, which those who wait for it are told of. As many goroutines
-// do so as are of use: a goroutine for each would cost more than to fetch a small value.
+// fetch queues a fetch; the waiters of f.h are told of its end. It starts goroutines only as far as
+// they are of use: one for each fetch would cost more than fetching a small value.
 func (s *fetcher) fetch(f fetch) {
 	s.mu.Lock()
 	s.fetches = append(s.fetches, f)
@@ -150,7 +151,7 @@ func (s *fetcher) fetch(f fetch) {
 	}
 }
 
-// fetchAll brings what is to be brought, until the store is closed.
+// fetchAll executes fetches until the store is closed.
 func (s *fetcher) fetchAll() {
 	defer s.count.Done()
 	for {
@@ -175,19 +176,19 @@ func (s *fetcher) fetchAll() {
 		if err == nil {
 			s.publish(f.r, f.h.value)
 		} else {
-			s.transport.Drop(f.r) // others may wait for it here
+			s.transport.Drop(f.r) // other nodes may wait for it here
 		}
 		s.deliver(f.h, f.r, c, err)
 	}
 }
 
-// deliver tells those who wait for a datum that it is there, and how it came, or why not.
+// deliver tells the waiters of a datum that a version has come, and how, or why not.
 func (s *fetcher) deliver(h *held, r transport.Ref, c arrival, err error) {
 	s.mu.Lock()
 	wants := h.waiters
 	h.coming, h.err, h.waiters = false, err, nil
 	now := s.held[keyOf(r)]
-	gone := now != h && (now == nil || now.ref != r || now.err != nil) // nobody has this version here
+	gone := now != h && (now == nil || now.ref != r || now.err != nil) // the node does not have this version
 	if h.detached {
 		s.addBytes(-bytesOf(h.value))
 		err = cmp.Or(err, errNoVersion)
@@ -202,7 +203,7 @@ func (s *fetcher) deliver(h *held, r transport.Ref, c arrival, err error) {
 	}
 }
 
-// copy copies a version into a value: from here, or from a node that has it, and says which.
+// copy copies a version into a value, from this node or from another one, and returns the arrival.
 func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c arrival, err error) {
 	s.forgetOnDevices(into)
 	if s.values.copy(into, r) {
@@ -220,11 +221,11 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c arr
 	return s.meter.endFetch(originOf(first, r), giver, into.Bytes(), since), err
 }
 
-// fetchError says that nobody could give a version.
+// fetchError says that no node could give a version.
 type fetchError struct {
-	cut   []string // could not be reached, or nothing right came from there
-	lacks []string // do not have it
-	err   error    // of the last one
+	cut   []string // nodes that could not be reached, or gave damaged values
+	lacks []string // nodes that do not have it
+	err   error    // of the last node
 }
 
 func (e *fetchError) Error() string { return e.err.Error() }
@@ -232,7 +233,7 @@ func (e *fetchError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *fetchError) Unwrap() error { return e.err }
 
-// missingFrom returns what an error says of a version that did not come.
+// missingFrom returns what the driver is told of a version that could not be fetched.
 func missingFrom(r transport.Ref, err error) missing {
 	m := missing{Ref: r}
 	if f := (*fetchError)(nil); errors.As(err, &f) {
@@ -241,16 +242,18 @@ func missingFrom(r transport.Ref, err error) missing {
 	return m
 }
 
-// fetchFromAny has the first of some nodes that can give a version, and says which, and since when.
-// A node that cannot be reached may be one that this node is yet to meet, of which the driver
-// knows already: it is asked again for a while, unless it has left. So is one from which something
-// wrong came. One from which nothing comes for a Timeout is not, and others do not ask it either for
-// a while. The error is a *fetchError, or the end of the store.
+// fetchFromAny fetches a version from the first of some nodes that can give it, and returns that
+// node and when the fetch began.
+//
+// The driver may know nodes that this node has yet to meet. So a node that cannot be reached is
+// asked again for a while, unless it has left. So is a node that gave a damaged value. A node from
+// which nothing came for the transport's time-out is not asked again, and other fetches do not ask
+// it for a while. The error is a *fetchError, or the reason why the store was closed.
 func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
 	began := time.Now()
 	for wait := time.Millisecond; ; wait *= 2 {
 		var news <-chan struct{}
-		var coming []string // they may be met soon
+		var coming []string // this node may meet them soon
 		failed := &fetchError{err: &transport.NotHereError{Ref: r}}
 		for i, node := range from.From {
 			if node == s.transport.Self() {
@@ -271,7 +274,7 @@ func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers
 			cut := errors.As(err, &unreachable) || errors.As(err, &wrong)
 			switch {
 			case errors.As(err, &stalled):
-				if stalled.For > 0 { // or else another one has seen it
+				if stalled.For > 0 { // otherwise another fetch has noted it
 					s.shared.noteStall(node)
 				}
 			case cut && !left:
@@ -302,8 +305,8 @@ func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers
 	}
 }
 
-// fetchFrom fetches a version from a node, when its turn has come, and says since when. If the
-// node is about to have it, it is waited for so long.
+// fetchFrom fetches a version from a node when it has a token, and returns when the fetch began. If
+// the node is still fetching the version itself, the fetch waits for up to soon.
 func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, into versions.Value) (since time.Time, err error) {
 	select {
 	case s.shared.tokens <- struct{}{}:
@@ -311,7 +314,7 @@ func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, in
 	case <-s.ctx.Done():
 		return since, context.Cause(s.ctx)
 	}
-	if err := s.shared.stalled(node); err != nil { // as another one has just seen
+	if err := s.shared.stalled(node); err != nil { // as another fetch has just seen
 		return since, err
 	}
 	since = time.Now()
@@ -323,10 +326,10 @@ func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, in
 	return to.began, err
 }
 
-// maxSoonWait is how long a node waits at another one for what that is about to fetch.
+// maxSoonWait is how long a node waits at another one for a version that this is about to fetch.
 const maxSoonWait = 2 * time.Second
 
-// timed is a value that notes when it begins to come.
+// timed is a value that notes when its first byte comes.
 type timed struct {
 	versions.Value
 	began time.Time
@@ -338,5 +341,5 @@ func (t *timed) Decode(r io.Reader) error {
 	return t.Value.Decode(r)
 }
 
-// meetTime bounds, by half, how long a node waits for one that others say is there.
+// meetTime is half of the bound on how long a node waits to meet one that the driver knows.
 const meetTime = 500 * time.Millisecond

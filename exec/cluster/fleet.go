@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// fleet is the nodes of a driver, and what jobs need of it.
+// fleet is the nodes of a driver, and what its jobs share.
 type fleet struct {
 	opt   Options
 	known known
@@ -19,82 +19,87 @@ type fleet struct {
 	placing         sync.Mutex // guards the placements of all jobs, and what follows
 	directory       core.Directory
 	experience      core.Experience
-	kept            map[any]*core.Entry          // by value: data that stay on nodes
-	starving        map[any]func()               // places tasks of jobs that wait for memory which others use
-	lastName        uint32                       // names given to data that have none
-	jobsBegun       uint64                       // jobs begun
-	tasksSinceRound int                          // tasks that have ended since second copies were last taken on two nodes
-	workSinceRound  time.Duration                // by jobs that are over, since any were taken
-	lastRound       time.Time                    // when that was
-	replicasLost    bool                         // some of these are on one node only now
+	kept            map[any]*core.Entry          // by value: data that stay on nodes between jobs
+	starving        map[any]func()               // by job that waits for memory which others use: its place
+	lastName        uint32                       // number of the last invented name
+	jobsBegun       uint64                       // number of jobs
+	tasksSinceRound int                          // tasks that have ended since the last round of two replicas
+	workSinceRound  time.Duration                // time of ended jobs since the last round
+	lastRound       time.Time                    // when the last round began
+	replicasLost    bool                         // some replicas of the last round are on one node only
 	recordsOverdue  bool                         // there have been too many records of tasks
-	jobData         map[any]map[*core.Entry]bool // by job under way: its data
+	jobData         map[any]map[*core.Entry]bool // by job in progress: its data
 	tasks           graph.Pool                   // memory for tasks of jobs
-	pastTasks       int64                        // tasks of jobs that are over, all of which have ended
-	lastFailedFetch NodeLostError                // the last nodes that were asked for something in vain
-	recomputed      int64                        // tasks that were executed to make something again
+	pastTasks       int64                        // tasks of ended jobs
+	lastFailedFetch NodeLostError                // the holders that last failed to give a value
+	recomputed      int64                        // tasks of recoveries
 
 	lock     sync.Mutex // guards what follows; the locks of outboxes are taken under it
-	nodes    []*node    // that have joined, the driver first; a node that comes back is a new one
+	nodes    []*node    // all that have joined, the driver first; a node that comes back is a new one
 	record   recording
 	last     uint64        // number of the last job
 	epochs   uint64        // the last epoch
-	lastLoss NodeLostError // the last node to have gone
-	losses   int           // nodes that have gone
-	changed  chan struct{} // closed, and another one made, when a node comes or goes
+	lastLoss NodeLostError // the last node to be lost
+	losses   int           // number of lost nodes
+	changed  chan struct{} // closed and replaced when a node comes or goes
 	closed   bool
 }
 
 // node is a node as the driver knows it.
+//
+//	new ── call ──► unavailable ── hello of its epoch ──► available ── it leaves ──► givenUp
+//	                     └────────────── it leaves ────────────────────────────────────┘
+//
+// A name that is called again gets a new node, with a new epoch.
 type node struct {
 	index       int
 	name        string
-	epoch       uint64 // tells it from others of its name; Driver.placing and fleet.lock guard it
+	epoch       uint64 // tells it from other nodes of its name; Driver.placing and fleet.lock guard it
 	workers     int
 	out         *outbox
 	program     string      // as it says
-	offer       *core.Offer // nil until it has said so
-	jobs        int
-	unavailable error     // why it is of no use, or not yet; nil if it is there. fleet.lock guards it and
-	givenUp     bool      // that it has been given up, for good
-	elsewhere   bool      // that it is an agent of another node only
-	row         int       // of its first worker in Options.Trace
-	clock       clock     // and its clock
-	since       time.Time // that it is there, or has gone
+	offer       *core.Offer // nil until it has said hello
+	jobs        int         // of other drivers, when it joined
+	unavailable error       // nil if the node is available; fleet.lock guards it and what follows
+	givenUp     bool        // it has left, for good
+	elsewhere   bool        // it is an agent of another node only
+	row         int         // of its first worker in Options.Trace
+	clock       clock       // and its clock
+	since       time.Time   // when it became available or unavailable
 
 	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows
 	flows  map[flowKey]*Flow
 	memory core.Memory
-	peak   int64 // bytes of the most operands that it has had, as it says
+	peak   int64 // most bytes of operands that it has had, as it says
 
 	busy, starving time.Duration // as it says
 
-	sent, ended int64     // tasks, in all
-	status      status    // what it was at when it was asked the last time …
-	statusAt    time.Time // … and when it said so
-	queriedAt   time.Time // when it was asked
+	sent, ended int64     // number of tasks
+	status      status    // its last answer to a query …
+	statusAt    time.Time // … and when that came
+	queriedAt   time.Time // when it was last asked
 }
 
-// newNode returns a node of which nothing is known but its name.
+// newNode returns a node of which only the name is known.
 func newNode(index int, name string) *node {
 	return &node{index: index, name: name, memory: core.Memory{Node: index}, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
 }
 
-// traceRows returns where the node is in a recording.
+// traceRows returns the node's rows in a recording.
 func (n *node) traceRows() traceRows { return traceRows{n.row, n.workers, n.clock.offset} }
 
-// clock is what is known of a node's clock: what has to be added for the driver's, as the
-// message that took the shortest way said.
+// clock is what is known of a node's clock. Offset, added to its times, gives the driver's. It
+// comes from the answer with the shortest delay.
 type clock struct {
 	offset, delay int64
-	heard         int // answers
+	heard         int // number of answers
 }
 
-// clockSamples is how many times a node is asked for its time. Most of what a single answer is
-// wrong by is that it waited on its way.
+// clockSamples is how many times a node is asked for its time. Most of the error of one answer is
+// the time that it waited on its way.
 const clockSamples = 8
 
-// update takes the answer of a node, which came now.
+// update takes an answer that came now.
 func (c *clock) update(m *hello, now int64) {
 	delay := now - m.Called - (m.Said - m.Heard)
 	if c.heard == 0 || delay < c.delay {
@@ -108,11 +113,11 @@ func newFleet(opt Options, k known) *fleet {
 	own := newNode(0, opt.Transport.Self())
 	own.offer, own.since = ownOffer(opt.Ops, opt.Runtime), time.Now()
 	own.workers = own.offer.Workers()
-	// What the driver is to execute goes the way of all messages, and ends there.
+	// The driver's own tasks go through an outbox, too; its messages are all nil.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{
 		opt: opt, known: k, exec: newExecutor(&opt, k, newSharedFetches()), kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, changed: make(chan struct{}),
-		last: rand.Uint64(), // two drivers may share agents, which know jobs by number
+		last: rand.Uint64(), // agents know jobs by number, and two drivers may share an agent
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began
 	own.row = f.record.addRows(own.name, own.workers)
@@ -120,7 +125,7 @@ func newFleet(opt Options, k known) *fleet {
 	return f
 }
 
-// unavailable returns why a node is of no use, nil if it is there.
+// unavailable returns why a node is unavailable, nil if it is available.
 func (f *fleet) unavailable(n *node) error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -134,7 +139,7 @@ func (f *fleet) isElsewhere(n *node) bool {
 	return n.elsewhere
 }
 
-// allNodes returns the nodes that there are now, the driver first.
+// allNodes returns the nodes that have joined, the driver first.
 func (f *fleet) allNodes() []*node {
 	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -156,23 +161,23 @@ func (f *fleet) latestLoss() *NodeLostError {
 	return &e
 }
 
-// lossCount returns how many nodes have gone so far.
+// lossCount returns how many nodes have been lost.
 func (f *fleet) lossCount() int {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	return f.losses
 }
 
-// assignEpoch gives a name to a node of which nobody knows anything yet. It is another node than an earlier
-// one of that name: one that left and came back has nothing. Epochs grow, also from one driver to the next of its
-// name. The caller holds the lock, and placing if the node is among those of the fleet.
+// assignEpoch gives a node of which no other code knows yet a new epoch. Epochs grow, also from one
+// process of a driver to the next. The caller holds the lock, and placing if the node is among
+// those of the fleet.
 func (f *fleet) assignEpoch(n *node) {
 	f.epochs = max(f.epochs+1, uint64(time.Now().UnixNano()))
 	n.epoch = f.epochs
 }
 
 // exposedTime returns how long a job that began at some time has worked since the last round of
-// second copies. The caller holds placing.
+// replicas. The caller holds placing.
 func (f *fleet) exposedTime(began, now time.Time) time.Duration {
 	if f.lastRound.After(began) {
 		began = f.lastRound
@@ -180,8 +185,7 @@ func (f *fleet) exposedTime(began, now time.Time) time.Duration {
 	return now.Sub(began)
 }
 
-// nodeNamed returns the latest node of that name, nil if there is none. The caller holds the
-// lock.
+// nodeNamed returns the latest node of a name, nil if there is none. The caller holds the lock.
 func (f *fleet) nodeNamed(name string) *node {
 	for i := len(f.nodes) - 1; i > 0; i-- {
 		if f.nodes[i].name == name {
@@ -191,13 +195,13 @@ func (f *fleet) nodeNamed(name string) *node {
 	return nil
 }
 
-// notify tells those who wait for nodes. The caller holds the lock.
+// notify wakes goroutines that wait for nodes. The caller holds the lock.
 func (f *fleet) notify() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// addUsage takes what a node says of itself. The caller holds placing.
+// addUsage takes the figures of a node's report. The caller holds placing.
 func (f *fleet) addUsage(n *node, m *ended, titles map[[2]uint64]string) {
 	n.peak, n.busy, n.starving = max(n.peak, m.Peak), max(n.busy, m.Busy), max(n.starving, m.Starving)
 	for i := range m.Copies {
@@ -220,7 +224,7 @@ func (f *fleet) addUsage(n *node, m *ended, titles map[[2]uint64]string) {
 	}
 }
 
-// addRun notes that a task has ended well.
+// addRun counts a task that has ended well.
 func (n *node) addRun(op string, e *end) {
 	k := ranKey{op, e.Version}
 	r := n.ran[k]

@@ -12,10 +12,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// A message is a byte with the protocol's version, a byte with the kind, and the CBOR of
-// one of the structs below, as arrays; tasks and their ends are packed (packed.go). Values are no part of
-// messages: a node that needs one fetches it. Every change of the structs raises the protocol's
-// version. Nodes of unlike versions refuse each other's messages.
+// A message is a byte with the version of the protocol, a byte with the kind, and the CBOR of one
+// of the structs below, as arrays; tasks and their ends are packed (packed.go). Messages have no
+// values: a node that needs one fetches it. Every change of the structs raises the protocol's
+// version. Nodes of different versions refuse each other's messages.
+//
+//	driver ── call, run, recall, query, forget ──► agent
+//	driver ◄── hello, ended, status ────────────── agent
 
 const protocol = 15
 
@@ -23,22 +26,22 @@ const protocol = 15
 type kind byte
 
 const (
-	kindCall   kind = 1 + iota // the driver's: who is there? Its number never changes
-	kindHello                  // an agent's answer; nor does its
-	kindRun                    // tasks for an agent
-	kindEnded                  // their ends
-	kindForget                 // the driver's: a job has ended, or is cancelled, or a set of data has
-	kindRecall                 // the driver's: tasks that had better go to another node
-	kindQuery                  // the driver's: somebody wants to know what the agent is at
-	kindStatus                 // its answer
+	kindCall   kind = 1 + iota // from the driver: are you an agent? The number never changes
+	kindHello                  // from an agent: the answer. The number never changes
+	kindRun                    // from the driver: tasks
+	kindEnded                  // from an agent: ends of tasks
+	kindForget                 // from the driver: a job has ended, or is cancelled, or a set of data is released
+	kindRecall                 // from the driver: give back tasks for another node
+	kindQuery                  // from the driver: what are you doing?
+	kindStatus                 // from an agent: the answer
 )
 
-// call asks a node what it is. At is the time of the driver's clock, as all times here in
-// nanoseconds since some moment.
+// call asks a node for its hello. At is the time on the driver's clock, in nanoseconds since some
+// moment, as all times here.
 type call struct {
 	_     struct{} `cbor:",toarray"`
 	At    int64
-	Epoch uint64 // of the node: it is another one each time that it joins, and never 0
+	Epoch uint64 // names the node anew each time that it joins; never 0
 }
 
 // hello is what an agent says of itself.
@@ -46,19 +49,19 @@ type hello struct {
 	_       struct{}   `cbor:",toarray"`
 	Memory  int64      // Options.Memory
 	Program string     // Options.Program
-	Jobs    int        // of all drivers, and sets of data, that it has
+	Jobs    int        // jobs of all drivers, and sets of data, that it has
 	Parent  string     // Options.Parent
-	Below   core.Below // the nodes below it
+	Below   core.Below // sums over the nodes below it
 	Offer   offered
-	// Called is when the driver called, by its clock, or unasked; Heard when the agent heard that,
-	// and Said when it answers, by its own.
+	// Called is the time of the call on the driver's clock, or unasked. Heard is when the agent received it, and
+	// Said when it answers, on the agent's clock.
 	Called, Heard, Said int64
-	// Epoch is that of the call; 0 if the agent was not called, and has nothing of the
-	// driver's any more.
+	// Epoch is that of the call, 0 if the agent was not called or has dropped the driver.
 	Epoch uint64
 }
 
-// check returns what a node offers that has said this in so many bytes, or what makes no sense in it.
+// check returns what a node offers that has sent this in so many bytes, or what is impossible in
+// it.
 func (m *hello) check(bytes int) (*core.Offer, error) {
 	if m.Memory < 0 {
 		return nil, fmt.Errorf("%d bytes of memory", m.Memory)
@@ -73,15 +76,15 @@ func (m *hello) check(bytes int) (*core.Offer, error) {
 	return offer, m.Below.Check()
 }
 
-// unasked is in place of the time of a call in what an agent says by itself.
+// unasked stands for the time of a call in a hello without a call.
 const unasked = -1
 
-// run is tasks of a job for a node, and what it need not keep any more.
+// run is tasks of a job for a node, and versions to be dropped.
 type run struct {
 	Job   uint64
-	Epoch uint64 // of the node: the tasks are not for another one
-	Trace bool   // the driver wants to know when and on which worker tasks run, and of copies
-	Story bool   // the same, and for each task of what came for it
+	Epoch uint64 // of the node for which the tasks are
+	Trace bool   // report when and on which worker tasks run, and fetches
+	Story bool   // the same, and for each task the arrival of its operands
 	Drops []transport.Ref
 	Tasks []task
 }
@@ -89,19 +92,19 @@ type run struct {
 // task is a task for a node.
 type task struct {
 	ID       uint64
-	Op       string // as graph.Op.OpName
-	Params   string // as versions.EncodeParams
+	Op       string // its OpName
+	Params   string // encoded by versions.EncodeParams
 	Priority int64
 	Retries  int
 	Timeout  time.Duration
-	// Constraints is the CBOR of the task's own, a *versions.Constraints; empty if it has none.
+	// Constraints is the CBOR of the task's *versions.Constraints, "" if it has none.
 	Constraints string
 	Operands    []operand
 
-	spec *graph.Spec // the task itself, on the driver
+	spec *graph.Spec // the task itself, for the driver's own node
 }
 
-// encodeConstraints returns those of a task, as they are sent.
+// encodeConstraints encodes a task's constraints.
 func encodeConstraints(c *versions.Constraints) string {
 	b, err := cbor.Marshal(c)
 	if err != nil {
@@ -110,7 +113,7 @@ func encodeConstraints(c *versions.Constraints) string {
 	return string(b)
 }
 
-// decodeConstraints returns the constraints that encodeConstraints was given.
+// decodeConstraints decodes and checks a task's constraints.
 func decodeConstraints(text string) (*versions.Constraints, error) {
 	c := &versions.Constraints{}
 	if err := decoding.Unmarshal([]byte(text), c); err != nil {
@@ -124,57 +127,56 @@ func decodeConstraints(text string) (*versions.Constraints, error) {
 
 // operand is a datum that a task uses.
 type operand struct {
-	Ref    transport.Ref // the version that is there when the task begins
+	Ref    transport.Ref // the version before the task
 	Mode   graph.Mode
-	givers        // if the task reads it and the node has not got it
-	Type   string // of the value, as %T
-	Shape  string // versions.Shaped's, if it is one
-	// Zero says that nobody has written it yet: a new value will do.
+	givers        // if the task reads it and the node does not have it
+	Type   string // of the value, as by %T
+	Shape  string // of a versions.Shaped
+	// Zero says that no task has written the datum: the node makes a zero value.
 	Zero bool
-	// Copy, if there is one, is the version that is fetched in place of Ref: the task
-	// updates a copy of it under another name.
+	// Copy, if not nil, is the version that is fetched in place of Ref. The task updates a copy of it under the name
+	// Ref.
 	Copy *transport.Ref
 
-	home *home // of an operand that the task must have in the program's memory
+	home *home // if the task must have it in the program's memory
 }
 
-// givers are the nodes from which a version can be had, the first to be asked first. Soon says
-// that it is about to fetch the version itself.
+// givers are the nodes from which a version can be fetched, the first to be asked first. Soon says
+// that the first is still fetching it.
 type givers struct {
 	From []string
 	Soon bool
 }
 
-// home is a datum in the program's memory, on the driver. What it holds at first is
-// published. So that this stays, other versions are elsewhere, until the program wants
-// one, or a task that cannot be executed elsewhere.
+// home is a datum in the program's memory, on the driver. The driver publishes what it holds at
+// first. If retained, other versions go into other memory, until the program needs one, or a task
+// does that only the driver can execute.
 type home struct {
-	value    any           // of the program
-	ref      transport.Ref // the version that it holds
-	retained bool          // it stays: there are nodes that may be lost
-	facts    core.Facts    // as they were at first
-	// base is a copy of the first version that made room for another one, if it stays.
+	value    any           // the program's
+	ref      transport.Ref // the version that it holds; zero while it is overwritten
+	retained bool          // there are nodes that may be lost
+	facts    core.Facts    // of the value at first
+	// Base is a copy of the first version, if retained, after another one took its place.
 	base    versions.Value
 	baseRef transport.Ref
 }
 
-// operand returns what says which value has room for a version of the datum.
+// operand returns an operand for a version of the datum.
 func (h *home) operand(r transport.Ref) *operand {
 	return &operand{Ref: r, Type: h.facts.Kind, Shape: h.facts.Shape}
 }
 
-// ended is ends of tasks of a job.
+// ended reports ends of tasks of a job.
 type ended struct {
 	Job   uint64
-	Epoch uint64 // of the node that was given the tasks
+	Epoch uint64 // of the node that got the tasks
 	Ends  []end
-	// Peak is the bytes of the most operands that the node has had, of the driver's. Busy
-	// is the time of its workers in tasks, Starving that without one while tasks waited
-	// for operands.
+	// Peak is the most bytes of operands that the node has had for the driver. Busy is the time of its workers in
+	// tasks, Starving their time without one while tasks waited for operands.
 	Peak           int64
 	Busy, Starving time.Duration
 	Flows          []flow   // since the last message
-	Copies         []copied // the same, one by one, for a job that is traced
+	Copies         []copied // the same fetches one by one, for a traced job
 }
 
 // flow is values of a matrix that a node has fetched from another one.
@@ -184,21 +186,21 @@ type flow struct {
 	figures
 }
 
-// origin is from where values come, and of which matrix.
+// origin is a node that gives values, and the matrix of the values.
 type origin struct {
 	From   string
-	Job    uint64 // or the set of data that stay
+	Job    uint64 // the number of the job, or of the set of kept data
 	Matrix uint32
 }
 
-// figures are those of a flow: how many values and bytes, the time that fetching them took,
-// and that of workers without a task while some were awaited.
+// figures are those of a flow: the numbers of values and bytes, the time of fetching them, and the
+// flow's share of the node's Starving.
 type figures struct {
 	Values, Bytes int64
 	Took, Waited  time.Duration
 }
 
-// copied is a value that a node has fetched, by its own clock.
+// copied is a value that a node has fetched. Began is on its own clock.
 type copied struct {
 	_            struct{} `cbor:",toarray"`
 	From         string
@@ -207,46 +209,46 @@ type copied struct {
 	Took         time.Duration
 }
 
-// end is the end of a task.
+// end is the end of a task, or another report about it.
 type end struct {
 	_     struct{} `cbor:",toarray"`
 	ID    uint64
 	Fault *fault // nil if it went well
-	// Missing says what the node could not fetch, and Why: the task was not begun.
+	// Missing is what the node could not fetch, and Why is the reason. The task has not begun.
 	Missing  []missing
 	Why      string
-	Returned bool // the driver has asked for the task: it was not begun, and its operands are there
-	// Version and Took are those of the last attempt, and Worker and Began, by the
-	// node's clock, if the job is traced. Before are earlier attempts of such a job.
+	Returned bool // the task goes back; it has not begun, and its operands are there
+	// Version and Took are those of the last attempt. If the job is traced, so are Worker and Began, on the node's
+	// clock, and Before has the earlier attempts.
 	Version string
 	Took    time.Duration
 	Worker  int
 	Began   int64
 	Before  []attempt
-	Fetched []arrival // what came for the task, if the driver wants to be told
-	// Given, if there are any, are operands with which the task has finished, and will not
-	// say so again. It goes on.
+	Fetched []arrival // arrivals of operands, if the run asked for the story
+	// Released, if not empty, are operands that the task has finished with. The task goes on.
 	Released []int
 }
 
-// missing is a version that did not come: from these nodes, as they could not be reached or nothing right
-// came from there, and from those, as they do not have it.
+// missing is a version that could not be fetched: Unreachable nodes did not answer or gave damaged
+// values, Without are nodes that do not have it.
 type missing struct {
 	_                    struct{} `cbor:",toarray"`
 	Ref                  transport.Ref
 	Unreachable, Without []string
 }
 
-// arrival is an operand of a task that came from another node, by the clock of the task's node.
+// arrival is an operand of a task that came from another node. Began is on the clock of the task's
+// node.
 type arrival struct {
 	_            struct{} `cbor:",toarray"`
 	Ref          transport.Ref
-	From         string // empty: it did not come
+	From         string // "" if it did not come from another node
 	Bytes, Began int64
 	Took         time.Duration
 }
 
-// attempt is an attempt that has failed.
+// attempt is a failed attempt at a task.
 type attempt struct {
 	_       struct{} `cbor:",toarray"`
 	Version string
@@ -255,8 +257,8 @@ type attempt struct {
 	Began   int64
 }
 
-// recall asks for tasks that have not begun: for the first few of these that can be had. When they
-// are on their way, an end of task 0 follows.
+// recall asks a node to give back the first Count of these tasks that have not begun. An end of
+// task 0 follows them.
 type recall struct {
 	_     struct{} `cbor:",toarray"`
 	Job   uint64
@@ -270,42 +272,42 @@ type forget struct {
 	Job uint64
 }
 
-// query asks an agent what it is at.
+// query asks an agent for its status.
 type query struct {
 	_ struct{} `cbor:",toarray"`
 }
 
-// status is what an agent is at, of a driver's jobs.
+// status is what an agent is doing for a driver.
 type status struct {
 	_             struct{} `cbor:",toarray"`
 	Held          int64    // bytes of operands
 	Busy, Waiting int      // workers in tasks, and tasks that wait for operands
-	// Tasks are those that have been where they are for the longest, in that order.
+	// Tasks are those that have been at their stage for the longest, in that order.
 	Tasks []taskStatus
 }
 
-// taskStatus is a task that a node has.
+// taskStatus is a task on a node.
 type taskStatus struct {
 	_       struct{} `cbor:",toarray"`
 	Job, ID uint64
 	Stage   stage
-	For     time.Duration   // that it has been there
-	Wants   []transport.Ref // versions on their way
+	For     time.Duration   // how long it has been at the stage
+	Wants   []transport.Ref // versions that are on their way
 }
 
-// stage is where on a node a task is.
+// stage is where a task is on its node.
 type stage byte
 
 const (
 	stageWaits stage = iota // for operands
-	stageReady              // for the node's runtime
-	stageRuns               // the runtime has it
+	stageReady              // at the gate of the node's runtime
+	stageRuns               // in the runtime
 )
 
-// maxStatus is how many tasks of a node a state has at most, and versions of a task.
+// maxStatus bounds the tasks of a status, and the versions of a task.
 const maxStatus = 16
 
-// check returns what makes no sense in it.
+// check returns what is impossible in a status.
 func (s *status) check() error {
 	bad := s.Held < 0 || min(s.Busy, s.Waiting) < 0 || len(s.Tasks) > maxStatus
 	for _, t := range s.Tasks {
@@ -317,7 +319,7 @@ func (s *status) check() error {
 	return nil
 }
 
-// limits of what is decoded: more than any driver sends.
+// decoding bounds what is decoded, above what any driver sends.
 var decoding = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{MaxArrayElements: 1 << 20, MaxMapPairs: 1 << 10, MaxNestedLevels: 8}.DecMode()
 	if err != nil {
@@ -326,7 +328,7 @@ var decoding = func() cbor.DecMode {
 	return mode
 }()
 
-// packs is a body that has a part after its CBOR, and unpacks reads both.
+// packs is a body with a part after its CBOR. unpacks reads both.
 type (
 	packs interface {
 		pack() (head any, rest []byte)
@@ -342,13 +344,13 @@ func encode(k kind, body any) []byte {
 	}
 	b, err := cbor.Marshal(body)
 	if err != nil {
-		panic(err) // the types above can be encoded
+		panic(err) // not for the types above
 	}
 	m := make([]byte, 0, 2+len(b)+len(rest))
 	return append(append(append(m, protocol, byte(k)), b...), rest...)
 }
 
-// split returns the kind and the body of a message: the kind of one of another protocol, too.
+// split returns the kind and the body of a message. The kind is valid for other protocols, too.
 func split(from string, m []byte) (kind, []byte, error) {
 	if len(m) < 2 {
 		return 0, nil, &MessageError{from, "it is empty"}
@@ -359,7 +361,7 @@ func split(from string, m []byte) (kind, []byte, error) {
 	return kind(m[1]), m[2:], nil
 }
 
-// decode reads the body of a message into x.
+// decode decodes the body of a message into x.
 func decode(from string, body []byte, x any) error {
 	read := func(b []byte) error { return decoding.Unmarshal(b, x) }
 	if x, ok := x.(unpacks); ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Kind is workers of a node that are alike: how many Workers, their Target, a versions.Target, and
-// the name of the first Accelerator, empty for workers on cores.
+// Kind is a number of equal workers of a node: Workers is the number, Target their versions.Target,
+// and Accelerator the name of the first accelerator, empty for workers on cores.
 type Kind = core.Kind
 
 // offered is an offer on the wire.
@@ -29,15 +29,14 @@ type kindOffered struct {
 	Lacks []lack
 }
 
-// lack is ops, by their numbers, that a kind of worker cannot execute, for the same reasons:
-// those of their versions.
+// lack is ops, by index, that a kind of worker cannot execute for the same reasons.
 type lack struct {
 	_   struct{} `cbor:",toarray"`
 	Ops []int
 	Why []string
 }
 
-// limits of what a node says of itself.
+// Limits of what a node may say of itself.
 const (
 	maxKinds = 256
 	maxOps   = 1 << 13
@@ -57,7 +56,7 @@ func kindsOf(workers []exec.Worker) (all []Kind) {
 	return all
 }
 
-// offeredBy returns what a node with these ops and this runtime says of itself.
+// offeredBy returns the offer of a node with some ops and a runtime, for the wire.
 func offeredBy(ops []*versions.Op, rt exec.Runtime) (m offered) {
 	for _, op := range ops {
 		m.Ops = append(m.Ops, op.OpName())
@@ -87,7 +86,7 @@ func offeredBy(ops []*versions.Op, rt exec.Runtime) (m offered) {
 	return m
 }
 
-// offer returns what a node has said, or what is wrong with it.
+// offer returns what a node offers, or what is wrong with its message.
 func (m *offered) offer() (*core.Offer, error) {
 	if len(m.Kinds) == 0 || len(m.Kinds) > maxKinds || len(m.Ops) > maxOps {
 		return nil, fmt.Errorf("%d kinds of workers, and %d ops", len(m.Kinds), len(m.Ops))
@@ -122,7 +121,7 @@ func ownOffer(ops []*versions.Op, rt exec.Runtime) *core.Offer {
 	told := offeredBy(ops, rt)
 	o, err := told.offer()
 	if err != nil {
-		panic(err) // the options were checked
+		panic(err) // Options.check has seen to it
 	}
 	o.Selector = rt.Selector()
 	return o

@@ -16,101 +16,89 @@ import (
 
 // Options configures a node.
 type Options struct {
-	// Transport connects the node with the others. It has not been started; the node
-	// closes it at its end.
+	// Transport connects the node with the others. It must not have been started. The node closes it at its end.
 	Transport transport.Transport
-	// Runtime executes the node's tasks: an exec.Local, or what hands specs on to one, with
-	// their Witness and, if there are accelerators, is an exec.Forgetter. The caller closes it after the node's end.
+	// Runtime executes the node's tasks: an exec.Local, or a Runtime that hands specs on to one with their
+	// Witness. With accelerators it must be an exec.Forgetter. The caller closes it after the node's end.
 	Runtime exec.Runtime
-	// Ops are those that the node can execute, as kernels.Table.All lists them. All
-	// nodes need those that the program uses.
+	// Ops are those that the node can execute, as kernels.Table.All lists them. All nodes need the ops that the
+	// program uses.
 	Ops []*versions.Op
-	// Values has a value of each type that operands may have, a pointer to a zero
-	// value, as kernels.Values lists them.
+	// Values has a pointer to a zero value of each type that operands may have, as kernels.Values lists them.
 	Values []versions.Value
-	// Errors has an error of each type, a pointer to a struct of plain data, that is to
-	// reach the driver as it is. Others arrive as a *RemoteError.
+	// Errors has an error of each type that reaches the driver unchanged, a pointer to a struct of plain data. Others
+	// arrive as a *RemoteError.
 	Errors []error
-	// Memory is how many bytes of operands the node is to have at most, as an agent: a
-	// task for which there is no room waits, or goes to another node. 0 means no cap. What
-	// tasks need beside their operands is not counted.
+	// Memory is the cap on the bytes of operands that an agent has. A task for which there is no room waits, or goes to
+	// another node. 0 means no cap. Memory that tasks need beside their operands does not count.
 	Memory int64
-	// Parent is the name of the agent below which this one is: only that one gives it tasks,
-	// children of its own ([exec.Nested]), and is their driver. It is an agent of a driver
-	// or below another one in turn. Empty, or the name of a driver, stands for an agent of
-	// drivers.
+	// Parent is the name of the agent above this one. Only the parent gives this agent tasks: children of its own tasks
+	// ([exec.Nested]). The parent may have a parent in turn. Empty, or the name of a driver, means that drivers
+	// give it tasks.
 	Parent string
-	// Driver is the name of the driver that an agent works for: when that one leaves, Serve ends.
-	// It may come later than the agent. Other drivers are served until then. Empty stands for
-	// an agent that serves until its context ends, whichever drivers come and go. NewDriver ignores it.
+	// Driver is the name of the driver with which an agent ends: when that driver leaves, Serve returns. The driver may
+	// come later than the agent. Other drivers are served until then. Empty means that the agent serves all
+	// drivers until its context ends. NewDriver ignores it.
 	Driver string
-	// Program says which program the node is, of which version, for Usage.
+	// Program names the node's program and its version, for Usage.
 	Program string
-	// Log is told what the node cannot tell anybody else; nil means slog.Default.
+	// Log gets what the node cannot report otherwise; nil means slog.Default.
 	Log *slog.Logger
 
-	// The rest is the driver's, or that of an agent which has others below it.
+	// The rest is for drivers, and for agents with nodes below them.
 
-	// Trace, if not nil, gets an event for each attempt at a task on any node, with a row
-	// for each of its workers, and what nodes fetch from each other. Nodes then say more of
-	// each task. Times of other nodes are off by as much as is not known of their clocks: a
-	// part of the time that a message takes.
+	// Trace, if not nil, gets an event for each attempt at a task on any node, with a row for each worker, and
+	// the fetches between nodes. Nodes then report more of each task. Times of other nodes are off by
+	// the uncertainty of their clocks, a part of the time of a message.
 	Trace *trace.Recorder
 
-	// Stories is the number of tasks of a job, the latest ones, for which a story is kept
-	// for its Story: see exec.Story. Nodes then say more of each task. 0 keeps none.
+	// Stories is the number of a job's latest tasks whose stories are kept: see exec.Story. Nodes then report more of
+	// each task. 0 keeps none.
 	Stories int
-	// Watchdog, if not nil, is told of what is stuck: a task that runs on a node, or waits
-	// there for operands, for too long, and a job of which nothing runs and nothing ends. Nodes
-	// are then asked four times in that time what they are at. A task that waits for
-	// children counts as one that runs.
+	// Watchdog, if not nil, gets reports of what is stuck: a task that runs on a node, or waits there for operands,
+	// for too long, and a job without tasks that run or end. Nodes are queried four times in that time. A
+	// task that waits for its children counts as running.
 	Watchdog *exec.Watchdog
-	// Policy decides which ready task a node takes next, and NewPolicy makes a policy
-	// of the program's own: to both, locations and workers are nodes, the driver the
-	// first one. dispatch.Priority, the zero value, stands for dispatch.Locality:
-	// among nodes it matters first where the data are; ByPriority has it mean what it says.
-	// dispatch.EarliestFinish goes by what the driver learns of the times of tasks on each
-	// node, and of values between them, as do the Costs that NewPolicy is given.
+	// Policy decides which ready task a node takes next. NewPolicy makes a policy of the program's own. To both,
+	// locations and workers are nodes, the driver the first one. The zero value, dispatch.Priority, stands for
+	// dispatch.Locality, because between nodes the place of the data matters most; with ByPriority it means
+	// dispatch.Priority. dispatch.EarliestFinish goes by the times of tasks and transfers that the driver
+	// learns, and so do the Costs that NewPolicy gets.
 	Policy     dispatch.Kind
 	ByPriority bool
 	NewPolicy  func(dispatch.Machine) dispatch.Policy
-	// Owner has each task run on the node that owns the first datum that it writes, by
-	// the Layout of the matrix (blocked.Matrix.SetLayout), instead of a policy: owner k
-	// is the k-th node that is there, the driver the first unless Idle is set. Owners
-	// that there are not are others, in turn; a node that joins takes the place of one that is
-	// lost. It moves the fewest bytes. A node that has nothing to do executes what another one
-	// owns, where that pays (see dispatch.ByOwner), unless Stay is set.
+	// Owner, instead of a policy, runs each task on the node that owns the first datum that the task writes, by the
+	// Layout of the matrix (blocked.Matrix.SetLayout). Owner k is the k-th available node, the driver the first
+	// unless Idle is set; larger numbers wrap around. A node that joins takes the place of a lost one. This
+	// moves the fewest bytes. A node without work executes tasks of another owner if that pays (see
+	// dispatch.ByOwner), unless Stay is set.
 	Owner, Stay bool
-	// Window is the number of tasks of a job that may be in flight; 0 means
-	// exec.DefaultWindow.
+	// Window bounds the tasks of a job that are submitted and have not ended; 0 means exec.DefaultWindow.
 	Window int
-	// Idle has the driver execute only what no other node can.
+	// Idle makes the driver execute only tasks that no other node can.
 	Idle bool
-	// Copies says when agents keep second copies of what tasks have made.
+	// Copies says when agents take replicas of what tasks have made.
 	Copies Copies
 }
 
-// Copies says when agents keep second copies of what tasks have made, from which that is made
-// again which a lost node alone had. They are taken while tasks go on, where there are two
-// agents, and count as operands under Options.Memory: they are left out where there is no
-// room, and make room for tasks. The zero value is right for most programs.
+// Copies says when agents take replicas of what tasks have made, from which data that only a lost
+// node had are computed again. Replicas are taken while tasks go on, if there are at least two
+// agents. They count as operands under Options.Memory; they are left out if there is no room, and
+// make room for tasks. The zero value is right for most programs.
 type Copies struct {
-	// Off has none taken. Then the driver keeps a record of each task that has ended, some
-	// hundred bytes, as long as its results count.
+	// Off takes none. The driver then keeps a record of each ended task, some hundred bytes, as long as its results
+	// are needed.
 	Off bool
-	// Records is how many records of tasks that have ended the driver keeps, beside those
-	// that are in flight. 0 means as many as need an eighth of the bytes of the data, at
-	// least 131072, where all agents have caps on their memory, so that it is known
-	// what room there is, and otherwise no limit. When there are more, second copies of each
-	// datum of the job are put on two agents, and the records before that are freed. It
-	// needs room for two to four times the data; as long as there is none, records are
-	// kept, and so are those of kept data that no job uses. What two agents that are lost
-	// one shortly after the other had may be lost for good then.
+	// Records is the number of records of ended tasks that the driver keeps. 0 means, if all agents have caps on their
+	// memory, as many as need an eighth of the bytes of the data, at least 131072; otherwise no limit. When
+	// there are more, two agents take a replica of each datum of the job, and older records are freed. This
+	// needs room for two to four times the data. Without room records are kept, and so are those of kept
+	// data that no job uses. If two agents are lost shortly one after the other, data may then be lost for
+	// good.
 	Records int
-	// Share is the part of the time that taking copies is to need at most; 0 means 0.02
-	// where all agents have caps on their memory, and otherwise that none are taken for
-	// this. After so much work, one more agent gets a copy of each datum. No record is
-	// freed.
+	// Share bounds the part of the time that replicas take. 0 means 0.02 if all agents have caps on their memory, and
+	// otherwise that none are taken for this reason. After enough work, one more agent gets a replica of each
+	// datum. No record is freed.
 	Share float64
 }
 
@@ -119,16 +107,15 @@ type OptionsError struct{ Problem string }
 
 func (e *OptionsError) Error() string { return "cluster: " + e.Problem }
 
-// known is what a node can name.
+// known is what a node can name on the wire.
 type known struct {
 	ops      map[string]*versions.Op
 	values   map[string]reflect.Type
 	errs     []error
-	maxValue int64 // bytes of a value, 0 if there is no limit
+	maxValue int64 // bytes of a value; 0: no limit
 }
 
-// check returns what the options know, with their defaults set. The error is an
-// *OptionsError.
+// check returns what the options name, and sets their defaults. The error is an *OptionsError.
 func (o *Options) check() (k known, err error) {
 	bad := func(format string, args ...any) (known, error) {
 		return k, &OptionsError{fmt.Sprintf(format, args...)}
@@ -200,18 +187,18 @@ func (o *Options) check() (k known, err error) {
 	return k, nil
 }
 
-// choices returns those that say which node gets a task.
+// choices returns the options that say which node gets a task.
 func (o *Options) choices() core.Choices {
 	return core.Choices{Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy, Owner: o.Owner, Stay: o.Stay, Idle: o.Idle}
 }
 
-// valueError is why a node cannot make a value: it never will.
+// valueError says why a node can never make a value.
 type valueError struct{ problem string }
 
 func (e *valueError) Error() string { return e.problem }
 
-// value returns a new value of the type that is called so, with a shape if that says one. The
-// error is a *valueError, unless no type is named: then the node was to have the value.
+// value returns a new value of a type by name, reshaped if shape is not empty. The error is a
+// *valueError, or errNoVersion if name is empty: the node should have had the value.
 func (k *known) value(name, shape string) (versions.Value, error) {
 	t, ok := k.values[name]
 	switch {
@@ -221,7 +208,7 @@ func (k *known) value(name, shape string) (versions.Value, error) {
 		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
 	}
 	v := reflect.New(t).Interface().(versions.Value)
-	if m, ok := v.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // or else one message could end this process
+	if m, ok := v.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // so that one message cannot end this process
 		if n, err := m.Measure([]byte(shape)); err == nil && n > k.maxValue {
 			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d", name, n, k.maxValue)}
 		}
@@ -234,7 +221,7 @@ func (k *known) value(name, shape string) (versions.Value, error) {
 	return v, nil
 }
 
-// canSend reports whether values of a type can be sent: whether others can make one.
+// canSend reports whether values of a type can be sent, because other nodes can make one.
 func (k *known) canSend(name string) bool {
 	_, ok := k.values[name]
 	return ok

@@ -11,22 +11,21 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// Tasks are many and alike, and so are their ends. So a message has each op, parameter, type,
-// shape, version and name of a node once, in a list of words, and its tasks as numbers of
-// variable length in one string of bytes. The CBOR of a task as arrays took 2.4 µs of processor
-// time there and back (2 cores, EPYC, 2026-11-24; go test ./exec/cluster -run '^$' -bench
-// Empty/process/agents=4 -cpuprofile).
+// Messages have many similar tasks, or ends of tasks. So a message has each op, parameter, type,
+// shape, version and node name once, in a list of strings, and its tasks as varints in one byte
+// string. The CBOR of a task took 2.4 µs to encode and decode (2 cores, EPYC, 2026-11-24; go test
+// ./exec/cluster -run '^$' -bench Empty/process/agents=4 -cpuprofile).
 //
-//	run      drops ref…, tasks, operands of all of them, task…
-//	task     has id op params, then what it has: priority retries timeout constraints; operands operand…
-//	operand  has mode ref, then what it has: nodes node…, type shape, ref of the copy
-//	ref      job, less the message's; matrix i j version
-//	ended    end…: those that have ended well; others are in Rest
+//		run      drops ref…, number of tasks, number of operands of all tasks, task…
+//		task     has id op params, then by has: priority retries timeout constraints; operands operand…
+//		operand  has mode ref, then by has: nodes node…, type shape, ref of the copy
+//		ref      job minus the message's job; matrix i j version
+//		ended    end…: of tasks that have ended well; others are in Rest
 //	end      id version took worker began
-//
-// Before drops, operands and nodes comes how many there are. Has is bits that say what there is.
+// Drops, operands and nodes are preceded by their number. Has is a byte of flags for optional
+// fields.
 
-// packedRun is a run on the wire, before what is packed.
+// packedRun is the CBOR part of a run.
 type packedRun struct {
 	_     struct{} `cbor:",toarray"`
 	Job   uint64
@@ -36,7 +35,7 @@ type packedRun struct {
 	Words []cbor.ByteString
 }
 
-// packedEnded is an ended on the wire, before what is packed: the ends that are as most are.
+// packedEnded is the CBOR part of an ended.
 type packedEnded struct {
 	_              struct{} `cbor:",toarray"`
 	Job, Epoch     uint64
@@ -45,10 +44,10 @@ type packedEnded struct {
 	Flows          []flow
 	Copies         []copied
 	Words          []cbor.ByteString
-	Rest           []end
+	Rest           []end // ends that are not plain
 }
 
-// plain reports whether a task has ended well, at the first attempt.
+// plain reports whether a task has ended well at the first attempt.
 func (e *end) plain() bool {
 	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Returned && len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0
 }
@@ -71,7 +70,7 @@ func (m ended) pack() (head any, body []byte) {
 	return packedEnded{Job: m.Job, Epoch: m.Epoch, Peak: m.Peak, Busy: m.Busy, Starving: m.Starving, Flows: m.Flows, Copies: m.Copies, Words: p.words, Rest: rest}, p.b
 }
 
-// unpack implements unpacks. It uses the memory of m's ends.
+// unpack implements unpacks. It reuses the memory of m.Ends.
 func (m *ended) unpack(b []byte) error {
 	var x packedEnded
 	b, err := decoding.UnmarshalFirst(b, &x)
@@ -98,7 +97,7 @@ func (m *ended) unpack(b []byte) error {
 	return nil
 }
 
-// Bits of what there is of a task, and of an operand, in the order of the arguments of flags.
+// Flags of a task, and of an operand, in the order of the arguments of flags.
 const (
 	hasPriority = 1 << iota
 	hasRetries
@@ -114,7 +113,7 @@ const (
 	isSoon
 )
 
-// flags returns a number of which each bit says whether one of these is so, the lowest first.
+// flags returns a byte whose bit i is set if argument i is true.
 func flags(all ...bool) (b byte) {
 	for i, so := range all {
 		if so {
@@ -143,18 +142,18 @@ func (m run) pack() (head any, body []byte) {
 	return packedRun{Job: m.Job, Epoch: m.Epoch, Trace: m.Trace, Story: m.Story, Words: p.words}, p.b
 }
 
-// packer packs what a message has many of.
+// packer encodes the packed part of a message.
 type packer struct {
 	b     []byte
-	job   uint64
-	words []cbor.ByteString
-	index map[string]int
+	job   uint64            // the message's, to which refs are relative
+	words []cbor.ByteString // the list of strings
+	index map[string]int    // of words
 }
 
 func (p *packer) uint(x uint64) { p.b = binary.AppendUvarint(p.b, x) }
 func (p *packer) int(x int64)   { p.b = binary.AppendVarint(p.b, x) }
 
-// word packs the number of a word.
+// word encodes a string as its index in words.
 func (p *packer) word(s string) {
 	n, ok := p.index[s]
 	if !ok {
@@ -247,10 +246,10 @@ func (m *run) unpack(b []byte) error {
 	return nil
 }
 
-// errPacked is why a message is refused that no packer has made.
+// errPacked says that no packer has made a message.
 var errPacked = errors.New("what is packed makes no sense")
 
-// unpacker takes apart what a packer has made. Of anything else it says that it is bad.
+// unpacker decodes what a packer has encoded. Anything else sets bad.
 type unpacker struct {
 	b     []byte
 	job   uint64
@@ -258,7 +257,7 @@ type unpacker struct {
 	bad   bool
 }
 
-// fail has all that follows be 0.
+// fail makes all that follows 0.
 func (p *unpacker) fail() { p.bad, p.b = true, nil }
 
 func (p *unpacker) uint() uint64 {
@@ -281,7 +280,7 @@ func (p *unpacker) int() int64 {
 	return x
 }
 
-// below is uint for a number below a limit.
+// below decodes a uint below a limit.
 func (p *unpacker) below(limit uint64) uint64 {
 	x := p.uint()
 	if x >= limit {
@@ -291,7 +290,7 @@ func (p *unpacker) below(limit uint64) uint64 {
 	return x
 }
 
-// within is int for one of 32 bits.
+// within decodes an int of 32 bits.
 func (p *unpacker) within() int32 {
 	x := p.int()
 	if x != int64(int32(x)) {
@@ -311,7 +310,7 @@ func (p *unpacker) byte() byte {
 	return x
 }
 
-// count returns a number of things of so many bytes at least: all of which are there.
+// count decodes a number of items that have at least size bytes each, all of which must be there.
 func (p *unpacker) count(size int) int {
 	return int(p.below(uint64(min(len(p.b)/size, 1<<20)) + 1))
 }
@@ -332,7 +331,7 @@ func (p *unpacker) ref() (r transport.Ref) {
 	return r
 }
 
-// task unpacks a task. Its operands are the first of those that are given, of which it returns
+// task decodes a task. It takes the task's operands from the front of the given ones, and returns
 // the others.
 func (p *unpacker) task(t *task, operands []operand) []operand {
 	has := p.byte()

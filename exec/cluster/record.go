@@ -8,23 +8,22 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// recording puts what nodes tell of their tasks and copies into Options.Trace, by the
-// driver's clock. Without a recorder all its methods do nothing.
+// recording enters reports of nodes into Options.Trace, in the driver's time. Without a recorder
+// its methods do nothing.
 type recording struct {
 	*trace.Recorder
-	began time.Time // when the driver's clock was 0
-	rows  int       // that nodes have; fleet.lock guards it
-	jobs  atomic.Uint64
+	began time.Time     // when the driver's clock was 0
+	rows  int           // number of rows so far; fleet.lock guards it
+	jobs  atomic.Uint64 // number of jobs so far
 }
 
-// traceRows is a node in a recording: its first row, and what has to be added to its clock's
-// times for the driver's.
+// traceRows is a node in a recording: its first row, and the offset of its clock.
 type traceRows struct {
 	row, workers int
 	offset       int64
 }
 
-// addRows gives a node rows, one for each worker, and returns the first one.
+// addRows gives a node a row for each worker, and returns the first.
 func (x *recording) addRows(name string, workers int) (row int) {
 	if x.Recorder == nil {
 		return 0
@@ -35,7 +34,7 @@ func (x *recording) addRows(name string, workers int) (row int) {
 	return row
 }
 
-// follow has the tasks and edges of a graph be recorded, and returns the number of the job.
+// follow records the tasks and edges of a graph, and returns the number of the job.
 func (x *recording) follow(g *graph.Graph) (job uint64) {
 	r := x.Recorder
 	if r == nil {
@@ -53,7 +52,7 @@ func (x *recording) ready(t *graph.Task) {
 	}
 }
 
-// when returns a time of a node's clock as one of the recorder's.
+// when converts a time of a node's clock into the recorder's.
 func (x *recording) when(at traceRows, t int64) time.Duration {
 	return max(x.began.Sub(x.Began())+time.Duration(t+at.offset), 0)
 }
@@ -78,7 +77,7 @@ func (x *recording) ended(at traceRows, job uint64, t *graph.Task, e *end) {
 	put(attempt{Version: e.Version, Took: e.Took, Worker: e.Worker, Began: e.Began}, e.Fault != nil)
 }
 
-// copied records what a node has fetched from another one.
+// copied records a value that a node has fetched.
 func (x *recording) copied(from, to traceRows, c *copied) {
 	if x.Recorder != nil {
 		start := x.when(to, c.Began)

@@ -12,42 +12,41 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// What supply.go decides is executed here, by a driver:
+// A driver carries out here what core/supply.go decides:
 //
-//	a value did not come ─► lacking ─► the path is cut, or the holder does not have it
-//	a task needs a value ─► way     ─► supplied: from a holder, or from a relay, which is told first
-//	                                └► put aside until a path is tried again, or a node is given up
-//
-// A relay is told by a task without an op, as nodes that take second copies are. It has the version
-// under its own name then, as any node that has read it, and others fetch it from there.
+//		a value did not come ─► fetchFailed ─► the path is cut, or the holder does not have the value
+//	a task needs a value ─► route ─► sourcesFor: a holder, or a relay, which is told first
+//	                              └► put aside until a path is tried again, or a node is given up
+// A relay is told by a task without an op, as are nodes that take replicas. It then has the version
+// under its own name, as any node that has read it, and other nodes fetch it from there.
 
-// firstRelay is the number of the first task that has a node fetch something for others: above those
-// that take second copies.
+// firstRelay is the least number of tasks that tell relays to fetch, above those that take
+// replicas.
 const firstRelay = 3 << 62
 
-// relaying is a version on its way to a node from which others fetch it.
+// relaying is a version on its way to a relay.
 type relaying struct {
 	e    *core.Entry
 	name transport.Ref
 	node int
 }
 
-// relays are the ways of values of a job: to relays, and of tasks that wait for one.
+// relays implements routes for a job.
 type relays struct {
 	*placement
-	loseNode    func(*node, error)   // gives a node up; it is called without a lock
-	tasks       map[uint64]*relaying // by the number of the task
-	aside       []*graph.Task        // until what they read can be had …
-	seenChanges int                  // … as of paths.news
+	loseNode    func(*node, error)   // gives up a node; called without locks
+	tasks       map[uint64]*relaying // by the number of the relay's task
+	aside       []*graph.Task        // tasks that wait for a route …
+	seenChanges int                  // … since the paths had so many changes
 }
 
-// newRelays returns the ways of a job.
+// newRelays returns the routes of a job.
 func newRelays(p *placement, lose func(*node, error)) *relays {
 	return &relays{placement: p, loseNode: lose, tasks: map[uint64]*relaying{}}
 }
 
-// sourcesFor returns from whom a node is to fetch the latest version of e, and has it sent to a relay
-// if need be. The caller holds mu.
+// sourcesFor returns from which nodes a reader fetches the latest version of e. It tells a relay to
+// fetch it if necessary. The caller holds mu.
 func (p *relays) sourcesFor(e *core.Entry, reader int, spreads bool) givers {
 	x := p.sched.Supply(e, reader, spreads)
 	if x.Relay >= 0 {
@@ -56,25 +55,25 @@ func (p *relays) sourcesFor(e *core.Entry, reader int, spreads bool) givers {
 	return givers{p.nodeNames(x.From), x.Soon}
 }
 
-// sourcesHome returns from whom the driver is to fetch the latest version of e.
+// sourcesHome returns from which nodes the driver fetches the latest version of e.
 func (p *relays) sourcesHome(e *core.Entry) givers { return p.sourcesFor(e, 0, false) }
 
-// noteHome notes that it has come from there.
+// noteHome notes that the driver has fetched a version from these nodes.
 func (p *relays) noteHome(from givers) {
-	if len(from.From) == 1 { // or else nobody knows from whom
+	if len(from.From) == 1 { // of several, any may have given it
 		if i := p.indexNamed(from.From[0]); i > 0 {
 			p.noteSuccess(0, i)
 		}
 	}
 }
 
-// startRelay has a node fetch what others are to have from there.
+// startRelay tells a relay to fetch a version.
 func (p *relays) startRelay(e *core.Entry, x core.Supply) {
 	r := &relaying{e, e.HeldAs(), x.Relay}
 	p.rounds.LastID++
 	id := firstRelay | p.rounds.LastID
 	p.tasks[id] = r
-	e.Users++ // so that holders keep it
+	e.Users++ // so that its holders keep it
 	p.fetchesHome++
 	p.nodes[r.node].memory.Pin([]*core.Entry{e})
 	t := p.batches[r.node].add(task{ID: id, Op: core.OpNone}, 1)
@@ -82,8 +81,8 @@ func (p *relays) startRelay(e *core.Entry, x core.Supply) {
 	p.send(r.node)
 }
 
-// endRelay takes the word of a relay that it has a version, or not; m is nil if it is lost. The caller
-// holds mu.
+// endRelay notes that a relay has a version, or could not fetch it. M is nil if the relay is lost.
+// The caller holds mu.
 func (p *relays) endRelay(id uint64, m *end) {
 	r := p.tasks[id]
 	delete(p.tasks, id)
@@ -111,12 +110,12 @@ func (p *relays) endRelay(id uint64, m *end) {
 		}
 	}
 	p.fetchesHome--
-	if e.Users--; e.Users == 0 && p.onUnused != nil { // it is not shed: others are about to fetch it
+	if e.Users--; e.Users == 0 && p.onUnused != nil { // its copies stay: readers are about to fetch them
 		p.onUnused(e)
 	}
 }
 
-// endRelayTask takes the end of a task of a relay, and reports whether it is one.
+// endRelayTask handles the end of a relay's task, and reports whether it is one.
 func (p *relays) endRelayTask(node int, m *end) bool {
 	if m.ID < firstRelay {
 		return false
@@ -127,7 +126,7 @@ func (p *relays) endRelayTask(node int, m *end) bool {
 	return true
 }
 
-// loseRelays sees to what a lost node was to fetch for others.
+// loseRelays handles the fetches of a lost relay.
 func (p *relays) loseRelays(node int) {
 	for id, r := range p.tasks {
 		if r.node == node {
@@ -136,7 +135,7 @@ func (p *relays) loseRelays(node int) {
 	}
 }
 
-// noteFailures notes that nodes could not give something to another one, as bytes do not come from there.
+// noteFailures notes that values do not come to a reader from some nodes.
 func (p *relays) noteFailures(e *core.Entry, reader int, givers []string, why error) {
 	for _, name := range givers {
 		i := p.indexNamed(name)
@@ -149,19 +148,19 @@ func (p *relays) noteFailures(e *core.Entry, reader int, givers []string, why er
 	}
 }
 
-// noteSuccess notes that a value has come from a node to another one.
+// noteSuccess notes that a value has come from a node to another.
 func (p *relays) noteSuccess(reader, giver int) {
 	if since, was := p.directory.Paths.NoteSuccess(reader, giver); was {
 		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
 	}
 }
 
-// fetchFailed sees to it that the latest version of e did not come to a node. Those from which bytes do
-// not come go on having it; those that answer that they do not have it have lost it.
+// fetchFailed handles a version of e that did not come to a node. Nodes that could not be reached
+// still have it. Nodes that answer that they do not have it have lost it.
 func (p *relays) fetchFailed(e *core.Entry, reader int, m missing, why error) {
 	p.noteFailures(e, reader, m.Unreachable, why)
 	e.CancelFetch(reader)
-	all := len(m.Unreachable) == 0 && len(m.Without) == 0 // nobody was named
+	all := len(m.Unreachable) == 0 && len(m.Without) == 0 // no node was named
 	var vain []string
 	of := func(h int) bool { return all || slices.Contains(m.Without, p.nodes[h].name) }
 	for _, h := range e.Holders {
@@ -174,11 +173,11 @@ func (p *relays) fetchFailed(e *core.Entry, reader int, m missing, why error) {
 	}
 }
 
-// maxFailedFetches is how often in all the same datum is made again because nodes that were to have it do not.
+// maxFailedFetches bounds how often holders of one datum may fail to give it before the job fails.
 const maxFailedFetches = 20
 
-// dropHolders notes that the latest version of a datum was asked of holders in vain. The first time is
-// logged: a lost node has many. That this happens again and again to one datum ends the job.
+// dropHolders notes that holders of a datum could not give its latest version. It logs the first
+// case of a job, as a lost node has many. Too many cases with one datum fail the job.
 func (p *relays) dropHolders(e *core.Entry, of func(int) bool, names []string, why error) {
 	say := p.opt.Log.Debug
 	if p.failedFetches++; p.failedFetches == 1 {
@@ -203,8 +202,8 @@ func (p *relays) dropHolders(e *core.Entry, of func(int) bool, names []string, w
 	}
 }
 
-// whyLost returns why a task cannot read what is lost: the last node to have gone, or those that were
-// asked in vain, and the datum.
+// whyLost returns why a task cannot read lost data: the last node to be lost, or the last holders
+// that failed, and the datum.
 func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	why := p.fleet.latestLoss()
 	if why.Node == "" {
@@ -219,17 +218,17 @@ func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	return why
 }
 
-// backoff returns how long nothing is tried after so many attempts in vain.
+// backoff returns the pause after so many failures.
 func backoff(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
 
-// routeHome is way for what the driver is to fetch, and for nothing else at the same time.
+// routeHome is route to the driver, as a question of its own.
 func (p *relays) routeHome(e *core.Entry) (wait time.Duration, ok bool) {
 	p.directory.Paths.Begin(time.Now())
 	return p.route(e, 0)
 }
 
-// route reports whether there is a way to give the latest version of e to a node now. If not, it
-// returns how long to wait for one, and has nodes given up that nobody reaches. The caller holds mu.
+// route reports whether there is a route for the latest version of e to a node now. If not, it
+// returns how long to wait for one, and gives up nodes that cannot be reached. The caller holds mu.
 func (p *relays) route(e *core.Entry, reader int) (wait time.Duration, ok bool) {
 	if len(p.directory.Paths.Cut) == 0 || e.Has(reader) || len(e.Holders) == 0 || p.sched.CanSupply(e, reader) {
 		return 0, true
@@ -237,7 +236,7 @@ func (p *relays) route(e *core.Entry, reader int) (wait time.Duration, ok bool) 
 	v := p.sched.NoRoute(e, reader)
 	for _, i := range v.Lost {
 		n, why := p.nodes[i], &PathError{Data: e.Title(), Reader: p.nodes[reader].name, Holders: p.nodeNames(e.Holders)}
-		go p.loseNode(n, why) // which takes the lock
+		go p.loseNode(n, why) // it takes the lock
 	}
 	if len(v.Lost) > 0 {
 		return core.CutPause / 4, false
@@ -245,8 +244,8 @@ func (p *relays) route(e *core.Entry, reader int) (wait time.Duration, ok bool) 
 	return v.At.Sub(p.directory.Paths.Now), false
 }
 
-// blocked puts a task aside if there is no way now to give a node what it reads, and reports whether
-// it has. The caller holds mu.
+// blocked puts a task aside if a node has no route now to data that the task reads, and reports
+// whether it has. The caller holds mu.
 func (p *relays) blocked(t *graph.Task, i int) bool {
 	if len(p.directory.Paths.Cut) == 0 {
 		return false
@@ -268,7 +267,7 @@ func (p *relays) blocked(t *graph.Task, i int) bool {
 	return false
 }
 
-// putAside has a task be ready again after some time.
+// putAside makes a task ready again after some time.
 func (p *relays) putAside(t *graph.Task, wait time.Duration) {
 	p.aside, p.seenChanges = append(p.aside, t), p.directory.Paths.Changes
 	number := p.number
@@ -282,14 +281,15 @@ func (p *relays) putAside(t *graph.Task, wait time.Duration) {
 	})
 }
 
-// retryAside has what was put aside be ready if that may be of use now.
+// retryAside makes tasks that were put aside ready if paths have changed, or if the job has failed
+// and they will be cancelled.
 func (p *relays) retryAside() {
-	if len(p.aside) > 0 && (p.seenChanges != p.directory.Paths.Changes || p.outcome.Why() != nil) { // or else they are cancelled
+	if len(p.aside) > 0 && (p.seenChanges != p.directory.Paths.Changes || p.outcome.Why() != nil) { // … or they will be cancelled
 		p.pushAside()
 	}
 }
 
-// pushAside has what was put aside be ready.
+// pushAside makes the tasks that were put aside ready.
 func (p *relays) pushAside() {
 	all := p.aside
 	p.aside = nil

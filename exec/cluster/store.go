@@ -8,14 +8,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// store is the values that a node has of a driver's jobs. The order of tasks, which the
-// driver keeps, is what makes it simple: a version is read by tasks that have it and
-// written by nobody, or one task makes the next version of it in its place.
+// store holds the values that a node has of a driver's jobs. The driver's order of tasks keeps it
+// simple: at any time either tasks read a version, or one task makes the next version in its place.
 type store struct {
 	fetcher
 }
 
-// newStore returns a store for a node with so many workers, which makes values that it knows.
+// newStore returns a store for a node with so many workers.
 func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
 		values: values{transport: t, known: k, derivableBytes: derivablePerWorker * int64(workers+1), held: map[transport.Ref]*held{}, readers: map[transport.Ref]int{}},
@@ -26,8 +25,7 @@ func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *
 	return s
 }
 
-// adopt puts a value of the program into the store, as the first version of a datum, for
-// others to fetch.
+// adopt enters a value of the program as the first version of a datum, for other nodes to fetch.
 func (s *store) adopt(r transport.Ref, h *home) {
 	h.ref = r
 	s.mu.Lock()
@@ -36,9 +34,9 @@ func (s *store) adopt(r transport.Ref, h *home) {
 	s.publish(r, h.value)
 }
 
-// want returns the value of an operand. If later, it is not there yet: W will be told when it
-// has been fetched from one of those who have it. If the node has none, it makes what the
-// operand says: zero for a task that reads what no task has written.
+// want returns the value of an operand. If later, the version is not there yet, and w is told when
+// it has been fetched. The value is new if the node had none: zero if the task reads a datum that
+// no task has written.
 func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
 	r := o.Ref
 	s.mu.Lock()
@@ -57,8 +55,7 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		s.mu.Unlock()
 		return value, true, nil
 	}
-	// Whatever it holds, another version comes in its place: that which the task makes, or
-	// one to be fetched.
+	// Another version takes the place of what it holds: the task's result, or one to be fetched.
 	old, stays := h.ref, h.isHome(h.ref)
 	s.releaseDerived(h)
 	h.ref, h.err = r, errNoVersion
@@ -66,7 +63,7 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 		h.coming, h.err, h.waiters = true, nil, append(h.waiters, w)
 	}
 	s.mu.Unlock()
-	if stays || old == r { // others may wait for it here
+	if stays || old == r { // other nodes may wait for it here
 		old = transport.Ref{}
 	}
 	if reads {
@@ -81,8 +78,8 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 	return value, reads, nil
 }
 
-// hold returns what holds the datum of an operand, where its version may come and a task may
-// write it. A zero is there then. The caller holds mu.
+// hold returns the held datum of an operand, with memory where its version may come and the task
+// may write. If the operand is zero, it is so then. The caller holds mu.
 func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 	r, zero := o.Ref, reads && o.Zero
 	h := s.held[keyOf(r)]
@@ -96,7 +93,7 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 		s.held[keyOf(r)] = h
 		s.addBytes(bytesOf(v))
 	case h.coming && (h.ref != r || !reads || zero) && !h.inHome():
-		// What comes goes on coming, into memory of its own.
+		// The fetch in progress goes on into the old memory.
 		like := core.FactsOf(h.value)
 		v, err := s.newValue(&operand{Ref: r, Type: like.Kind, Shape: like.Shape}, zero)
 		if err != nil {
@@ -106,7 +103,7 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 		h = &held{ref: h.ref, value: v, home: h.home, err: errNoVersion}
 		s.held[keyOf(r)] = h
 		s.addBytes(bytesOf(v))
-	case zero && (h.ref != r || h.err != nil): // a task was to write it here that has not begun
+	case zero && (h.ref != r || h.err != nil): // memory for a task that was given back
 		v, err := s.newValue(o, true)
 		if err != nil {
 			return nil, err
@@ -120,8 +117,8 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 	if !h.inHome() || !h.home.retained || h.coming || h.has(r) && !writes {
 		return h, nil
 	}
-	// The program's memory keeps what it holds, and here goes on elsewhere: in a copy if it is
-	// what the task wants.
+	// The program's memory keeps what it holds. The datum goes on in other memory: a copy, if the
+	// task needs this version.
 	var v any
 	if h.has(r) {
 		v = h.value.(versions.Value).Snapshot()
@@ -137,33 +134,32 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 	return h, nil
 }
 
-// fetchBeside has f called when the driver has a version, beside what the program's memory
-// holds. It copies nothing meanwhile.
+// fetchBeside calls f when the driver has a version, in addition to what the program's memory
+// holds. It copies nothing before it returns.
 func (s *store) fetchBeside(r transport.Ref, to *home, from givers, f func(error)) {
 	if _, later, err := s.want(to.operand(r), from, true, false, then(f)); !later {
 		f(err)
 	}
 }
 
-// overwriteHome has f called when a version is in the program's memory, in place of what was
-// there.
+// overwriteHome calls f when a version is in the program's memory, in place of what that held.
 func (s *store) overwriteHome(r transport.Ref, to *home, from givers, f func(error)) {
 	s.bringHome(r, to, from, true, false, then(f))
 }
 
-// bringHome tells w when a version is in the program's memory. What was there is kept
-// elsewhere if it is the first to go, unless it need not be. It stays there until a task
-// writes it: what cannot be executed elsewhere does so in the program's memory itself.
+// bringHome tells w when a version is in the program's memory. With keeps, the first version that
+// makes room is kept as the base. The version stays until a task writes the datum: tasks that only
+// the driver can execute run in the program's memory.
 func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
-	if h == nil { // made again under another name
+	if h == nil { // computed again under another name
 		h = &held{ref: r, value: to.value, err: errNoVersion}
 		s.held[keyOf(r)] = h
 	}
 	h.home = to
 	switch {
-	case h.coming: // maybe to elsewhere
+	case h.coming: // perhaps into other memory
 		h.waiters = append(h.waiters, then(func(error) { s.bringHome(r, to, from, reads, keeps, w) }))
 		s.mu.Unlock()
 		return
@@ -172,7 +168,7 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 		w.got(arrival{Ref: r}, nil)
 		return
 	}
-	var here versions.Value // a copy of it, as a task has left it
+	var here versions.Value // this version in other memory, where a task has left it
 	if h.ref == r && h.err == nil {
 		here, _ = h.value.(versions.Value)
 	}
@@ -195,7 +191,7 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 				base = v.Snapshot()
 			}
 			s.mu.Lock()
-			if to.ref = (transport.Ref{}); base != nil { // nobody begins to copy what it holds
+			if to.ref = (transport.Ref{}); base != nil { // no fetch begins to copy it
 				to.base, to.baseRef = base, was
 			}
 			s.mu.Unlock()
@@ -211,12 +207,12 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 				c, err = s.copy(v, r, from)
 			}
 		}
-		if old != r && old != was { // or else others may be about to fetch it
+		if old != r && old != was { // other nodes may be about to fetch old == r
 			s.transport.Drop(old)
 		}
 		s.mu.Lock()
 		to.ref = r
-		if err != nil { // it may hold anything
+		if err != nil { // it may be damaged
 			to.ref = transport.Ref{}
 		}
 		s.mu.Unlock()
@@ -227,7 +223,7 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 	}()
 }
 
-// beginWrite ends the version that a task is about to write over: nobody fetches it any more.
+// beginWrite ends the version that a task is about to overwrite: no fetch begins any more.
 func (s *store) beginWrite(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -235,7 +231,7 @@ func (s *store) beginWrite(r transport.Ref) {
 	h.err = errNoVersion
 	stays := h.isHome(r) && h.value != h.home.value
 	if h.inHome() {
-		h.home.ref = transport.Ref{} // nobody begins to copy it
+		h.home.ref = transport.Ref{} // no fetch begins to copy it
 	}
 	s.mu.Unlock()
 	if !stays {
@@ -243,8 +239,7 @@ func (s *store) beginWrite(r transport.Ref) {
 	}
 }
 
-// endWrite makes what a task has left in a datum its next version, which others can fetch
-// before the driver hears of it.
+// endWrite publishes what a task has written as the next version, before the driver hears of it.
 func (s *store) endWrite(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -257,8 +252,8 @@ func (s *store) endWrite(r transport.Ref) {
 	s.publish(r, h.value)
 }
 
-// drop forgets a version that nobody will read, and its memory. If the node has got
-// another version since, it is that one's. What is in the program's memory stays.
+// drop forgets a version that no task will read, and its memory, unless the node has got another
+// version since. The program's memory stays.
 func (s *store) drop(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -283,7 +278,7 @@ func (s *store) drop(r transport.Ref) {
 	s.recycle(h.value)
 }
 
-// forget drops all of a job, or of a set of data. No task of it runs any more.
+// forget drops the data of a job, or of a set. No task of it runs any more.
 func (s *store) forget(job uint64) {
 	s.mu.Lock()
 	var all []transport.Ref
@@ -292,7 +287,7 @@ func (s *store) forget(job uint64) {
 		if k.Job == job {
 			all = append(all, h.ref)
 			s.releaseDerived(h)
-			if h.home == nil && !h.coming { // or else something may still come into it
+			if h.home == nil && !h.coming { // a fetch may still write into it
 				unused = append(unused, h.value)
 			}
 			if !h.inHome() {
@@ -314,7 +309,7 @@ func (s *store) forget(job uint64) {
 	}
 }
 
-// close ends all fetches, and drops everything.
+// close ends all fetches and drops all data.
 func (s *store) close() {
 	s.end()
 	s.mu.Lock()

@@ -9,18 +9,18 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// telling is the stories of a job's tasks, if Options.Stories says so.
+// telling adds steps to the stories of a job's tasks, if Options.Stories is set.
 type telling struct {
-	stories *exec.Stories // nil if none are kept
-	// retold, of a job that makes something again, is by task that whose story it belongs
-	// to: the one that has made it before. Others have none.
+	stories *exec.Stories // nil if there are none
+	// retellsTask, of a recovery, maps its tasks to the tasks whose results they compute again.
+	// Steps go into the stories of those.
 	retellsTask map[graph.TaskID]graph.TaskID
 }
 
 // tell adds a step to the story of a task.
 func (p *telling) tell(t *graph.Task, s exec.Step) { p.tellAt(t, s, time.Time{}) }
 
-// tellAt is tell at some time.
+// tellAt adds a step at some time.
 func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 	if p.stories == nil {
 		return
@@ -41,15 +41,15 @@ func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 	p.stories.Add(id, s, at)
 }
 
-// tellSent tells to which node of a scheduler a task goes, and why. Bound says that the driver
-// only can execute it.
+// tellSent tells to which node a task goes, and why. Bound says that only the driver can execute
+// it.
 func (p *telling) tellSent(t *graph.Task, to *node, s *core.Scheduler, bound bool) {
 	if p.stories != nil {
 		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.WhyChosen(t, to.index, bound))})
 	}
 }
 
-// tellBack tells that a node has given a task back, for another one if that is not nil.
+// tellBack tells that a node has given a task back, for another node if to is not nil.
 func (p *telling) tellBack(t *graph.Task, from, to *node) {
 	note := "given back"
 	if to != nil {
@@ -58,8 +58,7 @@ func (p *telling) tellBack(t *graph.Task, from, to *node) {
 	p.tell(t, exec.Step{State: graph.Ready, Note: note, Node: from.name})
 }
 
-// tellEnd tells what a node says of a task that it has ended, as of the data of a catalog: what
-// came for it, its attempts, and how it ended.
+// tellEnd tells what a node reports of a task that has ended: arrivals, attempts and the end.
 func (p *telling) tellEnd(t *graph.Task, of *catalog, n *node, e *end) {
 	if p.stories == nil {
 		return

@@ -13,53 +13,53 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// values are what a node has of a driver's jobs, and what may be used again: what was derived
-// from them, and memory.
+// values holds the values that a node has of a driver's jobs, what tasks have derived from them,
+// and memory that can be reused.
 type values struct {
 	transport transport.Transport
 	known     known
-	devices   exec.Forgetter // have copies of values; nil if there are none
+	devices   exec.Forgetter // devices that have copies of values; nil if there are none
 
 	mu          sync.Mutex              // a leaf
-	held        map[transport.Ref]*held // by the datum: its Ref with version 0
-	readers     map[transport.Ref]int   // how many copy a version here, without the transport
-	readersDone sync.Cond               // nobody copies some version any more
+	held        map[transport.Ref]*held // by keyOf the datum
+	readers     map[transport.Ref]int   // copies in progress of a version within this node
+	readersDone sync.Cond               // signalled when the last such copy ends
 
-	bytes int64 // of values, but for those that are the program's
-	peak  int64 // the most that there were
+	bytes int64 // of values, except for the program's
+	peak  int64 // the largest value of bytes so far
 
-	derived        list.List // of *derived, that which was used last in front
-	derivableBytes int64     // bytes of operands of which something may be derived
+	derived        list.List // of *derived, the most recently used first
+	derivableBytes int64     // operand bytes from which more may be derived
 
-	recycled      map[kindOf][]recyclable // values that were dropped
+	recycled      map[kindOf][]recyclable // dropped values, for reuse
 	recycledBytes int64
-	trimTimer     *time.Timer // runs out when the node has had nothing for spareTime
+	trimTimer     *time.Timer // fires when the node has had no data for recycleTime
 }
 
-// held is a datum on a node. Its memory stays the same for all versions that come here,
-// made or fetched. Its version
+// held is a datum on a node. Its memory is reused for each version that is made or fetched here.
+// Its version
 //
-//	is on its way     on: those who want it wait
-//	is there          err is nil, and not on
+//	is on its way     coming: waiters are told when it is there
+//	is there          err is nil, and not coming
 //	has not come      err says why
-//	is to be written  err is errNothing: a task makes it here
+//	will be written   err is errNoVersion: a task makes it here
 type held struct {
-	ref      transport.Ref // of the version that is there, or on its way
-	value    any           // a versions.Value, or what only the driver has
+	ref      transport.Ref // the version that is there, or on its way
+	value    any           // a versions.Value, or a value that only the driver has
 	home     *home         // of a datum of the program, on the driver
-	err      error         // why it did not come
-	waiters  []waiter      // who waits for it; nil if it is there
-	coming   bool          // on its way
-	detached bool          // another value has taken its place, while it was on its way
-	derived  []*derived    // of the version that is there
+	err      error         // why no version is there
+	waiters  []waiter      // nil if the version is there
+	coming   bool          // the version is on its way
+	detached bool          // another held has taken its place while a version was coming
+	derived  []*derived    // from the version that is there
 }
 
-// derived is what tasks have made of a version for others that read it.
+// derived is what tasks have derived from a version, to be shared with other tasks that read it.
 type derived struct {
 	of    *held
 	role  int
 	value versions.Derived
-	at    *list.Element // of store.derived
+	at    *list.Element // in values.derived
 }
 
 // waiter is told that a version is there, and how it came, or why it has not come.
@@ -67,23 +67,23 @@ type waiter interface {
 	got(c arrival, err error)
 }
 
-// then is a waiter that waits for one version.
+// then is a waiter for one version.
 type then func(error)
 
 func (f then) got(_ arrival, err error) { f(err) }
 
-// keyOf returns what a Ref and its later versions have in common.
+// keyOf returns the key of a datum: its Ref with version 0.
 func keyOf(r transport.Ref) transport.Ref {
 	r.Version = 0
 	return r
 }
 
-// derivablePerWorker is the bytes of operands for each worker of which tasks derive something for
-// others: it is as large again. Panels of some 30 tiles of 512×512.
+// derivablePerWorker is the bytes of operands for each worker from which tasks may derive data to
+// share; derived data are as large. It covers panels of some 30 tiles of 512×512.
 const derivablePerWorker = 64 << 20
 
-// derive returns what tasks that read a version share in a role, nil if it is not there.
-// What was used the longest time ago makes room.
+// derive returns what tasks that read a version share in a role, nil if the version is not there.
+// The least recently used makes room.
 func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived) versions.Derived {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived
 	return d.value
 }
 
-// release ends the sharing of what was derived. The caller holds mu.
+// release ends the sharing of derived data. The caller holds mu.
 func (s *values) release(d *derived) {
 	s.derivableBytes += bytesOf(d.of.value)
 	s.derived.Remove(d.at)
@@ -115,34 +115,36 @@ func (s *values) release(d *derived) {
 	d.value.Release()
 }
 
-// releaseDerived notes that a datum will be another version, or go. The caller holds mu.
+// releaseDerived ends the sharing of all that was derived from a datum, whose version will change.
+// The caller holds mu.
 func (s *values) releaseDerived(h *held) {
 	for len(h.derived) > 0 {
 		s.release(h.derived[0])
 	}
 }
 
-// forgetOnDevices notes that a value that no task uses is going to be another one, or nobody's.
+// forgetOnDevices makes devices forget a value that will be overwritten or dropped and that no task
+// uses.
 func (s *values) forgetOnDevices(value any) {
 	if s.devices != nil {
 		s.devices.Forget(value)
 	}
 }
 
-// recycleTime is how long a node that has nothing keeps the memory of what it had.
+// recycleTime is how long a node without data keeps the memory of its former data.
 const recycleTime = 10 * time.Second
 
-// kindOf is what values must have in common for one to take the place of another one.
+// kindOf identifies values that can take each other's place.
 type kindOf struct{ name, shape string }
 
-// recyclable is a value whose memory is kept.
+// recyclable is a value whose memory can be reused.
 type recyclable interface {
 	versions.Shaped
 	versions.Stored
 }
 
-// recycle keeps a value that nobody uses any more, for others of its kind: memory that the
-// system is not asked for again. With what is kept a node has no more than it has had at once.
+// recycle keeps a value that is not used any more for others of its kind, so that the system is not
+// asked for memory again. The total never exceeds the peak.
 func (s *values) recycle(value any) {
 	v, ok := value.(recyclable)
 	if !ok {
@@ -161,8 +163,8 @@ func (s *values) recycle(value any) {
 	}
 }
 
-// removeHeld notes that a datum has gone. What is kept goes, too, if the node then has nothing for a
-// while. The caller holds mu.
+// removeHeld removes a datum. If the node then has no data for recycleTime, the recycled values go,
+// too. The caller holds mu.
 func (s *values) removeHeld(r transport.Ref) {
 	if delete(s.held, r); len(s.held) > 0 {
 		return
@@ -180,8 +182,8 @@ func (s *values) removeHeld(r transport.Ref) {
 	})
 }
 
-// newValue returns a value for an operand: one that was kept, or a new one, which is zero. The caller
-// holds mu.
+// newValue returns a value for an operand, recycled or new. With zero, or if it is new, it is zero.
+// The caller holds mu.
 func (s *values) newValue(o *operand, zero bool) (any, error) {
 	if v := s.reuse(o, zero); v != nil {
 		return v, nil
@@ -189,8 +191,8 @@ func (s *values) newValue(o *operand, zero bool) (any, error) {
 	return s.known.value(o.Type, o.Shape)
 }
 
-// reuse returns a value that was kept, nil if there is none of that kind. It is made zero if the task
-// reads what nobody has written yet. The caller holds mu.
+// reuse returns a recycled value, nil if there is none of the operand's kind. With zero it is
+// cleared. The caller holds mu.
 func (s *values) reuse(o *operand, zero bool) any {
 	k := kindOf{o.Type, o.Shape}
 	if len(s.recycled[k]) == 0 {
@@ -205,7 +207,7 @@ func (s *values) reuse(o *operand, zero bool) any {
 	return v
 }
 
-// takeRecycled takes one of a kind that are kept. The caller holds mu.
+// takeRecycled removes and returns a recycled value of a kind. The caller holds mu.
 func (s *values) takeRecycled(k kindOf) recyclable {
 	all := s.recycled[k]
 	v := all[len(all)-1]
@@ -217,7 +219,7 @@ func (s *values) takeRecycled(k kindOf) recyclable {
 	return v
 }
 
-// bytesOf returns how many bytes a value has, 0 if that is not known.
+// bytesOf returns the bytes of a value, 0 if they are not known.
 func bytesOf(v any) int64 {
 	if v, ok := v.(versions.Value); ok {
 		return v.Bytes()
@@ -225,7 +227,8 @@ func bytesOf(v any) int64 {
 	return 0
 }
 
-// addBytes notes that there are more bytes than before, or fewer. The caller holds mu.
+// addBytes changes the bytes of values. Recycled values make room so that the total stays within
+// the peak. The caller holds mu.
 func (s *values) addBytes(by int64) {
 	s.bytes += by
 	s.peak = max(s.peak, s.bytes)
@@ -236,28 +239,28 @@ func (s *values) addBytes(by int64) {
 	}
 }
 
-// peakBytes returns the bytes of the most values that the store has had.
+// peakBytes returns the largest number of bytes so far.
 func (s *values) peakBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
 }
 
-// currentBytes returns the bytes of the values that the store has.
+// currentBytes returns the bytes of values that the store has.
 func (s *values) currentBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes
 }
 
-// comingTo returns the versions that are on their way, by what waits for them.
+// comingTo returns the versions that are on their way, by waiter.
 func (s *values) comingTo() map[waiter][]transport.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[waiter][]transport.Ref{}
 	for _, h := range s.held {
 		for _, w := range h.waiters {
-			if _, task := w.(then); !task { // or else it cannot be a key
+			if _, task := w.(then); !task { // a func cannot be a key
 				all[w] = append(all[w], h.ref)
 			}
 		}
@@ -265,6 +268,7 @@ func (s *values) comingTo() map[waiter][]transport.Ref {
 	return all
 }
 
+// publish lets other nodes fetch a version.
 func (s *values) publish(r transport.Ref, value any) {
 	if v, ok := value.(versions.Value); ok {
 		s.transport.Publish(r, v)
@@ -280,7 +284,7 @@ func (h *held) has(r transport.Ref) bool { return h.ref == r && h.err == nil && 
 // inHome reports whether the value is the program's memory.
 func (h *held) inHome() bool { return h.home != nil && h.value == h.home.value }
 
-// copy copies a version that the node has into another value, and reports whether it has it.
+// copy copies a version of this node into another value, and reports whether the node has it.
 func (s *values) copy(into versions.Value, r transport.Ref) bool {
 	s.mu.Lock()
 	v := s.valueOf(r)
@@ -300,7 +304,7 @@ func (s *values) copy(into versions.Value, r transport.Ref) bool {
 	return true
 }
 
-// valueOf returns the value of a version that the node has, nil if it has not. The caller holds mu.
+// valueOf returns the value of a version, nil if the node does not have it. The caller holds mu.
 func (s *values) valueOf(r transport.Ref) versions.Value {
 	h := s.held[keyOf(r)]
 	switch {
@@ -317,8 +321,8 @@ func (s *values) valueOf(r transport.Ref) versions.Value {
 	return nil
 }
 
-// withdraw returns when nobody reads a version any more: others, which fetch it, or this node, which
-// copies it. The node has it no more, so that nobody else begins to.
+// withdraw takes a version back, and returns when neither other nodes nor this one read it any
+// more. The caller has seen to it that no new copy begins.
 func (s *values) withdraw(r transport.Ref) {
 	s.transport.Drop(r)
 	s.mu.Lock()

@@ -6,9 +6,9 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// Watch returns where the tasks of all jobs stand, and the nodes: what the page of package
-// monitor shows. It waits for nobody: what agents are at is what they have said since the
-// last call, which has asked them. Nothing is asked or sent as long as nobody calls.
+// Watch returns where the tasks of all jobs are, and the nodes, for the page of package monitor. It
+// does not wait: the nodes' status is what they have reported since the previous call, which has
+// queried them. Without calls nothing is queried.
 func (d *Driver) Watch() (c trace.Cluster) {
 	usage, own := d.Usage(), d.exec.status()
 	nodes := d.allNodes()[:len(usage)]
@@ -26,7 +26,7 @@ func (d *Driver) Watch() (c trace.Cluster) {
 	nodes[0].status, nodes[0].statusAt = own, now
 	at := map[string]int{} // by name, in c.Nodes
 	for i, n := range nodes {
-		if !calls[i] { // it was no agent ever
+		if !calls[i] { // it never was an agent
 			continue
 		}
 		u := &usage[i]
@@ -77,5 +77,5 @@ func (d *Driver) Watch() (c trace.Cluster) {
 	return c
 }
 
-// queryInterval is how long a node is not asked again what it is at, however many look.
+// queryInterval is the least time between two queries of Watch to a node.
 const queryInterval = 200 * time.Millisecond

@@ -11,26 +11,26 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// watchdog is a driver's watchdog, and what it knows. It asks nodes what they are at, and looks at how
-// many tasks of each job have ended.
+// watchdog reports tasks and jobs of a driver that are stuck. It asks nodes for their status and
+// watches how many tasks of each job have ended.
 type watchdog struct {
 	*fleet
 	activeJobs func() map[uint64]*job
 	opt        *exec.Watchdog
 	stop       func() // waits for a report that is being made
 
-	late map[lateKey]bool // tasks that were told of, while they are where they were
+	late map[lateKey]bool // tasks that were reported and are still at the same stage
 	jobs map[uint64]*progress
 }
 
-// lateKey is a task on a node.
+// lateKey is a task at a stage on a node.
 type lateKey struct {
 	node    int
 	job, id uint64
 	stage   stage
 }
 
-// progress is how far a job was when it last got on.
+// progress is when a job last got on, and with how many ended tasks.
 type progress struct {
 	done     int
 	since    time.Time
@@ -44,8 +44,8 @@ func newWatchdog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *wa
 	return x
 }
 
-// shiftPause moves by a pause of this process, which has ended, what it has noted: its own tasks did
-// not get on, and agents were not heard. What agents say of their tasks stands.
+// shiftPause moves the noted times by a pause of this process, in which its tasks did not run and
+// no answer of an agent was handled. What agents say of their own tasks stands.
 func (x *watchdog) shiftPause(pause time.Duration, now time.Time) {
 	x.exec.shiftPause(pause, now)
 	for _, p := range x.jobs {
@@ -55,14 +55,14 @@ func (x *watchdog) shiftPause(pause time.Duration, now time.Time) {
 	x.placing.Lock()
 	defer x.placing.Unlock()
 	for _, n := range nodes {
-		if n.statusAt.Before(n.queriedAt) { // it was asked, and its answer has yet to be heard
+		if n.statusAt.Before(n.queriedAt) { // a query is open
 			n.queriedAt = n.queriedAt.Add(min(pause, now.Sub(n.queriedAt)))
 		}
 	}
 }
 
-// check returns what is newly stuck, and asks nodes for the next time. Before it nothing could run
-// for pause.
+// check returns what is newly stuck, and queries the nodes for the next check. Nothing could run
+// for pause before it.
 func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck) {
 	if pause > 0 {
 		x.shiftPause(pause, now)
@@ -134,8 +134,8 @@ func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck
 	return found
 }
 
-// heard reports whether all nodes that have tasks of a job have said what they are at since it
-// got on, or do not answer.
+// heard reports whether each node with tasks of a job has reported its status since the job got on,
+// or is silent.
 func (x *watchdog) heard(j *job, nodes []*node, since, now time.Time) bool {
 	for _, n := range nodes {
 		if x.unavailable(n) == nil && j.tasksOn(n) > 0 && !n.statusAt.After(since) && !x.silent(n, now) {
@@ -145,7 +145,7 @@ func (x *watchdog) heard(j *job, nodes []*node, since, now time.Time) bool {
 	return true
 }
 
-// silent reports whether a node was asked what it is at, and has not answered for long.
+// silent reports whether a node has not answered a query for long.
 func (x *watchdog) silent(n *node, now time.Time) bool {
 	return n.statusAt.Before(n.queriedAt) && now.Sub(n.queriedAt) > x.opt.After
 }
