@@ -11,7 +11,7 @@ import (
 // dropped first. Data of the program that only one node has can go to the driver, which needs them
 // at the end anyway. If a task writes a datum meanwhile, its fetch was useless:
 //
-//		no task uses a datum any more ─► dropUnused ─► fetchEarly: the driver has it ─► the node may drop it
+//	no task uses a datum any more ─► dropUnused ─► fetchEarly: the driver has it ─► the node may drop it
 //	nothing fits, no task in flight ─► squeeze ─► fetchAllEarly, for other jobs, too; or the job fails
 //
 // fleet.placing guards all of it.

@@ -13,7 +13,7 @@ import (
 
 // A node reports what becomes of a task; the loss of the node is the last possibility:
 //
-//		it has finished with an operand      onReleased
+//	it has finished with an operand      onReleased
 //	it has ended or failed               onEnded
 //	it goes back and has not begun       onEnded; sendRecall asks for it
 //	an operand could not be fetched      returnLacking

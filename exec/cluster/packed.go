@@ -16,12 +16,13 @@ import (
 // string. The CBOR of a task took 2.4 µs to encode and decode (2 cores, EPYC, 2026-11-24; go test
 // ./exec/cluster -run '^$' -bench Empty/process/agents=4 -cpuprofile).
 //
-//		run      drops ref…, number of tasks, number of operands of all tasks, task…
-//		task     has id op params, then by has: priority retries timeout constraints; operands operand…
-//		operand  has mode ref, then by has: nodes node…, type shape, ref of the copy
-//		ref      job minus the message's job; matrix i j version
-//		ended    end…: of tasks that have ended well; others are in Rest
+//	run      drops ref…, number of tasks, number of operands of all tasks, task…
+//	task     has id op params, then by has: priority retries timeout constraints; operands operand…
+//	operand  has mode ref, then by has: nodes node…, type shape, ref of the copy
+//	ref      job minus the message's job; matrix i j version
+//	ended    end…: of tasks that have ended well; others are in Rest
 //	end      id version took worker began
+//
 // Drops, operands and nodes are preceded by their number. Has is a byte of flags for optional
 // fields.
 

@@ -14,9 +14,10 @@ import (
 
 // A driver carries out here what core/supply.go decides:
 //
-//		a value did not come ─► fetchFailed ─► the path is cut, or the holder does not have the value
+//	a value did not come ─► fetchFailed ─► the path is cut, or the holder does not have the value
 //	a task needs a value ─► route ─► sourcesFor: a holder, or a relay, which is told first
 //	                              └► put aside until a path is tried again, or a node is given up
+//
 // A relay is told by a task without an op, as are nodes that take replicas. It then has the version
 // under its own name, as any node that has read it, and other nodes fetch it from there.
 

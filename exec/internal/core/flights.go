@@ -10,7 +10,7 @@ import (
 // A flight is a task in flight: from its assignment to a node until its end, its return, or the
 // loss of the node.
 //
-//		Assign ─► ReleaseEarly … ─► Unassign ─► NoteResults ─► Recycle
+//	Assign ─► ReleaseEarly … ─► Unassign ─► NoteResults ─► Recycle
 //	    	     └──► ReleaseEarly … ─► RemoveNode
 
 // Assign notes that a node gets a task, and the transfers of its operands.

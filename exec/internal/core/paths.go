@@ -6,15 +6,16 @@ import "time"
 // firewall, a lost route, or a path that drops large packets. Neither node is lost. Values between
 // them go by way of a relay, a third node that reaches both:
 //
-//		open ─► a value did not come: cut ─► pause ─► one trial ─► it came: open
+//	open ─► a value did not come: cut ─► pause ─► one trial ─► it came: open
 //	                                       ▲           │
 //	                                       └───────────┘ twice as long
 //
-//		Supply         a holder that the reader reaches,
+//	Supply         a holder that the reader reaches,
 //	               or a node that is fetching the value, or a holder on a path that may be tried again,
 //	               or a relay, which fetches the value first
 //	reachableNode  for a task, a node that reaches all operands
 //	NoRoute        no way now: wait for the next trial, or give up nodes
+//
 // This file is pure: callers pass times in.
 
 // paths knows which nodes cannot fetch from which others. A node that comes back has a new number.

@@ -13,7 +13,8 @@ import (
 // node itself knows which have not begun. So the driver names candidates and a number; the node
 // gives back up to that number and then says that it is done:
 //
-//		Reclaim ─► Recall{Tasks, Count} ─► TakeBack, for each task ─► EndRecall
+//	Reclaim ─► Recall{Tasks, Count} ─► TakeBack, for each task ─► EndRecall
+//
 // This file is pure.
 
 // Recall asks a node to give back tasks.
