@@ -26,7 +26,7 @@
 //	                        kernels for diagonal blocks of triangles
 //	micro, packed, pack     the portable micro-kernel; Packed; how operands are packed
 //	strips, large, gemm     products in the caches and beyond; gemm
-//	syrk, triangular, trsm*, trmm, potrf*, gemv, trsv
+//	syrk, triangular, trsm*, trmm, potrf*, gemv, symv, trsv
 //	prepacked, shared       operands packed before; several cores
 //	lu, getrf*, laswp       LU of a panel in blocks of rows
 //	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt

@@ -17,7 +17,7 @@ func fill(t *isa.Table) {
 		FMA: fmaF64, FMAFlops: 24 * 4 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
-			Dots: dotsF64, Axpys: axpysF64,
+			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64,
 			AbsSums: absSumsF64, TopBits: topBitsF64,
 			CopyRows: copyRows, SpMV: spmvF64, Triad: triadF64,
 		},
@@ -33,7 +33,7 @@ func fill(t *isa.Table) {
 		FMA: fmaF32, FMAFlops: 24 * 8 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,
-			Dots: dotsF32, Axpys: axpysF32,
+			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32,
 			AbsSums: absSumsF32, TopBits: topBitsF32,
 			CopyRows: copyRows,
 		},

@@ -20,6 +20,7 @@ func fill(t *isa.Table) {
 		FMA: fmaF64, FMAFlops: 32 * 8 * 2, // 16 sums, twice
 		Vectors: narrower.F64.Vectors,
 	}
+	t.F64.Symv = symvF64
 	t.F32 = isa.Kernels[float32]{
 		Lanes: 16, Rows: 8,
 		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32,
@@ -30,6 +31,7 @@ func fill(t *isa.Table) {
 		FMA: fmaF32, FMAFlops: 32 * 16 * 2, // 16 sums, twice
 		Vectors: narrower.F32.Vectors,
 	}
+	t.F32.Symv = symvF32
 }
 
 // luTall is the least number of rows of a panel for several cores. Below it the

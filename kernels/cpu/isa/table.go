@@ -88,6 +88,8 @@ type Vectors[T scalar.Real] struct {
 	// of i. n is a positive multiple of the elements in 64 bytes.
 	Dots  func(a *T, lda, n int, x *T, s *[4]T)
 	Axpys func(a *T, lda, n int, s *[4]T, y *T)
+	// Symv does both, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
+	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 
 	// AbsSums adds the magnitudes of four rows of n elements, stride apart, to the sums of their
 	// columns and to the four sums of the rows, and raises the four elements of top to the largest

@@ -1,0 +1,105 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Symv computes
+//
+//	y += alpha·A·x
+//
+// for a symmetric n×n A of which the uplo triangle is stored: the other one is not read. x and y
+// are contiguous, of n elements, and do not overlap. With alpha = 0 neither A nor x is read. As
+// [Packed.Gemv] it reads A once and in order, and needs no scratch.
+//
+// Reference: BLAS xSYMV.
+func (p *Packed[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []T) {
+	checkUplo(uplo)
+	checkMatrix(n, n, len(a), lda)
+	checkMatrix(1, n, len(x), max(1, n))
+	checkMatrix(1, n, len(y), max(1, n))
+	if alpha == 0 {
+		return
+	}
+	v := symv[T]{alpha: alpha, a: a, lda: lda, x: x, y: y}
+	if p.kernels != nil {
+		v.kernel = p.kernels.Symv
+	}
+	for i := 0; i < n; i += 4 {
+		h := min(4, n-i)
+		v.diagonal(uplo == blas.Lower, i, h)
+		switch lo, hi := 0, i; {
+		case uplo == blas.Upper && h == 4:
+			v.four(i, i+4, n)
+		case uplo == blas.Lower && h == 4:
+			v.four(i, lo, hi)
+		case uplo == blas.Lower: // of an upper one nothing is left
+			for r := i; r < n; r++ {
+				v.row(r, lo, hi)
+			}
+		}
+	}
+}
+
+// symv is one call of Symv.
+type symv[T Element] struct {
+	alpha  T
+	a      []T
+	lda    int
+	x, y   []T
+	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
+}
+
+// row does what columns lo to hi−1 of row i, none of which is on the diagonal, and those of
+// column i that they stand for, call for.
+func (v *symv[T]) row(i, lo, hi int) {
+	row, x, y, c := v.a[i*v.lda+lo:i*v.lda+hi], v.x[lo:hi], v.y[lo:hi], v.alpha*v.x[i]
+	var s T
+	for j, a := range row {
+		s += a * x[j]
+		y[j] += a * c
+	}
+	v.y[i] += v.alpha * s
+}
+
+// four is row for rows i to i+3.
+func (v *symv[T]) four(i, lo, hi int) {
+	n := hi - lo
+	if n == 0 {
+		return
+	}
+	o := i*v.lda + lo
+	r0, r1, r2, r3 := v.a[o:][:n], v.a[o+v.lda:][:n], v.a[o+2*v.lda:][:n], v.a[o+3*v.lda:][:n]
+	x, y := v.x[lo:hi], v.y[lo:hi]
+	c, s := [4]T{v.alpha * v.x[i], v.alpha * v.x[i+1], v.alpha * v.x[i+2], v.alpha * v.x[i+3]}, [4]T{}
+	done := 0
+	if step := vecStep / int(unsafe.Sizeof(v.alpha)); v.kernel != nil && n >= step {
+		done = n &^ (step - 1)
+		v.kernel(isa.Hide(&r0[0]), v.lda, done, isa.Hide(&x[0]), isa.Hide(&c), isa.Hide(&s), isa.Hide(&y[0]))
+	}
+	for j := done; j < n; j++ {
+		s[0] += r0[j] * x[j]
+		s[1] += r1[j] * x[j]
+		s[2] += r2[j] * x[j]
+		s[3] += r3[j] * x[j]
+		y[j] += (r0[j]*c[0] + r1[j]*c[1]) + (r2[j]*c[2] + r3[j]*c[3])
+	}
+	for r, sum := range s {
+		v.y[i+r] += v.alpha * sum
+	}
+}
+
+// diagonal is row for the triangle of order h on the diagonal, with the diagonal, from row i on.
+func (v *symv[T]) diagonal(lower bool, i, h int) {
+	for r := i; r < i+h; r++ {
+		v.y[r] += v.alpha * v.a[r*v.lda+r] * v.x[r]
+		if lower {
+			v.row(r, i, r)
+		} else {
+			v.row(r, r+1, i+h)
+		}
+	}
+}
