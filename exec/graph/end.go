@@ -1,16 +1,15 @@
 package graph
 
-// End records the end of task t: well (fault nil and state Done), failed or
-// cancelled (fault not nil taints what t should have produced). It appends
-// the tasks that have become ready by it to ready, in the order in which they
-// were added for each output, and returns the slice. t must not be used
+// End records the end of task t: done (fault nil), failed or cancelled (fault not nil: it taints
+// the versions that t should have made). It appends the tasks that become ready to ready, for each
+// output in the order in which they were added, and returns the slice. t must not be used
 // afterwards.
 func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	t.state = uint8(state)
 	if fault != nil {
 		t.tainted.Store(fault)
 	}
-	drop := int32(1) // its own life, and what endWrite adds
+	drop := int32(1) // the task's life, and the references that endWrite reports
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
@@ -26,7 +25,7 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 		}
 		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
 	}
-	if t.aside != nil { // most have none, and their cache line is not written then
+	if t.aside != nil { // do not write the cache line of tasks that have none
 		*t.aside = aside{}
 	}
 	if t.unref(drop) {
@@ -35,20 +34,18 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 	return ready
 }
 
-// Give records that running task t has finished with operand i: the version
-// that it makes is there, or the one that it reads may be overwritten, although
-// the task has not ended. It appends the tasks that have become ready by it to
-// ready and returns the slice. A fault at the end of t does not taint what was
-// given.
+// Give records that the running task t has finished with operand i: the version that it makes is
+// there, or the one that it reads may be overwritten, although t has not ended. It appends the
+// tasks that become ready to ready and returns the slice. A fault at the end of t does not taint
+// the operand.
 //
-// Give may be called for several operands of t at once, but before End. It
-// panics with ErrOperand if there is no operand i, and with ErrGiven if t has
-// finished with its datum already.
+// Give may be called for several operands of t at once, but before End. It panics with ErrOperand
+// if there is no operand i, and with ErrGiven if t has finished with its datum already.
 func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 	if i < 0 || i >= len(t.uses) {
 		panic(ErrOperand)
 	}
-	// End and other calls of Give see the flag, and leave the operand alone.
+	// End and other calls of Give see the flag and skip the operand.
 	u := t.first(i)
 	if u.given.Swap(true) {
 		panic(ErrGiven)
@@ -64,8 +61,7 @@ func (g *Graph) Give(t *Task, i int, ready []*Task) []*Task {
 	return g.publish(u, nil, ready)
 }
 
-// publish is endWrite where it is not a part of End. There the task is alive, and
-// cannot lose its last reference by it.
+// publish is endWrite before the end of the task, whose last reference cannot be dropped then.
 func (g *Graph) publish(u *use, fault *Fault, ready []*Task) []*Task {
 	ready, lone := endWrite(u, fault, ready)
 	if lone != 0 {
@@ -74,8 +70,7 @@ func (g *Graph) publish(u *use, fault *Fault, ready []*Task) []*Task {
 	return ready
 }
 
-// endSpecial ends a use of a datum that is special. The renamed value that it has had
-// goes first.
+// endSpecial ends a use of a special datum. Its renamed value is released first.
 func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
 	g.letGo(u)
 	switch u.mode {
@@ -87,26 +82,26 @@ func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
 	return g.publish(u, fault, ready)
 }
 
-// endRead takes u off the readers of the version it read. The last of them, if the next
-// writer is known, releases that, and drops the version.
+// endRead takes u off the readers of its version. If the next writer is known, the last reader
+// drops the version and counts the writer's event.
 func (g *Graph) endRead(u *use, ready []*Task) []*Task {
 	v := u.in
 	if v.ended.Add(-1) != 0 {
 		return ready
 	}
 	next := v.next
-	v.next = nil // or old versions would keep all later ones
+	v.next = nil // else old versions would keep all later ones alive
 	g.release(v)
-	if next == nil { // renamed: nobody waits for the readers
+	if next == nil { // renamed: no task waits for the readers
 		return ready
 	}
 	return next.out.task.arrive(ready)
 }
 
-// endWrite publishes the version that u made. The other result is how many references
-// to u's task the caller must drop for it. It makes ready those for which nothing else
-// is missing. u.out must not be touched afterwards: its last reader may have dropped
-// it, and u's task with it, but for the references that the caller has.
+// endWrite publishes the version that u made, and appends the tasks for which nothing else is
+// missing to ready. The other result is the number of references to u's task that the caller must
+// drop for it. u.out must not be touched afterwards: its last reader may have dropped it, and u's
+// task with it, except for the caller's references.
 func endWrite(u *use, fault *Fault, ready []*Task) ([]*Task, int32) {
 	end := produced
 	if fault != nil {
@@ -116,13 +111,12 @@ func endWrite(u *use, fault *Fault, ready []*Task) ([]*Task, int32) {
 	if w == nil {
 		return ready, 0
 	}
-	// The list holds the latest first: a task that overwrites the version, if
-	// there is one.
+	// The latest waiter comes first: a task that overwrites the version, if there is one.
 	drop := int32(0)
 	if w.lone {
 		drop = 1
 	}
-	// Successors are to come out in the order in which they were added.
+	// Reverse the list: successors come out in the order in which they were added.
 	var first *use
 	for w != nil {
 		w.waiter, w, first = first, w.waiter, w
@@ -141,7 +135,7 @@ func endWrite(u *use, fault *Fault, ready []*Task) ([]*Task, int32) {
 
 // arrive counts one awaited event and appends t to ready if it was the last.
 func (t *Task) arrive(ready []*Task) []*Task {
-	// Who sees 1 is the last one: nobody else is going to touch it.
+	// The goroutine that sees 1 is the last one: no other touches the word.
 	if t.pending.Load() != 1 && t.pending.Add(-1) != 0 {
 		return ready
 	}
@@ -150,4 +144,118 @@ func (t *Task) arrive(ready []*Task) []*Task {
 	}
 	t.state = uint8(Ready)
 	return append(ready, t)
+}
+
+// enter makes t, for which nothing is missing, ready. A member of Commute groups may still wait for
+// its turn, and a fence ends at once. enter appends the tasks that can run to ready: t, or for a
+// fence those that it releases.
+func (g *Graph) enter(t *Task, ready []*Task) []*Task {
+	if t.fence() != nil {
+		return g.endFence(t, ready)
+	}
+	g.groups.mu.Lock()
+	entered := g.acquire(t)
+	g.groups.mu.Unlock()
+	if !entered {
+		return ready
+	}
+	t.state = uint8(Ready)
+	return append(ready, t)
+}
+
+// acquire takes all Commute groups of t, or none and puts t on the list of the first that is held.
+// It does not wait: a member that gets all is ready, and another member's endMember returns one
+// that does not. The caller holds the lock.
+func (g *Graph) acquire(t *Task) bool {
+	for i := range t.uses {
+		if gr := g.commuting(&t.uses[i]); gr != nil && gr.held {
+			gr.waiting = append(gr.waiting, t)
+			return false
+		}
+	}
+	for i := range t.uses {
+		if gr := g.commuting(&t.uses[i]); gr != nil {
+			gr.held = true
+		}
+	}
+	return true
+}
+
+// commuting returns the Commute group of u, nil if it has none. The caller holds the lock.
+func (g *Graph) commuting(u *use) *group {
+	if u.mode == Commute {
+		return g.groups.of[u]
+	}
+	return nil
+}
+
+// endMember records that a member of a group has finished with the datum. Its copy goes back to the
+// group, for the next member. Of the members that wait for the datum the first that gets all its
+// groups becomes ready; those before it now wait for another group. Then the use ends like a
+// reader's, which may release the fence.
+func (g *Graph) endMember(u *use, fault *Fault, ready []*Task) []*Task {
+	g.groups.mu.Lock()
+	gr := g.groups.of[u]
+	delete(g.groups.of, u)
+	if c, ok := g.groups.values[u]; ok && u.mode == Reduce {
+		gr.free = append(gr.free, c)
+		delete(g.groups.values, u)
+	}
+	var waiting []*Task
+	if u.mode == Commute {
+		gr.held = false
+		waiting, gr.waiting = gr.waiting, nil
+	}
+	for i, t := range waiting {
+		if gr.held { // taken again: the others keep waiting
+			gr.waiting = waiting[i:]
+			break
+		}
+		waiting[i] = nil
+		if g.acquire(t) {
+			t.state = uint8(Ready)
+			ready = append(ready, t)
+		}
+	}
+	g.groups.mu.Unlock()
+	if fault != nil {
+		storeSmallest(&gr.fault, fault)
+	}
+	return g.endRead(u, ready)
+}
+
+// endFence ends a fence that is ready. The fence behind a group passes on the members' smallest
+// fault, or combines the copies: all members have ended, so no other goroutine uses them.
+func (g *Graph) endFence(t *Task, ready []*Task) []*Task {
+	fault := t.Tainted()
+	if gr := t.fence().group; gr != nil {
+		if f := gr.fault.Load(); f != nil && (fault == nil || f.Task < fault.Task) {
+			fault = f
+		}
+		if fault == nil && gr.mode == Reduce {
+			fault = g.reduce(gr)
+		}
+		g.groups.mu.Lock()
+		g.groups.copies.count(-len(gr.copies), gr.datum.Bytes)
+		g.groups.mu.Unlock()
+		if gr.holds != nil {
+			gr.holds.drop()
+		}
+		t.fence().group = nil // the fence lives as long as its version
+	}
+	return g.End(t, Done, fault, ready)
+}
+
+// reduce combines the copies of a group whose members have ended, in the order in which the copies
+// were made. That order, and so the last bits of a sum, depends on timing.
+func (g *Graph) reduce(gr *group) (fault *Fault) {
+	defer func() {
+		if v := recover(); v != nil {
+			fault = g.blame("reduction", gr.datum, gr.first, v)
+		}
+	}()
+	for _, c := range gr.copies {
+		gr.datum.special.combine(gr.into, c)
+	}
+	return nil
 }

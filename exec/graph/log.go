@@ -5,39 +5,38 @@ import (
 	"sync"
 )
 
-// Log notes who accesses what, from which all edges follow later: a task costs
-// less so than where an [Observer] is told of its edges, while others wait for it
-// to be added. The zero value is an empty log. It is of one [Graph].
+// Log notes the accesses of tasks, from which all edges follow. So adding a task costs less than
+// with an [Observer], which gets the edges while the submitter waits. The zero value is an empty
+// log. A Log belongs to one [Graph].
 type Log struct {
-	// Begun, if not nil, is called when something is noted for the first time, and
-	// for the first time after Forget.
+	// Begun, if not nil, is called when an access is noted for the first time, and for the first
+	// time after Forget.
 	Begun func()
-	// Whole has it note what [Log.Program] returns, too. It must be set before the first task.
+	// Whole makes the log note what [Log.Program] returns, too. Set it before the first task.
 	Whole bool
 
 	mu     sync.Mutex // a leaf
 	begun  bool
-	pieces []piece // since past; all but the last are full
+	pieces []piece // accesses after past; all pieces but the last are full
 	past   past
 	bytes  []int64 // of each datum, by its number
 
-	// If it is Whole:
+	// Only if Whole:
 	data  []ProgramDatum
 	tasks []ProgramTask // without their operands
 }
 
-// ProgramDatum is what a datum was when a program first used it.
+// ProgramDatum describes a datum when the program first used it.
 type ProgramDatum struct {
 	Name string `json:"name,omitempty"`
 	Key
 	Owner int32 `json:"owner,omitempty"`
 	Bytes int64 `json:"bytes"`
-	// Renamed says that a task which writes it without reading it need not wait for readers.
+	// Renamed says that a task which only writes the datum need not wait for readers.
 	Renamed bool `json:"renamed,omitempty"`
 }
 
-// ProgramTask is a task of a program as it was submitted. Its operands are in their order, those on one
-// datum joined.
+// ProgramTask is a task as the program submitted it. Operands on one datum are joined.
 type ProgramTask struct {
 	Task     TaskID
 	Priority int64
@@ -46,22 +45,22 @@ type ProgramTask struct {
 
 // ProgramOperand is an operand of a ProgramTask.
 type ProgramOperand struct {
-	Datum int // which of the data
+	Datum int // index into the program's data
 	Mode  Mode
 }
 
 // seen notes the next datum, by number.
-func (l *Log) seen(d *Datum) {
+func (l *Log) seen(d ProgramDatum) {
 	l.mu.Lock()
 	l.bytes = append(l.bytes, d.Bytes)
 	if l.Whole {
-		l.data = append(l.data, ProgramDatum{d.Name, d.Key, d.Owner, d.Bytes, d.Renamed()})
+		l.data = append(l.data, d)
 	}
 	l.mu.Unlock()
 }
 
-// piece is some accesses that are not moved, for that costs as much as to write
-// them. It has room for fewer tasks than brief.task can say.
+// piece is a chunk of accesses. Chunks are never moved, because that costs as much as writing them.
+// One has room for fewer tasks than brief.task can count.
 type piece struct {
 	first TaskID
 	list  []brief
@@ -69,21 +68,21 @@ type piece struct {
 
 // brief is an [access] without pointers, in 8 bytes.
 type brief struct {
-	task  uint32 // after the first one of the piece, by what is beside the kind
+	task  uint32 // offset from the piece's first task, above kindBits for the kind
 	datum uint32
 }
 
 const (
 	kindBits = 3
-	most     = 1<<(32-kindBits) - 1 // is how far a task can be from the first one
+	most     = 1<<(32-kindBits) - 1 // the largest offset of a task
 )
 
-// add notes a task, unless t is nil, and accesses. Pieces have room for 16, 64, 256, 1024 and
-// then 4096 of these: a short job takes little, a long one few allocations.
-func (l *Log) add(t *Task, list []access) {
+// add notes a task, unless t is zero, and accesses. The pieces have room for 16, 64, 256, 1024 and
+// then 4096 accesses: a short job takes little memory, a long one few allocations.
+func (l *Log) add(t ProgramTask, list []access) {
 	l.mu.Lock()
-	if l.Whole && t != nil {
-		l.tasks = append(l.tasks, ProgramTask{Task: t.id, Priority: t.Priority})
+	if l.Whole && t.Task != 0 {
+		l.tasks = append(l.tasks, t)
 	}
 	begins := !l.begun
 	l.begun = true
@@ -111,14 +110,13 @@ func (p *piece) all(yield func(access) bool) {
 	}
 }
 
-// Edges yields the edges so far, or since Forget, as an [Observer] would have been told
-// of them, with the size of the datum that each is about. It may be called at any time.
-// It works on a copy of the past and yields without the lock, so that tasks can be
-// added meanwhile.
+// Edges yields the edges so far, or since Forget, as an [Observer] would get them, with the size of
+// each edge's datum. It may be called at any time. It works on a copy of the past and yields
+// without the lock, so that tasks can be added meanwhile.
 func (l *Log) Edges(yield func(on, task TaskID, kind Dependence, bytes int64)) {
 	l.mu.Lock()
-	// Lists only grow, and never move: what is in them now can be read without the lock.
-	pieces := slices.Clone(l.pieces) // with the lists as long as they are now
+	// Lists only grow, and never move: their present elements can be read without the lock.
+	pieces := slices.Clone(l.pieces) // with the present lengths of the lists
 	known, bytes := slices.Clone(l.past), l.bytes
 	for i := range known {
 		known[i].makers, known[i].readers = slices.Clone(known[i].makers), slices.Clone(known[i].readers)
@@ -131,8 +129,8 @@ func (l *Log) Edges(yield func(on, task TaskID, kind Dependence, bytes int64)) {
 	}
 }
 
-// Program returns the tasks so far, or since Forget, in the order of submission, and the data
-// that they and the tasks before them access. It may be called at any time, of a log that is Whole.
+// Program returns the tasks so far, or since Forget, in the order of submission, and the data that
+// they and earlier tasks access. It may be called at any time. The log must be Whole.
 func (l *Log) Program() (data []ProgramDatum, tasks []ProgramTask) {
 	l.mu.Lock()
 	data, tasks = slices.Clone(l.data), slices.Clone(l.tasks)
@@ -154,8 +152,7 @@ func (l *Log) Program() (data []ProgramDatum, tasks []ProgramTask) {
 	return data, tasks
 }
 
-// Forget drops what was noted so far, but for what is needed for edges between it
-// and what comes later. It may be called at any time.
+// Forget drops what was noted so far, except what later edges need. It may be called at any time.
 func (l *Log) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,34 +6,33 @@ import (
 	"sync/atomic"
 )
 
-// Outcome is what becomes of a job: the failure of the task with the smallest number,
-// whichever failed first in time, or why all was cancelled.
+// Outcome is the result of a job: the failure of the task with the smallest number, whichever
+// failed first in time, or the reason why everything was cancelled.
 //
-// Tasks with smaller numbers than one that has failed go on, for one of them may fail
-// as well, and its failure is that of the sequential program. So barred only grows. It
-// is read for each task, without the lock, and written under it.
+// Tasks with smaller numbers than a failed one go on, because one of them may fail as well, and its
+// failure is the sequential program's. So barred only grows. It is read for each task without the
+// lock, and written under it.
 type Outcome struct {
-	// barred is the number of tasks that must not start any more, counted from the
-	// largest number there is: all that follow the smallest one that failed, or all
-	// when everything is cancelled. The zero Outcome lets all start.
+	// barred is the number of tasks that must not start any more, counted down from the largest
+	// number there is: all after the smallest failed one, or all if everything is cancelled. The
+	// zero Outcome bars none.
 	barred atomic.Uint64
 
 	mu      sync.Mutex // a leaf
 	fault   *Fault     // the smallest failure
 	stops   *Fault     // the smallest failure after which no later task is to start
 	aborted *Fault     // why all was cancelled
-	ignored int        // failures that the tasks' policy ignores
+	ignored int        // failures under the policy Ignore
 }
 
 // last returns the number of the last task that may start.
 func (o *Outcome) last() uint64 { return math.MaxUint64 - o.barred.Load() }
 
-// GoesOn reports whether a task may start, or be tried again. The answer may be late: a
-// task may start while another one fails. That does no harm, its result is not used.
+// GoesOn reports whether a task may start, or be retried. A task may start while another one fails:
+// that does no harm, because its result is not used.
 func (o *Outcome) GoesOn(id TaskID) bool { return uint64(id) <= o.last() }
 
-// Bars returns why t must not start, nil if it may: what it would read was not made, or it does
-// not go on.
+// Bars returns why t must not start, nil if it may: an input is tainted, or the job does not go on.
 func (o *Outcome) Bars(t *Task) *Fault {
 	if f := t.Tainted(); f != nil {
 		o.inherit(f)
@@ -50,11 +49,11 @@ func (o *Outcome) Bars(t *Task) *Fault {
 	return o.stops
 }
 
-// Cancelled reports whether everything is cancelled. A task that fails bars those after
-// it, and its number is at least 1.
+// Cancelled reports whether everything is cancelled. A failed task bars only tasks after it, and
+// its number is at least 1.
 func (o *Outcome) Cancelled() bool { return o.last() == 0 }
 
-// Why returns the failure that counts, nil if there is none.
+// Why returns the job's failure, nil if there is none.
 func (o *Outcome) Why() *Fault {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,8 +63,8 @@ func (o *Outcome) Why() *Fault {
 	return o.aborted
 }
 
-// Abort cancels what has not started, for a reason that comes from outside of the job: the
-// end of its context, or the runtime's. The first reason stays.
+// Abort cancels all tasks that have not started, because the context or the runtime ends. The first
+// cause stays.
 func (o *Outcome) Abort(cause error) {
 	o.mu.Lock()
 	if o.aborted == nil {
@@ -75,8 +74,8 @@ func (o *Outcome) Abort(cause error) {
 	o.mu.Unlock()
 }
 
-// inherit notes the fault of a version that a task would have read. It may be that of
-// an earlier job on the same data.
+// inherit notes the fault of a version that a task was to read. It may be a fault of an earlier job
+// on the same data.
 func (o *Outcome) inherit(f *Fault) {
 	o.mu.Lock()
 	if o.fault == nil {
@@ -85,9 +84,9 @@ func (o *Outcome) inherit(f *Fault) {
 	o.mu.Unlock()
 }
 
-// Fail notes that a task has failed for good, and returns the fault that it passes on to
-// those that read what it was to write. Late says that this comes of the end of
-// everything, and is no failure of its own; stops, that no later task is to start.
+// Fail notes that a task has failed for good, and returns the fault for the readers of its outputs.
+// late says that the failure only follows from the job's end; stops, that no later task is to
+// start.
 func (o *Outcome) Fail(f *Fault, late, stops bool) *Fault {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,15 +103,15 @@ func (o *Outcome) Fail(f *Fault, late, stops bool) *Fault {
 	return f
 }
 
-// Ignore counts a failure that is ignored, by [Ignore]: who reads what the task was to
-// write gets it as it is.
+// Ignore counts a failure under the policy [Ignore]: readers of the task's outputs get them as they
+// are.
 func (o *Outcome) Ignore() {
 	o.mu.Lock()
 	o.ignored++
 	o.mu.Unlock()
 }
 
-// Ignored returns the number of these.
+// Ignored returns the number of ignored failures.
 func (o *Outcome) Ignored() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,16 +1,6 @@
 package graph
 
-import "sync"
-
-// Pool keeps the memory of ended tasks between graphs, so that a short graph
-// does not pay for allocating its tasks. The zero value is an empty pool. It
-// is safe for concurrent use.
-type Pool struct {
-	mu    sync.Mutex // a leaf
-	lists []*Task    // heads of lists linked by nextFree
-}
-
-// take returns a list of tasks, that of one graph's Release, or nil.
+// take returns the list of tasks of one Release, or nil.
 func (p *Pool) take() *Task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -24,7 +14,7 @@ func (p *Pool) take() *Task {
 	return t
 }
 
-// put keeps a list of tasks, which nobody refers to any more.
+// put keeps a list of tasks to which nothing refers any more.
 func (p *Pool) put(list *Task) {
 	if list != nil {
 		p.mu.Lock()

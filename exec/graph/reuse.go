@@ -4,31 +4,30 @@ import (
 	"sync/atomic"
 )
 
-// release drops a version that no task will touch again. A version that was there
-// before any task is the datum's own memory.
+// release drops a version that no task will touch again. The memory of an initial version is the
+// datum's.
 func (g *Graph) release(v *version) {
 	if v.task != nil && v.task.unref(1) {
 		g.recycle(v.task)
 	}
 }
 
-// drop is release for Add, which has a list of its own for the memory.
+// drop is release for Add, which has its own list of reusable tasks.
 func (g *Graph) drop(v *version) {
 	if t := v.task; t != nil && t.unref(1) && t.forget() {
 		*t.nextFree(), g.free = g.free, t
 	}
 }
 
-// unref drops n references and reports whether those were the last ones. The reference
-// of a version belongs to the last that touches it: a reader, the next writer,
-// or for lone ones its maker.
+// unref drops n references and reports whether they were the last. The reference of a version
+// belongs to the last use that touches it: a reader, the next writer or, for a lone one, its maker.
 func (t *Task) unref(n int32) bool {
-	// Who has all that are left is alone with the task.
+	// The holder of all remaining references is alone with the task.
 	return atomic.LoadInt32(&t.refs) == n || atomic.AddInt32(&t.refs, -n) == 0
 }
 
-// recycle gives back the memory of a task that nobody refers to. Any goroutine may call
-// it: the list is a stack onto which they push. Add takes it as a whole.
+// recycle pushes the memory of a task without references onto the stack ended. Any goroutine may
+// call it. Add takes the whole stack.
 func (g *Graph) recycle(t *Task) {
 	if !t.forget() {
 		return
@@ -42,8 +41,7 @@ func (g *Graph) recycle(t *Task) {
 	}
 }
 
-// forget empties a task that nobody refers to, and reports whether it can be used
-// again.
+// forget empties a task without references, and reports whether it can be reused.
 func (t *Task) forget() bool {
 	if t.odd {
 		return false
@@ -52,12 +50,12 @@ func (t *Task) forget() bool {
 	return true
 }
 
-// newTask returns a task with n uses, a used one if there is one. It takes from Add's
-// own list, then from that of ended tasks, then from the Pool.
+// newTask returns a task with n uses. It takes memory from Add's own list, then from the stack of
+// ended tasks, then from the Pool.
 func (g *Graph) newTask(n int) *Task {
 	t := g.free
 	if t == nil {
-		// Taking the whole list at once leaves no room for an ABA mix-up.
+		// Taking the whole stack at once avoids the ABA problem.
 		t = g.ended.Swap(nil)
 	}
 	if t == nil && g.Pool != nil {
@@ -70,7 +68,7 @@ func (g *Graph) newTask(n int) *Task {
 		t.graph = g
 		t.Attempt, t.state, t.special, t.alone = 0, uint8(Waiting), false, false
 		t.added, t.ready = 0, 0
-		// Nobody else has the task: a store that is not atomic costs less.
+		// No other goroutine has the task: plain stores cost less.
 		t.tainted, t.pending = atomic.Pointer[Fault]{}, atomic.Int32{}
 	}
 	t.fit(n)
