@@ -51,8 +51,8 @@ func (d *Datum) latest() *version {
 	return d.current
 }
 
-// uncommon returns d's special, which it makes if there is none.
-func (d *Datum) uncommon() *special {
+// makeSpecial returns d's special, which it makes if there is none.
+func (d *Datum) makeSpecial() *special {
 	if d.special == nil {
 		d.special = &special{}
 	}

@@ -25,8 +25,8 @@ func (g *Graph) End(t *Task, state State, fault *Fault, ready []*Task) []*Task {
 		}
 		u.in, u.datum = nil, nil // the task's memory may outlive the data by far
 	}
-	if t.aside != nil { // do not write the cache line of tasks that have none
-		*t.aside = aside{}
+	if t.extras != nil { // do not write the cache line of tasks that have none
+		*t.extras = extras{}
 	}
 	if t.unref(drop) {
 		g.recycle(t)
@@ -72,7 +72,7 @@ func (g *Graph) publish(u *use, fault *Fault, ready []*Task) []*Task {
 
 // endSpecial ends a use of a special datum. Its renamed value is released first.
 func (g *Graph) endSpecial(u *use, fault *Fault, ready []*Task) []*Task {
-	g.letGo(u)
+	g.releaseValue(u)
 	switch u.mode {
 	case Commute, Reduce:
 		return g.endMember(u, fault, ready)

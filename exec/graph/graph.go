@@ -16,7 +16,7 @@ func (g *Graph) AddPlain(s *Spec) (t *Task, ready bool) { return g.add(s, true) 
 // AddReady is [Graph.Add] for a task that neither waits nor is waited for: while it is in flight no
 // other task uses its data, none of which are renamed or reduced. Nothing is inferred.
 func (g *Graph) AddReady(s *Spec) *Task {
-	t := g.fresh(s)
+	t := g.newPending(s)
 	t.alone, t.refs = true, 1
 	if g.Observer != nil || g.Log != nil {
 		g.observe(t)
@@ -26,17 +26,17 @@ func (g *Graph) AddReady(s *Spec) *Task {
 	return t
 }
 
-// fresh returns a task as s describes it, which no other goroutine knows yet.
-func (g *Graph) fresh(s *Spec) *Task {
+// newPending returns a task as s describes it, which no other goroutine knows yet.
+func (g *Graph) newPending(s *Spec) *Task {
 	g.last++
 	t := g.newTask(len(s.Operands))
 	t.id = g.last
 	t.Op, t.Params, t.Priority = s.Op, s.Params, s.Priority
 	if s.Failure != nil || s.Local != nil || s.Constraints != nil || s.Witness != nil {
-		if t.aside == nil {
-			t.aside = &aside{}
+		if t.extras == nil {
+			t.extras = &extras{}
 		}
-		t.aside.failure, t.aside.local, t.aside.constraints, t.aside.witness = s.Failure, s.Local, s.Constraints, s.Witness
+		t.extras.failure, t.extras.local, t.extras.constraints, t.extras.witness = s.Failure, s.Local, s.Constraints, s.Witness
 	}
 	if g.Clock != nil {
 		t.added = g.Clock()
@@ -51,14 +51,14 @@ func (g *Graph) fresh(s *Spec) *Task {
 }
 
 func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
-	t = g.fresh(s)
+	t = g.newPending(s)
 	writes, await := int32(0), int32(0)
 	for i := range t.uses {
 		u := &t.uses[i]
 		switch {
 		case u.mode == 0:
 		case !plain && (u.mode > InOut || u.datum.special != nil):
-			a, w := g.special(t, u)
+			a, w := g.addSpecial(t, u)
 			await, writes = await+a, writes+w
 		case u.mode == In:
 			await += g.read(t, u)
@@ -137,7 +137,7 @@ func (g *Graph) AddWatch(d *Datum, w *Watch) (t *Task, ready bool) {
 		g.seal(d.special)
 	}
 	t = &Task{graph: g, odd: true, Params: w}
-	t.fit(1)
+	t.setLen(1)
 	u := &t.uses[0]
 	u.begin(t, Operand{d, In})
 	t.refs = 1

@@ -18,15 +18,15 @@ type Reduction struct {
 // SetReduction allows access to d by [Reduce]. It must be called before the
 // first such task is added.
 func (d *Datum) SetReduction(r Reduction) {
-	x := d.uncommon()
+	x := d.makeSpecial()
 	x.neutral, x.combine = r.New, r.Combine
 }
 
-// special infers the dependencies of u if its datum or mode is uncommon. It returns the number of
+// addSpecial infers the dependencies of u if its datum or mode is uncommon. It returns the number of
 // awaited events and of versions made. The first access of its kind opens a group, behind a fence;
 // any other access seals the open group.
-func (g *Graph) special(t *Task, u *use) (await, writes int32) {
-	x := u.datum.uncommon()
+func (g *Graph) addSpecial(t *Task, u *use) (await, writes int32) {
+	x := u.datum.makeSpecial()
 	t.special, u.special = true, true
 	if u.mode <= InOut {
 		g.seal(x)
@@ -102,14 +102,14 @@ func (g *Graph) Seal() {
 // program.
 func (g *Graph) fence(d *Datum, gr *group) {
 	f := &Task{graph: g, special: true, odd: true, Params: &fence{group: gr}}
-	f.fit(1)
+	f.setLen(1)
 	u := &f.uses[0]
 	u.begin(f, Operand{d, InOut})
 	f.refs = 2
 	if gr == nil {
-		g.happens(opens, d)
+		g.observeBetween(opens, d)
 	} else {
-		g.happens(closes, d)
+		g.observeBetween(closes, d)
 	}
 	if f.settle(g.write(f, u)) {
 		g.enter(f, nil) // no task waits for it yet

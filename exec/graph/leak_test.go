@@ -20,7 +20,7 @@ func TestSizes(t *testing.T) {
 		got, want uintptr
 	}{
 		{"a task", unsafe.Sizeof(Task{}), 6 * 64},
-		{"what a queue sees of it", unsafe.Offsetof(Task{}.aside), 64},
+		{"what a queue sees of it", unsafe.Offsetof(Task{}.extras), 64},
 		{"a task without its operands", unsafe.Offsetof(Task{}.own), 2 * 64},
 		{"an operand", unsafe.Sizeof(use{}), 64},
 		{"a datum", unsafe.Sizeof(Datum{}), 2 * 64},

@@ -60,21 +60,21 @@ func (l *Log) seen(d ProgramDatum) {
 }
 
 // piece is a chunk of accesses. Chunks are never moved, because that costs as much as writing them.
-// One has room for fewer tasks than brief.task can count.
+// One has room for fewer tasks than packedAccess.task can count.
 type piece struct {
 	first TaskID
-	list  []brief
+	list  []packedAccess
 }
 
-// brief is an [access] without pointers, in 8 bytes.
-type brief struct {
+// packedAccess is an [access] without pointers, in 8 bytes.
+type packedAccess struct {
 	task  uint32 // offset from the piece's first task, above kindBits for the kind
 	datum uint32
 }
 
 const (
-	kindBits = 3
-	most     = 1<<(32-kindBits) - 1 // the largest offset of a task
+	kindBits  = 3
+	maxOffset = 1<<(32-kindBits) - 1 // the largest offset of a task
 )
 
 // add notes a task, unless t is zero, and accesses. The pieces have room for 16, 64, 256, 1024 and
@@ -88,12 +88,12 @@ func (l *Log) add(t ProgramTask, list []access) {
 	l.begun = true
 	last := len(l.pieces) - 1
 	for _, a := range list {
-		if last < 0 || len(l.pieces[last].list) == cap(l.pieces[last].list) || a.task-l.pieces[last].first > most {
+		if last < 0 || len(l.pieces[last].list) == cap(l.pieces[last].list) || a.task-l.pieces[last].first > maxOffset {
 			last++
-			l.pieces = append(l.pieces, piece{a.task, make([]brief, 0, 16<<min(2*last, 8))})
+			l.pieces = append(l.pieces, piece{a.task, make([]packedAccess, 0, 16<<min(2*last, 8))})
 		}
 		p := &l.pieces[last]
-		p.list = append(p.list, brief{uint32(a.task-p.first)<<kindBits | uint32(a.kind), a.datum})
+		p.list = append(p.list, packedAccess{uint32(a.task-p.first)<<kindBits | uint32(a.kind), a.datum})
 	}
 	l.mu.Unlock()
 	if begins && l.Begun != nil {

@@ -214,7 +214,7 @@ func TestLongLog(t *testing.T) {
 	var want []TaskID
 	for i := range tasks {
 		if i%50_000 == 1 {
-			g.last += most - TaskID(i)%3
+			g.last += maxOffset - TaskID(i)%3
 		}
 		task, ready := g.Add(&s)
 		if !ready {

@@ -22,7 +22,7 @@ func (g *Graph) observe(t *Task) {
 		a.datum = g.number(u.datum)
 		list = append(list, a)
 		if g.Observer != nil {
-			g.tell(a, u.datum)
+			g.emitEdges(a, u.datum)
 		}
 	}
 	if g.Log != nil && (len(list) > 0 || g.Log.Whole) {
@@ -30,15 +30,15 @@ func (g *Graph) observe(t *Task) {
 	}
 }
 
-// happens notes what happens to d between two tasks. An observer does not see fences: it gets the
+// observeBetween notes what happens to d between two tasks. An observer does not see fences: it gets the
 // edges between members and tasks.
-func (g *Graph) happens(kind accessKind, d *Datum) {
+func (g *Graph) observeBetween(kind accessKind, d *Datum) {
 	if g.Observer == nil && g.Log == nil {
 		return
 	}
 	a := access{g.last, g.number(d), kind}
 	if g.Observer != nil {
-		g.tell(a, d)
+		g.emitEdges(a, d)
 	}
 	if g.Log != nil {
 		g.Log.add(ProgramTask{}, []access{a})
@@ -52,7 +52,7 @@ func (g *Graph) number(d *Datum) uint32 {
 		g.numbering = &numbering{}
 	}
 	if n := g.numbering; d.observed == nil || d.observed.of != n {
-		d.observed = &place{n, n.count}
+		d.observed = &datumNumber{n, n.count}
 		n.count++
 		if g.Log != nil {
 			g.Log.seen(ProgramDatum{d.Name, d.Key, d.Owner, d.Bytes, d.Renamed()})
@@ -61,8 +61,8 @@ func (g *Graph) number(d *Datum) uint32 {
 	return d.observed.number
 }
 
-// tell passes the edges that follow from a, an access to d, to the Observer.
-func (g *Graph) tell(a access, d *Datum) {
+// emitEdges passes the edges that follow from a, an access to d, to the Observer.
+func (g *Graph) emitEdges(a access, d *Datum) {
 	v := d.number / 2
 	if a.kind == updates || a.kind == overwrites {
 		v-- // a has made the next version

@@ -6,7 +6,7 @@ package graph
 // before the first task on d is added. renew runs on the goroutine that adds the task; a panic in
 // it is the failure of that task, which is then not executed.
 func (d *Datum) SetRenaming(renew func() any) {
-	x := d.uncommon()
+	x := d.makeSpecial()
 	x.renew = renew
 	x.value = &renamed{value: d.Value}
 	x.value.uses.Store(1)
@@ -89,7 +89,7 @@ func (g *Graph) renew(t *Task, u *use, x *special) (v *renamed) {
 // readers.
 func (g *Graph) detach(u *use) {
 	v := u.datum.latest()
-	g.happens(renews, u.datum)
+	g.observeBetween(renews, u.datum)
 	reads := u.datum.reads
 	u.datum.advance(&u.out)
 	// v has no successor: its last reader drops it, or this call.

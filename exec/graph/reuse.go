@@ -71,12 +71,12 @@ func (g *Graph) newTask(n int) *Task {
 		// No other goroutine has the task: plain stores cost less.
 		t.tainted, t.pending = atomic.Pointer[Fault]{}, atomic.Int32{}
 	}
-	t.fit(n)
+	t.setLen(n)
 	return t
 }
 
-// fit gives t room for n uses.
-func (t *Task) fit(n int) {
+// setLen gives t room for n uses.
+func (t *Task) setLen(n int) {
 	switch {
 	case n <= inline:
 		t.uses = t.own[:n]

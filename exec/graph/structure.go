@@ -99,9 +99,9 @@ type Spec struct {
 	Witness Witness
 }
 
-// aside has the fields that only some tasks need. Its memory stays with the task's, for the next
+// extras has the fields that only some tasks need. Its memory stays with the task's, for the next
 // one.
-type aside struct {
+type extras struct {
 	failure     *Failure
 	local       any
 	kept        any
@@ -128,13 +128,13 @@ type Task struct {
 	odd     bool  // the task stands for a Watch or a fence, which is in Params
 	alone   bool  // no other task shares its data: see AddReady
 
-	// Op, Params, Priority and aside are the Spec's; read-only.
+	// Op, Params, Priority and extras are the Spec's; read-only.
 	Priority int64
 	id       TaskID
 	Op       Op
 	Params   any
 
-	aside   *aside
+	extras  *extras
 	graph   *Graph
 	uses    []use
 	tainted atomic.Pointer[Fault] // an input is tainted, or what it has made
@@ -179,7 +179,7 @@ type Datum struct {
 	Owner int32
 
 	special  *special      // nil for most
-	observed *place        // its number in the graph that observed it last
+	observed *datumNumber  // its number in the graph that observed it last
 	at       atomic.Uint64 // Locations; ends a cache line: workers read what comes before, only Add the rest
 
 	// Name names the datum to people, with I and J: "A(3,2)".
@@ -280,8 +280,8 @@ type Observer interface {
 // numbering numbers the data of an observed graph, from 0.
 type numbering struct{ count uint32 }
 
-// place is the number of a datum in a graph; the datum gets another one in another graph.
-type place struct {
+// datumNumber is the number of a datum in a graph; the datum gets another one in another graph.
+type datumNumber struct {
 	of     *numbering
 	number uint32
 }

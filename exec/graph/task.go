@@ -4,46 +4,46 @@ import "time"
 
 // Constraints returns the Spec's, nil if there are none.
 func (t *Task) Constraints() any {
-	if t.aside == nil {
+	if t.extras == nil {
 		return nil
 	}
-	return t.aside.constraints
+	return t.extras.constraints
 }
 
 // Witness returns the Spec's, nil if there is none.
 func (t *Task) Witness() Witness {
-	if t.aside == nil {
+	if t.extras == nil {
 		return nil
 	}
-	return t.aside.witness
+	return t.extras.witness
 }
 
 // Failure returns the Spec's, nil if there is none.
 func (t *Task) Failure() *Failure {
-	if t.aside == nil {
+	if t.extras == nil {
 		return nil
 	}
-	return t.aside.failure
+	return t.extras.failure
 }
 
 // Local returns the Spec's, nil if there is none.
 func (t *Task) Local() any {
-	if t.aside == nil {
+	if t.extras == nil {
 		return nil
 	}
-	return t.aside.local
+	return t.extras.local
 }
 
 // Keep stores v with the task until its end, for the runtime: what another attempt has to start
 // from. The task must have a Failure.
-func (t *Task) Keep(v any) { t.aside.kept = v }
+func (t *Task) Keep(v any) { t.extras.kept = v }
 
 // Kept returns what [Task.Keep] was given, or nil.
 func (t *Task) Kept() any {
-	if t.aside == nil {
+	if t.extras == nil {
 		return nil
 	}
-	return t.aside.kept
+	return t.extras.kept
 }
 
 // nextFree is the next task on a list of reusable ones. It uses a field of a version that is dead.

@@ -9,7 +9,7 @@ func (c *Copies) count(n int, bytes int64) {
 	c.Peak, c.PeakBytes = max(c.Peak, c.Live), max(c.PeakBytes, c.Bytes)
 }
 
-// hold makes v the value of u, until letGo, even if the datum gets a later value.
+// hold makes v the value of u, until releaseValue, even if the datum gets a later value.
 func (g *Graph) hold(u *use, v *renamed) {
 	v.uses.Add(1)
 	g.groups.mu.Lock()
@@ -17,8 +17,8 @@ func (g *Graph) hold(u *use, v *renamed) {
 	g.groups.mu.Unlock()
 }
 
-// letGo ends the use of a renamed value by u, if it has one.
-func (g *Graph) letGo(u *use) {
+// releaseValue ends the use of a renamed value by u, if it has one.
+func (g *Graph) releaseValue(u *use) {
 	g.groups.mu.Lock()
 	v, ok := g.groups.values[u].(*renamed)
 	if ok {
