@@ -7,48 +7,36 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// earliestFinish gives every task, when it becomes ready, to the worker that is
-// expected to finish it first: what that worker has to do already, and the
-// moving of data, and the task itself. Each worker takes its tasks by priority.
-// A worker without tasks takes one from another, one of those that come last
-// there, if it is going to finish it before the other one would: so slow workers
-// keep off the last tasks of a job, which a fast one will have done sooner. And
-// one on cores, before it begins a task of its own, asks whether an accelerator
-// would finish it sooner by now.
+// earliestFinish gives every task, when it becomes ready, to the worker that is expected to finish
+// it first. The expected finish is the worker's load, plus the time to move data, plus the task's
+// time. Each worker takes its tasks by priority. A worker without tasks takes one of the last tasks
+// of another worker, if it is expected to finish it before that one: so slow workers leave the last
+// tasks of a job to fast ones. A worker on cores, before it begins a task of its own, asks whether
+// an accelerator is expected to finish it sooner by now.
 //
-// What nothing is known of is expected to take no time, so that it is found out.
+// A task of unknown time is expected to take none, so that it runs and its time becomes known.
 //
-// With w workers and n tasks in a queue, Push takes O(w) questions to Costs and O(log
-// n) for each task; Pop O(log n), and O(w) more where the worker's queue is empty or
-// there are accelerators. When the times of an op become known, refresh looks once at
-// each queue as a whole. It assumes that Costs is about right for the mean of many
-// tasks. A single one that takes longer than was said shifts the load of its worker
-// until it has ended, when what was expected of it is taken off again.
+// With w workers and n tasks in a queue, Push asks Costs O(w) times and takes O(log n) for each
+// task; Pop takes O(log n), and O(w) more if the worker's queue is empty or there are accelerators.
+// When the times of an op become known, refresh passes once over each queue. The policy assumes
+// that Costs is about right for the mean of many tasks. A single task that takes longer than
+// expected distorts its worker's load until it ends and its expected cost is subtracted.
 //
-// What always holds: load[w] is the sum of the costs in queue[w] and in runs[w], but
-// for rounding; unknown[w] is the number of tasks in queue[w] of cost 0.
+// Invariants: load[w] is the sum of the costs in queue[w] and running[w], but for rounding;
+// unknown[w] is the number of tasks in queue[w] of cost 0.
 //
-// Reference: Topcuoglu, Hariri and Wu, "Performance-effective and low-complexity
-// task scheduling for heterogeneous computing", IEEE TPDS 13 (2002), of which
-// this is the dynamic form, as StarPU's dmda, and dmdas, where tasks go by priority.
+// Reference: Topcuoglu, Hariri and Wu, "Performance-effective and low-complexity task scheduling
+// for heterogeneous computing", IEEE TPDS 13 (2002). This is its dynamic form, like StarPU's dmda,
+// and dmdas, where tasks go by priority.
 type earliestFinish struct {
-	owned   *owned // nil: each task goes to whom finishes it first
+	owned   *owned // nil: each task goes to the worker that finishes it first
 	costs   Costs
 	hosts   int         // workers on cores, which come first
 	queue   []queue     // by worker
-	load    []float64   // expected time of what is queued for a worker, and of what it runs
-	runs    [][]float64 // of that, what it runs: each task's, the first taken first
-	unknown []int       // tasks queued whose time was not known when they were
+	load    []float64   // expected time of a worker's queued and running tasks
+	running [][]float64 // costs of a worker's running tasks, in the order it took them
+	unknown []int       // queued tasks whose time was unknown when they were queued
 	n       int
-}
-
-// queue is the tasks of a worker, by priority.
-type queue struct{ tasks []costed }
-
-// costed is a task with what it costs the worker that it is queued for.
-type costed struct {
-	prioritised
-	cost float64
 }
 
 func newEarliestFinish(workers, hosts int, c Costs) *earliestFinish {
@@ -56,25 +44,23 @@ func newEarliestFinish(workers, hosts int, c Costs) *earliestFinish {
 		c = NoCosts{}
 	}
 	return &earliestFinish{costs: c, hosts: hosts, queue: make([]queue, workers), load: make([]float64, workers),
-		runs: make([][]float64, workers), unknown: make([]int, workers)}
+		running: make([][]float64, workers), unknown: make([]int, workers)}
 }
 
 func (q *earliestFinish) Len() int { return q.n }
 
-// Wants implements [Reserver]: each task may be for any worker, and be refused to
-// the others.
+// Wants implements [Reserver]: any task may be for the worker, and refused to others.
 func (q *earliestFinish) Wants(int) bool { return q.n > 0 }
 
-// Push places each task where load + cost is the least. The first of several that
-// are equal wins, beginning at from, so that of workers alike none is preferred.
+// Push gives each task to the worker with the least load + cost; of equal ones the first from
+// worker from on, so that no worker is preferred.
 func (q *earliestFinish) Push(ready []*graph.Task, from int) {
-	// Accelerators have several tasks at once, which end about in the order in which
-	// they were taken.
-	if from >= 0 && len(q.runs[from]) > 0 {
-		// Its task has ended, sooner or later than was expected; of several the one
-		// that it took first.
-		q.load[from] = max(q.load[from]-q.runs[from][0], 0)
-		q.runs[from] = slices.Delete(q.runs[from], 0, 1)
+	// Accelerators run several tasks at once, which end about in the order in which they were
+	// taken.
+	if from >= 0 && len(q.running[from]) > 0 {
+		// The task that it took first has ended, sooner or later than expected.
+		q.load[from] = max(q.load[from]-q.running[from][0], 0)
+		q.running[from] = slices.Delete(q.running[from], 0, 1)
 	}
 	arrange(ready)
 	for _, t := range ready {
@@ -83,15 +69,15 @@ func (q *earliestFinish) Push(ready []*graph.Task, from int) {
 			q.put(t, w, q.on(t, w))
 			continue
 		}
-		// Of workers alike the one that has freed the task comes first. A task that nobody
-		// can run goes to the first of all: the runtime says so.
+		// Of equal workers the one that has freed the task comes first. A task that no worker can
+		// run goes to the first worker, and the runtime reports that.
 		best, cost := q.soonest(t, max(from, 0), len(q.load), math.Inf(1))
 		q.put(t, max(best, 0), cost)
 	}
 }
 
-// soonest returns which of n workers, from one on, is expected to finish t first, and
-// what t costs it; -1 if none does before a given time.
+// soonest returns which of n workers, from worker from on, is expected to finish t first and before
+// the time finish, and the cost of t there; -1 if none is.
 func (q *earliestFinish) soonest(t *graph.Task, from, n int, finish float64) (best int, cost float64) {
 	best = -1
 	for i := range n {
@@ -105,7 +91,7 @@ func (q *earliestFinish) soonest(t *graph.Task, from, n int, finish float64) (be
 	return best, cost
 }
 
-// put queues t, which costs c there, for a worker.
+// put queues t, of cost c, for a worker.
 func (q *earliestFinish) put(t *graph.Task, worker int, c float64) {
 	q.queue[worker].push(costed{prioritised{t.Priority, t.ID(), t}, c})
 	q.load[worker] += c
@@ -115,8 +101,8 @@ func (q *earliestFinish) put(t *graph.Task, worker int, c float64) {
 	q.n++
 }
 
-// refresh learns what tasks cost that were queued for a worker when that was not known,
-// if it is known by now of the last of them. To ask for one spares asking for all.
+// refresh updates the costs of tasks that were queued for a worker when their times were unknown,
+// if the last one's is known by now. Asking for one task avoids asking for all.
 func (q *earliestFinish) refresh(worker int) {
 	if q.unknown[worker] == 0 {
 		return
@@ -138,7 +124,7 @@ func (q *earliestFinish) refresh(worker int) {
 	}
 }
 
-// on returns the expected time of t on a worker, with what must be moved for it.
+// on returns the expected time of t on a worker, with moving its data.
 func (q *earliestFinish) on(t *graph.Task, worker int) float64 {
 	c := q.costs.Run(t, worker)
 	if math.IsInf(c, 1) {
@@ -151,7 +137,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if q.n == 0 {
 		return nil
 	}
-	// Each round leaves a task to an accelerator, so the queue gets shorter.
+	// Each round gives a task to an accelerator, so the queue gets shorter.
 	mine := &q.queue[worker]
 	for len(mine.tasks) > 0 {
 		if worker >= q.hosts || !q.delegate(worker) {
@@ -161,7 +147,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if q.owned != nil && !q.owned.takes(worker) {
 		return nil
 	}
-	// From the worker that has most to do.
+	// Take from the worker with the largest load.
 	victim := -1
 	for w := range q.queue {
 		if len(q.queue[w].tasks) == 0 {
@@ -177,8 +163,8 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	if q.owned != nil && q.unknown[victim] > 0 {
 		return nil
 	}
-	// From the end of the heap, where tasks of low priority are. The last may be one that
-	// only the other can run, so a few are tried; not all, as Costs is asked for each.
+	// Look at the end of the heap, where tasks of low priority are. Only the victim may be able to
+	// run the last ones, so try a few; not all, since Costs is asked for each.
 	const tries = 8
 	tasks, best, least := q.queue[victim].tasks, -1, 0.0
 	for i := len(tasks) - 1; i >= max(len(tasks)-tries, 0); i-- {
@@ -200,9 +186,9 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	return nil
 }
 
-// delegate leaves the first task of a worker on cores, which is free, to an accelerator
-// that is expected to finish it sooner, and reports whether there is one. Since it was
-// placed the accelerators may have come ahead of what was expected.
+// delegate gives the first task of a worker on cores, which is free, to an accelerator that is
+// expected to finish it sooner, and reports whether there is one. Accelerators may have been faster
+// than expected since the task was queued.
 func (q *earliestFinish) delegate(worker int) bool {
 	if q.hosts == len(q.queue) {
 		return false
@@ -229,82 +215,36 @@ func (q *earliestFinish) remove(worker, i int) *graph.Task {
 	return x.task
 }
 
-// take hands task i of a victim's queue to a worker, on which it costs c. Until its end
-// the cost counts as the worker's load.
+// take hands task i of a victim's queue to a worker, on which it costs c. The cost counts as the
+// worker's load until the task ends.
 func (q *earliestFinish) take(worker, victim, i int, c float64) *graph.Task {
 	t := q.remove(victim, i)
 	q.load[worker] += c
-	q.runs[worker] = append(q.runs[worker], c)
+	q.running[worker] = append(q.running[worker], c)
 	return t
 }
 
-// push puts x in its place in a binary heap.
-func (h *queue) push(x costed) {
-	h.tasks = append(h.tasks, x)
-	h.up(len(h.tasks) - 1)
-}
-
-// up moves task i up to where it belongs.
-func (h *queue) up(i int) {
-	for i > 0 {
-		up := (i - 1) / 2
-		if !h.tasks[i].before(&h.tasks[up].prioritised) {
-			return
-		}
-		h.tasks[i], h.tasks[up] = h.tasks[up], h.tasks[i]
-		i = up
-	}
-}
-
-// remove takes task i out, in O(log n): the last one takes its place and goes up or down
-// from there.
-func (h *queue) remove(i int) costed {
-	n := len(h.tasks) - 1
-	t := h.tasks[i]
-	h.tasks[i] = h.tasks[n]
-	h.tasks[n] = costed{}
-	h.tasks = h.tasks[:n]
-	if i == n {
-		return t
-	}
-	h.up(i)
-	for {
-		c := 2*i + 1
-		if c >= n {
-			return t
-		}
-		if c+1 < n && h.tasks[c+1].before(&h.tasks[c].prioritised) {
-			c++
-		}
-		if !h.tasks[c].before(&h.tasks[i].prioritised) {
-			return t
-		}
-		h.tasks[i], h.tasks[c] = h.tasks[c], h.tasks[i]
-		i = c
-	}
-}
-
-// owned are the owners of tasks: what differs in a policy of them from EarliestFinish.
+// owned is the difference of a policy of owners from EarliestFinish.
 type owned struct {
 	of    func(*graph.Task) int
 	takes func(worker int) bool
 }
 
-// ByOwner returns a policy that gives each task to the worker that owns it, the most urgent
-// first. One that has none takes what another one has, if takes says so of it, and only where
-// that pays by what is known of times: it ends the task, and what it has written could be back,
-// before the owner would have got to the end of what it has.
+// ByOwner returns a policy that gives each task to the worker that owns it, the most urgent first.
+// A worker without tasks takes another one's if takes reports true for it and the known times say
+// that it pays: the task ends, and its results could be back, before the owner would have finished
+// its queue.
 //
-// Push takes constant time and O(log n) for a task, Pop O(log n), and O(workers) where the
-// worker has none and takes says so. It assumes that owners have about the same to do over the whole of the job:
-// what is taken from others has its data moved there and back.
+// Push takes constant time and O(log n) for a task; Pop takes O(log n), and O(workers) if the
+// worker has no task and takes reports true. It assumes that owners have about the same work over
+// the whole job: a task taken from another owner moves its data there and back.
 func ByOwner(m Machine, owner func(*graph.Task) int, takes func(worker int) bool) Policy {
 	q := newEarliestFinish(len(m.Locations), len(m.Locations), m.Costs)
 	q.owned = &owned{owner, takes}
 	return q
 }
 
-// pays returns what a task of a victim costs a worker, and whether that had better take it.
+// pays returns the cost of a victim's task on a worker, and whether the worker should take it.
 func (o *owned) pays(q *earliestFinish, t *graph.Task, worker, victim int) (cost float64, ok bool) {
 	run, move := q.costs.Run(t, worker), q.costs.Move(t, worker)
 	if run == 0 || math.IsInf(run, 1) {

@@ -7,21 +7,20 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Expected are the [Costs] that follow from what a selector has measured, and from
-// where values are.
+// Expected are the [Costs] that follow from a selector's measurements and the places of values.
 type Expected struct {
 	Selector *versions.Selector
-	// Targets and Locations are those of the workers, those of devices last.
+	// Targets and Locations are the workers', the devices' last.
 	Targets   []*versions.Target
 	Locations []int
-	// Fixed are the locations of workers on cores, within which values do not move.
+	// Fixed are the locations of workers on cores, among which values do not move.
 	Fixed graph.Locations
-	// Devices knows the devices; nil if there are none.
+	// Devices are the devices; nil if there are none.
 	Devices interface {
 		// Accepts returns nil if a device can execute t, or why it cannot.
 		Accepts(device int, t *graph.Task) error
-		// Moving returns the time, in seconds, to bring what t reads to a device, -1
-		// for the host.
+		// Moving returns the time, in seconds, to bring the inputs of t to a device, or to the host
+		// for -1.
 		Moving(t *graph.Task, device int) float64
 	}
 	Hosts int // workers on cores
@@ -29,8 +28,8 @@ type Expected struct {
 	call versions.Call
 }
 
-// Run implements [Costs]. An op whose Work panics costs nothing; the panic comes
-// again, and is the task's failure, when it is to run.
+// Run implements [Costs]. An op whose Work panics costs nothing: the panic comes again when the
+// task runs, and is its failure.
 func (c *Expected) Run(t *graph.Task, worker int) (seconds float64) {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
@@ -54,13 +53,11 @@ func (c *Expected) Run(t *graph.Task, worker int) (seconds float64) {
 	return seconds
 }
 
-// remoteBytes is what a second brings from the memory of another NUMA node, in
-// bytes: a cautious guess that keeps tasks where their data are when all else is
-// equal. Nothing here was measured.
+// remoteBytes is the assumed bandwidth to another NUMA node, in bytes per second: a cautious guess,
+// not measured, that keeps tasks where their data are when all else is equal.
 const remoteBytes = 10e9
 
-// Move implements [Costs]: from the memory of another node, if a value lies there,
-// and from devices, or to one.
+// Move implements [Costs]: from the memory of another NUMA node, or from and to devices.
 func (c *Expected) Move(t *graph.Task, worker int) (seconds float64) {
 	if worker >= c.Hosts {
 		return c.Devices.Moving(t, worker-c.Hosts)

@@ -2,12 +2,11 @@ package dispatch
 
 import "github.com/tessera-la/tessera/exec/graph"
 
-// fifo is a queue: Pop takes the task that has been ready for longest. Those that one
-// end has freed have been ready equally long, and are arranged. Apart from that Push and
-// Pop take constant time for a task. It assumes nothing, and is what to compare others
-// with.
+// fifo is a queue: Pop takes the task that has been ready for longest. Tasks that one end has freed
+// have been ready equally long, and are ordered by priority. Apart from that, Push and Pop take
+// constant time for a task. It assumes nothing, and is the baseline for other policies.
 //
-// Reference for both: Amela et al., 2018, section 2.3.
+// Reference: Amela et al., 2018, section 2.3.
 type fifo struct{ deque }
 
 func (q *fifo) Push(ready []*graph.Task, from int) {
@@ -20,98 +19,3 @@ func (q *fifo) Push(ready []*graph.Task, from int) {
 }
 
 func (q *fifo) Pop(int) *graph.Task { return q.popFront() }
-
-// lifo is a stack: Pop takes the task that became ready last, in constant time. So one
-// branch of the graph is followed before others are begun, with data that are still in a
-// cache. It lets a critical path wait that was ready early.
-type lifo struct{ deque }
-
-func (q *lifo) Push(ready []*graph.Task, from int) {
-	if from == GaveWay {
-		q.bury(ready)
-		return
-	}
-	q.stack(ready, from)
-}
-
-func (q *lifo) Pop(int) *graph.Task { return q.popBack() }
-
-// deque is a ring of tasks that is open at both ends. The tasks are at first, first+1 …
-// first+n−1, modulo the length of the ring, and all other places are nil, so that ended
-// tasks are not kept from the garbage collector. It doubles when it is full, and never
-// gets smaller.
-type deque struct {
-	ring  []*graph.Task // len is a power of two
-	first int
-	n     int
-}
-
-func (d *deque) Len() int { return d.n }
-
-// stack pushes tasks so that the last one to become ready, and of those that a
-// worker's task has freed the first in order, is at the back.
-func (d *deque) stack(ready []*graph.Task, from int) {
-	if from >= 0 {
-		arrange(ready)
-	}
-	for i, t := range ready {
-		if from >= 0 {
-			t = ready[len(ready)-1-i]
-		}
-		d.pushBack(t)
-	}
-}
-
-// at returns the place of the task i behind the first.
-func (d *deque) at(i int) *(*graph.Task) { return &d.ring[(d.first+i)&(len(d.ring)-1)] }
-
-// bury puts tasks in front of all others.
-func (d *deque) bury(tasks []*graph.Task) {
-	for _, t := range tasks {
-		d.grow()
-		d.first = (d.first + len(d.ring) - 1) & (len(d.ring) - 1)
-		*d.at(0) = t
-		d.n++
-	}
-}
-
-func (d *deque) pushBack(t *graph.Task) {
-	d.grow()
-	*d.at(d.n) = t
-	d.n++
-}
-
-// grow makes room for one more.
-func (d *deque) grow() {
-	if d.n == len(d.ring) {
-		ring := make([]*graph.Task, max(64, 2*d.n))
-		n := copy(ring, d.ring[d.first:])
-		copy(ring[n:], d.ring[:d.first])
-		d.ring, d.first = ring, 0
-	}
-}
-
-// popBack returns the last task, nil if there is none.
-func (d *deque) popBack() *graph.Task {
-	if d.n == 0 {
-		return nil
-	}
-	d.n--
-	p := d.at(d.n)
-	t := *p
-	*p = nil
-	return t
-}
-
-// popFront returns the first task, nil if there is none.
-func (d *deque) popFront() *graph.Task {
-	if d.n == 0 {
-		return nil
-	}
-	p := d.at(0)
-	t := *p
-	*p = nil
-	d.first = (d.first + 1) & (len(d.ring) - 1)
-	d.n--
-	return t
-}

@@ -2,13 +2,12 @@ package dispatch
 
 import "github.com/tessera-la/tessera/exec/graph"
 
-// fifodata is locality, with the tasks that a worker has just freed before
-// all others on that worker. Freed tasks are among the others too, so that other
-// workers can take them.
+// fifodata is locality in which a worker first takes the tasks that it has just freed. Freed tasks
+// are among the others too, so that other workers can take them.
 //
-// It takes the time of locality, as it does the same with each task; what a worker finds
-// on its list and another one has taken costs it a look. It assumes that what a task has
-// freed reads what that task has written, which is still in the worker's caches.
+// It takes the time of locality, as it does the same with each task; an entry of a worker's list
+// that another worker has taken costs one comparison. It assumes that freed tasks read the results
+// of the task that freed them, which are still in the worker's caches.
 //
 // Reference: Amela et al., 2018, section 2.3, FIFOData.
 type fifodata struct {
@@ -16,14 +15,13 @@ type fifodata struct {
 	freed []freedList // by worker
 }
 
-// freedList is what the last task of a worker freed, from next on.
+// freedList is the tasks that the last task of a worker freed; those before next were looked at.
 type freedList struct {
 	refs []entryRef
 	next int
 }
 
-// entryRef is an entry that may have been taken, and reused, meanwhile: then its gen is
-// another one.
+// entryRef refers to an entry. If the entry's gen is another one, its task has been taken.
 type entryRef struct {
 	e   *entry
 	gen uint64
@@ -33,8 +31,8 @@ func newFIFOData(m Machine) *fifodata {
 	return &fifodata{scored: newNear(m), freed: make([]freedList, len(m.Locations))}
 }
 
-// Push replaces the list of from: what the task before the last one has freed, and nobody
-// has taken yet, is among all others from now on.
+// Push replaces the list of worker from. Tasks that an earlier task of it has freed and no worker
+// has taken are ordinary ones from now on.
 func (q *fifodata) Push(ready []*graph.Task, from int) {
 	if from < 0 {
 		q.scored.Push(ready, from)

@@ -7,9 +7,8 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Kind names a built-in policy. Wherever one leaves it open which of several tasks
-// comes first, it is the one with the largest priority, and of those the one that
-// was submitted first.
+// Kind names a built-in policy. If a policy leaves open which of several tasks comes first, it is
+// the one with the largest priority, and of these the one that was submitted first.
 type Kind uint8
 
 // The policies. FIFO, LIFO, Locality and FIFOData are those of the paper on
@@ -17,24 +16,23 @@ type Kind uint8
 const (
 	// Priority takes the task with the largest priority. The default.
 	Priority Kind = iota
-	// FIFO takes the task that has been ready for longest. Those that the end of one
-	// task has freed are ready for equally long.
+	// FIFO takes the task that has been ready for longest. Tasks that the end of one task has freed
+	// are ready for equally long.
 	FIFO
 	// LIFO takes the task that became ready last.
 	LIFO
-	// Locality takes the task with the most bytes of input at the worker's location:
-	// see graph.Task.BytesAt. Where there is one location only, that is Priority.
+	// Locality takes the task with the most bytes of input at the worker's location: see
+	// graph.Task.BytesAt. With one location only it is Priority.
 	Locality
-	// FIFOData takes a task that the one which the worker has just ended has freed;
-	// if there is none it does as Locality.
+	// FIFOData takes a task that the worker's last task has freed; if there is none it is like
+	// Locality.
 	FIFOData
-	// Steal takes the task that the worker itself has freed last; if there is
-	// none, the one that has been ready for longest of those of another worker: the
-	// next one at its location that has any, or else the next one elsewhere.
+	// Steal takes the task that the worker itself has freed last. If there is none, it takes the
+	// task that has been ready for longest from the next worker at its location that has any, or
+	// else from the next one elsewhere.
 	Steal
-	// EarliestFinish gives each task to the worker that is expected to finish it
-	// first, by the times that are known of its versions and of moving its data. A
-	// worker takes its tasks by priority.
+	// EarliestFinish gives each task to the worker that is expected to finish it first, by the
+	// known times of its versions and of moving its data. A worker takes its tasks by priority.
 	EarliestFinish
 )
 

@@ -6,26 +6,23 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// priority is a 4-ary heap: a child's four siblings share a cache line or
-// two, and the keys lie beside the pointers so that sifting touches no task.
+// priority is a 4-ary heap. The four children of a node share a cache line or two, and the keys lie
+// beside the pointers, so that sifting touches no task.
 //
-// Which child comes first is a coin toss to the processor's branch predictor. So
-// it is computed, not branched on, and the last task of the heap, which replaces
-// the first, is not compared on the way down: it goes back up from the bottom,
-// near which it belongs. An empty task of a Cholesky factorization, all in, takes
-// a sixth less for it.
+// A branch predictor cannot guess which child comes first. So the choice is computed without a
+// branch. The last task of the heap, which replaces the first, is not compared on the way down: it
+// goes back up from the bottom, near which it belongs.
 //
-// Pop takes the task with the largest priority, and of equals the one that was
-// submitted first. Push and Pop take O(log n) for a task. It assumes that priorities
-// are the lengths of paths to the end of the graph, as those of package blocked are:
-// then it is list scheduling by the critical path (Graham, "Bounds on multiprocessing
-// timing anomalies", SIAM J. Appl. Math. 17, 1969, bounds what any such list can lose:
-// twice the best time, for workers alike).
+// Pop takes the task with the largest priority, and of equal ones the one that was submitted first.
+// Push and Pop take O(log n) for a task. It assumes that priorities are the lengths of paths to the
+// end of the graph, as those of package blocked are: then it is list scheduling by the critical
+// path. Graham ("Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969) bounds
+// the loss of any list: twice the best time, for equal workers.
 type priority struct{ heap []ranked }
 
-// ranked is a task with its rank: of two tasks the one with the smaller high, and
-// then the smaller low, comes first. high is the priority in the opposite order: its
-// sign is flipped, so that it is ordered as an unsigned number, and then all its bits.
+// ranked is a task with its rank. Of two tasks the one with the smaller high, then the smaller low,
+// comes first. high is the priority in descending order: its sign bit is flipped, to order it as an
+// unsigned number, and then all its bits.
 type ranked struct {
 	high, low uint64
 	task      *graph.Task
@@ -52,7 +49,7 @@ func (q *priority) Push(ready []*graph.Task, _ int) {
 	}
 }
 
-// up puts x in place i, which is free, or further up.
+// up puts x in the free place i or above it.
 func (q *priority) up(i int, x ranked) {
 	h := q.heap
 	for i > 0 {
@@ -79,8 +76,8 @@ func (q *priority) Pop(int) *graph.Task {
 	if n == 0 {
 		return t
 	}
-	// The free place goes down to a leaf, along the child that comes first; then x goes
-	// up from there. Children of i are 4i+1 to 4i+4.
+	// The free place moves down to a leaf, along the children that come first; then x goes up from
+	// there. The children of i are 4i+1 to 4i+4.
 	i := 0
 	for c := 1; c < n; c = 4*i + 1 {
 		best := c

@@ -6,25 +6,25 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Queue is the ready tasks of a runtime: those that a policy keeps for everybody, and
-// those that only some workers may take. Like a [Policy] it holds no lock and waits for
-// nothing; it is not safe for concurrent use. A worker's own tasks come first, then what
-// accelerators have refused, then what the policy gives it:
+// Queue holds the ready tasks of a runtime: those of a policy, and those that only some workers may
+// take. Like a [Policy] it holds no lock and waits for nothing; it is not safe for concurrent use.
+// A worker first gets its own tasks, then those that accelerators have refused, then those of the
+// policy:
 //
 //	Direct ──► inbox[w] ──► worker w                 a task that must run there
-//	Refuse ──► refused ───► workers on cores         what an accelerator could not do
-//	Push ────► policy ────► whom the policy chooses
+//	Refuse ──► refused ───► workers on cores         a task that an accelerator cannot run
+//	Push ────► policy ────► the policy's choice
 type Queue struct {
 	policy   Policy
 	reserver Reserver        // the policy, if it is one
 	hosts    int             // workers on cores, which come first
-	inbox    [][]*graph.Task // by worker: tasks only for that worker
-	refused  []*graph.Task   // by accelerators: only for hosts
+	inbox    [][]*graph.Task // tasks only for that worker
+	refused  []*graph.Task   // refused by accelerators: only for hosts
 	aside    int             // tasks in all inboxes, and refused
 }
 
-// NewQueue returns an empty queue for so many workers, those on cores first, under a
-// policy, which is the queue's from now on.
+// NewQueue returns an empty queue for the given number of workers, the first hosts of them on
+// cores. p belongs to the queue from now on.
 func NewQueue(p Policy, hosts, workers int) *Queue {
 	q := &Queue{policy: p, hosts: hosts, inbox: make([][]*graph.Task, workers)}
 	q.reserver, _ = p.(Reserver)
@@ -40,8 +40,8 @@ func (q *Queue) Direct(t *graph.Task, to int) {
 	q.aside++
 }
 
-// Refuse gives a task back that an accelerator's worker has taken and cannot execute:
-// a host does it, before what the policy has.
+// Refuse gives back a task that an accelerator's worker has taken and cannot execute. A host takes
+// it before tasks of the policy.
 func (q *Queue) Refuse(t *graph.Task, by int) {
 	q.policy.Push(nil, by)
 	q.refused = append(q.refused, t)
@@ -50,7 +50,7 @@ func (q *Queue) Refuse(t *graph.Task, by int) {
 
 // Own takes a task that is only for the worker, nil if there is none.
 func (q *Queue) Own(worker int) *graph.Task {
-	if q.aside == 0 { // as a rule; there are many inboxes, which are not in the cache
+	if q.aside == 0 { // the usual case; the inboxes are not in the cache
 		return nil
 	}
 	return q.first(&q.inbox[worker])
@@ -83,13 +83,13 @@ func (q *Queue) first(list *[]*graph.Task) *graph.Task {
 // Len returns the number of tasks.
 func (q *Queue) Len() int { return q.aside + q.policy.Len() }
 
-// Common returns how many of them the policy has: they are for any worker.
+// Common returns the number of tasks in the policy, which are for any worker.
 func (q *Queue) Common() int { return q.policy.Len() }
 
-// Reserves reports whether the policy may keep tasks for some of the workers.
+// Reserves reports whether the policy may reserve tasks for some of the workers.
 func (q *Queue) Reserves() bool { return q.reserver != nil }
 
-// Wants reports whether a worker without a task had better ask the policy for one.
+// Wants reports whether a worker without a task should ask the policy for one.
 func (q *Queue) Wants(worker int) bool {
 	return q.policy.Len() > 0 && (q.reserver == nil || q.reserver.Wants(worker))
 }

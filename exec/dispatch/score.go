@@ -7,20 +7,18 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// ByScore returns a factory of policies that take the task with the highest score
-// at the worker's location; of equals the one with the largest priority, and then
-// the one that was submitted first. A task is scored once for each location, when
-// it becomes ready. NaN counts as the lowest score. Taking a task costs
-// O(locations · log ready).
+// ByScore returns a factory of policies that take the task with the highest score at the worker's
+// location; of equal ones the task with the largest priority, then the one submitted first. A task
+// is scored once for each location, when it becomes ready. NaN counts as the lowest score. Taking a
+// task costs O(locations · log ready).
 //
-// The score must depend on the task and the location only, and is called one call
-// at a time, under the runtime's lock: it must not submit or wait.
+// The score must depend on the task and the location only. It is called one call at a time, under
+// the runtime's lock: it must not submit or wait.
 func ByScore(score func(t *graph.Task, location int) float64) func(Machine) Policy {
 	return func(m Machine) Policy { return newScored(m, score) }
 }
 
-// byData is the Held of those who say nothing else: it goes by what the data say, which know
-// of 64 locations.
+// byData is the default of Machine.Held: the locations of the data, which know 64 of them.
 func byData(t *graph.Task, yield func(location int, bytes int64)) {
 	for i := range t.Len() {
 		o := t.Operand(i)
@@ -43,36 +41,35 @@ func repeated(t *graph.Task, i int) bool {
 	return false
 }
 
-// scored has every task in several heaps, from which it is taken out at once wherever it is
-// taken: in the middle of a heap too, as each entry knows its place in each of its heaps.
+// scored has every task in several heaps. A task that is taken leaves all of them, also from the
+// middle: each entry knows its place in each heap.
 //
-// By a score of the program's own, and where there are few locations, there is a heap for each
-// location, with all tasks. With l locations, Push and Pop take O(l·log n) for a task, and Push
-// l scores. By bytes, which are 0 nearly everywhere, there is a heap for each location with the tasks of which it has
-// something, and one more with all tasks, for workers at whose location there is none: with h
-// locations that have something of a task, Push and Pop take O(h·log n) for it.
+// With a score of the program's own, or few locations, there is a heap for each location, with all
+// tasks. With l locations, Push and Pop take O(l·log n) for a task, and Push asks for l scores.
+// With bytes as the score, which are 0 at most locations, there is a heap for each location with
+// the tasks that have input there, and one more with all tasks, for workers at other locations.
+// With h locations that have input of a task, Push and Pop take O(h·log n) for it.
 //
-// It assumes that a score stays what it is while the task is ready. For bytes that is
-// nearly so: what a ready task reads has been made; it can only be copied elsewhere.
+// It assumes that a score does not change while the task is ready. For bytes that is nearly so:
+// inputs of a ready task are complete, and can only be copied elsewhere.
 type scored struct {
 	locations []int // of workers
 	heaps     []heap
-	score     func(t *graph.Task, location int) float64 // nil: by bytes, and the last heap has all
+	score     func(t *graph.Task, location int) float64 // nil: bytes are the score, and the last heap has all tasks
 	held      Held
-	yield     func(location int, bytes int64) // for held: it adds to adding
+	yield     func(location int, bytes int64) // the argument of held: adds to the entry adding
 	adding    *entry
 	n         int
 	free      *entry
 }
 
-// entry is a task in the policy. Entries are reused; gen tells one use from
-// the next.
+// entry is a task in the policy. Entries are reused; gen counts the uses.
 type entry struct {
 	prioritised
 	gen    uint64
-	places []place // heaps point to them
+	places []place // the heaps point into it
 	few    [3]place
-	next   *entry // free ones
+	next   *entry // next free entry
 }
 
 // place is an entry's place in one heap.
@@ -86,12 +83,12 @@ func newScored(m Machine, score func(*graph.Task, int) float64) *scored {
 	return &scored{locations: m.Locations, score: score, heaps: make([]heap, m.Places())}
 }
 
-// fewPlaces is the number of locations up to which a heap for each costs no more than one for
-// each that has something, and one more.
+// fewPlaces is the number of locations up to which a heap for each location costs no more than a
+// heap for each location with input, and one more.
 const fewPlaces = 4
 
-// newNear returns a scored of which the score is the bytes that would not have to be brought
-// to the worker. Reference: Amela et al., 2018, section 2.3.
+// newNear returns a scored with the bytes that need not be moved to the worker as the score.
+// Reference: Amela et al., 2018, section 2.3.
 func newNear(m Machine) *scored {
 	switch n := m.Places(); {
 	case n == 1:
@@ -115,7 +112,7 @@ func (q *scored) Push(ready []*graph.Task, _ int) {
 	}
 }
 
-// add adds bytes at a location to the score of the task that is pushed.
+// add adds bytes at a location to the score of the task that is being pushed.
 func (q *scored) add(location int, bytes int64) {
 	e := q.adding
 	if bytes == 0 || location >= len(q.heaps)-1 {
@@ -173,7 +170,7 @@ func (q *scored) Pop(worker int) *graph.Task {
 	return nil
 }
 
-// take removes e from everywhere and returns its task.
+// take removes e from all heaps and returns its task.
 func (q *scored) take(e *entry) *graph.Task {
 	for k := range e.places {
 		q.heaps[e.places[k].heap].remove(e.places[k].index)
@@ -186,7 +183,7 @@ func (q *scored) take(e *entry) *graph.Task {
 	return t
 }
 
-// heap is the places of some entries, that with the highest score first.
+// heap is a binary heap of places, the highest score first.
 type heap []*place
 
 // precedes reports whether p comes before o.
@@ -194,13 +191,13 @@ func (p *place) precedes(o *place) bool {
 	return p.score > o.score || p.score == o.score && p.of.before(&o.of.prioritised)
 }
 
-// set puts p at i, and notes that there.
+// set puts p at i.
 func (h heap) set(i int, p *place) {
 	h[i] = p
 	p.index = i
 }
 
-// up puts p at i, which is free, or further up.
+// up puts p at the free place i or above it.
 func (h heap) up(i int, p *place) {
 	for i > 0 {
 		up := (i - 1) / 2
@@ -213,8 +210,8 @@ func (h heap) up(i int, p *place) {
 	h.set(i, p)
 }
 
-// remove takes what is at i out. The last one takes its place, from where it goes
-// down, or up: it may be from another branch.
+// remove takes place i out. The last place moves there, and then down or up: it may come from
+// another branch.
 func (h *heap) remove(i int) {
 	n := len(*h) - 1
 	p := (*h)[n]
@@ -225,8 +222,7 @@ func (h *heap) remove(i int) {
 	}
 }
 
-// down moves the free place i to where p may be, or to one below that, and returns
-// it.
+// down moves the free place i down until p may be put there or above, and returns it.
 func (h heap) down(i int, p *place) int {
 	for c := 2*i + 1; c < len(h); c = 2*i + 1 {
 		if c+1 < len(h) && h[c+1].precedes(h[c]) {

@@ -2,25 +2,23 @@ package dispatch
 
 import "github.com/tessera-la/tessera/exec/graph"
 
-// stealing has a deque for each worker. A worker puts what its tasks free at
-// the back of its own and takes from there, so that it goes on with data that
-// it has just touched. When its deque is empty it steals from the front of a
-// victim's: the task that has been ready for longest, and whose data have most
-// likely left the victim's caches. Tasks that no worker has freed are dealt
-// round.
+// stealing has a deque for each worker. A worker puts the tasks that its tasks free at the back of
+// its own deque and takes from there, so that it goes on with data that it has just touched. If its
+// deque is empty it steals from the front of a victim's: the task that has been ready for longest,
+// whose data have most likely left the victim's caches. Tasks that no worker has freed are dealt in
+// turn.
 //
-// Push takes constant time for a task, Pop too while the worker has some, and O(workers)
-// when it has to look for a victim. It assumes that tasks free others: a worker whose
-// tasks free none only steals. Priorities count among what one end has freed, and no
-// further. Victims are not chosen at random, as in the reference, but in a fixed order,
-// those near first: SEQPRI of DaphneSched.
+// Push takes constant time for a task, Pop too while the worker has tasks, and O(workers) to look
+// for a victim. It assumes that tasks free others: a worker whose tasks free none only steals.
+// Priorities only order the tasks that one end has freed. Victims are not chosen at random, as in
+// the reference, but in a fixed order, near ones first: SEQPRI of DaphneSched.
 //
-// Reference: Blumofe and Leiserson, "Scheduling multithreaded computations by
-// work stealing", J. ACM 46 (1999).
+// Reference: Blumofe and Leiserson, "Scheduling multithreaded computations by work stealing", J.
+// ACM 46 (1999).
 type stealing struct {
 	deques  []deque
-	victims [][]int // of each worker: itself, those at its location, the others
-	next    int     // who is dealt the next task from outside
+	victims [][]int // by worker: itself, those at its location, the others
+	next    int     // worker that gets the next task from outside
 	n       int
 }
 
@@ -51,7 +49,7 @@ func (q *stealing) Push(ready []*graph.Task, from int) {
 	}
 	for i, t := range ready {
 		if from == GaveWay {
-			q.deques[q.next].bury(ready[i : i+1])
+			q.deques[q.next].pushFront(ready[i : i+1])
 		} else {
 			q.deques[q.next].pushBack(t)
 		}
@@ -64,7 +62,7 @@ func (q *stealing) Pop(worker int) *graph.Task {
 		return nil
 	}
 	q.n--
-	// n was not 0, so that there is a task in some deque.
+	// n was not 0, so some deque has a task.
 	t := q.deques[worker].popBack()
 	for i := 1; t == nil; i++ {
 		t = q.deques[q.victims[worker][i]].popFront()

@@ -7,35 +7,33 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// byKind has tasks that unlike sets of kinds can run in a policy each. A worker
-// takes what the fewest kinds can run first: the others have more to choose from. So
-// a worker is never handed a task that it cannot run, and none stands behind such a
-// task.
+// byKind has a policy for each set of kinds of worker that can run some tasks. A worker first takes
+// tasks that the fewest kinds can run: other kinds have more to choose from. So a worker never gets
+// a task that it cannot run, and no task waits behind such a task.
 //
-// With s sets, of which a program has a few, Push and Pop take O(s) more than the policy
-// of a set. Between sets priorities do not count. Sets are made when the first task of
-// theirs comes, and stay.
+// With s sets, of which a program has a few, Push and Pop take O(s) more than the policy of a set.
+// Priorities do not count between sets. A set is made when its first task comes, and stays.
 type byKind struct {
 	m     Machine
 	kind  []int // of workers
 	able  func(*graph.Task) uint64
 	build func(Machine) Policy
-	sets  []*kindSet // what the fewest kinds can run first
+	sets  []*kindSet // sets of fewer kinds first
 	n     int
 }
 
-// kindSet is the tasks that the same kinds of worker can run.
+// kindSet has the tasks that the same kinds of worker can run.
 type kindSet struct {
 	kinds  uint64
 	policy Policy
 	batch  []*graph.Task
 }
 
-// ByKind returns a policy for workers of unlike kinds that gives each only what its
-// kind can run. Able returns the kinds that can run a task, a bit for each; none
-// stands for all, so that the runtime can say why nobody can. Kinds are numbered from
-// 0, kind has that of each worker, and there are at most 64. Tasks that the same kinds
-// can run are in a policy of their own, made by build.
+// ByKind returns a policy for workers of different kinds that gives each only tasks that its kind
+// can run. able returns the kinds that can run a task, a bit for each; 0 stands for all, so that a
+// worker takes the task and the runtime reports why it cannot run. Kinds are numbered from 0, kind
+// has that of each worker, and there are at most 64. build makes the policy for tasks that the same
+// kinds can run.
 func ByKind(m Machine, kind []int, able func(*graph.Task) uint64, build func(Machine) Policy) Policy {
 	return &byKind{m: m, kind: kind, able: able, build: build}
 }
@@ -47,7 +45,7 @@ func (q *byKind) Push(ready []*graph.Task, from int) {
 		s := q.set(q.able(t))
 		s.batch = append(s.batch, t)
 	}
-	for _, s := range q.sets { // also without a task: one of from's has ended
+	for _, s := range q.sets { // also without tasks: a task of from has ended
 		s.policy.Push(s.batch, from)
 		clear(s.batch)
 		s.batch = s.batch[:0]
@@ -55,9 +53,8 @@ func (q *byKind) Push(ready []*graph.Task, from int) {
 	q.n += len(ready)
 }
 
-// set returns the set of tasks that these kinds can run. able of 0 stands for all. A
-// new set gets its place in the order, and a policy that knows which workers are going
-// to ask.
+// set returns the set of tasks that these kinds can run; 0 stands for all. It adds a new set in its
+// place in the order, with a policy that knows which workers will ask.
 func (q *byKind) set(able uint64) *kindSet {
 	if able == 0 {
 		able = 1<<64 - 1
