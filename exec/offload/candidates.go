@@ -6,38 +6,36 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// patience is how often a task may see others go first whose operands were there
-// already.
+// patience is how often later tasks, whose operands are on the device already, may start before a
+// task.
 const patience = 2 * Ahead
 
-// Ahead is how many tasks a device takes beyond those in flight, to bring their
-// operands in meanwhile and to begin with those that are there. The more it takes the
-// fewer remain for others. On a device with room for twelve tiles, of a Cholesky
-// factorization of 32×32 under eft, what was copied was 1.19 times the least with 16,
-// and 1.28 with 8 (blocked, TestPotrfTraffic).
+// Ahead is the number of tasks that a device takes beyond those in flight, to copy their operands
+// meanwhile and to begin with tasks whose operands are there. The more it takes, the fewer remain
+// for others. With 16 a Cholesky factorization of 32×32 tiles on a device with room for twelve
+// copies 1.19 times the least, with 8 1.28 times (blocked, TestPotrfTraffic).
 const Ahead = 16
 
-// Candidates are the tasks that a device has taken and not started, in the order in
-// which it took them. They decide without a clock or a device: simulated devices use
-// them as well.
+// Candidates are the tasks that a device has taken and not started, in the order in which it took
+// them. They need neither clock nor device: simulated devices use them as well.
 type Candidates struct{ waiting []candidate }
 
 // candidate is a task that waits to be started.
 type candidate struct {
 	task   *graph.Task
-	passed int  // how many that came after it were started before it
-	asked  bool // its operands were asked for
+	passed int  // number of later tasks that were started before it
+	asked  bool // its operands are being prefetched
 }
 
 // Add appends a task.
 func (c *Candidates) Add(t *graph.Task) { c.waiting = append(c.waiting, candidate{task: t}) }
 
-// Len returns how many there are.
+// Len returns the number of candidates.
 func (c *Candidates) Len() int { return len(c.waiting) }
 
-// Next takes the task to start next off the list: the one for which the fewest
-// bytes are missing on the device, as price says, the first taken among equals. A task
-// that has seen too many go first goes at once. The list must not be empty.
+// Next takes the task to start next off the list: the one with the lowest price, in missing bytes,
+// the first among equals. A task that later ones have passed too often goes at once. The list must
+// not be empty.
 func (c *Candidates) Next(price func(*graph.Task) (missing int64)) *graph.Task {
 	best, least := 0, int64(-1)
 	for i := range c.waiting {
@@ -62,7 +60,7 @@ func (c *Candidates) Next(price func(*graph.Task) (missing int64)) *graph.Task {
 	return t
 }
 
-// Take takes the tasks off the list that fit, most at most, and passes each to board.
+// Take takes at most most tasks for which fits is true off the list, and passes each to board.
 func (c *Candidates) Take(most int, fits func(*graph.Task) bool, board func(*graph.Task)) {
 	for i := 0; i < len(c.waiting) && most > 0; {
 		t := c.waiting[i].task
@@ -76,8 +74,8 @@ func (c *Candidates) Take(most int, fits func(*graph.Task) bool, board func(*gra
 	}
 }
 
-// Ask calls ask for each task whose operands were not asked for, in their order, until ask
-// reports false: it is asked for that task again.
+// Ask calls ask for each task whose operands were not asked for, in order, until ask reports false:
+// the next Ask begins with that task again.
 func (c *Candidates) Ask(ask func(*graph.Task) bool) {
 	for i := range c.waiting {
 		if x := &c.waiting[i]; !x.asked {
@@ -89,13 +87,13 @@ func (c *Candidates) Ask(ask func(*graph.Task) bool) {
 	}
 }
 
-// Any reports whether f holds for one of them.
+// Any reports whether f holds for one of the candidates.
 func (c *Candidates) Any(f func(*graph.Task) bool) bool {
 	return slices.ContainsFunc(c.waiting, func(x candidate) bool { return f(x.task) })
 }
 
-// Leave empties the list and returns what was on it.
-func (c *Candidates) Leave() (left []*graph.Task) {
+// Drain empties the list and returns its tasks.
+func (c *Candidates) Drain() (left []*graph.Task) {
 	for _, x := range c.waiting {
 		left = append(left, x.task)
 	}

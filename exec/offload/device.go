@@ -8,31 +8,31 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// ErrHostOnly is why a device refuses a task one of whose operands is renamed or
-// reduced: the graph makes, combines and drops their values on the host.
+// ErrHostOnly is the error of a device for a task with a renamed or reduced operand: the graph
+// makes, combines and drops such values on the host.
 var ErrHostOnly = errors.New("exec: an operand that is renamed or reduced stays on the host")
 
-// Device is an accelerator among the workers of a runtime. Its methods are safe for
-// concurrent use, and wait for nothing but the accelerator's own lock.
+// Device is an accelerator as a worker of a runtime. Its methods are safe for concurrent use, and
+// wait only for the accelerator's own lock.
 type Device struct {
 	Accelerator
 	target *versions.Target
 	unfit  func(*graph.Task, *versions.Target) error
-	lost   atomic.Bool // nothing is started there any more
+	lost   atomic.Bool // it starts no more calls
 }
 
-// NewDevice returns an accelerator as a device. Unfit says why no worker with a
-// target can run a task, nil if one can: the constraints of its op's versions.
+// NewDevice returns a as a device. unfit returns why no worker with a target can run a task, by the
+// constraints of its op's versions, nil if one can.
 func NewDevice(a Accelerator, unfit func(*graph.Task, *versions.Target) error) *Device {
 	return &Device{Accelerator: a, target: a.Target(), unfit: unfit}
 }
 
-// Gone reports whether the device starts nothing any more: its accelerator is lost,
-// and its worker has given away the tasks that it had.
+// Gone reports whether the device starts no more calls: its accelerator is lost, and its worker has
+// handed on its tasks.
 func (d *Device) Gone() bool { return d.lost.Load() }
 
-// Accepts returns nil if the device can execute t, or why it cannot: it is lost, no
-// version runs there, or the operands never have room at once.
+// Accepts returns nil if the device can execute t, else the reason: the device is lost, no version
+// runs there, or the operands never fit at once.
 func (d *Device) Accepts(t *graph.Task) error {
 	op, ok := t.Op.(*versions.Op)
 	if !ok {
@@ -55,9 +55,8 @@ func (d *Device) Accepts(t *graph.Task) error {
 	return d.Fits(call.Args, d.beside(op, &call))
 }
 
-// beside returns the memory that a call needs beside its operands, in the version
-// that needs least. A call that makes no sense needs none: it is going to say so
-// when it runs.
+// beside returns the memory that a call needs beside its operands, in the version that needs least.
+// An invalid call needs none: it will report its error when it runs.
 func (d *Device) beside(op *versions.Op, call *versions.Call) (least int64) {
 	defer func() {
 		if recover() != nil {
@@ -77,7 +76,7 @@ func (d *Device) beside(op *versions.Op, call *versions.Call) (least int64) {
 	return max(least, 0)
 }
 
-// missing returns how many bytes t reads that the device does not have.
+// missing returns the number of bytes that t reads and the device does not have.
 func (d *Device) missing(t *graph.Task) (bytes int64) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 {
@@ -87,9 +86,8 @@ func (d *Device) missing(t *graph.Task) (bytes int64) {
 	return bytes
 }
 
-// price is what starting t now costs in copies: the bytes that it reads and that
-// the device does not have, those that it writes as well twice, as they have to
-// leave again if they are not there to stay.
+// price returns the cost of starting t now in copied bytes: those that t reads and the device does
+// not have. Bytes that t writes as well count twice, as they must be copied back.
 func (d *Device) price(t *graph.Task) (bytes int64) {
 	for i := range t.Len() {
 		switch o := t.Operand(i); o.Mode & graph.InOut {

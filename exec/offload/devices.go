@@ -5,15 +5,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Devices are those of one runtime. A value is looked for on all of them: they are
-// few.
+// Devices are the devices of one runtime. They are few, so a value is looked for on all of them.
 type Devices []*Device
 
-// Fetch prepares the operands of t for an attempt at a device, nil for the host: what
-// other devices have of them comes back to the host, which loses what is going to be
-// written elsewhere. With saved set, what t updates in place is on the host as well
-// when Fetch returns, to be saved before the first attempt. The error says that a
-// value is lost.
+// Fetch prepares the operands of t for an attempt on the device at, nil for the host. Other devices
+// copy their latest values back to the host, and drop values that t writes. With saved set, values
+// that t updates in place are on the host, too, when Fetch returns, so that they can be saved
+// before the first attempt. The error says that a value is lost.
 func (all Devices) Fetch(t *graph.Task, at *Device, saved bool) error {
 	for i := range t.Len() {
 		o := t.Operand(i)
@@ -21,8 +19,8 @@ func (all Devices) Fetch(t *graph.Task, at *Device, saved bool) error {
 			var err error
 			switch {
 			case d != at:
-				// The datum's own value is what a reduction adds to at its end, on
-				// the host, whichever worker does it.
+				// A reduction adds to the datum's own value at its end, on the host, whichever
+				// worker does it.
 				err = d.Fetch(o.Datum.Value, use(o.Mode))
 			case saved && o.Mode.InPlace():
 				err = d.Fetch(o.Datum.Value, versions.Reads)
@@ -35,8 +33,7 @@ func (all Devices) Fetch(t *graph.Task, at *Device, saved bool) error {
 	return nil
 }
 
-// Away reports whether a device other than but has the value as it is, and the host
-// has not.
+// Away reports whether only a device other than but has the latest state of the value.
 func (all Devices) Away(value any, but *Device) bool {
 	for _, d := range all {
 		if d != but && d.Back(value) > 0 {
@@ -46,8 +43,8 @@ func (all Devices) Away(value any, but *Device) bool {
 	return false
 }
 
-// Drop gives up what devices have of the data that t updates in place: the host is
-// about to restore them.
+// Drop drops the devices' copies of data that t updates in place: the host is about to restore
+// them.
 func (all Devices) Drop(t *graph.Task) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode.InPlace() {
@@ -56,16 +53,16 @@ func (all Devices) Drop(t *graph.Task) {
 	}
 }
 
-// Forget gives up what devices have of a value: the host is about to write it, or nobody uses
-// it any more.
+// Forget drops the devices' copies of a value: the host is about to write it, or no task uses it
+// any more.
 func (all Devices) Forget(value any) {
 	for _, d := range all {
-		// It is lost or not: nobody is going to read it.
+		// Even if it is lost: no task is going to read it.
 		_ = d.Fetch(value, versions.Writes)
 	}
 }
 
-// Bring has the host have a datum as the last task that ended has left it.
+// Bring copies the latest state of a datum to the host.
 func (all Devices) Bring(d *graph.Datum) *graph.Fault {
 	for _, a := range all {
 		if err := a.Fetch(d.Value, versions.Reads); err != nil {
@@ -78,8 +75,8 @@ func (all Devices) Bring(d *graph.Datum) *graph.Fault {
 // Accepts returns nil if device i can execute t, or why it cannot.
 func (all Devices) Accepts(i int, t *graph.Task) error { return all[i].Accepts(t) }
 
-// Moving returns the expected time, in seconds, to bring what t reads to a device, -1
-// for the host: what the others have goes by way of the host.
+// Moving returns the expected time, in seconds, to bring the inputs of t to a device, or to the
+// host for -1. Values of other devices go by way of the host.
 func (all Devices) Moving(t *graph.Task, to int) (seconds float64) {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 {
@@ -99,8 +96,8 @@ func (all Devices) Moving(t *graph.Task, to int) (seconds float64) {
 	return seconds
 }
 
-// Nearest returns the number of the device that can execute t and misses the fewest of
-// the bytes that it reads, the first among equals; -1 if there is none.
+// Nearest returns the number of the device that can execute t and misses the fewest bytes of its
+// inputs, the first among equals; -1 if there is none.
 func (all Devices) Nearest(t *graph.Task) int {
 	best, least := -1, int64(0)
 	for i, d := range all {
@@ -114,7 +111,7 @@ func (all Devices) Nearest(t *graph.Task) int {
 	return best
 }
 
-// use says in the words of versions what a task does with an operand.
+// use returns the use of an operand with mode m.
 func use(m graph.Mode) (u versions.Use) {
 	if m&graph.In != 0 {
 		u |= versions.Reads

@@ -5,18 +5,17 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// flight is an attempt at a task on a device, from before its start until it is
-// concluded.
+// flight is an attempt at a task on a device, from before its start until it is concluded.
 type flight struct {
 	Attempt
 	task   *graph.Task
 	launch versions.Launch
 	uses   []versions.Use
-	last   bool // of those that were started as one
+	last   bool // the last one of its batch
 }
 
-// ready prepares the launch of the version that was chosen.
-func (f *flight) ready(job uint64) {
+// prepare makes the launch of the chosen version.
+func (f *flight) prepare(job uint64) {
 	for i := range f.task.Len() {
 		f.uses = append(f.uses, use(f.task.Operand(i).Mode))
 	}
@@ -24,16 +23,16 @@ func (f *flight) ready(job uint64) {
 	f.launch = versions.Launch{Call: *call, Version: version, Uses: f.uses, Job: job, Owner: f}
 }
 
-// ends ends the attempt, by the times of the accelerator.
-func (f *flight) ends(err error) error {
+// finish ends the attempt, with the accelerator's times.
+func (f *flight) finish(err error) error {
 	return f.Ends(f.task, f.launch.Begin, f.launch.Busy, err)
 }
 
-// hangar has flights that are on no way, for the next tasks.
-type hangar []*flight
+// flightPool has unused flights.
+type flightPool []*flight
 
-// flight returns a flight of t.
-func (h *hangar) flight(t *graph.Task, attempt func() Attempt) *flight {
+// get returns a flight of t.
+func (h *flightPool) get(t *graph.Task, attempt func() Attempt) *flight {
 	var f *flight
 	if n := len(*h); n > 0 {
 		f, *h = (*h)[n-1], (*h)[:n-1]
@@ -44,8 +43,8 @@ func (h *hangar) flight(t *graph.Task, attempt func() Attempt) *flight {
 	return f
 }
 
-// land takes a flight back. It keeps no data alive.
-func (h *hangar) land(f *flight) {
+// put takes a flight back, without references to data.
+func (h *flightPool) put(f *flight) {
 	f.Forget()
 	f.task, f.last = nil, false
 	f.launch, f.uses = versions.Launch{}, f.uses[:0]

@@ -9,35 +9,33 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// together is how many calls are started as one at most: on a device that takes
-// a few microseconds to start a call what is left of that is small then. Not
-// measured.
-const together = 16
+// maxBatch is the largest number of calls started as one: on a device that takes some microseconds
+// to start a call, the share of that is small then. Not measured.
+const maxBatch = 16
 
-// launcher starts calls on a device and concludes those that have ended. It is one
-// goroutine's.
+// launcher starts calls on a device and concludes those that have ended. One goroutine uses it.
 //
 //	start ─► board ─► gather ─► depart ─► invoke ──► collect ─► finish
 //	           │                             │                     │
-//	           └─► the task has ended        └─► declined: others  └─► ended, or a
-//	               without a call                do it                 candidate again
+//	           └─► the task has ended        └─► declined: another └─► ended, or a
+//	               without a call                worker does it        candidate again
 type launcher struct {
 	*Device
 	Options
 	waiting Candidates
-	hangar  hangar
+	flights flightPool
 
-	flying int // calls, or batches of them, started and not ended
+	flying int // calls, or batches, started and not ended
 	ended  []*versions.Launch
 	freed  []*graph.Task
-	work   versions.Workspace // what versions need on the host while they enqueue
-	group  []*flight          // to be started next
-	first  []*flight          // those that are being started, in case they end the goroutine
-	call   versions.Call      // of a task that may join the group
+	work   versions.Workspace // the versions' host memory while they enqueue
+	group  []*flight          // flights to start next
+	first  []*flight          // flights being started, in case they end the goroutine
+	call   versions.Call      // scratch of keyOf
 }
 
-// start begins t, and with it what can be executed as one with it: only if t itself need not
-// wait for a copy, or those whose operands are there would wait with it.
+// start starts t, and with it candidates that can be executed in one batch. It gathers them only if
+// t's operands are there: otherwise they would wait for t's copies.
 func (l *launcher) start(t *graph.Task) {
 	here := l.waiting.Len() > 0 && l.price(t) == 0
 	f := l.board(t)
@@ -51,55 +49,54 @@ func (l *launcher) start(t *graph.Task) {
 	l.depart()
 }
 
-// board makes an attempt at t ready to be started. It concludes t at once, and
-// returns nil, if it must not run, or cannot.
+// board opens an attempt at t. If t must not or cannot run, board concludes it and returns nil.
 func (l *launcher) board(t *graph.Task) *flight {
-	f, job := l.hangar.flight(t, l.Runtime.NewAttempt), l.Runtime.Uses(t)
+	f, job := l.flights.get(t, l.Runtime.NewAttempt), l.Runtime.Uses(t)
 	freed, ok := f.Open(t, &l.work, l.freed)
 	if !ok {
-		l.hangar.land(f)
-		l.over(freed)
+		l.flights.put(f)
+		l.release(freed)
 		return nil
 	}
 	t.SetState(graph.Running)
 	f.Starts(t)
-	f.ready(job)
+	f.prepare(job)
 	return f
 }
 
-// gather adds to the group of f the candidates that can be executed as one with f: all
-// of whose operands are there, or on their way, so that nobody waits for them.
+// gather adds the candidates that can be executed in one batch with f to the group. Their operands
+// are on the device, or on their way, so that no call waits for them.
 func (l *launcher) gather(f *flight) {
 	b := f.launch.Version.Batch
 	if _, ok := l.Accelerator.(Batcher); !ok || b == nil || l.Alone || l.waiting.Len() == 0 {
 		return
 	}
-	key := keyOf(b, &f.launch.Call)
+	key := batchKey(b, &f.launch.Call)
 	if key == nil {
 		return
 	}
 	joins := func(t *graph.Task) bool {
 		return t.Op == f.task.Op && t.Attempt == 0 && l.price(t) == 0 && l.keyOf(b, t) == key
 	}
-	l.waiting.Take(together-1, joins, func(t *graph.Task) {
+	l.waiting.Take(maxBatch-1, joins, func(t *graph.Task) {
 		if g := l.board(t); g != nil {
 			l.group = append(l.group, g)
 		}
 	})
 }
 
-// keyOf returns the key of t.
+// keyOf returns the batch key of t.
 func (l *launcher) keyOf(b *versions.Batch, t *graph.Task) any {
 	l.call.Params, l.call.Args = t.Params, t.Values(l.call.Args[:0])
-	key := keyOf(b, &l.call)
+	key := batchKey(b, &l.call)
 	clear(l.call.Args)
 	l.call.Params = nil
 	return key
 }
 
-// keyOf returns the key of a call; nil if that makes no sense, and is going to say
-// so when it runs.
-func keyOf(b *versions.Batch, call *versions.Call) (key any) {
+// batchKey returns the key of a call; nil if the call is invalid, which it will report when it
+// runs.
+func batchKey(b *versions.Batch, call *versions.Call) (key any) {
 	defer func() {
 		if recover() != nil {
 			key = nil
@@ -108,8 +105,8 @@ func keyOf(b *versions.Batch, call *versions.Call) (key any) {
 	return b.Key(call)
 }
 
-// depart starts the group: as one as far as the same version was chosen for all
-// of it, and one by one where that does not do.
+// depart starts the group: flights of the first one's version in one batch, the others one by one,
+// and all one by one if the device declines the batch.
 func (l *launcher) depart() {
 	all, n := l.group, 1
 	for i := 1; i < len(all); i++ {
@@ -124,8 +121,8 @@ func (l *launcher) depart() {
 		panicked := (*graph.PanicError)(nil)
 		switch {
 		case err == nil:
-			l.away(all[n-1])
-		case errors.As(err, &panicked): // and may have begun
+			l.started(all[n-1])
+		case errors.As(err, &panicked): // some may have begun
 			for _, f := range all[:n] {
 				l.finish(f, err)
 			}
@@ -139,19 +136,19 @@ func (l *launcher) depart() {
 		if err := l.invoke(f); err != nil {
 			l.unstarted(f[0], err)
 		} else {
-			l.away(f[0])
+			l.started(f[0])
 		}
 	}
 }
 
-// away notes that flights were started as one of which f is the last. They end together,
-// so the end of f stands for that of all.
-func (l *launcher) away(f *flight) {
+// started counts a batch whose last flight is f. The flights of a batch end together, so the end of
+// f stands for all.
+func (l *launcher) started(f *flight) {
 	f.last = true
 	l.flying++
 }
 
-// invoke starts the calls of flights as one, and turns a panic into an error.
+// invoke starts the calls of flights in one batch, and turns a panic into an error.
 func (l *launcher) invoke(flights []*flight) (err error) {
 	l.first = flights
 	defer func() {
@@ -173,22 +170,21 @@ func (l *launcher) invoke(flights []*flight) (err error) {
 	return err
 }
 
-// unstarted concludes an attempt whose call the device has not started. If it has
-// found out meanwhile that it never can, because there is less memory than it had
-// thought, others do the task, and that was no attempt of it.
+// unstarted concludes an attempt whose call the device has not started. If the device turns out to
+// be unable to run it, because it has less memory than expected, another worker runs the task, and
+// this does not count as an attempt.
 func (l *launcher) unstarted(f *flight, err error) {
 	t := f.task
 	if l.Lost() != nil || l.Accepts(t) == nil {
 		l.finish(f, err)
 		return
 	}
-	f.Anew(t, f.ends(err))
-	l.hangar.land(f)
+	f.Anew(t, f.finish(err))
+	l.flights.put(f)
 	l.Runtime.Refuse(t)
 }
 
-// collect concludes the calls that have ended; it waits for one at most for the
-// given time.
+// collect concludes the calls that have ended. It waits for the first at most for the given time.
 func (l *launcher) collect(wait time.Duration) {
 	if l.flying == 0 {
 		return
@@ -204,21 +200,21 @@ func (l *launcher) collect(wait time.Duration) {
 	}
 }
 
-// finish concludes an attempt that has ended with err. What it frees goes to the runtime at
-// once: it may be the next that the device does.
+// finish concludes an attempt that has ended with err. Freed tasks go to the runtime at once: the
+// device may run them next.
 func (l *launcher) finish(f *flight, err error) {
 	t, lost, again := f.task, err != nil && l.Lost() != nil, false
-	err = f.ends(err)
+	err = f.finish(err)
 	freed := l.freed
 	if lost {
 		freed = l.forsake(f, err, freed)
 	} else {
 		freed, again = f.Conclude(t, err, freed)
 	}
-	l.hangar.land(f)
+	l.flights.put(f)
 	switch {
 	case !again:
-		l.over(freed)
+		l.release(freed)
 	case t.Attempt > 1: // the first retry stays here; later ones go to another worker
 		l.Runtime.Refuse(t)
 	default:
@@ -226,9 +222,8 @@ func (l *launcher) finish(f *flight, err error) {
 	}
 }
 
-// forsake sees to a task that was on the device when it was lost: another worker
-// begins it anew, unless what it reads is lost as well and was not saved. That is no
-// attempt of its own.
+// forsake hands on a task that was on the device when it was lost: another worker begins it anew,
+// which is no further attempt. If an input that was not saved is lost as well, the task fails.
 func (l *launcher) forsake(f *flight, why error, freed []*graph.Task) []*graph.Task {
 	t := f.task
 	for i := range t.Len() {
@@ -245,9 +240,8 @@ func (l *launcher) forsake(f *flight, why error, freed []*graph.Task) []*graph.T
 	return append(freed, t)
 }
 
-// over gives the runtime what a task has freed that the worker had taken and that is
-// the worker's no more.
-func (l *launcher) over(freed []*graph.Task) {
+// release gives the runtime the tasks that an ended task of this worker has freed.
+func (l *launcher) release(freed []*graph.Task) {
 	l.Runtime.Push(freed)
 	clear(freed)
 	l.freed = freed[:0]

@@ -9,12 +9,10 @@ import (
 )
 
 const (
-	// InFlight is the number of calls that a device is given at once: so many that
-	// it has work while the end of one is being noticed and what that has freed is
-	// started.
+	// InFlight is the number of calls that a device is given at once, so that it has work while the
+	// worker notices the end of one and starts what that has freed.
 	InFlight = 4
-	// nap is how long the worker waits for the end of a call before it looks
-	// around.
+	// nap is how long the worker waits for the end of a call before it looks for other work.
 	nap = 100 * time.Millisecond
 )
 
@@ -23,8 +21,8 @@ const (
 type Worker struct {
 	launcher
 	batch    []*graph.Task // just taken from the runtime
-	takes    bool          // it still does so, although the device is lost
-	operands []any         // of one task, for Prefetch
+	takes    bool          // it still takes tasks, although the device is lost
+	operands []any         // scratch: of one task, for Prefetch
 }
 
 // NewWorker returns the worker of a device. It does nothing before [Worker.Loop].
@@ -41,7 +39,7 @@ func (w *Worker) Loop() {
 	}
 	for {
 		if w.Lost() != nil && !w.lost.Swap(true) {
-			w.takes = w.Runtime.Leave(w.waiting.Leave())
+			w.takes = w.Runtime.Leave(w.waiting.Drain())
 		}
 		if !w.fill() {
 			w.Runtime.Exit()
@@ -52,15 +50,15 @@ func (w *Worker) Loop() {
 			w.collect(0)
 			continue
 		}
-		w.waiting.Ask(w.asks)
+		w.waiting.Ask(w.prefetch)
 		if w.flying > 0 {
 			w.collect(nap)
 		}
 	}
 }
 
-// survive continues the worker on a new goroutine when a call has ended the old
-// one by runtime.Goexit.
+// survive continues the worker on a new goroutine when a call has ended the old one by
+// runtime.Goexit.
 func (w *Worker) survive() {
 	first := w.first
 	if first == nil {
@@ -73,9 +71,8 @@ func (w *Worker) survive() {
 	go w.Loop()
 }
 
-// fill fills the list of candidates, so that there is always one whose operands are
-// there. It waits if there is nothing to do at all, and returns false when there will be
-// nothing more.
+// fill fills the list of candidates, so that the operands of one are always there. It waits if
+// there is nothing to do at all, and returns false when there will be no more tasks.
 func (w *Worker) fill() (ok bool) {
 	room := Ahead + InFlight - w.flying - w.waiting.Len()
 	if w.lost.Load() && !w.takes {
@@ -93,9 +90,9 @@ func (w *Worker) fill() (ok bool) {
 	return ok
 }
 
-// asks prefetches the operands of a task. What another device has has to come by way of the
+// prefetch begins to copy the operands of a task. Values of another device must come by way of the
 // host first, when the task starts.
-func (w *Worker) asks(t *graph.Task) bool {
+func (w *Worker) prefetch(t *graph.Task) bool {
 	w.operands = w.operands[:0]
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.In != 0 && !w.Devices.Away(o.Datum.Value, w.Device) {
