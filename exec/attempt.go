@@ -237,7 +237,8 @@ func (a *attempt) finish(t *graph.Task, took time.Duration, err error) error {
 
 // tellWitness tells the task's witness that the attempt has ended.
 func (a *attempt) tellWitness(x graph.Witness, took time.Duration, err error) {
-	x.Attempted(graph.Attempt{Worker: a.at.info.ID, Version: a.choice.Version.Name, Start: a.start, Took: took, Err: err})
+	x.Attempted(graph.Attempt{Worker: a.at.info.ID, Version: a.choice.Version.Name, Start: a.start, Took: took,
+		Err: err})
 }
 
 // learn tells the selector how long the version has taken, or that it has failed. A failure says

@@ -109,5 +109,6 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("exec: %s needs %d bytes of memory while it runs, and its workers have %d together", e.Op, e.Need, e.Have)
+	return fmt.Sprintf("exec: %s needs %d bytes of memory while it runs, and its workers have %d together", e.Op,
+		e.Need, e.Have)
 }

@@ -141,7 +141,8 @@ func (j *job) fail(w *site, t *graph.Task, version string, err error, freed []*g
 		return j.end(w, t, graph.Done, nil, freed)
 	}
 	// The fault marks every version that t was to write, so that its readers report t's failure.
-	te := &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: w.info.ID, Attempts: int(t.Attempt) + 1, Err: err}
+	te := &TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: w.info.ID, Attempts: int(t.Attempt) + 1,
+		Err: err}
 	if version == "" { // none could be chosen, so none was run
 		te.Worker, te.Attempts = -1, int(t.Attempt)
 	}

@@ -34,7 +34,10 @@ func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload
 	k := kinds{selector: s, devices: devices, able: map[*versions.Op]uint64{}}
 	for i := range workers {
 		// A program may have made equal targets twice.
-		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool { return reflect.DeepEqual(on, workers[i].Target) })
+		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool {
+			return reflect.DeepEqual(on,
+				workers[i].Target)
+		})
 		if of < 0 {
 			of = len(k.targets)
 			k.targets = append(k.targets, workers[i].Target)
@@ -98,7 +101,10 @@ func (k *kinds) can(t *graph.Task) (able uint64) {
 	// A kind whose devices are all lost can run nothing any more.
 	first := len(k.of) - len(k.devices) // the number of the first device's worker
 	for kind := k.hosts; kind < len(k.targets); kind++ {
-		if !slices.ContainsFunc(k.devices, func(d *offload.Device) bool { return !d.Gone() && k.of[first+slices.Index(k.devices, d)] == kind }) {
+		if !slices.ContainsFunc(k.devices, func(d *offload.Device) bool {
+			return !d.Gone() &&
+				k.of[first+slices.Index(k.devices, d)] == kind
+		}) {
 			able &^= 1 << kind
 		}
 	}

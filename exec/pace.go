@@ -45,7 +45,8 @@ type tempo struct {
 // usual is the tempo of all runtimes except those of tests. A task costs 0.3 µs if one worker
 // executes all, 0.5 to 1.5 if two share them (docs/internals/measurements.md).
 func usual() tempo {
-	return tempo{stretch: 32, quick: 300 * time.Nanosecond, long: 1500 * time.Nanosecond, brisk: 2 * time.Microsecond, shared: 4 * time.Microsecond, linger: 200 * time.Microsecond}
+	return tempo{stretch: 32, quick: 300 * time.Nanosecond, long: 1500 * time.Nanosecond, brisk: 2 * time.Microsecond,
+		shared: 4 * time.Microsecond, linger: 200 * time.Microsecond}
 }
 
 const (

@@ -88,7 +88,8 @@ func placeDevices(hosts []Worker, all []offload.Accelerator) (workers []Worker) 
 		next = max(next, hosts[i].Location+1)
 	}
 	for i, a := range all {
-		workers = append(workers, Worker{ID: len(hosts) + i, Location: next + i, Accelerator: a.Name(), Target: a.Target()})
+		workers = append(workers, Worker{ID: len(hosts) + i, Location: next + i, Accelerator: a.Name(),
+			Target: a.Target()})
 	}
 	return workers
 }

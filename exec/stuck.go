@@ -96,11 +96,13 @@ func (s Stuck) String() string {
 		operands, took := strings.Join(t.Operands, ", "), t.For.Round(time.Millisecond)
 		switch {
 		case t.Node == "":
-			fmt.Fprintf(&b, "\n  task %d, %s (%s) on worker %d runs for %v: %s", t.Task, t.Op, t.Version, t.Worker, took, operands)
+			fmt.Fprintf(&b, "\n  task %d, %s (%s) on worker %d runs for %v: %s", t.Task, t.Op, t.Version, t.Worker,
+				took, operands)
 		case t.Waits == "":
 			fmt.Fprintf(&b, "\n  task %d, %s on %s runs for %v: %s", t.Task, t.Op, t.Node, took, operands)
 		default:
-			fmt.Fprintf(&b, "\n  task %d, %s on %s waits for %s for %v: %s", t.Task, t.Op, t.Node, t.Waits, took, operands)
+			fmt.Fprintf(&b, "\n  task %d, %s on %s waits for %s for %v: %s", t.Task, t.Op, t.Node, t.Waits, took,
+				operands)
 		}
 	}
 	for _, w := range s.Waits {

@@ -177,7 +177,8 @@ func (s *scheduler) spin(w *seat, n int) bool {
 // free for other goroutines (one that waits for a task, say, or a guest), and there is no solo. The
 // caller holds mu.
 func (s *scheduler) worthLingering(procs int) bool {
-	return s.lingering == nil && s.hosts-len(s.parked)-s.guests < procs && s.devices == nil && s.submitting.Load() == 0 && !s.disturbed()
+	return s.lingering == nil && s.hosts-len(s.parked)-s.guests < procs && s.devices == nil &&
+		s.submitting.Load() == 0 && !s.disturbed()
 }
 
 // disturbed reports whether a worker must stop lingering: the runtime is closing, or there is a

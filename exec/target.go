@@ -37,7 +37,8 @@ func environmentWorkers() (n int, err error) {
 	}
 	n, err = strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxWorkers {
-		return 0, fmt.Errorf("the environment has %s=%q, want a whole number from 1 to %d", WorkersVariable, s, maxWorkers)
+		return 0, fmt.Errorf("the environment has %s=%q, want a whole number from 1 to %d", WorkersVariable, s,
+			maxWorkers)
 	}
 	return n, nil
 }
@@ -54,7 +55,8 @@ func TargetOf(o versions.Target) *versions.Target { return target(&o, machine())
 
 // target returns o completed from m; if o is empty, the shared target of Here.
 func target(o *versions.Target, m *topo.Machine) *versions.Target {
-	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 && o.Ops == nil {
+	if o.Kind == "" && o.Arch == "" && o.Processor == "" && o.Features == nil && o.Units == 0 && o.Memory == 0 &&
+		o.Ops == nil {
 		return here()
 	}
 	return complete(*o, m)

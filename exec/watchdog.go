@@ -132,7 +132,8 @@ func (d *watchdog) look(pause time.Duration, now time.Time, jobs map[*job]*progr
 	}
 	d.mu.Unlock()
 	for j, tasks := range late {
-		found = append(found, Stuck{Job: j.id, Tasks: tasks, Completed: j.endings.done.Load(), Submitted: j.submitted.Load()})
+		found = append(found, Stuck{Job: j.id, Tasks: tasks, Completed: j.endings.done.Load(),
+			Submitted: j.submitted.Load()})
 	}
 	for j := range jobs {
 		if !alive[j] {

@@ -279,7 +279,8 @@ func (w *worker) formTeam(v *versions.Version) {
 
 // startTeam makes a team with leader w and at most limit members.
 func (w *worker) startTeam(limit int32, stays bool) {
-	t := &team{leader: &w.seat, limit: limit, stays: stays, timed: !stays && w.choice.Timed, offers: &w.rt.offers, host: w.rt}
+	t := &team{leader: &w.seat, limit: limit, stays: stays, timed: !stays && w.choice.Timed, offers: &w.rt.offers,
+		host: w.rt}
 	if w.record != nil {
 		t.share = trace.EventOf(w.doing.Job, w.task)
 		t.share.Version, t.share.Submitted, t.share.Ready = w.doing.Version, 0, 0 // members did not wait for it

@@ -36,7 +36,8 @@ func (g *Graph) newPending(s *Spec) *Task {
 		if t.extras == nil {
 			t.extras = &extras{}
 		}
-		t.extras.failure, t.extras.local, t.extras.constraints, t.extras.witness = s.Failure, s.Local, s.Constraints, s.Witness
+		t.extras.failure, t.extras.local, t.extras.constraints, t.extras.witness = s.Failure, s.Local, s.Constraints,
+			s.Witness
 	}
 	if g.Clock != nil {
 		t.added = g.Clock()

@@ -9,13 +9,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Body is what a task with children does: it submits them to a job of its own, and may wait for
-// them. It is what the op's version does with the job of exec.Nested, and the task ends when all
-// children have ended. It must wait for nothing but the job.
+// Body is the code of a task with children, as the op's version has it with the job of exec.Nested:
+// it submits children, and may wait for them. The task ends when all children have ended. A Body
+// must wait for nothing but the job.
 type Body func(c *versions.Call, children exec.Job) error
 
-// parent is a task with children, from when it has taken what it costs itself. Its body is a
-// coroutine: what it waits for happens meanwhile.
+// parent is a task with children that has run its own cost. Its body is a coroutine: events go on
+// while it waits.
 type parent struct {
 	crew   *crew
 	of     *job
@@ -23,15 +23,15 @@ type parent struct {
 	worker int
 	err    error
 
-	next  func() (struct{}, bool) // has the body go on, until it waits or has returned
+	next  func() (struct{}, bool) // resumes the body until it waits or returns
 	stop  func()
 	yield func(struct{}) bool
-	so    func() bool // what it waits for; nil: it does not
-	noted bool        // it is going to look
-	over  bool        // all has ended
+	so    func() bool // the condition that it waits for; nil: it does not wait
+	noted bool        // an event that resumes it is in the calendar
+	over  bool        // body and children have ended
 }
 
-// body returns what a task does that has children, nil if it has none.
+// body returns the body of a task with children, nil for other tasks.
 func (s *world) body(t *graph.Task) Body {
 	if s.opt.Bodies == nil {
 		return nil
@@ -40,9 +40,9 @@ func (s *world) body(t *graph.Task) Body {
 	return s.opt.Bodies[op]
 }
 
-// bears has a task of a worker begin to have children. It appends the tasks to freed that may
-// begin in its place.
-func (c *crew) bears(body Body, of *job, f flight, w int, freed []*graph.Task) []*graph.Task {
+// beginChildren starts the body of a worker's task. It appends the tasks that may start in the
+// task's place to freed.
+func (c *crew) beginChildren(body Body, of *job, f flight, w int, freed []*graph.Task) []*graph.Task {
 	s := c.s
 	p := &parent{crew: c, of: of, flight: f, worker: w}
 	call := &versions.Call{Params: f.task.Params, Ctx: of.ctx}
@@ -68,31 +68,31 @@ func (c *crew) bears(body Body, of *job, f flight, w int, freed []*graph.Task) [
 	return freed
 }
 
-// job returns the one of the children: the nodes below execute them, if the task has come from
-// above, or else the node itself.
+// job returns the children's job. The nodes below execute them if the task has come from above,
+// else the node itself does.
 func (p *parent) job(ctx context.Context) exec.Job {
 	c := p.crew
-	if c.drives != nil && p.of.clock != c.drives {
+	if c.asDriver != nil && p.of.clock != c.asDriver {
 		opt := c.s.opt.Nodes
 		opt.Idle = false
-		s := newDrive(c.s, opt, c.below, c.drives)
+		s := newDriver(c.s, opt, c.below, c.asDriver)
 		return s.newJob(ctx, p, s.program)
 	}
-	by := c.drives
+	by := c.asDriver
 	if by == nil {
 		by = &c.own
 	}
 	return newLocalJob(c.s, ctx, c, p, by)
 }
 
-// pause waits until something may be so.
+// pause suspends the body until so() may hold.
 func (p *parent) pause(so func() bool) {
 	p.so = so
-	p.yield(struct{}{}) // false if the runtime is closed, which the job says, too
+	p.yield(struct{}{}) // false if the runtime is closed; the job reports that
 	p.so = nil
 }
 
-// wake has the body go on if what it waits for is so.
+// wake resumes the body if its condition holds.
 func (p *parent) wake() {
 	if p.so != nil && !p.noted && p.so() {
 		p.noted = true
@@ -100,7 +100,7 @@ func (p *parent) wake() {
 	}
 }
 
-// happens implements [handler]: the body goes on.
+// happens implements [handler]: it resumes the body.
 func (p *parent) happens(uint64) {
 	p.noted = false
 	if p.over {
@@ -113,7 +113,8 @@ func (p *parent) happens(uint64) {
 	p.over = true
 	delete(c.s.parents, p)
 	if p.err != nil {
-		c.s.fail(&exec.TaskError{Task: p.flight.task.ID(), Op: p.flight.task.Op.OpName(), Worker: c.first + p.worker, Err: p.err})
+		c.s.fail(&exec.TaskError{Task: p.flight.task.ID(), Op: p.flight.task.Op.OpName(), Worker: c.first + p.worker,
+			Err: p.err})
 		return
 	}
 	c.freed = p.of.ends(c, p.flight, p.worker, c.freed[:0])

@@ -1,11 +1,11 @@
 package sim
 
-// Cache is what the last cache of a socket holds: the data that were used last, by what tells
-// them apart. The zero Cache holds everything.
+// Cache is the last-level cache of a socket: the data used last, by key. The zero Cache holds
+// everything.
 type Cache[K comparable] struct {
 	room int64
 	at   map[K]*line[K]
-	head line[K] // of a ring, the last to be used first
+	head line[K] // head of a ring, the last used first
 	free *line[K]
 }
 
@@ -16,7 +16,7 @@ type line[K comparable] struct {
 	bytes      int64
 }
 
-// Init has the cache hold so many bytes, none of which are used yet; 0: everything.
+// Init makes the cache empty, with a capacity in bytes; 0: it holds everything.
 func (c *Cache[K]) Init(bytes int64) {
 	*c = Cache[K]{room: bytes}
 	if bytes > 0 {
@@ -25,7 +25,7 @@ func (c *Cache[K]) Init(bytes int64) {
 	}
 }
 
-// Use has a datum used, and returns its bytes if it was not there.
+// Use notes a use of a datum, and returns its bytes if it was not in the cache.
 func (c *Cache[K]) Use(d K, bytes int64) (far int64) {
 	if c.at == nil {
 		return 0

@@ -1,12 +1,12 @@
 package sim
 
-// calendar is what is going to happen, the next first: of what happens at one time that which
-// was noted first. It is a 4-ary heap. What happens is beside it: so little moves when something is
-// noted or taken, and without pointers, which the garbage collector would have to hear of.
+// calendar holds the events to come, the next first; of simultaneous events the one noted first. It
+// is a 4-ary heap. Notes are kept beside it: so little moves in the heap, and it has no pointers
+// for the garbage collector to follow.
 type calendar struct {
 	heap  []event
 	notes []note
-	spare []uint32 // places of notes that are free
+	spare []uint32 // free places in notes
 	last  uint64
 }
 
@@ -17,18 +17,18 @@ type event struct {
 	note uint32
 }
 
-// note is something that happens, to be handled by of.
+// note is an event's argument and its handler.
 type note struct {
 	of  handler
 	arg uint64
 }
 
-// handler is what events happen to.
+// handler handles events.
 type handler interface{ happens(arg uint64) }
 
 func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
-// note has something happen at a time.
+// note adds an event at a time.
 func (c *calendar) note(at float64, of handler, arg uint64) {
 	c.last++
 	e := event{at, c.last, uint32(len(c.notes))}
@@ -51,7 +51,7 @@ func (c *calendar) note(at float64, of handler, arg uint64) {
 	c.heap[i] = e
 }
 
-// next takes the next event, and returns when it happens, and what.
+// next takes the next event, and returns its time and its note.
 func (c *calendar) next() (at float64, what note) {
 	h := c.heap
 	first := h[0]
@@ -60,7 +60,7 @@ func (c *calendar) next() (at float64, what note) {
 	h = h[:n]
 	c.heap = h
 	at, what = first.at, c.notes[first.note]
-	c.notes[first.note] = note{} // keeps nothing alive
+	c.notes[first.note] = note{} // let the handler be collected
 	c.spare = append(c.spare, first.note)
 	if n == 0 {
 		return at, what

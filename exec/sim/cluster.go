@@ -14,33 +14,33 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Cluster is an exec.Keeper on several nodes in virtual time, as cluster.Driver is in real time.
-// It is for one goroutine.
-type Cluster struct{ *drive }
+// Cluster is an exec.Keeper on several nodes in virtual time, like cluster.Driver in real time. One
+// goroutine uses it.
+type Cluster struct{ *driver }
 
-// drive is a driver with its nodes, as to a job: that of the program, or of the children of a task.
+// driverr is a driver with its nodes, for the job of the program or of the children of a task.
 //
 //	Submit ─► driver: graph, core ─► Run, in a batch ─► node: values from others ─► gate ─► crew
 //	          driver: graph, core ◄─ Ended, in a batch ◄──────────────────────────── ends ◄──┘
 //
-// The driver does one thing at a time; what comes meanwhile waits.
-type drive struct {
+// The driver does one thing at a time; messages wait meanwhile.
+type driver struct {
 	*world
 	clock      *clock
-	program    *core.Core // which decides about the program's tasks
-	core       *core.Core // which decides now: that one, or one that makes again what is lost
+	program    *core.Core // decides about the program's tasks
+	core       *core.Core // decides now: program, or one that computes lost data again
 	nodes      []*node
-	of         []*node // by crew
-	values     []value // by their numbers
+	of         []*node // node of each crew
+	values     []value // by number of the datum
 	inbox      []ended
-	taken      int  // messages at the front of the inbox that were taken
-	due        bool // the inbox is going to be looked at
+	taken      int  // handled messages at the front of the inbox
+	due        bool // an event that reads the inbox is in the calendar
 	needs      []core.Need
-	dirty      []int // nodes that have got something to be sent
+	dirty      []int // nodes with a batch to be sent
 	freed      []*graph.Task
 	spare      *execution
 	spareFetch *fetch
-	losing
+	lossState
 }
 
 // ended is a message of a node to the driver.
@@ -48,7 +48,7 @@ type ended struct {
 	node  *node
 	ends  []end
 	flows []flow
-	news  func() // what it is instead, if it is not nil: the node is lost, or has come
+	news  func() // not nil: the message is that the node is lost, or has come
 }
 
 // end is the end of a task.
@@ -56,19 +56,19 @@ type end struct {
 	task graph.TaskID
 	took float64
 	back bool
-	// lacks is what nobody gave it, so that the task has not begun.
+	// lacks are the values that no node has, so that the task has not started.
 	lacks []core.Need
 }
 
-// flow is a value that has come.
+// flow is a finished transfer.
 type flow struct {
 	from  int
 	bytes int64
 	took  float64
 }
 
-// NewCluster returns a runtime on the nodes of a machine, the driver's the first. The error is
-// a *MachineError.
+// NewCluster returns a runtime on the nodes of a machine, the driver's first. The error is a
+// *MachineError.
 func NewCluster(opt Options) (*Cluster, error) {
 	w, err := newWorld(opt)
 	if err != nil {
@@ -98,8 +98,8 @@ func NewCluster(opt Options) (*Cluster, error) {
 			var head *crew
 			if g.Below != "" {
 				head = heads[i*len(heads)/g.Count]
-				head.drive()
-				by = head.drives
+				head.makeDriver()
+				by = head.asDriver
 			}
 			c := w.crew(len(w.crews), of[k], h, by, false)
 			if head == nil {
@@ -108,7 +108,7 @@ func NewCluster(opt Options) (*Cluster, error) {
 				head.below = append(head.below, c)
 			}
 			if g.Drives {
-				c.drive()
+				c.makeDriver()
 			}
 			if g.Name != "" {
 				groups[g.Name] = append(groups[g.Name], c)
@@ -117,7 +117,7 @@ func NewCluster(opt Options) (*Cluster, error) {
 	}
 	o := opt.Nodes
 	o.Idle = w.m.Apart
-	s := &Cluster{newDrive(w, o, top, &w.clock)}
+	s := &Cluster{newDriver(w, o, top, &w.clock)}
 	if len(w.m.Failures) > 0 {
 		s.program.Remember()
 		if s.lossy = true; !opt.Setup {
@@ -127,7 +127,7 @@ func NewCluster(opt Options) (*Cluster, error) {
 	return s, nil
 }
 
-// Reset begins to count anew, from now on. What nodes have stays there. No job may be under way.
+// Reset starts the counts anew. Values stay on their nodes. No job may be under way.
 func (s *Cluster) Reset() {
 	s.world.Reset()
 	if s.lossy && s.opt.Setup && !s.scripted {
@@ -135,7 +135,7 @@ func (s *Cluster) Reset() {
 	}
 }
 
-// Prediction returns what tasks have cost so far.
+// Prediction returns the cost of the tasks so far.
 func (s *Cluster) Prediction() *Prediction {
 	p := s.world.Prediction()
 	if s.lossy {
@@ -144,17 +144,18 @@ func (s *Cluster) Prediction() *Prediction {
 	return p
 }
 
-// drive makes the node of a crew one that has others execute children.
-func (c *crew) drive() {
-	if c.drives == nil {
-		c.drives, c.below = &clock{}, []*crew{c}
+// makeDriver makes the node of a crew a driver of children.
+func (c *crew) makeDriver() {
+	if c.asDriver == nil {
+		c.asDriver, c.below = &clock{}, []*crew{c}
 	}
 }
 
-// newDrive returns a driver on the nodes of some crews, its own the first.
-func newDrive(w *world, o cluster.Options, crews []*crew, by *clock) *drive {
-	c := core.NewCore(core.Choices{Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy, Owner: o.Owner, Stay: o.Stay, Idle: o.Idle})
-	s := &drive{world: w, clock: by, program: c, core: c, of: make([]*node, len(w.crews))}
+// newDriverr returns a driver on the nodes of some crews, its own first.
+func newDriver(w *world, o cluster.Options, crews []*crew, by *clock) *driver {
+	c := core.NewCore(core.Choices{Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy, Owner: o.Owner,
+		Stay: o.Stay, Idle: o.Idle})
+	s := &driver{world: w, clock: by, program: c, core: c, of: make([]*node, len(w.crews))}
 	for i, c := range crews {
 		n := s.newNode(c)
 		s.nodes, s.of[c.node] = append(s.nodes, n), n
@@ -169,23 +170,23 @@ func (s *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
 	if s.closed {
 		return nil, exec.ErrClosed
 	}
-	const some = 1 << 10 // what is kept between two looks at the context
+	const some = 1 << 10 // values kept between two checks of the context
 	for i, v := range values {
 		if i%some == 0 && s.over() {
 			return nil, s.err
 		}
 		s.program.Keep(v)
 	}
-	return &kept{s.drive, values}, nil
+	return &kept{s.driver, values}, nil
 }
 
 // kept is an [exec.Kept].
 type kept struct {
-	s      *drive
+	s      *driver
 	values []versions.Shaped
 }
 
-// Fetch implements [exec.Kept]: there is nothing.
+// Fetch implements [exec.Kept]. Values have no elements.
 func (*kept) Fetch(context.Context, versions.Shaped, versions.Value) error { return nil }
 
 // Locate implements [exec.Kept].
@@ -200,7 +201,7 @@ func (k *kept) Locate(values []versions.Shaped) []int {
 // Release implements [exec.Kept].
 func (k *kept) Release() {
 	if k.s.over() {
-		return // nobody has it any more
+		return // the nodes are gone
 	}
 	for _, v := range k.values {
 		k.s.program.Release(v)
@@ -209,16 +210,16 @@ func (k *kept) Release() {
 	k.s.dropAll()
 }
 
-// dropAll has all nodes drop what they are to drop.
-func (s *drive) dropAll() {
+// dropAll makes all nodes drop values that no task will read.
+func (s *driver) dropAll() {
 	for _, n := range s.nodes {
 		n.drop()
 	}
 }
 
-// datum has a datum be known.
-func (s *drive) datum(c *core.Core, d *graph.Datum) {
-	if !s.lossy && c.Knows(d) { // what makes again has numbers in no order
+// datum makes a datum known.
+func (s *driver) datum(c *core.Core, d *graph.Datum) {
+	if !s.lossy && c.Knows(d) { // a recovery's numbers are in no order
 		return
 	}
 	k := c.Datum(d)
@@ -230,14 +231,14 @@ func (s *drive) datum(c *core.Core, d *graph.Datum) {
 		for _, i := range c.Holders(k) {
 			v.nodes = append(v.nodes, int32(i))
 		}
-		if c != s.program { // or else that is in the program's memory
+		if c != s.program { // else the holder is the program's memory
 			v.lent = slices.Clone(v.nodes)
 		}
 	}
 }
 
-// place has nodes given tasks as long as they have room.
-func (s *drive) place() {
+// place gives tasks to nodes as long as they have free slots.
+func (s *driver) place() {
 	cost := s.m.Costs.Give
 	for t, i := range s.core.Assignments() {
 		s.needs = s.core.Give(t, i, s.needs[:0])
@@ -266,28 +267,28 @@ func (s *drive) place() {
 	}
 	s.dirty = s.dirty[:0]
 	if s.lossy {
-		s.mends()
+		s.recompute()
 	}
 }
 
-// hears has the driver take a message when it comes to it.
-func (s *drive) hears(m ended) {
+// hears puts a message into the driver's inbox.
+func (s *driver) hears(m ended) {
 	s.inbox = append(s.inbox, m)
 	s.look()
 }
 
-// look has the driver look at its inbox as soon as it can.
-func (s *drive) look() {
+// look makes the driver read its inbox as soon as it is free.
+func (s *driver) look() {
 	if !s.due && len(s.inbox) > s.taken {
 		s.due = true
 		s.calendar.note(max(s.now, s.clock.free), s, 0)
 	}
 }
 
-// happens implements [handler]: the driver looks at its inbox.
-func (s *drive) happens(uint64) {
+// happens implements [handler]: the driver reads its inbox.
+func (s *driver) happens(uint64) {
 	s.due = false
-	if s.clock.free > s.now { // the program was faster
+	if s.clock.free > s.now { // the program has used the driver meanwhile
 		s.look()
 		return
 	}
@@ -301,8 +302,8 @@ func (s *drive) happens(uint64) {
 	s.look()
 }
 
-// take takes the ends of tasks.
-func (s *drive) take(m ended) {
+// take handles a message of a node.
+func (s *driver) take(m ended) {
 	if m.news != nil {
 		s.clock.works(s.now, s.m.Costs.Message)
 		m.news()
@@ -311,7 +312,7 @@ func (s *drive) take(m ended) {
 	}
 	tasks := 0
 	for _, e := range m.ends {
-		if e.task != 0 { // or else that was all that it gives back
+		if e.task != 0 { // 0 says that all tasks have been given back
 			tasks++
 		}
 	}
@@ -324,7 +325,7 @@ func (s *drive) take(m ended) {
 	for _, e := range m.ends {
 		if e.back {
 			if e.task == 0 {
-				s.program.EndRecall(id) // who makes something again asks for nothing
+				s.program.EndRecall(id) // a recovery asks for no tasks back
 			} else {
 				s.core.ReturnTask(id, e.task)
 			}
@@ -352,12 +353,13 @@ func (s *drive) take(m ended) {
 	}
 }
 
-// early has the driver get what no task of the program uses any more, while others compute.
-func (s *drive) early() {
+// early makes the driver fetch values that no task of the program uses any more, while others
+// compute.
+func (s *driver) early() {
 	for x := range s.program.EarlyFetches() {
 		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
 			s.nodes[0].fetch(v, x).then = func() {
-				if s.values[x.Datum].has(0, x.Version) { // or else who gives it is lost
+				if s.values[x.Datum].has(0, x.Version) { // else its source is lost
 					s.program.NoteFetched(x)
 				}
 			}
@@ -365,7 +367,7 @@ func (s *drive) early() {
 	}
 }
 
-// recall is a message that asks a node for tasks.
+// recall is a message that asks a node to give tasks back.
 type recall struct {
 	n     *node
 	tasks []uint64
@@ -374,14 +376,14 @@ type recall struct {
 
 // happens implements [handler].
 func (r *recall) happens(uint64) {
-	r.n.crew.parts[0].hears(r.n.s.m.Network.Message, func() { r.n.giveBack(r.tasks, r.most) })
+	r.n.crew.shares[0].hears(r.n.s.m.Network.Message, func() { r.n.giveBack(r.tasks, r.most) })
 }
 
 // NewJob implements [exec.Runtime]. There is one job at a time.
 func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil, s.program) }
 
-// newJob returns a job, that of the children of by if it is not nil.
-func (s *drive) newJob(ctx context.Context, by *parent, core *core.Core) *clusterJob {
+// newJob returns a job: that of by's children if by is not nil.
+func (s *driver) newJob(ctx context.Context, by *parent, core *core.Core) *clusterJob {
 	j := &clusterJob{s: s, core: core}
 	j.begin(s.world, ctx, by, s.clock)
 	j.ready = func(tasks []*graph.Task) {
@@ -400,7 +402,7 @@ func (s *drive) newJob(ctx context.Context, by *parent, core *core.Core) *cluste
 // clusterJob is an [exec.Job] on several nodes.
 type clusterJob struct {
 	job
-	s    *drive
+	s    *driver
 	core *core.Core
 }
 
@@ -428,7 +430,7 @@ func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	return id, j.Err()
 }
 
-// Wait implements [exec.Job]: it brings what lies in the program's memory there.
+// Wait implements [exec.Job]: it brings values to the program's memory that belong there.
 func (j *clusterJob) Wait() error {
 	s := j.s
 	j.core.Seal()
@@ -440,7 +442,7 @@ func (j *clusterJob) Wait() error {
 	home, left := s.nodes[0], 0
 	for again := true; again; again = s.lossy && j.Err() == nil && j.core.HaltIfLost() {
 		if s.lossy {
-			s.mended(j)
+			s.recovered(j)
 		}
 		for x := range j.core.LateFetches() {
 			if v := &s.values[x.Datum]; !v.has(0, x.Version) {
@@ -460,7 +462,7 @@ func (j *clusterJob) Wait() error {
 	return j.Err()
 }
 
-// Recording returns what was recorded so far.
+// Recording returns the recording so far.
 func (s *Cluster) Recording() *trace.Recording {
 	r := s.world.Recording()
 	for _, c := range s.crews {

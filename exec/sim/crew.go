@@ -10,67 +10,67 @@ import (
 // crew is the workers of a node, and the ready tasks that they take from a queue of package
 // dispatch.
 //
-//	push ─► queue ─► a worker that is free ─► tank ─► ends ─► what the end frees ─► push …
+//	push ─► queue ─► a worker that is free ─► socket ─► ended ─► freed tasks ─► push …
 //
-// As in package exec, who brings work wakes one worker at most, the one that went to sleep
-// last, and that one the next if there is more.
+// As in package exec, new work wakes at most one worker, the one that went to sleep last, and that
+// one wakes the next if there is more.
 type crew struct {
-	s       *world
-	node    int
-	kind    *Kind
-	speeds  *speeds
-	host    *host
-	parts   []*part // of the tanks of host
-	queue   *dispatch.Queue
-	workers []worker
-	asleep  []int // the latest last
-	waking  bool  // one of them is on its way to the queue
-	freed   []*graph.Task
-	one     [1]*graph.Task
-	spare   *run
-	extra   float64 // seconds for each task, beside Costs.Task
-	first   int     // number of the first worker in recordings
-	busy    int     // workers that have a task
-	tally   Tally
-	held    int64           // bytes of values that the node has
-	fixed   graph.Locations // where workers are, if they see several
-	in, out float64         // when what comes from other nodes, and goes there, now has done so
-	clock   *clock          // of the driver that gives the node its tasks
-	own     clock           // of those who submit on the node itself
-	drives  *clock          // of the node as one that has others execute children; nil: it does not
-	below   []*crew         // which do so, the node itself the first
-	meter   meter
-	devices []*device // whose workers come after those on cores; nil: there are none
-	where   places    // values that are not only on the host
-	slot    int       // the node in predictions
-	dead    bool      // it is lost
+	s        *world
+	node     int
+	kind     *Kind
+	speeds   *speeds
+	host     *host
+	shares   []*coreShare // the node's shares of the host's sockets
+	queue    *dispatch.Queue
+	workers  []worker
+	asleep   []int // the last one to sleep at the end
+	waking   bool  // a woken worker is on its way to the queue
+	freed    []*graph.Task
+	one      [1]*graph.Task
+	spare    *run
+	extra    float64 // seconds for each task beyond Costs.Task
+	first    int     // number of the first worker in recordings
+	busy     int     // workers that have a task
+	tally    Tally
+	held     int64           // bytes of values on the node
+	fixed    graph.Locations // the locations of its workers, if there are several
+	in, out  float64         // when the link is free of what comes from other nodes, and goes to them
+	clock    *clock          // of the driver that gives the node tasks
+	own      clock           // of submitters on the node itself
+	asDriver *clock          // of the node as the driver of children; nil: it is none
+	below    []*crew         // the nodes that it drives, itself first
+	meter    meter
+	devices  []*device // their workers come after those on cores; nil: none
+	where    places    // values that are not on the host alone
+	slot     int       // the node in predictions
+	dead     bool      // the node is lost
 }
 
-// worker is one of a crew.
+// worker is a worker of a crew.
 type worker struct {
 	run    *run // nil if it has no task
 	socket int
-	since  float64 // that it has none
+	since  float64 // since when it has none
 }
 
-// flight is a task that runs.
+// flight is a running task.
 type flight struct {
 	task  *graph.Task
 	cost  cost
 	start float64
-	end   float64 // of what it does itself
+	end   float64 // end of its own run, without children
 	took  float64 // seconds that it would take with the socket to itself
 }
 
-// Tally is what the workers of a node have done, and why they have not done more: their seconds
-// are Busy, Starving, Throttled, Driver and Idle.
+// Tally counts the work of a node's workers and the reasons of their idle time: their seconds are
+// Busy, Starving, Throttled, Driver and Idle.
 type Tally struct {
 	Tasks int     `json:"tasks"`
 	Work  float64 `json:"work"` // in units of the ops, for linear algebra flops
 	Busy  float64 `json:"seconds_busy"`
-	// Starving is without a task while tasks of the node waited for operands, Throttled while
-	// the window was full, Driver while the driver, or the submitter, had other things to do, and
-	// Idle for want of tasks that were ready.
+	// Idle seconds by reason: Starving while tasks of the node waited for operands, Throttled while
+	// the window was full, Driver while the driver or submitter was busy, and Idle for want of
+	// ready tasks.
 	Starving  float64 `json:"seconds_starving"`
 	Throttled float64 `json:"seconds_throttled"`
 	Driver    float64 `json:"seconds_driver"`
@@ -79,23 +79,23 @@ type Tally struct {
 
 	In  int64 `json:"bytes_in"` // of values from other nodes, and to others
 	Out int64 `json:"bytes_out"`
-	// OnDevices is how many of Tasks were on accelerators, DevicesIn and DevicesOut are the bytes of
-	// values that went there, and came back.
+	// OnDevices counts the Tasks on accelerators; DevicesIn and DevicesOut are the bytes of values
+	// copied to and from them.
 	OnDevices  int   `json:"tasks_devices,omitempty"`
 	DevicesIn  int64 `json:"bytes_devices_in,omitempty"`
 	DevicesOut int64 `json:"bytes_devices_out,omitempty"`
-	Peak       int64 `json:"bytes_peak"` // of the most values that the node has had
+	Peak       int64 `json:"bytes_peak"` // largest bytes of values on the node
 }
 
-// meter takes the times of a node.
+// meter measures the idle times of a node's workers.
 type meter struct {
 	at      float64
 	waiting int     // tasks that wait for operands
-	driver  float64 // what the driver had done then, in seconds
-	full    float64 // and for how long the window had been full
+	driver  float64 // seconds that the driver had worked by then
+	full    float64 // seconds for which the window had been full by then
 }
 
-// changes notes that so many more workers have a task.
+// changes adds by, which may be negative, to the number of busy workers.
 func (c *crew) changes(by int) {
 	c.measure()
 	c.busy += by
@@ -122,10 +122,10 @@ func (c *crew) measure() {
 	m.at, m.driver, m.full = c.s.now, driver, full
 }
 
-// host is the sockets of a computer.
+// host is a computer: its sockets and their caches.
 type host struct {
-	tanks  []*tank
-	caches []*Cache[*graph.Datum]
+	sockets []*socket
+	caches  []*Cache[*graph.Datum]
 }
 
 func newHost(s *world, k *Kind) *host {
@@ -133,7 +133,7 @@ func newHost(s *world, k *Kind) *host {
 	for range k.sockets() {
 		c := &Cache[*graph.Datum]{}
 		c.Init(k.Cache)
-		h.tanks, h.caches = append(h.tanks, newTank(s, k.Cores)), append(h.caches, c)
+		h.sockets, h.caches = append(h.sockets, newSocket(s, k.Cores)), append(h.caches, c)
 	}
 	return h
 }
@@ -142,27 +142,27 @@ func newHost(s *world, k *Kind) *host {
 func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch.Queue) *crew {
 	k := sp.kind
 	c := &crew{s: s, node: node, slot: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
-	for _, t := range h.tanks {
+	for _, t := range h.sockets {
 		own := min(k.Cores, t.cores)
-		few := float64(own) * float64(len(h.tanks)) / float64(k.Tasks())
-		c.parts = append(c.parts, &part{tank: t, own: own, few: few, slow: k.Waits})
+		few := float64(own) * float64(len(h.sockets)) / float64(k.Tasks())
+		c.shares = append(c.shares, &coreShare{socket: t, own: own, few: few, slow: k.Waits})
 	}
 	n := k.Tasks()
 	for i := range n {
-		c.workers = append(c.workers, worker{socket: i * len(h.tanks) / n})
+		c.workers = append(c.workers, worker{socket: i * len(h.sockets) / n})
 		c.asleep = append(c.asleep, n-1-i)
 	}
 	c.addDevices()
 	return c
 }
 
-// push hands over tasks that are ready, which no worker has freed.
+// push hands over ready tasks that no worker has freed.
 func (c *crew) push(ready []*graph.Task) {
 	c.queue.Push(ready, -1)
 	c.rouse()
 }
 
-// rouse wakes a worker, if there is something that nobody is on its way to.
+// rouse wakes a worker if there is a ready task and no worker is on its way to it.
 func (c *crew) rouse() {
 	for _, x := range c.devices {
 		x.rouse()
@@ -182,7 +182,7 @@ func (c *crew) rouse() {
 	c.wake()
 }
 
-// wake has a worker that sleeps look for a task.
+// wake makes the worker that slept last look for a task.
 func (c *crew) wake() {
 	w := c.asleep[len(c.asleep)-1]
 	c.asleep = c.asleep[:len(c.asleep)-1]
@@ -194,10 +194,10 @@ func (c *crew) wake() {
 	}
 }
 
-// soon is for how long a worker without a task looks for one before it sleeps.
+// soon is how long a worker without a task spins before it sleeps.
 const soon = 20e-6
 
-// delay returns how long a worker takes to come to the queue.
+// delay returns how long a worker takes to reach the queue.
 func (c *crew) delay(w int) float64 {
 	if c.s.now-c.workers[w].since > soon {
 		return c.s.m.Costs.Wake
@@ -212,11 +212,11 @@ func (c *crew) happens(w uint64) {
 	}
 }
 
-// next has a worker take a task, or sleep.
+// next makes a worker take a task, or sleep.
 func (c *crew) next(w int) {
 	t := c.queue.Pop(w)
 	if t == nil {
-		// What there may be is for others: they look for it when something has changed.
+		// Tasks that are left are for other workers, which look for them when something changes.
 		c.workers[w].since = c.s.now
 		c.asleep = append(c.asleep, w)
 		return
@@ -227,7 +227,7 @@ func (c *crew) next(w int) {
 	c.rouse()
 }
 
-// begin has a worker begin a task.
+// begin starts a task on a worker.
 func (c *crew) begin(t *graph.Task, w int) {
 	cost, err := c.speeds.cost(t)
 	if err != nil {
@@ -258,21 +258,21 @@ func (c *crew) begin(t *graph.Task, w int) {
 	c.changes(1)
 	there := c.home(t)
 	if c.s.m.Costs.Serial > 0 || there > c.s.now {
-		f := &form{r, c.parts[x.socket], cost.ratio, took}
+		f := &form{r, c.shares[x.socket], cost.ratio, took}
 		f.converts(graph.In, there)
 		return
 	}
-	c.parts[x.socket].begin(r, c.kind.threads(), cost.ratio, took)
+	c.shares[x.socket].begin(r, c.kind.threads(), cost.ratio, took)
 }
 
-// form is a task whose operands are brought into the form in which it computes, and back.
+// form is a task whose operands are converted before it computes, and back afterwards.
 type form struct {
 	r           *run
-	part        *part
+	part        *coreShare
 	ratio, took float64
 }
 
-// happens implements [handler]: it computes now, or ends.
+// happens implements [handler]: the task computes now, or ends.
 func (f *form) happens(ends uint64) {
 	c := f.r.crew
 	if c.dead {
@@ -287,8 +287,8 @@ func (f *form) happens(ends uint64) {
 	f.part.begin(f.r, c.kind.threads(), f.ratio, f.took)
 }
 
-// converts has a thread bring the operands with a mode into another form. Then, and not before a
-// time, the task goes on.
+// converts makes a thread convert the operands with a mode. Then, but not before the time at, the
+// task goes on.
 func (f *form) converts(mode graph.Mode, at float64) {
 	s := f.r.crew.s
 	seconds, files := s.conversion(f.r.flight.task, mode)
@@ -305,8 +305,8 @@ func (f *form) converts(mode graph.Mode, at float64) {
 	f.part.begin(f.r, 1, 1, seconds)
 }
 
-// conversion returns how long a thread takes to bring the operands of a task with a mode into
-// another form, and when the files that all share will have given or taken them.
+// conversion returns how long a thread takes to convert the operands of a task with a mode, and
+// when the shared file system has read or written them.
 func (s *world) conversion(t *graph.Task, mode graph.Mode) (seconds, files float64) {
 	c := &s.m.Costs
 	if c.Serial == 0 {
@@ -324,7 +324,7 @@ func (s *world) conversion(t *graph.Task, mode graph.Mode) (seconds, files float
 	return c.Serial * n, s.files
 }
 
-// converted is conversion on a core that does nothing else: when it is over.
+// converted returns when the conversion on an otherwise idle core is over.
 func (s *world) converted(t *graph.Task, mode graph.Mode) float64 {
 	seconds, files := s.conversion(t, mode)
 	return max(s.now+seconds, files)
@@ -338,12 +338,13 @@ func (c *crew) ended(r *run) {
 	r.next, c.spare = c.spare, r
 	c.concludes(f, w)
 	if c.queue.Reserves() || c.devices != nil {
-		c.rouse() // what w is refused now may be for others
+		c.rouse() // tasks that w does not get may be for others
 	}
 	c.next(w)
 }
 
-// concludes is what the end of a task on a worker leads to.
+// concludes ends a task of worker w, or starts its children, and hands over the tasks that it
+// frees.
 func (c *crew) concludes(f flight, w int) {
 	c.changes(-1)
 	c.tally.Tasks++
@@ -352,7 +353,7 @@ func (c *crew) concludes(f flight, w int) {
 	f.end = c.s.now
 	j := f.task.Graph().Owner.(*job)
 	if body := c.s.body(f.task); body != nil {
-		c.freed = c.bears(body, j, f, w, c.freed[:0])
+		c.freed = c.beginChildren(body, j, f, w, c.freed[:0])
 	} else {
 		c.freed = j.ends(c, f, w, c.freed[:0])
 	}
@@ -360,19 +361,19 @@ func (c *crew) concludes(f flight, w int) {
 	clear(c.freed)
 }
 
-// dies has the workers do nothing any more.
+// dies stops all workers: the node is lost.
 func (c *crew) dies() {
 	c.measure()
 	c.dead = true
 	for i := range c.workers {
 		if r := c.workers[i].run; r != nil {
 			c.tally.Busy += c.s.now - r.flight.start
-			c.parts[c.workers[i].socket].stops(r)
+			c.shares[c.workers[i].socket].stops(r)
 		}
 	}
 }
 
-// noise returns what the next time is multiplied by.
+// noise returns the random factor of the next time.
 func (s *world) noise() float64 {
 	if s.m.Noise.Spread == 0 {
 		return 1

@@ -13,12 +13,12 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// device is an accelerator of a node with its worker, which does as those of package offload do:
+// device is an accelerator of a node with its worker, which works as those of package offload:
 //
-//	queue ─► candidates ─► what they read comes over the link ─► one after the other ─► end ─► crew
+//	queue ─► candidates ─► operands come over the link ─► one after the other ─► end ─► crew
 //
-// It takes more tasks than it executes, asks for what they read, and begins that one first of which
-// the most is there. What cannot run there it gives to workers on cores.
+// It takes more tasks than it executes, prefetches their operands, and begins first the task with
+// the fewest missing bytes. Tasks that cannot run there go to workers on cores.
 type device struct {
 	crew    *crew
 	worker  int // its number in the crew
@@ -26,9 +26,9 @@ type device struct {
 	speeds  *speeds
 	able    map[*versions.Op]bool
 	waiting offload.Candidates
-	now     *flight // what it executes, or begins when all that it reads is there
-	noted   bool    // it is going to look for tasks
-	in, out float64 // when what goes there, and comes from there, now has done so
+	now     *flight // the running task, or the one that begins when its operands are there
+	noted   bool    // an event that looks for tasks is in the calendar
+	in, out float64 // when the link is free to the device, and from it
 	memory  memory
 }
 
@@ -45,10 +45,10 @@ func (k *Kind) each() iter.Seq[*Device] {
 	}
 }
 
-// target returns what a device is to versions.
+// target returns the device's target.
 func (d *Device) target() *versions.Target { return &versions.Target{Kind: "cuda", Ops: d.Ops} }
 
-// brings returns the seconds that a copy of so many bytes to the device takes, and backs of one to the
+// brings returns the seconds of a copy of so many bytes to the device, and backs of one to the
 // host.
 func (d *Device) brings(bytes int64) float64 { return d.Latency + float64(bytes)/d.Bandwidth }
 
@@ -78,7 +78,7 @@ func (c *crew) device(worker int) *device {
 	return nil
 }
 
-// offers returns what the node says of its workers.
+// offers returns the kinds of the node's workers, for the core.
 func (c *crew) offers() []core.Kind {
 	all := []core.Kind{{Workers: c.kind.Tasks(), Target: *c.speeds.target}}
 	for i := range c.kind.Devices {
@@ -88,9 +88,10 @@ func (c *crew) offers() []core.Kind {
 	return all
 }
 
-// policy returns one for a node with devices of several kinds: as that of package exec it asks no
-// worker whether it takes what it cannot execute.
-func (k *Kind) policy(m dispatch.Machine, kind dispatch.Kind, build func(dispatch.Machine) dispatch.Policy, sp *speeds) dispatch.Policy {
+// policy returns a policy for a node with devices of several kinds. Like that of package exec it
+// gives workers only tasks that they can execute.
+func (k *Kind) policy(m dispatch.Machine, kind dispatch.Kind, build func(dispatch.Machine) dispatch.Policy,
+	sp *speeds) dispatch.Policy {
 	if kind == dispatch.EarliestFinish || len(k.Devices) < 2 {
 		return build(m)
 	}
@@ -142,8 +143,8 @@ func sizeOfAll(t *graph.Task) (bytes int64) {
 	return bytes
 }
 
-// dataOf yields the data of a task that go to a device, each once, with its modes. Pivots, say, stay with
-// the host: they are no matrices.
+// dataOf yields the data of a task that go to a device, each once, with its modes. Values that are
+// no matrices, pivots say, stay on the host.
 func dataOf(t *graph.Task) iter.Seq2[*graph.Datum, graph.Mode] {
 	return func(yield func(*graph.Datum, graph.Mode) bool) {
 		for i := range t.Len() {
@@ -165,8 +166,8 @@ func dataOf(t *graph.Task) iter.Seq2[*graph.Datum, graph.Mode] {
 	}
 }
 
-// passesOn gives a task that a worker on cores has taken, and cannot execute, to the device that can,
-// and has the most of it. It reports whether there is one.
+// passesOn hands a task that worker w on cores has taken and cannot execute to the nearest device
+// that can. It reports false if there is none, or w can execute the task.
 func (c *crew) passesOn(t *graph.Task, w int) bool {
 	op, ok := t.Op.(*versions.Op)
 	if c.devices == nil || !ok || fits(op, c.speeds.target) {
@@ -183,8 +184,7 @@ func (c *crew) passesOn(t *graph.Task, w int) bool {
 	return true
 }
 
-// nearest returns the device that can execute a task and misses the fewest of its bytes, nil if there
-// is none.
+// nearest returns the device that can execute a task at the lowest price, nil if there is none.
 func (c *crew) nearest(t *graph.Task) (best *device) {
 	least := int64(math.MaxInt64)
 	for _, x := range c.devices {
@@ -197,7 +197,7 @@ func (c *crew) nearest(t *graph.Task) (best *device) {
 	return best
 }
 
-// rouse has the device look for tasks, if it has room for one and there may be one.
+// rouse makes the device look for tasks, if it has room for one and there may be one.
 func (x *device) rouse() {
 	if !x.noted && x.room() > 0 && x.crew.queue.Any(x.worker) {
 		x.noted = true
@@ -205,7 +205,7 @@ func (x *device) rouse() {
 	}
 }
 
-// room returns how many tasks more the device takes.
+// room returns the number of tasks that the device takes now.
 func (x *device) room() int {
 	n := offload.Ahead + offload.InFlight
 	if x.kind.Returns {
@@ -217,12 +217,12 @@ func (x *device) room() int {
 	return n - x.waiting.Len()
 }
 
-// What happens to a device.
+// Events of a device.
 const (
 	looks    = iota // it looks for tasks
-	computes        // all that its task reads is there
-	executed        // it has been executed
-	returned        // and what it has written is back
+	computes        // the operands of its task are there
+	executed        // the task has been executed
+	returned        // its results are back
 )
 
 // happens implements [handler].
@@ -250,7 +250,7 @@ func (x *device) happens(what uint64) {
 	}
 }
 
-// fill has the device take tasks, ask for what they read, and begin one.
+// fill takes tasks, begins one, and prefetches operands.
 func (x *device) fill() {
 	c := x.crew
 	for x.room() > 0 {
@@ -278,7 +278,7 @@ func (x *device) fill() {
 	x.prefetch()
 }
 
-// price is the bytes that a task reads and that are not there, those that it writes as well twice.
+// price returns the missing bytes of a task's inputs; those that it writes as well count twice.
 func (x *device) price(t *graph.Task) (bytes int64) {
 	for d, mode := range dataOf(t) {
 		if mode&graph.In != 0 && x.memory.of[d] == nil {
@@ -290,7 +290,7 @@ func (x *device) price(t *graph.Task) (bytes int64) {
 	return bytes
 }
 
-// begin has the device execute a task when all that it reads is there.
+// begin executes a task when all its operands are on the device.
 func (x *device) begin(t *graph.Task) {
 	c := x.crew
 	s := c.s
@@ -320,7 +320,7 @@ func (x *device) begin(t *graph.Task) {
 	s.calendar.note(at, x, computes)
 }
 
-// ended notes that the device has executed its task.
+// ended handles the end of the device's task.
 func (x *device) ended() {
 	c, t := x.crew, x.now.task
 	at := c.s.now
@@ -343,7 +343,7 @@ func (x *device) ended() {
 	}
 	if x.kind.Returns {
 		at = c.s.converted(t, graph.Out) + at - c.s.now
-	} else if x.out <= c.s.now { // less is left for the end
+	} else if x.out <= c.s.now { // copy back while the link is idle: less is left for the end
 		if v := x.memory.finished(func(d *graph.Datum) bool { return c.where.on(d) == x }); v != nil {
 			c.bring(v.of)
 		}
@@ -355,7 +355,7 @@ func (x *device) ended() {
 	x.happens(returned)
 }
 
-// prefetch has what candidates read come, as far as there is room that nobody needs.
+// prefetch copies inputs of candidates, as far as there is memory that no candidate needs.
 func (x *device) prefetch() {
 	x.waiting.Ask(func(t *graph.Task) bool {
 		for d, mode := range dataOf(t) {
@@ -372,12 +372,12 @@ func (x *device) prefetch() {
 	})
 }
 
-// gets has a datum be there for a task that begins then at the earliest, and returns when it will be.
+// gets brings a datum for a task that begins at then or later, and returns when it is there.
 func (x *device) gets(d *graph.Datum, mode graph.Mode, then float64) float64 {
 	if v := x.memory.of[d]; v != nil {
 		return v.there
 	}
-	at, _ := x.makesRoom(d.Bytes, true) // there is room for all data of one task
+	at, _ := x.makesRoom(d.Bytes, true) // all data of one task fit
 	then = max(then, at)
 	if mode&graph.In == 0 {
 		return x.memory.put(d, then).there
@@ -385,7 +385,7 @@ func (x *device) gets(d *graph.Datum, mode graph.Mode, then float64) float64 {
 	return x.copies(d, max(then, x.crew.bring(d)))
 }
 
-// copies has a datum go to the device, and returns when it will be there.
+// copies copies a datum to the device, and returns when it is there.
 func (x *device) copies(d *graph.Datum, then float64) float64 {
 	c := x.crew
 	start := max(then, x.in)
@@ -395,9 +395,9 @@ func (x *device) copies(d *graph.Datum, then float64) float64 {
 	return x.memory.put(d, x.in).there
 }
 
-// makesRoom has values leave that were used least lately, until there is room for so many bytes, and
-// returns when: not those of the task that begins or runs, and those of candidates only if there is
-// need. It reports false if that is not enough.
+// makesRoom evicts the values used least recently until so many bytes are free, and returns when
+// they are. Values of the task that begins or runs stay; those of candidates leave only if need is
+// set. It reports false if that is not enough.
 func (x *device) makesRoom(bytes int64, need bool) (at float64, ok bool) {
 	m := &x.memory
 	at = x.crew.s.now
@@ -426,7 +426,7 @@ func (x *device) wanted(d *graph.Datum) bool {
 	})
 }
 
-// bring has the host have a datum that only a device has, and returns when it will.
+// bring copies a datum that only a device has to the host, and returns when it is there.
 func (c *crew) bring(d *graph.Datum) float64 {
 	if c.devices == nil {
 		return 0
@@ -443,8 +443,8 @@ func (c *crew) bring(d *graph.Datum) float64 {
 	return x.out
 }
 
-// home has what a task of a worker on cores reads be on the host, and returns when it will be. What
-// the task writes is nowhere else.
+// home brings the inputs of a task on cores to the host, and returns when they are there. Data that
+// the task writes leave the devices.
 func (c *crew) home(t *graph.Task) (at float64) {
 	if c.devices == nil {
 		return 0
@@ -460,7 +460,7 @@ func (c *crew) home(t *graph.Task) (at float64) {
 	return at
 }
 
-// forgets notes that no device has a datum as it is.
+// forgets drops the devices' copies of a datum.
 func (c *crew) forgets(d *graph.Datum) {
 	if c.devices == nil {
 		return
@@ -471,7 +471,7 @@ func (c *crew) forgets(d *graph.Datum) {
 	c.where.none(d)
 }
 
-// flush brings all that only devices have to the host, and returns when it will be there.
+// flush brings all values that only devices have to the host, and returns when they are there.
 func (c *crew) flush() (at float64) {
 	for _, x := range c.devices {
 		for v := x.memory.first.next; v != &x.memory.first; v = v.next {
@@ -483,7 +483,7 @@ func (c *crew) flush() (at float64) {
 	return at
 }
 
-// moving returns the seconds that it takes what a task reads to come to a device, nil: to the host.
+// moving returns the seconds to bring the inputs of a task to a device, nil: to the host.
 func (c *crew) moving(t *graph.Task, to *device) (seconds float64) {
 	for d, mode := range dataOf(t) {
 		if mode&graph.In == 0 {
@@ -502,6 +502,7 @@ func (c *crew) moving(t *graph.Task, to *device) (seconds float64) {
 // recordCopy records a copy between the host and a device.
 func (c *crew) recordCopy(x *device, d *graph.Datum, start, end float64, out bool) {
 	if r := c.s.rec; r != nil {
-		r.copies = append(r.copies, trace.Copy{Worker: c.first + x.worker, Out: out, Bytes: d.Bytes, Start: duration(start), End: duration(end)})
+		r.copies = append(r.copies, trace.Copy{Worker: c.first + x.worker, Out: out, Bytes: d.Bytes,
+			Start: duration(start), End: duration(end)})
 	}
 }

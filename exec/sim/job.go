@@ -9,22 +9,22 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// job is what jobs in virtual time have in common.
+// job is the common part of jobs in virtual time.
 type job struct {
 	w     *world
 	ctx   context.Context
 	id    uint64
-	by    *parent // whose children these are; nil: the program's tasks
+	by    *parent // the parent of its tasks; nil: they are the program's
 	clock *clock  // of the submitter
 	graph graph.Graph
 	count int
 	done  int
 	one   [1]*graph.Task
-	ready func([]*graph.Task) // takes tasks that nobody has freed
-	// aside notes that a task waits for its children from now on, and appends those to freed that may
-	// begin in its place; nil: there is nothing to note.
+	ready func([]*graph.Task) // takes ready tasks that no worker has freed
+	// aside notes that a task waits for its children from now on, and appends the tasks that may
+	// start in its place to freed; nil: there is nothing to note.
 	aside func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task
-	// ends is what the end of a task on a worker of a crew leads to.
+	// ends ends a task on a worker of a crew, and appends the tasks that become ready to freed.
 	ends func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task
 }
 
@@ -44,7 +44,7 @@ func (j *job) begin(w *world, ctx context.Context, by *parent, c *clock) {
 	}
 }
 
-// admit waits for room in the window: until a quarter of it has run empty.
+// admit waits, if the window is full, until a quarter of it is free.
 func (j *job) admit() error {
 	w := j.w
 	if window := w.opt.Window; j.count-j.done >= window {
@@ -63,7 +63,7 @@ func (j *job) admit() error {
 	return j.Err()
 }
 
-// await waits until something is so that events bring about.
+// await handles events until so() holds.
 func (j *job) await(so func() bool) {
 	if j.by != nil {
 		for !so() && j.Err() == nil {
@@ -75,7 +75,7 @@ func (j *job) await(so func() bool) {
 	}
 }
 
-// until waits for a time.
+// until waits for the time at.
 func (j *job) until(at float64) {
 	if j.by == nil {
 		j.w.until(at)
@@ -85,7 +85,7 @@ func (j *job) until(at float64) {
 	}
 }
 
-// changed has the body look that may wait for what is so now.
+// changed resumes the parent's body if its condition holds now.
 func (j *job) changed() {
 	if j.by != nil {
 		j.by.wake()
@@ -103,7 +103,7 @@ func (j *job) finish() {
 	}
 }
 
-// end ends a task, and appends the tasks that are ready by that.
+// end ends a task, and appends the tasks that become ready to freed.
 func (j *job) end(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	witness := t.Witness()
 	freed = j.graph.End(t, graph.Done, nil, freed)
@@ -115,8 +115,8 @@ func (j *job) end(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	return j.arrived(freed)
 }
 
-// arrived tells watches that they are over, and returns the tasks that are none, with those
-// that the ends of these have freed.
+// arrived calls the watches among ready tasks, and returns the other tasks and those that the
+// watches' ends make ready.
 func (j *job) arrived(ready []*graph.Task) []*graph.Task {
 	for i := 0; i < len(ready); {
 		t := ready[i]

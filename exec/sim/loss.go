@@ -7,43 +7,43 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// Nodes are lost by script (Machine.Failures). What is decided then is the core's, which is that of
-// live drivers: who gets the tasks of the node, and which tasks make again what nobody has.
+// Nodes are lost at the times in Machine.Failures. The core decides the rest, as in live drivers:
+// which node gets the tasks of a lost one, and which tasks compute lost data again.
 //
-//	dies ─► timeout ─► the driver hears of it ─► loses ─► tasks are ready again
-//	                                                  └─► who waits for a value of the node asks another one,
-//	                                                      or gives the task back
-//	a task is to read what nobody has ─► halted ─► mends: a job of its own ─► … ─► mended
+//	dies ─► timeout ─► notice ─► loses ─► its tasks are ready again
+//	                               └─► a node that fetches from it asks another one,
+//	                                   or gives the task back
+//	a task is to read lost data ─► halted ─► recompute: a job of its own ─► … ─► recovered
 
-// losing is what a driver has where nodes may be lost.
-type losing struct {
-	lossy    bool
-	scripted bool // the failures have their times
-	mending  *clusterJob
-	remaking *core.Recovery // its tasks
-	latest   string         // the last node to be lost
-	losses   Losses
+// lossState is a driver's state if nodes may be lost.
+type lossState struct {
+	lossy      bool
+	scripted   bool // the failures are in the calendar
+	recovering *clusterJob
+	remaking   *core.Recovery // the tasks of the recovery
+	latest     string         // the last node to be lost
+	losses     Losses
 }
 
-// loss is a failure that is going to happen.
+// loss is a failure to come.
 type loss struct {
-	s    *drive
+	s    *driver
 	node *node
-	of   int // the node in the file
+	of   int // number of the node in the machine
 }
 
-// What happens to a node that is lost.
+// Events of a loss.
 const (
 	dies = iota
 	noticed
 	returns
 )
 
-// script has the failures of the machine happen, in seconds from now on.
+// script puts the machine's failures into the calendar, in seconds from now on.
 func (s *Cluster) script() {
 	s.scripted = true
 	for _, f := range s.m.Failures {
-		l := &loss{s: s.drive, of: f.Node}
+		l := &loss{s: s.driver, of: f.Node}
 		s.calendar.note(s.now+f.At, l, dies)
 		if f.Back > 0 {
 			s.calendar.note(s.now+f.Back, l, returns)
@@ -56,7 +56,7 @@ func (l *loss) happens(what uint64) {
 	s := l.s
 	switch what {
 	case dies:
-		for _, n := range s.nodes { // the last one that is this node of the file
+		for _, n := range s.nodes { // the latest node with this number
 			if n.crew.slot == l.of {
 				l.node = n
 			}
@@ -66,7 +66,7 @@ func (l *loss) happens(what uint64) {
 	case noticed:
 		l.notice()
 	case returns:
-		l.notice() // as one that greets is a new one
+		l.notice() // a node that comes back shows that the old one is lost
 		was := l.node.crew
 		c := s.world.crew(len(s.crews), was.speeds, was.host, was.clock, false)
 		c.slot = was.slot
@@ -74,7 +74,7 @@ func (l *loss) happens(what uint64) {
 	}
 }
 
-// notice has the driver hear that the node is lost.
+// notice tells the driver that the node is lost.
 func (l *loss) notice() {
 	if n := l.node; !n.lost {
 		n.lost = true
@@ -82,22 +82,23 @@ func (l *loss) notice() {
 	}
 }
 
-// joins has a node that has come be given tasks.
-func (s *drive) joins(c *crew) {
+// joins adds a node that has come.
+func (s *driver) joins(c *crew) {
 	n := s.newNode(c)
 	s.nodes, s.of = append(s.nodes, n), append(s.of, n)
 	s.program.AddNode(n.id, c.kind.Memory, c.offers(), s.selector)
 	s.program.RebuildQueue()
 }
 
-// dies has a node do nothing any more. What it gives others now does not come.
-func (s *drive) dies(n *node) {
+// dies stops a node. Values on their way from it are lost.
+func (s *driver) dies(n *node) {
 	n.dead = true
 	n.crew.dies()
 	own := func(i int32) bool { return int(i) == n.id }
 	for i := range s.values {
 		v := &s.values[i]
-		v.nodes, v.before, v.lent = slices.DeleteFunc(v.nodes, own), slices.DeleteFunc(v.before, own), slices.DeleteFunc(v.lent, own)
+		v.nodes, v.before, v.lent = slices.DeleteFunc(v.nodes, own), slices.DeleteFunc(v.before, own),
+			slices.DeleteFunc(v.lent, own)
 		for _, c := range v.coming {
 			if c.node == n.id || c.by.need.From == n.id && c.by.begun && !v.asks(c.by) {
 				c.by.cut = true
@@ -108,11 +109,11 @@ func (s *drive) dies(n *node) {
 	}
 }
 
-// loses has the driver see to what was lost with a node.
-func (s *drive) loses(n *node) {
+// loses handles the loss of a node at the driver.
+func (s *driver) loses(n *node) {
 	s.latest = name(n.crew.slot)
 	s.losses.Nodes++
-	for i := range s.values { // the driver has not heard of what it made last
+	for i := range s.values { // the driver does not know of the node's latest versions
 		if v := &s.values[i]; v.of != nil && v.maker == n.id && v.version > s.program.Version(i) {
 			v.version--
 			v.nodes, v.before = v.before, nil
@@ -129,12 +130,12 @@ func (s *drive) loses(n *node) {
 	}
 }
 
-// asks reports whether a fetch waits for a node that has yet to get the value.
+// asks reports whether a fetch waits for its source to get the value.
 func (v *value) asks(f *fetch) bool {
 	return slices.ContainsFunc(v.askers, func(x coming) bool { return x.by == f })
 }
 
-// returns reports whether a node has the value under another name, which goes now.
+// returns reports whether a node has the value as another datum, and removes that entry.
 func (v *value) returns(n *node) bool {
 	i := slices.Index(v.lent, int32(n.id))
 	if i >= 0 {
@@ -143,23 +144,23 @@ func (v *value) returns(n *node) bool {
 	return i >= 0
 }
 
-// soonMost is the seconds for which a node waits for another one to get a value that it is to give, as
-// nodes of package cluster do.
-const soonMost = 2
+// maxWait is the seconds for which a node waits for a fetch's source to get the value, as nodes of
+// package cluster do.
+const maxWait = 2
 
-// waitsFor has a fetch not wait for ever.
+// waitsFor bounds the time for which a fetch waits for its source.
 func (f *fetch) waitsFor(giver *node) {
 	s := f.n.s
-	at := s.now + soonMost
+	at := s.now + maxWait
 	if giver.lost {
 		at = s.now
 	}
 	s.calendar.note(at, f, waited)
 }
 
-// reroutes has a value come from another node than that which was to give it. If nobody has it, the
-// tasks that wait for it go back to the driver.
-func (s *drive) reroutes(v *value, f *fetch) {
+// reroutes fetches a value from another node. If no node has it, the tasks that wait for it go back
+// to the driver.
+func (s *driver) reroutes(v *value, f *fetch) {
 	n := f.n
 	v.askers = slices.DeleteFunc(v.askers, func(x coming) bool { return x.by == f })
 	if v.version == f.need.Version && len(v.nodes) > 0 {
@@ -196,15 +197,16 @@ func (s *drive) reroutes(v *value, f *fetch) {
 	}
 }
 
-// mends makes again what nobody has, when no task is under way, and lets the program's tasks go on.
-func (s *drive) mends() {
-	if m := s.mending; m != nil {
+// recompute computes lost data again when no task is under way, and then lets the program's tasks go
+// on.
+func (s *driver) recompute() {
+	if m := s.recovering; m != nil {
 		if m.done < m.count && !s.core.IsHalted() {
 			return
 		}
 		s.losses.Again += m.done
 		s.remaking.Adopt()
-		s.mending, s.remaking, s.core = nil, nil, s.program
+		s.recovering, s.remaking, s.core = nil, nil, s.program
 		s.dropAll()
 	}
 	if !s.core.IsHalted() {
@@ -224,7 +226,7 @@ func (s *drive) mends() {
 	s.losses.Data, s.losses.Bytes = s.losses.Data+r.Lost, s.losses.Bytes+r.Bytes
 	s.core, s.remaking = r.Core, r
 	j := s.newJob(nil, nil, r.Core)
-	s.mending = j
+	s.recovering = j
 	var ready []*graph.Task
 	for _, x := range r.Specs {
 		for i := range x.Operands {
@@ -240,10 +242,10 @@ func (s *drive) mends() {
 	s.place()
 }
 
-// mended waits until what nobody has is made again of which a job has data.
-func (s *drive) mended(j *clusterJob) {
+// recovered waits until all lost data that a job needs are computed again.
+func (s *driver) recovered(j *clusterJob) {
 	for j.Err() == nil && j.core.HaltIfLost() {
 		s.place()
-		j.await(func() bool { return s.mending == nil && !j.core.Paused })
+		j.await(func() bool { return s.recovering == nil && !j.core.Paused })
 	}
 }

@@ -6,24 +6,24 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// memory is what a device has of values, by last use.
+// memory is the values on a device, by last use.
 type memory struct {
 	room, have int64 // bytes; room -1: no cap
 	of         map[*graph.Datum]*copied
-	first      copied         // of a ring, the last to be used first
-	tasks      int            // that have begun
-	pinned     []*graph.Datum // of the task that begins or runs: they do not leave
+	first      copied         // head of a ring, the last used first
+	tasks      int            // tasks that have begun
+	pinned     []*graph.Datum // data of the task that begins or runs: they are not evicted
 }
 
 // copied is a value on a device.
 type copied struct {
 	of         *graph.Datum
-	there      float64 // from when on
-	used, gap  int     // by which task it was used last, and how many after the use before; 0: by none
+	there      float64 // since when
+	used, gap  int     // number of the task that used it last, and distance from the use before; 0: none
 	next, prev *copied
 }
 
-// init has the memory hold so many bytes; 0: no cap.
+// init sets the capacity in bytes; 0: no cap.
 func (m *memory) init(room int64) {
 	if m.room = room; room == 0 {
 		m.room = -1
@@ -32,7 +32,7 @@ func (m *memory) init(room int64) {
 	m.first.next, m.first.prev = &m.first, &m.first
 }
 
-// put notes that a datum is there from a time on. There is room for it.
+// put adds a datum that is there from a time on. The caller has made room.
 func (m *memory) put(d *graph.Datum, there float64) *copied {
 	v := &copied{of: d, there: there}
 	m.of[d] = v
@@ -57,8 +57,9 @@ func (m *memory) use(d *graph.Datum) {
 	m.link(v)
 }
 
-// finished returns a value that seems to have been used for the last time, of some that are counted:
-// it was used at a certain pace, and then not for a good while. As package kernels/cuda has it.
+// finished returns a value, among those for which counts is true, that seems to have been used for
+// the last time: it was used at regular distances, and then not for a good while. Package
+// kernels/cuda has the same rule.
 func (m *memory) finished(counts func(*graph.Datum) bool) (best *copied) {
 	const reach, least = 32, 8
 	longest := least
@@ -70,7 +71,7 @@ func (m *memory) finished(counts func(*graph.Datum) bool) (best *copied) {
 	return best
 }
 
-// drop gives a datum up, if it is there.
+// drop removes a datum, if it is there.
 func (m *memory) drop(d *graph.Datum) {
 	if v := m.of[d]; v != nil {
 		v.next.prev, v.prev.next = v.prev, v.next
@@ -79,8 +80,7 @@ func (m *memory) drop(d *graph.Datum) {
 	}
 }
 
-// last returns the value that was used least lately, of those that are not pinned, nor kept for
-// another reason; nil if there is none.
+// last returns the value used least recently that is neither pinned nor kept, nil if there is none.
 func (m *memory) last(kept func(*graph.Datum) bool) *copied {
 	for v := m.first.prev; v != &m.first; v = v.prev {
 		if !slices.Contains(m.pinned, v.of) && !kept(v.of) {
@@ -90,10 +90,10 @@ func (m *memory) last(kept func(*graph.Datum) bool) *copied {
 	return nil
 }
 
-// places is where the values of a node are that are not only on the host.
+// places has the values of a node that are not on the host alone.
 type places struct {
-	at   map[*graph.Datum]*device // which only that device has
-	back map[*graph.Datum]float64 // from when on the host has what a device gives it
+	at   map[*graph.Datum]*device // data that only that device has
+	back map[*graph.Datum]float64 // since when the host has a datum of a device
 }
 
 // on returns the device that alone has a datum, nil if the host has it.
@@ -108,13 +108,13 @@ func (p *places) only(d *graph.Datum, x *device) {
 	delete(p.back, d)
 }
 
-// both notes that the host has it, too, from a time on.
+// both notes that the host has the datum, too, from a time on.
 func (p *places) both(d *graph.Datum, from float64) {
 	delete(p.at, d)
 	p.back[d] = from
 }
 
-// none notes that devices have it no more.
+// none notes that no device has the datum any more.
 func (p *places) none(d *graph.Datum) {
 	delete(p.at, d)
 	delete(p.back, d)

@@ -9,96 +9,102 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// node is a node as one that executes tasks: it gets the values that they read, and has as many
-// of them begin as its gate lets through.
+// node is a node of a cluster that executes tasks: it fetches their operands, and starts as many
+// tasks as its gate admits.
+//
+//	driver: batch ─► to ─► takes ─► gets ─► fetches ─► ready ─► gate ─► crew
+//	driver: inbox ◄─ from ◄─ ends ◄──────────────────────────────────────┘
 type node struct {
-	s    *drive
+	s    *driver
 	id   int
 	crew *crew
 	gate core.Gate[*graph.Task]
 
-	to    channel      // what the driver sends it: tasks
-	batch []*execution // to be sent
-	from  channel      // what it tells the driver: ends
+	to    channel      // messages from the driver: tasks
+	batch []*execution // tasks to be sent
+	from  channel      // messages to the driver: ends
 	ends  []end
 	flows []flow
-	old   ended // memory of a message that was taken
+	old   ended // memory of a handled message, for the next one
 
-	queue    []*fetch // to be begun
-	fetching int      // begun and not ended
+	queue    []*fetch // fetches to be started
+	fetching int      // started and not ended
 
-	dead bool // it does nothing any more …
+	dead bool // it has stopped …
 	lost bool // … and the driver knows
 }
 
-// channel takes one message at a time. The next one leaves when a core has handled the one before: nodes
-// do not wait for answers. Where messages take no time of cores, it leaves when the one before is known
-// to have come. What is to be said meanwhile goes with it.
+// channel carries one message at a time. The next one leaves when a core has handled the previous
+// one, since nodes do not wait for answers; if messages take no time of cores, when the previous
+// one has arrived. What is to be sent meanwhile goes into the next message.
 type channel struct {
 	free float64
-	due  bool // the next one is going to leave
+	due  bool // the next message is about to leave
 }
 
-// fetchMost is how many values a node fetches at once, as nodes of package cluster do.
-const fetchMost = 8
+// maxFetches is how many values a node fetches at once, as nodes of package cluster do.
+const maxFetches = 8
 
-// execution is a task that a node has been given and that has not come to its gate.
+// execution is a task that a node has received and that has not reached its gate.
 type execution struct {
 	task    *graph.Task
 	needs   []core.Need
 	missing int
-	lacks   []core.Need // that nobody gave it
+	lacks   []core.Need // values that no node has
 	next    *execution  // of those to be used again
 }
 
-// value is a datum: which nodes have its latest version. It takes three lines of the cache. What is
-// used for each task is in the first one.
+// value is a datum and the nodes that have its latest version. It takes three cache lines; the
+// first has what each task uses.
 type value struct {
 	of      *graph.Datum
 	version int
 	nodes   []int32
-	coming  []coming // to nodes that have yet to get it, in no order
+	coming  []coming // its transfers under way, in no order
 	bytes   int64
-	askers  []coming // of nodes that wait for others that have yet to get it, by these
+	askers  []coming // fetches that wait for their source, by that node, to get it first
 
 	// Where nodes may be lost:
-	lent   []int32 // nodes that have it under another name
-	before []int32 // nodes that had the version before, when the latest was made …
+	lent   []int32 // nodes that have it as another datum
+	before []int32 // nodes that had the previous version when the latest was made …
 	maker  int     // … by this one
 
 	_ [40]byte
 }
 
-// coming is a value on its way, by a node.
+// coming is a transfer to a node, or of a node that a fetch waits for.
 type coming struct {
 	node int
 	by   *fetch
 }
 
-// has reports whether a node has a version.
+// has reports whether a node has the version.
 func (v *value) has(node, version int) bool {
 	return v.version == version && slices.Contains(v.nodes, int32(node))
 }
 
-// fetch is a value that comes from another node.
+// fetch is the transfer of a value from another node.
+//
+//	queue ─► begin ─► asked ─► given ─► begins ─► ends ─► the value is there
+//	           └─► the source has yet to get it: askers ─► asks
 type fetch struct {
 	n     *node
 	need  core.Need
 	then  func()
 	waits []*execution
 	since float64
-	still int    // what has yet to be over: it has come by the link, and either node has handled it
+	still int    // steps that are not over: the transfer, and the cores' work on either node
 	next  *fetch // of those to be used again
 	begun bool
-	cut   bool // it comes to nothing: a node is lost
+	cut   bool // cancelled: a node is lost
 }
 
-func (s *drive) newNode(c *crew) *node {
+func (s *driver) newNode(c *crew) *node {
 	c.extra = s.m.Costs.Node
 	return &node{s: s, id: len(s.nodes), crew: c, gate: core.NewGate[*graph.Task](len(c.workers))}
 }
 
-// comes returns when a message comes that leaves at a time, for the node or from it.
+// comes returns when a message from or to the node arrives that leaves at a time.
 func (n *node) comes(at float64) float64 {
 	if n.id == 0 {
 		return at
@@ -106,15 +112,15 @@ func (n *node) comes(at float64) float64 {
 	return at + n.s.m.Network.Latency
 }
 
-// What happens to a node, beside what fetches and letters say.
+// Events of a node.
 const (
-	gets  = iota // tasks come to it
-	told         // ends come to the driver
-	sends        // the first leave the driver …
-	tells        // … and the second the node, where messages take time of cores
+	gets  = iota // tasks arrive at the node
+	told         // ends arrive at the driver
+	sends        // tasks leave the driver …
+	tells        // … and ends the node, if messages take time of cores
 )
 
-// send has the node sent what it was given, as soon as its channel is free.
+// send sends the node's batch as soon as its channel is free.
 func (n *node) send() {
 	if !n.to.due && len(n.batch) > 0 {
 		n.to.due = true
@@ -122,7 +128,7 @@ func (n *node) send() {
 	}
 }
 
-// tell has the driver told of ends, as soon as its channel is free.
+// tell sends ends to the driver as soon as the channel is free.
 func (n *node) tell() {
 	if !n.from.due && len(n.ends) > 0 {
 		n.from.due = true
@@ -130,7 +136,7 @@ func (n *node) tell() {
 	}
 }
 
-// leaves has a message leave at a time, which comes as gets or told.
+// leaves makes a message leave at a time; it arrives as gets or told.
 func (n *node) leaves(at float64, as uint64) {
 	if n.id == 0 || !n.s.m.Network.measured() {
 		n.s.calendar.note(n.comes(at), n, as)
@@ -159,7 +165,7 @@ func (n *node) happens(what uint64) {
 	}
 }
 
-// takes takes tasks.
+// takes handles a message with tasks.
 func (n *node) takes(batch []*execution) {
 	n.drop()
 	for i, e := range batch {
@@ -168,7 +174,7 @@ func (n *node) takes(batch []*execution) {
 	}
 }
 
-// says returns what there is to tell the driver.
+// says returns the message of what there is to tell the driver.
 func (n *node) says() ended {
 	m := ended{node: n, ends: n.ends, flows: n.flows}
 	n.ends, n.flows = n.old.ends[:0], n.old.flows[:0]
@@ -176,15 +182,15 @@ func (n *node) says() ended {
 	return m
 }
 
-// letter is a message that cores handle: tasks for a node, or what it tells the driver.
+// letter is a message that cores handle: tasks for a node, or its ends for the driver.
 type letter struct {
 	n     *node
 	batch []*execution
 	ended ended
 }
 
-// posts has what there is to be said leave. A core of the one side handles it, and one of the other
-// when it comes: the latency is what that takes idle nodes.
+// posts sends a message. A core of the sender handles it now, and one of the receiver when it
+// arrives: the latency is that between idle nodes.
 func (n *node) posts(as uint64) {
 	s, l := n.s, &letter{n: n}
 	if as == told {
@@ -197,16 +203,16 @@ func (n *node) posts(as uint64) {
 	s.calendar.note(s.now+s.m.Network.Latency, l, as)
 }
 
-// sides returns whose cores handle a message, first and then.
-func (n *node) sides(as uint64) (from, to *part) {
-	from, to = n.s.nodes[0].crew.parts[0], n.crew.parts[0]
+// sides returns the cores of the sender and of the receiver of a message.
+func (n *node) sides(as uint64) (from, to *coreShare) {
+	from, to = n.s.nodes[0].crew.shares[0], n.crew.shares[0]
 	if as == told {
 		from, to = to, from
 	}
 	return from, to
 }
 
-// posted has the next message leave, if there is something to be said.
+// posted sends the next message, if there is something to send.
 func (n *node) posted(as uint64) {
 	if as == told {
 		n.from.due = false
@@ -217,7 +223,7 @@ func (n *node) posted(as uint64) {
 	n.send()
 }
 
-// happens implements [handler]: the letter comes.
+// happens implements [handler]: the letter arrives.
 func (l *letter) happens(what uint64) {
 	n := l.n
 	s := n.s
@@ -236,7 +242,7 @@ func (l *letter) happens(what uint64) {
 	})
 }
 
-// drop drops what nobody will read.
+// drop drops the values that the core says no task will read.
 func (n *node) drop() {
 	n.s.core.TakeDrops(n.id, func(d, version int) {
 		v := &n.s.values[d]
@@ -256,13 +262,13 @@ func (n *node) drop() {
 	})
 }
 
-// grows notes that the node has more bytes than before, or fewer.
+// grows adds by, which may be negative, to the node's bytes.
 func (n *node) grows(by int64) {
 	n.crew.held += by
 	n.crew.tally.Peak = max(n.crew.tally.Peak, n.crew.held)
 }
 
-// gets takes a task: it begins when all that it reads is there.
+// gets receives a task, which is ready when all its operands are there.
 func (n *node) gets(e *execution) {
 	for _, x := range e.needs {
 		if n.waits(x, e) {
@@ -277,7 +283,7 @@ func (n *node) gets(e *execution) {
 	n.ready(e)
 }
 
-// waits has a task wait for a value that is not there. It reports false if it is.
+// waits makes a task wait for a value. It reports false if the value is there.
 func (n *node) waits(x core.Need, e *execution) bool {
 	v := &n.s.values[x.Datum]
 	if v.has(n.id, x.Version) {
@@ -288,7 +294,7 @@ func (n *node) waits(x core.Need, e *execution) bool {
 	return true
 }
 
-// fetch has a value come, unless it is on its way.
+// fetch returns the fetch of a value, which it starts or queues if there is none.
 func (n *node) fetch(v *value, x core.Need) *fetch {
 	for i := range v.coming {
 		if v.coming[i].node == n.id {
@@ -304,7 +310,7 @@ func (n *node) fetch(v *value, x core.Need) *fetch {
 	}
 	*f = fetch{n: n, need: x, waits: f.waits[:0]}
 	v.coming = append(v.coming, coming{n.id, f})
-	if n.fetching < fetchMost {
+	if n.fetching < maxFetches {
 		f.begin()
 	} else {
 		n.queue = append(n.queue, f)
@@ -312,7 +318,7 @@ func (n *node) fetch(v *value, x core.Need) *fetch {
 	return f
 }
 
-// begin asks the node that is to give the value. If that is to get it itself, it gives it then.
+// begin asks the source for the value. If the source has yet to get it, the request waits there.
 func (f *fetch) begin() {
 	s := f.n.s
 	f.n.fetching++
@@ -327,7 +333,7 @@ func (f *fetch) begin() {
 	f.asks()
 }
 
-// asks has the node that gives the value be asked for it.
+// asks sends the request to the source.
 func (f *fetch) asks() {
 	s := f.n.s
 	if !s.m.Network.measured() {
@@ -337,7 +343,7 @@ func (f *fetch) asks() {
 	s.calendar.note(s.now+s.m.Network.Latency, f, asked)
 }
 
-// given has the value go out of the node that gives it from a time on, when those before have gone.
+// given sends the value from its source, not before a time and after earlier values.
 func (f *fetch) given(at float64) {
 	s := f.n.s
 	if f.cut {
@@ -349,24 +355,24 @@ func (f *fetch) given(at float64) {
 	giver.crew.out = start + w.Value + float64(f.need.Bytes)/w.Bandwidth
 	giver.crew.tally.Out += f.need.Bytes
 	f.still = 1
-	f.handled(giver.crew.parts[0], w.Message)
+	f.handled(giver.crew.shares[0], w.Message)
 	s.calendar.note(start+w.Value+w.Latency, f, begins)
 }
 
-// handled has a core of a node handle the bytes of the value, after so many seconds for something else.
-func (f *fetch) handled(p *part, before float64) {
+// handled makes a core handle the bytes of the value, after so many seconds for something else.
+func (f *fetch) handled(p *coreShare, before float64) {
 	if core := before + f.n.s.m.Network.Core*float64(f.need.Bytes); core > 0 {
 		f.still++
 		p.takes(core, f.passes)
 	}
 }
 
-// What happens to a fetch.
+// Events of a fetch.
 const (
-	asked  = iota // the node that gives the value has been asked
-	begins        // the first of the value comes
-	ends          // the last has come
-	waited        // it has waited long enough for the node that has yet to get the value
+	asked  = iota // the request arrives at the source
+	begins        // the first byte arrives
+	ends          // the last byte arrives
+	waited        // it has waited long enough for its source to get the value
 )
 
 // happens implements [handler].
@@ -378,14 +384,14 @@ func (f *fetch) happens(what uint64) {
 	}
 	switch what {
 	case asked:
-		s.nodes[f.need.From].crew.parts[0].hears(0, func() { f.given(s.now) })
+		s.nodes[f.need.From].crew.shares[0].hears(0, func() { f.given(s.now) })
 	case begins:
 		n.crew.in = max(s.now, n.crew.in) + float64(f.need.Bytes)/w.Bandwidth
 		s.calendar.note(n.crew.in, f, ends)
 		if w.measured() {
 			f.still++
-			n.crew.parts[0].hears(w.Message, func() {
-				f.handled(n.crew.parts[0], 0)
+			n.crew.shares[0].hears(w.Message, func() {
+				f.handled(n.crew.shares[0], 0)
 				f.passes()
 			})
 		}
@@ -398,7 +404,7 @@ func (f *fetch) happens(what uint64) {
 	}
 }
 
-// passes notes that something is over. After the last the value is there.
+// passes counts a finished step. After the last one the value is there.
 func (f *fetch) passes() {
 	if f.still--; f.still > 0 || f.cut {
 		return
@@ -415,7 +421,8 @@ func (f *fetch) passes() {
 	n.flows = append(n.flows, flow{f.need.From, f.need.Bytes, s.now - f.since})
 	if s.rec != nil {
 		giver := s.nodes[f.need.From]
-		s.rec.copies = append(s.rec.copies, trace.Copy{Worker: n.crew.first, Bytes: f.need.Bytes, Start: duration(f.since), End: duration(s.now), Node: name(giver.crew.node), From: giver.crew.first})
+		s.rec.copies = append(s.rec.copies, trace.Copy{Worker: n.crew.first, Bytes: f.need.Bytes,
+			Start: duration(f.since), End: duration(s.now), Node: name(giver.crew.node), From: giver.crew.first})
 	}
 	n.begins()
 	v.askers = slices.DeleteFunc(v.askers, func(x coming) bool {
@@ -432,12 +439,12 @@ func (f *fetch) passes() {
 		f.waits[i] = nil
 		n.got(e)
 	}
-	if !s.lossy { // or else who waits for it may look again
+	if !s.lossy { // else a waiting event may still refer to f
 		f.next, s.spareFetch = s.spareFetch, f
 	}
 }
 
-// came notes that a value is not on its way to a node any more.
+// came removes the transfer to a node.
 func (v *value) came(node int) {
 	for i, last := 0, len(v.coming)-1; i <= last; i++ {
 		if v.coming[i].node == node {
@@ -448,7 +455,7 @@ func (v *value) came(node int) {
 	}
 }
 
-// begins has the next value come.
+// begins starts the next queued fetch.
 func (n *node) begins() {
 	if len(n.queue) > 0 {
 		next := n.queue[0]
@@ -458,7 +465,7 @@ func (n *node) begins() {
 	}
 }
 
-// got notes that something that a task waits for has come, or will not.
+// got notes that a value that a task waits for has arrived, or will not.
 func (n *node) got(e *execution) {
 	if e.missing--; e.missing == 0 {
 		n.crew.measure()
@@ -467,7 +474,7 @@ func (n *node) got(e *execution) {
 	}
 }
 
-// ready has a task begin, or wait at the gate.
+// ready passes a task to the gate, which starts it or makes it wait.
 func (n *node) ready(e *execution) {
 	t := e.task
 	e.task, e.next = nil, n.s.spare
@@ -483,7 +490,8 @@ func (n *node) ready(e *execution) {
 	}
 }
 
-// ended is what the end of a task on a worker leads to.
+// ended ends a task of a worker: the node has the versions that it wrote, and the driver is told.
+// It appends the tasks that the gate admits in its place to freed.
 func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 	s, t := n.s, f.task
 	if s.rec != nil {
@@ -510,8 +518,8 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 	return freed
 }
 
-// giveBack gives the first few tasks that have not begun back to the driver, and says that these
-// were all.
+// giveBack returns at most most of the tasks ids that have not started to the driver, and then
+// tells it that these were all.
 func (n *node) giveBack(ids []uint64, most int) {
 	if n.dead {
 		return

@@ -1,6 +1,6 @@
 package sim
 
-// Prediction is what tasks have cost since a runtime was made, or since its last Reset.
+// Prediction is the cost of a runtime's tasks since it was made, or since its last Reset.
 type Prediction struct {
 	Seconds float64 `json:"seconds"`
 	Tasks   int     `json:"tasks"`
@@ -10,16 +10,16 @@ type Prediction struct {
 	Losses  *Losses `json:"losses,omitempty"` // nil if Machine.Failures has none
 }
 
-// Losses is what was lost with nodes, and made again.
+// Losses counts lost nodes and data, and the tasks that computed them again.
 type Losses struct {
 	Nodes int   `json:"nodes"`
-	Tasks int   `json:"tasks_given_anew"` // that nodes had when they were lost
-	Data  int   `json:"data"`             // that were made again, as nobody had them any more,
+	Tasks int   `json:"tasks_given_anew"` // that lost nodes had
+	Data  int   `json:"data"`             // lost data that were computed again,
 	Bytes int64 `json:"bytes"`            // their bytes,
-	Again int   `json:"tasks_again"`      // and the tasks that this took
+	Again int   `json:"tasks_again"`      // and the tasks for that
 }
 
-// Sum returns what all nodes have done together, with the largest Peak of them.
+// Sum returns the sum over all nodes, with the largest Peak.
 func (p *Prediction) Sum() (sum Tally) {
 	for _, t := range p.Nodes {
 		sum.add(&t)
@@ -44,12 +44,12 @@ func (sum *Tally) add(t *Tally) {
 	sum.Peak = max(sum.Peak, t.Peak)
 }
 
-// Prediction returns what tasks have cost so far.
+// Prediction returns the cost of the tasks so far.
 func (s *world) Prediction() *Prediction {
 	p := &Prediction{Seconds: s.now - s.since}
 	for _, c := range s.crews {
 		c.measure()
-		if c.slot < len(p.Nodes) { // it has come back
+		if c.slot < len(p.Nodes) { // a node that has come back
 			p.Nodes[c.slot].add(&c.tally)
 		} else {
 			p.Nodes = append(p.Nodes, c.tally)
@@ -60,7 +60,7 @@ func (s *world) Prediction() *Prediction {
 	return p
 }
 
-// Reset begins to count anew, from now on. What nodes have stays there. No job may be under way.
+// Reset starts the counts anew. Values stay on their nodes. No job may be under way.
 func (s *world) Reset() {
 	s.since = s.now
 	for _, c := range s.crews {

@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// recorder keeps what happens, in the form that real runs are recorded in.
+// recorder keeps events in the form of real recordings.
 type recorder struct {
 	events []trace.Event
 	pauses []trace.Pause
@@ -15,7 +15,7 @@ type recorder struct {
 	logs   []jobLog
 }
 
-// jobLog is what edges of a job follow from.
+// jobLog is a job's log of accesses, from which its edges follow.
 type jobLog struct {
 	job uint64
 	log *graph.Log
@@ -24,7 +24,7 @@ type jobLog struct {
 // duration returns a virtual time as recordings have it.
 func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }
 
-// follow has the dependencies of a job noted.
+// follow notes the accesses of a job's tasks.
 func (r *recorder) follow(j *job) {
 	l := &graph.Log{Whole: true}
 	j.graph.Log = l
@@ -39,7 +39,7 @@ func (r *recorder) ended(j *job, t *graph.Task, version string, worker int, star
 	r.events = append(r.events, e)
 }
 
-// Recording returns what was recorded so far.
+// Recording returns the recording so far.
 func (s *world) Recording() *trace.Recording {
 	rec := &trace.Recording{Workers: len(s.workers)}
 	if s.rec == nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// ProgramError says what is wrong with a Program, or why a recording makes none.
+// ProgramError says what is wrong with a Program, or why a recording is none.
 type ProgramError struct{ Reason string }
 
 func (e *ProgramError) Error() string { return "sim: program: " + e.Reason }
 
-// NewProgram returns the tasks of a recording with Graphs, each with what its last attempt took.
-// Jobs that were under way at once become one, in the order in which their tasks were submitted.
-// The error is a *ProgramError.
+// NewProgram returns the tasks of a recording with Graphs, with the times of their last attempts.
+// Jobs that ran at the same time become one, in the order in which their tasks were submitted. The
+// error is a *ProgramError.
 func NewProgram(r *trace.Recording) (*Program, error) {
 	type key struct{ job, task uint64 }
 	last := map[key]*trace.Event{}
-	first := time.Duration(math.MaxInt64) // that a task has begun
+	first := time.Duration(math.MaxInt64) // when the first task has begun
 	for i := range r.Events {
 		e := &r.Events[i]
 		if e.Task == 0 {
@@ -48,15 +48,18 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 			x := &g.Tasks[k]
 			e := last[key{g.Job, uint64(x.Task)}]
 			if e == nil || e.Failed {
-				return nil, &ProgramError{fmt.Sprintf("task %d of job %d has not ended well, or that was not recorded", x.Task, g.Job)}
+				return nil, &ProgramError{fmt.Sprintf("task %d of job %d has not ended well, or that was not recorded",
+					x.Task, g.Job)}
 			}
 			op, known := ops[e.Op]
 			if !known {
 				op = len(p.Ops)
 				ops[e.Op], p.Ops = op, append(p.Ops, e.Op)
 			}
-			t := ProgramTask{Op: op, Priority: x.Priority, Version: e.Version, Worker: e.Worker, Took: (e.End - e.Start).Seconds()}
-			t.Began, t.Submitted, t.Ready = (e.Start - first).Seconds(), (e.Submitted - first).Seconds(), (e.Ready - first).Seconds()
+			t := ProgramTask{Op: op, Priority: x.Priority, Version: e.Version, Worker: e.Worker,
+				Took: (e.End - e.Start).Seconds()}
+			t.Began, t.Submitted, t.Ready = (e.Start - first).Seconds(), (e.Submitted - first).Seconds(),
+				(e.Ready - first).Seconds()
 			for _, o := range x.Operands {
 				t.Data, t.Modes = append(t.Data, base+o.Datum), append(t.Modes, int(o.Mode))
 			}
@@ -73,7 +76,7 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 	return p, nil
 }
 
-// join makes one of jobs that were under way at once.
+// join merges jobs that ran at the same time.
 func (p *Program) join() {
 	slices.SortStableFunc(p.Jobs, func(a, b []ProgramTask) int { return cmp.Compare(a[0].Submitted, b[0].Submitted) })
 	jobs := p.Jobs[:1]
@@ -119,7 +122,8 @@ func (p *Program) Validate() error {
 				return bad("%s: op %d of %d", at, t.Op, len(p.Ops))
 			case len(t.Data) != len(t.Modes):
 				return bad("%s: %d operands with %d modes", at, len(t.Data), len(t.Modes))
-			case !(t.Took >= 0 && t.Took <= most && math.Abs(t.Began) <= most && math.Abs(t.Submitted) <= most && math.Abs(t.Ready) <= most):
+			case !(t.Took >= 0 && t.Took <= most && math.Abs(t.Began) <= most && math.Abs(t.Submitted) <= most &&
+				math.Abs(t.Ready) <= most):
 				return bad("%s: it took %g s, was submitted at %g, ready at %g and began at %g, want no more than %g, and at least 0 s", at, t.Took, t.Submitted, t.Ready, t.Began, most)
 			case t.Worker < 0:
 				return bad("%s: worker %d", at, t.Worker)
@@ -129,7 +133,8 @@ func (p *Program) Validate() error {
 					return bad("%s: datum %d of %d", at, d, len(p.Data))
 				}
 				switch m := graph.Mode(t.Modes[n]); {
-				case t.Modes[n] != int(m), m != graph.In && m != graph.Out && m != graph.InOut && m != graph.Commute && m != graph.Reduce:
+				case t.Modes[n] != int(m), m != graph.In && m != graph.Out && m != graph.InOut && m != graph.Commute &&
+					m != graph.Reduce:
 					return bad("%s: mode %d", at, t.Modes[n])
 				case slices.Contains(t.Data[:n], d):
 					return bad("%s: datum %d twice", at, d)
@@ -144,19 +149,19 @@ func (p *Program) Validate() error {
 	return nil
 }
 
-// most is the seconds of the longest run.
+// most is the longest run in seconds.
 const most = 1e9
 
-// Measured is what a recorded Program took.
+// Measured summarizes a recorded Program.
 type Measured struct {
 	Tasks   int
 	Seconds float64 // from the first submission of each job to its last end, over all jobs
-	Busy    float64 // of all workers in tasks
-	// Costs are the medians of what was spent beside tasks.
+	Busy    float64 // seconds of all workers in tasks
+	// Costs are the medians of the overhead beside tasks.
 	Costs Costs
 }
 
-// Measured returns what p took when it was recorded.
+// Measured returns the summary of p as it was recorded.
 func (p *Program) Measured() Measured {
 	var m Measured
 	var submit, gaps, wakes []float64
@@ -182,7 +187,7 @@ func (p *Program) Measured() Measured {
 			case a.Worker != b.Worker || b.Began < end:
 			case b.Ready <= end:
 				gaps = append(gaps, b.Began-end)
-			default: // the worker waited for it
+			default: // the worker waited for the task
 				wakes = append(wakes, max(b.Began-b.Ready, 0))
 			}
 		}
@@ -191,7 +196,7 @@ func (p *Program) Measured() Measured {
 	return m
 }
 
-// median returns the median, 0 of nothing.
+// median returns the median, 0 for an empty list.
 func median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
@@ -200,23 +205,23 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// Machine returns so many workers that are as fast as those that p was recorded with: what tasks
-// cost beside is what it cost them.
+// Machine returns a machine with workers as fast as those of the recording, with the recorded
+// overhead.
 func (p *Program) Machine(workers int) *Machine {
 	k := Kind{Name: "recorded", Cores: workers, Rate: 1}
 	return &Machine{Name: k.Name, Kinds: []Kind{k}, Nodes: []Nodes{{Kind: k.Name, Count: 1}}, Costs: p.Measured().Costs}
 }
 
 // Replay executes the tasks of p once more in virtual time, on opt.Machine, each as long as it
-// took, divided by speed. The graph is the recorded one; what the policies decide, and which worker
-// has which task, is new. Jobs follow one another.
+// took, divided by speed. The graph is the recorded one; the policies decide anew. Jobs follow one
+// another.
 //
 // On several nodes the data are in the driver's memory when a job begins, and are brought there
-// when it ends, as those of a program are that are not distributed. Any node executes any task.
+// when it ends, as for a program whose matrices are not distributed. Any node executes any task.
 //
-// A task takes as long as it did: that workers disturb one another more, where there are more of
-// them, is not foreseen. Of a task that several workers shared the time of the one counts that
-// had taken it, and an operand is there for others when a task ends.
+// A task takes its recorded time: more workers do not disturb one another more. For a task that
+// several workers shared, the time of the worker that took it counts, and all its operands are
+// there for others when it ends.
 //
 // The recording is nil unless opt.Record. The error is a *ProgramError, a *MachineError or the
 // cause of the end of ctx.
@@ -233,7 +238,7 @@ func (p *Program) Replay(ctx context.Context, opt Options, speed float64) (*Pred
 	}
 	ops := make([]*versions.Op, len(p.Ops))
 	for i, name := range p.Ops {
-		// Nodes are given what they have a version of.
+		// Nodes only get tasks whose op has a version.
 		ops[i] = &versions.Op{Versions: []versions.Version{{Name: "recorded"}}}
 		ops[i].Name, ops[i].Type, _ = strings.Cut(name, "/")
 	}
@@ -245,7 +250,7 @@ func (p *Program) Replay(ctx context.Context, opt Options, speed float64) (*Pred
 		for i := range tasks {
 			t := &tasks[i]
 			spec = graph.Spec{Op: ops[t.Op], Priority: t.Priority, Operands: spec.Operands[:0],
-				Params: &took{t.Version, t.Took / speed, expected[p.alike(t)].mean() / speed}}
+				Params: &took{t.Version, t.Took / speed, expected[p.similar(t)].mean() / speed}}
 			for n, d := range t.Data {
 				spec.Operands = append(spec.Operands, graph.Operand{Datum: data[d], Mode: graph.Mode(t.Modes[n])})
 			}
@@ -264,7 +269,7 @@ func (p *Program) Replay(ctx context.Context, opt Options, speed float64) (*Pred
 	return x, rt.Recording(), nil
 }
 
-// replaying is what [Runtime] and [Cluster] have in common.
+// replaying is a [Runtime] or a [Cluster].
 type replaying interface {
 	exec.Runtime
 	Prediction() *Prediction
@@ -294,7 +299,8 @@ func (p *Program) data() []*graph.Datum {
 	}
 	data := make([]*graph.Datum, len(p.Data))
 	for i, d := range p.Data {
-		x := &graph.Datum{Name: d.Name, Key: graph.Key{Matrix: d.Matrix, I: d.I, J: d.J}, Owner: d.Owner, Bytes: d.Bytes}
+		x := &graph.Datum{Name: d.Name, Key: graph.Key{Matrix: d.Matrix, I: d.I, J: d.J}, Owner: d.Owner,
+			Bytes: d.Bytes}
 		if d.Renamed {
 			x.SetRenaming(nothing)
 		}
@@ -306,21 +312,21 @@ func (p *Program) data() []*graph.Datum {
 	return data
 }
 
-// alike is what tasks have in common that are taken to last equally long.
-type alike struct {
+// similar identifies tasks that are expected to last equally long.
+type similar struct {
 	op    int
 	bytes int64
 }
 
-func (p *Program) alike(t *ProgramTask) alike {
-	a := alike{op: t.Op}
+func (p *Program) similar(t *ProgramTask) similar {
+	a := similar{op: t.Op}
 	for _, d := range t.Data {
 		a.bytes += p.Data[d].Bytes
 	}
 	return a
 }
 
-// total is seconds of so many tasks.
+// total is the seconds of a number of tasks.
 type total struct {
 	seconds float64
 	tasks   int
@@ -328,20 +334,20 @@ type total struct {
 
 func (t total) mean() float64 { return t.seconds / float64(t.tasks) }
 
-// expected returns what tasks that are alike took.
-func (p *Program) expected() map[alike]total {
-	all := map[alike]total{}
+// expected returns the times of similar tasks.
+func (p *Program) expected() map[similar]total {
+	all := map[similar]total{}
 	for _, j := range p.Jobs {
 		for i := range j {
-			x := all[p.alike(&j[i])]
-			all[p.alike(&j[i])] = total{x.seconds + j[i].Took, x.tasks + 1}
+			x := all[p.similar(&j[i])]
+			all[p.similar(&j[i])] = total{x.seconds + j[i].Took, x.tasks + 1}
 		}
 	}
 	return all
 }
 
-// CriticalPath returns the longest chain of tasks of p that follow one another, over all jobs:
-// its seconds, each task as long as it took, and its tasks. The errors are those of Replay.
+// CriticalPath returns the longest chain of dependent tasks of p, over all jobs: its seconds, each
+// task as long as it took, and its number of tasks. The errors are those of Replay.
 func (p *Program) CriticalPath(ctx context.Context) (seconds float64, tasks int, err error) {
 	m := p.Machine(1)
 	m.Costs = Costs{}

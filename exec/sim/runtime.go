@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Runtime is an exec.Runtime on one node in virtual time. It is for one goroutine.
+// Runtime is an exec.Runtime on one node in virtual time. One goroutine uses it.
 type Runtime struct {
 	*world
 	crew *crew
@@ -39,7 +39,7 @@ type localJob struct {
 	on *crew
 }
 
-// newLocalJob returns a job whose tasks a crew executes: the children of by, if that is not nil.
+// newLocalJob returns a job whose tasks a crew executes: the children of by, if by is not nil.
 func newLocalJob(s *world, ctx context.Context, c *crew, by *parent, k *clock) *localJob {
 	j := &localJob{on: c}
 	j.begin(s, ctx, by, k)

@@ -10,14 +10,14 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// UnknownSpeedError says that nothing is known of how long an op takes on a kind of node.
+// UnknownSpeedError says that a kind of node has no speed for an op.
 type UnknownSpeedError struct{ Kind, Op string }
 
 func (e *UnknownSpeedError) Error() string {
 	return fmt.Sprintf("sim: kind %q of the machine has neither a speed for %s nor a rate", e.Kind, e.Op)
 }
 
-// cost is what a call costs.
+// cost is the cost of a call.
 type cost struct {
 	version string
 	alone   float64 // seconds while no other worker of the socket has a task
@@ -34,8 +34,8 @@ type speeds struct {
 	call   versions.Call
 }
 
-// opSpeeds are the versions of an op that the kind has. The last call is kept: most that follow
-// are like it.
+// opSpeeds are the speeds of an op's versions on the kind. The costs of the last calls are kept,
+// since most calls repeat one.
 type opSpeeds struct {
 	all  []curve
 	elem int // bytes of an element
@@ -55,7 +55,7 @@ func newSpeeds(k *Kind) *speeds {
 	return &speeds{kind: k, target: k.target(), ops: map[*versions.Op]*opSpeeds{}}
 }
 
-// of returns what is known of an op.
+// of returns the speeds of an op.
 func (s *speeds) of(op *versions.Op) *opSpeeds {
 	o := s.ops[op]
 	if o != nil {
@@ -82,14 +82,14 @@ func (s *speeds) of(op *versions.Op) *opSpeeds {
 	return o
 }
 
-// took is the Params of a task that has been executed before: what it took is what it costs.
+// took is the Params of a recorded task: it costs what it took.
 type took struct {
 	version  string
 	seconds  float64
-	expected float64 // what a policy is told: the mean of tasks that are alike
+	expected float64 // for policies: the mean of similar tasks
 }
 
-// cost returns what t costs on a node of the kind: by the version that is the fastest there.
+// cost returns the cost of t on a node of the kind, with the version that is fastest there.
 func (s *speeds) cost(t *graph.Task) (cost, error) {
 	if x, ok := t.Params.(*took); ok {
 		return cost{version: x.version, alone: x.seconds, ratio: 1}, nil
@@ -138,7 +138,7 @@ func (s *speeds) measure(t *graph.Task, op *versions.Op, elem int) (work float64
 	return work, size
 }
 
-// sizeOf returns the smaller one of the rows and columns of a tile; 0 if v is none.
+// sizeOf returns the smaller of the rows and columns of a tile; 0 if v is none.
 func sizeOf(v any, elem int) int {
 	if m, ok := v.(versions.Stored); ok {
 		at := m.Memory()
@@ -147,13 +147,13 @@ func sizeOf(v any, elem int) int {
 	return 0
 }
 
-// workOf returns the work of a call, 1 where the op does not say.
+// workOf returns the work of a call, 1 if the op does not define it.
 func workOf(op *versions.Op, c *versions.Call) (work float64) {
 	if op.Work == nil {
 		return 1
 	}
 	defer func() {
-		if recover() != nil { // the task would fail when it is to run
+		if recover() != nil { // the task would fail when it runs
 			work = 1
 		}
 	}()
@@ -163,7 +163,7 @@ func workOf(op *versions.Op, c *versions.Call) (work float64) {
 	return 1
 }
 
-// curve is a Speed made ready for use: groups of points of one size, by that.
+// curve is a Speed in groups of points of one size, by size.
 type curve struct {
 	version string
 	groups  []group
@@ -178,7 +178,10 @@ type group struct {
 func newCurve(s *Speed) curve {
 	c := curve{version: s.Version}
 	points := slices.Clone(s.Points)
-	slices.SortFunc(points, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Work, b.Work)) })
+	slices.SortFunc(points, func(a, b Point) int {
+		return cmp.Or(cmp.Compare(a.Size, b.Size),
+			cmp.Compare(a.Work, b.Work))
+	})
 	for _, p := range points {
 		if n := len(c.groups); n == 0 || c.groups[n-1].size != p.Size {
 			c.groups = append(c.groups, group{size: p.Size})
@@ -189,11 +192,12 @@ func newCurve(s *Speed) curve {
 	return c
 }
 
-// at returns what a call costs. Seconds for a unit of work are interpolated between the
-// sizes around it, and in each of these between amounts of work, as straight lines of
-// logarithms; beyond the points they stay what they are.
+// at returns the cost of a call. Seconds for a unit of work are interpolated between the two
+// nearest sizes, and for each of these between amounts of work, on straight lines in logarithms.
+// Beyond the points they are constant.
 func (c *curve) at(size int, work float64) cost {
-	i, found := slices.BinarySearchFunc(c.groups, size, func(g group, size int) int { return cmp.Compare(g.size, size) })
+	i, found := slices.BinarySearchFunc(c.groups, size,
+		func(g group, size int) int { return cmp.Compare(g.size, size) })
 	var r cost
 	switch {
 	case found:
@@ -208,18 +212,19 @@ func (c *curve) at(size int, work float64) cost {
 		if a.size > 0 {
 			part = math.Log(float64(size)/float64(a.size)) / math.Log(float64(b.size)/float64(a.size))
 		}
-		// Calls of unlike sizes are alike if their work is the same multiple of that of the smallest
-		// ones: panels of as many tiles, say.
+		// Calls of different sizes correspond if their work is the same multiple of the smallest
+		// call's: panels of as many tiles, say.
 		least := logBetween(a.points[0].Work, b.points[0].Work, part)
 		x, y := a.at(work*a.points[0].Work/least), b.at(work*b.points[0].Work/least)
-		r = cost{alone: logBetween(x.alone, y.alone, part), ratio: x.ratio + part*(y.ratio-x.ratio), far: x.far + part*(y.far-x.far)}
+		r = cost{alone: logBetween(x.alone, y.alone, part), ratio: x.ratio + part*(y.ratio-x.ratio),
+			far: x.far + part*(y.far-x.far)}
 	}
 	r.version = c.version
 	r.alone *= work
 	return r
 }
 
-// scaled is at for a size beyond those that are known.
+// scaled is at for a size beyond the known ones.
 func (g *group) scaled(work float64, size int) cost {
 	if g.size == 0 || size == 0 {
 		return g.at(work)
@@ -228,7 +233,7 @@ func (g *group) scaled(work float64, size int) cost {
 	return g.at(work * s * s * s)
 }
 
-// at returns the seconds for a unit of work, and the rest.
+// at returns the seconds for a unit of work, the ratio and far.
 func (g *group) at(work float64) cost {
 	of := func(p *Point) cost { return cost{alone: p.Alone / p.Work, ratio: p.All / p.Alone, far: p.Far} }
 	i, _ := slices.BinarySearchFunc(g.points, work, func(p Point, w float64) int { return cmp.Compare(p.Work, w) })
@@ -240,8 +245,9 @@ func (g *group) at(work float64) cost {
 	}
 	x, y := of(&g.points[i-1]), of(&g.points[i])
 	part := math.Log(work/g.points[i-1].Work) / math.Log(g.points[i].Work/g.points[i-1].Work)
-	return cost{alone: logBetween(x.alone, y.alone, part), ratio: x.ratio + part*(y.ratio-x.ratio), far: x.far + part*(y.far-x.far)}
+	return cost{alone: logBetween(x.alone, y.alone, part), ratio: x.ratio + part*(y.ratio-x.ratio),
+		far: x.far + part*(y.far-x.far)}
 }
 
-// logBetween returns what is a part of the way from a to b, by their logarithms.
+// logBetween interpolates between a and b by their logarithms.
 func logBetween(a, b, part float64) float64 { return a * math.Pow(b/a, part) }

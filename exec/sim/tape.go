@@ -11,8 +11,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Program is tasks that were submitted, and how long they took: what [Recorder] has taken
-// down, or [NewProgram] found in a recording. It is plain data.
+// Program is a list of submitted tasks and how long they took, as [Recorder] or [NewProgram] makes
+// it. It is plain data.
 type Program struct {
 	Ops  []string             `json:"ops"` // with their types, and the versions that ran
 	Data []graph.ProgramDatum `json:"data"`
@@ -23,14 +23,13 @@ type Program struct {
 type ProgramTask struct {
 	Op       int     `json:"op"` // of Program.Ops
 	Priority int64   `json:"priority,omitempty"`
-	Work     float64 `json:"work,omitempty"` // as the two that follow, unknown to recordings
+	Work     float64 `json:"work,omitempty"` // like Size and Bound, unknown to recordings
 	Size     int     `json:"size,omitempty"` // see [Point]
 	Bound    bool    `json:"bound,omitempty"`
 	Data     []int   `json:"data"` // of Program.Data, for each operand
 	Modes    []int   `json:"modes"`
-	// Version ran, on Worker, in the last attempt, and took so many seconds. It began, was
-	// submitted and was ready so many after the first task of all began. They are zero if that was
-	// not recorded.
+	// Version ran on Worker in the last attempt and took Took seconds. Began, Submitted and Ready
+	// are seconds since the first task of all began. All are zero if they were not recorded.
 	Version   string  `json:"version,omitempty"`
 	Worker    int     `json:"worker,omitempty"`
 	Took      float64 `json:"took,omitempty"`
@@ -39,8 +38,8 @@ type ProgramTask struct {
 	Ready     float64 `json:"ready,omitempty"`
 }
 
-// Recorder is an exec.Runtime that hands on to another one what it is given, and takes it down.
-// What took how long the other one tells a trace.Recorder.
+// Recorder is an exec.Runtime that passes tasks on to another one and notes them. The times of
+// tasks come from the other runtime's trace.Recorder.
 type Recorder struct {
 	exec.Runtime
 
@@ -51,12 +50,12 @@ type Recorder struct {
 	jobs []*taped
 }
 
-// NewRecorder returns a Recorder of what a runtime executes.
+// NewRecorder returns a Recorder of the tasks of rt.
 func NewRecorder(rt exec.Runtime) *Recorder {
 	return &Recorder{Runtime: rt, ops: map[string]int{}, data: map[*graph.Datum]int{}}
 }
 
-// taped is a job that is taken down.
+// taped is a recorded job.
 type taped struct {
 	exec.Job
 	r     *Recorder
@@ -85,7 +84,7 @@ func (j *taped) Submit(s *graph.Spec) (graph.TaskID, error) {
 	return id, err
 }
 
-// note returns what is to be known of a task.
+// note returns the record of a task.
 func (r *Recorder) note(s *graph.Spec, c *versions.Call) ProgramTask {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +121,7 @@ func (r *Recorder) note(s *graph.Spec, c *versions.Call) ProgramTask {
 	return t
 }
 
-// Reset forgets what was taken down. No job may be under way.
+// Reset forgets all noted tasks. No job may be under way.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,8 +129,8 @@ func (r *Recorder) Reset() {
 	r.ops, r.data = map[string]int{}, map[*graph.Datum]int{}
 }
 
-// Program returns what was taken down, with the times of a recording of the same tasks, if
-// that is not nil.
+// Program returns the noted tasks, with the times of a recording of the same tasks if times is not
+// nil.
 func (r *Recorder) Program(times *trace.Recording) *Program {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,7 +163,8 @@ func (r *Recorder) Program(times *trace.Recording) *Program {
 		}
 		t := &p.Jobs[k][e.Task-1]
 		t.Version, t.Worker = e.Version, e.Worker
-		t.Took, t.Began, t.Submitted = (e.End - e.Start).Seconds(), (e.Start - first).Seconds(), (e.Submitted - first).Seconds()
+		t.Took, t.Began, t.Submitted = (e.End - e.Start).Seconds(), (e.Start - first).Seconds(),
+			(e.Submitted - first).Seconds()
 	}
 	return &p
 }

@@ -17,36 +17,36 @@ import (
 
 // Options configures a [Runtime] or a [Cluster].
 type Options struct {
-	// Context, if not nil, is that of what a Cluster does while there is no job, which would have one
-	// of its own: to make millions of values known to nodes takes seconds.
+	// Context, if not nil, can cancel a Cluster's work outside of jobs: to keep millions of values
+	// takes seconds.
 	Context context.Context
-	// Machine is what there is. It must not be changed meanwhile.
+	// Machine is the machine to simulate. It must not be changed while it is in use.
 	Machine *Machine
-	// Policy decides which ready task a worker takes next, as exec.Options has it, and
-	// NewPolicy makes a policy of the program's own. Of a Cluster they are those of each node.
+	// Policy decides which ready task a worker takes next, as exec.Options.Policy, and NewPolicy
+	// makes the program's own. For a Cluster they are the policies of each node.
 	Policy    dispatch.Kind
 	NewPolicy func(dispatch.Machine) dispatch.Policy
-	// Nodes says which node of a Cluster gets a task, as cluster.Options has it: Policy,
+	// Nodes decides which node of a Cluster gets a task, as cluster.Options: only Policy,
 	// ByPriority, NewPolicy, Owner and Stay count.
 	Nodes cluster.Options
-	// Decided, if not nil, returns the seconds that a policy of the program's own has taken to
-	// decide since it was asked last: of a Cluster, the driver's. Built-in ones take what Costs say.
+	// Decided, if not nil, returns the seconds that the program's own policy, or a Cluster's
+	// driver, has taken to decide since the last call. Built-in policies take the time in Costs.
 	Decided func() float64
-	// Bodies are the ops whose tasks have children, and what such a task does when it has taken
-	// what it costs itself. On a node of a Cluster that drives others, these execute its children.
+	// Bodies are the ops whose tasks have children, with the body that such a task runs after its
+	// own cost. If a task is on a node of a Cluster that has nodes below it, these execute its
+	// children.
 	Bodies map[*versions.Op]Body
 	// Window is the number of tasks of a job that may be in flight; 0 means
 	// exec.DefaultWindow.
 	Window int
-	// Setup says that what comes before the first Reset only prepares a Cluster: times of
-	// Machine.Failures count from then on.
+	// Setup says that the time before the first Reset only prepares a Cluster: times of
+	// Machine.Failures count from that Reset.
 	Setup bool
-	// Record keeps what happens to each task, for Recording. It takes some hundred bytes for
-	// each.
+	// Record keeps the events of each task, for Recording. It takes some hundred bytes for each.
 	Record bool
 }
 
-// world is what runtimes in virtual time have in common.
+// world is the common part of runtimes in virtual time: the clock, the calendar, the workers.
 type world struct {
 	opt      Options
 	m        *Machine
@@ -56,20 +56,21 @@ type world struct {
 	calendar calendar
 	now      float64
 	since    float64 // when counting began
-	began    uint64  // runs
+	began    uint64  // runs started so far
 	rng      *rand.Rand
 	tasks    graph.Pool
 	jobs     uint64
-	err      error // why nothing more makes sense
+	err      error // why the simulation cannot go on
 	closed   bool
 	rec      *recorder
 
 	clock   clock
-	parents map[*parent]bool // whose bodies have not returned
+	parents map[*parent]bool // parents whose bodies have not returned
 
-	// files is when what all nodes read and write of files by now has been.
+	// files is the time at which the shared file system has finished all requests so far.
 	files float64
-	// full is how long the window was full, without the time since pause; it is so now if paused.
+	// full is how long the window was full, without the time since pause; paused says that it is
+	// full now.
 	full, pause float64
 	paused      bool
 }
@@ -93,15 +94,15 @@ func newWorld(opt Options) (*world, error) {
 	return s, nil
 }
 
-// crew returns a crew on a host, of which the workers see several locations or, on a node of
-// several, one.
+// crew returns a new crew on a host. If located is set, its workers are at several locations, one a
+// socket; else, on a node of a Cluster, at one.
 func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *crew {
 	k := sp.kind
 	of := &costs{speeds: sp}
 	m := dispatch.Machine{Costs: of, Accelerators: k.accelerators()}
 	first := len(s.workers)
 	for i := range k.Tasks() {
-		at := i * len(h.tanks) / k.Tasks()
+		at := i * len(h.sockets) / k.Tasks()
 		w := exec.Worker{ID: first + i, Node: at, Target: sp.target}
 		if located {
 			w.Location = at
@@ -112,9 +113,10 @@ func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *cr
 	place := 0
 	for d := range k.each() {
 		if located {
-			place = max(place, len(h.tanks)-1) + 1
+			place = max(place, len(h.sockets)-1) + 1
 		}
-		s.workers = append(s.workers, exec.Worker{ID: len(s.workers), Location: place, Accelerator: d.Name, Target: d.target()})
+		s.workers = append(s.workers, exec.Worker{ID: len(s.workers), Location: place, Accelerator: d.Name,
+			Target: d.target()})
 		m.Locations = append(m.Locations, place)
 	}
 	build := s.opt.NewPolicy
@@ -127,19 +129,19 @@ func (s *world) crew(node int, sp *speeds, h *host, by *clock, located bool) *cr
 	return c
 }
 
-// clock is that of a driver, or of a submitter, which does one thing at a time.
+// clock is the time of a driver or submitter, which does one thing at a time.
 type clock struct {
-	// free is when it has done what it does now, and worked how long it will have worked by then.
+	// free is when its present work ends, and worked how long it will have worked by then.
 	free, worked float64
 }
 
-// works has it do something for so many seconds from now on, as soon as it can.
+// works adds work of some seconds, which begins now or when the clock is free.
 func (c *clock) works(now, seconds float64) {
 	c.free = max(c.free, now) + seconds
 	c.worked += seconds
 }
 
-// working returns how long it has worked.
+// working returns how long it has worked until now.
 func (c *clock) working(now float64) float64 { return c.worked - max(c.free-now, 0) }
 
 // throttled returns how long the window has been full.
@@ -171,14 +173,14 @@ func (s *world) Close() error {
 // Now returns the virtual time, in seconds.
 func (s *world) Now() float64 { return s.now }
 
-// fail notes why what comes out makes no sense.
+// fail stops the simulation with err, unless it has failed before.
 func (s *world) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// over reports whether nothing more makes sense, or is wanted.
+// over reports whether the simulation has failed or was cancelled.
 func (s *world) over() bool {
 	if c := s.opt.Context; c != nil && c.Err() != nil {
 		s.fail(context.Cause(c))
@@ -186,7 +188,7 @@ func (s *world) over() bool {
 	return s.err != nil
 }
 
-// until has everything happen that does up to a time.
+// until handles all events up to the time at.
 func (s *world) until(at float64) {
 	for len(s.calendar.heap) > 0 && s.calendar.heap[0].at <= at {
 		s.step()
@@ -194,7 +196,7 @@ func (s *world) until(at float64) {
 	s.now = max(s.now, at)
 }
 
-// step has the next thing happen. It reports whether there was one.
+// step handles the next event. It reports false if there is none.
 func (s *world) step() bool {
 	if len(s.calendar.heap) == 0 {
 		s.fail(errStuck)
@@ -210,10 +212,10 @@ func (s *world) step() bool {
 	return true
 }
 
-// errStuck says that tasks are left that nothing will make ready.
+// errStuck says that tasks are left and no event is.
 var errStuck = errors.New("sim: nothing happens any more, and tasks are left")
 
-// errLong says that a time.Duration does not hold the time.
+// errLong says that the time exceeds a time.Duration.
 var errLong = fmt.Errorf("sim: that takes more than %g s", mostSeconds)
 
 // mostSeconds is 285 years.

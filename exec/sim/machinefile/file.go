@@ -13,10 +13,10 @@ import (
 	"github.com/tessera-la/tessera/internal/tomltext"
 )
 
-// FileError says what is wrong with a machine file.
+// FileError reports an error in a machine file.
 type FileError struct {
 	File   string
-	Line   int // 0 if it is about none
+	Line   int // 0 if unknown
 	Reason string
 }
 
@@ -27,8 +27,8 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s: %s", e.File, e.Reason)
 }
 
-// most is the bytes of the largest machine file.
-const most = 16 << 20
+// maxFile is the largest size of a machine file in bytes.
+const maxFile = 16 << 20
 
 // Read reads a machine from a file. The error is a *FileError, or the system's.
 func Read(file string) (*sim.Machine, error) {
@@ -37,17 +37,17 @@ func Read(file string) (*sim.Machine, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > most {
-		return nil, &FileError{file, 0, fmt.Sprintf("larger than %d bytes", most)}
+	if len(data) > maxFile {
+		return nil, &FileError{file, 0, fmt.Sprintf("larger than %d bytes", maxFile)}
 	}
 	return Parse(file, data)
 }
 
-// Parse is [Read] of what a file of that name holds.
+// Parse is [Read] of a file with that name and content.
 func Parse(file string, data []byte) (*sim.Machine, error) {
 	m := &sim.Machine{}
 	if err := tomltext.Decode(string(data), m); err != nil {

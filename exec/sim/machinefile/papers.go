@@ -9,7 +9,8 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
-// papers are the machines of the papers that Tessera follows: each figure with where it is from.
+// papers are the machines of the papers that Tessera follows: each file cites the source of its
+// figures.
 //
 //go:embed papers/*.toml
 var papers embed.FS
@@ -18,7 +19,7 @@ var papers embed.FS
 func Names() (all []string) {
 	files, err := papers.ReadDir("papers")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // the files are embedded
 	}
 	for _, f := range files {
 		all = append(all, strings.TrimSuffix(f.Name(), ".toml"))
@@ -26,8 +27,8 @@ func Names() (all []string) {
 	return all
 }
 
-// Open returns the machine of one of [Names], or else reads a file: ./NAME is always one. The
-// error is a *FileError, or the system's.
+// Open returns the machine with one of [Names], or else reads the file name; ./NAME is always a
+// file. The error is a *FileError, or the system's.
 func Open(name string) (*sim.Machine, error) {
 	if !slices.Contains(Names(), name) {
 		return Read(name)

@@ -1,0 +1,338 @@
+package sim
+
+import (
+	"math"
+	"slices"
+)
+
+// socket is the cores of a socket and the calls that run on them. Their speed depends on how many
+// cores are busy.
+//
+// Several nodes may be processes on one computer. Each has a share of the socket, as many cores as
+// it has, for its tasks and its other work.
+//
+// Calls are in classes: the same factor slows down all calls of a class. So a class has a clock,
+// which runs as fast as its calls, and each call ends at a fixed time of that clock. When a call
+// begins or ends, only the clocks, of which there are few, are set anew.
+type socket struct {
+	s     *world
+	cores int
+	busy  int // cores that are busy, or asked for by several nodes
+	set   float64
+	class []class
+	// hearers are the shares in which messages wait for a core.
+	hearers []*coreShare
+	due     float64 // time of its next event; +Inf: none
+}
+
+// coreShare is the cores of a socket that a node may use at a time.
+type coreShare struct {
+	*socket
+	own  int // cores
+	runs int // threads of its running calls
+	// few is the cores of a task while all workers have one; slow is [Kind.Waits].
+	few, slow float64
+	waits     []func() // messages that wait for a core, or for earlier messages
+	cost      float64  // seconds to handle them
+	handling  bool     // a core handles messages
+	wait      uint64   // number of the present wait for a core
+}
+
+// full reports whether another thread would have to share a core.
+func (p *coreShare) full() bool { return p.runs >= p.own || p.busy >= p.cores }
+
+// class is the calls of a node with the same number of threads and the same ratio of the times with
+// and without neighbours.
+type class struct {
+	of      *coreShare
+	threads int
+	ratio   float64
+	clock   float64  // seconds of progress, as measured on an otherwise idle socket
+	rate    float64  // speed of the clock, in seconds a second
+	runs    []ending // a heap
+}
+
+// ending is the end of a call by the clock of its class; of equal ends the lowest seq is first. It
+// is apart from run, so that a heap of endings takes few cache lines.
+type ending struct {
+	end float64
+	seq uint64
+	run *run
+}
+
+// run is a running call.
+type run struct {
+	class int
+	done  func(*run)
+	next  *run // next unused one
+
+	crew   *crew
+	worker int
+	flight flight
+}
+
+func newSocket(s *world, cores int) *socket { return &socket{s: s, cores: cores, due: math.Inf(1)} }
+
+// quantum is the resolution of ratios.
+const quantum = 1.0 / 64
+
+// classOf returns the class of calls with that number of threads and about that ratio.
+func (p *coreShare) classOf(ratio float64, threads int) int {
+	ratio = math.Round(ratio/quantum) * quantum
+	for i := range p.class {
+		if c := &p.class[i]; c.of == p && c.ratio == ratio && c.threads == threads {
+			return i
+		}
+	}
+	p.class = append(p.class, class{of: p, ratio: ratio, threads: threads})
+	return len(p.class) - 1
+}
+
+// speed returns the present speed of the calls of a class.
+func (c *class) speed() float64 {
+	p, r := c.of, 1.0
+	if c.threads > 1 {
+		return c.shared()
+	}
+	if p.cores > 1 && p.busy > 1 {
+		r = 1 / (1 + (c.ratio-1)*float64(min(p.busy, p.cores)-1)/float64(p.cores-1))
+	}
+	if p.busy > p.cores { // the nodes' threads take turns
+		r *= float64(p.cores) / float64(p.busy)
+	}
+	if p.runs > p.own { // the node's threads take turns
+		r *= float64(p.own) / float64(p.runs)
+	}
+	return r
+}
+
+// shared is speed for calls of several threads, which share the cores evenly with all other
+// threads. As far as they wait for one another (slow), they are as slow as the thread whose core
+// has the most others.
+func (c *class) shared() float64 {
+	p, threads := c.of, float64(c.threads)
+	each := 1.0 // cores for each thread
+	if p.runs > p.own {
+		each = float64(p.own) / float64(p.runs)
+		each -= p.slow * (each - 1/float64((p.runs+p.own-1)/p.own))
+	}
+	if p.busy > p.cores {
+		each *= float64(p.cores) / float64(p.busy)
+	}
+	n := min(threads, float64(p.cores)) // cores that it would have alone
+	if n <= p.few {
+		r := 1.0
+		if rest := float64(p.cores) - n; rest > 0 && float64(p.busy) > n {
+			r = 1 / (1 + (c.ratio-1)*(float64(min(p.busy, p.cores))-n)/rest)
+		}
+		return r * threads * each / n
+	}
+	return 1 / (1 + (c.ratio-1)*(1/(threads*each)-1/n)/(1/p.few-1/n))
+}
+
+// advance moves all clocks to the present.
+func (t *socket) advance() {
+	passed := t.s.now - t.set
+	if t.set = t.s.now; passed <= 0 {
+		return
+	}
+	for i := range t.class {
+		if c := &t.class[i]; len(c.runs) > 0 {
+			c.clock += passed * c.rate
+		}
+	}
+}
+
+// takes occupies a core for so many seconds beside tasks, and then calls then.
+func (p *coreShare) takes(seconds float64, then func()) {
+	if seconds == 0 {
+		then()
+		return
+	}
+	p.begin(&run{done: func(*run) { then() }}, 1, 1, seconds)
+}
+
+// hears makes a core handle an arriving message for so many seconds, and calls then:
+//
+//	others are handled   when these are
+//	a core is idle       at once: the latency is that of idle nodes
+//	all compute          when it is handled. It waits until a core is idle, or the operating
+//	                     system takes one from its task
+//
+// The first case that holds counts. Messages handled together take the time of one: most of that
+// time is for a thread to get the core, and for the task to get it back.
+func (p *coreShare) hears(seconds float64, then func()) {
+	if !p.handling && !p.full() {
+		p.cost = max(p.cost, seconds)
+		p.handle()
+		then()
+		return
+	}
+	p.waits = append(p.waits, then)
+	if p.handling {
+		return
+	}
+	p.cost = max(p.cost, seconds)
+	if len(p.waits) > 1 {
+		return
+	}
+	if p.s.m.Network.Busy == 0 {
+		p.handle()
+		return
+	}
+	p.wait++
+	p.hearers = append(p.hearers, p)
+	p.s.calendar.note(p.s.now+p.s.m.Network.Busy, p, p.wait)
+}
+
+// happens implements [handler]: the operating system takes a core from a task, if messages still
+// wait.
+func (p *coreShare) happens(wait uint64) {
+	if wait == p.wait && len(p.waits) > 0 {
+		p.hearers = slices.DeleteFunc(p.hearers, func(o *coreShare) bool { return o == p })
+		p.handle()
+	}
+}
+
+// handle makes a core handle the waiting messages, and those that arrive meanwhile.
+func (p *coreShare) handle() {
+	if p.handling { // begun when a core was idle
+		return
+	}
+	cost := p.cost
+	p.handling, p.cost = true, 0
+	p.takes(cost, func() {
+		waits := p.waits
+		p.handling, p.waits = false, nil
+		for _, f := range waits {
+			f()
+		}
+	})
+}
+
+// begin starts a call with a number of threads that takes so many seconds on an idle socket.
+func (p *coreShare) begin(r *run, threads int, ratio, seconds float64) {
+	p.advance()
+	p.s.began++
+	r.class = p.classOf(ratio, threads)
+	c := &p.class[r.class]
+	c.push(ending{c.clock + seconds, p.s.began, r})
+	p.changed(threads)
+}
+
+// stops ends r without calling done.
+func (p *coreShare) stops(r *run) {
+	if r.class >= len(p.class) {
+		return
+	}
+	c := &p.class[r.class]
+	if i := slices.IndexFunc(c.runs, func(d ending) bool { return d.run == r }); i >= 0 { // else it has not begun
+		p.advance()
+		c.remove(i)
+		p.changed(-c.threads)
+	}
+}
+
+// changed adds by, which may be negative, to the node's running threads.
+func (p *coreShare) changed(by int) {
+	before := min(p.runs, p.own)
+	p.runs += by
+	p.busy += min(p.runs, p.own) - before
+	p.settle()
+}
+
+// settle sets the speeds of all classes, and the socket's next event.
+func (t *socket) settle() {
+	next := math.Inf(1)
+	for i := range t.class {
+		c := &t.class[i]
+		c.rate = c.speed()
+		if len(c.runs) > 0 {
+			next = min(next, t.s.now+max(c.runs[0].end-c.clock, 0)/c.rate)
+		}
+	}
+	// If the end is later than before, one event finds nothing to end.
+	if next < t.due {
+		t.due = next
+		t.s.calendar.note(next, t, math.Float64bits(next))
+	}
+}
+
+// happens implements [handler]: calls may have ended.
+func (t *socket) happens(due uint64) {
+	if math.Float64frombits(due) != t.due {
+		return
+	}
+	t.due = math.Inf(1)
+	t.advance()
+	for {
+		var first *ending
+		for i := range t.class {
+			c := &t.class[i]
+			if len(c.runs) == 0 {
+				continue
+			}
+			// A rest below the resolution of the time is none.
+			r := &c.runs[0]
+			if left := (r.end - c.clock) / c.rate; t.s.now+left > t.s.now+1e-12 {
+				continue
+			}
+			if first == nil || r.seq < first.seq {
+				first = r
+			}
+		}
+		if first == nil {
+			break
+		}
+		r := first.run
+		c := &t.class[r.class]
+		c.remove(0)
+		c.of.changed(-c.threads)
+		r.done(r)
+	}
+	t.settle()
+	for i := 0; i < len(t.hearers); i++ {
+		if p := t.hearers[i]; !p.full() {
+			t.hearers = slices.Delete(t.hearers, i, i+1)
+			i--
+			p.handle()
+		}
+	}
+}
+
+func (d *ending) before(o *ending) bool { return d.end < o.end || d.end == o.end && d.seq < o.seq }
+
+func (c *class) push(d ending) {
+	c.runs = append(c.runs, d)
+	c.up(len(c.runs)-1, d)
+}
+
+func (c *class) up(i int, d ending) {
+	for i > 0 && d.before(&c.runs[(i-1)/2]) {
+		c.runs[i] = c.runs[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	c.runs[i] = d
+}
+
+// remove takes ending i out.
+func (c *class) remove(i int) {
+	n := len(c.runs) - 1
+	d := c.runs[n]
+	c.runs[n] = ending{}
+	c.runs = c.runs[:n]
+	if i == n {
+		return
+	}
+	for k := 2*i + 1; k < n; k = 2*i + 1 {
+		if k+1 < n && c.runs[k+1].before(&c.runs[k]) {
+			k++
+		}
+		if !c.runs[k].before(&d) {
+			break
+		}
+		c.runs[i] = c.runs[k]
+		i = k
+	}
+	c.up(i, d)
+}
