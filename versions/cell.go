@@ -7,53 +7,50 @@ import (
 )
 
 const (
-	// tooSlow is the factor over the best mean of its class from which on a
-	// version is explored no further. One run of a version that is eight
-	// times slower already costs as much as eight good ones; that a second
-	// run would turn it into the best is not to be expected once the
-	// warm-up is left out. Should the best prove to be slower than it seemed,
-	// exploring goes on.
+	// tooSlow is the factor over the best mean of the class above which a version is explored no
+	// further: one of its runs costs as much as eight good ones, and after the warm-up a second run
+	// is unlikely to make it the best. If the best proves to be slower, exploring goes on.
 	tooSlow = 8
-	// giveUp is the number of exploring runs in a row that may fail before
-	// a version is explored no further: a version that never works must not
-	// be tried for ever.
+	// giveUp is the number of exploring runs in a row that may fail before a version is explored no
+	// further: a version that never works must not be tried for ever.
 	giveUp = 5
-	// settled is the number of timed runs after which the chosen version is
-	// timed no more: the standard error of its mean is then below a fifth
-	// of the standard deviation, and the clock costs more than is learned.
+	// settled is the number of timed runs after which the chosen version is not timed any more: the
+	// standard error of its mean is then below a fifth of the standard deviation, and the clock
+	// costs more than it tells.
 	settled = 32
 	// refresh is the number of runs that are timed in every process however
 	// much is known, so that a profile does not outlive its truth.
 	refresh = 8
-	// again is the number of runs that are timed in every process of a version that
-	// is not the best known by far, as far as the budget allows, a warm-up with
-	// them: times that were taken while the core was slower, for whatever reason,
-	// must not exclude a version for ever.
+	// again is the number of runs, warm-ups included, that are timed in every process of a version
+	// that is close to the best, as far as the budget allows: old times from a slower core must not
+	// exclude it for ever.
 	again = 3
 	// alike is the factor by which two runs of one version in one size class may
 	// differ as their sizes do.
 	alike = 2
-	// disturbed is the factor between two runs of one version in one size
-	// class from which on the slower one is taken to have been disturbed: by
-	// another program on the core, say. A preempted run of a millisecond takes
-	// ten; sizes within a class make less than a factor of two.
+	// disturbed is the factor between two runs of one version in one size class above which the
+	// slower one counts as disturbed, by another program on the core, say. A preempted run of a
+	// millisecond takes ten; sizes within a class make less than a factor of two.
 	disturbed = 3
 	// believed is the number of disturbed runs in a row after which they are
 	// taken for the truth: the machine has become slower.
 	believed = 4
+	// secondBest is how many times slower than the first version in the order of preference an
+	// unknown second one is guessed to be, and unlikely the later ones.
+	secondBest = 4
+	unlikely   = 16
 )
 
-// stat is what is known of one version in one size class. The book's lock guards
-// it.
+// stat is the knowledge of one version in one size class. The book's lock guards it.
 type stat struct {
 	total   moments   // loaded and measured, without warm-ups
 	cold    moments   // warm-ups, used while there is nothing else
-	unsaved []moments // per file of the profile, what it does not hold yet
+	unsaved []moments // for each file of the profile, the runs that it does not have yet
 
 	seen     int     // runs timed in this process
 	low      float64 // fastest run in total, 0 if unknown
 	slow     int     // disturbed runs since the last good one
-	replaced bool    // total has dropped what came before: files must, too
+	replaced bool    // total has dropped earlier runs: files must, too
 
 	inflight int // exploring runs begun and not ended
 	failed   int // exploring runs that failed since the last good one
@@ -98,7 +95,7 @@ func (s *stat) add(perUnit float64, cold bool) {
 	}
 }
 
-// ran counts a run whose time is not to be used.
+// ran counts a run whose time is not used.
 func (s *stat) ran() {
 	run := moments{runs: 1}
 	s.total.merge(run)
@@ -107,15 +104,15 @@ func (s *stat) ran() {
 	}
 }
 
-// forget drops what is known: the version is explored anew.
+// forget drops all times: the version is explored anew.
 func (s *stat) forget() {
 	s.total = moments{}
 	clear(s.unsaved)
 	s.low, s.replaced = 0, true
 }
 
-// wanted reports whether more must be known of s before the class can go by
-// expected times, of which best is the lowest.
+// wanted reports whether s needs more runs before expected times decide in its class, where best is
+// the lowest mean.
 func (s *stat) wanted(explore uint64, best float64) bool {
 	if s.failed >= giveUp {
 		return false
@@ -126,9 +123,8 @@ func (s *stat) wanted(explore uint64, best float64) bool {
 	return s.total.count == 0 || s.total.mean <= tooSlow*best
 }
 
-// open reports whether an exploring run of s may begin now. Until one run has
-// shown how slow the version is, there is one at a time, lest every worker
-// is caught in it.
+// open reports whether an exploring run of s may begin now. Until a run has shown how slow the
+// version is, there is one at a time: else all workers could be caught in slow runs.
 func (s *stat) open(explore uint64) bool {
 	if s.inflight == 0 {
 		return true
@@ -136,25 +132,24 @@ func (s *stat) open(explore uint64) bool {
 	return s.total.count > 0 && s.total.runs+uint64(s.inflight) < explore
 }
 
-// book holds what is known of the versions of one op on one target. Selectors that
-// share a profile share its books.
+// book is the knowledge of the versions of one op on one target. Selectors that share a profile
+// share its books.
 type book struct {
 	gen     atomic.Uint64 // from 1, changes with every change of a stat
 	mu      sync.Mutex    // a leaf
 	records map[string]*record
 }
 
-// record is what is known of one version: a stat for each size class, nil where
-// nobody has asked. The book's lock guards the stats.
+// record is the knowledge of one version: a stat for each size class, nil for classes never asked
+// for. The book's lock guards the stats.
 type record struct {
 	stats [NumClasses]*stat
-	// warm tells whether a run of the version has ended in this process, in
-	// any class. Runs begun before pay for page faults, for the set-up of
-	// libraries and for waking the vector units.
+	// warm says that a run of the version has ended in this process, in any class. Earlier runs pay
+	// for page faults, for the set-up of libraries and for waking the vector units.
 	warm atomic.Bool
 }
 
-// record returns the record of a version, and makes a new one. The lock must be held.
+// record returns the record of a version, and adds it if there is none. The lock must be held.
 func (b *book) record(version string) *record {
 	r := b.records[version]
 	if r == nil {
@@ -164,7 +159,7 @@ func (b *book) record(version string) *record {
 	return r
 }
 
-// stat returns the stat of a class, and makes a new one. The book's lock must be held.
+// stat returns the stat of a class, and adds it if there is none. The book's lock must be held.
 func (r *record) stat(class int) *stat {
 	if r.stats[class] == nil {
 		r.stats[class] = new(stat)
@@ -195,20 +190,8 @@ const (
 	genShift = 16
 )
 
-// newCell returns a cell on what p knows of the named versions.
-func (p *Profile) newCell(key bookKey, class int, versions []string) *cell {
-	c := &cell{book: p.book(key), class: class}
-	c.book.mu.Lock()
-	defer c.book.mu.Unlock()
-	for _, v := range versions {
-		r := c.book.record(clean(v))
-		c.records, c.stats = append(c.records, r), append(c.stats, r.stat(class))
-	}
-	return c
-}
-
-// best returns the candidate with the lowest known mean in a class, its mean, and
-// of how many one is known: -1, 0 and 0 if none is. The lock must be held.
+// best returns the candidate with the lowest known mean in a class, that mean, and the number of
+// candidates with known means: -1, 0 and 0 if there is none. The lock must be held.
 func (c *cell) best(class int) (best int, mean float64, known int) {
 	best = -1
 	for j, r := range c.records {
@@ -223,19 +206,18 @@ func (c *cell) best(class int) (best int, mean float64, known int) {
 	return best, mean, known
 }
 
-// verdict is what pick has found.
+// verdict is the result of pick.
 type verdict struct {
 	candidate int
 	why       Why
 	best      float64 // lowest known mean, 0 if none is
-	// cost is what a run of exploring is expected to take beyond the best, per
-	// unit of work; where nothing is explored, the least of what was too dear,
-	// +Inf if nothing was.
+	// cost is the expected time of an exploring run beyond the best, per unit of work. If nothing
+	// is explored, it is the lowest cost above the budget, +Inf if there was none.
 	cost float64
 }
 
-// pick returns the candidate to run next. Exploring must not cost more than spare
-// per unit of work. It changes nothing. The lock must be held.
+// pick returns the candidate to run next. Exploring must not cost more than spare per unit of work.
+// It changes nothing. The lock must be held.
 func (c *cell) pick(explore uint64, spare float64) verdict {
 	best, mean, _ := c.best(c.class)
 	v := verdict{candidate: -1, best: mean, cost: math.Inf(1)}
@@ -322,7 +304,7 @@ func (c *cell) choose(explore uint64, spare float64) (v verdict, timed bool) {
 	return v, timed
 }
 
-// end ends a run of candidate i; slot says that it held one.
+// end ends a run of candidate i; slot says that it was an exploring one.
 func (c *cell) end(i int, perUnit float64, cold, slot bool) {
 	c.records[i].warm.Store(true)
 	c.book.mu.Lock()
@@ -348,8 +330,8 @@ func (c *cell) abandon(i int) {
 	c.book.gen.Add(1)
 }
 
-// least returns the lowest mean time per unit of work that is known, 0 if none
-// is. Warm-ups tell nothing: the first call on an accelerator may load libraries.
+// least returns the lowest known mean time per unit of work, 0 if none is known. Warm-ups do not
+// count: the first call on an accelerator may load libraries.
 func (c *cell) least() float64 {
 	c.book.mu.Lock()
 	defer c.book.mu.Unlock()
@@ -360,4 +342,42 @@ func (c *cell) least() float64 {
 		}
 	}
 	return least
+}
+
+// ratio returns how many times slower than best, the best mean of the class, candidate j is
+// expected to be. Its own times come first, then those of the nearest size class, then the order of
+// preference. A version that is slower for small calls is often even slower for large ones. The
+// lock must be held.
+func (c *cell) ratio(j int, best float64) float64 {
+	if s := c.stats[j]; s.total.count > 0 {
+		return s.total.mean / best
+	}
+	guess := 1.0
+	switch {
+	case j == 1:
+		guess = secondBest
+	case j > 1:
+		guess = unlikely
+	}
+	for d := 1; d < sizes; d++ {
+		for _, class := range [2]int{c.class - d, c.class + d} {
+			if class < 0 || class >= NumClasses || class/sizes != c.class/sizes {
+				continue
+			}
+			s := c.records[j].stats[class]
+			_, mean, known := c.best(class)
+			if s == nil || s.total.count == 0 || known < 2 {
+				continue
+			}
+			r := s.total.mean / mean
+			if class < c.class {
+				r = max(r, min(guess, 1+(r-1)*math.Exp2(float64(d))))
+			}
+			return r
+		}
+	}
+	if s := c.stats[j]; s.known() {
+		return min(unlikely, s.mean()/best)
+	}
+	return guess
 }

@@ -68,11 +68,10 @@ type Config struct {
 	// does not have the version keeps all its own, unless the pin names that type
 	// ("gemm/f64"). The last pin that names an op's type wins over those that do not.
 	Fixed []Pin
-	// Measure times also versions that have no rival, for those who ask for
-	// [Selector.Expect].
+	// Measure makes the selector time versions without a rival, too, for [Selector.Expect].
 	Measure bool
-	// Profile is what is known from earlier runs; what is learned is added
-	// to it. Nil means an empty one. Several selectors may share it.
+	// Profile is the knowledge from earlier runs, to which new times are added. Nil means an empty
+	// one. Several selectors may share it.
 	Profile *Profile
 }
 
@@ -191,8 +190,8 @@ func (c *Config) candidates(op *Op) (order []int, barred []string) {
 	return order, barred
 }
 
-// soleBecause tells why c allows one version of op only.
-func (c *Config) soleBecause(op *Op) Why {
+// soleReason returns why c allows only one version of op.
+func (c *Config) soleReason(op *Op) Why {
 	if c.pin(op) != "" || slices.ContainsFunc(c.Only, func(name string) bool { return op.Version(name) != nil }) {
 		return Pinned
 	}

@@ -43,28 +43,6 @@ func (c Constraints) Unmet(t *Target) string {
 	return ""
 }
 
-// Admit returns nil if a worker described by t meets what a task of op asks for by
-// constraints of its own, beside those of the op's versions: else a *[NoVersionError].
-// An empty Kind is any here, and nil asks for nothing.
-func (c *Constraints) Admit(op *Op, t *Target) error {
-	if c == nil {
-		return nil
-	}
-	own := *c
-	if own.Kind == "" {
-		own.Kind = t.Kind
-	}
-	why := own.Unmet(t)
-	if why == "" {
-		return nil
-	}
-	name := ""
-	if op != nil {
-		name = op.OpName()
-	}
-	return &NoVersionError{Op: name, Target: t.String(), Reasons: []string{"the task: " + why}}
-}
-
 // kindOf spells out the default kind.
 func kindOf(kind string) string { return strings.ToLower(cmp.Or(kind, "cpu")) }
 
@@ -107,8 +85,8 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.4g %ciB", x, units[u])
 }
 
-// targetKey is what a measured time belongs to beside op, version and class:
-// times of one processor say nothing about another.
+// targetKey identifies a kind of worker in a profile: times of one processor say nothing about
+// another.
 type targetKey struct {
 	kind, arch, processor string
 }
@@ -162,3 +140,42 @@ func checkNames(names ...string) error {
 	}
 	return nil
 }
+
+// Constraints are the requirements of a version on its worker, after the constraints of PyCOMPSs
+// (architecture, processor name, computing units, memory). Every CPU worker meets the zero value.
+type Constraints struct {
+	// Kind of device: "cpu" (the default when empty) or "cuda".
+	Kind string
+	// Arch is the instruction set architecture in Go's words ("amd64"), empty
+	// for any.
+	Arch string
+	// Processor is a processor name as the node description gives it
+	// ("KNL"), empty for any. Case does not matter.
+	Processor string
+	// Features are ISA extensions that must all be present, in lower case:
+	// "avx2", "fma3", "avx512f".
+	Features []string
+	// Units is the number of computing units (cores) that one call occupies;
+	// 0 means 1.
+	Units int
+	// Memory is the number of bytes of device or node memory that any call needs beside its
+	// operands; 0 means none. [Version.Memory] is for needs that depend on the call.
+	Memory int64
+}
+
+// Target describes a worker to the selector: what it can run. A Target is
+// read-only once a worker uses it.
+type Target struct {
+	Kind      string   // "cpu" (also when empty) or "cuda"
+	Arch      string   // GOARCH of the worker
+	Processor string   // processor name: CPUID brand, or as declared
+	Features  []string // ISA extensions, lower case
+	Units     int      // computing units that the worker owns; 0 means 1
+	Memory    int64    // bytes of memory; 0 means unknown and unbounded
+	// Ops are the ops that the worker may execute, as in "gemm", or "gemm/f64"; nil means all of
+	// which it has a version.
+	Ops []string
+}
+
+// String describes the worker for errors.
+func (t *Target) String() string { return keyOf(t).String() }

@@ -20,7 +20,7 @@ type Explanation struct {
 	Explore  int // … and of how many
 }
 
-// VersionExplanation is what an Explanation says of one version.
+// VersionExplanation is the part of an Explanation about one version.
 type VersionExplanation struct {
 	Name     string
 	Reason   string  // why it may not run; empty if it may
@@ -28,12 +28,11 @@ type VersionExplanation struct {
 	Mean     float64 // seconds per unit of work
 	SD       float64 // sample standard deviation of the same
 	Expected float64 // seconds that the call should take; 0 if unknown
-	Untried  bool    // it may run but never has, and Expected is a guess
+	Untried  bool    // it may run but never has: Expected is a guess
 }
 
-// Explain tells what [Selector.Select] would choose for the same call, and
-// why. It changes nothing, and may be called at any time. A nil call is one
-// unit of work.
+// Explain returns the version that [Selector.Select] would choose for the same call, and why. It
+// changes nothing, and may be called at any time. A nil call is one unit of work.
 func (s *Selector) Explain(op *Op, call *Call, on *Target) Explanation {
 	work := 1.0
 	if call != nil {
@@ -89,7 +88,8 @@ func (e Explanation) String() string {
 	if e.Class >= sizes {
 		thin = "thin, "
 	}
-	fmt.Fprintf(&b, "work %.3g, size class %d (%sfrom %.3g to below %.3g)\n", e.Work, e.Class, thin, low, low*(1<<classBits))
+	fmt.Fprintf(&b, "work %.3g, size class %d (%sfrom %.3g to below %.3g)\n", e.Work, e.Class, thin, low,
+		low*(1<<classBits))
 	fmt.Fprintf(&b, "  %-16s %6s  %-29s  %s\n", "version", "runs", "seconds per unit, mean ± sd", "expected")
 	for _, v := range e.Versions {
 		mark := " "
@@ -122,8 +122,8 @@ func (e Explanation) String() string {
 
 const width = 80
 
-// wrap writes head and then text, broken between words where a line would
-// pass width columns; what follows stands under the text's beginning.
+// wrap writes head and then text, broken between words before column width; further lines begin
+// under the text's beginning.
 func wrap(b *strings.Builder, head, text string) {
 	indent := utf8.RuneCountInString(head)
 	b.WriteString(head)

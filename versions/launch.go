@@ -11,22 +11,20 @@ const (
 	Writes Use = 2
 )
 
-// Launch is a call that an accelerator executes on its own while the worker
-// that has started it does other things. It belongs to the accelerator from
-// its start until the accelerator says that it has ended.
+// Launch is a call that an accelerator executes while the worker that has started it does other
+// things. It belongs to the accelerator from its start to its end.
 type Launch struct {
 	Call    Call
 	Version *Version
-	// Uses says for each of Call.Args what the call does with it.
+	// Uses says, for each of Call.Args, what the call does with it.
 	Uses []Use
-	// Job is the job whose data the operands are: see Flush of an accelerator.
+	// Job is the job of the operands: see Flush of an accelerator.
 	Job uint64
-	// Owner is whatever the runtime wants to find again at the end.
+	// Owner is the runtime's own reference, for the end of the call.
 	Owner any
 
-	// Err is how the call ended, Busy how long the device computed for it,
-	// Begin when it began to, and Copied how many bytes were brought in for
-	// it. They are set at the end.
+	// Set at the end of the call: its error, when the device began with it and how long it
+	// computed, and the bytes that were copied in for it.
 	Err    error
 	Begin  time.Time
 	Busy   time.Duration
@@ -36,7 +34,7 @@ type Launch struct {
 // Copy is a copy of a value to an accelerator, or back to the host.
 type Copy struct {
 	Out   bool
-	Job   uint64 // for which it was made; 0 if unknown
+	Job   uint64 // its job; 0 if unknown
 	Bytes int64
 	Begin time.Time
 	Took  time.Duration

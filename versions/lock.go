@@ -14,9 +14,9 @@ const (
 	lockPause = 10 * time.Millisecond
 )
 
-// lockFile takes the lock that the file called name stands for, and returns
-// the function that ends it. The file is made if need be and never removed:
-// a process that waits for it could else hold a lock that no one sees.
+// lockFile takes the lock of the file name, and returns the function that releases it. The file is
+// created if need be and never removed: else a process that waits for it could get a lock that no
+// other sees.
 func lockFile(name string) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

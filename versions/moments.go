@@ -47,7 +47,7 @@ func classOf(op *Op, call *Call, work float64) int {
 	return ClassOf(work)
 }
 
-// workOf returns the work of a call, one unit where the op does not say.
+// workOf returns the work of a call, one unit if the op does not define it.
 func workOf(op *Op, call *Call) float64 {
 	if op.Work == nil {
 		return 1
@@ -79,8 +79,8 @@ func (m *moments) add(x float64) {
 	m.m2 += d * (x - m.mean)
 }
 
-// merge adds what o has counted. Counts that would pass maxCount are left as
-// they are: at that size nothing more can be learned.
+// merge adds the runs of o. It ignores them if the counts would pass maxCount: at that size nothing
+// more is to be learned.
 func (m *moments) merge(o moments) {
 	if m.runs+o.runs > maxCount {
 		return

@@ -24,24 +24,24 @@ type Op struct {
 	// point operations. It decides the size class, and expected time is
 	// proportional to it inside a class. Nil means every call is one unit.
 	Work func(*Call) float64
-	// Thin says that a call has so few rows or columns somewhere that its time goes
-	// by the memory that it reads, and not by its work. Such calls have size
-	// classes of their own. Nil means that none is.
+	// Thin reports whether a call has so few rows or columns somewhere that its time depends on the
+	// memory that it reads, and not on its work. Such calls have size classes of their own. Nil
+	// means that none is thin.
 	Thin func(*Call) bool
 	// NewParams returns a new parameter of the op, with every field zero, by
 	// pointer: a struct of plain data. Nil means that the op takes none.
 	NewParams func() any
-	// Derive, if not nil, returns Call.Local for a task of a node that has the versions of
-	// operands that many tasks read: of returns what tasks that read the same version of
-	// an operand share in a role, which fresh makes for the first of them. It may be nil.
+	// Derive, if not nil, returns Call.Local for a task on a node that has versions of operands
+	// which many tasks read. of returns the value that all readers of an operand's version share in
+	// a role; fresh makes it for the first of them. Derive may return nil.
 	Derive func(args []any, of func(operand, role int, fresh func() Derived) Derived) any
-	// Bound says that calls of the op read or write what only this process has, the
-	// source of a matrix, say: its tasks are never sent to another one.
+	// Bound says that calls of the op use something that only this process has, the source of a
+	// matrix, say: its tasks are never sent to another process.
 	Bound bool
 }
 
-// Derived is what tasks make of a version of an operand for themselves and others that read
-// it. Release says that no further ones do: its memory goes when the last of them ends.
+// Derived is a value that tasks derive from a version of an operand and share with its other
+// readers. Release says that no further reader comes: its memory goes when the last one ends.
 type Derived interface{ Release() }
 
 // OpName returns the operation's name with its type, as in "gemm/f64". It
@@ -69,11 +69,11 @@ type Version struct {
 	Name string
 	// Constraints that a worker must meet to run it.
 	Constraints Constraints
-	// Help returns how many computing units a call makes use of if there are workers that
-	// have nothing else to do, and whether those stay until the call ends, as those do
-	// that the constraints ask for. Otherwise they take parts of the call ([Gang.Do]) and
-	// go when there is a task for them; then a version with several units has no help.
-	// Nil, or a number that is not more than the units, means none. It gets what Run gets.
+	// Help returns the number of computing units that a call can use if other workers have nothing
+	// else to do, and whether these stay until the call ends, like units that the constraints ask
+	// for. Helpers that do not stay take parts of the call ([Gang.Do]) and leave when a task is
+	// ready for them; a version with several units gets none of these. Nil, or a number not larger
+	// than the units, means no help. It gets the arguments of Run.
 	Help func(*Call) (units int, stay bool)
 	// Run executes the call. It must not start goroutines or threads and may
 	// keep nothing of the call after it returns. An error fails the task.
@@ -82,7 +82,7 @@ type Version struct {
 	// its operands and beside what Constraints.Memory says; nil means none. It
 	// panics as Run does if the call is not the op's.
 	Memory func(*Call) int64
-	// Batch is how several small calls are executed as one; nil if they are not.
+	// Batch executes several small calls as one; nil if the version cannot.
 	Batch *Batch
 }
 
@@ -90,14 +90,12 @@ type Version struct {
 // of them is too short to be worth a start of its own. The calls do not depend on
 // one another.
 type Batch struct {
-	// Key returns a comparable value: calls with equal ones may be executed
-	// together. It is nil for a call that is to be executed alone. It gets what
-	// Run of the version gets but for Device, Work and Gang, and may panic as that
-	// does.
+	// Key returns a comparable value: calls with equal keys may be executed together. It is nil for
+	// a call that must be executed alone. It gets Run's argument without Device, Work and Gang, and
+	// may panic like Run.
 	Key func(*Call) any
-	// Run does for all calls, of which there are two at least, what Run of the
-	// version does for one. If it returns an error, nothing of what the calls write
-	// has been touched, nor will be: each can be executed alone.
+	// Run executes all calls, at least two. If it returns an error, it has not touched the calls'
+	// outputs, nor will it: each call can be executed alone.
 	Run func([]*Call) error
 }
 
@@ -111,49 +109,8 @@ func (v *Version) Beside(call *Call) int64 {
 	return n
 }
 
-// Constraints is what a version asks of the worker that runs it, after the
-// constraints of PyCOMPSs (architecture, processor name, computing units,
-// memory). The zero value is met by every CPU worker.
-type Constraints struct {
-	// Kind of device: "cpu" (the default when empty) or "cuda".
-	Kind string
-	// Arch is the instruction set architecture in Go's words ("amd64"), empty
-	// for any.
-	Arch string
-	// Processor is a processor name as the node description gives it
-	// ("KNL"), empty for any. Case does not matter.
-	Processor string
-	// Features are ISA extensions that must all be present, in lower case:
-	// "avx2", "fma3", "avx512f".
-	Features []string
-	// Units is the number of computing units (cores) that one call occupies;
-	// 0 means 1.
-	Units int
-	// Memory is the number of bytes of device or node memory that any call
-	// needs beside its operands; 0 means no demand. See [Version.Memory] for
-	// what depends on the call.
-	Memory int64
-}
-
-// Target describes a worker to the selector: what it can run. A Target is
-// read-only once a worker uses it.
-type Target struct {
-	Kind      string   // "cpu" (also when empty) or "cuda"
-	Arch      string   // GOARCH of the worker
-	Processor string   // processor name: CPUID brand, or as declared
-	Features  []string // ISA extensions, lower case
-	Units     int      // computing units that the worker owns; 0 means 1
-	Memory    int64    // bytes of memory; 0 means unknown and unbounded
-	// Ops are those that the worker is for, as in "gemm", or "gemm/f64"; nil means all that
-	// it has a version of.
-	Ops []string
-}
-
-// String returns the worker in words, as errors name it.
-func (t *Target) String() string { return keyOf(t).String() }
-
-// unmeant returns why a worker is not for an op, "" if it is.
-func (t *Target) unmeant(op *Op) string {
+// excludes returns why a worker must not execute an op by its Ops, "" if it may.
+func (t *Target) excludes(op *Op) string {
 	for _, name := range t.Ops {
 		if name == op.Name || name == op.OpName() {
 			return ""
@@ -173,32 +130,28 @@ type Call struct {
 	// Params is the op's parameter struct, by pointer, as the op documents;
 	// it is shared between tasks and must not be written.
 	Params any
-	// Local is what the task shares with others of this process, and is never sent:
-	// operands that are packed already, say. Results do not depend on it, and it may
-	// be nil.
+	// Local is shared by tasks of this process and never sent: packed operands, say. Results do not
+	// depend on it, and it may be nil.
 	Local any
 	// Args holds the operands in the op's order: the values of the task's
 	// data. The slice belongs to the worker; its elements to the task.
 	Args []any
 	// Work is the worker's scratch memory.
 	Work *Workspace
-	// Gang is the computing units of a call that has more than one: see
-	// Constraints.Units and Version.Help. It is nil for others, and
-	// may be so where there is only one.
+	// Gang is the computing units of a call that has several: see Constraints.Units and
+	// Version.Help. It is nil for other calls, and may be nil if there is only one unit.
 	Gang Gang
-	// Budget is what the job that the call belongs to may lose by exploring
-	// versions; nil means nothing.
+	// Budget is the time that the call's job may lose by exploring versions; nil means none.
 	Budget *Budget
 	// Task is the runtime's handle on the task that the call belongs to; nil
 	// outside of tasks.
 	Task Task
-	// Device is what an accelerator gives to versions of its kind, where they
-	// find their operands and the stream that they are to enqueue their work on:
-	// a *cuda.Queue for the kind "cuda". It is nil on other workers.
+	// Device is an accelerator's handle for versions of its kind, with their operands and the
+	// stream for their work: a *cuda.Queue for the kind "cuda". It is nil on other workers.
 	Device any
 }
 
-// Task is what a call can tell the runtime of its task.
+// Task is a call's handle on its task in the runtime.
 type Task interface {
 	// Finished says that the task has finished with operand i.
 	Finished(i int)
@@ -277,4 +230,26 @@ func Scratch[T float32 | float64](w *Workspace, n int) []T {
 	var zero T
 	b := w.Bytes(n * int(unsafe.Sizeof(zero)))
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// Admit returns nil if a worker described by t meets c, the constraints of a task of op beside
+// those of the op's versions, else a *[NoVersionError]. Here an empty Kind means any, and a nil c
+// no constraints.
+func (c *Constraints) Admit(op *Op, t *Target) error {
+	if c == nil {
+		return nil
+	}
+	own := *c
+	if own.Kind == "" {
+		own.Kind = t.Kind
+	}
+	why := own.Unmet(t)
+	if why == "" {
+		return nil
+	}
+	name := ""
+	if op != nil {
+		name = op.OpName()
+	}
+	return &NoVersionError{Op: name, Target: t.String(), Reasons: []string{"the task: " + why}}
 }

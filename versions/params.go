@@ -10,8 +10,8 @@ import (
 // paramsFormat is the first byte of encoded parameters.
 const paramsFormat = 1
 
-// ParamsError says what is wrong with a parameter: its type is not plain, what is to
-// be decoded is none, or a field is out of range.
+// ParamsError reports a parameter whose type is not plain, data that are no parameter, or a field
+// that is out of range.
 type ParamsError struct {
 	Op     string // or the parameter's type
 	Field  string // empty if it is the whole
@@ -25,12 +25,11 @@ func (e *ParamsError) Error() string {
 	return fmt.Sprintf("parameter of %s: %s %s", e.Op, e.Field, e.Reason)
 }
 
-// EncodeParams appends a parameter, which is nil or a pointer to a struct whose fields
-// are booleans, integers, floating-point and complex numbers, strings or structs of them, to
-// dst: a byte with the number of the format, and then the fields in order, integers as varints,
-// floating-point numbers as their bits, little-endian, complex ones as two of these, and strings
-// after their length.
-// Other types are a *[ParamsError].
+// EncodeParams appends a parameter to dst: nil, or a pointer to a struct whose fields are booleans,
+// integers, floating-point and complex numbers, strings, or structs of these. The encoding is a
+// byte with the number of the format, and then the fields in order: integers as varints,
+// floating-point numbers as their bits, little-endian, complex numbers as two of these, and strings
+// after their length. Other types are a *[ParamsError].
 func EncodeParams(dst []byte, params any) ([]byte, error) {
 	dst = append(dst, paramsFormat)
 	if params == nil {
@@ -71,10 +70,10 @@ func appendFloat(dst []byte, x float64) []byte {
 
 func floatOf(data []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(data)) }
 
-// DecodeParams returns the parameter of op that [EncodeParams] has made data of. It is
-// a *[ParamsError] if data is cut short, too long or of another format, if the
-// parameters of op are not plain, or if op is bound to its process. If the parameter
-// has a method Validate() error, that one's error is returned as it is.
+// DecodeParams returns the parameter of op that [EncodeParams] has encoded in data. The error is a
+// *[ParamsError] if data are cut short, too long or of another format, if the parameters of op are
+// not plain, or if op is bound to its process. If the parameter has a method Validate() error, its
+// error is returned as it is.
 func DecodeParams(op *Op, data []byte) (params any, err error) {
 	wrong := func(reason string) (any, error) { return nil, &ParamsError{op.OpName(), "", reason} }
 	switch {
@@ -104,7 +103,7 @@ func DecodeParams(op *Op, data []byte) (params any, err error) {
 	return params, nil
 }
 
-// fieldError is what is wrong with a field.
+// fieldError is the reason why a field is wrong.
 type fieldError string
 
 func (e fieldError) Error() string { return string(e) }
@@ -114,7 +113,7 @@ const (
 	errRange fieldError = "is out of range"
 )
 
-// decodeField sets f, and returns what comes behind it.
+// decodeField decodes f from the front of data, and returns the rest.
 func decodeField(f reflect.Value, data []byte) (rest []byte, err error) {
 	n := 0
 	switch {
@@ -168,21 +167,21 @@ func decodeField(f reflect.Value, data []byte) (rest []byte, err error) {
 	return data[n:], nil
 }
 
-// eachField calls do with every field of v, in order, those of structs in v one by
-// one. It returns a *ParamsError if v has a field that is not plain, or that do
-// has an error for.
+// eachField calls do with every field of v in order; the fields of a nested struct come in its
+// place. It returns a *ParamsError for a field that is not plain or for which do returns an error.
 func eachField(name string, v reflect.Value, do func(reflect.Value) error) error {
 	for i := range v.NumField() {
 		f := v.Field(i)
 		var err error
-		switch { // what a field is called is asked only where it has to be said
+		switch { // ask for a field's name only for an error: it is slow
 		case !f.CanInterface():
 			err = fieldError("is not exported")
 		case f.Kind() == reflect.Struct:
 			if err = eachField(name+"."+v.Type().Field(i).Name, f, do); err != nil {
 				return err
 			}
-		case f.Kind() == reflect.Bool || f.Kind() == reflect.String || f.CanInt() || f.CanUint() || f.CanFloat() || f.CanComplex():
+		case f.Kind() == reflect.Bool || f.Kind() == reflect.String || f.CanInt() || f.CanUint() || f.CanFloat() ||
+			f.CanComplex():
 			err = do(f)
 		default:
 			err = fieldError("is a " + f.Kind().String() + ", which is not plain data")

@@ -1,89 +1,27 @@
 package versions
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 )
 
-// Profile is what is known about the speed of versions: the mean and variance
-// of the time per unit of work, for each op with its type, version, kind of
-// worker, processor and size class; and the tile sizes that tuning has found.
-// The zero value is empty and ready to use. It is safe for concurrent use and
-// must not be copied.
+// Profile is the knowledge of the speed of versions: the mean and variance of the time per unit of
+// work, for each op with its type, version, kind of worker, processor and size class; and the tile
+// sizes that tuning has found. The zero value is empty and ready to use. It is safe for concurrent
+// use and must not be copied.
 //
 // [Load] reads a profile from a file, [Profile.Save] merges it into one.
 type Profile struct {
 	mu    sync.Mutex // guards the fields below, not what they point to; a leaf
 	books map[bookKey]*book
-	files []string // that this profile was loaded from or saved to
+	files []string // files that it was loaded from or saved to
 	tiles map[tileKey]TileSize
-	tuned map[tileKey]bool // those of tiles that were set, not loaded
+	tuned map[tileKey]bool // tiles that were set, not loaded
 }
 
-type bookKey struct {
-	targetKey
-	op string
-}
-
-// Timing is one entry of a profile: the runs of one version of one op in one
-// size class, on one processor.
-type Timing struct {
-	Op        string  `json:"op"` // with its type: "gemm/f64"
-	Class     int     `json:"class"`
-	Version   string  `json:"version"`
-	Kind      string  `json:"kind"`
-	Arch      string  `json:"arch"`
-	Processor string  `json:"processor"`
-	Runs      uint64  `json:"runs"`  // runs timed, with the warm-ups
-	Count     uint64  `json:"count"` // runs that are in Mean and SD
-	Mean      float64 `json:"mean"`  // seconds per unit of work
-	SD        float64 `json:"sd"`    // sample standard deviation of the same
-}
-
-// timingKey identifies a Timing among others.
-type timingKey struct {
-	bookKey
-	class   int
-	version string
-}
-
-func (t *Timing) key() timingKey {
-	return timingKey{bookKey{targetKey{t.Kind, t.Arch, t.Processor}, t.Op}, t.Class, t.Version}
-}
-
-func (t *Timing) moments() moments {
-	m := moments{runs: t.Runs, count: t.Count, mean: t.Mean}
-	if t.Count > 1 {
-		m.m2 = t.SD * t.SD * float64(t.Count-1)
-	}
-	return m
-}
-
-func timingOf(k timingKey, m moments) Timing {
-	return Timing{
-		Op: k.op, Class: k.class, Version: k.version,
-		Kind: k.kind, Arch: k.arch, Processor: k.processor,
-		Runs: m.runs, Count: m.count, Mean: m.mean, SD: m.sd(),
-	}
-}
-
-// compareTimings orders by processor, op, class and version.
-func compareTimings(a, b Timing) int {
-	return cmp.Or(
-		strings.Compare(a.Kind, b.Kind),
-		strings.Compare(a.Arch, b.Arch),
-		strings.Compare(a.Processor, b.Processor),
-		strings.Compare(a.Op, b.Op),
-		cmp.Compare(a.Class, b.Class),
-		strings.Compare(a.Version, b.Version),
-	)
-}
-
-// Timings returns what p knows, ordered by kind, architecture, processor, op,
-// class and version. Versions of which there are only warm-ups are left out.
+// Timings returns all timings of p, ordered by kind, architecture, processor, op, class and
+// version. Versions with warm-ups only are left out.
 func (p *Profile) Timings() []Timing {
 	var all []Timing
 	p.each(func(key timingKey, _ *book, s *stat) {
@@ -113,7 +51,7 @@ func (p *Profile) each(f func(timingKey, *book, *stat)) {
 	}
 }
 
-// book returns the book of key, and makes a new one.
+// book returns the book of key, and adds it if there is none.
 func (p *Profile) book(key bookKey) *book {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +67,7 @@ func (p *Profile) book(key bookKey) *book {
 	return b
 }
 
-// load fills the empty p with what file holds. Of that, nothing is unsaved.
+// load fills the empty p with the contents of file. None of them are unsaved.
 func (p *Profile) load(file string, c contents) {
 	p.files = []string{file}
 	p.tiles = make(map[tileKey]TileSize, len(c.TileSizes))
@@ -146,7 +84,7 @@ func (p *Profile) load(file string, c contents) {
 	}
 }
 
-// fileIndex returns the index of file among p.files, where it puts it.
+// fileIndex returns the index of file in p.files, and adds it if need be.
 func (p *Profile) fileIndex(file string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,22 +96,22 @@ func (p *Profile) fileIndex(file string) int {
 	return i
 }
 
-// taken is what one stat adds to a file.
+// taken is the addition of one stat to a file.
 type taken struct {
 	key   timingKey
 	book  *book
 	stat  *stat
-	delta moments // what the file does not hold yet
-	fresh bool    // the file is to drop what it holds for total
-	total moments // all that is known
+	delta moments // runs that the file does not have yet
+	fresh bool    // the file's timing is replaced by total
+	total moments // all runs
 }
 
-// take returns what file i does not hold yet and marks it as held. What is
-// only warm-ups stays where it is.
+// take returns the runs that file i does not have yet and marks them as saved. It leaves stats with
+// warm-ups only.
 func (p *Profile) take(i int) []taken {
 	var all []taken
 	p.each(func(key timingKey, b *book, s *stat) {
-		// A file that p has not met holds nothing of p yet.
+		// A new file has none of p's runs.
 		for len(s.unsaved) <= i {
 			s.unsaved = append(s.unsaved, s.total)
 		}
@@ -195,4 +133,16 @@ func giveBack(i int, all []taken) {
 		t.stat.replaced = t.stat.replaced || t.fresh
 		t.book.mu.Unlock()
 	}
+}
+
+// newCell returns a cell with p's knowledge of the named versions.
+func (p *Profile) newCell(key bookKey, class int, versions []string) *cell {
+	c := &cell{book: p.book(key), class: class}
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
+	for _, v := range versions {
+		r := c.book.record(clean(v))
+		c.records, c.stats = append(c.records, r), append(c.stats, r.stat(class))
+	}
+	return c
 }

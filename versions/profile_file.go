@@ -12,11 +12,10 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// Load reads a profile from a file. A file that does not exist gives an empty
-// profile. A damaged one, or one with values that no measuring gives,
-// is renamed to path.corrupt-1 (-2, … if that exists) and replaced by an
-// empty profile; the Warning tells. An error means that the file could not be
-// read at all, or never was a profile (a *[ProfileError]); the profile is nil then.
+// Load reads a profile from a file. A file that does not exist gives an empty profile. A damaged
+// one, or one with values that no measurement gives, is renamed to path.corrupt-1 (-2, … if that
+// exists) and replaced by an empty profile; the Warning says so. The error means that the file
+// could not be read, or never was a profile (a *[ProfileError]); the profile is nil then.
 func Load(path string) (*Profile, *Warning, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -36,8 +35,8 @@ func Load(path string) (*Profile, *Warning, error) {
 	return p, warning, nil
 }
 
-// rejectProfile sets a bad file aside, unless a good one has taken its place
-// by the time it is locked.
+// rejectProfile renames a bad file, unless another process has replaced it by a good one before the
+// lock was taken.
 func rejectProfile(path string, bad *ProfileError) (contents, *Warning, error) {
 	unlock, err := lockFile(path + lockSuffix)
 	if err != nil {
@@ -55,21 +54,17 @@ func rejectProfile(path string, bad *ProfileError) (contents, *Warning, error) {
 	return contents{}, &Warning{File: path, SetAside: aside, Reason: bad}, nil
 }
 
-// Save merges into the file what p has learned since it was loaded from it or
-// last saved to it; what other processes have put there in between stays and
-// is counted along. It does not take what they learned into p. A file that p
-// was never loaded from or saved to gets all that p knows.
+// Save merges into the file the times that p has learned since it was loaded from it or last saved
+// to it. Times that other processes have added meanwhile stay and are counted along; p does not
+// take them. A file that p was never loaded from or saved to gets all that p knows.
 //
-// The file is replaced in one step, so that a reader, also after a
-// crash, sees the old one or the new one. While it is rewritten, path.lock
-// keeps other processes from doing so; that file stays, empty, and the lock
-// ends with the process. If it cannot be had within ten seconds Save returns
-// a *[LockedError]. After any error nothing is lost: the next Save tries
-// again.
+// The file is replaced atomically: a reader, also after a crash, sees the old one or the new one.
+// While it is rewritten, the lock file path.lock excludes other processes; that file stays, empty,
+// and the lock ends with the process. If Save does not get the lock within ten seconds it returns a
+// *[LockedError]. After any error nothing is lost: the next Save tries again.
 //
-// A damaged profile is set aside as [Load] does it, and the Warning tells; then
-// all that p knows is written. Any other file is left as it is: the error is a
-// *[ProfileError].
+// A damaged profile is renamed as by [Load], and the Warning says so; then all that p knows is
+// written. Any other file is left as it is: the error is a *[ProfileError].
 func (p *Profile) Save(path string) (*Warning, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -103,8 +98,8 @@ func (p *Profile) Save(path string) (*Warning, error) {
 	return warning, nil
 }
 
-// mergeTimings adds to the timings that a file holds what was taken: the
-// part that is new, or all of it where the file was lost.
+// mergeTimings adds the taken times to a file's timings: the new part, or all of them if the file
+// was lost.
 func mergeTimings(held []Timing, all []taken, lost bool) []Timing {
 	sum := make(map[timingKey]moments, len(held)+len(all))
 	for i := range held {
@@ -131,8 +126,8 @@ func mergeTimings(held []Timing, all []taken, lost bool) []Timing {
 	return ts
 }
 
-// resolve returns the absolute name of the file that path stands for, so
-// that a file is known by one name and a link to it survives its rewriting.
+// resolve returns the absolute name of the file that path refers to. So a file has one name, and a
+// link to it survives its rewriting.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -147,8 +142,8 @@ func resolve(path string) (string, error) {
 	return path, nil
 }
 
-// readProfile reads a profile's file; one that does not exist holds nothing.
-// Bad contents give a *ProfileError, all else the error of the system.
+// readProfile reads a profile's file; one that does not exist is empty. Wrong contents are a
+// *ProfileError, other errors the system's.
 func readProfile(path string) (contents, error) {
 	// Opening a pipe would block, hence the look before.
 	info, err := os.Stat(path)
@@ -181,8 +176,8 @@ func readProfile(path string) (contents, error) {
 	return c, err
 }
 
-// foreign reports whether the file at path never was a profile: it may be anything that
-// somebody has named by mistake. A file that a crash has emptied is none of those.
+// foreign reports whether the file at path never was a profile, but some other file named by
+// mistake. A file that a crash has emptied is not foreign.
 func foreign(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -196,13 +191,12 @@ func foreign(path string) bool {
 // maxAside bounds the number of files set aside beside one profile.
 const maxAside = 10000
 
-// setAside renames the file at path to path.corrupt-n with the first n from 1
-// that is free. The lock must be held.
+// setAside renames the file at path to path.corrupt-n with the first free n from 1. The lock must
+// be held.
 func setAside(path string) (string, error) {
 	for n := 1; n <= maxAside; n++ {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, n)
-		// Creating the name first makes sure that nothing is overwritten but
-		// the empty file made here.
+		// Creating the name first ensures that the rename overwrites only this empty file.
 		f, err := os.OpenFile(aside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -221,8 +215,8 @@ func setAside(path string) (string, error) {
 
 const lockSuffix = ".lock"
 
-// writeProfile replaces the file at path in one step. The lock must be held: with it, a file that was
-// being written is the leavings of a process that died, and may go.
+// writeProfile replaces the file at path atomically. The lock must be held: so an unfinished file
+// is that of a dead process, and may go.
 func writeProfile(path string, c contents) (err error) {
 	data, err := encodeProfile(c)
 	if err != nil {

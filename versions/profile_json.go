@@ -3,13 +3,12 @@ package versions
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 )
 
-// What the head of a profile's file says.
+// The head of a profile's file.
 const (
 	profileFormat  = "tessera-profile"
 	profileVersion = 2 // has classes of thin calls; 1 is read as well
@@ -19,24 +18,21 @@ const (
 // thousand timings.
 const maxProfile = 16 << 20
 
-// maxSeconds bounds the seconds per unit of work in a profile.
-const maxSeconds = 1e12
-
-// profileFile is a profile as its file holds it.
+// profileFile is the content of a profile's file.
 type profileFile struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	contents
 }
 
-// contents is what a profile's file holds beside its head.
+// contents is the content of a profile's file beside its head.
 type contents struct {
 	Timings   timings   `json:"timings"`
 	TileSizes tileSizes `json:"tile_sizes,omitempty"`
 }
 
-// timings decodes one element at a time and stops at the first bad one, so
-// that a hostile file is not blown up in memory before it is refused.
+// timings decodes one element at a time and stops at the first bad one, so that a hostile file
+// cannot fill the memory before it is refused.
 type timings []Timing
 
 func (ts *timings) UnmarshalJSON(data []byte) error {
@@ -50,8 +46,9 @@ func (ts *tileSizes) UnmarshalJSON(data []byte) error {
 	return decodeList((*[]TileSize)(ts), data, "tile size", (*TileSize).validate, (*TileSize).key)
 }
 
-// decodeList decodes a list of entries, each valid and with a key of its own.
-func decodeList[E any, K comparable](list *[]E, data []byte, what string, validate func(*E) error, key func(*E) K) error {
+// decodeList decodes a list of valid entries with different keys.
+func decodeList[E any, K comparable](list *[]E, data []byte, what string, validate func(*E) error,
+	key func(*E) K) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if open, err := dec.Token(); err != nil {
@@ -77,27 +74,6 @@ func decodeList[E any, K comparable](list *[]E, data []byte, what string, valida
 	return nil
 }
 
-// validate reports what in t cannot come from measuring. The comparisons are
-// such that NaN fails them.
-func (t *Timing) validate() error {
-	if err := checkNames(t.Op, t.Version, t.Kind, t.Arch, t.Processor); err != nil {
-		return err
-	}
-	switch {
-	case t.Op == "" || t.Version == "" || t.Kind == "":
-		return errors.New("op, version or kind is missing")
-	case t.Class < 0 || t.Class >= NumClasses:
-		return fmt.Errorf("class %d out of range", t.Class)
-	case t.Count < 1 || t.Count > t.Runs || t.Runs > maxCount:
-		return fmt.Errorf("count %d of %d runs out of range", t.Count, t.Runs)
-	case !(t.Mean > 0 && t.Mean <= maxSeconds):
-		return fmt.Errorf("mean %g out of range", t.Mean)
-	case !(t.SD >= 0 && t.SD <= maxSeconds):
-		return fmt.Errorf("standard deviation %g out of range", t.SD)
-	}
-	return nil
-}
-
 // parseProfile reads what encodeProfile writes. Anything else gives a
 // *ProfileError: another format or a later version of it, unknown fields,
 // values out of range, repeated timings, text after the end.
@@ -118,7 +94,8 @@ func parseProfile(data []byte) (contents, error) {
 		return contents{}, &ProfileError{Reason: fmt.Sprintf("format is %q, not %q", f.Format, profileFormat)}
 	}
 	if f.Version < 1 || f.Version > profileVersion {
-		return contents{}, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads 1 to %d", f.Version, profileVersion)}
+		return contents{}, &ProfileError{Reason: fmt.Sprintf("version %d of the format; this program reads 1 to %d",
+			f.Version, profileVersion)}
 	}
 	return f.contents, nil
 }
@@ -127,8 +104,8 @@ func tooLarge(file string) error {
 	return &ProfileError{File: file, Reason: "larger than " + bytesText(maxProfile)}
 }
 
-// encodeProfile sorts what a file is to hold and returns it as text for people
-// and for parseProfile. Entries that it would not read back are left out.
+// encodeProfile sorts the contents and returns them as text for people and for parseProfile. It
+// leaves out entries that parseProfile would refuse.
 func encodeProfile(c contents) ([]byte, error) {
 	ts := slices.DeleteFunc(slices.Clone(c.Timings), func(t Timing) bool { return t.validate() != nil })
 	slices.SortFunc(ts, compareTimings)

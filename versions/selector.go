@@ -2,7 +2,6 @@ package versions
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,68 +9,26 @@ import (
 	"sync/atomic"
 )
 
-// Why is the ground on which a version was chosen.
-type Why uint8
-
-const (
-	// None: there is no ground, as no version can run.
-	None Why = iota
-	// Sole: no other version can run on the worker.
-	Sole
-	// Pinned: the configuration names this one version for the op.
-	Pinned
-	// Remaining: the configuration excludes all others.
-	Remaining
-	// First: it is the first in the order of preference; nothing is measured.
-	First
-	// Exploring: the run is one of those that measure the version.
-	Exploring
-	// Waiting: runs that measure a version have not ended; until then the
-	// best one known runs, or the first.
-	Waiting
-	// Fastest: it has the lowest expected time.
-	Fastest
-)
-
-var whyNames = [...]string{
-	None:      "none can run",
-	Sole:      "the only one that can run",
-	Pinned:    "fixed by the configuration",
-	Remaining: "the others are excluded",
-	First:     "the first in order, nothing measured",
-	Exploring: "exploring",
-	Waiting:   "others are being explored just now",
-	Fastest:   "lowest expected time",
-}
-
-// String returns the ground in words.
-func (w Why) String() string {
-	if int(w) < len(whyNames) {
-		return whyNames[w]
-	}
-	return fmt.Sprintf("Why(%d)", uint8(w))
-}
-
 // Choice is the version that [Selector.Select] chose for a call. The caller
 // must end a Choice that is Timed with [Selector.Record] or
 // [Selector.Abandon]; for others it may.
 type Choice struct {
 	Version *Version
-	Index   int     // of the version in Op.Versions
+	Index   int     // index of the version in Op.Versions
 	Class   int     // size class of the call; -1 where it made no difference
 	Work    float64 // work of the call; 0 where it made no difference
 	Timed   bool    // the run should be timed and recorded
 	Why     Why
 
-	cold   bool // a warm-up: the version has not run yet in this process, say
+	cold   bool // a warm-up: the version's first run in this process, say
 	pos    int  // among the candidates of cell
 	cell   *cell
-	budget *Budget // that pays for the run beyond what the best would have taken …
-	paid   float64 // … and the seconds that it is taken to last
+	budget *Budget // pays for the time beyond the best version's …
+	paid   float64 // … and the run's expected seconds
 }
 
-// WarmUp returns c as a warm-up, whichever run it is: one that has paid for something that
-// later ones find, such as memory that was touched for the first time.
+// WarmUp returns c as a warm-up: a run that has paid for something that later runs find done, such
+// as memory touched for the first time.
 func (c Choice) WarmUp() Choice {
 	c.cold = true
 	return c
@@ -97,13 +54,12 @@ type opTables struct {
 	targets atomic.Pointer[map[*Target]*table]
 }
 
-// table is what Select needs to know of one op on one target. Targets that
-// are alike share its cells.
+// table is one op on one target, for Select. Equal targets share its cells.
 type table struct {
 	key   targetKey
 	order []int // eligible versions, in order of preference
 	sole  Choice
-	done  bool  // sole is the answer whatever the call
+	done  bool  // sole is the answer for every call
 	err   error // the answer where order is empty
 	cells *[NumClasses]atomic.Pointer[cell]
 }
@@ -194,9 +150,8 @@ func (s *Selector) spare(call *Call, work float64) float64 {
 	return max(0, call.Budget.spare()/unitsOf(work))
 }
 
-// Expect returns the time in seconds that the call is expected to take on a
-// target by the version that is the fastest as far as is known: 0 if nothing is
-// known, +Inf if no version can run there. It chooses nothing.
+// Expect returns the expected seconds of the call on a target, by the fastest version known: 0 if
+// no time is known, +Inf if no version can run there. It chooses nothing.
 func (s *Selector) Expect(op *Op, call *Call, on *Target) float64 {
 	t := s.table(op, on)
 	if t.err != nil {
@@ -209,9 +164,8 @@ func (s *Selector) Expect(op *Op, call *Call, on *Target) float64 {
 	return s.cell(op, t, classOf(op, call, work)).least() * unitsOf(work)
 }
 
-// Record adds the time that a run took. Of a choice that is not Timed it
-// takes no notice. Time that is negative or not finite counts as
-// [Selector.Abandon]; zero, as from a coarse clock, as a nanosecond.
+// Record adds the time of a run. It ignores a choice that is not Timed. A time that is negative or
+// not finite counts as [Selector.Abandon]; zero, as from a coarse clock, as a nanosecond.
 func (s *Selector) Record(choice Choice, seconds float64) {
 	if !choice.Timed {
 		return
@@ -226,8 +180,8 @@ func (s *Selector) Record(choice Choice, seconds float64) {
 	choice.cell.end(choice.pos, perUnit, choice.cold, choice.Why == Exploring)
 }
 
-// Abandon ends a choice whose run failed or did not take place. A run of
-// exploring is then made up for by another one, unless five in a row failed.
+// Abandon ends a choice whose run failed or did not take place. Another run then explores the
+// version instead, unless five in a row failed.
 func (s *Selector) Abandon(choice Choice) {
 	if choice.Why == Exploring {
 		choice.cell.abandon(choice.pos)
@@ -279,7 +233,7 @@ func (s *Selector) makeTable(op *Op, on *Target) *table {
 	return made
 }
 
-// newTable finds out which versions of op may run on a target.
+// newTable returns a table of the versions of op that may run on a target.
 func (s *Selector) newTable(op *Op, on *Target) *table {
 	order, reasons := s.eligible(op, on)
 	t := &table{key: keyOf(on), order: order}
@@ -300,7 +254,7 @@ func (s *Selector) newTable(op *Op, on *Target) *table {
 			t.order = order[:1]
 		}
 	case len(op.Versions) > 1 && len(allowed) == 1:
-		t.done, t.sole.Why = true, s.config.soleBecause(op)
+		t.done, t.sole.Why = true, s.config.soleReason(op)
 	case len(order) == 1:
 		t.done, t.sole.Why = true, Sole
 	case s.config.Mode == Static:
@@ -315,7 +269,7 @@ func (s *Selector) newTable(op *Op, on *Target) *table {
 // preference, and for each version of op the reason why not, or "".
 func (s *Selector) eligible(op *Op, on *Target) (order []int, reasons []string) {
 	allowed, reasons := s.config.candidates(op)
-	unmeant := on.unmeant(op)
+	unmeant := on.excludes(op)
 	for _, i := range allowed {
 		if reasons[i] = cmp.Or(unmeant, op.Versions[i].Constraints.Unmet(on)); reasons[i] == "" {
 			order = append(order, i)
@@ -335,7 +289,7 @@ func (s *Selector) cell(op *Op, t *table, class int) *cell {
 	return t.cells[class].Load()
 }
 
-// newCell returns a cell on what the profile knows of the versions in t.
+// newCell returns a cell with the profile's knowledge of the versions in t.
 func (s *Selector) newCell(op *Op, t *table, class int) *cell {
 	names := make([]string, len(t.order))
 	for i, index := range t.order {

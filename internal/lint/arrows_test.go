@@ -22,7 +22,7 @@ func tangled() []string {
 		"cmd/labench/internal/gpucheck", "cmd/labench/internal/jobs", "cmd/labench/internal/matcalls", "cmd/labench/internal/plan",
 		"examples/papers/internal/eager", "examples/papers/internal/loopapps", "examples/papers/internal/nested",
 		"exec/cluster/internal/faulty", "exec/sim", "exec/trace", "internal/matgen", "internal/topo",
-		"kernels/cuda", "la", "la/csr", "la/dropin", "versions",
+		"kernels/cuda", "la", "la/csr", "la/dropin",
 	}
 }
 

@@ -1,0 +1,45 @@
+package versions
+
+import "fmt"
+
+// Why is the reason for the choice of a version.
+type Why uint8
+
+const (
+	// None: no version can run.
+	None Why = iota
+	// Sole: no other version can run on the worker.
+	Sole
+	// Pinned: the configuration names this one version for the op.
+	Pinned
+	// Remaining: the configuration excludes all others.
+	Remaining
+	// First: it is the first in the order of preference; nothing is measured.
+	First
+	// Exploring: the run is one of those that measure the version.
+	Exploring
+	// Waiting: runs that measure a version have not ended; until then the
+	// best one known runs, or the first.
+	Waiting
+	// Fastest: it has the lowest expected time.
+	Fastest
+)
+
+var whyNames = [...]string{
+	None:      "none can run",
+	Sole:      "the only one that can run",
+	Pinned:    "fixed by the configuration",
+	Remaining: "the others are excluded",
+	First:     "the first in order, nothing measured",
+	Exploring: "exploring",
+	Waiting:   "others are being explored just now",
+	Fastest:   "lowest expected time",
+}
+
+// String returns the reason in words.
+func (w Why) String() string {
+	if int(w) < len(whyNames) {
+		return whyNames[w]
+	}
+	return fmt.Sprintf("Why(%d)", uint8(w))
+}
