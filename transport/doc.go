@@ -1,14 +1,14 @@
-// Package transport connects the nodes of a cluster: messages, which are short and go to
-// one node, and values, which are large and are fetched by the node that needs them.
+// Package transport connects the nodes of a cluster: messages, which are short and go to one node,
+// and values, which are large and are fetched by the node that needs them.
 //
 //	publisher:  Publish(ref, v) ──► … ──► Drop(ref)
 //	another:              Fetch(ctx, from, ref, into)
 //
-// Control and data are apart: a message says who has a value, and the node that needs it fetches
-// it when it suits. What a value is only its type knows, by [versions.Value]; the
+// Control and data are separate: a message says which node has a value, and the node that needs it
+// fetches it when it is ready. Only a value's type knows its encoding, by [versions.Value]; the
 // transport adds a checksum and moves the bytes.
 //
-// [Network] is a transport whose nodes are in one process: for tests, for programs that
-// try out what they would do on several machines, and for more than one runtime in a
-// process. A cluster knows a transport by the interface [Transport] only.
+// [Network] is a transport whose nodes are in one process: for tests, for programs that try out
+// what they would do on several machines, and for more than one runtime in a process. A cluster
+// knows a transport by the interface [Transport] only.
 package transport

@@ -2,19 +2,18 @@ package transport
 
 import "sync"
 
-// Events are what a node is to be told. All transports keep Start's promise with them: events
-// are told in the order in which they were added, one at a time, and who adds one does not
-// wait.
+// Events is a queue of events for a node. All transports keep Start's promise with it: events are
+// delivered in the order in which they were added, one at a time, and Add does not wait.
 type Events struct {
 	mu   sync.Mutex // a leaf
 	list []Event
 	news chan struct{} // capacity 1: list has some
 }
 
-// NewEvents returns no events.
+// NewEvents returns an empty queue.
 func NewEvents() *Events { return &Events{news: make(chan struct{}, 1)} }
 
-// Add has e told.
+// Add appends e.
 func (x *Events) Add(e Event) {
 	x.mu.Lock()
 	x.list = append(x.list, e)
@@ -25,7 +24,7 @@ func (x *Events) Add(e Event) {
 	}
 }
 
-// Tell tells the events to f until end is closed. A transport calls it once.
+// Tell calls f for the events until end is closed. A transport calls it once.
 func (x *Events) Tell(end <-chan struct{}, f func(Event)) {
 	for {
 		select {

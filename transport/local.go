@@ -13,13 +13,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// behind is how many messages of a node another one may not have handled yet.
+// behind is how many messages of a sender may wait to be handled before Send waits.
 const behind = 64
 
 // ErrClosed is returned by a Transport that is closed, or was not started.
 var ErrClosed = errors.New("transport: closed, or not started")
 
-// NameError says that a node of that name is, or was, in the network.
+// NameError says that a node with that name is, or was, in the network.
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
@@ -29,8 +29,8 @@ func (e *NameError) Error() string {
 // Network connects nodes of one process. It is safe for concurrent use.
 type Network struct {
 	mu    sync.Mutex          // a leaf, but for members' own locks
-	nodes map[string]*member  // that are there
-	names map[string]struct{} // that were given
+	nodes map[string]*member  // nodes that are there
+	names map[string]struct{} // all names given so far
 	whole sync.Pool           // of *bytes.Buffer, for small values
 }
 
@@ -49,11 +49,12 @@ func (n *Network) Node(name string) (Transport, error) {
 		return nil, &NameError{name}
 	}
 	n.names[name] = struct{}{}
-	return &member{network: n, name: name, events: NewEvents(), over: make(chan struct{}), senders: map[string]chan []byte{}}, nil
+	return &member{network: n, name: name, events: NewEvents(), over: make(chan struct{}),
+		senders: map[string]chan []byte{}}, nil
 }
 
-// member is a node of a Network. A goroutine handles the messages of each sender, and one
-// the events.
+// member is a node of a Network. One goroutine handles the messages of each sender, and one the
+// events.
 type member struct {
 	network *Network
 	name    string
@@ -109,8 +110,8 @@ func (m *member) Start(h Handler, e func(Event)) error {
 	return nil
 }
 
-// other returns a node that is there. The error is an *UnreachableError, or ErrClosed if
-// this node is not there itself.
+// other returns a node that is there. The error is an *UnreachableError, or ErrClosed if this node
+// is closed.
 func (m *member) other(name string) (*member, error) {
 	m.network.mu.Lock()
 	defer m.network.mu.Unlock()
@@ -123,7 +124,7 @@ func (m *member) other(name string) (*member, error) {
 	return nil, &UnreachableError{Node: name}
 }
 
-// from returns where messages of a sender wait to be handled, nil at the end.
+// from returns the queue of a sender's messages, nil after Close.
 func (m *member) from(sender string) chan []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,7 +138,7 @@ func (m *member) from(sender string) chan []byte {
 	return c
 }
 
-// serve handles the messages of a sender, until the end.
+// serve handles the messages of a sender until Close.
 func (m *member) serve(sender string, c chan []byte) {
 	defer m.running.Done()
 	for {
@@ -146,7 +147,7 @@ func (m *member) serve(sender string, c chan []byte) {
 			return
 		case b := <-c:
 			select {
-			case <-m.over: // both may be there: nothing is handled after Close
+			case <-m.over: // both may be ready: nothing is handled after Close
 				return
 			default:
 				m.handle(sender, b)
@@ -168,7 +169,7 @@ func (m *member) Send(ctx context.Context, to string, message []byte) error {
 		return context.Cause(ctx)
 	}
 	select {
-	case o.from(m.name) <- bytes.Clone(message): // that of a node at its end blocks
+	case o.from(m.name) <- bytes.Clone(message): // the nil channel of a closed node blocks
 		return nil
 	case <-o.over:
 		return &UnreachableError{Node: to}
@@ -182,7 +183,7 @@ func (m *member) Send(ctx context.Context, to string, message []byte) error {
 // Prompt implements [Prompt].
 func (m *member) Prompt(to string) bool {
 	o, err := m.other(to)
-	return err == nil && len(o.from(m.name)) < behind/2 // Send to a node at its end does not wait either
+	return err == nil && len(o.from(m.name)) < behind/2 // nor does Send to a closed node wait
 }
 
 // Publish implements [Transport].
@@ -229,9 +230,9 @@ func (m *member) Fetch(ctx context.Context, from string, r Ref, wait time.Durati
 	reader := newSumming(in, nil)
 	err = into.Decode(reader)
 	if err == nil {
-		_, err = io.Copy(io.Discard, reader) // what Decode leaves is wrong, and in the sum
+		_, err = io.Copy(io.Discard, reader) // bytes that Decode leaves are wrong, and count for the checksum
 	}
-	in.CloseWithError(ErrClosed) // the writer waits no more
+	in.CloseWithError(ErrClosed) // ends the writer's wait
 	if ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 	}
@@ -246,7 +247,7 @@ func (m *member) Fetch(ctx context.Context, from string, r Ref, wait time.Durati
 // another one decodes (2 cores of an EPYC, busy, 2026-11-24; go test ./transport -bench Fetch).
 const small = 64 << 10
 
-// hand copies a small value. Nothing can happen to it on the way.
+// hand copies a small value, which cannot be damaged on the way.
 func (n *Network) hand(v versions.Value, done func(), into versions.Value) error {
 	b := n.whole.Get().(*bytes.Buffer)
 	defer n.whole.Put(b)

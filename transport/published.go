@@ -11,40 +11,40 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Published is the values that a node has published, for implementations of [Transport].
+// Published holds the values that a node has published, for implementations of [Transport].
 type Published struct {
 	mu     sync.Mutex // a leaf
 	values map[Ref]*shelf
-	free   []*shelf         // for other values
-	due    map[Ref]*waiting // what is awaited
+	free   []*shelf         // unused ones
+	due    map[Ref]*waiting // values that fetches wait for
 }
 
-// waiting is those who wait for a value.
+// waiting is the fetches that wait for a value.
 type waiting struct {
 	many int
-	news chan struct{} // closed when it is there, or will not be
+	news chan struct{} // closed when the value is there, or will not be
 }
 
-// shelf is a value that others may read.
+// shelf is a published value and its readers.
 type shelf struct {
 	value   versions.Value
 	readers sync.WaitGroup
 	done    func()        // readers.Done
-	turn    chan struct{} // of capacity 1: of a large value, full while somebody reads it
+	turn    chan struct{} // capacity 1: full while a large value is being read
 }
 
-// A value of inTurn bytes or more goes to one node after the other, so that the first to have it
-// can give it to others while this one serves the next. Nobody waits for its turn for longer
-// than turnMost: who reads may have stopped.
+// A value of inTurn bytes or more goes to one node after the other, so that the first node to have
+// it can give it to others while this one serves the next. A reader waits for its turn for at most
+// turnMost: the one before it may have stopped.
 const (
 	inTurn   = 64 << 10
 	turnMost = time.Second
 )
 
-// spareShelves is how many shelves are kept for other values.
+// spareShelves bounds the unused shelves that are kept.
 const spareShelves = 256
 
-// Put publishes a value, in place of that which was there.
+// Put publishes a value in place of the present one, if there is one.
 func (p *Published) Put(r Ref, v versions.Value) {
 	p.mu.Lock()
 	old := p.values[r]
@@ -59,7 +59,7 @@ func (p *Published) Put(r Ref, v versions.Value) {
 	p.clear(old)
 }
 
-// wake has those who wait for a value look whether it is there. The caller holds mu.
+// wake wakes the fetches that wait for a value. The caller holds mu.
 func (p *Published) wake(r Ref) {
 	if w := p.due[r]; w != nil {
 		delete(p.due, r)
@@ -79,8 +79,8 @@ func (p *Published) shelf() *shelf {
 	return s
 }
 
-// clear waits for those who read what is on a shelf that nobody else can find any more, if
-// there is one.
+// clear waits for the readers of a shelf that is not in values any more, and keeps it for another
+// value. s may be nil.
 func (p *Published) clear(s *shelf) {
 	if s == nil {
 		return
@@ -94,7 +94,7 @@ func (p *Published) clear(s *shelf) {
 	}
 }
 
-// Drop takes a value back, and waits for those who read it. Nobody waits for it any more.
+// Drop removes a value, waits for its readers, and ends fetches that wait for it.
 func (p *Published) Drop(r Ref) {
 	p.mu.Lock()
 	s := p.values[r]
@@ -104,10 +104,11 @@ func (p *Published) Drop(r Ref) {
 	p.clear(s)
 }
 
-// Read returns a value that is published, nil if it is not, until done is called. One that may be
-// yet to come it waits for: for so long, until ctx ends, over is closed, or Drop says that it
-// will not come. Large values are read by one after the other.
-func (p *Published) Read(ctx context.Context, over <-chan struct{}, r Ref, wait time.Duration) (v versions.Value, done func()) {
+// Read returns a published value, nil if there is none, for use until done is called. It waits for
+// a value that is not published for at most wait, until ctx ends, over is closed, or Drop says that
+// it will not come. Large values are read by one reader after the other.
+func (p *Published) Read(ctx context.Context, over <-chan struct{}, r Ref, wait time.Duration) (v versions.Value,
+	done func()) {
 	p.mu.Lock()
 	if p.values[r] == nil && wait > 0 {
 		p.await(ctx, over, r, wait)
@@ -117,7 +118,7 @@ func (p *Published) Read(ctx context.Context, over <-chan struct{}, r Ref, wait 
 		p.mu.Unlock()
 		return nil, nil
 	}
-	s.readers.Add(1) // while it is published, so that drop has not begun to wait
+	s.readers.Add(1) // counted while it is published: clear has not begun to wait
 	v = s.value
 	p.mu.Unlock()
 	if v.Bytes() < inTurn {
@@ -167,10 +168,10 @@ func (p *Published) await(ctx context.Context, over <-chan struct{}, r Ref, wait
 	}
 }
 
-// castagnoli is the polynomial that processors have an instruction for.
+// castagnoli is the CRC polynomial for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// summing is a reader or writer that takes the checksum of what passes through it.
+// summing is a reader or writer that computes the checksum of the bytes that pass through it.
 type summing struct {
 	r   io.Reader
 	w   io.Writer

@@ -21,76 +21,78 @@ type Ref struct {
 // MessageLimit is the largest message that the transports of Tessera take, in bytes.
 const MessageLimit = 64 << 20
 
-// Handler gets messages. It is called for one message of a sender at a time, in the
-// order in which that sent them, and for several senders at once. The slice is the
-// handler's. While it runs, no further message of that sender comes, and in the end
-// that one's Send waits: this is the back-pressure.
+// Handler handles messages. It is called for one message of a sender at a time, in the order in
+// which they were sent, and for several senders at once. The slice is the handler's. While it runs,
+// no further message of that sender is handled, and in the end that sender's Send waits: this is
+// the back-pressure.
 type Handler func(from string, message []byte)
 
-// Event says that a node has come or gone. One of the node itself says that its transport cannot go
-// on: others do not reach it any more, and it should end. Err is a *DeafError then.
+// Event says that a node has joined or left. An event about the node itself says that its transport
+// cannot go on: other nodes cannot reach it any more, and it should end. Err is a *DeafError then.
 type Event struct {
 	Node   string
-	Joined bool  // or else it has left, or cannot be reached any more
-	Err    error // why it has left; nil if it was closed, and has said so
+	Joined bool  // else it has left, or cannot be reached any more
+	Err    error // why it has left; nil if it was closed in order
 }
 
-// Transport connects a node with the others of its cluster. Nodes have names, which are
-// not used again by others; a node that begins anew under its name is seen to leave and to
-// join. Its methods are safe for concurrent use.
+// Transport connects a node with the others of its cluster. Nodes have names, which other nodes do
+// not use again; a node that starts anew under its name is seen to leave and to join. Its methods
+// are safe for concurrent use.
 //
-// What is promised of messages from one node to another, from the time when both see each
-// other join to the time when one of them leaves, or is seen to leave:
-//   - Whole: what comes is what was sent, as far as a checksum of 32 bits can tell. What is
-//     damaged on the way is dropped, and sent again.
-//   - Order: messages come in the order of their calls of Send.
-//   - Duplicates: none comes twice.
-//   - Loss: one whose Send has returned nil comes. It is lost only if a node leaves before
-//     it is handled; then a beginning of what was sent has come, and nothing after that.
-//     One whose Send has failed comes or does not.
+// These promises hold for messages from one node to another, from the time when both see each other
+// join to the time when one of them leaves or is seen to leave:
+//   - Whole: a message arrives as it was sent, as far as a checksum of 32 bits can tell. A damaged
+//     one is
 //
-// So the sender cannot know what the other side has handled: who has to know asks for an
+// dropped and sent again.
+//   - Order: messages arrive in the order of their calls of Send.
+//   - Duplicates: none arrives twice.
+//   - Loss: a message whose Send has returned nil arrives. It is lost only if a node leaves before
+//     it is
+//
+// handled; then a prefix of the sent messages has arrived, and nothing after it. A message whose
+// Send has failed arrives or does not.
+//
+// So the sender does not know which messages were handled: if it has to know, it asks for an
 // answer. [Network] and the packages web and mpi keep these promises.
 type Transport interface {
-	// Self returns the name of this node, and Nodes those of the others that are there.
+	// Self returns the name of this node, and Nodes the names of the other nodes that are there.
 	Self() string
 	Nodes() []string
-	// Start has messages go to h and events to e, one at a time, until Close. It is
-	// called once, before the other methods but Self. Nodes that are there already
-	// come as events, too.
+	// Start delivers messages to h and events to e, one at a time, until Close. It is called once,
+	// before the other methods except Self. Nodes that are there already are reported as events,
+	// too.
 	Start(h Handler, e func(Event)) error
 
-	// Send sends a message to the handler of another node, or of this one. It waits as
-	// long as the other side is behind. The message is the caller's again when Send
-	// returns. The error is an *UnreachableError, a *TooLargeError, ErrClosed, or the
-	// end of ctx.
+	// Send sends a message to the handler of another node, or of this one. It waits while the
+	// receiver is behind. The message belongs to the caller again when Send returns. The error is
+	// an *UnreachableError, a *TooLargeError, ErrClosed, or the end of ctx.
 	Send(ctx context.Context, to string, message []byte) error
 
 	// Publish lets others fetch a value, which must not be written before Drop.
 	// Publishing a Ref that is published replaces its value as Drop would.
 	Publish(r Ref, v versions.Value)
-	// Drop ends that. It returns when nobody reads the value any more: fetches on the
-	// way end well, or at their own time-out. Of what is not published it says that it
+	// Drop ends the publication. It returns when no fetch reads the value any more: fetches under
+	// way end well, or at their own time-out. For a value that is not published it says that it
 	// will not be: fetches that wait for it end.
 	Drop(r Ref)
-	// Fetch brings a value that another node has published into a value of its type,
-	// which has its shape or no memory yet. If that node has not published it, Fetch
-	// waits for so long there that it does; 0 is not at all. The error is a *NotHereError
-	// if it has not, a *ChecksumError, an *UnreachableError, of which a *StalledError is the
-	// cause if no byte moves, that of Value.Decode, or the end of ctx; what is in the value
-	// then is undefined.
+	// Fetch copies a value that another node has published into a value of its type, which has its
+	// shape or no memory yet. If that node has not published it, Fetch waits there for at most
+	// wait. The error is a *NotHereError if the value was not published, a *ChecksumError, an
+	// *UnreachableError (caused by a *StalledError if no byte moves), the error of Value.Decode, or
+	// the end of ctx; the content of into is undefined then.
 	Fetch(ctx context.Context, from string, r Ref, wait time.Duration, into versions.Value) error
 
-	// Close ends the connections, and returns when no handler runs and no goroutine
-	// is left. Other nodes see this one leave.
+	// Close ends the connections, and returns when no handler runs and no goroutine is left. Other
+	// nodes see this one leave.
 	Close() error
 }
 
 // Prompt is a Transport that says when Send does not wait.
 type Prompt interface {
 	Transport
-	// Prompt reports whether some messages of usual size to another node would leave at once, as it
-	// looks now: nobody else is sending to it, and it is not behind.
+	// Prompt reports whether a few messages of usual size to another node would leave at once now:
+	// no other goroutine sends to it, and it is not behind.
 	Prompt(to string) bool
 }
 
@@ -123,18 +125,19 @@ func (e *DeafError) Error() string {
 // Unwrap returns the cause.
 func (e *DeafError) Unwrap() error { return e.Err }
 
-// StalledError is why a node cannot be reached from which, or to which, no byte moves, though it may
-// answer what is short: as where what is between drops large packets.
+// StalledError says that no byte of a value or message moves between this node and another one,
+// although short answers may: for example because a device between them drops large packets.
 type StalledError struct {
 	Node string
-	For  time.Duration // that none has moved; 0 if that was seen by another one
+	For  time.Duration // how long none has moved; 0 if another node has seen it
 }
 
 func (e *StalledError) Error() string {
 	if e.For == 0 {
 		return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s", e.Node)
 	}
-	return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s for %v", e.Node, e.For)
+	return fmt.Sprintf("transport: no byte of a value or a message has moved between this node and %s for %v", e.Node,
+		e.For)
 }
 
 // TooLargeError says that a message is larger than the transport sends.
@@ -156,7 +159,7 @@ func (e *NotHereError) Error() string {
 	return fmt.Sprintf("transport: node %s does not have %v", e.Node, e.Ref)
 }
 
-// ChecksumError says that the bytes of a value that came are not those that were sent.
+// ChecksumError says that a value's bytes arrived damaged.
 type ChecksumError struct {
 	Node string
 	Ref  Ref

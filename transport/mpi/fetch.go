@@ -13,40 +13,40 @@ import (
 	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
 )
 
-// fetch is a value that comes. It is the reader that Value.Decode reads from: what the
-// other side sends outside of frames is received where Decode wants it.
+// fetch is a value being received. Value.Decode reads from it; bytes outside of frames are received
+// into Decode's memory.
 type fetch struct {
 	world  *libmpi.World
 	comm   *libmpi.Comm
 	from   int
 	id     uint32
 	stop   <-chan struct{} // the node closes
-	gone   <-chan struct{} // the other side has left
-	late   time.Duration   // how long MPI may take to give up a message of a node that has left
-	broken func(error)     // is told that it does not
+	gone   <-chan struct{} // the sender has left
+	late   time.Duration   // how long MPI may take to cancel a receive from a lost node
+	broken func(error)     // called if it does not
 
 	mu     sync.Mutex    // a leaf
-	parts  []frame       // that have come, and were not read
-	fail   error         // why no more come
-	signal chan struct{} // capacity 1: there is more, or fail is set
+	parts  []frame       // received, and not read
+	fail   error         // why no more arrive
+	signal chan struct{} // there are more parts, or fail is set
 
-	// What follows is the reader's.
-	inline []byte // that are to be read next
-	body   uint64 // bytes that follow
-	over   bool   // no frame comes any more
-	sum    uint32 // that the bytes have to have
-	crc    uint32 // that they have
+	// Only the reader uses what follows.
+	inline []byte // bytes to read next
+	body   uint64 // bytes to receive next
+	over   bool   // no further frame arrives
+	sum    uint32 // the sender's checksum
+	crc    uint32 // the checksum so far
 }
 
 var (
-	// errShort is why a value does not come that ends early, or is given up by MPI.
+	// errShort says that a value ended early, or that MPI gave it up.
 	errShort = errors.New("a value ended early")
-	// errAbsent is what a reader returns of a value that is not there.
+	// errAbsent says that a value is not there.
 	errAbsent = errors.New("not here")
 	errHeld   = errors.New("a rank was lost while it sent a value, and MPI does not give the memory for it back")
 )
 
-// put gives the fetch a frame.
+// put adds a frame.
 func (f *fetch) put(x frame) {
 	f.mu.Lock()
 	f.parts = append(f.parts, x)
@@ -54,7 +54,7 @@ func (f *fetch) put(x frame) {
 	f.wake()
 }
 
-// end says why no more frames come.
+// end says why no more frames arrive.
 func (f *fetch) end(why error) {
 	f.mu.Lock()
 	f.fail = why
@@ -74,7 +74,7 @@ type reader struct {
 	*fetch
 	ctx    context.Context
 	drains bool
-	err    error // what is wrong with what came, or why it does not
+	err    error // why the value is wrong, or does not arrive
 }
 
 // Read implements [io.Reader].
@@ -131,7 +131,7 @@ func (r *reader) next() error {
 	}
 }
 
-// take takes a frame.
+// take handles a frame.
 func (r *reader) take(x frame) error {
 	switch x.kind {
 	case kindAbsent:
@@ -145,7 +145,7 @@ func (r *reader) take(x frame) error {
 	return nil
 }
 
-// receive receives the next piece of what follows: into b, if it is as large.
+// receive receives the next piece, directly into b if it is large enough.
 func (r *reader) receive(b []byte) (n int, err error) {
 	size := int(min(r.body, libmpi.Piece))
 	into := b

@@ -89,13 +89,16 @@ func parse(b []byte) (f frame, err error) {
 	case binary.LittleEndian.Uint32(b[4:]) != check(b):
 		return f, fmt.Errorf("a frame with a wrong checksum")
 	case binary.LittleEndian.Uint16(b[2:]) != frameVersion:
-		return f, fmt.Errorf("a frame of version %d, want %d: is it the same build on all ranks?", binary.LittleEndian.Uint16(b[2:]), frameVersion)
+		return f, fmt.Errorf("a frame of version %d, want %d: is it the same build on all ranks?",
+			binary.LittleEndian.Uint16(b[2:]), frameVersion)
 	case kind(b[0]) >= kinds || b[1] > 1:
 		return f, fmt.Errorf("a frame of kind %d", b[0])
 	}
 	f = frame{
-		kind: kind(b[0]), last: b[1] == 1, handled: binary.LittleEndian.Uint64(b[8:]), bytes: binary.LittleEndian.Uint64(b[16:]),
-		id: binary.LittleEndian.Uint32(b[24:]), sum: binary.LittleEndian.Uint32(b[28:]), n: binary.LittleEndian.Uint64(b[32:]), payload: b[headBytes:],
+		kind: kind(b[0]), last: b[1] == 1, handled: binary.LittleEndian.Uint64(b[8:]),
+		bytes: binary.LittleEndian.Uint64(b[16:]),
+		id:    binary.LittleEndian.Uint32(b[24:]), sum: binary.LittleEndian.Uint32(b[28:]),
+		n: binary.LittleEndian.Uint64(b[32:]), payload: b[headBytes:],
 	}
 	if f.kind == kindWant && len(f.payload) != refBytes {
 		return f, fmt.Errorf("a name of %d bytes, want %d", len(f.payload), refBytes)
@@ -124,6 +127,7 @@ func encodeRef(r transport.Ref) []byte {
 func decodeRef(b []byte) transport.Ref {
 	return transport.Ref{
 		Job: binary.LittleEndian.Uint64(b), Matrix: binary.LittleEndian.Uint32(b[8:]),
-		I: int32(binary.LittleEndian.Uint32(b[12:])), J: int32(binary.LittleEndian.Uint32(b[16:])), Version: binary.LittleEndian.Uint32(b[20:]),
+		I: int32(binary.LittleEndian.Uint32(b[12:])), J: int32(binary.LittleEndian.Uint32(b[16:])),
+		Version: binary.LittleEndian.Uint32(b[20:]),
 	}
 }

@@ -21,39 +21,42 @@ type node struct {
 	comm   *libmpi.Comm
 	opt    Options
 	rank   int
-	peers  []*peer // by rank, this node included
+	peers  []*peer // by rank, including this node
 	named  map[string]*peer
-	slots  chan uint32 // of fetches, those that are free
+	slots  chan uint32 // free tags of fetches
 	values transport.Published
 
 	handle transport.Handler
 	events *transport.Events
 
-	ctx     context.Context // the end of all but what has to be brought to its end
+	ctx     context.Context // ends everything except transfers that must be completed
 	cancel  context.CancelFunc
 	once    sync.Once
-	running sync.WaitGroup // handlers, and who tells events
-	serving sync.WaitGroup // values that are sent, and what has to be received and nobody wants
+	running sync.WaitGroup // handlers and the event goroutine
+	serving sync.WaitGroup // values being sent, and receives to be completed
 
 	mu      sync.Mutex // a leaf
 	started bool
-	closing bool // nothing new is served
+	closing bool // no new requests are served
 	fetches map[uint32]*fetch
 
-	active atomic.Bool // messages are looked for
-	ticked time.Time   // the progress goroutine's: when silence was last looked for
+	active atomic.Bool // progress polls its messages
+	ticked time.Time   // last tick; only the progress goroutine uses it
 }
 
 func newNode(s *shared, c *libmpi.Comm, size int, opt Options) *node {
-	n := &node{shared: s, comm: c, opt: opt, rank: s.lib.Rank, slots: make(chan uint32, fetches), named: map[string]*peer{}, fetches: map[uint32]*fetch{}, events: transport.NewEvents()}
+	n := &node{shared: s, comm: c, opt: opt, rank: s.lib.Rank, slots: make(chan uint32, fetches),
+		named: map[string]*peer{}, fetches: map[uint32]*fetch{}, events: transport.NewEvents()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	for i := range fetches {
 		n.slots <- uint32(i + 1)
 	}
 	for rank := range size {
 		p := &peer{
-			rank: rank, name: s.name(rank), near: s.lib.Near(rank), comm: c, self: rank == n.rank, failed: n.lose, abandoned: &s.abandoned,
-			turn: make(chan struct{}, 1), gone: make(chan struct{}), parted: make(chan struct{}), room: make(chan struct{}, 1),
+			rank: rank, name: s.name(rank), near: s.lib.Near(rank), comm: c, self: rank == n.rank, failed: n.lose,
+			abandoned: &s.abandoned,
+			turn:      make(chan struct{}, 1), gone: make(chan struct{}), parted: make(chan struct{}),
+			room: make(chan struct{}, 1),
 		}
 		n.peers, n.named[p.name] = append(n.peers, p), p
 	}
@@ -104,7 +107,7 @@ func (n *node) open() bool {
 	return n.started && !n.closing
 }
 
-// find returns a node that is there, this one included. The error is an *UnreachableError, or
+// find returns a node that is there, which may be this one. The error is an *UnreachableError, or
 // ErrClosed.
 func (n *node) find(name string) (*peer, error) {
 	if !n.open() {
@@ -168,7 +171,7 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	}
 	err = into.Decode(in)
 	if err == nil {
-		_, err = io.Copy(io.Discard, in) // what Decode leaves is wrong, and in the sum
+		_, err = io.Copy(io.Discard, in) // bytes that Decode leaves are wrong, and count for the checksum
 	}
 	switch {
 	case in.err == errAbsent:
@@ -189,10 +192,11 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	return err
 }
 
-// begin returns a fetch from p that is to be asked for.
+// begin returns a new fetch from p.
 func (n *node) begin(ctx context.Context, p *peer) (*fetch, error) {
 	f := &fetch{
-		world: n.shared.lib, comm: n.comm, from: p.rank, stop: n.ctx.Done(), gone: p.gone, late: n.opt.Timeout, broken: n.shared.broken,
+		world: n.shared.lib, comm: n.comm, from: p.rank, stop: n.ctx.Done(), gone: p.gone, late: n.opt.Timeout,
+		broken: n.shared.broken,
 		signal: make(chan struct{}, 1),
 	}
 	select {
@@ -211,14 +215,14 @@ func (n *node) begin(ctx context.Context, p *peer) (*fetch, error) {
 	n.serving.Add(1)
 	n.fetches[f.id] = f
 	select {
-	case <-p.gone: // and lose, or part, did not see it
+	case <-p.gone: // leave did not see this fetch
 		f.end(errGone)
 	default:
 	}
 	return f, nil
 }
 
-// end gives the tag of a fetch back, when nothing more can come with it.
+// end gives the tag of a fetch back, when no more bytes can arrive with it.
 func (n *node) end(f *fetch) {
 	n.mu.Lock()
 	delete(n.fetches, f.id)
@@ -227,7 +231,7 @@ func (n *node) end(f *fetch) {
 	n.serving.Done()
 }
 
-// drain receives what still comes of a fetch, and ends it.
+// drain receives the rest of a fetch, and ends it.
 func (n *node) drain(f *fetch) {
 	if f.over && f.body == 0 {
 		n.end(f)
@@ -240,7 +244,7 @@ func (n *node) drain(f *fetch) {
 	}()
 }
 
-// leave notes that a node has left: in order, or why not.
+// leave notes that a node has left: in order, or because of why.
 func (n *node) leave(p *peer, why error) {
 	known := p.leaves()
 	n.mu.Lock()
@@ -259,18 +263,18 @@ func (n *node) leave(p *peer, why error) {
 	}
 }
 
-// lose notes that a node cannot be reached any more. It stays so.
+// lose notes that a node is lost for good.
 func (n *node) lose(p *peer, why error) {
 	n.shared.maimed.Store(true)
 	p.mute()
 	n.leave(p, why)
 }
 
-// look takes the frames that have come, and reports whether there were some. It is called by
-// the progress goroutine only.
+// look receives the frames that have arrived, and reports whether there were any. Only the progress
+// goroutine calls it.
 func (n *node) look(now time.Time) (some bool, err error) {
 	var found libmpi.Found
-	for range 64 { // then it is the others' turn
+	for range 64 { // then poll the other nodes
 		ok, err := n.comm.Probe(frameTag, &found)
 		if err != nil || !ok {
 			return some, err
@@ -287,7 +291,7 @@ func (n *node) look(now time.Time) (some bool, err error) {
 	return some, nil
 }
 
-// arrived takes the frames of a node that are there whole, in their order.
+// arrived handles the complete frames of a node, in their order.
 func (n *node) arrived(p *peer, now time.Time) {
 	for len(p.arriving) > 0 && p.arriving[0].done {
 		a := p.arriving[0]
@@ -306,7 +310,7 @@ func (n *node) arrived(p *peer, now time.Time) {
 	}
 }
 
-// take takes a frame. The error says that nothing of that node can be believed any more.
+// take handles a frame. The error says that the node cannot be trusted any more.
 func (n *node) take(p *peer, f *frame) error {
 	switch f.kind {
 	case kindHello:
@@ -341,7 +345,7 @@ func (n *node) take(p *peer, f *frame) error {
 	return nil
 }
 
-// message gives a message to the handler.
+// message queues a message for the handler.
 func (n *node) message(p *peer, b []byte) error {
 	n.mu.Lock()
 	closing := n.closing
@@ -362,7 +366,7 @@ func (n *node) message(p *peer, b []byte) error {
 	}
 }
 
-// deliver has the messages of a node handled, until the end.
+// deliver handles the messages of a node until Close.
 func (n *node) deliver(p *peer) {
 	defer n.running.Done()
 	for {
@@ -379,7 +383,7 @@ func (n *node) deliver(p *peer) {
 	}
 }
 
-// want answers who wants a value.
+// want answers the request for a value.
 func (n *node) want(p *peer, f *frame) {
 	n.mu.Lock()
 	closing := n.closing
@@ -404,8 +408,8 @@ func (n *node) want(p *peer, f *frame) {
 	}()
 }
 
-// tick lets others hear of this node, and notes whom it does not hear of. It is called by the
-// progress goroutine only.
+// tick sends beats to other nodes, and notes which have been silent too long. Only the progress
+// goroutine calls it.
 func (n *node) tick(now time.Time) {
 	every := n.opt.Timeout / 16
 	if n.ticked.IsZero() {
@@ -420,7 +424,7 @@ func (n *node) tick(now time.Time) {
 		if p.self || !p.isThere() {
 			continue
 		}
-		if pause > n.opt.Timeout/4 { // this process stood still, which is no fault of theirs
+		if pause > n.opt.Timeout/4 { // this process stood still: not their fault
 			p.forgives(pause)
 		}
 		heard, said := p.silence(now)
@@ -456,7 +460,7 @@ func (n *node) Close() error {
 		}
 		within(n.opt.Timeout, &n.serving)
 		over := time.After(n.opt.Timeout)
-		for _, p := range n.peers { // also to those that are yet to start
+		for _, p := range n.peers { // also to nodes that are yet to start
 			p.put(&frame{kind: kindBye})
 		}
 		for _, p := range n.peers {
@@ -475,7 +479,7 @@ func (n *node) Close() error {
 	return nil
 }
 
-// within waits for a group, and so long at most.
+// within waits for a group for at most d.
 func within(d time.Duration, g *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {

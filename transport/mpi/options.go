@@ -7,13 +7,13 @@ import (
 
 // Options configures a node. Its zero value has the defaults.
 type Options struct {
-	// Timeout is how long nothing may be heard of a node before it has left; 0 means 5 s.
-	// Nodes that have nothing to say let each other hear four times in that time.
+	// Timeout is how long a node may be silent before it has left; 0 means 5 s. Idle nodes send
+	// four beats in that time.
 	Timeout time.Duration
-	// Broken is told, once, that MPI cannot go on: it has returned an error that is no
-	// single node's, or a node was lost in the middle of sending a value, so that nobody can
-	// say when the memory for it is free again. The process has to end, best by
-	// [World.Abort]. If Broken is nil, those who wait for that value do so for ever.
+	// Broken is called once when MPI cannot go on: it has returned an error that is no single
+	// node's, or a node was lost while it sent a value, so that its memory may never be free again.
+	// The process must end, best by [World.Abort]. If Broken is nil, fetches of that value wait for
+	// ever.
 	Broken func(error)
 }
 

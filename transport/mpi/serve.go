@@ -9,24 +9,24 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// direct is the size in bytes from which on what Value.Encode writes is sent from where it
-// lies. Less is collected, and goes with a frame; gathered is the most that a frame has.
+// direct is the size in bytes from which on a write of Value.Encode is sent from its own memory.
+// Smaller writes are collected and go with a frame, which has at most gathered bytes.
 const (
 	direct   = 32 << 10
 	gathered = 1 << 20
 )
 
-// answer is the writer that the value of a fetch is encoded to.
+// answer is the writer for the encoding of a fetched value.
 type answer struct {
 	p      *peer
 	id     uint32
-	stored *versions.Memory // where a value lies that stays as it is until the end
-	buf    []byte           // to go with the next frame
+	stored *versions.Memory // memory of a value that does not change until the end
+	buf    []byte           // bytes for the next frame
 	sum    uint32
-	on     []chan struct{} // closed when what was sent from there is not needed any more
+	on     []chan struct{} // closed when MPI has sent from that memory
 }
 
-// errGone is why nothing can be written to a node that has left.
+// errGone says that a node has left.
 var errGone = errors.New("the node has left")
 
 // newAnswer returns the writer for a fetch of p.
@@ -58,14 +58,14 @@ func (a *answer) Write(b []byte) (int, error) {
 		a.p.comm.Send(rest[:k], a.p.rank, int(a.id), func(*libmpi.Op) { close(done) })
 		a.on, rest = append(a.on, done), rest[k:]
 	}
-	a.sum = crc32.Update(a.sum, castagnoli, b) // while it is on its way
+	a.sum = crc32.Update(a.sum, castagnoli, b) // computed while MPI sends
 	if a.keeps(b) {
 		return len(b), nil
 	}
 	return len(b), a.wait()
 }
 
-// keeps reports whether b is a part of the value, and not of a buffer that is used again.
+// keeps reports whether b is a part of the value, and not of a buffer that will be reused.
 func (a *answer) keeps(b []byte) bool {
 	m := a.stored
 	if m == nil || m.Rows == 0 {
@@ -76,7 +76,7 @@ func (a *answer) keeps(b []byte) bool {
 	return at >= first && at+uintptr(len(b)) <= end
 }
 
-// flush sends a frame of the value, with what was collected.
+// flush sends a frame of the value with the collected bytes.
 func (a *answer) flush(f frame) error {
 	f.kind, f.id, f.payload = kindPart, a.id, a.buf
 	a.buf = a.buf[:0] // a frame is a copy
@@ -86,8 +86,8 @@ func (a *answer) flush(f frame) error {
 	return nil
 }
 
-// wait waits for what was sent from where it lies. If the other side has left, nobody reads
-// it any more, whatever MPI still holds.
+// wait waits until MPI has sent from the value's memory. If the receiver has left, nobody reads it
+// any more, whatever MPI still holds.
 func (a *answer) wait() error {
 	for _, done := range a.on {
 		select {
@@ -105,7 +105,8 @@ func (a *answer) wait() error {
 	return nil
 }
 
-// serve sends a value to the node that wants it, and returns when nothing reads it any more.
+// serve sends a value to the node that has asked for it, and returns when nothing reads the value
+// any more.
 func (p *peer) serve(id uint32, v versions.Value) {
 	a := newAnswer(p, id, v)
 	err := v.Encode(a)

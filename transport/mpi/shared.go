@@ -8,12 +8,12 @@ import (
 	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
 )
 
-// shared is what the nodes of a process have in common.
+// shared is the common state of a process's nodes.
 type shared struct {
 	lib       *libmpi.World
-	abandoned atomic.Int64 // operations that MPI will not end
+	abandoned atomic.Int64 // operations that MPI will not complete
 	maimed    atomic.Bool  // a rank was lost: MPI cannot be finalised
-	over      atomic.Bool  // nothing begins any more
+	over      atomic.Bool  // the world is closed
 
 	once   sync.Once
 	why    error         // why MPI cannot go on
@@ -30,7 +30,7 @@ func (s *shared) broken(err error) {
 	})
 }
 
-// name returns what a rank's node is called.
+// name returns the name of a rank's node.
 func (s *shared) name(rank int) string {
 	for _, h := range s.lib.Hosts {
 		if h != s.lib.Hosts[0] {

@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
 )
 
-// World is the processes that a launcher of MPI has started together. A process has one.
-// A goroutine has MPI get on; it is where all that comes is noticed.
+// World is the set of processes that a launcher of MPI has started together. A process has one. Its
+// progress goroutine drives MPI and receives all messages.
 type World struct {
 	shared
 	ended chan struct{} // closed when the goroutine has ended
@@ -20,9 +20,9 @@ type World struct {
 	nodes []*node
 }
 
-// Open initialises MPI with MPI_THREAD_SERIALIZED, unless the program has; then it must not
-// call MPI itself while nodes are at work, unless it has MPI_THREAD_MULTIPLE. All processes
-// of the world have to call Open, within two minutes: MPI itself would wait for ever for a
+// Open initialises MPI with MPI_THREAD_SERIALIZED, unless the program has initialised it. Then the
+// program must not call MPI itself while nodes are at work, unless it has MPI_THREAD_MULTIPLE. All
+// processes of the world must call Open within two minutes: MPI itself would wait for ever for a
 // process that has ended before. The error is a *[BuildError] if this program was built without
 // MPI, [ErrAbsent], a *[ThreadError] or an *[Error].
 func Open() (*World, error) { return open(2 * time.Minute) }
@@ -47,18 +47,16 @@ func (w *World) Size() int { return w.lib.Size }
 // Host returns the name of a rank's machine.
 func (w *World) Host(rank int) string { return w.lib.Hosts[rank] }
 
-// Gather returns what each rank has given it, at most 4094 bytes of it. All processes of the
-// world have to call it, and wait for each other there. The error is an *[Error].
+// Gather returns the text that each rank has passed, at most 4094 bytes. All processes of the world
+// must call it, and wait for each other. The error is an *[Error].
 func (w *World) Gather(own string) ([]string, error) { return w.lib.Gather(own) }
 
-// Name returns what a rank's node is called: rank3, or rank3@node7 if there are several
-// machines.
+// Name returns the name of a rank's node: rank3, or rank3@node7 on several machines.
 func (w *World) Name(rank int) string { return w.name(rank) }
 
-// New returns this process's node of a network of all ranks, which joins when it is started.
-// All processes of the world have to call New, in the same order, and wait for each other
-// there. A rank that was lost does not come back. The error is an *[OptionsError] or an
-// *[Error].
+// New returns this process's node of a network of all ranks, which joins when it is started. All
+// processes of the world must call New, in the same order, and wait for each other. A lost rank
+// does not come back. The error is an *[OptionsError] or an *[Error].
 func (w *World) New(opt Options) (transport.Transport, error) { return w.network(w.lib.Size, opt) }
 
 // network is New for the first size ranks. Others get nil.
@@ -77,7 +75,7 @@ func (w *World) network(size int, opt Options) (transport.Transport, error) {
 	return n, nil
 }
 
-// all returns the nodes whose messages are looked for.
+// all appends the active nodes to into.
 func (w *World) all(into []*node) []*node {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,11 +87,11 @@ func (w *World) all(into []*node) []*node {
 	return into
 }
 
-// looks is how often there has to be nothing before it is believed: MPI libraries first look,
-// and then get on.
+// looks is how often nothing must have arrived before progress naps: MPI libraries first look, and
+// then make progress.
 const looks = 3
 
-// progress has MPI get on, until the world is closed.
+// progress drives MPI until the world is closed.
 func (w *World) progress() {
 	defer close(w.ended)
 	var nodes []*node
@@ -127,20 +125,20 @@ func (w *World) progress() {
 		if quiet++; quiet < looks {
 			continue
 		}
-		// Others may have something to do now. In a nap this goroutine would keep its place
-		// in the queue of the scheduler for some time, and them behind it.
+		// Let other goroutines run first: in a nap this one would keep its place in the scheduler's
+		// queue for some time, and they would wait behind it.
 		quiet = 0
 		runtime.Gosched()
 		w.lib.Nap(turn, nap(now.Sub(since), left > int(w.abandoned.Load()), far))
 	}
 }
 
-// nap returns for how long there is probably nothing to do, if there was nothing for a time.
-// Who is near rings; what comes from far is seen when it is looked for, and so is the end of
-// what is under way. To look costs 5 to 15 µs of a core, and 150 on a busy machine, most of it the
-// nap itself. So who has heard nothing for long adds a tenth to that at most. While something goes
-// on, a nap is shorter than 10 ms: from a longer one Go's monitor takes the processor away, and
-// then looks every 20 µs for some time whether there are more to take.
+// nap returns for how long probably nothing happens, if nothing has happened for idle. Senders on
+// this machine wake the process; those on others, and the end of operations, must be polled. A poll
+// costs 5 to 15 µs of a core, and 150 on a busy machine, most of it the nap itself. So after a long
+// silence naps add a tenth of it at most. While operations are under way a nap is shorter than 10
+// ms: after a longer one Go's monitor retakes the processor, and then polls every 20 µs for some
+// time for others to retake.
 func nap(idle time.Duration, busy, far bool) time.Duration {
 	least, most := 50*time.Microsecond, min(max(idle/10, 4*time.Millisecond), 50*time.Millisecond)
 	switch {
@@ -155,10 +153,10 @@ func nap(idle time.Duration, busy, far bool) time.Duration {
 // Abort ends all processes of the world at once, this one included, which exits with a code.
 func (w *World) Abort(code int) { w.lib.Abort(code) }
 
-// Close ends the use of MPI, after all nodes were closed. All processes of the world have to
-// call it, and wait for each other there. If Open has initialised MPI, it is finalised. If a
-// rank was lost that cannot be: Close returns ErrLost, and the process has to end. So it has if
-// MPI_Finalize takes longer than 10 s: then Close returns ErrStuck. Other errors are *[Error]s.
+// Close ends the use of MPI, after all nodes were closed. All processes of the world must call it,
+// and wait for each other. If Open has initialised MPI, Close finalises it. After the loss of a
+// rank it cannot: it returns ErrLost, and the process must end. If MPI_Finalize takes longer than
+// 10 s, it returns ErrStuck, and the process must end as well. Other errors are *[Error]s.
 func (w *World) Close() error {
 	if w.over.Swap(true) {
 		return nil

@@ -85,7 +85,9 @@ func Run(t *testing.T, nodes func(t *testing.T, n int) []transport.Transport) {
 		name string
 		f    func(*testing.T, func(*testing.T, int) []*node)
 	}{
-		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order}, {"Pressure", pressure}, {"Prompt", prompt}, {"Limits", limits}, {"Values", values}, {"Awaited", awaited}, {"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
+		{"Greet", func(t *testing.T, _ func(*testing.T, int) []*node) { greet(t, nodes) }}, {"Order", order},
+		{"Pressure", pressure}, {"Prompt", prompt}, {"Limits", limits}, {"Values", values}, {"Awaited", awaited},
+		{"Replace", replace}, {"Leave", leave}, {"CloseBusy", closeBusy},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.f(t, start) })
 	}
@@ -298,7 +300,8 @@ func values(t *testing.T, start func(*testing.T, int) []*node) {
 			go func() {
 				defer fetching.Done()
 				v := &Value{}
-				if err := x.Fetch(t.Context(), all[0].Self(), transport.Ref{Job: 1, I: int32(i), J: -1}, 0, v); err != nil {
+				if err := x.Fetch(t.Context(), all[0].Self(), transport.Ref{Job: 1, I: int32(i), J: -1}, 0,
+					v); err != nil {
 					t.Error(err)
 					return
 				}
@@ -350,7 +353,8 @@ func awaited(t *testing.T, start func(*testing.T, int) []*node) {
 
 	var absent *transport.NotHereError
 	began := time.Now()
-	if err := all[1].Fetch(t.Context(), all[0].Self(), r, 20*time.Millisecond, &Value{}); !errors.As(err, &absent) || time.Since(began) < 20*time.Millisecond {
+	if err := all[1].Fetch(t.Context(), all[0].Self(), r, 20*time.Millisecond, &Value{}); !errors.As(err, &absent) ||
+		time.Since(began) < 20*time.Millisecond {
 		t.Errorf("what does not come: %v, after %v", err, time.Since(began))
 	}
 	ended := make(chan error, 1)

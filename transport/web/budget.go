@@ -7,26 +7,26 @@ import (
 	"sync"
 )
 
-// budget bounds the bytes of messages and values that are on their way to this node. Each takes what
-// it announces as a whole before its bytes are read, and gives it back when they are there. So what
-// has taken needs nothing more, and who waits does so for senders that send: nodes that fetch values
-// from each other do not wait in a circle. Memory is another matter: it comes with the bytes.
+// budget bounds the bytes of messages and values on their way to this node. Each takes its
+// announced size as a whole before its bytes are read, and gives it back when they have arrived. So
+// the holder of a part needs no more, and others wait only for senders that send: nodes that fetch
+// from each other do not deadlock. Memory is allocated as bytes arrive.
 type budget struct {
 	most int64
 
 	mu      sync.Mutex // a leaf
 	used    int64
-	waiting []*claim // the first first
+	waiting []*claim // in order of arrival
 }
 
-// claim is what waits for its part of a budget.
+// claim waits for a part of a budget.
 type claim struct {
 	bytes int64
-	has   chan struct{} // closed when it has it
+	has   chan struct{} // closed when granted
 }
 
-// take waits until there is room for so many bytes: something that is larger than all passes alone.
-// The error is the cause of the end of ctx.
+// take waits until there is room for the bytes; more than the whole budget passes alone. The error
+// is the cause of the end of ctx.
 func (b *budget) take(ctx context.Context, bytes int64) error {
 	b.mu.Lock()
 	if len(b.waiting) == 0 && b.fits(bytes) {
@@ -47,11 +47,11 @@ func (b *budget) take(ctx context.Context, bytes int64) error {
 	for i, x := range b.waiting {
 		if x == c {
 			b.waiting = append(b.waiting[:i], b.waiting[i+1:]...)
-			b.next() // it may have been in the way
+			b.next() // c may have blocked later claims
 			return context.Cause(ctx)
 		}
 	}
-	return nil // it was given meanwhile
+	return nil // it was granted meanwhile
 }
 
 // give gives bytes back.
@@ -65,7 +65,7 @@ func (b *budget) give(bytes int64) {
 // fits reports whether there is room. The caller holds mu.
 func (b *budget) fits(bytes int64) bool { return b.used == 0 || bytes <= b.most-b.used }
 
-// next gives those who wait what there is room for, in their order. The caller holds mu.
+// next grants waiting claims in order while there is room. The caller holds mu.
 func (b *budget) next() {
 	for len(b.waiting) > 0 && b.fits(b.waiting[0].bytes) {
 		c := b.waiting[0]
@@ -75,7 +75,7 @@ func (b *budget) next() {
 	}
 }
 
-// readSmall reads what has to be small, to its end. Memory comes with its bytes.
+// readSmall reads r, at most most bytes, to its end. Memory grows with the bytes received.
 func readSmall(r io.Reader, most int) ([]byte, error) {
 	if r == nil {
 		return nil, nil
@@ -87,7 +87,7 @@ func readSmall(r io.Reader, most int) ([]byte, error) {
 	return b, err
 }
 
-// sizeError says that a body is larger than it may be.
+// sizeError says that a body is too large.
 type sizeError struct{ most int }
 
 func (e *sizeError) Error() string { return fmt.Sprintf("a body of more than %d bytes", e.most) }

@@ -20,63 +20,66 @@ import (
 )
 
 const (
-	// buffers is the size of what a connection reads and writes at once.
+	// buffers is the size of a connection's read and write buffers.
 	buffers = 64 << 10
 
-	// greetingMost is the size of the largest greeting: with the addresses of some 5000 nodes, or more.
-	// Nothing else but messages and values is as large. Of why something is refused reasonMost is told.
+	// greetingMost is the size of the largest greeting, with the addresses of some 5000 nodes or
+	// more. Only messages and values may be larger. reasonMost bounds the text of a refusal.
 	greetingMost = 1 << 20
 	reasonMost   = 500
 
 	headerFrom  = "X-Tessera-From"  // the sender's name
-	headerLife  = "X-Tessera-Life"  // the number that it has taken at its start
-	headerWait  = "X-Tessera-Wait"  // how long the other side may wait for a value, or this one for an answer
-	headerFirst = "X-Tessera-First" // of a refusal: the address of the node that has a name, and the name
-	headerLarge = "X-Tessera-Large" // a request has announced too large a body
+	headerLife  = "X-Tessera-Life"  // the sender's life: a random number chosen at its start
+	headerWait  = "X-Tessera-Wait"  // how long the receiver may wait for a value, or the sender for an answer
+	headerFirst = "X-Tessera-First" // in a refusal: the address of the node that has a name, and the name
+	headerLarge = "X-Tessera-Large" // set by announced: the body is too large
 	headerSum   = "X-Tessera-Crc"   // where the CRC-32C of a value is: see sumLast
-	headerMove  = "X-Tessera-Move"  // answers to messages say what has come: see link
+	headerMove  = "X-Tessera-Move"  // answers to messages report received bytes: see link
 )
 
-// caller is a node as one that asks others.
+// caller is the part of a node that sends requests to others.
 type caller struct {
 	opt      Options
 	life     uint64
-	began    time.Time // as of which it counts as older than others of its name; guarded by members.mu
+	began    time.Time // beginning of its life, compared with other nodes of its name; members.mu guards it
 	members  *members
 	refusals refusals
 	listen   *listen.Listener
-	to       connections // with others, by address
+	to       connections // connections to others, by address
 	hosts    hosts
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
 
-// newCaller returns a node that listens, and answers nobody yet.
+// newCaller returns a caller with a listener that accepts no connection yet.
 func newCaller(opt Options) (*caller, error) {
-	n := &caller{opt: opt, began: time.Now(), life: rand.Uint64(), members: newMembers(), refusals: refusals{log: opt.Log}}
+	n := &caller{opt: opt, began: time.Now(), life: rand.Uint64(), members: newMembers(),
+		refusals: refusals{log: opt.Log}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", opt.Listen)
 	if err != nil {
 		return nil, err
 	}
-	n.listen = listen.New(l, listen.Options{Patience: opt.Timeout, Spare: n.rest, Tell: func(err error, failed int) {
-		n.opt.Log.Error("connections cannot be accepted for now", "at", l.Addr().String(), "error", err, "attempts", failed)
-	}})
+	n.listen = listen.New(l, listen.Options{Patience: opt.Timeout, Spare: n.closeIdle,
+		Tell: func(err error, failed int) {
+			n.opt.Log.Error("connections cannot be accepted for now", "at", l.Addr().String(), "error", err, "attempts",
+				failed)
+		}})
 	return n, nil
 }
 
-// idle is how long no byte of a value may come.
+// idle is how long no byte of a value may arrive.
 func (n *caller) idle() time.Duration { return n.opt.Timeout + min(2*n.opt.Timeout, headWait) }
 
 // address returns where others reach the node.
 func (n *caller) address() string { return cmp.Or(n.opt.Address, n.listen.Addr().String()) }
 
-// dial connects with an address, and checks who is there.
+// dial connects to an address, and checks the certificate there.
 func (n *caller) dial(address string) (net.Conn, error) {
 	return n.dialOver(address, func(c net.Conn) net.Conn { return c })
 }
 
-// dialPaced is dial for values: a connection over which no byte comes for a time is cut.
+// dialPaced is dial for values: a connection over which no byte arrives for a time is cut.
 func (n *caller) dialPaced(address string) (net.Conn, error) {
 	return n.dialOver(address, func(c net.Conn) net.Conn { return &paced{Conn: c, idle: n.idle()} })
 }
@@ -87,7 +90,7 @@ func (n *caller) dialOver(address string, wrap func(net.Conn) net.Conn) (net.Con
 	c, err := d.DialContext(n.ctx, "tcp", address)
 	if err != nil {
 		if listen.Exhausted(err) {
-			n.rest()
+			n.closeIdle()
 			n.refusals.tell("there is no file descriptor left for connections with others", "to", address, err)
 		}
 		return nil, err
@@ -119,9 +122,9 @@ func (n *caller) dialOver(address string, wrap func(net.Conn) net.Conn) (net.Con
 	return &trusting{t, &n.refusals, address}, nil
 }
 
-// shows returns an error if who is at an address has not shown a certificate for a node.
+// shows returns an error if the certificate shown at an address is not for a name.
 func (n *caller) shows(address, name string) error {
-	if who := n.members.who(address); n.opt.TLS != nil && !speaks(who, name) {
+	if who := n.members.shownName(address); n.opt.TLS != nil && !speaks(who, name) {
 		return fmt.Errorf("%s says that it is %.100q", who, name)
 	}
 	return nil
@@ -130,7 +133,7 @@ func (n *caller) shows(address, name string) error {
 // request prepares a request of this node.
 func (n *caller) request(method, address, path string) *fasthttp.Request {
 	q := fasthttp.AcquireRequest()
-	scheme := "http://" // dial makes the connection, TLS included
+	scheme := "http://" // dial adds TLS itself
 	q.SetRequestURI(scheme + address + path)
 	q.Header.SetMethod(method)
 	q.Header.Set(headerFrom, n.opt.Name)
@@ -138,7 +141,7 @@ func (n *caller) request(method, address, path string) *fasthttp.Request {
 	return q
 }
 
-// post posts a body, and gives the answer's to take.
+// post posts a body, and passes the answer's body to take.
 func (n *caller) post(address, path string, b []byte, take func([]byte) error) error {
 	h := n.host(address)
 	q, a := n.request(fasthttp.MethodPost, address, path), fasthttp.AcquireResponse()
@@ -163,7 +166,7 @@ func (n *caller) post(address, path string, b []byte, take func([]byte) error) e
 	return nil
 }
 
-// refusal is an answer other than the one that was asked for.
+// refusal is an answer with an error status.
 type refusal struct {
 	status int
 	why    string
@@ -173,23 +176,23 @@ type refusal struct {
 
 func (e *refusal) Error() string { return fmt.Sprintf("%d %s", e.status, e.why) }
 
-// hosts are the clients of addresses. The connections of one are kept while a node is there; when it
-// has left those that nobody uses are closed, as the other side may have closed them, which nobody
-// here would see.
+// hosts are the HTTP clients by address. A client's idle connections are kept while a node is
+// there. When the node has left they are closed: the other side may have closed them, which this
+// side would not notice.
 type hosts struct {
 	mu sync.Mutex // a leaf
 	of map[string]*host
 }
 
-// host is an address with its clients: for what is short, and for values.
+// host is an address with its clients: for short requests, and for values.
 type host struct {
 	control, bulk *fasthttp.HostClient
 	keeps         atomic.Bool  // a node is there
-	used          atomic.Int64 // when it was asked last, in seconds
+	used          atomic.Int64 // time of its last use, in seconds
 }
 
-// hostFor is for how long an address is known at which no node is. A client has a goroutine that lasts
-// nearly as long, so a new one for each greeting would be many.
+// hostFor is how long the client of an address without a node is kept. It has a goroutine that
+// lasts nearly as long, so a new one for each greeting would be many.
 const hostFor = 2 * time.Minute
 
 // host returns the clients of an address.
@@ -199,7 +202,8 @@ func (n *caller) host(address string) *host {
 	defer n.hosts.mu.Unlock()
 	h := n.hosts.of[address]
 	if h == nil {
-		h = &host{control: n.client(address, n.opt.Timeout, n.dial), bulk: n.client(address, 10*n.opt.Timeout, n.dialPaced)}
+		h = &host{control: n.client(address, n.opt.Timeout, n.dial),
+			bulk: n.client(address, 10*n.opt.Timeout, n.dialPaced)}
 		if n.hosts.of == nil {
 			n.hosts.of = map[string]*host{}
 		}
@@ -219,21 +223,21 @@ func (n *caller) client(address string, timeout time.Duration, dial fasthttp.Dia
 	}
 }
 
-// keep has the connections with an address kept, as a node is there.
+// keep keeps idle connections to an address, because a node is there.
 func (n *caller) keep(address string) { n.host(address).keeps.Store(true) }
 
-// part closes the connections with an address that nobody uses. Those in use are not kept.
+// part closes idle connections to an address, and does not keep those in use.
 func (n *caller) part(address string) {
 	n.hosts.mu.Lock()
 	h := n.hosts.of[address]
 	n.hosts.mu.Unlock()
 	if h != nil {
 		h.keeps.Store(false)
-		h.rest()
+		h.closeIdle()
 	}
 }
 
-// tidyHosts forgets addresses at which there is no node.
+// tidyHosts drops clients of addresses without a node.
 func (n *caller) tidyHosts(now time.Time) {
 	n.hosts.mu.Lock()
 	defer n.hosts.mu.Unlock()
@@ -252,26 +256,26 @@ func (n *caller) partAll() {
 	}
 }
 
-// rest closes connections that nobody uses.
-func (h *host) rest() {
+// closeIdle closes idle connections.
+func (h *host) closeIdle() {
 	h.control.CloseIdleConnections()
 	h.bulk.CloseIdleConnections()
 }
 
-// rest closes all connections that nobody uses: the process has no descriptors left.
-func (n *caller) rest() {
+// closeIdle closes all idle connections: the process has no descriptors left.
+func (n *caller) closeIdle() {
 	n.hosts.mu.Lock()
 	all := slices.Collect(maps.Values(n.hosts.of))
 	n.hosts.mu.Unlock()
 	for _, h := range all {
-		h.rest()
+		h.closeIdle()
 	}
 }
 
-// release gives a response back, and the connection over which it came.
+// release releases a response and its connection.
 func (h *host) release(a *fasthttp.Response) {
-	fasthttp.ReleaseResponse(a) // which closes the body's stream
+	fasthttp.ReleaseResponse(a) // closes the body's stream
 	if !h.keeps.Load() {
-		h.rest()
+		h.closeIdle()
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// connections are those with other nodes, by a key: to an address, or with one life of a node.
-// When a node is lost they are cut, or else who waits for a stopped process does so until his own,
-// much longer time-out, and what nobody uses stays open.
+// connections are the connections with other nodes, by a key: an address, or one life of a node.
+// When a node is lost they are cut; else a reader would wait for a stopped process until its own,
+// much longer time-out, and idle ones would stay open.
 type connections struct {
 	mu sync.Mutex // a leaf
 	of map[string]map[net.Conn]struct{}
 }
 
-// add has a connection cut with those of a key, until done is called.
+// add adds a connection to those of a key, until done is called.
 func (c *connections) add(key string, conn net.Conn) (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +46,7 @@ func (c *connections) count() (n int) {
 	return n
 }
 
-// keys returns those of connections that there are.
+// keys returns the keys that have connections.
 func (c *connections) keys() map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *connections) cut(key string) {
 	c.mu.Lock()
 	all := slices.Collect(maps.Keys(c.of[key]))
 	c.mu.Unlock()
-	for _, conn := range all { // which may call what add has returned
+	for _, conn := range all { // Close may call done, which takes mu
 		_ = conn.Close()
 	}
 }

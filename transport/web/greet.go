@@ -12,16 +12,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// greeter is a node as one that greets others, and so knows who is there.
+// greeter is the part of a node that greets others, and so knows which are there.
 type greeter struct {
 	*caller
 	heard   chan struct{} // capacity 1: there are new strangers
-	at      connections   // that others have begun, by lifeOf
+	at      connections   // connections that others have begun, by lifeOf
 	second  second        // members.mu guards it
 	running sync.WaitGroup
 }
 
-// there returns the others that are there, and the digest of all.
+// there returns the other nodes that are there, and the digest of all.
 func (n *greeter) there() (others map[string]string, known uint64) {
 	others, known = n.members.addresses(), digest(n.opt.Name, n.address())
 	for name, address := range others {
@@ -30,8 +30,8 @@ func (n *greeter) there() (others map[string]string, known uint64) {
 	return others, known
 }
 
-// greeting returns this node's greeting. If it tells, it has the others that are there, unless
-// the other side knows them.
+// greeting returns this node's greeting. If tells is set, it lists the nodes that are there, unless
+// known shows that the receiver knows them.
 func (n *greeter) greeting(known uint64, tells bool) []byte {
 	g := greeting{Name: n.opt.Name, Address: n.address(), Life: n.life, Age: n.age(time.Now())}
 	var others map[string]string
@@ -52,19 +52,18 @@ func digest(name, address string) uint64 {
 	return h.Sum64()
 }
 
-// strangersAtOnce is how many strangers are greeted at a time. Most of them may be nobody, and
-// take a Timeout each.
+// strangersAtOnce is how many strangers are greeted at a time. Most may not exist, and take a
+// Timeout each.
 const strangersAtOnce = 64
 
-// greet greets all nodes that are known and not over, again and again, until the end, and strangers
-// that greet or that others tell of at once. A node that does not answer keeps none of those waiting that are
-// there.
+// greet greets all known nodes that are not closed, again and again, until Close; strangers that
+// greet, or that others list, at once. A node that does not answer does not delay the others.
 func (n *greeter) greet() {
 	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
 	defer tick.Stop()
 	defer look.Stop()
 	asking := map[string]chan struct{}{} // closed when the greeting has ended
-	// one greets an address once until the next tick, and has it noted that this has ended.
+	// one greets an address unless a greeting is under way, and reports its end to ended.
 	one := func(address string, b []byte, ended chan<- struct{}) bool {
 		if asking[address] != nil || address == n.address() {
 			return false
@@ -130,7 +129,7 @@ func (n *greeter) greet() {
 		case <-look.C:
 			now := time.Now()
 			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
-				n.members.forgive(pause) // this process stood still: the others could not be heard
+				n.members.forgive(pause) // this process stood still, and could not hear the others
 				if pause > n.opt.Timeout {
 					n.begin(now)
 				}
@@ -145,8 +144,8 @@ func (n *greeter) greet() {
 	}
 }
 
-// clear closes the connections with those who have left. What a node has sent before it said that it
-// goes still comes.
+// clear closes the connections of nodes that have left. Earlier messages of a closed node still
+// arrive.
 func (n *greeter) clear() {
 	for _, d := range n.members.parted() {
 		if d.lost {
@@ -157,11 +156,12 @@ func (n *greeter) clear() {
 	}
 }
 
-// greetOne greets a node. That it does not answer is no error: it may not be there yet.
+// greetOne greets a node. A missing answer is no error: the node may not be there yet.
 //
-// Who joins hears at once of all that are there. Two nodes that join at the same time greet this
-// one before it has met either, and neither hears of the other. So whom it has just met it greets
-// a second time, and tells of the others: the last of the two hears of the first one.
+// A node that joins learns at once of all nodes that are there. Two nodes that join at the same
+// time greet a third before that one has met either, and neither learns of the other. So this node
+// greets a node that it has just met a second time, with its list: the last of the two learns of
+// the first.
 func (n *greeter) greetOne(address string, b []byte) {
 	met, name, known := false, "", uint64(0)
 	answer := func(b []byte) error {
@@ -196,7 +196,7 @@ func (n *greeter) greetOne(address string, b []byte) {
 		n.unanswered(address, err)
 	}
 	n.clear()
-	if x, at := n.members.find(name); x == nil || at != address { // nobody is to be asked there, or not any more
+	if x, at := n.members.find(name); x == nil || at != address { // no node is there, or not any more
 		n.part(address)
 	}
 }
@@ -220,7 +220,7 @@ func (n *greeter) unanswered(address string, err error) {
 		}
 		return
 	case errors.As(err, &r) && r.status == fasthttp.StatusConflict:
-		return // it does not know yet
+		return // the other node is undecided
 	}
 	n.members.failed(address, err)
 	if n.members.onlyGreets(address, n.opt.Timeout/2) {
@@ -228,7 +228,7 @@ func (n *greeter) unanswered(address string, err error) {
 	}
 }
 
-// told notes whom another node says is there.
+// told notes another node's list of nodes.
 func (n *greeter) told(others map[string]string) {
 	delete(others, n.opt.Name)
 	if n.members.told(others) {
@@ -236,7 +236,7 @@ func (n *greeter) told(others map[string]string) {
 	}
 }
 
-// hear has strangers greeted.
+// hear wakes greet for new strangers.
 func (n *greeter) hear() {
 	select {
 	case n.heard <- struct{}{}:
@@ -244,14 +244,14 @@ func (n *greeter) hear() {
 	}
 }
 
-// second is why a node refuses others: it has the name of another one, that was there just now.
+// second says that this node is the second of its name, and refuses others for a while.
 type second struct {
 	why   *takenError
 	until time.Time
 }
 
-// rival returns why a greeting is refused: its sender has this node's name, or this node has that of
-// another one. The error is a *takenError.
+// rival returns why a greeting is refused: its sender has this node's name, or this node has that
+// of another one. The error is a *takenError.
 func (n *greeter) rival(g *greeting, now time.Time) error {
 	n.members.mu.Lock()
 	s, began := n.second, n.began
@@ -261,7 +261,7 @@ func (n *greeter) rival(g *greeting, now time.Time) error {
 			return nil
 		}
 		if older(now.Add(-min(max(g.Age, 0), ageMost)), began, g.Life, n.life) {
-			if n.members.told(map[string]string{g.Name: g.Address}) { // it will say so itself
+			if n.members.told(map[string]string{g.Name: g.Address}) { // that node will refuse this one itself
 				n.hear()
 			}
 			return nil
@@ -274,8 +274,8 @@ func (n *greeter) rival(g *greeting, now time.Time) error {
 	return nil
 }
 
-// yields notes that this node was refused, because another one of its name is there. If that has said
-// so itself, this one refuses others, too, for a while: of the two they may have met it first.
+// yields notes that this node was refused because another one has its name. If that node itself
+// says so, this one refuses others, too, for a while: they may have met it before the first one.
 func (n *greeter) yields(by, first string, now time.Time) {
 	why := &takenError{n.opt.Name, first, n.address()}
 	n.refusals.tell("this node is refused", "at", by, why)
@@ -290,15 +290,15 @@ func (n *greeter) yields(by, first string, now time.Time) {
 	}
 }
 
-// age returns for how long this node counts as there, for others of its name.
+// age returns for how long this node counts as there, to compare with others of its name.
 func (n *greeter) age(now time.Time) time.Duration {
 	n.members.mu.Lock()
 	defer n.members.mu.Unlock()
 	return now.Sub(n.began)
 }
 
-// begin has this node count as new, for others of its name: it stood still for so long that another
-// one may have taken its place.
+// begin makes this node count as new among nodes of its name: it stood still for so long that
+// another one may have taken its place.
 func (n *greeter) begin(now time.Time) {
 	n.members.mu.Lock()
 	defer n.members.mu.Unlock()

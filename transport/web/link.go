@@ -18,42 +18,45 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A message goes over a connection that is kept for messages to one node, as a frame: its turn
-// (8 bytes), its size (4), its CRC-32C (4), that of these (4), and the message itself. The other
-// side answers with the turn (8 bytes) of the last message that it has taken, and the CRC-32C of
-// that (4): at once, and now and then, as an answer to each would wake this node as often as it
-// sends. What was not answered is kept, and sent again over the next connection.
+// Messages to a node go over a connection of their own, as frames: the message's number, its turn
+// (8 bytes), its size (4), its CRC-32C (4), the CRC-32C of these (4), and the message. The receiver
+// answers with the turn (8 bytes) of the last message that it has taken, and the CRC-32C of that
+// (4): at once for the first, then now and then, because an answer to each would wake the sender as
+// often as it sends. Messages without an answer are kept, and sent again over the next connection.
 //
-// The other side also answers four times in a Timeout if there is nothing new, or its handler is
-// behind. If nothing comes for a Timeout the connection is cut, and another one made: what is
-// between may have forgotten it, and tells nobody.
+// The receiver also answers four times in a Timeout if there is nothing new, or its handler is
+// behind. If no answer comes for a Timeout the connection is cut and another one made: a device
+// between may have forgotten it silently.
 //
-// If both sides know of it (headerMove), an answer also says how many bytes have come over the
-// connection, and whether the other side waits for more (8, between turn and sum). If it waits for a
-// Timeout, and what this one has sent does not come, what is between drops it, and lets the answers
-// pass, which are short. Then the connection is cut, too; and if that is so of the next one, the node
-// cannot be reached.
+// If both sides support it (headerMove), an answer also says how many bytes have arrived, and
+// whether the receiver waits for more (8, between turn and sum). If it waits for a Timeout while
+// sent bytes do not arrive, a device between drops them, and passes the answers, which are short.
+// Then the connection is cut, too; if the next one does the same, the node cannot be reached.
+//
+//	connect ─► upgrade ─► send kept frames again ─► frames ⇄ answers ─► cut ─► connect …
+//	                                                                      └─► deaf: the node is shut
 const (
 	frameHead   = 20
 	answerBytes = 12
 	answerLong  = answerBytes + 8
 
-	// upgraded is what HTTP calls this.
+	// upgraded is the protocol's name in HTTP's Upgrade header.
 	upgraded = "tessera"
 
-	// answerAfter is after how many messages there is an answer, answerSize after how many bytes.
+	// answerAfter is the number of messages, and answerSize the number of bytes, after which an
+	// answer is due.
 	answerAfter = 16
 	answerSize  = 256 << 10
-	// keptMost is how many messages wait for it at most, and keptSize how many bytes before another
-	// one: more than there can be without an answer, unless the other side is behind.
+	// keptMost bounds the messages that wait for an answer, and keptSize the bytes before another
+	// one: more than can be unanswered unless the receiver is behind.
 	keptMost = 4 * answerAfter
 	keptSize = 4 * answerSize
-	// promptSize is how many bytes that wait for it the system takes at once, whether the other side
-	// reads them or not.
+	// promptSize is how many unanswered bytes the operating system takes at once, whether the
+	// receiver reads them or not.
 	promptSize = 32 << 10
 )
 
-// frame returns a message as it goes over a connection.
+// frame returns the frame of a message.
 func frame(turn uint64, message []byte) []byte {
 	b := make([]byte, frameHead, frameHead+len(message))
 	binary.LittleEndian.PutUint64(b, turn)
@@ -63,14 +66,14 @@ func frame(turn uint64, message []byte) []byte {
 	return append(b, message...)
 }
 
-// readHead reads the head of one, and returns its turn and the size of its message. The error of one
-// that makes no sense is a *frameError, as is that of readMessage.
+// readHead reads the head of a frame, and returns its turn and the size of its message. The error
+// of an invalid one is a *frameError, as is that of readMessage.
 func readHead(r io.Reader, head []byte) (turn uint64, length int, err error) {
 	if _, err := io.ReadFull(r, head[:frameHead]); err != nil {
 		return 0, 0, err
 	}
 	if crc32.Checksum(head[:16], castagnoli) != binary.LittleEndian.Uint32(head[16:]) {
-		return 0, 0, errDamaged // nobody knows how long the message is
+		return 0, 0, errDamaged // the message's size is unknown
 	}
 	size := binary.LittleEndian.Uint32(head[8:])
 	if size > transport.MessageLimit {
@@ -79,8 +82,8 @@ func readHead(r io.Reader, head []byte) (turn uint64, length int, err error) {
 	return binary.LittleEndian.Uint64(head), int(size), nil
 }
 
-// readMessage reads the message that follows a head. Its memory is no more than twice what has come.
-// Before each piece, next is called.
+// readMessage reads the message that follows a head. It allocates at most twice the bytes received,
+// and calls next before each piece.
 func readMessage(r io.Reader, head []byte, length int, next func() error) ([]byte, error) {
 	m := make([]byte, 0, min(length, buffers))
 	for len(m) < length {
@@ -102,15 +105,15 @@ func readMessage(r io.Reader, head []byte, length int, next func() error) ([]byt
 	return m, nil
 }
 
-// frameError says what is wrong with what has come over a connection.
+// frameError reports invalid data on a connection.
 type frameError struct{ problem string }
 
 func (e *frameError) Error() string { return e.problem }
 
-// errDamaged is of a message that is sent again.
+// errDamaged reports a damaged message, which will be sent again.
 var errDamaged error = &frameError{"a message is not what was sent"}
 
-// putAnswer makes an answer, which is a long one if there is room for it.
+// putAnswer encodes an answer into b, a long one if b has its size.
 func putAnswer(b []byte, taken, moved uint64) {
 	binary.LittleEndian.PutUint64(b, taken)
 	if len(b) == answerLong {
@@ -120,7 +123,7 @@ func putAnswer(b []byte, taken, moved uint64) {
 	binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
 }
 
-// readAnswer reads one into b, which has its length. Of a short one nothing is known to have moved.
+// readAnswer reads an answer into b, which has its length. A short one has no moved.
 func readAnswer(r io.Reader, b []byte) (taken, moved uint64, err error) {
 	if _, err := io.ReadFull(r, b); err != nil {
 		return 0, 0, err
@@ -135,34 +138,34 @@ func readAnswer(r io.Reader, b []byte) (taken, moved uint64, err error) {
 	return binary.LittleEndian.Uint64(b), moved, nil
 }
 
-// moving is what the answers over a connection say of what moves.
+// moving follows the answers of a connection, to notice that no byte moves.
 type moving struct {
 	taken, moved uint64
-	since        time.Time // that neither has changed, while the other side waits for what was sent
+	since        time.Time // since when neither has changed while the receiver waits for sent bytes
 }
 
-// stands takes an answer, and returns for how long nothing has moved that should.
-func (m *moving) stands(taken, moved uint64, sent bool, now time.Time) time.Duration {
+// stalled takes an answer, and returns for how long no byte has moved that should.
+func (m *moving) stalled(taken, moved uint64, sent bool, now time.Time) time.Duration {
 	if !sent || moved&waitsBit == 0 || taken != m.taken || moved != m.moved || m.since.IsZero() {
 		m.taken, m.moved, m.since = taken, moved, now
 	}
 	return now.Sub(m.since)
 }
 
-// link implements way: messages to a node, from when it has joined to when it leaves.
+// link implements way: messages to a node, from its joining to its leaving.
 type link struct {
 	*greeter
 	to    *member
 	joins uint64 // as to's
 
 	mu    sync.Mutex    // a leaf
-	conn  net.Conn      // nil if there is none now
-	kept  [][]byte      // frames that are not answered, the first first
-	size  int           // bytes of these
+	conn  net.Conn      // nil if there is no connection
+	kept  [][]byte      // unanswered frames, in order
+	size  int           // bytes of kept
 	err   error         // why it has ended
-	news  chan struct{} // closed at each change of what is above, but for more frames
-	since time.Time     // when the other side first said that it does not know this one; run's
-	stood int           // connections in turn over which nothing moved; mu guards it
+	news  chan struct{} // closed at each change above, except for more frames
+	since time.Time     // since when the receiver does not know this node; only run uses it
+	stood int           // successive connections over which no byte moved; mu guards it
 }
 
 // newLink returns a link that has begun to connect. The error is transport.ErrClosed.
@@ -184,15 +187,15 @@ func (l *link) over() bool {
 	return l.err != nil
 }
 
-// tell tells who waits that something is different. The caller holds mu.
-func (l *link) tell() {
+// notify wakes waiting senders after a change. The caller holds mu.
+func (l *link) notify() {
 	close(l.news)
 	l.news = make(chan struct{})
 }
 
-// send sends a message, when the other side is not behind. One call at a time.
+// send sends a message when the receiver is not behind. One goroutine calls it at a time.
 func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
-	if ctx.Err() != nil { // or else it would cut the connection
+	if ctx.Err() != nil { // else it would cut the connection
 		return context.Cause(ctx)
 	}
 	b := frame(turn, message)
@@ -200,7 +203,7 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 	for kept := false; ; {
 		l.mu.Lock()
 		err, news := l.err, l.news
-		if err == nil && kept && l.conn != nil && l.conn != conn { // over which it was sent again
+		if err == nil && kept && l.conn != nil && l.conn != conn { // the message was sent again over the new one
 			l.mu.Unlock()
 			return nil
 		}
@@ -214,12 +217,12 @@ func (l *link) send(ctx context.Context, turn uint64, message []byte) error {
 			return err
 		}
 		if write {
-			cut := context.AfterFunc(ctx, func() { _ = conn.Close() }) // what comes half is sent again
+			cut := context.AfterFunc(ctx, func() { _ = conn.Close() }) // a half-sent frame is sent again
 			_, err := conn.Write(b)
 			if cut(); err == nil {
 				return nil
 			}
-			_ = conn.Close() // run sees that
+			_ = conn.Close() // run notices it
 		}
 		select {
 		case <-news:
@@ -236,14 +239,14 @@ func (l *link) prompt() bool {
 	return l.err == nil && l.conn != nil && len(l.kept) < keptMost/2 && l.size < promptSize
 }
 
-// vainFor is for how many Timeouts a node that is there may not be connected with. Where nothing has
-// moved over a connection, one is enough.
+// vainFor is for how many Timeouts a node that is there may be without a connection. After a
+// connection over which no byte moved, one is enough.
 const vainFor = 4
 
-// run connects, again and again, until the node leaves, cannot be reached, or this one is closed.
+// run connects again and again until the node leaves, cannot be reached, or this node is closed.
 func (l *link) run() {
 	var err error
-	vain := time.Time{} // since when there is no connection
+	vain := time.Time{} // since when attempts to connect fail
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		address, there := l.stays()
 		if there && l.ctx.Err() == nil {
@@ -273,12 +276,12 @@ func (l *link) run() {
 	}
 	l.mu.Lock()
 	l.err, l.kept = err, nil
-	l.tell()
+	l.notify()
 	l.mu.Unlock()
 }
 
-// deaf returns why nothing that is sent reaches the node, though it answers greetings, nil if that is
-// not so: since vain, if that is not zero, there is no connection.
+// deaf returns why no message reaches the node, though it answers greetings; nil if messages do, or
+// may. vain is the time since which there is no connection, zero if there is one.
 func (l *link) deaf(vain time.Time) error {
 	l.mu.Lock()
 	stood := l.stood
@@ -293,7 +296,7 @@ func (l *link) deaf(vain time.Time) error {
 	return nil
 }
 
-// stays returns the address of the node, if it has not left since the link began.
+// stays returns the address of the node, and whether it is there since the link began.
 func (l *link) stays() (address string, there bool) {
 	l.members.mu.Lock()
 	defer l.members.mu.Unlock()
@@ -301,11 +304,11 @@ func (l *link) stays() (address string, there bool) {
 	return l.to.address, x == l.to && x.there && x.joins == l.joins
 }
 
-// refused reports whether the other side says for good that it takes nothing. One that does not
-// know this node is greeted: it greets back.
+// refused reports whether the receiver refuses messages for good. If it does not know this node, it
+// is greeted, and greets back.
 func (l *link) refused(err error, address string) bool {
 	var r *refusal
-	if !errors.As(err, &r) { // a connection was cut; what came twice is dropped
+	if !errors.As(err, &r) { // a connection was cut; duplicates will be dropped
 		l.since = time.Time{}
 		return false
 	}
@@ -319,8 +322,8 @@ func (l *link) refused(err error, address string) bool {
 	return false
 }
 
-// connect makes a connection, sends over it what the other side has not taken, and takes answers
-// until it is cut. The error says why there was none.
+// connect makes a connection, sends the kept frames over it, and takes answers until it is cut. The
+// error says why there was none.
 func (l *link) connect(address string) error {
 	conn, err := l.dial(address)
 	if err != nil {
@@ -333,7 +336,7 @@ func (l *link) connect(address string) error {
 		return err
 	}
 	l.mu.Lock()
-	again := slices.Clone(l.kept) // of which nobody sends any now
+	again := slices.Clone(l.kept) // conn is nil, so no goroutine sends these
 	l.mu.Unlock()
 	over := make(chan struct{})
 	go func() {
@@ -355,21 +358,22 @@ func (l *link) connect(address string) error {
 	return nil
 }
 
-// set notes over which connection messages go now.
+// set makes conn the connection for messages.
 func (l *link) set(conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
-	l.tell()
+	l.notify()
 }
 
-// answers are where answers to messages come, and how long each is.
+// answers is the stream of answers, and the size of one.
 type answers struct {
 	*bufio.Reader
 	bytes int
 }
 
-// answer takes an answer. It waits for a Timeout. The error says that the connection is of no use.
+// answer takes an answer, for which it waits a Timeout. The error says that the connection is of no
+// use.
 func (l *link) answer(conn net.Conn, from answers, m *moving) error {
 	if err := conn.SetReadDeadline(time.Now().Add(l.opt.Timeout)); err != nil {
 		return err
@@ -379,18 +383,19 @@ func (l *link) answer(conn net.Conn, from answers, m *moving) error {
 		return err
 	}
 	sent := l.answered(taken)
-	if stands := m.stands(taken, moved, sent, time.Now()); from.bytes == answerLong && stands > l.opt.Timeout {
+	if stands := m.stalled(taken, moved, sent, time.Now()); from.bytes == answerLong && stands > l.opt.Timeout {
 		l.mu.Lock()
 		l.stood++
 		l.mu.Unlock()
 		err = &transport.StalledError{Node: l.to.name, For: stands}
-		l.opt.Log.Warn("no byte of a message comes there: another connection is tried", "node", l.opt.Name, "to", l.to.name, "for", stands)
+		l.opt.Log.Warn("no byte of a message comes there: another connection is tried", "node", l.opt.Name, "to",
+			l.to.name, "for", stands)
 	}
 	return err
 }
 
-// upgrade asks whether messages may come over a connection, and returns where answers to them come.
-// The first of them has been taken.
+// upgrade asks to send messages over a connection, and returns the stream of answers to them. It
+// has taken the first answer.
 func (l *link) upgrade(conn net.Conn, address string) (from answers, err error) {
 	q, a := l.request(fasthttp.MethodPost, address, "/v1/message"), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(q)
@@ -413,13 +418,13 @@ func (l *link) upgrade(conn net.Conn, address string) (from answers, err error) 
 	if len(a.Header.Peek(headerMove)) > 0 {
 		from.bytes = answerLong
 	}
-	if err := conn.SetDeadline(time.Time{}); err != nil { // who is behind may take its time
+	if err := conn.SetDeadline(time.Time{}); err != nil { // a receiver that is behind may take its time
 		return from, err
 	}
 	return from, l.answer(conn, from, new(moving))
 }
 
-// answered forgets what the other side has taken, and reports whether there is more.
+// answered drops kept frames that the receiver has taken, and reports whether there are more.
 func (l *link) answered(taken uint64) (more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -429,6 +434,6 @@ func (l *link) answered(taken uint64) (more bool) {
 		l.kept = l.kept[1:]
 		l.stood = 0
 	}
-	l.tell()
+	l.notify()
 	return len(l.kept) > 0
 }

@@ -77,7 +77,7 @@ func TestMoving(t *testing.T) {
 		{1, 11 | waitsBit, true, time.Second},
 		{2, 11 | waitsBit, true, 0}, // it has taken one
 	} {
-		if got := m.stands(x.taken, x.moved, x.sent, now); got != x.want {
+		if got := m.stalled(x.taken, x.moved, x.sent, now); got != x.want {
 			t.Errorf("answer %d: nothing has moved for %v, want %v", i, got, x.want)
 		}
 		now = now.Add(time.Second)

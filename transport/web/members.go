@@ -16,104 +16,108 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// members are the nodes that this one knows. Times are handed in.
+// members are the nodes that this one knows. Times are arguments.
 //
-// Who has the certificate of one node cannot fill the memory of another, nor have it dial without
-// end: all that others say has a limit, and what is over is forgotten.
+// A node with a valid certificate cannot fill the memory of another, nor make it dial without end:
+// all information from other nodes is bounded, and old entries are dropped.
 type members struct {
 	mu     sync.Mutex // a leaf, but for that of events
 	byName map[string]*member
-	// strangers are addresses where nobody is there yet, or not any more: members, and what
-	// others have told. They are greeted once between two ticks; true means that they were.
+	// strangers are addresses at which no node is known to be there: of members, and from other
+	// nodes' lists. They are greeted once between two ticks; true means that they were.
 	strangers map[string]bool
 	shown     map[string]*shown // by address
-	rivals    map[string]*rival // by the name that another node has
-	departed  []departure       // since clear was called last
+	rivals    map[string]*rival // by the name that both nodes have
+	departed  []departure       // since parted was called last
 	events    *transport.Events
 }
 
-// greeting is the body of a greeting, and of the answer.
+// greeting is the body of a greeting and of its answer.
 type greeting struct {
 	Name    string
 	Address string
 	Life    uint64
 	Age     time.Duration     // since the sender began
-	Known   uint64            // the digest of the nodes that are there for the sender
-	Others  map[string]string // their names and addresses, if the other side may not know them
+	Known   uint64            // the digest of the nodes that the sender sees
+	Others  map[string]string // names and addresses of these, if the receiver may not know them
 }
 
 // lifeOf returns the key of connections with one life of a node.
 func lifeOf(name string, life uint64) string { return name + " " + strconv.FormatUint(life, 10) }
 
-// departure is that of a node, whose connections are to be closed.
+// departure is a node that has left, whose connections are to be closed.
 type departure struct {
 	address string
 	life    string // lifeOf
-	lost    bool   // it has not said that it goes
+	lost    bool   // it has left without saying so
 }
 
 // shown is the certificate that was shown last at an address.
 type shown struct {
 	name string
-	used time.Time // when there was a connection last
+	used time.Time // time of the last connection
 }
 
 const (
-	// strangersMost is how many addresses a node keeps that others have told.
+	// strangersMost bounds the addresses from other nodes.
 	strangersMost = 10_000
-	// addressMost is how long an address may be. One with a comma is a list for package fasthttp.
+	// addressMost is the longest address. One with a comma is a list for package fasthttp.
 	addressMost = 300
-	// namesMost is how many names of one certificate a node knows, those that are over included.
+	// namesMost bounds the known names of one certificate, including those of closed nodes.
 	namesMost = 1000
-	// overFor is for how many Timeouts a node is known that has said that it goes. What it has
-	// sent before comes within one of them, as no greeting takes longer. A node that still tells
-	// others of it notices within one more.
+	// overFor is for how many Timeouts a closed node is remembered. Its earlier messages arrive
+	// within one of them, as no greeting takes longer. A node that still tells others of it notices
+	// within one more.
 	overFor = 4
-	// shutFor is for how many Timeouts a node is not there to which nothing can be sent, though it answers.
+	// shutFor is for how many Timeouts a node counts as absent that answers but receives no
+	// messages.
 	shutFor = 10
-	// goneFor is that of other nodes that are not there. They are greeted for so long, as the
+	// goneFor is for how many Timeouts other absent nodes are remembered and greeted, as the
 	// network may heal.
 	goneFor = 100
 )
 
-// member is another node. It is there while it answers: that it greets says only that it
-// reaches this one, and what is to be sent to it would wait for ever.
+// member is another node. It is there while it answers greetings: its own greetings only show that
+// it reaches this one, and messages to it might wait for ever.
+//
+//	greeted ──► answered ──► there ──► silent, refused twice, or shut: absent, greeted again
+//	                           └─────► gone: over, forgotten after overFor Timeouts
 type member struct {
 	name, address string
-	life          uint64    // a number that it has taken at its start
+	life          uint64    // a random number chosen at its start
 	answered      time.Time // its last answer
 	greeted       time.Time // its last greeting
-	began         time.Time // as it says
-	since         time.Time // when it was met, or left
+	began         time.Time // when it began, by its own account
+	since         time.Time // time of the first meeting, or of its leaving
 	there         bool
-	over          bool      // it has said that it goes: what it has answered before may come later
-	refusals      int       // of connections with it since its last answer
-	shut          time.Time // until when it is not there, as nothing can be sent to it
-	failed        error     // why the last greeting had no answer, nil if it had one
+	over          bool      // it has said that it is closed; earlier answers may still arrive
+	refusals      int       // refused connections since its last answer
+	shut          time.Time // until when it counts as absent, as nothing reaches it
+	failed        error     // why the last greeting was not answered; nil if it was
 
-	// turn is held by the goroutine that sends it a message: they come in order. It guards way.
+	// turn is held by the goroutine that sends it a message, so that messages keep their order. It
+	// guards way.
 	turn sync.Mutex
 	way  way // nil if nothing was sent to it
 
-	// joins is how often it has joined, taken the number of the last message that it has sent and
-	// this node has taken, and comes the connection over which they come, or the last one. members.mu
-	// guards all.
+	// joins counts how often it has joined, taken is the number of its last message that this node
+	// has taken, and comes the latest connection for its messages. members.mu guards all.
 	joins, taken uint64
 	comes        *inbound
 	forgotten    bool
 }
 
-// inbound is a connection over which messages come.
+// inbound is a connection over which messages arrive.
 type inbound struct {
 	net.Conn
-	over  chan struct{} // closed when none is handled any more that has come over it
-	moved atomic.Uint64 // bytes that have come, with waitsBit if more is waited for
+	over  chan struct{} // closed when no message from it is being handled any more
+	moved atomic.Uint64 // bytes received, with waitsBit while the reader waits for more
 }
 
-// waitsBit is set in a number of bytes that have come if more is waited for.
+// waitsBit is set in inbound.moved while the reader waits for more.
 const waitsBit = 1 << 63
 
-// counted counts what comes over an inbound.
+// counted counts the bytes received over an inbound.
 type counted struct {
 	io.Reader
 	in *inbound
@@ -127,7 +131,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// way is that of messages to a member, until that leaves.
+// way carries messages to a member until it leaves.
 type way interface {
 	send(ctx context.Context, turn uint64, message []byte) error
 	prompt() bool // send would not wait
@@ -135,11 +139,12 @@ type way interface {
 }
 
 func newMembers() *members {
-	return &members{byName: map[string]*member{}, strangers: map[string]bool{}, shown: map[string]*shown{}, rivals: map[string]*rival{}, events: transport.NewEvents()}
+	return &members{byName: map[string]*member{}, strangers: map[string]bool{}, shown: map[string]*shown{},
+		rivals: map[string]*rival{}, events: transport.NewEvents()}
 }
 
-// answered notes that a node has answered at an address, so that it is there, and reports whether it
-// was not. The error says that its certificate has too many names, or is that of rivalry.
+// answered notes that a node has answered at an address, so that it is there, and reports whether
+// it was absent before. The error says that its certificate has too many names, or is rivalry's.
 func (m *members) answered(g *greeting, address string, now time.Time) (met bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,9 +161,9 @@ func (m *members) answered(g *greeting, address string, now time.Time) (met bool
 	return met, nil
 }
 
-// greeted notes that a node has greeted, and reports whether it is to be greeted in turn. The
-// error is that of answered. If it was seen at that address, and says that it has begun anew, its
-// answer will say so, too.
+// greeted notes that a node has greeted, and reports whether it is to be greeted in turn. The error
+// is that of answered. A node seen at that address that claims to have begun anew must answer there
+// first.
 func (m *members) greeted(g *greeting, now time.Time) (stranger bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,13 +175,13 @@ func (m *members) greeted(g *greeting, now time.Time) (stranger bool, err error)
 		return errors.Is(err, errUndecided), err
 	}
 	x.greeted = now
-	if now.Before(x.shut) { // it is not to believe that this node is there for it
+	if now.Before(x.shut) { // it must not count this node as there
 		return false, fmt.Errorf("what is sent to %.100q does not reach it", g.Name)
 	}
 	return !x.there && !x.over && m.stranger(g.Address), nil
 }
 
-// onlyGreets reports whether a node at an address greets, for longer than a time, and is not
+// onlyGreets reports whether a node at an address has greeted for longer than a time without being
 // there.
 func (m *members) onlyGreets(address string, longer time.Duration) bool {
 	m.mu.Lock()
@@ -197,9 +202,9 @@ func (m *members) meets(name string, life uint64) bool {
 	return x != nil && x.life == life && !x.there
 }
 
-// known returns the member of a name, another one if it has begun a new life. Answers says that it
-// has answered at the address, and not only claims to be there. The error is that of answered. The
-// caller holds mu.
+// known returns the member with a name, a new one if the node has begun a new life. answers says
+// that it has answered at the address, and does not only claim to be there. The error is that of
+// answered. The caller holds mu.
 func (m *members) known(g *greeting, address string, answers bool, now time.Time) (*member, error) {
 	x, name := m.byName[g.Name], g.Name
 	if x == nil {
@@ -234,15 +239,15 @@ func (m *members) known(g *greeting, address string, answers bool, now time.Time
 		delete(m.rivals, name)
 	}
 	x.address = address
-	if began.Before(x.began) { // the answer was faster
+	if began.Before(x.began) { // an earlier estimate was too late
 		x.began = began
 	}
 	return x, nil
 }
 
-// rivalry decides between a member that is there and another node of its name, at another address. The
-// error is a *takenError if that is refused, errOlder if it takes the other one's place, and
-// errUndecided as long as nobody knows. The caller holds mu.
+// rivalry decides between a member that is there and another node with its name at another address.
+// The error is a *takenError if the other node is refused, errOlder if it takes the member's place,
+// and errUndecided until that is clear. The caller holds mu.
 func (m *members) rivalry(x *member, life uint64, address string, began time.Time, answers bool, now time.Time) error {
 	r := m.rivals[x.name]
 	if r == nil || r.life != life {
@@ -253,10 +258,10 @@ func (m *members) rivalry(x *member, life uint64, address string, began time.Tim
 		r.began = began
 	}
 	if !answers {
-		m.stranger(address) // it has to answer there before it takes anybody's place
+		m.stranger(address) // it must answer there before it takes a place
 	}
 	switch {
-	case !x.answered.After(r.since): // it is greeted all the time
+	case !x.answered.After(r.since): // the member is greeted all the time
 		return errUndecided
 	case !older(r.began, x.began, life, x.life):
 		return &takenError{x.name, x.address, address}
@@ -266,22 +271,22 @@ func (m *members) rivalry(x *member, life uint64, address string, began time.Tim
 	return fmt.Errorf("%w: it is at %s, and this one at %s", errOlder, address, x.address)
 }
 
-// forget forgets a member that is not there. The caller holds mu.
+// forget removes an absent member. The caller holds mu.
 func (m *members) forget(x *member) {
 	delete(m.byName, x.name)
 	delete(m.rivals, x.name)
 	x.forgotten = true
 }
 
-// takes reports whether a message of a member, by its number, is to be handled, and whether others
-// may be. What a node has sent before it said that it goes is.
+// takes reports whether message number turn of a member is to be handled, and whether further ones
+// may be. Messages that a closed node has sent before are.
 func (m *members) takes(x *member, turn uint64) (this, others bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.forgotten || !x.there && !x.over {
 		return false, false
 	}
-	if turn <= x.taken { // it came before, over another connection
+	if turn <= x.taken { // it arrived before, over another connection
 		return false, true
 	}
 	x.taken = turn
@@ -295,9 +300,9 @@ func (m *members) takenOf(x *member) uint64 {
 	return x.taken
 }
 
-// tidy forgets nodes that are over or have been gone for long, and certificates of addresses with
-// which there is no connection, as seen just now, and there was none for a time in which each
-// answer that came over one has been read.
+// tidy removes nodes that have been closed or absent for long, and certificates of addresses
+// without a present connection, in connected, and without one for so long that every answer over
+// one has been read.
 func (m *members) tidy(timeout time.Duration, connected map[string]bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -319,17 +324,17 @@ func (m *members) tidy(timeout time.Duration, connected map[string]bool, now tim
 	}
 }
 
-// errAnew is why a node has left that did not say so.
+// errAnew is the reason of a leaving that shows only by the node's new life.
 var errAnew = errors.New("it has begun anew")
 
-// left notes that a node has gone. The caller holds mu.
+// left notes that a node has left. The caller holds mu.
 func (m *members) left(x *member, why error, now time.Time) {
 	x.there, x.since = false, now
 	m.departed = append(m.departed, departure{x.address, lifeOf(x.name, x.life), why != nil})
 	m.events.Add(transport.Event{Node: x.name, Err: why})
 }
 
-// parted returns those who have left since it was called last.
+// parted returns the nodes that have left since the last call.
 func (m *members) parted() []departure {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -338,8 +343,8 @@ func (m *members) parted() []departure {
 	return all
 }
 
-// shut notes that nothing that is sent to a node reaches it, though it answers what is short. It is not
-// there for some time, and neither is this node for it.
+// shut notes that no message reaches a node, though it answers short requests. For some time it
+// counts as absent here, and this node there.
 func (m *members) shut(x *member, why error, now time.Time, d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -349,7 +354,7 @@ func (m *members) shut(x *member, why error, now time.Time, d time.Duration) {
 	}
 }
 
-// gone notes that a node says that it goes.
+// gone notes that a node has said that it is closed.
 func (m *members) gone(name string, life uint64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -363,7 +368,7 @@ func (m *members) gone(name string, life uint64, now time.Time) {
 	x.since = now
 }
 
-// forgive notes that nobody could be heard for some time.
+// forgive excuses a time in which this process could hear no node.
 func (m *members) forgive(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -372,8 +377,8 @@ func (m *members) forgive(d time.Duration) {
 	}
 }
 
-// met notes which certificate was shown at an address. The error says that another node is
-// there at that address.
+// met notes the certificate shown at an address. The error says that another node is at that
+// address.
 func (m *members) met(address, name string, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -386,8 +391,8 @@ func (m *members) met(address, name string, now time.Time) error {
 	return nil
 }
 
-// who returns the name in the certificate that was shown at an address.
-func (m *members) who(address string) string {
+// shownName returns the name in the certificate that was shown at an address.
+func (m *members) shownName(address string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x := m.shown[address]; x != nil {
@@ -396,7 +401,8 @@ func (m *members) who(address string) string {
 	return ""
 }
 
-// silent notes which nodes have not answered for a time. Why is the reason, if nothing else is known.
+// silent notes that nodes have left that have not answered for a timeout. why is the reason if none
+// is known.
 func (m *members) silent(timeout time.Duration, why error, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -411,7 +417,7 @@ func (m *members) silent(timeout time.Duration, why error, now time.Time) {
 	}
 }
 
-// failed notes why a greeting has not reached those who are at an address.
+// failed notes why a greeting has not reached the nodes at an address.
 func (m *members) failed(address string, why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -422,9 +428,9 @@ func (m *members) failed(address string, why error) {
 	}
 }
 
-// refused notes that nobody listens at an address. After a second time who was there has
-// left: a node that is stopped or cut off does not answer, a process that has ended
-// has its machine refuse. One refusal may have come from what is between.
+// refused notes that no process listens at an address. A second time means that the node has left:
+// a stopped or cut-off node does not answer, but the machine of an ended process refuses. A single
+// refusal may come from a device between.
 func (m *members) refused(address string, why error, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -460,7 +466,7 @@ func (m *members) find(name string) (x *member, address string) {
 	return x, x.address
 }
 
-// told notes what another node says who is there, and reports whether there is news.
+// told notes another node's list of nodes, and reports whether it has new addresses.
 func (m *members) told(others map[string]string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -474,10 +480,11 @@ func (m *members) told(others map[string]string) bool {
 	return news
 }
 
-// stranger adds an address to those that are to be greeted before the next tick, and reports
-// whether it is new there. The caller holds mu.
+// stranger adds an address to be greeted before the next tick, and reports whether it is new. The
+// caller holds mu.
 func (m *members) stranger(address string) bool {
-	if _, _, err := net.SplitHostPort(address); err != nil || len(address) > addressMost || strings.Contains(address, ",") {
+	if _, _, err := net.SplitHostPort(address); err != nil || len(address) > addressMost ||
+		strings.Contains(address, ",") {
 		return false
 	}
 	if _, ok := m.strangers[address]; ok || len(m.strangers) >= strangersMost {
@@ -500,7 +507,7 @@ func (m *members) addresses() map[string]string {
 	return all
 }
 
-// next returns some of the strangers that were not greeted since the last tick, any of them.
+// next returns at most most strangers that were not greeted since the last tick.
 func (m *members) next(most int) (all []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -516,8 +523,8 @@ func (m *members) next(most int) (all []string) {
 	return all
 }
 
-// tick adds to some addresses those of the nodes that are there. The others that may come again are
-// strangers from here on, with those of them that have waited in vain.
+// tick adds the addresses of the nodes that are there to to, and makes the others that may come
+// again strangers. Strangers that were greeted in vain are dropped.
 func (m *members) tick(to map[string]struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,30 +15,29 @@ type Options struct {
 	Name string
 	// Listen is the address to listen on, as in "10.0.0.1:7000" or "127.0.0.1:0".
 	Listen string
-	// Address is what others reach it at, if that is not where it listens; to listen on
-	// all addresses of the machine needs one. Empty means Listen.
+	// Address is the address at which other nodes reach it, if that is not where it listens; a node
+	// that listens on all addresses of the machine needs one. Empty means Listen.
 	Address string
 	// Peers are addresses of some other nodes, which need not be there yet.
 	Peers []string
-	// TLS has the node's certificate and, in RootCAs, the cluster's authority. Versions
-	// below 1.3 are not spoken, whatever it says.
+	// TLS has the node's certificate and, in RootCAs, the cluster's authority. Versions below 1.3
+	// are never used.
 	TLS *tls.Config
-	// Plain goes without TLS, on the loopback address only.
+	// Plain turns TLS off, on the loopback address only.
 	Plain bool
-	// Greet is how often nodes greet each other; 0 means each second. Timeout is after
-	// how long a node that does not answer has left; 0 means four times Greet. No
-	// request takes longer, but for values, which may take ten times as long if bytes of
-	// them come within each Timeout.
+	// Greet is how often nodes greet each other; 0 means each second. Timeout is how long a node
+	// may not answer before it has left; 0 means four times Greet. No request takes longer, except
+	// for values, which may take ten times as long if bytes of them arrive within each Timeout.
 	Greet, Timeout time.Duration
-	// Memory is how many bytes of operands the node may have, 0 if that has no limit. Messages and
-	// values that are on their way to it have half of that, or else 1 GiB: more wait. A larger one
-	// goes alone; a value of more than Memory is refused.
+	// Memory is the node's limit for bytes of operands, 0 if it has none. Messages and values on
+	// their way to it have half of that, or else 1 GiB: more wait. A larger one goes alone; a value
+	// of more than Memory is refused.
 	Memory int64
-	// Log is told what was refused; nil means slog.Default.
+	// Log gets refusals; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// OptionsError says what is wrong with an Options.
+// OptionsError reports a problem of an Options.
 type OptionsError struct{ Problem string }
 
 func (e *OptionsError) Error() string { return "transport: " + e.Problem }
@@ -75,16 +74,16 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Secure returns the configurations of both sides of a connection between nodes, or with one.
-// Both verify the other one's certificate against the authority in RootCAs.
+// Secure returns the configurations of the server's and the client's side of connections between
+// nodes. Both verify the other side's certificate against the authority in RootCAs.
 func Secure(base *tls.Config) (server, client *tls.Config) {
 	server = base.Clone()
 	server.MinVersion = tls.VersionTLS13
 	server.ClientAuth, server.ClientCAs = tls.RequireAndVerifyClientCert, base.RootCAs
 	client = base.Clone()
 	client.MinVersion = tls.VersionTLS13
-	// A node is found by its address, and its name is known when it has shown its
-	// certificate: verify checks all but the name, and peer returns it.
+	// The client knows the address, and learns the name from the certificate: verify checks all but
+	// the name, and peer returns it.
 	client.InsecureSkipVerify = true
 	client.VerifyConnection = func(c tls.ConnectionState) error { return verify(c, base) }
 	return server, client

@@ -10,22 +10,22 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// Bytes of a value have to move. A path that drops large packets, and tells nobody, lets connections
-// be made and short messages pass, so that both sides go on seeing each other. So a time-out runs
-// from byte to byte, on both sides:
+// Bytes of a value must move. A path that silently drops large packets lets connections be made and
+// short messages pass, so that both sides still see each other. So a time-out runs from byte to
+// byte on both sides:
 //
-//	who fetches  paced    nothing comes   ─► the connection is cut, and another one made, once
-//	who gives    pieces   nothing is taken ─► the connection is cut: the value can be written over
+//	receiver  paced    no byte arrives    ─► the connection is cut, and another one made, once
+//	sender    pieces   no byte is taken   ─► the connection is cut: the value can be overwritten
 
-// headWait is how much longer than a Timeout the first byte of a value may take at most: the node that
-// gives it waits for another one that is to give it, and for those that read it before.
+// headWait is how much longer than a Timeout the first byte of a value may take: the sender may
+// wait for another node that gives it the value, and for earlier readers.
 const headWait = 3 * time.Second
 
-// paced is a connection over which values come. What is read comes within a time, from byte to byte.
+// paced is a connection for values with a time-out from byte to byte.
 type paced struct {
 	net.Conn
 	idle  time.Duration
-	limit atomic.Int64 // what was set for all of it, in nanoseconds of the Unix time; 0: nothing
+	limit atomic.Int64 // deadline for the whole, in Unix nanoseconds; 0: none
 }
 
 // SetReadDeadline implements [net.Conn].
@@ -46,8 +46,8 @@ func (c *paced) SetDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Read implements [net.Conn]. That nothing has come is a *transport.StalledError. A process that stood
-// still meanwhile looks again.
+// Read implements [net.Conn]. It returns a *transport.StalledError if no byte has arrived in time.
+// A process that stood still meanwhile tries again.
 func (c *paced) Read(b []byte) (int, error) {
 	for {
 		now := time.Now()
@@ -69,15 +69,15 @@ func (c *paced) Read(b []byte) (int, error) {
 	}
 }
 
-// stall is a *transport.StalledError as a connection returns it.
+// stall is a transport.StalledError that is a [net.Error].
 type stall struct{ transport.StalledError }
 
 // Timeout and Temporary implement [net.Error].
 func (*stall) Timeout() bool   { return true }
 func (*stall) Temporary() bool { return false }
 
-// stalledBy returns what an error of a connection with a node says of bytes that did not move, nil if
-// it is another one.
+// stalledBy returns the *transport.StalledError in an error of a connection with a node, nil if
+// there is none.
 func stalledBy(node string, err error) error {
 	var s *stall
 	if !errors.As(err, &s) {

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// errNoName is why a certificate is refused that names no node.
+// errNoName says that a certificate names no node.
 var errNoName = errors.New("the certificate has no DNS name")
 
-// verify checks the certificate of the other side but for its name.
+// verify checks the other side's certificate, except its name.
 func verify(c tls.ConnectionState, base *tls.Config) error {
 	if len(c.PeerCertificates) == 0 {
 		return errors.New("no certificate")
 	}
-	opt := x509.VerifyOptions{Roots: base.RootCAs, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	opt := x509.VerifyOptions{Roots: base.RootCAs, Intermediates: x509.NewCertPool(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	if base.Time != nil {
 		opt.CurrentTime = base.Time()
 	}
@@ -34,16 +35,16 @@ func peer(c tls.ConnectionState) (string, error) {
 	return c.PeerCertificates[0].DNSNames[0], nil
 }
 
-// speaks reports whether who has the certificate of a node may be the node of a name: that node
-// itself, or one that it has named after itself, as "node1/job7". A certificate for a name with a
-// slash is nobody's.
+// speaks reports whether the owner of a node's certificate may use a name: the node's own, or one
+// that the node has derived from it, as "node1/job7". A certificate whose name has a slash may use
+// none.
 func speaks(certificate, name string) bool {
 	node, ok := nodeOf(name)
 	return ok && node == certificate
 }
 
-// nodeOf returns the node in a name, and reports whether it is a name: that of a node has no
-// slash, and what a node names after itself has one, with letters and digits behind it.
+// nodeOf returns the node in a name, and reports whether the name is valid: a node's name has no
+// slash, and a derived one has a slash with letters and digits behind it.
 func nodeOf(name string) (node string, ok bool) {
 	node, own, slash := strings.Cut(name, "/")
 	strange := strings.ContainsFunc(own, func(r rune) bool {

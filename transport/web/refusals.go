@@ -13,41 +13,41 @@ import (
 	"github.com/tessera-la/tessera/internal/listen"
 )
 
-// refusals tells the operator what is refused: the same of one machine once a minute, as who
-// is refused tries again, and how often it was refused meanwhile.
+// refusals logs refusals for the operator: the same one of one machine once a minute, since refused
+// peers try again, with the number of repetitions.
 type refusals struct {
 	log *slog.Logger
 
 	mu    sync.Mutex // a leaf
 	told  map[matter]*telling
-	kinds map[string]int // by machine: how many of its refusals are in told
+	kinds map[string]int // number of entries in told by machine
 }
 
-// matter is what refusals have in common that are told once.
+// matter identifies refusals that are logged as one.
 type matter struct{ what, host, why string }
 
-// telling is what was told of a matter, and what was not.
+// telling is the state of a matter in the log.
 type telling struct {
 	last  time.Time
-	again int // since then
+	again int // repetitions since last
 
-	// What is to be told of the last one.
+	// The last refusal, for the next line.
 	role, address string
 	err           error
 }
 
 const (
 	tellAgain = time.Minute
-	tellMost  = 1000 // matters; more begin anew
-	// tellKinds is how many matters of one machine are told. What it sends is part of some of them,
-	// and it may think of ever more: the rest is one matter.
+	tellMost  = 1000 // matters; with more, the table starts anew
+	// tellKinds is how many matters of one machine are logged one by one. A machine can invent new
+	// ones without end: the rest is one matter.
 	tellKinds = 16
 )
 
-// numbered is what tells one connection, or one attempt, from another one in the text of an error.
+// numbered matches the part of an error's text that differs between connections or attempts.
 var numbered = regexp.MustCompile(`:[0-9]+\b`)
 
-// tell tells of a refusal. Role says what the address is: "from" or "to".
+// tell logs a refusal. role says what the address is: "from" or "to".
 func (r *refusals) tell(what, role, address string, err error) {
 	r.tellAt(what, role, address, err, time.Now())
 }
@@ -85,7 +85,7 @@ func (r *refusals) tellAt(what, role, address string, err error, now time.Time) 
 	}
 }
 
-// look tells of what was refused again, when a minute has passed, and forgets what was not.
+// look logs matters that were repeated, once a minute, and drops those that were not.
 func (r *refusals) look(now time.Time) {
 	type line struct {
 		matter
@@ -115,9 +115,8 @@ func (r *refusals) look(now time.Time) {
 	}
 }
 
-// distrust tells the operator of an error by which a connection that this node has begun
-// ended, if it is one of trust: who is at the address says so, or else the handshake failed
-// and not the network.
+// distrust logs an error that ended a connection of this node if it is about trust: an alert of the
+// other side, or a failed handshake that is no network error.
 func (r *refusals) distrust(address string, err error, handshake bool) {
 	var cut net.Error
 	var alert *net.OpError
@@ -127,8 +126,8 @@ func (r *refusals) distrust(address string, err error, handshake bool) {
 	}
 }
 
-// trusting is a connection that this node has begun. In TLS 1.3 the other side may refuse it
-// when the handshake has ended here: what is read first says so.
+// trusting is a connection that this node has begun. In TLS 1.3 the other side may refuse it after
+// the handshake has ended here: then the first read fails.
 type trusting struct {
 	*tls.Conn
 	refusals *refusals
@@ -144,7 +143,7 @@ func (c *trusting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// secured is a listener for TLS that tells of handshakes that fail.
+// secured is a listener for TLS that logs failed handshakes.
 type secured struct {
 	net.Listener
 	config   *tls.Config
@@ -160,7 +159,7 @@ func (l *secured) Accept() (net.Conn, error) {
 	return &incoming{tls.Server(c, l.config), l.refusals}, nil
 }
 
-// incoming is a connection that somebody else began.
+// incoming is a connection that another node has begun.
 type incoming struct {
 	*tls.Conn
 	refusals *refusals
@@ -176,8 +175,8 @@ func (c *incoming) Handshake() error {
 	return err
 }
 
-// part has the other side hear why the handshake failed: it has sent a request, and to close
-// the connection with that unread would take back the alert that is on its way.
+// part lets the other side read why the handshake failed. That side has sent a request, and closing
+// the connection with it unread would discard the alert on its way.
 func (c *incoming) part() {
 	of := listen.Of(c)
 	if of.CloseWrite() != nil {

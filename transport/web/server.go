@@ -28,14 +28,14 @@ type node struct {
 	handle transport.Handler
 	own    chan []byte // messages of this node
 	once   sync.Once
-	sent   atomic.Uint64 // messages: a node that forgets another one may not count anew
+	sent   atomic.Uint64 // number of the last message: never reset, as receivers compare it
 
 	mu      sync.Mutex // a leaf
 	started bool
 }
 
-// announced notes that a body is too large. It is not read then: the server would wait for its
-// beginning, and who announces it may not send it.
+// announced marks a request whose body is too large. The body is not read then: the server would
+// wait for its beginning, which the sender may never send.
 func announced(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if h.ContentLength() > greetingMost {
 		h.Set(headerLarge, "1")
@@ -44,7 +44,7 @@ func announced(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	return c
 }
 
-// serve answers a request. Who sends it is asked before its body is read.
+// serve answers a request. It checks the sender before it reads the body.
 func (n *node) serve(c *fasthttp.RequestCtx) {
 	if len(c.Request.Header.Peek(headerLarge)) > 0 {
 		n.refuse(c, fasthttp.StatusRequestEntityTooLarge, &sizeError{greetingMost})
@@ -58,7 +58,7 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 	if conn := listen.Of(c.Conn()); conn != nil && conn.Strange() {
 		if done := n.at.add(lifeOf(from, life), conn); !conn.Known(done) {
 			done()
-			c.SetConnectionClose() // as its other side is late
+			c.SetConnectionClose() // its other side was late
 			return
 		}
 	}
@@ -88,8 +88,8 @@ func (n *node) serve(c *fasthttp.RequestCtx) {
 	}
 }
 
-// refuse answers what makes no sense, and tells the operator. What is unread of a body would spoil the
-// connection.
+// refuse answers an invalid request, and logs it. It closes the connection, which unread bytes of a
+// body would spoil.
 func (n *node) refuse(c *fasthttp.RequestCtx, status int, err error) {
 	n.refusals.tell("request refused", "from", c.RemoteAddr().String(), err)
 	c.Error(err.Error(), status)
@@ -109,18 +109,19 @@ func (n *node) broken(c *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &header):
 		n.refuse(c, fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Errorf("a header of more than %d bytes", buffers))
 	case errors.As(err, &cut) || errors.Is(err, io.ErrUnexpectedEOF):
-		c.Error("no request", fasthttp.StatusRequestTimeout) // its sender has gone
+		c.Error("no request", fasthttp.StatusRequestTimeout) // its sender has left
 	case n.opt.TLS != nil && (c.TLSConnectionState() == nil || !c.TLSConnectionState().HandshakeComplete):
-		c.Error("no request", fasthttp.StatusBadRequest) // which was told by incoming
+		c.Error("no request", fasthttp.StatusBadRequest) // incoming has logged it
 	default:
 		n.refuse(c, fasthttp.StatusBadRequest, fmt.Errorf("no request: %.200s", err))
 	}
 }
 
-// sender returns who sends a request. With TLS the certificate says so.
+// sender returns the sender of a request, which with TLS its certificate must confirm.
 func (n *node) sender(c *fasthttp.RequestCtx) (name string, life uint64, err error) {
 	name = string(c.Request.Header.Peek(headerFrom))
-	if life, err = strconv.ParseUint(string(c.Request.Header.Peek(headerLife)), 10, 64); err != nil || name == "" || len(name) > 200 {
+	if life, err = strconv.ParseUint(string(c.Request.Header.Peek(headerLife)), 10, 64); err != nil || name == "" ||
+		len(name) > 200 {
 		return "", 0, errors.New("the sender does not say who it is")
 	}
 	if n.opt.TLS == nil {
@@ -148,7 +149,7 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64, b
 	if err == nil && from != n.opt.Name {
 		var stranger bool
 		stranger, err = n.members.greeted(&g, now)
-		if stranger { // it is there when it answers
+		if stranger { // it is there once it answers
 			n.hear()
 		}
 	}
@@ -169,10 +170,10 @@ func (n *node) serveGreeting(c *fasthttp.RequestCtx, from string, life uint64, b
 	c.SetBody(n.greeting(g.Known, true))
 }
 
-// serveMessage makes a connection one for messages.
+// serveMessage turns a connection into one for messages.
 func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	x, _ := n.members.find(from)
-	if n.members.meets(from, life) { // it was faster than its answer to our greeting
+	if n.members.meets(from, life) { // its request has overtaken its answer to our greeting
 		c.Error("not met yet", fasthttp.StatusConflict)
 		return
 	}
@@ -195,7 +196,7 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	}
 	in := &inbound{Conn: c.Conn(), over: make(chan struct{})}
 	c.Hijack(func(r net.Conn) {
-		n.members.mu.Lock() // after Close nothing begins
+		n.members.mu.Lock() // nothing begins after Close
 		closed, old := n.ctx.Err() != nil, x.comes
 		if !closed {
 			n.running.Add(1)
@@ -211,7 +212,7 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 		due := make(chan struct{}, 1)
 		answering := n.answer(x, in, make([]byte, length), max(wait/4, answersLeast), due)
 		defer func() { _ = in.Close(); close(due); <-answering }()
-		if old != nil { // there is one at a time: what this node has of that one comes first
+		if old != nil { // one connection at a time: messages that have arrived over the old one come first
 			_ = old.Close()
 			<-old.over
 		}
@@ -221,11 +222,11 @@ func (n *node) serveMessage(c *fasthttp.RequestCtx, from string, life uint64) {
 	})
 }
 
-// answersLeast is between two answers if there is nothing new.
+// answersLeast is the least time between two answers without news.
 const answersLeast = 10 * time.Millisecond
 
-// answer tells a node which of its messages were taken: at once, when that is due, and every so
-// often. It goes on until due is closed, or the connection; the channel is closed then.
+// answer tells a node which of its messages were taken: at once, when an answer is due, and every
+// so often. It ends when due or the connection is closed, and closes the returned channel then.
 func (n *node) answer(x *member, w *inbound, b []byte, every time.Duration, due <-chan struct{}) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
@@ -247,8 +248,8 @@ func (n *node) answer(x *member, w *inbound, b []byte, every time.Duration, due 
 	return over
 }
 
-// takeAll hands the messages of a node to the handler, as they come, until the connection is cut or
-// the node is not there any more. It says when answers are due. The error says what makes no sense.
+// takeAll hands the messages of a node to the handler as they arrive, until the connection is cut
+// or the node has left, and says when answers are due. The error reports invalid data.
 func (n *node) takeAll(x *member, in *inbound, r io.Reader, due chan<- struct{}) error {
 	for head, count, size := make([]byte, frameHead), 0, 0; ; {
 		turn, length, err := readHead(r, head)
@@ -280,8 +281,8 @@ func (n *node) takeAll(x *member, in *inbound, r io.Reader, due chan<- struct{})
 	}
 }
 
-// readMessage reads the message behind a head: a large one when there is room for all of it. Something
-// of that has to come in each Timeout, or else it would keep the room from others.
+// readMessage reads the message behind a head, a large one when the budget has room for all of it.
+// Bytes must arrive in each Timeout, or the message would keep the room from others.
 func (n *node) readMessage(in *inbound, r io.Reader, head []byte, length int) ([]byte, error) {
 	if length <= buffers {
 		return readMessage(r, head, length, func() error { return nil })
@@ -294,8 +295,8 @@ func (n *node) readMessage(in *inbound, r io.Reader, head []byte, length int) ([
 	return readMessage(r, head, length, func() error { return in.SetReadDeadline(time.Now().Add(n.opt.Timeout)) })
 }
 
-// takenFor is for how many Timeouts no byte of a value may be taken. The other side may wait for nearly as
-// long for room ([node.admit]), and notices itself, and sooner, that nothing comes.
+// takenFor is for how many Timeouts the receiver of a value may take no byte. It may wait nearly as
+// long for its budget ([node.admit]), and itself notices sooner that no byte arrives.
 const takenFor = 6
 
 func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
@@ -316,7 +317,7 @@ func (n *node) serveValue(c *fasthttp.RequestCtx, from string) {
 		c.Error("not here", fasthttp.StatusNotFound)
 		return
 	}
-	size := counter{w: io.Discard} // a tile is written as it lies, so this does not touch its elements
+	size := counter{w: io.Discard} // counting does not touch a tile's elements
 	if err := v.Encode(&size); err != nil {
 		done()
 		n.refuse(c, fasthttp.StatusInternalServerError, err)

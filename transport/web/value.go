@@ -16,27 +16,27 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// castagnoli is the polynomial that processors have an instruction for.
+// castagnoli is the CRC polynomial for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// The body of an answer with a value is what Encode writes, and behind it the CRC-32C of that,
-// little-endian: so the giver reads a value once.
+// The body of an answer with a value is its encoding, followed by the CRC-32C of that,
+// little-endian: so the sender reads a value once.
 const (
 	sumBytes = 4
-	sumLast  = "last" // of headerSum: the checksum is there
+	sumLast  = "last" // value of headerSum: the checksum is at the end
 )
 
-// body is a value as the body of an answer, with its checksum. Its bytes go from the value's
-// memory to the connection.
+// body is a value as the body of an answer, with its checksum. Bytes go from the value's memory to
+// the connection.
 type body struct {
 	value versions.Value
 	conn  net.Conn
-	idle  time.Duration // for which a piece may not be taken
-	late  func(error)   // is told that one was not
-	done  func()        // when nothing reads the value any more
+	idle  time.Duration // time for the receiver to take a piece
+	late  func(error)   // called if it has not taken one
+	done  func()        // called when nothing reads the value any more
 }
 
-// SupportsBodyWriteTo has fasthttp call WriteTo.
+// SupportsBodyWriteTo makes fasthttp call WriteTo.
 func (b *body) SupportsBodyWriteTo() bool { return true }
 
 // WriteTo implements [io.WriterTo].
@@ -52,7 +52,7 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 	return p.n, err
 }
 
-// Read implements [io.Reader]. It is not called.
+// Read implements [io.Reader]. fasthttp does not call it.
 func (b *body) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Close implements [io.Closer].
@@ -61,7 +61,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// counter counts what passes through it.
+// counter counts the bytes written.
 type counter struct {
 	w io.Writer
 	n int64
@@ -79,7 +79,7 @@ func query(r transport.Ref) string {
 	return fmt.Sprintf("job=%d&matrix=%d&i=%d&j=%d&version=%d", r.Job, r.Matrix, r.I, r.J, r.Version)
 }
 
-// parse reads what query has written.
+// parse is the inverse of query.
 func parse(s string) (r transport.Ref, err error) {
 	q, err := url.ParseQuery(s)
 	if err != nil {
@@ -97,14 +97,15 @@ func parse(s string) (r transport.Ref, err error) {
 		}
 		return n
 	}
-	r = transport.Ref{Job: unsigned("job", 64), Matrix: uint32(unsigned("matrix", 32)), I: int32(number("i", 32)), J: int32(number("j", 32)), Version: uint32(unsigned("version", 32))}
+	r = transport.Ref{Job: unsigned("job", 64), Matrix: uint32(unsigned("matrix", 32)), I: int32(number("i", 32)),
+		J: int32(number("j", 32)), Version: uint32(unsigned("version", 32))}
 	return r, err
 }
 
-// pieceSize is how many bytes are written at a time, so that each piece has its time.
+// pieceSize is how many bytes are written at a time, each with a time-out of its own.
 const pieceSize = 256 << 10
 
-// pieces is a writer that has each piece taken within a time, and takes the checksum of all of them.
+// pieces is a writer with a time-out for each piece that computes the checksum of all of them.
 type pieces struct {
 	counter
 	sum  uint32
@@ -120,7 +121,7 @@ func (p *pieces) Write(b []byte) (n int, err error) {
 		}
 		var k int
 		piece := b[n:min(len(b), n+pieceSize)]
-		p.sum = crc32.Update(p.sum, castagnoli, piece) // which is in the cache then
+		p.sum = crc32.Update(p.sum, castagnoli, piece) // brings the piece into the cache
 		k, err = p.counter.Write(piece)
 		n += k
 	}

@@ -32,7 +32,8 @@ func New(opt Options) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}, own: make(chan []byte, behind), budget: budget{most: budgetMost}}
+	n := &node{greeter: greeter{caller: c, heard: make(chan struct{}, 1)}, own: make(chan []byte, behind),
+		budget: budget{most: budgetMost}}
 	if opt.Memory > 0 {
 		n.budget.most = opt.Memory / 2
 	}
@@ -40,9 +41,11 @@ func New(opt Options) (transport.Transport, error) {
 		Name: "tessera", NoDefaultServerHeader: true, Handler: n.serve, ErrorHandler: n.broken, Logger: quiet{},
 		ReadBufferSize: buffers, WriteBufferSize: buffers,
 		// Bodies are read by serve, which knows how large they may be.
-		StreamRequestBody: true, DisablePreParseMultipartForm: true, MaxRequestBodySize: greetingMost, HeaderReceived: announced,
-		// Strangers have one Timeout, as the listener sees to.
-		ReadTimeout: 2 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute, Concurrency: connectionsMost,
+		StreamRequestBody: true, DisablePreParseMultipartForm: true, MaxRequestBodySize: greetingMost,
+		HeaderReceived: announced,
+		// The listener gives strangers one Timeout.
+		ReadTimeout: 2 * opt.Timeout, WriteTimeout: 10 * opt.Timeout, IdleTimeout: 2 * time.Minute,
+		Concurrency: connectionsMost,
 	}
 	n.serving = n.listen
 	if opt.TLS != nil {
@@ -52,20 +55,20 @@ func New(opt Options) (transport.Transport, error) {
 	return n, nil
 }
 
-// budgetMost is how many bytes of messages and values may be on their way to a node at a time if its
-// options do not say. connectionsMost is how many connections a node has with others that have begun them.
+// budgetMost bounds the bytes of messages and values on their way to a node whose options do not
+// say. connectionsMost bounds the connections that other nodes have begun.
 const (
 	budgetMost      = 1 << 30
 	connectionsMost = 4096
 )
 
-// quiet is a fasthttp.Logger that says nothing: what is refused is told by serve.
+// quiet is a fasthttp.Logger that drops its messages: serve logs refusals.
 type quiet struct{}
 
 // Printf implements [fasthttp.Logger].
 func (quiet) Printf(string, ...any) {}
 
-// Address returns where others reach a node of this package; empty for others.
+// Address returns the address of a node of this package; empty for other transports.
 func Address(t transport.Transport) string {
 	if n, ok := t.(*node); ok {
 		return n.address()
@@ -73,7 +76,8 @@ func Address(t transport.Transport) string {
 	return ""
 }
 
-// Addresses returns where a node of this package reaches each of the others that are there.
+// Addresses returns the addresses at which a node of this package reaches the others that are
+// there.
 func Addresses(t transport.Transport) map[string]string {
 	if n, ok := t.(*node); ok {
 		return n.members.addresses()
@@ -145,14 +149,14 @@ func (n *node) Prompt(to string) bool {
 	return x.way != nil && x.way.prompt()
 }
 
-// accept serves until Close. If it ends before, nobody can reach this node any more: that is told as an
-// event of the node itself.
+// accept serves until Close. If it ends earlier, this node cannot be reached any more: an event of
+// the node itself says so.
 func (n *node) accept() {
 	err := n.server.Serve(n.serving)
 	if n.ctx.Err() != nil {
 		return
 	}
-	_ = n.listen.Close() // or else others would wait for its answers
+	_ = n.listen.Close() // else others would wait for its answers
 	if err == nil {
 		err = net.ErrClosed
 	}
@@ -167,7 +171,7 @@ func (n *node) open() bool {
 	return n.started && n.ctx.Err() == nil
 }
 
-// enqueue has the handler take a message of this node.
+// enqueue queues a message of this node to itself.
 func (n *node) enqueue(ctx context.Context, message []byte) error {
 	select {
 	case n.own <- slices.Clone(message):
@@ -199,7 +203,7 @@ func (n *node) Publish(r transport.Ref, v versions.Value) { n.values.Put(r, v) }
 // Drop implements [transport.Transport].
 func (n *node) Drop(r transport.Ref) { n.values.Drop(r) }
 
-// Fetch implements [transport.Transport]. If no byte comes for a time another connection is tried,
+// Fetch implements [transport.Transport]. If no byte moves for a time it tries another connection,
 // once.
 func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	var stalled *transport.StalledError
@@ -207,15 +211,18 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	if !errors.As(err, &stalled) || ctx.Err() != nil {
 		return err
 	}
-	n.opt.Log.Warn("no byte of a value comes: another connection is tried", "node", n.opt.Name, "from", from, "value", fmt.Sprint(r), "for", stalled.For)
+	n.opt.Log.Warn("no byte of a value comes: another connection is tried", "node", n.opt.Name, "from", from, "value",
+		fmt.Sprint(r), "for", stalled.For)
 	if x, address := n.members.find(from); x != nil {
 		n.host(address).bulk.CloseIdleConnections()
 	}
 	before := stalled.For
 	if err = n.fetch(ctx, from, r, 0, into); errors.As(err, &stalled) {
 		stalled.For += before
-	} else if cut := (*transport.UnreachableError)(nil); errors.As(err, &cut) && ctx.Err() == nil { // nor does a connection
-		err = &transport.UnreachableError{Node: from, Err: errors.Join(&transport.StalledError{Node: from, For: before}, cut.Err)}
+	} else if cut := (*transport.UnreachableError)(nil); errors.As(err, &cut) &&
+		ctx.Err() == nil { // no connection is possible either
+		err = &transport.UnreachableError{Node: from,
+			Err: errors.Join(&transport.StalledError{Node: from, For: before}, cut.Err)}
 	}
 	return err
 }
@@ -243,7 +250,7 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 		q.Header.Set(headerWait, wait.String())
 	}
 	if err := h.bulk.Do(q, a); err != nil {
-		if errors.Is(err, fasthttp.ErrTimeout) { // which is all that is left of a stall
+		if errors.Is(err, fasthttp.ErrTimeout) { // fasthttp reports a stall as a time-out
 			err = &transport.StalledError{Node: from, For: n.idle()}
 		}
 		return &transport.UnreachableError{Node: from, Err: err}
@@ -268,7 +275,7 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	value := io.LimitReader(stream, size)
 	err := into.Decode(value)
 	if err == nil {
-		_, err = io.Copy(io.Discard, value) // what Decode leaves is wrong, and in the sum
+		_, err = io.Copy(io.Discard, value) // bytes that Decode leaves are wrong, and count for the checksum
 	}
 	sum, want := stream.sum, [sumBytes]byte{}
 	if err == nil {
@@ -285,11 +292,13 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	return err
 }
 
-// admit waits until there is room for a value. The error is a *transport.TooLargeError if there never
-// is, an *transport.UnreachableError if there is none as long as the other side would wait, or the end of ctx.
+// admit waits until the budget has room for a value. The error is a *transport.TooLargeError if it
+// never has, an *transport.UnreachableError if it has none for as long as the sender would wait, or
+// the end of ctx.
 func (n *node) admit(ctx context.Context, from string, r transport.Ref, size int64) error {
 	if n.opt.Memory > 0 && size > n.opt.Memory {
-		return fmt.Errorf("transport: node %s sends %v: %w", from, r, &transport.TooLargeError{Size: int(min(size, math.MaxInt)), Limit: int(min(n.opt.Memory, math.MaxInt))})
+		return fmt.Errorf("transport: node %s sends %v: %w", from, r,
+			&transport.TooLargeError{Size: int(min(size, math.MaxInt)), Limit: int(min(n.opt.Memory, math.MaxInt))})
 	}
 	within, cancel := context.WithTimeoutCause(ctx, 5*n.opt.Timeout, errNoRoom)
 	defer cancel()
@@ -300,15 +309,15 @@ func (n *node) admit(ctx context.Context, from string, r transport.Ref, size int
 	return err
 }
 
-// errNoRoom is why a value is not read.
+// errNoRoom says that the budget has no room for a value.
 var errNoRoom = errors.New("others on their way leave no room for a value")
 
-// sumReader takes the checksum of what passes through it, as long as ctx lasts.
+// sumReader computes the checksum of the bytes that it reads, until ctx ends.
 type sumReader struct {
 	r   io.Reader
 	ctx context.Context
 	sum uint32
-	err error // of r, but for its end
+	err error // of r, except io.EOF
 }
 
 // Read implements [io.Reader].
@@ -350,9 +359,9 @@ func (n *node) Close() error {
 		if started {
 			_ = n.server.Shutdown()
 		}
-		n.listen.Close() // Shutdown does not close it if Serve has yet to begin
+		n.listen.Close() // Shutdown does not close it before Serve begins
 	})
 	n.running.Wait()
-	n.partAll() // what greetings that were under way have kept
+	n.partAll() // connections that greetings under way have kept
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// Error says what is wrong with a file of a certificate or key.
+// Error reports a problem with a file of a certificate or key.
 type Error struct {
 	Path    string
 	Problem string
@@ -45,11 +45,11 @@ type Authority struct {
 // validAuthority is how long the certificate of an authority is valid.
 const validAuthority = 20 * 365 * 24 * time.Hour
 
-// skew is how far clocks of nodes may differ: a certificate is valid from so long ago.
+// skew is how far clocks of nodes may differ: certificates are valid from so long before now.
 const skew = time.Hour
 
-// Open reads the authority in a directory, or makes one if there is neither its certificate
-// nor its key, and reports whether it did. The error is an *Error.
+// Open reads the authority in a directory, or makes one if neither its certificate nor its key is
+// there, and reports whether it did. The error is an *Error.
 func Open(dir string) (a *Authority, made bool, err error) {
 	certPath, keyPath := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
 	if !exists(certPath) && !exists(keyPath) {
@@ -65,20 +65,23 @@ func Open(dir string) (a *Authority, made bool, err error) {
 	case !ok || !pair.Leaf.IsCA:
 		return nil, false, &Error{certPath, "this is no authority that was made here", nil}
 	case now.After(pair.Leaf.NotAfter):
-		return nil, false, &Error{certPath, fmt.Sprintf("the authority's certificate has expired, on %s", pair.Leaf.NotAfter.Format(time.DateOnly)), nil}
+		return nil, false, &Error{certPath, fmt.Sprintf("the authority's certificate has expired, on %s",
+			pair.Leaf.NotAfter.Format(time.DateOnly)), nil}
 	}
 	return &Authority{pair.Leaf, key}, false, nil
 }
 
 func newAuthority(dir string) (*Authority, error) {
-	key, serial, err := fresh()
+	key, serial, err := newKey()
 	if err != nil {
 		return nil, &Error{dir, err.Error(), err}
 	}
 	now := time.Now()
 	x := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "Tessera cluster"}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, NotBefore: now.Add(-skew), NotAfter: now.Add(validAuthority),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Tessera cluster"}, IsCA: true,
+		BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, NotBefore: now.Add(-skew),
+		NotAfter: now.Add(validAuthority),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
 	if err != nil {
@@ -91,17 +94,17 @@ func newAuthority(dir string) (*Authority, error) {
 	return a, write(dir, key, der, "ca.key", "ca.crt", nil)
 }
 
-// nameable is what a node may be called: a directory's name, and a DNS name, whose labels have at most
-// 63 letters. All of it has 200 at most.
+// nameable matches the names of nodes: valid for directories, and as DNS names, whose labels have
+// at most 63 characters. nameMost bounds the whole.
 var nameable = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
 
 const nameMost = 200
 
-// device is what a name begins with that is a device's on Windows.
+// device matches names of devices on Windows.
 var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
-// CheckName returns what is wrong with the name of a node: nil, or an *Error. A certificate, a path and a
-// line of a log have to be able to carry it, and an authority's own files are not called so.
+// CheckName returns nil if a node may have a name, else an *Error. A certificate, a path and a line
+// of a log must be able to carry it, and it must not be a file name of the authority.
 func CheckName(name string) error {
 	problem := ""
 	switch {
@@ -122,9 +125,9 @@ func CheckName(name string) error {
 	return &Error{fmt.Sprintf("%.220q", name), "this is no name of a node: " + problem, nil}
 }
 
-// Init makes an authority in a directory, unless one is there, and certificates of nodes, each in the
-// directory below it that has the node's name. It reports whether it made the authority. After an
-// error there is nothing that was not there before. The error is an *Error.
+// Init makes an authority in a directory, unless there is one, and certificates of nodes, each in a
+// subdirectory with the node's name. It reports whether it made the authority. After an error it
+// leaves nothing new. The error is an *Error.
 func Init(dir string, nodes []string, valid time.Duration) (made bool, err error) {
 	for i, n := range nodes {
 		if err := CheckName(n); err != nil {
@@ -144,7 +147,7 @@ func Init(dir string, nodes []string, valid time.Duration) (made bool, err error
 	}
 	for i, n := range nodes {
 		if err := a.Node(filepath.Join(dir, n), n, valid); err != nil {
-			// Its own files have gone already.
+			// Node has removed its own files.
 			for _, n := range nodes[:i] {
 				for _, file := range []string{"node.key", "node.crt", "ca.crt"} {
 					os.Remove(filepath.Join(dir, n, file))
@@ -166,8 +169,8 @@ func notValid(dir string, valid time.Duration) error {
 	return &Error{dir, fmt.Sprintf("a certificate cannot be valid for %v", valid), nil}
 }
 
-// Exposed returns which of the keys in a directory others than their owner can read, as far as the
-// system tells by permissions: ca.key and node.key.
+// Exposed returns the keys in a directory, ca.key and node.key, that other users can read by their
+// permissions.
 func Exposed(dir string) (paths []string) {
 	for _, name := range []string{"ca.key", "node.key"} {
 		path := filepath.Join(dir, name)
@@ -178,7 +181,7 @@ func Exposed(dir string) (paths []string) {
 	return paths
 }
 
-// existing returns the nearest directory above path, or path, that is there.
+// existing returns path or the nearest directory above it that exists.
 func existing(path string) string {
 	for !exists(path) && path != filepath.Dir(path) {
 		path = filepath.Dir(path)
@@ -186,16 +189,16 @@ func existing(path string) string {
 	return path
 }
 
-// removeEmpty removes directories from dir upwards, below the one that was there before.
+// removeEmpty removes empty directories from dir upwards, up to there, which existed before.
 func removeEmpty(dir, there string) {
 	for dir = filepath.Clean(dir); dir != there && os.Remove(dir) == nil; {
 		dir = filepath.Dir(dir)
 	}
 }
 
-// Node makes the certificate and the key of a node, and puts them with the authority's
-// certificate into a directory of its own, which is made. Nothing is written over, and after an error
-// nothing is left behind. The error is an *Error.
+// Node makes the certificate and the key of a node, and writes them with the authority's
+// certificate into the directory dir, which it makes. It overwrites nothing, and after an error
+// leaves nothing behind. The error is an *Error.
 func (a *Authority) Node(dir, name string, valid time.Duration) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -203,7 +206,7 @@ func (a *Authority) Node(dir, name string, valid time.Duration) error {
 	if valid <= 0 {
 		return notValid(dir, valid)
 	}
-	key, serial, err := fresh()
+	key, serial, err := newKey()
 	if err != nil {
 		return &Error{dir, err.Error(), err}
 	}
@@ -213,8 +216,10 @@ func (a *Authority) Node(dir, name string, valid time.Duration) error {
 		end = a.cert.NotAfter
 	}
 	x := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: now.Add(-skew), NotAfter: end,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: now.Add(-skew),
+		NotAfter: end,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth,
+			x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, x, a.cert, &key.PublicKey, a.key)
 	if err != nil {
@@ -223,15 +228,16 @@ func (a *Authority) Node(dir, name string, valid time.Duration) error {
 	return write(dir, key, der, "node.key", "node.crt", a.cert.Raw)
 }
 
-// Read reads what a node needs from its directory: its certificate and key, and the authority
-// of the cluster. It returns the node's name as well. The error is an *Error: a file is not
-// there, the key is another one's, the certificate is another authority's, has no name, or has
-// expired.
+// Read reads a node's certificate, its key and the cluster's authority from its directory. It
+// returns the node's name as well. The error is an *Error: a file is missing, the key is another
+// one's, the certificate is another authority's, has no name, or has expired.
 func Read(dir string) (config *tls.Config, name string, err error) {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "node.crt"), filepath.Join(dir, "node.key"))
 	if err != nil {
-		if all, _ := filepath.Glob(filepath.Join(dir, "*", "node.crt")); len(all) > 0 && !exists(filepath.Join(dir, "node.crt")) {
-			return nil, "", &Error{dir, "these are certificates of several nodes: name one of them, as " + filepath.Dir(all[0]), nil}
+		if all, _ := filepath.Glob(filepath.Join(dir, "*", "node.crt")); len(all) > 0 &&
+			!exists(filepath.Join(dir, "node.crt")) {
+			return nil, "", &Error{dir, "these are certificates of several nodes: name one of them, as " +
+				filepath.Dir(all[0]), nil}
 		}
 		return nil, "", &Error{dir, "node.crt and node.key cannot be read: " + err.Error(), err}
 	}
@@ -245,21 +251,25 @@ func Read(dir string) (config *tls.Config, name string, err error) {
 		return nil, "", &Error{path, "there is no certificate in it", nil}
 	}
 	path = filepath.Join(dir, "node.crt")
-	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	var bad x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &bad) && bad.Reason == x509.Expired:
-		return nil, "", &Error{path, fmt.Sprintf("the certificate is valid from %s to %s, and it is %s", pair.Leaf.NotBefore.Format(time.DateTime), pair.Leaf.NotAfter.Format(time.DateTime), time.Now().UTC().Format(time.DateTime)), err}
+		return nil, "", &Error{path, fmt.Sprintf("the certificate is valid from %s to %s, and it is %s",
+			pair.Leaf.NotBefore.Format(time.DateTime), pair.Leaf.NotAfter.Format(time.DateTime),
+			time.Now().UTC().Format(time.DateTime)), err}
 	case err != nil:
 		return nil, "", &Error{path, "the authority in ca.crt has not signed it: " + err.Error(), err}
 	case len(pair.Leaf.DNSNames) == 0:
 		return nil, "", &Error{path, "the certificate has no DNS name, which is the node's name", nil}
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS13}, pair.Leaf.DNSNames[0], nil
+	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS13},
+		pair.Leaf.DNSNames[0], nil
 }
 
-// fresh returns a key and a serial number.
-func fresh() (key *ecdsa.PrivateKey, serial *big.Int, err error) {
+// newKey returns a key and a serial number.
+func newKey() (key *ecdsa.PrivateKey, serial *big.Int, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, err
 	}
@@ -267,7 +277,8 @@ func fresh() (key *ecdsa.PrivateKey, serial *big.Int, err error) {
 	return key, serial, err
 }
 
-// write writes a key and a certificate, and the authority's if it is given, into a directory.
+// write writes a key and a certificate, and the authority's certificate if it is given, into a
+// directory.
 func write(dir string, key *ecdsa.PrivateKey, cert []byte, keyName, certName string, authority []byte) error {
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -292,13 +303,14 @@ func write(dir string, key *ecdsa.PrivateKey, cert []byte, keyName, certName str
 		removeEmpty(dir, there)
 		return &Error{dir, err.Error(), err}
 	}
-	// A key without its certificate would keep others from being made, so that all get their names or none.
+	// All files get their names or none: a key without its certificate would prevent another
+	// attempt.
 	var parts []*atomicfile.File
 	fail := func(path string, err error) error {
 		for _, f := range parts {
 			f.Discard()
 		}
-		for i := range parts { // none of them was there
+		for i := range parts { // none of them existed before
 			os.Remove(filepath.Join(dir, files[i].name))
 		}
 		removeEmpty(dir, there)
