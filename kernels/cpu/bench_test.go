@@ -3,9 +3,11 @@ package cpu
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -19,10 +21,8 @@ func bench[T Element](b *testing.B, f func(b *testing.B, r Routines[T], m, n, k 
 	rs := []named{{"go", Portable[T]()}}
 	m := topo.Detect()
 	assembly := natives[T](Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)})
-	for _, name := range []string{"avx2", "avx512"} {
-		if p, ok := assembly[name]; ok {
-			rs = append(rs, named{name, p})
-		}
+	for _, set := range slices.Backward(native.Here()) {
+		rs = append(rs, named{set.Name, assembly[set.Name]})
 	}
 	if r, ok := BLAS[T](); ok {
 		SetBLASThreads(1)
