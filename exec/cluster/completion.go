@@ -122,7 +122,9 @@ func (p *placement) returnLacking(t *graph.Task, node int, e end) {
 		x := p.data.Of(o.Datum)
 		k := slices.IndexFunc(e.Missing, func(m missing) bool { return m.Ref == x.Ref })
 		if o.Mode&graph.In != 0 && k >= 0 && core.FirstUse(t, i) == i {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "it could not get " + x.Title(), Node: p.nodes[node].name, Err: errors.New(e.Why)})
+			p.tell(t, exec.Step{
+				State: graph.Ready, Note: "it could not get " + x.Title(), Node: p.nodes[node].name, Err: errors.New(e.Why),
+			})
 			p.fetchFailed(x, node, e.Missing[k], errors.New(e.Why))
 		}
 	}
@@ -155,11 +157,14 @@ func (p *placement) onReleased(n *node, at int, m *end) {
 	}
 	for _, k := range m.Released {
 		if k < 0 || k >= f.Task.Len() || f.Task.Given(k) {
-			p.opt.Log.Warn("message refused", "from", n.name, "error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
+			p.opt.Log.Warn("message refused", "from", n.name,
+				"error", fmt.Sprintf("task %d has finished with operand %d", m.ID, k))
 			continue
 		}
 		k = core.FirstUse(f.Task, k)
-		p.tell(f.Task, exec.Step{State: graph.Running, Note: "it has finished with " + f.Task.Operand(k).Datum.String(), Node: n.name})
+		p.tell(f.Task, exec.Step{
+			State: graph.Running, Note: "it has finished with " + f.Task.Operand(k).Datum.String(), Node: n.name,
+		})
 		p.sched.ReleaseEarly(f, k)
 		p.noteWritten(f, k)
 		p.pushReady(p.graph.Give(f.Task, k, nil), at)
@@ -178,7 +183,10 @@ func (p *placement) loseNode(n *node) {
 	p.batches[i] = batch{}
 	tasks, ended := p.sched.RemoveNode(i)
 	for _, f := range ended {
-		p.tell(f.Task, exec.Step{State: graph.Ready, Note: "lost with its node, after it had handed on some operands: the others are made again", Node: n.name})
+		p.tell(f.Task, exec.Step{
+			State: graph.Ready, Node: n.name,
+			Note: "lost with its node, after it had handed on some operands: the others are made again",
+		})
 		for k := range f.Task.Len() {
 			p.noteWritten(f, k)
 		}

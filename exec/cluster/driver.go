@@ -88,7 +88,8 @@ func (d *Driver) Await(ctx context.Context, agents int) error {
 			if len(there) > 0 {
 				names = ", " + strings.Join(there, ", ")
 			}
-			return errors.Join(fmt.Errorf("cluster: %d of %d agents are there%s: %w", len(there), agents, names, context.Cause(ctx)), d.refusals())
+			late := fmt.Errorf("cluster: %d of %d agents are there%s: %w", len(there), agents, names, context.Cause(ctx))
+			return errors.Join(late, d.refusals())
 		}
 	}
 }
@@ -175,7 +176,10 @@ func (d *Driver) Usage() (all []Usage) {
 		if d.isElsewhere(n) {
 			continue
 		}
-		u := Usage{Node: n.name, Tasks: map[string]int{}, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.unavailable(n) != nil, Memory: n.memory.Cap, Peak: n.peak, Busy: n.busy, Starving: n.starving}
+		u := Usage{
+			Node: n.name, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.unavailable(n) != nil,
+			Tasks: map[string]int{}, Busy: n.busy, Starving: n.starving, Memory: n.memory.Cap, Peak: n.peak,
+		}
 		if n.offer != nil {
 			u.Kinds, u.Below = n.offer.Kinds, n.offer.Below.Workers
 			u.BelowNodes, u.BelowMemory = n.offer.Below.Nodes, n.offer.Below.Memory
@@ -184,13 +188,17 @@ func (d *Driver) Usage() (all []Usage) {
 			u.Ran = append(u.Ran, *r)
 			u.Tasks[r.Op] += r.Tasks
 		}
-		slices.SortFunc(u.Ran, func(a, b Ran) int { return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version)) })
+		slices.SortFunc(u.Ran, func(a, b Ran) int {
+			return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version))
+		})
 		for _, f := range n.flows {
 			u.Flows = append(u.Flows, *f)
 			u.In += f.Bytes
 			out[f.From] += f.Bytes
 		}
-		slices.SortFunc(u.Flows, func(a, b Flow) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Data, b.Data)) })
+		slices.SortFunc(u.Flows, func(a, b Flow) int {
+			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Data, b.Data))
+		})
 		all = append(all, u)
 	}
 	// Of several nodes with one name, the first has what was fetched from all.
@@ -362,7 +370,8 @@ func (d *Driver) call(name string) {
 	}
 	d.lock.Lock()
 	n := newNode(len(d.nodes), name)
-	n.out, n.unavailable = newOutbox(d.opt.Transport, name, func(err error) { d.loseNode(n, err) }), &NodeLostError{Node: name}
+	n.out = newOutbox(d.opt.Transport, name, func(err error) { d.loseNode(n, err) })
+	n.unavailable = &NodeLostError{Node: name}
 	d.assignEpoch(n)
 	d.nodes = append(d.nodes, n)
 	if old != nil {

@@ -40,8 +40,8 @@ type drivers struct {
 type driverState struct {
 	exec        *executor
 	out         *outbox
-	predecessor chan struct{} // closed when the data of the previous driver of this name are dropped; nil if there was none
-	closedAll   chan struct{} // closed when its own data are dropped
+	predecessor chan struct{} // the closedAll of the previous driver of this name; nil if there is none
+	closedAll   chan struct{} // closed when the data of this driver are dropped
 
 	unreported  map[uint64][]end // by job: ends that it has not been told
 	spareEnds   []end            // memory for the next of these

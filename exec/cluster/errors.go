@@ -36,7 +36,8 @@ type PathError struct {
 }
 
 func (e *PathError) Error() string {
-	return fmt.Sprintf("cluster: %s cannot get from %s to %s, directly or by way of another node", e.Data, strings.Join(e.Holders, ", "), e.Reader)
+	return fmt.Sprintf("cluster: %s cannot get from %s to %s, directly or by way of another node",
+		e.Data, strings.Join(e.Holders, ", "), e.Reader)
 }
 
 // NoNodeError says that no node can execute a task: none has a version of its op for workers that

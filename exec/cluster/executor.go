@@ -72,7 +72,10 @@ type parsed struct {
 // newExecutor returns an executor for the tasks of one driver.
 func newExecutor(o *Options, k known, f *sharedFetches) *executor {
 	workers := len(o.Runtime.Workers())
-	x := &executor{runtime: o.Runtime, known: k, meter: newMeter(workers), gate: core.NewGate[*execution](workers), jobs: map[uint64]*work{}}
+	x := &executor{
+		runtime: o.Runtime, known: k, jobs: map[uint64]*work{},
+		meter: newMeter(workers), gate: core.NewGate[*execution](workers),
+	}
 	x.store = newStore(o.Transport, f, workers, k, &x.meter)
 	if slices.ContainsFunc(o.Runtime.Workers(), func(w exec.Worker) bool { return w.Accelerator != "" }) {
 		x.store.devices = o.Runtime.(exec.Forgetter) // Options.check has seen that it is one
@@ -114,7 +117,8 @@ func (x *executor) status() (s status) {
 	s.Busy = min(s.Busy, x.meter.workers)
 	now := x.meter.clock(time.Now())
 	add := func(e *execution, where stage, wants []transport.Ref) {
-		s.Tasks = append(s.Tasks, taskStatus{Job: e.w.number, ID: e.task.ID, Stage: where, For: time.Duration(max(now-e.stageSince.Load(), 0)), Wants: wants})
+		since := time.Duration(max(now-e.stageSince.Load(), 0))
+		s.Tasks = append(s.Tasks, taskStatus{Job: e.w.number, ID: e.task.ID, Stage: where, For: since, Wants: wants})
 	}
 	for _, e := range in {
 		add(e, stageRuns, nil)
@@ -127,7 +131,9 @@ func (x *executor) status() (s status) {
 			add(e, stageWaits, wants[:min(len(wants), maxStatus)])
 		}
 	}
-	slices.SortFunc(s.Tasks, func(a, b taskStatus) int { return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(s.Tasks, func(a, b taskStatus) int {
+		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.ID, b.ID))
+	})
 	s.Tasks = s.Tasks[:min(len(s.Tasks), maxStatus)]
 	return s
 }
@@ -433,7 +439,10 @@ func (e *execution) countArrived(n int32) {
 		return
 	}
 	e.stageSince.Store(e.w.meter.change(-waited, 1))
-	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID, Width: min(core.WidthOf(e.spec.Op), e.w.meter.workers)}) {
+	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{
+		Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID,
+		Width: min(core.WidthOf(e.spec.Op), e.w.meter.workers),
+	}) {
 		e.begin()
 	}
 }

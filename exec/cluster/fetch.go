@@ -47,7 +47,10 @@ const maxFetches = 8
 const maxRemembered = 1000
 
 func newSharedFetches() *sharedFetches {
-	return &sharedFetches{tokens: make(chan struct{}, maxFetches), left: map[string]bool{}, unmet: map[string]time.Time{}, stalledAt: map[string]time.Time{}, news: make(chan struct{})}
+	return &sharedFetches{
+		tokens: make(chan struct{}, maxFetches), news: make(chan struct{}),
+		left: map[string]bool{}, unmet: map[string]time.Time{}, stalledAt: map[string]time.Time{},
+	}
 }
 
 // event notes that a node has come or left.
@@ -249,7 +252,9 @@ func missingFrom(r transport.Ref, err error) missing {
 // asked again for a while, unless it has left. So is a node that gave a damaged value. A node from
 // which nothing came for the transport's time-out is not asked again, and other fetches do not ask
 // it for a while. The error is a *fetchError, or the reason why the store was closed.
-func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers) (giver string, since time.Time, err error) {
+func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers) (
+	giver string, since time.Time, err error,
+) {
 	began := time.Now()
 	for wait := time.Millisecond; ; wait *= 2 {
 		var news <-chan struct{}
@@ -307,7 +312,9 @@ func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers
 
 // fetchFrom fetches a version from a node when it has a token, and returns when the fetch began. If
 // the node is still fetching the version itself, the fetch waits for up to soon.
-func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, into versions.Value) (since time.Time, err error) {
+func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, into versions.Value) (
+	since time.Time, err error,
+) {
 	select {
 	case s.shared.tokens <- struct{}{}:
 		defer func() { <-s.shared.tokens }()

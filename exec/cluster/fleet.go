@@ -82,7 +82,10 @@ type node struct {
 
 // newNode returns a node of which only the name is known.
 func newNode(index int, name string) *node {
-	return &node{index: index, name: name, memory: core.Memory{Node: index}, ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{}}
+	return &node{
+		index: index, name: name, memory: core.Memory{Node: index},
+		ran: map[ranKey]*Ran{}, flows: map[flowKey]*Flow{},
+	}
 }
 
 // traceRows returns the node's rows in a recording.
@@ -116,7 +119,9 @@ func newFleet(opt Options, k known) *fleet {
 	// The driver's own tasks go through an outbox, too; its messages are all nil.
 	own.out = newOutbox(opt.Transport, own.name, func(error) {})
 	f := &fleet{
-		opt: opt, known: k, exec: newExecutor(&opt, k, newSharedFetches()), kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{}, nodes: []*node{own}, changed: make(chan struct{}),
+		opt: opt, known: k, exec: newExecutor(&opt, k, newSharedFetches()),
+		kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{},
+		nodes: []*node{own}, changed: make(chan struct{}),
 		last: rand.Uint64(), // agents know jobs by number, and two drivers may share an agent
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began

@@ -88,7 +88,9 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 // recoverOrRelay handles a value that the driver could not fetch. A job without tasks fetches it by
 // way of a relay, or computes it again if it is lost. It reports whether the value has come, and
 // pauses for at least least if not.
-func (s *keptSet) recoverOrRelay(ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration) (there bool, err error) {
+func (s *keptSet) recoverOrRelay(
+	ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration,
+) (there bool, err error) {
 	d := s.d
 	j := withRecovery(newJob(d, d.fleet, ctx, d.allNodes()))
 	j.mu.Lock()

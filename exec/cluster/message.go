@@ -356,7 +356,8 @@ func split(from string, m []byte) (kind, []byte, error) {
 		return 0, nil, &MessageError{from, "it is empty"}
 	}
 	if m[0] != protocol {
-		return kind(m[1]), nil, &MessageError{from, fmt.Sprintf("no message of protocol %d but of %d: the nodes are of unlike versions", protocol, m[0])}
+		why := fmt.Sprintf("no message of protocol %d but of %d: the nodes are of unlike versions", protocol, m[0])
+		return kind(m[1]), nil, &MessageError{from, why}
 	}
 	return kind(m[1]), m[2:], nil
 }

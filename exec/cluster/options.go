@@ -189,7 +189,10 @@ func (o *Options) check() (k known, err error) {
 
 // choices returns the options that say which node gets a task.
 func (o *Options) choices() core.Choices {
-	return core.Choices{Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy, Owner: o.Owner, Stay: o.Stay, Idle: o.Idle}
+	return core.Choices{
+		Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy,
+		Owner: o.Owner, Stay: o.Stay, Idle: o.Idle,
+	}
 }
 
 // valueError says why a node can never make a value.
@@ -210,7 +213,8 @@ func (k *known) value(name, shape string) (versions.Value, error) {
 	v := reflect.New(t).Interface().(versions.Value)
 	if m, ok := v.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // so that one message cannot end this process
 		if n, err := m.Measure([]byte(shape)); err == nil && n > k.maxValue {
-			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d", name, n, k.maxValue)}
+			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d",
+				name, n, k.maxValue)}
 		}
 	}
 	if s, ok := v.(versions.Shaped); ok && shape != "" {

@@ -50,7 +50,8 @@ type packedEnded struct {
 
 // plain reports whether a task has ended well at the first attempt.
 func (e *end) plain() bool {
-	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Returned && len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0
+	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Returned &&
+		len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0
 }
 
 // pack implements packs.
@@ -68,7 +69,10 @@ func (m ended) pack() (head any, body []byte) {
 			rest = append(rest, *e)
 		}
 	}
-	return packedEnded{Job: m.Job, Epoch: m.Epoch, Peak: m.Peak, Busy: m.Busy, Starving: m.Starving, Flows: m.Flows, Copies: m.Copies, Words: p.words, Rest: rest}, p.b
+	return packedEnded{
+		Job: m.Job, Epoch: m.Epoch, Peak: m.Peak, Busy: m.Busy, Starving: m.Starving,
+		Flows: m.Flows, Copies: m.Copies, Words: p.words, Rest: rest,
+	}, p.b
 }
 
 // unpack implements unpacks. It reuses the memory of m.Ends.
@@ -78,7 +82,10 @@ func (m *ended) unpack(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = ended{Job: x.Job, Epoch: x.Epoch, Peak: x.Peak, Busy: x.Busy, Starving: x.Starving, Flows: x.Flows, Copies: x.Copies, Ends: m.Ends[:0]}
+	*m = ended{
+		Job: x.Job, Epoch: x.Epoch, Peak: x.Peak, Busy: x.Busy, Starving: x.Starving,
+		Flows: x.Flows, Copies: x.Copies, Ends: m.Ends[:0],
+	}
 	if len(b) > 0 {
 		m.Ends = slices.Grow(m.Ends, min(len(b)/5, 1<<10)+len(x.Rest))
 	}

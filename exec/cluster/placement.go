@@ -49,7 +49,7 @@ type placement struct {
 
 	traced     uint64            // number of the job in Options.Trace
 	order      uint64            // number of the job among the driver's
-	stuck      []*graph.Task     // tasks that read lost data; the scheduler is paused until the data have been computed again
+	stuck      []*graph.Task     // tasks that read lost data, while the scheduler is paused for a recovery
 	recover    func()            // computes lost data again, on a goroutine of its own; nil while it does
 	sealed     bool              // the program is in Wait and submits nothing
 	recovering bool              // the job itself computes lost data again
@@ -327,7 +327,10 @@ func (p *placement) send(i int) {
 		tasks, drops := p.batches[i].take(i > 0), p.directory.TakeStale(i)
 		p.mu.Unlock()
 		if i > 0 {
-			return encode(kindRun, run{Job: number, Epoch: epoch, Trace: p.opt.Trace != nil, Story: p.stories != nil, Drops: drops, Tasks: tasks})
+			return encode(kindRun, run{
+				Job: number, Epoch: epoch, Drops: drops, Tasks: tasks,
+				Trace: p.opt.Trace != nil, Story: p.stories != nil,
+			})
 		}
 		for _, r := range drops {
 			work.store.drop(r)
@@ -341,7 +344,10 @@ func (p *placement) send(i int) {
 // retries. The caller holds mu.
 func (p *placement) failTask(t *graph.Task, n *node, at int, why *fault) {
 	err := why.err(n.name, p.known.errs)
-	e := &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Version: why.Version, Worker: why.Worker, Attempts: why.Attempts, Err: err}
+	e := &exec.TaskError{
+		Task: t.ID(), Op: t.Op.OpName(), Version: why.Version,
+		Worker: why.Worker, Attempts: why.Attempts, Err: err,
+	}
 	if n.index > 0 {
 		e.Node = n.name
 	}

@@ -61,7 +61,10 @@ func (j *job) startRound() {
 
 // effort returns what a round would cost and save.
 func (j *job) effort(now time.Time) core.Effort {
-	x := core.Effort{Tasks: j.tasksSinceRound, Overdue: j.recordsOverdue, Capped: true, Exposed: j.workSinceRound + j.exposedTime(j.began, now)}
+	x := core.Effort{
+		Tasks: j.tasksSinceRound, Overdue: j.recordsOverdue, Capped: true,
+		Exposed: j.workSinceRound + j.exposedTime(j.began, now),
+	}
 	if j.replicasLost {
 		x.Tasks = 1 << 30
 	}
@@ -160,7 +163,10 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 		set = j.number
 	}
 	d.Started = true
-	c := &core.Copying{TakenCopy: core.TakenCopy{Of: e, Replica: core.Replica{Entry: e.NewReplica(j.newName(set)), Version: e.Version}}, Open: len(nodes), Nodes: map[uint64]core.Taker{}}
+	replica := core.Replica{Entry: e.NewReplica(j.newName(set)), Version: e.Version}
+	c := &core.Copying{
+		TakenCopy: core.TakenCopy{Of: e, Replica: replica}, Open: len(nodes), Nodes: map[uint64]core.Taker{},
+	}
 	e.Users++ // so that its holders keep it
 	j.fetchesHome++
 	if j.rounds.Copying == nil {
@@ -178,7 +184,10 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 		j.rounds.Copying[id], c.Nodes[id] = c, x
 		t := j.batches[n.index].add(task{ID: id, Op: core.OpNone}, 1)
 		from := e.Sources(func(h int) bool { return h == n.index || j.directory.Paths.IsOpen(n.index, h) })
-		t.Operands = append(t.Operands, operand{Ref: c.Entry.Ref, Mode: graph.In, givers: givers{From: j.nodeNames(from)}, Type: e.Kind, Shape: e.Shape, Copy: &name})
+		t.Operands = append(t.Operands, operand{
+			Ref: c.Entry.Ref, Mode: graph.In, givers: givers{From: j.nodeNames(from)},
+			Type: e.Kind, Shape: e.Shape, Copy: &name,
+		})
 		j.send(n.index)
 	}
 	return true
@@ -191,7 +200,8 @@ const firstCopy = 1 << 63
 // first holder's. Of two, the first holder takes one. Nodes take turns.
 func (j *job) replicaNodes(e *core.Entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
-		return i > 0 && !j.sched.Absent(i) && j.sched.CanReach(e, i) && j.nodes[i].memory.HasRoomFor(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
+		return i > 0 && !j.sched.Absent(i) && j.sched.CanReach(e, i) &&
+			j.nodes[i].memory.HasRoomFor(e.Label.Bytes) && !slices.Contains(all, j.nodes[i])
 	}
 	first := e.Holders[0]
 	if nodes > 1 && fits(first) {

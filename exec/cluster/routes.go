@@ -78,7 +78,9 @@ func (p *relays) startRelay(e *core.Entry, x core.Supply) {
 	p.fetchesHome++
 	p.nodes[r.node].memory.Pin([]*core.Entry{e})
 	t := p.batches[r.node].add(task{ID: id, Op: core.OpNone}, 1)
-	t.Operands = append(t.Operands, operand{Ref: r.name, Mode: graph.In, givers: givers{From: p.nodeNames(x.Through)}, Type: e.Kind, Shape: e.Shape})
+	t.Operands = append(t.Operands, operand{
+		Ref: r.name, Mode: graph.In, givers: givers{From: p.nodeNames(x.Through)}, Type: e.Kind, Shape: e.Shape,
+	})
 	p.send(r.node)
 }
 
@@ -144,7 +146,8 @@ func (p *relays) noteFailures(e *core.Entry, reader int, givers []string, why er
 			continue
 		}
 		if p.directory.Paths.NoteFailure(reader, i, time.Now()) {
-			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others", "node", p.nodes[reader].name, "from", name, "data", e.Title(), "error", why)
+			p.opt.Log.Warn("a node cannot have values from another one, and gets them by way of others",
+				"node", p.nodes[reader].name, "from", name, "data", e.Title(), "error", why)
 		}
 	}
 }
@@ -152,7 +155,8 @@ func (p *relays) noteFailures(e *core.Entry, reader int, givers []string, why er
 // noteSuccess notes that a value has come from a node to another.
 func (p *relays) noteSuccess(reader, giver int) {
 	if since, was := p.directory.Paths.NoteSuccess(reader, giver); was {
-		p.opt.Log.Info("values come from another node directly again", "node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
+		p.opt.Log.Info("values come from another node directly again",
+			"node", p.nodes[reader].name, "from", p.nodes[giver].name, "after", time.Since(since))
 	}
 }
 
@@ -259,7 +263,9 @@ func (p *relays) blocked(t *graph.Task, i int) bool {
 		}
 		e := p.data.Of(o.Datum)
 		if wait, ok := p.route(e, i); !ok {
-			p.tell(t, exec.Step{State: graph.Ready, Note: "put aside until " + e.Title() + " can be had again", Node: p.nodes[i].name})
+			p.tell(t, exec.Step{
+				State: graph.Ready, Note: "put aside until " + e.Title() + " can be had again", Node: p.nodes[i].name,
+			})
 			p.withdraw(t, i)
 			p.putAside(t, wait)
 			return true
@@ -285,7 +291,7 @@ func (p *relays) putAside(t *graph.Task, wait time.Duration) {
 // retryAside makes tasks that were put aside ready if paths have changed, or if the job has failed
 // and they will be cancelled.
 func (p *relays) retryAside() {
-	if len(p.aside) > 0 && (p.seenChanges != p.directory.Paths.Changes || p.outcome.Why() != nil) { // … or they will be cancelled
+	if len(p.aside) > 0 && (p.seenChanges != p.directory.Paths.Changes || p.outcome.Why() != nil) {
 		p.pushAside()
 	}
 }

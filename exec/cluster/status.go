@@ -47,7 +47,8 @@ func waitReasons(jobs map[uint64]*job, n *node) (lines []string) {
 			continue
 		}
 		if f := j.flight(n, t.ID); f != nil {
-			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s", j.describeWants(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.Task.Op.OpName()))
+			lines = append(lines, fmt.Sprintf("%s, %s: task %d, %s",
+				j.describeWants(f, t.Wants), t.For.Round(time.Microsecond), t.ID, f.Task.Op.OpName()))
 		}
 	}
 	if len(lines) > 0 || n.status.Busy >= n.workers {

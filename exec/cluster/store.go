@@ -17,7 +17,10 @@ type store struct {
 // newStore returns a store for a node with so many workers.
 func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
-		values: values{transport: t, known: k, derivableBytes: derivablePerWorker * int64(workers+1), held: map[transport.Ref]*held{}, readers: map[transport.Ref]int{}},
+		values: values{
+			transport: t, known: k, derivableBytes: derivablePerWorker * int64(workers+1),
+			held: map[transport.Ref]*held{}, readers: map[transport.Ref]int{},
+		},
 		shared: f, meter: m,
 	}}
 	s.ctx, s.end = context.WithCancel(context.Background())

@@ -45,7 +45,8 @@ func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 // it.
 func (p *telling) tellSent(t *graph.Task, to *node, s *core.Scheduler, bound bool) {
 	if p.stories != nil {
-		p.tell(t, exec.Step{State: graph.Ready, Note: fmt.Sprintf("sent to %s: %s", to.name, s.WhyChosen(t, to.index, bound))})
+		note := fmt.Sprintf("sent to %s: %s", to.name, s.WhyChosen(t, to.index, bound))
+		p.tell(t, exec.Step{State: graph.Ready, Note: note})
 	}
 }
 
@@ -79,7 +80,9 @@ func (p *telling) tellEnd(t *graph.Task, of *catalog, n *node, e *end) {
 	}
 	for _, a := range e.Before {
 		p.tellAt(t, exec.Step{State: graph.Running, Node: n.name, Worker: a.Worker, Version: a.Version}, when(a.Began))
-		p.tellAt(t, exec.Step{State: graph.Ready, Note: "failed, and is tried again", Node: n.name, Worker: a.Worker, Version: a.Version}, when(a.Began).Add(a.Took))
+		p.tellAt(t, exec.Step{
+			State: graph.Ready, Note: "failed, and is tried again", Node: n.name, Worker: a.Worker, Version: a.Version,
+		}, when(a.Began).Add(a.Took))
 	}
 	last := exec.Step{State: graph.Done, Node: n.name, Worker: e.Worker, Version: e.Version}
 	at := time.Time{}

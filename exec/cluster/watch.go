@@ -30,7 +30,10 @@ func (d *Driver) Watch() (c trace.Cluster) {
 			continue
 		}
 		u := &usage[i]
-		x := trace.Node{Name: n.name, Lost: u.Lost, Since: now.Sub(since[i]), Workers: u.Workers, Sent: n.sent, Ended: n.ended, Memory: u.Memory, In: u.In, Out: u.Out, Work: u.Busy, Starve: u.Starving}
+		x := trace.Node{
+			Name: n.name, Lost: u.Lost, Since: now.Sub(since[i]), Workers: u.Workers, Sent: n.sent, Ended: n.ended,
+			Memory: u.Memory, In: u.In, Out: u.Out, Work: u.Busy, Starve: u.Starving,
+		}
 		if !x.Lost {
 			if n.statusAt.Before(n.queriedAt) {
 				x.Silent = now.Sub(n.queriedAt)

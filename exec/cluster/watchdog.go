@@ -164,7 +164,8 @@ func (x *watchdog) waitLines(j *job, nodes []*node, now time.Time) (lines []stri
 		has := j.tasksOn(n)
 		switch {
 		case x.silent(n, now):
-			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at", n.name, core.TaskCount(has), now.Sub(n.queriedAt).Round(time.Millisecond)))
+			lines = append(lines, fmt.Sprintf("%s has %s, and has not said for %v what it is at",
+				n.name, core.TaskCount(has), now.Sub(n.queriedAt).Round(time.Millisecond)))
 		case what != "":
 			lines = append(lines, n.name+" waits for "+what)
 		case has > 0:

@@ -64,7 +64,8 @@ func New(opt Options) *Network {
 		opt.Patience = 100 * time.Millisecond
 	}
 	return &Network{
-		opt: opt, below: transport.NewNetwork(), nodes: map[string]*node{}, cut: map[pair]struct{}{}, large: map[pair]struct{}{},
+		opt: opt, below: transport.NewNetwork(), nodes: map[string]*node{},
+		cut: map[pair]struct{}{}, large: map[pair]struct{}{},
 		stalled: map[string]time.Time{}, apart: map[pair]*apart{}, changed: make(chan struct{}),
 	}
 }

@@ -58,7 +58,9 @@ func (n *Network) Node(name string) (transport.Transport, error) {
 		return nil, err
 	}
 	x := &node{
-		net: n, below: below, events: transport.NewEvents(), ended: make(chan struct{}), closed: make(chan struct{}), near: map[string]struct{}{}, there: map[string]struct{}{},
+		net: n, below: below, events: transport.NewEvents(),
+		ended: make(chan struct{}), closed: make(chan struct{}),
+		near: map[string]struct{}{}, there: map[string]struct{}{},
 		links: map[string]*link{}, luck: map[string]*rand.Rand{},
 	}
 	n.mu.Lock()
@@ -167,7 +169,10 @@ func (x *node) event(e transport.Event) {
 func (x *node) link(from *node) *link {
 	l := x.links[from.Self()]
 	if l == nil {
-		l = &link{from: from, to: x, queue: make(chan *parcel, behind), over: make(chan struct{}), luck: x.net.draws(from.Self(), x.Self())}
+		l = &link{
+			from: from, to: x, queue: make(chan *parcel, behind), over: make(chan struct{}),
+			luck: x.net.draws(from.Self(), x.Self()),
+		}
 		x.links[from.Self()] = l
 		x.running.Go(l.serve)
 	}
