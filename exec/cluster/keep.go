@@ -47,7 +47,7 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 // Fetch implements [exec.Kept]. A value that only a lost node had is computed again first.
 func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
-	for vain := 0; ; {
+	for failures := 0; ; {
 		d.placing.Lock()
 		e := d.kept[v]
 		if e == nil {
@@ -70,14 +70,14 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 			}
 		}
 		if err != nil {
-			vain++
+			failures++
 		}
-		if vain > maxFailedFetches {
+		if failures > maxFailedFetches {
 			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Title(), Err: err}
 		}
 		rest := time.Duration(0)
 		if err != nil { // the node may have left, and the directory may not know it yet
-			rest = backoff(vain)
+			rest = backoff(failures)
 		}
 		if there, err := s.recoverOrRelay(ctx, e, r, err, into, rest); there || err != nil {
 			return err

@@ -242,61 +242,24 @@ func (p *placement) assign(t *graph.Task, i int) {
 	if p.blocked(t, i) {
 		return
 	}
-	x := task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
-	sendable := p.sendable(t)
-	made := core.RecordOf(p.order, t)
-	x.Retries, x.Timeout = made.Retries, made.Timeout
-	if i == 0 {
-		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
-	} else {
-		b, err := versions.EncodeParams(p.paramScratch[:0], t.Params)
-		if err != nil {
-			p.tell(t, exec.Step{State: graph.Failed, Err: err})
-			p.failTask(t, p.nodes[0], i, newFault(err, nil))
-			return
-		}
-		if c, ok := t.Constraints().(*versions.Constraints); ok && c != nil {
-			x.Constraints = encodeConstraints(c)
-		}
-		if p.paramScratch = b; string(b) != p.lastParams { // it often equals that of the previous task
-			p.lastParams = string(b)
-		}
-		x.Params = p.lastParams
+	x, err := p.newTask(t, i)
+	if err != nil {
+		p.tell(t, exec.Step{State: graph.Failed, Err: err})
+		p.failTask(t, p.nodes[0], i, newFault(err, nil))
+		return
 	}
 	if len(p.batches[i].tasks) == 0 {
 		p.toSend = append(p.toSend, i)
 	}
+	sendable, made := p.sendable(t), core.RecordOf(p.order, t)
+	x.Retries, x.Timeout = made.Retries, made.Timeout
 	to := p.batches[i].add(x, t.Len())
 	p.transfers = p.transfers[:0]
 	for k := range t.Len() {
 		o := t.Operand(k)
 		e := p.data.Of(o.Datum)
 		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: o.Mode})
-		y := operand{Ref: e.Ref, Mode: o.Mode, Zero: e.Unwritten()}
-		needs := o.Mode&graph.In != 0 && !e.Has(i)
-		switch {
-		case !sendable && p.homes[e] != nil:
-			if y.home = p.homes[e]; needs {
-				y.givers = p.sourcesFor(e, i, false)
-			} else {
-				y.From = p.nodeNames(e.Sources(nil))
-			}
-		case e.CopiedFrom != nil:
-			if y.Copy = e.CopiedFrom; needs {
-				y.givers = p.sourcesFor(e, i, false)
-			} else {
-				y.From = p.nodeNames(e.Sources(nil))
-			}
-		case needs:
-			y.givers = p.sourcesFor(e, i, true)
-			if len(y.From) > 0 {
-				p.transfers = append(p.transfers, core.Transfer{Entry: e, From: p.indexNamed(y.From[0])})
-			}
-		}
-		if !e.Has(i) || e.CopiedFrom != nil {
-			y.Type, y.Shape = e.Kind, e.Shape
-		}
-		to.Operands = append(to.Operands, y)
+		to.Operands = append(to.Operands, p.newOperand(e, o.Mode, i, sendable))
 	}
 	if !sendable {
 		made = nil
@@ -307,6 +270,55 @@ func (p *placement) assign(t *graph.Task, i int) {
 	f := p.sched.Assign(t, i, p.transfers)
 	f.Record, f.InPlace = made, !sendable
 	p.nodes[i].sent++
+}
+
+// newTask returns a task for a node, without operands. The error says that its parameter cannot be
+// sent. The caller holds mu.
+func (p *placement) newTask(t *graph.Task, node int) (x task, err error) {
+	x = task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
+	if node == 0 {
+		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
+		return x, nil
+	}
+	b, err := versions.EncodeParams(p.paramScratch[:0], t.Params)
+	if err != nil {
+		return x, err
+	}
+	if c, ok := t.Constraints().(*versions.Constraints); ok && c != nil {
+		x.Constraints = encodeConstraints(c)
+	}
+	if p.paramScratch = b; string(b) != p.lastParams { // it often equals that of the previous task
+		p.lastParams = string(b)
+	}
+	x.Params = p.lastParams
+	return x, nil
+}
+
+// newOperand returns an operand for a node, with the nodes from which it can be fetched, and notes
+// its transfer. An operand of a task that cannot be sent is in the program's memory if it is the
+// program's. The caller holds mu.
+func (p *placement) newOperand(e *core.Entry, mode graph.Mode, node int, sendable bool) operand {
+	y := operand{Ref: e.Ref, Mode: mode, Zero: e.Unwritten()}
+	if !sendable {
+		y.home = p.homes[e]
+	}
+	if y.home == nil {
+		y.Copy = e.CopiedFrom
+	}
+	switch {
+	case mode&graph.In != 0 && !e.Has(node):
+		spreads := y.home == nil && y.Copy == nil
+		y.givers = p.sourcesFor(e, node, spreads)
+		if spreads && len(y.From) > 0 {
+			p.transfers = append(p.transfers, core.Transfer{Entry: e, From: p.indexNamed(y.From[0])})
+		}
+	case y.home != nil || y.Copy != nil:
+		y.From = p.nodeNames(e.Sources(nil))
+	}
+	if !e.Has(node) || e.CopiedFrom != nil {
+		y.Type, y.Shape = e.Kind, e.Shape
+	}
+	return y
 }
 
 // send queues a message with the batch of a node, if it is not empty and none is queued. The batch

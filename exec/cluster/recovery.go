@@ -49,7 +49,7 @@ const maxFailedRounds = 20
 // recoverLost computes lost data again. It repeats that if another node is lost meanwhile, or if
 // nodes cannot give what the recovery needs: after a pause, and a limited number of times.
 func (j *job) recoverLost() (err error) {
-	for vain, losses := 0, j.lossCount(); ; {
+	for failures, losses := 0, j.lossCount(); ; {
 		j.mu.Lock()
 		var lost []*core.Entry
 		for e := range j.entries {
@@ -81,12 +81,12 @@ func (j *job) recoverLost() (err error) {
 			return err
 		}
 		if now := j.lossCount(); now > losses {
-			vain, losses = 0, now
-		} else if vain++; err != nil && vain > maxFailedRounds || j.ctx.Err() != nil {
+			failures, losses = 0, now
+		} else if failures++; err != nil && failures > maxFailedRounds || j.ctx.Err() != nil {
 			return cmp.Or(context.Cause(j.ctx), err)
 		}
 		if err != nil {
-			j.pause(backoff(vain))
+			j.pause(backoff(failures))
 		}
 	}
 }

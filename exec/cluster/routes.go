@@ -166,15 +166,15 @@ func (p *relays) fetchFailed(e *core.Entry, reader int, m missing, why error) {
 	p.noteFailures(e, reader, m.Unreachable, why)
 	e.CancelFetch(reader)
 	all := len(m.Unreachable) == 0 && len(m.Without) == 0 // no node was named
-	var vain []string
+	var failed []string
 	of := func(h int) bool { return all || slices.Contains(m.Without, p.nodes[h].name) }
 	for _, h := range e.Holders {
 		if of(h) {
-			vain = append(vain, p.nodes[h].name)
+			failed = append(failed, p.nodes[h].name)
 		}
 	}
-	if len(vain) > 0 || len(e.Holders) == 0 {
-		p.dropHolders(e, of, vain, why)
+	if len(failed) > 0 || len(e.Holders) == 0 {
+		p.dropHolders(e, of, failed, why)
 	}
 }
 

@@ -1,2 +1,2 @@
-// Package clustertest has the nodes of a cluster in the process of a test.
+// Package clustertest runs the nodes of a cluster in the process of a test.
 package clustertest

@@ -214,7 +214,7 @@ func (s *Scheduler) Picks() iter.Seq2[*graph.Task, int] {
 		own := s.driverIdle && !s.DriverAlone()
 		s.askWaiting()
 		tries := -1 // nodes asked to steal; -1: none yet
-		for vain := 0; vain < s.open.n && !s.Paused && (s.queue.Len() > 0 || s.waiting > 0); {
+		for misses := 0; misses < s.open.n && !s.Paused && (s.queue.Len() > 0 || s.waiting > 0); {
 			i := s.nextNode(&tries)
 			if i < 0 {
 				return
@@ -223,10 +223,10 @@ func (s *Scheduler) Picks() iter.Seq2[*graph.Task, int] {
 			t := s.nextTask(i, i == 0 && own)
 			if t == nil {
 				s.askAgain.set(i, false)
-				vain++
+				misses++
 				continue
 			}
-			vain, tries = 0, -1
+			misses, tries = 0, -1
 			if s.byLocality && !s.DriverOnly(t) {
 				i = s.nearestNode(t, i, own)
 			}

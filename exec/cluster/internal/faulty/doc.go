@@ -1,19 +1,19 @@
-// Package faulty is a network of one process in which nodes lose one another, for tests.
+// Package faulty is a network within one process, for tests, in which nodes lose one another.
 //
 //	Options            delays messages; fails fetches
 //	Cut, Heal          a partition between sets of nodes, and its end
 //	Stall              nothing goes in or out of a node for a time
 //	Crash              a node is gone, and the others see it leave
-//	Draw, Play         a schedule of these from a seed, and its performance
+//	Draw, Play         a schedule of these from a seed, and its execution
 //
-// It keeps what [transport.Transport] promises, as TCP and what is above it do: what cannot
-// pass is held back, and lost only if nodes see each other leave.
+// It keeps the promises of [transport.Transport], as TCP does: a message that cannot pass is held
+// back, and lost only if the nodes see each other leave.
 //
-//	Send ─► link (64 messages) ─► delay ─► is the way open? ─► handler
+//	Send ─► link (64 messages) ─► delay ─► is the path open? ─► handler
 //	                                            │ no, for Options.Timeout: both see the other one leave;
-//	                                            │ what is held back is lost
+//	                                            │ messages held back are lost
 //	                                            └ open again: both see the other one join
 //
-// All that is random comes from one seed. Each pair of nodes has a sequence of its own: the
-// fate of the tenth message from a to b is the same in every run, whatever others send.
+// All random numbers come from one seed. Each pair of nodes has its own sequence, so the fate of
+// the tenth message from a to b is the same in every run, whatever other nodes send.
 package faulty

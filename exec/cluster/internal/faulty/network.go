@@ -9,10 +9,10 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// Options says what goes wrong by chance. Its zero value is a network without faults, in
-// which no node notices a cut.
+// Options says what goes wrong at random. The zero value is a network without faults, in which no
+// node notices a cut.
 type Options struct {
-	// Seed is what all chance comes from.
+	// Seed determines all random events.
 	Seed uint64
 	// Delay is the longest time that a message takes; each draws its own, and one in 50
 	// takes twenty times as long. Messages stay in order.
@@ -20,20 +20,19 @@ type Options struct {
 	// FetchLoss and FetchDamage are the shares of fetches that end with an
 	// *transport.UnreachableError, and with a *transport.ChecksumError.
 	FetchLoss, FetchDamage float64
-	// Patience is how long a fetch waits for a node that is cut off or stalled; 0
-	// means 100 ms.
+	// Patience is how long a fetch waits for a node that is cut off or stalled; 0 means 100 ms.
 	Patience time.Duration
-	// Timeout is after how long two nodes between which nothing can pass see each other
-	// leave; 0 means never.
+	// Timeout is after how long two nodes that cannot reach each other see each other leave; 0
+	// means never.
 	Timeout time.Duration
 }
 
-// NodeError says that a node is not in a state for what was asked.
+// NodeError says that a node is in no state for a call.
 type NodeError struct{ Node, Problem string }
 
 func (e *NodeError) Error() string { return fmt.Sprintf("faulty: node %q %s", e.Node, e.Problem) }
 
-// pair is two nodes: from and to, or, of what goes both ways, in the order of their names.
+// pair is two nodes: from and to, or for both directions in the order of their names.
 type pair [2]string
 
 func both(a, b string) pair { return pair{min(a, b), max(a, b)} }
@@ -41,7 +40,7 @@ func both(a, b string) pair { return pair{min(a, b), max(a, b)} }
 // Network connects nodes, with faults. It is safe for concurrent use.
 type Network struct {
 	opt   Options
-	below *transport.Network
+	below *transport.Network // has the nodes and the values
 
 	mu      sync.Mutex // held before the leaves of package transport
 	nodes   map[string]*node
@@ -49,10 +48,10 @@ type Network struct {
 	large   map[pair]struct{}    // the same, for values only
 	stalled map[string]time.Time // until when
 	apart   map[pair]*apart      // nodes between which nothing passes
-	changed chan struct{}        // closed, and replaced, when one of these changes
+	changed chan struct{}        // closed and replaced when one of these changes
 }
 
-// apart is how long two nodes have been cut off from each other.
+// apart is two nodes that are cut off from each other.
 type apart struct {
 	timer *time.Timer
 	seen  bool // both have seen the other one leave
@@ -70,7 +69,7 @@ func New(opt Options) *Network {
 	}
 }
 
-// change changes what goes where, and lets who waits for that look again.
+// change changes the cuts and stalls, and wakes goroutines that wait for a change.
 func (n *Network) change(f func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -119,27 +118,28 @@ func (n *Network) part(k pair, s *apart) {
 	}
 }
 
-// open reports whether messages pass from a node to another one. The caller holds mu.
+// open reports whether messages pass from a node to another. The caller holds mu.
 func (n *Network) open(from, to string) bool {
 	_, cut := n.cut[pair{from, to}]
 	return !cut && !n.stalls(from) && !n.stalls(to)
 }
 
+// stalls reports whether a node is stalled. The caller holds mu.
 func (n *Network) stalls(name string) bool {
 	until, ok := n.stalled[name]
 	return ok && time.Now().Before(until)
 }
 
-// Cut lets nothing go between the nodes of a and those of b, in either direction.
+// Cut stops everything between the nodes of a and those of b, in both directions.
 func (n *Network) Cut(a, b []string) {
 	n.CutOneWay(a, b)
 	n.CutOneWay(b, a)
 }
 
-// CutOneWay lets nothing go from the nodes of a to those of b.
+// CutOneWay stops everything from the nodes of a to those of b.
 func (n *Network) CutOneWay(a, b []string) { n.change(func() { set(n.cut, a, b) }) }
 
-// CutValues lets no value go between the nodes of a and those of b. Messages do, as over a path that
+// CutValues stops values between the nodes of a and those of b. Messages pass, as over a path that
 // drops large packets.
 func (n *Network) CutValues(a, b []string) {
 	n.change(func() { set(n.large, a, b); set(n.large, b, a) })
@@ -156,15 +156,16 @@ func set(m map[pair]struct{}, a, b []string) {
 // Heal ends all cuts.
 func (n *Network) Heal() { n.change(func() { clear(n.cut); clear(n.large) }) }
 
-// Stall lets nothing go in or out of a node for a time. What is sent meanwhile is held back,
-// and goes on afterwards.
+// Stall stops everything in and out of a node for a time. Messages are held back and passed on
+// afterwards.
 func (n *Network) Stall(node string, d time.Duration) {
 	n.change(func() { n.stalled[node] = time.Now().Add(d) })
 	time.AfterFunc(d, func() { n.change(func() {}) })
 }
 
-// Crash ends a node at once: nothing goes in or out any more, what it had published is
-// gone, the others see it leave, and it sees them leave. It still has to be closed. The error is a *NodeError.
+// Crash ends a node at once. Nothing goes in or out any more, its published values are gone, the
+// other nodes see it leave, and it sees them leave. The caller still has to close it. The error is
+// a *NodeError.
 func (n *Network) Crash(node string) error {
 	n.mu.Lock()
 	x := n.nodes[node]
@@ -180,7 +181,7 @@ func (n *Network) Crash(node string) error {
 		n.nodes[other].unlink(node)
 	}
 	n.mu.Unlock()
-	go x.below.Close() // which waits for handlers
+	go x.below.Close() // Close waits for handlers
 	return nil
 }
 

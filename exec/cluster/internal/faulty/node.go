@@ -13,36 +13,36 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// behind is how many messages of a node another one may not have handled yet.
+// behind is the number of messages of one node that another may have to handle.
 const behind = 64
 
-// node implements transport.Transport. Values and who is there come from the node of package
-// transport below; messages do not.
+// node implements transport.Transport. Values and the presence of nodes come from the node of
+// package transport below; messages do not.
 type node struct {
 	net     *Network
 	below   transport.Transport
 	events  *transport.Events
 	handle  transport.Handler
-	ended   chan struct{} // closed at the end
-	closed  chan struct{} // closed by Close: one that has crashed is still told what it sees
+	ended   chan struct{} // closed when the node crashes or is closed
+	closed  chan struct{} // closed by Close; a crashed node still gets its events
 	running sync.WaitGroup
 
 	// Network.mu guards what follows.
-	near    map[string]struct{}   // nodes that are there below
+	near    map[string]struct{}   // nodes that are present below
 	there   map[string]struct{}   // nodes that this one sees
 	links   map[string]*link      // to this node, by sender
-	luck    map[string]*rand.Rand // of fetches, by the other node
+	luck    map[string]*rand.Rand // random numbers for fetches, by the other node
 	started bool
 	crashed bool
 }
 
-// link holds the messages from one node to another, for as long as they see each other.
+// link holds the messages from one node to another, as long as they see each other.
 type link struct {
 	from, to *node
 	queue    chan *parcel
-	over     chan struct{} // closed when what is held back is lost
+	over     chan struct{} // closed when the messages held back are lost
 	luck     *rand.Rand
-	last     time.Time // when the last message that was sent arrives
+	last     time.Time // when the last message arrives
 }
 
 // parcel is a message on its way.
@@ -70,7 +70,7 @@ func (n *Network) Node(name string) (transport.Transport, error) {
 	return x, nil
 }
 
-// draws returns the chance between two nodes.
+// draws returns the random numbers of a pair of nodes.
 func (n *Network) draws(from, to string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(from + "\x00" + to))
@@ -101,14 +101,14 @@ func (x *node) over() bool {
 	}
 }
 
-// end ends what the node does. The caller holds Network.mu.
+// end ends the node. The caller holds Network.mu.
 func (x *node) end() {
 	if !x.over() {
 		close(x.ended)
 	}
 }
 
-// see lets the node see that another one is there, if it is. The caller holds Network.mu.
+// see lets the node see another one that is present. The caller holds Network.mu.
 func (x *node) see(other string) {
 	_, near := x.near[other]
 	if _, seen := x.there[other]; near && !seen && !x.over() && !x.net.nodes[other].over() {
@@ -125,7 +125,8 @@ func (x *node) unsee(other string, err error) {
 	}
 }
 
-// unlink loses what another node has sent to this one and is not handled. The caller holds Network.mu.
+// unlink drops the messages of another node that this one has not handled. The caller holds
+// Network.mu.
 func (x *node) unlink(from string) {
 	if l := x.links[from]; l != nil {
 		delete(x.links, from)
@@ -146,7 +147,7 @@ func (x *node) Start(h transport.Handler, e func(transport.Event)) error {
 	return x.below.Start(func(string, []byte) {}, x.event)
 }
 
-// event takes an event of the node below.
+// event handles an event of the node below.
 func (x *node) event(e transport.Event) {
 	n := x.net
 	n.mu.Lock()
@@ -165,7 +166,7 @@ func (x *node) event(e transport.Event) {
 	}
 }
 
-// link returns the link from another node, or from this one. The caller holds Network.mu.
+// link returns the link from a node, which may be this one. The caller holds Network.mu.
 func (x *node) link(from *node) *link {
 	l := x.links[from.Self()]
 	if l == nil {
@@ -179,7 +180,8 @@ func (x *node) link(from *node) *link {
 	return l
 }
 
-// serve hands messages over, when they have arrived and while the way is open, until the end.
+// serve passes messages to the handler when they have arrived and while the path is open, until the
+// end.
 func (l *link) serve() {
 	for {
 		select {
@@ -196,7 +198,7 @@ func (l *link) serve() {
 	}
 }
 
-// wait waits for a time. It reports whether the link is still there.
+// wait waits for a time, and reports whether the link is still there.
 func (l *link) wait(d time.Duration) bool {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
@@ -209,7 +211,7 @@ func (l *link) wait(d time.Duration) bool {
 	return false
 }
 
-// passes waits until the way is open. It reports whether the link is still there.
+// passes waits until the path is open, and reports whether the link is still there.
 func (l *link) passes() bool {
 	n := l.to.net
 	for {
@@ -229,7 +231,7 @@ func (l *link) passes() bool {
 	}
 }
 
-// lost reports whether nothing more is handed over.
+// lost reports whether the link has ended.
 func (l *link) lost() bool {
 	select {
 	case <-l.over:
@@ -328,7 +330,7 @@ func (x *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	return x.below.Fetch(ctx, from, r, wait, into)
 }
 
-// reaches waits until the ways to and from another node are open, for as long as fetches do.
+// reaches waits until the paths to and from another node are open, for at most Options.Patience.
 func (x *node) reaches(ctx context.Context, other string) error {
 	n := x.net
 	patience := time.NewTimer(n.opt.Patience)
