@@ -148,10 +148,7 @@ func (x *executor) shiftPause(pause time.Duration, at time.Time) {
 		}
 	}
 	in, ready := x.gate.Tasks()
-	for _, e := range in {
-		move(e)
-	}
-	for _, e := range ready {
+	for _, e := range slices.Concat(in, ready) {
 		move(e)
 	}
 	for w := range x.store.comingTo() {
@@ -323,29 +320,8 @@ func (w *work) prepare(e *execution) error {
 		}
 	} else if s := t.spec; s != nil { // the driver gives it to itself
 		e.spec.Op, e.spec.Params, e.spec.Local, e.spec.Constraints = s.Op, s.Params, s.Local, s.Constraints
-	} else {
-		op := w.known.ops[t.Op]
-		if op == nil {
-			return fmt.Errorf("op %s is not known here", t.Op)
-		}
-		if p := &w.parsed; p.op != op || p.text != t.Params {
-			params, err := versions.DecodeParams(op, []byte(t.Params))
-			if err != nil {
-				return err
-			}
-			p.op, p.text, p.params = op, t.Params, params
-		}
-		e.spec.Op, e.spec.Params = op, w.parsed.params
-		if t.Constraints != "" {
-			if p := &w.parsed; p.constraints != t.Constraints {
-				c, err := decodeConstraints(t.Constraints)
-				if err != nil {
-					return err
-				}
-				p.constraints, p.decoded = t.Constraints, c
-			}
-			e.spec.Constraints = w.parsed.decoded
-		}
+	} else if err := w.parse(t, &e.spec); err != nil {
+		return err
 	}
 	// The task has no successors here: the driver decides what follows a failure.
 	e.failure = graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}
@@ -372,6 +348,35 @@ func (w *work) prepare(e *execution) error {
 		return nil
 	}
 	return check(&e.spec)
+}
+
+// parse sets the op, the parameter and the constraints of a task from another node. The error says
+// what this node does not know.
+func (w *work) parse(t *task, s *graph.Spec) error {
+	op, p := w.known.ops[t.Op], &w.parsed
+	if op == nil {
+		return fmt.Errorf("op %s is not known here", t.Op)
+	}
+	if p.op != op || p.text != t.Params {
+		params, err := versions.DecodeParams(op, []byte(t.Params))
+		if err != nil {
+			return err
+		}
+		p.op, p.text, p.params = op, t.Params, params
+	}
+	s.Op, s.Params = op, p.params
+	if t.Constraints == "" {
+		return nil
+	}
+	if p.constraints != t.Constraints {
+		c, err := decodeConstraints(t.Constraints)
+		if err != nil {
+			return err
+		}
+		p.constraints, p.decoded = t.Constraints, c
+	}
+	s.Constraints = p.decoded
+	return nil
 }
 
 // check returns what is wrong with the operands of a task.
@@ -407,12 +412,8 @@ func (e *execution) noteFailure(r transport.Ref, err error) {
 		e.failed.CompareAndSwap(nil, &err)
 		return
 	}
-	m := missing{Ref: r}
-	if f := (*fetchError)(nil); errors.As(err, &f) {
-		m.Unreachable, m.Without = f.cut, f.lacks
-	}
 	e.mu.Lock()
-	e.report.Missing, e.report.Why = append(e.report.Missing, m), err.Error()
+	e.report.Missing, e.report.Why = append(e.report.Missing, missingFrom(r, err)), err.Error()
 	e.mu.Unlock()
 }
 

@@ -42,8 +42,8 @@ type sharedFetches struct {
 // maxFetches is how many values a node fetches at once. Not measured.
 const maxFetches = 8
 
-// maxRemembered bounds left, unmet and stalledAt. A reader waits in vain for a node that was
-// forgotten.
+// maxRemembered bounds left, unmet and stalledAt. A forgotten node that has left is waited for like
+// an unmet one.
 const maxRemembered = 1000
 
 func newSharedFetches() *sharedFetches {
@@ -84,8 +84,8 @@ func (f *sharedFetches) notify() {
 	f.news = make(chan struct{})
 }
 
-// noteUnmet notes that this node waited in vain to meet some nodes, so other fetches need not wait
-// for a while. A node that comes after another has left never hears of it.
+// noteUnmet notes that this node did not meet some nodes in time, so other fetches need not wait
+// for them for a while. A node that joins after another has left never hears of it.
 func (f *sharedFetches) noteUnmet(nodes []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,16 +116,16 @@ func (f *sharedFetches) stalled(node string) error {
 	return nil
 }
 
-// gone reports whether a node has left, or was just waited for in vain. News is closed when that
-// may have changed for another node.
+// gone reports whether a node has left, or was not met a moment ago. News is closed when that may
+// have changed for another node.
 func (f *sharedFetches) gone(node string) (left bool, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	since, vain := f.unmet[node]
-	return f.left[node] || vain && time.Since(since) < unmetTime, f.news
+	since, unmet := f.unmet[node]
+	return f.left[node] || unmet && time.Since(since) < unmetTime, f.news
 }
 
-// unmetTime is how long no fetch waits for a node that was waited for in vain. Not measured.
+// unmetTime is how long no fetch waits for a node that was not met. Not measured.
 const unmetTime = time.Second
 
 // fetch is a version to be fetched.

@@ -64,7 +64,7 @@ type node struct {
 	givenUp     bool        // it has left, for good
 	elsewhere   bool        // it is an agent of another node only
 	row         int         // of its first worker in Options.Trace
-	clock       clock       // and its clock
+	clock       clock       // compared with the driver's
 	since       time.Time   // when it became available or unavailable
 
 	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows

@@ -39,7 +39,7 @@ type nodeState struct {
 	recalled        int           // workers' worth of tasks that other nodes are asked to give back for it
 	recallTasks     int           // tasks that it had when it was last asked to give some back
 	RecallWorkers   int           // workers' worth of tasks that it was asked to give back; 0: no recall is open
-	RecallFor       int           // the node for which
+	RecallFor       int           // the node that asked for them
 	nothingToRecall bool          // it had nothing to give back, and nothing has changed since
 	waiting         []*graph.Task // tasks that wait for room in its memory
 }

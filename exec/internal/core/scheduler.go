@@ -49,7 +49,7 @@ type Scheduler struct {
 	spareFlights *Flight // flights to be reused
 	Paused       bool    // no task is given out
 	lastAsked    int     // the node that was asked last for a task
-	askAgain     nodeSet // nodes for which a task may have come since they were asked in vain
+	askAgain     nodeSet // nodes for which a task may have come since they last had none
 	stealing     bool    // the node that is asked may take what another node owns
 	lastDirected int     // the node that got the last task which few nodes can execute
 }
@@ -207,8 +207,8 @@ func (s *Scheduler) heldBytes(t *graph.Task, yield func(node int, bytes int64)) 
 // Picks yields tasks and the nodes that take them while nodes have free slots. Nodes take turns, so
 // that none takes all ready tasks. The caller must assign each task, or end it.
 //
-// By owner, a node is asked if a task of its own has come since it was last asked in vain. When no
-// such node is left and some nodes have much to do, others are asked whether they steal.
+// By owner, a node is asked if a task of its own has come since it last had none. When no such node
+// is left and some nodes have much to do, others are asked whether they steal.
 func (s *Scheduler) Picks() iter.Seq2[*graph.Task, int] {
 	return func(yield func(*graph.Task, int) bool) {
 		own := s.driverIdle && !s.DriverAlone()

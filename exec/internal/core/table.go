@@ -16,7 +16,7 @@ type slot[V any] struct {
 
 // place returns the index of a key, or where it belongs. There are slots.
 func (t *table[V]) place(key uint64) int {
-	const golden = 0x9e3779b97f4a7c15 // spreads what is alike
+	const golden = 0x9e3779b97f4a7c15 // spreads similar keys
 	mask := len(t.slots) - 1
 	for i := int(key * golden >> 32); ; i++ {
 		if s := &t.slots[i&mask]; s.key == key || s.key == 0 {
