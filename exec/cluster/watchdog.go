@@ -72,42 +72,7 @@ func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck
 	x.placing.Lock()
 	defer x.placing.Unlock()
 	nodes[0].status, nodes[0].statusAt = own, now
-	runs := map[uint64]bool{} // jobs of which a task runs
-	late, seen := map[uint64][]exec.StuckTask{}, map[lateKey]bool{}
-	for _, n := range nodes {
-		if x.unavailable(n) != nil {
-			continue
-		}
-		for _, t := range n.status.Tasks {
-			j := jobs[t.Job]
-			if j == nil {
-				continue
-			}
-			f := j.flight(n, t.ID)
-			if f == nil {
-				continue
-			}
-			runs[t.Job] = runs[t.Job] || t.Stage == stageRuns
-			key := lateKey{n.index, t.Job, t.ID, t.Stage}
-			if t.Stage == stageReady || t.For <= x.opt.After {
-				continue
-			}
-			seen[key] = true
-			if x.late[key] {
-				continue
-			}
-			s := exec.StuckTask{Task: f.Task.ID(), Op: f.Task.Op.OpName(), Node: n.name, Worker: -1, For: t.For}
-			for k := range f.Task.Len() {
-				o := f.Task.Operand(k)
-				s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
-			}
-			if t.Stage == stageWaits {
-				s.Waits = j.describeWants(f, t.Wants)
-			}
-			late[t.Job] = append(late[t.Job], s)
-		}
-	}
-	x.late = seen
+	late, runs := x.lateTasks(nodes, jobs)
 	for number := range x.jobs {
 		if jobs[number] == nil {
 			delete(x.jobs, number)
@@ -132,6 +97,53 @@ func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck
 		}
 	}
 	return found
+}
+
+// lateTasks returns, by job, the tasks that are newly late, and whether a task of the job runs. The
+// caller holds placing.
+func (x *watchdog) lateTasks(nodes []*node, jobs map[uint64]*job) (
+	late map[uint64][]exec.StuckTask, runs map[uint64]bool,
+) {
+	late, runs = map[uint64][]exec.StuckTask{}, map[uint64]bool{}
+	seen := map[lateKey]bool{}
+	for _, n := range nodes {
+		if x.unavailable(n) != nil {
+			continue
+		}
+		for _, t := range n.status.Tasks {
+			j := jobs[t.Job]
+			if j == nil {
+				continue
+			}
+			f := j.flight(n, t.ID)
+			if f == nil {
+				continue
+			}
+			runs[t.Job] = runs[t.Job] || t.Stage == stageRuns
+			if t.Stage == stageReady || t.For <= x.opt.After {
+				continue
+			}
+			key := lateKey{n.index, t.Job, t.ID, t.Stage}
+			if seen[key] = true; !x.late[key] {
+				late[t.Job] = append(late[t.Job], stuckTask(j, f, n, &t))
+			}
+		}
+	}
+	x.late = seen
+	return late, runs
+}
+
+// stuckTask describes a task that is late on a node. The caller holds placing.
+func stuckTask(j *job, f *core.Flight, n *node, t *taskStatus) exec.StuckTask {
+	s := exec.StuckTask{Task: f.Task.ID(), Op: f.Task.Op.OpName(), Node: n.name, Worker: -1, For: t.For}
+	for k := range f.Task.Len() {
+		o := f.Task.Operand(k)
+		s.Operands = append(s.Operands, o.Mode.String()+" "+o.Datum.String())
+	}
+	if t.Stage == stageWaits {
+		s.Waits = j.describeWants(f, t.Wants)
+	}
+	return s
 }
 
 // heard reports whether each node with tasks of a job has reported its status since the job got on,
