@@ -55,41 +55,15 @@ func (p *placement) onEnded(n *node, m ended) {
 			continue
 		}
 		width += f.Width
-		if e.Returned {
-			f.Task.SetState(graph.Ready)
-			var to *node
-			if x := &p.sched.Nodes[i]; x.RecallWorkers > 0 {
-				to = p.nodes[x.RecallFor]
-			}
-			p.tellBack(f.Task, n, to)
-			if !p.sched.TakeBack(f) {
-				p.pushReady([]*graph.Task{f.Task}, -1)
-			}
-			continue
-		}
-		if len(e.Missing) > 0 {
+		switch {
+		case e.Returned:
+			p.takeBack(f, n)
+		case len(e.Missing) > 0:
 			p.returnLacking(f.Task, i, e)
-			continue
+		default:
+			p.finish(f, n, &e)
+			p.sched.Recycle(f)
 		}
-		n.ended++
-		p.tasksSinceRound++
-		p.tellEnd(f.Task, &p.catalog, n, &e)
-		p.sched.NoteResults(f, e.Fault != nil)
-		for k := range f.Task.Len() {
-			p.noteWritten(f, k)
-		}
-		f.Task.Used(i, 0)
-		p.fleet.record.ended(n.traceRows(), p.traced, f.Task, &e)
-		if e.Fault != nil {
-			p.failTask(f.Task, n, i, e.Fault)
-		} else {
-			p.sched.NoteRun(f, e.Took)
-			if name := f.Task.Op.OpName(); name != core.OpNone { // otherwise it only copied
-				n.addRun(name, &e)
-			}
-			p.endTask(f.Task, i, graph.Done, nil)
-		}
-		p.sched.Recycle(f)
 	}
 	p.sched.NoteEnded(i, ends, width, time.Now())
 	if p.onEnds != nil {
@@ -100,6 +74,41 @@ func (p *placement) onEnded(n *node, m ended) {
 	for _, r := range p.sched.Reclaim() {
 		p.sendRecall(r)
 	}
+}
+
+// takeBack handles a task that a node gives back, for another node or as a ready task.
+func (p *placement) takeBack(f *core.Flight, n *node) {
+	f.Task.SetState(graph.Ready)
+	var to *node
+	if x := &p.sched.Nodes[f.Node]; x.RecallWorkers > 0 {
+		to = p.nodes[x.RecallFor]
+	}
+	p.tellBack(f.Task, n, to)
+	if !p.sched.TakeBack(f) {
+		p.pushReady([]*graph.Task{f.Task}, -1)
+	}
+}
+
+// finish handles a task that has ended on a node, or failed there.
+func (p *placement) finish(f *core.Flight, n *node, e *end) {
+	n.ended++
+	p.tasksSinceRound++
+	p.tellEnd(f.Task, &p.catalog, n, e)
+	p.sched.NoteResults(f, e.Fault != nil)
+	for k := range f.Task.Len() {
+		p.noteWritten(f, k)
+	}
+	f.Task.Used(f.Node, 0)
+	p.fleet.record.ended(n.traceRows(), p.traced, f.Task, e)
+	if e.Fault != nil {
+		p.failTask(f.Task, n, f.Node, e.Fault)
+		return
+	}
+	p.sched.NoteRun(f, e.Took)
+	if name := f.Task.Op.OpName(); name != core.OpNone { // otherwise it only copied
+		n.addRun(name, e)
+	}
+	p.endTask(f.Task, f.Node, graph.Done, nil)
 }
 
 // sendRecall asks a node to give back tasks. The caller holds mu.
