@@ -31,7 +31,7 @@ type Scheduler struct {
 	byLocality bool                                   // the policy is dispatch.Locality
 	byCost     bool                                   // the policy weighs times, infinite where a node cannot execute
 	driverIdle bool                                   // Options.Idle: node 0 gets only what no other node can execute
-	policy     func(dispatch.Machine) dispatch.Policy // nil if byOwner
+	policy     func(dispatch.Machine) dispatch.Policy // unused if byOwner
 	policyName string                                 // for people
 	directory  *Directory
 	data       *DataIndex             // of the tasks
