@@ -7,60 +7,58 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// Activity is what a program does for a while, as it says itself: see [Server.Describe].
-// The zero value says nothing.
+// Activity describes what a program does for a while: see [Server.Describe]. The zero value says
+// nothing.
 type Activity struct {
 	Title string `json:"title"`           // "cholesky f64, n = 8192"
 	Phase string `json:"phase,omitempty"` // "warm-up", if the program has several
-	// Run is the number of this run, from 1, and Runs how many there will be. 0 means that
-	// the runs are not counted, or that nobody knows how many.
+	// Run is the number of this run, from 1, and Runs the number of all runs. 0 means that runs are
+	// not counted, or that their number is unknown.
 	Run  int `json:"run,omitempty"`
 	Runs int `json:"runs,omitempty"`
-	// Flops are the floating point operations of the run, for its rate once it has ended; 0
-	// if they are not known.
+	// Flops are the floating point operations of the run, for its rate at the end; 0 if unknown.
 	Flops float64 `json:"flops,omitempty"`
 }
 
-// Standing is an [Activity] and how far it is. Times are microseconds from the recorder's
-// start.
+// Standing is an [Activity] and its progress. Times are microseconds from the recorder's start.
 type Standing struct {
 	Activity
 	Since int64 `json:"since"`
-	// Done and Total are tasks. Known says that Total is all of them, as the program says
-	// by [Server.Progress]; or else it is those that have been submitted so far.
+	// Done and Total count tasks. Known says that Total counts all of them, by [Server.Progress];
+	// else it counts those submitted so far.
 	Done  int64 `json:"done"`
 	Total int64 `json:"total"`
 	Known bool  `json:"known"`
-	// Left is about how long the rest of them takes: 0 if that is not known.
+	// Left is the estimated remaining time of the run: 0 if unknown.
 	Left int64 `json:"left"`
-	// LeftAll is about how long it takes until the last of Runs has ended: 0 if that is not
-	// known, or if this is the last.
+	// LeftAll is the estimated time until the last of Runs has ended: 0 if unknown, or if this is
+	// the last.
 	LeftAll int64 `json:"left_all,omitempty"`
 }
 
-// Past is a run that has ended. Times are microseconds.
+// Past is a finished run. Times are microseconds.
 type Past struct {
 	Activity
 	Since int64 `json:"since"`
 	Took  int64 `json:"took"`
 }
 
-// kept is how many runs that have ended are remembered.
+// kept is how many finished runs are remembered.
 const kept = 20
 
-// activities knows what the program does and did. A lock is taken when the program says
-// something and when somebody asks; it is a leaf.
+// activities has the program's present activity and its finished runs. Its lock, a leaf, is taken
+// by the program's calls and by requests.
 type activities struct {
 	mu   sync.Mutex
 	now  Standing
-	from trace.Counts // when it began
-	// When the part began that Done and Total belong to, as a run may have several, and when
-	// Done last changed, both in microseconds.
+	from trace.Counts // at its beginning
+	// When the part of the run began that Done and Total belong to, and when Done last changed, in
+	// microseconds. A run may have several parts.
 	part, moved int64
-	past        []Past // the latest, the oldest first
+	past        []Past // the latest runs, the oldest first
 }
 
-// begin notes that x begins at a time, when the tasks stood as counts say.
+// begin notes that x begins at a time, with the tasks' counts then.
 func (a *activities) begin(x Activity, at time.Duration, counts trace.Counts) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +73,7 @@ func (a *activities) begin(x Activity, at time.Duration, counts trace.Counts) {
 	a.part, a.moved = us, us
 }
 
-// progress notes how far the call under way is.
+// progress notes the progress of the call under way.
 func (a *activities) progress(done, total int, at time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,8 +87,8 @@ func (a *activities) progress(done, total int, at time.Duration) {
 	n.Done, n.Total, n.Known = int64(done), int64(total), total > 0
 }
 
-// standing returns what the program does at a time, when the tasks stand as counts say, and
-// its latest runs.
+// standing returns the program's activity at a time, with the tasks' counts then, and its latest
+// runs.
 func (a *activities) standing(at time.Duration, counts trace.Counts) (Standing, []Past) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,8 +102,8 @@ func (a *activities) standing(at time.Duration, counts trace.Counts) (Standing, 
 	return n, append([]Past{}, a.past...)
 }
 
-// leftAll is how long it takes until the last run has ended, if n has taken so long: each run
-// takes as long as those like it before, or as this one if there were none.
+// leftAll estimates the time until the last run has ended, if n has taken took so far: each run
+// takes as long as earlier ones of its kind, or as this one if there are none.
 func leftAll(n Standing, past []Past, took int64) int64 {
 	if n.Run == 0 || n.Run >= n.Runs {
 		return 0
@@ -128,10 +126,9 @@ func leftAll(n Standing, past []Past, took int64) int64 {
 	return rest + int64(n.Runs-n.Run)*each
 }
 
-// left returns about how long it takes until all tasks have ended, if done of them took so
-// long and the last one ended so long ago, in microseconds. It returns 0 as long as this
-// would be a guess: before a twentieth of them and a second, and once none has ended for five
-// seconds.
+// left estimates the time until all tasks have ended, from the time that done of them took and the
+// time since the last one ended, in microseconds. It returns 0 while this would be a guess: before
+// a twentieth of them and a second, and once none has ended for five seconds.
 func left(done, total, took, quiet int64) int64 {
 	if done >= total || done*20 < total || took < 1e6 || quiet > 5e6 {
 		return 0

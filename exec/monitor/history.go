@@ -8,31 +8,31 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// Samples are taken twice a second, and those of the last five minutes are kept: who opens
-// the page late sees what went on before.
+// Samples are taken twice a second. Those of the last five minutes are kept, so that a page opened
+// later shows what went before.
 const (
 	sampleEvery = 500 * time.Millisecond
 	sampleCount = 600
 )
 
-// Sample says what was done at a time, in microseconds from the recorder's start. Work is
-// that of trace.Counts: floating point operations.
+// Sample is the number of tasks and the work done at a time, in microseconds from the recorder's
+// start. Work is trace.Counts' work: floating point operations.
 type Sample struct {
 	At    int64   `json:"t"`
 	Ended int64   `json:"n"`
 	Work  float64 `json:"w"`
-	// Submitted is how many tasks had been by then: before there are any a rate is not known.
+	// Submitted is the number of submitted tasks: before the first a rate is not known.
 	Submitted int64 `json:"s"`
 }
 
 // history is the latest samples.
 type history struct {
 	mu      sync.Mutex
-	samples []Sample // a ring once there are sampleCount; then next is the oldest
+	samples []Sample // a ring once it has sampleCount; next is then the oldest
 	next    int
 }
 
-// add takes a sample.
+// add adds a sample.
 func (h *history) add(at time.Duration, c trace.Counts) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

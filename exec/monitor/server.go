@@ -18,30 +18,28 @@ import (
 	"github.com/tessera-la/tessera/internal/listen"
 )
 
-// The server answers two requests, and takes no others:
+// The server answers only two requests:
 //
 //	GET /                 the page, which asks for the state twice a second
-//	GET /state?after=µs   a [State] as JSON: what ended after that time
+//	GET /state?after=µs   a [State] as JSON: events that ended after that time
 //
-// A goroutine of the server counts the tasks twice a second, for the course of time. The
-// requests run on goroutines of net/http's. What they take of the recorder are copies, a
-// worker at a time: so a viewer holds up a task for no longer than it takes to
-// copy that worker's last events.
+// A goroutine of the server samples the counts twice a second. Requests run on goroutines of
+// net/http. They copy the recorder's data, a worker at a time: so a viewer delays a task for no
+// longer than copying that worker's last events.
 
 //go:embed page.html
 var page []byte
 
 // Options configures a [Server]. The zero value serves loopback only.
 type Options struct {
-	// Remote allows addresses other than those of loopback. Everybody who can reach
-	// them can read the page.
+	// Remote allows other addresses than loopback's. Everybody who can reach them can read the
+	// page.
 	Remote bool
-	// Cluster, if not nil, says where the tasks and nodes of a cluster stand, as Watch of a
-	// cluster.Driver does: the page shows each node. It is called twice a second for each
-	// page that somebody has open, and for the server itself, on its goroutines, and must
-	// not wait.
+	// Cluster, if not nil, returns the state of a cluster's tasks and nodes, as Watch of a
+	// cluster.Driver does: the page shows each node. The server's goroutines call it twice a second
+	// for each open page and for the samples; it must not wait.
 	Cluster func() trace.Cluster
-	// Log is told if the page cannot be served, for now or any more; nil means slog.Default.
+	// Log gets an error if the page cannot be served, for now or any more; nil means slog.Default.
 	Log *slog.Logger
 }
 
@@ -62,7 +60,7 @@ type Server struct {
 	listener net.Listener
 	server   *http.Server
 	log      *slog.Logger
-	broken   error              // serve's; read when it has ended
+	broken   error              // error of serve; read when it has ended
 	stop     context.CancelFunc // ends the sampling
 	running  sync.WaitGroup     // Serve, and the sampling
 	activity activities
@@ -93,7 +91,7 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /state", s.state)
-	// Who connects and then says nothing, or does not read, is cut off.
+	// Peers that connect and then neither send nor read are cut off.
 	s.server = &http.Server{
 		Handler:           s.local(opt.Remote, mux),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -108,7 +106,7 @@ func Listen(addr string, events *trace.Recorder, opt Options) (*Server, error) {
 	return s, nil
 }
 
-// known keeps a connection as long as somebody asks something on it. Others make room for more.
+// known keeps a connection while a request is active on it. Others may be closed for new ones.
 func known(c net.Conn, now http.ConnState) {
 	x := listen.Of(c)
 	switch {
@@ -120,7 +118,7 @@ func known(c net.Conn, now http.ConnState) {
 	}
 }
 
-// serve serves until Close. What is watched goes on if it ends before.
+// serve serves until Close. If it ends earlier, the runtime goes on.
 func (s *Server) serve() {
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		s.broken = fmt.Errorf("monitor: the page is served no more: %w", err)
@@ -128,16 +126,17 @@ func (s *Server) serve() {
 	}
 }
 
-// Describe says what the program begins to do, for the page; it may be called at any time.
-// What it did before has ended then, and stays on the page if it was a run with a number.
+// Describe tells the page what the program begins to do; it may be called at any time. The activity
+// before has ended then, and stays on the page if it was a numbered run.
 func (s *Server) Describe(a Activity) { s.activity.begin(a, s.events.Now(), s.counts()) }
 
-// Progress says how many tasks of the call under way have ended, and how many there are in
-// all, or as yet; 0 if that is not known. Until the number stays no time left is said. It is meant for la.Options.Progress. Without it the page
-// shows how many of the tasks submitted so far have ended, and no time left.
+// Progress tells the page how many tasks of the call under way have ended, and the number of all,
+// or of those so far; 0 if unknown. While that number changes the page shows no remaining time. It
+// is meant for la.Options.Progress. Without it the page shows how many of the tasks submitted so
+// far have ended, and no remaining time.
 func (s *Server) Progress(done, total int) { s.activity.progress(done, total, s.events.Now()) }
 
-// counts returns where the tasks stand.
+// counts returns the number of tasks in each state.
 func (s *Server) counts() trace.Counts {
 	if s.cluster != nil {
 		return s.cluster().Counts
@@ -145,7 +144,7 @@ func (s *Server) counts() trace.Counts {
 	return s.events.Counts()
 }
 
-// sample writes the history until ctx ends.
+// sample adds samples to the history until ctx ends.
 func (s *Server) sample(ctx context.Context) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
@@ -159,7 +158,7 @@ func (s *Server) sample(ctx context.Context) {
 	}
 }
 
-// check refuses what is no address, and what is not loopback's unless remote.
+// check refuses invalid addresses and, unless remote, those that are not loopback's.
 func check(addr string, remote bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -174,16 +173,16 @@ func check(addr string, remote bool) error {
 	return nil
 }
 
-// loopback reports whether a host is this machine by loopback. A name other than
-// localhost is not, whatever it leads to: it may lead elsewhere at the next request.
+// loopback reports whether a host is a loopback address or localhost. Another name is not, whatever
+// it resolves to: it may resolve to another address at the next request.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// local refuses requests by names other than loopback's: a page elsewhere could let its
-// own name lead here and read the answers. That is DNS rebinding, against which the
-// address that is listened on does not help: the browser is on this machine.
+// local refuses requests for other host names than loopback's, against DNS rebinding: a foreign
+// page could resolve its own name to this server and read the answers. Listening on loopback does
+// not prevent that, as the browser is on this machine.
 func (s *Server) local(remote bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !remote {
@@ -203,8 +202,8 @@ func (s *Server) local(remote bool, h http.Handler) http.Handler {
 // URL returns the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// Close stops serving. It waits a second for answers under way. A recorder that it
-// shows goes on. The error may be why the page was served no more before.
+// Close stops serving. It waits a second for answers under way. The recorder goes on. The error may
+// be the reason why the page was not served any more before.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -217,8 +216,8 @@ func (s *Server) Close() error {
 	return errors.Join(s.broken, err)
 }
 
-// page answers with the page, which is complete in itself: the browser is told to load
-// nothing from elsewhere, and to talk to nobody but this server.
+// page answers with the page, which is self-contained: the browser is told to load nothing from
+// elsewhere, and to connect only to this server.
 func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -227,14 +226,13 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	w.Write(page)
 }
 
-// state answers with what happened after the time that the query names, in
-// microseconds. The page sends the latest end that it has seen, so that it gets each
-// event once. That an answer cannot be written is the connection's end, and nobody's to
-// be told.
+// state answers with the events after the time in the query, in microseconds. The page sends the
+// latest end that it has seen, so that it gets each event once. An error of writing only means that
+// the connection has ended.
 func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	var after time.Duration
 	if q := r.URL.Query().Get("after"); q != "" {
-		us, err := strconv.ParseInt(q, 10, 53) // nanoseconds have to fit, too
+		us, err := strconv.ParseInt(q, 10, 53) // nanoseconds must fit, too
 		if err != nil || us < 0 {
 			http.Error(w, "after is not a number of microseconds", http.StatusBadRequest)
 			return

@@ -8,14 +8,12 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// most is how many events of a worker an answer has at most: where tasks are short, the
-// page shows the latest of them, and an answer stays below some hundred kilobytes for
-// each worker.
+// most is the largest number of a worker's events in an answer: with short tasks, the page shows
+// the latest of them, and an answer stays below some hundred kilobytes for each worker.
 const most = 2000
 
-// State is one answer of the server at /state: where the tasks stand now, and
-// what ended since the time that was asked for. Times are microseconds from the
-// recorder's start.
+// State is an answer of the server at /state: the tasks' present state, and the events that ended
+// after the requested time. Times are microseconds from the recorder's start.
 type State struct {
 	Now      int64        `json:"now"`
 	Counts   trace.Counts `json:"counts"`
@@ -30,8 +28,7 @@ type State struct {
 	Cluster *trace.Cluster `json:"cluster,omitempty"`
 }
 
-// Worker is what a worker is at. Since is when it began, in microseconds from the
-// recorder's start.
+// Worker is a worker's present task. Since is its start, in microseconds from the recorder's start.
 type Worker struct {
 	Name    string `json:"name,omitempty"` // trace.Recorder.Name
 	Busy    bool   `json:"busy"`
@@ -42,12 +39,12 @@ type Worker struct {
 	Since   int64  `json:"since,omitempty"`
 }
 
-// Slice is an attempt at a task that has ended. Names are short, as there are many.
-// Times are microseconds, with fractions.
+// Slice is a finished attempt at a task. JSON names are short, as there are many. Times are
+// microseconds, with fractions.
 type Slice struct {
 	Worker  int     `json:"w"`
 	Job     uint64  `json:"j,omitempty"`
-	Task    uint64  `json:"t,omitempty"` // 0 for a kernel that was called without a task
+	Task    uint64  `json:"t,omitempty"` // 0 for a kernel called without a task
 	Op      string  `json:"op"`
 	Version string  `json:"v"`
 	Writes  string  `json:"d,omitempty"` // the first datum that the task writes: "A(3,2)"
@@ -56,8 +53,8 @@ type Slice struct {
 	Failed  bool    `json:"failed,omitempty"`
 }
 
-// Version is what a version of an op has done since the start. Busy is microseconds,
-// summed over workers.
+// Version is the work of a version of an op since the start. Busy is microseconds, summed over
+// workers.
 type Version struct {
 	Op      string  `json:"op"`
 	Version string  `json:"version"`
@@ -66,17 +63,19 @@ type Version struct {
 	Busy    float64 `json:"busy"`
 }
 
-// Memory is that of the process, in bytes.
+// Memory is the memory of the process, in bytes.
 type Memory struct {
 	Heap  uint64 `json:"heap"`  // objects in use or not yet swept
 	Total uint64 `json:"total"` // mapped by the Go runtime
 }
 
-// snapshot returns the state, with what ended after a time of the recorder's. The parts
-// are read one after the other while tasks go on, so they belong to about the same time.
-// Lists are empty and not nil, as the page wants arrays.
-func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Cluster, does *activities, h *history) State {
-	s := State{Now: r.Now().Microseconds(), Counts: r.Counts(), Workers: []Worker{}, Slices: []Slice{}, Versions: []Version{}, Memory: memory()}
+// snapshot returns the State, with events that ended after a time of the recorder's. Its parts are
+// read one after the other while tasks go on, so they belong to about the same time. Lists are
+// empty and not nil, as the page wants arrays.
+func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Cluster, does *activities,
+	h *history) State {
+	s := State{Now: r.Now().Microseconds(), Counts: r.Counts(), Workers: []Worker{}, Slices: []Slice{},
+		Versions: []Version{}, Memory: memory()}
 	if cluster != nil {
 		c := cluster()
 		s.Cluster, s.Counts = &c, c.Counts
@@ -87,13 +86,15 @@ func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Clust
 	for i, t := range r.Running() {
 		w := Worker{Name: names[i]}
 		if t != nil {
-			w.Busy, w.Job, w.Task, w.Op, w.Version, w.Since = true, t.Job, t.Task, t.Op, t.Version, t.Start.Microseconds()
+			w.Busy, w.Job, w.Task, w.Op, w.Version, w.Since = true, t.Job, t.Task, t.Op, t.Version,
+				t.Start.Microseconds()
 		}
 		s.Workers = append(s.Workers, w)
 	}
 	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 	for _, e := range r.After(after, most) {
-		s.Slices = append(s.Slices, Slice{e.Worker, e.Job, e.Task, e.Op, e.Version, writes(&e), us(e.Start), us(e.End), e.Failed})
+		s.Slices = append(s.Slices, Slice{e.Worker, e.Job, e.Task, e.Op, e.Version, writes(&e), us(e.Start), us(e.End),
+			e.Failed})
 	}
 	for _, u := range r.Totals() {
 		s.Versions = append(s.Versions, Version{u.Op, u.Version, u.Calls, u.Failed, us(u.Busy)})

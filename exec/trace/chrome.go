@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// chromeEvent is an event of the Trace Event Format. What ph says it is decides which
-// of the other fields it has:
+// chromeEvent is an event of the Trace Event Format. Its phase, ph, decides which other fields it
+// has:
 //
 //	X      a slice on row tid of process pid: ts and dur in µs
 //	M      metadata: the name of the process, the name and place of a row
@@ -48,7 +48,8 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 // Reference: "Trace Event Format", Google, 2016.
 func (r *Recording) WriteChrome(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"began\":%q},\"traceEvents\":[", r.Began.UTC().Format(time.RFC3339Nano))
+	fmt.Fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"began\":%q},\"traceEvents\":[",
+		r.Began.UTC().Format(time.RFC3339Nano))
 	first := true
 	put := func(e chromeEvent) {
 		if !first {
@@ -58,7 +59,7 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 		out.WriteByte('\n')
 		b, err := json.Marshal(e)
 		if err != nil {
-			panic(err) // there are only numbers and strings in it
+			panic(err) // it has only numbers and strings
 		}
 		out.Write(b)
 	}
@@ -69,11 +70,11 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	say("process_name", 0, "name", "tessera")
 	tasks := r.lastAttempts()
 	rows := r.byWorker()
-	// A row is its tid: workers by their numbers, then submission, then further ones as
-	// they come. Where it stands on the screen is order.
+	// The tid of a row: workers by their numbers, then the submission, then further rows as they
+	// come. order is its place on the screen.
 	submission, order := len(rows), 0
-	next := submission + 1 // tid of a further row
-	// title begins a row, below those that there are.
+	next := submission + 1 // next free tid
+	// title adds a row at the bottom.
 	title := func(tid int, name string) {
 		say("thread_name", tid, "name", name)
 		say("thread_sort_index", tid, "sort_index", order)
@@ -81,7 +82,8 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	}
 	slice := func(name, category string, from, to time.Duration, tid int, color string, args map[string]any) {
 		dur := micros(to - from)
-		put(chromeEvent{Name: name, Cat: category, Phase: "X", Time: micros(from), Dur: &dur, Pid: process, Tid: tid, Color: color, Args: args})
+		put(chromeEvent{Name: name, Cat: category, Phase: "X", Time: micros(from), Dur: &dur, Pid: process, Tid: tid,
+			Color: color, Args: args})
 	}
 	tids := make(map[taskKey]int, len(tasks))
 	for worker, row := range rows {
@@ -106,17 +108,20 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 			}
 		}
 	}
-	arrows := 0 // below 0: those of edges are above
+	arrows := 0 // negative ids: edges have positive ones
 	for _, c := range r.channels() {
 		title(next, c.title)
 		for _, x := range c.copies {
-			slice("copy", "copy", x.Start, x.End, next, "", map[string]any{"job": x.Job, "bytes": x.Bytes, "from": x.Node})
+			slice("copy", "copy", x.Start, x.End, next, "",
+				map[string]any{"job": x.Job, "bytes": x.Bytes, "from": x.Node})
 			if x.Node == "" {
 				continue
 			}
 			arrows--
-			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "s", Time: micros(x.Start), Pid: process, Tid: x.From, ID: arrows})
-			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "f", Bind: "e", Time: micros(x.Start), Pid: process, Tid: next, ID: arrows})
+			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "s", Time: micros(x.Start), Pid: process, Tid: x.From,
+				ID: arrows})
+			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "f", Bind: "e", Time: micros(x.Start), Pid: process,
+				Tid: next, ID: arrows})
 		}
 		next++
 	}
@@ -129,23 +134,25 @@ func (r *Recording) WriteChrome(w io.Writer) error {
 	for _, p := range r.Pauses {
 		slice("window full", "", p.Start, p.End, submission, "", map[string]any{"job": p.Job})
 	}
-	// From the end of one task to the start of the other. Of other kinds of edges there
-	// would be too many to see anything, and no data flow along them.
+	// Arrows go from the end of one task to the start of another. Only edges with data flow get
+	// one: all would hide everything.
 	for i, d := range r.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
 		if !ok || !ok2 || d.Kind != graph.RAW {
 			continue
 		}
-		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "s", Time: micros(from.End), Pid: process, Tid: tids[from.key()], ID: i + 1})
-		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "f", Bind: "e", Time: micros(to.Start), Pid: process, Tid: tids[to.key()], ID: i + 1})
+		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "s", Time: micros(from.End), Pid: process,
+			Tid: tids[from.key()], ID: i + 1})
+		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "f", Bind: "e", Time: micros(to.Start), Pid: process,
+			Tid: tids[to.key()], ID: i + 1})
 	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
 }
 
-// chromeArgs returns the colour of the slice of an attempt or a share, and what is
-// said of it. tasks are the last attempts.
+// chromeArgs returns the colour and the arguments of the slice of an attempt or share. tasks are
+// the last attempts.
 func chromeArgs(o *occupation, tasks map[taskKey]Event) (color string, args map[string]any) {
 	args = map[string]any{"job": o.Job, "task": o.Task, "version": o.Version}
 	if o.Datum != "" {

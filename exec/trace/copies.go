@@ -8,34 +8,11 @@ import (
 	"time"
 )
 
-// Copies between the host and accelerators, and the times that workers waited for
-// some. They are recorded by the thread that saw them end, and shown as rows of their
-// own beside those of the workers, one for each accelerator and direction.
+// Copies between the host and accelerators, and waits for them. The thread that saw them end
+// records them. They are shown as rows of their own beside the workers', one for each accelerator
+// and direction.
 
-// Copy is a copy of a value from the host to an accelerator, or back. Start and End are
-// the host's, from when a mover took it until it was seen to be there.
-type Copy struct {
-	Worker     int // of the accelerator
-	Out        bool
-	Job        uint64 // 0 if unknown
-	Bytes      int64
-	Start, End time.Duration
-	// Node, if not empty, says that the copy was from that node, whose first worker is From,
-	// to the one whose first is Worker.
-	Node string
-	From int
-}
-
-// Wait is a time in which a worker on cores could not begin a task because what it uses
-// had to come back from an accelerator. It ends where the attempt at the task starts.
-type Wait struct {
-	Worker     int
-	Job, Task  uint64
-	Start, End time.Duration
-}
-
-// Name gives a worker a name for people, as "cuda0". The worker is known from then on:
-// it has a row also without events.
+// Name gives a worker a name, as "cuda0". From then on it has a row, even without events.
 func (r *Recorder) Name(worker int, name string) {
 	r.buffer(worker)
 	r.mu.Lock()
@@ -53,13 +30,7 @@ func (r *Recorder) Names() map[int]string {
 	return maps.Clone(r.names)
 }
 
-// NodeRows says which workers are those of a node of a cluster.
-type NodeRows struct {
-	Name           string
-	First, Workers int // numbers of its first worker, and how many it has
-}
-
-// Node says that workers are those of a node, and gives them its name.
+// Node makes workers those of a node, and gives them its name.
 func (r *Recorder) Node(n NodeRows) {
 	for i := range n.Workers {
 		r.Name(n.First+i, fmt.Sprintf("%s %d", n.Name, i))
@@ -73,7 +44,7 @@ func (r *Recorder) Copy(c Copy) { note(r, &r.copies, c) }
 // Wait records that a worker waited for data.
 func (r *Recorder) Wait(w Wait) { note(r, &r.waits, w) }
 
-// name returns how a worker is called.
+// name returns the name of a worker.
 func (r *Recording) name(worker int) string {
 	return cmp.Or(r.Names[worker], fmt.Sprintf("worker %d", worker))
 }
@@ -81,8 +52,8 @@ func (r *Recording) name(worker int) string {
 // label is the name of a worker in a table: its number, if it has no other.
 func (r *Recording) label(worker int) string { return cmp.Or(r.Names[worker], fmt.Sprint(worker)) }
 
-// channel is the copies of an accelerator in one direction, in the order of their
-// starts: a row of its own.
+// channel is the copies of an accelerator in one direction, in the order of their starts: a row of
+// its own.
 type channel struct {
 	worker int
 	out    bool
@@ -90,11 +61,12 @@ type channel struct {
 	copies []Copy
 }
 
-// channels returns those that have copies, by worker, in before out.
+// channels returns the channels with copies, by worker, in before out.
 func (r *Recording) channels() (all []channel) {
 	for worker := range r.workers() {
 		for _, out := range []bool{false, true} {
-			c := channel{worker: worker, out: out, title: r.name(worker) + " copies " + map[bool]string{false: "in", true: "out"}[out]}
+			c := channel{worker: worker, out: out,
+				title: r.name(worker) + " copies " + map[bool]string{false: "in", true: "out"}[out]}
 			for _, x := range r.Copies {
 				if x.Worker == worker && x.Out == out {
 					c.copies = append(c.copies, x)
@@ -110,17 +82,17 @@ func (r *Recording) channels() (all []channel) {
 	return all
 }
 
-// Transfer condenses the copies of an accelerator in one direction.
+// Transfer summarizes the copies of an accelerator in one direction.
 type Transfer struct {
 	Worker int
 	Name   string // "cuda0 copies in"
 	Out    bool
 	Copies int
 	Bytes  int64
-	Busy   time.Duration // where several overlap once
+	Busy   time.Duration // overlapping copies count once
 }
 
-// transfers condenses all copies.
+// transfers summarizes all copies.
 func (r *Recording) transfers() (all []Transfer) {
 	for _, c := range r.channels() {
 		t := Transfer{Worker: c.worker, Name: c.title, Out: c.out, Copies: len(c.copies)}

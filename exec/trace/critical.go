@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// CriticalPath is the longest path through the graph of tasks, each as long as
-// it took, or until the next one on the path began if its operand was handed on
-// before its end: no number of workers can do it in less time.
+// CriticalPath is the longest path through the graph of tasks: no number of workers can be faster.
+// A task on it counts as long as it took, or until the next one on the path began, if its operand
+// was handed on before its end.
 type CriticalPath struct {
 	Tasks  []Event // in the order of the path
 	Length time.Duration
-	// Work is the sum over all tasks, with the shares that members of gangs had in
-	// them. Work/Length bounds the speed-up over one worker.
+	// Work is the time of all tasks, including the shares of members of gangs. Work/Length bounds
+	// the speed-up over one worker.
 	Work time.Duration
 }
 
@@ -36,8 +36,7 @@ func (p *CriticalPath) Bound() float64 {
 // It takes O(tasks · log tasks + edges).
 func (r *Recording) CriticalPath() CriticalPath {
 	events := r.byTask()
-	// Of a task that was tried several times the last attempt counts: what the others
-	// took is no part of the path.
+	// Only the last attempt at a task is part of the path.
 	index := make(map[taskKey]int, len(events))
 	for i := range events {
 		index[events[i].key()] = i

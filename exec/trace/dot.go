@@ -21,7 +21,8 @@ const DefaultDOTTasks = 1500
 // which neighbours can be told apart. Ops get them in the order of their names, and
 // again from the first when there are more.
 func dotColors() []string {
-	return []string{"#8dd3c7", "#ffffb3", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#d9d9d9", "#bc80bd"}
+	return []string{"#8dd3c7", "#ffffb3", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#d9d9d9",
+		"#bc80bd"}
 }
 
 // WriteDOT writes the graph of tasks in graphviz's language: a node for each
@@ -127,7 +128,8 @@ func (r *Recording) dotSummary(out io.Writer, events []Event, color map[string]s
 	fmt.Fprintf(out, "\tlabel=\"%d tasks, drawn by operation\";\n", len(events))
 	for _, name := range slices.Sorted(maps.Keys(count)) {
 		fmt.Fprintf(out, "\t%s [label=%s, fillcolor=%q];\n", strconv.Quote(name),
-			strconv.Quote(fmt.Sprintf("%s\n%d tasks\n%v", name, count[name], took[name].Round(time.Microsecond))), color[name])
+			strconv.Quote(fmt.Sprintf("%s\n%d tasks\n%v", name, count[name], took[name].Round(time.Microsecond))),
+			color[name])
 	}
 	order := slices.SortedFunc(maps.Keys(arrows), func(a, b arrow) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Reason is why a worker had nothing to do.
+// Reason is the reason why a worker was idle.
 type Reason uint8
 
 // The reasons, the first that applies.
@@ -41,23 +41,20 @@ func (d *Idle) Total() (sum time.Duration) {
 	return sum
 }
 
-// step is a change of a number of tasks at a point in time. The numbers are
-// differences: +1 or −1.
+// step is a change of the state at a point in time. The numbers are differences: +1 or −1.
 type step struct {
 	at                       time.Duration
 	submitted, ready, paused int
-	worker                   int // that becomes idle or busy; -1 if none
+	worker                   int // becomes idle or busy; -1 if none
 	busy                     int
 }
 
-// Idle says for each worker why it was idle between the first start of a task
-// and the last end. Attempts whose submission was not recorded count as ready
-// from their start on.
+// Idle returns for each worker why it was idle between the first start of a task and the last end.
+// Attempts whose submission was not recorded count as ready from their start on.
 //
-// It goes through all that changes in the order of time, with the number of tasks that
-// are submitted and not started, how many of them are ready, and how many jobs cannot
-// submit. Between two changes all workers that are idle are so for the same reason. It
-// takes O(n·(log n + workers)) for n changes.
+// It passes over all changes in the order of time, with the number of tasks that are submitted and
+// not started, how many of them are ready, and how many jobs cannot submit. Between two changes all
+// idle workers have the same reason. It takes O(n·(log n + workers)) for n changes.
 func (r *Recording) Idle() []Idle {
 	first, last := r.span()
 	idle := make([]Idle, r.workers())
@@ -70,20 +67,21 @@ func (r *Recording) Idle() []Idle {
 		if e.share || e.Submitted == 0 && e.Ready == 0 || seen[e.key()] {
 			continue
 		}
-		// A task is submitted until its first attempt starts, and ready for the last part
-		// of that. Times are read on several goroutines: one may come out too late.
+		// A task counts as submitted until its first attempt starts, and as ready from some time
+		// before that. Times are read on several goroutines: one may come out too late.
 		seen[e.key()] = true
 		steps = append(steps,
 			step{at: min(e.Submitted, e.Start), worker: -1, submitted: 1},
 			step{at: min(e.Ready, e.Start), worker: -1, ready: 1},
 			step{at: e.Start, worker: -1, submitted: -1, ready: -1})
 	}
-	// A wait for data is idle time with a reason of its own. To the others the worker
-	// is busy meanwhile.
+	// A wait for data is idle time with a reason of its own: to the other reasons the worker is
+	// busy meanwhile.
 	for _, w := range r.Waits {
 		if d := min(w.End, last) - max(w.Start, first); d > 0 {
 			idle[w.Worker][Copying] += d
-			steps = append(steps, step{at: w.Start, worker: w.Worker, busy: 1}, step{at: w.End, worker: w.Worker, busy: -1})
+			steps = append(steps, step{at: w.Start, worker: w.Worker, busy: 1},
+				step{at: w.End, worker: w.Worker, busy: -1})
 		}
 	}
 	for _, p := range r.Pauses {
@@ -121,9 +119,9 @@ func (r *Recording) Idle() []Idle {
 	return idle
 }
 
-// Parallelism returns the mean number of workers inside tasks in each of bins equal
-// parts of the time from the first start to the last end. Tasks that overlap on a
-// worker count once. What reaches into a part counts for as much of it as it covers.
+// Parallelism returns the mean number of workers inside tasks in each of bins equal parts of the
+// time from the first start to the last end. Overlapping tasks of a worker count once. A task
+// counts for a part by as much of it as it covers.
 func (r *Recording) Parallelism(bins int) []float64 {
 	first, last := r.span()
 	mean := make([]float64, max(bins, 0))

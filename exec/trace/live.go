@@ -3,63 +3,13 @@ package trace
 import (
 	"math"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
-// Tally counts tasks. Each worker has one of its own: where all count in one place
-// they wait for one another's cache. A task goes through it in this order, on whichever
-// workers:
-//
-//	submitted ─► ready ─► started ─► ended
-//	             attempts: one or more in between, none for a task that is cancelled
-//
-// Counts tells from the sums over all tallies how many tasks are between two of these.
-type Tally struct {
-	submitted, ready, started, attempts, ended atomic.Int64
-
-	work atomic.Uint64 // of attempts that have succeeded: the bits of a float64
-
-	_ [64]byte // keeps neighbours off this cache line
-}
-
-// Ready counts n tasks that have become ready.
-func (t *Tally) Ready(n int) { t.ready.Add(int64(n)) }
-
-// Ended counts a task that has ended in any way, started or not.
-func (t *Tally) Ended(started bool) {
-	if !started {
-		t.started.Add(1)
-	}
-	t.ended.Add(1)
-}
-
-// Worked adds the work of an attempt that has succeeded: what Work of its op says. What is
-// not a positive number adds nothing.
-func (t *Tally) Worked(work float64) {
-	for work > 0 && work <= math.MaxFloat64 {
-		old := t.work.Load()
-		if t.work.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+work)) {
-			return
-		}
-	}
-}
-
-// Forsaken counts a task back that was started, for it is to be started again as if
-// it never was.
-func (t *Tally) Forsaken() { t.started.Add(-1) }
-
-// Tally returns what a worker counts in. It may be kept.
+// Tally returns the tally of a worker. The caller may keep it.
 func (r *Recorder) Tally(worker int) *Tally { return &r.buffer(worker).tally }
 
-// Running is a task that a worker is at.
-type Running struct {
-	Job, Task   uint64
-	Op, Version string
-	Start       time.Duration
-}
-
-// Counts says where the tasks of all jobs stand.
+// Counts counts the tasks of all jobs by state.
 type Counts struct {
 	Submitted int64 // all tasks so far
 	Waiting   int64 // for the data of others
@@ -68,13 +18,13 @@ type Counts struct {
 	Ended     int64 // in any way
 	Attempts  int64 // events recorded
 
-	// Work is that of the attempts that succeeded, as versions.Op.Work has it: floating point
-	// operations, for linear algebra. Ops that do not say theirs add nothing.
+	// Work is the work of successful attempts, by versions.Op.Work: floating point operations, for
+	// linear algebra. Ops without it add nothing.
 	Work float64
 }
 
-// Counts returns where the tasks stand. They are counted while others go on:
-// the numbers belong to about the same time.
+// Counts returns the number of tasks in each state. It counts while workers go on, so the numbers
+// belong to about the same time.
 func (r *Recorder) Counts() Counts {
 	tallies := []*Tally{&r.tally}
 	for _, b := range r.snapshot() {
@@ -82,7 +32,7 @@ func (r *Recorder) Counts() Counts {
 	}
 	var c Counts
 	var started, ready int64
-	// What a task does last is looked at first: no task has ended and not started.
+	// Read in the reverse order of a task's life: so no task has ended and not started.
 	for _, t := range tallies {
 		c.Ended += t.ended.Load()
 		c.Attempts += t.attempts.Load()
@@ -103,17 +53,17 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-// CountSubmitted and CountReady count tasks that were submitted and that have
-// become ready. Workers count in a [Tally].
+// CountSubmitted and CountReady count tasks that a submitter has submitted and found ready. Workers
+// use a [Tally].
 func (r *Recorder) CountSubmitted(n int) { r.tally.submitted.Add(int64(n)) }
 
 // CountReady counts tasks that have become ready: see [Recorder.CountSubmitted].
 func (r *Recorder) CountReady(n int) { r.tally.Ready(n) }
 
-// Starter returns the function that says that a worker begins an attempt, the
-// first one at its task if first is set; the function of [Recorder.Sink] says
-// that it has ended. If t.Start is 0 the attempt starts when it is noted, so
-// waiting for a reader of the recording is no part of it. The result is when it starts.
+// Starter returns the function by which a worker begins an attempt, the first one at its task if
+// first is set; the function of [Recorder.Sink] ends it. If t.Start is 0 the attempt starts when it
+// is noted, so that it does not include waiting for a reader of the recording. The result is the
+// start.
 func (r *Recorder) Starter(worker int) func(t Running, first bool) time.Duration {
 	b := r.buffer(worker)
 	return func(t Running, first bool) time.Duration {
@@ -130,8 +80,7 @@ func (r *Recorder) Starter(worker int) func(t Running, first bool) time.Duration
 	}
 }
 
-// Running returns what each worker is at, nil for one that is idle. The result is a
-// copy.
+// Running returns a copy of each worker's present task, nil for an idle worker.
 func (r *Recorder) Running() []*Running {
 	buffers := r.snapshot()
 	all := make([]*Running, len(buffers))
@@ -146,8 +95,8 @@ func (r *Recorder) Running() []*Running {
 	return all
 }
 
-// After returns the events that ended later than t, worker by worker, but no
-// more than most of each worker, the latest ones. It looks at no others.
+// After returns the events that ended later than t, worker by worker, but at most most of each
+// worker, the latest. It examines no others.
 func (r *Recorder) After(t time.Duration, most int) []Event {
 	var all []Event
 	for _, b := range r.snapshot() {

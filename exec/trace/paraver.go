@@ -13,28 +13,28 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// paraverEvents is the first of our event types.
+// paraverEvents is the first of Tessera's event types.
 const paraverEvents = 60000001
 
-// The states of a worker in a Paraver trace, of those that Paraver knows.
+// The states of a worker in a Paraver trace, among those defined by Paraver.
 const (
 	paraverIdle    = 0
 	paraverRunning = 1
-	paraverWaiting = 3 // for what is on an accelerator
+	paraverWaiting = 3 // for data on an accelerator
 )
 
-// paraver numbers what Paraver wants as numbers. The rows of the trace, each a CPU and a
-// thread of its own, are node by node
+// paraver has the numbers that Paraver wants instead of names. The rows of the trace, each a CPU
+// and a thread of its own, are node by node
 //
 //	workers
 //	the first node's memory, if there are copies from it to accelerators, and back
 //	channels of accelerators, and copies from other nodes
 //
-// The number of a row plus 1 is its CPU, and its thread is counted within its node.
+// The CPU of a row is its number plus 1, and its thread is counted within its node.
 type paraver struct {
 	*Recording
 	ops, versions map[string]int
-	nodes         []NodeRows // with how many rows each has as Workers, and the number of the first one
+	nodes         []NodeRows // First and Workers count rows here
 	lines         []line     // the rows
 	workers       []int      // the row of each worker …
 	host          int        // … of the memory …
@@ -63,13 +63,13 @@ func (r *Recording) paraver() *paraver {
 	return p
 }
 
-// place gives workers and channels rows, those of a node beside one another.
+// place assigns rows to workers and channels, those of a node side by side.
 func (p *paraver) place(workers int) {
 	nodes := p.Nodes
 	if nodes == nil {
 		nodes = []NodeRows{{Name: "node 0", Workers: workers}}
 	}
-	of := make([]int, workers) // the node of each worker: the first one's, if it is not known
+	of := make([]int, workers) // the node of each worker; unknown ones are the first's
 	for i, n := range nodes {
 		for w := n.First; w < min(n.First+n.Workers, workers); w++ {
 			of[w] = i
@@ -99,7 +99,7 @@ func (p *paraver) place(workers int) {
 	}
 }
 
-// at returns the numbers that a record has for a row: CPU, application, process and thread.
+// at returns the numbers of a row in a record: CPU, application, process and thread.
 func (p *paraver) at(row int) string {
 	node := p.lines[row].node
 	return fmt.Sprintf("%d:1:%d:%d", row+1, node+1, row-p.nodes[node].First+1)
@@ -147,8 +147,8 @@ type during struct {
 	state int
 }
 
-// states returns when workers were inside tasks or waited for data, and when the
-// channels of accelerators copied, in the order of the starts.
+// states returns the times in which workers were inside tasks or waited for data, and channels
+// copied, in the order of their starts.
 func (p *paraver) states() [][]during {
 	all := make([][]during, len(p.lines))
 	put := func(row int, from, to time.Duration, state int) {
@@ -180,8 +180,8 @@ type record struct {
 	line string
 }
 
-// trace writes the .prv. Its records have to be in the order of time, so all of them are
-// in memory at once.
+// trace writes the .prv. Its records must be in the order of time, so all of them are in memory at
+// once.
 func (p *paraver) trace(w io.Writer) error {
 	_, last := p.span()
 	for _, x := range p.Copies {
@@ -199,8 +199,8 @@ func (p *paraver) trace(w io.Writer) error {
 	put := func(at time.Duration, kind int, format string, args ...any) {
 		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
 	}
-	// States of a row follow one another without gaps and do not overlap: what begins
-	// before the last one has ended is shortened.
+	// States of a row follow one another without gaps or overlaps: one that begins before the last
+	// one has ended is shortened.
 	for row, states := range p.states() {
 		until := time.Duration(0)
 		state := func(from, to time.Duration, state int) {
@@ -215,7 +215,7 @@ func (p *paraver) trace(w io.Writer) error {
 		}
 		state(until, last, paraverIdle)
 	}
-	// communicate puts a communication between rows.
+	// communicate adds a communication between rows.
 	communicate := func(from int, sent time.Duration, to int, received time.Duration, bytes int64, job uint64) {
 		put(sent, 3, "3:%s:%d:%d:%s:%d:%d:%d:%d", p.at(from), sent.Nanoseconds(), sent.Nanoseconds(),
 			p.at(to), received.Nanoseconds(), received.Nanoseconds(), bytes, job)
@@ -290,7 +290,8 @@ func (p *paraver) eventTypes() []eventType {
 		{"Task", nil, func(o *occupation) uint64 { return o.Task }},
 		{"Job", nil, func(o *occupation) uint64 { return o.Job }},
 		{"Failed attempt", map[string]int{"Failed": 1}, func(o *occupation) uint64 { return flag(o.Failed) }},
-		{"Member of a gang", map[string]int{"Share of a task that another worker leads": 1}, func(o *occupation) uint64 { return flag(o.share) }},
+		{"Member of a gang", map[string]int{"Share of a task that another worker leads": 1},
+			func(o *occupation) uint64 { return flag(o.share) }},
 	}
 }
 
@@ -328,7 +329,8 @@ STATES_COLOR
 			continue
 		}
 		fmt.Fprintf(out, "VALUES\n0      End\n")
-		for _, n := range slices.SortedFunc(maps.Keys(t.values), func(a, b string) int { return cmp.Compare(t.values[a], t.values[b]) }) {
+		for _, n := range slices.SortedFunc(maps.Keys(t.values),
+			func(a, b string) int { return cmp.Compare(t.values[a], t.values[b]) }) {
 			fmt.Fprintf(out, "%d      %s\n", t.values[n], cmp.Or(n, "unnamed"))
 		}
 	}

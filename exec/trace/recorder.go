@@ -9,64 +9,25 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Event is one attempt at a task. Times count from the recorder's start, in the order
-// Submitted, Ready, Start, End. As several goroutines read them, one of the first two may
-// come out a little too late.
-type Event struct {
-	Job     uint64 // number of the job in its runtime
-	Task    uint64 // number of the task in its job
-	Op      string // as in "gemm/f64"
-	Version string // version that ran
-	Worker  int    // worker that ran it
-
-	// Datum, I and J name the first datum that the task writes: "A", 3, 2.
-	// Empty if it writes none.
-	Datum string
-	I, J  int32
-
-	Submitted time.Duration // 0 if unknown, like Ready
-	Ready     time.Duration // nothing was missing any more
-	Start     time.Duration
-	End       time.Duration
-	Failed    bool
-}
-
-// Edge says that a task of a job depends on an earlier one.
-type Edge struct {
-	Job      uint64
-	From, To uint64 // tasks
-	Kind     graph.Dependence
-	Bytes    int64 // size of the datum that it is about
-}
-
-// Pause is a time in which the submission of a job stood still because its
-// window was full.
-type Pause struct {
-	Job        uint64
-	Start, End time.Duration
-}
-
-// Recorder collects what a runtime does. The zero value is ready to use; it
-// starts with the first clock reading. It is safe for concurrent use. A runtime
-// records into it as long as it runs; the memory grows with each attempt, and
-// with Dependencies by what each task accesses, until [Recorder.Reset].
+// Recorder records a runtime's work. The zero value is ready to use; it starts with the first clock
+// reading. It is safe for concurrent use. The memory grows with each attempt, and with Dependencies
+// by the accesses of each task, until [Recorder.Reset].
 type Recorder struct {
-	// Dependencies says that edges are recorded, too: for the critical path, the
-	// flows of [Recording.WriteChrome] and [Recording.WriteDOT]. It must be set
-	// before the recorder is used.
+	// Dependencies records edges, too: for the critical path, the flows of [Recording.WriteChrome]
+	// and [Recording.WriteDOT]. It must be set before the recorder is used.
 	Dependencies bool
-	// Graphs says that with the edges the tasks themselves are recorded, as they were submitted:
-	// Recording.Graphs. It must be set before the recorder is used.
+	// Graphs records the submitted tasks with the edges: see Recording.Graphs. It must be set
+	// before the recorder is used.
 	Graphs bool
-	// Limit is the number of events that are kept of each worker, the latest
-	// ones, and as many of its shares in others' tasks; 0 keeps all. It must be set
-	// before the recorder is used. Edges and pauses are kept in any case.
+	// Limit is the number of latest events, and of latest shares in others' tasks, that are kept
+	// for each worker; 0 keeps all. It must be set before the recorder is used. Edges and pauses
+	// are always kept.
 	Limit int
 
 	once  sync.Once
 	start time.Time
-	_     [64]byte   // what comes before is read often
-	tally Tally      // of those that are no workers
+	_     [64]byte   // what precedes is read often
+	tally Tally      // of submitters
 	mu    sync.Mutex // guards what follows; a leaf
 
 	buffers []*buffer
@@ -74,29 +35,28 @@ type Recorder struct {
 	pauses  []Pause
 	copies  []Copy
 	waits   []Wait
-	names   map[int]string // of workers that have one
+	names   map[int]string // names of workers
 	nodes   []NodeRows
 }
 
-// buffer holds the events of one worker. Its lock is taken by that worker and
-// by readers only, so recording does not contend.
+// buffer holds the events of one worker. Only that worker and readers take its lock, so recording
+// does not contend.
 type buffer struct {
 	tally   Tally
 	mu      sync.Mutex
 	events  ring
 	shares  ring
-	running Running // what the worker is at, if busy
+	running Running // the worker's present task, if busy
 	busy    bool
 	kinds   numbers[versionKey]
-	totals  []Usage  // by number of the kind, also of events that are gone
-	_       [64]byte // keeps neighbours off this cache line
+	totals  []Usage  // by number of the kind, including dropped events
+	_       [64]byte // a cache line of its own
 }
 
 // versionKey identifies a version of an op.
 type versionKey struct{ op, version string }
 
-// usage returns where the events of e's version are counted. The caller holds the
-// buffer's lock.
+// usage returns the Usage of e's version. The caller holds the buffer's lock.
 func (b *buffer) usage(e *Event) *Usage {
 	k := int(b.kinds.number(versionKey{e.Op, e.Version}))
 	if k == len(b.totals) {
@@ -120,8 +80,8 @@ func (r *Recorder) Began() time.Time {
 	return r.start
 }
 
-// Sink returns the function that records the events of one worker. It is for that
-// worker's goroutine.
+// Sink returns the function that records the events of one worker. Only that worker's goroutine
+// calls it.
 func (r *Recorder) Sink(worker int) func(Event) {
 	b := r.buffer(worker)
 	return func(e Event) {
@@ -134,8 +94,8 @@ func (r *Recorder) Sink(worker int) func(Event) {
 	}
 }
 
-// Share records what e.Worker did, as a member of a gang, for an attempt at a task
-// that another worker leads: see [Recording.Shares].
+// Share records the work of e.Worker, as a member of a gang, for an attempt at a task that another
+// worker leads: see [Recording.Shares].
 func (r *Recorder) Share(e Event) {
 	b := r.buffer(e.Worker)
 	b.mu.Lock()
@@ -145,8 +105,8 @@ func (r *Recorder) Share(e Event) {
 	b.mu.Unlock()
 }
 
-// buffer returns the buffer of a worker. It is never taken away, so that it may be kept
-// without the lock.
+// buffer returns the buffer of a worker. It is never removed, so the caller may keep it without the
+// lock.
 func (r *Recorder) buffer(worker int) *buffer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +116,7 @@ func (r *Recorder) buffer(worker int) *buffer {
 	return r.buffers[worker]
 }
 
-// Pause records that a submission stood still.
+// Pause records that a full window stopped a submission.
 func (r *Recorder) Pause(p Pause) { note(r, &r.pauses, p) }
 
 // note appends x to one of the lists that r.mu guards.
@@ -172,7 +132,7 @@ func (r *Recorder) Events() []Event {
 	return r.collect(func(b *buffer) *ring { return &b.events })
 }
 
-// collect returns what is in one ring of each worker.
+// collect returns the events in one ring of each worker.
 func (r *Recorder) collect(of func(*buffer) *ring) (all []Event) {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
@@ -182,14 +142,15 @@ func (r *Recorder) collect(of func(*buffer) *ring) (all []Event) {
 	return all
 }
 
-// Recording returns a copy of everything recorded so far. Workers may go on meanwhile:
-// what of theirs is in it and what is not is decided worker by worker.
+// Recording returns a copy of everything recorded so far. Workers may go on meanwhile: each
+// worker's part is copied at a time of its own.
 func (r *Recorder) Recording() *Recording {
 	rec := &Recording{Began: r.Began(), Workers: len(r.snapshot()), Events: r.Events()}
 	rec.Shares = r.collect(func(b *buffer) *ring { return &b.shares })
 	r.mu.Lock()
 	rec.Pauses = slices.Clone(r.pauses)
-	rec.Copies, rec.Waits, rec.Names, rec.Nodes = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names), slices.Clone(r.nodes)
+	rec.Copies, rec.Waits, rec.Names, rec.Nodes = slices.Clone(r.copies), slices.Clone(r.waits), maps.Clone(r.names),
+		slices.Clone(r.nodes)
 	logs := slices.Clone(r.logs)
 	r.mu.Unlock()
 	for _, l := range logs {
@@ -198,10 +159,7 @@ func (r *Recorder) Recording() *Recording {
 	return rec
 }
 
-// Summary condenses what was recorded so far.
-func (r *Recorder) Summary() Summary { return r.Recording().Summary() }
-
-// Reset forgets all events and dependencies. The clock goes on, and so do Counts.
+// Reset drops all events and dependencies. The clock goes on, and so do Counts.
 func (r *Recorder) Reset() {
 	for _, b := range r.snapshot() {
 		b.mu.Lock()
@@ -219,9 +177,24 @@ func (r *Recorder) Reset() {
 	}
 }
 
-// snapshot returns the buffers of all workers that there are now.
+// snapshot returns the buffers of all workers so far.
 func (r *Recorder) snapshot() []*buffer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.buffers)
+}
+
+// jobLog is the log of a job's tasks.
+type jobLog struct {
+	job uint64
+	log *graph.Log
+}
+
+// Follow returns a log for the graph of a job. Each Recording contains the edges that follow from
+// the log, and with r.Graphs the tasks themselves. Edges are derived when a Recording is made, so
+// that they cost the run next to nothing. Reset empties the log.
+func (r *Recorder) Follow(job uint64) *graph.Log {
+	l := &graph.Log{Whole: r.Graphs}
+	l.Begun = func() { note(r, &r.logs, jobLog{job, l}) }
+	return l
 }

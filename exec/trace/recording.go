@@ -5,37 +5,27 @@ import (
 	"iter"
 	"slices"
 	"time"
-
-	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Recording is what a [Recorder] has collected: plain data that the functions
-// of this package condense and write, however it was made.
+// Recording is the data of a [Recorder]: plain data that the functions of this package summarize
+// and write, whatever made it.
 type Recording struct {
 	Began   time.Time // the time from which all others count
 	Workers int       // workers 0 to Workers-1 may have events
 	Events  []Event
-	// Shares are what members of gangs have done for the attempts of Events that
-	// other workers lead: one for each time that a member took parts of the task,
-	// with the job, the task, the op and the version of the attempt. They have no
-	// times of submission and are no attempts.
+	// Shares are the work of members of gangs for attempts of Events that other workers lead: one
+	// for each time that a member took parts of the task, with the attempt's job, task, op and
+	// version. They have no times of submission and are no attempts.
 	Shares []Event
 	Edges  []Edge // empty unless Recorder.Dependencies was set
 	Pauses []Pause
 	Graphs []Graph // empty unless Recorder.Graphs was set
-	// Copies are those between the host and accelerators, Waits the times in which
-	// workers on cores had to wait for some.
+	// Copies are the copies between the host and accelerators, and between nodes. Waits are the
+	// times in which workers on cores waited for some.
 	Copies []Copy
 	Waits  []Wait
-	Names  map[int]string // of workers that have one: accelerators', and those of nodes
-	Nodes  []NodeRows     // of a cluster; nil: there is one
-}
-
-// Graph is the tasks of a job as they were submitted, from which the edges follow.
-type Graph struct {
-	Job   uint64
-	Data  []graph.ProgramDatum
-	Tasks []graph.ProgramTask
+	Names  map[int]string // names of workers: of accelerators, and of nodes' workers
+	Nodes  []NodeRows     // of a cluster; nil: one node
 }
 
 // taskKey identifies a task.
@@ -56,8 +46,7 @@ func (r *Recording) all() iter.Seq[*Event] {
 	}
 }
 
-// span returns the first start and the last end. A recording without events has none:
-// both are 0.
+// span returns the first start and the last end, both 0 for a recording without events.
 func (r *Recording) span() (first, last time.Duration) {
 	any := false
 	for e := range r.all() {
@@ -69,9 +58,8 @@ func (r *Recording) span() (first, last time.Duration) {
 	return first, last
 }
 
-// byTask returns the last attempt at each task that belongs to a job, in the order of
-// jobs and tasks. Work outside jobs, which has the number 0, is left out: it has no
-// edges.
+// byTask returns the last attempt at each task of a job, in the order of jobs and tasks. It leaves
+// out work outside jobs, with the task number 0, which has no edges.
 func (r *Recording) byTask() []Event {
 	events := make([]Event, 0, len(r.Events))
 	for _, e := range r.Events {
@@ -118,9 +106,8 @@ func (r *Recording) byTime() []occupation {
 // interval is a time from and to.
 type interval struct{ from, to time.Duration }
 
-// busy returns when each worker was inside tasks. A task that waits in another
-// one's slot lies over the tasks that run there meanwhile: their time counts once.
-// They are in the order of time and do not overlap.
+// busy returns the times in which each worker was inside tasks, in order and without overlaps. A
+// task that waits overlaps tasks that run in its slot meanwhile: their time counts once.
 func (r *Recording) busy() [][]interval {
 	busy := make([][]interval, r.workers())
 	for _, e := range r.byTime() {
@@ -134,7 +121,7 @@ func (r *Recording) busy() [][]interval {
 	return busy
 }
 
-// workers returns the number of workers, at least those that have events.
+// workers returns the number of workers, including all that have events.
 func (r *Recording) workers() int {
 	n := r.Workers
 	for e := range r.all() {

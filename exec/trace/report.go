@@ -49,7 +49,8 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 		if u.Failed > 0 {
 			failed = fmt.Sprintf("%d failed", u.Failed)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy), share(u.Busy, all), short(u.Busy/time.Duration(max(u.Calls, 1))), failed)
+		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy), share(u.Busy, all),
+			short(u.Busy/time.Duration(max(u.Calls, 1))), failed)
 	}
 	tab.Flush()
 	fmt.Fprintln(out)
@@ -62,7 +63,8 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 		columns = Copying // which comes last
 	}
 	for why := range columns {
-		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task", "copy awaited"}[why])
+		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task",
+			"copy awaited"}[why])
 	}
 	fmt.Fprintln(tab)
 	for i := range idle {
@@ -79,7 +81,8 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 		tab = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(tab, "copies\tnumber\tbytes\ttime\tbusy\t")
 		for _, t := range s.Transfers {
-			fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t\n", t.Name, t.Copies, size(t.Bytes), short(t.Busy), share(t.Busy, s.Span))
+			fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t\n", t.Name, t.Copies, size(t.Bytes), short(t.Busy),
+				share(t.Busy, s.Span))
 		}
 		tab.Flush()
 	}

@@ -5,46 +5,45 @@ import (
 	"time"
 )
 
-// ring is the latest events of a kind. It keeps them without pointers, for the
-// garbage collector would look at all of them again and again, and where they are:
-// to move them costs as much as to write them.
+// ring is the latest events of a kind. It keeps them without pointers, which the garbage collector
+// would scan again and again, and never moves them, which would cost as much as writing them.
 //
-// The first event is entry 0 until there are as many as are kept. From then on each takes
-// the place of the oldest, so that entries are in order from oldest on, and round.
+// Until the limit is reached, event i is entry i. From then on each event takes the place of the
+// oldest, so that the entries are in order from oldest on, cyclically.
 type ring struct {
 	pieces [][]entry // of pieceSize entries each
-	n      int       // how many there are
-	oldest int       // which one it is, once there are as many as are kept
+	n      int       // number of entries
+	oldest int       // index of the oldest entry, once the limit is reached
 	sorts  numbers[sort]
 	data   numbers[string]
 }
 
-// pieceSize entries are 16 KiB: what is allocated at a time.
+// pieceSize entries, 16 KiB, are allocated at a time.
 const pieceSize = 256
 
 // entry is an [Event] in a cache line.
 type entry struct {
 	job, task                    uint64
 	submitted, ready, start, end time.Duration
-	sort                         uint32 // its number
-	datum                        uint32 // the number of its name
+	sort                         uint32 // number of its sort
+	datum                        uint32 // number of the datum's name
 	i, j                         int32
 }
 
-// sort is what many events have in common. A job has some hundreds of them at the most,
-// and millions of events.
+// sort is the common part of many events. A job has at most some hundreds of sorts, and millions of
+// events.
 type sort struct {
 	op, version string
 	worker      int
 	failed      bool
 }
 
-// numbers gives things numbers, from 0.
+// numbers numbers values from 0.
 type numbers[T comparable] struct {
 	all    []T
 	of     map[T]uint32
-	recent [4]uint32 // some of those that were asked for last
-	next   int       // of recent, to be replaced
+	recent [4]uint32 // some of the latest values
+	next   int       // index in recent to replace next
 }
 
 // number returns the number of x. Those that are asked for again and again cost four

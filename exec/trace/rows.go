@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// row is what happened on one worker, in the order of the starts. Occupations may
-// overlap in any way: a task that waits gives its cores to others, which may wait
-// in turn, and goes on when the one that runs then has ended or waits itself.
+// row is the occupations of one worker, in the order of their starts. They may overlap in any way:
+// a task that waits gives its cores to others, which may wait in turn, and goes on when the present
+// one ends or waits.
 type row []occupation
 
-// byWorker returns the rows of all workers. Shares are in them, too.
+// byWorker returns the rows of all workers, including shares.
 func (r *Recording) byWorker() []row {
 	rows := make([]row, r.workers())
 	for _, e := range r.byTime() {
@@ -20,21 +20,20 @@ func (r *Recording) byWorker() []row {
 	return rows
 }
 
-// lanes gives each occupation a lane, from 0, so that two on one lane have no time in
-// common or one lies within the other. It returns the lanes in the order of the row,
-// and their number, at least 1. Viewers nest the slices of a row, and draw others
-// wrongly.
+// lanes assigns each occupation a lane, from 0, so that two on one lane are disjoint or nested:
+// viewers nest the slices of a row, and draw others wrongly. It returns the lanes in the order of
+// the row, and their number, at least 1.
 func (w row) lanes() (lane []int, n int) {
 	lane = make([]int, len(w))
 	order := make([]int, len(w))
 	for i := range order {
 		order[i] = i
 	}
-	// Of those that start together the longest is outside.
+	// Of equal starts the longest is outside.
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(w[a].Start, w[b].Start), cmp.Compare(w[b].End, w[a].End))
 	})
-	open := [][]time.Duration{nil} // ends of what is around the latest, by lane
+	open := [][]time.Duration{nil} // ends of the open occupations, by lane
 	for _, i := range order {
 		k := 0
 		for ; ; k++ {
@@ -54,14 +53,14 @@ func (w row) lanes() (lane []int, n int) {
 	return lane, len(open)
 }
 
-// change is a time from which a worker is at now, nil for nothing.
+// change is a time from which a worker executes now, nil for nothing.
 type change struct {
 	at  time.Duration
 	now *occupation
 }
 
-// changes returns what the worker was at, of occupations that overlap the one that
-// started last, at each start and end.
+// changes returns, for each start and end, the worker's occupation from then on: of overlapping
+// ones the one that started last.
 func (w row) changes() []change {
 	ends := make([]int, len(w))
 	for i := range ends {
@@ -69,7 +68,7 @@ func (w row) changes() []change {
 	}
 	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(w[a].End, w[b].End) })
 	var all []change
-	var open []int // begun and not ended, in the order of the starts
+	var open []int // open occupations, in the order of the starts
 	end := func(i int) {
 		at := slices.Index(open, i)
 		open = slices.Delete(open, at, at+1)
@@ -81,7 +80,7 @@ func (w row) changes() []change {
 	}
 	next := 0
 	for i := range w {
-		// What has ended by now; what takes no time ends after its start.
+		// End occupations first; one that takes no time ends after its start.
 		for ; next < len(ends) && w[ends[next]].End <= w[i].Start && slices.Contains(open, ends[next]); next++ {
 			end(ends[next])
 		}

@@ -6,24 +6,7 @@ import (
 	"time"
 )
 
-// Usage says how often a version of an op ran and for how long.
-type Usage struct {
-	Op, Version string
-	Calls       int
-	Failed      int
-	Busy        time.Duration // sum over workers, members of gangs too
-}
-
-// add counts one attempt.
-func (u *Usage) add(e *Event) {
-	u.Calls++
-	if e.Failed {
-		u.Failed++
-	}
-	u.Busy += e.End - e.Start
-}
-
-// usages gathers usage by op and version.
+// usages sums usage by op and version.
 type usages map[versionKey]*Usage
 
 func (m usages) of(op, version string) *Usage {
@@ -36,7 +19,7 @@ func (m usages) of(op, version string) *Usage {
 	return u
 }
 
-// sorted returns what was gathered, by op and version.
+// sorted returns the sums, by op and version.
 func (m usages) sorted() []Usage {
 	all := make([]Usage, 0, len(m))
 	for _, u := range m {
@@ -48,8 +31,8 @@ func (m usages) sorted() []Usage {
 	return all
 }
 
-// Totals says how often each version ran and for how long since the start or the last
-// Reset, also of events that are not kept any more. It may be called at any time.
+// Totals returns how often each version ran and for how long since the start or the last Reset,
+// including events that are not kept any more. It may be called at any time.
 func (r *Recorder) Totals() []Usage {
 	sum := usages{}
 	for _, b := range r.snapshot() {
@@ -65,19 +48,19 @@ func (r *Recorder) Totals() []Usage {
 	return sum.sorted()
 }
 
-// Summary condenses a recording.
+// Summary summarizes a recording.
 type Summary struct {
 	Usage []Usage         // by op and version, sorted by name
-	Busy  []time.Duration // by worker: time inside tasks, where several overlap once
+	Busy  []time.Duration // by worker: time inside tasks; overlaps count once
 	Span  time.Duration   // from the first start to the last end
-	// Transfers are the copies to and from accelerators, by accelerator; Waited is
-	// by worker how long it waited for some, nil if none did.
+	// Transfers are the copies to and from accelerators, by accelerator; Waited is each worker's
+	// wait for some, nil if none waited.
 	Transfers []Transfer
 	Waited    []time.Duration
 }
 
-// Summary condenses the recording. Calls are attempts; a member of a gang adds to the
-// time of its version, and is no call.
+// Summary summarizes the recording. Calls are attempts; a member of a gang adds to the time of its
+// version, and is no call.
 func (r *Recording) Summary() Summary {
 	var s Summary
 	usage := usages{}
@@ -107,3 +90,6 @@ func (r *Recording) Summary() Summary {
 	s.Usage, s.Span = usage.sorted(), last-first
 	return s
 }
+
+// Summary summarizes everything recorded so far.
+func (r *Recorder) Summary() Summary { return r.Recording().Summary() }

@@ -21,7 +21,7 @@ func tangled() []string {
 		"blocked", "blocked/file", "blocked/tiles", "cmd/labench/internal/bench", "cmd/labench/internal/calibrate",
 		"cmd/labench/internal/gpucheck", "cmd/labench/internal/jobs", "cmd/labench/internal/matcalls", "cmd/labench/internal/plan",
 		"examples/papers/internal/eager", "examples/papers/internal/loopapps", "examples/papers/internal/nested",
-		"exec/cluster/internal/faulty", "exec/sim", "exec/trace", "internal/matgen", "internal/topo",
+		"exec/cluster/internal/faulty", "exec/sim", "internal/matgen", "internal/topo",
 		"kernels/cuda", "la", "la/csr", "la/dropin",
 	}
 }

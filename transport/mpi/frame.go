@@ -8,34 +8,33 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// kind says what a frame is for.
+// kind is the kind of a frame.
 type kind byte
 
 const (
 	kindHello   kind = iota // the sender takes part
-	kindBeat                // it is there, and has handled so many messages
+	kindBeat                // the sender is there; like all frames it reports handled messages
 	kindMessage             // a message
-	kindWant                // a value is wanted
+	kindWant                // a request for a value
 	kindPart                // bytes of a value, and how many follow outside of frames
-	kindAbsent              // it is not there
-	kindFailed              // it cannot be encoded; the text says why
+	kindAbsent              // the value is not there
+	kindFailed              // the value cannot be encoded; the text says why
 	kindBye                 // the sender leaves, and waits for kindGone
-	kindGone                // a node that leaves may: nothing more is sent to it
+	kindGone                // the answer to kindBye: nothing more will be sent
 	kinds
 )
 
-// frame is what nodes send one another by messages of the tag frameTag.
+// frame is the unit that nodes exchange as messages with the tag frameTag.
 //
 //	byte  0     1     2        4        8        16     24  28   32  40
 //	      kind  last  version  CRC-32C  handled  bytes  id  sum  n   payload
 //
-// Numbers are little-endian. The checksum is that of all that follows it, and of the four
-// bytes before it.
+// Numbers are little-endian. The checksum covers all bytes except its own.
 type frame struct {
 	kind kind
 	last bool // kindPart: nothing of the value follows but n bytes
 
-	// How many of the other side's messages the sender has handled, and their bytes.
+	// Number of the receiver's messages that the sender has handled, and their bytes.
 	handled, bytes uint64
 
 	id      uint32 // of the fetch: kindWant to kindFailed
@@ -49,13 +48,13 @@ const (
 	headBytes    = 40
 	refBytes     = 24
 
-	// frameTag is the tag of frames, and tags from 1 to fetches are those of values. So many
-	// fetches a node has under way at most, those included that nobody wants any more.
+	// frameTag is the tag of frames, and tags from 1 to fetches those of values. So a node has at
+	// most that many fetches under way, including abandoned ones.
 	frameTag = 0
 	fetches  = 4096
 )
 
-// castagnoli is the polynomial that processors have an instruction for.
+// castagnoli is the CRC polynomial for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // encode returns the bytes of a frame.
@@ -123,7 +122,7 @@ func encodeRef(r transport.Ref) []byte {
 	return b
 }
 
-// decodeRef reads what encodeRef has written.
+// decodeRef is the inverse of encodeRef.
 func decodeRef(b []byte) transport.Ref {
 	return transport.Ref{
 		Job: binary.LittleEndian.Uint64(b), Matrix: binary.LittleEndian.Uint32(b[8:]),

@@ -10,38 +10,38 @@ import (
 	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
 )
 
-// peer is a node of the world, this one included.
+// peer is a node of the world, which may be this one.
 //
 //	unknown ──hello──► there ──bye, or silence──► left
 type peer struct {
 	rank int
 	name string
-	near bool // it hears this process's bell, and this one hears its
+	near bool // on this machine: the two processes wake each other
 	comm *libmpi.Comm
 	self bool
-	// failed is told that MPI cannot send to it.
+	// failed is called if MPI cannot send to it.
 	failed func(*peer, error)
 
-	turn      chan struct{} // capacity 1: held by the goroutine that sends a message; they come in order
+	turn      chan struct{} // capacity 1: held while a message is sent, to keep the order
 	gone      chan struct{} // closed when it has left
-	parted    chan struct{} // closed when it knows that this node leaves
-	abandoned *atomic.Int64 // operations that MPI will not end
+	parted    chan struct{} // closed when it has acknowledged that this node leaves
+	abandoned *atomic.Int64 // operations that MPI will not complete
 
 	mu    sync.Mutex // libmpi's lock is taken under it
 	there bool
 	left  bool
-	still bool      // nothing is sent to it any more
-	heard time.Time // when something has come of it
-	said  time.Time // when something was sent to it
+	still bool      // no frame is sent to it any more
+	heard time.Time // when a frame of it last arrived
+	said  time.Time // when a frame was last sent to it
 	out   outgoing
 	in    incoming
 	room  chan struct{} // capacity 1: out may have room
 	inbox chan []byte   // nil until the first message
 
-	arriving []*arrival // the progress goroutine's: frames that come, in order
+	arriving []*arrival // frames being received, in order; only the progress goroutine uses it
 }
 
-// arrival is a frame that comes.
+// arrival is a frame being received.
 type arrival struct {
 	b    []byte
 	err  error
@@ -62,7 +62,7 @@ func (p *peer) put(f *frame) bool {
 	p.said = time.Now()
 	p.comm.Send(f.encode(), p.rank, frameTag, func(o *libmpi.Op) {
 		if o.Err != nil {
-			go p.failed(p, o.Err) // who sends has the lock
+			go p.failed(p, o.Err) // the sender holds the lock
 		}
 	})
 	return true
@@ -75,7 +75,7 @@ func (p *peer) isThere() bool {
 	return p.there && !p.left
 }
 
-// joins notes that the node is there, and reports whether that is news.
+// joins notes that the node is there, and reports whether it was not before.
 func (p *peer) joins() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *peer) joins() bool {
 	return news
 }
 
-// leaves notes that the node has left, and reports whether that is news.
+// leaves notes that the node has left, and reports whether it was there before.
 func (p *peer) leaves() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *peer) leaves() bool {
 	return p.there
 }
 
-// mute ends what is sent to the node.
+// mute stops sending to the node.
 func (p *peer) mute() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,21 +116,21 @@ func (p *peer) hears(f *frame, now time.Time) {
 	}
 }
 
-// forgives notes that nobody could be heard for some time.
+// forgives excuses a time in which this process could hear no node.
 func (p *peer) forgives(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.heard = p.heard.Add(d)
 }
 
-// silence returns how long nothing was heard of the node, and nothing said to it.
+// silence returns the times since a frame arrived from the node, and since one was sent to it.
 func (p *peer) silence(now time.Time) (heard, said time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return now.Sub(p.heard), now.Sub(p.said)
 }
 
-// send sends a message, in its turn and when there is room.
+// send sends a message, in order and when the window has room.
 func (p *peer) send(ctx context.Context, stop <-chan struct{}, message []byte) error {
 	wait := func(c <-chan struct{}) error {
 		select {
@@ -174,7 +174,8 @@ func (p *peer) send(ctx context.Context, stop <-chan struct{}, message []byte) e
 	return nil
 }
 
-// handled notes that a message of n bytes was handled, and tells the node if it has to know.
+// handled notes that a message of n bytes was handled, and reports that to the node if it may wait
+// for it.
 func (p *peer) handled(n int) {
 	p.mu.Lock()
 	tell := p.in.add(n)
