@@ -2,12 +2,11 @@ package loop
 
 import "slices"
 
-// candidates returns the plans among which Auto chooses, for a loop whose items take so many
-// seconds together. All have chunks of at least grain items, and none shorter than is worth
-// to hand out.
+// candidates returns the plans among which Auto chooses for a loop whose items take total seconds
+// together. All have chunks of at least grain items, and none shorter than is worth handing out.
 func candidates(items int, locations []int, grain int, total float64) (all []Plan) {
 	workers := len(locations)
-	// To hand out a chunk of 5 µs costs 1 %. But there must be some for each worker.
+	// Handing out a chunk of 5 µs costs 1 %. But each worker needs some.
 	const worth, least = 5e-6, 8
 	enough := items / (least * workers)
 	if n := worth / total * float64(items); n < float64(enough) {
@@ -25,7 +24,7 @@ func candidates(items int, locations []int, grain int, total float64) (all []Pla
 				all = append(all, p)
 				continue
 			}
-			// SS is chunks of one size, which is the grain: so many for each worker.
+			// SS has chunks of one size, the grain: try some numbers of chunks for each worker.
 			p.Grain = 0
 			for _, chunks := range []int{coarse / 4, coarse, 4 * coarse} {
 				if g := max(grain, int(ceil(u(items), u(chunks*workers)))); g != p.Grain {
@@ -38,18 +37,18 @@ func candidates(items int, locations []int, grain int, total float64) (all []Pla
 	return all
 }
 
-// candidatesInParts returns those of some candidates that are for items in parts: these are the
-// queues, and a scheme runs in each.
+// candidatesInParts returns the candidates for items in parts: these are the queues, and a scheme
+// runs in each.
 func candidatesInParts(all []Plan) []Plan {
 	return slices.DeleteFunc(all, func(p Plan) bool { return p.Layout != Central })
 }
 
-// unknown is the plan for a loop of which nothing is known: a share of the items for each
-// worker, in so many chunks of equal size.
+// unknown is the plan for an unknown loop: a share of the items for each worker, in a number of
+// chunks of equal size.
 func unknown(n, workers, chunks, grain int) Plan {
 	return Plan{Scheme: SS, Layout: PerCore, Shares: true, Grain: max(grain, int(ceil(u(n), u(chunks)*u(workers))))}
 }
 
-// coarse is into how many chunks for each worker unknown cuts a loop as a rule: enough to
-// balance it to a percent or two, few enough to cost next to nothing.
+// coarse is the usual number of chunks for each worker in an unknown loop: enough to balance it to
+// a percent or two, few enough to cost next to nothing.
 const coarse = 64

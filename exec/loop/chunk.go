@@ -5,13 +5,13 @@ import "context"
 // Chunk is a part of the items of a loop, for one worker.
 type Chunk struct {
 	Lo, Hi int // items Lo to Hi−1
-	Worker int // that has it, by its number in exec.Runtime.Workers
-	Queue  int // that it came from; queues are numbered in the order of their workers
+	Worker int // number of its worker in exec.Runtime.Workers
+	Queue  int // its queue; queues are numbered in the order of their workers
 
 	of *origin
 }
 
-// origin is what a chunk has of its loop.
+// origin is a chunk's reference to its loop.
 type origin struct{ ctx context.Context }
 
 // Len returns the number of items.
@@ -23,9 +23,8 @@ func (c Chunk) Range() Range { return Range{First: c.Lo, Count: c.Hi - c.Lo} }
 // Range is consecutive items, as plain data.
 type Range struct{ First, Count int }
 
-// Context returns the context of the loop, for loops in the body: such a loop is executed
-// on the goroutine that calls it, for a worker that waits for others in a body may wait for
-// ever.
+// Context returns the context of the loop, for loops in the body. Such a loop runs on the calling
+// goroutine, because a worker that waits for others in a body might wait for ever.
 func (c Chunk) Context() context.Context {
 	ctx := context.Background()
 	if c.of != nil {
@@ -34,5 +33,5 @@ func (c Chunk) Context() context.Context {
 	return context.WithValue(ctx, inside{}, c.Worker)
 }
 
-// inside is the key of the number of the worker that is at a chunk.
+// inside is the context key of the number of the worker that executes a chunk.
 type inside struct{}

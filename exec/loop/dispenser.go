@@ -6,33 +6,32 @@ import (
 	"slices"
 )
 
-// Dispenser hands out the items of a loop: queues, the scheme that cuts them into chunks,
-// and the choice of victims. It has no goroutine and reads no clock: who drives it,
-// workers or a simulation of them, asks for the next chunk of a worker, and gets the same
-// answers for the same order of questions.
+// Dispenser hands out the items of a loop: it has the queues, the scheme that cuts them into
+// chunks, and the choice of victims. It has no goroutine and reads no clock: its caller, workers or
+// a simulation of them, asks for the next chunk of a worker, and gets the same answers for the same
+// order of questions.
 type Dispenser struct {
 	plan   Plan
 	queues []queue
 	takers []taker
 }
 
-// taker is what a worker needs to take chunks.
+// taker is a worker's state for taking chunks.
 type taker struct {
 	own int32
-	// victims are queues that the worker has not found empty, in the order of Plan.Victim.
-	// The first ones, near, are at the worker's location. They are listed when the own
-	// queue is empty.
+	// victims are queues that the worker has not found empty, in the order of Plan.Victim. The
+	// first near ones are at the worker's location. They are listed when the worker's own queue is
+	// empty.
 	victims []int32
 	near    int
 	listed  bool
 	random  rand.PCG
-	_       [64]byte // a taker is written by its worker all the time
+	_       [64]byte // its worker writes it all the time
 }
 
-// NewDispenser returns items, of which there are so many, for workers at these locations:
-// NUMA nodes, numbered from 0. It panics with [ErrItems] if there are less than none, with
-// [ErrShape] if there are no workers, and with [ErrScheme] if the plan makes no sense or is
-// Auto.
+// NewDispenser returns a Dispenser of items for workers at locations: NUMA nodes, numbered from 0.
+// It panics with [ErrItems] if items is negative, with [ErrShape] if there are no workers, and with
+// [ErrScheme] if the plan is invalid or Auto.
 func NewDispenser(items int, locations []int, p Plan) *Dispenser {
 	switch {
 	case items < 0:
@@ -48,8 +47,8 @@ func NewDispenser(items int, locations []int, p Plan) *Dispenser {
 	return d
 }
 
-// share gives a queue its share of the items. Shares of one size have one sequence: that of
-// the last one is handed on.
+// share gives a queue its share of the items. Shares of one size have one sequence: last if it
+// fits, else the returned one.
 func (d *Dispenser) share(q *queue, s Shape, last *sequence) *sequence {
 	if d.plan.NewPartitioner != nil {
 		q.own = &ownQueue{shape: s, partitioner: d.plan.NewPartitioner(s)}
@@ -62,7 +61,7 @@ func (d *Dispenser) share(q *queue, s Shape, last *sequence) *sequence {
 	return last
 }
 
-// layOut makes the queues, which are empty, and says whose is whose.
+// layOut makes empty queues, and assigns each worker its own.
 func (d *Dispenser) layOut(locations []int) {
 	switch d.plan.Layout {
 	case Central:
@@ -130,16 +129,16 @@ func (d *Dispenser) sequence(q Shape) *sequence {
 	return tabulate(q.Items, func(_, remaining int) int { return raised(q, own.Next(remaining), remaining) })
 }
 
-// portion returns ⌊items·a/b⌋ for a of b, at most all.
+// portion returns ⌊items·a/b⌋ for a ≤ b.
 func portion(items, a, b int) int {
 	high, low := bits.Mul64(uint64(items), uint64(a))
 	q, _ := bits.Div64(high, low, uint64(b))
 	return int(q)
 }
 
-// Next returns the next chunk for a worker: of its own queue, or of another one when that
-// is empty. It returns false if there is none left that others have not taken: the worker
-// need not ask again. Workers may ask at once, each for itself.
+// Next returns the next chunk for a worker: from its own queue, or from another one if that is
+// empty. It returns false if no chunk is left: the worker need not ask again. Different workers may
+// call it at once.
 func (d *Dispenser) Next(worker int) (Chunk, bool) {
 	t := &d.takers[worker]
 	if !t.listed {
@@ -151,13 +150,13 @@ func (d *Dispenser) Next(worker int) (Chunk, bool) {
 	return d.steal(worker)
 }
 
-// Queues returns how many queues there are, and Own which of them is a worker's own.
+// Queues returns the number of queues.
 func (d *Dispenser) Queues() int { return len(d.queues) }
 
 // Own returns the number of a worker's own queue.
 func (d *Dispenser) Own(worker int) int { return int(d.takers[worker].own) }
 
-// Close has a queue hand out nothing more. Workers may ask at the same time.
+// Close makes a queue hand out no more chunks. Workers may ask at the same time.
 func (d *Dispenser) Close(queue int) { d.queues[queue].close() }
 
 // list lists the victims of a worker: the queues after its own, in turn.
@@ -184,7 +183,7 @@ func (d *Dispenser) list(worker int) {
 	t.random = *rand.NewPCG(1, uint64(worker))
 }
 
-// steal takes a chunk of a victim. Those that turn out to be empty are victims no more.
+// steal takes a chunk of a victim. Empty queues are removed from the victims.
 func (d *Dispenser) steal(worker int) (Chunk, bool) {
 	t := &d.takers[worker]
 	for len(t.victims) > 0 {
@@ -201,7 +200,7 @@ func (d *Dispenser) steal(worker int) (Chunk, bool) {
 			return Chunk{Lo: lo, Hi: hi, Worker: worker, Queue: int(q)}, true
 		}
 		t.victims = slices.Delete(t.victims, i, i+1)
-		t.near = max(t.near-1, 0) // the victim was one of these, if there were any
+		t.near = max(t.near-1, 0) // the victim was a near one, if there were any
 	}
 	return Chunk{}, false
 }

@@ -1,5 +1,5 @@
-// Package loop executes parallel loops that adapt to irregular work: their items are handed
-// out in chunks, to workers that are free.
+// Package loop executes parallel loops that adapt to irregular work: free workers take the items in
+// chunks.
 //
 //	err := loop.For(ctx, rt, n, loop.Options{Site: &site}, func(c loop.Chunk) error {
 //		for i := c.Lo; i < c.Hi; i++ {
@@ -8,41 +8,40 @@
 //		return nil
 //	})
 //
-// The runtime is an exec.Local, or that of an la.Engine, by its method Runtime, whose workers the
-// loop then shares.
+// The runtime is an exec.Local, or that of an la.Engine (Engine.Runtime), whose workers the loop
+// then shares.
 //
-// [For] is a loop in Go on the workers of one process, [Reduce] one with a result, [Within]
-// one inside a task. [Submit] makes each chunk a task of an op that all nodes of a cluster
-// know.
+// [For] is a loop in Go on the workers of one process, [Reduce] one with a result, [Within] one
+// inside a task. [Submit] makes each chunk a task of an op that all nodes of a cluster know.
 //
 // # How items are handed out
 //
-// A [Scheme] cuts the items of a queue into chunks: eleven are built in, and a program may
-// have its own ([Partitioner]). Queues are one for all, one for each NUMA node or one for each
-// worker ([Layout]); the scheme runs over all items and its chunks are dealt to the queues in
-// turn, or each queue has a contiguous share and the scheme runs inside (Plan.Shares), in
-// either case for as many workers as there are. Whose queue is empty takes the next chunk of
-// another one ([Victim]). All of this together is a [Plan].
+// A [Scheme] cuts the items of a queue into chunks: eleven are built in, and a program may have its
+// own ([Partitioner]). Queues are one for all, one for each NUMA node or one for each worker
+// ([Layout]); the scheme runs over all items and its chunks are dealt to the queues in turn, or
+// each queue has a contiguous share and the scheme runs inside (Plan.Shares), in either case for as
+// many workers as there are. A worker whose queue is empty takes the next chunk of another one
+// ([Victim]). All of this together is a [Plan].
 //
 //	items ─► scheme ─► chunks ─► queues ─┬─► a worker's own ────────────► chunk
 //	                                     └─► a victim's, when that is empty ─┘
 //
-// Under each built-in scheme the chunks of a queue follow from the numbers of items and
-// workers and the grain alone. So a queue is a counter: who adds one to it has that chunk.
+// Under each built-in scheme the chunks of a queue follow from the numbers of items and workers and
+// the grain alone. So a queue is a counter: the worker that adds one to it has that chunk.
 //
-// [Auto] finds the plan. In the first calls at a [Site] it looks at what the items cost, then
-// predicts what all plans would take ([Predict]), and tries those that are about the best;
-// [Site.Explain] tells what it has learned. Where the items are in parts (Options.Parts), these
-// are the queues, and Auto finds the scheme and the grain.
+// [Auto] finds the plan. In the first calls at a [Site] it measures the costs of the items, then
+// predicts the time of all plans ([Predict]), and tries those that are about the best;
+// [Site.Explain] shows what it has learned. Where the items are in parts (Options.Parts), these are
+// the queues, and Auto finds the scheme and the grain.
 //
 // # How a loop is executed
 //
-// A loop is tasks, one for each worker: a runner takes chunks for the worker that executes it
-// until there are none. It gives its worker back after a chunk if other tasks are ready, and
-// goes on when the policy of the runtime says so: a loop of higher priority keeps its
-// workers, one of lower priority lets others through. Where a worker sleeps the goroutine that
-// calls For takes its place (exec.RunHere), so a short loop wakes no thread. Where loops are known
-// to be long it does not: its thread is not pinned.
+// A loop is tasks, one for each worker: a runner takes chunks for the worker that executes it until
+// there are none. It gives its worker back after a chunk if other tasks are ready, and goes on when
+// the policy of the runtime says so: a loop of higher priority keeps its workers, one of lower
+// priority lets others through. Where a worker sleeps the goroutine that calls For takes its place
+// (exec.RunHere), so a short loop wakes no thread. Where loops are known to be long it does not:
+// its thread is not pinned.
 //
 // # Files, from the bottom up
 //

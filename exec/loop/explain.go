@@ -8,46 +8,47 @@ import (
 	"time"
 )
 
-// Why says how Auto has come to a plan.
+// Why is the reason of Auto's choice of a plan.
 type Why uint8
 
 // The reasons.
 const (
 	Looking Why = iota // chunks of equal size show what the items cost
-	Trying             // it is predicted to be about as fast as the best, and measured now
-	Fastest            // of those measured it is the fastest
+	Trying             // it is predicted to be about as fast as the best, and is measured now
+	Fastest            // it is the fastest of those measured
 )
 
-var whys = [...]string{"looking at what the items cost", "trying what is predicted to be about the best", "the fastest of those measured"}
+var whys = [...]string{"looking at what the items cost", "trying what is predicted to be about the best",
+	"the fastest of those measured"}
 
 func (w Why) String() string { return word(w, len(whys), func(i Why) string { return whys[i] }) }
 
-// Explanation tells what Auto has learned at a [Site].
+// Explanation is what Auto has learned at a [Site].
 type Explanation struct {
 	Name    string
 	Lessons []Lesson // by number of items and workers
 }
 
-// Lesson is what was learned of loops of about so many items on so many workers.
+// Lesson is what Auto has learned of loops with about Items items on Workers workers.
 type Lesson struct {
 	Items, Workers int // of the last call
-	Parts          int // in which the items are, or 0: see Options.Parts
+	Parts          int // number of parts, or 0: see Options.Parts
 	Calls          int
 	Plans          []PlanExplanation // the best first; none as long as nothing is known
 	Chosen         Plan              // of the next call
 	Why            Why
 }
 
-// PlanExplanation is what a Lesson says of one plan.
+// PlanExplanation is the part of a Lesson about one plan.
 type PlanExplanation struct {
 	Plan      Plan
-	Predicted time.Duration // for the loop, from what its items have cost
+	Predicted time.Duration // for the loop, from the costs of its items
 	Imbalance float64       // predicted: see Stats.Imbalance
 	Measured  time.Duration // the best of the last runs; 0 if there were none
 	Runs      int
 }
 
-// Explain tells what Auto would choose for the next call, and why. It changes nothing.
+// Explain returns what Auto would choose for the next call, and why. It changes nothing.
 func (s *Site) Explain() Explanation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,11 +64,13 @@ func (s *Site) Explain() Explanation {
 
 // explain is Explain for one lesson.
 func (l *lesson) explain() Lesson {
-	e := Lesson{Items: l.items, Workers: len(l.locations), Parts: len(l.places), Calls: l.calls, Chosen: l.glass(l.items, 0)}
+	e := Lesson{Items: l.items, Workers: len(l.locations), Parts: len(l.places), Calls: l.calls,
+		Chosen: l.lookPlan(l.items, 0)}
 	for _, some := range [][]trial{l.trials, l.rejected} {
 		for i := range some {
 			t := &some[i]
-			x := PlanExplanation{Plan: t.plan, Predicted: elapsed(t.predicted, l.items), Imbalance: t.imbalance, Runs: t.runs}
+			x := PlanExplanation{Plan: t.plan, Predicted: elapsed(t.predicted, l.items), Imbalance: t.imbalance,
+				Runs: t.runs}
 			if t.runs > 0 {
 				x.Measured = elapsed(t.score(), l.items)
 			}
@@ -107,7 +110,8 @@ func (e Explanation) String() string {
 			if p.Runs > 0 {
 				measured = fmt.Sprintf("%v (%d)", round(p.Measured), p.Runs)
 			}
-			fmt.Fprintf(&b, "%s %-40s %10v %7.1f %%  %s\n", mark, name(p.Plan), round(p.Predicted), 100*p.Imbalance, measured)
+			fmt.Fprintf(&b, "%s %-40s %10v %7.1f %%  %s\n", mark, name(p.Plan), round(p.Predicted), 100*p.Imbalance,
+				measured)
 		}
 		fmt.Fprintf(&b, "next: %v,\n      %v\n", name(l.Chosen), l.Why)
 	}

@@ -69,7 +69,7 @@ func forUnits(ctx context.Context, rt exec.Runtime, n, unit int, opt Options, bo
 	return r.conclude(err)
 }
 
-// check returns what is wrong with a call.
+// check returns the *OptionsError of a call, or panics.
 func check(n int, opt *Options, body func(Chunk) error) error {
 	switch {
 	case n < 0:
@@ -90,7 +90,7 @@ func here(rt exec.Runtime) (workers []exec.Worker) {
 	return workers
 }
 
-// begin returns a loop that has its plan.
+// begin returns a loop with its plan.
 func begin(ctx context.Context, n, unit int, workers []exec.Worker, opt Options, body func(Chunk) error) *run {
 	p, trial, looks := opt.Plan, -1, false
 	var l *lesson
@@ -109,8 +109,8 @@ func begin(ctx context.Context, n, unit int, workers []exec.Worker, opt Options,
 	return r
 }
 
-// runner returns the op of the loop's tasks. A runtime's selector keeps what it knows of
-// an op, so there is one for all calls.
+// runner returns the op of the loop's tasks. There is one for all calls, because a runtime's
+// selector keeps every op.
 func (s *Site) runner() *versions.Op {
 	s.once.Do(func() {
 		name := s.Name
@@ -122,21 +122,20 @@ func (s *Site) runner() *versions.Op {
 	return s.op
 }
 
-// long is a loop in which the caller takes no part the next time. With the caller a cascade of
-// support vector machines, in chunks of tens of milliseconds, took up to a fifth longer:
-// docs/internals/measurements.md. Presumably that is because the caller's thread is not pinned: it
-// may come to share a worker's core. Loops of 10 ms do not show it.
+// long is the duration from which the caller takes no part in the site's next loop. With the
+// caller, whose thread is not pinned, a cascade of support vector machines with chunks of tens of
+// milliseconds took up to a fifth longer, loops of 10 ms did not (docs/internals/measurements.md).
 const long = 20 * time.Millisecond
 
-// submit submits the runners, of which the caller may execute the last.
+// submit submits the runners. The caller may execute the last one.
 func (r *run) submit(job exec.Job) error {
 	n := min(len(r.hands), int(ceil(u(r.items), u(r.unit))))
 	op := plain
 	if r.opt.Site != nil {
 		op = r.opt.Site.runner()
 	}
-	// A body that ends its goroutine, by runtime.Goexit, has failed, and its runner is tried
-	// again: chunks before that one are left.
+	// A body that ends its goroutine by runtime.Goexit has failed, and its runner is retried for
+	// the chunks before that one.
 	s := &graph.Spec{Op: op, Params: r, Priority: r.opt.Priority, Failure: &graph.Failure{Retries: math.MaxInt}}
 	r.waiting.Store(int32(n))
 	if r.opt.Site == nil || !r.opt.Site.long.Load() {
@@ -150,7 +149,7 @@ func (r *run) submit(job exec.Job) error {
 	return nil
 }
 
-// conclude says how the loop has ended.
+// conclude returns the loop's error, and fills its statistics.
 func (r *run) conclude(err error) error {
 	// A failure comes before the end of the context that came later.
 	if r.fault != nil {
@@ -176,7 +175,7 @@ func (r *run) conclude(err error) error {
 	return err
 }
 
-// inline executes a loop on the goroutine of a worker that is at a chunk of another one.
+// inline executes a loop on the goroutine of a worker that executes a chunk of another loop.
 func inline(ctx context.Context, worker, n int, opt Options, body func(Chunk) error) error {
 	began, c := time.Now(), Chunk{Hi: n, Worker: worker, of: &origin{ctx}}
 	err := context.Cause(ctx)
@@ -187,7 +186,8 @@ func inline(ctx context.Context, worker, n int, opt Options, body func(Chunk) er
 	}
 	if opt.Stats != nil {
 		took := time.Since(began)
-		*opt.Stats = Stats{Items: n, Plan: Plan{Scheme: Static}, Took: took, Workers: []WorkerStats{{Chunks: 1, Items: n, Busy: took}}}
+		*opt.Stats = Stats{Items: n, Plan: Plan{Scheme: Static}, Took: took,
+			Workers: []WorkerStats{{Chunks: 1, Items: n, Busy: took}}}
 	}
 	return err
 }

@@ -19,11 +19,11 @@ func (l Layout) String() string {
 	return word(l, len(layouts), func(i Layout) string { return layouts[i] })
 }
 
-// Victim says from which queue a worker takes a chunk when its own has none left. What it
-// takes is that queue's next chunk, so that stolen amounts follow the scheme.
+// Victim decides from which queue a worker takes a chunk when its own is empty. It takes that
+// queue's next chunk, so that stolen amounts follow the scheme.
 type Victim uint8
 
-// The ways to choose a victim. None goes back to a queue that it has found empty.
+// The ways to choose a victim. None returns to a queue that it has found empty.
 const (
 	SeqPri Victim = iota // the next queue, in turn, first of those on the same NUMA node
 	Seq                  // the next queue, in turn

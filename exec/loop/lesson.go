@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// lesson is what Auto has learned of a loop of about so many items on so many workers.
+// lesson is what Auto has learned of a loop with about a number of items on a number of workers.
 //
 //	looking ─► the costs of the items ─► Predict for all candidates ─► trying the best ─► the fastest
 //	   ▲                                                                                      │
 //	   └──── it has become slower, or less balanced than predicted ◄──────────────────────────┘
 //
-// It reads no clock: it is told what a call took.
+// It reads no clock: the times of calls are arguments.
 type lesson struct {
 	class     int // of the number of items: from 2^(class−1) to below 2^class
 	locations []int
@@ -22,16 +22,16 @@ type lesson struct {
 	calls     int
 	spent     float64 // seconds in all calls
 	looks     int
-	finer     int // by how many powers of two the next look is
-	odd       int // calls in a row that were not as expected
+	finer     int // the next look's chunks are finer by so many powers of two
+	odd       int // successive calls that were not as expected
 
-	// trials are the plans that are considered, the best predicted first; none before the
-	// first look. Rejected are the others.
+	// trials are the plans considered, the best predicted first; nil before the first look.
+	// rejected are the others.
 	trials, rejected []trial
-	favourite        int // the trial that is chosen
+	favourite        int // the chosen trial
 }
 
-// trial is a plan and what is known of it. Times are in seconds for an item.
+// trial is a plan with its predicted and measured times, in seconds for an item.
 type trial struct {
 	plan      Plan
 	predicted float64
@@ -39,32 +39,31 @@ type trial struct {
 	runs      int
 	last      [4]float64 // of the latest runs
 	best      float64    // of all
-	at        int        // the call of the latest
+	at        int        // the call of the latest run
 }
 
 const (
-	// share is the part of the loop's time that learning may cost, and thought what a look
-	// costs for each worker: thirty predictions of some hundred chunks.
+	// share is the part of the loop's time that learning may cost, and thought the cost of a look
+	// for each worker: thirty predictions of some hundred chunks.
 	share   = 0.05
 	thought = 120e-6
-	// Enough is how often a plan is tried before the fastest is chosen. Those are tried that
-	// are predicted nearly as fast as the best, up to most of them, but not fewer than
-	// fewest, and what is the best of its layout, if it is likely to be as fast: what queues
-	// do to caches is not predicted.
+	// enough is how often a plan is tried before the fastest is chosen. The tried plans are those
+	// predicted nearly as fast as the best (at most most, at least fewest) and the best one of each
+	// layout if it is likely to be as fast: effects of queues on caches are not predicted.
 	enough               = 2
 	nearly, most, fewest = 1.05, 6, 3
 	likely               = 1.2
-	// pause is how many calls there are from one trial of another plan to the next, later.
+	// pause is the number of calls between later trials of other plans.
 	pause = 16
 )
 
-// choose returns the plan of the next call and the number of its trial, -1 if it is to look:
-// then the call's spans are wanted.
+// choose returns the plan of the next call and the number of its trial, -1 for a look, whose spans
+// are needed.
 func (l *lesson) choose(items, grain int) (Plan, int) {
 	l.items = items
 	l.calls++
 	if l.trials == nil {
-		return l.glass(items, grain), -1
+		return l.lookPlan(items, grain), -1
 	}
 	i := l.next()
 	p := l.trials[i].plan
@@ -72,8 +71,8 @@ func (l *lesson) choose(items, grain int) (Plan, int) {
 	return p, i
 }
 
-// glass returns the plan of a call that is to look.
-func (l *lesson) glass(items, grain int) Plan {
+// lookPlan returns the plan of a look.
+func (l *lesson) lookPlan(items, grain int) Plan {
 	p := unknown(items, len(l.locations), coarse<<l.finer, grain)
 	if l.places != nil { // these are the queues
 		p.Layout, p.Shares = Central, false
@@ -92,7 +91,7 @@ func (l *lesson) next() int {
 	}
 	l.favourite = l.fastest()
 	if l.calls%pause == 0 {
-		// The others get their turns, if they are not hopeless.
+		// Try the others in turn, unless they are hopeless.
 		oldest, best := l.favourite, l.trials[l.favourite].score()
 		for i := range l.trials {
 			if t := &l.trials[i]; t.at < l.trials[oldest].at && t.score() < 1.1*best {
@@ -104,8 +103,8 @@ func (l *lesson) next() int {
 	return l.favourite
 }
 
-// fastest returns the number of the trial that was the fastest. The favourite stays where none
-// is clearly faster: who changes plans gives workers other items than their caches have.
+// fastest returns the number of the fastest trial. The favourite stays unless another one is
+// clearly faster: a new plan gives workers other items than their caches have.
 func (l *lesson) fastest() int {
 	best := l.favourite
 	for i := range l.trials {
@@ -116,7 +115,7 @@ func (l *lesson) fastest() int {
 	return best
 }
 
-// score is the best of the latest times: what disturbs the machine only makes others worse.
+// score is the best of the latest times: disturbances only make the others worse.
 func (t *trial) score() float64 {
 	n := min(t.runs, len(t.last))
 	if n == 0 {
@@ -125,8 +124,7 @@ func (t *trial) score() float64 {
 	return slices.Min(t.last[:n])
 }
 
-// learn learns from a call that has ended well: of a trial, or of a look with spans. Parts are
-// the call's.
+// learn learns from a successful call: of a trial, or of a look with spans. parts are the call's.
 func (l *lesson) learn(s *Stats, trial int, parts []Part) {
 	if s.Items == 0 {
 		return
@@ -138,13 +136,13 @@ func (l *lesson) learn(s *Stats, trial int, parts []Part) {
 		if l.spent*share >= thought*float64(len(l.locations)*(l.looks+1)) && !l.tooCoarse(s) {
 			l.look(s, parts)
 		}
-	case trial < len(l.trials): // the trials may be others since
+	case trial < len(l.trials): // the trials may have changed since
 		l.tried(&l.trials[trial], s, took/float64(s.Items))
 	}
 }
 
-// tried notes a run of a trial. If the loop is not any more what it was, it is looked at once
-// more.
+// tried notes a run of a trial. If the loop's times or balance have changed for long, it starts a
+// new look.
 func (l *lesson) tried(t *trial, s *Stats, x float64) {
 	t.last[t.runs%len(t.last)] = x
 	t.runs++
@@ -156,14 +154,14 @@ func (l *lesson) tried(t *trial, s *Stats, x float64) {
 		l.odd = 0
 		return
 	}
-	// Each look is worth waiting longer for: the machine may just be busy.
+	// Wait longer before each further look: the machine may just be busy.
 	if l.odd++; l.odd >= 4<<min(l.looks, 10) {
 		l.odd, l.trials, l.rejected = 0, nil, nil
 	}
 }
 
-// tooCoarse reports whether a chunk of a look costs so much that the time of the loop hangs on
-// where in the chunk that is, and has the next look be finer, if that does not cost much.
+// tooCoarse reports whether a chunk of a look costs so much that the loop's time depends on where
+// in the chunk the cost is. It makes the next look finer then, if that does not cost much.
 func (l *lesson) tooCoarse(s *Stats) bool {
 	var sum, most time.Duration
 	divisible := false
@@ -182,14 +180,14 @@ func (l *lesson) tooCoarse(s *Stats) bool {
 	return true
 }
 
-// look predicts, from what the items of one call have cost, what all candidates take.
+// look predicts the times of all candidates from the costs of the items in one call.
 func (l *lesson) look(s *Stats, parts []Part) {
 	l.looks++
 	costs := newProfile(s.Spans)
 	if costs.total() <= 0 {
 		return
 	}
-	// A worker comes when its first chunk begins.
+	// A worker starts when its first chunk begins.
 	start := make([]float64, len(l.locations))
 	seen := make([]bool, len(l.locations))
 	latest := 0.0
@@ -235,9 +233,9 @@ func (l *lesson) look(s *Stats, parts []Part) {
 	}
 }
 
-// Seconds that a chunk costs, measured on two cores of an EPYC of the Turin generation by
+// Overhead of a chunk in seconds, measured on two cores of an EPYC of the Turin generation by
 // BenchmarkDispenser and BenchmarkChunk: see docs/loops.md.
 const takes, each, steals = 20e-9, 15e-9, 60e-9
 
-// elapsed is the time of a prediction or a measurement for a person.
+// elapsed is the duration of items at a time for each.
 func elapsed(perItem float64, items int) time.Duration { return seconds(perItem * float64(items)) }

@@ -166,9 +166,9 @@ func TestAutoTurns(t *testing.T) {
 			t.Errorf("%d calls, and %d runs of plans, want all of %d but some looks\n%v", l.Calls, runs, calls, e)
 		}
 	}
-	for i := range 2 * lessonsMost {
+	for i := range 2 * maxLessons {
 		site.choose(n, 8, workers, []Part{{n, i}})
-		if _, trial, _ := site.choose(n, 8, workers, two[0]); trial < 0 || len(site.lessons) > lessonsMost {
+		if _, trial, _ := site.choose(n, 8, workers, two[0]); trial < 0 || len(site.lessons) > maxLessons {
 			t.Fatalf("after %d others: trial %d of %d lessons", i, trial, len(site.lessons))
 		}
 	}

@@ -29,8 +29,8 @@ func NewPartsDispenser(parts []Part, locations []int, p Plan) *Dispenser {
 		last = d.share(q, share, last)
 		at[q.location] = append(at[q.location], int32(i))
 	}
-	// The workers of a location begin at parts that are as far apart as can be: they go on
-	// with those that follow.
+	// The workers of a location begin at parts as far apart as possible, because they go on with
+	// those that follow.
 	workers, rank := map[int]int{}, map[int]int{}
 	for _, l := range locations {
 		workers[l]++

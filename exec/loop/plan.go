@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Plan says how the items of a loop are handed out. The zero value is Auto.
+// Plan determines how the items of a loop are handed out. The zero value is Auto.
 type Plan struct {
 	Scheme Scheme
 	Layout Layout

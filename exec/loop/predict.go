@@ -6,32 +6,30 @@ import (
 	"time"
 )
 
-// Model is what a loop costs on some machine, for [Predict]. Times are in seconds.
+// Model is the cost of a loop on some machine, for [Predict]. Times are in seconds.
 type Model struct {
-	// Cost returns how long the worker of a chunk takes for its items. The chunk's Queue is
-	// where it came from.
+	// Cost returns the time of a chunk's items on its worker. The chunk's Queue is its source.
 	Cost func(Chunk) float64
-	// Take is for how long a queue is occupied by a worker that takes a chunk: others that
-	// come wait until then. Each is what a chunk costs its worker beside that, and Steal
-	// what it costs more from a queue that is not its own.
+	// Take is how long taking a chunk occupies a queue: other workers wait. Each is the further
+	// overhead of a chunk for its worker, and Steal the addition for a chunk of another worker's
+	// queue.
 	Take, Each, Steal float64
-	// Start is when each worker comes; nil means all at once.
+	// Start is the starting time of each worker; nil means 0.
 	Start []float64
-	// Spans has Stats.Spans filled.
+	// Spans makes Predict fill Stats.Spans.
 	Spans bool
 }
 
-// Predict returns how a loop goes on a machine that there need not be: the same [Dispenser],
-// asked in virtual time. Locations are those of the workers, as for [NewDispenser], which
-// says what it panics with.
+// Predict returns the statistics of a loop on a hypothetical machine: the same [Dispenser], asked
+// in virtual time. locations are the workers', as for [NewDispenser], whose panics it shares.
 func Predict(items int, locations []int, p Plan, m Model) Stats {
 	return predict(NewDispenser(items, locations, p), items, m)
 }
 
-// predict is Predict with what hands out the items.
+// predict is Predict with a given Dispenser.
 func predict(d *Dispenser, items int, m Model) Stats {
 	hands := make([]hand, len(d.takers))
-	free := make([]float64, d.Queues()) // when each queue is
+	free := make([]float64, d.Queues()) // when each queue is free
 	line := make(waiting, len(d.takers))
 	for w := range line {
 		line[w].worker = w
@@ -73,8 +71,7 @@ func predict(d *Dispenser, items int, m Model) Stats {
 // seconds returns x seconds, to the nearest nanosecond.
 func seconds(x float64) time.Duration { return time.Duration(math.Round(x * float64(time.Second))) }
 
-// waiting is workers in the order in which they ask next; of those that ask at once the one
-// with the smallest number comes first.
+// waiting is workers in the order in which they ask next, equal times by number.
 type waiting []struct {
 	at     float64
 	worker int

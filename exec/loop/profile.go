@@ -2,14 +2,14 @@ package loop
 
 import "slices"
 
-// profile is what the items of a loop cost, as far as the chunks of one execution say: within
-// a chunk all items cost the same.
+// profile is the cost of a loop's items, from the chunks of one execution: all items of a chunk
+// count as equal.
 type profile struct {
-	ends []int     // of the chunks, in the order of their items
-	sums []float64 // seconds of all items up to there
+	ends []int     // ends of the chunks, in the order of their items
+	sums []float64 // seconds of all items up to each end
 }
 
-// newProfile returns the costs of a loop's items. It wants the spans of all of them.
+// newProfile returns the costs of a loop's items from the spans of all of them.
 func newProfile(spans []Span) *profile {
 	p := &profile{ends: []int{0}, sums: []float64{0}}
 	sum := 0.0

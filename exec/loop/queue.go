@@ -8,15 +8,14 @@ import (
 // queue hands out chunks, each to one of the workers that ask at once.
 type queue struct {
 	location int
-	// base is the first item, or 0 if the queue has chunks from all over: of the sequence it
-	// has those with the numbers first, first + stride …
+	// base is the first item, or 0 if the queue has chunks from the whole loop: then it has the
+	// chunks first, first + stride … of the sequence.
 	base, first, stride int
 	sequence            *sequence
-	own                 *ownQueue // instead of sequence, for a scheme of the program's own
+	own                 *ownQueue // instead of sequence, for the program's own scheme
 
-	_ [64]byte // what comes before is only read
-	// next is the number of chunks that were taken; each that asks when there are no more
-	// adds one.
+	_ [64]byte // what precedes is only read
+	// next is the number of chunks taken; each later attempt adds one, too.
 	next atomic.Int64
 	_    [56]byte
 }
@@ -31,7 +30,7 @@ func (q *queue) take() (lo, hi int, ok bool) {
 	return q.base + lo, q.base + hi, ok
 }
 
-// close has take find nothing from now on.
+// close makes take find nothing from now on.
 func (q *queue) close() {
 	if q.own != nil {
 		q.own.close()
@@ -40,11 +39,11 @@ func (q *queue) close() {
 	q.next.Store(int64(q.sequence.count)) // first + count·stride does not overflow
 }
 
-// ownQueue is items that are handed out by a scheme of the program's own, which may change
-// its mind: what the next chunk is nobody knows before.
+// ownQueue is a queue with the program's own scheme, which may be dynamic: the size of the next
+// chunk is not known before.
 type ownQueue struct {
 	shape       Shape
-	mu          sync.Mutex // a leaf but for what the Partitioner does
+	mu          sync.Mutex // a leaf, except for locks of the Partitioner
 	partitioner Partitioner
 	at          int
 }
@@ -56,7 +55,7 @@ func (q *ownQueue) take() (lo, hi int, ok bool) {
 	if lo == q.shape.Items {
 		return 0, 0, false
 	}
-	// A panic leaves the chunk where it is.
+	// After a panic the chunk is still there.
 	q.at += raised(q.shape, q.partitioner.Next(q.shape.Items-lo), q.shape.Items-lo)
 	return lo, q.at, true
 }
@@ -67,5 +66,6 @@ func (q *ownQueue) close() {
 	q.mu.Unlock()
 }
 
-// raised returns what becomes of the size that a Partitioner gives a chunk.
+// raised returns a Partitioner's size within its bounds: at least the grain, at most the remaining
+// items.
 func raised(s Shape, size, remaining int) int { return min(max(size, s.Grain, 1), remaining) }

@@ -6,16 +6,16 @@ import (
 	"github.com/tessera-la/tessera/exec"
 )
 
-// Reduction is how a loop adds up what its chunks contribute.
+// Reduction defines how a loop sums the contributions of its chunks.
 type Reduction[T any] struct {
-	// New makes a sum of nothing.
+	// New returns an empty sum.
 	New func() T
-	// Add adds part to sum. It may take part over, which is not used again.
+	// Add adds part to sum. It may keep part's memory: part is not used again.
 	Add func(sum, part *T)
 }
 
-// blocks is into how many blocks a deterministic reduction cuts its items: enough for the
-// workers of a large machine, few enough to keep a sum of each.
+// blocks is the number of blocks of a deterministic reduction: enough for the workers of a large
+// machine, few enough to keep a sum of each.
 const blocks = 1024
 
 // Reduce is [For] with a result: body adds what the items of a chunk contribute to a partial
@@ -38,7 +38,8 @@ const blocks = 1024
 //
 // Errors and panics are those of For; with an error the result is the zero value. A panic
 // of Reduction.Add goes to the caller.
-func Reduce[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T], body func(c Chunk, sum *T) error) (result T, err error) {
+func Reduce[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T],
+	body func(c Chunk, sum *T) error) (result T, err error) {
 	if n < 0 {
 		panic(ErrItems)
 	}
@@ -64,8 +65,9 @@ type partial[T any] struct {
 	_   [64]byte
 }
 
-// unordered has one partial sum for each worker.
-func unordered[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T], body func(Chunk, *T) error) (T, error) {
+// unordered is Reduce with a partial sum for each worker.
+func unordered[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T],
+	body func(Chunk, *T) error) (T, error) {
 	partials := make([]partial[T], len(rt.Workers()))
 	err := For(ctx, rt, n, opt, func(c Chunk) error {
 		p := &partials[c.Worker]
@@ -77,8 +79,9 @@ func unordered[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, 
 	return total(partials, r, err), err
 }
 
-// ordered has one for each block.
-func ordered[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T], body func(Chunk, *T) error) (T, error) {
+// ordered is Reduce with a partial sum for each block.
+func ordered[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T],
+	body func(Chunk, *T) error) (T, error) {
 	size := max(1, int(ceil(u(n), blocks)))
 	partials := make([]partial[T], int(ceil(u(n), u(size))))
 	err := forUnits(ctx, rt, n, size, opt, func(c Chunk) error {

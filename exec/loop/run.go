@@ -13,34 +13,38 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// run is a loop under way. Its runners are tasks, as many as there are workers: each takes
-// chunks for the worker that executes it until there are none, or until others want the
-// worker. So a worker that comes late finds the loop as it is, and one that does not come is
-// not missed.
+// run is a loop under way. Its runners are tasks, one for each worker: each takes chunks for the
+// worker that executes it until there are none, or until other work wants the worker. So a worker
+// may come late, or not at all.
+//
+//	ready ─► takeTurn: a stretch of chunks ─► exhausted: the runner ends
+//	  ▲              │ wanted: ErrUnfinished
+//	  └──────────────┘
 type run struct {
 	dispenser *Dispenser
 	body      func(Chunk) error
 	origin    origin
 	items     int
-	unit      int // items of what the dispenser takes for one
+	unit      int // items in one item of the dispenser
 	opt       Options
-	lesson    *lesson // of Auto; nil if it learns nothing
-	trial     int     // of the lesson; -1 if it is none
-	spans     bool    // are noted
+	lesson    *lesson // Auto's; nil if nothing is to be learned
+	trial     int     // number in the lesson; -1 for a look
+	spans     bool    // spans are noted
 	began     time.Time
 	hands     []hand // by worker
 
-	// barred is the first item that is not begun any more: those after a failure.
+	// barred is the first item that must not be started any more: items after a failure.
 	barred  atomic.Int64
 	waiting atomic.Int32 // runners that are ready
 
 	mu    sync.Mutex // a leaf
-	fault error      // of the chunk with the smallest items that has failed
-	at    int        // these
+	fault error      // error of the first failed chunk, by items
+	at    int        // first item of that chunk
 }
 
 // newRun returns a loop over items for workers.
-func newRun(ctx context.Context, items, unit int, workers []exec.Worker, p Plan, parts []Part, body func(Chunk) error) *run {
+func newRun(ctx context.Context, items, unit int, workers []exec.Worker, p Plan, parts []Part,
+	body func(Chunk) error) *run {
 	locations := make([]int, len(workers))
 	for i := range workers {
 		locations[i] = workers[i].Location
@@ -64,7 +68,7 @@ func newOp(name string) *versions.Op {
 	return &versions.Op{Name: name, Bound: true, Versions: []versions.Version{{Name: "go", Run: takeTurn}}}
 }
 
-// takeTurn is the version of newOp's.
+// takeTurn is the version of newOp's op.
 func takeTurn(call *versions.Call) error {
 	r := call.Params.(*run)
 	turn, err := exec.TakeTurn(call)
@@ -79,7 +83,8 @@ func takeTurn(call *versions.Call) error {
 	return nil
 }
 
-// work executes chunks. It reports whether there may be more, and others want the worker.
+// work executes chunks. It reports whether other work wants the worker while there may be more
+// chunks.
 func (r *run) work(turn *exec.Turn) (unfinished bool) {
 	for {
 		switch r.stretch(turn) {
@@ -95,23 +100,23 @@ func (r *run) work(turn *exec.Turn) (unfinished bool) {
 type ending uint8
 
 const (
-	broken    ending = iota // by a panic, after which others are executed, or runtime.Goexit
+	broken    ending = iota // by a panic, after which further chunks are executed, or runtime.Goexit
 	exhausted               // there are no more chunks
-	wanted                  // others want the worker
+	wanted                  // other work wants the worker
 )
 
-// stretch executes chunks until something ends that. What is to be done about a panic is set
-// up once, and not for each chunk.
+// stretch executes chunks until one of these endings. Panics are handled once for the stretch, not
+// for each chunk.
 func (r *run) stretch(turn *exec.Turn) (end ending) {
 	w := turn.Worker().ID
 	h, own, began := &r.hands[w], r.dispenser.Own(w), time.Now()
 	var c Chunk
 	var start time.Duration
-	inside := false // the body
+	inside := false // the body runs
 	defer func() {
 		h.Busy += time.Since(began)
 		if end == broken {
-			r.breaks(c, inside, &exec.PanicError{Value: recover(), Stack: debug.Stack()})
+			r.noteBroken(c, inside, &exec.PanicError{Value: recover(), Stack: debug.Stack()})
 			if inside && r.spans {
 				h.spans = append(h.spans, Span{c, start, time.Since(r.began)})
 			}
@@ -128,7 +133,7 @@ func (r *run) stretch(turn *exec.Turn) (end ending) {
 		if turn.Over() {
 			r.bar(0)
 		}
-		if int64(c.Lo) >= r.barred.Load() { // as are all others of the queue
+		if int64(c.Lo) >= r.barred.Load() { // and so are all later ones of the queue
 			r.dispenser.Close(c.Queue)
 			continue
 		}
@@ -151,19 +156,19 @@ func (r *run) stretch(turn *exec.Turn) (end ending) {
 	}
 }
 
-// breaks notes a panic, or runtime.Goexit, in the body at a chunk, or else in a Partitioner.
-func (r *run) breaks(c Chunk, inside bool, err *exec.PanicError) {
+// noteBroken notes a panic, or runtime.Goexit, in the body at a chunk, or else in a Partitioner.
+func (r *run) noteBroken(c Chunk, inside bool, err *exec.PanicError) {
 	if inside {
 		r.fail(c.Lo, &ChunkError{c, err})
 		return
 	}
 	r.fail(-1, fmt.Errorf("loop: Partitioner.Next: %w", err))
-	for q := range r.dispenser.Queues() { // or it would be asked again
+	for q := range r.dispenser.Queues() { // else it would be asked again
 		r.dispenser.Close(q)
 	}
 }
 
-// fail notes a failure at an item, after which no item is begun.
+// fail notes a failure at an item; no later item is started.
 func (r *run) fail(at int, err error) {
 	r.mu.Lock()
 	if r.fault == nil || at < r.at {
@@ -173,7 +178,7 @@ func (r *run) fail(at int, err error) {
 	r.bar(int64(at))
 }
 
-// bar has no item be begun from one on.
+// bar makes at the first item that must not be started any more.
 func (r *run) bar(at int64) {
 	for was := r.barred.Load(); at < was && !r.barred.CompareAndSwap(was, at); was = r.barred.Load() {
 	}

@@ -1,12 +1,12 @@
 package loop
 
-// Scheme says how many items the next chunk has.
+// Scheme determines the sizes of chunks.
 type Scheme uint8
 
-// The schemes. In their descriptions N is the number of items, P of workers, R of items
-// that are left, and b the number of the batch, of which each has P chunks.
+// The schemes. N is the number of items, P of workers, R of remaining items, and b the number of
+// the batch; each batch has P chunks.
 const (
-	// Auto is the scheme, with queues, victims and grain, that is best for a loop as far as
+	// Auto chooses the scheme, with queues, victims and grain, that is the best for a loop by what
 	// its [Site] has learned. The default.
 	Auto   Scheme = iota
 	Static        // N/P: one chunk for each worker
@@ -26,8 +26,10 @@ var schemes = [...]struct {
 	name string
 	next func(s Shape, i, remaining int) uint64
 }{
-	Auto: {"auto", nil}, Static: {"static", static}, SS: {"ss", ss}, MFSC: {"mfsc", mfsc}, GSS: {"gss", gss}, TSS: {"tss", tss},
-	FAC2: {"fac2", fac2}, TFSS: {"tfss", tfss}, FISS: {"fiss", fiss}, VISS: {"viss", viss}, PLS: {"pls", pls}, PSS: {"pss", pss},
+	Auto: {"auto", nil}, Static: {"static", static}, SS: {"ss", ss}, MFSC: {"mfsc", mfsc}, GSS: {"gss", gss},
+	TSS:  {"tss", tss},
+	FAC2: {"fac2", fac2}, TFSS: {"tfss", tfss}, FISS: {"fiss", fiss}, VISS: {"viss", viss}, PLS: {"pls", pls},
+	PSS: {"pss", pss},
 }
 
 // Schemes returns all schemes but [Auto].

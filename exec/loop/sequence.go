@@ -1,13 +1,13 @@
 package loop
 
-// sequence is the chunks of a queue, whichever worker takes them: under each of the schemes they
-// follow from the queue's shape alone. So a counter is all that workers share of a queue.
+// sequence is the chunks of a queue, whichever worker takes them: under each scheme they follow
+// from the queue's shape alone. So workers share only a counter of a queue.
 type sequence struct {
 	items, count int
-	// Where all chunks are of one size, but for the first ones that have one item more and
-	// the last one, that is all there is to know …
+	// If all chunks have one size, except that the first larger ones have one item more and the
+	// last one may be smaller, these two numbers determine them …
 	size, larger int
-	// … and otherwise starts has where each begins, and the end.
+	// … otherwise starts has the beginning of each, and the end.
 	starts []int
 }
 
@@ -23,8 +23,7 @@ func newSequence(s Scheme, q Shape) *sequence {
 	return tabulate(q.Items, func(i, remaining int) int { return s.next(q, i, remaining) })
 }
 
-// tabulate returns the chunks whose sizes next says, which is at least 1 and at most what
-// remains.
+// tabulate returns chunks with the sizes returned by next, from 1 to the remaining items.
 func tabulate(items int, next func(i, remaining int) int) *sequence {
 	c := &sequence{items: items, starts: []int{0}}
 	for at := 0; at < items; c.count++ {

@@ -1,23 +1,23 @@
 package loop
 
-// Shape is what the chunks of a queue depend on, under every [Scheme].
+// Shape determines the chunks of a queue under every [Scheme].
 type Shape struct {
-	Items   int // of the queue
-	Workers int // that may take chunks; at least 1
-	Grain   int // the fewest items of a chunk, but for the last one; 0 means 1
+	Items   int // items of the queue
+	Workers int // workers that may take chunks; at least 1
+	Grain   int // least items of a chunk, except the last one; 0 means 1
 }
 
-// Part is consecutive items whose data lie in one place.
+// Part is consecutive items whose data are at one location.
 type Part struct {
 	Items    int
-	Location int // of the workers that are near: exec.Worker.Location
+	Location int // of the near workers: exec.Worker.Location
 }
 
 // batch returns the number of the batch of chunk i: of each batch a worker gets one chunk.
 func (s Shape) batch(i int) int { return i / s.Workers }
 
-// u converts to the type in which the schemes compute: twice the largest number of items
-// does not overflow.
+// u converts to the type in which the schemes compute: twice the largest number of items does not
+// overflow.
 func u(x int) uint64 { return uint64(x) }
 
 // ceil returns ⌈a/b⌉. It does not overflow.

@@ -10,12 +10,12 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Site is a loop's place in a program: what Auto learns there is kept in it, from call to
-// call. Loops whose items differ want sites of their own; one whose number of items, workers or
-// parts change needs only one. The zero value is ready to use. A Site is safe for concurrent use,
-// and must not be copied after its first use.
+// Site is a loop's place in a program. It keeps what Auto learns there from call to call. Loops
+// with different items need sites of their own; a loop whose number of items, workers or parts
+// changes needs only one. The zero value is ready to use. A Site is safe for concurrent use, and
+// must not be copied after its first use.
 type Site struct {
-	// Name is that of the loop's tasks in traces, errors and reports; empty means "loop". It
+	// Name is the name of the loop's tasks in traces, errors and reports; empty means "loop". It
 	// must not change after the first use.
 	Name string
 
@@ -24,14 +24,14 @@ type Site struct {
 	long atomic.Bool // the last call took long: see submit
 
 	mu      sync.Mutex // a leaf
-	lessons []*lesson  // the one that was wanted last is the first
+	lessons []*lesson  // the latest used first
 }
 
-// lessonsMost is how many lessons a site keeps: those that were wanted last.
-const lessonsMost = 64
+// maxLessons is how many lessons a site keeps: the latest used.
+const maxLessons = 64
 
-// about reports whether a lesson is of loops of such a number of items, on such workers, in such
-// parts: numbers of items are alike from one power of two to the next.
+// about reports whether a lesson is for that number of items, workers and parts. Numbers of items
+// between two powers of two count as equal.
 func (l *lesson) about(items int, workers []exec.Worker, parts []Part) bool {
 	if l.class != bits.Len(uint(items)) || len(l.locations) != len(workers) || len(l.places) != len(parts) {
 		return false
@@ -49,7 +49,7 @@ func (l *lesson) about(items int, workers []exec.Worker, parts []Part) bool {
 	return true
 }
 
-// lesson returns the lesson of a call, a new one if there is none yet. The caller holds mu.
+// lesson returns the lesson of a call, a new one if there is none. The caller holds mu.
 func (s *Site) lesson(items int, workers []exec.Worker, parts []Part) *lesson {
 	i := slices.IndexFunc(s.lessons, func(l *lesson) bool { return l.about(items, workers, parts) })
 	if i < 0 {
@@ -60,7 +60,7 @@ func (s *Site) lesson(items int, workers []exec.Worker, parts []Part) *lesson {
 		for p := range parts {
 			l.places = append(l.places, parts[p].Location)
 		}
-		s.lessons = append(s.lessons[:min(len(s.lessons), lessonsMost-1)], l)
+		s.lessons = append(s.lessons[:min(len(s.lessons), maxLessons-1)], l)
 		i = len(s.lessons) - 1
 	}
 	l := s.lessons[i]
@@ -69,7 +69,8 @@ func (s *Site) lesson(items int, workers []exec.Worker, parts []Part) *lesson {
 	return l
 }
 
-// choose returns the plan of a call under Auto, with its number and its lesson for learn.
+// choose returns the plan of a call under Auto, with the number of its trial and its lesson, for
+// learn.
 func (s *Site) choose(items, grain int, workers []exec.Worker, parts []Part) (p Plan, trial int, l *lesson) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +79,7 @@ func (s *Site) choose(items, grain int, workers []exec.Worker, parts []Part) (p 
 	return p, trial, l
 }
 
-// learn learns from a call that choose has given its plan. Its lesson may not be kept any more.
+// learn learns from a call whose plan choose has returned. Its lesson may have been dropped.
 func (s *Site) learn(l *lesson, st *Stats, trial int, parts []Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

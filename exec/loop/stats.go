@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Stats is what is known of a loop that has ended: who did what, and how long it took.
+// Stats describes a finished loop: the work of each worker, and the times.
 type Stats struct {
 	Items   int
-	Plan    Plan          // by which they were handed out, also under Auto
+	Plan    Plan          // the plan used, also under Auto
 	Took    time.Duration // the whole loop
 	Workers []WorkerStats // by number of the worker
 	// Spans are the chunks, in the order of their items, if Options.Spans was set.
 	Spans []Span
 }
 
-// WorkerStats is what a worker did for a loop.
+// WorkerStats is the work of a worker for a loop.
 type WorkerStats struct {
 	Chunks, Items int
-	// Busy is the time from the first chunk to the end of the last one, without turns of
-	// others in between.
+	// Busy is the time from the first chunk to the end of the last one, without other tasks in
+	// between.
 	Busy time.Duration
-	// Steals is what it took from queues that are not its own, in the order of their numbers.
+	// Steals lists the chunks taken from other queues, by the numbers of the queues.
 	Steals []Steals
 }
 
-// Steals is what a worker took from a queue that is not its own.
+// Steals counts the chunks that a worker took from a queue that is not its own.
 type Steals struct{ Queue, Chunks, Items int }
 
 // Span is a chunk with the time of its execution, counted from the loop's beginning.
@@ -42,7 +42,7 @@ func (s *Stats) Chunks() (n int) {
 	return n
 }
 
-// Steals returns the number of chunks that were taken from queues of others.
+// Steals returns the number of chunks taken from other workers' queues.
 func (s *Stats) Steals() (n int) {
 	for i := range s.Workers {
 		for _, x := range s.Workers[i].Steals {
@@ -52,8 +52,8 @@ func (s *Stats) Steals() (n int) {
 	return n
 }
 
-// Imbalance returns the part of the workers' time that is lost because they do not end
-// together: 1 − mean/max of their busy times. It is 0 for a loop that took no time.
+// Imbalance returns the part of the workers' time that is lost because they do not end together: 1
+// − mean/max of their busy times. It is 0 for a loop that took no time.
 func (s *Stats) Imbalance() float64 {
 	var sum, most time.Duration
 	for i := range s.Workers {
@@ -65,7 +65,7 @@ func (s *Stats) Imbalance() float64 {
 	return 1 - float64(sum)/float64(len(s.Workers))/float64(most)
 }
 
-// hand is what a worker notes while it is at a loop. It is its own until the loop has ended.
+// hand is a worker's notes during a loop. It is private to the worker until the loop has ended.
 type hand struct {
 	WorkerStats
 	spans []Span
@@ -80,7 +80,7 @@ func (h *hand) took(c Chunk, own int) {
 	if c.Queue == own {
 		return
 	}
-	// Who steals goes on with the same queue as a rule.
+	// A thief usually goes on with the same queue.
 	if k := len(h.Steals) - 1; k >= 0 && h.Steals[k].Queue == c.Queue {
 		h.Steals[k].Chunks++
 		h.Steals[k].Items += n
@@ -89,7 +89,7 @@ func (h *hand) took(c Chunk, own int) {
 	h.stole(c.Queue, n)
 }
 
-// stole notes a chunk that was stolen from a queue.
+// stole notes a chunk stolen from a queue.
 func (h *hand) stole(queue, items int) {
 	i, found := slices.BinarySearchFunc(h.Steals, queue, func(s Steals, q int) int { return s.Queue - q })
 	if !found {
@@ -99,7 +99,7 @@ func (h *hand) stole(queue, items int) {
 	h.Steals[i].Items += items
 }
 
-// gather puts together what the workers have noted.
+// gather merges the workers' notes.
 func (s *Stats) gather(hands []hand) {
 	s.Workers, s.Spans = make([]WorkerStats, len(hands)), nil
 	for i := range hands {

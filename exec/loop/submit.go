@@ -38,7 +38,8 @@ import (
 //
 // Submit returns the number of tasks that it has submitted. The error is an *[OptionsError],
 // what task returns, or the job's. It panics with [ErrItems] and [ErrBody].
-func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) (graph.Spec, error)) (tasks int, err error) {
+func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) (graph.Spec, error)) (tasks int,
+	err error) {
 	switch {
 	case n < 0:
 		panic(ErrItems)

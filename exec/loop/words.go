@@ -2,7 +2,7 @@ package loop
 
 import "fmt"
 
-// word returns the name of x, one of n.
+// word returns the name of x, which is one of n values.
 func word[E ~uint8](x E, n int, name func(E) string) string {
 	if int(x) < n {
 		return name(x)
