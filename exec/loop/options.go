@@ -4,27 +4,26 @@ import "fmt"
 
 // Options configures a loop. The zero value is useful.
 type Options struct {
-	// Plan says how the items are handed out. Auto, the default, needs a Site to learn.
+	// Plan determines how the items are handed out. Auto, the default, needs a Site to learn.
 	Plan
 	// Site is the loop's place in the program, where Auto keeps what it learns: one Site for
 	// each loop in the source, kept as long as the loop is called. Nil learns nothing: then
 	// Auto stands for a share of the items for each worker, in 64 chunks of equal size.
 	Site *Site
-	// Parts says where the items lie: the first part has the first items, and so on; they make
-	// up all items. Each part is a queue in which the scheme runs. The workers at its
-	// location share the parts there, and one that finds none left steals by Plan.Victim.
-	// Layout and Shares are then unset. Auto chooses the scheme and the grain, and without a
-	// Site is [FAC2]. A blocked.Partitions has parts.
+	// Parts locates the items: the first part has the first items, and so on; together they have
+	// all items. Each part is a queue in which the scheme runs. The workers at its location share
+	// the parts there, and one that finds none left steals by Plan.Victim. Layout and Shares must
+	// be unset. Auto chooses the scheme and the grain, and without a Site is [FAC2]. A
+	// blocked.Partitions has parts.
 	Parts []Part
-	// Priority is that of the loop's tasks, as graph.Spec.Priority.
+	// Priority is the graph.Spec.Priority of the loop's tasks.
 	Priority int64
-	// Stats, if not nil, is overwritten with what is known of the loop when it has ended,
-	// and Spans adds the times of all chunks, at the cost of reading the clock twice
-	// for each.
+	// Stats, if not nil, is overwritten with the loop's statistics at its end. Spans adds the times
+	// of all chunks, at the cost of reading the clock twice for each.
 	Stats *Stats
 	Spans bool
-	// Deterministic has a reduction compute the same bits for any number of workers and any
-	// plan: see [Reduce]. Other loops have no use for it.
+	// Deterministic makes a reduction compute the same bits for any number of workers and any plan:
+	// see [Reduce]. Other loops ignore it.
 	Deterministic bool
 }
 

@@ -15,18 +15,18 @@ type Plan struct {
 	// there is no difference.
 	Shares bool
 	Victim Victim
-	// Grain is the fewest items of a chunk, but for the last one of a queue; 0 means 1.
+	// Grain is the least number of items of a chunk, except the last one of a queue; 0 means 1.
 	Grain int
-	// NewPartitioner makes a scheme of the program's own, which Scheme does not name: one
-	// Partitioner for each queue, or one for all where chunks are dealt.
+	// NewPartitioner makes the program's own scheme, instead of Scheme: one Partitioner for each
+	// queue, or one for all if chunks are dealt.
 	NewPartitioner func(Shape) Partitioner
 }
 
-// Partitioner is a scheme of the program's own for one queue.
+// Partitioner is the program's own scheme for one queue.
 type Partitioner interface {
-	// Next returns the number of items of the next chunk, if some remain. It is raised to the
-	// grain and to 1, and is at most what remains. It is called by one worker at a time,
-	// and may go by what it likes. Where a panic comes of it the loop fails.
+	// Next returns the number of items of the next chunk while some remain. The result is raised to
+	// the grain and to 1, and bounded by the remaining items. One worker at a time calls it. A
+	// panic fails the loop.
 	Next(remaining int) int
 }
 
@@ -56,7 +56,7 @@ func (p Plan) inParts() string {
 	return strings.Replace(p.String(), " "+Central.String(), " parts", 1)
 }
 
-// problems returns what is wrong with the plan.
+// problems returns every problem of the plan.
 func (p *Plan) problems() (bad []string) {
 	if int(p.Scheme) >= len(schemes) {
 		bad = append(bad, fmt.Sprintf("Scheme is %v, want auto or one of %v", p.Scheme, Schemes()))
@@ -79,5 +79,5 @@ func (p *Plan) problems() (bad []string) {
 	return bad
 }
 
-// automatic reports whether the plan is to be found.
+// automatic reports whether Auto is to find the plan.
 func (p *Plan) automatic() bool { return p.Scheme == Auto && p.NewPartitioner == nil }

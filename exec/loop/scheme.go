@@ -44,12 +44,12 @@ func (s Scheme) String() string {
 	return word(s, len(schemes), func(i Scheme) string { return schemes[i].name })
 }
 
-// Next returns the number of items of chunk i, counted from 0, of a queue of that shape of
-// which some items remain: what the scheme says, raised to the grain and to 1, and at
-// most what remains. It depends on nothing else.
+// Next returns the number of items of chunk i, counted from 0, of a queue of that shape: the
+// scheme's size, raised to the grain and to 1, and bounded by the remaining items. It depends on
+// nothing else.
 //
-// It panics with [ErrScheme] for Auto and for what is no scheme, and with [ErrShape] for a
-// shape without workers or numbers below 0.
+// It panics with [ErrScheme] for Auto and unknown schemes, and with [ErrShape] for a shape without
+// workers or with negative numbers.
 func (s Scheme) Next(q Shape, i, remaining int) int {
 	if s == Auto || int(s) >= len(schemes) {
 		panic(ErrScheme)
@@ -60,14 +60,14 @@ func (s Scheme) Next(q Shape, i, remaining int) int {
 	return s.next(q, i, remaining)
 }
 
-// next is Next for what is known to make sense.
+// next is Next for valid arguments.
 func (s Scheme) next(q Shape, i, remaining int) int {
 	size := max(schemes[s].next(q, i, remaining), u(q.Grain), 1)
 	return int(min(size, u(remaining)))
 }
 
-// even returns whether all chunks of a queue have one size, but for a number of the first
-// ones, which have one item more, and the last.
+// even reports whether all chunks of a queue have one size, except that the first larger ones have
+// one item more and the last may have fewer.
 func (s Scheme) even(q Shape) (size, larger int, ok bool) {
 	switch s {
 	case Static:

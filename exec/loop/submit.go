@@ -5,26 +5,24 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// Submit submits a loop whose chunks are tasks of their own, for any worker of a runtime on
-// one machine or on several nodes: task says for each chunk what is to be done, as an op that
-// all nodes know, with a [Range] in its parameter, on data with keys. What the chunks wait
-// for, where they run, and what becomes of errors and lost nodes follows as for all tasks;
-// Wait of the job waits for them.
+// Submit submits a loop whose chunks are tasks of their own, for any worker of a runtime on one
+// machine or on several nodes. For each chunk task returns the spec: an op that all nodes know,
+// with a [Range] in its parameter, on data with keys. Dependencies, placement, errors and lost
+// nodes are handled as for all tasks; Wait of the job waits for them.
 //
 //	n, err := loop.Submit(rt, job, rows, loop.Options{}, func(c loop.Chunk) (graph.Spec, error) {
 //		return graph.Spec{Op: scale, Params: &scaleParams{Range: c.Range(), By: 2}, Operands: …}, nil
 //	})
 //
-// Chunks are cut by the plan for all workers of the runtime, in the order in which these
-// would ask for them if all took equally long; Worker and Queue are those of the worker
-// that would get the chunk. With PerSocket queues there is one for each node, and with Shares the
-// node's part of the items is contiguous, so data can be put there. Auto is [FAC2], for tasks
-// cost more than chunks.
+// The plan cuts chunks for all workers of the runtime, in the order in which these would ask for
+// them if all took equally long; Worker and Queue are those of the worker that would get the chunk.
+// With PerSocket queues there is one for each node, and with Shares the node's part of the items is
+// contiguous, so data can be put there. Auto is [FAC2], because tasks cost more than chunks.
 //
-// With Options.Parts each part is cut for itself, so the items of a task lie in one place,
-// and Queue is the number of the part; Auto makes it one task. Which node executes the task is
-// for the runtime to say: a policy that looks where operands are, or at owners, sends it there.
-// Of the other options only Priority counts.
+// With Options.Parts each part is cut on its own, so that the items of a task are in one place, and
+// Queue is the number of the part; Auto makes it one task. The runtime decides which node executes
+// the task: a policy that looks at operands or owners sends it to the part's node. Of the other
+// options only Priority counts.
 //
 //	tiles := blocked.TileBlocksOf(a) // of a distributed matrix
 //	data, ps := tiles.Data(1), blocked.Split(rt, tiles, 0)
@@ -36,8 +34,8 @@ import (
 //		return s, nil
 //	})
 //
-// Submit returns the number of tasks that it has submitted. The error is an *[OptionsError],
-// what task returns, or the job's. It panics with [ErrItems] and [ErrBody].
+// Submit returns the number of submitted tasks. The error is an *[OptionsError], an error of task,
+// or the job's. It panics with [ErrItems] and [ErrBody].
 func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) (graph.Spec, error)) (tasks int,
 	err error) {
 	switch {
@@ -85,8 +83,7 @@ func Submit(rt exec.Runtime, job exec.Job, n int, opt Options, task func(Chunk) 
 	return tasks, nil
 }
 
-// nodes returns the locations of workers: the numbers of their nodes, if there are several, and
-// otherwise the memories of the one node.
+// nodes returns the locations of workers: the numbers of their nodes, or on one node its memories.
 func nodes(workers []exec.Worker) []int {
 	locations, several := make([]int, len(workers)), false
 	for i, w := range workers {

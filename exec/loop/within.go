@@ -5,11 +5,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Within is [For] inside a task: the loop is the task's children, beside the worker that
-// executes the task, and Within returns when they have ended. So a task that a node of a
-// cluster gets, a [Range] of a larger loop say, can use all cores of its node.
+// Within is [For] inside a task: the loop is the task's children, beside the worker that executes
+// the task, and Within returns when they have ended. So a task on a node of a cluster, for a
+// [Range] of a larger loop say, can use all cores of the node.
 //
-// The error is For's, or exec.ErrNoTask if call is not that of a task.
+// The error is For's, or exec.ErrNoTask if call belongs to no task.
 func Within(call *versions.Call, n int, opt Options, body func(Chunk) error) error {
 	if err := check(n, &opt, body); err != nil {
 		return err
@@ -26,8 +26,8 @@ func Within(call *versions.Call, n int, opt Options, body func(Chunk) error) err
 	if err := r.submit(children); err != nil {
 		return r.conclude(err)
 	}
-	// Children cannot have the task's own worker before it waits. If others want it before
-	// all is done, a child goes on with the rest.
+	// The task's own worker cannot run children before it waits. If other work wants the worker
+	// before the loop is done, a child goes on with the rest.
 	r.work(&turn)
 	return r.conclude(children.Wait())
 }

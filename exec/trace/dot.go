@@ -13,13 +13,12 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// DefaultDOTTasks is how many tasks [Recording.WriteDOT] draws one by one by
-// default: graphviz takes minutes for more.
+// DefaultDOTTasks is how many tasks [Recording.WriteDOT] draws one by one by default: graphviz
+// takes minutes for more.
 const DefaultDOTTasks = 1500
 
-// dotColors are fills that black text can be read on. They are ColorBrewer's Set3, in
-// which neighbours can be told apart. Ops get them in the order of their names, and
-// again from the first when there are more.
+// dotColors are fills under black text: ColorBrewer's Set3, whose neighbours are easy to tell
+// apart. Ops get them in the order of their names, and from the first again if there are more ops.
 func dotColors() []string {
 	return []string{"#8dd3c7", "#ffffb3", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5", "#d9d9d9",
 		"#bc80bd"}
@@ -57,9 +56,8 @@ func (r *Recording) WriteDOT(w io.Writer, most int) error {
 	return out.Flush()
 }
 
-// dotTasks writes a node for each task and an edge for each edge, those of the critical
-// path in red. Edges to tasks that have no event are left out: they have not run, or
-// were forgotten.
+// dotTasks writes a node for each task and an edge for each edge, those of the critical path in
+// red. It leaves out edges to tasks without an event, which have not run or were dropped.
 func (r *Recording) dotTasks(out io.Writer, events []Event, color map[string]string) {
 	path := r.CriticalPath()
 	critical := make(map[taskKey]taskKey, len(path.Tasks)) // to the next one on the path
@@ -104,9 +102,8 @@ func (r *Recording) dotTasks(out io.Writer, events []Event, color map[string]str
 	}
 }
 
-// dotSummary writes a node for each op and an edge for each pair of ops that depend on
-// one another, with their numbers. Names are in order, so that the same graph gives the
-// same file.
+// dotSummary writes a node for each op and an edge for each pair of dependent ops, with their
+// numbers. Names are sorted, so that the same graph gives the same file.
 func (r *Recording) dotSummary(out io.Writer, events []Event, color map[string]string) {
 	type arrow struct{ from, to string }
 	count, took := map[string]int{}, map[string]time.Duration{}

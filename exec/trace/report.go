@@ -9,20 +9,17 @@ import (
 	"time"
 )
 
-// The report for a terminal. Its numbers are those of Summary, Idle, CriticalPath
-// and Parallelism; here they only become text.
+// The report for a terminal formats the results of Summary, Idle, CriticalPath and Parallelism.
 
-// WriteReport writes what the recording says of where the time went, for a
-// terminal of the given width: the time of each version of each op, how busy
-// each worker was and why it was idle otherwise, the critical path with its
-// bound on the speed-up if edges were recorded, and how many workers were busy
-// in the course of time.
+// WriteReport writes where the time went, for a terminal of the given width: the time of each
+// version of each op, how busy each worker was and why it was idle, the critical path with its
+// bound on the speed-up if edges were recorded, and the number of busy workers over time.
 //
-// The parts, with what their columns are of:
+// The parts, and the base of their columns:
 //
 //	by version     share: of the time of all versions; each: the mean of a call
 //	by worker      of the time from the first start to the last end
-//	copies         busy: of the same time, where several overlap once
+//	copies         busy: of the same time; overlaps count once
 //	critical path  length of all work, and the bound that follows
 //	chart          mean number of workers in tasks, a column for each equal part
 func (r *Recording) WriteReport(w io.Writer, width int) error {
@@ -96,14 +93,14 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 	return out.Flush()
 }
 
-// chart draws the parallelism over time, a line for each worker up to eight,
-// otherwise eight lines.
+// chart draws the parallelism over time: a line for each worker up to eight workers, else eight
+// lines.
 func (r *Recording) chart(out io.Writer, workers, width int) {
 	const label = 5
 	lines := max(1, min(workers, 8))
 	mean := r.Parallelism(max(min(width, 120)-label-1, 10))
 	blocks := []rune(" ▁▂▃▄▅▆▇█")
-	// Line l shows what of the mean lies between bottom and top, in eighths.
+	// Line l shows the part of the mean between bottom and top, in eighths.
 	for l := lines; l > 0; l-- {
 		top := float64(workers) * float64(l) / float64(lines)
 		bottom := float64(workers) * float64(l-1) / float64(lines)

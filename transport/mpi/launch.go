@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Launched returns the rank of this process and how many there are, as its launcher says in
-// the environment, before MPI is initialised. Ok is false if none does; then [Open] makes a
+// Launched returns the rank of this process and the number of processes from the launcher's
+// environment, before MPI is initialised. ok is false if there is no launcher; then [Open] makes a
 // world of this process only.
 func Launched() (rank, size int, ok bool) { return launched(os.Getenv) }
 
-// launched is Launched in some environment. What the launcher closest to the process has set
-// counts first: mpirun in a job of Slurm sets both.
+// launched is Launched for a given environment. The launcher closest to the process takes
+// precedence: mpirun in a job of Slurm sets both sets of variables.
 func launched(env func(string) string) (rank, size int, ok bool) {
 	for _, names := range [...][2]string{
 		{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, // Open MPI's mpirun

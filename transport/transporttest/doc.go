@@ -1,3 +1,3 @@
-// Package transporttest holds transports to what transport.Transport says: one suite for
-// all of them.
+// Package transporttest tests that transports keep the contract of transport.Transport: one suite
+// for all of them.
 package transporttest

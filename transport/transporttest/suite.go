@@ -53,18 +53,18 @@ func (v *Value) Decode(r io.Reader) error {
 	return err
 }
 
-// node is a started node, and what it was told.
+// node is a started node, and the messages and events that it has got.
 type node struct {
 	transport.Transport
 	mu     sync.Mutex
 	got    []string // sender and message
 	events []transport.Event
-	slow   atomic.Int64 // nanoseconds that its handler takes
+	slow   atomic.Int64 // nanoseconds of its handler
 	greets bool         // it sends a message to a node that joins
 }
 
-// Run holds transports to the contract. Nodes returns so many new ones of one network, not
-// started; their names are free to choose.
+// Run tests transports against the contract. nodes returns a number of new nodes of one network,
+// not started; their names are free to choose.
 func Run(t *testing.T, nodes func(t *testing.T, n int) []transport.Transport) {
 	start := func(t *testing.T, n int) (all []*node) {
 		t.Helper()
@@ -93,13 +93,13 @@ func Run(t *testing.T, nodes func(t *testing.T, n int) []transport.Transport) {
 	}
 }
 
-// prompt: a transport that says that messages leave at once is right, and does not say so of a node that
-// is behind.
+// prompt: a transport that reports that messages leave at once is right, and does not report so of
+// a node that is behind.
 func prompt(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 2)
 	to := all[1].Self()
 	p, ok := all[0].Transport.(transport.Prompt)
-	if !ok { // it need not say anything
+	if !ok { // Prompt is optional
 		return
 	}
 	if p.Prompt("nobody") {
@@ -145,8 +145,8 @@ func (x *node) event(e transport.Event) {
 	}
 }
 
-// greet: a node that is there can be sent messages at once, also if it has not heard yet of the
-// sender.
+// greet: messages can be sent at once to a node that is there, even if it does not know the sender
+// yet.
 func greet(t *testing.T, nodes func(*testing.T, int) []transport.Transport) {
 	const n = 3
 	for range 10 {
@@ -192,7 +192,7 @@ func (x *node) count() int {
 	return len(x.got)
 }
 
-// patience is how long what is to happen may take: more than any machine needs that works.
+// patience is how long an expected event may take: more than any working machine needs.
 const patience = 5 * time.Minute
 
 func eventually(t *testing.T, what string, ok func() bool) {
@@ -204,8 +204,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// order: the messages of each sender come once and in order, those to the node itself too,
-// and the sender may use its memory again.
+// order: the messages of each sender arrive once and in order, including those to the node itself,
+// and the sender may reuse its memory.
 func order(t *testing.T, start func(*testing.T, int) []*node) {
 	const each = 200
 	all := start(t, 3)
@@ -241,7 +241,7 @@ func order(t *testing.T, start func(*testing.T, int) []*node) {
 	}
 }
 
-// pressure: who sends to a slow node waits, or goes when its context ends.
+// pressure: a sender to a slow node waits, or returns when its context ends.
 func pressure(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 2)
 	all[1].slow.Store(int64(50 * time.Millisecond))
@@ -262,7 +262,7 @@ func pressure(t *testing.T, start func(*testing.T, int) []*node) {
 	}
 }
 
-// limits: what is too large, or for nobody, is refused.
+// limits: messages that are too large, or for an unknown node, are refused.
 func limits(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 2)
 	var large *transport.TooLargeError
@@ -282,7 +282,7 @@ func limits(t *testing.T, start func(*testing.T, int) []*node) {
 	eventually(t, "an empty message comes", func() bool { return all[1].count() == 1 })
 }
 
-// values: many are fetched at once as they are, by others and by the node itself.
+// values: many values are fetched at once and unchanged, by other nodes and by the node itself.
 func values(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 3)
 	sizes := []int{0, 1, 4095, 70_000, 2 << 20}
@@ -329,11 +329,11 @@ func values(t *testing.T, start func(*testing.T, int) []*node) {
 	if err := all[1].Fetch(ctx, all[0].Self(), r, 0, &Value{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
-	all[0].Drop(r) // nobody reads it any more
+	all[0].Drop(r) // no fetch reads it any more
 }
 
-// awaited: a fetch that may wait does so until the value is there, until Drop says that it will
-// not be, or the time is over; one that may not does not.
+// awaited: a fetch that may wait does so until the value is there, until Drop says that it will not
+// be, or until the time is over; other fetches do not wait.
 func awaited(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 3)
 	r := transport.Ref{Job: 3}
@@ -372,8 +372,8 @@ func awaited(t *testing.T, start func(*testing.T, int) []*node) {
 	}
 }
 
-// replace: who publishes and drops while others fetch may write the value afterwards: what
-// comes is one version or the other, whole, or nothing.
+// replace: a publisher may write a value after Drop while others fetch it: a fetch gets one version
+// or the other, whole, or nothing.
 func replace(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 2)
 	r := transport.Ref{Matrix: 3}
@@ -419,7 +419,7 @@ func replace(t *testing.T, start func(*testing.T, int) []*node) {
 	}
 }
 
-// leave: the others hear that a node has left, and cannot reach it any more.
+// leave: the others learn that a node has left, and cannot reach it any more.
 func leave(t *testing.T, start func(*testing.T, int) []*node) {
 	all := start(t, 3)
 	name := all[2].Self()

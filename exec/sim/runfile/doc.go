@@ -1,3 +1,3 @@
-// Package runfile reads and writes recorded runs: the tasks of a program, as they were submitted,
-// and how long each of them took, for package sim to replay.
+// Package runfile reads and writes recorded runs for package sim to replay: the tasks of a program,
+// as they were submitted, and how long each took.
 package runfile

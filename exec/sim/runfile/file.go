@@ -12,19 +12,19 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
-// Run is a run that was recorded on one machine, on workers that are alike.
+// Run is a run recorded on one machine, on equal workers.
 type Run struct {
 	Title   string  `json:"title"`   // what it computed
 	Machine string  `json:"machine"` // where
 	Commit  string  `json:"commit"`  // of the program
 	Sched   string  `json:"sched"`   // a policy of package dispatch
 	Workers int     `json:"workers"`
-	Seconds float64 `json:"seconds"` // what it took, with what comes before and after the tasks
-	// Program is the tasks with their times.
+	Seconds float64 `json:"seconds"` // its duration, including the time before and after the tasks
+	// Program has the tasks with their times.
 	Program *sim.Program `json:"program"`
 }
 
-// format and version are what a file begins with. A reader refuses files of other versions.
+// format and version begin a file. A reader refuses files of other versions.
 const (
 	format  = "tessera run"
 	version = 1
@@ -42,10 +42,10 @@ type file struct {
 	Run
 }
 
-// FileError says what is wrong with a file.
+// FileError reports an error in a file.
 type FileError struct {
 	File   string
-	Offset int64 // in bytes; 0 if it is about none
+	Offset int64 // in bytes; 0 if unknown
 	Reason string
 }
 
@@ -56,7 +56,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s: %s", e.File, e.Reason)
 }
 
-// MostWorkers is the largest number of workers, which is that of a machine of package sim.
+// MostWorkers is the largest number of workers, as for a machine of package sim.
 const MostWorkers = 1 << 14
 
 const most = 1 << 30 // bytes of the largest file
@@ -78,12 +78,12 @@ func Read(name string) (*Run, error) {
 	return Parse(name, data)
 }
 
-// Parse is [Read] of what a file of that name holds.
+// Parse is [Read] of a file with that name and content.
 func Parse(name string, data []byte) (*Run, error) {
 	bad := func(format string, args ...any) (*Run, error) {
 		return nil, &FileError{name, 0, fmt.Sprintf(format, args...)}
 	}
-	// A newer file may have other names: which version it is comes first.
+	// Check the version first: a newer file may have other names.
 	var h head
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return bad("it is no recorded run; labench OPERATION --record FILE writes one")
@@ -129,7 +129,7 @@ func Parse(name string, data []byte) (*Run, error) {
 	return r, nil
 }
 
-// wrong makes a *FileError of an error of the decoder.
+// wrong converts an error of the decoder into a *FileError.
 func wrong(name string, err error) error {
 	e := &FileError{name, 0, err.Error()}
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {

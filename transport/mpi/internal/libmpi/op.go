@@ -6,14 +6,14 @@ import (
 	"runtime"
 )
 
-// Piece is the most bytes that one message of MPI has: its counts are of 31 bits.
+// Piece is the largest message of MPI in bytes: its counts have 31 bits.
 const Piece = 1 << 30
 
 // Op is a message that is being sent or received.
 type Op struct {
-	N    int       // bytes that have come
+	N    int       // bytes received
 	Err  error     // an *Error
-	Then func(*Op) // is called at the end, by the goroutine that notices it, and must not block
+	Then func(*Op) // called at the end, by the progress goroutine; must not block
 
 	buf  []byte
 	pins runtime.Pinner
@@ -21,7 +21,7 @@ type Op struct {
 	in   bool
 }
 
-// finish ends an operation, of which nothing of MPI is left.
+// finish ends an operation that MPI has completed.
 func (o *Op) finish() {
 	o.pins.Unpin()
 	o.buf = nil

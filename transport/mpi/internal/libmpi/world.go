@@ -18,13 +18,13 @@ type World struct {
 	Rank, Size int
 	Hosts      []string // of all ranks
 
-	began bool        // MPI is to be finalised: nobody else has initialised it
-	calls chan func() // for the thread that has
+	began bool        // Open has initialised MPI, so Close finalises it
+	calls chan func() // calls for the thread that has initialised it
 	host  C.tessera_host
 	own   *C.tessera_bell
 	bells []*C.tessera_bell // by rank; nil on other machines
 
-	mu       sync.Mutex // held during calls of MPI, and by nobody who waits
+	mu       sync.Mutex // held during calls of MPI, never while waiting
 	requests []C.MPI_Request
 	ops      []*Op // of the requests
 	which    []C.int
@@ -33,12 +33,12 @@ type World struct {
 	statuses []C.MPI_Status
 }
 
-// Open initialises MPI, unless the program has. All processes of the world have to call it, and
-// wait there for each other, for patience at most. The error is ErrAbsent, after which the process
-// has to end, a *ThreadError or an *Error.
+// Open initialises MPI, unless the program has. All processes of the world must call it, and wait
+// for each other for at most patience. The error is ErrAbsent, after which the process must end, a
+// *ThreadError or an *Error.
 func Open(patience time.Duration) (*World, error) {
 	w := &World{calls: make(chan func())}
-	go func() { // MPI is to be initialised and finalised by the same thread
+	go func() { // MPI must be initialised and finalised by the same thread
 		runtime.LockOSThread()
 		for f := range w.calls {
 			f()
@@ -54,11 +54,11 @@ func Open(patience time.Duration) (*World, error) {
 		}
 		return w, nil
 	case <-time.After(patience):
-		return nil, ErrAbsent // that thread stays where it is
+		return nil, ErrAbsent // the thread stays blocked
 	}
 }
 
-// call has the thread of MPI call f.
+// call makes the thread of MPI call f.
 func (w *World) call(f func()) {
 	done := make(chan struct{})
 	w.calls <- func() { f(); close(done) }
@@ -109,9 +109,9 @@ func failure(call string, e C.int) *Error {
 // patience is how long MPI_Finalize may take, which all ranks call at the same time.
 const patience = 10 * time.Second
 
-// Close ends the use of MPI. If all is well on all sides, they end together, and MPI is
-// finalised if Open has initialised it. Otherwise nothing is left to be done but to end the
-// process. That is so, too, if the error is ErrStuck. Others are *Errors.
+// Close ends the use of MPI. If well is set on all ranks, they end together, and MPI is finalised
+// if Open has initialised it. Otherwise, and after ErrStuck, the process can only end. Other errors
+// are *Errors.
 func (w *World) Close(well bool) (err error) {
 	defer close(w.calls)
 	if !well {
@@ -149,11 +149,11 @@ func (w *World) Close(well bool) (err error) {
 // Abort ends all processes of the world, this one included.
 func (w *World) Abort(code int) { C.tessera_abort(C.int(code)) }
 
-// gathered is how many bytes Gather takes of each rank.
+// gathered is the number of bytes of each rank for Gather.
 const gathered = 4096
 
-// Gather returns what each rank has given it, at most 4094 bytes of it. All processes of the
-// world have to call it. The error is an *Error.
+// Gather returns the text that each rank has passed, at most 4094 bytes. All processes of the world
+// must call it. The error is an *Error.
 func (w *World) Gather(own string) (all []string, err error) {
 	one, every := make([]byte, gathered), make([]byte, gathered*w.Size)
 	binary.LittleEndian.PutUint16(one, uint16(copy(one[2:], own)))
@@ -169,14 +169,13 @@ func (w *World) Gather(own string) (all []string, err error) {
 	return all, nil
 }
 
-// Near reports whether a process is on this machine and naps on a bell that this one can
-// ring.
+// Near reports whether a process is on this machine and naps on a bell that this one can ring.
 func (w *World) Near(rank int) bool { return w.bells[rank] != nil }
 
-// Turn returns what Nap is told, before its caller looks whether there is something to do.
+// Turn returns the argument for Nap; the caller takes it before it polls.
 func (w *World) Turn() uint32 { return uint32(C.tessera_turn(w.own)) }
 
-// Nap returns after a time, or when the bell was rung since Turn.
+// Nap returns after a time, or when the bell has been rung since Turn.
 func (w *World) Nap(turn uint32, d time.Duration) {
 	C.tessera_nap(w.own, C.uint32_t(turn), C.int64_t(d))
 }
@@ -196,9 +195,8 @@ type Comm struct {
 	c C.MPI_Comm
 }
 
-// Comm makes a communicator of the first size ranks. All processes of the world have to call
-// it, and those of the communicator are connected when it returns; others get nil. The error
-// is an *Error.
+// Comm makes a communicator of the first size ranks. All processes of the world must call it. Those
+// of the communicator are connected when it returns; others get nil. The error is an *Error.
 func (w *World) Comm(size int) (*Comm, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,7 +213,7 @@ func (w *World) Comm(size int) (*Comm, error) {
 	return c, nil
 }
 
-// pin keeps memory where it is until the operation has ended, and returns it.
+// pin pins memory until the operation has ended, and returns it.
 func (o *Op) pin(b []byte) unsafe.Pointer {
 	o.buf = b
 	if len(b) == 0 {
@@ -225,7 +223,7 @@ func (o *Op) pin(b []byte) unsafe.Pointer {
 	return unsafe.Pointer(&b[0])
 }
 
-// Send sends b, of at most a Piece, which must stay as it is until the end of the operation.
+// Send sends b, of at most Piece bytes, which must not change before the end of the operation.
 func (c *Comm) Send(b []byte, to, tag int, then func(*Op)) *Op {
 	o := &Op{Then: then, rank: to}
 	p := o.pin(b)
@@ -238,7 +236,7 @@ func (c *Comm) Send(b []byte, to, tag int, then func(*Op)) *Op {
 	return o
 }
 
-// Receive receives a message into b, as long as it is at most.
+// Receive receives a message of at most len(b) bytes into b.
 func (c *Comm) Receive(b []byte, from, tag int, then func(*Op)) *Op {
 	o := &Op{Then: then, rank: from, in: true}
 	p := o.pin(b)
@@ -248,11 +246,11 @@ func (c *Comm) Receive(b []byte, from, tag int, then func(*Op)) *Op {
 	e := C.tessera_irecv(c.c, p, C.int(len(b)), C.int(from), C.int(tag), &r, &done, &got)
 	o.N = int(got)
 	c.w.begun(o, r, e, "MPI_Irecv", done != 0)
-	c.w.ring(from) // it is on its way, or has come: either way the sender can get on
+	c.w.ring(from) // the message is under way or complete: the sender can go on
 	return o
 }
 
-// Found is a message that was found, and nobody else will.
+// Found is a message that Probe has found, and that no other receive gets.
 type Found struct {
 	From, Size int
 	c          *Comm
@@ -284,12 +282,12 @@ func (f *Found) Receive(b []byte, then func(*Op)) *Op {
 	return o
 }
 
-// begun notes that an operation is under way, or has ended. It gives mu back.
+// begun notes that an operation is under way, or has ended. It releases mu.
 func (w *World) begun(o *Op, r C.MPI_Request, e C.int, call string, done bool) {
 	if e == C.MPI_SUCCESS && !done {
 		w.requests, w.ops = append(w.requests, r), append(w.ops, o)
 		w.mu.Unlock()
-		w.Wake() // who progresses looks more often now
+		w.Wake() // the progress goroutine polls more often now
 		return
 	}
 	w.mu.Unlock()
@@ -299,8 +297,8 @@ func (w *World) begun(o *Op, r C.MPI_Request, e C.int, call string, done bool) {
 	o.finish()
 }
 
-// Cancel has MPI give up a message that is to be received, if nothing of it has come. The
-// operation ends then, with an error.
+// Cancel asks MPI to cancel a receive, which it does if nothing has been received. The operation
+// ends with an error then.
 func (w *World) Cancel(o *Op) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -311,8 +309,8 @@ func (w *World) Cancel(o *Op) {
 	}
 }
 
-// Progress has MPI get on, and ends what has come to its end. It returns how many operations
-// have, and how many have not. The error is an *Error: of MPI as a whole.
+// Progress drives MPI and finishes completed operations. It returns the numbers of operations that
+// have ended and that have not. The error is an *Error: of MPI as a whole.
 func (w *World) Progress() (ended, left int, err error) {
 	w.mu.Lock()
 	n := len(w.requests)
