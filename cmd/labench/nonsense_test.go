@@ -59,7 +59,7 @@ func TestNonsense(t *testing.T) {
 		{"cluster init junk.txt --nodes a", "junk.txt is a file"},
 		{"cluster init d --nodes a --valid 5", "want a time, as in"},
 		{"cluster plan lu --gflops x --cluster local:2", `--gflops: "x" is not allowed; want a number`},
-		{"cluster plan lu --workers -1 --cluster local:2", "--workers is -1, want 1 to"},
+		{"plan lu --workers -1 --cluster local:2 --gflops 1", `--workers: "-1" is not allowed`},
 		{"lu --checkpoint junk.txt -n 50", "labench: checkpoint junk.txt"},
 	} {
 		code, out, errs := labench(t, strings.Fields(c.line)...)

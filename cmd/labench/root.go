@@ -111,7 +111,11 @@ func groups() []group {
 		{"Explain:", of{explain.NewCommand, inspect.NewListCommand, inspect.NewDoctorCommand}},
 		{"Nodes and their jobs:", of{
 			func(a *cli.App) *cobra.Command { return node.NewAgentCommand(a, ops.CheckJob) },
-			func(a *cli.App) *cobra.Command { return node.NewClusterCommand(a, planner.NewNeedsCommand(a)) },
+			func(a *cli.App) *cobra.Command {
+				plan := planner.NewPlanCommand(a)
+				plan.Short = "The old name of labench plan"
+				return node.NewClusterCommand(a, plan)
+			},
 			func(a *cli.App) *cobra.Command { return node.NewSubmitCommand(a, ops.CheckJob) },
 			node.NewStatusCommand, node.NewResultCommand, node.NewCancelCommand,
 		}},

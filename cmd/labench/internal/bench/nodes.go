@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
-	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // Node is what a node of a cluster, the driver or an agent, has done. Times are in seconds.
@@ -189,7 +188,7 @@ func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) e
 		return nil
 	}
 	mean := means(nodes)
-	cost := func(op string, _ []graph.Operand) float64 { return mean[op] }
+	cost := func(op string) float64 { return mean[op] }
 	c, err := d.count(ctx, plan.Options{Runtime: s.Runtime, Apart: s.Idle, Cost: cost, Most: 1 << 21})
 	if many := (*plan.TooManyError)(nil); errors.As(err, &many) {
 		r.Cluster.Uncounted = many.Error()

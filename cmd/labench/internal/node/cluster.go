@@ -25,10 +25,9 @@ import (
 func NewClusterCommand(a *cli.App, others ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Make certificates, see which nodes are there, plan a run",
+		Short: "Make certificates, and see which nodes are there",
 		Example: `  labench cluster init certs --nodes node1,node2,laptop
-  labench cluster status --cluster 10.0.0.1:7400 --certs certs/laptop
-  labench cluster plan lu -n 100000 --cluster nodes.toml`,
+  labench cluster status --cluster 10.0.0.1:7400 --certs certs/laptop`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -73,13 +73,13 @@ func locate(words []string) (at located, err error) {
 //	certs = "certs/laptop"   # as --certs; from the file's directory
 //	timeout = "5s"           # as --node-timeout
 //	idle = true              # as --idle, and so distributed and agents
-//	link = "1GiB"            # for labench cluster plan: bytes a second that each node can get
+//	link = "1GiB"            # for labench plan: bytes a second that each node can get
 //
 //	[[node]]
 //	address = "10.0.0.1:7400"
 //	name = "node1"           # who is there has to be called so
 //	speed = 1.5              # of the node, against that of others; its workers otherwise
-//	workers = 8              # for labench cluster plan, as what follows
+//	workers = 8              # for labench plan, as what follows
 //	memory = "16GiB"         # its cap
 //	gflops = 400             # of all its workers
 //	parent = "node0"         # that this node is below: see labench agent --parent

@@ -14,17 +14,14 @@ import (
 type Options struct {
 	// Runtime answers what programs ask of a runtime beside the execution of tasks.
 	Runtime exec.Runtime
-	// Workers is how many all nodes have together, the driver's own with them; 0: as many as
-	// the Runtime.
-	Workers int
 	// Nodes is how many compute: owner k of a layout is node k modulo Nodes.
 	Nodes int
 	// Apart says that the driver is none of these. Otherwise it is the first.
 	Apart bool
 	// Cost returns what a task costs, in a unit of the caller's; nil: nothing.
-	Cost func(op string, operands []graph.Operand) float64
+	Cost func(op string) float64
 	// Most is the most tasks of a job: more are not counted, and end it with a
-	// *TooManyError. 0 means 1<<23.
+	// *TooManyError. 0 means no limit.
 	Most int
 }
 
@@ -35,28 +32,36 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("more than %d tasks, too many to be counted: take larger tiles", e.Most)
 }
 
-// Node is what a node has to do, and what it takes.
+// Node is what a node has to do.
 type Node struct {
-	Tasks   int
-	Cost    float64
-	In, Out int64 // bytes that it has to get from others, and others from it, who has made them
-	// Own is the bytes of the values that it has made and that are still of use, at most, and
-	// Peak that with copies of others' until their last reader here has ended.
-	Own, Peak int64
-	// Least is the most that a task here needs beside the node's own values, and these: with
-	// less memory the layout cannot be kept.
-	Least int64
+	Tasks int
+	Cost  float64
+	In    int64 // bytes that it has to get from the nodes that have made them
 }
 
 // Counts is what a program needs.
 type Counts struct {
 	Nodes  []Node
-	Driver Node // if it is apart: what it gives and gets
+	Driver Node // if it is apart
 	Tasks  int
-	Most   int64   // bytes of the operands of a task, at most
 	Moved  int64   // bytes, from node to node and from and to the driver
 	Path   float64 // cost of the critical path, jobs one after the other
 	Steps  int     // tasks on it
+}
+
+// none is the home of what nobody has.
+const none = -1
+
+// datum is who has the latest version of something.
+type datum struct {
+	bytes   int64
+	kept    bool    // it stays on its node when the job ends
+	program bool    // it lies in the program's memory, and no task has written it
+	made    bool    // it is not as it was made, of zeros
+	home    int     // the node that has made it
+	copies  []int   // others that have it
+	path    float64 // cost of the critical path that ends with it …
+	steps   int     // … and the tasks on that
 }
 
 // Runtime is an exec.Keeper that executes nothing. Values that tasks would write keep what
@@ -66,32 +71,17 @@ type Runtime struct {
 	opt    Options
 	kept   map[any]*datum
 	counts Counts
-	now    []use // by node, the driver last
 }
-
-// use is the memory that a node uses now.
-type use struct{ own, all int64 }
 
 // New returns a Runtime. There has to be a node.
 func New(opt Options) *Runtime {
-	if opt.Most == 0 {
-		opt.Most = 1 << 23
-	}
-	r := &Runtime{Runtime: opt.Runtime, opt: opt, kept: map[any]*datum{}, now: make([]use, opt.Nodes+1)}
+	r := &Runtime{Runtime: opt.Runtime, opt: opt, kept: map[any]*datum{}}
 	r.Reset()
 	return r
 }
 
-// Most returns the most tasks of a job that are counted.
-func (r *Runtime) Most() int { return r.opt.Most }
-
 // Reset begins to count anew: what there is stays where it is.
-func (r *Runtime) Reset() {
-	r.counts = Counts{Nodes: make([]Node, r.opt.Nodes)}
-	for i := range r.opt.Nodes {
-		r.holds(i, 0, 0)
-	}
-}
+func (r *Runtime) Reset() { r.counts = Counts{Nodes: make([]Node, r.opt.Nodes)} }
 
 // Counts returns what the jobs need that have ended since the last Reset.
 func (r *Runtime) Counts() Counts {
@@ -100,18 +90,30 @@ func (r *Runtime) Counts() Counts {
 	return c
 }
 
-// Workers implements [exec.Runtime].
-func (r *Runtime) Workers() []exec.Worker {
-	all := r.Runtime.Workers()
-	if r.opt.Workers == 0 {
-		return all
+// driver returns the number of the driver.
+func (r *Runtime) driver() int {
+	if r.opt.Apart {
+		return r.opt.Nodes
 	}
-	for len(all) < r.opt.Workers {
-		w := all[0]
-		w.ID = len(all)
-		all = append(all, w)
+	return 0
+}
+
+// node returns the figures of a node.
+func (r *Runtime) node(i int) *Node {
+	if i == r.opt.Nodes {
+		return &r.counts.Driver
 	}
-	return all[:r.opt.Workers]
+	return &r.counts.Nodes[i]
+}
+
+// fetch has a node get d from where it was made, unless it has it.
+func (r *Runtime) fetch(d *datum, to int) {
+	if d.home == to || slices.Contains(d.copies, to) {
+		return
+	}
+	r.node(to).In += d.bytes
+	r.counts.Moved += d.bytes
+	d.copies = append(d.copies, to)
 }
 
 // Close implements [exec.Runtime]: it leaves Options.Runtime alone.
@@ -140,7 +142,7 @@ func (s *set) Locate(values []versions.Shaped) []int {
 	for i, v := range values {
 		at[i] = none
 		if d := s.r.kept[v]; d != nil {
-			at[i] = int(d.home)
+			at[i] = d.home
 		}
 	}
 	return at
@@ -149,10 +151,7 @@ func (s *set) Locate(values []versions.Shaped) []int {
 // Release implements [exec.Kept].
 func (s *set) Release() {
 	for _, v := range s.values {
-		if d := s.r.kept[v]; d != nil {
-			s.r.drop(d)
-			delete(s.r.kept, v)
-		}
+		delete(s.r.kept, v)
 	}
 	s.values = nil
 }
@@ -162,90 +161,104 @@ func (r *Runtime) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return &job{r: r, ctx: ctx, data: map[*graph.Datum]uint32{}}
+	return &job{r: r, ctx: ctx, data: map[*graph.Datum]*datum{}}
 }
 
-// job notes tasks, and has them counted when it is waited for: only then is it known who was
-// the last to read something.
+// job counts tasks when they are submitted.
 type job struct {
-	r      *Runtime
-	ctx    context.Context
-	data   map[*graph.Datum]uint32
-	values []*datum
-	words  []uint32 // of each task the number of operands, and these
-	costs  []float64
-	nodes  []int32
-	tasks  int
-	err    error
+	r     *Runtime
+	ctx   context.Context
+	data  map[*graph.Datum]*datum
+	tasks int
+	path  float64 // the longest, and its tasks
+	steps int
+	err   error
 }
-
-// What a word says of an operand, beside the number of its datum.
-const (
-	reads  = 1
-	writes = 2
-	last   = 4 // nobody reads this version later
-	shift  = 3
-)
 
 // Submit implements [exec.Job].
 func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if j.err == nil && j.ctx.Err() != nil {
 		j.err = context.Cause(j.ctx)
 	}
-	if j.err == nil && len(j.nodes) >= j.r.opt.Most {
-		j.err = &TooManyError{j.r.opt.Most}
+	if most := j.r.opt.Most; j.err == nil && most > 0 && j.tasks >= most {
+		j.err = &TooManyError{most}
 	}
 	if j.err != nil {
 		return 0, j.err
 	}
 	j.tasks++
-	node, own := -1, s.Operands[0].Datum
+	own := s.Operands[0].Datum
 	for _, o := range s.Operands {
 		if o.Mode&graph.Out != 0 {
 			own = o.Datum
 			break
 		}
 	}
+	at := int(own.Owner) % j.r.opt.Nodes
 	if op, ok := s.Op.(*versions.Op); ok && op.Bound || s.Constraints != nil {
-		node = j.r.driver()
-	} else {
-		node = int(own.Owner) % j.r.opt.Nodes
+		at = j.r.driver()
 	}
-	j.nodes = append(j.nodes, int32(node))
-	cost := 0.0
+	n, cost := j.r.node(at), 0.0
 	if j.r.opt.Cost != nil {
-		cost = j.r.opt.Cost(s.Op.OpName(), s.Operands)
+		cost = j.r.opt.Cost(s.Op.OpName())
 	}
-	j.costs = append(j.costs, cost)
-	j.words = append(j.words, uint32(len(s.Operands)))
+	n.Tasks++
+	n.Cost += cost
+	path, steps := 0.0, 0
 	for _, o := range s.Operands {
-		j.words = append(j.words, j.datum(o.Datum)<<shift|uint32(o.Mode&graph.InOut))
+		if d := j.datum(o.Datum); o.Mode&graph.In != 0 && d.made {
+			j.r.fetch(d, at)
+			if d.path > path || d.steps > steps && d.path == path {
+				path, steps = d.path, d.steps
+			}
+		}
+	}
+	path, steps = path+cost, steps+1
+	if path > j.path || path == j.path && steps > j.steps {
+		j.path, j.steps = path, steps
+	}
+	for _, o := range s.Operands {
+		if o.Mode&graph.Out != 0 { // the next version
+			d := j.datum(o.Datum)
+			d.home, d.copies, d.program, d.made, d.path, d.steps = at, d.copies[:0], false, true, path, steps
+		}
 	}
 	return graph.TaskID(j.tasks), nil
 }
 
-// datum returns the number of a datum in the job.
-func (j *job) datum(d *graph.Datum) uint32 {
-	if k, ok := j.data[d]; ok {
-		return k
+// datum returns a datum of the job.
+func (j *job) datum(d *graph.Datum) *datum {
+	x := j.data[d]
+	if x == nil {
+		if x = j.r.kept[d.Value]; x == nil { // it is in the program's memory
+			x = &datum{bytes: d.Bytes, made: true, home: j.r.driver(), program: true}
+		}
+		j.data[d] = x
 	}
-	x := j.r.kept[d.Value]
-	if x == nil { // it is in the program's memory
-		x = &datum{bytes: d.Bytes, made: true, home: int32(j.r.driver()), program: true}
-	}
-	k := uint32(len(j.values))
-	j.values = append(j.values, x)
-	j.data[d] = k
-	return k
+	return x
 }
 
-// Wait implements [exec.Job].
+// Wait implements [exec.Job]: what is not kept goes to the program's memory, on the driver.
 func (j *job) Wait() error {
-	if j.err == nil {
-		j.r.count(j)
+	if j.err != nil {
+		return j.err
 	}
-	j.words, j.costs, j.nodes = nil, nil, nil
-	return j.err
+	r := j.r
+	r.counts.Tasks += j.tasks
+	r.counts.Path += j.path
+	r.counts.Steps += j.steps
+	home := r.driver()
+	for _, d := range j.data {
+		d.path, d.steps = 0, 0
+		if !d.kept && !d.program {
+			r.fetch(d, home)
+			d.home, d.program = home, true
+		}
+		d.copies = slices.DeleteFunc(d.copies, func(i int) bool { return i != home })
+	}
+	clear(j.data)
+	j.path, j.steps = 0, 0
+	return nil
 }
 
 // WaitOn implements [exec.Job].

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -14,7 +12,6 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/cluster/clustertest"
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -22,10 +19,10 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// local returns a runtime of one worker.
-func local(t *testing.T) exec.Runtime {
+// local returns a runtime of some workers.
+func local(t *testing.T, workers int) exec.Runtime {
 	t.Helper()
-	rt, err := exec.NewLocal(exec.Options{Workers: 1, Float: true})
+	rt, err := exec.NewLocal(exec.Options{Workers: workers, Float: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +35,12 @@ func driver(t *testing.T, agents int, idle bool) *cluster.Driver {
 	t.Helper()
 	return clustertest.Start(t, transport.NewNetwork().Node, agents, func(o *cluster.Options) {
 		o.Ops, o.Values, o.Errors, o.Log = op.NewTable().All(), kernels.Values(), kernels.Errors(), slog.New(slog.DiscardHandler)
-		o.Runtime, o.Idle, o.Owner, o.Stay = local(t), idle, true, true
+		o.Runtime, o.Idle, o.Owner, o.Stay = local(t, 1), idle, true, true
 	}).Driver
 }
 
-// factor makes a matrix on a runtime, calls made, works on it, and calls done before it is freed.
-func factor(t *testing.T, rt exec.Runtime, what string, n, nb int, layout blocked.Layout, nodes int, made, done func()) {
+// factor makes a matrix on a runtime, calls made, and works on it.
+func factor(t *testing.T, rt exec.Runtime, what string, n, nb int, layout blocked.Layout, nodes int, made func()) {
 	t.Helper()
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 	if err != nil {
@@ -90,7 +87,6 @@ func factor(t *testing.T, rt exec.Runtime, what string, n, nb int, layout blocke
 	if err != nil {
 		t.Fatal(err)
 	}
-	done()
 }
 
 // TestCounts: what is counted of gemm and the factorizations is what nodes do: tasks and bytes of
@@ -108,67 +104,39 @@ func TestCounts(t *testing.T) {
 			if c.together {
 				agents--
 			}
-			r := plan.New(plan.Options{Runtime: local(t), Workers: agents + 1, Nodes: nodes, Apart: !c.together,
-				Cost: func(string, []graph.Operand) float64 { return 1 }})
-			kept := make([]int64, nodes)
-			factor(t, r, c.op, c.n, nb, blocked.BlockCyclic{P: c.p, Q: c.q}, nodes, r.Reset, func() {
-				for i := range kept {
-					kept[i] = r.Kept(i)
-				}
-			})
+			r := plan.New(plan.Options{Runtime: local(t, agents+1), Nodes: nodes, Apart: !c.together})
+			factor(t, r, c.op, c.n, nb, blocked.BlockCyclic{P: c.p, Q: c.q}, nodes, r.Reset)
 			x := r.Counts()
 			all := x.Nodes
 			if !c.together {
 				all = append([]plan.Node{x.Driver}, all...)
 			}
-			// What a node has at most depends on when it is told to drop: one of a few runs is near the count.
-			peaks := slices.Repeat([]int64{math.MaxInt64}, nodes)
-			near := func() bool {
-				for i, peak := range peaks {
-					if peak != math.MaxInt64 && peak > 2*x.Nodes[i].Peak {
-						return false
-					}
+			d := driver(t, agents, !c.together)
+			var before []cluster.Usage
+			factor(t, d, c.op, c.n, nb, blocked.BlockCyclic{P: c.p, Q: c.q}, nodes, func() { before = d.Usage() })
+			used := d.Usage()
+			var moved, in int64
+			for i, u := range used {
+				tasks := 0
+				for _, r := range u.Ran {
+					tasks += r.Tasks
 				}
-				return true
-			}
-			for try := 0; try == 0 || try < 5 && !near(); try++ {
-				d := driver(t, agents, !c.together)
-				var before []cluster.Usage
-				factor(t, d, c.op, c.n, nb, blocked.BlockCyclic{P: c.p, Q: c.q}, nodes, func() { before = d.Usage() }, func() {})
-				used := d.Usage()
-				var moved, in int64
-				for i, u := range used {
-					tasks := 0
-					for _, r := range u.Ran {
-						tasks += r.Tasks
-					}
-					for _, r := range before[i].Ran {
-						tasks -= r.Tasks
-					}
-					got := u.In - before[i].In
-					moved += got
-					in += all[i].In
-					t.Logf("%s: %d tasks, %d in, %d out, %d at most; counted %+v", u.Node, tasks, got, u.Out-before[i].Out, u.Peak, all[i])
-					if tasks != all[i].Tasks {
-						t.Errorf("%s: %d tasks, counted %d", u.Node, tasks, all[i].Tasks)
-					}
-					if got != all[i].In {
-						t.Errorf("%s: got %d bytes, counted %d", u.Node, got, all[i].In)
-					}
-					if node := len(peaks) - len(used) + i; i > 0 {
-						peaks[node] = min(peaks[node], u.Peak)
-						// Tiles may move in another order than counted, but not those that it has at the end.
-						if kept[node] == 0 || u.Peak < kept[node] {
-							t.Errorf("%s: had %d bytes, counted %d of its own at the end", u.Node, u.Peak, kept[node])
-						}
-					}
+				for _, r := range before[i].Ran {
+					tasks -= r.Tasks
 				}
-				if moved != x.Moved || in != x.Moved {
-					t.Errorf("%d bytes moved, counted %d", moved, x.Moved)
+				got := u.In - before[i].In
+				moved += got
+				in += all[i].In
+				t.Logf("%s: %d tasks, %d in; counted %+v", u.Node, tasks, got, all[i])
+				if tasks != all[i].Tasks {
+					t.Errorf("%s: %d tasks, counted %d", u.Node, tasks, all[i].Tasks)
+				}
+				if got != all[i].In {
+					t.Errorf("%s: got %d bytes, counted %d", u.Node, got, all[i].In)
 				}
 			}
-			if !near() {
-				t.Errorf("nodes had %d bytes, counted %+v", peaks, x.Nodes)
+			if moved != x.Moved || in != x.Moved {
+				t.Errorf("%d bytes moved, counted %d", moved, x.Moved)
 			}
 		})
 	}

@@ -147,9 +147,7 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 	}
 	several := o.Machine.Count() > 1
 	if f.sched == "" {
-		every := *f
-		every.sched = "all"
-		if s.sched, err = every.policies(several); err != nil {
+		if s.sched, err = policies("all", several); err != nil {
 			return nil, from, err
 		}
 	}

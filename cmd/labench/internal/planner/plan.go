@@ -12,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/plotting"
@@ -32,6 +33,11 @@ the nodes are connected, and what tasks and messages cost beside; labench
 machine writes such a file for the machine at hand. On several nodes the
 matrices are distributed, as with --distributed: of gemm, cholesky, lu and qr.
 
+With --cluster nothing has to be measured: of nodes are taken how fast they
+compute, how much memory they have, and how fast they get values. Nothing is
+started, and only nodes with addresses are asked. The report says what each
+node has to keep, to get and to send, and that a run cannot fit.
+
 Every combination of what is listed is a line of a table; lists are as those of
 labench scale. One combination gets a report. --best searches instead: for the
 tile size, the policy and the grid with which one problem takes the least time,
@@ -40,13 +46,15 @@ among those that are listed, if they are.`,
   labench plan cholesky -n 8192 --machine here.toml
   labench plan cholesky -n 65536 --machine nodes.toml --nodes 1:64:x2
   labench plan cholesky -n 65536 --machine nodes.toml --nodes 16 --best
+  labench plan lu -n 100000 --cluster nodes.toml
+  labench plan lu -n 16384 --cluster local:4 --gflops 40 --link 1GiB
   labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
 		ValidArgs: known,
 		Args: func(_ *cobra.Command, args []string) error {
 			return cli.OneOf(args, known)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.op = args[0]
+			f.op, f.given = args[0], cmd.Flags().Changed
 			return forecast(cmd.Context(), a, f)
 		},
 	}
@@ -67,14 +75,32 @@ among those that are listed, if they are.`,
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
 	fl.StringVar(&f.plot, "plot", "", "draw a chart of the rates into a file: .png or .svg")
 	fl.StringVar(&f.record.Trace, "trace", "", "write the tasks of the one combination to a file: "+record.Endings("trace", ", "))
+	f.cluster.register(fl)
 	cli.Complete(cmd, "type", bench.Types())
 	return cmd
+}
+
+// open returns the machine that is named.
+func (f *forecastFlags) open(ctx context.Context, a *cli.App) (*sim.Machine, error) {
+	if f.machine == "" {
+		return f.cluster.machine(ctx, a, f.typ)
+	}
+	m, err := machinefile.Open(f.machine)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = cli.Usage(&cli.UnknownError{What: "machine or file", Word: f.machine, Known: machinefile.Names()})
+	}
+	return m, err
 }
 
 // forecast prints what runs would take.
 func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	var errs cli.Problems
-	if f.machine == "" {
+	switch several := f.given("cluster"); {
+	case several && f.machine != "":
+		errs.Note(errors.New("--machine and --cluster exclude each other: give one"))
+	case several:
+		errs = f.cluster.check(f.given)
+	case f.machine == "":
 		errs.Note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
 	}
 	errs.Target("csv", f.csv)
@@ -87,10 +113,7 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	if errs != nil {
 		return cli.Usage(cli.JoinLine(errs))
 	}
-	m, err := machinefile.Open(f.machine)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = cli.Usage(&cli.UnknownError{What: "machine or file", Word: f.machine, Known: machinefile.Names()})
-	}
+	m, err := f.open(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,7 @@ func TestPlanPolicies(t *testing.T) {
 		{"eft,all", false, "eft priority fifo lifo locality fifodata steal"},
 		{"all,fifo", true, "owner priority fifo lifo locality fifodata steal eft"},
 	} {
-		f := &forecastFlags{sched: test.list}
-		if got, err := f.policies(test.several); err != nil || strings.Join(got, " ") != test.want {
+		if got, err := policies(test.list, test.several); err != nil || strings.Join(got, " ") != test.want {
 			t.Errorf("%q: %q, %v, want %s", test.list, got, err, test.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -126,24 +127,38 @@ func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
 	}
 	say("moved", "%s from node to node", in(x.Moved))
 	say("memory", "%s on the node that has the most", in(x.Memory))
-	b.WriteString(p.Faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s\n", report.Label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends")))
+	capped := slices.ContainsFunc(m.Kinds, func(k sim.Kind) bool { return k.Memory > 0 })
+	head, caps := "", []int64{0}
+	if capped {
+		head = fmt.Sprintf("%9s", "cap")
+		for i := range m.Kinds {
+			caps = append(caps, m.Kinds[i].Memory)
+		}
+	}
+	b.WriteString(p.Faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s%s\n", report.Label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends", head)))
 	const most = 16 // nodes that are listed
 	var peak, moved []int64
 	for _, n := range x.Nodes {
 		peak, moved = append(peak, n.Peak), append(moved, n.In, n.Out)
 	}
-	kept, flows := report.BytesLike(peak...), report.BytesLike(moved...)
+	kept, flows, limit := report.BytesLike(peak...), report.BytesLike(moved...), report.BytesLike(caps...)
 	for i, n := range x.Nodes {
 		if i == most {
 			say("", "and %d more (--json lists them)", len(x.Nodes)-most)
 			break
 		}
-		name := fmt.Sprint("node", i)
+		name, memory := nodeAt(m, i)
+		if name == "" {
+			name = fmt.Sprint("node", i)
+		}
 		if i == 0 {
 			name = "driver"
 		}
+		if head = ""; memory > 0 {
+			head = fmt.Sprintf("%9s", limit(memory))
+		}
 		own := max(n.Busy+n.Starving+n.Throttled+n.Driver+n.Idle, 1e-300)
-		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s\n", report.Label(""), name, n.Tasks, 100*n.Busy/own, 100*n.Starving/own, kept(n.Peak), flows(n.In), flows(n.Out))
+		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s%s\n", report.Label(""), report.Clip(name, 8), n.Tasks, 100*n.Busy/own, 100*n.Starving/own, kept(n.Peak), flows(n.In), flows(n.Out), head)
 	}
 	return b.String()
 }

@@ -26,6 +26,8 @@ type forecastFlags struct {
 	lose                                  []string
 	choices                               map[string]*string
 	record                                record.Flags
+	cluster                               clusterFlags // instead of machine
+	given                                 func(flag string) bool
 	csv, plot                             string
 	format                                plotting.Format // of the plot, if there is one
 	best, json                            bool
@@ -68,7 +70,7 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 	auto := map[string]int{"auto": 0}
 	sizes, nb, nodes := list("n", f.sizes, nil), list("nb", f.nb, auto), list("nodes", f.nodes, nil)
 	grid, workers := list("grid", f.grid, auto), list("workers", f.worker, nil)
-	sched, err := f.policies(m.Count() > 1 || f.nodes != "")
+	sched, err := policies(f.sched, m.Count() > 1 || f.nodes != "")
 	errs.Note(err)
 	if errs != nil {
 		return nil, cli.JoinLine(errs)
@@ -92,13 +94,13 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 	return all, nil
 }
 
-// policies returns those that are asked for; "" is the default.
-func (f *forecastFlags) policies(several bool) (sched []string, _ error) {
-	if f.sched == "" {
+// policies returns those of a list; "" is the default.
+func policies(list string, several bool) (sched []string, _ error) {
+	if list == "" {
 		return []string{""}, nil
 	}
 	known := append([]string{"owner"}, cli.NamesOf(dispatch.Kinds()...)...)
-	for s := range strings.SplitSeq(f.sched, ",") {
+	for s := range strings.SplitSeq(list, ",") {
 		s = strings.ToLower(strings.TrimSpace(s))
 		named := []string{s}
 		switch {
