@@ -64,8 +64,8 @@ type table struct {
 	cells *[NumClasses]atomic.Pointer[cell]
 }
 
-// NewSelector returns a selector that works by c, of which it keeps a copy.
-// It returns a *[ConfigError] that names everything wrong with c.
+// NewSelector returns a selector with the configuration c, which it copies. It returns a
+// *[ConfigError] that names everything wrong with c.
 func NewSelector(c Config) (*Selector, error) {
 	if err := c.validate(); err != nil {
 		return nil, err

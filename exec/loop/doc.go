@@ -53,7 +53,7 @@
 //	words, errors, scheme, layout, plan
 //	                               their names, and what a program asks for
 //	chunk, sequence, queue, dispenser, parts
-//	                               who gets which items
+//	                               hands out the items
 //	stats, predict                 what came of it, live or in virtual time
 //	profile, candidates, lesson, site, explain
 //	                               Auto

@@ -13,9 +13,9 @@ import (
 // plain is the op of loops without a site.
 var plain = newOp("loop")
 
-// For calls body for all n items, in chunks, on the workers of a runtime, and returns when
-// all calls have returned. Each item is in one chunk. Calls run at once; the items of a chunk
-// are the body's to go through.
+// For calls body for all n items, in chunks, on the workers of a runtime, and returns when all
+// calls have returned. Each item is in one chunk. Calls run at once; the items of a chunk are the
+// body's to go through.
 //
 //	err := loop.For(ctx, rt, len(y), loop.Options{}, func(c loop.Chunk) error {
 //		for i := c.Lo; i < c.Hi; i++ {
@@ -24,19 +24,18 @@ var plain = newOp("loop")
 //		return nil
 //	})
 //
-// The loop is tasks, one for each worker, of the op "loop" or the name of its site. While
-// others wait for a worker, the loop gives it back after the chunk that it is at, but no
-// sooner than after 20 µs, and the runtime's policy says who is next. Where a worker sleeps
-// the calling goroutine takes part in its place, unless the last call at the site took 20 ms.
+// The loop is tasks, one for each worker, of the op "loop" or the name of its site. While other
+// tasks wait for a worker, the loop gives the worker back after its present chunk, but not before
+// 20 µs, and the runtime's policy chooses the next task. Where a worker sleeps the calling
+// goroutine takes part in its place, unless the last call at the site took 20 ms.
 //
-// On a runtime of several nodes the workers are those of this one: [Submit] is for others.
-// A body must not wait for other work of the runtime, which may wait for its worker. A loop
-// in a body takes [Chunk.Context] for its context.
+// On a runtime of several nodes the workers are those of this one: [Submit] is for others. A body
+// must not wait for other work of the runtime, which may wait for its worker. A loop in a body
+// takes [Chunk.Context] for its context.
 //
-// The error is an *[OptionsError]; the *[ChunkError] of the chunk with the smallest items
-// that has failed: those before a chunk that has failed are executed, those after it no more
-// begun; the cause of the context's end; or exec.ErrClosed. For panics with [ErrItems] and
-// [ErrBody].
+// The error is an *[OptionsError]; the *[ChunkError] of the chunk with the smallest items that has
+// failed: those before a chunk that has failed are executed, those after it no more begun; the
+// cause of the context's end; or exec.ErrClosed. For panics with [ErrItems] and [ErrBody].
 func For(ctx context.Context, rt exec.Runtime, n int, opt Options, body func(Chunk) error) error {
 	return forUnits(ctx, rt, n, 1, opt, body)
 }

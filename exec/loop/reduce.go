@@ -18,8 +18,8 @@ type Reduction[T any] struct {
 // machine, few enough to keep a sum of each.
 const blocks = 1024
 
-// Reduce is [For] with a result: body adds what the items of a chunk contribute to a partial
-// sum, which belongs to the worker meanwhile, and Reduce returns the sum of all of these.
+// Reduce is [For] with a result: body adds what the items of a chunk contribute to a partial sum,
+// which belongs to the worker meanwhile, and Reduce returns the sum of all of these.
 //
 //	dot, err := loop.Reduce(ctx, rt, len(x), loop.Options{}, loop.Reduction[float64]{
 //		New: func() float64 { return 0 },
@@ -31,13 +31,13 @@ const blocks = 1024
 //		return nil
 //	})
 //
-// Each worker has one partial sum; they are added in the order of the workers' numbers.
-// Which items are in which depends on who was free, and so may the last bits. With
-// Options.Deterministic body is called for each of up to 1024 blocks of equal size, which
+// Each worker has one partial sum; they are added in the order of the workers' numbers. The
+// assignment of items to partial sums, and so the last bits, may depend on which workers were free.
+// With Options.Deterministic body is called for each of up to 1024 blocks of equal size, which
 // depend on n alone, with a sum of its own; these are added in the order of the items.
 //
-// Errors and panics are those of For; with an error the result is the zero value. A panic
-// of Reduction.Add goes to the caller.
+// Errors and panics are those of For; with an error the result is the zero value. A panic of
+// Reduction.Add goes to the caller.
 func Reduce[T any](ctx context.Context, rt exec.Runtime, n int, opt Options, r Reduction[T],
 	body func(c Chunk, sum *T) error) (result T, err error) {
 	if n < 0 {

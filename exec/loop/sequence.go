@@ -11,8 +11,8 @@ type sequence struct {
 	starts []int
 }
 
-// newSequence returns the chunks of a queue of that shape. It takes a few nanoseconds for
-// each chunk of a scheme whose chunks differ, of which there are some P·log N.
+// newSequence returns the chunks of a queue of that shape. For a scheme with different chunks, some
+// P·log N of them, it takes a few nanoseconds each.
 func newSequence(s Scheme, q Shape) *sequence {
 	if size, larger, ok := s.even(q); ok {
 		c := &sequence{items: q.Items, size: size, larger: larger}

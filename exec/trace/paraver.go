@@ -105,17 +105,15 @@ func (p *paraver) at(row int) string {
 	return fmt.Sprintf("%d:1:%d:%d", row+1, node+1, row-p.nodes[node].First+1)
 }
 
-// WriteParaver writes the recording for Paraver: the trace itself (.prv), what
-// its numbers mean (.pcf) and the names of its rows (.row). The three belong
-// into files of the same name beside one another. Every worker is a thread, on
-// a CPU of its own; each has a state record for the time in a task and between
-// tasks, and event records with the op, the version, the number of the task and
-// of its job, and whether it is a share in a task that another worker leads. They
-// become 0 when the task ends, or what they are for the task that waits
-// underneath. Communication records, with the bytes that move, are the edges along
-// which data flow, and the copies between the host's memory, a row of its own, and
-// the accelerators. Of several nodes, each with its name, CPUs and a process, they are the
-// copies from node to node instead of the edges.
+// WriteParaver writes the recording for Paraver: the trace itself (.prv), what its numbers mean
+// (.pcf) and the names of its rows (.row). The three belong into files of the same name beside one
+// another. Every worker is a thread, on a CPU of its own; each has a state record for the time in a
+// task and between tasks, and event records with the op, the version, the number of the task and of
+// its job, and whether it is a share in a task that another worker leads. They become 0 when the
+// task ends, or what they are for the task that waits underneath. Communication records, with the
+// bytes that move, are the edges along which data flow, and the copies between the host's memory, a
+// row of its own, and the accelerators. Of several nodes, each with its name, CPUs and a process,
+// they are the copies from node to node instead of the edges.
 //
 // The lines of a .prv are
 //
@@ -125,12 +123,12 @@ func (p *paraver) at(row int) string {
 //	3:cpu:application:task:thread:logical send:physical send:
 //	  cpu:application:task:thread:logical receive:physical receive:bytes:tag
 //
-// with times in nanoseconds and numbers from 1; "task" is a process there, of which each
-// node has one. The tag is the number of the job. Both ends of a communication have one time
-// each: we know of no time between.
+// with times in nanoseconds and numbers from 1; "task" is a process there: each node has one. The
+// tag is the number of the job. Both ends of a communication have one time each: we know of no time
+// between.
 //
-// Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace
-// file description", Barcelona Supercomputing Center.
+// Reference: "Paraver: Parallel Program Visualization and Analysis tool, trace file description",
+// Barcelona Supercomputing Center.
 func (r *Recording) WriteParaver(prv, pcf, row io.Writer) error {
 	p := r.paraver()
 	for _, err := range []error{p.trace(prv), p.config(pcf), p.rows(row)} {

@@ -17,9 +17,9 @@
 //
 // # Frames and values
 //
-// Nodes exchange frames: messages, what is wanted, how many messages were handled, who joins and
-// who leaves. Each has a checksum. A value is encoded by its type, which writes a header and then
-// its elements as they lie in memory. The header goes with a frame that says how many bytes follow;
+// Nodes exchange frames: messages, requests for values, counts of handled messages, joining and
+// leaving. Each has a checksum. A value is encoded by its type, which writes a header and then its
+// elements as they lie in memory. The header goes with a frame that says how many bytes follow;
 // these go as a message of MPI with a tag of their own, from the memory of the one value into the
 // memory of the other.
 //

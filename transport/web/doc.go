@@ -1,6 +1,6 @@
 // Package web is a transport over HTTP, for the nodes of a cluster on several machines.
 //
-//	POST /v1/greet     who is there: names and addresses, once a second
+//	POST /v1/greet     the nodes that are there: names and addresses, once a second
 //	POST /v1/message   messages from here on (link.go): the connection leaves HTTP
 //	POST /v1/leave     a node goes
 //	GET  /v1/value     a value: its bytes as they lie in memory, with their checksum
