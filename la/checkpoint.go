@@ -19,35 +19,34 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// Checkpoint keeps the state of a long factorization in a directory, so that it
-// can go on where it was after the program, or the machine, has died.
+// Checkpoint keeps the state of a long factorization in a directory, so that the factorization
+// can resume after the program or the machine has crashed.
 //
-// After every so many panels all tasks are waited for and the state is written:
-// to a new file, with checksums, flushed to the device and renamed, so that a
-// file is whole or not there. The two latest states are kept until the
-// factorization ends well, and are then removed. The next factorization of the
-// same matrix with the same directory goes on from the latest state that is
-// whole, with the state's tile size. Where results do not depend on what was
-// measured (Options.Deterministic, or one version in Options.Only), it has the
-// same bits as one that was not interrupted.
+//	panels ─► wait for all tasks ─► write OP-STEP.state ─► panels ─► … ─► remove the states
+//
+// A state is written atomically: to a new file with checksums, which is flushed to the device and
+// then renamed. The two latest states stay until the factorization succeeds. The next
+// factorization of the same matrix with the same directory resumes from the latest intact state,
+// in the state's tile size. It has the same bits as an uninterrupted one if results do not depend
+// on measured times (Options.Deterministic, or one version in Options.Only).
 type Checkpoint struct {
-	// Dir is the directory; it is made if it does not exist. Factorizations of
-	// different matrices want different ones.
+	// Dir is the directory; the factorization makes it if it does not exist. Each matrix needs a
+	// directory of its own.
 	Dir string
-	// Every is the number of panels between two states; 0 means an eighth of
-	// them, at least one.
+	// Every is the number of panels between two states; 0 means an eighth of all panels, at least
+	// one.
 	Every int
-	// Resume has the factorization fail with a *CheckpointError if there is no state
-	// to go on from.
+	// Resume makes the factorization fail with a *CheckpointError if there is no state to resume
+	// from.
 	Resume bool
 }
 
-// CheckpointError reports a checkpoint that cannot be written, or from which the
-// factorization cannot go on. What is in the directory is left as it is.
+// CheckpointError reports a checkpoint that cannot be written, or from which the factorization
+// cannot resume. The files in the directory stay as they are.
 type CheckpointError struct {
 	Path   string
 	Reason string
-	Err    error // what went wrong underneath, or nil
+	Err    error // the cause, or nil
 }
 
 func (e *CheckpointError) Error() string {
@@ -61,10 +60,11 @@ func (e *CheckpointError) Error() string {
 // Unwrap returns the cause.
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
-// How the names of files end: of states; then of what is being written, or lent to nodes.
-const stateSuffix, unfinishedSuffix, lentSuffix = ".state", ".tmp", ".lent"
+// The ends of file names: of a state, of a state that is being written, and of a second name for
+// the state from which nodes read.
+const stateSuffix, unfinishedSuffix, linkSuffix = ".state", ".tmp", ".lent"
 
-// validate reports a checkpoint that makes no sense.
+// validate returns a *CheckpointError if a field is out of range.
 func (c *Checkpoint) validate() error {
 	switch {
 	case c.Dir == "":
@@ -75,7 +75,7 @@ func (c *Checkpoint) validate() error {
 	return nil
 }
 
-// every returns the number of panels between two states, of so many panels.
+// every returns the number of panels between two states of a factorization with that many panels.
 func (c *Checkpoint) every(panels int) int {
 	if c.Every > 0 {
 		return c.Every
@@ -83,60 +83,61 @@ func (c *Checkpoint) every(panels int) int {
 	return max(1, panels/8)
 }
 
-// path returns the file of the state before step.
+// path returns the path of op's state before step.
 func (c *Checkpoint) path(op string, step int) string {
 	return filepath.Join(c.Dir, fmt.Sprintf("%s-%08d%s", op, step, stateSuffix))
 }
 
-// files returns those of states of op with the suffix, the latest first.
+// files returns the paths of op's states that end in suffix, the latest first.
 func (c *Checkpoint) files(op, suffix string) (paths []string, err error) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &CheckpointError{c.Dir, "cannot be read", err}
 	}
 	for _, e := range slices.Backward(entries) { // they are sorted
-		if strings.HasPrefix(e.Name(), op+"-") && strings.Contains(e.Name(), stateSuffix) && strings.HasSuffix(e.Name(), suffix) {
-			paths = append(paths, filepath.Join(c.Dir, e.Name()))
+		name := e.Name()
+		if strings.HasPrefix(name, op+"-") && strings.Contains(name, stateSuffix) && strings.HasSuffix(name, suffix) {
+			paths = append(paths, filepath.Join(c.Dir, name))
 		}
 	}
 	return paths, nil
 }
 
-// states returns the files of states of op, the latest first. It also removes
-// files that were being written, or lent, when the program died.
+// states returns the paths of op's states, the latest first. It removes unfinished files and
+// links that a crashed process has left.
 func (c *Checkpoint) states(op string) ([]string, error) {
 	unfinished, err := c.files(op, unfinishedSuffix)
 	if err != nil {
 		return nil, err
 	}
-	lent, err := c.files(op, lentSuffix)
+	lent, err := c.files(op, linkSuffix)
 	if err != nil {
 		return nil, err
 	}
-	ours := func(path string) bool { return strings.Contains(filepath.Base(path), lentBy()) }
+	ours := func(path string) bool { return strings.Contains(filepath.Base(path), processTag()) }
 	for _, path := range append(unfinished, slices.DeleteFunc(lent, ours)...) {
 		os.Remove(path)
 	}
 	return c.files(op, stateSuffix)
 }
 
-// lentBy is a part of the names of files that this process lends: no number of a process, which
-// is the same after each restart of a container.
-var lentBy = sync.OnceValue(func() string { return fmt.Sprintf(".%x-", rand.Uint64()) })
+// processTag marks the links of this process. It is random because a process number may be the
+// same after each restart of a container.
+var processTag = sync.OnceValue(func() string { return fmt.Sprintf(".%x-", rand.Uint64()) })
 
-// lend gives the file of a state another name, under which nodes read it, and may read it again
+// linkState gives the file of a state another name, under which nodes read it, and may read it again
 // when the state is gone. It is to be called back then. Where no file can have two names, so that
 // link fails, it is copied.
-func lend(path string, link func(from, to string) error) (name string, back func(), err error) {
-	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+lentBy()+"*"+lentSuffix)
+func linkState(path string, link func(from, to string) error) (name string, remove func(), err error) {
+	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+processTag()+"*"+linkSuffix)
 	if err != nil {
 		return "", nil, err
 	}
-	name, back = to.Name(), func() { os.Remove(to.Name()) }
+	name, remove = to.Name(), func() { os.Remove(to.Name()) }
 	to.Close()
-	back() // a link wants a name that is free
+	remove() // link needs a name that is free
 	if link(path, name) == nil {
-		return name, back, nil
+		return name, remove, nil
 	}
 	from, err := os.Open(path)
 	if err != nil {
@@ -144,10 +145,10 @@ func lend(path string, link func(from, to string) error) (name string, back func
 	}
 	defer from.Close()
 	err = atomicfile.Write(name, 0o666, func(to *os.File) error { _, err := io.Copy(to, from); return err })
-	return name, back, err
+	return name, remove, err
 }
 
-// load returns the latest state of op that is whole, nil if there are none.
+// load returns the latest intact state of op and its path, nil if there is none.
 func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
 	paths, err := c.states(op)
 	if err != nil {
@@ -167,13 +168,13 @@ func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
 		}
 	}
 	if first == nil {
-		first = c.none(op)
+		first = c.missingState(op)
 	}
 	return nil, "", first
 }
 
-// none returns the error that there is no state of op, if one is wanted.
-func (c *Checkpoint) none(op string) error {
+// missingState returns the error of a factorization that must resume and finds no state of op.
+func (c *Checkpoint) missingState(op string) error {
 	if !c.Resume {
 		return nil
 	}
@@ -189,12 +190,13 @@ func loadFile[T Element](path string) (*file.State[T], error) {
 	return file.ReadState[T](f)
 }
 
-// save writes a state, of a distributed matrix by its nodes, and removes all but the two latest.
+// save writes a state and removes all but the two latest. Nodes write the tiles of a distributed
+// matrix.
 func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T]) error {
 	path := c.path(s.Op, s.Step)
 	err := atomicfile.Write(path, 0o666, func(f *os.File) error {
 		if s.Matrix.IsDistributed() {
-			return file.WriteStateTiles(f, s, onNodes[T](ctx, e))
+			return file.WriteStateTiles(f, s, runner[T](ctx, e))
 		}
 		w := bufio.NewWriterSize(f, 1<<20)
 		return errors.Join(file.WriteState(w, s), w.Flush())
@@ -212,40 +214,46 @@ func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 	return nil
 }
 
-// onNodes returns what executes tasks that read or write files.
-func onNodes[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Program[T]) error) error {
-	return func(submit func(p *blocked.Program[T]) error) error { return run(ctx, e, submit) }
+// runner returns Run for package file, which submits tasks that read or write files.
+func runner[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Program[T]) error) error {
+	return func(submit func(p *blocked.Program[T]) error) error { return Run(ctx, e, submit) }
 }
 
-// stepwise is a factorization by steps between which its state can be kept.
+// stepwise is a factorization by steps, each of one panel, between which its state can be kept.
 type stepwise[T Element] struct {
-	op   string
-	kind blocked.Kind
-	// room makes what there is beside the matrix, if s does not have it, or says that what s
-	// has does not go with what is wanted.
-	room func(s *file.State[T]) error
-	// steps submits some of them.
-	steps func(p *blocked.Program[T], s *file.State[T], from, to int) error
+	op       string // names the files of its states
+	kind     blocked.Kind
+	tileSize func() int // of a factorization that does not resume
+	// prepare makes the pivots or rotations that s lacks. The error says that those that s has do
+	// not fit the options.
+	prepare func(s *file.State[T]) error
+	// submit submits the steps from to to−1.
+	submit func(p *blocked.Program[T], s *file.State[T], from, to int) error
 }
 
-// checkpointed factors a matrix, which tile copies into tiles of nb×nb or, if nb is 0,
-// of the usual size: from the latest state that is whole on, and keeps the state after
-// every few steps. At the end what was kept is removed. resumed is how many panels were done
-// before.
-func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], tile func(nb int) (*blocked.Matrix[T], blocked.Stats),
-) (s *file.State[T], stats blocked.Stats, resumed int, err error) {
+// outcome is a factorization that was done by steps.
+type outcome[T Element] struct {
+	state   *file.State[T]
+	stats   blocked.Stats // of the matrix that was factored
+	exp     int           // it is A divided by two to this power
+	resumed int           // the number of panels that an earlier call did
+}
+
+// checkpointed factors a copy of a. It resumes from the latest intact state, in the state's tile
+// size, and keeps the state after every few steps. At the end it removes the states.
+func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a Source[T],
+) (done outcome[T], err error) {
 	if err := e.ready(ctx); err != nil {
-		return nil, stats, 0, err
+		return done, err
 	}
-	if s, stats, err = resume(c, w, tile); err != nil {
-		return nil, stats, 0, err
+	if done, err = resume(e, c, w, a); err != nil {
+		return outcome[T]{}, err
 	}
-	resumed = s.Step
-	return s, stats, resumed, goOn(ctx, e, c, w, s)
+	return done, finishSteps(ctx, e, c, w, done.state)
 }
 
-// goOn takes the steps that are left, and keeps states.
-func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], s *file.State[T]) error {
+// finishSteps does the remaining steps and keeps states.
+func finishSteps[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], s *file.State[T]) error {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return &CheckpointError{c.Dir, "cannot be made", err}
 	}
@@ -253,7 +261,8 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T
 	every := c.every(panels)
 	for s.Step < panels {
 		to := min(s.Step+every, panels)
-		if err := run(ctx, e, func(p *blocked.Program[T]) error { return w.steps(p, s, s.Step, to) }); err != nil {
+		err := Run(ctx, e, func(p *blocked.Program[T]) error { return w.submit(p, s, s.Step, to) })
+		if err != nil {
 			return err
 		}
 		if err := context.Cause(ctx); err != nil {
@@ -272,66 +281,73 @@ func goOn[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T
 	return err
 }
 
-// resume returns the latest state that is whole, or, if there is none, that of the
-// matrix that tile copies, before the first step.
-func resume[T Element](c *Checkpoint, w stepwise[T], tile func(nb int) (*blocked.Matrix[T], blocked.Stats)) (*file.State[T], blocked.Stats, error) {
+// resume returns the latest intact state or, if there is none, the state of a copy of a before
+// the first step. It copies a in either case, as the copy's fingerprint tells whether the state
+// is a's.
+func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (done outcome[T], err error) {
 	if err := c.validate(); err != nil {
-		return nil, blocked.Stats{}, err
+		return done, err
 	}
 	s, path, err := load[T](c, w.op)
 	if err != nil {
-		return nil, blocked.Stats{}, err
+		return done, err
 	}
 	nb := 0
 	if s != nil {
 		nb = s.Matrix.NB()
+	} else {
+		nb = w.tileSize()
 	}
-	a, stats := tile(nb)
+	copied, stats := blocked.From(a, w.kind, nb, e.copying(true))
+	done.stats, done.exp = scaleCopy(e, copied, stats)
 	if stats.NonFinite {
-		return nil, stats, &NonFiniteError{Row: stats.Row, Col: stats.Col}
+		return done, &NonFiniteError{Row: stats.Row, Col: stats.Col}
 	}
-	input := file.Fingerprint(a)
+	input := file.Fingerprint(copied)
 	switch {
 	case s == nil:
-		s = &file.State[T]{Op: w.op, Input: input, Matrix: a}
+		s = &file.State[T]{Op: w.op, Input: input, Matrix: copied}
 	case s.Input != input || s.Matrix.Kind() != w.kind:
-		return nil, stats, &CheckpointError{Path: path, Reason: "it is the state of another matrix"}
+		return done, &CheckpointError{Path: path, Reason: "it is the state of another matrix"}
 	}
-	if err := w.room(s); err != nil {
-		return nil, stats, &CheckpointError{path, "the factorization cannot go on from it", err}
+	if err := w.prepare(s); err != nil {
+		return done, &CheckpointError{path, "the factorization cannot go on from it", err}
 	}
-	return s, stats, nil
+	done.state, done.resumed = s, s.Step
+	return done, nil
 }
 
-// checkpointedInPlace is checkpointed in the tiles of a, which holds the matrix that is factored also if
-// the factorization goes on from a state. Then a has the state's tile size. A matrix near the ends of
-// the range is divided by two to the power exp, and so are its states.
-func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (s *file.State[T], stats blocked.Stats, exp, resumed int, err error) {
+// checkpointedInPlace is checkpointed in the tiles of a. a holds the matrix also if the
+// factorization resumes, in the tile size of the state. Its states are of a after scaleInPlace.
+func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T],
+) (done outcome[T], err error) {
 	if err := c.validate(); err != nil {
-		return nil, stats, 0, 0, err
+		return done, err
 	}
+	exp := 0
 	r, err := measured(ctx, e, a)
 	if err == nil {
-		exp, r, err = moderateInPlace(ctx, e, a, r)
+		exp, r, err = scaleInPlace(ctx, e, a, r)
 	}
 	if err != nil {
-		return nil, stats, 0, 0, err
+		return done, err
 	}
-	s, err = restore(ctx, e, c, w, a)
+	s, err := restore(ctx, e, c, w, a)
 	if err != nil {
 		if undone := rescale(ctx, e, a, exp, nil); undone != nil {
 			err = errors.Join(err, undone)
 		}
-		return nil, stats, 0, 0, err
+		return done, err
 	}
-	resumed = s.Step
-	return s, r.stats, exp, resumed, goOn(ctx, e, c, w, s)
+	done = outcome[T]{s, r.stats, exp, s.Step} // finishSteps changes Step
+	return done, finishSteps(ctx, e, c, w, s)
 }
 
-// restore overwrites a with the latest state that is whole, and returns it; if there is none,
-// that before the first step. What is lost with a node is made again from the file, which
-// therefore is there until a distributed a is closed.
-func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T]) (*file.State[T], error) {
+// restore overwrites a with the latest intact state and returns that; if there is none, it returns
+// the state of a before the first step. The file stays, under a second name, until a distributed a
+// is closed: tiles of a lost node are read from it again.
+func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T],
+	a *blocked.Matrix[T]) (*file.State[T], error) {
 	input := file.Fingerprint(a)
 	paths, err := c.states(w.op)
 	if err != nil {
@@ -345,10 +361,11 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		}
 		if err == nil {
 			if s.Input != input || s.Matrix.Kind() != a.Kind() {
-				return nil, &CheckpointError{Path: path, Reason: "it is the state of another matrix, or of another tile size"}
+				return nil, &CheckpointError{Path: path,
+					Reason: "it is the state of another matrix, or of another tile size"}
 			}
 			s.Matrix = a
-			if err := w.room(s); err != nil {
+			if err := w.prepare(s); err != nil {
 				return nil, &CheckpointError{path, "the factorization cannot go on from it", err}
 			}
 			if s.Rotations != nil {
@@ -357,13 +374,13 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		}
 		from := path
 		if err == nil && a.IsDistributed() {
-			var back func()
-			if from, back, err = lend(path, os.Link); err == nil {
-				a.AfterClose(back)
+			var remove func()
+			if from, remove, err = linkState(path, os.Link); err == nil {
+				a.AfterClose(remove)
 			}
 		}
 		if err == nil {
-			err = file.ReadStateTiles(from, a, s.Rotations, onNodes[T](ctx, e))
+			err = file.ReadStateTiles(from, a, s.Rotations, runner[T](ctx, e))
 		}
 		if err == nil {
 			return s, nil
@@ -376,11 +393,11 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		}
 	}
 	if first == nil {
-		first = c.none(w.op)
+		first = c.missingState(w.op)
 	}
 	s := &file.State[T]{Op: w.op, Input: input, Matrix: a}
 	if first == nil {
-		first = w.room(s)
+		first = w.prepare(s)
 	}
 	return s, first
 }

@@ -9,51 +9,29 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 )
 
-// The factorizations that keep states.
-
-// FactorizeCheckpoint is [Cholesky.FactorizeContext] with a checkpoint. It
-// returns the number of panels that an earlier call had done, 0 if there was no
-// state to go on from. Beside the errors of FactorizeContext there is the
-// *CheckpointError; when ctx ends, the states are kept.
-func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource[T], keep Checkpoint) (resumed int, err error) {
-	n, exp := a.SymmetricDim(), 0
-	c.Reset()
-	c.spare = nil
-	s, stats, resumed, err := checkpointed(ctx, c.engine, &keep, potrfStepwise[T](), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
-		if nb == 0 {
-			nb = tileSize[T](c.engine, OpCholesky, max(n, 1))
-		}
-		v, stats := blocked.From[T](c.upper(a, nb), blocked.SymUpper, nb, c.engine.copying(true))
-		stats, exp = moderated(c.engine, v, stats)
-		return v, stats
-	})
-	if err == nil {
-		c.u, c.norm, c.exp = s.Matrix, newNorms(stats.Columns), exp
-	}
-	return resumed, err
-}
-
-func potrfStepwise[T Element]() stepwise[T] {
-	return stepwise[T]{op: "potrf", kind: blocked.SymUpper, room: func(*file.State[T]) error { return nil },
-		steps: func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+// potrfSteps returns the steps of the Cholesky factorization.
+func potrfSteps[T Element](tileSize func() int) stepwise[T] {
+	return stepwise[T]{op: "potrf", kind: blocked.SymUpper, tileSize: tileSize,
+		prepare: func(*file.State[T]) error { return nil },
+		submit: func(p *blocked.Program[T], s *file.State[T], from, to int) error {
 			return p.PotrfSteps(s.Matrix, from, to)
 		}}
 }
 
-// getrfStepwise returns the factorization with partial or tournament pivoting, whose states are
-// not each other's.
-func getrfStepwise[T Element](pivoting Pivoting) stepwise[T] {
-	w := stepwise[T]{op: "getrf", kind: blocked.Full}
+// getrfSteps returns the steps of the LU factorization with partial or tournament pivoting. Each
+// pivoting has states of its own.
+func getrfSteps[T Element](pivoting Pivoting, tileSize func() int) stepwise[T] {
+	w := stepwise[T]{op: "getrf", kind: blocked.Full, tileSize: tileSize}
 	if pivoting == TournamentPivoting {
 		w.op = "calu"
 	}
-	w.room = func(s *file.State[T]) error {
+	w.prepare = func(s *file.State[T]) error {
 		if m, n := s.Matrix.Dims(); s.Pivots == nil {
 			s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
 		}
 		return nil
 	}
-	w.steps = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+	w.submit = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
 		if pivoting == TournamentPivoting {
 			return p.GetrfTournamentSteps(s.Matrix, s.Pivots, from, to)
 		}
@@ -62,11 +40,11 @@ func getrfStepwise[T Element](pivoting Pivoting) stepwise[T] {
 	return w
 }
 
-// geqrfStepwise returns the factorization by the rotations given. One that goes on has those of
-// the state, which depend on the number of cores that there were.
-func geqrfStepwise[T Element](opt blocked.RotationOptions) stepwise[T] {
-	w := stepwise[T]{op: "geqrf", kind: blocked.Full}
-	w.room = func(s *file.State[T]) (err error) {
+// geqrfSteps returns the steps of the QR factorization. A resumed factorization uses the
+// rotations of its state: they depend on the number of cores of the call that began it.
+func geqrfSteps[T Element](opt blocked.RotationOptions, tileSize func() int) stepwise[T] {
+	w := stepwise[T]{op: "geqrf", kind: blocked.Full, tileSize: tileSize}
+	w.prepare = func(s *file.State[T]) (err error) {
 		if s.Rotations == nil {
 			s.Rotations, err = blocked.RotationsFor(s.Matrix, opt)
 			return err
@@ -74,141 +52,159 @@ func geqrfStepwise[T Element](opt blocked.RotationOptions) stepwise[T] {
 		m, n := s.Matrix.Dims()
 		want, has := blocked.OutlineRotations[T](m, n, s.Matrix.NB(), opt).Options(), s.Rotations.Options()
 		if want.Tree != has.Tree || want.Domain != has.Domain || want.IB != has.IB {
-			return fmt.Errorf("its tree is %v, its domain %d and its block %d, and %v, %d and %d are wanted", has.Tree, has.Domain, has.IB, want.Tree, want.Domain, want.IB)
+			return fmt.Errorf("its tree is %v, its domain %d and its block %d, and %v, %d and %d are wanted",
+				has.Tree, has.Domain, has.IB, want.Tree, want.Domain, want.IB)
 		}
 		return nil
 	}
-	w.steps = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+	w.submit = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
 		return p.GeqrfSteps(s.Matrix, s.Rotations, from, to)
 	}
 	return w
 }
 
-// FactorizeInPlaceCheckpoint is [Cholesky.FactorizeInPlace] with a checkpoint: with a
-// distributed a the nodes read and write the states, each its tiles, so that they share the
-// file system in which the directory is, and list file.Ops. To go on, a must hold the matrix
-// again, in the same tile size. What is lost with a node is made again from the file from
-// which the factorization has gone on. So that file stays, under another name, until a is closed.
+// FactorizeCheckpoint is [Cholesky.FactorizeContext] with a checkpoint. It returns the number of
+// panels that an earlier call did, 0 if there was no state to resume from.
 //
-// It returns the number of panels that an earlier call had done, 0 if there was no state to go
-// on from. Beside the errors of FactorizeInPlace there is the *CheckpointError; when ctx ends,
-// the states are kept.
-func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	c.u, c.spare, c.norm, c.exp = nil, nil, norms{}, 0
+// The errors are those of FactorizeContext and a *CheckpointError. When ctx ends, the states stay.
+func (c *Cholesky[T]) FactorizeCheckpoint(ctx context.Context, a SymmetricSource[T], keep Checkpoint,
+) (resumed int, err error) {
+	c.clear()
+	steps := potrfSteps[T](func() int { return tileSize[T](c.engine, OpCholesky, max(a.SymmetricDim(), 1)) })
+	f, err := checkpointed(ctx, c.engine, &keep, steps, Source[T](c.upper(a)))
+	if err == nil {
+		c.u, c.norm, c.exp = f.state.Matrix, newNorms(f.stats.Columns), f.exp
+	}
+	return f.resumed, err
+}
+
+// FactorizeInPlaceCheckpoint is [Cholesky.FactorizeInPlace] with a checkpoint. To resume, a must
+// hold the original matrix again, in the same tile size.
+//
+// If a is distributed, each node writes and reads the tiles that it has. The directory must be on
+// a file system that all nodes share, and the nodes' operations must include file.Ops. The state
+// from which the factorization resumed stays under another name until a is closed: the tiles of a
+// lost node are read from it again.
+//
+// It returns the number of panels that an earlier call did, 0 if there was no state to resume
+// from. The errors are those of FactorizeInPlace and a *CheckpointError. When ctx ends, the states
+// stay.
+func (c *Cholesky[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint,
+) (resumed int, err error) {
+	c.clear()
 	if a.Kind() != blocked.SymUpper {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a SymUpper", a.Kind())}
 	}
-	_, stats, exp, resumed, err := checkpointedInPlace(ctx, c.engine, &keep, potrfStepwise[T](), a)
+	f, err := checkpointedInPlace(ctx, c.engine, &keep, potrfSteps[T](nil), a)
 	if err == nil {
-		c.u, c.norm, c.exp = a, newNorms(stats.Columns), exp
+		c.u, c.norm, c.exp = a, newNorms(f.stats.Columns), f.exp
 	}
-	return resumed, err
+	return f.resumed, err
 }
 
-// unkept returns a *CheckpointError if the pivoting has no states to keep.
-func (f *LU[T]) unkept(keep *Checkpoint) error {
+// checkpointable returns a *CheckpointError if the pivoting keeps no states.
+func (f *LU[T]) checkpointable(keep *Checkpoint) error {
 	if f.opt.Pivoting == TilePivoting {
-		return &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("%v pivoting keeps no states, %v and %v pivoting do", f.opt.Pivoting, PartialPivoting, TournamentPivoting)}
+		return &CheckpointError{Path: keep.Dir,
+			Reason: fmt.Sprintf("%v pivoting keeps no states, %v and %v pivoting do",
+				f.opt.Pivoting, PartialPivoting, TournamentPivoting)}
 	}
 	return nil
 }
 
 // FactorizeCheckpoint is [LU.FactorizeContext] with a checkpoint, for partial and tournament
-// pivoting. It returns the number of panels that an earlier call had done, 0 if there was no
-// state to go on from; after a tournament that has broken down, that of partial pivoting.
-// Beside the errors of FactorizeContext there is the *CheckpointError; when ctx ends, the
-// states are kept.
+// pivoting. It returns the number of panels that an earlier call did, 0 if there was no state to
+// resume from. If a tournament breaks down, the number is that of the factorization with partial
+// pivoting that replaces it.
+//
+// The errors are those of FactorizeContext and a *CheckpointError. When ctx ends, the states stay.
 func (f *LU[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Checkpoint) (resumed int, err error) {
-	m, n := a.Dims()
-	f.Reset()
-	f.spare, f.sparePivots = nil, nil
-	if err := f.unkept(&keep); err != nil {
+	f.clear()
+	if err := f.checkpointable(&keep); err != nil {
 		return 0, err
 	}
-	pivoting, exp := f.opt.Pivoting, 0
-	factor := func() (s *file.State[T], stats blocked.Stats, resumed int, err error) {
-		return checkpointed(ctx, f.engine, &keep, getrfStepwise[T](pivoting), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
-			if nb == 0 {
-				nb = f.tileSize(m, n)
-			}
-			v, stats := blocked.From(a, blocked.Full, nb, f.engine.copying(true))
-			stats, exp = moderated(f.engine, v, stats)
-			return v, stats
-		})
+	pivoting := f.opt.Pivoting
+	factor := func() (outcome[T], error) {
+		steps := getrfSteps[T](pivoting, func() int { return f.tileSize(a.Dims()) })
+		return checkpointed(ctx, f.engine, &keep, steps, a)
 	}
-	s, stats, resumed, err := factor()
+	done, err := factor()
 	if err == nil {
-		err = f.broken(ctx, s.Matrix, s.Pivots, pivoting, stats.Max)
+		err = f.broken(ctx, done.state.Matrix, done.state.Pivots, pivoting, done.stats.Max)
 	}
 	if broken := (*BreakdownError)(nil); errors.As(err, &broken) {
 		pivoting = PartialPivoting
-		s, stats, resumed, err = factor()
+		done, err = factor()
 	}
-	if err != nil {
-		return resumed, err
-	}
-	f.lu, f.pivots = s.Matrix, s.Pivots
-	f.pivoting, f.norm, f.exp, f.top = pivoting, newNorms(stats.Columns), exp, stats.Max
-	return resumed, f.singular()
+	return done.resumed, f.adopt(done, pivoting, err)
 }
 
 // FactorizeInPlaceCheckpoint is [LU.FactorizeInPlace] with a checkpoint, for partial and
-// tournament pivoting, as [Cholesky.FactorizeInPlaceCheckpoint].
-func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting, f.spare, f.sparePivots = nil, nil, norms{}, 0, 0, 0, nil, nil
+// tournament pivoting; see [Cholesky.FactorizeInPlaceCheckpoint].
+func (f *LU[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint,
+) (resumed int, err error) {
+	f.clear()
 	if a.Kind() != blocked.Full {
 		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, want a Full one", a.Kind())}
 	}
-	if err := f.unkept(&keep); err != nil {
+	if err := f.checkpointable(&keep); err != nil {
 		return 0, err
 	}
-	s, stats, exp, resumed, err := checkpointedInPlace(ctx, f.engine, &keep, getrfStepwise[T](f.opt.Pivoting), a)
+	done, err := checkpointedInPlace(ctx, f.engine, &keep, getrfSteps[T](f.opt.Pivoting, nil), a)
 	if err == nil {
-		err = f.broken(ctx, a, s.Pivots, f.opt.Pivoting, stats.Max)
+		err = f.broken(ctx, a, done.state.Pivots, f.opt.Pivoting, done.stats.Max)
 	}
+	return done.resumed, f.adopt(done, f.opt.Pivoting, err)
+}
+
+// adopt makes f the factorization that was done, unless there is an error.
+func (f *LU[T]) adopt(done outcome[T], pivoting Pivoting, err error) error {
 	if err != nil {
-		return resumed, err
+		return err
 	}
-	f.lu, f.pivots, f.pivoting, f.norm, f.exp, f.top = a, s.Pivots, f.opt.Pivoting, newNorms(stats.Columns), exp, stats.Max
-	return resumed, f.singular()
+	f.lu, f.pivots, f.pivoting = done.state.Matrix, done.state.Pivots, pivoting
+	f.norm, f.exp, f.top = newNorms(done.stats.Columns), done.exp, done.stats.Max
+	return f.singular()
 }
 
 // FactorizeCheckpoint is [QR.FactorizeContext] with a checkpoint, for CompactQR. It returns the
-// number of panels that an earlier call had done, 0 if there was no state to go on from. It goes
-// on by the rotations of the state, so that the number of workers may be another one. Beside the
-// errors of FactorizeContext there is the *CheckpointError; when ctx ends, the states are kept.
+// number of panels that an earlier call did, 0 if there was no state to resume from. A resumed
+// factorization uses the rotations of the state, so the number of workers may have changed.
+//
+// The errors are those of FactorizeContext and a *CheckpointError. When ctx ends, the states stay.
 func (q *QR[T]) FactorizeCheckpoint(ctx context.Context, a Source[T], keep Checkpoint) (resumed int, err error) {
-	m, n := a.Dims()
-	q.Reset()
-	q.spare = nil
+	q.clear()
 	if q.opt.Variant != CompactQR {
-		return 0, &CheckpointError{Path: keep.Dir, Reason: fmt.Sprintf("the variant is %v; only %v keeps states", q.opt.Variant, CompactQR)}
+		return 0, &CheckpointError{Path: keep.Dir,
+			Reason: fmt.Sprintf("the variant is %v; only %v keeps states", q.opt.Variant, CompactQR)}
 	}
-	exp := 0
-	s, _, resumed, err := checkpointed(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), func(nb int) (*blocked.Matrix[T], blocked.Stats) {
-		if nb == 0 {
-			nb, _ = qrTileSize[T](q.engine, &q.opt, m, n)
-		}
-		v, stats := blocked.From(a, blocked.Full, nb, q.engine.copying(true))
-		stats, exp = moderated(q.engine, v, stats)
-		return v, stats
+	steps := geqrfSteps[T](q.opt.rotations(q.engine), func() int {
+		m, n := a.Dims()
+		nb, _ := qrTileSize[T](q.engine, &q.opt, m, n)
+		return nb
 	})
-	if err == nil {
-		q.f = &qrFactors[T]{a: s.Matrix, rotations: s.Rotations, flops: s.Rotations.Flops(), exp: exp}
-	}
-	return resumed, err
+	done, err := checkpointed(ctx, q.engine, &keep, steps, a)
+	return done.resumed, q.adopt(done, err)
 }
 
-// FactorizeInPlaceCheckpoint is [QR.FactorizeInPlace] with a checkpoint, as
+// FactorizeInPlaceCheckpoint is [QR.FactorizeInPlace] with a checkpoint; see
 // [Cholesky.FactorizeInPlaceCheckpoint].
-func (q *QR[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint) (resumed int, err error) {
-	q.f, q.wide, q.spare = nil, nil, nil
+func (q *QR[T]) FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep Checkpoint,
+) (resumed int, err error) {
+	q.clear()
 	if a.Kind() != blocked.Full || q.opt.Variant != CompactQR {
-		return 0, &ShapeError{"FactorizeInPlaceCheckpoint", fmt.Sprintf("a is %v, the variant %v, want a Full one and CompactQR", a.Kind(), q.opt.Variant)}
+		return 0, &ShapeError{"FactorizeInPlaceCheckpoint",
+			fmt.Sprintf("a is %v, the variant %v, want a Full one and CompactQR", a.Kind(), q.opt.Variant)}
 	}
-	s, _, exp, resumed, err := checkpointedInPlace(ctx, q.engine, &keep, geqrfStepwise[T](q.opt.rotations(q.engine)), a)
+	done, err := checkpointedInPlace(ctx, q.engine, &keep, geqrfSteps[T](q.opt.rotations(q.engine), nil), a)
+	return done.resumed, q.adopt(done, err)
+}
+
+// adopt makes q the factorization that was done, unless there is an error.
+func (q *QR[T]) adopt(done outcome[T], err error) error {
 	if err == nil {
-		q.f = &qrFactors[T]{a: a, rotations: s.Rotations, flops: s.Rotations.Flops(), exp: exp}
+		r := done.state.Rotations
+		q.f = &qrFactors[T]{a: done.state.Matrix, rotations: r, flops: r.Flops(), exp: done.exp}
 	}
-	return resumed, err
+	return err
 }

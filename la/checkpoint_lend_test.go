@@ -17,18 +17,18 @@ func TestLend(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "lu-00000003"+stateSuffix)
-		if _, _, err := lend(path, link); err == nil {
+		if _, _, err := linkState(path, link); err == nil {
 			t.Errorf("%s: a state that is not there was lent", how)
 		}
 		if err := os.WriteFile(path, []byte("state"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		name, back, err := lend(path, link)
+		name, back, err := linkState(path, link)
 		if err != nil {
 			t.Fatalf("%s: %v", how, err)
 		}
 		os.Remove(path)
-		if b, err := os.ReadFile(name); string(b) != "state" || err != nil || !strings.HasSuffix(name, lentSuffix) {
+		if b, err := os.ReadFile(name); string(b) != "state" || err != nil || !strings.HasSuffix(name, linkSuffix) {
 			t.Errorf("%s: %s has %q, %v", how, name, b, err)
 		}
 		back()

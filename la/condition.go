@@ -6,16 +6,17 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/mat"
 )
 
-// norm1EstimateOf estimates the 1-norm of A⁻¹ in at most ten passes. The vectors that it
-// solves for have norm unit, and so has what it returns; that is a lower bound but for
-// rounding. It is +Inf if a solution is not finite, for A⁻¹ is then out of range. Exchanging the
-// two functions of v gives the ∞-norm.
+// norm1EstimateOf estimates the 1-norm of A⁻¹ in at most ten solutions. It solves for vectors of
+// norm unit and returns unit·‖A⁻¹‖₁, which but for rounding is a lower bound; +Inf if a solution
+// is not finite, as A⁻¹ is then out of range. With the two functions of v exchanged it estimates
+// the ∞-norm.
 //
-// Reference: N. J. Higham, FORTRAN codes for estimating the one-norm of a real
-// or complex matrix, ACM TOMS 14 (1988), algorithm 4.1; LAPACK xLACN2.
+// Reference: N. J. Higham, FORTRAN codes for estimating the one-norm of a real or complex matrix,
+// ACM TOMS 14 (1988), algorithm 4.1; LAPACK xLACN2.
 func norm1EstimateOf(v inverse, unit float64) (float64, error) {
 	n := v.n
 	if n == 0 {
@@ -78,7 +79,7 @@ func norm1EstimateOf(v inverse, unit float64) (float64, error) {
 	return max(estimate, least), nil
 }
 
-// finiteAfter solves for the vectors, and reports whether the solutions are finite.
+// finiteAfter overwrites the vectors with their solutions, and reports whether these are finite.
 func finiteAfter(solve func(x ...[]float64) error, vectors ...[]float64) (bool, error) {
 	if err := solve(vectors...); err != nil {
 		return false, err
@@ -128,76 +129,51 @@ func argmax(x []float64) int {
 	return k
 }
 
-// unsolvable reports whether err is that of factors that cannot be divided by: a
-// mat.Condition of +Inf.
-func unsolvable(err error) bool {
+// isInfinite reports whether err is a mat.Condition of +Inf: the factors have no inverse.
+func isInfinite(err error) bool {
 	c, ok := err.(mat.Condition)
 	return ok && math.IsInf(float64(c), 1)
 }
 
-// unset reports whether err leaves no solution: it is an error, and not a finite mat.Condition.
-func unset(err error) bool {
+// noSolution reports whether a solver that returned err has no solution: err is neither nil nor a
+// finite mat.Condition.
+func noSolution(err error) bool {
 	_, ok := err.(mat.Condition)
-	return err != nil && !ok || unsolvable(err)
+	return err != nil && !ok || isInfinite(err)
 }
 
-// norms is what is known of the size of a square matrix A, and its condition number, which is
-// estimated once, when it is first needed.
+// norms holds the 1-norms of a square matrix A, and its condition numbers, each of which is
+// estimated when it is first needed.
 type norms struct {
-	of      float64   // 1-norm
-	columns []float64 // 1-norms of the columns; nil if they are not to be scaled
-	// bound is one of the condition number, scaled that of A with its columns scaled.
-	plain, bound, scaled *estimated
+	norm1   float64   // of A
+	columns []float64 // the 1-norms of the columns of A; nil if nothing may scale the columns
+	// The condition number of A, an upper bound of it, and that of A with columns of equal norm.
+	plain, bound, scaled *cachedEstimate
 }
 
+// newNorms returns the norms of a matrix whose columns have the given 1-norms.
 func newNorms(columns []float64) norms {
-	n := norms{columns: columns, plain: new(estimated), bound: new(estimated), scaled: new(estimated)}
+	n := norms{columns: columns, plain: new(cachedEstimate), bound: new(cachedEstimate), scaled: new(cachedEstimate)}
 	for _, v := range columns {
-		n.of = max(n.of, v)
+		n.norm1 = max(n.norm1, v)
 	}
 	return n
 }
 
-// inverse is what solves with A, of order n: apply overwrites each x with A⁻¹·x, and transposed
-// with A⁻ᵀ·x. If root is not nil it overwrites x with B·x in half the time, where A⁻¹ = B·Bᵀ.
-type inverse struct {
-	n                       int
-	apply, transposed, root func(x ...[]float64) error
-}
-
-// scaled returns the inverse of A·D, of which each column is as long as the longest of A, from the
-// norms of the columns.
-func (v inverse) scaled(of float64, columns []float64) inverse {
-	shorten := func(vectors [][]float64) {
-		for _, x := range vectors {
-			for i := range x {
-				x[i] *= columns[i] / of
-			}
-		}
-	}
-	return inverse{n: v.n, apply: func(x ...[]float64) error {
-		err := v.apply(x...)
-		shorten(x)
-		return err
-	}, transposed: func(x ...[]float64) error {
-		shorten(x)
-		return v.transposed(x...)
-	}}
-}
-
-// unit returns a power of two that vectors are to have for solutions with a matrix of the
-// norm given: so small, in T, that a solution overflows only if the condition number is far beyond 1/ε.
+// unit returns a power of two as the norm of the vectors that an estimator solves for. It is so
+// small that a solution in T overflows only if the condition number is far beyond 1/ε. norm is
+// that of A.
 func unit[T Element](norm float64) float64 {
 	far, least := 500, -1000
-	if epsilon[T]() > 0x1p-53 {
+	if scalar.Eps[T]() > 0x1p-53 {
 		far, least = 60, -100
 	}
 	return math.Ldexp(1, max(exponent(norm)-far, least))
 }
 
-// condition estimates ‖A‖·‖A⁻¹‖ in the 1-norm, where A has the norm given. It is +Inf if a solution
+// estimateCondition estimates ‖A‖·‖A⁻¹‖ in the 1-norm, where norm = ‖A‖. It is +Inf if a solution
 // is out of range.
-func condition[T Element](norm float64, v inverse) (float64, error) {
+func estimateCondition[T Element](norm float64, v inverse) (float64, error) {
 	if norm-norm != 0 {
 		return math.Inf(1), nil
 	}
@@ -206,20 +182,21 @@ func condition[T Element](norm float64, v inverse) (float64, error) {
 	return norm / unit * inverse, err
 }
 
-// bound returns an upper bound of the condition number in the 1-norm of A, which has the norm given.
-// It is far above for most matrices, but far below 1/ε in float64 for all that are well conditioned,
-// and costs one pass over the factors, or half of one: solutions x for a few random r.
+// conditionBound returns an upper bound of the condition number in the 1-norm of A, with ‖A‖ =
+// norm. For most matrices the bound is far above the condition number. But for every
+// well-conditioned one it is far below 1/ε in float64, and it costs only one pass over the
+// factors, or half of one: solutions x for a few random r.
 //
-// Be u the direction that A⁻¹ stretches most, so that ‖x‖ ≥ ‖A⁻¹‖·|uᵀr| in the 2-norm. The
-// density of uᵀr is at most 1/√2 where the elements of r are uniform in [−1, 1], whatever u is.
-// So ‖A⁻¹‖ > ‖x‖/t for one of them with a probability of √2·t at most, and for all of them,
-// by which t is chosen, of 10⁻⁶.
+// Let u be the direction that A⁻¹ stretches most, so that ‖x‖ ≥ ‖A⁻¹‖·|uᵀr| in the 2-norm. If the
+// elements of r are uniform in [−1, 1], the density of uᵀr is at most 1/√2 for any u. So ‖A⁻¹‖ >
+// ‖x‖/t has a probability of at most √2·t for one r. t is chosen such that all of the r together
+// have one of at most 10⁻⁶.
 //
-// Reference: J. D. Dixon, Estimating extremal eigenvalues and condition numbers of matrices, SIAM J.
-// Numer. Anal. 20 (1983); for the density M. Rudelson and R. Vershynin, Small ball probabilities for
-// linear images of high-dimensional distributions, IMRN (2015).
-func bound[T Element](norm float64, v inverse) (float64, error) {
-	if norm-norm != 0 || epsilon[T]() > 0x1p-53 {
+// Reference: J. D. Dixon, Estimating extremal eigenvalues and condition numbers of matrices, SIAM
+// J. Numer. Anal. 20 (1983); for the density M. Rudelson and R. Vershynin, Small ball
+// probabilities for linear images of high-dimensional distributions, IMRN (2015).
+func conditionBound[T Element](norm float64, v inverse) (float64, error) {
+	if norm-norm != 0 || scalar.Eps[T]() > 0x1p-53 {
 		return math.Inf(1), nil
 	}
 	root := math.Sqrt(float64(v.n))
@@ -234,8 +211,8 @@ func bound[T Element](norm float64, v inverse) (float64, error) {
 	return norm * root * (length / 7e-7), err
 }
 
-// longest returns the largest 2-norm of solutions for some random vectors, relative to unit, which
-// is what the vectors are multiplied by. +Inf stands for one that is not finite.
+// longest solves for count random vectors whose elements are uniform in [−unit, unit], and
+// returns the largest 2-norm of a solution divided by unit; +Inf if one is not finite.
 func longest(n, count int, unit float64, solve func(x ...[]float64) error) (float64, error) {
 	rnd := rand.New(rand.NewPCG(0x243f6a8885a308d3, uint64(n)))
 	all, vectors := make([]float64, count*n), make([][]float64, count)
@@ -259,37 +236,42 @@ func longest(n, count int, unit float64, solve func(x ...[]float64) error) (floa
 	return length, nil
 }
 
-// cond returns the condition number of A.
-func cond[T Element](k norms, v inverse) (float64, error) {
-	return k.plain.get(func() (float64, error) { return condition[T](k.of, v) })
+// conditionNumber returns the condition number of A.
+func conditionNumber[T Element](k norms, v inverse) (float64, error) {
+	return k.plain.get(func() (float64, error) { return estimateCondition[T](k.norm1, v) })
 }
 
-// tolerance is the largest condition number of a matrix that is not singular to working precision:
-// gonum's mat.ConditionTolerance, or what that is in float32.
-func tolerance[T Element]() float64 { return mat.ConditionTolerance * 0x1p-53 / epsilon[T]() }
+// tolerance is the largest condition number of a matrix that is not singular to working
+// precision: gonum's mat.ConditionTolerance, scaled to the precision of T.
+func tolerance[T Element]() float64 { return mat.ConditionTolerance * 0x1p-53 / scalar.Eps[T]() }
 
-// judge returns a mat.Condition if A is singular to working precision: if its condition number is
-// beyond the tolerance, and stays beyond a tenth of that when each column is scaled to norm 1, which
-// makes it the least that it can be for any scale of the columns.
+// checkCondition returns a mat.Condition if A is singular to working precision: its condition
+// number is beyond the tolerance, and stays beyond a tenth of it when each column is scaled to
+// norm 1. For that scale the condition number is nearly the least of all scales of the columns.
 //
-// No method here minds that scale. Columns of other units, or a diagonal matrix, have solutions with
-// all their digits. It also makes the verdict one for all types and methods, and for all orders
-// of rows and columns.
+// The scale of the columns does not affect any method here: a diagonal matrix, or one whose
+// columns have different units, has solutions with all their digits. The rule also makes the
+// verdict the same for all element types, methods and orders of rows and columns.
 //
-// Reference: A. van der Sluis, Condition numbers and equilibration of matrices, Numer. Math. 14 (1969).
-func judge[T Element](k norms, v inverse) error { return judgeBy[T](k, v, tolerance[T]()) }
+// Reference: A. van der Sluis, Condition numbers and equilibration of matrices, Numer. Math. 14
+// (1969).
+func checkCondition[T Element](k norms, v inverse) error {
+	return checkConditionBy[T](k, v, tolerance[T]())
+}
 
-// judgeBy is judge by another tolerance.
-func judgeBy[T Element](k norms, v inverse, tolerance float64) error {
-	all, err := k.bound.get(func() (float64, error) { return bound[T](k.of, v) })
+// checkConditionBy is checkCondition with another tolerance.
+func checkConditionBy[T Element](k norms, v inverse, tolerance float64) error {
+	all, err := k.bound.get(func() (float64, error) { return conditionBound[T](k.norm1, v) })
 	if err == nil && !(all <= tolerance) {
-		all, err = cond[T](k, v)
+		all, err = conditionNumber[T](k, v)
 	}
 	if err != nil || all <= tolerance {
 		return err
 	}
 	if k.columns != nil {
-		least, err := k.scaled.get(func() (float64, error) { return condition[T](k.of, v.scaled(k.of, k.columns)) })
+		least, err := k.scaled.get(func() (float64, error) {
+			return estimateCondition[T](k.norm1, v.scaled(k.norm1, k.columns))
+		})
 		if err != nil || least <= tolerance/10 {
 			return err
 		}
@@ -297,14 +279,15 @@ func judgeBy[T Element](k norms, v inverse, tolerance float64) error {
 	return mat.Condition(min(all, math.MaxFloat64))
 }
 
-// estimated is a number that is estimated once.
-type estimated struct {
+// cachedEstimate is a number that is estimated when it is first needed.
+type cachedEstimate struct {
 	mu    sync.Mutex
 	value float64 // 0: not yet
 }
 
-// get returns it, or the error of the estimate, which then is not kept. A nil x keeps nothing.
-func (x *estimated) get(estimate func() (float64, error)) (float64, error) {
+// get returns the number. It returns the error of estimate, and estimates again the next time. A
+// nil x stores nothing.
+func (x *cachedEstimate) get(estimate func() (float64, error)) (float64, error) {
 	if x == nil {
 		return estimate()
 	}
@@ -320,16 +303,17 @@ func (x *estimated) get(estimate func() (float64, error)) (float64, error) {
 	return x.value, nil
 }
 
-// nearSingular returns a mat.Condition if A is singular to working precision, where r holds its
-// upper triangular factor R, the condition number of which to the power given is that of A. It is
-// +Inf if R cannot be divided by: it has a zero on the diagonal, or is out of range. A finite one
-// that overflows is cut off.
+// nearSingular returns a mat.Condition if A is singular to working precision. The upper triangle
+// of r holds a factor R of A; power is 2 if cond(A) = cond(R)², else 1. The condition is +Inf if
+// R has no inverse: a zero is on its diagonal, or an element is out of range. A finite one that
+// overflows becomes the largest number. If R shows nothing, verdict decides.
 //
-// A column that depends on those before it but for rounding shows in R: its diagonal element is at
-// most 8·ε of another one in its column. Of random matrices with such a column QR left 2 to 6·ε of
-// it in the middle, of up to 20000 rows, in float64 and float32; 8.4·ε at most. Such a matrix can
-// be just below the tolerance of the condition number, which verdict compares. If R is turned, its
-// columns are mixed from rows of A and alike in size, so that it can be one of another column.
+// A column that depends on those before it, but for rounding, shows in R: its diagonal element is
+// at most 8·ε of another element of its column. In QR factorizations of random matrices with such
+// a column, of up to 20000 rows in float32 and float64, the ratio was at most 8.4·ε and typically
+// 2 to 6·ε. The condition number of such a matrix can be just below the tolerance of verdict. If
+// R is transposed, its columns are combinations of rows of A and of similar size, so the element
+// may be in another column.
 func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, turned bool, verdict func() error) error {
 	diagonal, lo, hi := diagonalOf(r, n)
 	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is
@@ -342,22 +326,23 @@ func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, turned 
 	switch {
 	case !inRange:
 		return mat.Condition(math.Inf(1))
-	case ratio >= 1/(8*epsilon[T]()):
+	case ratio >= 1/(8*scalar.Eps[T]()):
 		return mat.Condition(min(ratio, math.MaxFloat64))
 	}
 	return verdict()
 }
 
-// undivided returns the mat.Condition of an upper triangular factor that cannot be divided by.
-func undivided[T Element](r *blocked.Matrix[T], n int) error {
-	if err := nearSingular(r, n, 1, false, func() error { return nil }); unsolvable(err) {
+// triangleError returns a mat.Condition of +Inf if the upper triangular factor in r has no
+// inverse.
+func triangleError[T Element](r *blocked.Matrix[T], n int) error {
+	if err := nearSingular(r, n, 1, false, func() error { return nil }); isInfinite(err) {
 		return err
 	}
 	return nil
 }
 
-// diagonalOf returns the magnitudes of the first n elements of a's diagonal, the least and
-// the largest of them. It reads each once: the tiles of a distributed matrix are fetched.
+// diagonalOf returns the magnitudes of the first n diagonal elements of a, the least and the
+// largest. It reads each once, as the tiles of a distributed matrix are fetched.
 func diagonalOf[T Element](a *blocked.Matrix[T], n int) (diagonal []float64, lo, hi float64) {
 	diagonal, lo = make([]float64, n), math.Inf(1)
 	for i := range diagonal {
@@ -367,12 +352,12 @@ func diagonalOf[T Element](a *blocked.Matrix[T], n int) (diagonal []float64, lo,
 	return diagonal, lo, hi
 }
 
-// dependence returns the largest ratio of an element above the diagonal to the diagonal
-// element of its column, to the power given, as far as diagonal elements are small against
-// hi, the largest; it stops at a column that depends on those before it but for rounding.
-// It reports whether all elements that it has seen are finite.
+// dependence returns the largest ratio (|r_ij|/|r_jj|)^power of an element above the diagonal and
+// the diagonal element of its column. It skips columns whose diagonal element is not small
+// against hi, the largest one, and stops at a column that depends on those before it but for
+// rounding. It reports whether all elements that it has read are finite.
 func dependence[T Element](r *blocked.Matrix[T], diagonal []float64, hi, power float64) (ratio float64, inRange bool) {
-	limit := 1 / (8 * epsilon[T]())
+	limit := 1 / (8 * scalar.Eps[T]())
 	for j := 0; j < len(diagonal) && ratio < limit; j++ {
 		d := diagonal[j]
 		if math.Pow(hi/d, power) < math.Sqrt(limit) {
@@ -387,23 +372,4 @@ func dependence[T Element](r *blocked.Matrix[T], diagonal []float64, hi, power f
 		}
 	}
 	return ratio, true
-}
-
-// usable returns errDependent if the factors in float32 of A, of order n, show that rounded to
-// float32 it is singular to working precision, for its size: r is the triangular one. Refinement
-// would still find a solution where one exists, and nobody would learn that it is one of many.
-// Columns that differ in size are no reason: refinement does not mind.
-//
-// Rounding leaves of a singular matrix one whose condition number grows with n, as do those of
-// random matrices, which can be refined: so the tolerance grows as well.
-func usable(r *blocked.Matrix[float32], n int, power float64, k norms, v inverse) error {
-	diagonal, _, hi := diagonalOf(r, n)
-	if ratio, inRange := dependence(r, diagonal, hi, power); !inRange || ratio >= 1/(8*epsilon[float32]()) {
-		return errDependent
-	}
-	err := judgeBy[float32](k, v, tolerance[float32]()*max(8, float64(n)/16))
-	if _, singular := err.(mat.Condition); singular {
-		return errDependent
-	}
-	return err
 }

@@ -1,9 +1,8 @@
 package la
 
 import (
-	"math"
-
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"math"
 
 	"github.com/tessera-la/tessera/internal/scalar"
 )
@@ -23,10 +22,10 @@ import (
 // of tiles for each of them. labench tune replaces the tile sizes on other
 // machines.
 
-// evenly returns the tile size that divides n into so many parts, rounded up to
-// a multiple of the rows of the micro-kernels. A rest at the end would take a
-// worker almost as long to begin as a full tile.
-func evenly(n, parts int) int {
+// evenTileSize returns the tile size that divides n into that many parts, rounded up to a
+// multiple of the rows of the micro-kernels. An uneven last tile would take a worker almost as
+// long to begin as a full one.
+func evenTileSize(n, parts int) int {
 	const multiple = 8
 	return max(tiles.Count(tiles.Count(n, max(parts, 1)), multiple)*multiple, multiple)
 }
@@ -81,14 +80,11 @@ func defaultParts(op Operation, n, workers int, nodes bool) int {
 	return max(parts, tiles.Count(n, largest))
 }
 
-// deviceParts returns the number of tiles along a side if there are accelerators,
-// cores being what it is for the cores alone. Nothing of it was measured. Tile
-// libraries take tiles of 960 to 2048 where there are devices: on an H200 one of
-// 512 costs as much to launch as to compute, and one of 1024 computes in 40 µs and
-// is moved in 150, so larger ones move less. Sixteen along a side leave a
-// factorization enough that can go on at once. The panels of LU stay on the
-// cores, which wide ones keep for long: those are not as large. Below
-// 4096 a device has little to do for what is moved, and what suits the cores stays.
+// deviceParts returns the number of tiles along a side if there are accelerators, where cores is
+// the number for cores alone. It is a guess, not measured. Tile libraries take tiles of 960 to
+// 2048 for devices; an H200 launches a product of order 512 in the time of its computation.
+// Sixteen tiles along a side leave enough independent tasks to a factorization. Cores factor the
+// panels of LU and QR, so these are no wider than 1024. Below 4096 the number for cores stays.
 func deviceParts(op Operation, n, cores int) int {
 	const least, smallest, largest = 4096, 1024, 2048
 	if n < least {
@@ -104,14 +100,13 @@ func deviceParts(op Operation, n, cores int) int {
 // roundUp returns the least multiple of m that is at least n.
 func roundUp(n, m int) int { return tiles.Count(n, m) * m }
 
-// alwaysDirect is the least that directUpTo returns.
+// alwaysDirect is the least value of directUpTo.
 const alwaysDirect = 240
 
-// directUpTo returns the largest order of a problem on T that is given to one
-// kernel by default: up to there it takes less time than tasks do, on workers
-// that stand ready or, on a nil engine, have to be made for the call. One worker
-// gains nothing from tiles, but above that order loses nothing either, and can
-// be stopped between tasks.
+// directUpTo returns the largest order of a problem on T that one kernel computes by default: up
+// to there it takes less time than tasks. ready says that the workers exist; a nil engine has to
+// start them. One worker gains nothing from tiles, but above that order loses nothing either, and
+// can stop between tasks.
 func directUpTo[T Element](op Operation, workers int, ready bool) int {
 	if workers == 1 {
 		return 640
@@ -122,3 +117,6 @@ func directUpTo[T Element](op Operation, workers int, ready bool) int {
 	}
 	return scalar.Pick[T](upTo*5/4, upTo) // 2^(1/3): twice as fast, it takes as long
 }
+
+// geometric returns the geometric mean of m and n, rounded.
+func geometric(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }

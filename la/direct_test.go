@@ -14,8 +14,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// problems returns calls of each operation of order n. They may be repeated
-// for ever.
+// problems collects what is wrong with options.
 func problems[T la.Element](b *testing.B, n int) map[la.Operation]func(e *la.Engine) error {
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(1, 1))

@@ -7,14 +7,12 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 )
 
-// Error is the type of the constants that methods panic with when they are
-// misused.
+// Error is the type of the constants with which misused methods panic.
 type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// ErrNotFactorized is the panic of a method that needs a factorization where
-// there is none.
+// ErrNotFactorized is the panic of a method that needs a factorization and finds none.
 const ErrNotFactorized Error = "la: no valid factorization"
 
 // ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
@@ -31,8 +29,7 @@ func (e *ShapeError) Error() string { return fmt.Sprintf("la: %s: %s", e.Op, e.D
 // The texts of errors count rows, columns and orders from 1, as LAPACK's info does, and say so. So do
 // the fields Column and Minor. The fields Row and Col are the indexes that At takes, from 0.
 
-// NonFiniteError reports a matrix that holds an infinity or a NaN where none
-// can be worked with.
+// NonFiniteError reports an infinity or a NaN in a matrix that must be finite.
 type NonFiniteError struct {
 	Row, Col int // the first such element in row-major order, from 0
 }
@@ -41,21 +38,22 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("la: the element in row %d, column %d (counted from 1) is not finite", e.Row+1, e.Col+1)
 }
 
-// OverflowError reports a solution or an inverse that is out of the range of its type,
-// although all operands are finite.
+// OverflowError reports a solution or an inverse that is out of the range of its type, although
+// all operands are finite.
 type OverflowError struct {
 	Row, Col int // its first element that is infinite or NaN in row-major order, from 0
 }
 
 func (e *OverflowError) Error() string {
-	return fmt.Sprintf("la: the element of the result in row %d, column %d (counted from 1) overflows", e.Row+1, e.Col+1)
+	return fmt.Sprintf("la: the element of the result in row %d, column %d (counted from 1) overflows", e.Row+1,
+		e.Col+1)
 }
 
 // NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky
 // factorization.
 type NotPositiveDefiniteError = kernels.NotPositiveDefiniteError
 
-// SingularError reports a matrix that cannot be divided by.
+// SingularError reports a matrix without an inverse.
 type SingularError struct {
 	// Column is the column, from 1, of the first zero on the diagonal of the
 	// factor U, or of a triangular or diagonal matrix: LAPACK's info.
@@ -74,12 +72,11 @@ func (e *SingularError) Error() string {
 	return fmt.Sprintf("la: matrix is singular: column %d (counted from 1) depends on those before it", e.Column)
 }
 
-// BreakdownError reports an LU factorization that is of no use because of the
-// way it looks for pivots, whatever the matrix is; with partial pivoting it
-// does not occur.
+// BreakdownError reports an LU factorization that its pivoting has made useless. Whether that
+// happens depends on more than the matrix's condition; partial pivoting never breaks down.
 type BreakdownError struct {
-	// Column is the column, from 1, in which all the elements that may become
-	// the pivot are zero; 0 if there is none, and the growth is too large.
+	// Column is the column, from 1, in which all candidates for the pivot are zero; 0 if there is
+	// none, and the growth is too large.
 	Column int
 	// Growth and Limit are as in [LUOptions.GrowthLimit].
 	Growth, Limit float64
@@ -92,10 +89,43 @@ func (e *BreakdownError) Error() string {
 	return fmt.Sprintf("la: elements grew by %.3g, the limit is %.3g; partial pivoting is stable", e.Growth, e.Limit)
 }
 
-// unwrapped returns what err says about the matrix, without the task that has found it, or err.
+// unwrapped returns the error about the matrix without the task that found it, or err.
 func unwrapped(err error) error {
 	if npd, ok := errors.AsType[*NotPositiveDefiniteError](err); ok {
 		return npd
 	}
 	return err
+}
+
+// OptionsError lists everything that is wrong with an Options.
+type OptionsError struct{ Problems []string }
+
+func (e *OptionsError) Error() string {
+	msg := "la: invalid options"
+	sep := ": "
+	for _, p := range e.Problems {
+		msg, sep = msg+sep+p, "; "
+	}
+	return msg
+}
+
+// problems collects what is wrong with options.
+type problems []string
+
+// add notes a problem.
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// check notes a problem unless ok.
+func (p *problems) check(ok bool, format string, args ...any) {
+	if !ok {
+		p.add(format, args...)
+	}
+}
+
+// err returns an *OptionsError, or nil if there is no problem.
+func (p problems) err() error {
+	if p == nil {
+		return nil
+	}
+	return &OptionsError{Problems: p}
 }

@@ -3,7 +3,6 @@ package la
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -18,34 +17,35 @@ func Mul[T Element](dst Destination[T], a, b Source[T]) error {
 	if kb, n := b.Dims(); k != kb {
 		return &ShapeError{"Mul", fmt.Sprintf("a is %d×%d and b %d×%d", m, k, kb, n)}
 	}
-	return gemmFor(context.Background(), nil, called{"Mul", "dst"}, blas.NoTrans, blas.NoTrans, 1, a, b, 0, dst)
+	return gemmFor(context.Background(), nil, callNames{"Mul", "dst"}, blas.NoTrans, blas.NoTrans, 1, a, b, 0, dst)
 }
 
 // Gemm computes
 //
 //	C = alpha·op(A)·op(B) + beta·C,  op(X) = X or Xᵀ,
 //
-// where op(A) is m×k, op(B) k×n and C m×n. With alpha = 0, A and B are not
-// read; with beta = 0, C is not, and an empty *mat.Dense takes its shape. C
-// may share memory with A or B, at the cost of a copy. Matrices in row-major
-// memory — General, mat.Dense, their transposes — are worked on in place;
-// others are copied.
+// where op(A) is m×k, op(B) k×n and C m×n. With alpha = 0 it reads neither A nor B; with beta = 0
+// it does not read C, and an empty *mat.Dense takes the shape. C may share memory with A or B, at
+// the cost of a copy. It uses matrices in row-major memory in place (General, mat.Dense, their
+// transposes) and copies others.
 //
-// NaN and infinities propagate as in BLAS. The error is a *ShapeError, or the
-// cause of the context's end; C is then unchanged or, if the context ended in
-// the middle, undefined. An *exec.TaskError names a version that has failed,
-// and exec.ErrClosed an engine that was closed.
+// NaN and infinities propagate as in BLAS. The error is a *ShapeError, which leaves C unchanged;
+// the cause of the context's end, which leaves C unchanged or undefined; an *exec.TaskError that
+// names the version that failed; or exec.ErrClosed.
 //
 // Reference: BLAS xGEMM.
-func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Destination[T]) error {
-	return gemmFor(ctx, e, called{"Gemm", "C"}, transA, transB, alpha, a, b, beta, c)
+func Gemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T,
+	c Destination[T]) error {
+	return gemmFor(ctx, e, callNames{"Gemm", "C"}, transA, transB, alpha, a, b, beta, c)
 }
 
-// called is the function that errors name, and the operand that it overwrites.
-type called struct{ op, dst string }
+// callNames are the names that errors use: of the called function, and of the operand that it
+// overwrites.
+type callNames struct{ op, dst string }
 
-// gemmFor is Gemm for the function that the program has called.
-func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Destination[T]) error {
+// gemmFor is Gemm with the names of the called function.
+func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, transB blas.Transpose, alpha T,
+	a, b Source[T], beta T, c Destination[T]) error {
 	if err := checkTrans(by.op, transA, transB); err != nil {
 		return err
 	}
@@ -78,27 +78,27 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, trans
 	thin := min(m, n) == 1
 	nb, one := TileSize[T](e, OpGemm, size, max(m, n, k))
 	if thin {
-		nb, one = thinTile[T](e, max(m, n), k)
+		nb, one = vectorTile[T](e, max(m, n), k)
 	}
-	if d := distributed[T](c, a, b); d > 0 {
+	if d := distributedNB[T](c, a, b); d > 0 {
 		one, nb = false, d
 	} else if one {
 		if done, err := directGemm(ctx, e, transA, transB, alpha, a, b, beta, to); done {
 			return err
 		}
 	} else if !thin {
-		nb = narrow(e, nb, size, max(m, n, k))
+		nb = narrowTile(e, nb, size, max(m, n, k))
 	}
 	vc, in, back := writable[T](to, blocked.Full, nb, beta != 0, e.options().Workers)
 	va, transA := readable(a, transA, nb, in, e.options().Workers)
 	vb, transB := readable(b, transB, nb, in, e.options().Workers)
-	err = perform(ctx, e, one, func(s *stage[T]) {
+	err = execute(ctx, e, one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
 			return
 		}
 		params := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
-		s.call(s.ops().Op("gemm"), params, whole(va), whole(vb), whole(vc))
+		s.call(s.ops().Op("gemm"), params, onlyTile(va), onlyTile(vb), onlyTile(vc))
 	})
 	if err == nil {
 		back()
@@ -111,14 +111,15 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by called, transA, trans
 //	C = alpha·A·Aᵀ + beta·C (trans = NoTrans, A n×k),
 //	C = alpha·Aᵀ·A + beta·C (trans = Trans, A k×n).
 //
-// With alpha = 0, A is not read; with beta = 0, C is not, and an empty
-// *mat.SymDense takes its shape. Of a C in memory only the stored triangle is
-// read and written. C may share memory with A, at the cost of a copy.
+// With alpha = 0 it does not read A; with beta = 0 it does not read C, and an empty *mat.SymDense
+// takes the shape. It reads and writes only the stored triangle of a C in memory. C may share
+// memory with A, at the cost of a copy.
 //
 // The errors are those of [Gemm].
 //
 // Reference: BLAS xSYRK.
-func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], beta T, c SymmetricSink[T]) error {
+func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], beta T,
+	c SymmetricSink[T]) error {
 	if err := checkTrans("Syrk", trans); err != nil {
 		return err
 	}
@@ -140,20 +141,20 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		a = General[T]{Rows: n, Stride: 1}
 	}
 	nb, one := TileSize[T](e, OpSyrk, n, max(n, k))
-	if d := distributed[T](c, a); d > 0 {
+	if d := distributedNB[T](c, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
-		nb = narrow(e, nb, n, max(n, k))
+		nb = narrowTile(e, nb, n, max(n, k))
 	}
 	vc, in, back := writable[T](c, blocked.SymLower, nb, beta != 0, e.options().Workers)
 	va, trans := readable(a, trans, nb, in, e.options().Workers)
-	err := perform(ctx, e, one, func(s *stage[T]) {
+	err := execute(ctx, e, one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = s.p.Syrk(trans, alpha, va, beta, vc)
 			return
 		}
 		params := &op.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
-		s.call(s.ops().Op("syrk"), params, whole(va), whole(vc))
+		s.call(s.ops().Op("syrk"), params, onlyTile(va), onlyTile(vc))
 	})
 	if err == nil {
 		back()
@@ -166,15 +167,15 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 //	B = alpha·op(A)⁻¹·B (side = Left, A m×m),
 //	B = alpha·B·op(A)⁻¹ (side = Right, A n×n),
 //
-// where B is m×n. The triangle of A, and whether its diagonal is taken to be
-// ones, are A's own. A zero on the diagonal gives infinities and NaN, as in
-// BLAS; with alpha = 0 neither A nor B is read. B may share memory with A, at
-// the cost of a copy.
+// where B is m×n. A itself says which triangle it is, and whether its diagonal is all ones. A
+// zero on the diagonal gives infinities and NaN, as in BLAS; with alpha = 0 neither A nor B is
+// read. B may share memory with A, at the cost of a copy.
 //
 // The errors are those of [Gemm]; B stands for its C.
 //
 // Reference: BLAS xTRSM.
-func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, alpha T, a TriangularSource[T], b Destination[T]) error {
+func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.Transpose, alpha T,
+	a TriangularSource[T], b Destination[T]) error {
 	if err := checkTrans("Trsm", trans); err != nil {
 		return err
 	}
@@ -196,13 +197,14 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 		return nil
 	}
 	if alpha == 0 {
-		return gemmFor[T](ctx, e, called{"Trsm", "B"}, blas.NoTrans, blas.NoTrans, 0, General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
+		return gemmFor[T](ctx, e, callNames{"Trsm", "B"}, blas.NoTrans, blas.NoTrans, 0,
+			General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
 	nb, one := TileSize[T](e, OpTrsm, order, max(m, n))
-	if d := distributed[T](b, a); d > 0 {
+	if d := distributedNB[T](b, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
-		nb = narrow(e, nb, order, max(m, n))
+		nb = narrowTile(e, nb, order, max(m, n))
 	}
 	to, err := sink("Trsm", "B", b)
 	if err != nil {
@@ -211,13 +213,13 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	vb, in, back := writable[T](to, blocked.Full, nb, true, e.options().Workers)
 	va, trans := readableAs[T](a, triangleKind(a), trans, nb, in, e.options().Workers)
 	uplo := va.Kind().Uplo()
-	err = perform(ctx, e, one, func(s *stage[T]) {
+	err = execute(ctx, e, one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = s.p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
 			return
 		}
 		params := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
-		s.call(s.ops().Op("trsm"), params, whole(va), whole(vb))
+		s.call(s.ops().Op("trsm"), params, onlyTile(va), onlyTile(vb))
 	})
 	if err == nil {
 		back()
@@ -225,10 +227,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	return err
 }
 
-// geometric returns the geometric mean of m and n, rounded.
-func geometric(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }
-
-// checkTrans reports a transposition that is none.
+// checkTrans returns a *ShapeError if one of trans is not a transposition.
 func checkTrans(op string, trans ...blas.Transpose) error {
 	for _, t := range trans {
 		if t != blas.NoTrans && t != blas.Trans && t != blas.ConjTrans {

@@ -17,29 +17,31 @@ func MulVec[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) error 
 	if m, n := a.Dims(); n != x.Len() {
 		return &ShapeError{"MulVec", fmt.Sprintf("a is %d×%d and x has %d elements", m, n, x.Len())}
 	}
-	return gemvFor(context.Background(), nil, called{"MulVec", "dst"}, blas.NoTrans, 1, a, x, 0, dst)
+	return gemvFor(context.Background(), nil, callNames{"MulVec", "dst"}, blas.NoTrans, 1, a, x, 0, dst)
 }
 
 // Gemv computes
 //
 //	y = alpha·op(A)·x + beta·y,  op(A) = A or Aᵀ,
 //
-// where op(A) is m×n, x has n elements and y m. With alpha = 0, A and x are not read; with
-// beta = 0, y is not, and an empty *mat.VecDense takes its length. y may share memory with A
-// or x, at the cost of a copy. Memory bounds it: an A of up to 4 MiB is read by the calling
-// goroutine, a larger one by tasks. Of a symmetric A in memory only the half that is stored is
-// read, but for the tiles on the diagonal.
+// where op(A) is m×n, x has n elements and y m. With alpha = 0 it reads neither A nor x; with
+// beta = 0 it does not read y, and an empty *mat.VecDense takes the length. y may share memory
+// with A or x, at the cost of a copy. Memory bandwidth bounds it: the calling goroutine
+// multiplies an A of up to 4 MiB, and tasks a larger one. Of a symmetric A in memory it reads
+// only the stored half and the tiles on the diagonal.
 //
 // NaN and infinities propagate as in BLAS, and the errors are those of [Gemm]. To multiply by
 // several vectors, put them into a matrix and call Gemm, which reads A once.
 //
 // Reference: BLAS xGEMV, xSYMV.
-func Gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T], beta T, y VectorSink[T]) error {
-	return gemvFor(ctx, e, called{"Gemv", "y"}, trans, alpha, a, x, beta, y)
+func Gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T],
+	beta T, y VectorSink[T]) error {
+	return gemvFor(ctx, e, callNames{"Gemv", "y"}, trans, alpha, a, x, beta, y)
 }
 
-// gemvFor is Gemv for the function that the program has called.
-func gemvFor[T Element](ctx context.Context, e *Engine, by called, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T], beta T, y VectorSink[T]) error {
+// gemvFor is Gemv with the names of the called function.
+func gemvFor[T Element](ctx context.Context, e *Engine, by callNames, trans blas.Transpose, alpha T, a Source[T],
+	x VectorSource[T], beta T, y VectorSink[T]) error {
 	if err := checkTrans(by.op, trans); err != nil {
 		return err
 	}
@@ -68,23 +70,25 @@ func gemvFor[T Element](ctx context.Context, e *Engine, by called, trans blas.Tr
 }
 
 // gemv is Gemv on columns in memory.
-func gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x General[T], beta T, y General[T]) error {
+func gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x General[T],
+	beta T, y General[T]) error {
 	n, _ := a.Dims()
-	if _, ok := a.(SymmetricSource[T]); ok && alpha != 0 && n > 0 && distributed[T](a) == 0 {
-		nb, one := thinTile[T](e, n, tiles.Count(n, 4)) // tasks also copy, and gain from 2048 on
+	if _, ok := a.(SymmetricSource[T]); ok && alpha != 0 && n > 0 && distributedNB[T](a) == 0 {
+		nb, one := vectorTile[T](e, n, tiles.Count(n, 4)) // tasks also copy, and gain from 2048 on
 		if one {
 			nb = n
 		}
-		if v, _, ok := tiles.ViewOf(a, nb); ok && alike(v.Kind(), blocked.SymLower) {
+		if v, _, ok := tiles.ViewOf(a, nb); ok && sameFamily(v.Kind(), blocked.SymLower) {
 			return symv(ctx, e, one, alpha, v, x, beta, y)
 		}
 	}
 	return Gemm[T](ctx, e, trans, blas.NoTrans, alpha, a, x, beta, y)
 }
 
-// symv computes y = alpha·A·x + beta·y for a symmetric A, of which half is there, by one call
-// or by tasks.
-func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *blocked.Matrix[T], x General[T], beta T, y General[T]) error {
+// symv computes y = alpha·A·x + beta·y for a symmetric A that stores one half: by one call if one
+// is set, else by tasks.
+func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *blocked.Matrix[T], x General[T], beta T,
+	y General[T]) error {
 	workers := e.options().Workers
 	vy := blocked.View(y, a.NB())
 	vx, _ := readable[T](x, blas.NoTrans, a.NB(), vy, workers)
@@ -96,7 +100,7 @@ func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *block
 		return nil
 	}
 	diag := blocked.NewDiagonal(a, workers)
-	return run(ctx, e, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
+	return Run(ctx, e, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
 }
 
 // callSymv is xSYMV on tiles.
@@ -104,14 +108,16 @@ func callSymv[T Element](alpha T, uplo blas.Uplo, a, x *blocked.Tile[T], beta T,
 	var routines gonum.Implementation
 	switch d := any(a.Data).(type) {
 	case []float64:
-		routines.Dsymv(uplo, a.Rows, float64(alpha), d, a.Stride, any(x.Data).([]float64), x.Stride, float64(beta), any(y.Data).([]float64), y.Stride)
+		routines.Dsymv(uplo, a.Rows, float64(alpha), d, a.Stride, any(x.Data).([]float64), x.Stride, float64(beta),
+			any(y.Data).([]float64), y.Stride)
 	case []float32:
-		routines.Ssymv(uplo, a.Rows, float32(alpha), d, a.Stride, any(x.Data).([]float32), x.Stride, float32(beta), any(y.Data).([]float32), y.Stride)
+		routines.Ssymv(uplo, a.Rows, float32(alpha), d, a.Stride, any(x.Data).([]float32), x.Stride, float32(beta),
+			any(y.Data).([]float32), y.Stride)
 	}
 }
 
-// vectorMemory returns the elements of v as a column: in the memory of v, if what is written
-// there v has, or else a copy.
+// vectorMemory returns the elements of v as a column. inPlace says that the column is v's own
+// memory; otherwise it is a copy.
 func vectorMemory[T Element](v VectorSource[T]) (g General[T], inPlace bool) {
 	switch v := any(v).(type) {
 	case Vector[T]:

@@ -15,33 +15,33 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// Info is what an engine computes with.
+// Info describes what an engine computes with.
 type Info struct {
 	Module string `json:"module"` // path and version of this module in the program
 	Go     string `json:"go"`
 
 	Processor string `json:"processor"` // of the first worker
 	Workers   int    `json:"workers"`   // on cores
-	// WorkersBy is what decides on their number: "options", "environment" (TESSERA_WORKERS)
-	// or "machine", by its cores and the limits of the process. Of a nil engine whose calls
-	// cannot start workers it is the error.
+	// WorkersBy says what decides the number of workers: "options", "environment" (TESSERA_WORKERS)
+	// or "machine", by its cores and the limits of the process. For a nil engine whose calls cannot
+	// start workers it is the error.
 	WorkersBy    string   `json:"workers_by"`
 	Pinned       bool     `json:"pinned"` // each worker to a core of its own, or one that it shares
 	Accelerators []string `json:"accelerators,omitempty"`
 	Policy       string   `json:"policy"` // "own" for one of Options.NewPolicy, "the runtime's" with Options.Runtime
 
-	// Library is the C library of this build, nil without one. Its calls may use
-	// Library.Threads threads, for the whole process: 1, for the workers are the parallelism.
+	// Library is the C library of this build, nil without one. Its calls may use Library.Threads
+	// threads of the whole process: 1, as the workers are the parallelism.
 	Library *op.Library `json:"library,omitempty"`
 
-	// Versions is the version of each operation that the engine would take, as far as is
-	// known now, on its first worker: "gemm/f64" → "avx512". What depends on the size is
-	// that of a very small one.
+	// Versions maps each operation to the version that the engine would select now on its first
+	// worker: "gemm/f64" → "avx512". If the choice depends on the size, it is that for a very small
+	// operand.
 	Versions map[string]string `json:"versions"`
 }
 
-// Info says what the engine computes with, for a program's log or a report of an error. That
-// of a nil engine is about the workers that its calls would start.
+// Info describes what the engine computes with, for a program's log or an error report. For a nil
+// engine it describes the workers that its calls would start.
 func (e *Engine) Info() Info {
 	x := Info{Go: runtime.Version(), Policy: e.options().Scheduling().String(), Versions: map[string]string{}}
 	switch o := e.options(); {
@@ -67,7 +67,7 @@ func (e *Engine) Info() Info {
 	case os.Getenv(exec.WorkersVariable) != "":
 		x.WorkersBy = "environment"
 	}
-	rt, end, err := e.runtime()
+	rt, end, err := e.acquire()
 	if err != nil {
 		x.WorkersBy = err.Error()
 	} else {
@@ -112,7 +112,8 @@ func (x Info) String() string {
 	if x.Pinned {
 		pinned = "pinned"
 	}
-	list("workers:", append([]string{fmt.Sprintf("%d (%s), %s, policy %s, on", x.Workers, x.WorkersBy, pinned, x.Policy)}, strings.Fields(x.Processor)...)...)
+	list("workers:", append([]string{fmt.Sprintf("%d (%s), %s, policy %s, on", x.Workers, x.WorkersBy, pinned,
+		x.Policy)}, strings.Fields(x.Processor)...)...)
 	if x.Accelerators != nil {
 		list("accelerators:", strings.Fields(strings.Join(x.Accelerators, ", "))...)
 	}
@@ -130,7 +131,9 @@ func (x Info) String() string {
 	}
 	var order []string // of versions
 	by := map[string][]string{}
-	for _, op := range slices.SortedFunc(maps.Keys(x.Versions), func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b, a)) }) {
+	for _, op := range slices.SortedFunc(maps.Keys(x.Versions), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(b, a))
+	}) {
 		version := x.Versions[op]
 		if by[version] == nil {
 			order = append(order, version)

@@ -7,10 +7,10 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 )
 
-// Inverse computes dst = A⁻¹ for an n×n matrix A by the method that A calls for,
-// as [Solve] does, also for distributed matrices. dst may be A; an empty *mat.Dense becomes
-// n×n. If A is a SymmetricSource, dst may be a SymmetricSink such as *mat.SymDense. A solution
-// with A is cheaper and more accurate than a product with its inverse.
+// Inverse computes dst = A⁻¹ for an n×n matrix A, distributed or not, by the method that [Solve]
+// would use. dst may be A; an empty *mat.Dense becomes n×n. If A is a SymmetricSource, dst may be
+// a SymmetricSink such as *mat.SymDense. A solution with A is cheaper and more accurate than a
+// product with its inverse.
 //
 // The errors are those of Solve.
 //
@@ -22,12 +22,12 @@ func Inverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a So
 	}
 	to, err := inverseSink(dst, a)
 	if err == nil {
-		err = give[T]("Inverse", "inverse", to, n, n)
+		err = shapeResult[T]("Inverse", "inverse", to, n, n)
 	}
 	if err != nil {
 		return SolveReport{}, err
 	}
-	e, end := e.session()
+	e, end := e.openSession()
 	defer end()
 	if err := e.ready(ctx); err != nil {
 		return SolveReport{}, err
@@ -35,21 +35,21 @@ func Inverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a So
 	if n == 0 {
 		return SolveReport{}, nil
 	}
-	d, err := divide(ctx, e, a)
+	d, err := newDivisor(ctx, e, a)
 	defer d.close()
 	if err != nil {
 		return d.report, err
 	}
 	v, err := d.invert(ctx, e, n)
 	if err != nil {
-		closed(v)
+		closeMatrix(v)
 		return d.report, err
 	}
 	return deliver(ctx, e, d.report, to, v, nil, d.condition())
 }
 
-// inverseSink returns dst as what can be written, or a *ShapeError: half of the inverse, if
-// that is all that dst has and A is symmetric.
+// inverseSink returns dst as a Sink, or a *ShapeError. If A is symmetric and dst is only a
+// SymmetricSink, the sink takes half of the inverse.
 func inverseSink[T Element](dst Destination[T], a Source[T]) (Sink[T], error) {
 	_, symmetric := a.(SymmetricSource[T])
 	if half, ok := dst.(SymmetricSink[T]); ok && symmetric {
@@ -60,29 +60,30 @@ func inverseSink[T Element](dst Destination[T], a Source[T]) (Sink[T], error) {
 	return sink("Inverse", "dst", dst)
 }
 
-// invert returns the inverse, of order n, where d is. It may return a matrix with an error.
+// invert returns the inverse, of order n, distributed if A is. It may return a matrix with an
+// error.
 func (d *divisor[T]) invert(ctx context.Context, e *Engine, n int) (v *blocked.Matrix[T], err error) {
 	if d.symmetric != nil {
-		w, err := d.room(e, blocked.TriLower, n, n)
+		w, err := d.newMatrix(e, blocked.TriLower, n, n)
 		if err != nil {
 			return nil, err
 		}
 		defer w.Close()
-		if v, err = d.room(e, blocked.SymLower, n, n); err != nil {
+		if v, err = d.newMatrix(e, blocked.SymLower, n, n); err != nil {
 			return nil, err
 		}
 		return v, d.symmetric(w, v)
 	}
-	v, err = d.room(e, blocked.Full, n, n)
+	v, err = d.newMatrix(e, blocked.Full, n, n)
 	switch {
 	case err != nil:
 		return nil, err
 	case d.inverse != nil:
 		return v, d.inverse(v)
-	case d.spread == nil:
+	case d.distributed == nil:
 		v.SetIdentity()
 	default:
-		err = run(ctx, e, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
+		err = Run(ctx, e, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
 	}
 	if err == nil {
 		err = d.solve(v)

@@ -12,24 +12,26 @@ import (
 //
 //	dst = the x that minimizes ‖b − A·x‖₂,
 //
-// and, where there are several, the one of smallest ‖x‖₂, by a QR factorization.
-// A is m×n, of any shape, and of full rank; B is m×nrhs. dst may share memory
-// with A and B; an empty *mat.Dense becomes n×nrhs. An A or B whose elements are
-// all tiny, or one of which is huge, is scaled by a power of two. Distributed
-// matrices are treated as by [Solve].
+// and, of several, the one of minimum ‖x‖₂, by a QR factorization. A is m×n, of any shape and of
+// full rank; B is m×nrhs. dst may share memory with A and B; an empty *mat.Dense becomes n×nrhs.
+// An A or B near the ends of the range is scaled by a power of two. It treats distributed
+// matrices as [Solve] does.
 //
-// The error is a *ShapeError; a *NonFiniteError for A; an *OverflowError if B is finite and
-// the solution is not; a mat.Condition if A has not full rank to working precision, as [Solve]
-// finds it out from R: dst then holds a solution whose digits may all be wrong, unless the
-// condition is +Inf;
-// the cause of the context's end, an *exec.TaskError that names a version that
-// has failed, or exec.ErrClosed. But for the finite mat.Condition dst is as it
-// was, its shape excepted.
+// The error is one of:
+//   - a *ShapeError;
+//   - a *NonFiniteError for A;
+//   - an *OverflowError if B is finite and the solution is not;
+//   - a mat.Condition if A is rank-deficient to working precision (see [Solve]): if it is finite, dst
+//     holds a solution whose digits may all be wrong;
+//   - the cause of the context's end, an *exec.TaskError that names the version that failed, or
+//     exec.ErrClosed.
+//
+// But for the finite mat.Condition an error leaves dst unchanged, except for its shape.
 //
 // Reference: LAPACK xGELS.
 func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) error {
 	m, n := a.Dims()
-	to, e, end, err := begin(ctx, e, "LeastSquares", m, n, dst, b)
+	to, e, end, err := beginSystem(ctx, e, "LeastSquares", m, n, dst, b)
 	if err != nil || to == nil {
 		return err
 	}
@@ -39,11 +41,10 @@ func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T],
 	return err
 }
 
-// solveQR returns the least-squares or minimum-norm solution, nil if there is
-// none.
+// solveQR returns the least-squares or minimum-norm solution, nil if there is none.
 func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (x *blocked.Matrix[T], err error) {
-	if m := spread(e, a); m != nil {
-		return solveSpreadQR(ctx, e, m, b)
+	if m := distributedOn(e, a); m != nil {
+		return solveDistributedQR(ctx, e, m, b)
 	}
 	m, n := a.Dims()
 	q := &QR[T]{engine: e}

@@ -1,6 +1,7 @@
 package la
 
 import (
+	"context"
 	"errors"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -9,10 +10,12 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// reading is a matrix on its way into tiles: unless it is small it is read by
-// tasks of the computation that it is for, which so begins with the first tiles
-// while others are still read. One that is not in memory is read by one task,
-// through At.
+// reading is a matrix on its way into tiles. Tasks of the computation read a matrix that is not
+// small, so the computation begins with the first tiles while others are still read. One task
+// reads a matrix that is not in memory, through At.
+//
+//	newReading ─► submit (tasks read) ─► finish: statistics, or why the matrix cannot be used
+//	           └► filled at once, if small
 type reading[T Element] struct {
 	a *blocked.Matrix[T]
 
@@ -23,16 +26,17 @@ type reading[T Element] struct {
 	stats     blocked.Stats
 }
 
-// laterFrom is the number of bytes, of as many float64, from which on a matrix is
-// read by tasks: less stays in the caches between being read and being used.
-const laterFrom = 1 << 20
+// loadByTasksFrom is the size in bytes, of as many float64, from which tasks read a matrix: a
+// smaller one stays in the caches between being read and being used.
+const loadByTasksFrom = 1 << 20
 
-// read begins to read src into a, which has its shape, or if a is nil into a
-// matrix of the given kind and tile size. One says that no tasks will follow. A
-// computation that begins with whole columns of tiles has them read byColumns.
-func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocked.Kind, nb int, one, byColumns bool) *reading[T] {
+// newReading begins to read src into a, which has its shape, or if a is nil into a new matrix of
+// the given kind and tile size. one says that no tasks will follow. byColumns reads whole columns
+// of tiles first, for a computation that begins with these.
+func newReading[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocked.Kind, nb int,
+	one, byColumns bool) *reading[T] {
 	m, n := src.Dims()
-	if one || int64(m)*int64(n)*8 < laterFrom {
+	if one || int64(m)*int64(n)*8 < loadByTasksFrom {
 		r := &reading[T]{a: a}
 		opt := blocked.CopyOptions{Workers: e.options().Workers, Stats: true}
 		if a != nil {
@@ -48,20 +52,20 @@ func read[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocke
 	return &reading[T]{a: a, src: src, byColumns: byColumns}
 }
 
-// op returns the name of the op that reads.
+// op returns the name of the operation that reads.
 func (r *reading[T]) op() string {
 	return "load/" + scalar.Of[T]().String()
 }
 
-// refused returns a *NonFiniteError if that is known already.
-func (r *reading[T]) refused() error {
+// nonFinite returns a *NonFiniteError if the matrix is filled and not finite.
+func (r *reading[T]) nonFinite() error {
 	if r.src == nil && r.stats.NonFinite {
 		return &NonFiniteError{Row: r.stats.Row, Col: r.stats.Col}
 	}
 	return nil
 }
 
-// submit submits the tasks that read, before any others.
+// submit submits the tasks that read; it must precede all others.
 func (r *reading[T]) submit(p *blocked.Program[T]) (err error) {
 	if r.src == nil || r.loaded != nil {
 		return nil
@@ -70,13 +74,14 @@ func (r *reading[T]) submit(p *blocked.Program[T]) (err error) {
 	return err
 }
 
-// end returns the error of a computation that has had err: that the matrix is not
-// finite, if it is not, whatever became of it. A panic of the source's At becomes
-// that of the caller; if At has ended the goroutine, that is an error.
-func (r *reading[T]) end(err error) error {
+// finish returns the error of a computation that ended with err. A *NonFiniteError of the matrix
+// comes first. A panic of the source's At becomes one of the caller; if At has ended its
+// goroutine, finish returns an error.
+func (r *reading[T]) finish(err error) error {
 	var failed *exec.TaskError
 	var panicked *exec.PanicError
-	if r.src != nil && errors.As(err, &failed) && failed.Op == r.op() && errors.As(failed.Err, &panicked) && panicked.Value != nil {
+	if r.src != nil && errors.As(err, &failed) && failed.Op == r.op() && errors.As(failed.Err, &panicked) &&
+		panicked.Value != nil {
 		panic(panicked.Value)
 	}
 	if r.loaded != nil {
@@ -86,8 +91,22 @@ func (r *reading[T]) end(err error) error {
 		}
 		r.src = nil
 	}
-	if bad := r.refused(); bad != nil {
+	if bad := r.nonFinite(); bad != nil {
 		return bad
 	}
 	return err
+}
+
+// measured returns a as a filled reading, with statistics that tasks compute, or a
+// *NonFiniteError.
+func measured[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (*reading[T], error) {
+	s, err := sums(ctx, e, a)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading[T]{a: a, stats: blocked.Stats{Norm: s.Norm1(), Columns: s.Columns(), Max: s.Max()}}
+	if norm := r.stats.Norm; norm-norm != 0 {
+		r.stats.Row, r.stats.Col, r.stats.NonFinite = s.NonFinite()
+	}
+	return r, r.nonFinite()
 }

@@ -2,10 +2,11 @@ package la
 
 import (
 	"context"
-
-	"github.com/tessera-la/tessera/blocked/tiles"
+	"math"
+	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -13,17 +14,20 @@ import (
 //
 //	A·X = B, or Aᵀ·X = B if trans,
 //
-// for X, dst = X, where A is n×n and B n×nrhs. dst may be b; an empty
-// *mat.Dense takes the shape of b.
+// for X, dst = X, where A is n×n and B n×nrhs. dst may be b; an empty *mat.Dense takes the shape
+// of b.
 //
-// The error is a *ShapeError, a *SingularError if there is a zero on the
-// diagonal of U (dst is then as it was), an *OverflowError if B is finite and the solution
-// is not (dst is then as it was, but for the shape), or a mat.Condition if A is singular
-// to working precision, as [Solve] finds it out, at the first solution; dst
-// then holds a solution whose digits may all be wrong, unless the condition is +Inf because U
-// is out of range: dst is then as it was, too, but for the shape. Otherwise it is an *exec.TaskError that names a version
-// that has failed, or exec.ErrClosed; dst is then as it was, but for the shape.
-// SolveTo panics with ErrNotFactorized if there is no factorization.
+// The error is one of:
+//   - a *ShapeError;
+//   - a *SingularError if U has a zero on its diagonal;
+//   - an *OverflowError if B is finite and the solution is not;
+//   - a mat.Condition if A is singular to working precision (see [Solve]): if it is finite, dst holds
+//     a solution whose digits may all be wrong; +Inf says that U is out of range;
+//   - an *exec.TaskError that names the version that failed, or exec.ErrClosed.
+//
+// But for the finite mat.Condition an error leaves dst unchanged, except for its shape; a
+// *SingularError leaves that, too. SolveTo panics with ErrNotFactorized if there is no
+// factorization.
 //
 // Reference: LAPACK xGETRS.
 func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
@@ -43,11 +47,11 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 		return nil
 	}
 	condition := f.conditionError(context.Background())
-	if unset(condition) {
+	if noSolution(condition) {
 		return condition
 	}
 	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), f.engine.copying(false))
-	if err := f.quotient(context.Background(), transpose(trans), x); err != nil {
+	if err := f.solveOverwrite(context.Background(), transposition(trans), x); err != nil {
 		return err
 	}
 	if err := inRange(context.Background(), f.engine, x, b); err != nil {
@@ -57,16 +61,8 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	return condition
 }
 
-// transpose returns the constant that trans stands for.
-func transpose(trans bool) blas.Transpose {
-	if trans {
-		return blas.Trans
-	}
-	return blas.NoTrans
-}
-
-// SolveVecTo solves A·x = b, or Aᵀ·x = b if trans, for one right-hand side,
-// dst = x, as SolveTo does.
+// SolveVecTo solves A·x = b, or Aᵀ·x = b if trans, for one right-hand side, dst = x, as SolveTo
+// does.
 func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
 	if err := f.check("SolveVecTo"); err != nil {
 		return err
@@ -75,23 +71,26 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) err
 	if err := f.singular(); err != nil && b.Len() == n {
 		return err // dst does not get its shape
 	}
-	return solveVector("A", n, n, dst, b, func(dst Destination[T], b Source[T]) error { return f.SolveTo(dst, trans, b) })
+	return solveVector("A", n, n, dst, b, func(dst Destination[T], b Source[T]) error {
+		return f.SolveTo(dst, trans, b)
+	})
 }
 
-// quotient overwrites x with op(A)⁻¹·x.
-func (f *LU[T]) quotient(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
-	return moderately(ctx, f.engine, x, f.exp, func() error { return f.solve(ctx, trans, x) })
+// solveOverwrite overwrites x with op(A)⁻¹·x.
+func (f *LU[T]) solveOverwrite(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
+	return withScaledColumns(ctx, f.engine, x, f.exp, func() error { return f.solve(ctx, trans, x) })
 }
 
-// solve overwrites x with op(P·L·U)⁻¹·x.
+// solve overwrites x with op(P·L·U)⁻¹·x. It ignores exp.
 func (f *LU[T]) solve(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
 	mt, _ := x.Tiles()
 	n, nrhs := x.Dims()
-	return perform(ctx, f.engine, solvesDirect[T](f.engine, mt, n, nrhs) && distributed[T](f.lu, x) == 0, func(s *stage[T]) { f.divide(s, trans, x) })
+	return execute(ctx, f.engine, solvesDirect[T](f.engine, mt, n, nrhs) && distributedNB[T](f.lu, x) == 0,
+		func(s *executor[T]) { f.submitSolve(s, trans, x) })
 }
 
-// divide overwrites x with op(A)⁻¹·x, as Getrs does.
-func (f *LU[T]) divide(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) {
+// submitSolve overwrites x with op(P·L·U)⁻¹·x, as LAPACK's xGETRS does.
+func (f *LU[T]) submitSolve(s *executor[T], trans blas.Transpose, x *blocked.Matrix[T]) {
 	if trans == blas.NoTrans {
 		s.laswp(f.pivots, false, x)
 		s.trsm(blas.Lower, trans, blas.Unit, f.lu, x)
@@ -103,11 +102,11 @@ func (f *LU[T]) divide(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) 
 	s.laswp(f.pivots, true, x)
 }
 
-// InverseTo computes dst = A⁻¹. An empty *mat.Dense takes the shape of A.
-// Solving with A is cheaper and more accurate than multiplying by its inverse.
+// InverseTo computes dst = A⁻¹. An empty *mat.Dense takes the shape of A. A solution with A is
+// cheaper and more accurate than a product with its inverse.
 //
-// The errors and the panic are those of SolveTo, but after an *OverflowError, or when a
-// version has failed or the engine was closed, dst is undefined.
+// The errors and the panic are those of SolveTo. After an *OverflowError, an *exec.TaskError or
+// exec.ErrClosed dst is undefined.
 //
 // Reference: LAPACK xGETRI.
 func (f *LU[T]) InverseTo(dst Sink[T]) error {
@@ -118,14 +117,14 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	if err := give[T]("InverseTo", "inverse", dst, n, n); err != nil {
+	if err := shapeResult[T]("InverseTo", "inverse", dst, n, n); err != nil {
 		return err
 	}
 	if n == 0 {
 		return nil
 	}
 	condition := f.conditionError(context.Background())
-	if unset(condition) {
+	if noSolution(condition) {
 		return condition
 	}
 	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)
@@ -139,17 +138,87 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	return condition
 }
 
-// invert writes A⁻¹ to the Full v, n×n in the tile size of the factors.
+// invert overwrites the Full v, n×n in the tile size of the factors, with A⁻¹.
 func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
 	t := tiles.Count(n, f.lu.NB())
-	err := perform(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(), func(s *stage[T]) {
-		if s.p != nil {
-			s.err = s.p.Getri(f.lu, f.pivots, v)
-			return
-		}
-		v.SetIdentity()
-		f.divide(s, blas.NoTrans, v)
-	})
+	err := execute(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(),
+		func(s *executor[T]) {
+			if s.p != nil {
+				s.err = s.p.Getri(f.lu, f.pivots, v)
+				return
+			}
+			v.SetIdentity()
+			f.submitSolve(s, blas.NoTrans, v)
+		})
 	return rescale(ctx, f.engine, v, -f.exp, err)
+}
+
+// Cond estimates the condition number of A in the 1-norm, ‖A‖₁·‖A⁻¹‖₁. But for rounding the
+// estimate is a lower bound, which is rarely below a third of the true value. It is +Inf if A is
+// singular or one of the norms out of range, and NaN if a solution fails, for example on a closed
+// engine. The first call computes a few solutions on the engine. Cond panics with mat.ErrSquare
+// if A is not square.
+//
+// Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
+func (f *LU[T]) Cond() float64 {
+	if f.order() == 0 {
+		return 0
+	}
+	if f.singular() != nil {
+		return math.Inf(1)
+	}
+	k, err := conditionNumber[T](f.norm, f.inverse(context.Background()))
+	if err != nil {
+		return math.NaN()
+	}
+	return k
+}
+
+// inverse returns A⁻¹ for the condition estimators.
+func (f *LU[T]) inverse(ctx context.Context) inverse {
+	if f.lu.IsDistributed() {
+		solve := func(trans blas.Transpose) func(x ...[]float64) error {
+			return solveAsMatrix(f.lu.NB(), func(x *blocked.Matrix[T]) error { return f.solve(ctx, trans, x) })
+		}
+		return inverse{n: f.order(), apply: solve(blas.NoTrans), transposed: solve(blas.Trans)}
+	}
+	s, swaps := newSubstitution[T](ctx, f.engine), f.Swaps(nil)
+	return inverse{n: f.order(), apply: func(x ...[]float64) error {
+		return convertVectors(x, func(x [][]T) error {
+			for _, x := range x {
+				for i, r := range swaps {
+					x[i], x[r] = x[r], x[i]
+				}
+			}
+			if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, x); err != nil {
+				return err
+			}
+			return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, x)
+		})
+	}, transposed: func(x ...[]float64) error {
+		return convertVectors(x, func(x [][]T) error {
+			if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, x); err != nil {
+				return err
+			}
+			if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, x); err != nil {
+				return err
+			}
+			for _, x := range x {
+				for i, r := range slices.Backward(swaps) {
+					x[i], x[r] = x[r], x[i]
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+// conditionError returns a *SingularError, a mat.Condition if A is singular to working precision,
+// or an error of the estimator's solutions.
+func (f *LU[T]) conditionError(ctx context.Context) error {
+	if err := f.singular(); err != nil {
+		return err
+	}
+	return nearSingular(f.lu, f.order(), 1, false, func() error { return checkCondition[T](f.norm, f.inverse(ctx)) })
 }

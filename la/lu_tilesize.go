@@ -1,18 +1,17 @@
 package la
 
 import (
-	"slices"
-
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"slices"
 
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// TileSize returns the tile size with which Factorize cuts an m×n matrix. If it
-// gives such a matrix to one kernel as a whole, direct is true and nb is the
-// larger of m and n. It needs no factorization.
+// TileSize returns the tile size with which Factorize cuts an m×n matrix. If one kernel factors
+// such a matrix as a whole, direct is true and nb is the larger of m and n. It needs no
+// factorization.
 func (f *LU[T]) TileSize(m, n int) (nb int, direct bool) {
 	if goesDirect[T](f.engine, OpLU, max(m, n)) {
 		return max(1, m, n), true
@@ -24,29 +23,26 @@ func (f *LU[T]) TileSize(m, n int) (nb int, direct bool) {
 func (f *LU[T]) tileSize(m, n int) int {
 	k := min(m, n)
 	nb := tileSize[T](f.engine, OpLU, k)
-	if f.opt.Pivoting == PartialPivoting && f.engine.options().NB == 0 && f.engine.cores() > 1 && sharedPanels[T](f.engine, m, k) {
+	if f.opt.Pivoting == PartialPivoting && f.engine.options().NB == 0 && f.engine.cores() > 1 &&
+		sharedPanels[T](f.engine, m, k) {
 		nb = sharedPanel(k)
 	}
-	return narrow(f.engine, nb, k, max(m, n))
+	return narrowTile(f.engine, nb, k, max(m, n))
 }
 
-// sharedPanel returns the width of panels that several workers share, for k
-// pivots. Wide ones cross the matrix less often; two of them let the updates of
-// the first go beside the second. Of 65536×512 in tiles of 80 (the default
-// otherwise), 128, 176, 256, 344 and 512 the factorization took 433, 406, 352,
-// 327, 314 and 357 ms, of 32768×512 in tiles of 128, 256 and 512 179, 159 and
-// 165, of 65536×64 in tiles of 32 and 64 44 and 26, of 16384×256 in 64, 128 and
-// 256 37, 33 and 34 (Xeon model 167, two workers, labench lu --versions avx512,
-// best of five to nine, 2026-11-20).
+// sharedPanel returns the width of panels that several workers share, for k pivots. Wide panels
+// cross the matrix less often; two of them allow the updates of the first to run beside the
+// second. Measured on 16384×256 to 65536×512 in tiles of 32 to 512: the widths taken were the
+// fastest, within 5 % (Xeon model 167, two workers, labench lu --versions avx512, 2026-11-20).
 func sharedPanel(k int) int {
 	if k <= 128 {
 		return max(1, k)
 	}
-	return evenly(k, max(2, tiles.Count(k, 256)))
+	return evenTileSize(k, max(2, tiles.Count(k, 256)))
 }
 
-// sharedPanels reports whether workers share the panels of an m×n matrix with k
-// pivots: if a version of getrf that may run here lets them.
+// sharedPanels reports whether workers share the panels of an m×n matrix with k pivots: whether a
+// version of getrf that may run here lets them.
 func sharedPanels[T Element](e *Engine, m, k int) bool {
 	if k == 0 {
 		return false
@@ -69,7 +65,8 @@ func sharedPanels[T Element](e *Engine, m, k int) bool {
 	}
 	selector, target := e.selection()
 	x := selector.Explain(o, nil, target)
-	settled := x.Why == versions.Sole || x.Why == versions.Pinned || x.Why == versions.Remaining || x.Why == versions.First
+	settled := x.Why == versions.Sole || x.Why == versions.Pinned || x.Why == versions.Remaining ||
+		x.Why == versions.First
 	for i, v := range o.Versions {
 		if x.Versions[i].Reason == "" && (v.Name == x.Chosen || !settled) && share(v) {
 			return true

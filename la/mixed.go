@@ -6,31 +6,31 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
 )
 
-// Refinement tells how a solver of mixed precision came by its solution. Beside an error that leaves
-// none Fallback is not NoFallback, and BackwardError means nothing.
+// Refinement reports how a solver of mixed precision found its solution. After an error without a
+// solution Fallback is not NoFallback, and BackwardError means nothing.
 type Refinement struct {
-	// Iterations is the number of refinements of the solution in float32; 0 if
-	// that was good enough. It is LAPACK's iter where that is not negative.
+	// Iterations is the number of refinements of the solution in float32; 0 if that was good enough.
+	// It is LAPACK's iter where that is not negative.
 	Iterations int
-	// Fallback says why the solution was computed in float64 instead, if it
-	// was. Iterations is then the number of refinements made in vain.
+	// Fallback is the reason why the solver computed the solution in float64 instead; NoFallback if
+	// it did not. After a fallback Iterations counts the failed refinements.
 	Fallback Fallback
-	// BackwardError is the largest ‖b−A·x‖∞ / (‖A‖∞·‖x‖∞+‖b‖∞) of all
-	// right-hand sides b, for the solution as it was returned: the smallest
-	// relative change of A and b that makes it exact. A solution in float64 has
-	// 10⁻¹⁶ or little more, unless it is so small that its digits are lost. It is
-	// NaN if b is not finite, and right also where the norm of A or a
-	// product with it would overflow.
+	// BackwardError is the largest ‖b−A·x‖∞ / (‖A‖∞·‖x‖∞+‖b‖∞) of all right-hand sides b, for the
+	// returned solution: the smallest relative change of A and b that makes it exact. A solution in
+	// float64 has 10⁻¹⁶ or little more, unless it is so small that its digits are lost. It is NaN if
+	// b is not finite. It is correct also where the norm of A or a product with A would overflow.
 	BackwardError float64
 }
 
-// Fallback is why a solver of mixed precision did without.
+// Fallback is the reason why a solver of mixed precision used float64 only.
 type Fallback uint8
 
 // The reasons.
@@ -39,13 +39,13 @@ const (
 	UnknownFallback Fallback = iota
 	// NoFallback: the solution is the refined one.
 	NoFallback
-	// OutOfRange: an element of A or b is not finite, or one of A not in float32, or
-	// A so small that its inverse is not.
+	// OutOfRange: an element of A or b is not finite, one of A is out of the range of float32, or A
+	// is so small that its inverse is.
 	OutOfRange
 	// NotFactored: in float32 A is not positive definite, or singular to working precision.
 	NotFactored
-	// NoConvergence: after 30 refinements the residual was still too large, or
-	// it went down too slowly to get there.
+	// NoConvergence: after 30 refinements the residual was too large, or it decreased too slowly to
+	// become small by then.
 	NoConvergence
 )
 
@@ -53,27 +53,18 @@ func (f Fallback) String() string {
 	return nameOf([]string{"unknown", "none", "out of range", "not factored", "no convergence"}, uint8(f), "Fallback")
 }
 
-// maxRefinements is LAPACK's ITERMAX.
-const maxRefinements = 30
-
-// underflows is the norm in float32 below which one in float64 may differ,
-// because elements vanish: those below 2⁻¹⁴⁹.
+// underflows is the norm in float32 below which the one in float64 may differ, as elements below
+// 2⁻¹⁴⁹ become zero.
 const underflows = 0x1p-100
 
-// residualRounding is the multiple of ε·‖A‖∞·‖x‖∞ that the residual of a small
-// system may come to by rounding alone, x being as good as it can be: of an n×n
-// one, n+1. LAPACK's √n is less than that, and of a thousand random systems of
-// order 1 it let a hundred fail.
-const residualRounding = 4
-
-// errRange is a factor's that cannot be computed in float32.
+// errRange says that a factor is out of the range of float32.
 var errRange = errors.New("la: out of the range of float32")
 
-// errDependent is a factor's in float32 that shows a matrix to be singular.
+// errDependent says that a factor in float32 shows a matrix to be singular.
 var errDependent = errors.New("la: singular in float32")
 
-// refiner solves a square system by refinement. The functions are those of one
-// kind of matrix.
+// refiner solves a square system by refinement: x ← x + A⁻¹·(b − A·x), with A⁻¹ in float32 and
+// the rest in float64. Its functions depend on the kind of A.
 type refiner struct {
 	ctx    context.Context
 	engine *Engine
@@ -82,19 +73,20 @@ type refiner struct {
 	trans  blas.Transpose             // of a Full a
 	diag   *blocked.Diagonal[float64] // of a symmetric a
 	norm   float64                    // ‖A‖∞
-	tasks  bool                       // all is done by tasks: where the tiles of a are
 
-	// factor factors A in float32 and sets norm. It returns errRange, errDependent,
-	// *NotPositiveDefiniteError or *SingularError if that cannot be.
+	tasks bool // all is done by tasks: where the tiles of a are
+
+	// factor factors A in float32 and sets norm. If that is impossible the error is errRange,
+	// errDependent, a *NotPositiveDefiniteError or a *SingularError.
 	factor func() error
 	// correct overwrites d with A⁻¹·d in float32.
 	correct func(d *blocked.Matrix[float32]) error
-	// double returns A⁻¹·x in float64; x may be overwritten. With a finite
-	// mat.Condition it returns the solution as well.
+	// double returns A⁻¹·x in float64, and may overwrite x. It returns the solution also with a
+	// finite mat.Condition.
 	double func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error)
 }
 
-// unsolved is the report of a solver that had nothing to solve, or met an error before.
+// unsolved is the result of a solver that had nothing to solve, or met err before.
 func unsolved(err error) (Refinement, error) {
 	if err != nil {
 		return Refinement{}, err
@@ -102,175 +94,15 @@ func unsolved(err error) (Refinement, error) {
 	return Refinement{Fallback: NoFallback}, nil
 }
 
-// solve computes dst = A⁻¹·b.
-func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error) {
-	nb, workers := s.a.NB(), s.engine.options().Workers
-	// The tiles of b are its own: dst may be b.
-	right, stats := blocked.From(b, blocked.Full, nb, s.engine.copying(true))
-	var report Refinement
-	if stats.NonFinite {
-		report.Fallback = OutOfRange
-	} else {
-		near, exps := centred(right, workers)
-		x, err := s.refine(near, &report)
-		if err != nil {
-			return Refinement{}, err
-		}
-		if report.Fallback == NoFallback {
-			if exps != nil {
-				shiftColumns(x, x, exps, workers)
-				if report.BackwardError, err = s.backwardError(right, x); err != nil {
-					return Refinement{}, err
-				}
-			}
-			return s.give(report, dst, x, right, nil)
-		}
-	}
-	x, _ := blocked.From[float64](right, blocked.Full, nb, s.engine.copying(false))
-	x, condition := s.double(x)
-	if x == nil {
-		return Refinement{}, condition
-	}
-	// dst may lie in the memory of A, so it is set when A has been read.
-	x = retiled(x, nb, s.engine)
-	var err error
-	if report.BackwardError, err = s.backwardError(right, x); err != nil {
-		return Refinement{}, err
-	}
-	return s.give(report, dst, x, right, condition)
-}
-
-// give copies the solution x for b to dst, unless it overflows.
-func (s *refiner) give(report Refinement, dst Sink[float64], x, b *blocked.Matrix[float64], condition error) (Refinement, error) {
-	if err := inRange(s.ctx, s.engine, x, b); err != nil {
-		return Refinement{}, err
-	}
-	x.CopyTo(dst, s.engine.options().Workers)
-	return report, condition
-}
-
-// refine returns A⁻¹·b, unless report says that it was not found.
-func (s *refiner) refine(b *blocked.Matrix[float64], report *Refinement) (*blocked.Matrix[float64], error) {
-	var npd *NotPositiveDefiniteError
-	var singular *SingularError
-	switch err := s.factor(); {
-	case err == errRange:
-		report.Fallback = OutOfRange
-		return nil, nil
-	case errors.As(err, &npd), errors.As(err, &singular), err == errDependent:
-		report.Fallback = NotFactored
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	x, err := like[float64](s, b)
-	if err != nil {
-		return nil, err
-	}
-	r, err := like[float64](s, b)
-	if err != nil {
-		return nil, errors.Join(err, x.Close())
-	}
-	defer r.Close()
-	d, err := like[float32](s, b)
-	if err != nil {
-		return nil, errors.Join(err, x.Close())
-	}
-	defer d.Close()
-	good, err := s.iterate(x, r, d, b, report)
-	if !good {
-		x.Close()
-		return nil, err
-	}
-	report.Fallback = NoFallback
-	return x, nil
-}
-
-// iterate refines x, which is zero, until it is A⁻¹·b, and reports whether it is; if not, and
-// there is no error, report says why. r and d are scratch.
-func (s *refiner) iterate(x, r *blocked.Matrix[float64], d *blocked.Matrix[float32], b *blocked.Matrix[float64], report *Refinement) (bool, error) {
-	bTop, err := s.columnMax(b)
-	if err != nil {
-		return false, err
-	}
-	from, fromTop, former := b, bTop, math.Inf(1)
-	for ; ; report.Iterations++ {
-		// Residuals are far below b: without a scale float32 would lose them.
-		up, down := powers(fromTop)
-		if err := s.narrow(d, from, down); err != nil {
-			return false, err
-		}
-		if err := s.correct(d); err != nil {
-			return false, err
-		}
-		if err := s.widen(x, d, up); err != nil {
-			return false, err
-		}
-		if err := s.residual(r, b, x); err != nil {
-			return false, err
-		}
-		rTop, err := s.columnMax(r)
-		if err != nil {
-			return false, err
-		}
-		xTop, err := s.columnMax(x)
-		if err != nil {
-			return false, err
-		}
-		var excess float64
-		excess, report.BackwardError = s.judge(rTop, xTop, bTop)
-		if excess <= 1 {
-			return true, nil
-		}
-		if left := maxRefinements - report.Iterations; left == 0 || hopeless(excess, former, report.Iterations, left) {
-			switch {
-			case excess*math.Sqrt(float64(s.n)) <= residualRounding:
-				return true, nil
-			case excess-excess != 0 && s.norm < underflows: // otherwise it diverges
-				report.Fallback = OutOfRange
-			default:
-				report.Fallback = NoConvergence
-			}
-			return false, nil
-		}
-		from, fromTop, former = r, rTop, excess
-	}
-}
-
-// hopeless reports whether the residual, which is too large by a factor excess
-// and was so by former before the last refinement, will not be small enough
-// after left more at that rate. The first refinement is not judged.
-func hopeless(excess, former float64, done, left int) bool {
-	if excess-excess != 0 {
-		return true
-	}
-	return done > 1 && math.Log(excess)+float64(left)*math.Log(excess/former) > 0
-}
-
-// powers returns for each of the magnitudes the power of two next to it, and
-// its inverse.
-func powers(tops []float64) (up, down []float64) {
-	up, down = make([]float64, len(tops)), make([]float64, len(tops))
-	for j, v := range tops {
-		exp := 0
-		if v-v == 0 {
-			_, exp = math.Frexp(v)
-			exp = min(max(exp, -1000), 1000) // so that the inverse is in range
-		}
-		up[j], down[j] = math.Ldexp(1, exp), math.Ldexp(1, -exp)
-	}
-	return up, down
-}
-
 // residual computes r = b − A·x.
 func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 	mt, nt := r.Tiles()
 	if s.tasks {
-		return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error {
+		return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error {
 			if err := p.CopyLeading(b, r); err != nil {
 				return err
 			}
-			return s.multiply(p, x, r)
+			return s.submitProduct(p, x, r)
 		})
 	}
 	r.CopyFrom(b, s.engine.copying(false))
@@ -280,26 +112,28 @@ func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 			a = s.diag.Tile(0)
 		}
 		params := &op.Gemm{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
-		return direct(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Op("gemm"), params, a.Tile(0, 0), x.Tile(0, 0), r.Tile(0, 0))
+		return Call(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Op("gemm"), params, a.Tile(0, 0),
+			x.Tile(0, 0), r.Tile(0, 0))
 	}
-	return run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return s.multiply(p, x, r) })
+	return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return s.submitProduct(p, x, r) })
 }
 
-// multiply submits r = r − A·x.
-func (s *refiner) multiply(p *blocked.Program[float64], x, r *blocked.Matrix[float64]) error {
+// submitProduct submits r = r − A·x.
+func (s *refiner) submitProduct(p *blocked.Program[float64], x, r *blocked.Matrix[float64]) error {
 	if s.diag != nil {
 		return p.Symm(-1, s.a, s.diag, x, 1, r)
 	}
 	return p.Gemm(s.transA(), blas.NoTrans, -1, s.a, x, 1, r)
 }
 
+// transA returns the transposition of a as the product kernels take it.
 func (s *refiner) transA() blas.Transpose { return scalar.Compose[float64](s.trans, blas.NoTrans) }
 
-// judge returns by what factor the residual of the worst column exceeds what LAPACK's rule
-// allows, and the backward error, from the largest magnitudes in the columns of the residual,
+// assess returns the factor by which the residual of the worst column exceeds LAPACK's limit, and
+// the backward error. The arguments are the largest magnitudes in the columns of the residual,
 // the solution and b.
-func (s *refiner) judge(rTop, xTop, bTop []float64) (excess, backward float64) {
-	limit := s.norm * epsilon[float64]() * math.Sqrt(float64(s.n))
+func (s *refiner) assess(rTop, xTop, bTop []float64) (excess, backward float64) {
+	limit := s.norm * scalar.Eps[float64]() * math.Sqrt(float64(s.n))
 	for j, r := range rTop {
 		if r == 0 {
 			continue // also if x and b are zero
@@ -309,4 +143,81 @@ func (s *refiner) judge(rTop, xTop, bTop []float64) (excess, backward float64) {
 		backward = max(backward, 1/(s.norm*(xTop[j]/r)+bTop[j]/r))
 	}
 	return excess, backward
+}
+
+// checkFloat32Factors returns errDependent if A of order n, rounded to float32, is singular to
+// working precision for its size. r holds its triangular factor in float32. Refinement would then
+// return one of many solutions without a sign. Columns of different size are no reason:
+// refinement is not affected.
+//
+// The tolerance grows with n. The condition number of a rounded singular matrix grows with n, and
+// so does that of random matrices, which refinement can solve.
+func checkFloat32Factors(r *blocked.Matrix[float32], n int, power float64, k norms, v inverse) error {
+	diagonal, _, hi := diagonalOf(r, n)
+	if ratio, inRange := dependence(r, diagonal, hi, power); !inRange || ratio >= 1/(8*scalar.Eps[float32]()) {
+		return errDependent
+	}
+	err := checkConditionBy[float32](k, v, tolerance[float32]()*max(8, float64(n)/16))
+	if _, singular := err.(mat.Condition); singular {
+		return errDependent
+	}
+	return err
+}
+
+// factorizeFloat32 makes f the factorization of lu, of order n, in lu's memory. columns are the
+// 1-norms of lu's columns. The error says why refinement cannot use it.
+func factorizeFloat32(ctx context.Context, f *LU[float32], lu *blocked.Matrix[float32], n int,
+	columns []float64) error {
+	pivots := blocked.NewPivots(n, n, lu.NB())
+	if err := f.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
+		return err
+	}
+	f.lu, f.pivots, f.norm = lu, pivots, newNorms(columns)
+	if err := f.singular(); err != nil {
+		return err
+	}
+	return checkFloat32Factors(lu, n, 1, f.norm, f.inverse(ctx))
+}
+
+// like returns a matrix of zeros of the shape of b, distributed if b is.
+func like[T Element](s *refiner, b *blocked.Matrix[float64]) (*blocked.Matrix[T], error) {
+	m, n := b.Dims()
+	if !s.tasks {
+		return blocked.New[T](blocked.Full, m, n, b.NB()), nil
+	}
+	return tiles.DistributedLike[T](s.engine.options().Runtime, b, blocked.Full, m, n)
+}
+
+// columnMax returns the largest magnitude in each column of a.
+func (s *refiner) columnMax(a *blocked.Matrix[float64]) ([]float64, error) {
+	if !s.tasks {
+		return a.ColumnMax(s.engine.options().Workers), nil
+	}
+	var tops *blocked.Magnitudes[float64]
+	err := Run(s.ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
+		tops, err = p.ColumnMax(a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tops.Columns(), nil
+}
+
+// toSingle computes d = a·diag(scale) in float32.
+func (s *refiner) toSingle(d *blocked.Matrix[float32], a *blocked.Matrix[float64], scale []float64) error {
+	if !s.tasks {
+		tiles.ScaleColumns(d, a, scale, false, s.engine.options().Workers)
+		return nil
+	}
+	return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, scale, d) })
+}
+
+// addSingle computes x = x + d·diag(scale).
+func (s *refiner) addSingle(x *blocked.Matrix[float64], d *blocked.Matrix[float32], scale []float64) error {
+	if !s.tasks {
+		tiles.ScaleColumns(x, d, scale, true, s.engine.options().Workers)
+		return nil
+	}
+	return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2d(p, d, scale, true, x) })
 }

@@ -2,9 +2,6 @@ package la
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
@@ -13,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Norm returns a norm of A: the largest sum of magnitudes of a column
-// (lapack.MaxColumnSum, the 1-norm) or of a row (lapack.MaxRowSum, the ∞-norm),
-// the square root of the sum of squares (lapack.Frobenius, which gonum's
-// mat.Norm calls 2), or the largest magnitude (lapack.MaxAbs, no matrix norm).
+// Norm returns a norm of A: the largest sum of magnitudes of a column (lapack.MaxColumnSum, the
+// 1-norm) or of a row (lapack.MaxRowSum, the ∞-norm), the square root of the sum of squares
+// (lapack.Frobenius, gonum's mat.Norm 2), or the largest magnitude (lapack.MaxAbs, which is not a
+// matrix norm).
 //
-// It is summed in float64, whatever T, on as many goroutines as e has workers,
-// and the same for any number. It is 0 if A has no elements, NaN if one is NaN,
-// and +Inf if a sum overflows; the Frobenius norm is scaled. That of a distributed
-// matrix is computed by [NormInPlace]. Norm panics with mat.ErrNormOrder if norm is
-// none of the four, and with the error of NormInPlace.
+// It sums in float64 for any T, on as many goroutines as e has workers; the result is the same
+// for any number. It is 0 if A has no elements, NaN if an element is NaN, and +Inf if a sum
+// overflows; the Frobenius norm is scaled. [NormInPlace] computes that of a distributed matrix.
+// Norm panics with mat.ErrNormOrder if norm is none of the four, and with the error of
+// NormInPlace.
 //
 // Reference: LAPACK xLANGE, xLANSY, xLANTR.
 func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
@@ -65,59 +62,48 @@ func infinityNorm(trans blas.Transpose) lapack.MatrixNorm {
 	return lapack.MaxRowSum
 }
 
-// Cond estimates the condition number ‖A‖·‖A⁻¹‖ of an n×n matrix A in the 1-norm
-// (lapack.MaxColumnSum) or the ∞-norm (lapack.MaxRowSum), from the factorization
-// that [Solve] would use, on the nodes for a distributed A: Cholesky for a positive definite
-// A, otherwise LU, or none. The estimate is a lower bound, but for rounding, that is rarely below a
-// third of the truth. It is +Inf if A is singular or one of the norms out of range,
-// and 0 if n = 0.
+// NormInPlace returns a norm of a as [Norm] does, computed by tasks; on the nodes if a is
+// distributed. Within a tile the sums of columns and rows are in T, and over tiles in float64.
+// The error is an *exec.TaskError, or that of the engine. It panics as Norm does.
 //
-// Half the digits of a solution are right where the condition number is 1/√ε,
-// and none where it is 1/ε: 10⁸ and 10¹⁶ in float64.
-//
-// The error is a *ShapeError if A is not square, a *NonFiniteError, the cause of
-// the context's end, an *exec.TaskError that names a version that has failed, or
-// exec.ErrClosed. Cond panics with mat.ErrNormOrder if norm is neither.
-//
-// Reference: LAPACK xGECON, xPOCON, xTRCON; N. J. Higham, ACM TOMS 14 (1988).
-func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.MatrixNorm) (float64, error) {
-	if norm != lapack.MaxColumnSum && norm != lapack.MaxRowSum {
+// Reference: LAPACK xLANGE, xLANSY, xLANTR.
+func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], norm lapack.MatrixNorm) (float64,
+	error) {
+	switch norm {
+	case lapack.Frobenius:
+		var squares *blocked.Magnitudes[T]
+		err := Run(ctx, e, func(p *blocked.Program[T]) (err error) {
+			squares, err = p.Lassq(a)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		return squares.Frobenius(), nil
+	case lapack.MaxColumnSum, lapack.MaxRowSum, lapack.MaxAbs:
+	default:
 		panic(mat.ErrNormOrder)
 	}
-	n, cols := a.Dims()
-	if n != cols {
-		return 0, &ShapeError{"Cond", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
-	}
-	e, end := e.session()
-	defer end()
-	if err := e.ready(ctx); err != nil {
-		return 0, err
-	}
-	if n == 0 {
-		return 0, nil
-	}
-	size := Norm(e, a, norm)
-	if m := spread(e, a); m == nil && (immoderate[T](size) || math.IsInf(size, 1)) {
-		if top := Norm(e, a, lapack.MaxAbs); excess[T](top) != 0 {
-			a = scaled(e, a, -excess[T](top))
-			size = Norm(e, a, norm)
-		}
-	}
-	d, err := divide(ctx, e, a)
-	defer d.close()
-	var singular *SingularError
+	s, err := sums(ctx, e, a)
 	switch {
-	case errors.As(err, &singular):
-		return math.Inf(1), nil
 	case err != nil:
 		return 0, err
+	case norm == lapack.MaxColumnSum:
+		return s.Norm1(), nil
+	case norm == lapack.MaxRowSum:
+		return s.NormInf(), nil
 	}
-	v := inverse{n: n, apply: onVectors(d.nb, d.solve), transposed: onVectors(d.nb, d.transposed)}
-	if norm == lapack.MaxRowSum {
-		v.apply, v.transposed = v.transposed, v.apply
+	if x := s.Norm1(); x != x {
+		return x, nil
 	}
-	if size, err = condition[T](size, v); err != nil {
-		return 0, err
-	}
-	return size, nil
+	return s.Max(), nil
+}
+
+// sums returns the sums of magnitudes of the columns and rows of a, computed by tasks.
+func sums[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (s *blocked.Sums[T], err error) {
+	err = Run(ctx, e, func(p *blocked.Program[T]) error {
+		s, err = p.Asum(a)
+		return err
+	})
+	return s, err
 }

@@ -33,7 +33,7 @@ func shape[T Element](dst Source[T], m, n int) {
 	}
 }
 
-// sink returns dst, which op calls name, as what can be written, or a *ShapeError.
+// sink returns dst as a Sink, or a *ShapeError of op that calls it name.
 func sink[T Element](op, name string, dst Destination[T]) (Sink[T], error) {
 	switch d := dst.(type) {
 	case Sink[T]:
@@ -44,7 +44,7 @@ func sink[T Element](op, name string, dst Destination[T]) (Sink[T], error) {
 	return nil, &ShapeError{op, fmt.Sprintf("%s is a %T, which is neither a Sink nor a VectorSink", name, dst)}
 }
 
-// halfSink is a symmetric matrix that takes the lower half of what is written.
+// halfSink is a symmetric matrix that stores the lower half of what is written to it.
 type halfSink[T Element] struct{ SymmetricSink[T] }
 
 func (h halfSink[T]) Set(i, j int, v T) {
@@ -83,9 +83,9 @@ func (c columnSink[T]) Zero() {
 	}
 }
 
-// memory reports whether results may be put into the memory behind c. Other
-// types that show their memory may want their own Set to be called.
-func memory[T Element](c Source[T]) bool {
+// writesInPlace reports whether results may go into the memory behind c directly. Other types
+// with memory may rely on calls of their Set.
+func writesInPlace[T Element](c Source[T]) bool {
 	switch any(c).(type) {
 	case *blocked.Matrix[T], General[T], *General[T], Symmetric[T], *Symmetric[T], *mat.Dense, *mat.SymDense:
 		return true
@@ -93,12 +93,13 @@ func memory[T Element](c Source[T]) bool {
 	return false
 }
 
-// writable returns c as a matrix to compute into, Full or symmetric as kind says: a
-// view if c has memory that allows one, which then is in as well, otherwise a copy
-// of that kind, which back brings home. load says whether what c holds is needed.
-func writable[T Element](c Source[T], kind blocked.Kind, nb int, load bool, workers int) (v, in *blocked.Matrix[T], back func()) {
-	if memory[T](c) {
-		if v, trans, ok := tiles.ViewOf(c, nb); ok && trans == blas.NoTrans && alike(v.Kind(), kind) {
+// writable returns c as a matrix to compute into, Full or symmetric as kind is. It is a view if
+// c's memory allows one; in is then the same matrix. Otherwise it is a copy of that kind, and
+// back writes it to c. load says whether the computation reads c.
+func writable[T Element](c Source[T], kind blocked.Kind, nb int, load bool, workers int) (v, in *blocked.Matrix[T],
+	back func()) {
+	if writesInPlace[T](c) {
+		if v, trans, ok := tiles.ViewOf(c, nb); ok && trans == blas.NoTrans && sameFamily(v.Kind(), kind) {
 			return v, v, func() {}
 		}
 	}
@@ -111,21 +112,22 @@ func writable[T Element](c Source[T], kind blocked.Kind, nb int, load bool, work
 	return v, nil, func() { v.CopyTo(c, workers) }
 }
 
-// alike reports whether both kinds are full, symmetric or triangular: after Full they
+// sameFamily reports whether both kinds are full, symmetric or triangular. The kinds after Full
 // come in pairs.
-func alike(k, l blocked.Kind) bool { return (k+1)/2 == (l+1)/2 }
+func sameFamily(k, l blocked.Kind) bool { return (k+1)/2 == (l+1)/2 }
 
-// readable returns op(a) as a Full matrix and a transposition: a view if a has
-// memory that allows one and c, which is going to be written, has no part in
-// it; otherwise a copy. c may be nil.
-func readable[T Element](a Source[T], trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
+// readable returns op(a) as a Full matrix and a transposition: a view if a's memory allows one
+// and does not overlap c, which the computation writes; otherwise a copy. c may be nil.
+func readable[T Element](a Source[T], trans blas.Transpose, nb int, c *blocked.Matrix[T],
+	workers int) (*blocked.Matrix[T], blas.Transpose) {
 	return readableAs(a, blocked.Full, trans, nb, c, workers)
 }
 
-// readableAs is readable for a matrix of that kind; a triangular one has the diagonal
-// of a, ones included.
-func readableAs[T Element](a Source[T], kind blocked.Kind, trans blas.Transpose, nb int, c *blocked.Matrix[T], workers int) (*blocked.Matrix[T], blas.Transpose) {
-	if v, vt, ok := tiles.ViewOf(a, nb); ok && alike(v.Kind(), kind) && !overlap(v, c) {
+// readableAs is readable for a matrix of any kind. A triangular one gets the diagonal of a, also
+// if that is all ones.
+func readableAs[T Element](a Source[T], kind blocked.Kind, trans blas.Transpose, nb int, c *blocked.Matrix[T],
+	workers int) (*blocked.Matrix[T], blas.Transpose) {
+	if v, vt, ok := tiles.ViewOf(a, nb); ok && sameFamily(v.Kind(), kind) && !overlap(v, c) {
 		return v, scalar.Compose[T](trans, vt)
 	}
 	v, _ := blocked.From(a, kind, nb, blocked.CopyOptions{Workers: workers})
@@ -140,17 +142,16 @@ func triangleKind[T Element](a TriangularSource[T]) blocked.Kind {
 	return blocked.TriLower
 }
 
-// whole returns the tile of a matrix that has but one, or none because it has
-// no elements.
-func whole[T Element](a *blocked.Matrix[T]) *blocked.Tile[T] {
+// onlyTile returns the only tile of a matrix, or an empty tile if the matrix has no elements.
+func onlyTile[T Element](a *blocked.Matrix[T]) *blocked.Tile[T] {
 	if m, n := a.Dims(); m == 0 || n == 0 {
 		return &blocked.Tile[T]{Rows: m, Cols: n, Stride: max(1, n)}
 	}
 	return a.Tile(0, 0)
 }
 
-// overlap reports whether the memory of a and c may have common elements: the
-// ranges from first to last element of a tile of each meet. A nil c has none.
+// overlap reports whether a and c may have common elements: whether the memory ranges of a tile
+// of each overlap. A nil c has none.
 func overlap[T Element](a, c *blocked.Matrix[T]) bool {
 	if c == nil || a == c {
 		return c != nil
@@ -166,7 +167,7 @@ func overlap[T Element](a, c *blocked.Matrix[T]) bool {
 	return false
 }
 
-// span is the addresses from the first to behind the last element of a tile.
+// span is a range of addresses: from the first element of a tile to behind the last.
 type span struct{ first, end uintptr }
 
 // spans returns the spans of the tiles of a that have elements.
@@ -182,7 +183,7 @@ func spans[T Element](a *blocked.Matrix[T]) []span {
 	return all
 }
 
-// merge sorts spans and joins those that meet.
+// merge sorts spans and joins overlapping or adjacent ones.
 func merge(all []span) []span {
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	joined := all[:0]
@@ -194,4 +195,46 @@ func merge(all []span) []span {
 		}
 	}
 	return joined
+}
+
+// fits reports whether a is an m×n matrix in tiles of nb×nb. A nil a is not.
+func fits[T Element](a *blocked.Matrix[T], m, n, nb int) bool {
+	if a == nil || a.NB() != nb {
+		return false
+	}
+	r, c := a.Dims()
+	return r == m && c == n
+}
+
+// shapeTriangle makes an empty *mat.TriDense a triangle of order n and kind; if n is 0 it returns
+// empty instead. It panics unless dst is such a triangle. It returns whether dst has a unit
+// diagonal, and panics if unitAllowed is false and it has.
+func shapeTriangle[T Element](dst TriangularSink[T], n int, kind mat.TriKind, unitAllowed bool) (unit, empty bool) {
+	if d, ok := any(dst).(*mat.TriDense); ok && d.IsEmpty() {
+		if n == 0 {
+			return false, true
+		}
+		d.ReuseAsTri(n, kind)
+	}
+	switch d := any(dst).(type) {
+	case Triangular[T]:
+		unit = d.Diag == blas.Unit
+	case *Triangular[T]:
+		unit = d.Diag == blas.Unit
+	}
+	switch r, c := dst.Triangle(); {
+	case r != n:
+		panic(mat.ErrShape)
+	case c != kind || unit && !unitAllowed:
+		panic(mat.ErrTriangle)
+	}
+	return unit, false
+}
+
+// transposition returns blas.Trans if trans, else blas.NoTrans.
+func transposition(trans bool) blas.Transpose {
+	if trans {
+		return blas.Trans
+	}
+	return blas.NoTrans
 }

@@ -2,36 +2,60 @@ package la
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Run executes program on the engine's workers and waits for its end. The
-// program submits tile algorithms of package blocked, one or several that the
-// engine then interleaves:
+// Run executes a program on the engine's workers and waits for its end. The program submits tile
+// algorithms of package blocked; the engine interleaves them:
 //
 //	err := la.Run(ctx, e, func(p *blocked.Program[float64]) error {
 //		p.Potrf(a)
 //		return p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, b)
 //	})
 //
-// The error is the first one by the order of submission, as the functions of
-// this package return it: *NotPositiveDefiniteError, an *exec.TaskError that
-// names a version that has failed, exec.ErrClosed, the cause of ctx's end, or
-// program's own. Matrices that program writes are then undefined.
-func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Program[T]) error) error {
-	return run(ctx, e, program)
-}
-
-// Call executes one operation on the calling goroutine, without tasks: what a
-// problem of one tile wants. op is one of [Ops], with the parameter and
-// operands that package kernels documents for it; misuse of them comes back in
-// an *exec.TaskError, as other failures do.
-func Call(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
-	return direct(ctx, e, op, params, args...)
+// The error is the first one in the order of submission: a *NotPositiveDefiniteError, an
+// *exec.TaskError that names the version that failed, exec.ErrClosed, the cause of ctx's end, or
+// the program's own error. The matrices that the program writes are then undefined.
+func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Program[T]) error) (err error) {
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	rt, end, err := e.acquire()
+	if err != nil {
+		return err
+	}
+	defer end()
+	job := rt.NewJob(ctx)
+	p := blocked.NewProgram(job, kernels.For[T](e.ops()))
+	p.Failure = e.failure()
+	var all atomic.Bool
+	if e != nil && e.opt.Progress != nil {
+		defer e.follow(job, p.Len, &all)()
+	}
+	err = program(p)
+	all.Store(true)
+	if jobErr := job.Wait(); jobErr != nil {
+		err = jobErr // err only repeats it, and the job knows the smallest failing task
+	}
+	return unwrapped(err)
 }
 
 // Ops returns the operations on tiles of T that the engine works with.
 func Ops[T Element](e *Engine) kernels.Ops[T] { return kernels.For[T](e.ops()) }
+
+// Explain says which version of an operation on T the engine would select for call, and why. op
+// is the operation's name in package kernels, such as "gemm" or "getrf". It returns false if
+// there is no such operation.
+func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
+	for _, o := range kernels.For[T](e.ops()).All() {
+		if o.Name == op {
+			selector, target := e.selection()
+			return selector.Explain(o, call, target), true
+		}
+	}
+	return versions.Explanation{}, false
+}

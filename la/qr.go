@@ -16,16 +16,15 @@ import (
 //
 //	A = Q·R,
 //
-// after gonum's mat.QR, but for any shape: Q is orthogonal of order m, R is m×n
-// and upper triangular, or trapezoidal if m < n. It solves linear systems and
-// least-squares problems, and finds the solution of least norm where there are
-// several.
+// after gonum's mat.QR, but for any shape: Q is orthogonal of order m, R is m×n and upper
+// triangular, or trapezoidal if m < n. It solves linear systems and least-squares problems; of
+// several solutions it finds the one of minimum norm.
 //
-// Columns are not exchanged: the factorization is as accurate for a matrix of
-// deficient rank, but R does not reveal the rank.
+// QR exchanges no columns: the factorization of a rank-deficient matrix is as accurate, but R
+// does not reveal the rank.
 //
-// The zero value is without a factorization, uses the default engine and the
-// zero QROptions. A QR may be read from several goroutines at once.
+// The zero value holds no factorization, and uses the default engine and the zero QROptions.
+// Several goroutines may read a QR at once.
 type QR[T Element] struct {
 	engine *Engine
 	opt    QROptions
@@ -34,7 +33,9 @@ type QR[T Element] struct {
 	spare *qrFactors[T] // memory of a former factorization
 
 	// Rᵀ = Z·S of an A that is wider than high, made when it is first needed.
-	mu   sync.Mutex
+	mu sync.Mutex
+	// wide is the factorization Rᵀ = Z·S for an A that is wider than high, made when it is first
+	// needed. mu guards it.
 	wide *qrFactors[T]
 }
 
@@ -50,34 +51,33 @@ func NewQRWith[T Element](e *Engine, opt QROptions) (*QR[T], error) {
 	return &QR[T]{engine: e, opt: opt}, nil
 }
 
-// Factorize computes the factorization of a, which is not changed; a former
-// factorization is replaced and its memory used again.
+// Factorize computes the factorization of a, which does not change. It replaces an earlier
+// factorization and uses its memory again.
 //
-// Every finite matrix has one. The error is a *NonFiniteError, an
-// *exec.TaskError that names a version that has failed, or exec.ErrClosed; q is
-// then empty.
+// Every finite matrix has one. The error is a *NonFiniteError, an *exec.TaskError that names the
+// version that failed, or exec.ErrClosed; q is then empty.
 //
 // Reference: LAPACK xGEQRF.
 func (q *QR[T]) Factorize(a Source[T]) error { return q.FactorizeContext(context.Background(), a) }
 
-// FactorizeContext is Factorize in a context. When ctx ends it returns the
-// cause as soon as the kernels that run have returned; q is then empty.
+// FactorizeContext is Factorize in a context. When ctx ends it returns the cause as soon as the
+// running kernels have returned; q is then empty.
 func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	q.Reset()
 	if err := q.engine.ready(ctx); err != nil {
 		return err
 	}
 	top, err := q.factorizeUnscaled(ctx, a)
-	if exp := excess[T](top); exp != 0 && err == nil {
+	if exp := scaleExponent[T](top); exp != 0 && err == nil {
 		q.Reset()
-		if _, err = q.factorizeUnscaled(ctx, scaled(q.engine, a, -exp)); err == nil {
+		if _, err = q.factorizeUnscaled(ctx, scaledCopy(q.engine, a, -exp)); err == nil {
 			q.f.exp = exp
 		}
 	}
 	return err
 }
 
-// factorizeUnscaled is FactorizeContext for a matrix that is in range. top is its largest magnitude.
+// factorizeUnscaled is FactorizeContext without scaling. top is the largest magnitude of a.
 func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
 	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
@@ -90,12 +90,12 @@ func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	if later && f.a == nil {
 		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles
 	}
-	r := read(q.engine, f.a, a, blocked.Full, nb, !later, true)
+	r := newReading(q.engine, f.a, a, blocked.Full, nb, !later, true)
 	f.a, q.spare = r.a, f
-	if err := r.refused(); err != nil {
+	if err := r.nonFinite(); err != nil {
 		return 0, err
 	}
-	if err := r.end(f.factorize(ctx, q.engine, r)); err != nil {
+	if err := r.finish(f.factorize(ctx, q.engine, r)); err != nil {
 		return 0, err
 	}
 	q.f, q.spare = f, nil
@@ -109,11 +109,11 @@ func (q *QR[T]) valid() {
 	}
 }
 
-// IsEmpty reports whether q is without a factorization.
+// IsEmpty reports whether q holds no factorization.
 func (q *QR[T]) IsEmpty() bool { return q.f == nil }
 
-// Reset drops the factorization. Its memory is kept for the next one of the
-// same size; to free it, drop q.
+// Reset drops the factorization. Its memory stays for the next one of the same size; drop q to
+// free it.
 func (q *QR[T]) Reset() {
 	if q.f != nil {
 		q.spare = q.f
@@ -121,17 +121,19 @@ func (q *QR[T]) Reset() {
 	q.f, q.wide = nil, nil
 }
 
-// Dims returns the shape of A. It panics with ErrNotFactorized, as all methods
-// but Factorize, FactorizeContext, IsEmpty, Reset and TileSize do, if there is no
-// factorization.
+// clear drops the factorization and its memory.
+func (q *QR[T]) clear() { q.f, q.wide, q.spare = nil, nil, nil }
+
+// Dims returns the shape of A. Like all methods but Factorize, FactorizeContext, IsEmpty, Reset
+// and TileSize, it panics with ErrNotFactorized if there is no factorization.
 func (q *QR[T]) Dims() (m, n int) {
 	q.valid()
 	return q.f.a.Dims()
 }
 
-// TileSize returns the tile size with which Factorize cuts an m×n matrix. If it
-// gives such a matrix to one kernel as a whole, direct is true and nb is the
-// larger of m and n. It needs no factorization.
+// TileSize returns the tile size with which Factorize cuts an m×n matrix. If one kernel factors
+// such a matrix as a whole, direct is true and nb is the larger of m and n. It needs no
+// factorization.
 func (q *QR[T]) TileSize(m, n int) (nb int, direct bool) {
 	return qrTileSize[T](q.engine, &q.opt, m, n)
 }
@@ -143,9 +145,9 @@ func (q *QR[T]) Flops() QRFlops {
 	return QRFlops{Standard: blocked.QRFlops(m, n), Performed: q.f.flops}
 }
 
-// RTo copies R to dst, zeros below the diagonal included: all of it if dst is
-// m×n, its first min(m, n) rows if dst has only as many. An empty *mat.Dense
-// becomes m×n. It panics with mat.ErrShape if dst has another shape.
+// RTo copies R with its zeros below the diagonal to dst: all of it if dst is m×n, the first
+// min(m, n) rows if dst has only those. An empty *mat.Dense becomes m×n. RTo panics with
+// mat.ErrShape if dst has another shape.
 func (q *QR[T]) RTo(dst Sink[T]) {
 	q.valid()
 	m, n := q.f.a.Dims()
@@ -160,17 +162,16 @@ func (q *QR[T]) RTo(dst Sink[T]) {
 	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
 	q.f.copyR(v)
 	if q.f.exp != 0 {
-		multiply(v, q.f.exp)
+		scaleByPower(v, q.f.exp)
 	}
 	back()
 }
 
-// QTo computes all of Q in dst, which must be m×m; an empty *mat.Dense becomes
-// so. It costs more than the factorization if m is much larger than n: see
-// [QR.QThinTo] and [QR.ApplyQTo].
+// QTo computes all of Q in dst, which must be m×m; an empty *mat.Dense becomes m×m. If m is much
+// larger than n this costs more than the factorization: see [QR.QThinTo] and [QR.ApplyQTo].
 //
-// The error is a *ShapeError, an *exec.TaskError that names a version that has
-// failed, or exec.ErrClosed; dst is undefined after the last two.
+// The error is a *ShapeError, an *exec.TaskError that names the version that failed, or
+// exec.ErrClosed; dst is undefined after the last two.
 //
 // Reference: LAPACK xORGQR.
 func (q *QR[T]) QTo(dst Sink[T]) error {
@@ -179,10 +180,9 @@ func (q *QR[T]) QTo(dst Sink[T]) error {
 	return q.columnsTo("QTo", dst, m)
 }
 
-// QThinTo computes the first min(m, n) columns of Q in dst, which has so many
-// columns, and m rows; an empty *mat.Dense becomes so. They are an orthonormal
-// basis of the columns of A, if those are independent, and suffice for A = Q·R
-// with the first min(m, n) rows of R.
+// QThinTo computes the first min(m, n) columns of Q in dst, m×min(m, n); an empty *mat.Dense
+// takes that shape. They are an orthonormal basis of the columns of A if these are independent,
+// and A is their product with the first min(m, n) rows of R.
 //
 // The errors are those of [QR.QTo].
 func (q *QR[T]) QThinTo(dst Sink[T]) error {
@@ -191,10 +191,10 @@ func (q *QR[T]) QThinTo(dst Sink[T]) error {
 	return q.columnsTo("QThinTo", dst, min(m, n))
 }
 
-// columnsTo computes the first k columns of Q.
+// columnsTo computes the first k columns of Q in dst.
 func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
 	m, _ := q.f.a.Dims()
-	if err := give[T](op, "factor", dst, m, k); err != nil {
+	if err := shapeResult[T](op, "factor", dst, m, k); err != nil {
 		return err
 	}
 	if m == 0 || k == 0 {
@@ -213,12 +213,10 @@ func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
 //	dst = op(Q)·B (side = blas.Left,  B m×k),
 //	dst = B·op(Q) (side = blas.Right, B k×m),
 //
-// op(Q) = Q, or Qᵀ if trans. dst may be b; an empty *mat.Dense takes the shape
-// of b.
+// with op(Q) = Q, or Qᵀ if trans. dst may be b; an empty *mat.Dense takes the shape of b.
 //
-// The error is a *ShapeError, also if side is neither, an *exec.TaskError that
-// names a version that has failed, or exec.ErrClosed; dst is then as it was, but
-// for the shape.
+// The error is a *ShapeError, also if side is neither Left nor Right, an *exec.TaskError that
+// names the version that failed, or exec.ErrClosed; dst is then unchanged but for its shape.
 //
 // Reference: LAPACK xORMQR.
 func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Source[T]) error {
@@ -233,7 +231,7 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	}
 	to, err := sink("ApplyQTo", "dst", dst)
 	if err == nil {
-		err = give[T]("ApplyQTo", "product", to, r, c)
+		err = shapeResult[T]("ApplyQTo", "product", to, r, c)
 	}
 	if err != nil {
 		return err
@@ -243,18 +241,18 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	}
 	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), q.engine.copying(false))
 	ctx := context.Background()
-	exp := excess[T](x.Norm(lapack.MaxAbs, q.engine.options().Workers))
+	exp := scaleExponent[T](x.Norm(lapack.MaxAbs, q.engine.options().Workers))
 	if exp != 0 {
-		multiply(x, -exp)
+		scaleByPower(x, -exp)
 	}
-	err = perform(ctx, q.engine, q.f.direct(q.engine, max(r, c)), func(s *stage[T]) {
-		x = q.f.apply(s, side, transpose(trans), x)
+	err = execute(ctx, q.engine, q.f.direct(q.engine, max(r, c)), func(s *executor[T]) {
+		x = q.f.apply(s, side, transposition(trans), x)
 	})
 	if err != nil {
 		return err
 	}
 	if exp != 0 {
-		multiply(x, exp)
+		scaleByPower(x, exp)
 	}
 	x.CopyTo(to, q.engine.options().Workers)
 	return nil
@@ -267,9 +265,9 @@ func (q *QR[T]) Det() float64 {
 	return sign * math.Exp(log)
 }
 
-// LogDet returns the logarithm of the magnitude of the determinant of A, and its
-// sign: -Inf and 0 if it is zero. It panics with mat.ErrSquare if A is not
-// square.
+// LogDet returns the logarithm of the magnitude of the determinant of A, and its sign, 1 or -1.
+// The determinant of a singular matrix has logarithm -Inf and sign 0. LogDet panics with
+// mat.ErrSquare if A is not square.
 func (q *QR[T]) LogDet() (log, sign float64) {
 	q.valid()
 	m, n := q.f.a.Dims()

@@ -9,26 +9,26 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// qrFactors is one factorization A = Q·R, and the memory of one.
+// qrFactors is one factorization A = Q·R, or the memory for one.
 type qrFactors[T Element] struct {
-	a         *blocked.Matrix[T] // R, and below its diagonal what rotations needs
-	rotations *blocked.Rotations[T]
-	one       bool // a is one tile, and goes to one kernel
-	variant   QRVariant
-	q         *blocked.Matrix[T] // Q, if the variant computes it
-	flops     float64
-	exp       int        // it is of A divided by two to this power
-	size      laterNorms // of the triangle in R
-	turned    bool       // a is Rᵀ of another one: columns are mixed from rows of what that was made from
+	a          *blocked.Matrix[T] // R, and below its diagonal what rotations needs
+	rotations  *blocked.Rotations[T]
+	one        bool // a is one tile, and goes to one kernel
+	variant    QRVariant
+	q          *blocked.Matrix[T] // Q, if the variant computes it
+	flops      float64
+	exp        int       // it is of A divided by two to this power
+	size       lazyNorms // of the triangle in R
+	transposed bool      // A is Rᵀ of a wide matrix: its columns are combinations of that matrix's rows
 }
 
-// factorize overwrites f.a, which r reads, with its factorization.
+// factorize overwrites f.a, which r reads, with its factorization, on e.
 func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) error {
-	f.q, f.flops, f.exp, f.size = nil, f.rotations.Flops(), 0, laterNorms{}
+	f.q, f.flops, f.exp, f.size = nil, f.rotations.Flops(), 0, lazyNorms{}
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}
-	return perform(ctx, e, f.one, func(s *stage[T]) {
+	return execute(ctx, e, f.one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = r.submit(s.p)
 		}
@@ -42,8 +42,8 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 	})
 }
 
-// submit submits the factorization in compact form to s.
-func (f *qrFactors[T]) submit(s *stage[T]) {
+// submit submits the factorization in compact form.
+func (f *qrFactors[T]) submit(s *executor[T]) {
 	if s.p != nil {
 		s.err = s.p.Geqrf(f.a, f.rotations)
 		return
@@ -51,14 +51,15 @@ func (f *qrFactors[T]) submit(s *stage[T]) {
 	s.call(s.ops().Op("geqrt"), &op.Geqrt{IB: f.rotations.IB()}, f.a.Tile(0, 0), f.rotations.FirstT())
 }
 
-// direct reports whether computations with f that extend to so many rows or
-// columns go to kernels on the calling goroutine.
+// direct reports whether kernels on the calling goroutine compute with f, for operands of up to
+// extent rows or columns.
 func (f *qrFactors[T]) direct(e *Engine, extent int) bool {
 	return f.one && goesDirect[T](e, OpQR, max(extent, f.a.NB()))
 }
 
-// apply returns op(Q)·x or x·op(Q), for which it may use the memory of x.
-func (f *qrFactors[T]) apply(s *stage[T], side blas.Side, trans blas.Transpose, x *blocked.Matrix[T]) *blocked.Matrix[T] {
+// apply returns op(Q)·x or x·op(Q). It may overwrite x.
+func (f *qrFactors[T]) apply(s *executor[T], side blas.Side, trans blas.Transpose,
+	x *blocked.Matrix[T]) *blocked.Matrix[T] {
 	mt, nt := x.Tiles()
 	_, n := f.a.Dims()
 	switch {
@@ -96,7 +97,7 @@ func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix
 		f.q.Leading(m, k).CopyTo(v, e.options().Workers)
 		return nil
 	}
-	return perform(ctx, e, f.direct(e, 0), func(s *stage[T]) {
+	return execute(ctx, e, f.direct(e, 0), func(s *executor[T]) {
 		if s.p != nil {
 			s.err = s.p.Orgqr(f.a, f.rotations, v)
 			return
@@ -127,12 +128,12 @@ func (f *qrFactors[T]) copyR(v *blocked.Matrix[T]) {
 }
 
 // solveR overwrites x with op(R)⁻¹·x, for the triangle in R.
-func (f *qrFactors[T]) solveR(s *stage[T], trans blas.Transpose, x *blocked.Matrix[T]) {
+func (f *qrFactors[T]) solveR(s *executor[T], trans blas.Transpose, x *blocked.Matrix[T]) {
 	s.trsm(blas.Upper, trans, blas.NonUnit, f.a.Leading(f.order(), f.order()), x)
 }
 
-// triangle returns a matrix with the triangle in R, which may hold anything below it, until
-// end is called: a part of that with R, or a copy if that is distributed.
+// triangle returns a matrix whose upper triangle is that of R, with undefined elements below: a
+// view of a, or a copy if a is distributed and not square. The caller calls end after its use.
 func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matrix[T], end func(), err error) {
 	k := f.order()
 	m, n := f.a.Dims()
@@ -145,7 +146,7 @@ func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matr
 	if r, err = blocked.Distributed[T](e.options().Runtime, blocked.Full, k, k, f.a.NB()); err != nil {
 		return nil, nil, err
 	}
-	if err = run(ctx, e, func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
+	if err = Run(ctx, e, func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
 		r.Close()
 		return nil, nil, err
 	}
@@ -159,7 +160,7 @@ func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, er
 		return f.a.UpperColumnSums(k, e.options().Workers), nil
 	}
 	var s *blocked.Sums[T]
-	err := run(ctx, e, func(p *blocked.Program[T]) (err error) {
+	err := Run(ctx, e, func(p *blocked.Program[T]) (err error) {
 		s, err = p.AsumUpper(f.a)
 		return err
 	})
@@ -169,30 +170,30 @@ func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, er
 	return s.Columns()[:k], nil
 }
 
-// conditionError returns a mat.Condition if R is singular to working precision, +Inf if it cannot
-// be divided by, or an error of the tasks that tell.
+// conditionError returns a mat.Condition if R is singular to working precision, +Inf if R has no
+// inverse, or an error of the estimator's tasks.
 func (f *qrFactors[T]) conditionError(ctx context.Context, e *Engine) error {
-	return nearSingular(f.a, f.order(), 1, f.turned, func() error {
-		return f.estimating(ctx, e, func(k norms, v inverse) error { return judge[T](k, v) })
+	return nearSingular(f.a, f.order(), 1, f.transposed, func() error {
+		return f.withEstimator(ctx, e, func(k norms, v inverse) error { return checkCondition[T](k, v) })
 	})
 }
 
-// cond estimates the condition number of R, which can be divided by.
+// cond estimates the condition number of R, which must have an inverse.
 func (f *qrFactors[T]) cond(ctx context.Context, e *Engine) (c float64, err error) {
-	err = f.estimating(ctx, e, func(k norms, v inverse) (err error) {
-		c, err = cond[T](k, v)
+	err = f.withEstimator(ctx, e, func(k norms, v inverse) (err error) {
+		c, err = conditionNumber[T](k, v)
 		return err
 	})
 	return c, err
 }
 
-// estimating calls estimate with what estimates are made from.
-func (f *qrFactors[T]) estimating(ctx context.Context, e *Engine, estimate func(norms, inverse) error) error {
+// withEstimator calls estimate with the norms of R and its inverse.
+func (f *qrFactors[T]) withEstimator(ctx context.Context, e *Engine, estimate func(norms, inverse) error) error {
 	k, err := f.size.get(func() ([]float64, error) { return f.columnSums(ctx, e) })
 	if err != nil {
 		return err
 	}
-	if f.turned {
+	if f.transposed {
 		k.columns = nil
 	}
 	r, end, err := f.triangle(ctx, e)
@@ -203,15 +204,15 @@ func (f *qrFactors[T]) estimating(ctx context.Context, e *Engine, estimate func(
 	return estimate(k, triangularInverse(ctx, e, blas.Upper, blas.NoTrans, r))
 }
 
-// laterNorms are norms that are found out when they are first needed.
-type laterNorms struct {
+// lazyNorms are norms that are computed when they are first needed.
+type lazyNorms struct {
 	mu sync.Mutex
 	norms
 	known bool
 }
 
-// get returns them, or the error of what finds them out.
-func (x *laterNorms) get(columns func() ([]float64, error)) (norms, error) {
+// get returns the norms. It returns the error of columns, and calls columns again the next time.
+func (x *lazyNorms) get(columns func() ([]float64, error)) (norms, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.known {

@@ -13,23 +13,22 @@ import (
 //
 //	op(A)·x = b,  op(A) = A, or Aᵀ if trans.
 //
-// If op(A) is higher than wide, X is the least-squares solution: it minimizes
-// ‖b − op(A)·x‖₂. If it is wider than high, X is the solution of which ‖x‖₂ is
-// smallest. op(A) is p×q, B p×nrhs and dst = X q×nrhs. dst may be b, or a part of
-// it; an empty *mat.Dense takes the shape of X.
+// If op(A) is higher than wide, X is the least-squares solution: it minimizes ‖b − op(A)·x‖₂. If
+// op(A) is wider than high, X is the solution of minimum ‖x‖₂. op(A) is p×q, B p×nrhs and dst = X
+// q×nrhs. dst may be b, or a part of it; an empty *mat.Dense takes the shape of X.
 //
-// If A is wider than high, the first solution factors R as well, which costs as
-// much as the factorization did; who needs nothing but such solutions factors
-// Aᵀ and has them with the opposite trans.
+// If A is wider than high, the first solution also factors R, at the cost of the factorization of
+// A. For solutions only, factor Aᵀ instead and solve with the opposite trans.
 //
-// The error is a *ShapeError, an *OverflowError if B is finite and the solution is not (dst
-// is then as it was, but for the shape), or a mat.Condition if A has not full rank
-// to working precision, as [Solve] finds it out from R; dst then holds a
-// solution whose digits may all be wrong. If a zero is on the diagonal, or what
-// is out of range, the condition is +Inf, and dst is as it was, but for the
-// shape; and so it is after an *exec.TaskError that names a version that has failed, or
-// exec.ErrClosed. SolveTo panics with ErrNotFactorized if there is no
-// factorization.
+// The error is one of:
+//   - a *ShapeError;
+//   - an *OverflowError if B is finite and the solution is not;
+//   - a mat.Condition if A is rank-deficient to working precision (see [Solve]): if it is finite, dst
+//     holds a solution whose digits may all be wrong; +Inf says that R has no inverse;
+//   - an *exec.TaskError that names the version that failed, or exec.ErrClosed.
+//
+// But for the finite mat.Condition an error leaves dst unchanged, except for its shape. SolveTo
+// panics with ErrNotFactorized if there is no factorization.
 //
 // Reference: LAPACK xGELS.
 func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
@@ -41,7 +40,7 @@ func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	}
 	to, err := sink("SolveTo", "dst", dst)
 	if err == nil {
-		err = give[T]("SolveTo", "solution", to, cols, nrhs)
+		err = shapeResult[T]("SolveTo", "solution", to, cols, nrhs)
 	}
 	if err != nil {
 		return err
@@ -63,10 +62,12 @@ func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
 	q.valid()
 	rows, cols := q.operator(trans)
-	return solveVector("op(A)", rows, cols, dst, b, func(dst Destination[T], b Source[T]) error { return q.SolveTo(dst, trans, b) })
+	return solveVector("op(A)", rows, cols, dst, b, func(dst Destination[T], b Source[T]) error {
+		return q.SolveTo(dst, trans, b)
+	})
 }
 
-// operator returns the shape of A or Aᵀ.
+// operator returns the shape of op(A).
 func (q *QR[T]) operator(trans bool) (rows, cols int) {
 	m, n := q.f.a.Dims()
 	if trans {
@@ -75,8 +76,7 @@ func (q *QR[T]) operator(trans bool) (rows, cols int) {
 	return m, n
 }
 
-// solve returns the solution for b, nil if there is none, and what is wrong with
-// it.
+// solve returns the solution for b and, if it is a finite mat.Condition, an error with it.
 func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.Matrix[T], err error) {
 	e, f := q.engine, q.f
 	rows, cols := q.operator(trans)
@@ -93,13 +93,13 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		triangle = q.transposed()
 	}
 	x, _ = blocked.From(b, blocked.Full, f.a.NB(), e.copying(false))
-	back := moderate(x, f.exp, e.options().Workers)
-	err = perform(ctx, e, f.direct(e, nrhs), func(s *stage[T]) {
+	back := scaleColumns(x, f.exp, e.options().Workers)
+	err = execute(ctx, e, f.direct(e, nrhs), func(s *executor[T]) {
 		if wide {
 			q.factorizeTransposed(s, triangle)
 		}
 		if s.err == nil {
-			s.err = undivided(triangle.a, triangle.order())
+			s.err = triangleError(triangle.a, triangle.order())
 		}
 		switch {
 		case s.err != nil:
@@ -122,7 +122,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	if err != nil {
 		return nil, err
 	}
-	if err = triangle.conditionError(ctx, e); unset(err) {
+	if err = triangle.conditionError(ctx, e); noSolution(err) {
 		return nil, err
 	}
 	if back != nil {
@@ -131,8 +131,8 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	return x, err
 }
 
-// transposed returns the factorization of Rᵀ for an A that is wider than high, or
-// the room for one. The caller holds q.mu.
+// transposed returns the factorization of Rᵀ for an A that is wider than high or, if that is not
+// made yet, its memory filled with Rᵀ. The caller holds q.mu.
 func (q *QR[T]) transposed() *qrFactors[T] {
 	if q.wide != nil {
 		return q.wide
@@ -143,12 +143,12 @@ func (q *QR[T]) transposed() *qrFactors[T] {
 	q.f.copyR(r)
 	opt := q.opt
 	opt.Variant = CompactQR
-	return &qrFactors[T]{a: r.Transposed(), one: q.f.one, turned: true, rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
+	return &qrFactors[T]{a: r.Transposed(), one: q.f.one, transposed: true,
+		rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
 }
 
-// factorizeTransposed makes the factorization that transposed has returned,
-// unless it is there.
-func (q *QR[T]) factorizeTransposed(s *stage[T], z *qrFactors[T]) {
+// factorizeTransposed factors z, the result of transposed, unless it is factored.
+func (q *QR[T]) factorizeTransposed(s *executor[T], z *qrFactors[T]) {
 	if q.wide != nil {
 		return
 	}
@@ -158,17 +158,17 @@ func (q *QR[T]) factorizeTransposed(s *stage[T], z *qrFactors[T]) {
 	}
 }
 
-// Cond estimates the condition number of the triangular factor in the 1-norm,
-// ‖R‖₁·‖R⁻¹‖₁, which is that of A in the 2-norm but for a factor of at most
-// min(m, n). The estimate is a lower bound, but for rounding, that is rarely
-// below a third of the truth; +Inf if a norm is out of range or R⁻¹ does not exist. It
-// costs a few solutions, on the engine, when it is first called, and for an A that is wider than
-// high what its first solution does; if they fail, as those of a closed engine do, it is NaN.
+// Cond estimates the condition number of the triangular factor in the 1-norm, ‖R‖₁·‖R⁻¹‖₁. It
+// differs from that of A in the 2-norm by a factor of at most min(m, n). But for rounding the
+// estimate is a lower bound, which is rarely below a third of the true value. It is +Inf if a
+// norm is out of range or R has no inverse, and NaN if a solution fails, for example on a closed
+// engine. The first call computes a few solutions on the engine, and for an A that is wider than
+// high it also factors R.
 //
 // Reference: LAPACK xTRCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (q *QR[T]) Cond() float64 {
 	q.valid()
-	e, close := q.engine.session()
+	e, close := q.engine.openSession()
 	defer close()
 	ctx, f := context.Background(), q.f
 	if f.order() == 0 {
@@ -178,13 +178,13 @@ func (q *QR[T]) Cond() float64 {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		z := q.transposed()
-		err := perform(ctx, e, f.direct(e, 0), func(s *stage[T]) { q.factorizeTransposed(s, z) })
+		err := execute(ctx, e, f.direct(e, 0), func(s *executor[T]) { q.factorizeTransposed(s, z) })
 		if err != nil {
 			return math.NaN()
 		}
 		f = z
 	}
-	if undivided(f.a, f.order()) != nil {
+	if triangleError(f.a, f.order()) != nil {
 		return math.Inf(1)
 	}
 	c, err := f.cond(ctx, e)

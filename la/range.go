@@ -5,48 +5,48 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Matrices near the ends of the range. Squares and products of their elements lose digits, or
-// overflow, where what comes out need not. So they are multiplied by a power of two before they are
-// factored, which changes no digit, and what comes out is multiplied back.
-
-// immoderate reports whether a matrix whose largest magnitude is top has to be
-// scaled: xGELS's bounds.
-func immoderate[T Element](top float64) bool {
+// needsScaling reports whether a matrix whose largest magnitude is top is near the ends of the
+// range: by the bounds of LAPACK's xGELS. Squares and products of such elements lose digits or
+// overflow, even if the result would not. So the matrix is scaled by a power of two, which
+// changes no digit, before it is factored, and the result is scaled back.
+func needsScaling[T Element](top float64) bool {
 	small := 0x1p-1022 / 0x1p-52
-	if epsilon[T]() > 0x1p-53 {
+	if scalar.Eps[T]() > 0x1p-53 {
 		small = 0x1p-126 / 0x1p-23
 	}
 	return top > 0 && top < small || top > 1/small && top <= math.MaxFloat64
 }
 
-// excess returns the power of two by which a matrix whose largest magnitude is top is to be
-// divided: 0 but near the ends of the range. It is even, so that its root is a power, too.
-func excess[T Element](top float64) int {
-	if !immoderate[T](top) {
+// scaleExponent returns the exponent of the power of two by which a matrix whose largest
+// magnitude is top is to be divided, 0 if it needs no scaling. It is even, so the root of the
+// power is a power of two.
+func scaleExponent[T Element](top float64) int {
+	if !needsScaling[T](top) {
 		return 0
 	}
 	return exponent(top) &^ 1
 }
 
-// scaled returns a copy of a times two to the power given.
-func scaled[T Element](e *Engine, a Source[T], exp int) *blocked.Matrix[T] {
+// scaledCopy returns a copy of a times 2^exp.
+func scaledCopy[T Element](e *Engine, a Source[T], exp int) *blocked.Matrix[T] {
 	m, n := a.Dims()
 	v, _ := blocked.From(a, blocked.Full, max(1, min(max(m, n), 256)), e.copying(false))
-	multiply(v, exp)
+	scaleByPower(v, exp)
 	return v
 }
 
-// moderate brings the columns of x that are near the ends of the range to about 1, each by a power
-// of two, and returns what brings solutions with a matrix back that was divided by two to the
-// power given; nil if there is nothing to bring back.
-func moderate[T Element](x *blocked.Matrix[T], exp, workers int) (back []int) {
+// scaleColumns scales the columns of x that are near the ends of the range to about 1, each by a
+// power of two. It returns the exponents that scale back the solutions with a matrix that was
+// divided by 2^exp; nil if they are all 0.
+func scaleColumns[T Element](x *blocked.Matrix[T], exp, workers int) (back []int) {
 	tops := x.ColumnMax(workers)
 	var there []int
 	for j, top := range tops {
-		if e := excess[T](top); e != 0 {
+		if e := scaleExponent[T](top); e != 0 {
 			if there == nil {
 				there, back = make([]int, len(tops)), make([]int, len(tops))
 			}
@@ -64,19 +64,20 @@ func moderate[T Element](x *blocked.Matrix[T], exp, workers int) (back []int) {
 	return back
 }
 
-// moderately calls solve, which overwrites x with its quotient by a matrix that was divided by two
-// to the power given, and makes it that by the matrix itself. A distributed x has one scale for
-// all of its columns, and that of an ordinary matrix none.
-func moderately[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], exp int, solve func() error) error {
+// withScaledColumns calls solve, which overwrites x with its quotient by a matrix that was
+// divided by 2^exp, and scales x to the quotient by the matrix itself. Before, it scales the
+// columns of x that need it. A distributed x has one scale for all columns, and none if exp is 0.
+func withScaledColumns[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], exp int,
+	solve func() error) error {
 	if x.IsDistributed() {
-		power, err := balance(ctx, e, x, exp)
+		power, err := scaleRightSide(ctx, e, x, exp)
 		if err == nil {
 			err = solve()
 		}
 		return rescale(ctx, e, x, -power-exp, err)
 	}
 	workers := e.options().Workers
-	back := moderate(x, exp, workers)
+	back := scaleColumns(x, exp, workers)
 	err := solve()
 	if err == nil && back != nil {
 		shiftColumns(x, x, back, workers)
@@ -84,68 +85,71 @@ func moderately[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T],
 	return err
 }
 
-// moderateInPlace divides a, the elements of which are as r says, by a power of two if it is near
-// the ends of the range, and returns the power and how a is then.
-func moderateInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], r *reading[T]) (exp int, _ *reading[T], err error) {
-	if exp = excess[T](r.stats.Max); exp == 0 {
+// scaleInPlace divides a by 2^exp if it is near the ends of the range; r holds the statistics of
+// a. It returns exp and the statistics after that.
+func scaleInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], r *reading[T]) (exp int,
+	_ *reading[T], err error) {
+	if exp = scaleExponent[T](r.stats.Max); exp == 0 {
 		return 0, r, nil
 	}
-	if err := shiftSpread(ctx, e, a, -exp); err != nil {
+	if err := scaleDistributed(ctx, e, a, -exp); err != nil {
 		return exp, nil, err
 	}
 	r, err = measured(ctx, e, a)
 	return exp, r, err
 }
 
-// moderated returns the stats of a, which From has copied with the ones given, and the power of two by
-// which it has been divided.
-func moderated[T Element](e *Engine, a *blocked.Matrix[T], stats blocked.Stats) (blocked.Stats, int) {
-	exp := excess[T](stats.Max)
+// scaleCopy divides a by 2^exp if it is near the ends of the range, and returns the statistics
+// after that and exp. stats are those of a before.
+func scaleCopy[T Element](e *Engine, a *blocked.Matrix[T], stats blocked.Stats) (blocked.Stats, int) {
+	exp := scaleExponent[T](stats.Max)
 	if exp == 0 || stats.NonFinite {
 		return stats, 0
 	}
-	multiply(a, -exp)
+	scaleByPower(a, -exp)
 	workers := e.options().Workers
-	return blocked.Stats{Norm: a.Norm(lapack.MaxColumnSum, workers), Columns: a.ColumnSums(workers), Max: a.Norm(lapack.MaxAbs, workers)}, exp
+	return blocked.Stats{Norm: a.Norm(lapack.MaxColumnSum, workers), Columns: a.ColumnSums(workers),
+		Max: a.Norm(lapack.MaxAbs, workers)}, exp
 }
 
-// balance brings the right side b of a system to about 1 if it is near the ends of the range and its
-// matrix was: divided by two to the power given. It returns the power of two that b was multiplied by.
-func balance[T Element](ctx context.Context, e *Engine, b *blocked.Matrix[T], exp int) (power int, err error) {
+// scaleRightSide multiplies the right side b of a system by 2^power to about 1, if it is near the
+// ends of the range and its matrix was divided by 2^exp ≠ 1. It returns power.
+func scaleRightSide[T Element](ctx context.Context, e *Engine, b *blocked.Matrix[T], exp int) (power int, err error) {
 	if exp == 0 {
 		return 0, nil
 	}
 	top, err := NormInPlace(ctx, e, b, lapack.MaxAbs)
-	power = -excess[T](top)
+	power = -scaleExponent[T](top)
 	return power, rescale(ctx, e, b, power, err)
 }
 
-// rescale multiplies v by two to the power given, if there is no error yet.
+// rescale multiplies v by 2^exp, unless err is not nil. It returns err or its own error.
 func rescale[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], exp int, err error) error {
 	switch {
 	case err != nil || exp == 0:
 		return err
 	case v.IsDistributed():
-		return shiftSpread(ctx, e, v, exp)
+		return scaleDistributed(ctx, e, v, exp)
 	}
-	multiply(v, exp)
+	scaleByPower(v, exp)
 	return nil
 }
 
-// shifted returns a copy of the triangular v, times two to the power given, where v is, and what
-// closes it, if anything is to be closed.
-func shifted[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], exp int) (_ *blocked.Matrix[T], end func() error, err error) {
-	if spread[T](e, v) == nil {
+// scaledTriangle returns a copy of the triangular v times 2^exp, distributed if v is, and the
+// function that closes it, nil if there is nothing to close.
+func scaledTriangle[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], exp int) (_ *blocked.Matrix[T],
+	end func() error, err error) {
+	if distributedOn[T](e, v) == nil {
 		w, _ := blocked.From(Source[T](v), v.Kind(), v.NB(), e.copying(false))
-		multiply(w, exp)
+		scaleByPower(w, exp)
 		return w, nil, nil
 	}
-	w, err := copySpread(ctx, e, v, blocked.Full)
+	w, err := copyDistributed(ctx, e, v, blocked.Full)
 	if err == nil {
-		err = shiftSpread(ctx, e, w, exp)
+		err = scaleDistributed(ctx, e, w, exp)
 	}
 	if err != nil {
-		closed(w)
+		closeMatrix(w)
 		return nil, nil, err
 	}
 	return w, w.Close, nil

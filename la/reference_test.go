@@ -246,7 +246,7 @@ func symmetric[T la.Element](t testing.TB, s matgen.Spec, uplo blas.Uplo, pad in
 	return la.Symmetric[T]{Uplo: uplo, N: s.N, Data: g.Data, Stride: g.Stride}
 }
 
-// general returns the memory of s as it is.
+// general returns the memory of d; nothing if T is not float64.
 func general[T la.Element](s la.Symmetric[T]) la.General[T] {
 	return la.General[T]{Rows: s.N, Cols: s.N, Data: s.Data, Stride: s.Stride}
 }

@@ -2,45 +2,20 @@ package la
 
 import (
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"unsafe"
+
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/versions"
 )
 
-// Operation is an operation of this package, for which tile sizes are chosen
-// and tuned.
-type Operation uint8
-
-// The operations.
-const (
-	OpGemm Operation = iota
-	OpSyrk
-	OpTrsm
-	OpCholesky
-	OpLU
-	OpQR
-)
-
-func (op Operation) String() string {
-	return nameOf([]string{"gemm", "syrk", "trsm", "cholesky", "lu", "qr"}, uint8(op), "Operation")
-}
-
-// TuningKey names op on T in a profile, as in "cholesky/f64".
-func TuningKey[T Element](op Operation) string {
-	return op.String() + "/" + scalar.Of[T]().String()
-}
-
-// TileSize returns the tile size with which the engine computes op on T for a
-// result whose size goes by n — the order of a symmetric or triangular
-// matrix, else the geometric mean of rows and columns, which tells the number
-// of tiles — in a problem whose largest dimension is longest. If such a problem
-// is given to one kernel as a whole, direct is true and nb is longest.
+// TileSize returns the tile size with which the engine computes op on T. n measures the result:
+// the order of a symmetric or triangular matrix, else the geometric mean of rows and columns.
+// longest is the largest dimension of the problem. If one kernel computes such a problem as a
+// whole, direct is true and nb is longest.
 //
-// The tile size is Options.NB. Else n is divided evenly: into as many tiles as
-// what tuning has left in the profile for the nearest size makes of it, or into
-// a default number by operation, size and number of workers; if there are
-// accelerators, and the engine is not Deterministic, into larger tiles, which suit
-// these, from n = 4096 on; so QR if Options.Runtime is that of several nodes.
+// The tile size is Options.NB. If that is 0, n is divided evenly. The number of tiles comes from
+// the profile, for the nearest tuned size; or else from a default by operation, size and number
+// of workers. An engine that is not Deterministic takes larger tiles with accelerators, from n =
+// 4096 on, and for QR on several nodes.
 func TileSize[T Element](e *Engine, op Operation, n, longest int) (nb int, direct bool) {
 	if goesDirect[T](e, op, longest) {
 		return longest, true
@@ -56,7 +31,7 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 	}
 	if o.Profile != nil && !o.Deterministic {
 		if nb, ok := o.Profile.TileSize(TuningKey[T](op), e.target(), e.cores(), n); ok && nb <= maxNB {
-			return evenly(n, tiles.Count(n, nb))
+			return evenTileSize(n, tiles.Count(n, nb))
 		}
 	}
 	_, nodes := o.Runtime.(exec.Keeper)
@@ -64,32 +39,24 @@ func tileSize[T Element](e *Engine, op Operation, n int) int {
 	if e != nil && e.devices && !o.Deterministic {
 		parts = deviceParts(op, n, parts)
 	}
-	return evenly(n, parts)
+	return evenTileSize(n, parts)
 }
 
-// cores returns the number of workers that defaults go by: where they must not
-// depend on it, two.
+// cores returns the number of workers by which defaults are chosen: 2 if results must not depend
+// on it.
 func (e *Engine) cores() int {
 	switch {
 	case e == nil:
 		return exec.DefaultWorkers()
 	case e.opt.Deterministic:
 		return 2
-	case e.hosts > 0:
-		return e.hosts
+	case e.cpuWorkers > 0:
+		return e.cpuWorkers
 	}
 	return exec.DefaultWorkers()
 }
 
-// target returns what the engine's workers offer to versions.
-func (e *Engine) target() *versions.Target {
-	if e == nil || e.brief {
-		return exec.Here()
-	}
-	return e.rt.Target()
-}
-
-// goesDirect reports whether a problem of order n on T goes to one kernel.
+// goesDirect reports whether one kernel computes a problem of order n on T as a whole.
 func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 	o := e.options()
 	switch {
@@ -101,18 +68,15 @@ func goesDirect[T Element](e *Engine, op Operation, n int) bool {
 		return false // a tile size that is asked for is used
 	}
 	// The number of workers may be the environment's, which small problems should not pay for.
-	return n <= alwaysDirect || n <= directUpTo[T](op, e.cores(), e != nil && !e.brief)
+	return n <= alwaysDirect || n <= directUpTo[T](op, e.cores(), !e.temporary())
 }
 
-// solvesDirect reports whether the solution with a triangle of order n, stored
-// in mt×mt tiles, for nrhs right-hand sides goes to kernels as a whole: besides
-// where the larger of both calls for it, where the triangle is one tile and there
-// is no more to do than for a square problem that does. Tasks for few right-hand
-// sides would only wait for one another: Cholesky's SolveTo of order 320, 400 and
-// 440 with one of them took 57, 75 and 91 µs by tasks and 42, 61 and 70 µs
-// without, the best of 3000 calls on two workers beside other programs, and on
-// average of those at 400 and 440 less than half (Xeon model 167, 2026-11-20,
-// against commit 9e252db).
+// solvesDirect reports whether kernels on the calling goroutine solve with a triangle of order n,
+// in mt×mt tiles, for nrhs right-hand sides: if the larger of n and nrhs goes direct, or if the
+// triangle is one tile and the work is no more than that of a square problem that goes direct.
+// Tasks for few right-hand sides would only wait for one another (Cholesky.SolveTo of order 320
+// to 440 with one right-hand side: 57 to 91 µs by tasks, 42 to 70 µs without; two workers, Xeon
+// model 167, 2026-11-20).
 func solvesDirect[T Element](e *Engine, mt, n, nrhs int) bool {
 	if mt != 1 || e != nil && e.remote {
 		return false
@@ -120,6 +84,44 @@ func solvesDirect[T Element](e *Engine, mt, n, nrhs int) bool {
 	if goesDirect[T](e, OpTrsm, max(n, nrhs)) {
 		return true
 	}
-	upTo := float64(directUpTo[T](OpTrsm, e.cores(), e != nil && !e.brief))
+	upTo := float64(directUpTo[T](OpTrsm, e.cores(), !e.temporary()))
 	return e.options().Direct == 0 && float64(n)*float64(n)*float64(nrhs) <= upTo*upTo*upTo
+}
+
+// narrowTile returns the tile size for a problem of order n whose largest dimension is longest;
+// nb is the tile size for order n. If one tile is as wide as the problem, square tiles would be
+// small and many, and the tasks would cost more than the work. Such tiles become longer, as long
+// as there are several for each worker.
+func narrowTile(e *Engine, nb, n, longest int) int {
+	const largest = 512
+	if e.options().NB > 0 || nb < n {
+		return nb
+	}
+	return max(nb, min(evenTileSize(longest, 8*e.cores()), largest))
+}
+
+// vectorTile is [TileSize] for a product with one row or column, of an m×n matrix. Memory
+// bandwidth bounds it: the number of bytes for each worker decides, and tasks cost more than they
+// gain as long as caches hold the matrix.
+//
+// Measured on two workers: tasks win from n = 1024 on, and tiles of 1024 or less are
+// within 10 % of the best at n = 6000 (float64, EPYC, Zen 5, 2026-11-24).
+func vectorTile[T Element](e *Engine, m, n int) (nb int, direct bool) {
+	const ready, fresh, tile = 4 << 20, 8 << 20, 512
+	o, longest := e.options(), max(m, n)
+	upTo := ready
+	if e.temporary() {
+		upTo = fresh
+	}
+	if o.Direct != 0 || o.NB > 0 || e != nil && (e.remote || e.devices) {
+		size := geometric(longest, 1)
+		if nb, direct = TileSize[T](e, OpGemm, size, longest); !direct {
+			nb = narrowTile(e, nb, size, longest)
+		}
+		return nb, direct
+	}
+	if m*n <= upTo/int(unsafe.Sizeof(*new(T))) || e.cores() == 1 {
+		return longest, true
+	}
+	return evenTileSize(longest, max(tiles.Count(longest, tile), min(e.cores(), longest/64))), false
 }

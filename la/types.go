@@ -5,12 +5,11 @@ import "github.com/tessera-la/tessera/blocked"
 // Element is the element types: float32 and float64.
 type Element = blocked.Element
 
-// Destination is where a result goes: a [Sink] or, for a result of one column, a
-// [VectorSink] such as *mat.VecDense; for the inverse of a symmetric matrix also a
-// [SymmetricSink]. Go has no type for "one of these". What they have in common, and what is only read
-// does not have, is Zero: so the compiler refuses a transpose, a mat.Matrix or another [Source].
-// What has Zero and is none of the three, as a *mat.BandDense, is a *ShapeError, and so is a sink of
-// a kind that the result does not fit.
+// Destination is where a result goes: a [Sink]; a [VectorSink] such as *mat.VecDense for a result
+// of one column; or a [SymmetricSink] for the inverse of a symmetric matrix. Go has no type for
+// "one of these". Their common method is Zero, which sources lack: so the compiler refuses a
+// transpose, a mat.Matrix or another [Source]. A type with Zero that is none of the three, such
+// as *mat.BandDense, is a *ShapeError, and so is a sink of a kind that the result does not fit.
 type Destination[T Element] interface {
 	Source[T]
 	// Zero sets all elements to zero.
@@ -25,12 +24,11 @@ type Sink[T Element] interface {
 	Set(i, j int, v T)
 }
 
-// Matrices that can be read or written: what package blocked says of them. Every gonum mat.Matrix is
-// a Source[float64], every mat.Symmetric a SymmetricSource[float64], every mat.Triangular a
+// Matrices that can be read or written, as package blocked defines them. Every gonum mat.Matrix
+// is a Source[float64], every mat.Symmetric a SymmetricSource[float64], every mat.Triangular a
 // TriangularSource[float64]; *mat.SymDense is a SymmetricSink[float64] and *mat.TriDense a
-// TriangularSink[float64]. A Source that does not lie in memory is read through At by one goroutine
-// at a time. That may be a worker of the engine, for which At must not wait: it must not compute on
-// that engine.
+// TriangularSink[float64]. One goroutine at a time reads a Source that is not in memory, through
+// At. That may be a worker of the engine, so At must not compute on that engine.
 type (
 	Source[T Element]           = blocked.Source[T]
 	SymmetricSource[T Element]  = blocked.SymmetricSource[T]
@@ -39,16 +37,15 @@ type (
 	TriangularSink[T Element]   = blocked.TriangularSink[T]
 )
 
-// General, Symmetric and Triangular are matrices in row-major memory of the
-// caller's, with a stride:
+// General, Symmetric and Triangular are matrices in row-major memory of the caller, with a
+// stride:
 //
 //	General[T]{Rows: m, Cols: n, Data: data, Stride: ld}
 //	Symmetric[T]{Uplo: blas.Upper, N: n, Data: data, Stride: ld}
 //	Triangular[T]{Uplo: blas.Upper, Diag: blas.NonUnit, N: n, Data: data, Stride: ld}
 //
-// Element (i, j) is Data[i*Stride+j]. Of the latter two only the Uplo triangle
-// is read or written. Package blocked has functions that make them and check
-// the fields.
+// Element (i, j) is Data[i*Stride+j]. Only the Uplo triangle of the latter two is read or
+// written. Package blocked has functions that make them and check the fields.
 type (
 	General[T Element]    = blocked.General[T]
 	Symmetric[T Element]  = blocked.Symmetric[T]

@@ -13,12 +13,12 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// App is what the commands share: where they write. A test runs them with
-// buffers in its place.
+// App holds what all commands share: where they write, and what they must know of the process.
+// Tests pass buffers.
 type App struct {
 	Out io.Writer // results: reports, tables, JSON
 	Err io.Writer // errors, warnings and the progress bar
-	// Each is for what only this process knows of several that were started together.
+	// Each gets what each of several processes that start together says for itself.
 	Each io.Writer
 
 	Agent    bool // it logs for programs
@@ -31,7 +31,7 @@ type App struct {
 	Cores  int  // that the process may use; 0: as the machine has them
 }
 
-// New returns the app of a process.
+// New returns the App of a process.
 func New() *App { return &App{Out: os.Stdout, Err: os.Stderr} }
 
 // Warn writes a warning.
@@ -50,8 +50,8 @@ func WriteDocument(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// WarnCrowded warns of more workers than cores: that is allowed, and for
-// arithmetic only costs.
+// WarnCrowded warns if there are more workers than cores. That is allowed, and for arithmetic it
+// only costs.
 func (a *App) WarnCrowded(workers int) {
 	if cores := cmp.Or(a.Cores, topo.Detect().Workers()); workers > cores {
 		a.Warn(fmt.Sprintf("%s share %s: that shows what oversubscription costs, not what the machine can do",
@@ -59,8 +59,9 @@ func (a *App) WarnCrowded(workers int) {
 	}
 }
 
-// Log returns what this process tells as a node. What drives, and an agent that it has started, talk to
-// a person: in sentences, and not between the lines of a report.
+// Log returns the log of this process as a node. An agent of its own logs for programs. A driver,
+// and an agent that it has started, tell a person: in sentences, after the report that is being
+// written.
 func (a *App) Log(name string) *slog.Logger {
 	if a.Agent {
 		return logTo(a.Err)
@@ -68,8 +69,8 @@ func (a *App) Log(name string) *slog.Logger {
 	return slog.New(&Sentences{To: a.Asides(), Label: "labench: " + name})
 }
 
-// Asides returns where to tell what is no part of a report: on a.err, or after the report that is being
-// written.
+// Asides returns the writer for what is no part of a report: it writes to Err, after the report
+// that is being written.
 func (a *App) Asides() *heldWriter {
 	a.holding.Do(func() { a.held = &heldWriter{w: a.Err} })
 	return a.held

@@ -10,10 +10,9 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// WriteWhole writes files that belong together, each of them whole or not at
-// all: what write puts into its writers goes into new files beside those named,
-// which take their names once all is on the disk. The files that were there
-// before stay as they are if anything fails until then.
+// WriteWhole writes files that belong together, atomically: write fills new files, which take the
+// names of paths once all of them are on the device. If anything fails before, the old files stay
+// as they are.
 func WriteWhole(paths []string, write func(to []io.Writer) error) error {
 	var parts []*atomicfile.File
 	defer func() {
@@ -35,7 +34,7 @@ func WriteWhole(paths []string, write func(to []io.Writer) error) error {
 	return atomicfile.Commit(parts...)
 }
 
-// WriteCSV writes a CSV file with a head, if it has a name.
+// WriteCSV writes a CSV file with a header line; it does nothing if file is "".
 func WriteCSV(file string, head []string, rows [][]any) error {
 	if file == "" {
 		return nil
@@ -55,8 +54,9 @@ func WriteCSV(file string, head []string, rows [][]any) error {
 	})
 }
 
-// Target notes why a flag's file, or that of an argument, if it names one, cannot be written, as far as that can be seen
-// before.
+// Target notes why the file that a flag names cannot be written, as far as that shows before: its
+// directory is missing, or path is not a file. It reports whether it noted anything. An empty
+// flag stands for an argument, and an empty path for no file.
 func (p *Problems) Target(flag, path string) (bad bool) {
 	reason := ""
 	if path == "" {

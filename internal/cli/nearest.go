@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// UnknownError reports a word of the command line that is not known.
+// UnknownError reports an unknown word on the command line.
 type UnknownError struct {
 	What, Word string
 	Known      []string
@@ -19,7 +19,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown %s %q; known: %s", e.What, e.Word, strings.Join(slices.Sorted(slices.Values(e.Known)), ", "))
 }
 
-// OneOf checks that there is one argument, an operation that is known.
+// OneOf returns a usage error unless args is one word of known, an operation.
 func OneOf(args, known []string) error {
 	switch {
 	case len(args) != 1:
@@ -30,8 +30,8 @@ func OneOf(args, known []string) error {
 	return nil
 }
 
-// nearest returns the one of some words that somebody may have meant, or nothing: the one that
-// begins so, or else needs the fewest letters changed, if those are few.
+// nearest returns the known word that the user may have meant, or "": the one with the smallest
+// distance, if that is small, or else the only one that begins with word.
 func nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	best, least := "", min(max(1, len(word)/3), len(word)-1)+1
@@ -54,7 +54,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// DidYouMean asks so, or returns nothing.
+// DidYouMean returns the question whether the user meant a known word, or "".
 func DidYouMean(word string, known []string) string {
 	if k := nearest(word, known); k != "" {
 		return "Did you mean " + k + "?"
@@ -62,8 +62,8 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// distance returns how many letters have to be inserted, dropped, replaced or exchanged with
-// their neighbour to get from a to b.
+// distance returns the number of letters to insert, drop, replace or exchange with their
+// neighbour to get from a to b.
 //
 // Reference: F. J. Damerau, CACM 7 (1964); the restricted distance.
 func distance(a, b string) int {

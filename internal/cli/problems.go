@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Problems is all that is wrong with a command line, or a run.
+// Problems collects everything that is wrong with a command line or a run, so that the user sees
+// all of it at once.
 type Problems []error
 
 // Note adds err, unless it is nil.
@@ -17,15 +18,15 @@ func (p *Problems) Note(err error) {
 	}
 }
 
-// Within notes a number that is not in a range.
+// Within notes a *ListError unless low ≤ value ≤ high.
 func (p *Problems) Within(flag string, value, low, high int) {
 	if value < low || value > high {
 		p.Note(&ListError{flag, strconv.Itoa(value), fmt.Sprintf("%d to %d", low, high)})
 	}
 }
 
-// JoinLine is errors.Join with semicolons for line breaks; labench breaks lines
-// by itself.
+// JoinLine joins errs into one error whose text is one line, separated by semicolons; App wraps
+// lines to the terminal.
 func JoinLine(errs []error) error {
 	err := errors.Join(errs...)
 	if err == nil {
@@ -34,6 +35,7 @@ func JoinLine(errs []error) error {
 	return &lineError{err}
 }
 
+// lineError shows its error on one line.
 type lineError struct{ err error }
 
 func (e *lineError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }

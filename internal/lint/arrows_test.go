@@ -20,9 +20,8 @@ func tangled() []string {
 	return []string{
 		"blocked", "blocked/file", "blocked/tiles", "cmd/labench/internal/bench", "cmd/labench/internal/calibrate",
 		"cmd/labench/internal/gpucheck", "cmd/labench/internal/jobs", "cmd/labench/internal/matcalls",
-		"examples/papers/internal/eager", "examples/papers/internal/loopapps", "examples/papers/internal/nested",
-		"exec/cluster/internal/faulty", "exec/sim", "internal/matgen", "internal/topo",
-		"kernels/cuda", "la", "la/csr", "la/dropin",
+		"exec/cluster/internal/faulty", "exec/sim",
+		"kernels/cuda",
 	}
 }
 

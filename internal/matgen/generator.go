@@ -13,24 +13,6 @@ type Element interface {
 	float32 | float64
 }
 
-// Spec names one matrix.
-type Spec struct {
-	Kind Kind
-	M, N int // rows and columns; equal where Kind.Square
-	// Seed of the random kinds; any value, zero included.
-	Seed uint64
-	// Cond is the condition number of Cond and SPDCond, at least 1; 0 means
-	// 10⁴.
-	Cond float64
-	// Minor is the order of the minor that fails in Indefinite, from 1 to N;
-	// 0 means N.
-	Minor int
-	// NB is the tile size of the kinds that treat one tile apart; 0 means 64.
-	NB int
-	// TileRow and TileCol say which tile that is.
-	TileRow, TileCol int
-}
-
 // Validate reports everything that is wrong with s, or nil.
 func (s *Spec) Validate() error {
 	var errs []error
@@ -67,13 +49,6 @@ func (s *Spec) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (s *Spec) nb() int {
-	if s.NB == 0 {
-		return 64
-	}
-	return s.NB
 }
 
 // Generator makes the elements of one matrix. It is read-only and safe for
@@ -126,12 +101,6 @@ func (g *Generator[T]) Block(i, j, r, c int, dst []T, ld int) {
 			row[q] = T(g.at(i+p, j+q))
 		}
 	}
-}
-
-// limits is what the scaled kinds know of the element type (LAPACK's DLAMCH).
-type limits struct {
-	eps  float64 // relative machine precision: the distance from 1 to the next number
-	tiny float64 // DLATB4's SMALL: 1/4 of the smallest normal number over eps
 }
 
 func limitsOf[T Element]() limits {

@@ -23,8 +23,8 @@ const (
 	margin = 12 * vg.Inch / 72
 )
 
-// markers has a length that is prime to that of colours: together they tell
-// 56 series apart.
+// markers returns the shapes of markers. Their number is coprime to that of colours, so together
+// they distinguish 56 series.
 func markers() []draw.GlyphDrawer {
 	return []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{},
@@ -32,8 +32,8 @@ func markers() []draw.GlyphDrawer {
 	}
 }
 
-// Render writes the chart to w as a picture of 9×5 inches. It returns
-// ErrEmpty, an error of a number that cannot be drawn, or w's error.
+// Render writes the chart to w as a picture of 9×5 inches. The error is ErrEmpty, that of a
+// number that cannot be drawn, or w's.
 func (c *Chart) Render(w io.Writer, format Format) error {
 	if len(c.xValues()) == 0 {
 		return ErrEmpty
@@ -64,7 +64,7 @@ func (c *Chart) Render(w io.Writer, format Format) error {
 	return write(w, format, p, &legend)
 }
 
-// write draws a plot, with its legend at its side, and writes the picture.
+// write draws a plot with its legend on the right, and writes the picture.
 func write(w io.Writer, format Format, p *plot.Plot, legend *plot.Legend) error {
 	var canvas vg.CanvasSizer
 	var out io.WriterTo
@@ -92,7 +92,7 @@ func write(w io.Writer, format Format, p *plot.Plot, legend *plot.Legend) error 
 	return err
 }
 
-// style sets the words of a plot and how they look.
+// style sets the texts of a plot and its fonts.
 func style(p *plot.Plot, legend *plot.Legend, title, xLabel, yLabel string) {
 	p.Title.Text = title
 	p.Title.TextStyle.Font.Variant = "Sans"
@@ -135,7 +135,7 @@ func (c *Chart) addLines(p *plot.Plot, legend *plot.Legend) error {
 	return nil
 }
 
-// addReferences adds the dashed lines; across bars, from edge to edge.
+// addReferences adds the dashed reference lines, and each name once to the legend.
 func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 	named := make(map[string]bool)
 	plain := 0 // lines without a series' colour: their dashes tell them apart
@@ -213,8 +213,7 @@ func (c *Chart) below(line []Point) (within []Point) {
 	return within
 }
 
-// dotted returns the i-th of some patterns of dots and dashes, the first of
-// dots alone.
+// dotted returns the i-th of four patterns of dots and dashes; the first has dots only.
 func dotted(i int) []vg.Length {
 	dot, gap := vg.Points(1.5), vg.Points(2.5)
 	pattern := []vg.Length{dot, gap}
@@ -224,7 +223,7 @@ func dotted(i int) []vg.Length {
 	return pattern
 }
 
-// addDisturbed rings the points that may be off.
+// addDisturbed rings the points whose measurement was disturbed.
 func (c *Chart) addDisturbed(p *plot.Plot, legend *plot.Legend) error {
 	return c.mark(p, legend, "disturbed", func(q Point) bool { return q.Disturbed && !q.Failed }, draw.RingGlyph{}, color.Black, 8)
 }
@@ -234,7 +233,7 @@ func (c *Chart) addFailures(p *plot.Plot, legend *plot.Legend) error {
 	return c.mark(p, legend, "wrong result", func(q Point) bool { return q.Failed }, boldCross{}, color.RGBA{0xd0, 0, 0, 0xff}, 7)
 }
 
-// mark draws a mark at some points, and says in the legend what it means.
+// mark draws a marker at the points for which which returns true, and explains it in the legend.
 func (c *Chart) mark(p *plot.Plot, legend *plot.Legend, name string, which func(Point) bool, shape draw.GlyphDrawer, colour color.Color, radius float64) error {
 	var all plotter.XYs
 	for i, s := range c.Series {
@@ -257,7 +256,7 @@ func (c *Chart) mark(p *plot.Plot, legend *plot.Legend, name string, which func(
 	return nil
 }
 
-// boldCross is a cross that is not mistaken for a marker of a series.
+// boldCross is a cross that differs from the markers of series.
 type boldCross struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
@@ -271,8 +270,8 @@ func (boldCross) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
 	}
 }
 
-// xRange returns the ends of the horizontal axis: a little beyond the data, so
-// that no marker is cut.
+// xRange returns the ends of the horizontal axis: a little beyond the data, so that no marker is
+// cut.
 func (c *Chart) xRange() (low, high float64) {
 	if len(c.Categories) > 0 {
 		return -0.6, float64(len(c.Categories)) - 0.4
@@ -291,7 +290,7 @@ func (c *Chart) xRange() (low, high float64) {
 	return low - pad, high + pad
 }
 
-// axes sets the ranges and ticks, after the data, which would widen them.
+// axes sets ranges and ticks. It runs after the data is added, which would widen the ranges.
 func (c *Chart) axes(p *plot.Plot) {
 	p.X.Min, p.X.Max = c.xRange()
 	p.Y.Min, p.Y.Max = 0, c.top()*1.06
@@ -305,8 +304,8 @@ func (c *Chart) axes(p *plot.Plot) {
 	}
 }
 
-// ticks returns a tick at each X that was measured, with a label where it does
-// not run into the one before. The last label is always there.
+// ticks returns a tick at each measured X, with a label if it does not run into the label before.
+// The last label is always there.
 func (c *Chart) ticks() []plot.Tick {
 	var ticks []plot.Tick
 	if len(c.Categories) > 0 {
@@ -335,8 +334,8 @@ func (c *Chart) ticks() []plot.Tick {
 	return ticks
 }
 
-// rateTicks returns labelled ticks from 0 to top, four to ten of them, at multiples
-// of 1, 2 or 5 times a power of ten.
+// rateTicks returns four to ten labelled ticks from 0 to top, at multiples of 1, 2 or 5 times a
+// power of ten.
 func rateTicks(top float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10(top/4)))
 	for _, f := range []float64{5, 2} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// available finds out what memory the process can still get, after the limits are known.
+// available sets the memory that the process can still get; the limits must be known.
 func (r *reader) available() {
 	r.leaves(r.memoryOf("proc/meminfo", "MemAvailable"), "what other programs leave of the machine's memory")
 	// Go reserves address space in pieces of 64 MiB, one of which a large object may not fit,
@@ -22,14 +22,14 @@ func (r *reader) available() {
 	}
 }
 
-// leaves lowers the available memory to n bytes, if n is known.
+// leaves lowers the available memory to n bytes, if n is known; what says why.
 func (r *reader) leaves(n int64, what string) {
 	if m := r.m; n > 0 && (m.Available == 0 || n < m.Available) {
 		m.Available, m.AvailableOf = n, what
 	}
 }
 
-// ulimit returns a soft limit of the process, if there is one.
+// ulimit returns a soft limit of the process, if it has one.
 func (r *reader) ulimit(name string) (n int64, ok bool) {
 	s, _ := r.text("proc/self/limits")
 	for line := range strings.Lines(s) {
@@ -42,8 +42,8 @@ func (r *reader) ulimit(name string) (n int64, ok bool) {
 	return 0, false
 }
 
-// groupLeaves lowers the available memory to what a control group with that limit leaves: what
-// it has beside files that the kernel can drop counts as used.
+// groupLeaves lowers the available memory to what a control group with that limit has left. Files
+// that the kernel can drop do not count as used.
 func (r *reader) groupLeaves(limit, usage, stat, droppable string) {
 	n, err := strconv.ParseInt(limit, 10, 64)
 	used, _ := r.number(usage)

@@ -1,19 +1,14 @@
 package topo
 
 import (
-	"math"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// unlimited is what version 1 writes for "no limit", less a page or two: the
-// largest int64 rounded down to the page size.
-const unlimited = math.MaxInt64 &^ (1<<20 - 1)
-
-// cgroups finds the CPU quota and the memory limit. Limits are inherited: of
-// a group and all its parents, the tightest holds.
+// cgroups reads the CPU quota and the memory limit of the process's control group and all its
+// parents; the tightest holds.
 func (r *reader) cgroups() {
 	m := r.m
 	groups, err := r.text("proc/self/cgroup")
@@ -58,8 +53,8 @@ func (r *reader) cgroups() {
 	}
 }
 
-// limits reads the limits of one group. A file that is not there means that
-// the controller is off or that this is the root group: no limit.
+// limits reads the limits of one group. A missing file means that the controller is off or that
+// this is the root group: no limit.
 func (r *reader) limits(controller, dir string) {
 	switch controller {
 	case "":
@@ -97,7 +92,7 @@ func (r *reader) quota(quota, period string) {
 	}
 }
 
-// limit lowers the memory limit to s bytes, if s is a limit at all.
+// limit lowers the memory limit to s bytes, if s is a limit.
 func (r *reader) limit(s string) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n >= unlimited {

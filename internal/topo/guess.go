@@ -1,8 +1,7 @@
 package topo
 
-// guess describes a machine of which only the processor's own words are
-// known: cpus logical CPUs in one NUMA node, of which each run of threads
-// makes a core.
+// guess describes a machine from what the processor itself reports: cpus logical CPUs in one NUMA
+// node, where each run of threads CPUs is a core.
 func guess(id Identity, cpus, threads int) *Machine {
 	m := &Machine{Identity: id, Caches: cpuidCaches()}
 	cpus, threads = max(cpus, 1), max(threads, 1)

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"math"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -35,48 +33,12 @@ func Read(root fs.FS, id Identity, allowed CPUSet) *Machine {
 	return m
 }
 
-// reader fills a Machine from the files of its root directory.
-type reader struct {
-	root fs.FS
-	m    *Machine
-}
-
-// text returns the content of a file without surrounding white space.
-func (r *reader) text(name string) (string, error) {
-	b, err := fs.ReadFile(r.root, name)
-	return strings.TrimSpace(string(b)), err
-}
-
 func (r *reader) cpuset(name string) (CPUSet, error) {
 	s, err := r.text(name)
 	if err != nil {
 		return nil, err
 	}
 	return ParseCPUSet(s)
-}
-
-func (r *reader) number(name string) (int64, error) {
-	s, _ := r.text(name) // of a file that is not there it is no number
-	return strconv.ParseInt(s, 10, 64)
-}
-
-// field returns the value of "key: value" in a file of such lines.
-func (r *reader) field(file, key string) string {
-	s, _ := r.text(file)
-	for line := range strings.Lines(s) {
-		k, v, ok := strings.Cut(line, ":")
-		if ok && strings.TrimSpace(k) == key {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
-}
-
-// memoryOf returns the bytes of "key: 1024 kB" in a file of such lines, 0 if there is
-// no such line.
-func (r *reader) memoryOf(file, key string) int64 {
-	value, _, _ := strings.Cut(r.field(file, key), " ")
-	return parseSize(value + "K")
 }
 
 func (r *reader) cpus() {
@@ -247,22 +209,6 @@ func addCache(caches *[]Cache, c Cache, shared CPUSet) {
 	}
 	c.Shared = []CPUSet{shared}
 	*caches = append(*caches, c)
-}
-
-// parseSize reads a size as sysfs writes it: "48K", "2M", or bytes.
-func parseSize(s string) int64 {
-	shift := 0
-	for i, unit := range []string{"K", "M", "G"} {
-		if number, ok := strings.CutSuffix(s, unit); ok {
-			s, shift = number, 10*(i+1)
-			break
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return 0
-	}
-	return n << shift
 }
 
 func (r *reader) memory() {

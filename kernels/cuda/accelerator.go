@@ -24,20 +24,19 @@ import (
 // What they say may be out of date when the call is launched: it is what a decision
 // goes by, and no result depends on it.
 
-// smallScratch is the size up to which scratch memory is small, and smallBytes
-// how much there is for it.
+// smallScratch is the size up to which scratch memory is small, and smallBytes the memory for
+// small blocks.
 const (
 	smallScratch = 64 << 10
 	smallBytes   = 1 << 20
 )
 
-// NewAccelerator returns an accelerator on d, which is its own from then on:
-// Close closes it. Memory for tiles is allocated as it is needed. The
-// error lists what is wrong with the options, or is the device's; then d is as
-// it was.
+// NewAccelerator returns an accelerator on d, which it owns: Close closes d. It allocates memory
+// for tiles when they need it. The error lists what is wrong with the options, or is the
+// device's; d then is unchanged.
 //
-// Goroutines start last: nothing can fail after that, so what has been made before
-// is all that has to be undone.
+// Goroutines start last. Nothing can fail after that, so an error undoes only what has been made
+// before.
 func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
@@ -66,10 +65,9 @@ func NewAccelerator(d Device, opt Options) (*Accelerator, error) {
 	return a, nil
 }
 
-// open makes the streams, and relates the device's time to the host's: by an event on
-// an empty stream, which the host sees a little later. That is exact enough for traces
-// and statistics, and nothing else depends on it. What it has made when it fails is
-// left to closeStreams.
+// open makes the streams, and relates the device's time to the host's by an event on an empty
+// stream, which the host sees a little later. That is exact enough for traces and statistics, and
+// nothing else depends on it. If it fails, closeStreams ends what it has made.
 func (a *Accelerator) open() (err error) {
 	for range a.opt.Streams {
 		s, err := a.device.NewStream()
@@ -96,14 +94,14 @@ func (a *Accelerator) open() (err error) {
 	return nil
 }
 
-// Name returns what people call it.
+// Name returns the accelerator's name in messages.
 func (a *Accelerator) Name() string { return a.opt.Name }
 
-// Target returns what it offers to versions.
+// Target returns what the accelerator offers to versions.
 func (a *Accelerator) Target() *versions.Target { return a.target }
 
-// Claim has a serve one user, until Release, and reports false if another one has it.
-// Two users would take the ends of each other's calls.
+// Claim gives a to one user until Release, and reports false if another user has it. Two users
+// would take the ends of each other's calls.
 func (a *Accelerator) Claim() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -122,7 +120,7 @@ func (a *Accelerator) Release() {
 // Device returns the device.
 func (a *Accelerator) Device() Device { return a.device }
 
-// Stats returns what a has done so far. The numbers belong to one moment.
+// Stats returns what a has done so far, at one moment.
 func (a *Accelerator) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,10 +129,9 @@ func (a *Accelerator) Stats() Stats {
 	return s
 }
 
-// Fits returns nil if all values can be on the device at once, with extra bytes of
-// scratch memory, else a *[TooLargeError], a *[NotStoredError], or why the device is
-// lost. It does not look at what is there at present: all of that can be given up, but
-// for the operands themselves.
+// Fits returns nil if all values can be on the device at once, with extra bytes of scratch
+// memory, else a *[TooLargeError], a *[NotStoredError], or why the device is lost. It ignores
+// what is on the device now: the cache can evict all of that.
 func (a *Accelerator) Fits(values []any, extra int64) error {
 	_, size, err := distinct(nil, values)
 	if err != nil {
@@ -148,9 +145,9 @@ func (a *Accelerator) Fits(values []any, extra int64) error {
 	return a.fits(size, extra)
 }
 
-// fits is Fits for the size of all operands. Small scratch memory has a place of its
-// own. Scratch memory is one block of the arena beside the operands, so it is rounded
-// as they are. The caller holds mu.
+// fits is Fits for the size of all operands. Small scratch memory has an allocation of its own.
+// Other scratch memory is one block of the arena beside the operands, so it is rounded as they
+// are. The caller holds mu.
 func (a *Accelerator) fits(size, extra int64) error {
 	if extra > smallScratch {
 		size += roundUp(extra, grain)
@@ -161,15 +158,15 @@ func (a *Accelerator) fits(size, extra int64) error {
 	return nil
 }
 
-// find returns what is known of a value, or nil. The caller holds mu.
+// find returns the entry of a value, or nil. The caller holds mu.
 func (a *Accelerator) find(value any) *entry {
 	s, _ := value.(versions.Stored)
 	return a.cache.entries[s] // there is none for nil
 }
 
-// Missing returns how many bytes of a value would have to be copied in before a call
-// could read it: none of one that is there, on its way, or about to be written there. A
-// value that stays with the host is never missing.
+// Missing returns how many bytes of a value would have to be copied in before a call could read
+// it: 0 if the value is on the device, on its way, or about to be written there, or if it stays
+// on the host.
 func (a *Accelerator) Missing(value any) int64 {
 	s, ok := value.(versions.Stored)
 	if !ok {
@@ -183,8 +180,8 @@ func (a *Accelerator) Missing(value any) int64 {
 	return bytesOf(s.Memory())
 }
 
-// Bring returns how long it is expected to take to copy so many bytes in: at the pace
-// of the copies of late. Copies that wait before these are not counted.
+// Bring returns how long it should take to copy that many bytes in, at the speed of recent
+// copies. It does not count waiting copies.
 func (a *Accelerator) Bring(bytes int64) time.Duration {
 	if bytes <= 0 {
 		return 0
@@ -194,9 +191,8 @@ func (a *Accelerator) Bring(bytes int64) time.Duration {
 	return a.in.speed.time(bytes)
 }
 
-// Back returns how long it is expected to take to copy a value back, 0 if the host has
-// it. A value that is lost counts as one to be copied: so callers fetch it, and learn
-// that from Fetch.
+// Back returns how long it should take to copy a value back, 0 if the host has it. It treats a
+// lost value as one to be copied: so callers fetch it, and Fetch returns the error.
 func (a *Accelerator) Back(value any) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -207,26 +203,23 @@ func (a *Accelerator) Back(value any) time.Duration {
 	return a.out.speed.time(e.bytes())
 }
 
-// Lost returns why the accelerator is of no use any more, or nil. It never becomes nil
-// again.
+// Lost returns why the accelerator cannot be used any more, or nil. It never becomes nil again.
 func (a *Accelerator) Lost() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.lost
 }
 
-// OnCopy has f called for each copy that has ended; nil ends that. It is called on
-// whichever goroutine comes by next, with no lock held, and has to be quick: it may be
-// a mover, or the worker in Launch.
+// OnCopy makes the accelerator call f for each copy that has ended; nil stops that. f runs with
+// no lock held, on any goroutine, maybe a mover or the worker in Launch, and must be quick.
 func (a *Accelerator) OnCopy(f func(versions.Copy)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.onCopy = f
 }
 
-// tellCopies tells of copies that have ended. While f runs others may note more, so it
-// looks again until there is nothing left. The caller holds mu, which is given up
-// meanwhile.
+// tellCopies calls onCopy for copies that have ended. While it runs others may note more, so it
+// loops until there are none. The caller holds mu, which it releases meanwhile.
 func (a *Accelerator) tellCopies() {
 	for len(a.told) > 0 {
 		told, f := a.told, a.onCopy
@@ -242,9 +235,8 @@ func (a *Accelerator) tellCopies() {
 	}
 }
 
-// event returns an unused event, or a new one: there are never more than were in use at
-// once. An event is recorded anew by each user; what it was recorded for before does
-// not matter. The caller holds mu.
+// event returns an unused event, or a new one: there are never more than were in use at once.
+// Each user records an event anew. The caller holds mu.
 func (a *Accelerator) event() (Event, error) {
 	if n := len(a.events); n > 0 {
 		e := a.events[n-1]
@@ -254,7 +246,7 @@ func (a *Accelerator) event() (Event, error) {
 	return a.device.NewEvent()
 }
 
-// recycle takes events back, of which nobody waits for any. The caller holds mu.
+// recycle takes back events for which nobody waits. The caller holds mu.
 func (a *Accelerator) recycle(events ...Event) {
 	for _, e := range events {
 		if e != nil {
@@ -263,8 +255,7 @@ func (a *Accelerator) recycle(events ...Event) {
 	}
 }
 
-// keep notes an error of something that is given back, for Close to return: nobody
-// waits for it. A device that is lost cannot take it, which is no error.
+// keep notes an error of a release, for Close to return. The error of a lost device is dropped.
 func (a *Accelerator) keep(err error) {
 	var d *DeviceError
 	if err != nil && !(errors.As(err, &d) && d.Lost) {
@@ -272,9 +263,9 @@ func (a *Accelerator) keep(err error) {
 	}
 }
 
-// Close gives everything back, the device included. What only the device has is lost:
-// see Flush. All calls must have ended. The error is what the device said of it, unless
-// it is lost. A second Close does nothing.
+// Close releases everything, the device included. Values that only the device has are lost: see
+// Flush. All calls must have ended. The error is the device's, unless the device is lost. A
+// second Close does nothing.
 func (a *Accelerator) Close() error {
 	a.mu.Lock()
 	if a.closed {

@@ -13,13 +13,13 @@ import (
 // may fetch, prefetch and poll between any two steps; what keeps their hands off
 // the operands is that they are held.
 
-// Launch starts a call. It waits until the operands have room, and until those
-// that come from the host are on their way, but not for the device. It returns
-// an error if the call was not started: *[TooLargeError], *[NotStoredError],
-// *[LostError] if an operand is lost, the device's, or the version's own.
+// Launch starts a call. It waits until the operands have memory, and until those from the host
+// are on their way, but not for the device. It returns an error if the call was not started:
+// *[TooLargeError], *[NotStoredError], *[LostError] if an operand is lost, the device's, or the
+// version's own.
 //
-// A version whose Run fails may have enqueued some of its work. What it writes
-// and the host had before is then as the host had it.
+// A version whose Run fails may have enqueued some of its work. Its outputs that the host had
+// before then are as the host had them.
 func (a *Accelerator) Launch(l *versions.Launch) error {
 	return a.launch([]*versions.Launch{l})
 }
@@ -369,9 +369,8 @@ func (a *Accelerator) end(r *running) {
 	a.early()
 }
 
-// abandon gives up a launch of which no work is enqueued. Values that it has brought
-// in stay: they are as good for the next one. Room that nothing was copied to goes.
-// The caller holds mu.
+// abandon gives up a launch that has enqueued no work. Values that it copied in stay for the next
+// one; blocks without a value go. The caller holds mu.
 func (a *Accelerator) abandon(r *running) {
 	for _, u := range r.ops {
 		a.cache.release(u.e)
@@ -383,17 +382,16 @@ func (a *Accelerator) abandon(r *running) {
 	a.giveBack(r)
 }
 
-// BatchError says that calls cannot be started as one.
+// BatchError says that calls cannot start as one.
 type BatchError struct{ Reason string }
 
 func (e *BatchError) Error() string { return "cuda: no batch: " + e.Reason }
 
-// LaunchBatch starts several calls of a version, with equal keys (see
-// [versions.Batch]), as one: what the device takes for them is shared out among
-// them. If it returns an error, none has been started: it is Launch's, for the
-// call that it is due to or because they do not have room together, that of the
-// batch's Run, or a *[BatchError] if the calls do not go together. A batch's Run
-// that panics leaves what the calls write undefined.
+// LaunchBatch starts several calls of a version, with equal keys (see [versions.Batch]), as one;
+// the device's time is divided among them. If it returns an error, none has started. The
+// error is Launch's, for the call at fault or because the calls do not fit together on the
+// device; that of the batch's Run; or a *[BatchError] if the calls cannot be one. If a batch's
+// Run panics, what the calls write is undefined.
 func (a *Accelerator) LaunchBatch(all []*versions.Launch) error {
 	if len(all) == 1 {
 		return a.Launch(all[0])
@@ -404,7 +402,7 @@ func (a *Accelerator) LaunchBatch(all []*versions.Launch) error {
 	return a.launch(all)
 }
 
-// batchable returns a *BatchError unless the calls can be one.
+// batchable returns a *BatchError unless the calls can start as one.
 func batchable(all []*versions.Launch) error {
 	if len(all) == 0 || all[0].Version.Batch == nil {
 		return &BatchError{"no calls, or of a version without batches"}

@@ -22,10 +22,9 @@ import (
 // Nothing here can wait for ever. What is waited for is under way and ends by itself;
 // when nothing is, makeRoom says that it is stuck.
 
-// grow gets memory for n bytes, if there is no room for them and more memory may be
-// had. A device with less than was promised serves with what it has. An error means
-// that the device has failed, or has nothing to give. That there is less than n is
-// none: makeRoom has other means. The caller holds mu.
+// grow allocates memory for n bytes, if the arena has no room and may grow. If the device has
+// less than the limit, the limit becomes that. An error means that the device has failed, or has
+// no memory at all; less than n is no error, as makeRoom has other means. The caller holds mu.
 func (a *Accelerator) grow(n int64) error {
 	c := a.cache
 	size := c.growth(n)
@@ -64,8 +63,8 @@ func (a *Accelerator) grow(n int64) error {
 	}
 }
 
-// growSmall gets the memory for small scratch, once. It stays until Close. The caller
-// holds mu.
+// growSmall allocates the memory for small scratch, once. It stays until Close. The caller holds
+// mu.
 func (a *Accelerator) growSmall() error {
 	if a.under != 0 {
 		return nil
@@ -80,10 +79,10 @@ func (a *Accelerator) growSmall() error {
 	return nil
 }
 
-// makeRoom calls try until it reports true, to place n bytes. It writes back what
-// try returns, and waits for what is under way: calls that end give scratch memory
-// and operands back, copies that end make values clean. It reports stuck if there
-// is nothing of either: what is free is in too small pieces. The caller holds mu.
+// makeRoom calls try until it reports true, to place n bytes. It writes back the entry that try
+// returns, and waits for what is under way: calls that end release scratch memory and operands,
+// copies that end make values clean. It reports stuck if nothing is left to write back or to wait
+// for: the free memory is fragmented. The caller holds mu.
 func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, err error) {
 	if err := a.grow(n); err != nil {
 		return false, err
@@ -108,13 +107,12 @@ func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, 
 	}
 }
 
-// repack is the last resort against fragmentation: it gives up all that the device
-// has, so that what r needs finds room in one piece of memory. It costs a copy out of
-// all that is dirty, and a copy in of what is used again. Nothing is under way. The
-// caller holds mu.
+// repack is the last resort against fragmentation: it evicts everything from the device, so that
+// r's operands and extra bytes fit in one piece of memory. It costs a copy out of every dirty
+// value, and a copy in of what is used again. Nothing is under way. The caller holds mu.
 //
-// Afterwards r holds its operands as before, without blocks. If it fails they are
-// held all the same: abandon lets them go.
+// Afterwards r holds its operands as before, without blocks. If it fails r still holds them:
+// abandon releases them.
 func (a *Accelerator) repack(r *running, extra int64) error {
 	// r's own operands go, too: they are let go, and held again afterwards. As
 	// nothing is under way, nobody else takes what they leave.
@@ -143,8 +141,8 @@ func (a *Accelerator) repack(r *running, extra int64) error {
 	return a.fits(size, 0)
 }
 
-// empty gives up everything that the device has. Copies out are all begun before the
-// first is waited for. The caller holds mu.
+// empty evicts everything from the device. It begins all copies out before it waits for the
+// first. The caller holds mu.
 func (a *Accelerator) empty() error {
 	for n := 0; ; n++ {
 		left := false
@@ -169,10 +167,9 @@ func (a *Accelerator) empty() error {
 	}
 }
 
-// join replaces the allocations of the arena, which is empty, by one of at least n
-// bytes. The old ones are freed first, as the device has no room for both. If the new
-// one is smaller than was hoped the limit says so, and repack returns that it does not
-// fit. The caller holds mu.
+// join replaces the allocations of the empty arena by one of at least n bytes. It frees the old
+// ones first, as the device has no room for both. If the new one is smaller than expected, join
+// lowers the limit, and repack returns that the operands do not fit. The caller holds mu.
 func (a *Accelerator) join(n int64) error {
 	for _, p := range a.parts {
 		if err := a.device.Free(p); err != nil {
@@ -227,7 +224,7 @@ func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
 	return p, nil
 }
 
-// giveBack takes the memory back that r was lent. The caller holds mu.
+// giveBack releases the scratch memory of r. The caller holds mu.
 func (a *Accelerator) giveBack(r *running) {
 	for _, b := range r.blocks {
 		b.of.release(b.b)
@@ -236,10 +233,10 @@ func (a *Accelerator) giveBack(r *running) {
 	r.spare, r.spareEnd = 0, 0
 }
 
-// scratch lends the call n bytes of the device. The version calls it without mu. What
-// was reserved for the call is handed out from the front, without a lock, as only the
-// goroutine that runs the version comes here. Only a version that asks for more than
-// it said waits here for room, and for nothing that needs this call to end.
+// scratch lends the call n bytes of the device. The version calls it without mu. It hands out the
+// reserved memory from the front without a lock, as only the goroutine that runs the version
+// calls it. Only a version that asks for more than it declared waits here for memory, and for
+// nothing that needs this call to end.
 func (r *running) scratch(n int64) (Ptr, error) {
 	n = roundUp(n, grain)
 	if r.spare+Ptr(n) <= r.spareEnd {

@@ -12,14 +12,13 @@ import (
 
 // Options of an [Accelerator]. The zero value works.
 type Options struct {
-	// Name is what people call it. Empty means "cuda" and the device's ordinal.
+	// Name is the accelerator's name in messages. Empty means "cuda" and the device's ordinal.
 	Name string
-	// Memory is the bytes of the device that tiles may take. 0 means 7/8 of its
-	// memory: libraries need some for themselves. If the device has less to give,
-	// it is what it has.
+	// Memory is the number of bytes of the device that tiles may take. 0 means 7/8 of its memory, as
+	// libraries need some. If the device has less free memory, that is the limit.
 	Memory int64
-	// Streams is the number of streams that compute. 0 means 1: then the times of
-	// calls do not contain those of others.
+	// Streams is the number of streams that compute. 0 means 1: the times of calls then do not
+	// include other calls.
 	Streams int
 	// Movers is the number of goroutines that copy in each direction between tiles
 	// and pinned memory. 0 means a quarter of the processors, from 1 to 4. They
@@ -28,8 +27,8 @@ type Options struct {
 	// Stage is the bytes that a mover sends at once; it has two such pieces of
 	// pinned memory. 0 means 4 MiB.
 	Stage int64
-	// Poison has a block of memory be filled with NaN before a value comes there.
-	// It is for tests: what is read too early shows.
+	// Poison fills a block of memory with NaN before a value comes there. Tests use it to detect
+	// reads that are too early.
 	Poison bool
 }
 
@@ -67,7 +66,7 @@ func (o Options) ensureDefaults(info Info) Options {
 	return o
 }
 
-// Stats is what an [Accelerator] has done so far.
+// Stats counts what an [Accelerator] has done.
 type Stats struct {
 	Launches  int64 // calls that were started
 	Batches   int64 // times that several of them were started as one
@@ -79,11 +78,10 @@ type Stats struct {
 	Repacks   int64 // times that everything was given up because of fragmentation
 }
 
-// Accelerator executes calls on a [Device], in whose memory it keeps tiles that
-// calls use. It implements the interface of that name of package exec. Its methods
-// are safe for concurrent use, but for Launch, LaunchBatch and Ended, which are
-// for one goroutine at a time: the worker's. The package's overview says how it
-// works.
+// Accelerator executes calls on a [Device], in whose memory it caches the tiles that calls use.
+// It implements the interface of that name of package exec. Its methods are safe for concurrent
+// use, but for Launch, LaunchBatch and Ended, which one goroutine at a time may call: the
+// worker's. The package overview says how it works.
 type Accelerator struct {
 	device Device
 	opt    Options
@@ -97,35 +95,35 @@ type Accelerator struct {
 	crew   []*mover
 	closed bool
 	taken  bool // by a runtime
-	// lost is why the device is of no use any more. Once it is set, nothing is
-	// enqueued, and what is in flight has been settled with it.
+	// lost is why the device cannot be used any more. Once it is set nothing is enqueued, and
+	// everything in flight has failed with it.
 	lost error
-	// bad is what went wrong when things were given back: Close returns it.
+	// bad holds the errors of releases, for Close.
 	bad []error
 
 	cache *cache
-	// parts are the allocations that the cache's arena consists of.
+	// parts are the allocations of the cache's arena.
 	parts []Ptr
-	// small lends small scratch memory, out of an allocation of its own, under: small
-	// blocks among tiles would break up the room for them.
+	// small lends small scratch memory from an allocation of its own, under: small blocks among tiles
+	// would fragment the arena.
 	small *arena
 	under Ptr // 0 before the first use
 	pins  pinned
-	// events are unused ones: to make one is a call of the driver.
+	// events are unused events: making one is a call of the driver.
 	events []Event
 
 	in, out lane
-	// streams compute. Calls go to them in turn.
+	// streams compute. Calls use them in turn.
 	streams []Stream
 	turn    int
 
-	// arriving are copies in that are on their stream as a whole. poll ends them.
+	// arriving are copies in whose pieces are all on their stream. poll ends them.
 	arriving []*transfer
-	// moving is the number of transfers that are not over, waiting ones included,
-	// and outs of those of them that go to the host.
+	// moving is the number of unfinished transfers, including waiting ones; outs is the number of
+	// those to the host.
 	moving, outs int
-	// flying are calls that are enqueued, in the order in which they were, and over
-	// those that have been settled and not reported.
+	// flying are the enqueued calls, in order; over are calls that have ended and are not reported
+	// yet.
 	flying []*running
 	over   []*running
 
@@ -134,37 +132,35 @@ type Accelerator struct {
 	woken bool
 	wake  chan struct{}
 
-	// zero is a point in time on the device that was since on the host: the device's
-	// times are told relative to it.
+	// zero is a point in time on the device, which was since on the host: the device's times are
+	// relative to it.
 	zero  Event
 	since time.Time
 
 	stats  Stats
 	onCopy func(versions.Copy)
-	// told are copies that onCopy was not called for yet, as it runs without mu.
+	// told are copies for which onCopy is still to be called, without mu.
 	told []versions.Copy
 }
 
-// running is a launch, or several that are one on the device, from its start to
-// its report.
+// running is a launch, or several that are one on the device, from its start to its report.
 type running struct {
 	launches []*versions.Launch
 	queues   []Queue // of each
 	stream   int     // of Accelerator.streams
 	ops      []use
-	// blocks are scratch memory of the device, and pins of the host, until the
-	// work has ended. From spare to spareEnd is what is left of what was reserved
-	// before the version was called.
+	// blocks are scratch memory of the device, and pins of the host, until the work has ended. From
+	// spare to spareEnd is the rest of the memory that was reserved before the version ran.
 	blocks          []lent
 	spare, spareEnd Ptr
 	owner           *Accelerator
 	pins            []pin
 	begin           Event
 	end             Event
-	// copied is the bytes that were brought in for it.
+	// copied is the number of bytes that were copied in for it.
 	copied int64
-	// failed says that it could not be enqueued as a whole: Launch has returned the
-	// error, and it is not reported.
+	// failed says that not all of it could be enqueued: Launch has returned the error, and nothing
+	// reports it again.
 	failed bool
 	err    error
 
@@ -172,16 +168,15 @@ type running struct {
 	busy  time.Duration
 }
 
-// use is an operand of a launch: each value once, however many operands it is.
+// use is a value that a launch uses, as one or several of its operands.
 type use struct {
 	e   *entry
 	how versions.Use // of all these operands
-	// in is the copy in that the call waits for; nil if the value was there, or is
-	// not read.
+	// in is the copy in that the call waits for; nil if the value was on the device, or is not read.
 	in *transfer
 }
 
-// lent is scratch memory: a block and whose.
+// lent is scratch memory: a block, and the arena that it belongs to.
 type lent struct {
 	of *arena
 	b  *block

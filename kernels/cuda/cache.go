@@ -106,8 +106,8 @@ func newCache(limit int64) *cache {
 // least is what an arena grows by at least, if it may.
 const least = 64 << 20
 
-// growth returns how much the arena should grow, before anything is given up, to
-// have room for n bytes: it doubles. It is 0 if there is room, and if it may not.
+// growth returns by how much the arena should grow, before anything is evicted, to have room for
+// n bytes: it doubles. It is 0 if there is room, or if the arena may not grow.
 func (c *cache) growth(n int64) int64 {
 	if c.arena.largest() >= n || c.limit-c.arena.size < n {
 		return 0
@@ -134,8 +134,8 @@ func deviceSize(m versions.Memory) int64 {
 	return roundUp(devicePitch(m)*int64(m.Rows-1)+m.Width, grain)
 }
 
-// entry returns that of a value, and notes that job uses it. The layout is asked for
-// once: it stays as it is.
+// entry returns the entry of a value, and notes that job uses it. It asks for the layout once, as
+// that does not change.
 func (c *cache) entry(key versions.Stored, job uint64) *entry {
 	e := c.entries[key]
 	if e == nil {
@@ -149,14 +149,14 @@ func (c *cache) entry(key versions.Stored, job uint64) *entry {
 	return e
 }
 
-// bytes returns what a copy of e moves.
+// bytes returns the number of bytes that a copy of e moves.
 func (e *entry) bytes() int64 { return bytesOf(e.mem) }
 
-// bytesOf returns what a copy of m moves.
+// bytesOf returns the number of bytes that a copy of m moves.
 func bytesOf(m versions.Memory) int64 { return int64(m.Rows) * m.Width }
 
-// storedOf returns what a device keeps a copy of for a value, or nil if that stays
-// with the host. The error is a *NotStoredError.
+// storedOf returns the value of which a device keeps a copy for an operand, or nil if the operand
+// stays on the host. The error is a *NotStoredError.
 func storedOf(value any) (versions.Stored, error) {
 	switch v := value.(type) {
 	case versions.Stored:
@@ -167,8 +167,8 @@ func storedOf(value any) (versions.Stored, error) {
 	return nil, &NotStoredError{fmt.Sprintf("%T", value)}
 }
 
-// distinct appends those of values that a device keeps a copy of, each once, and
-// returns the bytes that the new ones take there. The error is a *NotStoredError.
+// distinct appends the values that a device stores to all, each once, and returns the device
+// memory of the new ones. The error is a *NotStoredError.
 func distinct(all []versions.Stored, values []any) (_ []versions.Stored, size int64, err error) {
 	for _, v := range values {
 		s, err := storedOf(v)
@@ -183,7 +183,7 @@ func distinct(all []versions.Stored, values []any) (_ []versions.Stored, size in
 	return all, size, nil
 }
 
-// hold keeps e where it is until release.
+// hold keeps e in its block until release.
 func (c *cache) hold(e *entry) {
 	e.holds++
 	c.sort(e)
@@ -195,7 +195,7 @@ func (c *cache) release(e *entry) {
 	c.sort(e)
 }
 
-// touch says that the launch of now uses e.
+// touch notes that the current launch uses e.
 func (c *cache) touch(e *entry) {
 	if e.last > 0 {
 		e.gap = c.now - e.last
@@ -204,13 +204,13 @@ func (c *cache) touch(e *entry) {
 	e.wanted = 0
 }
 
-// beginIn says that a copy of e to the device is under way.
+// beginIn notes that a copy of e to the device is under way.
 func (c *cache) beginIn(e *entry) {
 	e.in = true
 	c.sort(e)
 }
 
-// endIn ends it. If it went well the device has the value, too.
+// endIn notes its end. If ok the device has the value, too.
 func (c *cache) endIn(e *entry, ok bool) {
 	e.in = false
 	if ok {
@@ -219,13 +219,13 @@ func (c *cache) endIn(e *entry, ok bool) {
 	c.sort(e)
 }
 
-// beginOut says that a copy of e to the host is under way.
+// beginOut notes that a copy of e to the host is under way.
 func (c *cache) beginOut(e *entry) {
 	e.out = true
 	c.sort(e)
 }
 
-// endOut ends it. If it went well the host has the value again.
+// endOut notes its end. If ok the host has the value again.
 func (c *cache) endOut(e *entry, ok bool) {
 	e.out = false
 	if ok {
@@ -234,16 +234,16 @@ func (c *cache) endOut(e *entry, ok bool) {
 	c.sort(e)
 }
 
-// wrote says that a call has written e.
+// wrote notes that a call has written e.
 func (c *cache) wrote(e *entry) {
 	e.state = modified
 	c.sort(e)
 }
 
-// busy reports whether e has to stay where it is.
+// busy reports whether e must stay in its block.
 func (e *entry) busy() bool { return e.holds > 0 || e.in || e.out }
 
-// drop gives up the device's copy of e, which nobody uses. The entry stays.
+// drop evicts the device's copy of e, which nothing uses. The entry stays.
 func (c *cache) drop(e *entry) {
 	if e.busy() {
 		panic("cuda: a value is dropped that is in use")
@@ -258,9 +258,8 @@ func (c *cache) drop(e *entry) {
 	}
 }
 
-// sort puts e in the list where it belongs. It stays where it is in a list that
-// it is in already; what has been written back comes first in the clean one, as
-// what was used longest ago.
+// sort puts e into the list of its state. In its present list e keeps its place; an entry that
+// was written back becomes the first of the clean list, the least recently used.
 func (c *cache) sort(e *entry) {
 	var to *list
 	old := false
@@ -290,7 +289,7 @@ type list struct {
 	bytes       int64
 }
 
-// insert adds e as the one that was used last, or first.
+// insert adds e as the most recently used entry, or as the first one.
 func (l *list) insert(e *entry, first bool) {
 	e.list = l
 	l.bytes += e.size

@@ -2,13 +2,12 @@ package cuda
 
 import "math"
 
-// place gives e a block, and reports whether it has one. It evicts clean entries for it
-// where it has to. Otherwise it returns the entry that has to be written back first, or
-// nil if something that is under way has to end: who gets that does what it says, waits,
-// and asks again (see Accelerator.makeRoom).
+// place gives e a block, and reports whether e has one. It evicts clean entries if it must.
+// Otherwise it returns the entry to write back first, or nil if something under way has to end;
+// the caller does that, waits, and calls it again (see Accelerator.makeRoom).
 //
-// What no call waits for yet, a cold place, takes no room from what is expected
-// to be used again, and never asks for more than there is.
+// A cold place is for a value that no call waits for yet. It evicts nothing that is expected to be
+// used again.
 func (c *cache) place(e *entry, cold bool) (ok bool, save *entry) {
 	b, save := c.room(e.size, cold)
 	if b == nil {
@@ -19,8 +18,8 @@ func (c *cache) place(e *entry, cold bool) (ok bool, save *entry) {
 	return true, nil
 }
 
-// room returns a block of n bytes, or nil and the entry that has to be written
-// back for it, or nil and nil if something under way has to end.
+// room returns a block of n bytes; or nil and the entry to write back for it; or nil and nil if
+// something under way has to end.
 func (c *cache) room(n int64, cold bool) (*block, *entry) {
 	for {
 		if b := c.arena.alloc(n); b != nil {
@@ -41,22 +40,20 @@ func (c *cache) room(n int64, cold bool) (*block, *entry) {
 	}
 }
 
-// reach is how many entries from either end of a list are looked at as victims:
-// a small cache is seen as a whole, where a wrong choice costs most, and in a
-// large one a choice costs no more.
+// reach is the number of entries from either end of a list that are examined as victims. A small
+// cache, where a wrong choice costs most, is examined as a whole; in a large one a choice costs
+// no more.
 const reach = 16
 
 // never is the distance of a use that is not expected.
 const never = math.MaxInt32
 
-// victim returns the entry to give up so that there is room for n bytes: of
-// those that nobody uses the one whose next use is farthest away, after Belady.
-// When that is, is guessed: see [cache.distance]. A dirty one has to be farther
-// away than a clean one, as it takes a copy, and a wait for it.
+// victim returns the entry to evict so that n bytes have room: of the unused entries the one
+// whose next use is farthest away, after Belady. [cache.distance] estimates that. A dirty entry
+// must be farther away than a clean one, as its eviction takes a copy and a wait.
 //
-// The guess is what LRU lacks. A tiled factorization goes through a column of
-// tiles again and again; if it is longer than the cache, LRU evicts every tile
-// just before its next use.
+// LRU has no such estimate. A tiled factorization goes through a column of tiles again and again;
+// if that is longer than the cache, LRU evicts every tile just before its next use.
 func (c *cache) victim(n int64, cold bool) *entry {
 	var best *entry
 	var bestFits bool

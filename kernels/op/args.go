@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// params returns the parameter of call as *P.
+// params returns the parameter of call as *P. It panics with ErrParams if it is of another type.
 func params[P any](call *versions.Call) *P {
 	p, ok := call.Params.(*P)
 	if !ok {
@@ -15,7 +15,8 @@ func params[P any](call *versions.Call) *P {
 	return p
 }
 
-// args returns the first and the last operand of call, which must have n.
+// args returns the first and the last of the n operands of call. It panics with ErrArgs if their
+// number or type is wrong.
 func args[T kernels.Element](call *versions.Call, n int) (first, last *kernels.Tile[T]) {
 	if len(call.Args) != n {
 		panic(kernels.ErrArgs)
@@ -23,11 +24,13 @@ func args[T kernels.Element](call *versions.Call, n int) (first, last *kernels.T
 	return arg[T](call, 0), arg[T](call, n-1)
 }
 
+// arg returns operand i of call, a tile.
 func arg[T kernels.Element](call *versions.Call, i int) *kernels.Tile[T] {
 	return operand[*kernels.Tile[T]](call, i)
 }
 
-// operand returns operand i of call, which must be there and a V.
+// operand returns operand i of call as a V. It panics with ErrArgs if it is missing or of another
+// type.
 func operand[V any](call *versions.Call, i int) V {
 	if i < 0 || i >= len(call.Args) {
 		panic(kernels.ErrArgs)
@@ -39,9 +42,9 @@ func operand[V any](call *versions.Call, i int) V {
 	return v
 }
 
-// along returns the order of a square factor on that side of a matrix, and the other
-// dimension of that.
-func along(side blas.Side, rows, cols int) (order, others int) {
+// factorOrder returns the order of a square factor on that side of a rows×cols matrix, and the
+// matrix's other dimension.
+func factorOrder(side blas.Side, rows, cols int) (order, others int) {
 	if side == blas.Right {
 		return cols, rows
 	}
@@ -56,23 +59,24 @@ func dims[T kernels.Element](t *kernels.Tile[T], trans blas.Transpose) (r, c int
 	return t.Cols, t.Rows
 }
 
-// below returns t from a row on.
-func below[T kernels.Element](t *kernels.Tile[T], row int) kernels.Tile[T] {
+// fromRow returns the rows of t from row on.
+func fromRow[T kernels.Element](t *kernels.Tile[T], row int) kernels.Tile[T] {
 	if uint(row) > uint(t.Rows) {
 		panic(kernels.ErrShape)
 	}
-	return kernels.Tile[T]{Rows: t.Rows - row, Cols: t.Cols, Stride: t.Stride, Data: t.Data[min(row*t.Stride, len(t.Data)):]}
+	return kernels.Tile[T]{Rows: t.Rows - row, Cols: t.Cols, Stride: t.Stride,
+		Data: t.Data[min(row*t.Stride, len(t.Data)):]}
 }
 
-// beside returns t from a column on.
-func beside[T kernels.Element](t *kernels.Tile[T], col int) kernels.Tile[T] {
+// fromColumn returns the columns of t from col on.
+func fromColumn[T kernels.Element](t *kernels.Tile[T], col int) kernels.Tile[T] {
 	if uint(col) > uint(t.Cols) {
 		panic(kernels.ErrShape)
 	}
 	return kernels.Tile[T]{Rows: t.Rows, Cols: t.Cols - col, Stride: t.Stride, Data: t.Data[min(col, len(t.Data)):]}
 }
 
-// triangle returns the columns of row i, of n, that belong to the uplo part.
+// triangle returns the columns lo to hi−1 of row i, of n columns, that belong to the uplo part.
 func triangle(uplo blas.Uplo, i, n int) (lo, hi int) {
 	switch uplo {
 	case blas.Lower:
@@ -90,10 +94,9 @@ func checkT[T kernels.Element](t *kernels.Tile[T], ib, k int) {
 	}
 }
 
-// thin reports whether one of the operands has at most eight rows or columns. On one
-// core of a Xeon (model 167) a product of 512×512 by 512×1 then took 32 µs, one of 64×64
-// by 64×64 with the same work 6, and of the kernels that were measured now on one
-// and now on the other the slower one was taken.
+// thin reports whether an operand has at most eight rows or columns. The selector keeps times of
+// thin calls apart: on one core of a Xeon (model 167) a product of 512×512 by 512×1 takes 32 µs, and
+// one of 64×64 by 64×64 with the same work 6.
 func thin[T kernels.Element](call *versions.Call) bool {
 	for _, a := range call.Args {
 		if t, ok := a.(*kernels.Tile[T]); ok && min(t.Rows, t.Cols) <= 8 {
@@ -103,5 +106,5 @@ func thin[T kernels.Element](call *versions.Call) bool {
 	return false
 }
 
-// fresh returns a parameter with every field zero.
+// fresh returns a parameter whose fields are zero.
 func fresh[P any]() any { return new(P) }

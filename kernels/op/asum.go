@@ -9,12 +9,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Asum is the parameter of op "asum" (PLASMA's core_asum): the sums of magnitudes of the
-// columns, s(0, j) = Σᵢ |a(i, j)|, and of the rows, s(1, i) = Σⱼ |a(i, j)|, of a tile, and
-// the largest magnitude, s(2, 0), in all of it (Uplo = All) or in its Uplo triangle. With Symmetric the tile, of which the
-// Uplo triangle is stored, is symmetric, and both are the sums of all of it. A NaN or an
-// infinity makes each sum NaN or infinite that it belongs to, and the largest magnitude infinite or not less than that of
-// the finite ones.
+// Asum is the parameter of op "asum" (PLASMA's core_asum): sums of magnitudes of a tile, of all
+// of it (Uplo = All) or of its Uplo triangle,
+//
+//	s(0, j) = Σᵢ |a(i, j)|,  s(1, i) = Σⱼ |a(i, j)|,  s(2, 0) = max |a(i, j)|.
+//
+// With Symmetric the tile is symmetric and stores its Uplo triangle; both sums are those of the
+// whole tile. A NaN or an infinity makes each sum that includes it NaN or infinite; the largest
+// magnitude is then infinite, or at least that of the finite elements.
 //
 // Operands: A (in, m×n), S (out, 3 rows, max(m, n) columns or more; the rest is 0).
 type Asum struct {
@@ -49,6 +51,8 @@ func asumWork[T kernels.Element](call *versions.Call) float64 {
 	return float64(a.Rows) * float64(a.Cols)
 }
 
+// asum sums four rows at a time over the columns that all four have in the triangle, and the
+// columns near the diagonal row by row.
 func asum[T kernels.Element](call *versions.Call) error {
 	p := params[Asum](call)
 	a, s := asumOf[T](call)
@@ -69,7 +73,7 @@ func asum[T kernels.Element](call *versions.Call) error {
 		// others are about the diagonal.
 		var part [4]float64
 		var lo, hi int
-		if n, lo, hi = inCommon(p.Uplo, i, a.Rows, a.Cols); lo < hi {
+		if n, lo, hi = commonColumns(p.Uplo, i, a.Rows, a.Cols); lo < hi {
 			part = abssum.Four(a.Data[i*a.Stride+lo:], a.Stride, sums[lo:hi], &top)
 			if sum := part[0] + part[1] + part[2] + part[3]; math.IsNaN(sum) {
 				top = sum
@@ -106,10 +110,10 @@ func asum[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// inCommon returns how many rows from row i on are summed up together, one or four, and the columns
-// of all of these that are in the triangle and not about the diagonal. Columns before lo, of the
-// upper triangle, or else from hi on, are each row's own.
-func inCommon(uplo blas.Uplo, i, rows, cols int) (n, lo, hi int) {
+// commonColumns returns how many rows from row i on are summed together, n = 1 or 4, and the
+// columns lo to hi−1 that all of them have in the triangle. In the upper triangle each row has
+// more columns before lo, otherwise from hi on.
+func commonColumns(uplo blas.Uplo, i, rows, cols int) (n, lo, hi int) {
 	switch four := i+4 <= rows; {
 	case uplo == blas.Upper && four:
 		return 4, min(i+4, cols), cols

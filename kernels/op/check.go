@@ -3,16 +3,16 @@ package op
 import (
 	"reflect"
 
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
-// check checks the parameter of an op, a pointer to a struct, that comes from elsewhere. An
-// enumeration is one of its values; blas.All is one of Uplo if the field has the tag `uplo:"all"`.
-// The columns IB of a block reflector are at least one, and other integers, which are indices, are
-// not negative. Factors may be any number, as in BLAS. Whether a parameter fits the shapes of the
-// tiles is for the op to say. The error is a *[versions.ParamsError] for the first field that is
-// wrong.
+// check returns a *[versions.ParamsError] for the first field of an op's parameter that is out of
+// range; params points to a struct. An enumeration must be one of its values; blas.All is a value
+// of Uplo if the field has the tag `uplo:"all"`. IB, the columns of a block reflector, is at
+// least 1; other integers are indices and not negative. Factors may be any number, as in BLAS.
+// Each op itself checks its parameter against the shapes of the tiles.
 func check(op string, params any) error {
 	v := reflect.ValueOf(params).Elem()
 	for i := range v.NumField() {
@@ -34,4 +34,11 @@ func check(op string, params any) error {
 		}
 	}
 	return nil
+}
+
+// checkIB panics unless ib is at least 1.
+func checkIB(ib int) {
+	if ib < 1 {
+		panic(cpu.ErrBlock)
+	}
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Small products and solutions go to a device together: the libraries have
-// routines for many matrices of one shape. Those for syrk and potrf they have not,
-// or they are no faster for what tiles are.
+// Small products and solutions go to a device in batches, by the libraries' routines for many
+// matrices of one shape. For syrk and potrf there are none, or none that is faster for tiles.
 
-// layout is what must be the same of operands for their leading dimensions on a
-// device to be: that depends on what they are on the host.
+// layout is what determines the leading dimension of an operand on a device: operands of one
+// batch must have it in common.
 type layout struct{ cols, stride int }
 
 func layoutOf[T kernels.Element](t *kernels.Tile[T]) layout { return layout{t.Cols, t.Stride} }
 
-// tables uploads where the operands of calls are, of which each has n, and returns
-// a table for each operand. It panics with [ErrShape] if the leading dimensions
-// differ.
-func tables[T kernels.Element](q queue[T], calls []*versions.Call, n int) ([]cuda.Matrices, error) {
+// operandTables uploads the device addresses of the n operands of each call, and returns a table
+// for each operand. It panics with [ErrShape] if the leading dimensions of an operand differ
+// between calls.
+func operandTables[T kernels.Element](q queue[T], calls []*versions.Call, n int) ([]cuda.Matrices, error) {
 	all := make([]cuda.Matrices, n)
 	var addresses []byte
 	for i := range all {
@@ -42,4 +41,4 @@ func tables[T kernels.Element](q queue[T], calls []*versions.Call, n int) ([]cud
 }
 
 // matrixOf returns the transpose of Call.Args[i].
-func (q queue[T]) matrixOf(i int) cuda.Matrix { return q.turned(q.operand(i)) }
+func (q queue[T]) matrixOf(i int) cuda.Matrix { return q.columnMajor(q.operand(i)) }

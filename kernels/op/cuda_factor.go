@@ -8,15 +8,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// cudaFactor is an orthogonal factor Q of k reflectors in blocks of ib on a
-// device, and the side and the number of rows (from the right: columns) of C
-// that it is applied to,
+// cudaFactor applies an orthogonal factor Q of k reflectors, in blocks of ib, to C on a device:
 //
 //	C = op(Q)·C or C = C·op(Q).
 //
 // A block is H = I − V·T·Vᵀ. From the left, W is w×n for a block of w columns:
 //
-//	W = Vᵀ·C,  W = op(T)·W,  C = C − V·W
+//	W = Vᵀ·C (applyVT, addVTC),  W = op(T)·W (applyT),  C = C − V·W (applyV, subtractVW)
 //
 // and from the right n×w: W = C·V, W = W·op(T), C = C − W·Vᵀ.
 type cudaFactor[T kernels.Element] struct {
@@ -29,21 +27,23 @@ type cudaFactor[T kernels.Element] struct {
 	w     stored
 }
 
-// newCUDAFactor returns a factor with room for W.
-func newCUDAFactor[T kernels.Element](call *versions.Call, side blas.Side, trans blas.Transpose, n, k, ib int, v, t stored) (f cudaFactor[T], err error) {
-	f = cudaFactor[T]{queue: queueOf[T](call), left: side == blas.Left, trans: plain(trans), n: n, k: k, ib: min(ib, k), v: v, t: t}
+// newCUDAFactor returns a factor with scratch memory for W.
+func newCUDAFactor[T kernels.Element](call *versions.Call, side blas.Side, trans blas.Transpose, n, k, ib int,
+	v, t stored) (f cudaFactor[T], err error) {
+	f = cudaFactor[T]{queue: queueOf[T](call), left: side == blas.Left, trans: unconjugated(trans), n: n, k: k,
+		ib: min(ib, k), v: v, t: t}
 	f.w, err = f.scratch(f.strip(f.ib))
 	return f, err
 }
 
-// checkFactor panics unless side and ib are right.
+// checkFactor panics unless side, trans and ib are valid.
 func checkFactor(side blas.Side, trans blas.Transpose, ib int) {
-	facing(side)
-	plain(trans)
+	otherSide(side)
+	unconjugated(trans)
 	checkIB(ib)
 }
 
-// strip returns the dimensions of r rows of C, from the right of r columns.
+// strip returns the shape of r rows of C, from the right of r columns.
 func (f *cudaFactor[T]) strip(r int) (rows, cols int) {
 	if f.left {
 		return r, f.n
@@ -51,7 +51,7 @@ func (f *cudaFactor[T]) strip(r int) (rows, cols int) {
 	return f.n, r
 }
 
-// at returns C or W from row i on, from the right column i.
+// at returns C or W from row i on, from the right from column i on.
 func (f *cudaFactor[T]) at(c stored, i int) stored {
 	if f.left {
 		return f.from(c, i, 0)
@@ -59,8 +59,7 @@ func (f *cudaFactor[T]) at(c stored, i int) stored {
 	return f.from(c, 0, i)
 }
 
-// eachBlock calls apply for the blocks in their order, with the first column
-// and the width.
+// eachBlock calls apply with the first column and the width of each block, in the order of op(Q).
 func (f *cudaFactor[T]) eachBlock(apply func(j, w int) error) error {
 	blocks := (f.k + f.ib - 1) / max(f.ib, 1)
 	for b := range blocks {
@@ -75,9 +74,10 @@ func (f *cudaFactor[T]) eachBlock(apply func(j, w int) error) error {
 	return nil
 }
 
-// triangle computes dst = op(A)·src for a triangle A of order w, from the right
-// dst = src·op(A).
-func (f *cudaFactor[T]) triangle(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, w int, a, src, dst stored) error {
+// applyTriangle computes dst = op(A)·src, from the right dst = src·op(A), for a triangle A of
+// order w.
+func (f *cudaFactor[T]) applyTriangle(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, w int,
+	a, src, dst stored) error {
 	side := blas.Right
 	if f.left {
 		side = blas.Left
@@ -86,25 +86,24 @@ func (f *cudaFactor[T]) triangle(uplo blas.Uplo, trans blas.Transpose, diag blas
 	return f.trmm(side, uplo, trans, diag, m, n, 1, a, src, dst)
 }
 
-// into computes dst = Vᵀ·src for a triangle of V, from the right dst = src·V, and
-// out computes dst = V·src, from the right dst = src·Vᵀ.
-func (f *cudaFactor[T]) into(uplo blas.Uplo, diag blas.Diag, w int, v, src, dst stored) error {
+// applyVT computes dst = Vᵀ·src, from the right dst = src·V, for a triangle of V.
+func (f *cudaFactor[T]) applyVT(uplo blas.Uplo, diag blas.Diag, w int, v, src, dst stored) error {
 	if f.left {
-		return f.triangle(uplo, blas.Trans, diag, w, v, src, dst)
+		return f.applyTriangle(uplo, blas.Trans, diag, w, v, src, dst)
 	}
-	return f.triangle(uplo, blas.NoTrans, diag, w, v, src, dst)
+	return f.applyTriangle(uplo, blas.NoTrans, diag, w, v, src, dst)
 }
 
-func (f *cudaFactor[T]) out(uplo blas.Uplo, diag blas.Diag, w int, v, src, dst stored) error {
+// applyV computes dst = V·src, from the right dst = src·Vᵀ, for a triangle of V.
+func (f *cudaFactor[T]) applyV(uplo blas.Uplo, diag blas.Diag, w int, v, src, dst stored) error {
 	if f.left {
-		return f.triangle(uplo, blas.NoTrans, diag, w, v, src, dst)
+		return f.applyTriangle(uplo, blas.NoTrans, diag, w, v, src, dst)
 	}
-	return f.triangle(uplo, blas.Trans, diag, w, v, src, dst)
+	return f.applyTriangle(uplo, blas.Trans, diag, w, v, src, dst)
 }
 
-// gather computes W += Vᵀ·C for r full rows of V of w columns, from the right
-// W += C·V.
-func (f *cudaFactor[T]) gather(r, w int, v, c, to stored) error {
+// addVTC computes W += Vᵀ·C, from the right W += C·V, for r full rows of V of w columns.
+func (f *cudaFactor[T]) addVTC(r, w int, v, c, to stored) error {
 	if r == 0 {
 		return nil
 	}
@@ -114,9 +113,8 @@ func (f *cudaFactor[T]) gather(r, w int, v, c, to stored) error {
 	return f.gemm(blas.NoTrans, blas.NoTrans, f.n, w, r, 1, c, v, 1, to)
 }
 
-// spread computes C −= V·W for r full rows of V of w columns, from the right
-// C −= W·Vᵀ.
-func (f *cudaFactor[T]) spread(r, w int, v, from, c stored) error {
+// subtractVW computes C −= V·W, from the right C −= W·Vᵀ, for r full rows of V of w columns.
+func (f *cudaFactor[T]) subtractVW(r, w int, v, from, c stored) error {
 	if r == 0 || w == 0 {
 		return nil
 	}
@@ -126,20 +124,19 @@ func (f *cudaFactor[T]) spread(r, w int, v, from, c stored) error {
 	return f.gemm(blas.NoTrans, blas.Trans, f.n, r, w, -1, from, v, 1, c)
 }
 
-// plus computes dst = x + beta·y in w rows, from the right in w columns.
-func (f *cudaFactor[T]) plus(w int, x stored, beta float64, y, dst stored) error {
+// addStrips computes dst = x + beta·y in w rows, from the right in w columns.
+func (f *cudaFactor[T]) addStrips(w int, x stored, beta float64, y, dst stored) error {
 	m, n := f.strip(w)
 	return f.add(m, n, x, beta, y, dst)
 }
 
-// middle computes W = op(T)·W, from the right W·op(T), for the block that begins
-// in column j.
-func (f *cudaFactor[T]) middle(j, w int) error {
-	return f.triangle(blas.Upper, f.trans, blas.NonUnit, w, f.from(f.t, 0, j), f.w, f.w)
+// applyT computes W = op(T)·W, from the right W·op(T), for the block at column j.
+func (f *cudaFactor[T]) applyT(j, w int) error {
+	return f.applyTriangle(blas.Upper, f.trans, blas.NonUnit, w, f.from(f.t, 0, j), f.w, f.w)
 }
 
-// inOrder calls the functions until one fails.
-func inOrder(steps ...func() error) error {
+// untilError calls the functions in order until one fails.
+func untilError(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err

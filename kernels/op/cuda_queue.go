@@ -9,18 +9,16 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// The versions "cuda" enqueue work on the stream of a device, of which the
-// routines are column-major: a row-major matrix is the transpose of a
-// column-major one in the same memory.
-
-// onCUDA is what versions "cuda" ask of a worker. What they need beside their
+// onCUDA returns the constraints of the versions "cuda". How much memory they need beside their
 // operands depends on the call: see [versions.Version.Memory].
 func onCUDA() versions.Constraints { return versions.Constraints{Kind: "cuda"} }
 
-// scratchUnit is what scratch memory comes in: see [cuda.Queue.Scratch].
+// scratchUnit is the unit in bytes of scratch memory: see [cuda.Queue.Scratch].
 const scratchUnit = 256
 
-// queue is a call's queue with the routines for row-major matrices of T.
+// queue is the queue of a call, with the routines for row-major matrices of T. The device's
+// routines are column-major: a row-major matrix is the transpose of a column-major one in the
+// same memory.
 type queue[T kernels.Element] struct {
 	*cuda.Queue
 	s    cuda.Stream
@@ -28,7 +26,7 @@ type queue[T kernels.Element] struct {
 	size int64 // of an element
 }
 
-// queueOf returns the queue of a call, which has been checked.
+// queueOf returns the queue of a call whose operands have been checked.
 func queueOf[T kernels.Element](call *versions.Call) queue[T] {
 	q, ok := call.Device.(*cuda.Queue)
 	if !ok {
@@ -44,13 +42,13 @@ type stored struct {
 	pitch int64
 }
 
-// operand returns where Call.Args[i] is.
+// operand returns the matrix of Call.Args[i] on the device.
 func (q queue[T]) operand(i int) stored {
 	p, pitch := q.Operand(i)
 	return stored{p, pitch}
 }
 
-// scratch returns room for r rows of c elements.
+// scratch returns scratch memory for r rows of c elements.
 func (q queue[T]) scratch(r, c int) (stored, error) {
 	pitch := int64(c) * q.size
 	p, err := q.Scratch(int64(r) * pitch)
@@ -63,8 +61,9 @@ func (q queue[T]) from(x stored, i, j int) stored {
 	return x
 }
 
-// turned returns xᵀ as the device's routines see it.
-func (q queue[T]) turned(x stored) cuda.Matrix {
+// columnMajor returns xᵀ as a column-major matrix in the same memory, the form that the device's
+// routines take.
+func (q queue[T]) columnMajor(x stored) cuda.Matrix {
 	return cuda.Matrix{Data: x.at, Ld: max(1, int(x.pitch/q.size))}
 }
 
@@ -76,39 +75,46 @@ func (q queue[T]) copy(r, c int, src, dst stored) error {
 	return q.s.Copy(dst.at, dst.pitch, src.at, src.pitch, int64(c)*q.size, r)
 }
 
-// gemm computes C = alpha·op(A)·op(B) + beta·C: Cᵀ = alpha·op(B)ᵀ·op(A)ᵀ + beta·Cᵀ.
-func (q queue[T]) gemm(transA, transB blas.Transpose, m, n, k int, alpha float64, a, b stored, beta float64, c stored) error {
+// gemm computes C = alpha·op(A)·op(B) + beta·C, by Cᵀ = alpha·op(B)ᵀ·op(A)ᵀ + beta·Cᵀ.
+func (q queue[T]) gemm(transA, transB blas.Transpose, m, n, k int, alpha float64, a, b stored, beta float64,
+	c stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Gemm(q.typ, plain(transB), plain(transA), n, m, k, alpha, q.turned(b), q.turned(a), beta, q.turned(c))
+	return q.s.Gemm(q.typ, unconjugated(transB), unconjugated(transA), n, m, k, alpha, q.columnMajor(b),
+		q.columnMajor(a), beta, q.columnMajor(c))
 }
 
-// syrk computes a triangle of C = alpha·op(A)·op(A)ᵀ + beta·C, which is the
-// other one of Cᵀ.
-func (q queue[T]) syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a stored, beta float64, c stored) error {
+// syrk computes the uplo triangle of C = alpha·op(A)·op(A)ᵀ + beta·C, which is the other triangle
+// of Cᵀ.
+func (q queue[T]) syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a stored, beta float64,
+	c stored) error {
 	if n == 0 {
 		return nil
 	}
-	return q.s.Syrk(q.typ, opposite(uplo), scalar.Flip[T](plain(trans)), n, k, alpha, q.turned(a), beta, q.turned(c))
+	return q.s.Syrk(q.typ, otherUplo(uplo), scalar.Flip[T](unconjugated(trans)), n, k, alpha, q.columnMajor(a),
+		beta, q.columnMajor(c))
 }
 
-// trsm solves op(A)·X = alpha·B: Xᵀ·op(A)ᵀ = alpha·Bᵀ, or the same from the
-// right.
-func (q queue[T]) trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b stored) error {
+// trsm solves op(A)·X = alpha·B, by Xᵀ·op(A)ᵀ = alpha·Bᵀ, or the same from the right.
+func (q queue[T]) trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int,
+	alpha float64, a, b stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Trsm(q.typ, facing(side), opposite(uplo), plain(trans), diag, n, m, alpha, q.turned(a), q.turned(b))
+	return q.s.Trsm(q.typ, otherSide(side), otherUplo(uplo), unconjugated(trans), diag, n, m, alpha,
+		q.columnMajor(a), q.columnMajor(b))
 }
 
-// trmm computes C = alpha·op(A)·B: Cᵀ = alpha·Bᵀ·op(A)ᵀ, or the same from the
-// right. C may be B.
-func (q queue[T]) trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c stored) error {
+// trmm computes C = alpha·op(A)·B, by Cᵀ = alpha·Bᵀ·op(A)ᵀ, or the same from the right. C may be
+// B.
+func (q queue[T]) trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int,
+	alpha float64, a, b, c stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Trmm(q.typ, facing(side), opposite(uplo), plain(trans), diag, n, m, alpha, q.turned(a), q.turned(b), q.turned(c))
+	return q.s.Trmm(q.typ, otherSide(side), otherUplo(uplo), unconjugated(trans), diag, n, m, alpha,
+		q.columnMajor(a), q.columnMajor(b), q.columnMajor(c))
 }
 
 // add computes C = A + beta·B for matrices of m×n. C may be A or B.
@@ -116,11 +122,11 @@ func (q queue[T]) add(m, n int, a stored, beta float64, b, c stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Geam(q.typ, n, m, 1, q.turned(a), beta, q.turned(b), q.turned(c))
+	return q.s.Geam(q.typ, n, m, 1, q.columnMajor(a), beta, q.columnMajor(b), q.columnMajor(c))
 }
 
-// plain returns trans without a conjugation.
-func plain(trans blas.Transpose) blas.Transpose {
+// unconjugated returns trans without a conjugation. It panics if trans is not a transposition.
+func unconjugated(trans blas.Transpose) blas.Transpose {
 	switch trans {
 	case blas.NoTrans:
 		return blas.NoTrans
@@ -130,8 +136,8 @@ func plain(trans blas.Transpose) blas.Transpose {
 	panic(cpu.ErrTranspose)
 }
 
-// opposite returns the triangle of the transpose.
-func opposite(uplo blas.Uplo) blas.Uplo {
+// otherUplo returns the triangle of the transpose.
+func otherUplo(uplo blas.Uplo) blas.Uplo {
 	switch uplo {
 	case blas.Lower:
 		return blas.Upper
@@ -141,8 +147,8 @@ func opposite(uplo blas.Uplo) blas.Uplo {
 	panic(cpu.ErrUplo)
 }
 
-// facing returns the side of a factor in the transpose of a product.
-func facing(side blas.Side) blas.Side {
+// otherSide returns the side of a factor in the transpose of a product.
+func otherSide(side blas.Side) blas.Side {
 	switch side {
 	case blas.Left:
 		return blas.Right
@@ -150,4 +156,16 @@ func facing(side blas.Side) blas.Side {
 		return blas.Left
 	}
 	panic(cpu.ErrSide)
+}
+
+// rowMajor returns x as a strided matrix: element (i, j) is pitch·i + j.
+func (q queue[T]) rowMajor(x stored) cuda.Strided {
+	return cuda.Strided{Data: x.at, Row: max(1, int(x.pitch/q.size)), Col: 1}
+}
+
+// rowMajorT returns xᵀ as a strided matrix in the same memory: element (i, j) of it is pitch·j +
+// i. A panel is stored as its transpose.
+func (q queue[T]) rowMajorT(x stored) cuda.Strided {
+	s := q.rowMajor(x)
+	return cuda.Strided{Data: s.Data, Row: s.Col, Col: s.Row}
 }

@@ -8,25 +8,26 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// definition is an op on tiles of T, and what its versions are made of. An op has either host, one
-// version for each implementation of the routines, or copies.
+// definition is an op on tiles of T, with what its versions are made of. An op has either host,
+// which makes one version for each implementation of the routines, or copies.
 type definition[T kernels.Element] struct {
 	versions.Op
-	about  string // what the op does, in a line
-	host   func(i implementation[T]) versions.Version
+	about string // what the op does, in a line
+	host  func(i implementation[T]) versions.Version
+
 	splits bool                       // host is for implementations of smaller calls as well
 	copies func(*versions.Call) error // the one version of an op that takes no more time than a copy
 	cuda   versions.Version           // for devices; without Run, the op has none
 }
 
-// copyVersion is the version by [definition.copies]. It is not called "go", so that a caller
+// copyVersion is the name of the version by [definition.copies]. It is not "go", so that a caller
 // who excludes portable kernels can still copy.
 const copyVersion = "copy"
 
 // cudaVersion is the version for devices.
 const cudaVersion = "cuda"
 
-// implementation is the routines that versions of one name call.
+// implementation holds the routines that the versions of one name call.
 type implementation[T kernels.Element] struct {
 	name        string
 	constraints versions.Constraints
@@ -36,7 +37,7 @@ type implementation[T kernels.Element] struct {
 	split       bool // made of smaller calls: see [definition.splits]
 }
 
-// op returns the op that d defines, with the versions by the implementations in their order.
+// op returns the op that d defines, with a version for each implementation, in their order.
 func (d definition[T]) op(all []implementation[T]) *versions.Op {
 	o := d.Op
 	o.Type = scalar.Of[T]().String()
@@ -59,7 +60,7 @@ func (d definition[T]) op(all []implementation[T]) *versions.Op {
 	return &o
 }
 
-// implementations returns those of this build, the preferred one first.
+// implementations returns the implementations of this build, the preferred one first.
 func implementations[T kernels.Element]() (all []implementation[T]) {
 	add := func(name string, c versions.Constraints, r cpu.Routines[T], q cpu.QRRoutines[T], split bool) {
 		all = append(all, implementation[T]{name, c, r, cpu.NewLU(r, caches()), q, split})
@@ -98,6 +99,5 @@ func implementations[T kernels.Element]() (all []implementation[T]) {
 	return all
 }
 
-// splitSuffix marks the versions of trsm and potrf that are put together from
-// smaller calls of a library.
+// splitSuffix marks the versions of trsm and potrf that consist of smaller calls of a library.
 const splitSuffix = "-split"

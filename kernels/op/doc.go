@@ -1,19 +1,18 @@
-// Package op has the operations on tiles, a file each: the parameter, which is the contract, what
-// the operands must be, the amount of work, and the functions of the versions. [NewTable] makes
-// the [kernels.Table] of this build of them. Files, from the bottom up:
+// Package op holds the operations on tiles, one file each: the parameter, which is the contract;
+// checks of the operands; the amount of work; and the functions of the versions. [NewTable] makes
+// the [kernels.Table] of this build. Files, from the bottom up:
 //
 //	args.go check.go      operands and parameters of a call
 //	help.go packing.go    what the workers of a call and the tasks of an operand share
-//	panel.go game.go      LU: tiles on top of each other; a game of rows
+//	panel.go game.go      LU: tiles on top of each other; one game of a tournament
 //	cuda_*.go             devices: a call's queue, panels and block reflectors there
-//	definition.go         what an op says of itself, and the implementations of its routines
+//	definition.go         the definition of an op, and the implementations of its routines
 //	gemm.go … lasym.go    the ops
 //	list.go table.go      all of them, and the table
 //
-// The arithmetic lives in kernels/cpu (portable Go; assembly; OpenBLAS and MKL behind
-// their build tags). This package checks operands, lends scratch memory and gives the
-// routines the shape that the runtime calls. With kernels/cpu it is the only place
-// where row-major meets column-major. The versions "cuda" enqueue routines of a device
-// of kernels/cuda: products, solves, Cholesky, QR, and what LU does beside its panel,
-// which stays on the CPU.
+// Package kernels/cpu does the arithmetic (portable Go; assembly; OpenBLAS and MKL behind their
+// build tags). This package checks operands, lends scratch memory and adapts the routines to the
+// calls of the runtime. With kernels/cpu it is the only place where row-major meets column-major.
+// The versions "cuda" enqueue routines of a device of kernels/cuda: products, solves, Cholesky,
+// QR, and the parts of LU other than its panel, which stays on the CPU.
 package op

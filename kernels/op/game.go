@@ -8,8 +8,10 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// The ops of tournament pivoting (CALU), which finds the n pivot rows of a panel
-// of n columns without eliminating the panel as a whole:
+// game is the scratch memory for one game of a tournament, with m rows of n elements.
+//
+// Tournament pivoting (CALU) finds the n pivot rows of a panel of n columns without eliminating
+// the whole panel:
 //
 //	tiles    tntleaf   tntnode   tntroot
 //	┌──┐
@@ -20,18 +22,17 @@ import (
 //	├──┤ ───► rows ───────────┘
 //	└──┘
 //
-// In each of these games some rows of the panel, as they are before any
-// elimination, are factored with partial pivoting in a copy, and those that
-// became pivots go on, in the order of the pivots.
+// Each game factors some rows of the panel, as they are before any elimination, with partial
+// pivoting in a copy. The rows that become pivots play in the next round, in the order of the
+// pivots.
 //
-// Reference: L. Grigori, J. W. Demmel and H. Xiang, "CALU: a communication
-// optimal LU factorization algorithm", SIAM J. Matrix Anal. Appl. 32 (2011).
-
-// game is scratch for a game of m rows of n elements.
+// Reference: L. Grigori, J. W. Demmel and H. Xiang, "CALU: a communication optimal LU
+// factorization algorithm", SIAM J. Matrix Anal. Appl. 32 (2011).
 type game[T kernels.Element] struct {
 	n, ld      int
 	rows, work []T
-	at         int // where the next row comes in rows
+
+	at int // where the next row comes in rows
 }
 
 func newGame[T kernels.Element](l *cpu.LU[T], w *versions.Workspace, m, n, ld int) game[T] {
@@ -39,7 +40,7 @@ func newGame[T kernels.Element](l *cpu.LU[T], w *versions.Workspace, m, n, ld in
 	return game[T]{n: n, ld: ld, rows: scratch[:m*ld], work: scratch[m*ld:]}
 }
 
-// enter copies the rows of t behind those that are there.
+// enter appends the rows of t.
 func (g *game[T]) enter(t *kernels.Tile[T]) {
 	for r := range t.Rows {
 		copy(g.rows[g.at:], t.Row(r))
@@ -47,8 +48,8 @@ func (g *game[T]) enter(t *kernels.Tile[T]) {
 	}
 }
 
-// play factors the m rows with the interchanges x.swaps and returns the column, from
-// 1, in which there was no pivot but zero, or 0.
+// play factors the m rows with the interchanges x.swaps. It returns the column, from 1, whose
+// candidates are all zero, or 0.
 func (g *game[T]) play(l *cpu.LU[T], m int, x *lists[T]) (info int) {
 	k := min(m, g.n)
 	x.swaps = slices.Grow(x.swaps[:0], k)[:k]

@@ -12,11 +12,10 @@ import (
 //
 //	C = Alpha·op(A)·op(B) + Beta·C
 //
-// Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n,
-// C m×n. With Beta = 0, C is not read and may hold NaN; with Alpha = 0, A and B
-// are not read, either.
+// Operands, in order: A (in), B (in), C (inout). op(A) is m×k, op(B) k×n, C m×n. With Beta = 0, C
+// is not read and may hold NaN; with Alpha = 0, neither A nor B is read.
 //
-// What tasks share ([kernels.Packings]) is op(A) as A and op(B) as B.
+// Tasks share packed operands ([kernels.Packings]): op(A) as A and op(B) as B.
 type Gemm struct {
 	TransA, TransB blas.Transpose
 	Alpha, Beta    float64
@@ -28,7 +27,8 @@ func (p *Gemm) Validate() error { return check("gemm", p) }
 // gemmOp defines op "gemm".
 func gemmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "gemm", Work: gemmWork[T], NewParams: fresh[Gemm], Thin: thin[T], Derive: derive[T](onLeft, 1)},
+		Op: versions.Op{Name: "gemm", Work: gemmWork[T], NewParams: fresh[Gemm], Thin: thin[T],
+			Derive: sharePacked[T](onLeft, 1)},
 		about: "product of matrices, C ← αAB + βC",
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: gemm(i.blas), Help: helpWith[T](i.blas, gemmWork[T])}
@@ -56,35 +56,38 @@ func gemmWork[T kernels.Element](call *versions.Call) float64 {
 	return 2 * float64(c.Rows) * float64(c.Cols) * float64(k)
 }
 
-// gemm returns the function of a version of op "gemm".
+// gemm returns the function of a version of op "gemm". Each path must call Done on both packings:
+// see [kernels.Packings].
 func gemm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	packed, ours := r.(*cpu.Packed[T])
+	packed, own := r.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
 		p := params[Gemm](call)
 		a, b, c, m, n, k := gemmOf[T](call, p)
 		var ap, bp []T
-		share := kernels.PackingsOf(call)
-		defer func() { share.A.Done(ap != nil); share.B.Done(bp != nil) }()
-		if ours && (m == 1 || n == 1) {
+		packings := kernels.PackingsOf(call)
+		defer func() { packings.A.Done(ap != nil); packings.B.Done(bp != nil) }()
+		if own && (m == 1 || n == 1) {
 			gemv(packed, p, a, b, c)
 			return nil
 		}
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
-		if ours && packed.Prepacks(m, n, k) {
-			ap = packedLeft(share.A, packed, a, p.TransA, m, k)
-			bp = packedRight(share.B, packed, b, p.TransB, n, k)
+		if own && packed.Prepacks(m, n, k) {
+			ap = packedLeft(packings.A, packed, a, p.TransA, m, k)
+			bp = packedRight(packings.B, packed, b, p.TransB, n, k)
 		}
 		if ap != nil || bp != nil {
-			sharedPacked(packed, call).GemmPacked(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, ap, b.Data, b.Stride, bp, T(p.Beta), c.Data, c.Stride, work)
+			gangPacked(packed, call).GemmPacked(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, ap,
+				b.Data, b.Stride, bp, T(p.Beta), c.Data, c.Stride, work)
 			return nil
 		}
-		shared(r, call).Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, T(p.Beta), c.Data, c.Stride, work)
+		gangRoutines(r, call).Gemm(p.TransA, p.TransB, m, n, k, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride,
+			T(p.Beta), c.Data, c.Stride, work)
 		return nil
 	}
 }
 
-// gemv is op "gemm" for a C of one row or column: packing the matrix for it
-// would take longer than the product.
+// gemv computes op "gemm" for a C of one row or column: packing the matrix would take longer than
+// the product.
 func gemv[T kernels.Element](r *cpu.Packed[T], p *Gemm, a, b, c *kernels.Tile[T]) {
 	if c.Cols == 1 {
 		inc := b.Stride
@@ -106,18 +109,18 @@ func gemv[T kernels.Element](r *cpu.Packed[T], p *Gemm, a, b, c *kernels.Tile[T]
 func cudaGemm[T kernels.Element](call *versions.Call) error {
 	p := params[Gemm](call)
 	_, _, _, m, n, k := gemmOf[T](call, p)
-	unpacked(call)
+	skipPackings(call)
 	q := queueOf[T](call)
 	return q.gemm(p.TransA, p.TransB, m, n, k, p.Alpha, q.operand(0), q.operand(1), p.Beta, q.operand(2))
 }
 
-// batchedGemm is the order of the largest product that goes with others. On an
-// H200 one of order 512 in float64 takes 8 µs, of which it computes for 5, and one
-// of 1024 takes 40, of which it computes for nearly all (published figures; we
-// have measured neither).
+// batchedGemm is the order of the largest product that is sent in a batch. It follows from the
+// launch costs that NVIDIA publishes: an H200 computes a product of order 512 in about the time
+// of its launch, and one of order 1024 in a multiple of that.
 const batchedGemm = 640
 
-// gemmKey is what products that go together have in common.
+// gemmKey identifies products that one batched call can compute: equal shapes, factors and
+// leading dimensions.
 type gemmKey struct {
 	transA, transB blas.Transpose
 	m, n, k        int
@@ -125,6 +128,7 @@ type gemmKey struct {
 	a, b, c        layout
 }
 
+// cudaGemmKey returns the gemmKey of a call, or nil if the call goes alone.
 func cudaGemmKey[T kernels.Element](call *versions.Call) any {
 	p := params[Gemm](call)
 	a, b, c, m, n, k := gemmOf[T](call, p)
@@ -132,22 +136,24 @@ func cudaGemmKey[T kernels.Element](call *versions.Call) any {
 	if work := float64(m) * float64(n) * float64(k); work == 0 || work > upTo || p.Alpha == 0 {
 		return nil
 	}
-	return gemmKey{plain(p.TransA), plain(p.TransB), m, n, k, p.Alpha, p.Beta, layoutOf(a), layoutOf(b), layoutOf(c)}
+	return gemmKey{unconjugated(p.TransA), unconjugated(p.TransB), m, n, k, p.Alpha, p.Beta, layoutOf(a),
+		layoutOf(b), layoutOf(c)}
 }
 
 // cudaGemms computes the products of calls with the same gemmKey.
 func cudaGemms[T kernels.Element](calls []*versions.Call) error {
 	key := cudaGemmKey[T](calls[0]).(gemmKey)
 	q := queueOf[T](calls[0])
-	t, err := tables[T](q, calls, 3)
+	t, err := operandTables[T](q, calls, 3)
 	if err == nil {
-		err = q.s.GemmBatched(q.typ, key.transB, key.transA, key.n, key.m, key.k, key.alpha, t[1], t[0], key.beta, t[2], len(calls))
+		err = q.s.GemmBatched(q.typ, key.transB, key.transA, key.n, key.m, key.k, key.alpha, t[1], t[0], key.beta,
+			t[2], len(calls))
 	}
 	if err != nil {
-		return err // each says when it has ended as it goes alone
+		return err // the calls then run one by one, and each ends its own packings
 	}
 	for _, call := range calls {
-		unpacked(call)
+		skipPackings(call)
 	}
 	return nil
 }

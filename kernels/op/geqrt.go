@@ -27,7 +27,8 @@ import (
 // of A, the columns of V what is below the diagonal; the ones on V's diagonal
 // are not stored.
 type Geqrt struct {
-	IB  int // columns of a block reflector, at least 1
+	IB int // columns of a block reflector, at least 1
+
 	Row int // first row of the tile that takes part; those above are left alone
 }
 
@@ -46,12 +47,11 @@ func geqrtOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// geqrtOf returns the parameter, the operands and the number of reflectors of op
-// "geqrt".
+// geqrtOf returns the parameter, the operands and the number of reflectors k of op "geqrt".
 func geqrtOf[T kernels.Element](call *versions.Call) (p *Geqrt, a kernels.Tile[T], t *kernels.Tile[T], k int) {
 	p = params[Geqrt](call)
 	whole, t := args[T](call, 2)
-	a = below(whole, p.Row)
+	a = fromRow(whole, p.Row)
 	k = min(a.Rows, a.Cols)
 	checkT(t, p.IB, k)
 	return p, a, t, k
@@ -60,7 +60,7 @@ func geqrtOf[T kernels.Element](call *versions.Call) (p *Geqrt, a kernels.Tile[T
 // geqrtWork returns 4·(m·n·k − (m+n)·k²/2 + k³/3) for k = min(m, n).
 func geqrtWork[T kernels.Element](call *versions.Call) float64 {
 	whole, _ := args[T](call, 2)
-	a := below(whole, params[Geqrt](call).Row)
+	a := fromRow(whole, params[Geqrt](call).Row)
 	m, n, k := float64(a.Rows), float64(a.Cols), float64(min(a.Rows, a.Cols))
 	return 4*m*n*k - 2*(m+n)*k*k + 4*k*k*k/3
 }
@@ -92,16 +92,16 @@ func cudaGeqrt[T kernels.Element](call *versions.Call) error {
 	return f.eachPanel(func(j, w int) error {
 		rows, right := m-j, n-j-w
 		v, c := f.from(a, j, j), f.from(a, j, j+w)
-		return inOrder(
+		return untilError(
 			func() error { return f.pack(rows, w, -rows, v, 0) },
 			func() error { return f.factor(rows, w) },
 			func() error { return f.unpack(rows, w, -rows, v, 0) },
 			// V with its ones and zeros instead of R.
-			func() error { return f.s.SetUpper(f.typ, w, w, 1, f.across(f.p)) },
-			func() error { return f.triangle(j, w, rows, f.p) },
-			func() error { return f.gemm(blas.NoTrans, blas.NoTrans, w, right, rows, 1, f.p, c, 0, f.w) },
-			func() error { return f.middle(j, w, right) },
-			func() error { return f.gemm(blas.Trans, blas.NoTrans, rows, right, w, -1, f.p, f.w, 1, c) },
+			func() error { return f.s.SetUpper(f.typ, w, w, 1, f.rowMajorT(f.panel)) },
+			func() error { return f.larft(j, w, rows, f.panel) },
+			func() error { return f.gemm(blas.NoTrans, blas.NoTrans, w, right, rows, 1, f.panel, c, 0, f.w) },
+			func() error { return f.applyT(j, w, right) },
+			func() error { return f.gemm(blas.Trans, blas.NoTrans, rows, right, w, -1, f.panel, f.w, 1, c) },
 		)
 	})
 }

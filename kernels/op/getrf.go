@@ -6,19 +6,17 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Getrf is the parameter of op "getrf" (LAPACK xGETRF): the LU factorization
-// with partial pivoting of a panel, a column of tiles on top of each other that
-// make up an m×n matrix,
+// Getrf is the parameter of op "getrf" (LAPACK xGETRF): the LU factorization with partial
+// pivoting of a panel, a column of tiles that together are an m×n matrix,
 //
 //	A = P·L·U.
 //
-// Operands: the tiles from top to bottom (inout), at least one, all of n
-// columns; last a *Pivots (out), whose Rows get length min(m, n). U overwrites
-// the upper triangle, L what is below the diagonal; its ones are not stored.
-// The top tile has at least min(m, n) rows. Of elements of equal magnitude the
-// uppermost becomes the pivot, as in LAPACK; a NaN only where it is on the
-// diagonal already. A zero pivot is no error: see Pivots.Info, which is Offset
-// plus the column in the panel.
+// Operands: the tiles from top to bottom (inout), at least one, all of n columns; last a *Pivots
+// (out), whose Rows get length min(m, n). U overwrites the upper triangle, L the part below the
+// diagonal; its unit diagonal is not stored. The top tile has at least min(m, n) rows. Of
+// elements of equal magnitude the uppermost becomes the pivot, as in LAPACK; a NaN becomes the
+// pivot only if it is on the diagonal already. A zero pivot is no error: Pivots.Info is then
+// Offset plus the column in the panel.
 type Getrf struct {
 	Offset int // global index of the panel's first column
 }
@@ -56,12 +54,12 @@ func getrfFlops(rows, cols int) float64 {
 
 // getrf returns the function of a version of op "getrf".
 func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
-	lent := new(lender[T])
+	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Getrf](call)
 		tiles, m, n, piv := luArgs[T](call)
-		x := lent.get()
-		defer lent.put(x)
+		x := cache.get()
+		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
 		k := min(m, n)
 		if cap(piv.Rows) < k {
@@ -79,8 +77,8 @@ func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 	}
 }
 
-// getrfHelp returns how many units a call of op "getrf" makes use of: they stay, since
-// they meet once a column.
+// getrfHelp returns how many units a call of op "getrf" uses. They stay until its end, as they
+// synchronize once a column.
 func getrfHelp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) (units int, stay bool) {
 	return func(call *versions.Call) (int, bool) {
 		_, m, n, _ := luArgs[T](call)

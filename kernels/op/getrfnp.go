@@ -6,13 +6,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Getrfnp is the parameter of op "getrfnp": the LU factorization without
-// exchanges of a panel of which the rows are in their order already,
+// Getrfnp is the parameter of op "getrfnp": the LU factorization without row interchanges of a
+// panel whose rows are in order already,
 //
 //	A = L·U.
 //
-// Operands: as of op "getrf", but the Rows of the *Pivots (out) get length 0. A zero pivot
-// leaves the column below it as it is.
+// Operands: those of op "getrf"; the Rows of the *Pivots (out) get length 0. A zero pivot leaves
+// the column below it unchanged.
 type Getrfnp struct {
 	Offset int // global index of the panel's first column
 }
@@ -36,14 +36,15 @@ func getrfnpWork[T kernels.Element](call *versions.Call) float64 { return getrfW
 
 // getrfnp returns the function of a version of op "getrfnp".
 func getrfnp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
-	lent := new(lender[T])
+	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Getrfnp](call)
 		tiles, m, n, piv := luArgs[T](call)
-		x := lent.get()
-		defer lent.put(x)
+		x := cache.get()
+		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
-		piv.Rows, piv.Info = piv.Rows[:0], info(p.Offset, l.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, l.Work(m, n))))
+		piv.Rows, piv.Info = piv.Rows[:0],
+			info(p.Offset, l.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, l.Work(m, n))))
 		return nil
 	}
 }

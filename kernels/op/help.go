@@ -7,15 +7,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// helpFrom is the work, in flops, from which on it is worth while that another core
-// comes to help with a call, and helpWork what there should be for each core. To
-// rouse a thread takes some ten microseconds, and what the other one has written of a
-// tile is not in the cache of the core that goes on with it. With calls of 6 and 20
-// million flops shared, LU and QR of order 1024 were slower on two cores of an EPYC
-// (Zen 3), and gemm of order 1024 with 268 million; docs/internals/measurements.md has more.
+// helpFrom is the work in flops from which another core helps with a call, and helpWork the least
+// work for each core. Waking a thread takes some ten microseconds, and what the other core has
+// written of a tile is not in the cache of the core that continues with it:
+// docs/internals/measurements.md.
 const helpFrom, helpWork = 500e6, 50e6
 
-// help returns how many units a call of so much work makes use of; they need not stay.
+// help returns how many units a call with that much work uses; they need not stay until its end.
 func help(work float64) (units int, stay bool) {
 	if work < helpFrom {
 		return 1, false
@@ -23,9 +21,9 @@ func help(work float64) (units int, stay bool) {
 	return int(min(work/helpWork, 1<<10)), false
 }
 
-// helpWith returns the Help of a version by the routines of which calls cost work;
-// nil if they have nothing to share.
-func helpWith[T kernels.Element](routines any, work func(*versions.Call) float64) func(*versions.Call) (units int, stay bool) {
+// helpWith returns the Help of a version that calls routines; nil if these cannot share a call.
+func helpWith[T kernels.Element](routines any, work func(*versions.Call) float64) func(*versions.Call) (units int,
+	stay bool) {
 	switch routines.(type) {
 	case *cpu.Packed[T], *cpu.QR[T]:
 		return func(call *versions.Call) (int, bool) { return help(work(call)) }
@@ -33,8 +31,9 @@ func helpWith[T kernels.Element](routines any, work func(*versions.Call) float64
 	return nil
 }
 
-// shared returns r for a call: by all who help with it, if anybody can.
-func shared[T kernels.Element](r cpu.Routines[T], call *versions.Call) cpu.Routines[T] {
+// gangRoutines returns r on all units of the call's gang, or r itself if there is no gang or r
+// cannot share a call.
+func gangRoutines[T kernels.Element](r cpu.Routines[T], call *versions.Call) cpu.Routines[T] {
 	if call.Gang == nil {
 		return r
 	}
@@ -45,29 +44,30 @@ func shared[T kernels.Element](r cpu.Routines[T], call *versions.Call) cpu.Routi
 	return p.Shared(call.Gang.Units(), crew[T](call))
 }
 
-// multiplier is products of operands that may have been packed before.
+// multiplier multiplies operands that may be packed already.
 type multiplier[T kernels.Element] interface {
-	GemmPacked(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, ap []T, b []T, ldb int, bp []T, beta T, c []T, ldc int, work []T)
+	GemmPacked(transA, transB blas.Transpose, m, n, k int, alpha T, a []T, lda int, ap []T, b []T, ldb int, bp []T,
+		beta T, c []T, ldc int, work []T)
 }
 
-// sharedPacked is [shared] for products of packed operands.
-func sharedPacked[T kernels.Element](p *cpu.Packed[T], call *versions.Call) multiplier[T] {
+// gangPacked is [gangRoutines] for products of packed operands.
+func gangPacked[T kernels.Element](p *cpu.Packed[T], call *versions.Call) multiplier[T] {
 	if call.Gang == nil {
 		return p
 	}
 	return p.Shared(call.Gang.Units(), crew[T](call))
 }
 
-// crew returns those who help with a call.
+// crew returns the function with which routines run parts of a call on its gang.
 func crew[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	return func(parts, work int, f func(part, parts int, work []T)) {
 		call.Parallel(parts, func(i int, w *versions.Workspace) { f(i, parts, versions.Scratch[T](w, work)) })
 	}
 }
 
-// sharedQR returns q for a call, as [shared] returns r, and for the factor vp if that
-// is not nil.
-func sharedQR[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, vp []T) cpu.QRRoutines[T] {
+// gangQR returns q on all units of the call's gang, as [gangRoutines] does, and for the packed
+// factor vp if that is not nil.
+func gangQR[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, vp []T) cpu.QRRoutines[T] {
 	ours, ok := q.(*cpu.QR[T])
 	if !ok {
 		return q

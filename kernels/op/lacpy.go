@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Lacpy is the parameter of op "lacpy" (LAPACK xLACPY): B = A, in all of B (Uplo =
-// All) or in its Uplo triangle with the diagonal. The rest of B is not written; it is
-// undefined where B is only out, since a device has not what the host had there.
+// Lacpy is the parameter of op "lacpy" (LAPACK xLACPY): B = A, in all of B (Uplo = All) or in its
+// Uplo triangle with the diagonal. The rest of B is not written. If B is only out the rest is
+// undefined, as a device has not received it.
 //
-// Operands: A (in), B (out, m×n; inout to keep the rest). A is m×n or larger; then
-// its leading block is copied.
+// Operands: A (in), B (out, m×n; inout to keep the rest). A is m×n or larger; its leading block
+// is copied.
 type Lacpy struct {
 	Uplo blas.Uplo `uplo:"all"`
 }
@@ -54,8 +54,8 @@ func lacpy[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// cudaLacpy is the function of version "cuda" of op "lacpy". A lower triangle is the
-// upper one of the transpose, which has rows where columns are.
+// cudaLacpy is the function of version "cuda" of op "lacpy". A lower triangle is the upper one of
+// the transpose.
 func cudaLacpy[T kernels.Element](call *versions.Call) error {
 	p := params[Lacpy](call)
 	_, b := lacpyOf[T](call)
@@ -63,9 +63,9 @@ func cudaLacpy[T kernels.Element](call *versions.Call) error {
 	from, to := q.operand(0), q.operand(1)
 	switch p.Uplo {
 	case blas.Upper:
-		return q.s.CopyUpper(q.typ, b.Rows, b.Cols, 0, q.strided(from), q.strided(to), false)
+		return q.s.CopyUpper(q.typ, b.Rows, b.Cols, 0, q.rowMajor(from), q.rowMajor(to), false)
 	case blas.Lower:
-		return q.s.CopyUpper(q.typ, b.Cols, b.Rows, 0, q.across(from), q.across(to), false)
+		return q.s.CopyUpper(q.typ, b.Cols, b.Rows, 0, q.rowMajorT(from), q.rowMajorT(to), false)
 	}
 	return q.copy(b.Rows, b.Cols, from, to)
 }

@@ -8,12 +8,17 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Lange is the parameter of op "lange" (LAPACK xLANGE, xLASSQ): of a tile, in all of it
-// (Uplo = All) or in its Uplo triangle, the largest magnitude of each column,
-// s(0, j) = maxᵢ |a(i, j)|, NaN if there is one. With Squares it is the sum of squares
-// instead, s(0, 0)²·s(0, 1) = Σ a(i, j)², where s(0, 0) is 1, 2⁶⁰⁰ or 2⁻⁶⁰⁰, or else what is
-// not finite in A. With Symmetric, the tile, of which the Uplo triangle is stored, is
-// symmetric, and squares are those of all of it.
+// Lange is the parameter of op "lange" (LAPACK xLANGE, xLASSQ): the largest magnitude of each
+// column of a tile, in all of it (Uplo = All) or in its Uplo triangle,
+//
+//	s(0, j) = maxᵢ |a(i, j)|,
+//
+// NaN if an element is NaN. With Squares it is the sum of squares instead,
+//
+//	s(0, 0)²·s(0, 1) = Σ a(i, j)²,
+//
+// where s(0, 0) is 1, 2⁶⁰⁰ or 2⁻⁶⁰⁰, or an element of A that is not finite. With Symmetric the
+// tile is symmetric and stores its Uplo triangle; the squares are those of the whole tile.
 //
 // Operands: A (in, m×n), S (out, float64, 1 row, max(n, 2) columns).
 type Lange struct {

@@ -49,15 +49,15 @@ func laswpWork[T kernels.Element](call *versions.Call) float64 {
 
 // laswp returns the function of a version of op "laswp".
 func laswp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
-	lent := new(lender[T])
+	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Laswp](call)
 		tiles, m, n, piv := laswpArgs[T](call)
 		if len(piv.Rows) > m {
 			panic(kernels.ErrShape)
 		}
-		x := lent.get()
-		defer lent.put(x)
+		x := cache.get()
+		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
 		l.Laswp(n, x.blocks, piv.Rows, p.Inverse)
 		return nil
@@ -107,11 +107,11 @@ func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// laswpChunk is how many interchanges are done at a time: those of a panel as a
-// rule, which has no more of them than rows in its first tile.
+// laswpChunk is the number of interchanges that are done at a time: usually all of a panel, which
+// has no more than its first tile has rows.
 func laswpChunk[T kernels.Element](tiles []any) int { return max(1, tiles[0].(*kernels.Tile[T]).Rows) }
 
-// move moves rows of n elements, which are at at, by way of scratch.
+// move moves rows of n elements through scratch; at[i] is the place of row i.
 func (q queue[T]) move(moves []rowMove, n int, at []stored, scratch stored) error {
 	if len(moves) == 0 {
 		return nil
@@ -143,8 +143,8 @@ const vectorPair = 16
 // rowMove says that row from becomes row to.
 type rowMove struct{ to, from int }
 
-// rowMoves returns which of m rows go elsewhere by exchanging row first+i with
-// row with[i], for i = 0, 1, … or backward.
+// rowMoves returns the rows, of m, that move if row first+i is exchanged with row with[i], for i
+// = 0, 1, … or backward.
 func rowMoves(m, first int, with []int, backward bool) []rowMove {
 	now := make([]int, m) // the row that is here
 	for i := range now {
@@ -165,8 +165,8 @@ func rowMoves(m, first int, with []int, backward bool) []rowMove {
 	return moves
 }
 
-// cudaLaswpMemory returns what cudaLaswp needs at most. It does not look at the
-// pivots, which may still be in the making when one asks.
+// cudaLaswpMemory returns an upper bound of the bytes that cudaLaswp needs. It does not read the
+// pivots, which a task may still be computing.
 func cudaLaswpMemory[T kernels.Element](call *versions.Call) int64 {
 	tiles, m, n, _ := laswpArgs[T](call)
 	chunk := laswpChunk[T](tiles)

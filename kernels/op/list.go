@@ -5,9 +5,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// list returns the ops on tiles of T: those that BLAS and LAPACK have come first, then those of
-// tile algorithms, then what copies and measures. A new op is a file of this package, with its
-// parameter and its definition, and a line here; kerneltest has its suite.
+// list returns the ops on tiles of T: first those of BLAS and LAPACK, then those of tile
+// algorithms, then those that copy and measure. A new op is a file of this package, with its
+// parameter and its definition, and a line here; package kerneltest has its suite.
 func list[T kernels.Element]() []definition[T] {
 	return []definition[T]{
 		gemmOp[T](),
@@ -59,8 +59,8 @@ func Names() (all []string) {
 	return all
 }
 
-// About returns in a few words what an op does, by its name without a type; empty for the ops of
-// others.
+// About describes an op in a few words, by its name without a type. It returns "" for an op of
+// another package.
 func About(name string) string {
 	for _, d := range list[float64]() {
 		if d.Name == name {

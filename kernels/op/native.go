@@ -15,7 +15,7 @@ var caches = sync.OnceValue(func() cpu.Caches {
 	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
 })
 
-// needs is what the versions in an instruction set need.
+// needs returns the constraints of the versions for an instruction set.
 func needs(set *isa.Table) versions.Constraints {
 	return versions.Constraints{Arch: set.Arch, Features: set.Features}
 }
@@ -24,12 +24,12 @@ func needs(set *isa.Table) versions.Constraints {
 // chip, two cores that share a second-level cache.
 const knlUnits = 2
 
-// knl is what version "knl" asks for: a Xeon Phi x200 by CPUID or by
-// declaration, and as many units as a tile of it has.
+// knl returns the constraints of version "knl": a Xeon Phi x200 by CPUID or by declaration, and
+// as many units as a tile of it has.
 func knl() versions.Constraints {
 	return versions.Constraints{Arch: "amd64", Processor: "KNL", Features: []string{"avx512f"}, Units: knlUnits}
 }
 
-// knlCaches is the chip's caches: 32 KiB a core, 1 MiB for the two cores of a tile,
-// no third level.
+// knlCaches returns the caches for one of the two cores of a tile: 32 KiB, and half of the tile's
+// 1 MiB; there is no third level.
 func knlCaches() cpu.Caches { return cpu.Caches{L1: 32 << 10, L2: 512 << 10} }

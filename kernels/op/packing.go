@@ -9,27 +9,32 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// packedLeft returns the tile t, of which op(t) is m×k, on the left of products; nil if they
-// read it where it lies.
-func packedLeft[T kernels.Element](p *kernels.Packing, r *cpu.Packed[T], t *kernels.Tile[T], trans blas.Transpose, m, k int) []T {
+// packedLeft returns the packed tile t for the left side of products, where op(t) is m×k; nil if
+// products read it in place.
+func packedLeft[T kernels.Element](p *kernels.Packing, r *cpu.Packed[T], t *kernels.Tile[T], trans blas.Transpose,
+	m, k int) []T {
 	if !r.PacksA(trans, m, t.Stride) {
 		return nil
 	}
-	return kernels.Packed(p, kernels.PackingForm{Routines: r, Dim: m, K: k, Trans: trans != blas.NoTrans}, r.SizeA(m, k), func(dst []T) {
-		r.PackA(dst, trans, m, k, t.Data, t.Stride)
-	})
+	return kernels.Packed(p, kernels.PackingForm{Routines: r, Dim: m, K: k, Trans: trans != blas.NoTrans},
+		r.SizeA(m, k), func(dst []T) {
+			r.PackA(dst, trans, m, k, t.Data, t.Stride)
+		})
 }
 
-// packedRight returns the tile t, of which op(t) is k×n, on the right of products.
-func packedRight[T kernels.Element](p *kernels.Packing, r *cpu.Packed[T], t *kernels.Tile[T], trans blas.Transpose, n, k int) []T {
-	return kernels.Packed(p, kernels.PackingForm{Routines: r, Dim: n, K: k, Right: true, Trans: trans != blas.NoTrans}, r.SizeB(n, k), func(dst []T) {
+// packedRight returns the packed tile t for the right side of products, where op(t) is k×n.
+func packedRight[T kernels.Element](p *kernels.Packing, r *cpu.Packed[T], t *kernels.Tile[T], trans blas.Transpose,
+	n, k int) []T {
+	return kernels.Packed(p, kernels.PackingForm{Routines: r, Dim: n, K: k, Right: true,
+		Trans: trans != blas.NoTrans}, r.SizeB(n, k), func(dst []T) {
 		r.PackB(dst, trans, n, k, t.Data, t.Stride)
 	})
 }
 
-// packedFactor returns the orthogonal factor that form describes but for the
-// routines, which are q.
-func packedFactor[T kernels.Element](p *kernels.Packing, q cpu.QRRoutines[T], form kernels.PackingForm, pack func(ours *cpu.QR[T], dst []T)) []T {
+// packedFactor returns the packed orthogonal factor that form describes, for the routines q; nil
+// if they do not pack it.
+func packedFactor[T kernels.Element](p *kernels.Packing, q cpu.QRRoutines[T], form kernels.PackingForm,
+	pack func(ours *cpu.QR[T], dst []T)) []T {
 	ours, ok := q.(*cpu.QR[T])
 	if p == nil || !ok || !ours.Prepacks(form.Dim, form.K) {
 		return nil
@@ -38,29 +43,31 @@ func packedFactor[T kernels.Element](p *kernels.Packing, q cpu.QRRoutines[T], fo
 	return kernels.Packed(p, form, ours.SizeV(form.Dim, form.K, form.IB), func(dst []T) { pack(ours, dst) })
 }
 
-// Roles of an operand that is shared packed. See [versions.Op.Derive].
+// The roles of an operand that tasks share packed: see [versions.Op.Derive].
 const (
 	onLeft = iota
 	onRight
 	asFactor
 )
 
-// deriveFrom is the tile size from which it pays to share packed operands: as blocked's.
-const deriveFrom = 160
+// shareFrom is the tile size from which sharing packed operands pays: the same as in package
+// blocked.
+const shareFrom = 160
 
-// allRoom is for packings that others bound.
-var allRoom = kernels.NewPackingRoom(math.MaxInt64)
+// unlimited is the room of packings whose memory the caller bounds.
+var unlimited = kernels.NewPackingRoom(math.MaxInt64)
 
-// derive returns a function that has tasks share their first operand in a role, and the operand
-// right in the role onRight unless that is negative.
-func derive[T kernels.Element](role, right int) func([]any, func(int, int, func() versions.Derived) versions.Derived) any {
+// sharePacked returns a function for [versions.Op.Derive]: tasks share their operand 0 packed in
+// a role, and operand right in the role onRight unless right is negative.
+func sharePacked[T kernels.Element](role, right int) func([]any,
+	func(int, int, func() versions.Derived) versions.Derived) any {
 	fresh := func() versions.Derived {
 		p := &kernels.Packing{}
-		p.Init(allRoom, math.MaxInt)
+		p.Init(unlimited, math.MaxInt)
 		return p
 	}
 	return func(args []any, of func(int, int, func() versions.Derived) versions.Derived) any {
-		if t, ok := args[0].(*kernels.Tile[T]); !ok || min(t.Rows, t.Cols) < deriveFrom {
+		if t, ok := args[0].(*kernels.Tile[T]); !ok || min(t.Rows, t.Cols) < shareFrom {
 			return nil
 		}
 		x := &kernels.Packings{}
@@ -72,9 +79,9 @@ func derive[T kernels.Element](role, right int) func([]any, func(int, int, func(
 	}
 }
 
-// unpacked ends the packings of a call that makes no use of them.
-func unpacked(call *versions.Call) {
-	share := kernels.PackingsOf(call)
-	share.A.Done(false)
-	share.B.Done(false)
+// skipPackings ends the packings of a call that does not use them.
+func skipPackings(call *versions.Call) {
+	packings := kernels.PackingsOf(call)
+	packings.A.Done(false)
+	packings.B.Done(false)
 }

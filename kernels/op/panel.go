@@ -8,34 +8,33 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// lists is room for the list of a call's tiles and for interchanges.
+// lists holds the list of a call's tiles, and interchanges.
 type lists[T kernels.Element] struct {
 	blocks []cpu.Block[T]
 	swaps  []int
 }
 
-// lender lends out lists, so that they are not allocated anew each time: one at a
-// time, others are made.
-type lender[T kernels.Element] struct {
+// listCache keeps one lists between calls, so that most calls allocate none.
+type listCache[T kernels.Element] struct {
 	spare atomic.Pointer[lists[T]]
 }
 
-// get returns lists of undefined contents.
-func (l *lender[T]) get() *lists[T] {
+// get returns lists of undefined content.
+func (l *listCache[T]) get() *lists[T] {
 	if x := l.spare.Swap(nil); x != nil {
 		return x
 	}
 	return new(lists[T])
 }
 
-// put takes lists back.
-func (l *lender[T]) put(x *lists[T]) {
+// put keeps x for a later call.
+func (l *listCache[T]) put(x *lists[T]) {
 	clear(x.blocks)
 	l.spare.Store(x)
 }
 
-// panelDims returns the number of rows m of the tiles among args, of which
-// there is at least one, and that of their columns, which is the same in all.
+// panelDims returns the shape m×n of the panel of the tiles args. It panics unless there is at
+// least one, all with the same number of columns.
 func panelDims[T kernels.Element](args []any) (m, n int) {
 	if len(args) == 0 {
 		panic(kernels.ErrArgs)
@@ -56,7 +55,7 @@ func panelDims[T kernels.Element](args []any) (m, n int) {
 	return m, n
 }
 
-// blocks appends the tiles that args are to list.
+// blocks appends the tiles args to list.
 func blocks[T kernels.Element](list []cpu.Block[T], args []any) []cpu.Block[T] {
 	for _, arg := range args {
 		list = appendBlock(list, arg.(*kernels.Tile[T]))
@@ -68,8 +67,7 @@ func appendBlock[T kernels.Element](list []cpu.Block[T], t *kernels.Tile[T]) []c
 	return append(list, cpu.Block[T]{Rows: t.Rows, Stride: t.Stride, Data: t.Data})
 }
 
-// luArgs returns the operands of op "getrf" or "getrfnp", the tiles as they
-// are in the call, and their dimensions.
+// luArgs returns the operands of op "getrf" or "getrfnp", and the shape of the panel.
 func luArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv *kernels.Pivots) {
 	last := len(call.Args) - 1
 	piv = operand[*kernels.Pivots](call, last)
@@ -81,7 +79,8 @@ func luArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv 
 	return tiles, m, n, piv
 }
 
-// info returns [Pivots.Info] for a panel with the given offset.
+// info returns [Pivots.Info] for a panel whose first column is offset; column is the one without
+// a pivot, from 1, or 0.
 func info(offset, column int) int {
 	if column == 0 {
 		return 0

@@ -63,15 +63,14 @@ func potrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		a := potrfOf[T](call)
 		n := a.Rows
 		work := versions.Scratch[T](call.Work, r.Work(n))
-		if info := shared(r, call).Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
+		if info := gangRoutines(r, call).Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
 			return &kernels.NotPositiveDefiniteError{Minor: p.Offset + info}
 		}
 		return nil
 	}
 }
 
-// helpPotrf is helpWith for op "potrf": the triangles down to which it splits are
-// factored by one core.
+// helpPotrf is helpWith for op "potrf". One core factors the triangles down to which it splits.
 func helpPotrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) (units int, stay bool) {
 	p, ok := r.(*cpu.Packed[T])
 	if !ok {
@@ -85,20 +84,20 @@ func helpPotrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) (units
 	}
 }
 
-// cudaPotrf is the function of version "cuda" of op "potrf". Beside the
-// library's info, the diagonal of the factor comes back: where the matrix has a
-// NaN, info need not say so, but the factor's diagonal does from there on.
+// cudaPotrf is the function of version "cuda" of op "potrf". It downloads the library's info and
+// the diagonal of the factor: if the matrix has a NaN, info need not show it, but the factor's
+// diagonal does from there on.
 func cudaPotrf[T kernels.Element](call *versions.Call) error {
 	p := params[Potrf](call)
 	a := potrfOf[T](call)
 	n := a.Rows
-	uplo := opposite(p.Uplo)
+	uplo := otherUplo(p.Uplo)
 	q := queueOf[T](call)
 	if n == 0 {
 		return nil
 	}
 	x := q.operand(0)
-	bytes, err := q.s.PotrfWork(q.typ, uplo, n, q.turned(x))
+	bytes, err := q.s.PotrfWork(q.typ, uplo, n, q.columnMajor(x))
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func cudaPotrf[T kernels.Element](call *versions.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := q.s.Potrf(q.typ, uplo, n, q.turned(x), work, result); err != nil {
+	if err := q.s.Potrf(q.typ, uplo, n, q.columnMajor(x), work, result); err != nil {
 		return err
 	}
 	diagonal := stored{result + potrfDiagonal*4, q.size}
@@ -142,17 +141,17 @@ func cudaPotrf[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// potrfDiagonal is the number of integers before the diagonal in what comes back
-// of a potrf: info and padding.
+// potrfDiagonal is the number of integers before the diagonal in what a potrf downloads: info and
+// padding.
 const potrfDiagonal = 2
 
-// potrfResult returns the number of integers that come back of a potrf.
+// potrfResult returns the number of integers that a potrf downloads.
 func potrfResult[T kernels.Element](n int) int {
 	return potrfDiagonal + n*int(unsafe.Sizeof(*new(T))/4)
 }
 
-// cudaPotrfMemory returns what cudaPotrf needs: the libraries ask for less than
-// another tile.
+// cudaPotrfMemory returns an upper bound of the bytes that cudaPotrf needs: the libraries need
+// less than another tile.
 func cudaPotrfMemory[T kernels.Element](call *versions.Call) int64 {
 	n := potrfOf[T](call).Rows
 	return int64(n)*int64(n)*int64(unsafe.Sizeof(*new(T))) + 4*int64(potrfResult[T](n)) + 2*scratchUnit

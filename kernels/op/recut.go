@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Recut is the parameter of op "recut": B = the m×n elements from (Row, Col) on of a matrix
-// that is there in tiles of other sizes, so many across:
+// Recut is the parameter of op "recut": B = the m×n elements from (Row, Col) on of a matrix in
+// tiles of other sizes, Across of them in a row:
 //
 //	A1 │ A2 │ A3       Across = 3
 //	───┼────┼───
@@ -16,9 +16,10 @@ import (
 //	A7 ││A8 │ B│A9
 //	   │└───┼──┘
 //
-// Operands, in order: B (out, m×n), the tiles (in) by rows; equally high in a row of them, and
-// equally wide in a column. With Uplo = Lower or Upper there are as many rows of tiles as
-// columns, and only the tiles of that triangle are operands. B is undefined where the others are.
+// Operands, in order: B (out, m×n), the tiles (in) by rows; all tiles of a row have the same
+// height, and all of a column the same width. With Uplo = Lower or Upper there are as many rows
+// of tiles as columns, and only the tiles of that triangle are operands; B is undefined in the
+// others.
 type Recut struct {
 	Across, Row, Col int
 	Uplo             blas.Uplo `uplo:"all"`
@@ -42,7 +43,7 @@ func recutWork[T kernels.Element](call *versions.Call) float64 {
 	return float64(b.Rows) * float64(b.Cols)
 }
 
-// recut copies what B has of each tile.
+// recut copies the part of each tile that lies in B.
 func recut[T kernels.Element](call *versions.Call) error {
 	p, b := params[Recut](call), arg[T](call, 0)
 	tiles := len(call.Args) - 1

@@ -30,7 +30,7 @@ func (p *Syrk) Validate() error { return check("syrk", p) }
 // syrkOp defines op "syrk".
 func syrkOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "syrk", Work: syrkWork[T], NewParams: fresh[Syrk], Derive: derive[T](onLeft, 0)},
+		Op:    versions.Op{Name: "syrk", Work: syrkWork[T], NewParams: fresh[Syrk], Derive: sharePacked[T](onLeft, 0)},
 		about: "symmetric product, C ← αAAᵀ + βC",
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: syrk(i.blas), Help: helpWith[T](i.blas, syrkWork[T])}
@@ -63,18 +63,20 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		p := params[Syrk](call)
 		a, c, n, k := syrkOf[T](call, p)
 		var ap, bp []T
-		share := kernels.PackingsOf(call)
-		defer func() { share.A.Done(ap != nil); share.B.Done(bp != nil) }()
+		packings := kernels.PackingsOf(call)
+		defer func() { packings.A.Done(ap != nil); packings.B.Done(bp != nil) }()
 		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
 		if ours && call.Gang == nil && packed.PrepacksSyrk(n, k) {
-			ap = packedLeft(share.A, packed, a, p.Trans, n, k)
-			bp = packedRight(share.B, packed, a, scalar.Flip[T](p.Trans), n, k)
+			ap = packedLeft(packings.A, packed, a, p.Trans, n, k)
+			bp = packedRight(packings.B, packed, a, scalar.Flip[T](p.Trans), n, k)
 		}
 		if ap != nil || bp != nil {
-			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data, c.Stride, work)
+			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data,
+				c.Stride, work)
 			return nil
 		}
-		shared(r, call).Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride, work)
+		gangRoutines(r, call).Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride,
+			work)
 		return nil
 	}
 }
@@ -83,7 +85,7 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 func cudaSyrk[T kernels.Element](call *versions.Call) error {
 	p := params[Syrk](call)
 	_, _, n, k := syrkOf[T](call, p)
-	unpacked(call)
+	skipPackings(call)
 	q := queueOf[T](call)
 	return q.syrk(p.Uplo, p.Trans, n, k, p.Alpha, q.operand(0), p.Beta, q.operand(1))
 }

@@ -8,16 +8,14 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// NewTable returns a new table of all ops with the versions of this build in
-// order of preference: those that run on a device ("cuda", which no worker on
-// the CPU takes), assembly for one processor ("knl") and for instruction
-// sets ("avx512", "avx2"), the C library where a build tag has linked one in
-// ("openblas" or "mkl", and "openblas-split" or "mkl-split" for trsm and potrf
-// made of smaller calls), portable Go ("go") last.
+// NewTable returns a new table of all ops with the versions of this build in order of preference:
+// on a device ("cuda", which no worker on the CPU takes); in assembly for one processor ("knl")
+// and for instruction sets ("avx512", "avx2"); the C library of a build tag ("openblas" or "mkl",
+// and "openblas-split" or "mkl-split" for trsm and potrf by smaller calls); portable Go ("go").
 //
-// A kernel uses one thread, so NewTable sets the number of threads of the C
-// library to one, for the whole process. To compare with the library's own threads,
-// set it with [SetBLASThreads], and back.
+// A kernel uses one thread, so NewTable sets the number of threads of the C library to one, for
+// the whole process. [SetBLASThreads] sets another number, to compare with the library's own
+// threads.
 func NewTable() *kernels.Table {
 	SetBLASThreads(1)
 	return builtin()
@@ -30,22 +28,22 @@ func builtin() *kernels.Table {
 	})
 }
 
-// Library is what [LinkedLibrary] returns.
+// Library describes a C library.
 type Library = cpu.BLASInfo
 
-// LinkedLibrary describes the C library that this build is linked with; ok is false if there
-// is none. Making a table has set it to one thread a call.
+// LinkedLibrary describes the C library that this build is linked with; ok is false if there is
+// none. NewTable sets it to one thread a call.
 func LinkedLibrary() (info Library, ok bool) { return cpu.BLASLibrary() }
 
-// SetBLASThreads sets the number of threads that one call into the C library
-// may use, for the whole process, and reports whether there is a library. It
-// must not be called while kernels run.
+// SetBLASThreads sets the number of threads that one call of the C library may use, for the whole
+// process, and reports whether there is a library. No kernel may run meanwhile.
 func SetBLASThreads(n int) (ok bool) { return cpu.SetBLASThreads(n) }
 
 // AbsentVersion is a version of an op that another build of Tessera has.
 type AbsentVersion struct {
 	Op, Type, Name string
-	Reason         string // why this build has it not
+
+	Reason string // why this build has it not
 }
 
 // Absent returns the versions that this build lacks, op by op in the order of

@@ -8,11 +8,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Tntleaf is the parameter of op "tntleaf", a game of the rows of some tiles.
+// Tntleaf is the parameter of op "tntleaf": the first game of a tournament, between the rows of
+// some tiles.
 //
-// Operands: the tiles from top to bottom (in), at least one, all of n columns;
-// last a *Candidates (out). There are min(m, n) winners, where m is the number
-// of rows; if m ≤ n, all, in any order.
+// Operands: the tiles from top to bottom (in), at least one, all of n columns; last a *Candidates
+// (out). There are min(m, n) winners of m rows; if m ≤ n all rows win, in any order.
 type Tntleaf struct {
 	Row int // of the panel, in which the first tile begins
 }
@@ -40,8 +40,7 @@ func tntleafArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int,
 	return call.Args[:last], m, n, c
 }
 
-// tntleafWork returns the work of the factorization, or the number of elements
-// where there is none.
+// tntleafWork returns the work of the factorization, or the number of elements if all rows win.
 func tntleafWork[T kernels.Element](call *versions.Call) float64 {
 	_, m, n, _ := tntleafArgs[T](call)
 	if m <= n {
@@ -52,7 +51,7 @@ func tntleafWork[T kernels.Element](call *versions.Call) float64 {
 
 // tntleaf returns the function of a version of op "tntleaf".
 func tntleaf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
-	lent := new(lender[T])
+	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Tntleaf](call)
 		tiles, m, n, c := tntleafArgs[T](call)
@@ -68,8 +67,8 @@ func tntleaf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 			for _, t := range tiles {
 				g.enter(t.(*kernels.Tile[T]))
 			}
-			x := lent.get()
-			defer lent.put(x)
+			x := cache.get()
+			defer cache.put(x)
 			c.Info = g.play(l, m, x)
 			for i, r := range x.swaps {
 				c.Rows[i], c.Rows[r] = c.Rows[r], c.Rows[i]

@@ -46,15 +46,15 @@ func tntnodeWork[T kernels.Element](call *versions.Call) float64 {
 
 // tntnode returns the function of a version of op "tntnode".
 func tntnode[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
-	lent := new(lender[T])
+	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		params[Tntnode](call)
 		x, y, m, n := tntnodeArgs[T](call)
 		g := newGame(l, call.Work, m, n, x.Tile.Stride)
 		g.enter(&x.Tile)
 		g.enter(&y.Tile)
-		a := lent.get()
-		defer lent.put(a)
+		a := cache.get()
+		defer cache.put(a)
 		x.Info = g.play(l, m, a)
 		a.blocks = appendBlock(appendBlock(a.blocks[:0], &x.Tile), &y.Tile)
 		l.Laswp(n, a.blocks, a.swaps, false)

@@ -43,7 +43,7 @@ func trsmOp[T kernels.Element]() definition[T] {
 // triangularOf returns the operands of op "trmm", if product, or "trsm".
 func triangularOf[T kernels.Element](call *versions.Call, p *Trsm, product bool) (a, b *kernels.Tile[T]) {
 	a, b = args[T](call, 2)
-	order, _ := along(p.Side, b.Rows, b.Cols)
+	order, _ := factorOrder(p.Side, b.Rows, b.Cols)
 	if a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order) {
 		panic(kernels.ErrShape)
 	}
@@ -53,7 +53,7 @@ func triangularOf[T kernels.Element](call *versions.Call, p *Trsm, product bool)
 // trsmWork returns m²·n or m·n².
 func trsmWork[T kernels.Element](call *versions.Call) float64 {
 	_, b := args[T](call, 2)
-	order, _ := along(params[Trsm](call).Side, b.Rows, b.Cols)
+	order, _ := factorOrder(params[Trsm](call).Side, b.Rows, b.Cols)
 	return float64(order) * float64(b.Rows) * float64(b.Cols)
 }
 
@@ -64,7 +64,8 @@ func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		a, b := triangularOf[T](call, p, false)
 		m, n := b.Rows, b.Cols
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		shared(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		gangRoutines(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data,
+			b.Stride, work)
 		return nil
 	}
 }
@@ -84,13 +85,12 @@ func checkDiag(diag blas.Diag) {
 	}
 }
 
-// batchedTrsm is the largest dimension of a solution that goes with others:
-// NVIDIA's documentation says that cublas<t>trsmBatched is for small matrices. Not
-// measured.
+// batchedTrsm is the largest dimension of a solution that is sent in a batch: NVIDIA documents
+// cublas<t>trsmBatched as a routine for small matrices.
 const batchedTrsm = 256
 
-// trsmKey is what solutions that go together have in common. Sides and triangles
-// are those of the transposes: see [queue].
+// trsmKey identifies solutions that one batched call can compute. Sides and triangles are those
+// of the transposes: see [queue].
 type trsmKey struct {
 	side  blas.Side
 	uplo  blas.Uplo
@@ -108,16 +108,18 @@ func cudaTrsmKey[T kernels.Element](call *versions.Call) any {
 	if min(b.Rows, b.Cols) == 0 || max(b.Rows, b.Cols) > batchedTrsm || p.Alpha == 0 {
 		return nil
 	}
-	return trsmKey{facing(p.Side), opposite(p.Uplo), plain(p.Trans), p.Diag, b.Rows, b.Cols, p.Alpha, layoutOf(a), layoutOf(b)}
+	return trsmKey{otherSide(p.Side), otherUplo(p.Uplo), unconjugated(p.Trans), p.Diag, b.Rows, b.Cols, p.Alpha,
+		layoutOf(a), layoutOf(b)}
 }
 
 // cudaTrsms solves for the calls with the same trsmKey.
 func cudaTrsms[T kernels.Element](calls []*versions.Call) error {
 	key := cudaTrsmKey[T](calls[0]).(trsmKey)
 	q := queueOf[T](calls[0])
-	t, err := tables[T](q, calls, 2)
+	t, err := operandTables[T](q, calls, 2)
 	if err != nil {
 		return err
 	}
-	return q.s.TrsmBatched(q.typ, key.side, key.uplo, key.trans, key.diag, key.n, key.m, key.alpha, t[0], t[1], len(calls))
+	return q.s.TrsmBatched(q.typ, key.side, key.uplo, key.trans, key.diag, key.n, key.m, key.alpha, t[0], t[1],
+		len(calls))
 }

@@ -29,18 +29,23 @@ func (p *Tsmqr) Validate() error { return check("tsmqr", p) }
 // tsmqrOp defines op "tsmqr".
 func tsmqrOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "tsmqr", Work: tsmqrWork[T], NewParams: fresh[Tsmqr], Thin: thin[T], Derive: derive[T](asFactor, -1)},
+		Op: versions.Op{Name: "tsmqr", Work: tsmqrWork[T], NewParams: fresh[Tsmqr], Thin: thin[T],
+			Derive: sharePacked[T](asFactor, -1)},
 		about: "Q of tsqrt times two tiles",
 		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error { return tpmqrt(i.qr, call, params[Tsmqr](call), false) }, Help: helpWith[T](i.qr, tsmqrWork[T])}
+			return versions.Version{Run: func(call *versions.Call) error {
+				return tpmqrt(i.qr, call, params[Tsmqr](call), false)
+			}, Help: helpWith[T](i.qr, tsmqrWork[T])}
 		},
 		cuda: versions.Version{Run: cudaTsmqr[T], Memory: cudaTsmqrMemory[T]},
 	}
 }
 
-// tpmqrtOf returns the operands of op "ttmqr", if triangle, or "tsmqr", and the number of rows of V that take part, from which C2 must have as many
-// rows (columns) or, if it is a triangle, at least as many.
-func tpmqrtOf[T kernels.Element](call *versions.Call, p *Tsmqr, triangle bool) (v, t, c1, c2 *kernels.Tile[T], rows int) {
+// tpmqrtOf returns the operands of op "ttmqr", if triangle, or "tsmqr", and the number of rows of
+// V that take part. C2 must have that many rows (columns from the right), or at least that many
+// if V is a triangle.
+func tpmqrtOf[T kernels.Element](call *versions.Call, p *Tsmqr, triangle bool) (v, t, c1, c2 *kernels.Tile[T],
+	rows int) {
 	v, c2 = args[T](call, 4)
 	t, c1 = arg[T](call, 1), arg[T](call, 2)
 	k := v.Cols
@@ -48,8 +53,8 @@ func tpmqrtOf[T kernels.Element](call *versions.Call, p *Tsmqr, triangle bool) (
 	if triangle {
 		rows = min(rows, k)
 	}
-	r1, n1 := along(p.Side, c1.Rows, c1.Cols)
-	r2, n2 := along(p.Side, c2.Rows, c2.Cols)
+	r1, n1 := factorOrder(p.Side, c1.Rows, c1.Cols)
+	r2, n2 := factorOrder(p.Side, c2.Rows, c2.Cols)
 	if r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows {
 		panic(kernels.ErrShape)
 	}
@@ -63,7 +68,7 @@ func tsmqrWork[T kernels.Element](call *versions.Call) float64 {
 	return 4 * float64(c2.Rows) * float64(c2.Cols) * float64(v.Cols)
 }
 
-// tpmqrt executes a call of op "ttmqr", if triangle, or "tsmqr": it applies the factor of rows×k reflectors at V to C1 and C2.
+// tpmqrt executes op "ttmqr", if triangle, or "tsmqr": it applies the factor V to C1 and C2.
 func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, p *Tsmqr, triangle bool) error {
 	v, t, c1, c2, rows := tpmqrtOf[T](call, p, triangle)
 	m, n, l := rows, c2.Cols, 0
@@ -75,11 +80,13 @@ func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, p *Tsmq
 	}
 	work := versions.Scratch[T](call.Work, q.Work(max(m, n, v.Cols), v.Cols, p.IB))
 	pack := kernels.PackingsOf(call).A
-	vp := packedFactor(pack, q, kernels.PackingForm{Dim: rows, K: v.Cols, IB: p.IB, Trapezoid: triangle}, func(ours *cpu.QR[T], dst []T) {
-		ours.PackTpqrt(dst, rows, v.Cols, l, p.IB, v.Data, v.Stride, t.Data, t.Stride)
-	})
+	vp := packedFactor(pack, q, kernels.PackingForm{Dim: rows, K: v.Cols, IB: p.IB, Trapezoid: triangle},
+		func(ours *cpu.QR[T], dst []T) {
+			ours.PackTpqrt(dst, rows, v.Cols, l, p.IB, v.Data, v.Stride, t.Data, t.Stride)
+		})
 	defer pack.Done(vp != nil)
-	sharedQR(q, call, vp).Tpmqrt(p.Side, p.Trans, m, n, v.Cols, l, p.IB, v.Data, v.Stride, t.Data, t.Stride, c1.Data, c1.Stride, c2.Data, c2.Stride, work)
+	gangQR(q, call, vp).Tpmqrt(p.Side, p.Trans, m, n, v.Cols, l, p.IB, v.Data, v.Stride, t.Data, t.Stride, c1.Data,
+		c1.Stride, c2.Data, c2.Stride, work)
 	return nil
 }
 
@@ -94,10 +101,10 @@ func cudaTsmqrMemory[T kernels.Element](call *versions.Call) int64 {
 }
 
 func cudaTpmqrt[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool) error {
-	unpacked(call)
+	skipPackings(call)
 	v, _, _, c2, rows := tpmqrtOf[T](call, p, trapezoid)
 	checkFactor(p.Side, p.Trans, p.IB)
-	_, n := along(p.Side, c2.Rows, c2.Cols)
+	_, n := factorOrder(p.Side, c2.Rows, c2.Cols)
 	k := v.Cols
 	q := queueOf[T](call)
 	if n == 0 || k == 0 {
@@ -127,29 +134,29 @@ func cudaTpmqrt[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool
 		c1, rest := f.at(x1, j), f.from(f.v, 0, j)
 		corner, right, cd := f.from(f.v, full, j), f.from(f.v, full, j+d), f.at(x2, full)
 		wRight := f.at(f.w, d)
-		return inOrder(
+		return untilError(
 			// W = C1 + Vᵀ·C2
-			func() error { return f.into(blas.Upper, blas.NonUnit, d, corner, cd, f.w) },
-			func() error { return f.plus(d, f.w, 1, c1, f.w) },
+			func() error { return f.applyVT(blas.Upper, blas.NonUnit, d, corner, cd, f.w) },
+			func() error { return f.addStrips(d, f.w, 1, c1, f.w) },
 			func() error {
 				r, c := f.strip(w - d)
 				return f.copy(r, c, f.at(c1, d), wRight)
 			},
-			func() error { return f.gather(d, w-d, right, cd, wRight) },
-			func() error { return f.gather(full, w, rest, x2, f.w) },
-			func() error { return f.middle(j, w) },
+			func() error { return f.addVTC(d, w-d, right, cd, wRight) },
+			func() error { return f.addVTC(full, w, rest, x2, f.w) },
+			func() error { return f.applyT(j, w) },
 			// C1 −= W, C2 −= V·W
-			func() error { return f.plus(w, c1, -1, f.w, c1) },
-			func() error { return f.spread(full, w, rest, f.w, x2) },
-			func() error { return f.spread(d, w-d, right, wRight, cd) },
-			func() error { return f.out(blas.Upper, blas.NonUnit, d, corner, f.w, f.w) },
-			func() error { return f.plus(d, cd, -1, f.w, cd) },
+			func() error { return f.addStrips(w, c1, -1, f.w, c1) },
+			func() error { return f.subtractVW(full, w, rest, f.w, x2) },
+			func() error { return f.subtractVW(d, w-d, right, wRight, cd) },
+			func() error { return f.applyV(blas.Upper, blas.NonUnit, d, corner, f.w, f.w) },
+			func() error { return f.addStrips(d, cd, -1, f.w, cd) },
 		)
 	})
 }
 
 func cudaTpmqrtMemory[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool) int64 {
 	v, _, _, c2, _ := tpmqrtOf[T](call, p, trapezoid)
-	_, n := along(p.Side, c2.Rows, c2.Cols)
+	_, n := factorOrder(p.Side, c2.Rows, c2.Cols)
 	return factorMemory[T](n, v.Cols, p.IB)
 }

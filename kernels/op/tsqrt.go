@@ -29,7 +29,9 @@ func tsqrtOp[T kernels.Element]() definition[T] {
 		Op:    versions.Op{Name: "tsqrt", Work: tsqrtWork[T], NewParams: fresh[Tsqrt]},
 		about: "QR of a triangle upon a tile",
 		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error { return tpqrt(i.qr, call, params[Tsqrt](call), false) }}
+			return versions.Version{Run: func(call *versions.Call) error {
+				return tpqrt(i.qr, call, params[Tsqrt](call), false)
+			}}
 		},
 		cuda: versions.Version{Run: cudaTsqrt[T], Memory: cudaTsqrtMemory[T]},
 	}
@@ -87,7 +89,7 @@ func cudaTpqrt[T kernels.Element](call *versions.Call, p *Tsqrt, trapezoid bool)
 		t := q.operand(2)
 		for j := 0; j < n; j += ib {
 			w := min(ib, n-j)
-			if err := q.s.SetUpper(q.typ, w, w, 0, q.strided(q.from(t, 0, j))); err != nil {
+			if err := q.s.SetUpper(q.typ, w, w, 0, q.rowMajor(q.from(t, 0, j))); err != nil {
 				return err
 			}
 		}
@@ -107,17 +109,17 @@ func cudaTpqrt[T kernels.Element](call *versions.Call, p *Tsqrt, trapezoid bool)
 		}
 		top, below := f.from(r, j, j), f.from(b, 0, j)
 		c1, c2 := f.from(r, j, j+w), f.from(b, 0, j+w)
-		vt := f.from(f.p, 0, w)
-		return inOrder(
+		vt := f.from(f.panel, 0, w)
+		return untilError(
 			func() error { return f.pack(w, w, 0, top, 0) },
 			func() error { return f.pack(rows, w, d, below, w) },
 			func() error { return f.factor(w+rows, w) },
 			func() error { return f.unpack(w, w, 0, top, 0) },
 			func() error { return f.unpack(rows, w, d, below, w) },
-			func() error { return f.triangle(j, w, rows, vt) },
+			func() error { return f.larft(j, w, rows, vt) },
 			func() error { return f.copy(w, right, c1, f.w) },
 			func() error { return f.gemm(blas.NoTrans, blas.NoTrans, w, right, rows, 1, vt, c2, 1, f.w) },
-			func() error { return f.middle(j, w, right) },
+			func() error { return f.applyT(j, w, right) },
 			func() error { return f.add(w, right, c1, -1, f.w, c1) },
 			func() error { return f.gemm(blas.Trans, blas.NoTrans, rows, right, w, -1, vt, f.w, 1, c2) },
 		)

@@ -22,10 +22,13 @@ func (p *Ttmqr) Validate() error { return check("ttmqr", p) }
 // ttmqrOp defines op "ttmqr".
 func ttmqrOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "ttmqr", Work: ttmqrWork[T], NewParams: fresh[Ttmqr], Thin: thin[T], Derive: derive[T](asFactor, -1)},
+		Op: versions.Op{Name: "ttmqr", Work: ttmqrWork[T], NewParams: fresh[Ttmqr], Thin: thin[T],
+			Derive: sharePacked[T](asFactor, -1)},
 		about: "Q of ttqrt times two tiles",
 		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error { return tpmqrt(i.qr, call, (*Tsmqr)(params[Ttmqr](call)), true) }, Help: helpWith[T](i.qr, ttmqrWork[T])}
+			return versions.Version{Run: func(call *versions.Call) error {
+				return tpmqrt(i.qr, call, (*Tsmqr)(params[Ttmqr](call)), true)
+			}, Help: helpWith[T](i.qr, ttmqrWork[T])}
 		},
 		cuda: versions.Version{Run: cudaTtmqr[T], Memory: cudaTtmqrMemory[T]},
 	}
@@ -35,7 +38,7 @@ func ttmqrOp[T kernels.Element]() definition[T] {
 func ttmqrWork[T kernels.Element](call *versions.Call) float64 {
 	p := (*Tsmqr)(params[Ttmqr](call))
 	v, _, _, c2, rows := tpmqrtOf[T](call, p, true)
-	_, n := along(p.Side, c2.Rows, c2.Cols)
+	_, n := factorOrder(p.Side, c2.Rows, c2.Cols)
 	return 2 * float64(n) * float64(rows) * float64(2*v.Cols-rows)
 }
 

@@ -21,7 +21,9 @@ func ttqrtOp[T kernels.Element]() definition[T] {
 		Op:    versions.Op{Name: "ttqrt", Work: ttqrtWork[T], NewParams: fresh[Ttqrt]},
 		about: "QR of a triangle upon a triangle",
 		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error { return tpqrt(i.qr, call, (*Tsqrt)(params[Ttqrt](call)), true) }}
+			return versions.Version{Run: func(call *versions.Call) error {
+				return tpqrt(i.qr, call, (*Tsqrt)(params[Ttqrt](call)), true)
+			}}
 		},
 		cuda: versions.Version{Run: cudaTtqrt[T], Memory: cudaTtqrtMemory[T]},
 	}

@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Unmqr is the parameter of op "unmqr" (LAPACK xGEMQRT): the orthogonal factor
-// of op "geqrt" applied to a tile,
+// Unmqr is the parameter of op "unmqr" (LAPACK xGEMQRT): the orthogonal factor of op "geqrt"
+// applied to a tile,
 //
 //	C = op(Q)·C (Side = Left, V m×k) or C = C·op(Q) (Side = Right, V n×k).
 //
-// Operands: V (in), T (in), C (inout, m×n). The tile of V may have more columns
-// than rows; k is the smaller number. Of V only what is below the diagonal is
-// read. What tasks share ([kernels.Packings]) is V and T.
+// Operands: V (in), T (in), C (inout, m×n). The tile of V may have more columns than rows; k is
+// the smaller number. Only the part of V below the diagonal is read. Tasks share V and T packed
+// ([kernels.Packings]).
 type Unmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
@@ -30,7 +30,8 @@ func (p *Unmqr) Validate() error { return check("unmqr", p) }
 // unmqrOp defines op "unmqr".
 func unmqrOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "unmqr", Work: unmqrWork[T], NewParams: fresh[Unmqr], Thin: thin[T], Derive: derive[T](asFactor, -1)},
+		Op: versions.Op{Name: "unmqr", Work: unmqrWork[T], NewParams: fresh[Unmqr], Thin: thin[T],
+			Derive: sharePacked[T](asFactor, -1)},
 		about: "Q of geqrt times a tile",
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: unmqr(i.qr), Help: helpWith[T](i.qr, unmqrWork[T])}
@@ -40,16 +41,17 @@ func unmqrOp[T kernels.Element]() definition[T] {
 }
 
 // unmqrOf returns the operands and the number of reflectors of op "unmqr".
-func unmqrOf[T kernels.Element](call *versions.Call, p *Unmqr) (v kernels.Tile[T], t *kernels.Tile[T], c kernels.Tile[T], k int) {
+func unmqrOf[T kernels.Element](call *versions.Call, p *Unmqr) (v kernels.Tile[T], t *kernels.Tile[T],
+	c kernels.Tile[T], k int) {
 	wholeV, wholeC := args[T](call, 3)
 	t = arg[T](call, 1)
-	v = below(wholeV, p.Row)
+	v = fromRow(wholeV, p.Row)
 	if p.Side == blas.Right {
-		c = beside(wholeC, p.Row)
+		c = fromColumn(wholeC, p.Row)
 	} else {
-		c = below(wholeC, p.Row)
+		c = fromRow(wholeC, p.Row)
 	}
-	if order, _ := along(p.Side, c.Rows, c.Cols); v.Rows != order {
+	if order, _ := factorOrder(p.Side, c.Rows, c.Cols); v.Rows != order {
 		panic(kernels.ErrShape)
 	}
 	k = min(v.Rows, v.Cols)
@@ -61,7 +63,7 @@ func unmqrOf[T kernels.Element](call *versions.Call, p *Unmqr) (v kernels.Tile[T
 func unmqrWork[T kernels.Element](call *versions.Call) float64 {
 	p := params[Unmqr](call)
 	v, _, c, k := unmqrOf[T](call, p)
-	_, n := along(p.Side, c.Rows, c.Cols)
+	_, n := factorOrder(p.Side, c.Rows, c.Cols)
 	return 2 * float64(n) * float64(k) * float64(2*v.Rows-k)
 }
 
@@ -76,7 +78,8 @@ func unmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
 			ours.PackGeqrt(dst, v.Rows, k, p.IB, v.Data, v.Stride, t.Data, t.Stride)
 		})
 		defer pack.Done(vp != nil)
-		sharedQR(q, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride, c.Data, c.Stride, work)
+		gangQR(q, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride,
+			c.Data, c.Stride, work)
 		return nil
 	}
 }
@@ -87,8 +90,8 @@ func cudaUnmqr[T kernels.Element](call *versions.Call) error {
 	p := params[Unmqr](call)
 	v, _, c, k := unmqrOf[T](call, p)
 	checkFactor(p.Side, p.Trans, p.IB)
-	unpacked(call)
-	_, n := along(p.Side, c.Rows, c.Cols)
+	skipPackings(call)
+	_, n := factorOrder(p.Side, c.Rows, c.Cols)
 	q := queueOf[T](call)
 	if n == 0 || k == 0 {
 		return nil
@@ -101,13 +104,13 @@ func cudaUnmqr[T kernels.Element](call *versions.Call) error {
 	return f.eachBlock(func(j, w int) error {
 		top, rest := v.Rows-j-w, f.from(f.v, j+w, j)
 		corner, c1, c2 := f.from(f.v, j, j), f.at(x, j), f.at(x, j+w)
-		return inOrder(
-			func() error { return f.into(blas.Lower, blas.Unit, w, corner, c1, f.w) },
-			func() error { return f.gather(top, w, rest, c2, f.w) },
-			func() error { return f.middle(j, w) },
-			func() error { return f.spread(top, w, rest, f.w, c2) },
-			func() error { return f.out(blas.Lower, blas.Unit, w, corner, f.w, f.w) },
-			func() error { return f.plus(w, c1, -1, f.w, c1) },
+		return untilError(
+			func() error { return f.applyVT(blas.Lower, blas.Unit, w, corner, c1, f.w) },
+			func() error { return f.addVTC(top, w, rest, c2, f.w) },
+			func() error { return f.applyT(j, w) },
+			func() error { return f.subtractVW(top, w, rest, f.w, c2) },
+			func() error { return f.applyV(blas.Lower, blas.Unit, w, corner, f.w, f.w) },
+			func() error { return f.addStrips(w, c1, -1, f.w, c1) },
 		)
 	})
 }
@@ -115,6 +118,6 @@ func cudaUnmqr[T kernels.Element](call *versions.Call) error {
 func cudaUnmqrMemory[T kernels.Element](call *versions.Call) int64 {
 	p := params[Unmqr](call)
 	_, _, c, k := unmqrOf[T](call, p)
-	_, n := along(p.Side, c.Rows, c.Cols)
+	_, n := factorOrder(p.Side, c.Rows, c.Cols)
 	return factorMemory[T](n, k, p.IB)
 }

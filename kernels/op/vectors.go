@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Vectors is what is done with single vectors beside the operations: estimates of condition
-// numbers substitute with a few of them, which is bound by the memory that tiles come from.
+// Vectors are the routines on single vectors that estimates of condition numbers use. The memory
+// of the tiles bounds their speed.
 type Vectors[T kernels.Element] struct{ r *cpu.Packed[T] }
 
-// VectorsFor returns the fastest for workers of the calling machine.
+// VectorsFor returns the fastest routines for workers of the calling machine.
 func VectorsFor[T kernels.Element](here *versions.Target) Vectors[T] {
 	for _, set := range native.Sets() {
 		if p, ok := cpu.Native[T](set, cpu.Caches{}); ok && needs(set).Unmet(here) == "" {

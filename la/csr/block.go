@@ -105,3 +105,6 @@ func blockOf(a *Matrix, lo, hi int) Block {
 	}
 	return Block{shape{hi - lo, a.cols, to - from}, ia, a.narrow[from:to:to], a.data[from:to:to]}
 }
+
+// bytes returns how many bytes the arrays of a block take.
+func (s shape) bytes() int64 { return 8*(int64(s.rows)+1) + 12*int64(s.entries) }

@@ -25,9 +25,6 @@ const (
 	headerBytes = 28
 )
 
-// bytes returns how many bytes the arrays of a block take.
-func (s shape) bytes() int64 { return 8*(int64(s.rows)+1) + 12*int64(s.entries) }
-
 // header returns what comes before the arrays.
 func (s shape) header() []byte {
 	b := append(make([]byte, 0, headerBytes), 'c', 's', 'r', blockFormat)

@@ -16,21 +16,21 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Distributed is an m×n sparse matrix in blocks of rows that are on the nodes of a runtime that
-// has several (exec.Keeper: a cluster.Driver), each where the task that made it has run. They
-// stay there until [Distributed.Close], and no node needs memory for all of them. On a runtime
-// of one machine they are in its memory.
+// Distributed is an m×n sparse matrix in blocks of rows, each on the node where its task ran. The
+// runtime has several nodes (exec.Keeper: a cluster.Driver); no node needs memory for all blocks,
+// which stay until [Distributed.Close]. On a runtime of one machine the blocks are in its memory.
 //
 //	a, err := csr.Generate(ctx, d, n, sizes, op, params) // or csr.ReadParts, csr.Scatter
 //	defer a.Close()
 //	result, err := krylov.CG(ctx, a, x, b, krylov.CGOptions{})
 //
-// Nodes list [Ops], [Values] and [Errors] in their cluster.Options, as labench agent does. What is
-// lost with a node is made again by the tasks that have made it. Only a matrix of [Scatter] cannot
-// be, as its memory may have changed since: products then fail with a *cluster.NodeLostError.
+// Nodes list [Ops], [Values] and [Errors] in their cluster.Options, as labench agent does. The
+// tasks that made a block make it again if its node is lost. A matrix of [Scatter] is the
+// exception, as its source may have changed since: products then fail with a
+// *cluster.NodeLostError.
 //
-// It is an operator for package la/krylov, whose vectors then are on the nodes, too, and a
-// blocked.Collection of its rows. Its methods must not be called at once.
+// It is an operator for package la/krylov, with vectors on the nodes, and a blocked.Collection of
+// its rows. Its methods must not be called concurrently.
 type Distributed struct {
 	rt         exec.Runtime
 	rows, cols int
@@ -45,8 +45,8 @@ type Distributed struct {
 // Size is the rows and entries of a block.
 type Size struct{ Rows, Entries int }
 
-// Generate makes a matrix with n columns and blocks of the given sizes, from the first rows on, by
-// a task for each block, of an op of the program's own, with the parameter that params returns
+// Generate makes a matrix with n columns and blocks of the given sizes, from the first rows on. A
+// task makes each block, by an op of the program's own, with the parameter that params returns
 // for the block's number. The block is the task's only operand, and is overwritten:
 //
 //	func(call *versions.Call) error {
@@ -59,9 +59,9 @@ func Generate(ctx context.Context, rt exec.Runtime, n int, sizes []Size, op *ver
 	return build(ctx, rt, n, sizes, func(_ exec.Job, b int) (graph.Spec, error) { return graph.Spec{Op: op, Params: params(b)}, nil })
 }
 
-// Scatter copies a to the nodes of rt, in so many blocks of rows with about equally many entries;
-// 0 stands for one for each of exec.Working. The elements of a must not be written meanwhile. The error
-// is a *[StructureError] if a has more than 2³¹−1 columns, or as for [Generate].
+// Scatter copies a to the nodes of rt, in blocks of rows with about equally many entries; blocks
+// = 0 means one for each of exec.Working. The program must not write the elements of a meanwhile.
+// The error is a *[StructureError] if a has more than 2³¹−1 columns, or as for [Generate].
 func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Distributed, error) {
 	switch {
 	case blocks < 0:
@@ -90,17 +90,16 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 	})
 }
 
-// ReadParts reads a matrix from Matrix Market files, plain or compressed with gzip, each of which
-// has the rows of a block, from the first rows on, and all columns: general ones, not symmetric. A
-// file is read by a node, or again by another one if that is lost: all nodes have it under the same
-// path, as in a file system that they share. Here only its header is read, for its size.
+// ReadParts reads a matrix from Matrix Market files, plain or compressed with gzip. Each file has
+// the rows of a block, from the first rows on, and all columns; its header says general, not
+// symmetric. A node reads a file, and another one if that node is lost: all nodes have it under
+// the same path, as on a shared file system. This process reads only the headers, for the sizes.
 //
-// Entries are as in the file: one of the same index may come twice, and zeros are stored. Columns
-// are ascending.
+// Entries are those of the file: an index may occur twice, and zeros are stored. Columns are
+// ascending.
 //
-// What is wrong with a file is a *file.FormatError, or a *file.AccessError if its node cannot
-// read it or has another one. Files must not change before Close. Other errors are as for
-// [Generate].
+// The error is a *file.FormatError for a bad file; a *file.AccessError if a node cannot read its
+// file or has another one; or as for [Generate]. Files must not change before Close.
 func ReadParts(ctx context.Context, rt exec.Runtime, paths []string) (*Distributed, error) {
 	sizes, n := make([]Size, len(paths)), 0
 	for b, path := range paths {
@@ -134,8 +133,8 @@ func partShape(path string) (s shape, err error) {
 	return s, err
 }
 
-// build makes a matrix by a task for each block, whose last operand the block is. It is matrix 1 of
-// the job.
+// build makes a matrix by a task for each block, with the block as its last operand. It is matrix
+// 1 of the job.
 func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(job exec.Job, b int) (graph.Spec, error)) (*Distributed, error) {
 	a := &Distributed{rt: rt, cols: n, starts: []int{0}, blocks: make([]Block, len(sizes)), owners: nodesOf(exec.Working(rt))}
 	values := make([]versions.Shaped, len(sizes))
@@ -176,7 +175,7 @@ func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(
 	return a, nil
 }
 
-// nodesOf returns on how many nodes workers are.
+// nodesOf returns the number of nodes of workers.
 func nodesOf(workers []exec.Worker) int {
 	hosts := map[string]bool{}
 	for _, w := range workers {
@@ -185,15 +184,17 @@ func nodesOf(workers []exec.Worker) int {
 	return max(1, len(hosts))
 }
 
-// run has tasks on the blocks submitted, and waits for their end.
+// run calls submit with a job and the blocks, and waits for the tasks. The job's error comes
+// first, as it is usually the cause.
 func (a *Distributed) run(ctx context.Context, submit func(job exec.Job, blocks []graph.Datum) error) error {
 	job := a.rt.NewJob(ctx)
 	err := submit(job, a.Data(1))
 	return cmp.Or(job.Wait(), err) // which is the job's, as a rule
 }
 
-// Close has the nodes forget the matrix, which must not be used any more: its methods panic with
-// blocked.ErrReleased. It may be called more than once, but not while a job uses the matrix.
+// Close releases the blocks on the nodes. The matrix must not be used any more: its methods panic
+// with blocked.ErrReleased. Close may be called several times, but not while a job uses the
+// matrix.
 func (a *Distributed) Close() error {
 	if !a.closed.Swap(true) && a.kept != nil {
 		a.kept.Release()
@@ -240,8 +241,8 @@ func (a *Distributed) Locate(rt exec.Runtime) []int {
 func (a *Distributed) OverNodes() bool { return a.kept != nil }
 
 // Data returns the blocks as data for tasks of the program's own, each a *[Block] that must only
-// be read. Their keys say that they are of the matrix with that number, from 1, which no other
-// data of the job have. Blocks that follow one another have the same owner, for policies that ask.
+// be read. matrix is the number of the matrix in their keys, from 1, which no other data of the
+// job may have. Consecutive blocks have the same owner, for policies that use owners.
 func (a *Distributed) Data(matrix uint32) []graph.Datum {
 	a.used()
 	data := make([]graph.Datum, len(a.blocks))

@@ -6,24 +6,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/internal/vector"
 	"github.com/tessera-la/tessera/la/krylov"
-	"github.com/tessera-la/tessera/versions"
 )
 
-// Vectors implements krylov.Keeper: the vectors of an iteration are on the nodes as the blocks are.
+// Vectors implements krylov.Keeper: the vectors of an iteration are on the nodes of the blocks.
 //
 //	            node 1                 node 2
 //	A           block 0    block 1     block 2    block 3
-//	m elements  part 0     part 1      part 2     part 3       each where its block is
-//	n elements  as those if m = n, or else one part on some node
+//	m elements  part 0     part 1      part 2     part 3       each on the node of its block
+//	n elements  the same if m = n, or else one part on some node
 //
-// A product needs, of each part, the elements from the first to the last column that the blocks of
-// a node have there. It fetches them from the node that has the part: see halo. Through this process
-// go b and x, in the beginning and at the end, and of each dot product some dozen numbers for each
-// block.
+// A product needs, of each part, the elements from the first to the last column of a node's
+// blocks there. The node fetches them from the node that has the part: see halo. Only b and x
+// pass through this process, at the beginning and at the end, and some dozen numbers of each dot
+// product for each block.
 func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (krylov.Vectors, error) {
 	if operator != krylov.Operator(a) {
 		return nil, nil
@@ -61,84 +59,9 @@ func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (kr
 	return v, nil
 }
 
-// finishing is how long tasks may go on after the end of the context, so that the iteration at hand
-// comes to its end, and x can be brought back.
+// finishing is how long tasks may run after the end of the context, so that the current iteration
+// can finish and x come back.
 const finishing = 5 * time.Second
-
-// part is elements lo to hi−1 of a vector, with the block of A that has these rows; −1: none.
-type part struct{ lo, hi, block int }
-
-// division is how vectors are cut.
-type division struct {
-	parts []part
-	sums  []*graph.Datum // of a dot product, in this process's memory
-}
-
-// resident is a vector on the nodes.
-type resident struct {
-	*division
-	data []*graph.Datum // of its parts
-	from []*graph.Datum // of those of the slice that it was made from; nil: none
-}
-
-// residents is the vectors of an iteration, whose tasks are one job. So what is lost with a node
-// is made again from b and x, if no node has a later version.
-type residents struct {
-	a          *Distributed
-	tasks      tasks
-	blocks     []graph.Datum
-	spans      []*graph.Datum
-	rows, cols *division
-	all        []*resident
-	slices     []*graph.Datum // of x, as the halo has them; nil: the part itself
-	whole      []*graph.Datum // products of the blocks of Aᵀ, and their sum, but for what is in the result
-	kept       []exec.Kept
-	matrices   uint32 // of the job, beside A
-	close      func()
-}
-
-// matrix returns the number of a new matrix of the job.
-func (v *residents) matrix() uint32 {
-	v.matrices++
-	return v.matrices + 1
-}
-
-// make returns data for tiles of one column that stay on the nodes, of so many rows each.
-func (v *residents) make(rows []int, owner func(k int) int32) (data []*graph.Datum) {
-	matrix := v.matrix()
-	values := make([]versions.Shaped, len(rows)) // which have no memory here, unless all is here
-	for k, n := range rows {
-		t := &tile{Rows: n, Cols: 1, Stride: 1}
-		if v.a.kept == nil {
-			t.Data = make([]float64, n)
-		}
-		values[k] = t
-		data = append(data, datum("v", matrix, k, owner(k), t))
-	}
-	if k, ok := v.a.rt.(exec.Keeper); ok && v.tasks.err == nil {
-		kept, err := k.Keep(values)
-		if v.tasks.err = err; err == nil {
-			v.kept = append(v.kept, kept)
-		}
-	}
-	return data
-}
-
-// of returns how vectors of n elements are cut.
-func (v *residents) of(n int) *division {
-	if n == v.a.rows {
-		return v.rows
-	}
-	return v.cols
-}
-
-// owner returns that of a part.
-func (v *residents) owner(p part) int32 {
-	if p.block < 0 {
-		return 0
-	}
-	return v.blocks[p.block].Owner
-}
 
 // New implements krylov.Vectors.
 func (v *residents) New(n int) krylov.Vector {
@@ -152,7 +75,8 @@ func (v *residents) New(n int) krylov.Vector {
 	return krylov.Vector(len(v.all) - 1)
 }
 
-// Load implements krylov.Vectors. Tasks have the block as an operand, so that they run where it is.
+// Load implements krylov.Vectors. Its tasks have the block as an operand, so they run on its
+// node.
 func (v *residents) Load(x []float64) krylov.Vector {
 	number := v.New(len(x))
 	r, matrix := v.all[number], v.matrix()
@@ -191,8 +115,8 @@ func (v *residents) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) err
 	return v.tasks.err
 }
 
-// mulTransposed computes to = Aᵀ·from: in the memory of to, if that is one part, and otherwise in
-// that of the first sum, which it then cuts.
+// mulTransposed computes to = Aᵀ·from: in the memory of to if that is one part, otherwise in that
+// of the first sum, from which it cuts the parts.
 func (v *residents) mulTransposed(to, from *resident) {
 	var sums, blocks []*graph.Datum
 	if len(to.parts) == 1 {

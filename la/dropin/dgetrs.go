@@ -2,9 +2,9 @@ package dropin
 
 import "gonum.org/v1/gonum/blas"
 
-// Dgetrs solves A·X = B (trans = NoTrans) or Aᵀ·X = B in place, for the n×n
-// matrix A of which [LAPACK.Dgetrf] has left the factorization in a and ipiv,
-// and n×nrhs B. It panics as gonum's does.
+// Dgetrs solves A·X = B or, for tA = Trans or ConjTrans, Aᵀ·X = B. A is n×n and B n×nrhs,
+// overwritten with X. a and ipiv hold what [LAPACK.Dgetrf] left: with A = P·L·U, X =
+// U⁻¹·L⁻¹·Pᵀ·B. It panics as gonum's does.
 //
 // Reference: LAPACK xGETRS.
 func (l LAPACK) Dgetrs(trans blas.Transpose, n, nrhs int, a []float64, lda int, ipiv []int, b []float64, ldb int) {

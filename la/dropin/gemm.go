@@ -81,32 +81,3 @@ func gemmVector[T la.Element](co *core, tA, tB blas.Transpose, m, n, k int, alph
 	r, s := shape(tB, k, n)
 	v.gemv(scalar.Flip[T](tB), r, s, alpha, b, ldb, a, inc, beta, c, 1)
 }
-
-// transpose reports whether t is a transposition.
-func transpose(t blas.Transpose) bool {
-	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
-}
-
-// fits reports whether a can hold a matrix of r×c, which is not empty.
-func fits[T la.Element](r, c int, a []T, ld int) bool {
-	return r > 0 && c > 0 && ld >= c && len(a) >= c && r-1 <= (len(a)-c)/ld
-}
-
-// fitsOp is fits for an a with op(A) r×c.
-func fitsOp[T la.Element](t blas.Transpose, r, c int, a []T, ld int) bool {
-	r, c = shape(t, r, c)
-	return fits(r, c, a, ld)
-}
-
-// shape returns the shape of the A with op(A) r×c.
-func shape(t blas.Transpose, r, c int) (int, int) {
-	if t == blas.NoTrans {
-		return r, c
-	}
-	return c, r
-}
-
-// view returns the r×c matrix in a with tiles of nb×nb.
-func view[T la.Element](r, c int, a []T, ld, nb int) *blocked.Matrix[T] {
-	return blocked.View(la.General[T]{Rows: r, Cols: c, Stride: ld, Data: a}, nb)
-}

@@ -53,9 +53,6 @@ func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transp
 	return true
 }
 
-// triangle reports whether u is a triangle.
-func triangle(u blas.Uplo) bool { return u == blas.Upper || u == blas.Lower }
-
 // viewSym returns the n×n symmetric matrix of which a holds the uplo triangle,
 // with tiles of nb×nb.
 func viewSym[T la.Element](uplo blas.Uplo, n int, a []T, ld, nb int) *blocked.Matrix[T] {

@@ -41,17 +41,6 @@ type vectors[T la.Element] struct {
 	axpy func(n int, alpha T, x []T, incX int, y []T, incY int)
 }
 
-func vectorsOf[T la.Element](b BLAS) vectors[T] {
-	var v vectors[T]
-	switch v := any(&v).(type) {
-	case *vectors[float64]:
-		*v = vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
-	case *vectors[float32]:
-		*v = vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
-	}
-	return v
-}
-
 // trsv solves op(A)·x = b in blocks of x, such that A is read in panels of
 // rows: where it is not transposed, what is solved is taken out of a block
 // before it is solved for, otherwise a block is taken out of all others after.
@@ -118,4 +107,15 @@ func (v vectors[T]) triangle(upper bool, tA blas.Transpose, diag blas.Diag, a []
 			}
 		}
 	}
+}
+
+func vectorsOf[T la.Element](b BLAS) vectors[T] {
+	var v vectors[T]
+	switch v := any(&v).(type) {
+	case *vectors[float64]:
+		*v = vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
+	case *vectors[float32]:
+		*v = vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
+	}
+	return v
 }

@@ -1,6 +1,6 @@
-// Package plan says how long a program of package la takes on a machine that need not be there.
+// Package plan predicts how long a program of package la takes on a machine that need not exist.
 //
-// The program is the real one, and so are its tasks and the policies that hand them out. Time is
-// virtual: see package exec/sim. Programs that import it have the modules that several nodes
-// need; that is why it is no part of la.
+// The program, its tasks and the scheduling policies are the real ones. Time is virtual: see
+// package exec/sim. The package is not part of la because it imports the modules for several
+// nodes.
 package plan

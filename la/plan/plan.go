@@ -9,22 +9,23 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// Runtime is a [sim.Runtime] on a machine of one node, or a [sim.Cluster], which is an
-// exec.Keeper, too, for matrices that are distributed.
+// Runtime is a [sim.Runtime] on a machine of one node, or a [sim.Cluster] on several. A
+// sim.Cluster is an exec.Keeper, which distributed matrices need.
 type Runtime interface {
 	exec.Runtime
-	// Reset begins to count anew: what came before is no part of the prediction.
+	// Reset starts the prediction anew, without the tasks so far.
 	Reset()
 	Prediction() *sim.Prediction
 }
 
-// Run executes a program in virtual time, on an engine with tiles of nb×nb, 0: as la chooses
-// them, and returns what it has cost. The program must not look at elements of results: nothing
-// is computed. Matrices that it makes need no elements either: memory that nobody writes is not
-// taken from the system. Without a policy in opt tasks go by [sim.Machine.Scheduling].
+// Run executes a program in virtual time, on an engine with tiles of nb×nb, and predicts its
+// cost. nb = 0 lets la choose. Nothing is computed, so the program must not look at elements of
+// results, and its matrices need no content: the system provides no memory for pages that nobody
+// writes. Without a policy in opt, [sim.Machine.Scheduling] chooses it.
 //
 // The error is the program's, or a *sim.MachineError.
-func Run(ctx context.Context, opt sim.Options, nb int, program func(ctx context.Context, rt Runtime, e *la.Engine) error) (p *sim.Prediction, err error) {
+func Run(ctx context.Context, opt sim.Options, nb int,
+	program func(ctx context.Context, rt Runtime, e *la.Engine) error) (p *sim.Prediction, err error) {
 	if err := opt.Machine.Validate(); err != nil {
 		return nil, err
 	}

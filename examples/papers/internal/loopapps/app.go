@@ -3,11 +3,9 @@ package loopapps
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/tessera-la/tessera/examples/papers/internal/svm"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/exec/loop"
 )
 
 // Kind is an application.
@@ -61,23 +59,6 @@ func (s *Size) Default(k Kind) {
 	s.Points, s.Dims = cmp.Or(s.Points, points), cmp.Or(s.Dims, dims)
 }
 
-// Sites are where the loops of an application keep what Auto learns.
-type Sites [4]loop.Site
-
-// Problem is an application with its data. It is executed any number of times.
-type Problem interface {
-	// Run executes the application once and returns the statistics of its loops. Under Auto the
-	// k-th kind of loop has the k-th site.
-	Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error)
-	// Verify returns an error if the last Run has not computed what it should: by other means if
-	// first is set, and later by comparison with the result that was verified so.
-	Verify(first bool) error
-	// Bytes returns the size of the data.
-	Bytes() int64
-	// Describe says in a few words what the data are.
-	Describe() string
-}
-
 // New makes a problem.
 func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, error) {
 	blocks := size.Blocks * len(rt.Workers())
@@ -98,14 +79,4 @@ func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, erro
 		return nil, err
 	}
 	return newComponents(g), nil
-}
-
-// Describe implements [Problem].
-func (x *Components) Describe() string {
-	return fmt.Sprintf("R-MAT graph, %d vertices, matrix with %d elements", len(x.c), x.g.Entries())
-}
-
-// Describe implements [Problem].
-func (r *Regression) Describe() string {
-	return fmt.Sprintf("%d rows, %d features and a column of ones", r.n, r.k)
 }

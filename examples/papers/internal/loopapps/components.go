@@ -105,3 +105,8 @@ func (x *Components) unite() {
 		parent[i] = find(uint32(i))
 	}
 }
+
+// Describe implements [Problem].
+func (x *Components) Describe() string {
+	return fmt.Sprintf("R-MAT graph, %d vertices, matrix with %d elements", len(x.c), x.g.Entries())
+}

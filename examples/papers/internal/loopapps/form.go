@@ -37,11 +37,11 @@ func (f Form) Loops() bool { return f == Split || f == Materialised }
 // Formed is a [Problem] over data in blocks.
 type Formed interface {
 	Problem
-	// SetForm says in which form the next Run is, with all that has to be made for it.
+	// SetForm sets the form of the next Run, which prepares the data for it.
 	SetForm(Form)
 }
 
-// points is random points in blocks, each in memory of its own: an item is a point.
+// points are random points in blocks, each in memory of its own; an item is a point.
 type points struct {
 	n, d int
 	data *blocked.RowBlocks[float64]
@@ -54,7 +54,7 @@ func (p *points) SetForm(f Form) { p.form = f }
 // Bytes implements [Problem].
 func (p *points) Bytes() int64 { return int64(8 * p.n * p.d) }
 
-// newPoints makes points in so many blocks: fill writes the one with a number.
+// newPoints makes n points in the given number of blocks: fill writes point i.
 func newPoints(ctx context.Context, rt exec.Runtime, n, d, blocks int, fill func(i int, x []float64)) (*points, error) {
 	blocks = max(1, min(blocks, n))
 	list := make([]blocked.General[float64], blocks)

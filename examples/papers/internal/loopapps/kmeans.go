@@ -13,9 +13,10 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// KMeans is Lloyd's algorithm with a fixed number of iterations: each assigns every point to
-// the nearest of k centres, and moves each centre to the mean of its points; one without any
-// stays. The first centres are k of the points. The points are k clouds.
+// KMeans is Lloyd's algorithm with a fixed number of iterations. Each iteration assigns every
+// point to the nearest of k centres and moves each centre to the mean of its points; a centre
+// without points stays. The initial centres are points 0, n/k, 2n/k, … of the data, which form k
+// clouds.
 type KMeans struct {
 	*points
 	k, iterations int
@@ -27,7 +28,7 @@ type KMeans struct {
 // distances is room for those of up to block points.
 type distances struct{ products, work []float64 }
 
-// newKMeans makes n points of d coordinates, in so many blocks, that form k clouds.
+// newKMeans makes n points of d coordinates that form k clouds, in the given number of blocks.
 func newKMeans(ctx context.Context, rt exec.Runtime, n, d, k, iterations, blocks int, seed uint64) (*KMeans, error) {
 	p, err := newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
 		cloud := int(mix(seed+uint64(i)) % uint64(k))
@@ -47,10 +48,11 @@ func (m *KMeans) Describe() string {
 	return fmt.Sprintf("%d points of %d coordinates in %d blocks, %d centres, %d iterations", m.n, m.d, m.data.Blocks(), m.k, m.iterations)
 }
 
-// clusters is the sums of the points of each centre, and how many these are.
+// clusters holds the sum of the points of each centre, k×d, and their number.
 type clusters struct{ sums, counts []float64 }
 
-// Run implements [Problem], with a loop or the tasks of each iteration.
+// Run implements [Problem]. Each iteration is one reduction: a parallel loop, or one task per
+// block, as the form says.
 func (m *KMeans) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (loops []loop.Stats, err error) {
 	f, err := m.prepare(ctx, rt, 0)
 	if err != nil {
@@ -110,8 +112,12 @@ func (m *KMeans) halves() []float64 {
 	return h
 }
 
-// assign adds points to the sums of their centres: ‖x − c‖² is smallest where x·c − ‖c‖²/2 is
-// largest. The products of some points are one product of matrices.
+// assign adds points lo to hi−1 of a block to the sums of their nearest centres. As
+//
+//	‖x − c‖² = ‖x‖² − 2x·c + ‖c‖²
+//
+// and ‖x‖² is the same for all c, the nearest centre has the largest x·c − ‖c‖²/2. One product of
+// matrices computes x·c for up to block points.
 func (m *KMeans) assign(b *blocked.Tile[float64], lo, hi int, halves []float64, sum *clusters) {
 	s := m.scratch.Get().(*distances)
 	defer m.scratch.Put(s)
@@ -146,8 +152,9 @@ func (m *KMeans) move(total *clusters) {
 	}
 }
 
-// Verify implements [Problem]: first by the definition, point by point. Sums in another order
-// differ by roundings.
+// Verify implements [Problem]. The first time it computes the centres by the definition,
+// sequentially. The order of summation differs, so coordinates of a few units may differ by
+// roundings.
 func (m *KMeans) Verify(first bool) error {
 	if first {
 		m.want = m.lloyd()

@@ -13,14 +13,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Regression is ridge regression on random data: of n rows with k features and a target, all
-// uniform in [0, 1), the features are standardised by the mean and the standard deviation (of
-// all, not of a sample) of their columns, a column of ones is added, which makes X n×(k+1),
-// and
+// Regression is ridge regression on random data: n rows with k features and a target, all uniform
+// in [0, 1). The features are standardised by the mean and the (population) standard deviation of
+// their columns. With a column of ones appended they are X, n×(k+1), and the regression solves
 //
 //	(XᵀX + λI)·beta = Xᵀy,  λ = 0.001
-//
-// is solved for beta.
 type Regression struct {
 	n, k     int
 	raw, y   []float64 // the features, n×k by rows, and the target
@@ -46,25 +43,8 @@ func newRegression(n, k int, seed uint64) *Regression {
 	return r
 }
 
-// uniform returns random number i, in [0, 1).
-func uniform(seed uint64, i int) float64 {
-	return float64(mix(seed*0x9e3779b97f4a7c15+uint64(i))>>11) * 0x1p-53
-}
-
 // Bytes implements [Problem]: the data and X.
 func (r *Regression) Bytes() int64 { return int64(8 * (len(r.raw) + len(r.y) + len(r.x))) }
-
-// vector adds up vectors of k elements.
-func vector(k int) loop.Reduction[[]float64] {
-	return loop.Reduction[[]float64]{
-		New: func() []float64 { return make([]float64, k) },
-		Add: func(sum, part *[]float64) {
-			for i, v := range *part {
-				(*sum)[i] += v
-			}
-		},
-	}
-}
 
 // Run implements [Problem], with a loop over the rows for the means, one for the deviations, one
 // that makes X, and one for the products.
@@ -139,10 +119,10 @@ func (r *Regression) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 	return loops, err
 }
 
-// products is the upper triangle of XᵀX, Xᵀy, and room for the kernel.
+// products holds the upper triangle of XᵀX, Xᵀy, and the kernel's workspace.
 type products struct{ a, b, work []float64 }
 
-// products adds these up.
+// products returns the reduction that adds products.
 func (r *Regression) products() loop.Reduction[products] {
 	m := r.k + 1
 	entries, columns := vector(m*m), vector(m)
@@ -157,11 +137,7 @@ func (r *Regression) products() loop.Reduction[products] {
 	}
 }
 
-// block is how many rows the kernel gets at a time, at most: so much of X is in a cache when
-// Xᵀy reads it once more.
-const block = 256
-
-// ridge returns the solution of (A + λI)·beta = b, of whose A the upper triangle is given.
+// ridge returns the solution of (A + λI)·beta = b; a holds the upper triangle of A.
 func ridge(a, b []float64) ([]float64, error) {
 	m := len(b)
 	for i := range m {
@@ -178,7 +154,8 @@ func ridge(a, b []float64) ([]float64, error) {
 	return beta.RawVector().Data, nil
 }
 
-// Verify implements [Problem]: first by gonum's routines, from the data on.
+// Verify implements [Problem]. The first time it computes beta with gonum's routines, from the
+// data on.
 func (r *Regression) Verify(first bool) error {
 	if first {
 		if err := r.solve(); err != nil {
@@ -231,4 +208,9 @@ func (r *Regression) solve() error {
 	}
 	r.want = want.RawVector().Data
 	return nil
+}
+
+// Describe implements [Problem].
+func (r *Regression) Describe() string {
+	return fmt.Sprintf("%d rows, %d features and a column of ones", r.n, r.k)
 }

@@ -2,20 +2,19 @@ package loopapps
 
 import "math/bits"
 
-// RMAT is a recursive random graph: of its adjacency matrix, cut into quadrants again and
-// again, each edge goes to the upper left one with probability 0.57, to the upper right and
-// the lower left with 0.19 each, and to the lower right with 0.05, the numbers of Graph500. So
-// few vertices have many edges, those with small numbers above all.
+// RMAT is a recursive random graph. Its adjacency matrix is cut into quadrants recursively; each
+// edge goes to the upper left one with probability 0.57, to the upper right and the lower left
+// with 0.19 each, and to the lower right with 0.05, as in Graph500. So a few vertices, mostly
+// those with small numbers, have many edges.
 //
-// Reference: Chakrabarti, Zhan and Faloutsos, "R-MAT: a recursive model for graph mining"
-// (2004).
+// Reference: Chakrabarti, Zhan and Faloutsos, "R-MAT: a recursive model for graph mining" (2004).
 type RMAT struct {
 	vertices, edges, levels int
 	seed                    uint64
 }
 
-// NewRMAT returns a graph with so many vertices, at least one, and edges. Not all edges are
-// different.
+// NewRMAT returns a graph with that many vertices, at least one, and edges, some of which may be
+// equal.
 func NewRMAT(vertices, edges int, seed uint64) *RMAT {
 	return &RMAT{vertices, edges, bits.Len(uint(vertices - 1)), seed}
 }
@@ -26,8 +25,8 @@ func (g *RMAT) Vertices() int { return g.vertices }
 // Edges implements [Graph].
 func (g *RMAT) Edges() int { return g.edges }
 
-// Edge implements [Graph]. An edge depends on its number and the seed alone, so that edges can
-// be made anywhere, and again.
+// Edge implements [Graph]. An edge depends on its number and the seed only, so any edge can be
+// made at any time.
 func (g *RMAT) Edge(e int) (u, v int) {
 	// Of sixteen random bits for each level, those below these are the quadrants.
 	const a, b, c = 37356, 37356 + 12452, 37356 + 2*12452
@@ -57,11 +56,4 @@ func (g *RMAT) Edge(e int) (u, v int) {
 func lessThan(x, y uint64) int {
 	_, borrow := bits.Sub64(x, y, 0)
 	return int(borrow)
-}
-
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, 2014).
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -14,16 +14,6 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// folds is how many parts the points have, of which each is once what the others are tested with.
-const folds = 5
-
-// combination is the parameter of the ops of the grid search: what a machine is to be, the fold that
-// it is tested with, and one block of so many.
-type combination struct {
-	Gamma, C                    float64
-	Fold, Block, Blocks, Rounds int64
-}
-
 var (
 	// fits: IN points, IN machine, OUT machine.
 	fits = study.Op("fit", func(c *versions.Call, p *combination, args []row) error {
@@ -191,9 +181,9 @@ func grid() ([]study.Way, error) {
 		return err
 	}
 	return []study.Way{
-		{Name: "flat", Nodes: nodes(false), Submit: submit(cascade), Check: check},
-		{Name: "flat, all at once", Nodes: nodes(false), Submit: atOnce, Check: check},
-		{Name: "nested", Nodes: nodes(false), Check: check, Submit: submit(func(job exec.Job, p combination, points, score *graph.Datum) error {
+		{Name: "flat", Nodes: nodes(false, fits, joins, tests, searches), Submit: submit(cascade), Check: check},
+		{Name: "flat, all at once", Nodes: nodes(false, fits, joins, tests, searches), Submit: atOnce, Check: check},
+		{Name: "nested", Nodes: nodes(false, fits, joins, tests, searches), Check: check, Submit: submit(func(job exec.Job, p combination, points, score *graph.Datum) error {
 			_, err := job.Submit(&graph.Spec{Op: searches, Params: &p, Operands: []graph.Operand{study.In(points), study.Out(score)}})
 			return err
 		})},

@@ -98,3 +98,13 @@ func test(p *combination, points, machine, out row) {
 	}
 	out[0] = float64(right) / float64(max(n, 1))
 }
+
+// folds is how many parts the points have, of which each is once what the others are tested with.
+const folds = 5
+
+// combination is the parameter of the ops of the grid search: what a machine is to be, the fold that
+// it is tested with, and one block of so many.
+type combination struct {
+	Gamma, C                    float64
+	Fold, Block, Blocks, Rounds int64
+}

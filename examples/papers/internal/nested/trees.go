@@ -92,8 +92,8 @@ func forest() ([]study.Way, error) {
 		return nil
 	}
 	return []study.Way{
-		{Name: "flat", Nodes: nodes(false), Submit: flat, Check: check},
-		{Name: "nested", Nodes: nodes(false), Submit: nested, Check: check},
-		{Name: "nested, on a tree", Nodes: nodes(true), Submit: nested, Check: check},
+		{Name: "flat", Nodes: nodes(false, picks, trains, batches), Submit: flat, Check: check},
+		{Name: "nested", Nodes: nodes(false, picks, trains, batches), Submit: nested, Check: check},
+		{Name: "nested, on a tree", Nodes: nodes(true, picks, trains, batches), Submit: nested, Check: check},
 	}, nil
 }

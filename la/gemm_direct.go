@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// product is the call of a kernel for C = alpha·op(A)·op(B) + beta·C on three
-// matrices in memory, with all that it points to: of a small product, to
-// allocate that would take longer than to multiply.
+// product is the call of a kernel for C = alpha·op(A)·op(B) + beta·C on three matrices in memory,
+// with all that it points to. Allocating these for a small product would take longer than
+// multiplying.
 type product[T Element] struct {
 	call   versions.Call
 	params op.Gemm
@@ -25,6 +25,7 @@ type product[T Element] struct {
 	work   versions.Workspace
 }
 
+// newProduct returns a product whose call refers to its other fields.
 func newProduct[T Element]() *product[T] {
 	p := new(product[T])
 	for i := range p.tiles {
@@ -34,8 +35,8 @@ func newProduct[T Element]() *product[T] {
 	return p
 }
 
-// products64 and products32 keep products from call to call. What is in them
-// between calls is only scratch.
+// products64 and products32 keep products from call to call. Between calls a product holds only
+// scratch.
 var (
 	products64 = sync.OnceValue(newProducts[float64])
 	products32 = sync.OnceValue(newProducts[float32])
@@ -49,18 +50,20 @@ func products[T Element]() *sync.Pool {
 	return scalar.Pick[T](products32, products64)()
 }
 
-// directGemm does a product by one kernel on the calling goroutine if all of
-// its matrices are in row-major memory and C shares none with the others;
-// otherwise it returns false.
-func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T, c Sink[T]) (done bool, err error) {
+// directGemm computes a product with one kernel on the calling goroutine. It returns false, and
+// does nothing, unless all matrices are in row-major memory and C shares none with the others.
+func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T],
+	beta T, c Sink[T]) (done bool, err error) {
 	pool := products[T]()
 	p := pool.Get().(*product[T])
 	defer pool.Put(p)
-	ta, okA := tileOf[T](a, &p.tiles[0])
-	tb, okB := tileOf[T](b, &p.tiles[1])
-	tc, okC := tileOf[T](c, &p.tiles[2])
-	if okA && okB && okC && tc == blas.NoTrans && apart(&p.tiles[0], &p.tiles[2]) && apart(&p.tiles[1], &p.tiles[2]) {
-		p.params = op.Gemm{TransA: scalar.Compose[T](transA, ta), TransB: scalar.Compose[T](transB, tb), Alpha: float64(alpha), Beta: float64(beta)}
+	ta, okA := asTile[T](a, &p.tiles[0])
+	tb, okB := asTile[T](b, &p.tiles[1])
+	tc, okC := asTile[T](c, &p.tiles[2])
+	if okA && okB && okC && tc == blas.NoTrans && disjoint(&p.tiles[0], &p.tiles[2]) &&
+		disjoint(&p.tiles[1], &p.tiles[2]) {
+		p.params = op.Gemm{TransA: scalar.Compose[T](transA, ta), TransB: scalar.Compose[T](transB, tb),
+			Alpha: float64(alpha), Beta: float64(beta)}
 		p.call.Ctx = ctx
 		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Op("gemm"), &p.call)
 		p.call.Ctx = nil
@@ -71,9 +74,9 @@ func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 	return done, err
 }
 
-// tileOf makes t the memory of a, or that of which a is the transpose. It
-// returns false if a has no elements in row-major memory, or not enough.
-func tileOf[T Element](a Source[T], t *kernels.Tile[T]) (blas.Transpose, bool) {
+// asTile makes t the memory of a, or that of the transpose of a: the transposition says which. It
+// returns false if a is not in row-major memory, or its Data is too short.
+func asTile[T Element](a Source[T], t *kernels.Tile[T]) (blas.Transpose, bool) {
 	var g blocked.General[T]
 	trans := blas.NoTrans
 	switch a := any(a).(type) {
@@ -107,9 +110,9 @@ func general[T Element](d *mat.Dense) (g blocked.General[T]) {
 	return g
 }
 
-// apart reports whether the ranges of memory from the first to the last
-// element of a and of c do not meet.
-func apart[T Element](a, c *kernels.Tile[T]) bool {
+// disjoint reports whether the memory ranges of a and c, from the first to the last element, do
+// not overlap.
+func disjoint[T Element](a, c *kernels.Tile[T]) bool {
 	size := unsafe.Sizeof(*new(T))
 	p, q := uintptr(unsafe.Pointer(unsafe.SliceData(a.Data))), uintptr(unsafe.Pointer(unsafe.SliceData(c.Data)))
 	return p+uintptr(len(a.Data))*size <= q || q+uintptr(len(c.Data))*size <= p

@@ -10,33 +10,36 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// SolveSPD solves A·X = B for a symmetric positive definite n×n matrix A,
-// dst = X, where B is n×nrhs, by a Cholesky factorization in float32, which
-// takes half the time of one in float64, and refinement in float64:
+// SolveSPD solves A·X = B for a symmetric positive definite n×n matrix A, dst = X, where B is
+// n×nrhs. It factors A by Cholesky in float32, in half the time of float64, and refines the
+// solution in float64:
 //
 //	r = b − A·x,  x = x + A⁻¹·r,
 //
-// until for every right-hand side ‖r‖∞ ≤ √n·ε·‖A‖∞·‖x‖∞ with ε = 2⁻⁵³. Where
-// that cannot be had — condition numbers above about 10⁷ — it falls back to
-// float64 and says so; this then took longer by the attempt. The solution is as
-// good as that of [Cholesky] either way.
+// until ‖r‖∞ ≤ √n·ε·‖A‖∞·‖x‖∞ with ε = 2⁻⁵³ for every right-hand side. If that fails, as for
+// condition numbers above about 10⁷, it falls back to float64 and says so; the time of the
+// attempt is then lost. The solution is as good as that of [Cholesky] in either case.
 //
-// A is read as by [Cholesky.Factorize]. dst may share memory with A and B; an
-// empty *mat.Dense takes the shape of B. Beside A the solver needs the memory
-// of a quarter of it, or of half of it if it falls back.
+// A is read as by [Cholesky.Factorize]. dst may share memory with A and B; an empty *mat.Dense
+// takes the shape of B. The solver needs memory of a quarter of A, or of half of A if it falls
+// back.
 //
-// The error is a *ShapeError, a *NonFiniteError for A, or a
-// *NotPositiveDefiniteError, all found in float64; an *OverflowError if B is finite and the
-// solution is not; a mat.Condition as of
-// [Cholesky.SolveTo], where dst is set if it is finite; the cause of the context's
-// end, an *exec.TaskError that names a version that has failed, or exec.ErrClosed.
-// But for a finite mat.Condition dst is then as it was, its shape excepted.
+// The error is one of:
+//   - a *ShapeError;
+//   - a *NonFiniteError for A, or a *NotPositiveDefiniteError, both found in float64;
+//   - an *OverflowError if B is finite and the solution is not;
+//   - a mat.Condition as of [Cholesky.SolveTo]: dst is set if it is finite;
+//   - the cause of the context's end, an *exec.TaskError that names the version that failed, or
+//     exec.ErrClosed.
 //
-// Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical
-// Algorithms, chapter 12.
-func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a SymmetricSource[float64], b Source[float64]) (Refinement, error) {
+// But for the finite mat.Condition an error leaves dst unchanged, except for its shape.
+//
+// Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical Algorithms,
+// chapter 12.
+func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a SymmetricSource[float64],
+	b Source[float64]) (Refinement, error) {
 	n := a.SymmetricDim()
-	to, e, end, err := begin(ctx, e, "SolveSPD", n, n, dst, b)
+	to, e, end, err := beginSystem(ctx, e, "SolveSPD", n, n, dst, b)
 	if err != nil || to == nil {
 		return unsolved(err)
 	}
@@ -65,7 +68,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 		if err := single.decompose(ctx, e, &reading[float32]{a: u, stats: stats}); err != nil {
 			return err
 		}
-		return usable(single.u, n, 2, single.norm, single.inverse(ctx, e))
+		return checkFloat32Factors(single.u, n, 2, single.norm, single.inverse(ctx, e))
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, e, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -75,11 +78,11 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 			return nil, err
 		}
 		x = retiled(x, double.u.NB(), e)
-		if err := double.divide(ctx, e, x); err != nil {
+		if err := double.solveOverwrite(ctx, e, x); err != nil {
 			return nil, err
 		}
 		condition := double.conditionError(ctx)
-		if unset(condition) {
+		if noSolution(condition) {
 			return nil, condition
 		}
 		return x, condition
@@ -87,17 +90,15 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 	return s.solve(to, b)
 }
 
-// SolveGeneral solves A·X = B for an n×n matrix A, dst = X, where B is n×nrhs,
-// as [SolveSPD] does, by an LU factorization with partial pivoting in float32
-// and refinement in float64, and is as good as [LU]. A may be anything square;
-// of a positive definite A, SolveSPD takes half the time.
+// SolveGeneral solves A·X = B for an n×n matrix A, dst = X, as [SolveSPD] does, by an LU
+// factorization with partial pivoting in float32 and refinement in float64. The solution is as
+// good as that of [LU]. For a positive definite A SolveSPD takes half the time.
 //
-// dst may share memory with A and B; an empty *mat.Dense takes the shape of B.
-// Beside A the solver needs the memory of half of it, or of all of it if it
-// falls back or A does not lie in memory.
+// dst may share memory with A and B; an empty *mat.Dense takes the shape of B. The solver needs
+// memory of half of A, or of all of A if it falls back or A is not in memory.
 //
-// The error is a *ShapeError, a *NonFiniteError for A, or a *SingularError, all
-// found in float64, and otherwise that of SolveSPD.
+// The error is a *ShapeError; a *NonFiniteError for A, or a *SingularError, both found in
+// float64; or else that of SolveSPD.
 //
 // Reference: LAPACK xDSGESV.
 func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b Source[float64]) (Refinement, error) {
@@ -105,7 +106,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	if n != cols {
 		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
-	to, e, end, err := begin(ctx, e, "SolveGeneral", n, n, dst, b)
+	to, e, end, err := beginSystem(ctx, e, "SolveGeneral", n, n, dst, b)
 	if err != nil || to == nil {
 		return unsolved(err)
 	}
@@ -123,7 +124,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 		if s.norm < underflows {
 			s.norm = v.Norm(infinityNorm(trans), e.options().Workers)
 		}
-		return factorUsable(ctx, single, lu, n, stats.Columns)
+		return factorizeFloat32(ctx, single, lu, n, stats.Columns)
 	}
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
@@ -133,28 +134,14 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 			return nil, err
 		}
 		condition := double.conditionError(ctx)
-		if unset(condition) {
+		if noSolution(condition) {
 			return nil, condition
 		}
 		x = retiled(x, double.lu.NB(), e)
-		if err := double.quotient(ctx, blas.NoTrans, x); err != nil {
+		if err := double.solveOverwrite(ctx, blas.NoTrans, x); err != nil {
 			return nil, err
 		}
 		return x, condition
 	}
 	return s.solve(to, b)
-}
-
-// factorUsable makes f the factorization of lu, of order n, in its memory; columns are the norms of those. The error says why
-// refinement can do nothing with it.
-func factorUsable(ctx context.Context, f *LU[float32], lu *blocked.Matrix[float32], n int, columns []float64) error {
-	pivots := blocked.NewPivots(n, n, lu.NB())
-	if err := f.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
-		return err
-	}
-	f.lu, f.pivots, f.norm = lu, pivots, newNorms(columns)
-	if err := f.singular(); err != nil {
-		return err
-	}
-	return usable(lu, n, 1, f.norm, f.inverse(ctx))
 }

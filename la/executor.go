@@ -10,24 +10,25 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// stage is where steps of a computation go: to a program of tasks, or, without
-// one, to kernels on the calling goroutine, for matrices of one tile row. The first
-// error stays, and steps after it do nothing.
-type stage[T Element] struct {
+// executor carries out the steps of a computation. With a program it submits each as tasks;
+// without one it calls kernels on the calling goroutine, for matrices of one tile row. After the
+// first error it does nothing.
+type executor[T Element] struct {
 	ctx context.Context
 	e   *Engine
 	p   *blocked.Program[T]
 	err error
 }
 
-// perform calls steps with a stage: a program of tasks, or kernels called directly.
-func perform[T Element](ctx context.Context, e *Engine, direct bool, steps func(s *stage[T])) error {
-	s := &stage[T]{ctx: ctx, e: e}
+// execute calls steps with an executor: of kernel calls if direct, else of tasks, for which it
+// waits.
+func execute[T Element](ctx context.Context, e *Engine, direct bool, steps func(s *executor[T])) error {
+	s := &executor[T]{ctx: ctx, e: e}
 	if direct {
 		steps(s)
 		return s.err
 	}
-	return run(ctx, e, func(p *blocked.Program[T]) error {
+	return Run(ctx, e, func(p *blocked.Program[T]) error {
 		s.p = p
 		steps(s)
 		return s.err
@@ -35,17 +36,17 @@ func perform[T Element](ctx context.Context, e *Engine, direct bool, steps func(
 }
 
 // ops returns the operations of the engine.
-func (s *stage[T]) ops() kernels.Ops[T] { return kernels.For[T](s.e.ops()) }
+func (s *executor[T]) ops() kernels.Ops[T] { return kernels.For[T](s.e.ops()) }
 
-// call calls a kernel.
-func (s *stage[T]) call(op *versions.Op, params any, args ...any) {
+// call calls a kernel. An executor with a program must not call it.
+func (s *executor[T]) call(op *versions.Op, params any, args ...any) {
 	if s.err == nil {
-		s.err = direct(s.ctx, s.e, op, params, args...)
+		s.err = Call(s.ctx, s.e, op, params, args...)
 	}
 }
 
 // trsm overwrites x with op(A)⁻¹·x for a triangle of a.
-func (s *stage[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a, x *blocked.Matrix[T]) {
+func (s *executor[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a, x *blocked.Matrix[T]) {
 	switch {
 	case s.err != nil:
 	case s.p != nil:
@@ -59,8 +60,8 @@ func (s *stage[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a,
 	}
 }
 
-// laswp makes the interchanges v in the rows of x.
-func (s *stage[T]) laswp(v *blocked.Pivots, inverse bool, x *blocked.Matrix[T]) {
+// laswp applies the row interchanges v, or their inverse, to x.
+func (s *executor[T]) laswp(v *blocked.Pivots, inverse bool, x *blocked.Matrix[T]) {
 	switch {
 	case s.err != nil:
 	case s.p != nil:
@@ -73,8 +74,8 @@ func (s *stage[T]) laswp(v *blocked.Pivots, inverse bool, x *blocked.Matrix[T]) 
 	}
 }
 
-// wait waits until x is as the steps so far leave it.
-func (s *stage[T]) wait(x *blocked.Matrix[T]) {
+// wait waits until the tasks submitted so far have written x.
+func (s *executor[T]) wait(x *blocked.Matrix[T]) {
 	for i, j := range x.StoredTiles() {
 		if s.p != nil && s.err == nil {
 			s.err = s.p.Wait(x, i, j)
@@ -82,8 +83,8 @@ func (s *stage[T]) wait(x *blocked.Matrix[T]) {
 	}
 }
 
-// resize waits for x, and returns its first rows, or x with rows of zeros added.
-func (s *stage[T]) resize(x *blocked.Matrix[T], rows int) *blocked.Matrix[T] {
+// resize waits for x, and returns its first rows or a copy with zero rows appended.
+func (s *executor[T]) resize(x *blocked.Matrix[T], rows int) *blocked.Matrix[T] {
 	s.wait(x)
 	m, n := x.Dims()
 	switch {

@@ -1,0 +1,112 @@
+package la
+
+import (
+	"context"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// isRemote reports whether the first worker cannot run op and another worker can.
+func (e *Engine) isRemote(op *versions.Op) bool {
+	return e != nil && e.remote && e.selector.Check(op, e.rt.Target()) != nil
+}
+
+// submitCall executes a call as one task, on a worker that can run it, and retries it as
+// Options.Retries says.
+func (e *Engine) submitCall(op *versions.Op, call *versions.Call) error {
+	data := make([]graph.Datum, len(call.Args))
+	spec := graph.Spec{Op: op, Params: call.Params, Local: call.Local, Failure: e.failure()}
+	for i, a := range call.Args {
+		data[i].Value = a
+		d := &data[i]
+		if t := reflect.TypeOf(a); t != nil && t.Comparable() {
+			d = &data[slices.Index(call.Args, a)]
+		}
+		spec.Operands = append(spec.Operands, graph.Operand{Datum: d, Mode: graph.InOut})
+	}
+	job := e.rt.NewJob(call.Ctx)
+	if _, err := job.Submit(&spec); err != nil {
+		return unwrapped(err)
+	}
+	return unwrapped(job.Wait())
+}
+
+// scratch caches the memory in which directly called kernels work; its content lives for one call.
+var scratch = sync.Pool{New: func() any { return new(versions.Workspace) }}
+
+// Call executes one operation on the calling goroutine, without tasks, for problems of one tile.
+// op is one of [Ops], with the parameter and operands that package kernels documents for it.
+//
+// The error is an *exec.TaskError, without task and worker, if a version fails or panics or the
+// operands do not fit the operation; exec.ErrClosed; or the cause of ctx's end.
+func Call(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
+	defer scratch.Put(call.Work)
+	return invokeDirect(e, op, call)
+}
+
+// invokeDirect selects a version for a complete call and runs it on the calling goroutine. If the
+// first worker cannot run the operation, or failed tasks are to be retried, it submits a task.
+func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
+	selector, target := e.selection()
+	if e.isRemote(op) || e.options().Retries > 0 {
+		return e.submitCall(op, call)
+	}
+	choice, err := selector.Select(op, call, target)
+	if err != nil {
+		return &exec.TaskError{Op: op.OpName(), Worker: -1, Err: err}
+	}
+	var begin time.Time
+	if choice.Timed {
+		begin = time.Now()
+	}
+	if e != nil && e.opt.Trace != nil {
+		err = e.traced(op, choice.Version, call)
+	} else {
+		err = invoke(choice.Version, call)
+	}
+	switch {
+	case err == nil && choice.Timed:
+		selector.Record(choice, time.Since(begin).Seconds())
+	case choice.Timed:
+		selector.Abandon(choice)
+	}
+	if err == nil {
+		return nil
+	}
+	return unwrapped(&exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err})
+}
+
+// invoke calls a version and turns a panic into an error.
+func invoke(v *versions.Version, call *versions.Call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &exec.PanicError{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return v.Run(call)
+}
+
+// traced is invoke with an event in the trace.
+func (e *Engine) traced(op *versions.Op, v *versions.Version, call *versions.Call) error {
+	r, worker := e.opt.Trace, len(e.rt.Workers())
+	start := r.Now()
+	err := invoke(v, call)
+	r.Sink(worker)(trace.Event{Op: op.OpName(), Version: v.Name, Worker: worker,
+		Start: start, End: r.Now(), Failed: err != nil})
+	if err == nil && op.Work != nil {
+		r.Tally(worker).Worked(op.Work(call))
+	}
+	return err
+}

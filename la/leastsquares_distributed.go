@@ -1,0 +1,107 @@
+package la
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// solveDistributedQR is solveQR for a distributed A. It factors a copy of A, or of Aᵀ if A is
+// wider than high, on the nodes.
+func solveDistributedQR[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T],
+	b Source[T]) (x *blocked.Matrix[T], err error) {
+	r, err := measured(ctx, e, a)
+	if err != nil {
+		return nil, err
+	}
+	m, n := a.Dims()
+	_, nrhs := b.Dims()
+	var made []*blocked.Matrix[T]
+	defer func() {
+		for _, m := range made {
+			m.Close()
+		}
+	}()
+	like := func(m, n int) *blocked.Matrix[T] {
+		if err != nil {
+			return nil
+		}
+		var v *blocked.Matrix[T]
+		if v, err = tiles.DistributedLike[T](e.options().Runtime, a, blocked.Full, m, n); err == nil {
+			made = append(made, v)
+		}
+		return v
+	}
+	f, y, z := like(max(m, n), min(m, n)), like(m, nrhs), like(n, nrhs)
+	if err != nil {
+		return nil, err
+	}
+	err = Run(ctx, e, func(p *blocked.Program[T]) error {
+		if m < n {
+			return errors.Join(p.Transpose(a, f), p.Load(y, b, blocked.LoadOptions{}))
+		}
+		return errors.Join(p.Whole(a, f), p.Load(y, b, blocked.LoadOptions{}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	power := 0 // of two, that the solution has too little
+	top, err := NormInPlace(ctx, e, y, lapack.MaxAbs)
+	if err == nil && needsScaling[T](top) {
+		power = exponent(top)
+		err = scaleDistributed(ctx, e, y, -power)
+	}
+	if err == nil && needsScaling[T](r.stats.Max) {
+		power -= exponent(r.stats.Max)
+		err = scaleDistributed(ctx, e, f, -exponent(r.stats.Max))
+	}
+	q := &QR[T]{engine: e}
+	if err == nil {
+		err = q.FactorizeInPlace(ctx, f)
+	}
+	if err == nil && m >= n {
+		err = q.SolveInPlace(ctx, y, z)
+	} else if err == nil {
+		err = q.leastNorm(ctx, y, z)
+	}
+	if noSolution(err) {
+		return nil, err
+	}
+	if power != 0 {
+		if moved := scaleDistributed(ctx, e, z, power); moved != nil {
+			return nil, moved
+		}
+	}
+	made = made[:2] // z stays
+	return z, err
+}
+
+// leastNorm solves Aᵀ·X = B for the X of minimum norm by columns, where A is higher than wide: X
+// = Q·R⁻ᵀ·B. It overwrites B.
+func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
+	f := q.f
+	if err := triangleError(f.a, f.order()); err != nil {
+		return err
+	}
+	r, end, err := f.triangle(ctx, q.engine)
+	if err != nil {
+		return err
+	}
+	defer end()
+	power, err := scaleRightSide(ctx, q.engine, b, f.exp)
+	if err != nil {
+		return err
+	}
+	err = Run(ctx, q.engine, func(p *blocked.Program[T]) error {
+		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
+			p.Ormqr(blas.Left, blas.NoTrans, f.a, f.rotations, x))
+	})
+	if err = rescale(ctx, q.engine, x, -power-f.exp, err); err != nil {
+		return err
+	}
+	return f.conditionError(ctx, q.engine)
+}

@@ -1,0 +1,163 @@
+package la
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// SolveSPDInPlace is [SolveSPD] on matrices that tasks use where they are, such as distributed
+// ones. It overwrites B, Full and in the tile size of A, with the solution of A·X = B. A is of
+// kind SymUpper and does not change. The nodes need memory of half of A for the factor in
+// float32.
+//
+// After a fallback A holds its factor in float64, as after [Cholesky.FactorizeInPlace], and
+// BackwardError is NaN.
+//
+// The error is a *ShapeError, or that of SolveSPD. B is then undefined, or after a finite
+// mat.Condition a solution whose digits may all be wrong.
+//
+// Reference: LAPACK xDSPOSV.
+func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (Refinement, error) {
+	if a.Kind() != blocked.SymUpper {
+		return Refinement{}, &ShapeError{"SolveSPDInPlace", fmt.Sprintf("A is %v, want a SymUpper", a.Kind())}
+	}
+	s, end, err := inPlace(ctx, e, "SolveSPDInPlace", a, b)
+	if err != nil || s == nil {
+		return unsolved(err)
+	}
+	defer end()
+	var single Cholesky[float32]
+	var u *blocked.Matrix[float32]
+	defer func() { closeMatrix(u) }()
+	s.factor = func() (err error) {
+		var stats *blocked.Sums[float32]
+		if u, stats, err = s.single(); err != nil {
+			return err
+		}
+		rt := s.engine.options().Runtime
+		err = Run(ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
+			s.diag, err = p.DistributedDiagonal(rt, a)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := single.decompose(ctx, s.engine,
+			&reading[float32]{a: u, stats: blocked.Stats{Norm: stats.Norm1(), Columns: stats.Columns(),
+				Max: stats.Max()}}); err != nil {
+			return err
+		}
+		return checkFloat32Factors(u, s.n, 2, single.norm, single.inverse(ctx, s.engine))
+	}
+	defer func() {
+		if s.diag != nil {
+			s.diag.Close()
+		}
+	}()
+	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, s.engine, d) }
+	return s.solveInPlace(b, func() error {
+		double := NewCholesky[float64](s.engine)
+		if err := double.FactorizeInPlace(ctx, a); err != nil {
+			return err
+		}
+		return double.SolveInPlace(ctx, b)
+	})
+}
+
+// SolveGeneralInPlace is [SolveGeneral] as [SolveSPDInPlace] is SolveSPD. A is Full.
+//
+// Reference: LAPACK xDSGESV.
+func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (Refinement, error) {
+	if m, n := a.Dims(); a.Kind() != blocked.Full || m != n {
+		return Refinement{}, &ShapeError{"SolveGeneralInPlace",
+			fmt.Sprintf("A is %v, %d×%d, and must be Full and square", a.Kind(), m, n)}
+	}
+	s, end, err := inPlace(ctx, e, "SolveGeneralInPlace", a, b)
+	if err != nil || s == nil {
+		return unsolved(err)
+	}
+	defer end()
+	single := &LU[float32]{engine: s.engine}
+	var lu *blocked.Matrix[float32]
+	defer func() { closeMatrix(lu) }()
+	s.factor = func() (err error) {
+		var stats *blocked.Sums[float32]
+		if lu, stats, err = s.single(); err != nil {
+			return err
+		}
+		return factorizeFloat32(ctx, single, lu, s.n, stats.Columns())
+	}
+	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
+	return s.solveInPlace(b, func() error {
+		double := NewLU[float64](s.engine)
+		if err := double.FactorizeInPlace(ctx, a); err != nil {
+			return err
+		}
+		return double.SolveInPlace(ctx, false, b)
+	})
+}
+
+// inPlace returns the refiner of A·X = B, nil if there is nothing to solve; the caller calls end
+// after its use.
+func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[float64]) (s *refiner, end func(),
+	err error) {
+	if err := solvable(op, a, b); err != nil {
+		return nil, nil, err
+	}
+	e, end = e.openSession()
+	n, nrhs := b.Dims()
+	if err := e.ready(ctx); err != nil || n == 0 || nrhs == 0 {
+		end()
+		return nil, nil, err
+	}
+	return &refiner{ctx: ctx, engine: e, n: n, a: a, trans: blas.NoTrans, tasks: true}, end, nil
+}
+
+// single returns A in float32 with its sums of magnitudes, and sets norm. The error is errRange
+// if an element is out of range; the matrix may then not be nil.
+func (s *refiner) single() (*blocked.Matrix[float32], *blocked.Sums[float32], error) {
+	a := s.a
+	u, err := tiles.DistributedLike[float32](s.engine.options().Runtime, a, a.Kind(), s.n, s.n)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, nil, u) })
+	if err != nil {
+		return u, nil, err
+	}
+	stats, err := sums(s.ctx, s.engine, u)
+	if err != nil {
+		return u, nil, err
+	}
+	if norm := stats.Norm1(); norm-norm != 0 {
+		return u, nil, errRange
+	}
+	if s.norm = stats.NormInf(); s.norm < underflows {
+		s.norm, err = NormInPlace(s.ctx, s.engine, a, lapack.MaxRowSum)
+	}
+	return u, stats, err
+}
+
+// solveInPlace overwrites b with A⁻¹·b. If refinement fails it calls double.
+func (s *refiner) solveInPlace(b *blocked.Matrix[float64], double func() error) (report Refinement, err error) {
+	x, err := s.refine(b, &report)
+	if err != nil {
+		return Refinement{}, err
+	}
+	if x == nil {
+		report.BackwardError = math.NaN()
+		return report, double()
+	}
+	err = Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
+	if err = errors.Join(err, x.Close()); err != nil {
+		return Refinement{}, err
+	}
+	return report, nil
+}
