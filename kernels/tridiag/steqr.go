@@ -1,0 +1,270 @@
+package tridiag
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+)
+
+// Matrix is rows×cols elements in rows that are Stride apart.
+type Matrix[T scalar.Real] struct {
+	Rows, Cols, Stride int
+	Data               []T
+}
+
+// Row returns row i.
+func (m *Matrix[T]) Row(i int) []T { return m.Data[i*m.Stride:][:m.Cols:m.Cols] }
+
+// Block returns rows i to i+rows−1 of columns j to j+cols−1.
+func (m *Matrix[T]) Block(i, j, rows, cols int) Matrix[T] {
+	b := Matrix[T]{Rows: rows, Cols: cols, Stride: m.Stride}
+	if rows > 0 && cols > 0 {
+		b.Data = m.Data[i*m.Stride+j:]
+	}
+	return b
+}
+
+// sweepsPerValue is how many sweeps an eigenvalue may take on average, as in LAPACK.
+const sweepsPerValue = 30
+
+// ConvergenceError says that an iteration has not converged.
+type ConvergenceError struct {
+	Found, Order int // of so many eigenvalues of a block of a matrix, so many were found
+}
+
+func (e *ConvergenceError) Error() string {
+	return "tridiag: the QR iteration has not converged"
+}
+
+// Steqr overwrites d with the eigenvalues of T, in ascending order, and multiplies q from the left by
+// the matrix whose rows are its eigenvectors: an identity in q becomes the eigenvectors. e is
+// overwritten. len(e) is len(d)−1 and q has len(d) rows, of any length.
+//
+// Elements must be finite. The error is a *ConvergenceError.
+func Steqr[T scalar.Real](d, e []T, q Matrix[T]) error {
+	n := len(d)
+	left := sweepsPerValue * n
+	for first := 0; first < n; {
+		last := first
+		for last < n-1 && !negligible(d, e, last) {
+			last++
+		}
+		if last < n-1 {
+			e[last] = 0
+		}
+		if last > first {
+			part := iteration[T]{d: d[first : last+1], e: e[first:last], q: q.Block(first, 0, last+1-first, q.Cols), left: &left}
+			if err := part.run(); err != nil {
+				return err
+			}
+		}
+		first = last + 1
+	}
+	sortRows(d, q)
+	return nil
+}
+
+// negligible reports whether e(i) couples its neighbours by less than rounding does, or is so small that
+// rotations with it are not accurate.
+func (t *iteration[T]) negligible(i int) bool {
+	return negligible(t.d, t.e, i) || math.Abs(float64(t.e[i])) <= scalar.SafeMin[T]()/scalar.Eps[T]()
+}
+
+// negligible reports whether e(i) couples its neighbours by less than rounding does.
+func negligible[T scalar.Real](d, e []T, i int) bool {
+	x := math.Abs(float64(e[i]))
+	eps := 2 * scalar.Eps[T]()
+	return x == 0 || x <= eps*math.Sqrt(math.Abs(float64(d[i])))*math.Sqrt(math.Abs(float64(d[i+1])))
+}
+
+// iteration is the iteration for a matrix none of whose e is negligible when it begins.
+type iteration[T scalar.Real] struct {
+	d, e []T
+	q    Matrix[T]
+	left *int // sweeps that it may still make
+}
+
+// run iterates at the end where the elements are smaller, so that those of a graded matrix keep
+// their accuracy. It works on a matrix whose squares neither overflow nor underflow.
+func (t *iteration[T]) run() error {
+	scale := t.scale()
+	for i := range t.e {
+		t.d[i], t.e[i] = t.d[i]*scale, t.e[i]*scale
+	}
+	n := len(t.d)
+	t.d[n-1] *= scale
+	var err error
+	if math.Abs(float64(t.d[n-1])) < math.Abs(float64(t.d[0])) {
+		err = t.downwards()
+	} else {
+		err = t.upwards()
+	}
+	for i := range t.d {
+		t.d[i] /= scale
+	}
+	return err
+}
+
+// scale returns the power of two that makes the largest element about 1, or 1 if it is within
+// the range in which squares are safe.
+func (t *iteration[T]) scale() T {
+	most := 0.0
+	for i, x := range t.d {
+		most = max(most, math.Abs(float64(x)))
+		if i < len(t.e) {
+			most = max(most, math.Abs(float64(t.e[i])))
+		}
+	}
+	small := math.Sqrt(scalar.SafeMin[T]()) / scalar.Eps[T]()
+	if most > small && most < 1/small {
+		return 1
+	}
+	_, exp := math.Frexp(most)
+	exp = max(min(exp, scalar.Pick[T](120, 1000)), scalar.Pick[T](-120, -1000)) // its reciprocal is finite, too
+	return T(math.Ldexp(1, -exp))
+}
+
+// upwards finds eigenvalues from the first to the last one, by QL steps.
+func (t *iteration[T]) upwards() error {
+	d, e := t.d, t.e
+	for l := 0; l < len(d); {
+		m := l
+		for m < len(d)-1 && !t.negligible(m) {
+			m++
+		}
+		if m < len(d)-1 {
+			e[m] = 0
+		}
+		if m == l {
+			l++
+			continue
+		}
+		if *t.left--; *t.left < 0 {
+			return &ConvergenceError{l, len(d)}
+		}
+		p := d[l]
+		g := (d[l+1] - p) / (2 * e[l])
+		g = d[m] - p + e[l]/(g+sign(hypot(g, 1), g))
+		s, c := T(1), T(1)
+		p = 0
+		for i := m - 1; i >= l; i-- {
+			f, b := s*e[i], c*e[i]
+			var r T
+			c, s, r = rotation(g, f)
+			if i != m-1 {
+				e[i+1] = r
+			}
+			g = d[i+1] - p
+			r = (d[i]-g)*s + 2*c*b
+			p = s * r
+			d[i+1] = g + p
+			g = c*r - b
+			Rotate(t.q.Row(i), t.q.Row(i+1), c, -s)
+		}
+		d[l] -= p
+		e[l] = g
+	}
+	return nil
+}
+
+// downwards finds eigenvalues from the last to the first one, by QR steps.
+func (t *iteration[T]) downwards() error {
+	d, e := t.d, t.e
+	for l := len(d) - 1; l >= 0; {
+		m := l
+		for m > 0 && !t.negligible(m-1) {
+			m--
+		}
+		if m > 0 {
+			e[m-1] = 0
+		}
+		if m == l {
+			l--
+			continue
+		}
+		if *t.left--; *t.left < 0 {
+			return &ConvergenceError{len(d) - 1 - l, len(d)}
+		}
+		p := d[l]
+		g := (d[l-1] - p) / (2 * e[l-1])
+		g = d[m] - p + e[l-1]/(g+sign(hypot(g, 1), g))
+		s, c := T(1), T(1)
+		p = 0
+		for i := m; i < l; i++ {
+			f, b := s*e[i], c*e[i]
+			var r T
+			c, s, r = rotation(g, f)
+			if i != m {
+				e[i-1] = r
+			}
+			g = d[i] - p
+			r = (d[i+1]-g)*s + 2*c*b
+			p = s * r
+			d[i] = g + p
+			g = c*r - b
+			Rotate(t.q.Row(i), t.q.Row(i+1), c, s)
+		}
+		d[l] -= p
+		e[l-1] = g
+	}
+	return nil
+}
+
+// rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0 (LAPACK's xLARTG). So that c and s are accurate
+// for the smallest numbers too, it divides numbers of float64's middle range.
+func rotation[T scalar.Real](g, f T) (c, s, r T) {
+	if f == 0 {
+		return 1, 0, g
+	}
+	if g == 0 {
+		return 0, 1, f
+	}
+	x, y, scale := float64(g), float64(f), 1.0
+	if most := max(math.Abs(x), math.Abs(y)); most < 0x1p-400 || most > 0x1p400 {
+		_, exp := math.Frexp(most)
+		scale = math.Ldexp(1, exp/2) // twice: its square may be denormal
+		x, y = x/scale/scale, y/scale/scale
+	}
+	h := math.Sqrt(x*x + y*y)
+	return T(x / h), T(y / h), T(h * scale * scale)
+}
+
+// Rotate overwrites vectors x and y, of the same length, with c·x + s·y and c·y − s·x.
+func Rotate[T scalar.Real](x, y []T, c, s T) {
+	y = y[:len(x)]
+	for i, a := range x {
+		b := y[i]
+		x[i], y[i] = c*a+s*b, c*b-s*a
+	}
+}
+
+// hypot returns √(a²+b²) without overflow.
+func hypot[T scalar.Real](a, b T) T {
+	if scalar.Of[T]() == scalar.Float32 {
+		x, y := float64(a), float64(b)
+		return T(math.Sqrt(x*x + y*y))
+	}
+	return T(math.Hypot(float64(a), float64(b)))
+}
+
+// sign returns the absolute value of a with the sign of b.
+func sign[T scalar.Real](a, b T) T { return T(math.Copysign(float64(a), float64(b))) }
+
+// sortRows sorts d and moves the rows of q with it.
+func sortRows[T scalar.Real](d []T, q Matrix[T]) {
+	for i := range d {
+		k := i
+		for j := i + 1; j < len(d); j++ {
+			if d[j] < d[k] {
+				k = j
+			}
+		}
+		if k != i {
+			d[i], d[k] = d[k], d[i]
+			x, y := q.Row(i), q.Row(k)
+			for j := range x {
+				x[j], y[j] = y[j], x[j]
+			}
+		}
+	}
+}
