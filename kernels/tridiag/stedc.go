@@ -1,10 +1,6 @@
 package tridiag
 
-import (
-	"math"
-
-	"github.com/tessera-la/tessera/internal/scalar"
-)
+import "github.com/tessera-la/tessera/internal/scalar"
 
 // Leaf is the largest order that [Stedc] solves by [Steqr].
 const Leaf = 48
@@ -35,12 +31,10 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Gemm[T]) (err err
 	if n < 2 {
 		return nil
 	}
-	scale := Scale(d, e)
-	defer func() {
-		for i := range d {
-			d[i] /= scale
-		}
-	}()
+	scale := scaleFor(d, e, 1)
+	multiply(d, scale)
+	multiply(e, scale)
+	defer func() { multiply(d, 1/scale) }()
 	Tree(0, n, func(lo, cut, hi int) {
 		if cut < hi {
 			b := abs(e[cut-1])
@@ -106,29 +100,4 @@ func mergeParts[T scalar.Real](m *Merge[T], cut int, beta T, d []T, sorted []int
 	m.Vectors(0, k, s, w)
 	m.Product(0, k, s, top, bottom, q, mul)
 	m.Finish(d, sorted, dead, q)
-}
-
-// Scale multiplies T by a power of two that makes its largest element about 1, and returns it: 1 if all
-// elements are zero.
-func Scale[T scalar.Real](d, e []T) T {
-	most := T(0)
-	for _, x := range d {
-		most = max(most, abs(x))
-	}
-	for _, x := range e {
-		most = max(most, abs(x))
-	}
-	if most == 0 {
-		return 1
-	}
-	_, exp := math.Frexp(float64(most))
-	exp = max(min(exp, scalar.Pick[T](126, 1022)), scalar.Pick[T](-126, -1022)) // its reciprocal is finite, too
-	s := T(math.Ldexp(1, -exp))
-	for i := range d {
-		d[i] *= s
-	}
-	for i := range e {
-		e[i] *= s
-	}
-	return s
 }

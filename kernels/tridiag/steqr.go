@@ -2,6 +2,7 @@ package tridiag
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tessera-la/tessera/internal/scalar"
 )
@@ -84,48 +85,27 @@ type iteration[T scalar.Real] struct {
 	left *int // sweeps that it may still make
 }
 
-// run iterates at the end where the elements are smaller, so that those of a graded matrix keep
-// their accuracy. It works on a matrix whose squares neither overflow nor underflow.
+// run finds the eigenvalues from the end on where the elements are smaller, so that those of a
+// graded matrix keep their accuracy. It works on a matrix whose squares neither overflow nor underflow.
 func (t *iteration[T]) run() error {
-	scale := t.scale()
-	for i := range t.e {
-		t.d[i], t.e[i] = t.d[i]*scale, t.e[i]*scale
-	}
+	scale := scaleFor(t.d, t.e, math.Sqrt(scalar.SafeMin[T]())/scalar.Eps[T]())
+	multiply(t.d, scale)
+	multiply(t.e, scale)
 	n := len(t.d)
-	t.d[n-1] *= scale
-	var err error
-	if math.Abs(float64(t.d[n-1])) < math.Abs(float64(t.d[0])) {
-		err = t.downwards()
-	} else {
-		err = t.upwards()
+	if abs(t.d[n-1]) < abs(t.d[0]) {
+		slices.Reverse(t.d)
+		slices.Reverse(t.e)
+		for i := range n / 2 {
+			swap(t.q.Row(i), t.q.Row(n-1-i))
+		}
 	}
-	for i := range t.d {
-		t.d[i] /= scale
-	}
+	err := t.iterate()
+	multiply(t.d, 1/scale)
 	return err
 }
 
-// scale returns the power of two that makes the largest element about 1, or 1 if it is within
-// the range in which squares are safe.
-func (t *iteration[T]) scale() T {
-	most := 0.0
-	for i, x := range t.d {
-		most = max(most, math.Abs(float64(x)))
-		if i < len(t.e) {
-			most = max(most, math.Abs(float64(t.e[i])))
-		}
-	}
-	small := math.Sqrt(scalar.SafeMin[T]()) / scalar.Eps[T]()
-	if most > small && most < 1/small {
-		return 1
-	}
-	_, exp := math.Frexp(most)
-	exp = max(min(exp, scalar.Pick[T](120, 1000)), scalar.Pick[T](-120, -1000)) // its reciprocal is finite, too
-	return T(math.Ldexp(1, -exp))
-}
-
-// upwards finds eigenvalues from the first to the last one, by QL steps.
-func (t *iteration[T]) upwards() error {
+// iterate finds the eigenvalues from the first to the last one, by QL steps.
+func (t *iteration[T]) iterate() error {
 	d, e := t.d, t.e
 	for l := 0; l < len(d); {
 		m := l
@@ -163,49 +143,6 @@ func (t *iteration[T]) upwards() error {
 		}
 		d[l] -= p
 		e[l] = g
-	}
-	return nil
-}
-
-// downwards finds eigenvalues from the last to the first one, by QR steps.
-func (t *iteration[T]) downwards() error {
-	d, e := t.d, t.e
-	for l := len(d) - 1; l >= 0; {
-		m := l
-		for m > 0 && !t.negligible(m-1) {
-			m--
-		}
-		if m > 0 {
-			e[m-1] = 0
-		}
-		if m == l {
-			l--
-			continue
-		}
-		if *t.left--; *t.left < 0 {
-			return &ConvergenceError{len(d) - 1 - l, len(d)}
-		}
-		p := d[l]
-		g := (d[l-1] - p) / (2 * e[l-1])
-		g = d[m] - p + e[l-1]/(g+sign(hypot(g, 1), g))
-		s, c := T(1), T(1)
-		p = 0
-		for i := m; i < l; i++ {
-			f, b := s*e[i], c*e[i]
-			var r T
-			c, s, r = rotation(g, f)
-			if i != m {
-				e[i-1] = r
-			}
-			g = d[i] - p
-			r = (d[i+1]-g)*s + 2*c*b
-			p = s * r
-			d[i] = g + p
-			g = c*r - b
-			Rotate(t.q.Row(i), t.q.Row(i+1), c, s)
-		}
-		d[l] -= p
-		e[l-1] = g
 	}
 	return nil
 }
@@ -261,10 +198,14 @@ func sortRows[T scalar.Real](d []T, q Matrix[T]) {
 		}
 		if k != i {
 			d[i], d[k] = d[k], d[i]
-			x, y := q.Row(i), q.Row(k)
-			for j := range x {
-				x[j], y[j] = y[j], x[j]
-			}
+			swap(q.Row(i), q.Row(k))
 		}
+	}
+}
+
+// swap exchanges the elements of two vectors.
+func swap[T any](x, y []T) {
+	for i := range x {
+		x[i], y[i] = y[i], x[i]
 	}
 }

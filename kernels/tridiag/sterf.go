@@ -1,0 +1,94 @@
+package tridiag
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+)
+
+// Sterf overwrites d with the eigenvalues of T, in ascending order. e is overwritten. It is the variant of Pal,
+// Walker and Kahan of the QL iteration, which works on squares of e and takes no roots.
+//
+// Elements must be finite. The error is a *ConvergenceError.
+//
+// Reference: LAPACK xSTERF.
+func Sterf[T scalar.Real](d, e []T) error {
+	n := len(d)
+	left := sweepsPerValue * n
+	for first := 0; first < n; {
+		last := first
+		for last < n-1 && !negligible(d, e, last) {
+			last++
+		}
+		if last > first {
+			if err := squares(d[first:last+1], e[first:last], &left); err != nil {
+				return err
+			}
+		}
+		first = last + 1
+	}
+	slices.Sort(d)
+	return nil
+}
+
+// squares finds the eigenvalues of a block none of whose e is negligible. left is how many sweeps there may
+// still be.
+func squares[T scalar.Real](d, e []T, left *int) error {
+	scale := scaleFor(d, e, math.Sqrt(scalar.SafeMin[T]())/scalar.Eps[T]())
+	multiply(d, scale)
+	defer func() { multiply(d, 1/scale) }()
+	for i, x := range e {
+		x *= scale
+		e[i] = x * x
+	}
+	n := len(d)
+	if abs(d[n-1]) < abs(d[0]) {
+		slices.Reverse(d)
+		slices.Reverse(e)
+	}
+	eps := T(2 * scalar.Eps[T]())
+	tiny := T(scalar.SafeMin[T]())
+	for l := 0; l < n; {
+		m := l
+		for m < n-1 && e[m] > eps*eps*abs(d[m])*abs(d[m+1])+tiny {
+			m++
+		}
+		if m < n-1 {
+			e[m] = 0
+		}
+		if m == l {
+			l++
+			continue
+		}
+		if *left--; *left < 0 {
+			return &ConvergenceError{l, n}
+		}
+		p, root := d[l], T(math.Sqrt(float64(e[l])))
+		shift := (d[l+1] - p) / (2 * root)
+		shift = p - root/(shift+sign(hypot(shift, 1), shift))
+		c, s := T(1), T(0)
+		gamma := d[m] - shift
+		p = gamma * gamma
+		for i := m - 1; i >= l; i-- {
+			b := e[i]
+			r := p + b
+			if i != m-1 {
+				e[i+1] = s * r
+			}
+			before, cos := gamma, c
+			c, s = p/r, b/r
+			a := d[i]
+			gamma = c*(a-shift) - s*before
+			d[i+1] = before + (a - gamma)
+			if c != 0 {
+				p = gamma * gamma / c
+			} else {
+				p = cos * b
+			}
+		}
+		e[l] = s * p
+		d[l] = shift + gamma
+	}
+	return nil
+}
