@@ -12,7 +12,6 @@ import (
 //	  one task   by rows   one       by rows    by rows    one
 //
 // What stands by rows works on rows lo to hi−1 of the K that are left, and different rows at once.
-// A Merge can be used again. Its slices are the caller's to allocate: see [NewMerge].
 type Merge[T scalar.Real] struct {
 	Cut, N int
 	K      int // eigenvalues that are not deflated
@@ -37,8 +36,8 @@ const (
 	deflate             // an eigenvector already
 )
 
-// NewMerge returns a Merge for orders up to n.
-func NewMerge[T scalar.Real](n int) *Merge[T] {
+// newMerge returns a Merge for orders up to n.
+func newMerge[T scalar.Real](n int) *Merge[T] {
 	f, i := make([]T, 4*n), make([]int32, 3*n)
 	return &Merge[T]{
 		poles: f[:n], z: f[n : 2*n], weights: f[2*n : 3*n], lambda: f[3*n:],
@@ -240,11 +239,11 @@ func (m *Merge[T]) Vectors(lo, hi int, s Matrix[T], scratch []T) {
 	}
 }
 
-// Gemm is a product C = A·B of matrices in rows: A is m×k, B k×n.
-type Gemm[T scalar.Real] func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
+// gemm is [Product.Mul] with its scratch.
+type gemm[T scalar.Real] func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
 
 // Product sets rows lo to hi−1 of q to the product of these rows of s and the packed rows.
-func (m *Merge[T]) Product(lo, hi int, s, top, bottom, q Matrix[T], mul Gemm[T]) {
+func (m *Merge[T]) Product(lo, hi int, s, top, bottom, q Matrix[T], mul gemm[T]) {
 	if lo >= hi {
 		return
 	}
@@ -255,7 +254,7 @@ func (m *Merge[T]) Product(lo, hi int, s, top, bottom, q Matrix[T], mul Gemm[T])
 }
 
 // product is C = A·B, zero if A has no columns.
-func product[T scalar.Real](rows, cols, inner int, a, b, c Matrix[T], mul Gemm[T]) {
+func product[T scalar.Real](rows, cols, inner int, a, b, c Matrix[T], mul gemm[T]) {
 	if inner == 0 {
 		for i := range rows {
 			clear(c.Row(i))

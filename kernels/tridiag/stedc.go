@@ -5,24 +5,61 @@ import "github.com/tessera-la/tessera/internal/scalar"
 // Leaf is the largest order that [Stedc] solves by [Steqr].
 const Leaf = 48
 
-// Tree yields the merges of a matrix of order n, children first: of rows lo to hi−1, torn before row
-// cut. It depends on n alone. Orders up to Leaf are leaves, for which cut is hi.
-func Tree(lo, hi int, yield func(lo, cut, hi int)) {
-	if hi-lo <= Leaf {
-		yield(lo, hi, hi)
-		return
+// chunk is how many rows of a merge are worked on by one part: so that neither the parts nor the bits
+// depend on how many units there are.
+const chunk = 128
+
+// Crew calls f for parts 0 to parts−1, on as many units as there are, each with work elements of
+// scratch, and returns when all have returned.
+type Crew[T scalar.Real] func(parts, work int, f func(part, parts int, work []T))
+
+// Alone is the Crew of one unit, which has scratch.
+func Alone[T scalar.Real](scratch []T) Crew[T] {
+	return func(parts, work int, f func(part, parts int, work []T)) {
+		for i := range parts {
+			f(i, parts, scratch[:work])
+		}
 	}
-	cut := lo + (hi-lo)/2
-	Tree(lo, cut, yield)
-	Tree(cut, hi, yield)
-	yield(lo, cut, hi)
+}
+
+// Product is C = A·B for matrices in rows, A m×k and B k×n, with Work elements of scratch for
+// dimensions up to dim.
+type Product[T scalar.Real] struct {
+	Work func(dim int) int
+	Mul  func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T)
+}
+
+// node is a part of T that is torn before row cut, or a leaf if that is hi.
+type node struct{ lo, cut, hi int }
+
+// tree returns the nodes by their level, the whole matrix first, and the leaves. It depends on n alone.
+func tree(n int) (levels [][]node, leaves []node) {
+	var grow func(lo, hi, level int)
+	grow = func(lo, hi, level int) {
+		if hi-lo <= Leaf {
+			leaves = append(leaves, node{lo, hi, hi})
+			return
+		}
+		if level == len(levels) {
+			levels = append(levels, nil)
+		}
+		cut := lo + (hi-lo)/2
+		levels[level] = append(levels[level], node{lo, cut, hi})
+		grow(lo, cut, level+1)
+		grow(cut, hi, level+1)
+	}
+	grow(0, n, 0)
+	return levels, leaves
 }
 
 // Stedc overwrites d with the eigenvalues of T in ascending order, and q, n×n, with its eigenvectors, as
-// rows. e is overwritten. work holds at least [WorkStedc] elements; mul multiplies.
+// rows. e is overwritten. work holds at least [WorkStedc] elements. The result has the same bits for
+// any crew.
 //
 // Elements must be finite. The error is a *ConvergenceError.
-func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Gemm[T]) (err error) {
+//
+// Reference: LAPACK xSTEDC.
+func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew Crew[T]) error {
 	n := len(d)
 	for i := range n {
 		clear(q.Row(i))
@@ -35,34 +72,50 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Gemm[T]) (err err
 	multiply(d, scale)
 	multiply(e, scale)
 	defer func() { multiply(d, 1/scale) }()
-	Tree(0, n, func(lo, cut, hi int) {
-		if cut < hi {
-			b := abs(e[cut-1])
-			d[cut-1] -= b
-			d[cut] -= b
+	levels, leaves := tree(n)
+	for _, level := range levels {
+		for _, x := range level {
+			b := abs(e[x.cut-1])
+			d[x.cut-1] -= b
+			d[x.cut] -= b
 		}
-	})
+	}
 	sorted := make([]int32, n)
-	m := NewMerge[T](n)
-	Tree(0, n, func(lo, cut, hi int) {
-		if err != nil {
-			return
+	errs := make([]error, len(leaves))
+	crew(len(leaves), 0, func(i, _ int, _ []T) {
+		x := leaves[i]
+		errs[i] = Steqr(d[x.lo:x.hi], e[x.lo:x.hi-1], q.Block(x.lo, x.lo, x.hi-x.lo, x.hi-x.lo))
+		for r := range x.hi - x.lo {
+			sorted[x.lo+r] = int32(r)
 		}
-		order, part := hi-lo, q.Block(lo, lo, hi-lo, hi-lo)
-		if cut == hi {
-			err = Steqr(d[lo:hi], e[lo:hi-1], part)
-			for i := range order {
-				sorted[lo+i] = int32(i)
-			}
-			return
-		}
-		mergeParts(m, cut-lo, e[cut-1], d[lo:hi], sorted[lo:hi], part, work, mul)
 	})
-	if err != nil {
-		return err
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for l := len(levels) - 1; l >= 0; l-- {
+		level := levels[l]
+		one := func(i int, crew Crew[T]) {
+			x := level[i]
+			order := x.hi - x.lo
+			m := merger[T]{newMerge[T](order), mul, crew}
+			m.run(x.cut-x.lo, e[x.cut-1], d[x.lo:x.hi], sorted[x.lo:x.hi], q.Block(x.lo, x.lo, order, order), work[2*x.lo*(n+1):])
+		}
+		if len(level) < abreast {
+			for i := range level {
+				one(i, crew)
+			}
+			continue
+		}
+		most := 0
+		for _, x := range level {
+			most = max(most, x.hi-x.lo)
+		}
+		crew(len(level), mul.Work(most)+most, func(i, _ int, scratch []T) { one(i, Alone(scratch)) })
 	}
 	// Rows into the order of their eigenvalues, by way of the work space.
-	values := m.lambda
+	values := make([]T, n)
 	for i, r := range sorted {
 		values[i] = d[r]
 		copy(work[i*n:][:n], q.Row(int(r)))
@@ -74,30 +127,58 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Gemm[T]) (err err
 	return nil
 }
 
-// WorkStedc returns how many elements of work space [Stedc] needs for order n.
-func WorkStedc(n int) int { return 2*n*n + 2*n }
+// abreast is the number of merges of a level from which on units work on different ones instead of
+// together on each.
+const abreast = 4
 
-// mergeParts makes one problem of the two in q.
-func mergeParts[T scalar.Real](m *Merge[T], cut int, beta T, d []T, sorted []int32, q Matrix[T], work []T, mul Gemm[T]) {
+// WorkStedc returns how many elements of work space [Stedc] needs for order n.
+func WorkStedc(n int) int { return 2 * n * (n + 1) }
+
+// merger makes one problem of two.
+type merger[T scalar.Real] struct {
+	*Merge[T]
+	mul  Product[T]
+	crew Crew[T]
+}
+
+// run does all steps of a merge.
+func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work []T) {
 	n := len(d)
 	m.Deflate(cut, beta, d, sorted, q)
-	k := m.K
 	take := func(rows, cols int) Matrix[T] {
 		x := Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}
 		work = work[rows*cols:]
 		return x
 	}
+	k := m.K
+	parts := (k + chunk - 1) / chunk
 	a, b := m.Sizes()
-	s, top, bottom, dead := take(k, k), take(a, cut), take(b, n-cut), take(n-k, n)
+	s, top, bottom, dead, w := take(k, k), take(a, cut), take(b, n-cut), take(n-k, n), take(parts, k)
 	m.Pack(q, top, bottom, dead)
-	m.Roots(0, k, s)
-	w := work[:k]
-	for i := range w {
-		w[i] = 1
+	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
+	m.crew(parts, 0, func(part, _ int, _ []T) {
+		lo, hi := rows(part)
+		m.Roots(lo, hi, s)
+		f := w.Row(part)
+		for i := range f {
+			f[i] = 1
+		}
+		m.Factors(lo, hi, s, f)
+	})
+	if parts > 0 {
+		for part := 1; part < parts; part++ {
+			for i, f := range w.Row(part) {
+				w.Data[i] *= f
+			}
+		}
+		m.Weights(w.Row(0))
 	}
-	m.Factors(0, k, s, w)
-	m.Weights(w)
-	m.Vectors(0, k, s, w)
-	m.Product(0, k, s, top, bottom, q, mul)
+	m.crew(parts, k+m.mul.Work(n), func(part, _ int, scratch []T) {
+		lo, hi := rows(part)
+		m.Vectors(lo, hi, s, scratch)
+		m.Product(lo, hi, s, top, bottom, q, func(rows, cols, inner int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+			m.mul.Mul(rows, cols, inner, a, lda, b, ldb, c, ldc, scratch[k:])
+		})
+	})
 	m.Finish(d, sorted, dead, q)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -16,7 +18,7 @@ import (
 )
 
 // mul is a product by gonum.
-func mul[T scalar.Real](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+func mul[T scalar.Real](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
 	var by blasgonum.Implementation
 	switch a := any(a).(type) {
 	case []float64:
@@ -24,6 +26,25 @@ func mul[T scalar.Real](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc 
 	case []float32:
 		by.Sgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, any(b).([]float32), ldb, 0, any(c).([]float32), ldc)
 	}
+}
+
+// byGonum is products by gonum, which need no scratch.
+func byGonum[T scalar.Real]() Product[T] {
+	return Product[T]{func(int) int { return 0 }, mul[T]}
+}
+
+// together is a crew of several units, each of which takes the next part.
+func together[T scalar.Real](parts, work int, f func(part, parts int, work []T)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(parts); i = next.Add(1) - 1 {
+				f(int(i), parts, make([]T, work))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // problem is a tridiagonal matrix.
@@ -153,7 +174,7 @@ func solve[T scalar.Real](d, e []T, dc bool) ([]T, Matrix[T], error) {
 		for i := range work {
 			work[i] = T(math.NaN())
 		}
-		return w, q, Stedc(w, f, q, work, mul[T])
+		return w, q, Stedc(w, f, q, work, byGonum[T](), together[T])
 	}
 	for i := range n {
 		clear(q.Row(i))
@@ -195,6 +216,32 @@ func testSolve[T scalar.Real](t *testing.T) {
 func TestSolve(t *testing.T) {
 	t.Run("float64", testSolve[float64])
 	t.Run("float32", testSolve[float32])
+}
+
+// TestBits: the crew makes no difference.
+func TestBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	const n = 420 // two chunks, and four merges abreast
+	for _, p := range problems(n, rng) {
+		w, q, err := solve(p.d, p.e, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, e := slices.Clone(p.d), slices.Clone(p.e)
+		alone := Matrix[float64]{n, n, n, make([]float64, n*n)}
+		if err := Stedc(d, e, alone, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, 2*n))); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d, w) {
+			t.Errorf("%s: other values", p.name)
+		}
+		for i := range n {
+			if !slices.Equal(alone.Row(i), q.Row(i)) {
+				t.Errorf("%s: another vector %d", p.name, i)
+				break
+			}
+		}
+	}
 }
 
 // TestValues: the eigenvalues are gonum's.
@@ -249,7 +296,7 @@ func BenchmarkStedc(b *testing.B) {
 				q := Matrix[float64]{n, n, n, make([]float64, n*n)}
 				work := make([]float64, WorkStedc(n))
 				for b.Loop() {
-					if err := Stedc(slices.Clone(p.d), slices.Clone(p.e), q, work, mul[float64]); err != nil {
+					if err := Stedc(slices.Clone(p.d), slices.Clone(p.e), q, work, byGonum[float64](), Alone(make([]float64, n))); err != nil {
 						b.Fatal(err)
 					}
 				}
