@@ -11,12 +11,22 @@ import (
 // reflectors.
 type Tridiagonal[T Element] struct {
 	Routines[T]
+	crew    Crew[T]
 	vectors isa.Vectors[T]
 }
 
-// NewTridiagonal returns the reduction by a set of routines.
-func NewTridiagonal[T Element](r Routines[T]) *Tridiagonal[T] {
-	t := &Tridiagonal[T]{Routines: r}
+// NewTridiagonal returns the reduction by a set of routines and a crew; nil is the caller's goroutine
+// alone. The bits of the result do not depend on the crew.
+func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
+	t := &Tridiagonal[T]{Routines: r, crew: crew}
+	if crew == nil {
+		t.crew = func(parts, work int, f func(part, parts int, work []T)) {
+			scratch := make([]T, work)
+			for i := range parts {
+				f(i, parts, scratch)
+			}
+		}
+	}
 	if p, ok := r.(*Packed[T]); ok && p.kernels != nil {
 		t.vectors = p.kernels.Vectors
 	}
@@ -28,15 +38,13 @@ const (
 	sytrdPanel = 32
 	// sytrdBlock is the order of the blocks of the triangle that is updated.
 	sytrdBlock = 128
-	// ormtrPanel is how many reflectors are applied as one.
+	// ormtrPanel is how many reflectors are applied as one, ormtrRows to how many rows by one part.
 	ormtrPanel = 64
+	ormtrRows  = 256
 )
 
-// SytrdWork returns the number of elements of scratch that Sytrd and Ormtr need for order n, and
-// for Ormtr m rows.
-func (t *Tridiagonal[T]) SytrdWork(m, n int) int {
-	return max(4*sytrdPanel*n, ormtrPanel*(n+2*m)+2*ormtrPanel*ormtrPanel) + t.Work(max(m, n))
-}
+// SytrdWork returns the number of elements of scratch that Sytrd needs for order n.
+func SytrdWork(n int) int { return (4*sytrdPanel + symvParts(n)) * n }
 
 // Sytrd reduces the symmetric n×n matrix A, of which a has the upper triangle, to
 //
@@ -54,12 +62,12 @@ func (t *Tridiagonal[T]) Sytrd(n int, a []T, lda int, d, e, tau, work []T) {
 	}
 	// V and W, and W and V again, so that the update is one product.
 	vw, wv := work[:2*sytrdPanel*n], work[2*sytrdPanel*n:4*sytrdPanel*n]
-	work = work[4*sytrdPanel*n:]
+	sums := work[4*sytrdPanel*n:][:symvParts(n)*n]
 	for k := 0; k < n; k += sytrdPanel {
 		nb := min(sytrdPanel, n-k)
-		t.panel(n, k, nb, a, lda, d, e, tau, vw, wv)
+		t.panel(n, k, nb, a, lda, d, e, tau, vw, wv, sums)
 		if rest := k + nb; rest < n {
-			t.rank2k(n, rest, nb, a, lda, vw, wv, work)
+			t.rank2k(n, rest, nb, a, lda, vw, wv)
 		}
 		for i := k; i < min(k+nb, n-1); i++ {
 			a[i*lda+i+1] = e[i]
@@ -69,7 +77,7 @@ func (t *Tridiagonal[T]) Sytrd(n int, a []T, lda int, d, e, tau, work []T) {
 
 // panel reduces rows k to k+nb−1. It leaves v(i) in rows i−k of vw and nb+i−k of wv, and w(i) in
 // the others, with which the rest of A becomes A − v·wᵀ − w·vᵀ.
-func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv []T) {
+func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, sums []T) {
 	var coeff [2 * sytrdPanel]T
 	for i := k; i < k+nb; i++ {
 		row := a[i*lda:][:n:n]
@@ -90,8 +98,7 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv [
 		v[i+1] = 1
 		// w = τ·(A·v − Σ v(j)·(w(j)ᵀ·v) + w(j)·(v(j)ᵀ·v)), and then w −= ½τ·(wᵀ·v)·v.
 		y := w[i+1:]
-		clear(y)
-		symv(t.vectors, n-i-1, a[(i+1)*lda+i+1:], lda, v[i+1:], y)
+		t.symv(n-i-1, a[(i+1)*lda+i+1:], lda, v[i+1:], y, sums)
 		if p > 0 {
 			clear(coeff[:])
 			t.products(p, len(y), vw[nb*n+i+1:], n, v[i+1:], coeff[:p])
@@ -111,13 +118,46 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv [
 	}
 }
 
+// symvParts returns into how many parts a product with a matrix of order n is divided.
+func symvParts(n int) int { return max(1, min(n/256, 8)) }
+
+// symv is y = A·x, where a has the upper triangle. Each part multiplies some rows, of about as many
+// elements as the others', and has sums of its own, which are added in order.
+func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
+	parts := symvParts(n)
+	if parts == 1 {
+		clear(y)
+		symv(t.vectors, 0, n, n, a, lda, x, y)
+		return
+	}
+	bound := func(part int) int {
+		if part == parts {
+			return n
+		}
+		return int(float64(n)*(1-math.Sqrt(1-float64(part)/float64(parts)))) &^ 3
+	}
+	t.crew(parts, 0, func(part, _ int, _ []T) {
+		s := sums[part*n:][:n]
+		clear(s)
+		symv(t.vectors, bound(part), bound(part+1), n, a, lda, x, s)
+	})
+	copy(y, sums[:n])
+	for part := 1; part < parts; part++ {
+		from := bound(part)
+		for j, v := range sums[part*n+from:][:n-from] {
+			y[from+j] += v
+		}
+	}
+}
+
 // rank2k updates the upper triangle of rows and columns from first on, and blocks of the lower one on
 // its diagonal, A −= Vᵀ·W + Wᵀ·V.
-func (t *Tridiagonal[T]) rank2k(n, first, nb int, a []T, lda int, vw, wv, work []T) {
-	for i := first; i < n; i += sytrdBlock {
-		rows := min(sytrdBlock, n-i)
-		t.Gemm(blas.Trans, blas.NoTrans, rows, n-i, 2*nb, -1, vw[i:], n, wv[i:], n, 1, a[i*lda+i:], lda, work)
-	}
+func (t *Tridiagonal[T]) rank2k(n, first, nb int, a []T, lda int, vw, wv []T) {
+	blocks := (n - first + sytrdBlock - 1) / sytrdBlock
+	t.crew(blocks, t.Work(n), func(part, _ int, work []T) {
+		i := first + part*sytrdBlock
+		t.Gemm(blas.Trans, blas.NoTrans, min(sytrdBlock, n-i), n-i, 2*nb, -1, vw[i:], n, wv[i:], n, 1, a[i*lda+i:], lda, work)
+	})
 }
 
 // larfg makes of x the vector v of a reflector with H·x = (beta, 0, …, 0); v(0), which is 1, is not
@@ -160,16 +200,27 @@ func (t *Tridiagonal[T]) products(m, n int, a []T, ld int, x, y []T) {
 }
 
 // Ormtr overwrites the m×n matrix X with X·Qᵀ, where Sytrd has left Q's reflectors in a, n×n, and
-// tau. So rows that are eigenvectors of T become eigenvectors of A. Different rows can be worked on at
-// once.
+// tau. So rows that are eigenvectors of T become eigenvectors of A.
 //
 // Reference: LAPACK xORMTR, with SIDE = 'L' and TRANS = 'N' for the same elements by columns.
-func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
+func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int) {
 	checkMatrix(n, n, len(a), lda)
 	checkMatrix(m, n, len(x), ldx)
 	if m == 0 || n < 2 {
 		return
 	}
+	parts := (m + ormtrRows - 1) / ormtrRows
+	t.crew(parts, ormtrWork(min(m, ormtrRows), n)+t.Work(max(ormtrRows, n)), func(part, _ int, work []T) {
+		i := part * ormtrRows
+		t.ormtr(min(ormtrRows, m-i), n, a, lda, tau, x[i*ldx:], ldx, work)
+	})
+}
+
+// ormtrWork returns the scratch of ormtr beside that of its products.
+func ormtrWork(m, n int) int { return ormtrPanel * (n + 2*m + 2*ormtrPanel) }
+
+// ormtr is Ormtr for some rows.
+func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
 	take := func(k int) []T {
 		s := work[:k]
 		work = work[k:]

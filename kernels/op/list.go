@@ -27,6 +27,7 @@ func list[T kernels.Element]() []definition[T] {
 		ttmqrOp[T](),
 		larftOp[T](),
 		lasrOp[T](),
+		syevdOp[T](),
 		tntleafOp[T](),
 		tntnodeOp[T](),
 		tntrootOp[T](),

@@ -1,0 +1,146 @@
+package op
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/tridiag"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Syevd is the parameter of op "syevd" (LAPACK xSYEVD): the eigenvalues and, unless Values is set, the
+// eigenvectors of a symmetric n×n tile,
+//
+//	A = Zᵀ·diag(w)·Z.
+//
+// Operands: A (inout, n×n: the upper triangle is read, all of it is overwritten), w (out, 1×n: ascending),
+// Z (out, n×n: eigenvectors of norm 1 as rows; not there if Values is set).
+//
+// Elements of A must be finite. An iteration that does not converge is a *tridiag.ConvergenceError; w and Z are
+// then undefined.
+type Syevd struct {
+	Values bool
+}
+
+// syevdOp defines op "syevd".
+func syevdOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "syevd", Work: syevdWork[T], NewParams: fresh[Syevd]},
+		about: "eigenvalues and eigenvectors of a symmetric matrix",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: syevd(i.blas), Help: syevdHelp[T]}
+		},
+	}
+}
+
+// syevdOf returns the operands of op "syevd"; z is nil for values only.
+func syevdOf[T kernels.Element](call *versions.Call) (a, w, z *kernels.Tile[T]) {
+	if params[Syevd](call).Values {
+		a, w = args[T](call, 2)
+	} else {
+		a, z = args[T](call, 3)
+		w = arg[T](call, 1)
+		if z.Rows != a.Rows || z.Cols != a.Cols {
+			panic(kernels.ErrShape)
+		}
+	}
+	if a.Rows != a.Cols || w.Cols != a.Cols || w.Rows != 1 {
+		panic(kernels.ErrShape)
+	}
+	return a, w, z
+}
+
+// syevdWork returns the work without deflation: 4/3·n³ for the reduction, and as much for divide and conquer and 2·n³
+// for the reflectors.
+func syevdWork[T kernels.Element](call *versions.Call) float64 {
+	a, _, z := syevdOf[T](call)
+	n := float64(a.Rows)
+	if z == nil {
+		return 4 * n * n * n / 3
+	}
+	return 14 * n * n * n / 3
+}
+
+// syevdAlone is the order up to which one unit is as fast as several.
+const syevdAlone = 256
+
+// syevdHelp returns how many units a call makes use of: they stay, since they meet once a column.
+func syevdHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
+	a, _, _ := syevdOf[T](call)
+	return max(1, a.Rows/syevdAlone), true
+}
+
+// syevd returns the function of a version of op "syevd".
+func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		a, w, z := syevdOf[T](call)
+		n := a.Rows
+		if n == 0 {
+			return nil
+		}
+		scale := moderate(a)
+		units := crew[T](call)
+		if call.Gang == nil {
+			var own versions.Workspace // for all steps
+			units = func(parts, work int, f func(part, parts int, work []T)) {
+				for i := range parts {
+					f(i, parts, versions.Scratch[T](&own, work))
+				}
+			}
+		}
+		t := cpu.NewTridiagonal(r, units)
+		size := 2*n + max(cpu.SytrdWork(n), 1)
+		if z != nil {
+			size = max(size, 2*n+tridiag.WorkStedc(n))
+		}
+		work := versions.Scratch[T](call.Work, size)
+		e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
+		d := w.Row(0)
+		t.Sytrd(n, a.Data, a.Stride, d, e, tau, work)
+		if z == nil {
+			if err := tridiag.Sterf(d, e); err != nil {
+				return err
+			}
+		} else {
+			q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: z.Stride, Data: z.Data}
+			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
+				r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
+			}}
+			if err := tridiag.Stedc(d, e, q, work, product, tridiag.Crew[T](units)); err != nil {
+				return err
+			}
+			t.Ormtr(n, n, a.Data, a.Stride, tau, z.Data, z.Stride)
+		}
+		for i := range d {
+			d[i] /= scale
+		}
+		return nil
+	}
+}
+
+// moderate multiplies the upper triangle of a by a power of two, which it returns, so that squares of its
+// elements, and sums of these, neither over- nor underflow.
+func moderate[T kernels.Element](a *kernels.Tile[T]) T {
+	most := 0.0
+	for i := range a.Rows {
+		for _, x := range a.Row(i)[i:] {
+			most = max(most, math.Abs(float64(x)))
+		}
+	}
+	low := math.Sqrt(scalar.SafeMin[T]()) / scalar.Eps[T]()
+	if most == 0 || most > low && most < 1/low {
+		return 1
+	}
+	_, exp := math.Frexp(most)
+	limit := scalar.Pick[T](126, 1022)
+	s := T(math.Ldexp(1, -max(min(exp, limit), -limit)))
+	for i := range a.Rows {
+		for j := i; j < a.Cols; j++ {
+			a.Row(i)[j] *= s
+		}
+	}
+	return s
+}
