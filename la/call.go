@@ -19,11 +19,11 @@ func (e *Engine) isRemote(op *versions.Op) bool {
 	return e != nil && e.remote && e.selector.Check(op, e.rt.Target()) != nil
 }
 
-// submitCall executes a call as one task, on a worker that can run it, and retries it as
-// Options.Retries says.
-func (e *Engine) submitCall(op *versions.Op, call *versions.Call) error {
+// submitCall executes a call as one task, on a worker of rt that can run it, and retries it as
+// failure says.
+func submitCall(rt exec.Runtime, failure *graph.Failure, op *versions.Op, call *versions.Call) error {
 	data := make([]graph.Datum, len(call.Args))
-	spec := graph.Spec{Op: op, Params: call.Params, Local: call.Local, Failure: e.failure()}
+	spec := graph.Spec{Op: op, Params: call.Params, Local: call.Local, Failure: failure}
 	for i, a := range call.Args {
 		data[i].Value = a
 		d := &data[i]
@@ -32,7 +32,7 @@ func (e *Engine) submitCall(op *versions.Op, call *versions.Call) error {
 		}
 		spec.Operands = append(spec.Operands, graph.Operand{Datum: d, Mode: graph.InOut})
 	}
-	job := e.rt.NewJob(call.Ctx)
+	job := rt.NewJob(call.Ctx)
 	if _, err := job.Submit(&spec); err != nil {
 		return unwrapped(err)
 	}
@@ -61,7 +61,7 @@ func Call(ctx context.Context, e *Engine, op *versions.Op, params any, args ...a
 func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
 	selector, target := e.selection()
 	if e.isRemote(op) || e.options().Retries > 0 {
-		return e.submitCall(op, call)
+		return submitCall(e.rt, e.failure(), op, call)
 	}
 	choice, err := selector.Select(op, call, target)
 	if err != nil {

@@ -15,6 +15,9 @@ func (e Error) Error() string { return string(e) }
 // ErrNotFactorized is the panic of a method that needs a factorization and finds none.
 const ErrNotFactorized Error = "la: no valid factorization"
 
+// ErrNoVectors is the panic of a method that needs eigenvectors where only the eigenvalues were computed.
+const ErrNoVectors Error = "la: the decomposition has no vectors"
+
 // ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
 const ErrNoRuntime Error = "la: a nil engine has no runtime: make an engine with NewEngine"
 
@@ -36,6 +39,16 @@ type NonFiniteError struct {
 
 func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("la: the element in row %d, column %d (counted from 1) is not finite", e.Row+1, e.Col+1)
+}
+
+// ConvergenceError reports an iteration that has not converged.
+type ConvergenceError struct {
+	Op    string // the operation, as in "EigenSym"
+	Found int    // eigenvalues that it has found before
+}
+
+func (e *ConvergenceError) Error() string {
+	return fmt.Sprintf("la: %s: the iteration for an eigenvalue has not converged, after %d were found", e.Op, e.Found)
 }
 
 // OverflowError reports a solution or an inverse that is out of the range of its type, although

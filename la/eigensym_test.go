@@ -1,0 +1,259 @@
+package la_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/mat"
+)
+
+// randomSymmetric returns a random symmetric matrix.
+func randomSymmetric(n int, rng *rand.Rand) *mat.SymDense {
+	a := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			a.SetSym(i, j, rng.NormFloat64())
+		}
+	}
+	return a
+}
+
+// eigenErrors returns the residual and the loss of orthogonality in LAPACK's units.
+func eigenErrors(a mat.Symmetric, values []float64, v *mat.Dense, eps float64) (residual, loss float64) {
+	n := a.SymmetricDim()
+	var av, vl, vv mat.Dense
+	av.Mul(a, v)
+	vl.Mul(v, mat.NewDiagDense(n, values))
+	av.Sub(&av, &vl)
+	vv.Mul(v.T(), v)
+	for i := range n {
+		vv.Set(i, i, vv.At(i, i)-1)
+	}
+	norm := max(mat.Norm(a, 1), math.SmallestNonzeroFloat64)
+	return mat.Norm(&av, 1) / norm / float64(n) / eps, mat.Norm(&vv, 1) / float64(n) / eps
+}
+
+func TestEigenSym(t *testing.T) {
+	e := engineOf(t, la.Options{Workers: 2})
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, on := range []*la.Engine{nil, e} {
+		c := la.NewEigenSym[float64](on)
+		for _, n := range []int{1, 2, 3, 50, 200, 257, 400, 600, 257} {
+			a := randomSymmetric(n, rng)
+			if err := c.Factorize(a, true); err != nil {
+				t.Fatal(err)
+			}
+			var v mat.Dense
+			c.VectorsTo(&v)
+			values := c.Values(nil)
+			if r, o := eigenErrors(a, values, &v, 0x1p-52); !(r < 30 && o < 30) {
+				t.Errorf("order %d: residual %.3g, orthogonality %.3g", n, r, o)
+			}
+			var gonum mat.EigenSym
+			if n <= 257 && gonum.Factorize(a, false) {
+				for i, x := range gonum.Values(nil) {
+					if math.Abs(x-values[i]) > 1e-12*float64(n) {
+						t.Errorf("order %d: value %d is %v, gonum's %v", n, i, values[i], x)
+					}
+				}
+			}
+			if err := c.Factorize(a, false); err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range c.Values(nil) {
+				if math.Abs(x-values[i]) > 1e-12*float64(n) {
+					t.Errorf("order %d: value %d alone is %v, with vectors %v", n, i, x, values[i])
+				}
+			}
+			if got := panics(func() { c.VectorsTo(&v) }); got != la.ErrNoVectors {
+				t.Errorf("vectors of values alone: %v", got)
+			}
+		}
+	}
+}
+
+// TestEigenSymSources: the same bits from all kinds of matrices, of which only the stored half is read,
+// to all kinds of destinations, by any number of workers.
+func TestEigenSymSources(t *testing.T) {
+	const n = 300
+	a := randomSymmetric(n, rand.New(rand.NewPCG(3, 4)))
+	half := func(uplo blas.Uplo) la.Symmetric[float64] {
+		s := la.Symmetric[float64]{Uplo: uplo, N: n, Stride: n + 2, Data: make([]float64, n*(n+2))}
+		for i := range n {
+			for j := range n + 2 {
+				s.Data[i*s.Stride+j] = math.NaN()
+				if j < n && (uplo == blas.Upper) == (j >= i) || j == i {
+					s.Data[i*s.Stride+j] = a.At(i, j)
+				}
+			}
+		}
+		return s
+	}
+	full, _ := blocked.From[float64](a, blocked.Full, 64, blocked.CopyOptions{})
+	upper, _ := blocked.From[float64](a, blocked.SymUpper, 64, blocked.CopyOptions{})
+	lower, _ := blocked.From[float64](a, blocked.SymLower, 64, blocked.CopyOptions{})
+	var want la.EigenSym[float64]
+	if err := want.Factorize(a, true); err != nil {
+		t.Fatal(err)
+	}
+	var v mat.Dense
+	want.VectorsTo(&v)
+	for i, s := range []la.SymmetricSource[float64]{half(blas.Upper), half(blas.Lower), full, upper, lower} {
+		for _, workers := range []int{1, 2, 3} {
+			c := la.NewEigenSym[float64](engineOf(t, la.Options{Workers: workers}))
+			if err := c.Factorize(s, true); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(c.Values(nil), want.Values(nil)) {
+				t.Errorf("source %d, %d workers: other values", i, workers)
+			}
+			to := blocked.New[float64](blocked.Full, n, n, 70)
+			c.VectorsTo(to)
+			general := la.General[float64]{Rows: n, Cols: n, Stride: n + 1, Data: make([]float64, n*(n+1))}
+			c.VectorsTo(general)
+			for i := range n {
+				for j := range n {
+					if v.At(i, j) != to.At(i, j) || v.At(i, j) != general.At(i, j) {
+						t.Fatalf("source %d, %d workers: another vector %d", i, workers, j)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestEigenSymErrors(t *testing.T) {
+	var c la.EigenSym[float64]
+	for _, f := range []func(){func() { c.Values(nil) }, func() { c.VectorsTo(mat.NewDense(1, 1, nil)) }, func() { c.SymmetricDim() }} {
+		if got := panics(f); got != la.ErrNotFactorized {
+			t.Errorf("without a decomposition: %v", got)
+		}
+	}
+	a := randomSymmetric(40, rand.New(rand.NewPCG(5, 6)))
+	if err := c.Factorize(a, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := panics(func() { c.VectorsTo(mat.NewDense(40, 39, nil)) }); got != mat.ErrShape {
+		t.Errorf("another shape: %v", got)
+	}
+	if got := panics(func() { c.Values(make([]float64, 39)) }); got != mat.ErrSliceLengthMismatch {
+		t.Errorf("another length: %v", got)
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		b := mat.NewSymDense(40, nil)
+		b.CopySym(a)
+		b.SetSym(7, 30, bad)
+		err := c.Factorize(b, true)
+		if nf, ok := errors.AsType[*la.NonFiniteError](err); !ok || nf.Row != 7 || nf.Col != 30 {
+			t.Errorf("%v: %v", bad, err)
+		}
+		if !c.IsEmpty() {
+			t.Error("a decomposition after an error")
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	mine := errors.New("mine")
+	cancel(mine)
+	if err := c.FactorizeContext(ctx, a, true); !errors.Is(err, mine) || !c.IsEmpty() {
+		t.Errorf("cancelled: %v", err)
+	}
+	var none la.EigenSym[float64]
+	if err := none.Factorize(&mat.SymDense{}, true); err != nil || len(none.Values(nil)) != 0 {
+		t.Errorf("order 0: %v", err)
+	}
+	e := engineOf(t, la.Options{Workers: 1})
+	closed := la.NewEigenSym[float64](e)
+	e.Close()
+	if err := closed.Factorize(a, true); err == nil {
+		t.Error("no error of a closed engine")
+	}
+}
+
+// TestEigenSymFloat32 and extreme sizes: what is out of the range of squares is scaled.
+func TestEigenSymFloat32(t *testing.T) {
+	const n = 280
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, size := range []float64{1, 1e-36, 1e30, 1e-42} {
+		s := la.Symmetric[float32]{Uplo: blas.Upper, N: n, Stride: n, Data: make([]float32, n*n)}
+		for i := range s.Data {
+			s.Data[i] = float32(size * rng.NormFloat64())
+		}
+		var c la.EigenSym[float32]
+		if err := c.Factorize(s, true); err != nil {
+			t.Fatal(err)
+		}
+		g := la.General[float32]{Rows: n, Cols: n, Stride: n, Data: make([]float32, n*n)}
+		c.VectorsTo(g)
+		a, v, values := mat.NewSymDense(n, nil), mat.NewDense(n, n, nil), make([]float64, n)
+		for i, x := range c.Values(nil) {
+			values[i] = float64(x) / size
+			for j := range n {
+				v.Set(i, j, float64(g.At(i, j)))
+				if j >= i {
+					a.SetSym(i, j, float64(s.Data[i*n+j])/size)
+				}
+			}
+		}
+		eps := 0x1p-23
+		if size < 1e-40 {
+			eps = 1e-3 // values are denormal
+		}
+		if r, o := eigenErrors(a, values, v, eps); !(r < 30 && o < 30) {
+			t.Errorf("size %g: residual %.3g, orthogonality %.3g", size, r, o)
+		}
+	}
+}
+
+func ExampleEigenSym() {
+	a := mat.NewSymDense(3, []float64{
+		2, -1, 0,
+		-1, 2, -1,
+		0, -1, 2,
+	})
+	var c la.EigenSym[float64]
+	if err := c.Factorize(a, true); err != nil {
+		panic(err)
+	}
+	var v mat.Dense
+	c.VectorsTo(&v)
+	fmt.Printf("%.4f\n", c.Values(nil))
+	// Output: [0.5858 2.0000 3.4142]
+}
+
+func BenchmarkEigenSym(b *testing.B) {
+	for _, n := range []int{10, 64, 500, 1000, 2000} {
+		a := randomSymmetric(n, rand.New(rand.NewPCG(1, 2)))
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := la.NewEigenSym[float64](nil)
+			for b.Loop() {
+				if err := c.Factorize(a, true); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprint(n, "/values"), func(b *testing.B) {
+			c := la.NewEigenSym[float64](nil)
+			for b.Loop() {
+				if err := c.Factorize(a, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		if n <= 500 {
+			b.Run(fmt.Sprint(n, "/gonum"), func(b *testing.B) {
+				var c mat.EigenSym
+				for b.Loop() {
+					c.Factorize(a, true)
+				}
+			})
+		}
+	}
+}
