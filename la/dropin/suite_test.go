@@ -51,6 +51,7 @@ func TestSuites(t *testing.T) {
 		{"Dorglq", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorglqTest(t, l) }},
 		{"Dormlq", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormlqTest(t, l) }},
 		{"Dgels", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgelsTest(t, l) }},
+		{"Dsyev", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsyevTest(t, l) }},
 		{"Dtrtri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtriTest(t, l) }},
 		{"Dtrtrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtrsTest(t, l) }},
 		{"Dtrcon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrconTest(t, l) }},

@@ -1,0 +1,65 @@
+package dropin_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tessera-la/tessera/la/dropin"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+)
+
+// TestDsyevTriangle: only the triangle that is named is read, eigenvalues are gonum's, nothing beside the matrix is
+// written, and a NaN in the triangle ends the call with false.
+func TestDsyevTriangle(t *testing.T) {
+	l := dropin.NewLAPACK(dropin.Options{})
+	const n, lda = 70, 73
+	rng := rand.New(rand.NewPCG(9, 1))
+	for _, uplo := range []blas.Uplo{blas.Upper, blas.Lower} {
+		for _, job := range []lapack.EVJob{lapack.EVNone, lapack.EVCompute} {
+			a := make([]float64, n*lda)
+			for i := range a {
+				a[i] = math.NaN()
+			}
+			for i := range n {
+				for j := range n {
+					if i == j || (uplo == blas.Upper) == (j > i) {
+						a[i*lda+j] = rng.NormFloat64()
+					}
+				}
+			}
+			b := append([]float64(nil), a...)
+			for i := range b {
+				if i%lda < n && math.IsNaN(b[i]) {
+					b[i] = 0 // gonum reads no more of it
+				}
+			}
+			w, want := make([]float64, n), make([]float64, n)
+			work := make([]float64, 3*n-1)
+			if !l.Dsyev(job, uplo, n, a, lda, w, work, len(work)) || !(gonum.Implementation{}).Dsyev(lapack.EVNone, uplo, n, b, lda, want, work, len(work)) {
+				t.Fatalf("%c, %c: not ok", uplo, job)
+			}
+			for i := range w {
+				if !(math.Abs(w[i]-want[i]) < 1e-12) {
+					t.Errorf("%c, %c: value %d is %v, gonum's %v", uplo, job, i, w[i], want[i])
+				}
+			}
+			for i, x := range a {
+				if i%lda >= n && !math.IsNaN(x) {
+					t.Fatalf("%c, %c: element %d beside A was written", uplo, job, i)
+				}
+			}
+			row, col := 3, 50
+			if uplo == blas.Lower {
+				row, col = col, row
+			}
+			clear(a)
+			a[row*lda+col] = math.Inf(-1)
+			if l.Dsyev(job, uplo, n, a, lda, w, work, len(work)) {
+				t.Errorf("%c, %c: an infinite matrix has eigenvalues", uplo, job)
+			}
+		}
+	}
+}
