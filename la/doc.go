@@ -16,7 +16,7 @@
 //
 // # What there is not
 //
-// There are no eigenvalues, singular values, rank-revealing factorizations, updates of a
+// There are no eigenvalues but of symmetric matrices ([EigenSym]), no singular values, rank-revealing factorizations, updates of a
 // factorization, band matrices or complex numbers. Use gonum's mat for them. With
 // la/dropin installed, the products and triangular systems inside gonum's code run here.
 // Sparse matrices are in la/csr, iterative methods in la/krylov; there are no sparse

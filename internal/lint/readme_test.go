@@ -25,10 +25,10 @@ func TestReadme(t *testing.T) {
 		t.Errorf("%d lines are no first screen", lines)
 	}
 	for place, wants := range map[string][]string{
-		first:                                   {"dropin.Install", "docs/images/libraries.svg", "with `Install`", "**Why not gonum's netlib", "`CGO_ENABLED=0`", "the same bits", "**What is missing:** eigenvalues", "**How stable it is:**"},
+		first:                                   {"dropin.Install", "docs/images/libraries.svg", "with `Install`", "**Why not gonum's netlib", "`CGO_ENABLED=0`", "the same bits", "**What is missing:** singular values", "**How stable it is:**"},
 		readme:                                  {"go mod edit -require github.com/tessera-la/tessera@v0.0.0 -replace "},
 		read("docs", "images", "libraries.svg"): {"gonum", "OpenBLAS", "MKL"},
-		read("docs", "gonum.md"):                {"**What `la` has not:** eigenvalues", "| gonum's `mat` | `la` |", "`la.Cholesky`", "Products gain from order"},
+		read("docs", "gonum.md"):                {"**What `la` has not:** eigenvalues of matrices that are not symmetric", "| gonum's `mat` | `la` |", "`la.Cholesky`", "Products gain from order"},
 		read("docs", "solving.md"):              {"There are no eigenvalues"},
 		read("la", "doc.go"):                    {"There are no eigenvalues"},
 		read("CHANGELOG.md"):                    {"\n## Unreleased\n"},

@@ -28,7 +28,22 @@ func (p *Packed[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []
 	if p.kernels != nil {
 		v.kernel = p.kernels.Symv
 	}
-	for i := 0; i < n; i += 4 {
+	v.rows(uplo, n, 0, n)
+}
+
+// symv is one call of Symv.
+type symv[T Element] struct {
+	alpha  T
+	a      []T
+	lda    int
+	x, y   []T
+	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
+}
+
+// rows does what rows first to last−1 of the triangle call for. first is a multiple of 4, and so is
+// last unless it is n.
+func (v *symv[T]) rows(uplo blas.Uplo, n, first, last int) {
+	for i := first; i < last; i += 4 {
 		h := min(4, n-i)
 		v.diagonal(uplo == blas.Lower, i, h)
 		switch lo, hi := 0, i; {
@@ -42,15 +57,6 @@ func (p *Packed[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []
 			}
 		}
 	}
-}
-
-// symv is one call of Symv.
-type symv[T Element] struct {
-	alpha  T
-	a      []T
-	lda    int
-	x, y   []T
-	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 }
 
 // row does what columns lo to hi−1 of row i, none of which is on the diagonal, and those of

@@ -13,6 +13,7 @@ type Tridiagonal[T Element] struct {
 	Routines[T]
 	crew    Crew[T]
 	vectors isa.Vectors[T]
+	kernel  func(a *T, lda, n int, x *T, c, s *[4]T, y *T) // see symv
 }
 
 // NewTridiagonal returns the reduction by a set of routines and a crew; nil is the caller's goroutine
@@ -28,7 +29,7 @@ func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
 		}
 	}
 	if p, ok := r.(*Packed[T]); ok && p.kernels != nil {
-		t.vectors = p.kernels.Vectors
+		t.vectors, t.kernel = p.kernels.Vectors, p.kernels.Symv
 	}
 	return t
 }
@@ -127,7 +128,7 @@ func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 	parts := symvParts(n)
 	if parts == 1 {
 		clear(y)
-		symv(t.vectors, 0, n, n, a, lda, x, y)
+		t.triangle(n, a, lda, x, y).rows(blas.Upper, n, 0, n)
 		return
 	}
 	bound := func(part int) int {
@@ -139,7 +140,7 @@ func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 	t.crew(parts, 0, func(part, _ int, _ []T) {
 		s := sums[part*n:][:n]
 		clear(s)
-		symv(t.vectors, bound(part), bound(part+1), n, a, lda, x, s)
+		t.triangle(n, a, lda, x, s).rows(blas.Upper, n, bound(part), bound(part+1))
 	})
 	copy(y, sums[:n])
 	for part := 1; part < parts; part++ {
@@ -148,6 +149,11 @@ func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 			y[from+j] += v
 		}
 	}
+}
+
+// triangle is y += A·x, of which rows are to be chosen.
+func (t *Tridiagonal[T]) triangle(n int, a []T, lda int, x, y []T) *symv[T] {
+	return &symv[T]{alpha: 1, a: a, lda: lda, x: x[:n], y: y[:n], kernel: t.kernel}
 }
 
 // rank2k updates the upper triangle of rows and columns from first on, and blocks of the lower one on
