@@ -102,7 +102,7 @@ func table() []entry {
 		{pkg: "kernels/cpu/native", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/avx512", "kernels/cpu/isa", "internal/topo"}},
 		{pkg: "kernels/cpu/avx2", tessera: []string{"kernels/cpu/isa"}},
 		{pkg: "kernels/cpu/avx512", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa"}}, // avx2 for what memory bounds
-		{pkg: "kernels/tridiag", tessera: []string{"internal/scalar"}}, // the arithmetic; products are others'
+		{pkg: "kernels/tridiag", tessera: []string{"internal/scalar"}},                        // the arithmetic; products are others'
 		{pkg: "kernels/cpu/isa", tessera: []string{"internal/scalar"}},
 		{pkg: "kernels/cpu/internal/gen"},
 		{
