@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -70,10 +71,12 @@ func TestPotrfTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g0 := generated[float64](t, matgen.Spec{Kind: matgen.SPDCond, N: n, Seed: 1}, blas.Lower)
+	g0 := blockedtest.Generated[float64](t, matgen.Spec{Kind: matgen.SPDCond, N: n, Seed: 1}, blas.Lower)
 	want := blockedtest.CopyOf(g0)
 	blockedtest.Must(t, blockedtest.StartLocal(t, exec.Options{Workers: 1}), "host", tiles*(tiles+1)*(tiles+2)/6,
-		func(p *blocked.Program[float64]) error { return p.Potrf(viewKind(want, blocked.SymLower, nb)) })
+		func(p *blocked.Program[float64]) error {
+			return chol.Potrf(p, blockedtest.ViewKind(want, blocked.SymLower, nb))
+		})
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			device, err := cuda.NewSimulated(cuda.SimOptions{Memory: 8 << 20, Jitter: 20 * time.Microsecond, Seed: uint64(kind)})
@@ -104,7 +107,7 @@ func TestPotrfTraffic(t *testing.T) {
 				}
 			}
 			job := rt.NewJob(context.Background())
-			err = blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Potrf(m)
+			err = chol.Potrf(blocked.NewProgram(job, kernels.For[float64](op.NewTable())), m)
 			if jobErr := job.Wait(); jobErr != nil {
 				err = jobErr
 			}

@@ -8,7 +8,10 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -57,21 +60,21 @@ func everything(t *testing.T, p *blocked.Program[float64]) error {
 		p.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 1, c), p.Gemm(blas.NoTrans, blas.Trans, 0, a, b, 2, c),
 		p.Symm(1, s, blocked.NewDiagonal(s, 1), b, 1, c), p.Syrk(blas.NoTrans, 1, a, 3, s), p.Syrk(blas.NoTrans, 0, a, 1, s),
 		p.Trmm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, 1, s, c), p.Trsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, 2, s, c),
-		p.Potrf(s), p.Potri(s, one(blocked.TriLower), s), p.Load(full(), full(), blocked.LoadOptions{ByColumns: true}),
+		chol.Potrf(p, s), chol.Potri(p, s, one(blocked.TriLower), s), p.Load(full(), full(), blocked.LoadOptions{ByColumns: true}),
 	}
-	for _, lu := range []func(*blocked.Matrix[float64], *blocked.Pivots) error{p.Getrf, p.GetrfTile, p.GetrfTournament} {
-		f, v := full(), blocked.NewPivots(n, n, nb)
-		errs = append(errs, lu(f, v), p.Getrs(blas.NoTrans, f, v, c), p.Getrs(blas.Trans, f, v, c), p.Getri(f, v, full()))
+	for _, getrf := range []func(*blocked.Program[float64], *blocked.Matrix[float64], *lu.Pivots) error{lu.Getrf[float64], lu.GetrfTile[float64], lu.GetrfTournament[float64]} {
+		f, v := full(), lu.NewPivots(n, n, nb)
+		errs = append(errs, getrf(p, f, v), lu.Getrs(p, blas.NoTrans, f, v, c), lu.Getrs(p, blas.Trans, f, v, c), lu.Getri(p, f, v, full()))
 	}
-	for _, tree := range blocked.Trees() {
-		f, q := full(), blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Tree: tree, IB: ib, Cores: 3})
-		errs = append(errs, p.Geqrf(f, q), p.Ormqr(blas.Right, blas.Trans, f, q, c), p.Orgqr(f, q, full()))
+	for _, tree := range qr.Trees() {
+		f, q := full(), qr.NewRotations[float64](n, n, nb, qr.RotationOptions{Tree: tree, IB: ib, Cores: 3})
+		errs = append(errs, qr.Geqrf(p, f, q), qr.Ormqr(p, blas.Right, blas.Trans, f, q, c), qr.Orgqr(p, f, q, full()))
 	}
-	_, _, err = p.GeqrfExplicit(full(), blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Tree: blocked.TreeFlat}), true)
-	sliced := func() *blocked.Slices[float64] { return blocked.SliceColumns(blockedtest.Memory[float64](n, n), nb) }
-	v, t1 := sliced(), blocked.NewReflectors[float64](n, n, nb, ib)
-	return errors.Join(append(errs, err, p.GeqrfColumns(v, t1), p.OrmqrColumns(blas.Left, blas.Trans, v, t1, sliced()), p.OrgqrColumns(v, t1, sliced()),
-		p.SetTau(blocked.NewReflectors[float64](n, n, nb, ib), sliced(), make([]float64, n)))...)
+	_, _, err = qr.GeqrfExplicit(p, full(), qr.NewRotations[float64](n, n, nb, qr.RotationOptions{Tree: qr.TreeFlat}), true)
+	sliced := func() *qr.Slices[float64] { return qr.SliceColumns(blockedtest.Memory[float64](n, n), nb) }
+	v, t1 := sliced(), qr.NewReflectors[float64](n, n, nb, ib)
+	return errors.Join(append(errs, err, qr.GeqrfColumns(p, v, t1), qr.OrmqrColumns(p, blas.Left, blas.Trans, v, t1, sliced()), qr.OrgqrColumns(p, v, t1, sliced()),
+		qr.SetTau(p, qr.NewReflectors[float64](n, n, nb, ib), sliced(), make([]float64, n)))...)
 }
 
 // TestData: what tasks get are values that know themselves, each with a key and an

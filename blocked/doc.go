@@ -22,12 +22,13 @@
 //
 //	job := runtime.NewJob(ctx)
 //	p := blocked.NewProgram(job, kernels.For[float64](table))
-//	p.Potrf(a)                                                         // A = L·Lᵀ
+//	chol.Potrf(p, a)                                                   // A = L·Lᵀ
 //	p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, b) // B = L⁻¹·B
 //	err := job.Wait()
 //
 // Nothing waits between the two: a tile of B is solved for as soon as the
 // tiles of L that it needs are there. [Program.Load] before them reads a in the
-// same way, tile by tile while Potrf has begun already. There is one file per
-// algorithm, named after its LAPACK or BLAS routine.
+// same way, tile by tile while chol.Potrf has begun already. There is one file per
+// algorithm, named after its LAPACK or BLAS routine: products and triangular systems here, and
+// factorizations in packages chol, lu and qr, as functions of a Program.
 package blocked

@@ -1,8 +1,8 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
-	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
@@ -23,8 +23,8 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	if a.Kind() != Full || b.Kind() != Full || c.Kind() != Full {
 		panic(ErrKind)
 	}
-	m, k := dims(a, transA)
-	kb, n := dims(b, transB)
+	m, k := submit.Dims(a, transA)
+	kb, n := submit.Dims(b, transB)
 	if k != kb || c.Rows() != m || c.Cols() != n || a.NB() != c.NB() || b.NB() != c.NB() {
 		panic(ErrShape)
 	}
@@ -33,55 +33,39 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	}
 	first := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
 	rest := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: 1}
-	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
+	oa, ob, oc := p.tasks.Reads(a), p.tasks.Reads(b), p.tasks.Operand(c)
 	for i := range c.MT() {
 		for j := range c.NT() {
-			if p.err != nil {
-				return p.err // there may be billions of tasks
+			if p.tasks.Err != nil {
+				return p.tasks.Err // there may be billions of tasks
 			}
 			params := first
 			for l := range tiles.Count(k, c.NB()) {
 				// A tile of C that has been begun goes first: its inputs are
 				// warm, and C is done tile by tile.
-				p.submit(p.ops.gemm, params, int64(l), in(at(oa, transA, i, l)), in(at(ob, transB, l, j)), inout(oc.tile(i, j)))
+				p.tasks.Submit(p.tasks.Ops.Gemm, params, int64(l), submit.In(submit.At(oa, transA, i, l)), submit.In(submit.At(ob, transB, l, j)), submit.InOut(oc.Tile(i, j)))
 				params = rest
 			}
 		}
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // scale submits C = beta·C on the part of C that is stored.
 func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	if beta == 1 {
-		return p.err
+		return p.tasks.Err
 	}
 	gemm := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: float64(beta)}
 	syrk := &op.Syrk{Uplo: c.Kind().Uplo(), Trans: blas.NoTrans, Beta: float64(beta)}
-	oc := p.operand(c)
+	oc := p.tasks.Operand(c)
 	for i, j := range c.StoredTiles() {
 		r, q := c.TileDims(i, j)
 		if i == j && c.Kind() != Full {
-			p.submit(p.ops.syrk, syrk, 0, in(p.empty(r, 0)), inout(oc.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Syrk, syrk, 0, submit.In(p.tasks.Empty(r, 0)), submit.InOut(oc.Tile(i, j)))
 		} else {
-			p.submit(p.ops.gemm, gemm, 0, in(p.empty(r, 0)), in(p.empty(0, q)), inout(oc.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Gemm, gemm, 0, submit.In(p.tasks.Empty(r, 0)), submit.In(p.tasks.Empty(0, q)), submit.InOut(oc.Tile(i, j)))
 		}
 	}
-	return p.err
-}
-
-// dims returns the shape of op(a).
-func dims[T Element](a *Matrix[T], trans blas.Transpose) (r, c int) {
-	if trans == blas.NoTrans {
-		return a.Rows(), a.Cols()
-	}
-	return a.Cols(), a.Rows()
-}
-
-// at returns the tile that holds block (i, j) of op(a).
-func at[T Element](a *operand[T], trans blas.Transpose, i, j int) *graph.Datum {
-	if trans == blas.NoTrans {
-		return a.tile(i, j)
-	}
-	return a.tile(j, i)
+	return p.tasks.Err
 }

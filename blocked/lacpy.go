@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -25,14 +26,14 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 	case a.NB() != b.NB() || a.Rows() < b.Rows() || a.Cols() < b.Cols():
 		panic(ErrShape)
 	}
-	from, to := p.operand(a), p.operand(b)
+	from, to := p.tasks.Operand(a), p.tasks.Operand(b)
 	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range b.StoredTiles() {
 		if !upper || i <= j {
-			p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 		}
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // CopyTop submits B = A in the first rows of B, and zeros in the others. Both are Full, in
@@ -45,22 +46,22 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 	case a.NB() != b.NB() || a.Rows() > b.Rows() || a.Cols() != b.Cols():
 		panic(ErrShape)
 	}
-	from, to := p.reads(a), p.operand(b)
+	from, to := p.tasks.Reads(a), p.tasks.Operand(b)
 	whole, zero := &op.Lacpy{Uplo: blas.All}, &op.Laset{Uplo: blas.All}
 	product := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 	for i, j := range b.StoredTiles() {
 		if i >= a.MT() {
-			p.submit(p.ops.laset, zero, 0, out(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Laset, zero, 0, submit.Out(to.Tile(i, j)))
 			continue
 		}
 		high, _ := b.TileDims(i, j)
 		if rows, _ := a.TileDims(i, j); rows < high { // the product with the first columns of a unit matrix
-			p.submit(p.ops.gemm, product, 0, in(p.unit(high, rows)), in(from.tile(i, j)), inout(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Gemm, product, 0, submit.In(p.unit(high, rows)), submit.In(from.Tile(i, j)), submit.InOut(to.Tile(i, j)))
 			continue
 		}
-		p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+		p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // Transpose submits B = Aᵀ for a finite A. Both are Full, or of A one half is stored and B is
@@ -76,25 +77,25 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	case a.NB() != b.NB() || a.Rows() != b.Cols() || a.Cols() != b.Rows():
 		panic(ErrShape)
 	}
-	from, to := p.reads(a), p.operand(b)
+	from, to := p.tasks.Reads(a), p.tasks.Operand(b)
 	whole, mirror := &op.Lacpy{Uplo: blas.All}, &op.Lasym{Uplo: a.Kind().Uplo()}
 	gemm := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
 	units := map[int]*graph.Datum{}
 	for i, j := range b.StoredTiles() {
 		switch {
 		case symmetric && i == j:
-			p.submit(p.ops.lasym, mirror, 0, in(from.tile(i, i)), out(to.tile(i, i)))
+			p.tasks.Submit(p.tasks.Ops.Lasym, mirror, 0, submit.In(from.Tile(i, i)), submit.Out(to.Tile(i, i)))
 		case symmetric && a.Stored(i, j):
-			p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 		default:
 			n, _ := a.TileDims(j, i)
 			if units[n] == nil {
 				units[n] = p.unit(n, n)
 			}
-			p.submit(p.ops.gemm, gemm, 0, in(from.tile(j, i)), in(units[n]), inout(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Gemm, gemm, 0, submit.In(from.Tile(j, i)), submit.In(units[n]), submit.InOut(to.Tile(i, j)))
 		}
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // Whole submits B = A, with both halves of an A that stores one, or the zeros of a triangle. B
@@ -114,16 +115,16 @@ func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 		panic(ErrShape)
 	}
 	p.Laset(0, 0, b)
-	from, to := p.reads(a), p.operand(b)
+	from, to := p.tasks.Reads(a), p.tasks.Operand(b)
 	whole, triangle := &op.Lacpy{Uplo: blas.All}, &op.Lacpy{Uplo: a.Kind().Uplo()}
 	for i, j := range a.StoredTiles() {
 		if i == j {
-			p.submit(p.ops.lacpy, triangle, 0, in(from.tile(i, j)), inout(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Lacpy, triangle, 0, submit.In(from.Tile(i, j)), submit.InOut(to.Tile(i, j)))
 		} else {
-			p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+			p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 		}
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // unit returns the first columns of the unit matrix of order m.
@@ -132,7 +133,7 @@ func (p *Program[T]) unit(m, n int) *graph.Datum {
 	for i := range min(m, n) {
 		t.Set(i, i, 1)
 	}
-	return p.datum("unit", &t)
+	return p.tasks.Datum("unit", &t)
 }
 
 // Lascl submits C = beta·C.

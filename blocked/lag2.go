@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -16,11 +17,11 @@ import (
 // Reference: LAPACK DLAG2S, DLAT2S.
 func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float32]) error {
 	scale := lag(p, a, d, b)
-	from, to := p.reads(a), foreign(p, b, true)
+	from, to := p.tasks.Reads(a), foreign(p, b, true)
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.lag2s, &op.Lag2s{}, 0, in(from.tile(i, j)), in(&scale[j]), out(&to[i*a.NT()+j]))
+		p.tasks.Submit(p.tasks.Ops.Lag2s, &op.Lag2s{}, 0, submit.In(from.Tile(i, j)), submit.In(&scale[j]), submit.Out(&to[i*a.NT()+j]))
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // Lag2d submits B = A·D or, if add, B = B + A·D, as [Lag2s].
@@ -28,16 +29,16 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 // Reference: LAPACK SLAG2D.
 func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, b *Matrix[T]) error {
 	scale := lag(p, b, d, a)
-	from, to := foreign(p, a, false), p.operand(b)
+	from, to := foreign(p, a, false), p.tasks.Operand(b)
 	params := &op.Lag2d{Add: add}
 	for i, j := range b.StoredTiles() {
-		target := out(to.tile(i, j))
+		target := submit.Out(to.Tile(i, j))
 		if add {
-			target = inout(to.tile(i, j))
+			target = submit.InOut(to.Tile(i, j))
 		}
-		p.submit(p.ops.lag2d, params, 0, in(&from[i*b.NT()+j]), in(&scale[j]), target)
+		p.tasks.Submit(p.tasks.Ops.Lag2d, params, 0, submit.In(&from[i*b.NT()+j]), submit.In(&scale[j]), target)
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // lag checks that a and b fit together, and returns D as data, by tile columns.
@@ -48,7 +49,7 @@ func lag[T, U Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[U]) [
 	case a.Rows() != b.Rows() || a.Cols() != b.Cols() || a.NB() != b.NB() || d != nil && len(d) != a.Cols():
 		panic(ErrShape)
 	}
-	return p.newData("scale", 1, a.NT(), func(_, j int) (versions.Value, int) {
+	return p.tasks.NewData("scale", 1, a.NT(), func(_, j int) (versions.Value, int) {
 		t := tiles.NewTile[float64](1, min(a.NB(), a.Cols()-j*a.NB()))
 		for k := range t.Cols {
 			t.Set(0, k, 1)
@@ -63,7 +64,7 @@ func lag[T, U Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[U]) [
 // foreign returns the tiles of a matrix of other elements than p's as data.
 func foreign[T, U Element](p *Program[T], a *Matrix[U], written bool) []graph.Datum {
 	a.Used(written)
-	return p.data(part{a, "single"}, a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
+	return p.tasks.Data(a, "single", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
 		if !a.Stored(i, j) {
 			return nil, 0
 		}

@@ -3,6 +3,7 @@ package blocked
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -34,9 +35,9 @@ func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
 func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lange(a, true) }
 
 func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
-	o := p.reads(a)
+	o := p.tasks.Reads(a)
 	m := &Magnitudes[T]{a, make([]Tile[float64], a.MT()*a.NT())}
-	data := p.newData("magnitudes", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
+	data := p.tasks.NewData("magnitudes", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
 		if !a.Stored(i, j) {
 			return nil, 0
 		}
@@ -50,9 +51,9 @@ func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
 		if i == j && a.Kind() != Full {
 			x.Uplo, x.Symmetric = a.Kind().Uplo(), a.Kind() == SymLower || a.Kind() == SymUpper
 		}
-		p.submit(p.ops.lange, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &data[i*a.NT()+j], Mode: graph.Out})
+		p.tasks.Submit(p.tasks.Ops.Lange, x, 0, submit.In(o.Tile(i, j)), graph.Operand{Datum: &data[i*a.NT()+j], Mode: graph.Out})
 	}
-	return m, p.err
+	return m, p.tasks.Err
 }
 
 // Columns returns the largest magnitude of each column, of ColumnMax.
@@ -65,6 +66,14 @@ func (m *Magnitudes[T]) Columns() []float64 {
 		}
 	}
 	return tops
+}
+
+// Max returns the largest magnitude in tile (i, j), of ColumnMax.
+func (m *Magnitudes[T]) Max(i, j int) (top float64) {
+	for _, v := range m.tiles[i*m.a.NT()+j].Row(0) {
+		top = max(top, v)
+	}
+	return top
 }
 
 // Frobenius returns the square root of the sum of squares, of Lassq.

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
@@ -12,13 +13,13 @@ import (
 func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {
 	off := &op.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(alpha)}
 	diagonal := &op.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(beta)}
-	o := p.operand(c)
+	o := p.tasks.Operand(c)
 	for i, j := range c.StoredTiles() {
 		params := off
 		if i == j {
 			params = diagonal
 		}
-		p.submit(p.ops.laset, params, 0, out(o.tile(i, j)))
+		p.tasks.Submit(p.tasks.Ops.Laset, params, 0, submit.Out(o.Tile(i, j)))
 	}
-	return p.err
+	return p.tasks.Err
 }

@@ -3,6 +3,7 @@ package blocked
 import (
 	"sync"
 
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -24,7 +25,7 @@ type LoadOptions struct {
 	// Priority returns the priority of the task that fills a tile row, or with
 	// ByColumns a tile column, and of one that fills all that of row 0. Nil
 	// stands for 0, behind whatever computes: rows are then read when there is
-	// nothing else to do. See [PotrfLoads].
+	// nothing else to do. See chol.PotrfLoads.
 	Priority func(line int) int64
 }
 
@@ -77,14 +78,14 @@ func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error
 	v, trans, ok := tiles.ViewOf(src, a.NB())
 	if !ok || trans != blas.NoTrans || v.Kind() != Full && v.Kind() != a.Kind() {
 		v = tiles.Unfilled[T](a.Kind(), a.Rows(), a.Cols(), a.NB())
-		p.err = p.load(v, tiles.NewFilling(v, src, false), opt)
+		p.tasks.Err = p.load(v, tiles.NewFilling(v, src, false), opt)
 	}
-	from, to := p.reads(v), p.operand(a)
+	from, to := p.tasks.Reads(v), p.tasks.Operand(a)
 	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.lacpy, whole, 0, in(from.tile(i, j)), out(to.tile(i, j)))
+		p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // LoadStats is [Program.Load] with the [Stats] of A, taken while its tiles are in
@@ -96,7 +97,7 @@ func (p *Program[T]) LoadStats(a *Matrix[T], src Source[T], opt LoadOptions) (*t
 }
 
 func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions) error {
-	o := p.operand(a)
+	o := p.tasks.Operand(a)
 	lines, across := a.MT(), a.NT()
 	if opt.ByColumns {
 		lines, across = across, lines
@@ -108,7 +109,7 @@ func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions)
 		return opt.Priority(line)
 	}
 	l := &load[T]{from: from, opt: opt}
-	p.column = p.column[:0]
+	p.tasks.Column = p.tasks.Column[:0]
 	for line := range lines {
 		for k := range across {
 			i, j := line, k
@@ -116,20 +117,20 @@ func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions)
 				i, j = k, line
 			}
 			if a.Stored(i, j) {
-				p.column = append(p.column, inout(o.tile(i, j)))
+				p.tasks.Column = append(p.tasks.Column, submit.InOut(o.Tile(i, j)))
 				l.tiles = append(l.tiles, [2]int{i, j})
 			}
 		}
 		if from.InMemory() && len(l.tiles) > 0 {
-			p.submit(loadOp[T](), l, priority(line), p.column...)
+			p.tasks.Submit(loadOp[T](), l, priority(line), p.tasks.Column...)
 			l = &load[T]{from: from, opt: opt}
-			p.column = p.column[:0]
+			p.tasks.Column = p.tasks.Column[:0]
 		}
 	}
 	if len(l.tiles) > 0 {
-		p.submit(loadOp[T](), l, priority(0), p.column...)
+		p.tasks.Submit(loadOp[T](), l, priority(0), p.tasks.Column...)
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // load is the parameter of op "load", which fills tiles of a matrix. Operands:

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -50,18 +53,18 @@ func BenchmarkLoad(b *testing.B) {
 						kind, opt.ByColumns = blocked.Full, true
 					}
 					a := blocked.New[float64](kind, n, n, nb)
-					pivots := blocked.NewPivots(n, n, nb)
-					rotations := blocked.NewRotations[float64](n, n, nb, blocked.RotationOptions{Cores: 2})
+					pivots := lu.NewPivots(n, n, nb)
+					rotations := qr.NewRotations[float64](n, n, nb, qr.RotationOptions{Cores: 2})
 					rt := blockedtest.StartLocal(b, exec.Options{})
 					ops := kernels.For[float64](op.NewTable())
 					factor := func(p *blocked.Program[float64]) error {
 						switch name {
 						case "potrf":
-							return p.Potrf(a)
+							return chol.Potrf(p, a)
 						case "getrf":
-							return p.Getrf(a, pivots)
+							return lu.Getrf(p, a, pivots)
 						}
-						return p.Geqrf(a, rotations)
+						return qr.Geqrf(p, a, rotations)
 					}
 					best := [3]time.Duration{math.MaxInt64, math.MaxInt64, math.MaxInt64}
 					for b.Loop() {

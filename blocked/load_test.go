@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -40,7 +41,7 @@ func (e elements[T]) At(i, j int) T {
 
 func testLoad[T blocked.Element](t *testing.T, rt *exec.Local) {
 	rnd := rand.New(rand.NewPCG(7, 1))
-	for _, kind := range factorKinds {
+	for _, kind := range blockedtest.FactorKinds() {
 		for _, dims := range [][2]int{{0, 0}, {1, 1}, {5, 5}, {13, 13}, {11, 4}, {4, 11}, {0, 3}} {
 			m, n := dims[0], dims[1]
 			if kind != blocked.Full && m != n {
@@ -53,7 +54,7 @@ func testLoad[T blocked.Element](t *testing.T, rt *exec.Local) {
 					blocked.Triangular[T]{Uplo: blas.Upper, Diag: blas.Unit, N: n, Data: g.Data, Stride: g.Stride})
 			}
 			for _, src := range sources {
-				for _, opt := range []blocked.LoadOptions{{}, {ByColumns: true, Priority: blocked.PotrfLoads(5)}, {Lazy: true, Priority: blocked.PotrfLoads(5)}, {Lazy: true, ByColumns: true}} {
+				for _, opt := range []blocked.LoadOptions{{}, {ByColumns: true, Priority: chol.PotrfLoads(5)}, {Lazy: true, Priority: chol.PotrfLoads(5)}, {Lazy: true, ByColumns: true}} {
 					what := fmt.Sprintf("%T, %v, %d×%d, by columns: %t, lazy: %t", src, kind, m, n, opt.ByColumns, opt.Lazy)
 					want, got := blocked.New[T](kind, m, n, 3), blocked.New[T](kind, m, n, 3)
 					mt, nt := want.Tiles()
@@ -166,7 +167,7 @@ func TestLoadHandsOn(t *testing.T) {
 		a := blocked.New[float64](blocked.SymUpper, n, n, nb)
 		job := rt.NewJob(ctx)
 		p := blocked.NewProgram(job, watched(func() { begun.Store(true); close(factored) }))
-		if err := errors.Join(p.Load(a, src, opt), p.Potrf(a), job.Wait()); err != nil {
+		if err := errors.Join(p.Load(a, src, opt), chol.Potrf(p, a), job.Wait()); err != nil {
 			t.Fatalf("%+v: %v", opt, err)
 		}
 		if early.Load() == opt.Lazy {
@@ -176,7 +177,7 @@ func TestLoadHandsOn(t *testing.T) {
 			want = blocked.New[float64](blocked.SymUpper, n, n, nb)
 			want.CopyFrom(g, blocked.CopyOptions{})
 			job := rt.NewJob(ctx)
-			if err := errors.Join(blocked.NewProgram(job, watched(func() {})).Potrf(want), job.Wait()); err != nil {
+			if err := errors.Join(chol.Potrf(blocked.NewProgram(job, watched(func() {})), want), job.Wait()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -204,7 +205,7 @@ func TestLoadPriority(t *testing.T) {
 		first, a := blocked.New[float64](blocked.SymUpper, nb, nb, nb), blocked.New[float64](blocked.Full, n, n, nb)
 		first.SetIdentity()
 		opt := blocked.LoadOptions{ByColumns: byColumns, Priority: func(line int) int64 { return int64(1 + (line+2)%4) }}
-		if err := p.Potrf(first); err != nil {
+		if err := chol.Potrf(p, first); err != nil {
 			t.Fatal(err)
 		}
 		<-begun
@@ -251,7 +252,7 @@ func TestLoadFails(t *testing.T) {
 		if a.At(0, 0) != 2 {
 			t.Errorf("element (0, 0) is %v", a.At(0, 0))
 		}
-		return p.Potrf(a)
+		return chol.Potrf(p, a)
 	})
 	var task *exec.TaskError
 	if !errors.As(err, &task) || task.Op != "load/f64" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -46,7 +47,7 @@ func splitting(t *testing.T, nb int) kernels.Ops[float64] {
 	}
 	ops := kernels.For[float64](table)
 	split(ops.Op("potrf"), func(c *versions.Call, p *blocked.Program[float64]) error {
-		return p.Potrf(triangle(c, 0, c.Params.(*op.Potrf).Uplo, true))
+		return chol.Potrf(p, triangle(c, 0, c.Params.(*op.Potrf).Uplo, true))
 	})
 	split(ops.Op("trsm"), func(c *versions.Call, p *blocked.Program[float64]) error {
 		k := c.Params.(*op.Trsm)
@@ -73,14 +74,14 @@ func TestNestedCholesky(t *testing.T) {
 		want := ""
 		for _, policy := range dispatch.Kinds() {
 			for _, workers := range []int{1, 2, 3} {
-				g := generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo)
-				a := viewKind(g, kind, nb)
+				g := blockedtest.Generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo)
+				a := blockedtest.ViewKind(g, kind, nb)
 				rt, err := exec.NewLocal(exec.Options{Workers: workers, Policy: policy, Window: 30})
 				if err != nil {
 					t.Fatal(err)
 				}
 				job := rt.NewJob(context.Background())
-				if err := blocked.NewProgram(job, splitting(t, small)).Potrf(a); err != nil {
+				if err := chol.Potrf(blocked.NewProgram(job, splitting(t, small)), a); err != nil {
 					t.Fatal(err)
 				}
 				err = job.Wait()
@@ -92,7 +93,7 @@ func TestNestedCholesky(t *testing.T) {
 				if uplo == blas.Upper {
 					l = l.T()
 				}
-				original := blockedtest.Of(generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo), blas.NoTrans).Mirrored(uplo)
+				original := blockedtest.Of(blockedtest.Generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, uplo), blas.NoTrans).Mirrored(uplo)
 				if want == "" {
 					residual := blockedtest.Minus(1, l.Times(l.T(), n), 1, original).Norm(n, n)
 					if limit := 30 * n * original.Norm(n, n) * blockedtest.Roundoff[float64](); !(residual <= limit) {
@@ -112,7 +113,7 @@ func TestNestedCholesky(t *testing.T) {
 // TestNestedNotDefinite: the failing minor of a child is the job's error.
 func TestNestedNotDefinite(t *testing.T) {
 	const n, nb, small, bad = 100, 40, 16, 73
-	g := generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, blas.Lower)
+	g := blockedtest.Generated[float64](t, matgen.Spec{Kind: matgen.SPD, N: n, Seed: 3}, blas.Lower)
 	g.Set(bad-1, bad-1, -1)
 	rt, err := exec.NewLocal(exec.Options{Workers: 2})
 	if err != nil {
@@ -120,7 +121,7 @@ func TestNestedNotDefinite(t *testing.T) {
 	}
 	defer rt.Close()
 	job := rt.NewJob(context.Background())
-	blocked.NewProgram(job, splitting(t, small)).Potrf(viewKind(g, blocked.SymLower, nb))
+	chol.Potrf(blocked.NewProgram(job, splitting(t, small)), blockedtest.ViewKind(g, blocked.SymLower, nb))
 	var minor *kernels.NotPositiveDefiniteError
 	// The child counts from the top of its parent's tile, the second one.
 	if err := job.Wait(); !errors.As(err, &minor) || minor.Minor != bad-nb {

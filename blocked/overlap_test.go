@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -63,7 +64,7 @@ func TestOverlap(t *testing.T) {
 	}
 	mustPanic := func() (got any) {
 		defer func() { got = recover() }()
-		p.Getrf(a, blocked.NewPivots(8, 8, 4))
+		lu.Getrf(p, a, lu.NewPivots(8, 8, 4))
 		return nil
 	}
 	if got := mustPanic(); got != blocked.ErrOverlap {

@@ -1,12 +1,17 @@
-package blocked
+package blocked_test
 
 import (
+	"github.com/tessera-la/tessera/blocked"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked/chol"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels"
@@ -27,31 +32,33 @@ func TestPackingSameBits(t *testing.T) {
 	}
 	defer rt.Close()
 	a := dominant(n)
-	for name, run := range map[string]func(p *Program[float64], g General[float64]) error{
-		"potrf, lower": func(p *Program[float64], g General[float64]) error {
-			return p.Potrf(ViewSymmetric(Symmetric[float64]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: n}, nb))
+	for name, run := range map[string]func(p *blocked.Program[float64], g blocked.General[float64]) error{
+		"potrf, lower": func(p *blocked.Program[float64], g blocked.General[float64]) error {
+			return chol.Potrf(p, blocked.ViewSymmetric(blocked.Symmetric[float64]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: n}, nb))
 		},
-		"potrf, upper": func(p *Program[float64], g General[float64]) error {
-			return p.Potrf(ViewSymmetric(Symmetric[float64]{Uplo: blas.Upper, N: n, Data: g.Data, Stride: n}, nb))
+		"potrf, upper": func(p *blocked.Program[float64], g blocked.General[float64]) error {
+			return chol.Potrf(p, blocked.ViewSymmetric(blocked.Symmetric[float64]{Uplo: blas.Upper, N: n, Data: g.Data, Stride: n}, nb))
 		},
-		"getrf": func(p *Program[float64], g General[float64]) error { return p.Getrf(View(g, nb), NewPivots(n, n, nb)) },
-		"geqrf": func(p *Program[float64], g General[float64]) error {
-			return p.Geqrf(View(g, nb), NewRotations[float64](n, n, nb, RotationOptions{}))
+		"getrf": func(p *blocked.Program[float64], g blocked.General[float64]) error {
+			return lu.Getrf(p, blocked.View(g, nb), lu.NewPivots(n, n, nb))
+		},
+		"geqrf": func(p *blocked.Program[float64], g blocked.General[float64]) error {
+			return qr.Geqrf(p, blocked.View(g, nb), qr.NewRotations[float64](n, n, nb, qr.RotationOptions{}))
 		},
 	} {
 		result := func(bytes int64) []float64 {
 			g := a
 			g.Data = slices.Clone(a.Data)
 			job := rt.NewJob(t.Context())
-			p := NewProgram(job, kernels.For[float64](table))
-			p.room = kernels.NewPackingRoom(bytes)
+			p := blocked.NewProgram(job, kernels.For[float64](table))
+			p.Tasks().Room = kernels.NewPackingRoom(bytes)
 			if err := run(p, g); err != nil {
 				t.Fatal(err)
 			}
 			if err := job.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			if left := p.room.Left(); left != bytes {
+			if left := p.Tasks().Room.Left(); left != bytes {
 				t.Errorf("%s: of room for %d bytes %d are left", name, bytes, left)
 			}
 			return g.Data
@@ -63,8 +70,8 @@ func TestPackingSameBits(t *testing.T) {
 }
 
 // dominant returns a symmetric positive definite matrix.
-func dominant(n int) General[float64] {
-	a := General[float64]{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
+func dominant(n int) blocked.General[float64] {
+	a := blocked.General[float64]{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for i := range n {
 		for j := range i + 1 {
@@ -88,32 +95,32 @@ func TestPackingShared(t *testing.T) {
 	type count = map[string]int // of tiles, by what they are to at least two tasks
 	for name, c := range map[string]struct {
 		want count // of 4×4 tiles
-		tree Tree
+		tree qr.Tree
 		// before is not looked at.
-		before, run func(p *Program[float64], a General[float64], nb int, q *Rotations[float64]) error
+		before, run func(p *blocked.Program[float64], a blocked.General[float64], nb int, q *qr.Rotations[float64]) error
 	}{
-		"potrf, lower": {want: count{"A": 3, "B": 3}, run: func(p *Program[float64], a General[float64], nb int, _ *Rotations[float64]) error {
-			return p.Potrf(ViewSymmetric(Symmetric[float64]{Uplo: blas.Lower, N: a.Rows, Data: a.Data, Stride: a.Stride}, nb))
+		"potrf, lower": {want: count{"A": 3, "B": 3}, run: func(p *blocked.Program[float64], a blocked.General[float64], nb int, _ *qr.Rotations[float64]) error {
+			return chol.Potrf(p, blocked.ViewSymmetric(blocked.Symmetric[float64]{Uplo: blas.Lower, N: a.Rows, Data: a.Data, Stride: a.Stride}, nb))
 		}},
-		"potrf, upper": {want: count{"A": 3, "B": 3}, run: func(p *Program[float64], a General[float64], nb int, _ *Rotations[float64]) error {
-			return p.Potrf(ViewSymmetric(Symmetric[float64]{Uplo: blas.Upper, N: a.Rows, Data: a.Data, Stride: a.Stride}, nb))
+		"potrf, upper": {want: count{"A": 3, "B": 3}, run: func(p *blocked.Program[float64], a blocked.General[float64], nb int, _ *qr.Rotations[float64]) error {
+			return chol.Potrf(p, blocked.ViewSymmetric(blocked.Symmetric[float64]{Uplo: blas.Upper, N: a.Rows, Data: a.Data, Stride: a.Stride}, nb))
 		}},
-		"getrf": {want: count{"A": 3 + 2, "B": 3 + 2}, run: func(p *Program[float64], a General[float64], nb int, _ *Rotations[float64]) error {
-			return p.Getrf(View(a, nb), NewPivots(a.Rows, a.Cols, nb))
+		"getrf": {want: count{"A": 3 + 2, "B": 3 + 2}, run: func(p *blocked.Program[float64], a blocked.General[float64], nb int, _ *qr.Rotations[float64]) error {
+			return lu.Getrf(p, blocked.View(a, nb), lu.NewPivots(a.Rows, a.Cols, nb))
 		}},
-		"geqrf, flat":   {want: count{"V of unmqr": 1 + 1, "V of tsmqr": 3 + 2}, tree: TreeFlat, run: factorQR},
-		"geqrf, binary": {want: count{"V of unmqr": 4 + 3, "V of ttmqr": 3 + 2}, tree: TreeBinary, run: factorQR},
-		"orgqr": {want: count{"V of unmqr": 1 + 1 + 1, "V of tsmqr": 3 + 2 + 1}, tree: TreeFlat, before: factorQR,
-			run: func(p *Program[float64], a General[float64], nb int, q *Rotations[float64]) error {
-				return p.Orgqr(View(a, nb), q, New[float64](Full, a.Rows, a.Cols, nb))
+		"geqrf, flat":   {want: count{"V of unmqr": 1 + 1, "V of tsmqr": 3 + 2}, tree: qr.TreeFlat, run: factorQR},
+		"geqrf, binary": {want: count{"V of unmqr": 4 + 3, "V of ttmqr": 3 + 2}, tree: qr.TreeBinary, run: factorQR},
+		"orgqr": {want: count{"V of unmqr": 1 + 1 + 1, "V of tsmqr": 3 + 2 + 1}, tree: qr.TreeFlat, before: factorQR,
+			run: func(p *blocked.Program[float64], a blocked.General[float64], nb int, q *qr.Rotations[float64]) error {
+				return qr.Orgqr(p, blocked.View(a, nb), q, blocked.New[float64](blocked.Full, a.Rows, a.Cols, nb))
 			}},
-		"ormqr, left": {want: count{"V of unmqr": 4, "V of tsmqr": 3 + 2 + 1}, tree: TreeFlat, before: factorQR,
-			run: func(p *Program[float64], a General[float64], nb int, q *Rotations[float64]) error {
-				return p.Ormqr(blas.Left, blas.Trans, View(a, nb), q, New[float64](Full, a.Rows, a.Cols, nb))
+		"ormqr, left": {want: count{"V of unmqr": 4, "V of tsmqr": 3 + 2 + 1}, tree: qr.TreeFlat, before: factorQR,
+			run: func(p *blocked.Program[float64], a blocked.General[float64], nb int, q *qr.Rotations[float64]) error {
+				return qr.Ormqr(p, blas.Left, blas.Trans, blocked.View(a, nb), q, blocked.New[float64](blocked.Full, a.Rows, a.Cols, nb))
 			}},
-		"ormqr, right": {want: count{"V of unmqr": 4 + 3 + 2 + 1, "V of ttmqr": 3 + 2 + 1}, tree: TreeGreedy, before: factorQR,
-			run: func(p *Program[float64], a General[float64], nb int, q *Rotations[float64]) error {
-				return p.Ormqr(blas.Right, blas.NoTrans, View(a, nb), q, New[float64](Full, a.Rows, a.Cols, nb))
+		"ormqr, right": {want: count{"V of unmqr": 4 + 3 + 2 + 1, "V of ttmqr": 3 + 2 + 1}, tree: qr.TreeGreedy, before: factorQR,
+			run: func(p *blocked.Program[float64], a blocked.General[float64], nb int, q *qr.Rotations[float64]) error {
+				return qr.Ormqr(p, blas.Right, blas.NoTrans, blocked.View(a, nb), q, blocked.New[float64](blocked.Full, a.Rows, a.Cols, nb))
 			}},
 	} {
 		for _, nb := range []int{packFrom, packFrom - 1} {
@@ -122,9 +129,9 @@ func TestPackingShared(t *testing.T) {
 			spy.add(table)
 			const room = 1 << 30
 			job := rt.NewJob(t.Context())
-			p := NewProgram(job, kernels.For[float64](table))
-			p.room = kernels.NewPackingRoom(room)
-			a, q := dominant(4*nb), NewRotations[float64](4*nb, 4*nb, nb, RotationOptions{Tree: c.tree})
+			p := blocked.NewProgram(job, kernels.For[float64](table))
+			p.Tasks().Room = kernels.NewPackingRoom(room)
+			a, q := dominant(4*nb), qr.NewRotations[float64](4*nb, 4*nb, nb, qr.RotationOptions{Tree: c.tree})
 			if c.before != nil {
 				if err := c.before(p, a, nb, q); err != nil {
 					t.Fatal(err)
@@ -133,8 +140,8 @@ func TestPackingShared(t *testing.T) {
 					t.Fatal(err)
 				}
 				// A Program knows one matrix in a place: run makes another one.
-				p = NewProgram(job, kernels.For[float64](table))
-				p.room = kernels.NewPackingRoom(room)
+				p = blocked.NewProgram(job, kernels.For[float64](table))
+				p.Tasks().Room = kernels.NewPackingRoom(room)
 			}
 			spy.reset()
 			if err := c.run(p, a, nb, q); err != nil {
@@ -150,15 +157,15 @@ func TestPackingShared(t *testing.T) {
 			if got := spy.shared(t, name, nb); !maps.Equal(got, want) {
 				t.Errorf("%s, tiles of %d: shared are %v, want %v", name, nb, got, want)
 			}
-			if left := p.room.Left(); left != room {
+			if left := p.Tasks().Room.Left(); left != room {
 				t.Errorf("%s, tiles of %d: of room for %d bytes %d are left", name, nb, room, left)
 			}
 		}
 	}
 }
 
-func factorQR(p *Program[float64], a General[float64], nb int, q *Rotations[float64]) error {
-	return p.Geqrf(View(a, nb), q)
+func factorQR(p *blocked.Program[float64], a blocked.General[float64], nb int, q *qr.Rotations[float64]) error {
+	return qr.Geqrf(p, blocked.View(a, nb), q)
 }
 
 // packingSpy notes which Packing the tasks were given for each of their operands.
@@ -202,7 +209,7 @@ func (s *packingSpy) note(call *versions.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	note := func(arg int, as string, p *kernels.Packing) {
-		o := packedOperand{&call.Args[arg].(*Tile[float64]).Data[0], as}
+		o := packedOperand{&call.Args[arg].(*blocked.Tile[float64]).Data[0], as}
 		h := s.operands[o]
 		if h == nil {
 			h = &handed{}
@@ -257,3 +264,6 @@ func (s *packingSpy) shared(t *testing.T, name string, nb int) map[string]int {
 	}
 	return n
 }
+
+// packFrom is the tile size from which tasks share packed operands.
+const packFrom = submit.PackFrom

@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -18,33 +19,33 @@ import (
 //
 // Reference: PLASMA's plasma_dplrnt and plasma_dplghe.
 func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
-	o := p.operand(a)
+	o := p.tasks.Operand(a)
 	symmetric := a.Kind() == SymLower || a.Kind() == SymUpper
 	for i, j := range a.StoredTiles() {
-		p.submit(p.ops.plrnt, &op.Plrnt{Seed: seed, Row: i * a.NB(), Col: j * a.NB(), Bump: bump, Symmetric: symmetric}, 0, out(o.tile(i, j)))
+		p.tasks.Submit(p.tasks.Ops.Plrnt, &op.Plrnt{Seed: seed, Row: i * a.NB(), Col: j * a.NB(), Bump: bump, Symmetric: symmetric}, 0, submit.Out(o.Tile(i, j)))
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // Generate submits a task for each stored tile of A, of an op of the program's own, with
 // the parameter that params returns for tile (i, j), whose first element is a(i·nb, j·nb).
 // The tile is the task's only operand, and is overwritten.
 func (p *Program[T]) Generate(a *Matrix[T], op *versions.Op, params func(i, j int) any) error {
-	o := p.operand(a)
+	o := p.tasks.Operand(a)
 	for i, j := range a.StoredTiles() {
-		p.submit(op, params(i, j), 0, out(o.tile(i, j)))
+		p.tasks.Submit(op, params(i, j), 0, submit.Out(o.Tile(i, j)))
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // Inspect submits a task for each stored tile of A, of an op of the program's own that
 // reads it, its only operand, as [Program.Generate] does for one that writes it.
 func (p *Program[T]) Inspect(a *Matrix[T], op *versions.Op, params func(i, j int) any) error {
-	o := p.reads(a)
+	o := p.tasks.Reads(a)
 	for i, j := range a.StoredTiles() {
-		p.submit(op, params(i, j), 0, in(o.tile(i, j)))
+		p.tasks.Submit(op, params(i, j), 0, submit.In(o.Tile(i, j)))
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // Sums is what [Program.Asum] learns of a matrix, a little for each tile.
@@ -69,9 +70,9 @@ func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
 }
 
 func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
-	o := p.reads(a)
+	o := p.tasks.Reads(a)
 	s := &Sums[T]{a, kind, make([]Tile[T], a.MT()*a.NT())}
-	sums := p.newData("sums", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
+	sums := p.tasks.NewData("sums", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
 		if !s.counts(i, j) {
 			return nil, 0
 		}
@@ -88,9 +89,9 @@ func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 		if i == j && kind != Full {
 			x.Uplo, x.Symmetric = kind.Uplo(), kind == SymLower || kind == SymUpper
 		}
-		p.submit(p.ops.asum, x, 0, in(o.tile(i, j)), graph.Operand{Datum: &sums[i*a.NT()+j], Mode: graph.Out})
+		p.tasks.Submit(p.tasks.Ops.Asum, x, 0, submit.In(o.Tile(i, j)), graph.Operand{Datum: &sums[i*a.NT()+j], Mode: graph.Out})
 	}
-	return s, p.err
+	return s, p.tasks.Err
 }
 
 // counts reports whether tile (i, j) does.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
@@ -25,7 +26,7 @@ func TestProgramWait(t *testing.T) {
 	}
 	job := rt.NewJob(t.Context())
 	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
-	if err := p.Potrf(a); err != nil {
+	if err := chol.Potrf(p, a); err != nil {
 		t.Fatal(err)
 	}
 	for k := range n / nb {
@@ -51,7 +52,7 @@ func TestProgramWait(t *testing.T) {
 	b.Set(nb+2, nb+2, -1)
 	job = rt.NewJob(t.Context())
 	p = blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
-	failed := p.Potrf(b)
+	failed := chol.Potrf(p, b)
 	if failed == nil {
 		if err := p.Wait(b, 0, 0); err != nil {
 			t.Errorf("tile (0, 0): %v", err)
@@ -79,8 +80,8 @@ func TestProgramEnded(t *testing.T) {
 			"syrk":       p.Syrk(blas.NoTrans, 1, a, 0, s),
 			"syrk scale": p.Syrk(blas.NoTrans, 0, a, 0, s),
 			"trsm":       p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, s, a),
-			"potrf":      p.Potrf(s),
-			"potri":      p.Potri(s, w, blocked.New[float64](blocked.SymUpper, 9, 9, 4)),
+			"potrf":      chol.Potrf(p, s),
+			"potri":      chol.Potri(p, s, w, blocked.New[float64](blocked.SymUpper, 9, 9, 4)),
 		}
 	})
 }
@@ -119,7 +120,7 @@ potrf(INOUT A(2,2)) after 9
 		a.SetIdentity()
 		job := rt.NewJob(t.Context())
 		p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
-		if err := p.Potrf(a); err != nil {
+		if err := chol.Potrf(p, a); err != nil {
 			t.Fatal(err)
 		}
 		if err := job.Wait(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -137,7 +138,7 @@ func (a *RowBlocks[T]) Data(matrix uint32) []graph.Datum {
 	a.away.Use()
 	data := make([]graph.Datum, len(a.blocks))
 	for b := range data {
-		setDatum(&data[b], "rows", matrix, b, 0, a.owner(b), a.blocks[b])
+		submit.SetDatum(&data[b], "rows", matrix, b, 0, a.owner(b), a.blocks[b])
 	}
 	return data
 }

@@ -3,6 +3,7 @@ package blocked
 import (
 	"errors"
 
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -43,7 +44,7 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 	if a.Kind() != SymLower && a.Kind() != SymUpper {
 		panic(ErrKind)
 	}
-	from := p.reads(a)
+	from := p.tasks.Reads(a)
 	d := &Diagonal[T]{nb: a.NB(), order: a.Rows(), tiles: make([]*Matrix[T], a.MT())}
 	for k := range d.tiles {
 		r, _ := a.TileDims(k, k)
@@ -52,9 +53,9 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 		}
 		owner := a.NearestOwner(k, k)
 		_ = d.tiles[k].SetLayout(LayoutFunc(func(int, int) int { return owner }), owner+1) // which it fits
-		p.submit(p.ops.lasym, &op.Lasym{Uplo: a.Kind().Uplo()}, 0, in(from.tile(k, k)), out(p.operand(d.tiles[k]).tile(0, 0)))
+		p.tasks.Submit(p.tasks.Ops.Lasym, &op.Lasym{Uplo: a.Kind().Uplo()}, 0, submit.In(from.Tile(k, k)), submit.Out(p.tasks.Operand(d.tiles[k]).Tile(0, 0)))
 	}
-	if err = errors.Join(err, p.err); err != nil {
+	if err = errors.Join(err, p.tasks.Err); err != nil {
 		d.Close()
 		return nil, err
 	}
@@ -97,21 +98,21 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	if alpha == 0 {
 		return p.scale(beta, c)
 	}
-	oa, ob, oc := p.reads(a), p.reads(b), p.operand(c)
+	oa, ob, oc := p.tasks.Reads(a), p.tasks.Reads(b), p.tasks.Operand(c)
 	first := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: float64(beta)}
 	plain := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	mirror := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	// C(i, j) += A(i, k)·B(k, j)
 	add := func(params *op.Gemm, tile *graph.Datum, i, k, j int) {
-		p.submit(p.ops.gemm, params, 0, in(tile), in(ob.tile(k, j)), inout(oc.tile(i, j)))
+		p.tasks.Submit(p.tasks.Ops.Gemm, params, 0, submit.In(tile), submit.In(ob.Tile(k, j)), submit.InOut(oc.Tile(i, j)))
 	}
-	diagonal := p.data(part{diag, "diagonal"}, len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {
+	diagonal := p.tasks.Data(diag, "diagonal", len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {
 		return diag.tiles[k].Tile(0, 0), a.NearestOwner(k, k)
 	})
 	for k := range diagonal {
 		tile := &diagonal[k]
 		if diag.tiles[k].IsDistributed() { // made by a task, maybe of this job
-			tile = p.reads(diag.tiles[k]).tile(0, 0)
+			tile = p.tasks.Reads(diag.tiles[k]).Tile(0, 0)
 		}
 		for j := range c.NT() {
 			add(first, tile, k, k, j)
@@ -124,9 +125,9 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 			var tile *graph.Datum
 			lower, upper := plain, mirror
 			if a.Kind() == SymLower {
-				tile = oa.tile(i, k)
+				tile = oa.Tile(i, k)
 			} else {
-				tile, lower, upper = oa.tile(k, i), mirror, plain
+				tile, lower, upper = oa.Tile(k, i), mirror, plain
 			}
 			for j := range c.NT() {
 				add(lower, tile, i, k, j)
@@ -134,5 +135,5 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 			}
 		}
 	}
-	return p.err
+	return p.tasks.Err
 }

@@ -43,7 +43,7 @@ func testSymm[T blocked.Element](t *testing.T, rt *exec.Local) {
 				case alpha == 0:
 					want = tn * ts
 				}
-				va := viewKind(a, kind, nb)
+				va := blockedtest.ViewKind(a, kind, nb)
 				diag := blocked.NewDiagonal(va, 2)
 				blockedtest.Must(t, rt, what, want, func(p *blocked.Program[T]) error {
 					return p.Symm(T(alpha), va, diag, blocked.View(b, nb), T(beta), blocked.View(c, nb))

@@ -43,7 +43,7 @@ func testSyrk[T blocked.Element](t *testing.T, rt *exec.Local) {
 						want = half
 					}
 					blockedtest.Must(t, rt, what, want, func(p *blocked.Program[T]) error {
-						return p.Syrk(trans, T(alpha), blocked.View(a, nb), T(beta), viewKind(c, kind, nb))
+						return p.Syrk(trans, T(alpha), blocked.View(a, nb), T(beta), blockedtest.ViewKind(c, kind, nb))
 					})
 					blockedtest.Kept(t, what+": A", a, a0, nil)
 					blockedtest.Kept(t, what+": C", c, c0, in)

@@ -3,6 +3,7 @@ package blocked
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 )
@@ -67,7 +68,7 @@ func (t *TileBlocks[T]) Data(matrix uint32) []graph.Datum {
 	data := make([]graph.Datum, len(t.tiles))
 	for b := range data {
 		i, j := t.Index(b)
-		setDatum(&data[b], "tile", matrix, i, j, t.a.NearestOwner(i, j), t.a.Tile(i, j))
+		submit.SetDatum(&data[b], "tile", matrix, i, j, t.a.NearestOwner(i, j), t.a.Tile(i, j))
 	}
 	return data
 }

@@ -1,7 +1,7 @@
 package blocked
 
 import (
-	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
@@ -25,7 +25,7 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 	if alpha == 0 {
 		return p.scale(0, b)
 	}
-	oa, ob := p.reads(a), p.operand(b)
+	oa, ob := p.tasks.Reads(a), p.tasks.Operand(b)
 	trmm := &op.Trmm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
 	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
 	lines := b.NT() // tiles in a block row of B
@@ -44,14 +44,14 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 			k, lo, hi = a.NT()-1-step, 0, a.NT()-1-step
 		}
 		for line := range lines {
-			p.submit(p.ops.trmm, trmm, 0, in(oa.tile(k, k)), inout(ob.block(side, k, line)))
+			p.tasks.Submit(p.tasks.Ops.Trmm, trmm, 0, submit.In(oa.Tile(k, k)), submit.InOut(ob.Block(side, k, line)))
 			for i := lo; i < hi; i++ {
-				left, right := factors(side, oa, trans, k, i, ob.block(side, i, line))
-				p.submit(p.ops.gemm, gemm, 0, left, right, inout(ob.block(side, k, line)))
+				left, right := submit.Beside(side, oa, trans, k, i, ob.Block(side, i, line))
+				p.tasks.Submit(p.tasks.Ops.Gemm, gemm, 0, left, right, submit.InOut(ob.Block(side, k, line)))
 			}
 		}
 	}
-	return p.err
+	return p.tasks.Err
 }
 
 // checkTriangular panics unless the uplo triangle of a can stand on that side of b.
@@ -66,22 +66,4 @@ func checkTriangular[T Element](side blas.Side, uplo blas.Uplo, a, b *Matrix[T])
 	case a.Rows() != order || a.Cols() != order || a.NB() != b.NB():
 		panic(ErrShape)
 	}
-}
-
-// factors returns the operands of a product with a triangular matrix: op(A)(i, k)·X
-// from the left, X·op(A)(k, i) from the right.
-func factors[T Element](side blas.Side, a *operand[T], trans blas.Transpose, i, k int, x *graph.Datum) (left, right graph.Operand) {
-	if side == blas.Left {
-		return in(at(a, trans, i, k)), in(x)
-	}
-	return in(x), in(at(a, trans, k, i))
-}
-
-// block returns the tile of block i in one line of tiles: a block is a row of tiles
-// for what stands to the left, a column for what stands to the right.
-func (o *operand[T]) block(side blas.Side, i, line int) *graph.Datum {
-	if side == blas.Left {
-		return o.tile(i, line)
-	}
-	return o.tile(line, i)
 }

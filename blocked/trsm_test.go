@@ -63,7 +63,7 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 		a0, b0 := blockedtest.CopyOf(a), blockedtest.CopyOf(b)
 		what := fmt.Sprintf("%v, m %d, n %d, %c %c %c %c, alpha %v", kind, m, n, side, uplo, trans, diag, alpha)
 		blockedtest.Must(t, rt, what, triangularTasks(order, lines, nb, alpha), func(p *blocked.Program[T]) error {
-			return p.Trsm(side, uplo, trans, diag, T(alpha), viewKind(a, kind, nb), blocked.View(b, nb))
+			return p.Trsm(side, uplo, trans, diag, T(alpha), blockedtest.ViewKind(a, kind, nb), blocked.View(b, nb))
 		})
 		blockedtest.Kept(t, what+": A", a, a0, nil)
 		blockedtest.Kept(t, what+": B", b, b0, blockedtest.Anywhere)
@@ -83,7 +83,7 @@ func testTrsm[T blocked.Element](t *testing.T, rt *exec.Local) {
 			t.Errorf("%s: ‖B−AX‖ = %g, want at most %g", what, got, limit)
 		}
 	}
-	for _, kind := range factorKinds {
+	for _, kind := range blockedtest.FactorKinds() {
 		for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
 			if stored := kind.Uplo(); stored != blas.All && stored != uplo {
 				continue

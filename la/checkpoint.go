@@ -16,6 +16,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
@@ -369,7 +370,7 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 				return nil, &CheckpointError{path, "the factorization cannot go on from it", err}
 			}
 			if s.Rotations != nil {
-				s.Rotations, err = blocked.RotationsFor(a, s.Rotations.Options())
+				s.Rotations, err = qr.RotationsFor(a, s.Rotations.Options())
 			}
 		}
 		from := path

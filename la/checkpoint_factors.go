@@ -6,7 +6,10 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 )
 
 // potrfSteps returns the steps of the Cholesky factorization.
@@ -14,7 +17,7 @@ func potrfSteps[T Element](tileSize func() int) stepwise[T] {
 	return stepwise[T]{op: "potrf", kind: blocked.SymUpper, tileSize: tileSize,
 		prepare: func(*file.State[T]) error { return nil },
 		submit: func(p *blocked.Program[T], s *file.State[T], from, to int) error {
-			return p.PotrfSteps(s.Matrix, from, to)
+			return chol.PotrfSteps(p, s.Matrix, from, to)
 		}}
 }
 
@@ -27,30 +30,30 @@ func getrfSteps[T Element](pivoting Pivoting, tileSize func() int) stepwise[T] {
 	}
 	w.prepare = func(s *file.State[T]) error {
 		if m, n := s.Matrix.Dims(); s.Pivots == nil {
-			s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
+			s.Pivots = lu.NewPivots(m, n, s.Matrix.NB())
 		}
 		return nil
 	}
 	w.submit = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
 		if pivoting == TournamentPivoting {
-			return p.GetrfTournamentSteps(s.Matrix, s.Pivots, from, to)
+			return lu.GetrfTournamentSteps(p, s.Matrix, s.Pivots, from, to)
 		}
-		return p.GetrfSteps(s.Matrix, s.Pivots, from, to)
+		return lu.GetrfSteps(p, s.Matrix, s.Pivots, from, to)
 	}
 	return w
 }
 
 // geqrfSteps returns the steps of the QR factorization. A resumed factorization uses the
 // rotations of its state: they depend on the number of cores of the call that began it.
-func geqrfSteps[T Element](opt blocked.RotationOptions, tileSize func() int) stepwise[T] {
+func geqrfSteps[T Element](opt qr.RotationOptions, tileSize func() int) stepwise[T] {
 	w := stepwise[T]{op: "geqrf", kind: blocked.Full, tileSize: tileSize}
 	w.prepare = func(s *file.State[T]) (err error) {
 		if s.Rotations == nil {
-			s.Rotations, err = blocked.RotationsFor(s.Matrix, opt)
+			s.Rotations, err = qr.RotationsFor(s.Matrix, opt)
 			return err
 		}
 		m, n := s.Matrix.Dims()
-		want, has := blocked.OutlineRotations[T](m, n, s.Matrix.NB(), opt).Options(), s.Rotations.Options()
+		want, has := qr.OutlineRotations[T](m, n, s.Matrix.NB(), opt).Options(), s.Rotations.Options()
 		if want.Tree != has.Tree || want.Domain != has.Domain || want.IB != has.IB {
 			return fmt.Errorf("its tree is %v, its domain %d and its block %d, and %v, %d and %d are wanted",
 				has.Tree, has.Domain, has.IB, want.Tree, want.Domain, want.IB)
@@ -58,7 +61,7 @@ func geqrfSteps[T Element](opt blocked.RotationOptions, tileSize func() int) ste
 		return nil
 	}
 	w.submit = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
-		return p.GeqrfSteps(s.Matrix, s.Rotations, from, to)
+		return qr.GeqrfSteps(p, s.Matrix, s.Rotations, from, to)
 	}
 	return w
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -94,11 +95,11 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 		err = Call(ctx, e, kernels.For[T](e.ops()).Op("potrf"), &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
 		err = Run(ctx, e, func(p *blocked.Program[T]) error {
-			r.priority = blocked.PotrfLoads(t)
+			r.priority = chol.PotrfLoads(t)
 			if err := r.submit(p); err != nil {
 				return err
 			}
-			return p.Potrf(u)
+			return chol.Potrf(p, u)
 		})
 	}
 	if err = r.finish(err); err != nil {
@@ -246,7 +247,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 	t := tiles.Count(n, c.u.NB())
 	err := execute(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), func(s *executor[T]) {
 		if s.p != nil {
-			s.err = s.p.Potri(c.u, w, v)
+			s.err = chol.Potri(s.p, c.u, w, v)
 			return
 		}
 		// w = (Uᵀ)⁻¹, v = wᵀ·w

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -61,11 +62,11 @@ func (s *executor[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag,
 }
 
 // laswp applies the row interchanges v, or their inverse, to x.
-func (s *executor[T]) laswp(v *blocked.Pivots, inverse bool, x *blocked.Matrix[T]) {
+func (s *executor[T]) laswp(v *lu.Pivots, inverse bool, x *blocked.Matrix[T]) {
 	switch {
 	case s.err != nil:
 	case s.p != nil:
-		s.err = s.p.Laswp(v, inverse, x)
+		s.err = lu.Laswp(s.p, v, inverse, x)
 	default:
 		_, nt := x.Tiles()
 		for j := range nt {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -68,7 +70,7 @@ func (f *LU[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 		return err
 	}
 	m, n := a.Dims()
-	pivots := blocked.NewPivots(m, n, a.NB())
+	pivots := lu.NewPivots(m, n, a.NB())
 	if err := f.factorize(ctx, r, pivots, f.opt.Pivoting); err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (q *QR[T]) FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) erro
 	if err != nil {
 		return err
 	}
-	rotations, err := blocked.RotationsFor(a, q.opt.rotations(q.engine))
+	rotations, err := qr.RotationsFor(a, q.opt.rotations(q.engine))
 	if err != nil {
 		return err
 	}
@@ -166,7 +168,7 @@ func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error
 		return err
 	}
 	err = Run(ctx, q.engine, func(p *blocked.Program[T]) error {
-		err := p.Ormqr(blas.Left, blas.Trans, f.a, f.rotations, b)
+		err := qr.Ormqr(p, blas.Left, blas.Trans, f.a, f.rotations, b)
 		if err == nil && x != b {
 			err = p.CopyLeading(b, x)
 		}

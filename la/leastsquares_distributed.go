@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -98,7 +99,7 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 	}
 	err = Run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
-			p.Ormqr(blas.Left, blas.NoTrans, f.a, f.rotations, x))
+			qr.Ormqr(p, blas.Left, blas.NoTrans, f.a, f.rotations, x))
 	})
 	if err = rescale(ctx, q.engine, x, -power-f.exp, err); err != nil {
 		return err

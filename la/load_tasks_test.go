@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/blocked/lu"
+
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -72,15 +75,15 @@ func readers[T la.Element](t *testing.T, e *la.Engine) (all []reader[T]) {
 func inTiles[T la.Element](t *testing.T, e *la.Engine, a la.Symmetric[T], nb int) map[string]la.General[T] {
 	t.Helper()
 	u, _ := blocked.From[T](a, blocked.SymUpper, nb, blocked.CopyOptions{})
-	lu, _ := blocked.From[T](a, blocked.Full, nb, blocked.CopyOptions{})
+	factored, _ := blocked.From[T](a, blocked.Full, nb, blocked.CopyOptions{})
 	err := la.Run(context.Background(), e, func(p *blocked.Program[T]) error {
-		return inTurn(p.Potrf(u), func() error { return p.Getrf(lu, blocked.NewPivots(large, large, nb)) })
+		return inTurn(chol.Potrf(p, u), func() error { return lu.Getrf(p, factored, lu.NewPivots(large, large, nb)) })
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	factors := make(map[string]la.General[T])
-	for name, m := range map[string]*blocked.Matrix[T]{"Cholesky": u, "LU, partial": lu} {
+	for name, m := range map[string]*blocked.Matrix[T]{"Cholesky": u, "LU, partial": factored} {
 		g := la.General[T]{Rows: large, Cols: large, Stride: large, Data: make([]T, large*large)}
 		m.CopyTo(g, 1)
 		for i := range large {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -22,7 +23,7 @@ type LU[T Element] struct {
 
 	// lu holds U, and L below the diagonal; nil if there is no factorization.
 	lu       *blocked.Matrix[T]
-	pivots   *blocked.Pivots
+	pivots   *lu.Pivots
 	pivoting Pivoting // that the factorization was made with
 	norm     norms    // of A
 	exp      int      // lu is of A divided by two to this power
@@ -30,7 +31,7 @@ type LU[T Element] struct {
 
 	// The memory of an earlier factorization.
 	spare       *blocked.Matrix[T]
-	sparePivots *blocked.Pivots
+	sparePivots *lu.Pivots
 }
 
 // NewLU returns an empty factorization with partial pivoting that computes on

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -48,13 +49,13 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 		return 0, err
 	}
 	nb, one := f.TileSize(m, n)
-	lu, pivots := f.spare, f.sparePivots
-	if !fits(lu, m, n, nb) {
-		lu, pivots = nil, blocked.NewPivots(m, n, nb)
+	factors, pivots := f.spare, f.sparePivots
+	if !fits(factors, m, n, nb) {
+		factors, pivots = nil, lu.NewPivots(m, n, nb)
 	}
-	r := newReading(f.engine, lu, a, blocked.Full, nb, one, true)
-	lu = r.a
-	f.spare, f.sparePivots = lu, pivots
+	r := newReading(f.engine, factors, a, blocked.Full, nb, one, true)
+	factors = r.a
+	f.spare, f.sparePivots = factors, pivots
 	if err := r.nonFinite(); err != nil {
 		return 0, err
 	}
@@ -64,31 +65,31 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	}
 	err = r.finish(f.factorize(ctx, r, pivots, pivoting))
 	if err == nil {
-		err = f.broken(ctx, lu, pivots, pivoting, r.stats.Max)
+		err = f.broken(ctx, factors, pivots, pivoting, r.stats.Max)
 	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
-		lu.CopyFrom(a, f.engine.copying(false))
+		factors.CopyFrom(a, f.engine.copying(false))
 		err = f.factorize(ctx, r, pivots, pivoting)
 	}
 	if err != nil {
 		return r.stats.Max, err
 	}
-	f.lu, f.pivots, f.spare, f.sparePivots = lu, pivots, nil, nil
+	f.lu, f.pivots, f.spare, f.sparePivots = factors, pivots, nil, nil
 	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Columns), r.stats.Max
 	return f.top, f.singular()
 }
 
 // factorize overwrites the matrix that r reads with its factors.
-func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pivots, pivoting Pivoting) error {
-	lu := r.a
-	mt, nt := lu.Tiles()
+func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *lu.Pivots, pivoting Pivoting) error {
+	factors := r.a
+	mt, nt := factors.Tiles()
 	switch {
 	case mt == 0 || nt == 0:
 		return nil
-	case mt == 1 && nt == 1 && r.src == nil && !lu.IsDistributed():
+	case mt == 1 && nt == 1 && r.src == nil && !factors.IsDistributed():
 		getrf := kernels.For[T](f.engine.ops()).Op("getrf")
-		return Call(ctx, f.engine, getrf, &op.Getrf{}, lu.Tile(0, 0), pivots.Panel(0))
+		return Call(ctx, f.engine, getrf, &op.Getrf{}, factors.Tile(0, 0), pivots.Panel(0))
 	}
 	return Run(ctx, f.engine, func(p *blocked.Program[T]) error {
 		if err := r.submit(p); err != nil {
@@ -96,21 +97,21 @@ func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *blocked.Pi
 		}
 		switch pivoting {
 		case TournamentPivoting:
-			return p.GetrfTournament(lu, pivots)
+			return lu.GetrfTournament(p, factors, pivots)
 		case TilePivoting:
-			return p.GetrfTile(lu, pivots)
+			return lu.GetrfTile(p, factors, pivots)
 		}
-		return p.Getrf(lu, pivots)
+		return lu.Getrf(p, factors, pivots)
 	})
 }
 
 // broken returns a *BreakdownError if factors without partial pivoting are useless: a column has
 // no pivot, or the elements grew beyond the limit. top is the largest magnitude of the matrix.
 // For distributed factors the error may be one of tasks.
-func (f *LU[T]) broken(ctx context.Context, lu *blocked.Matrix[T], pivots *blocked.Pivots, pivoting Pivoting,
+func (f *LU[T]) broken(ctx context.Context, factors *blocked.Matrix[T], pivots *lu.Pivots, pivoting Pivoting,
 	top float64) error {
-	m, n := lu.Dims()
-	if mt, nt := lu.Tiles(); pivoting == PartialPivoting || mt == 0 || nt == 0 {
+	m, n := factors.Dims()
+	if mt, nt := factors.Tiles(); pivoting == PartialPivoting || mt == 0 || nt == 0 {
 		return nil
 	}
 	limit := f.opt.GrowthLimit
@@ -119,7 +120,7 @@ func (f *LU[T]) broken(ctx context.Context, lu *blocked.Matrix[T], pivots *block
 	}
 	if info := pivots.Info(); info != 0 {
 		// In the last tile row there are no other rows that could have it.
-		if pivoting == TournamentPivoting || (info-1)/lu.NB() < tiles.Count(m, lu.NB())-1 {
+		if pivoting == TournamentPivoting || (info-1)/factors.NB() < tiles.Count(m, factors.NB())-1 {
 			return &BreakdownError{Column: info, Growth: math.Inf(1), Limit: limit}
 		}
 	}
@@ -127,7 +128,7 @@ func (f *LU[T]) broken(ctx context.Context, lu *blocked.Matrix[T], pivots *block
 		return nil
 	}
 	growth := 0.0
-	l, u, err := f.maxima(ctx, lu)
+	l, u, err := f.maxima(ctx, factors)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -119,20 +120,20 @@ func (f *LU[T]) triangleTo(dst TriangularSink[T], k int, kind mat.TriKind, unitA
 }
 
 // maxima returns the largest magnitudes in the tile columns of L and in the tile rows of U.
-func (f *LU[T]) maxima(ctx context.Context, lu *blocked.Matrix[T]) (l, u []float64, err error) {
-	if !lu.IsDistributed() {
-		l, u = blocked.FactorMaxima(lu, f.engine.options().Workers)
+func (f *LU[T]) maxima(ctx context.Context, factors *blocked.Matrix[T]) (l, u []float64, err error) {
+	if !factors.IsDistributed() {
+		l, u = lu.FactorMaxima(factors, f.engine.options().Workers)
 		return l, u, nil
 	}
 	var tops *blocked.Magnitudes[T]
 	err = Run(ctx, f.engine, func(p *blocked.Program[T]) (err error) {
-		tops, err = p.ColumnMax(lu)
+		tops, err = p.ColumnMax(factors)
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	l, u = tops.FactorMaxima()
+	l, u = lu.FactorMaximaOf(factors, tops)
 	return l, u, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"gonum.org/v1/gonum/blas"
 )
@@ -145,7 +146,7 @@ func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	err := execute(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(),
 		func(s *executor[T]) {
 			if s.p != nil {
-				s.err = s.p.Getri(f.lu, f.pivots, v)
+				s.err = lu.Getri(s.p, f.lu, f.pivots, v)
 				return
 			}
 			v.SetIdentity()

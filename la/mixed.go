@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
@@ -164,19 +165,19 @@ func checkFloat32Factors(r *blocked.Matrix[float32], n int, power float64, k nor
 	return err
 }
 
-// factorizeFloat32 makes f the factorization of lu, of order n, in lu's memory. columns are the
-// 1-norms of lu's columns. The error says why refinement cannot use it.
-func factorizeFloat32(ctx context.Context, f *LU[float32], lu *blocked.Matrix[float32], n int,
+// factorizeFloat32 makes f the factorization of a matrix of order n, which it overwrites: factors is
+// the matrix, and columns are the 1-norms of its columns. The error says why refinement cannot use it.
+func factorizeFloat32(ctx context.Context, f *LU[float32], factors *blocked.Matrix[float32], n int,
 	columns []float64) error {
-	pivots := blocked.NewPivots(n, n, lu.NB())
-	if err := f.factorize(ctx, &reading[float32]{a: lu}, pivots, PartialPivoting); err != nil {
+	pivots := lu.NewPivots(n, n, factors.NB())
+	if err := f.factorize(ctx, &reading[float32]{a: factors}, pivots, PartialPivoting); err != nil {
 		return err
 	}
-	f.lu, f.pivots, f.norm = lu, pivots, newNorms(columns)
+	f.lu, f.pivots, f.norm = factors, pivots, newNorms(columns)
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return checkFloat32Factors(lu, n, 1, f.norm, f.inverse(ctx))
+	return checkFloat32Factors(factors, n, 1, f.norm, f.inverse(ctx))
 }
 
 // like returns a matrix of zeros of the shape of b, distributed if b is.

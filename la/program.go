@@ -13,7 +13,7 @@ import (
 // algorithms of package blocked; the engine interleaves them:
 //
 //	err := la.Run(ctx, e, func(p *blocked.Program[float64]) error {
-//		p.Potrf(a)
+//		chol.Potrf(p, a)
 //		return p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, b)
 //	})
 //

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -84,7 +85,7 @@ func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	f := q.spare
 	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
 		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
-		f.rotations = blocked.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
+		f.rotations = qr.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
 	}
 	later := !one && f.variant == CompactQR
 	if later && f.a == nil {
@@ -142,7 +143,7 @@ func (q *QR[T]) TileSize(m, n int) (nb int, direct bool) {
 func (q *QR[T]) Flops() QRFlops {
 	q.valid()
 	m, n := q.f.a.Dims()
-	return QRFlops{Standard: blocked.QRFlops(m, n), Performed: q.f.flops}
+	return QRFlops{Standard: qr.QRFlops(m, n), Performed: q.f.flops}
 }
 
 // RTo copies R with its zeros below the diagonal to dst: all of it if dst is m×n, the first

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -17,7 +17,7 @@ func benchQR[T la.Element](b *testing.B, opt la.Options, qo la.QROptions, m, n i
 			b.Fatal(err)
 		}
 	}
-	rate(b, blocked.QRFlops(m, n))
+	rate(b, qr.QRFlops(m, n))
 }
 
 // BenchmarkQR reports rates by Householder's count of operations.

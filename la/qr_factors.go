@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
@@ -12,7 +13,7 @@ import (
 // qrFactors is one factorization A = Q·R, or the memory for one.
 type qrFactors[T Element] struct {
 	a          *blocked.Matrix[T] // R, and below its diagonal what rotations needs
-	rotations  *blocked.Rotations[T]
+	rotations  *qr.Rotations[T]
 	one        bool // a is one tile, and goes to one kernel
 	variant    QRVariant
 	q          *blocked.Matrix[T] // Q, if the variant computes it
@@ -37,7 +38,7 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 		case f.one || f.variant == CompactQR:
 			f.submit(s)
 		default:
-			f.q, f.flops, s.err = s.p.GeqrfExplicit(f.a, f.rotations, f.variant == MemorySaveQR)
+			f.q, f.flops, s.err = qr.GeqrfExplicit(s.p, f.a, f.rotations, f.variant == MemorySaveQR)
 		}
 	})
 }
@@ -45,7 +46,7 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 // submit submits the factorization in compact form.
 func (f *qrFactors[T]) submit(s *executor[T]) {
 	if s.p != nil {
-		s.err = s.p.Geqrf(f.a, f.rotations)
+		s.err = qr.Geqrf(s.p, f.a, f.rotations)
 		return
 	}
 	s.call(s.ops().Op("geqrt"), &op.Geqrt{IB: f.rotations.IB()}, f.a.Tile(0, 0), f.rotations.FirstT())
@@ -75,7 +76,7 @@ func (f *qrFactors[T]) apply(s *executor[T], side blas.Side, trans blas.Transpos
 		}
 		return y
 	case s.p != nil:
-		s.err = s.p.Ormqr(side, trans, f.a, f.rotations, x)
+		s.err = qr.Ormqr(s.p, side, trans, f.a, f.rotations, x)
 		return x
 	}
 	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: f.rotations.IB()}
@@ -99,7 +100,7 @@ func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix
 	}
 	return execute(ctx, e, f.direct(e, 0), func(s *executor[T]) {
 		if s.p != nil {
-			s.err = s.p.Orgqr(f.a, f.rotations, v)
+			s.err = qr.Orgqr(s.p, f.a, f.rotations, v)
 			return
 		}
 		v.SetIdentity()

@@ -4,29 +4,29 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
 // Tree is the order in which a [QR] eliminates the tiles of a column. All trees are equally
 // accurate.
-type Tree = blocked.Tree
+type Tree = qr.Tree
 
 // The trees; package blocked has pictures of them.
 const (
-	TreeAuto    = blocked.TreeAuto    // by the shape of the matrix and the number of workers
-	TreeFlat    = blocked.TreeFlat    // one tile after the other
-	TreeBinary  = blocked.TreeBinary  // in pairs
-	TreeGreedy  = blocked.TreeGreedy  // as many as possible as soon as possible
-	TreeDomains = blocked.TreeDomains // flat in domains, which are joined in pairs
+	TreeAuto    = qr.TreeAuto    // by the shape of the matrix and the number of workers
+	TreeFlat    = qr.TreeFlat    // one tile after the other
+	TreeBinary  = qr.TreeBinary  // in pairs
+	TreeGreedy  = qr.TreeGreedy  // as many as possible as soon as possible
+	TreeDomains = qr.TreeDomains // flat in domains, which are joined in pairs
 )
 
 // Trees returns all trees.
-func Trees() []Tree { return blocked.Trees() }
+func Trees() []Tree { return qr.Trees() }
 
 // ParseTree returns the tree with the given name: auto, flat, binary, greedy or domains. The
 // error for any other name lists these.
-func ParseTree(name string) (Tree, error) { return blocked.ParseTree(name) }
+func ParseTree(name string) (Tree, error) { return qr.ParseTree(name) }
 
 // QRVariant is the form in which a [QR] keeps and applies the rotations whose product is Q.
 type QRVariant uint8
@@ -64,7 +64,7 @@ type QROptions struct {
 	// Domain is the number of tiles in a domain of TreeDomains; 0 means one
 	// domain of the first column for each worker.
 	Domain int
-	// InnerBlock is the number of columns of a block reflector; 0 means blocked.DefaultIB. A larger
+	// InnerBlock is the number of columns of a block reflector; 0 means qr.DefaultIB. A larger
 	// one increases the work, and the part of it that is matrix products.
 	InnerBlock int
 	// TileSize is the tile size; 0 means Options.NB or, if that is 0, one chosen by the shape. One
@@ -93,8 +93,8 @@ func (o *QROptions) Validate() error {
 }
 
 // rotations returns the options of the tile algorithm.
-func (o *QROptions) rotations(e *Engine) blocked.RotationOptions {
-	r := blocked.RotationOptions{Tree: o.Tree, Domain: o.Domain, IB: o.InnerBlock, Cores: e.cores()}
+func (o *QROptions) rotations(e *Engine) qr.RotationOptions {
+	r := qr.RotationOptions{Tree: o.Tree, Domain: o.Domain, IB: o.InnerBlock, Cores: e.cores()}
 	if o.Variant != CompactQR {
 		r.Tree = TreeFlat
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -144,7 +145,7 @@ func (q *QR[T]) transposed() *qrFactors[T] {
 	opt := q.opt
 	opt.Variant = CompactQR
 	return &qrFactors[T]{a: r.Transposed(), one: q.f.one, transposed: true,
-		rotations: blocked.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
+		rotations: qr.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
 }
 
 // factorizeTransposed factors z, the result of transposed, unless it is factored.

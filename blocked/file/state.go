@@ -12,6 +12,8 @@ import (
 	"io"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
@@ -25,8 +27,8 @@ type State[T blocked.Element] struct {
 	Step      int    // the next one
 	Input     uint64 // the [Fingerprint] of what is factored
 	Matrix    *blocked.Matrix[T]
-	Pivots    *blocked.Pivots       // of getrf and calu; else nil
-	Rotations *blocked.Rotations[T] // of geqrf; else nil: the T of the columns before Step
+	Pivots    *lu.Pivots       // of getrf and calu; else nil
+	Rotations *qr.Rotations[T] // of geqrf; else nil: the T of the columns before Step
 }
 
 // factors returns what of the rotations is kept.
@@ -56,7 +58,7 @@ type stateHeader struct {
 	NB     int          `json:"nb"`
 	Pivots bool         `json:"pivots,omitempty"` // they come before the tiles
 	// Rotations come behind the tiles.
-	Rotations *blocked.RotationOptions `json:"rotations,omitempty"`
+	Rotations *qr.RotationOptions `json:"rotations,omitempty"`
 }
 
 // StateError reports a state that cannot be read: a file that is not one, or
@@ -164,7 +166,7 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 		return s, nil
 	}
 	// Only now: so many tiles there are.
-	if s.Rotations, err = rotationsOf(a, rotations, blocked.NewRotations[T]); err != nil {
+	if s.Rotations, err = rotationsOf(a, rotations, qr.NewRotations[T]); err != nil {
 		return nil, err
 	}
 	for n, t := range s.factors() {
@@ -176,9 +178,9 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 }
 
 // rotationsOf makes room for the rotations of a that a header describes.
-func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *blocked.RotationOptions,
-	room func(m, n, nb int, opt blocked.RotationOptions) *blocked.Rotations[T],
-) (q *blocked.Rotations[T], err error) {
+func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *qr.RotationOptions,
+	room func(m, n, nb int, opt qr.RotationOptions) *qr.Rotations[T],
+) (q *qr.Rotations[T], err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &StateError{fmt.Sprintf("its rotations make no sense: %v", v)}
@@ -190,7 +192,7 @@ func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *blocked.RotationO
 
 // readHead reads what stands before the tiles. The tiles of the matrix have no memory, and
 // rotations are described only, if there are any.
-func readHead[T blocked.Element](br io.Reader) (*State[T], *blocked.RotationOptions, error) {
+func readHead[T blocked.Element](br io.Reader) (*State[T], *qr.RotationOptions, error) {
 	var start [len(stateMagic) + 4]byte
 	if err := readFull(br, start[:]); err != nil {
 		return nil, nil, err
@@ -279,7 +281,7 @@ func readPivots[T blocked.Element](r io.Reader, s *State[T]) (err error) {
 	if len(swaps.Rows) != min(m, n) {
 		panic(blocked.ErrShape)
 	}
-	s.Pivots = blocked.NewPivots(m, n, s.Matrix.NB())
+	s.Pivots = lu.NewPivots(m, n, s.Matrix.NB())
 	s.Pivots.SetSwaps(swaps.Rows, swaps.Info)
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
@@ -25,7 +27,7 @@ func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *Stat
 	}
 	s := &State[T]{Op: op, Step: 1, Input: 1 << 63, Matrix: a}
 	if op == "getrf" {
-		s.Pivots = blocked.NewPivots(m, n, nb)
+		s.Pivots = lu.NewPivots(m, n, nb)
 		swaps := make([]int, s.Pivots.Len())
 		for i := range swaps {
 			swaps[i] = m - 1
@@ -33,7 +35,7 @@ func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *Stat
 		s.Pivots.SetSwaps(swaps, 3)
 	}
 	if op == "geqrf" {
-		s.Rotations = blocked.NewRotations[T](m, n, nb, blocked.RotationOptions{Tree: blocked.TreeBinary, IB: 2, Cores: 3})
+		s.Rotations = qr.NewRotations[T](m, n, nb, qr.RotationOptions{Tree: qr.TreeBinary, IB: 2, Cores: 3})
 		for k, f := range s.Rotations.Factors(1) {
 			f.Set(0, 0, T(k)+0.25)
 		}

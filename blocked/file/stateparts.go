@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -104,7 +105,7 @@ func WriteStateTiles[T blocked.Element](f *os.File, s *State[T], run func(submit
 	return run(func(p *blocked.Program[T]) error {
 		err := p.Inspect(s.Matrix, of[T](writingState()), at.tile)
 		if err == nil && s.Rotations != nil {
-			err = p.InspectFactors(s.Matrix, s.Rotations, s.Step, of[T](writingState()), at.factor)
+			err = qr.InspectFactors(p, s.Matrix, s.Rotations, s.Step, of[T](writingState()), at.factor)
 		}
 		return err
 	})
@@ -125,7 +126,7 @@ func openState[T blocked.Element](path string) (s *State[T], at *places, err err
 		return nil, nil, err
 	}
 	defer f.Close()
-	var rotations *blocked.RotationOptions
+	var rotations *qr.RotationOptions
 	var head int64
 	st, err := f.Stat()
 	if err == nil {
@@ -138,7 +139,7 @@ func openState[T blocked.Element](path string) (s *State[T], at *places, err err
 		at, err = placesOf(s, path, head)
 	}
 	if err == nil && rotations != nil && at.size <= st.Size() { // so many tiles there are
-		if s.Rotations, err = rotationsOf(s.Matrix, rotations, blocked.OutlineRotations[T]); err == nil {
+		if s.Rotations, err = rotationsOf(s.Matrix, rotations, qr.OutlineRotations[T]); err == nil {
 			at, err = placesOf(s, path, head)
 		}
 	}
@@ -160,7 +161,7 @@ func openState[T blocked.Element](path string) (s *State[T], at *places, err err
 // The error is run's, with a *[StateError] for a tile that is damaged, or an *[AccessError]
 // of a node that does not have the file; A is then undefined. It panics with blocked.ErrShape
 // if the matrices or rotations differ.
-func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], q *blocked.Rotations[T], run func(submit func(p *blocked.Program[T]) error) error) error {
+func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], q *qr.Rotations[T], run func(submit func(p *blocked.Program[T]) error) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], q *blo
 	return run(func(p *blocked.Program[T]) error {
 		err := p.Generate(a, of[T](readingState()), at.tile)
 		if err == nil && q != nil {
-			err = p.GenerateFactors(a, q, s.Step, of[T](readingState()), at.factor)
+			err = qr.GenerateFactors(p, a, q, s.Step, of[T](readingState()), at.factor)
 		}
 		return err
 	})

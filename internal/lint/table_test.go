@@ -21,7 +21,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "blocked/tiles", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
+				"blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
 				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/scalar",
 			},
 			third: []string{
@@ -34,7 +34,7 @@ func table() []entry {
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
 			// every allocation counts.
-			tessera: []string{"la", "blocked", "kernels", "kernels/op", "versions", "internal/scalar"},
+			tessera: []string{"la", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/op", "versions", "internal/scalar"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they
@@ -68,16 +68,21 @@ func table() []entry {
 		{
 			pkg: "blocked",
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"blocked/tiles", "kernels", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/abssum", "internal/scalar"},
+			tessera: []string{"blocked/tiles", "blocked/internal/submit", "kernels", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/scalar"},
 			third: []string{
 				"gonum.org/v1/gonum/blas",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
 			},
 		},
-		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "exec", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/internal/submit", tessera: []string{"blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		// Algorithms by family, on a Program.
+		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions", "internal/abssum"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "blocked/chol", "exec", "exec/graph", "kernels", "kernels/op", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
-			pkg: "blocked/file", tessera: []string{"blocked", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
+			pkg: "blocked/file", tessera: []string{"blocked", "blocked/lu", "blocked/qr", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
@@ -201,7 +206,7 @@ func testEntry() entry {
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

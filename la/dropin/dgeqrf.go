@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -37,15 +38,15 @@ func (l LAPACK) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 
 // geqrf factors a in slices of nb columns.
 func geqrf(co *core, routine string, a la.General[float64], tau []float64, nb, ib int) {
-	t := blocked.NewReflectors[float64](a.Rows, a.Cols, nb, ib)
+	t := qr.NewReflectors[float64](a.Rows, a.Cols, nb, ib)
 	if nb >= a.Cols {
 		tile := &kernels.Tile[float64]{Rows: a.Rows, Cols: a.Cols, Stride: a.Stride, Data: a.Data}
 		co.call(routine, ops[float64](co).Op("geqrt"), &op.Geqrt{IB: t.IB()}, tile, t.Tile(0))
 		t.Tau(tau)
 		return
 	}
-	v := blocked.SliceColumns(a, nb)
-	run(co, routine, func(p *blocked.Program[float64]) error { return p.GeqrfColumns(v, t) })
+	v := qr.SliceColumns(a, nb)
+	run(co, routine, func(p *blocked.Program[float64]) error { return qr.GeqrfColumns(p, v, t) })
 	t.Tau(tau)
 }
 
@@ -66,8 +67,8 @@ func reflectorSizes(co *core, m, n, k int) (nb, ib int) {
 
 // factored returns reflectors in LAPACK's form as a Program works with them: the
 // k columns of v, which are m high, and tau.
-func factored(co *core, v la.General[float64], n int) (*blocked.Slices[float64], *blocked.Reflectors[float64]) {
+func factored(co *core, v la.General[float64], n int) (*qr.Slices[float64], *qr.Reflectors[float64]) {
 	nb, ib := reflectorSizes(co, v.Rows, n, v.Cols)
 	nb = min(nb, v.Cols)
-	return blocked.SliceColumns(v, nb), blocked.NewReflectors[float64](v.Rows, v.Cols, nb, min(ib, nb))
+	return qr.SliceColumns(v, nb), qr.NewReflectors[float64](v.Rows, v.Cols, nb, min(ib, nb))
 }

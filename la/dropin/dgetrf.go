@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -46,9 +47,9 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 	e := co.enter()
 	nb, _ := la.NewLU[float64](e).TileSize(m, n) // that for square ones is too narrow for a tall matrix
 	co.leave()
-	v := blocked.NewPivots(m, n, nb)
+	v := lu.NewPivots(m, n, nb)
 	va := view(m, n, a, lda, nb)
-	run(co, "Dgetrf", func(p *blocked.Program[float64]) error { return p.Getrf(va, v) })
+	run(co, "Dgetrf", func(p *blocked.Program[float64]) error { return lu.Getrf(p, va, v) })
 	v.Swaps(ipiv)
 	return v.Info() == 0
 }

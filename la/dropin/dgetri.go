@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -25,9 +26,9 @@ func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 	nb, _ := tileSize[float64](co, la.OpTrsm, n, n, n, n)
 	nb = min(nb, n)
 	w := blocked.New[float64](blocked.Full, n, n, nb)
-	va, v := view(n, n, a, lda, nb), blocked.NewPivots(n, n, nb)
+	va, v := view(n, n, a, lda, nb), lu.NewPivots(n, n, nb)
 	v.SetSwaps(ipiv, 0)
-	run(co, "Dgetri", func(p *blocked.Program[float64]) error { return p.Getri(va, v, w) })
+	run(co, "Dgetri", func(p *blocked.Program[float64]) error { return lu.Getri(p, va, v, w) })
 	w.CopyTo(blocked.General[float64]{Rows: n, Cols: n, Data: a, Stride: lda}, co.workers())
 	work[0] = float64(n)
 	return true

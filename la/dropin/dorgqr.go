@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -42,13 +43,13 @@ func orgqr(co *core, routine string, v la.General[float64], tau []float64, q la.
 		}
 	})
 	nb, ib := reflectorSizes(co, v.Rows, q.Cols, v.Cols)
-	t := blocked.NewReflectors[float64](v.Rows, v.Cols, nb, ib)
-	vs, qs := blocked.SliceColumns(v, nb), blocked.SliceColumns(q, nb)
+	t := qr.NewReflectors[float64](v.Rows, v.Cols, nb, ib)
+	vs, qs := qr.SliceColumns(v, nb), qr.SliceColumns(q, nb)
 	run(co, routine, func(p *blocked.Program[float64]) error {
-		if err := p.SetTau(t, vs, tau); err != nil {
+		if err := qr.SetTau(p, t, vs, tau); err != nil {
 			return err
 		}
-		return p.OrgqrColumns(vs, t, qs)
+		return qr.OrgqrColumns(p, vs, t, qs)
 	})
 }
 

@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -51,16 +52,16 @@ func ormqr(co *core, routine string, side blas.Side, trans blas.Transpose, v la.
 	// Slices of C go their ways without one another.
 	w := (others + 2*co.workers() - 1) / (2 * co.workers())
 	w = min(max(w, 64), 512, others)
-	var cs *blocked.Slices[float64]
+	var cs *qr.Slices[float64]
 	if side == blas.Left {
-		cs = blocked.SliceColumns(c, w)
+		cs = qr.SliceColumns(c, w)
 	} else {
-		cs = blocked.SliceRows(c, w)
+		cs = qr.SliceRows(c, w)
 	}
 	run(co, routine, func(p *blocked.Program[float64]) error {
-		if err := p.SetTau(t, vs, tau); err != nil {
+		if err := qr.SetTau(p, t, vs, tau); err != nil {
 			return err
 		}
-		return p.OrmqrColumns(side, trans, vs, t, cs)
+		return qr.OrmqrColumns(p, side, trans, vs, t, cs)
 	})
 }

@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -33,5 +34,5 @@ func (l LAPACK) Dpotrf(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 		return d.run(co, "Dpotrf", ops[float64](co).Op("potrf"), &d.potrf, 1) == nil
 	}
 	v := viewSym(uplo, n, a, lda, nb)
-	return run(co, "Dpotrf", func(p *blocked.Program[float64]) error { return p.Potrf(v) }) == nil
+	return run(co, "Dpotrf", func(p *blocked.Program[float64]) error { return chol.Potrf(p, v) }) == nil
 }

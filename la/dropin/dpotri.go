@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -27,6 +28,6 @@ func (l LAPACK) Dpotri(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	nb, _ := tileSize[float64](co, la.OpCholesky, n, n, n, n)
 	v := viewSym(uplo, n, a, lda, nb)
 	w := blocked.New[float64](blocked.TriLower, n, n, nb)
-	run(co, "Dpotri", func(p *blocked.Program[float64]) error { return p.Potri(v, w, v) })
+	run(co, "Dpotri", func(p *blocked.Program[float64]) error { return chol.Potri(p, v, w, v) })
 	return true
 }

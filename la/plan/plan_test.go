@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -118,13 +119,13 @@ func TestSetUp(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		q, err := blocked.RotationsFor(a, blocked.RotationOptions{})
+		q, err := qr.RotationsFor(a, qr.RotationOptions{})
 		if err != nil {
 			return err
 		}
 		job := &submits{Job: rt.NewJob(ctx)}
 		ctx.(*countdown).left = tiles / 2 // fewer than there are columns
-		err = blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Geqrf(a, q)
+		err = qr.Geqrf(blocked.NewProgram(job, kernels.For[float64](op.NewTable())), a, q)
 		if job.count > 0 {
 			t.Errorf("%d tasks were submitted", job.count)
 		}

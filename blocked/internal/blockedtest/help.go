@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
@@ -154,7 +155,7 @@ func TestProgramSequence(t *testing.T) {
 		full4, x, r := blocked.View(full, nb), blocked.View(CopyOf(rhs), nb), blocked.View(CopyOf(rhs), nb)
 		_, err := Compute(t, rt, func(p *blocked.Program[float64]) error {
 			return errors.Join(
-				p.Potrf(a),
+				chol.Potrf(p, a),
 				p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, x),
 				p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, 1, a, x),
 				p.Gemm(blas.NoTrans, blas.NoTrans, -1, full4, x, 1, r),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -90,7 +91,7 @@ func (p *distributed[T]) flops() float64 {
 	case "cholesky":
 		return n*n*n/3 + n*n/2 + n/6
 	case "qr":
-		return blocked.QRFlops(p.s.N, p.s.N)
+		return qr.QRFlops(p.s.N, p.s.N)
 	}
 	return luFlops(p.s.N, p.s.N)
 }

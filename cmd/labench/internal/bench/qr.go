@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"github.com/tessera-la/tessera/blocked/qr"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
@@ -9,7 +10,7 @@ import (
 )
 
 // qr is A = Q·R, A m×n.
-type qr[T la.Element] struct {
+type factorQR[T la.Element] struct {
 	base[T]
 	a   la.General[T]
 	f   *la.QR[T] // of the engine that came last
@@ -20,7 +21,7 @@ type qr[T la.Element] struct {
 }
 
 func newQR[T la.Element](f *maker[T]) problem {
-	return &qr[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), keep: f.spec.Checkpoint}
+	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), keep: f.spec.Checkpoint}
 }
 
 // qrOptions returns what la is told of a QR factorization.
@@ -28,13 +29,13 @@ func (s Spec) qrOptions() la.QROptions {
 	return la.QROptions{Tree: s.Tree, Domain: s.Domain, InnerBlock: s.IB, Variant: s.Variant}
 }
 
-func (p *qr[T]) order() (op la.Operation, n, longest int) {
+func (p *factorQR[T]) order() (op la.Operation, n, longest int) {
 	return la.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
-func (p *qr[T]) flops() float64 { return blocked.QRFlops(p.a.Rows, p.a.Cols) }
+func (p *factorQR[T]) flops() float64 { return qr.QRFlops(p.a.Rows, p.a.Cols) }
 
-func (p *qr[T]) on(e *la.Engine) (func(context.Context) error, error) {
+func (p *factorQR[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	f, err := la.NewQRWith[T](e, p.opt)
 	p.f = f
 	return func(ctx context.Context) (err error) {
@@ -47,7 +48,7 @@ func (p *qr[T]) on(e *la.Engine) (func(context.Context) error, error) {
 }
 
 // describe tells what it took, and what an earlier run had done.
-func (p *qr[T]) describe(r *Result) {
+func (p *factorQR[T]) describe(r *Result) {
 	r.Resumed = p.resumed
 	flops := p.f.Flops()
 	r.Flops, r.Performed = flops.Standard, flops.Performed
@@ -55,7 +56,7 @@ func (p *qr[T]) describe(r *Result) {
 }
 
 // verify makes R − QᵀA with la's Qᵀ, and I − QᵀQ with syrk of Q's first columns.
-func (p *qr[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
+func (p *factorQR[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
 	k := min(m, n)
 	norm := p.norm(p.a)

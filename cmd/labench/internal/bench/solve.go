@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -133,7 +133,7 @@ func systemFlops(used Method, order, columns int) float64 {
 	case ByCholesky:
 		return n*n*n/3 + n*n/2 + n/6 + 2*n*n*nrhs
 	case ByQR:
-		return blocked.QRFlops(order, order) + 3*n*n*nrhs
+		return qr.QRFlops(order, order) + 3*n*n*nrhs
 	}
 	return luFlops(order, order) + 2*n*n*nrhs
 }
@@ -245,7 +245,7 @@ func (p *lstsq[T]) flops() float64 { return lstsqFlops(p.a.Rows, p.a.Cols, p.b.C
 // triangle.
 func lstsqFlops(m, n, columns int) float64 {
 	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(columns)
-	return blocked.QRFlops(m, n) + (4*long*short-short*short)*nrhs
+	return qr.QRFlops(m, n) + (4*long*short-short*short)*nrhs
 }
 
 func (p *lstsq[T]) on(e *la.Engine) (func(context.Context) error, error) {

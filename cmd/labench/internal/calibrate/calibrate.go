@@ -11,6 +11,9 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
+	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/trace"
@@ -237,7 +240,7 @@ func farPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int, cache 
 		return nil, err
 	}
 	a, u := blocked.New[T](blocked.Full, n, n, nb), blocked.New[T](blocked.SymUpper, n, n, nb)
-	piv, rot := blocked.NewPivots(n, n, nb), blocked.NewRotations[T](n, n, nb, blocked.RotationOptions{})
+	piv, rot := lu.NewPivots(n, n, nb), qr.NewRotations[T](n, n, nb, qr.RotationOptions{})
 	fill := func(x *blocked.Matrix[T]) func() error {
 		return func() error {
 			x.CopyFrom(g, blocked.CopyOptions{})
@@ -248,9 +251,9 @@ func farPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int, cache 
 		return func() error { return la.Run(ctx, e, f) }
 	}
 	return []program{
-		{fill(u), once(func(p *blocked.Program[T]) error { return p.PotrfSteps(u, 0, 1) })},
-		{fill(a), once(func(p *blocked.Program[T]) error { return p.GetrfSteps(a, piv, 0, 1) })},
-		{fill(a), once(func(p *blocked.Program[T]) error { return p.GeqrfSteps(a, rot, 0, 1) })},
+		{fill(u), once(func(p *blocked.Program[T]) error { return chol.PotrfSteps(p, u, 0, 1) })},
+		{fill(a), once(func(p *blocked.Program[T]) error { return lu.GetrfSteps(p, a, piv, 0, 1) })},
+		{fill(a), once(func(p *blocked.Program[T]) error { return qr.GeqrfSteps(p, a, rot, 0, 1) })},
 	}, nil
 }
 

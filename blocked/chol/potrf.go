@@ -1,0 +1,154 @@
+package chol
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Potrf submits the Cholesky factorization of the symmetric positive definite
+// n×n matrix A,
+//
+//	A = L·Lᵀ if a stores the lower half (SymLower, TriLower, or Full),
+//	A = Uᵀ·U if it stores the upper half.
+//
+// The factor overwrites its triangle; of the other half nothing is read or
+// written. If A is not positive definite the job fails with a
+// *kernels.NotPositiveDefiniteError that has LAPACK's info as its Minor, and
+// the tiles hold an unfinished factorization.
+//
+// The algorithm is the right-looking one of PLASMA's plasma_pdpotrf; the
+// priorities are lengths of the remaining path to the end of the graph.
+//
+// It panics with ErrShape if A is not square.
+//
+// Reference: LAPACK xPOTRF; LAWN 191 (Buttari et al., 2009).
+func Potrf[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T]) error {
+	return PotrfSteps(p, a, 0, a.MT())
+}
+
+// PotrfSteps submits steps from to to-1 of [Potrf], of as many as there
+// are tile rows: step k factors tile (k, k), finishes tile column k of the factor
+// and updates all that follows. After step k-1 the tiles of a are the state from
+// which the factorization goes on with step k.
+//
+// It panics with ErrShape if A is not square, and with ErrIndex if there are no
+// such steps.
+func PotrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], from, to int) error {
+	if a.Rows() != a.Cols() {
+		panic(blocked.ErrShape)
+	}
+	if from < 0 || to < from || to > a.MT() {
+		panic(blocked.ErrIndex)
+	}
+	f := newPotrf(p.Tasks(), a)
+	trsm := &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+	if f.uplo == blas.Upper {
+		trsm = &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+	}
+	for k := from; k < to && p.Tasks().Err == nil; k++ {
+		p.Tasks().Submit(p.Tasks().Ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
+		for m := k + 1; m < a.MT(); m++ {
+			p.Tasks().Submit(p.Tasks().Ops.Trsm, trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
+		}
+		f.update(k)
+	}
+	return p.Tasks().Err
+}
+
+// potrf is one Cholesky factorization.
+type potrf[T blocked.Element] struct {
+	*submit.Tasks[T]
+	a        *submit.Operand[T]
+	uplo     blas.Uplo // that a stores
+	priority potrfPriority
+
+	syrk *op.Syrk
+	gemm *op.Gemm
+}
+
+func newPotrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T]) *potrf[T] {
+	f := &potrf[T]{Tasks: p, a: p.Operand(a), uplo: blas.Lower, priority: potrfPriority(a.MT()),
+		syrk: &op.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
+		gemm: &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
+	if a.Kind().Uplo() == blas.Upper {
+		f.uplo = blas.Upper
+		f.syrk = &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
+		f.gemm = &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+	}
+	return f
+}
+
+// at returns tile (i, j) of the lower half; it is stored, transposed, at (j, i) of
+// the upper.
+func (f *potrf[T]) at(i, j int) *graph.Datum {
+	if f.uplo == blas.Upper {
+		i, j = j, i
+	}
+	return f.a.Tile(i, j)
+}
+
+// update submits what follows tile column k of the factor in all others.
+func (f *potrf[T]) update(k int) {
+	upper := f.uplo == blas.Upper
+	// A tile of the column is on one side in the products beside the diagonal, on the
+	// other in those below it, and on both on the diagonal.
+	beside, below := func(i int) int { return i - k }, func(i int) int { return f.a.MT() - i }
+	if upper {
+		beside, below = below, beside
+	}
+	packed := f.Pack(f.a, k, beside, below)
+	for m := k + 1; m < f.a.MT(); m++ {
+		f.SubmitLocal(packed.At(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
+		for n := k + 1; n < m; n++ {
+			i, j := m, n // of the product
+			if upper {
+				i, j = n, m
+			}
+			f.SubmitLocal(packed.At(i, j), f.Ops.Gemm, f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
+		}
+	}
+}
+
+// potrfPriority gives the priorities of the tasks of a factorization of mt×mt
+// tiles: the work, in units of nb³/3 flops, on the longest path from the task
+// to the end, as DPLASMA's dpotrf has it.
+type potrfPriority int64
+
+func (mt potrfPriority) potrf(k int) int64 { return cube(int64(mt) - int64(k)) }
+
+func (mt potrfPriority) trsm(k, m int) int64 {
+	return cube(int64(mt)-int64(m)) + 3*int64(m-k)*(2*int64(mt)-int64(k+m)-1)
+}
+
+func (mt potrfPriority) syrk(k, m int) int64 {
+	return cube(int64(mt)-int64(m)) + 3*int64(m-k)
+}
+
+func (mt potrfPriority) gemm(k, m, n int) int64 {
+	return cube(int64(mt)-int64(m)) + 3*int64(m-n)*(2*int64(mt)-int64(m+n)-3) + 6*int64(m-k)
+}
+
+// PotrfLoads returns the priorities with which [blocked.Program.Load] reads a matrix of
+// mt×mt tiles, the upper half by rows or the lower one by columns, for
+// [Potrf]: a line comes just before the most urgent task that waits for
+// it. If lines are read when there is nothing else to do, all updates of the last
+// ones are left for the end, where they wait for one another.
+func PotrfLoads(mt int) func(line int) int64 {
+	p := potrfPriority(mt)
+	return func(line int) int64 {
+		if line == 0 {
+			return p.potrf(0) + 1
+		}
+		first := p.syrk(0, line)
+		for m := line + 1; m < mt; m++ {
+			first = max(first, p.gemm(0, m, line))
+		}
+		return first + 1
+	}
+}
+
+func cube(x int64) int64 { return x * x * x }

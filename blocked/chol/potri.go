@@ -1,0 +1,38 @@
+package chol
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Potri submits the inverse of a symmetric positive definite matrix from its
+// Cholesky factor L, or U = Lᵀ if a stores the upper half, as [Potrf]
+// leaves it:
+//
+//	W = L⁻¹,  C = Wᵀ·W = A⁻¹.
+//
+// W is n×n, TriLower, and overwritten; C is n×n, SymLower or SymUpper, and
+// overwritten in its half. All have the tile size of a. In the diagonal tiles
+// of a and C only the stored triangle is read or written.
+//
+// It panics with ErrShape if the shapes or tile sizes do not fit, and with
+// ErrKind if the kinds are others.
+//
+// Reference: LAPACK xPOTRI, xTRTRI, xLAUUM.
+func Potri[T kernels.Element](p *blocked.Program[T], a, w, c *blocked.Matrix[T]) error {
+	if w.Kind() != blocked.TriLower || (c.Kind() != blocked.SymLower && c.Kind() != blocked.SymUpper) {
+		panic(blocked.ErrKind)
+	}
+	if a.Cols() != a.Rows() || w.Rows() != a.Rows() || c.Rows() != a.Rows() || w.NB() != a.NB() || c.NB() != a.NB() {
+		panic(blocked.ErrShape)
+	}
+	p.Laset(0, 1, w)
+	uplo, trans := blas.Lower, blas.NoTrans
+	if a.Kind().Uplo() == blas.Upper {
+		uplo, trans = blas.Upper, blas.Trans
+	}
+	p.Tasks().Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, w, blas.Lower)
+	p.Tasks().Syrk(blas.Trans, 1, w, 0, c)
+	return p.Tasks().Err
+}

@@ -1,0 +1,76 @@
+package submit
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/kernels"
+)
+
+// packFrom is the tile size from which tasks share packed operands: below, products
+// read operands where they lie, or take less time than sharing does.
+const PackFrom = 160
+
+// packings is the operands of the products of one step of a factorization: those on
+// the left by the tile row of the product, those on the right by its tile column,
+// both from tile first on. A nil *packings shares nothing.
+type packings struct {
+	first       int
+	left, right []kernels.Packing
+	pairs       []kernels.Packings // for the next tasks
+}
+
+// Pack returns the packings for the products of step k of a; lefts and rights are
+// how many tasks read the operand of a row or a column.
+func (p *Tasks[T]) Pack(a *Operand[T], k int, lefts, rights func(i int) int) *packings {
+	rows, cols := a.MT()-k-1, a.NT()-k-1
+	if a.NB() < PackFrom || rows < 1 || cols < 1 {
+		return nil
+	}
+	room := p.packingRoom(a.Matrix)
+	all := make([]kernels.Packing, rows+cols)
+	x := &packings{first: k + 1, left: all[:rows], right: all[rows:]}
+	for i := range x.left {
+		x.left[i].Init(room, lefts(k+1+i))
+	}
+	for j := range x.right {
+		x.right[j].Init(room, rights(k+1+j))
+	}
+	return x
+}
+
+// packingRoom returns the room for packed operands: by default a quarter of what the
+// matrix would take with all its tiles, and as much as some tiles do anyway.
+func (p *Tasks[T]) packingRoom(a *tiles.Matrix[T]) *kernels.PackingRoom {
+	const least = 64 << 20
+	if p.Room == nil {
+		p.Room = kernels.NewPackingRoom(max(least, int64(a.Rows())*int64(a.Cols())*int64(unsafe.Sizeof(*new(T)))/4))
+	}
+	return p.Room
+}
+
+// At returns what the product in tile row i and column j shares with others: a
+// *kernels.Packings, or nil.
+func (x *packings) At(i, j int) any {
+	if x == nil {
+		return nil
+	}
+	if len(x.pairs) == 0 {
+		x.pairs = make([]kernels.Packings, 64) // an allocation for so many tasks
+	}
+	p := &x.pairs[0]
+	x.pairs = x.pairs[1:]
+	p.A, p.B = &x.left[i-x.first], &x.right[j-x.first]
+	return p
+}
+
+// PackLeft returns what so many tasks share that have one operand, of a tile of a: its packed form.
+// It is nil if they read it where it lies.
+func (p *Tasks[T]) PackLeft(readers int, a *tiles.Matrix[T]) any {
+	if a.NB() < PackFrom || readers < 2 {
+		return nil
+	}
+	pack := &kernels.Packing{}
+	pack.Init(p.packingRoom(a), readers)
+	return &kernels.Packings{A: pack}
+}

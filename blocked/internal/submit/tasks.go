@@ -1,0 +1,86 @@
+package submit
+
+import (
+	"sync/atomic"
+
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// Tasks submits the tasks of algorithms to a job, and knows the data of matrices. It is the
+// inside of a blocked.Program.
+type Tasks[T tiles.Element] struct {
+	Job      exec.Job
+	Ops      tileOps
+	Err      error           // of the first submission that failed
+	Column   []graph.Operand // of the task that is put together
+	Matrices uint32          // numbers given to keys
+
+	failure **graph.Failure // the Program's
+	known   map[part][]graph.Datum
+	views   []extent // of the matrices in the caller's memory
+	named   int      // letters given to matrices
+	spec    graph.Spec
+	args    []graph.Operand // of the task that is submitted
+	n       atomic.Int64
+	Room    *kernels.PackingRoom // for packed operands
+}
+
+// tileOps is the ops that the algorithms of this package submit, looked up once a Program.
+type tileOps struct {
+	Gemm, Syrk, Trsm, Trmm, Potrf *versions.Op
+
+	Getrf, Getrfnp, Laswp, Lapmt, Tntleaf, Tntnode, Tntroot *versions.Op
+
+	Geqrt, Unmqr, Tsqrt, Tsmqr, Ttqrt, Ttmqr, Larft *versions.Op
+
+	Lacpy, Laset, Lasym, Recut, Plrnt, Asum, Lange, Lag2s, Lag2d *versions.Op
+}
+
+// newTasks returns tasks of job, with the ops given, under the failure policy that failure
+// holds when they are submitted.
+func New[T tiles.Element](job exec.Job, from kernels.Ops[T], failure **graph.Failure) *Tasks[T] {
+	o := from.Op
+	return &Tasks[T]{Job: job, failure: failure, known: make(map[part][]graph.Datum), Ops: tileOps{
+		Gemm: o("gemm"), Syrk: o("syrk"), Trsm: o("trsm"), Trmm: o("trmm"), Potrf: o("potrf"),
+		Getrf: o("getrf"), Getrfnp: o("getrfnp"), Laswp: o("laswp"), Lapmt: o("lapmt"),
+		Tntleaf: o("tntleaf"), Tntnode: o("tntnode"), Tntroot: o("tntroot"),
+		Geqrt: o("geqrt"), Unmqr: o("unmqr"), Tsqrt: o("tsqrt"), Tsmqr: o("tsmqr"), Ttqrt: o("ttqrt"), Ttmqr: o("ttmqr"), Larft: o("larft"),
+		Lacpy: o("lacpy"), Laset: o("laset"), Lasym: o("lasym"), Recut: o("recut"), Plrnt: o("plrnt"),
+		Asum: o("asum"), Lange: o("lange"), Lag2s: o("lag2s"), Lag2d: o("lag2d"),
+	}}
+}
+
+// Len returns the number of tasks submitted so far, also to another goroutine.
+func (p *Tasks[T]) Len() int { return int(p.n.Load()) }
+
+// Submit submits one task with any number of operands, unless a submission has
+// failed. What holds the operands is used again, so that a task costs no
+// allocation.
+func (p *Tasks[T]) Submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) {
+	p.SubmitLocal(nil, op, params, priority, operands...)
+}
+
+// SubmitLocal is submit for a task that shares local with others, if that is not nil.
+func (p *Tasks[T]) SubmitLocal(local any, op *versions.Op, params any, priority int64, operands ...graph.Operand) {
+	if p.Err != nil {
+		return
+	}
+	if op == nil {
+		panic(tiles.ErrOp)
+	}
+	p.args = append(p.args[:0], operands...)
+	p.spec = graph.Spec{Op: op, Params: params, Priority: priority, Operands: p.args, Failure: *p.failure, Local: local}
+	if _, p.Err = p.Job.Submit(&p.spec); p.Err == nil {
+		p.n.Add(1)
+	}
+}
+
+// Empty returns a tile without elements: the operand of a product over
+// nothing, which scales only.
+func (p *Tasks[T]) Empty(rows, cols int) *graph.Datum {
+	return p.Datum("empty", &tiles.Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)})
+}

@@ -1,0 +1,130 @@
+package lu
+
+import (
+	"unsafe"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// GetrfTournament submits the LU factorization with tournament pivoting of the
+// m×n matrix A,
+//
+//	A = P·L·U,
+//
+// stored as [Getrf] leaves it. The tiles of a panel play out its pivot
+// rows, at most four in one task, and then in pairs:
+//
+//	tntleaf  tntleaf  tntleaf      the rows with the pivots of four tiles each
+//	     └──┬──┘         │
+//	     tntnode         │         of two times as many rows
+//	        └─────┬──────┘
+//	           tntnode
+//	           tntroot             the interchanges that bring them to the top
+//
+// The panel is then factored without further exchanges: laswp, getrfnp on the
+// top tile, trsm on the others, which run beside one another. A panel of at most
+// four tiles is one task, as with partial pivoting.
+//
+// L is not bounded by 1, as it is with partial pivoting, but its elements are
+// small as a rule. If the rows of a panel do not suffice, so that there is no
+// pivot but zero, the factors hold infinities or NaN, [Pivots.Info] is not 0
+// and A has to be factored in another way; in the last panels, of one task, it
+// may also mean what it does in Getrf.
+//
+// It panics as Getrf does.
+//
+// Reference: L. Grigori, J. W. Demmel and H. Xiang, "CALU: a communication
+// optimal LU factorization algorithm", SIAM J. Matrix Anal. Appl. 32 (2011).
+func GetrfTournament[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots) error {
+	return GetrfTournamentSteps(p, a, v, 0, len(v.panels))
+}
+
+// GetrfTournamentSteps submits steps from to to-1 of [GetrfTournament], as
+// [GetrfSteps] does of Getrf.
+func GetrfTournamentSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots, from, to int) error {
+	f := newGetrf(p.Tasks(), a, v)
+	if from < 0 || to < from || to > f.steps {
+		panic(blocked.ErrIndex)
+	}
+	t := newTournament(f)
+	for k := from; k < to && p.Tasks().Err == nil; k++ {
+		if a.MT()-k <= TournamentTiles {
+			f.panel(k)
+		} else {
+			t.panel(k)
+		}
+		f.update(k, a.MT())
+	}
+	return p.Tasks().Err
+}
+
+// TournamentTiles is the number of tiles that play against one another in one task.
+// For each tile, 4 of them cost as many operations as its elimination, and what
+// is left to be played in pairs 5/3 of it in each round, but half as many tiles.
+const TournamentTiles = 4
+
+// tournament is the tournaments of one factorization.
+type tournament[T blocked.Element] struct {
+	*getrf[T]
+	winners []graph.Datum // *kernels.Candidates of each leaf
+	ignored *graph.Datum  // *kernels.Pivots of getrfnp
+	node    *op.Tntnode
+	right   *op.Trsm
+}
+
+func newTournament[T blocked.Element](f *getrf[T]) *tournament[T] {
+	t := &tournament[T]{getrf: f, node: &op.Tntnode{}, right: rightUpper(), ignored: f.Datum("ignored", new(kernels.Pivots))}
+	if f.a.MT() > TournamentTiles {
+		t.winners = f.NewData("winners", tiles.Count(f.a.MT(), TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
+			return kernels.NewCandidates[T](TournamentTiles*f.a.NB(), min(f.a.NB(), f.a.Cols())), f.a.NearestOwner(l*TournamentTiles, 0)
+		})
+		for l := range t.winners { // what they are once they are played out
+			nb := int64(min(f.a.NB(), f.a.Cols()))
+			t.winners[l].Bytes = nb * nb * int64(unsafe.Sizeof(*new(T)))
+		}
+	}
+	return t
+}
+
+// rightUpper is the parameter of trsm that divides a tile by U(k,k).
+func rightUpper() *op.Trsm {
+	return &op.Trsm{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
+}
+
+// panel submits the factorization of panel k.
+func (t *tournament[T]) panel(k int) {
+	a, priority := t.a, t.priority.panel(k)
+	leaves := tiles.Count(a.MT()-k, TournamentTiles)
+	for l := range leaves {
+		top := k + l*TournamentTiles
+		t.Column = t.Column[:0]
+		for i := top; i < min(top+TournamentTiles, a.MT()); i++ {
+			t.Column = append(t.Column, submit.In(a.Tile(i, k)))
+		}
+		t.Column = append(t.Column, submit.Out(&t.winners[l]))
+		t.Submit(t.Ops.Tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.NB()}, priority, t.Column...)
+	}
+	for step := 1; step < leaves; step *= 2 {
+		for l := 0; l+step < leaves; l += 2 * step {
+			t.Submit(t.Ops.Tntnode, t.node, priority, submit.InOut(&t.winners[l]), submit.InOut(&t.winners[l+step]))
+		}
+	}
+	t.Submit(t.Ops.Tntroot, &op.Tntroot{Offset: k * a.NB()}, priority, submit.In(&t.winners[0]), submit.Out(&t.pivots[k]))
+	t.exchange(k, k, a.MT(), priority)
+	t.Submit(t.Ops.Getrfnp, &op.Getrfnp{}, priority, submit.InOut(a.Tile(k, k)), submit.Out(t.ignored))
+	t.divide(k, t.right)
+}
+
+// divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
+func (f *getrf[T]) divide(k int, right *op.Trsm) {
+	for i := k + 1; i < f.a.MT(); i++ {
+		f.Submit(f.Ops.Trsm, right, f.priority.panel(k), submit.In(f.a.Tile(k, k)), submit.InOut(f.a.Tile(i, k)))
+	}
+}

@@ -1,0 +1,58 @@
+package blocked
+
+import (
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Materialize submits tasks that copy A's partitions into a block each, as
+// [RowBlocks.Materialize] does, and returns these. If A is on nodes, so are they: each block where
+// its task has run, which is where the partition's blocks are, if the policy looks where operands
+// are. Then nothing goes from node to node, nor through this process. A in memory must not share
+// it with what p writes, unless it is of a matrix that p writes itself. The caller must not use the
+// result before the job's Wait, and Close it afterwards.
+//
+// The error is the runtime's or the job's. Also then there is a result to Close after Wait: tasks
+// that were submitted before may still write its blocks.
+func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T], error) {
+	from := rowData(p.tasks, a)
+	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
+	for k := range ps.list {
+		part := &ps.list[k]
+		to.owners[k] = int(from[part.blocks[0]].Owner)
+		t := tiles.OutlineTile[T](part.Len(), a.cols)
+		if a.away == nil {
+			t = tiles.NewTile[T](part.Len(), a.cols)
+		}
+		to.blocks[k] = &t
+	}
+	if a.away != nil {
+		var err error
+		if to.away, err = a.away.Keep(to.blocks); err != nil {
+			return to, err
+		}
+	}
+	data := rowData(p.tasks, to)
+	whole := &op.Recut{Across: 1, Uplo: blas.All}
+	for k := range ps.list {
+		p.tasks.Column = append(p.tasks.Column[:0], submit.Out(&data[k]))
+		for _, b := range ps.list[k].blocks {
+			p.tasks.Column = append(p.tasks.Column, submit.In(&from[b]))
+		}
+		p.tasks.Submit(p.tasks.Ops.Recut, whole, 0, p.tasks.Column...)
+	}
+	return to, p.tasks.Err
+}
+
+// rowData returns a as data: the tiles of the matrix that it is of, if it is of one.
+func rowData[T Element](p *submit.Tasks[T], a *RowBlocks[T]) []graph.Datum {
+	if a.of != nil {
+		return p.Reads(a.of).Data
+	}
+	a.away.Use()
+	return p.Data(a, "rows", len(a.blocks), 1, func(k, _ int) (versions.Value, int) { return a.blocks[k], a.owner(k) })
+}

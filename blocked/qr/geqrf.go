@@ -1,0 +1,229 @@
+package qr
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Geqrf submits the QR factorization of the m×n matrix A by block Givens
+// rotations,
+//
+//	A = Q·R,
+//
+// Q orthogonal of order m, R m×n upper triangular, or trapezoidal if m < n. R
+// overwrites the upper triangle of a, that of the tile (k, k) for every k and
+// the tiles above; what is below holds the rotations, together with q, which
+// says in what order they come. a must be Full, and q made for its shape and
+// tile size by [NewRotations].
+//
+// In the column k of tiles, op "geqrt" makes a tile a triangle, and ops "tsqrt"
+// and "ttqrt" annihilate a tile against the triangle of another: a Givens
+// rotation whose sines and cosines are matrices. Each of them is applied to the
+// columns on the right. The priority of a task is the work on the longest path
+// from it to the end.
+//
+// Other tasks of the same Program that write a must not follow without a Wait
+// for the job: the rotations may still be read. [Ormqr] and
+// [Orgqr] with the same q may follow.
+//
+// Geqrf panics with ErrKind if a is not Full, and with ErrShape if q does not
+// fit.
+//
+// Reference: LAPACK xGEQRF; LAWN 191 (Buttari et al., 2009); J. Dongarra,
+// M. Faverge, T. Herault, M. Jacquelin, J. Langou and Y. Robert, Hierarchical QR
+// factorization algorithms for multi-core cluster systems, Parallel Computing 39
+// (2013).
+func Geqrf[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T]) error {
+	return GeqrfSteps(p, a, q, 0, len(q.plan.columns))
+}
+
+// GeqrfSteps submits steps from to to-1 of [Geqrf], of as many as there are tiles on
+// the diagonal: step k is the rotations of tile column k and all that they are applied to.
+// After step k-1 the tiles of a, and the T of the first k columns (see [Rotations.Factors]), are
+// the state from which the factorization goes on with step k, in another job.
+//
+// It panics as Geqrf does, and with ErrIndex if there are no such steps.
+func GeqrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], from, to int) error {
+	if from < 0 || to < from || to > len(q.plan.columns) {
+		panic(blocked.ErrIndex)
+	}
+	r := rotationData(p.Tasks(), p.Tasks().Operand(a), q)
+	apply := newApplication(blas.Left, blas.Trans, q.ib)
+	// Of millions of tasks they take seconds.
+	priority, task := q.plan.priorities(func() bool { return p.Tasks().Job.Err() != nil }), 0
+	if priority == nil && p.Tasks().Err == nil {
+		p.Tasks().Err = p.Tasks().Job.Err()
+	}
+	for k, steps := range q.plan.columns {
+		if p.Tasks().Err != nil || k == to {
+			break
+		}
+		if k < from {
+			task += len(steps) * (a.NT() - k)
+			continue
+		}
+		for _, s := range steps {
+			pivot, row := int(s.pivot), int(s.row)
+			annihilate(p.Tasks(), r, s, k, int64(priority[task]))
+			v := r.a.Tile(row, k)
+			if s.kind == qrTriangle && k+1 < a.NT() {
+				v = copyBelow(p.Tasks(), r, row, k, int64(priority[task]))
+			}
+			task++
+			apply := packFactor(p.Tasks(), apply, a.NT()-k-1, a)
+			for j := k + 1; j < a.NT(); j++ {
+				rotate(p.Tasks(), r, apply, s, k, v, r.a.Tile(pivot, j), r.a.Tile(row, j), int64(priority[task]))
+				task++
+			}
+		}
+	}
+	return p.Tasks().Err
+}
+
+// rotation is the rotations that are in a matrix and a Rotations, as data.
+type rotation[T blocked.Element] struct {
+	q      *Rotations[T]
+	a      *submit.Operand[T]
+	t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
+	v      []graph.Datum // mt×columnsOfV, copies; nil before the first
+}
+
+// rotation returns q as data, with the V that are in a.
+func rotationData[T blocked.Element](p *submit.Tasks[T], a *submit.Operand[T], q *Rotations[T]) *rotation[T] {
+	switch {
+	case a.Kind() != blocked.Full:
+		panic(blocked.ErrKind)
+	case a.Rows() != q.rows || a.Cols() != q.cols || a.NB() != q.nb:
+		panic(blocked.ErrShape)
+	}
+	factors := func(name string, t []blocked.Tile[T]) []graph.Datum {
+		return p.Data(q, name, a.MT(), len(q.plan.columns), func(i, k int) (versions.Value, int) {
+			if t[q.at(i, k)].Rows == 0 {
+				return nil, 0
+			}
+			return &t[q.at(i, k)], a.NearestOwner(i, k)
+		})
+	}
+	return &rotation[T]{q: q, a: a, t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
+}
+
+// GenerateFactors submits a task for each T of the first so many tile columns of q, made for
+// a, of an op of the program's own that writes it, its only operand: see [Rotations.Factors],
+// whose order params is told.
+func GenerateFactors[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
+	return eachFactor(p.Tasks(), a, q, columns, func(n int, t *graph.Datum) { p.Tasks().Submit(op, params(n), 0, submit.Out(t)) })
+}
+
+// InspectFactors is [GenerateFactors] for an op that reads.
+func InspectFactors[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
+	return eachFactor(p.Tasks(), a, q, columns, func(n int, t *graph.Datum) { p.Tasks().Submit(op, params(n), 0, submit.In(t)) })
+}
+
+func eachFactor[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], q *Rotations[T], columns int, submit func(n int, t *graph.Datum)) error {
+	r, n := rotationData(p, p.Reads(a), q), 0
+	q.eachFactor(columns, func(first bool, at int) {
+		if first {
+			submit(n, &r.t1[at])
+		} else {
+			submit(n, &r.t2[at])
+		}
+		n++
+	})
+	return p.Err
+}
+
+// columnsOfV is how many columns of tiles have copies of V at once. Those of a further
+// column wait until the first of these are no longer needed.
+const columnsOfV = 4
+
+// copyBelow submits a copy of the V of op "geqrt" in row i of column k, and returns it.
+//
+// A tile holds V below its diagonal and, above, a part of R that the next tsqrt or
+// ttqrt changes. With a copy the rotations of a column do not wait for all who apply
+// V. The V of the two others is a whole tile that nobody writes any more, and so is
+// the V of geqrt when the factorization has ended: ttqrt leaves alone what is below
+// the diagonal.
+func copyBelow[T blocked.Element](p *submit.Tasks[T], r *rotation[T], i, k int, priority int64) *graph.Datum {
+	if r.v == nil {
+		r.v = p.Data(r.q, "V", r.a.MT(), columnsOfV, func(int, int) (versions.Value, int) { return nil, 0 })
+		p.Matrices++
+	}
+	from, q := r.a.Tile(i, k), r.q
+	at := i*columnsOfV + k%columnsOfV
+	v := &r.v[at]
+	if v.Value == nil {
+		if q.v == nil {
+			q.v = make([]blocked.Tile[T], r.a.MT()*columnsOfV)
+		}
+		if t := &q.v[at]; t.Rows == 0 {
+			rows, cols := r.a.TileDims(i, k)
+			*t = tiles.NewTile[T](rows, min(rows, cols))
+		}
+		submit.SetDatum(v, "V", p.Matrices, i, k%columnsOfV, r.a.NearestOwner(i, k), &q.v[at])
+	}
+	p.Submit(p.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, priority, submit.In(from), submit.Out(v))
+	return v
+}
+
+// annihilate submits the rotation s in column k: of the tiles pivot and row, the
+// same one if row only becomes a triangle.
+func annihilate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], s qrStep, k int, priority int64) {
+	q, at := r.q, r.q.at(int(s.row), k)
+	pivot, row := r.a.Tile(int(s.pivot), k), r.a.Tile(int(s.row), k)
+	switch s.kind {
+	case qrTriangle:
+		p.Submit(p.Ops.Geqrt, &q.geqrt, priority, submit.InOut(row), submit.Out(&r.t1[at]))
+	case qrSquare:
+		p.Submit(p.Ops.Tsqrt, &q.tsqrt, priority, submit.InOut(pivot), submit.InOut(row), submit.Out(&r.t2[at]))
+	default:
+		p.Submit(p.Ops.Ttqrt, &q.ttqrt, priority, submit.InOut(pivot), submit.InOut(row), submit.Out(&r.t2[at]))
+	}
+}
+
+// application is the parameters of the ops that apply rotations.
+type application struct {
+	unmqr *op.Unmqr
+	tsmqr *op.Tsmqr
+	ttmqr *op.Ttmqr
+	local any // what the tasks share: *kernels.Packings, or nil
+}
+
+func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
+	return &application{
+		unmqr: &op.Unmqr{Side: side, Trans: trans, IB: ib},
+		tsmqr: &op.Tsmqr{Side: side, Trans: trans, IB: ib},
+		ttmqr: &op.Ttmqr{Side: side, Trans: trans, IB: ib},
+	}
+}
+
+// rotate submits the application of the rotation s of column k, whose V is in v, to
+// the tiles c1 and c2 of another matrix, which lie as its pivot and row do: above
+// one another, or side by side.
+func rotate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], x *application, s qrStep, k int, v, c1, c2 *graph.Datum, priority int64) {
+	at := r.q.at(int(s.row), k)
+	switch s.kind {
+	case qrTriangle:
+		p.SubmitLocal(x.local, p.Ops.Unmqr, x.unmqr, priority, submit.In(v), submit.In(&r.t1[at]), submit.InOut(c2))
+	case qrSquare:
+		p.SubmitLocal(x.local, p.Ops.Tsmqr, x.tsmqr, priority, submit.In(v), submit.In(&r.t2[at]), submit.InOut(c1), submit.InOut(c2))
+	default:
+		p.SubmitLocal(x.local, p.Ops.Ttmqr, x.ttmqr, priority, submit.In(v), submit.In(&r.t2[at]), submit.InOut(c1), submit.InOut(c2))
+	}
+}
+
+// packFactor returns x for one rotation, in a, that so many tasks apply.
+func packFactor[T blocked.Element](p *submit.Tasks[T], x *application, tasks int, a *blocked.Matrix[T]) *application {
+	local := p.PackLeft(tasks, a)
+	if local == nil {
+		return x
+	}
+	y := *x
+	y.local = local
+	return &y
+}

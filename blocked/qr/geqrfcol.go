@@ -1,0 +1,132 @@
+package qr
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// GeqrfColumns submits the QR factorization of the m×n matrix A with LAPACK's
+// elementary reflectors, each of which annihilates a whole column below the
+// diagonal,
+//
+//	A = Q·R,  Q = H(0)·H(1)·…
+//
+// R overwrites the upper triangle (trapezoid) of A, the vectors of the
+// reflectors what is below the diagonal. a is in slices of columns; the
+// triangular factors go to t, whose [Reflectors.Tau] is LAPACK's.
+//
+//	┌────┬────┬────┐
+//	│ R  │ R  │ R  │
+//	│╲   ├────┼────┤   k   geqrt: slice k from row k·nb down
+//	│ ╲V │    │    │       unmqr: the reflectors of slice k, applied to each
+//	│  ╲ │    │    │              slice j > k
+//	└────┴────┴────┘
+//
+// Slice k+1 is next as soon as it has been updated, beside the updates of the
+// others. The tile algorithm in [Geqrf] has more to do at once, but
+// reflectors of another form.
+//
+// It panics with ErrShape if t was not made for a.
+//
+// Reference: LAPACK xGEQRF.
+func GeqrfColumns[T kernels.Element](p *blocked.Program[T], a *Slices[T], t *Reflectors[T]) error {
+	t.fits(a)
+	data, factors := sliceData(p.Tasks(), a, true), factors(p.Tasks(), t)
+	nt := len(data)
+	for k := range factors {
+		row := k * a.nb
+		geqrt := &op.Geqrt{IB: t.ib, Row: row}
+		p.Tasks().Submit(p.Tasks().Ops.Geqrt, geqrt, int64(2*(nt-k)), submit.InOut(&data[k]), submit.Out(&factors[k]))
+		unmqr := &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
+		for j := k + 1; j < nt; j++ {
+			// The rest of its slice's updates, and a panel and an update for
+			// each slice from there on.
+			p.Tasks().Submit(p.Tasks().Ops.Unmqr, unmqr, int64(2*nt-j-k), submit.In(&data[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
+		}
+	}
+	return p.Tasks().Err
+}
+
+// OrmqrColumns submits the product with the orthogonal matrix Q of a QR
+// factorization by [GeqrfColumns],
+//
+//	C = op(Q)·C (side = Left,  C m×n, in slices of columns),
+//	C = C·op(Q) (side = Right, C n×m, in slices of rows),
+//
+// where v and t hold the reflectors of an m×k matrix.
+//
+// It panics with ErrShape if t was not made for v, or the shape or slices of C
+// do not fit.
+//
+// Reference: LAPACK xORMQR.
+func OrmqrColumns[T kernels.Element](p *blocked.Program[T], side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], c *Slices[T]) error {
+	t.fits(v)
+	order := c.rows
+	if side == blas.Right {
+		order = c.cols
+	}
+	if order != v.rows || c.byRows != (side == blas.Right) {
+		panic(blocked.ErrShape)
+	}
+	// Q = H(0)·H(1)·…: the last factor is next to C in Q·C, the first in the
+	// transpose and in C·Q.
+	forward := (side == blas.Left) == (trans != blas.NoTrans)
+	for step := range t.tiles {
+		k := step
+		if !forward {
+			k = len(t.tiles) - 1 - step
+		}
+		reflect(p.Tasks(), side, trans, v, t, k, c, 0)
+	}
+	return p.Tasks().Err
+}
+
+// reflect submits the reflectors of slice k, applied to slices of C from first
+// on.
+func reflect[T blocked.Element](p *submit.Tasks[T], side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) {
+	factors, panels, data := factors(p, t), sliceData(p, v, false), sliceData(p, c, true)
+	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
+	for j := first; j < len(data); j++ {
+		p.Submit(p.Ops.Unmqr, unmqr, 0, submit.In(&panels[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
+	}
+}
+
+// OrgqrColumns submits the first n columns of the orthogonal matrix Q of a QR
+// factorization by [GeqrfColumns], with reflectors of an m×k matrix,
+// n ≥ k, in v and t. Q is m×n, in slices of columns of v's width, and must be
+// the identity. It must not share memory with v.
+//
+// It panics with ErrShape if t was not made for v, or the shape or slices of Q
+// do not fit.
+//
+// Reference: LAPACK xORGQR.
+func OrgqrColumns[T kernels.Element](p *blocked.Program[T], v *Slices[T], t *Reflectors[T], q *Slices[T]) error {
+	t.fits(v)
+	if q.byRows || q.rows != v.rows || q.cols < t.Len() || q.nb != v.nb {
+		panic(blocked.ErrShape)
+	}
+	for k := len(t.tiles) - 1; k >= 0; k-- {
+		// Columns to the left are still those of the identity, and zero where
+		// the reflectors are not.
+		reflect(p.Tasks(), blas.Left, blas.NoTrans, v, t, k, q, k)
+	}
+	return p.Tasks().Err
+}
+
+// factors returns t as data.
+func factors[T blocked.Element](p *submit.Tasks[T], t *Reflectors[T]) []graph.Datum {
+	return p.Data(t, "T", len(t.tiles), 1, func(k, _ int) (versions.Value, int) { return &t.tiles[k], 0 })
+}
+
+// sliceData returns s, which tasks write if written is set, as data.
+func sliceData[T blocked.Element](p *submit.Tasks[T], s *Slices[T], written bool) []graph.Datum {
+	if s.rows > 0 && s.cols > 0 {
+		p.Alone(s, &s.tiles[0], s.rows, s.cols, written)
+	}
+	return p.Data(s, "slices", len(s.tiles), 1, func(k, _ int) (versions.Value, int) { return &s.tiles[k], 0 })
+}

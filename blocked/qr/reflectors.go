@@ -1,0 +1,110 @@
+package qr
+
+import (
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
+	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Reflectors is the triangular factors T of the QR factorization of an m×n
+// matrix in slices of nb columns,
+//
+//	Q = H(0)·H(1)·…,  H = I − V·T·Vᵀ,
+//
+// with block reflectors of ib columns, which begin anew with every slice. V is
+// in the matrix, below its diagonal.
+type Reflectors[T blocked.Element] struct {
+	m, n, nb, ib int
+	tiles        []blocked.Tile[T] // one for each slice with reflectors
+}
+
+// NewReflectors returns room for the factors of an m×n matrix in slices of nb
+// columns. It panics with ErrShape if m or n is negative, or nb or ib less than
+// 1.
+func NewReflectors[T blocked.Element](m, n, nb, ib int) *Reflectors[T] {
+	if m < 0 || n < 0 || nb < 1 || ib < 1 {
+		panic(blocked.ErrShape)
+	}
+	t := &Reflectors[T]{m: m, n: n, nb: nb, ib: min(ib, nb), tiles: make([]blocked.Tile[T], tiles.Count(min(m, n), nb))}
+	for k := range t.tiles {
+		t.tiles[k] = tiles.NewTile[T](t.ib, min(nb, n-k*nb))
+	}
+	return t
+}
+
+// Len returns the number of elementary reflectors, min(m, n).
+func (t *Reflectors[T]) Len() int { return min(t.m, t.n) }
+
+// IB returns the width of the block reflectors.
+func (t *Reflectors[T]) IB() int { return t.ib }
+
+// Tile returns the triangular factors of slice k, for a kernel that is called
+// without a task. It panics with ErrIndex if there is no such slice.
+func (t *Reflectors[T]) Tile(k int) *blocked.Tile[T] {
+	if uint(k) >= uint(len(t.tiles)) {
+		panic(blocked.ErrIndex)
+	}
+	return &t.tiles[k]
+}
+
+// Tau writes the factors of the elementary reflectors, H = I − tau·v·vᵀ, to dst,
+// which has [Reflectors.Len] elements: LAPACK's tau.
+func (t *Reflectors[T]) Tau(dst []T) {
+	for i := range dst[:t.Len()] {
+		c := i % t.nb
+		dst[i] = t.tiles[i/t.nb].At(c%t.ib, c)
+	}
+}
+
+// fits panics with ErrShape unless t is made for v.
+func (t *Reflectors[T]) fits(v *Slices[T]) {
+	if v.byRows || v.rows != t.m || v.cols != t.n || v.nb != t.nb {
+		panic(blocked.ErrShape)
+	}
+}
+
+// SetTau submits the computation of the triangular factors from the elementary
+// reflectors in v, as LAPACK's xGEQRF leaves them below the diagonal, and their factors
+// tau, of [Reflectors.Len] elements. Until the job's Wait neither v nor tau may change.
+//
+// The columns of T follow from those before and the inner products G = VᵀV, which are
+// most of the work: see [op.Larft].
+//
+// It panics with ErrShape if t was not made for v, or tau is of another length.
+//
+// Reference: LAPACK xLARFT.
+func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slices[T], tau []T) error {
+	t.fits(v)
+	if len(tau) != t.Len() {
+		panic(blocked.ErrShape)
+	}
+	first := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
+	more := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
+	factors := factors(p.Tasks(), t)
+	for k := range t.tiles {
+		whole := &v.tiles[k]
+		for c := 0; c < min(t.nb, t.Len()-k*t.nb); c += t.ib {
+			i := k*t.nb + c
+			n := min(t.ib, t.nb-c, t.Len()-i)
+			part := func(row, rows int) *graph.Datum {
+				return p.Tasks().Datum("V", &blocked.Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
+			}
+			// The first n rows of V are a unit triangle, above which R lies.
+			top, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
+			corner, g := p.Tasks().Datum("V", &top), p.Tasks().Datum("G", &product)
+			p.Tasks().Submit(p.Tasks().Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, submit.In(part(i, n)), submit.Out(corner))
+			p.Tasks().Submit(p.Tasks().Ops.Laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(corner))
+			p.Tasks().Submit(p.Tasks().Ops.Syrk, first, 0, submit.In(corner), submit.InOut(g))
+			if rest := v.rows - i - n; rest > 0 {
+				p.Tasks().Submit(p.Tasks().Ops.Syrk, more, 0, submit.In(part(i+n, rest)), submit.InOut(g))
+			}
+			row := &blocked.Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
+			p.Tasks().Submit(p.Tasks().Ops.Larft, &op.Larft{Column: c}, 0, submit.In(g), submit.In(p.Tasks().Datum("tau", row)), submit.InOut(&factors[k]))
+		}
+	}
+	return p.Tasks().Err
+}
