@@ -486,6 +486,13 @@ func TestCopiesLost(t *testing.T) {
 		default:
 			t.Errorf("seed %d: %v", seed, err)
 		}
+		for _, u := range d.Usage() {
+			for _, r := range u.Ran {
+				if r.Op == "" {
+					t.Errorf("seed %d: tasks without an op are counted: %+v", seed, r)
+				}
+			}
+		}
 		k.Release()
 		d.Close()
 		d.placing.Lock()
