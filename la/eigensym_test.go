@@ -212,6 +212,27 @@ func TestEigenSymFloat32(t *testing.T) {
 	}
 }
 
+// TestEigenSymBlocks: a block of tiny elements beside others, for which gonum's values alone raise an error.
+func TestEigenSymBlocks(t *testing.T) {
+	a := mat.NewSymDense(4, []float64{
+		1, 0, 0, 0,
+		0, 2e-200, 1e-200, 0,
+		0, 1e-200, 2e-200, 0,
+		0, 0, 0, 3e100,
+	})
+	for _, vectors := range []bool{false, true} {
+		var c la.EigenSym[float64]
+		if err := c.Factorize(a, vectors); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float64{1e-200, 3e-200, 1, 3e100} {
+			if got := c.Values(nil)[i]; !(math.Abs(got-want) <= 1e-14*want) {
+				t.Errorf("vectors %t: value %d is %v, want %v", vectors, i, got, want)
+			}
+		}
+	}
+}
+
 func ExampleEigenSym() {
 	a := mat.NewSymDense(3, []float64{
 		2, -1, 0,
