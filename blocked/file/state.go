@@ -354,12 +354,13 @@ func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 	return nil
 }
 
-// sampled is how many tiles of a distributed matrix are fetched for its [Fingerprint].
+// sampled is how many tiles of a distributed matrix are fetched for its [Fingerprint] at least: up
+// to half as many more, and all of up to 23.
 const sampled = 12
 
 // Fingerprint returns a number that depends on the shape, the kind, the tile
 // size and every stored element of a: two CRC-32C. Of a distributed matrix with more than
-// twelve tiles it depends on the elements of some tiles only, which are fetched. Matrices
+// 23 tiles it depends on the elements of 12 to 18 tiles only, which are fetched. Matrices
 // that differ have different ones but for bad luck; it protects against mistakes, not
 // against intent.
 func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
