@@ -24,7 +24,8 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 	return p.tasks.Err
 }
 
-// Lag2d submits B = A·D or, if add, B = B + A·D, as [Lag2s].
+// Lag2d submits B = A·D or, if add is true, B = B + A·D, with A, B and D as [Lag2s] has them; here A
+// must be used by no other Program of the job, nor by p as another operand.
 //
 // Reference: LAPACK SLAG2D.
 func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, b *Matrix[T]) error {

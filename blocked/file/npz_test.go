@@ -100,6 +100,28 @@ func TestReadNPZ(t *testing.T) {
 	}
 }
 
+// TestSplitArray: letters whose lower case has another length do not shift the name.
+func TestSplitArray(t *testing.T) {
+	for _, tt := range []struct {
+		path, name, array string
+		ok                bool
+	}{
+		{"a.npz:w", "a.npz", "w", true},
+		{"ȺȺȺȺȺ.npz:w", "ȺȺȺȺȺ.npz", "w", true},
+		{"İ.NPZ:a:b", "İ.NPZ", "a:b", true},
+		{"a.npz", "", "", false},
+		{".npz", "", "", false},
+		{"", "", "", false},
+	} {
+		if name, array, ok := splitArray(tt.path); name != tt.name || array != tt.array || ok != tt.ok {
+			t.Errorf("%q: %q, %q, %t", tt.path, name, array, ok)
+		}
+	}
+	if _, err := Read[float64](filepath.Join(t.TempDir(), "ȺȺȺȺȺ.npz:w"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
 // TestReadNPZHostile: archives that are damaged, in any byte or cut anywhere, or that announce more than
 // they have or unpack to more than they are, cost no more than what comes out of them.
 func TestReadNPZHostile(t *testing.T) {

@@ -32,6 +32,17 @@ const (
 	fileBuffer = 256 << 10
 )
 
+// splitArray splits "a.npz:w" into the name of a file and that of an array in it.
+func splitArray(path string) (name, array string, ok bool) {
+	const sep = npzExt + ":"
+	for i := 0; i+len(sep) <= len(path); i++ {
+		if strings.EqualFold(path[i:i+len(sep)], sep) {
+			return path[:i+len(npzExt)], path[i+len(sep):], true
+		}
+	}
+	return "", "", false
+}
+
 // Read reads the matrix file path: NumPy's .npy or Matrix Market, either of them compressed with
 // gzip or not, or an array of NumPy's .npz, told apart by the content and not by the name. A large
 // .npy file is mapped into memory and its tiles are filled in parallel. A pipe or device is read as
@@ -51,8 +62,8 @@ func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T],
 	}
 	name, array := path, ""
 	f, err := os.Open(path)
-	if at := strings.Index(strings.ToLower(path), npzExt+":"); err != nil && at >= 0 {
-		name, array = path[:at+len(npzExt)], path[at+len(npzExt)+1:]
+	if n, a, ok := splitArray(path); err != nil && ok {
+		name, array = n, a
 		f, err = os.Open(name)
 	}
 	if err != nil {

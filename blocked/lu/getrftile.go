@@ -34,7 +34,7 @@ import (
 func GetrfTile[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots) error {
 	f := newGetrf(p.Tasks(), a, v)
 	right := rightUpper()
-	for k := range f.steps {
+	for k := 0; k < f.steps && p.Tasks().Err == nil; k++ {
 		f.Submit(p.Tasks().Ops.Getrf, &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), submit.InOut(f.a.Tile(k, k)), submit.Out(&f.pivots[k]))
 		f.divide(k, right)
 		f.update(k, k+1)

@@ -386,6 +386,35 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestFetchCancelled: who fetches a value that nodes keep gets the cause when its context ends.
+func TestFetchCancelled(t *testing.T) {
+	d, _ := copyCluster(t, 1, Copies{}, 0, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	v := &cell{}
+	k, err := d.Keep([]versions.Shaped{v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Release()
+	data := graph.Datum{Value: v, Bytes: 8, Key: graph.Key{Matrix: 1}}
+	j := d.NewJob(context.Background())
+	if _, err := j.Submit(&graph.Spec{Op: d.known.ops["add"], Params: &addend{N: 7}, Operands: []graph.Operand{{Datum: &data, Mode: graph.InOut}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	mine := errors.New("mine")
+	cancel(mine)
+	var got cell
+	if err := k.Fetch(ctx, v, &got); !errors.Is(err, mine) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+	if err := k.Fetch(context.Background(), v, &got); err != nil || got.n != 7 {
+		t.Errorf("afterwards: %d, %v", got.n, err)
+	}
+}
+
 // TestRecordsWork: rounds that work has begun, which free no records, do not put off those that do.
 func TestRecordsWork(t *testing.T) { synctest.Test(t, recordsWork) } // in virtual time
 

@@ -175,7 +175,7 @@ func (s *fetcher) fetchAll() {
 		if f.old != (transport.Ref{}) {
 			s.withdraw(f.old)
 		}
-		c, err := s.copy(f.h.value.(versions.Value), f.name, f.from)
+		c, err := s.copy(s.ctx, f.h.value.(versions.Value), f.name, f.from)
 		if err == nil {
 			s.publish(f.r, f.h.value)
 		} else {
@@ -206,8 +206,18 @@ func (s *fetcher) deliver(h *held, r transport.Ref, c arrival, err error) {
 	}
 }
 
+// within returns a context that ends with ctx, and when the store is closed. The caller calls end.
+func (s *fetcher) within(ctx context.Context) (both context.Context, end func()) {
+	both, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })
+	return both, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
 // copy copies a version into a value, from this node or from another one, and returns the arrival.
-func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c arrival, err error) {
+func (s *fetcher) copy(ctx context.Context, into versions.Value, r transport.Ref, from givers) (c arrival, err error) {
 	s.forgetOnDevices(into)
 	if s.values.copy(into, r) {
 		return c, nil
@@ -220,7 +230,7 @@ func (s *fetcher) copy(into versions.Value, r transport.Ref, from givers) (c arr
 		}
 	}
 	s.meter.beginFetch(originOf(first, r))
-	giver, since, err := s.fetchFromAny(into, r, from)
+	giver, since, err := s.fetchFromAny(ctx, into, r, from)
 	return s.meter.endFetch(originOf(first, r), giver, into.Bytes(), since), err
 }
 
@@ -251,8 +261,8 @@ func missingFrom(r transport.Ref, err error) missing {
 // The driver may know nodes that this node has yet to meet. So a node that cannot be reached is
 // asked again for a while, unless it has left. So is a node that gave a damaged value. A node from
 // which nothing came for the transport's time-out is not asked again, and other fetches do not ask
-// it for a while. The error is a *fetchError, or the reason why the store was closed.
-func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers) (
+// it for a while. The error is a *fetchError, or the reason why ctx has ended.
+func (s *fetcher) fetchFromAny(ctx context.Context, into versions.Value, r transport.Ref, from givers) (
 	giver string, since time.Time, err error,
 ) {
 	began := time.Now()
@@ -268,7 +278,7 @@ func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers
 			if from.Soon && i == 0 && wait == time.Millisecond {
 				soon = maxSoonWait
 			}
-			if since, err = s.fetchFrom(node, r, soon, into); err == nil {
+			if since, err = s.fetchFrom(ctx, node, r, soon, into); err == nil {
 				return node, since, nil
 			}
 			var unreachable *transport.UnreachableError
@@ -295,8 +305,8 @@ func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers
 		if late {
 			s.shared.noteUnmet(coming)
 		}
-		if s.ctx.Err() != nil {
-			return "", since, context.Cause(s.ctx)
+		if ctx.Err() != nil {
+			return "", since, context.Cause(ctx)
 		}
 		if len(coming) == 0 || late {
 			return "", since, failed
@@ -304,32 +314,32 @@ func (s *fetcher) fetchFromAny(into versions.Value, r transport.Ref, from givers
 		select {
 		case <-time.After(wait):
 		case <-news:
-		case <-s.ctx.Done():
-			return "", since, context.Cause(s.ctx)
+		case <-ctx.Done():
+			return "", since, context.Cause(ctx)
 		}
 	}
 }
 
 // fetchFrom fetches a version from a node when it has a token, and returns when the fetch began. If
 // the node is still fetching the version itself, the fetch waits for up to soon.
-func (s *fetcher) fetchFrom(node string, r transport.Ref, soon time.Duration, into versions.Value) (
-	since time.Time, err error,
-) {
+func (s *fetcher) fetchFrom(
+	ctx context.Context, node string, r transport.Ref, soon time.Duration, into versions.Value,
+) (since time.Time, err error) {
 	select {
 	case s.shared.tokens <- struct{}{}:
 		defer func() { <-s.shared.tokens }()
-	case <-s.ctx.Done():
-		return since, context.Cause(s.ctx)
+	case <-ctx.Done():
+		return since, context.Cause(ctx)
 	}
 	if err := s.shared.stalled(node); err != nil { // as another fetch has just seen
 		return since, err
 	}
 	since = time.Now()
 	if soon == 0 {
-		return since, s.transport.Fetch(s.ctx, node, r, 0, into)
+		return since, s.transport.Fetch(ctx, node, r, 0, into)
 	}
 	to := &timed{into, since}
-	err = s.transport.Fetch(s.ctx, node, r, soon, to)
+	err = s.transport.Fetch(ctx, node, r, soon, to)
 	return to.began, err
 }
 

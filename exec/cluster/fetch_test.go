@@ -46,7 +46,7 @@ func fetchLeft(t *testing.T) {
 	ask := func() {
 		t.Helper()
 		calls = 0
-		_, _, err := s.fetchFromAny(nil, transport.Ref{}, givers{From: []string{"other"}})
+		_, _, err := s.fetchFromAny(s.ctx, nil, transport.Ref{}, givers{From: []string{"other"}})
 		if u := (*transport.UnreachableError)(nil); !errors.As(err, &u) {
 			t.Fatalf("%v, want an UnreachableError", err)
 		}

@@ -47,6 +47,8 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 // Fetch implements [exec.Kept]. A value that only a lost node had is computed again first.
 func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
+	copying, end := d.exec.store.within(ctx)
+	defer end()
 	for failures := 0; ; {
 		d.placing.Lock()
 		e := d.kept[v]
@@ -65,8 +67,11 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 		d.placing.Unlock()
 		var err error
 		if len(from) > 0 {
-			if _, err = d.exec.store.copy(into, r, givers{From: from}); err == nil {
+			if _, err = d.exec.store.copy(copying, into, r, givers{From: from}); err == nil {
 				return nil
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
 		}
 		if err != nil {
@@ -111,7 +116,9 @@ func (s *keptSet) recoverOrRelay(
 	rest := max(min(pause, core.CutPause), j.recoveryDelay, least)
 	j.mu.Unlock()
 	if len(from.From) == 1 && !from.Soon { // a relay, or a path that is tried again
-		_, err := d.exec.store.copy(into, name, from)
+		copying, end := d.exec.store.within(ctx)
+		_, err := d.exec.store.copy(copying, into, name, from)
+		end()
 		j.mu.Lock()
 		if there = err == nil; there {
 			j.noteHome(from)

@@ -43,7 +43,7 @@ func TestFetchSays(t *testing.T) {
 		ask := func(from ...string) *fetchError {
 			t.Helper()
 			clear(through.calls)
-			_, _, err := s.fetchFromAny(nil, transport.Ref{}, givers{From: from})
+			_, _, err := s.fetchFromAny(s.ctx, nil, transport.Ref{}, givers{From: from})
 			var f *fetchError
 			if !errors.As(err, &f) {
 				t.Fatalf("%v", err)

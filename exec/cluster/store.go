@@ -207,7 +207,7 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 				s.forgetOnDevices(v)
 				v.Restore(here)
 			default:
-				c, err = s.copy(v, r, from)
+				c, err = s.copy(s.ctx, v, r, from)
 			}
 		}
 		if old != r && old != was { // other nodes may be about to fetch old == r

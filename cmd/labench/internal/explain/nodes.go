@@ -231,8 +231,8 @@ func (x *NodesAccount) waits(b *strings.Builder) {
 	name := "waited"
 	for _, n := range x.result.Nodes {
 		var all []string
-		slices.SortStableFunc(n.Flows, func(a, b bench.Flow) int { return cmp.Compare(b.Waiting, a.Waiting) })
-		for _, f := range n.Flows[:min(len(n.Flows), most)] {
+		flows := slices.SortedStableFunc(slices.Values(n.Flows), func(a, b bench.Flow) int { return cmp.Compare(b.Waiting, a.Waiting) })
+		for _, f := range flows[:min(len(flows), most)] {
 			if f.Waiting >= 1e-4 {
 				all = append(all, fmt.Sprintf("%s for %s of %s", report.Brief(report.InSeconds(f.Waiting)), named(f.Matrix), f.From))
 			}
