@@ -25,32 +25,38 @@ type secular[T scalar.Real] struct {
 // interval in which the root is known to be is replaced by one that halves it, so that the
 // iteration ends in any case.
 func (q *secular[T]) root(j int, diff []T) T {
-	k := len(q.d)
-	if k == 1 {
+	if len(q.d) == 1 {
 		diff[0] = -q.zz[0]
 		return q.d[0] + q.zz[0]
 	}
 	at := q.begin(j, diff)
-	for range maxSteps {
-		f, slope, bound := at.evaluate()
-		if math.Abs(float64(f)) <= float64(bound) {
-			break
-		}
-		if f < 0 {
-			at.low = at.tau
-		} else {
-			at.high = at.tau
-		}
-		next := at.step(f, slope)
-		if next == at.tau {
-			break
-		}
-		at.tau = next
-	}
+	at.run()
 	for i := range diff {
 		diff[i] = at.delta[i] - at.tau
 	}
 	return q.d[at.origin] + at.tau
+}
+
+// run iterates until f is as small as its rounding errors, or τ does not change any more, and returns the
+// number of steps.
+func (s *search[T]) run() (steps int) {
+	for steps = range maxSteps {
+		f, slope, bound := s.evaluate()
+		if math.Abs(float64(f)) <= float64(bound) {
+			break
+		}
+		if f < 0 {
+			s.low = s.tau
+		} else {
+			s.high = s.tau
+		}
+		next := s.step(f, slope)
+		if next == s.tau {
+			break
+		}
+		s.tau = next
+	}
+	return steps
 }
 
 // maxSteps is far more steps than bisection takes from one end of the range of float64 to the

@@ -1,0 +1,108 @@
+package tridiag
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// precision is of the numbers that roots are compared with.
+const precision = 400
+
+// exactDiffs returns d(i)−λ for root j of the secular equation, by bisection between poles.
+func exactDiffs(d, zz []float64, j int) []*big.Float {
+	num := func(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
+	low, high := num(0), num(0) // of λ−d(j)
+	if j < len(d)-1 {
+		high.Sub(num(d[j+1]), num(d[j]))
+	} else {
+		for _, z := range zz {
+			high.Add(high, num(z))
+		}
+	}
+	half, tau, term := num(0.5), num(0), num(0)
+	delta := make([]*big.Float, len(d))
+	for i := range d {
+		delta[i] = new(big.Float).SetPrec(precision).Sub(num(d[i]), num(d[j]))
+	}
+	for range 1500 { // enough for roots that are next to a pole by a factor of 1e-300
+		tau.Mul(tau.Add(low, high), half)
+		f := num(1)
+		for i := range d {
+			f.Add(f, new(big.Float).SetPrec(precision).Quo(num(zz[i]), term.Sub(delta[i], tau)))
+		}
+		if f.Sign() < 0 {
+			low.Set(tau)
+		} else {
+			high.Set(tau)
+		}
+	}
+	for i := range delta {
+		delta[i].Sub(delta[i], tau)
+	}
+	return delta
+}
+
+// TestRoots: all differences of poles and roots are accurate to some units in the last place, however
+// close the poles are and however small the weights.
+func TestRoots(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for trial := range 24 {
+		k := 1 + rng.IntN(9)
+		d, zz := make([]float64, k), make([]float64, k)
+		x := rng.NormFloat64()
+		for i := range d {
+			gap := math.Pow(10, -14*rng.Float64())
+			if trial%3 == 0 {
+				gap = math.Pow(10, -2*rng.Float64())
+			}
+			d[i] = x
+			x += gap * max(1, math.Abs(x))
+			zz[i] = math.Pow(10, -float64(trial)*rng.Float64())
+		}
+		q := &secular[float64]{d, zz}
+		diff := make([]float64, k)
+		for j := range k {
+			q.root(j, diff)
+			for i, want := range exactDiffs(d, zz, j) {
+				w, _ := want.Float64()
+				if !(math.Abs(diff[i]-w) <= 64*float64(k)*0x1p-53*math.Abs(w)) {
+					t.Errorf("trial %d, root %d of %d, pole %d: %v, want %v", trial, j, k, i, diff[i], w)
+				}
+			}
+		}
+	}
+}
+
+// stepsOf returns how many steps root j takes.
+func stepsOf(q *secular[float64], j int, diff []float64) int {
+	at := q.begin(j, diff)
+	return at.run()
+}
+
+// TestRootsEnd: a search for a root takes few steps, also where it is next to a pole, or where weights are
+// far apart.
+func TestRootsEnd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	most := 0
+	for trial := range 300 {
+		k := 2 + rng.IntN(40)
+		d, zz := make([]float64, k), make([]float64, k)
+		x := 0.0
+		for i := range d {
+			d[i] = x
+			x += math.Pow(10, -12*rng.Float64())
+			zz[i] = math.Pow(10, -40*rng.Float64()*float64(trial%2))
+		}
+		q := &secular[float64]{d, zz}
+		diff := make([]float64, k)
+		for j := range k {
+			most = max(most, stepsOf(q, j, diff))
+		}
+	}
+	if most > 40 {
+		t.Errorf("a root takes %d steps", most)
+	}
+	t.Logf("at most %d steps", most)
+}
