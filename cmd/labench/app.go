@@ -15,12 +15,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// run executes the command line args and returns the exit code of the
-// process.
+// run executes the command line args and returns the exit code of the process.
 func run(ctx context.Context, a *cli.App, args []string) int {
 	node.Hush(a, args)
 	cmd := root(a)
-	cmd.SetArgs(append([]string{}, args...)) // never nil, which means the process's
+	cmd.SetArgs(append([]string{}, args...)) // never nil: cobra would take the arguments of the process
 	cmd, err := cli.Misspelt(cmd, args)
 	if err == nil {
 		cmd, err = cmd.ExecuteContextC(ctx)
@@ -47,9 +46,8 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	return exitCode(err)
 }
 
-// exitCode returns the exit code for an error: that of a command line that
-// makes no sense also where only the engine knew, and that of a device that is
-// not there.
+// exitCode returns the exit code for err. Errors that only the engine finds have the same codes as those of the
+// command line: ExitUsage for an invalid command line, ExitNoDevice for a missing device.
 func exitCode(err error) int {
 	switch {
 	case cli.Is[*cli.UsageError](err), cli.Is[*movedError](err), cli.Is[*monitor.AddressError](err), cli.Is[*versions.UnknownNameError](err), cli.Is[*versions.ConfigError](err), cli.Is[*la.OptionsError](err):

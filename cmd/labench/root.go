@@ -22,7 +22,7 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
-// root returns the command labench with all its subcommands, writing to a's writers.
+// root returns the command labench with all its subcommands. They write to the writers of a.
 func root(a *cli.App) *cobra.Command {
 	var tags, version bool
 	cmd := &cobra.Command{
@@ -33,7 +33,7 @@ func root(a *cli.App) *cobra.Command {
   labench cholesky --input A.mtx        factor a matrix from a file
   labench explain cholesky              why two workers are not twice as fast
   labench doctor                        what slows this machine down`,
-		// run prints the error, once and with its remedy.
+		// run prints the error once, with its remedy.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ func root(a *cli.App) *cobra.Command {
 			}
 			return cmd.Help()
 		},
-		Args: cobra.ArbitraryArgs, // RunE has a better answer
+		Args: cobra.ArbitraryArgs, // RunE reports wrong arguments better
 	}
 	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	cmd.Flags().BoolVar(&version, "version", false, "say which version and commit this program was built from")
@@ -57,7 +57,7 @@ func root(a *cli.App) *cobra.Command {
 		var errs cli.Problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "versions" && f.Name != "exclude" {
-				errs.Note(fmt.Errorf("%s is empty: give it a value, or leave it out", cli.Dashed(f.Name))) // as a script's variable may be
+				errs.Note(fmt.Errorf("%s is empty: give it a value, or leave it out", cli.Dashed(f.Name))) // an unset variable of a script
 			}
 			if n, wrong := cmd.Flags().GetInt(f.Name); wrong == nil && n != int(int32(n)) {
 				errs.Note(cli.NotAllowed(f, f.Value.String(), nil))
@@ -92,18 +92,18 @@ func root(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// movedError says that a command is elsewhere.
+// movedError says where a removed command is now.
 type movedError struct{ name, now string }
 
 func (e *movedError) Error() string { return e.name + " is with the papers now: " + e.now }
 
-// group is commands that labench --help lists together.
+// group is a group of commands in labench --help.
 type group struct {
 	title    string
-	commands []func(*cli.App) *cobra.Command // what makes them
+	commands []func(*cli.App) *cobra.Command // their constructors
 }
 
-// groups returns all commands. The operations are beside those of the first group.
+// groups returns the groups of commands. The operations are added to the first group.
 func groups() []group {
 	type of = []func(*cli.App) *cobra.Command
 	return []group{

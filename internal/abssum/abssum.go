@@ -9,14 +9,14 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/native"
 )
 
-// Four adds the magnitudes of the first len(col) elements of four rows, stride apart in x, to col,
-// raises top to the largest, and returns the sums of the rows. If there is a NaN, sums are NaN, and
-// top may be anything.
+// Four adds the magnitudes in four rows of len(col) elements to col, raises *top to the largest of them, and
+// returns the sums of the rows. Row r begins at x[r·stride]; len(x) must be at least 3·stride + len(col). A NaN
+// makes the sums of its row and column NaN; *top may then be anything, so test a sum.
 func Four[T scalar.Real](x []T, stride int, col []float64, top *float64) [4]float64 {
 	return four(isa.Of[T](native.Best()), x, stride, col, top)
 }
 
-// four is Four with the vectors of k.
+// four is Four with the vector instructions of k.
 func four[T scalar.Real](k *isa.Kernels[T], x []T, stride int, col []float64, top *float64) [4]float64 {
 	n, j := len(col), 0
 	x0, x1, x2, x3 := x[:n], x[stride:][:n], x[2*stride:][:n], x[3*stride:][:n]
@@ -39,8 +39,8 @@ func four[T scalar.Real](k *isa.Kernels[T], x []T, stride int, col []float64, to
 	return s
 }
 
-// One does what Four does with a row of as many elements as col has, and returns its sum. Of a NaN
-// top becomes NaN.
+// One is Four for one row, x[:len(col)]: it adds the magnitudes to col, raises *top and returns their sum. A
+// NaN makes the sum, its element of col and *top NaN.
 func One[T scalar.Real](x []T, col []float64, top *float64) (s float64) {
 	x = x[:len(col)]
 	for j := range col {
@@ -52,11 +52,11 @@ func One[T scalar.Real](x []T, col []float64, top *float64) (s float64) {
 	return s
 }
 
-// TopBits returns the bits, as a float64, of the largest magnitude of x. Magnitudes are ordered as
-// their bits are, NaN above all; comparing those is many times as fast as max of float64.
+// TopBits returns math.Float64bits of the largest magnitude in x. As integers, the bits of non-negative floats
+// have the same order as the floats, with NaN last. Comparing integers is much faster than max of float64.
 func TopBits[T scalar.Real](x []T) uint64 { return topBits(isa.Of[T](native.Best()), x) }
 
-// topBits is TopBits with the vectors of k.
+// topBits is TopBits with the vector instructions of k.
 func topBits[T scalar.Real](k *isa.Kernels[T], x []T) (top uint64) {
 	n := 0
 	if k.TopBits != nil && len(x) >= 32 {

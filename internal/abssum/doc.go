@@ -1,4 +1,4 @@
-// Package abssum sums the magnitudes of elements, as BLAS's asum does, of rows and columns at once,
-// and finds the largest one: what norms are made of. Sums are in float64. With vectors it
-// reads memory about as fast as it comes.
+// Package abssum computes sums of magnitudes, as BLAS's asum does, for rows and columns at once, and the
+// largest magnitude. Norms are made of these. Sums are in float64. With vector instructions it is as fast as
+// memory is read.
 package abssum

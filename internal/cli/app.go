@@ -13,22 +13,21 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// App holds what all commands share: where they write, and what they must know of the process.
-// Tests pass buffers.
+// App holds what all commands share: their outputs, and properties of the process. Tests pass buffers.
 type App struct {
 	Out io.Writer // results: reports, tables, JSON
 	Err io.Writer // errors, warnings and the progress bar
-	// Each gets what each of several processes that start together says for itself.
+	// Each is where each of several processes that start together writes its own messages.
 	Each io.Writer
 
-	Agent    bool // it logs for programs
-	Attached bool // it is an agent of the process that has started it
+	Agent    bool // the process logs for programs
+	Attached bool // the process is an agent, started by the process that uses it
 	holding  sync.Once
-	held     *heldWriter // what is told beside a report: see Asides
+	held     *heldWriter // holds back messages while a report is written: see Asides
 
-	Job    bool // an agent reads the errors: it breaks lines itself
+	Job    bool // an agent reads the errors and breaks their lines itself
 	NoPeak bool // do not measure the machine's peak with each run
-	Cores  int  // that the process may use; 0: as the machine has them
+	Cores  int  // that the process may use; 0 means all
 }
 
 // New returns the App of a process.
@@ -40,18 +39,17 @@ func (a *App) Warn(text string) { report.FprintWrapped(a.Err, "labench: warning:
 // Object writes v as one line of JSON.
 func (a *App) Object(v any) error { return json.NewEncoder(a.Out).Encode(v) }
 
-// Document writes v as one JSON document, with line breaks.
+// Document writes v as one indented JSON document.
 func (a *App) Document(v any) error { return WriteDocument(a.Out, v) }
 
-// WriteDocument writes v to w as one JSON document, with line breaks.
+// WriteDocument writes v to w as one indented JSON document.
 func WriteDocument(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// WarnCrowded warns if there are more workers than cores. That is allowed, and for arithmetic it
-// only costs.
+// WarnCrowded warns if there are more workers than cores. That is allowed, and only slows arithmetic down.
 func (a *App) WarnCrowded(workers int) {
 	if cores := cmp.Or(a.Cores, topo.Detect().Workers()); workers > cores {
 		a.Warn(fmt.Sprintf("%s share %s: that shows what oversubscription costs, not what the machine can do",
@@ -59,9 +57,8 @@ func (a *App) WarnCrowded(workers int) {
 	}
 }
 
-// Log returns the log of this process as a node. An agent of its own logs for programs. A driver,
-// and an agent that it has started, tell a person: in sentences, after the report that is being
-// written.
+// Log returns the log of this process as a node. A stand-alone agent logs lines for programs. A driver, or an
+// agent that a driver has started, writes sentences for a person, after the report that is being written.
 func (a *App) Log(name string) *slog.Logger {
 	if a.Agent {
 		return logTo(a.Err)
@@ -69,8 +66,8 @@ func (a *App) Log(name string) *slog.Logger {
 	return slog.New(&Sentences{To: a.Asides(), Label: "labench: " + name})
 }
 
-// Asides returns the writer for what is no part of a report: it writes to Err, after the report
-// that is being written.
+// Asides returns the writer for messages that are no part of a report. They go to Err, after the report that is
+// being written.
 func (a *App) Asides() *heldWriter {
 	a.holding.Do(func() { a.held = &heldWriter{w: a.Err} })
 	return a.held

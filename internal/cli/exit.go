@@ -12,13 +12,13 @@ import (
 const (
 	ExitPassed      = 0
 	ExitFailed      = 1   // a wrong result, or an error
-	ExitUsage       = 2   // a command line that makes no sense
+	ExitUsage       = 2   // an invalid command line
 	ExitNoDevice    = 3   // the device that was asked for is missing
-	ExitLost        = 4   // a rank of MPI was lost, and MPI ends with it
-	ExitInterrupted = 130 // by Ctrl-C, as shells have it
+	ExitLost        = 4   // a rank of MPI was lost, which ends the MPI job
+	ExitInterrupted = 130 // by Ctrl-C, the code that shells use
 )
 
-// Usage makes an error of the command line of err, unless it is nil.
+// Usage wraps err as a *UsageError. It returns nil if err is nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +45,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usage(err)
 }
 
-// Is reports whether err is, or wraps, an error of a type.
+// Is reports whether err is, or wraps, an E.
 func Is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

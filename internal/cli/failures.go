@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SweepError reports points whose result was wrong or that could not be run.
+// SweepError reports the points of a sweep whose result was wrong, or that could not be run.
 type SweepError struct {
 	Failed []FailedPoint
 	Total  int
@@ -14,7 +14,7 @@ type SweepError struct {
 // FailedPoint is a point of a sweep, and what is wrong with it.
 type FailedPoint struct{ Point, Why string }
 
-// Error says each reason once, with the points that have it.
+// Error states each reason once, with its points.
 func (e *SweepError) Error() string {
 	points, reasons := map[string][]string{}, []string(nil)
 	for _, f := range e.Failed {

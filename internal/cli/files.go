@@ -10,14 +10,13 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// WriteWhole writes files that belong together, atomically: write fills new files, which take the
-// names of paths once all of them are on the device. If anything fails before, the old files stay
-// as they are.
+// WriteWhole writes several files atomically. write fills temporary files; once all of them are on the device,
+// they are renamed to paths. If anything fails before, the old files stay as they are.
 func WriteWhole(paths []string, write func(to []io.Writer) error) error {
 	var parts []*atomicfile.File
 	defer func() {
 		for _, f := range parts {
-			f.Discard() // unless it has its name
+			f.Discard() // no effect once the file is renamed
 		}
 	}()
 	var to []io.Writer
@@ -54,9 +53,8 @@ func WriteCSV(file string, head []string, rows [][]any) error {
 	})
 }
 
-// Target notes why the file that a flag names cannot be written, as far as that shows before: its
-// directory is missing, or path is not a file. It reports whether it noted anything. An empty
-// flag stands for an argument, and an empty path for no file.
+// Target notes why the file that a flag names cannot be written, if its directory is missing or path is not a file.
+// It reports whether it noted anything. An empty flag stands for an argument, an empty path for no file.
 func (p *Problems) Target(flag, path string) (bad bool) {
 	reason := ""
 	if path == "" {

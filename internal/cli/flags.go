@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FlagError says in plain words what is wrong with the flags of a command, of which pflag has an error.
+// FlagError restates an error that pflag found in the flags of a command in plain words.
 func FlagError(cmd *cobra.Command, err error) error {
 	if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
 		if f := bad.GetFlag(); f.Shorthand != "" && cmd.Flags().Lookup(f.Shorthand+bad.GetValue()) != nil {
@@ -42,8 +42,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// synonym returns what a flag is called that other programs, or other parts of this one, call name;
-// empty if there is none.
+// synonym returns the flag of this program that a user may mean by name, which other programs, or other
+// commands of this one, use. It returns "" if there is none.
 func synonym(name string) string {
 	switch name {
 	case "policy", "policies", "scheduler":
@@ -74,7 +74,7 @@ func synonym(name string) string {
 	return ""
 }
 
-// NotAllowed says in plain words what a flag takes.
+// NotAllowed says in plain words which values a flag takes.
 func NotAllowed(f *pflag.Flag, value string, why error) error {
 	want := map[string]string{"int": "a whole number, at most 2147483647", "uint64": "a whole number from 0 to 18446744073709551615",
 		"duration": "a time, as in 90s, 5m or 30ms", "bool": "true or false", "float64": "a number", "size": "a number of bytes, as in 1.5GiB or 800MiB", "share": "a number from 0 to 1, as in 0.05"}

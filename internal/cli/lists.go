@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// ListError reports a number, or an element of a list, on the command line that is not allowed.
+// ListError reports a number on the command line, or an element of a list, that is not allowed.
 type ListError struct {
 	Flag    string // without dashes
 	Element string
 
-	Allowed string // what may stand there
+	Allowed string // which values are allowed
 }
 
 func (e *ListError) Error() string {
@@ -28,13 +28,12 @@ func (e *ListError) Error() string {
 	return text
 }
 
-// maxElements bounds the length of a list: a mistyped range must not run for a month.
+// maxElements bounds the length of a list, so that a mistyped range does not run for a month.
 const maxElements = 1000
 
-// ParseInts reads a comma-separated list of numbers from 1 up and of ranges: "first:last:step",
-// or "first:last:xfactor" for steps that multiply, as in "64,128,512:4096:512,8192:65536:x2". It
-// drops repetitions. words maps words of the list to numbers, such as "auto" to 0. The error is a
-// *ListError.
+// ParseInts parses a comma-separated list of positive numbers and ranges. A range is "first:last:step", or
+// "first:last:xfactor" for steps that multiply, as in "64,128,512:4096:512,8192:65536:x2". Repetitions are
+// dropped. words maps words of the list to numbers, such as "auto" to 0. The error is a *ListError.
 func ParseInts(flag, list string, words map[string]int) ([]int, error) {
 	allowed := "a whole number from 1 to 2147483647, a range first:last:step or first:last:xfactor"
 	for _, w := range slices.Sorted(maps.Keys(words)) {
@@ -64,7 +63,7 @@ func ParseInts(flag, list string, words map[string]int) ([]int, error) {
 	return out, nil
 }
 
-// parseRange reads one range.
+// parseRange parses one range.
 func parseRange(element string) (values []int, ok bool) {
 	parts := strings.Split(element, ":")
 	if len(parts) != 3 {
@@ -91,15 +90,15 @@ func parseRange(element string) (values []int, ok bool) {
 	return values, true
 }
 
-// positive reads a whole number from 1 to 2³¹−1. Sums and products of two such numbers do not
-// overflow a 64-bit int, and BLAS libraries know no larger dimension.
+// positive parses a whole number from 1 to 2³¹−1. BLAS libraries allow no larger dimension, and sums and
+// products of two such numbers do not overflow a 64-bit int.
 func positive(s string) (v int, ok bool) {
 	u, err := strconv.ParseUint(s, 10, 31)
 	return int(u), err == nil && u > 0
 }
 
-// ParseWords reads a comma-separated list of known words, in any case; "all" stands for all of
-// them. It drops repetitions. The error is a *ListError.
+// ParseWords parses a comma-separated list of known words, in upper or lower case; "all" stands for all of
+// them. Repetitions are dropped. The error is a *ListError.
 func ParseWords[T interface {
 	comparable
 	fmt.Stringer

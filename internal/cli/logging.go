@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// logTo returns what an agent tells who runs it, line by line for programs that read logs.
+// logTo returns the log of a stand-alone agent: one line per record, for programs that read logs.
 func logTo(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
 		if at.Key == slog.TimeKey {
@@ -22,8 +22,8 @@ func logTo(w io.Writer) *slog.Logger {
 	}}))
 }
 
-// heldWriter is a writer that can be held: what is written then comes afterwards. It is safe for concurrent
-// use.
+// heldWriter is a writer that can be held: output written meanwhile appears afterwards. It is safe for
+// concurrent use.
 type heldWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -41,7 +41,7 @@ func (h *heldWriter) Write(b []byte) (int, error) {
 	return h.w.Write(b)
 }
 
-// Hold holds the writer until release is called.
+// Hold holds back output until release is called.
 func (h *heldWriter) Hold() (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,11 +54,11 @@ func (h *heldWriter) Hold() (release func()) {
 	}
 }
 
-// Sentences is a slog.Handler that writes "labench: a node has left: node agent1, error …".
+// Sentences is a slog.Handler that writes sentences: "labench: a node has left: node agent1, error …".
 type Sentences struct {
 	To    io.Writer
 	Label string
-	said  []string // by With
+	said  []string // attributes added by WithAttrs
 }
 
 // Enabled implements [slog.Handler].

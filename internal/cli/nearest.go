@@ -19,7 +19,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown %s %q; known: %s", e.What, e.Word, strings.Join(slices.Sorted(slices.Values(e.Known)), ", "))
 }
 
-// OneOf returns a usage error unless args is one word of known, an operation.
+// OneOf returns a usage error unless args is a single word of known. The words are operations.
 func OneOf(args, known []string) error {
 	switch {
 	case len(args) != 1:
@@ -30,8 +30,8 @@ func OneOf(args, known []string) error {
 	return nil
 }
 
-// nearest returns the known word that the user may have meant, or "": the one with the smallest
-// distance, if that is small, or else the only one that begins with word.
+// nearest returns the known word that the user may have meant, or "". It is the one with the smallest distance,
+// if that is small, or else the only one that begins with word.
 func nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	best, least := "", min(max(1, len(word)/3), len(word)-1)+1
@@ -54,7 +54,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// DidYouMean returns the question whether the user meant a known word, or "".
+// DidYouMean returns the question whether the user meant a known word, or "" if none is near.
 func DidYouMean(word string, known []string) string {
 	if k := nearest(word, known); k != "" {
 		return "Did you mean " + k + "?"
@@ -62,10 +62,10 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// distance returns the number of letters to insert, drop, replace or exchange with their
-// neighbour to get from a to b.
+// distance returns the number of letters to insert, drop, replace or exchange with their neighbour to get from
+// a to b.
 //
-// Reference: F. J. Damerau, CACM 7 (1964); the restricted distance.
+// Reference: F. J. Damerau, CACM 7 (1964); this is the restricted distance.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	var before []int // the row before the last one

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Problems collects everything that is wrong with a command line or a run, so that the user sees
-// all of it at once.
+// Problems collects everything that is wrong with a command line or a run, so that the user sees it all at
+// once.
 type Problems []error
 
 // Note adds err, unless it is nil.
@@ -25,8 +25,8 @@ func (p *Problems) Within(flag string, value, low, high int) {
 	}
 }
 
-// JoinLine joins errs into one error whose text is one line, separated by semicolons; App wraps
-// lines to the terminal.
+// JoinLine joins errs into one error. Its text is one line, with semicolons between the errors; App wraps lines
+// to the terminal.
 func JoinLine(errs []error) error {
 	err := errors.Join(errs...)
 	if err == nil {
@@ -35,7 +35,7 @@ func JoinLine(errs []error) error {
 	return &lineError{err}
 }
 
-// lineError shows its error on one line.
+// lineError prints its error on one line.
 type lineError struct{ err error }
 
 func (e *lineError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }

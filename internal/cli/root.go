@@ -9,8 +9,8 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// Prepare makes a program's command report flags that are wrong as a *UsageError, and wrap what
-// it says of them.
+// Prepare makes the command of a program report wrong flags as a *UsageError, and wraps the help of its flags
+// to 80 columns.
 func Prepare(root *cobra.Command) {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", report.Columns)))
@@ -20,14 +20,14 @@ func Prepare(root *cobra.Command) {
 // SeeHelp says where the flags and arguments of a command are explained.
 func SeeHelp(cmd *cobra.Command) string { return "See " + cmd.CommandPath() + " --help." }
 
-// Misspelt returns an error if the command line names an unknown command, and the command to
-// which that would belong. Otherwise the error would be about its flags.
+// Misspelt returns an error if the command line names an unknown command, and the command that would contain
+// it. Cobra itself would report the flags of the unknown command.
 func Misspelt(root *cobra.Command, args []string) (*cobra.Command, error) {
 	for cmd := root; len(args) > 0 && !strings.HasPrefix(args[0], "-") && len(cmd.Commands()) > 0; args = args[1:] {
 		word := args[0]
 		switch {
 		case cmd == root && word == "help":
-			continue // for the command that follows
+			continue // the next command may have the flag
 		case cmd == root && (word == "completion" || strings.HasPrefix(word, "__complete")):
 			return root, nil // cobra's
 		}

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// VersionLine says what this program was built from, as far as the build
-// knows: go run, for one, does not ask the repository.
+// VersionLine says what this program was built from, as far as the build records it. With go run it does not.
 func VersionLine(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "labench of an unknown version: it was built without modules"
@@ -27,7 +26,7 @@ func VersionLine(info *debug.BuildInfo, ok bool) string {
 	return fmt.Sprintf("labench %s (%s), %s", version, commit, info.GoVersion)
 }
 
-// BuildSetting returns what the build says of key, or nothing.
+// BuildSetting returns the build setting key, or "".
 func BuildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {

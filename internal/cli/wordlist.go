@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// wordList is the value of a flag that takes words between commas, and may be given several times.
+// wordList is the value of a flag that takes comma-separated words and may be given several times.
 type wordList struct {
 	to    *[]string
-	given bool // what was there is the default, which the first word replaces
+	given bool // false while the list is the default, which the first use of the flag replaces
 }
 
-// NewWordList returns a flag that puts its words into to.
+// NewWordList returns a flag that stores its words in *to.
 func NewWordList(to *[]string) *wordList { return &wordList{to: to} }
 
 // String implements pflag.Value.
@@ -27,7 +27,7 @@ func (l *wordList) String() string {
 // Type implements pflag.Value.
 func (l *wordList) Type() string { return "strings" }
 
-// Set implements pflag.Value. An empty list has no words; between commas there has to be one.
+// Set implements pflag.Value. An empty text has no words. Otherwise each comma must have a word on both sides.
 func (l *wordList) Set(text string) error {
 	if !l.given {
 		l.given, *l.to = true, nil

@@ -16,19 +16,19 @@ func NamesOf[T fmt.Stringer](kinds ...T) []string {
 	return all
 }
 
-// Complete has a shell offer the words that a flag takes.
+// Complete makes shells offer known as values of a flag.
 func Complete(cmd *cobra.Command, flag string, known []string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // no such flag: a slip of the caller
+		panic(err) // the flag does not exist: an error of the caller
 	}
 }
 
-// Words lists the names of typed constants.
+// Words lists the names of typed constants in words.
 func Words[T fmt.Stringer](kinds []T) string {
 	return strings.Join(NamesOf(kinds...), ", ")
 }
 
-// Dashed returns names of flags as they are given: -n, --nb.
+// Dashed returns names of flags as a user types them: -n, --nb.
 func Dashed(names ...string) string {
 	var all []string
 	for _, n := range names {

@@ -12,25 +12,24 @@ import (
 
 // Options configures a [Listener].
 type Options struct {
-	// Strangers is how many connections of strangers there may be at a time; 0 means
-	// [Strangers]. One more has the oldest of them closed: who is known soon gets in.
+	// Strangers is how many connections of strangers may be open at a time; 0 means [Strangers]. One more closes
+	// the oldest, so a client should identify itself soon.
 	Strangers int
-	// Patience is how long a connection may be a stranger's. 0 means as long as there is room.
+	// Patience is how long a connection may remain a stranger's. 0 means without limit.
 	Patience time.Duration
-	// Tell is told that nothing can be accepted for now, and why: at once, and then once a minute
-	// as long as it goes on. Failed is how many attempts have failed since it was told last. Nil
-	// means that nobody is told.
+	// Tell reports that Accept fails for now, and why: at the first failure, and then once a minute while
+	// failures go on. failed is the number of failures since the last call. May be nil.
 	Tell func(err error, failed int)
-	// Spare is called when the process, or the system, has no descriptor left. It gives back what
-	// nobody needs. May be nil.
+	// Spare is called when the process or the system has no descriptor left. It should close what can be spared.
+	// May be nil.
 	Spare func()
 }
 
-// Listener accepts connections, in place of another listener.
+// Listener wraps another listener.
 //
-// A connection is a stranger's until [Conn.Known] says that it is not. What is temporary does not
-// end Accept: it tries again after a pause, which grows to a second, until Close. Any other error of
-// the listener is Accept's.
+// A connection is a stranger's until [Conn.Known] is called. Accept retries after a temporary error. The pause
+// between two attempts grows to one second; Close ends it. Accept returns any other error of the wrapped
+// listener.
 type Listener struct {
 	net.Listener
 	opt  Options
@@ -38,9 +37,9 @@ type Listener struct {
 	once sync.Once
 
 	mu        sync.Mutex // a leaf
-	strangers list.List  // of *Conn, the oldest first
+	strangers list.List  // of *Conn, oldest first
 
-	told   time.Time // Accept's, as is what follows
+	told   time.Time // this and failed are used by Accept only
 	failed int
 }
 
@@ -48,13 +47,12 @@ const (
 	pauseLeast = 5 * time.Millisecond // between two attempts to accept
 	pauseMost  = time.Second
 	tellAgain  = time.Minute
-	// strangersMost is the default of Options.Strangers, where there are descriptors enough. Each
-	// may have buffers of 64 KiB.
+	// strangersMost limits the default of Options.Strangers. Each connection may have buffers of 64 KiB.
 	strangersMost = 256
 )
 
-// Strangers returns how many connections of strangers a server of this process may have: one in
-// eight of the descriptors that the process may have open, and 256 at most.
+// Strangers returns the default of Options.Strangers: one eighth of the descriptors that the process may open,
+// at least 4 and at most 256.
 func Strangers() int {
 	if n := descriptors(); n > 0 {
 		return min(max(n/8, 4), strangersMost)
@@ -62,7 +60,7 @@ func Strangers() int {
 	return strangersMost
 }
 
-// New returns a listener in place of l.
+// New returns a listener that wraps l.
 func New(l net.Listener, opt Options) *Listener {
 	if opt.Strangers == 0 {
 		opt.Strangers = Strangers()
@@ -70,20 +68,20 @@ func New(l net.Listener, opt Options) *Listener {
 	return &Listener{Listener: l, opt: opt, over: make(chan struct{})}
 }
 
-// Close implements [net.Listener]. Connections stay, but Accept pauses no more.
+// Close implements [net.Listener]. It ends the pause of Accept. Accepted connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.over) })
 	return l.Listener.Close()
 }
 
-// Count returns how many connections of strangers there are.
+// Count returns the number of strangers' connections.
 func (l *Listener) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.strangers.Len()
 }
 
-// Accept implements [net.Listener]. One call at a time. What it returns is a *Conn.
+// Accept implements [net.Listener]. It returns a *Conn. Calls must not overlap.
 func (l *Listener) Accept() (net.Conn, error) {
 	for pause := pauseLeast; ; pause = min(2*pause, pauseMost) {
 		c, err := l.Listener.Accept()
@@ -107,7 +105,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// tell tells that an attempt has failed.
+// tell counts a failed attempt and reports it if a report is due.
 func (l *Listener) tell(err error, now time.Time) {
 	if l.failed++; !l.told.IsZero() && now.Sub(l.told) < tellAgain || l.opt.Tell == nil {
 		return
@@ -116,7 +114,7 @@ func (l *Listener) tell(err error, now time.Time) {
 	l.told, l.failed = now, 0
 }
 
-// spare gives descriptors back: those of the older half of the strangers, and what Options.Spare can.
+// spare frees descriptors: it closes the older half of the strangers' connections and calls Options.Spare.
 func (l *Listener) spare() {
 	l.mu.Lock()
 	n := (l.strangers.Len() + 1) / 2
@@ -129,7 +127,7 @@ func (l *Listener) spare() {
 	}
 }
 
-// add notes a connection as a stranger's, and closes the oldest one of too many.
+// add makes c a stranger's connection. If there are too many, it closes the oldest.
 func (l *Listener) add(c net.Conn) *Conn {
 	x := &Conn{Conn: c, of: l}
 	l.mu.Lock()
@@ -138,7 +136,7 @@ func (l *Listener) add(c net.Conn) *Conn {
 	return x
 }
 
-// enter has a connection among those of strangers. The caller holds mu.
+// enter adds x to the strangers' connections. The caller holds mu.
 func (l *Listener) enter(x *Conn) {
 	x.place = l.strangers.PushBack(x)
 	if l.strangers.Len() > l.opt.Strangers {
@@ -160,16 +158,15 @@ type Conn struct {
 	net.Conn
 	of *Listener
 
-	// The listener's mu guards what follows.
-	place  *list.Element // among strangers; nil if it is not
-	late   *time.Timer   // ends it
-	why    error         // why it was closed here
+	// The listener's mu guards the fields below.
+	place  *list.Element // in strangers; nil if x is not a stranger's
+	late   *time.Timer   // closes it after Options.Patience
+	why    error         // why the listener closed it
 	closed bool
-	ends   []func() // when it is closed
+	ends   []func() // Close calls them
 }
 
-// Of returns the connection that a listener of this package has accepted and c was made of, nil if
-// there is none.
+// Of returns the *Conn that c is or wraps, as a TLS connection does. It returns nil if there is none.
 func Of(c net.Conn) *Conn {
 	for c != nil {
 		if x, ok := c.(*Conn); ok {
@@ -184,8 +181,8 @@ func Of(c net.Conn) *Conn {
 	return nil
 }
 
-// Known says that the connection is no stranger's, and what is to be called when it is closed; nil
-// for nothing. It reports false if it is closed already.
+// Known says that the client is identified: the connection no longer counts as a stranger's. Close will call
+// end, unless end is nil. Known reports false, and end is not called, if the connection is closed already.
 func (c *Conn) Known(end func()) bool {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -199,14 +196,14 @@ func (c *Conn) Known(end func()) bool {
 	return true
 }
 
-// Strange reports whether nobody has said that the connection is known.
+// Strange reports whether the connection is a stranger's.
 func (c *Conn) Strange() bool {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	return c.place != nil
 }
 
-// Stranger says that the connection may be closed again to make room for others.
+// Stranger makes the connection a stranger's again, so that it may be closed to make room for others.
 func (c *Conn) Stranger() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -215,7 +212,7 @@ func (c *Conn) Stranger() {
 	}
 }
 
-// leave takes the connection from those of strangers. The caller holds the listener's mu.
+// leave removes the connection from the strangers'. The caller holds the listener's mu.
 func (c *Conn) leave() {
 	if c.place != nil {
 		c.of.strangers.Remove(c.place)
@@ -227,15 +224,15 @@ func (c *Conn) leave() {
 	}
 }
 
-// part closes a stranger's connection. Who reads it is told why, and closes it, too. The caller
-// holds the listener's mu.
+// part closes a stranger's connection. Read then returns why, and its caller closes the Conn. The caller of
+// part holds the listener's mu.
 func (c *Conn) part(why error) {
 	c.leave()
 	c.why = why
 	_ = c.Conn.Close()
 }
 
-// Read implements [net.Conn]. If the listener has closed the connection the error says why.
+// Read implements [net.Conn]. If the listener has closed the connection, the error is [Conn.Why].
 func (c *Conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err != nil {
@@ -253,10 +250,10 @@ func (c *Conn) reason(err error) error {
 	return err
 }
 
-// Why returns why the listener has closed the connection, nil if it has not.
+// Why returns why the listener closed the connection. It returns nil if it did not.
 func (c *Conn) Why() error { return c.reason(nil) }
 
-// CloseWrite ends what is written to the connection, if it is one of TCP.
+// CloseWrite closes the writing side of a TCP connection. For others it returns errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
 	if tcp, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return tcp.CloseWrite()
@@ -264,7 +261,7 @@ func (c *Conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// Close implements [net.Conn].
+// Close implements [net.Conn]. It calls the functions that Known was given.
 func (c *Conn) Close() error {
 	c.of.mu.Lock()
 	again, ends := c.closed, c.ends
@@ -290,16 +287,16 @@ func (e *CrowdError) Error() string {
 	return fmt.Sprintf("of more than %d connections of strangers at a time the oldest is closed", e.Most)
 }
 
-// LateError is why a stranger's connection was closed: it has not said whose it is in time.
+// LateError is why a stranger's connection was closed: the client did not identify itself in time.
 type LateError struct{ Patience time.Duration }
 
 func (e *LateError) Error() string {
 	return fmt.Sprintf("it has not said whose it is in %v", e.Patience)
 }
 
-// Temporary reports whether accept may work again after that error. All errors of the system are
-// but those that say that there is nothing to accept from: it also returns what has befallen the
-// connection that was to be accepted, and which errors these are depends on the system.
+// Temporary reports whether Accept may succeed after err. It is true for time-outs and for all system errors
+// except those that mean that the listener itself is unusable: accept also returns network errors of the
+// connection it was to return, and which these are depends on the system.
 func Temporary(err error) bool {
 	var number syscall.Errno
 	if errors.Is(err, net.ErrClosed) {
@@ -316,7 +313,7 @@ func Temporary(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// Exhausted reports whether the error says that the process, or the system, has no descriptor left.
+// Exhausted reports whether err says that the process or the system has no descriptor left.
 func Exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

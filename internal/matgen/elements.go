@@ -2,8 +2,7 @@ package matgen
 
 import "math"
 
-// elements returns the function of the elements of the matrix that s names;
-// s is valid.
+// elements returns the function that computes the elements of the matrix that s names. s must be valid.
 func (s Spec) elements(l limits) func(i, j int) float64 {
 	if s.Kind.Symmetric() {
 		at := s.symmetric(l)
@@ -132,8 +131,7 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 	return spd
 }
 
-// spectrum returns the condition number, and the largest singular value, of the
-// kinds that are made by these.
+// spectrum returns the condition number and the largest singular value of the kinds that are defined by these.
 func (s Spec) spectrum(l limits) (cond, scale float64) {
 	switch s.Kind {
 	case Cond, SPDCond:
@@ -153,7 +151,7 @@ func (s Spec) spectrum(l limits) (cond, scale float64) {
 	return 2, 1
 }
 
-// zeroIf returns at with zeros where zero says so.
+// zeroIf returns at, with zeros where zero returns true.
 func zeroIf(at func(i, j int) float64, zero func(i, j int) bool) func(i, j int) float64 {
 	return func(i, j int) float64 {
 		if zero(i, j) {
@@ -165,8 +163,8 @@ func zeroIf(at func(i, j int) float64, zero func(i, j int) bool) func(i, j int) 
 
 func offDiagonal(i, j int) bool { return i != j }
 
-// inTile returns inside for the elements of the tile that s singles out and
-// outside for all others.
+// inTile returns the function that is inside for the elements of the tile that s names, and outside for all
+// others.
 func (s Spec) inTile(outside, inside func(i, j int) float64) func(i, j int) float64 {
 	nb, row, col := s.nb(), s.TileRow, s.TileCol
 	return func(i, j int) float64 {
@@ -185,9 +183,8 @@ func grade(i, n int) float64 {
 	return math.Pow(10, -6*float64(i)/float64(n-1))
 }
 
-// triangular returns the stored elements of a random triangular matrix of
-// order n. Off the diagonal they shrink with √n: a triangular matrix whose
-// elements do not has a condition number that grows exponentially with n.
+// triangular returns the stored elements of a random triangular matrix of order n. Off the diagonal they shrink
+// with √n. Otherwise the condition number would grow exponentially with n.
 func triangular(seed uint64, i, j, n int) float64 {
 	if i == j {
 		return sign(seed, i) * (1.5 + Uniform(seed, i, i))

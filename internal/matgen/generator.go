@@ -8,12 +8,12 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// Element is the element types of a matrix.
+// Element is a type of matrix elements.
 type Element interface {
 	float32 | float64
 }
 
-// Validate reports everything that is wrong with s, or nil.
+// Validate returns an error that lists everything that is wrong with s, or nil.
 func (s *Spec) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) {
@@ -67,9 +67,8 @@ func New[T Element](s Spec) (*Generator[T], error) {
 	return &Generator[T]{spec: s, at: s.elements(limitsOf[T]())}, nil
 }
 
-// Generate fills the M×N matrix a, row-major with stride lda, with the matrix
-// that s names. Nothing between the columns and the stride is written. It
-// returns the error of [Spec.Validate], or one that says that a is too small.
+// Generate fills a with the M×N matrix that s names, row-major with leading dimension lda. The elements from
+// column N on are not written. It returns the error of [Spec.Validate], or an error if a is too small.
 func Generate[T Element](s Spec, a []T, lda int) error {
 	g, err := New[T](s)
 	if err != nil {
@@ -88,9 +87,9 @@ func (g *Generator[T]) Dims() (m, n int) { return g.spec.M, g.spec.N }
 // At returns element (i, j). It does not check the index.
 func (g *Generator[T]) At(i, j int) T { return T(g.at(i, j)) }
 
-// Block writes the r×c block whose first element is (i, j) to dst, row-major
-// with stride ld. Nothing between the columns and the stride is written. It
-// panics if the block does not lie in the matrix or dst does not hold it.
+// Block writes the r×c block whose first element is (i, j) to dst, row-major with leading dimension ld. The
+// elements from column c on are not written. It panics if the block does not lie in the matrix or does not fit
+// into dst.
 func (g *Generator[T]) Block(i, j, r, c int, dst []T, ld int) {
 	if i < 0 || j < 0 || r < 0 || c < 0 || i+r > g.spec.M || j+c > g.spec.N {
 		panic(fmt.Sprintf("matgen: block of %d×%d at (%d, %d) in a matrix of %d×%d", r, c, i, j, g.spec.M, g.spec.N))

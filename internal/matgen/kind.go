@@ -133,7 +133,7 @@ const (
 	kinds // number of kinds
 )
 
-// traits is what the rest of the package has to know of a Kind.
+// traits is what the other files need to know of a Kind.
 type traits struct {
 	name      string
 	square    bool // implied by symmetric
@@ -142,7 +142,7 @@ type traits struct {
 	tiled     bool // uses NB, TileRow and TileCol
 }
 
-// table has the traits of each kind.
+// table holds the traits of each kind.
 var table = [kinds]traits{
 	Random:          {name: "random"},
 	Cond:            {name: "cond"},
@@ -220,8 +220,8 @@ func Kinds() []Kind {
 	return all
 }
 
-// ParseKind returns the kind that is called name, in upper or lower case. The
-// error for any other name lists those that are known.
+// ParseKind returns the kind with the given name, in upper or lower case. The error for an unknown name lists
+// the known ones.
 func ParseKind(name string) (Kind, error) {
 	var known []string
 	for _, k := range Kinds() {

@@ -2,16 +2,15 @@ package matgen
 
 import "math"
 
-// reflectors is how many Householder reflections stand for a random
-// orthogonal factor. A few suffice to fill the matrix and to hide its
-// spectrum, and leave each element computable by itself in O(reflectors).
+// reflectors is how many Householder reflections approximate a random orthogonal factor. A few suffice to fill
+// the matrix and to hide its spectrum. Each element can then be computed by itself in O(reflectors).
 const reflectors = 3
 
-// lowRank is a diagonal matrix plus outer products,
+// lowRank is a diagonal matrix minus outer products,
 //
 //	A = diag(d) - Σ left[k]·right[k]ᵀ,
 //
-// which is what becomes of diag(d) under Householder similarities.
+// the form of diag(d) after Householder reflections from both sides.
 type lowRank struct {
 	d           []float64
 	left, right [][]float64

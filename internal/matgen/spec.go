@@ -12,9 +12,9 @@ type Spec struct {
 	// Minor is the order of the minor that fails in Indefinite, from 1 to N;
 	// 0 means N.
 	Minor int
-	// NB is the tile size of the kinds that treat one tile apart; 0 means 64.
+	// NB is the tile size of the kinds with a special tile; 0 means 64.
 	NB int
-	// TileRow and TileCol say which tile that is.
+	// TileRow and TileCol are the indices of that tile.
 	TileRow, TileCol int
 }
 
@@ -25,7 +25,7 @@ func (s *Spec) nb() int {
 	return s.NB
 }
 
-// limits is what the scaled kinds know of the element type (LAPACK's DLAMCH).
+// limits are the machine parameters of the element type that the scaled kinds use (LAPACK's DLAMCH).
 type limits struct {
 	eps  float64 // relative machine precision: the distance from 1 to the next number
 	tiny float64 // DLATB4's SMALL: 1/4 of the smallest normal number over eps

@@ -1,3 +1,3 @@
-// Package origin says where figures come from: the machine and the commit that a program was
-// built from.
+// Package origin says where measurements come from: the machine, and the commit that the program was built
+// from.
 package origin

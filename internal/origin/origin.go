@@ -7,15 +7,15 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// Origin is what every JSON document of labench carries.
+// Origin is the machine that measured and the commit that it ran. JSON documents embed it.
 type Origin struct {
 	Machine string `json:"machine"`
-	// Commit is the revision that the program was built from, with "+modified" if files were
-	// changed; "unknown" if the build does not say, as that of go run.
+	// Commit is the revision that the program was built from, with "+modified" if the working tree was changed.
+	// It is "unknown" if the binary has no version stamp, as with go run.
 	Commit string `json:"commit"`
 }
 
-// Here returns the origin of what this process measures.
+// Here returns the origin of measurements of this process.
 func Here() Origin { return here() }
 
 var here = sync.OnceValue(func() Origin {
@@ -23,7 +23,7 @@ var here = sync.OnceValue(func() Origin {
 	return Origin{Machine: topo.Detect().String(), Commit: commit(info)}
 })
 
-// commit returns the revision in some build information, which may be nil.
+// commit returns the revision that info records. info may be nil.
 func commit(info *debug.BuildInfo) string {
 	id, modified := "unknown", ""
 	if info == nil {

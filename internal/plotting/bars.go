@@ -9,8 +9,8 @@ import (
 // groupWidth is the part of a category's width that its bars fill.
 const groupWidth = 0.8
 
-// position returns where a point of a series stands on the horizontal axis:
-// bars of a category stand side by side, around its tick.
+// position returns the place of a point of a series on the horizontal axis. The bars of a category stand side
+// by side, around its tick.
 func (c *Chart) position(series int, x float64) float64 {
 	if len(c.Categories) == 0 {
 		return x
@@ -19,9 +19,8 @@ func (c *Chart) position(series int, x float64) float64 {
 	return x + groupWidth*((float64(series)+0.5)/n-0.5)
 }
 
-// bars draws one series as bars. gonum's bar chart has widths in points, which
-// would have to be known before the plot is laid out; these are in units of
-// the axis.
+// bars draws one series as bars. Their widths are in units of the axis. gonum's bar chart needs widths in
+// points, which are unknown until the plot is laid out.
 type bars struct {
 	chart  *Chart
 	series int

@@ -13,14 +13,14 @@ import (
 type Chart struct {
 	Title, XLabel, YLabel string
 
-	// Categories, if not empty, makes the horizontal axis one of words: the
-	// X of a point is an index into them, and the points are drawn as bars.
+	// Categories, if not empty, are the labels of the horizontal axis. The X of a point is then an index into
+	// them, and points are drawn as bars.
 	Categories []string
 	Series     []Series
 	References []Reference
 }
 
-// Series is measurements that belong together: one colour, one marker.
+// Series is measurements of one kind, drawn in one colour with one marker.
 type Series struct {
 	Name   string
 	Points []Point // by ascending X
@@ -30,13 +30,12 @@ type Series struct {
 type Point struct {
 	X, Y      float64
 	Failed    bool // the result was wrong: Y must not be believed
-	Disturbed bool // something else ran meanwhile, or others say that Y is off: it may be
+	Disturbed bool // something else ran meanwhile, or measurements disagree: Y may be too low
 }
 
-// Reference is a line that measurements are judged by, dashed and without
-// markers.
+// Reference is a line to compare measurements with. It is dashed and has no markers.
 type Reference struct {
-	Name   string // of several with the same name, the first stands in the legend
+	Name   string // of several lines with one name, only the first is in the legend
 	Series int    // index of the series whose colour it takes, or -1
 	Points []Point
 }
@@ -50,8 +49,7 @@ const (
 	SVG
 )
 
-// FormatOf returns the format that the ending of a file name asks for, without
-// regard to case.
+// FormatOf returns the format for the ending of a file name, in upper or lower case.
 func FormatOf(file string) (Format, error) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".png":
@@ -77,8 +75,8 @@ func (c *Chart) xValues() []float64 {
 	return slices.Compact(xs)
 }
 
-// crowded is how many times higher than the measurements a reference may be
-// and still be drawn: beyond, they would all lie on the floor.
+// crowded is how many times higher than the measurements a reference may be and still be drawn. With a higher
+// one, all measurements would lie near the bottom.
 const crowded = 3
 
 // top returns the largest Y that is drawn.
@@ -104,8 +102,8 @@ func highest(points []Point) float64 {
 	return y
 }
 
-// wideRange is the ratio of the largest to the smallest X from which the axis
-// is logarithmic: below it, the small ones are not crowded yet.
+// wideRange is the ratio of the largest to the smallest X from which on the axis is logarithmic. Below it, the
+// small X are not yet crowded.
 const wideRange = 16
 
 func (c *Chart) logarithmic() bool {

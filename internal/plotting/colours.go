@@ -16,7 +16,7 @@ func colours() []color.Color {
 	}
 }
 
-// colour returns the colour of a series; one below 0 is grey.
+// colour returns the colour of a series. Negative numbers give grey.
 func colour(series int) color.Color {
 	if series < 0 {
 		return color.Gray{0x40}

@@ -1,3 +1,3 @@
-// Package plotting draws labench's measurements: rates against one variable,
-// with lines to judge them by ([Chart]), and who did what when ([Gantt]).
+// Package plotting draws labench's measurements: rates over one variable, with reference lines ([Chart]), and
+// which worker did what when ([Gantt]).
 package plotting

@@ -23,7 +23,7 @@ const (
 	margin = 12 * vg.Inch / 72
 )
 
-// markers returns the shapes of markers. Their number is coprime to that of colours, so together
+// markers returns the shapes of markers. Their number and that of the colours are coprime, so that together
 // they distinguish 56 series.
 func markers() []draw.GlyphDrawer {
 	return []draw.GlyphDrawer{
@@ -32,8 +32,8 @@ func markers() []draw.GlyphDrawer {
 	}
 }
 
-// Render writes the chart to w as a picture of 9×5 inches. The error is ErrEmpty, that of a
-// number that cannot be drawn, or w's.
+// Render writes the chart to w as a picture of 9×5 inches. It returns ErrEmpty if there are no points, an error
+// about a number that cannot be drawn, or w's error.
 func (c *Chart) Render(w io.Writer, format Format) error {
 	if len(c.xValues()) == 0 {
 		return ErrEmpty
@@ -82,7 +82,7 @@ func write(w io.Writer, format Format, p *plot.Plot, legend *plot.Legend) error 
 	page = draw.Crop(page, margin, -margin, margin, -margin)
 	// The legend stands to the right of the data, never on it.
 	side := legend.Rectangle(page).Size().X
-	if format == SVG { // it names the font, in whose place there may be a wider one
+	if format == SVG { // an SVG only names its font; a viewer may use a wider one
 		side *= 1.2
 	}
 	side += margin
@@ -92,7 +92,7 @@ func write(w io.Writer, format Format, p *plot.Plot, legend *plot.Legend) error 
 	return err
 }
 
-// style sets the texts of a plot and its fonts.
+// style sets the texts and fonts of a plot.
 func style(p *plot.Plot, legend *plot.Legend, title, xLabel, yLabel string) {
 	p.Title.Text = title
 	p.Title.TextStyle.Font.Variant = "Sans"
@@ -135,20 +135,20 @@ func (c *Chart) addLines(p *plot.Plot, legend *plot.Legend) error {
 	return nil
 }
 
-// addReferences adds the dashed reference lines, and each name once to the legend.
+// addReferences adds the dashed reference lines. Each name is in the legend once.
 func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 	named := make(map[string]bool)
-	plain := 0 // lines without a series' colour: their dashes tell them apart
+	plain := 0 // number of lines without a series' colour so far: their dashes distinguish them
 	for _, r := range c.References {
 		if len(r.Points) == 0 {
 			continue
 		}
-		// A line that leaves the picture ends at its edge. In the legend stands what is drawn, and how
-		// far the rest goes.
+		// A line that leaves the picture ends at its edge. The legend names what is drawn, and how far the rest
+		// goes.
 		within, name := r.Points, r.Name
 		if h := highest(r.Points); h > c.top() {
 			if within = c.below(r.Points); within == nil {
-				// What is not drawn is no entry of the legend.
+				// A line that is not drawn has no entry in the legend.
 				p.Title.Text += fmt.Sprintf("\nabove the picture: %s, up to %.4g", r.Name, h)
 				continue
 			}
@@ -162,7 +162,7 @@ func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 			for _, q := range r.Points {
 				points = append(points, plotter.XY{X: q.X - 0.5, Y: q.Y}, plotter.XY{X: q.X + 0.5, Y: q.Y})
 			}
-		case first.X == last.X: // a single value of X: a line as wide as the axis
+		case first.X == last.X: // a single X: draw a line as wide as the axis
 			min, max := c.xRange()
 			points = plotter.XYs{{X: min, Y: first.Y}, {X: max, Y: last.Y}}
 		}
@@ -181,15 +181,15 @@ func (c *Chart) addReferences(p *plot.Plot, legend *plot.Legend) error {
 		if !named[r.Name] {
 			named[r.Name] = true
 			sample := *line
-			sample.Color = colour(-1) // for those of all colours
+			sample.Color = colour(-1) // for references of series in several colours
 			legend.Add(name, &sample)
 		}
 	}
 	return nil
 }
 
-// below returns the part of a line that is not above the picture, up to where it leaves it; nil if there
-// is none, or if points are at words, between which there is nothing.
+// below returns the part of a line up to where it leaves the picture at the top. It returns nil if there is
+// none, or if the axis has categories, since then nothing lies between two points.
 func (c *Chart) below(line []Point) (within []Point) {
 	top := c.top()
 	for i, q := range line {
@@ -256,7 +256,7 @@ func (c *Chart) mark(p *plot.Plot, legend *plot.Legend, name string, which func(
 	return nil
 }
 
-// boldCross is a cross that differs from the markers of series.
+// boldCross is a cross that differs from the markers of the series.
 type boldCross struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
@@ -270,8 +270,8 @@ func (boldCross) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
 	}
 }
 
-// xRange returns the ends of the horizontal axis: a little beyond the data, so that no marker is
-// cut.
+// xRange returns the ends of the horizontal axis. They lie a little beyond the data, so that no marker is
+// clipped.
 func (c *Chart) xRange() (low, high float64) {
 	if len(c.Categories) > 0 {
 		return -0.6, float64(len(c.Categories)) - 0.4
@@ -290,7 +290,7 @@ func (c *Chart) xRange() (low, high float64) {
 	return low - pad, high + pad
 }
 
-// axes sets ranges and ticks. It runs after the data is added, which would widen the ranges.
+// axes sets ranges and ticks. It must run after the data is added, since adding data widens the ranges.
 func (c *Chart) axes(p *plot.Plot) {
 	p.X.Min, p.X.Max = c.xRange()
 	p.Y.Min, p.Y.Max = 0, c.top()*1.06
@@ -304,8 +304,8 @@ func (c *Chart) axes(p *plot.Plot) {
 	}
 }
 
-// ticks returns a tick at each measured X, with a label if it does not run into the label before.
-// The last label is always there.
+// ticks returns a tick at each measured X. It has a label unless that would overlap the label before. The last
+// tick always has one.
 func (c *Chart) ticks() []plot.Tick {
 	var ticks []plot.Tick
 	if len(c.Categories) > 0 {
@@ -320,7 +320,7 @@ func (c *Chart) ticks() []plot.Tick {
 		place = func(x float64) float64 { return math.Log(x/low) / math.Log(high/low) }
 	}
 	xs := c.xValues()
-	const room = 0.065 // of the axis: five digits and a space
+	const room = 0.065 // part of the axis for a label: five digits and a space
 	free, last := math.Inf(-1), place(xs[len(xs)-1])
 	for i, x := range xs {
 		t := plot.Tick{Value: x}
@@ -334,8 +334,8 @@ func (c *Chart) ticks() []plot.Tick {
 	return ticks
 }
 
-// rateTicks returns four to ten labelled ticks from 0 to top, at multiples of 1, 2 or 5 times a
-// power of ten.
+// rateTicks returns four to ten labelled ticks from 0 to top. They are multiples of 1, 2 or 5 times a power of
+// ten.
 func rateTicks(top float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10(top/4)))
 	for _, f := range []float64{5, 2} {

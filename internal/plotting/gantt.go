@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Gantt is a picture of what each worker did when: a row for each worker, time from left to right.
+// Gantt shows what each worker did when: a row for each worker, with time from left to right.
 type Gantt struct {
 	Title, XLabel string
-	Rows          []string // the first on top
-	Kinds         []string // of bars: a colour each
+	Rows          []string // from top to bottom
+	Kinds         []string // of bars, each with a colour
 	Bars          []Bar
 }
 
-// Bar is something that one has done.
+// Bar is an interval of one row.
 type Bar struct {
 	Row, Kind int
 	From, To  float64
@@ -49,7 +49,7 @@ func (g *Gantt) Render(w io.Writer, format Format) error {
 	return write(w, format, p, &legend)
 }
 
-// gantt draws the bars, and in a legend a kind of them.
+// gantt draws the bars of one kind, and its entry in the legend.
 type gantt struct {
 	*Gantt
 	kind int
@@ -58,7 +58,7 @@ type gantt struct {
 // rowHeight is the part of a row's height that its bars fill.
 const rowHeight = 0.8
 
-// Plot implements plot.Plotter. Neighbours are kept apart where there is room.
+// Plot implements plot.Plotter. It leaves a gap between neighbouring bars if there is room.
 func (g gantt) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
 	for _, b := range g.Bars {

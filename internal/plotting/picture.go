@@ -6,8 +6,8 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
-// Picture notes why the file of --plot, if it names one, cannot be drawn, as far as that can be
-// seen before.
+// Picture returns the format of the file that --plot names, if any. It notes in p if the file cannot be drawn,
+// as far as that can be told beforehand.
 func Picture(p *cli.Problems, path string) (format Format) {
 	if path == "" {
 		return 0

@@ -1,5 +1,5 @@
-// Package quiet tells what else a machine did while something was measured: other programs,
-// and a hypervisor that gave the processors to other machines.
+// Package quiet says what else ran on a machine during a measurement: other programs, and other machines to
+// which a hypervisor gave the processors.
 //
 //	w := quiet.Start()
 //	… measure, with so many workers …
@@ -7,7 +7,7 @@
 //		fmt.Println(load)
 //	}
 //
-// It reads what Linux counts for each processor that the process may use; elsewhere nothing
-// is known. Times are counted in hundredths of a second, so that what is watched for less
-// than a tenth has no load.
+// It reads the counters that Linux has for each processor that the process may use. On other systems the load
+// is unknown. Linux counts in hundredths of a second, so a measurement of less than a tenth of a second has no
+// load.
 package quiet

@@ -5,26 +5,26 @@ import (
 	"math"
 )
 
-// Load is what went on beside a measurement, on the CPUs that this process may use.
+// Load is what else ran during a measurement, on the CPUs that this process may use.
 type Load struct {
-	Seconds float64 `json:"seconds"` // watched
+	Seconds float64 `json:"seconds"` // how long the measurement took
 	CPUs    int     `json:"cpus"`    // that this process may use
 	Others  float64 `json:"others"`  // CPUs that other programs kept busy, on average
 	Steal   float64 `json:"steal"`   // CPUs that the hypervisor gave to other machines, on average
 }
 
-// tolerance is the part of the workers' time that others may have without a word.
+// tolerance is the part of the workers' CPU time that others may take before [Load.Disturbs] says so.
 const tolerance = 0.05
 
-// Disturbs reports whether so many busy workers were slower for it: whether others took more
-// CPUs than the workers leave, or the hypervisor kept some.
+// Disturbs reports whether the load slowed down the given number of busy workers: other programs took more CPUs
+// than the workers leave free, or the hypervisor took some.
 func (l Load) Disturbs(workers int) bool {
 	spare := float64(max(l.CPUs-workers, 0))
 	busy := tolerance * float64(min(workers, l.CPUs))
 	return l.Others > spare+busy || l.Steal > busy
 }
 
-// String says it in words.
+// String describes the load in words.
 func (l Load) String() string {
 	text := ""
 	if l.Others >= 0.005 {
@@ -49,8 +49,8 @@ func cpus(n int) string {
 	return fmt.Sprintf("%d CPUs", n)
 }
 
-// Spread returns by what part the longest of some times exceeds the shortest: 0.5 says that it
-// took half as long again. It is 0 for fewer than two.
+// Spread returns by what part the longest of the times exceeds the shortest: 0.5 means that it is one and a half
+// times as long. It returns 0 for fewer than two.
 func Spread(seconds []float64) float64 {
 	lo, hi := math.Inf(1), 0.0
 	for _, t := range seconds {
@@ -62,6 +62,5 @@ func Spread(seconds []float64) float64 {
 	return hi/lo - 1
 }
 
-// Wide is the spread from which the times of runs say that something disturbed them: the
-// median may then be off by as much.
+// Wide is the spread above which the runs count as disturbed: the median may then be off by as much.
 const Wide = 0.25

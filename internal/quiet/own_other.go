@@ -2,6 +2,5 @@
 
 package quiet
 
-// OwnTime returns the CPU time that this process has taken, in seconds, and children that have
-// ended.
+// OwnTime returns the CPU time of this process and of its children that have ended, in seconds.
 func OwnTime() (seconds float64, ok bool) { return 0, false }

@@ -4,8 +4,7 @@ package quiet
 
 import "syscall"
 
-// OwnTime returns the CPU time that this process has taken, in seconds, and children that have
-// ended.
+// OwnTime returns the CPU time of this process and of its children that have ended, in seconds.
 func OwnTime() (seconds float64, ok bool) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage

@@ -2,7 +2,7 @@ package quiet
 
 import "syscall"
 
-// OwnTime returns the CPU time that this process has taken, in seconds; that of children is not known.
+// OwnTime returns the CPU time of this process in seconds. That of its children is unknown.
 func OwnTime() (seconds float64, ok bool) {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

@@ -8,17 +8,16 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// counters is what the kernel has counted since it started, in seconds.
+// counters are the kernel's counters since it started, in seconds.
 type counters struct {
 	busy, steal float64
 }
 
-// userHZ is how many of the kernel's units are a second: the same on all architectures, for
-// those that read this file.
+// userHZ is the number of ticks of /proc/stat in a second. It is 100 on all architectures.
 const userHZ = 100
 
-// readStat adds up the counters of some CPUs from proc/stat below root. It returns false if
-// one of them is not there.
+// readStat adds up the counters of the given CPUs in proc/stat below root. It returns false if one of them is
+// missing.
 func readStat(root fs.FS, of topo.CPUSet) (c counters, ok bool) {
 	text, err := fs.ReadFile(root, "proc/stat")
 	if err != nil {
@@ -31,7 +30,7 @@ func readStat(root fs.FS, of topo.CPUSet) (c counters, ok bool) {
 			continue
 		}
 		cpu, err := strconv.Atoi(f[0][len("cpu"):])
-		if err != nil || !of.Contains(cpu) { // the first line is of all
+		if err != nil || !of.Contains(cpu) { // the first line is the sum of all
 			continue
 		}
 		var n [8]float64 // user nice system idle iowait irq softirq steal; guests are in user and nice
@@ -47,14 +46,14 @@ func readStat(root fs.FS, of topo.CPUSet) (c counters, ok bool) {
 	return c, found == len(of) && found > 0
 }
 
-// readChildren returns the CPU time in seconds that the children of a process have taken which
-// run: agents of a cluster that it has started.
+// readChildren returns the CPU time in seconds of the running children of a process. They are the agents of a
+// cluster that it has started.
 func readChildren(root fs.FS, process int) (seconds float64) {
 	all, _ := fs.Glob(root, "proc/[0-9]*/stat")
 	for _, path := range all {
 		text, _ := fs.ReadFile(root, path)
-		// The name, in parentheses, may hold anything. Behind it: state, parent; 10 and 11 more on,
-		// the times as a user and in the kernel.
+		// The name, in parentheses, may hold anything. Behind it are state and parent; user and system time are
+		// fields 11 and 12 after the state.
 		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(f) < 13 || f[1] != strconv.Itoa(process) {
 			continue
@@ -67,13 +66,13 @@ func readChildren(root fs.FS, process int) (seconds float64) {
 	return seconds
 }
 
-// Now is what the kernel says of the load at this moment.
+// Now is the load that the kernel reports at this moment.
 type Now struct {
-	Average  [3]float64 // runnable threads in the last 1, 5 and 15 minutes
-	Pressure float64    // part of the last 10 seconds in which a thread waited for a CPU; -1 if unknown
+	Average  [3]float64 // runnable threads, averaged over 1, 5 and 15 minutes
+	Pressure float64    // part of the last 10 seconds in which some thread waited for a CPU; -1 if unknown
 }
 
-// ReadNow reads the load from proc below root. It returns false if that is unknown.
+// ReadNow reads the load from proc below root. It returns false if it is unknown.
 func ReadNow(root fs.FS) (n Now, ok bool) {
 	text, err := fs.ReadFile(root, "proc/loadavg")
 	f := strings.Fields(string(text))

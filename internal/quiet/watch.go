@@ -9,10 +9,10 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// Watch is a measurement under way.
+// Watch observes the load during a measurement.
 type Watch struct {
 	root    fs.FS
-	own     func() (seconds float64, ok bool) // of CPU time of this process; its children are in root
+	own     func() (seconds float64, ok bool) // CPU time of this process; that of its children is in root
 	allowed topo.CPUSet
 	begin   time.Time
 	from    counters
@@ -20,13 +20,13 @@ type Watch struct {
 	ok      bool
 }
 
-// Start begins to watch.
+// Start begins a Watch.
 func Start() *Watch {
 	return start(os.DirFS("/"), allowed(), OwnTime)
 }
 
-// allowed returns the CPUs that this process may use: reading them takes a hundred small
-// files, so that it is done once.
+// allowed returns the CPUs that this process may use. Detect reads about a hundred small files, so this is done
+// once.
 var allowed = sync.OnceValue(func() topo.CPUSet { return topo.Detect().Allowed })
 
 func start(root fs.FS, allowed topo.CPUSet, own func() (float64, bool)) *Watch {
@@ -48,8 +48,8 @@ func (w *Watch) taken() (seconds float64, ok bool) {
 // Lasts returns the time since Start.
 func (w *Watch) Lasts() time.Duration { return time.Since(w.begin) }
 
-// Stop returns what went on since Start; it may be called again. It returns false if that is
-// unknown, or the time was too short.
+// Stop returns the load since Start. It may be called again. It returns false if the load is unknown or the
+// time was too short.
 func (w *Watch) Stop() (Load, bool) { return w.stop(time.Since(w.begin).Seconds()) }
 
 func (w *Watch) stop(seconds float64) (Load, bool) {
@@ -59,18 +59,18 @@ func (w *Watch) stop(seconds float64) (Load, bool) {
 	if !w.ok || !counted || !ok || seconds < shortest {
 		return Load{}, false
 	}
-	// Two counters of hundredths may disagree by one for each CPU.
+	// Two counters in hundredths of a second may differ by one for each CPU.
 	slack := float64(len(w.allowed)) / userHZ
 	others := now.busy - w.from.busy - (mine - w.mine)
 	steal := now.steal - w.from.steal
-	// Nor can anybody have had more than there is.
+	// Others cannot have had more CPU time than there is.
 	rate := func(x float64) float64 { return min(max(x-slack, 0)/seconds, float64(len(w.allowed))) }
 	return Load{Seconds: seconds, CPUs: len(w.allowed), Others: rate(others), Steal: rate(steal)}, true
 }
 
-// Quietly calls measure and, as long as something else disturbs so many workers meanwhile, up
-// to two times more. It returns the least load of the calls, and whether all were disturbed.
-// The caller keeps the best of what they have measured. An error of measure ends it.
+// Quietly calls measure, and again, up to two times, if something else disturbed the given number of workers
+// meanwhile. It returns the least load of the calls, and whether all of them were disturbed. The caller keeps
+// the best result. An error of measure ends it.
 func Quietly(workers int, measure func() error) (least Load, disturbed bool, err error) {
 	return quietly(workers, measure, Start)
 }

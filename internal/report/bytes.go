@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Bytes returns a number of bytes in words: "128 MiB".
+// Bytes formats n bytes: "128 MiB".
 func Bytes(n float64) string {
 	i := 0
 	for n >= 1024 && i < len(units)-1 {
@@ -20,8 +20,8 @@ func Bytes(n float64) string {
 
 var units = [...]string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 
-// BytesLike returns what formats numbers of bytes of one column alike: in the unit that suits the
-// largest of some, or the one below, if small ones have no digits otherwise.
+// BytesLike returns a function that formats the byte counts of one column alike. The unit suits the largest of
+// all, or is the next smaller one if small counts would show no digits.
 func BytesLike(all ...int64) func(int64) string {
 	top, i := float64(slices.Max(all)), 0
 	least := top

@@ -10,8 +10,8 @@ import (
 // Disturbance collects what disturbed the rows of a table.
 type Disturbance struct {
 	rows, marked int
-	load         quiet.Load // the most of each
-	spread       float64    // the widest
+	load         quiet.Load // the largest of each
+	spread       float64    // the largest
 	abovePeak    bool
 }
 
@@ -20,7 +20,7 @@ func Disturbed(l *quiet.Load, workers int, spread float64, above bool) bool {
 	return new(Disturbance).Mark(l, workers, spread, above) != " "
 }
 
-// Mark returns what stands beside a row: "~" if it was disturbed, or is above the peak.
+// Mark returns the mark of a row, "~" if it was disturbed or is above the peak, and notes why.
 func (d *Disturbance) Mark(l *quiet.Load, workers int, spread float64, above bool) string {
 	d.rows++
 	marked := above
@@ -39,7 +39,7 @@ func (d *Disturbance) Mark(l *quiet.Load, workers int, spread float64, above boo
 	return "~"
 }
 
-// Note says what the marks mean, nothing if there are none.
+// Note explains the marks. It returns "" if there are none.
 func (d *Disturbance) Note() string {
 	if d.marked == 0 {
 		return ""

@@ -1,3 +1,3 @@
-// Package report is how programs of this module print: within 80 columns, with colour only on a terminal,
-// numbers of one column alike, and a mark beside what other programs disturbed.
+// Package report formats the output of this module's programs: within 80 columns, with colour only on a
+// terminal, with numbers of one column alike, and with a mark at measurements that other programs disturbed.
 package report

@@ -14,7 +14,7 @@ func MachineLine(m *topo.Machine) string {
 	return s
 }
 
-// Vectors returns the widest vector instructions with FMA of a machine.
+// Vectors returns the widest vector instructions with FMA that a machine has.
 func Vectors(m *topo.Identity) string {
 	switch {
 	case m.Has("avx512f"):

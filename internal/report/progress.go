@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// Progress is a bar in a [status] line, shown once the work has taken a second.
-// A nil *progress shows nothing.
+// Progress is a progress bar in a [Status] line. It appears once the work has taken a second. A nil *Progress
+// shows nothing.
 type Progress struct {
 	Line  *Status
 	title string
 	Begin time.Time
-	Next  time.Time // not drawn before: to write for every task would cost time
-	Nodes *Census   // of a cluster, nil if there is none
+	Next  time.Time // when to draw again: drawing for every task would cost time
+	Nodes *Census   // of a cluster; nil if there is none
 }
 
-// Census is who of some nodes is there, and who was the last to come or go.
+// Census tracks which nodes of a cluster compute, and which came or went last.
 type Census struct {
-	There func() []string // names of those that compute
-	known []string        // when it was looked last
+	There func() []string // returns the names of the nodes that compute
+	known []string        // what There returned last
 	news  string
 }
 
-// says returns what there is to say of the nodes after so much time: "2 nodes, agent1 lost at
-// 12s".
+// says describes the nodes at time since: "2 nodes, agent1 lost at 12s".
 func (c *Census) says(since time.Duration) string {
 	now := c.There()
 	for _, change := range []struct {
@@ -43,13 +42,13 @@ func (c *Census) says(since time.Duration) string {
 	return Count(len(now), "node") + c.news
 }
 
-// NewProgress returns a bar with a title on w, which shows nothing unless w is a terminal.
+// NewProgress returns a bar with a title on w. It shows nothing unless w is a terminal.
 func NewProgress(w io.Writer, title string) *Progress {
 	now := time.Now()
 	return &Progress{Line: NewStatus(w), title: title, Begin: now, Next: now.Add(time.Second)}
 }
 
-// Update says how much is done. Calls must not overlap.
+// Update shows that done of total are done. Calls must not overlap.
 func (p *Progress) Update(done, total int) {
 	if p == nil || time.Now().Before(p.Next) {
 		return
@@ -58,7 +57,7 @@ func (p *Progress) Update(done, total int) {
 	p.Line.Set("%s", p.Text(done, total, time.Since(p.Begin)))
 }
 
-// Text returns the line after so much time.
+// Text returns the line at time since.
 func (p *Progress) Text(done, total int, since time.Duration) string {
 	width, nodes := 40, ""
 	if p.Nodes != nil {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Status is a line on a terminal that says what is going on, and is gone
-// before anything else is written. On anything but a terminal it is silent.
+// Status is a line on a terminal that shows what is going on. It is removed before anything else is written. It
+// shows nothing if the writer is no terminal.
 type Status struct {
 	W     io.Writer
 	shown bool
@@ -31,7 +31,7 @@ func (s *Status) Set(format string, args ...any) {
 	s.shown = true
 }
 
-// Clear takes the line away.
+// Clear removes the line.
 func (s *Status) Clear() {
 	if s.shown {
 		fmt.Fprint(s.W, "\r\x1b[K")

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is the width that nothing which labench prints exceeds.
+// Columns is the largest width of a line that labench prints.
 const Columns = 80
 
-// Terminal reports whether w is a terminal, where a report may have colour
-// and a progress bar is seen.
+// Terminal reports whether w is a terminal. Only then may a report have colour and a progress bar.
 func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -21,15 +20,15 @@ func Terminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(f.Fd())
 }
 
-// Paint says how words of a report are set off; the zero value not at all.
+// Paint adds colour to words of a report. The zero value adds none.
 type Paint struct{ On bool }
 
 // NewPaint returns the paint for w: colour on a terminal, unless NO_COLOR
 // (https://no-color.org) or TERM=dumb forbid it.
 func NewPaint(w io.Writer) Paint { return Paint{Terminal(w) && Coloured(os.Getenv)} }
 
-// Coloured reports whether a terminal of this process may get colour. A launcher of MPI gives its
-// processes a terminal of their own, and passes what they write there to wherever its own output goes.
+// Coloured reports whether a terminal of this process may get colour. A process of MPI may not: its launcher
+// gives it a terminal of its own, but passes the output on to its own output, which may be none.
 func Coloured(env func(string) string) bool {
 	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
 		return false
@@ -64,15 +63,15 @@ func (p Paint) Bad(s string) string { return p.code("1;31", s) }
 // Alert returns s in the colour of a warning.
 func (p Paint) Alert(s string) string { return p.code("1;33", s) }
 
-// FprintWrapped writes text behind label, broken between words into lines of
-// at most 80 columns that are indented as far as the label. Line breaks in
-// text stay, with the indentation that follows them.
+// FprintWrapped writes text behind label, broken between words into lines of at most 80 columns. Lines after
+// the first are indented by the width of label. Line breaks in text stay, with the indentation that follows
+// them.
 func FprintWrapped(w io.Writer, label, text string) error {
 	_, err := io.WriteString(w, Wrapped(label, text))
 	return err
 }
 
-// Wrapped returns what fprintWrapped writes.
+// Wrapped returns what FprintWrapped writes.
 func Wrapped(label, text string) string {
 	var b strings.Builder
 	indent := strings.Repeat(" ", utf8.RuneCountInString(label))

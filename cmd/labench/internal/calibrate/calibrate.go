@@ -24,21 +24,21 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Options says what to measure. The zero value is right for most machines.
+// Options says what to measure. The zero value suits most machines.
 type Options struct {
 	Types   []string // nil: f64
 	Sizes   []int    // tile sizes; nil: 32 to 512
 	Workers int      // 0: one for each core
-	// Each is the least time for which each program is repeated; 0 means 150 ms.
+	// Each is the minimum time for which each program is repeated; 0 means 150 ms.
 	Each time.Duration
-	// Progress, if not nil, is told how many programs have been run.
+	// Progress, if not nil, is called with the number of programs that have run.
 	Progress func(done, total int)
 }
 
-// tiles is how many tile rows a factorization of few tiles has.
+// tiles is the number of tile rows of a small factorization.
 const tiles = 5
 
-// ensureDefaults replaces zero values that mean the same wherever they are.
+// ensureDefaults replaces the zero values whose default is the same on all machines.
 func (o Options) ensureDefaults() Options {
 	if o.Types == nil {
 		o.Types = []string{"f64"}
@@ -93,7 +93,7 @@ func Here(ctx context.Context, o Options) (*sim.Machine, error) {
 		Kinds: []sim.Kind{k}, Nodes: []sim.Nodes{{Kind: k.Name, Count: 1}}, Costs: c.costs()}, nil
 }
 
-// measure runs programs with tiles of nb×nb and takes what their tasks took.
+// measure runs programs with tiles of nb×nb and collects the times of their tasks.
 func measure[T la.Element](ctx context.Context, c *collector, o Options, profile *versions.Profile, nb, workers int, far bool) (err error) {
 	selector, err := versions.NewSelector(versions.Config{Mode: versions.Thorough, Profile: profile})
 	if err != nil {
@@ -124,7 +124,7 @@ func measure[T la.Element](ctx context.Context, c *collector, o Options, profile
 	})
 }
 
-// stand is a runtime of which is taken down what it executes.
+// stand is a runtime that records what it executes.
 type stand struct {
 	*exec.Local
 	tape   *sim.Recorder
@@ -142,7 +142,7 @@ func newStand(opt exec.Options) (*stand, error) {
 	return s, nil
 }
 
-// engine gives f an engine on the stand, with tiles of nb×nb.
+// engine calls f with an engine on the stand that has tiles of nb×nb.
 func (s *stand) engine(nb int, f func(e *la.Engine) error) error {
 	e, err := la.NewEngine(la.Options{Runtime: s.tape, NB: nb, Direct: -1})
 	if err != nil {
@@ -151,11 +151,11 @@ func (s *stand) engine(nb int, f func(e *la.Engine) error) error {
 	return errors.Join(f(e), e.Close())
 }
 
-// runs runs a program for so long as the options say, takes what its tasks took, and returns the
-// seconds of the last run.
+// runs repeats a program for the time that the options ask for and collects the times of its tasks. It returns
+// the seconds of the last run.
 func (s *stand) runs(c *collector, o Options, p program, workers int, far bool) (seconds float64, err error) {
 	began := time.Now()
-	late := false // the second run counts, at the latest after so long
+	late := false // from the second run on times count, at the latest after this
 	for i := 0; i < 4 && !late || time.Since(began) < o.Each; i++ {
 		late = i > 0 && time.Since(began) > 20*o.Each
 		if err := p.reset(); err != nil {
@@ -168,7 +168,7 @@ func (s *stand) runs(c *collector, o Options, p program, workers int, far bool) 
 			return 0, err
 		}
 		seconds = time.Since(start).Seconds()
-		if i < 3 && !late { // versions are explored, and memory is touched for the first time
+		if i < 3 && !late { // the first runs explore versions and touch memory for the first time
 			continue
 		}
 		c.add(s.tape.Program(s.events.Recording()), workers, far)
@@ -176,7 +176,7 @@ func (s *stand) runs(c *collector, o Options, p program, workers int, far bool) 
 	return seconds, nil
 }
 
-// program is something to be run again and again.
+// program is something that is run repeatedly.
 type program struct {
 	reset func() error
 	run   func() error
@@ -184,7 +184,7 @@ type program struct {
 
 func nothing() error { return nil }
 
-// fillPrograms are what the matrices of several nodes are made with, and what finds their norms.
+// fillPrograms are the programs that fill matrices of several nodes and compute their norms.
 func fillPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int) []program {
 	made := blocked.New[T](blocked.Full, tiles*nb, tiles*nb, nb)
 	return []program{
@@ -227,11 +227,11 @@ func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb, tiles int
 	}, nil
 }
 
-// farPrograms are first steps of factorizations whose matrices are much larger than the cache,
-// and a product like them.
+// farPrograms are the first steps of factorizations whose matrices are much larger than the cache, and a
+// similar product.
 func farPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int, cache int64) ([]program, error) {
 	elem := int64(unsafe.Sizeof(*new(T)))
-	// Of small tiles there are so many that the first step is a matter of submission.
+	// With small tiles the first step has so many tasks that submission would dominate.
 	mt := int(math.Sqrt(float64(3*max(cache, 32<<20))/float64(elem))) / nb
 	mt = max(min(mt, 48), tiles)
 	n := mt * nb
@@ -267,33 +267,34 @@ func random[T la.Element](kind matgen.Kind, n int) (la.General[T], error) {
 	return g, nil
 }
 
-// collector has the times of tasks.
+// collector collects the times of tasks.
 type collector struct {
 	cache  int64
-	device bool // only of tasks on a device
+	device bool // count only tasks on a device
 	all    map[key]*samples
 	submit []float64
 	gaps   []float64
 }
 
-// key is what tasks have in common that are taken to last equally long.
+// key identifies tasks that are assumed to take equally long.
 type key struct {
 	op, version string
 	size        int
 	work        float64
 }
 
-// samples are times in seconds: of tasks of which no other worker had one meanwhile, of those
-// of which all had one, and of those whose operands came from memory, with how many bytes.
+// samples are times in seconds: of tasks that ran alone, of tasks that ran beside one on each other worker, and
+// of tasks whose operands came from memory, with the number of bytes.
 type samples struct {
 	alone, all []float64
 	far        [][2]float64 // seconds, bytes
 }
 
-// beside is the part of a task for which the others must have had one for it to count as such.
+// beside is the part of a task during which all other workers must be in tasks, for it to count as run beside
+// them.
 const beside = 0.9
 
-// add takes the times of a program's tasks.
+// add collects the times of a program's tasks.
 func (c *collector) add(p *sim.Program, workers int, far bool) {
 	type ran struct {
 		*sim.ProgramTask
@@ -358,7 +359,7 @@ func (c *collector) add(p *sim.Program, workers int, far bool) {
 	}
 }
 
-// speeds returns what was measured, in the order of ops and versions.
+// speeds returns the measurements, ordered by op and version.
 func (c *collector) speeds() (all []sim.Speed) {
 	of := map[[2]string]*sim.Speed{}
 	for k, s := range c.all {
@@ -393,12 +394,12 @@ func (c *collector) speeds() (all []sim.Speed) {
 	return all
 }
 
-// costs returns what tasks cost beside.
+// costs returns the overhead of tasks.
 func (c *collector) costs() sim.Costs {
 	return sim.Costs{Submit: middle(c.submit), Task: middle(c.gaps), Wake: 20e-6}
 }
 
-// middle returns the median, 0 of nothing.
+// middle returns the median. It returns 0 for an empty x.
 func middle(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
@@ -407,8 +408,8 @@ func middle(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// mean returns the mean, as runs take the sum of their tasks. What takes more than twice the median
-// counts as that: somebody else had the core.
+// mean returns the mean, since the time of a run is the sum over its tasks. Values above twice the median count
+// as twice the median: another program had the core.
 func mean(x []float64) (sum float64) {
 	most := 2 * middle(x)
 	for _, v := range x {
@@ -417,7 +418,7 @@ func mean(x []float64) (sum float64) {
 	return sum / float64(len(x))
 }
 
-// cacheOf returns the bytes of the last cache, or where that is not known what many have.
+// cacheOf returns the size of the last-level cache in bytes, or a common size if it is unknown.
 func cacheOf(m *topo.Machine) int64 {
 	if n := m.CacheSize(3); n > 0 {
 		return n

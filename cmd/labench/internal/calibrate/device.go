@@ -19,18 +19,17 @@ import (
 
 // How devices are measured.
 const (
-	deviceTiles = 3    // tile rows of a factorization: each op is in it
-	firstTile   = 64   // and twice as large the next, up to lastTile
+	deviceTiles = 3    // tile rows of a factorization, enough for each op to occur
+	firstTile   = 64   // the tile size is doubled from here up to lastTile
 	lastTile    = 2048 //
-	longest     = 1.5  // seconds of a factorization; with tiles twice as large it takes eight times as long
-	queued      = 4    // tile rows of a product whose tasks wait for one another's launch
-	copied      = 64   // copies of one size
+	longest     = 1.5  // seconds of a factorization; doubling the tile size makes it eight times as long
+	queued      = 4    // tile rows of a product whose tasks wait for each other's launch
+	copied      = 64   // number of copies of one size
 )
 
-// Devices measures accelerators, which nobody else uses meanwhile. Of those that are alike, by the
-// names of their devices and by their memory, the first one is measured. Options.Sizes nil: 64 and
-// twice as much each time up to 2048, while a factorization of 3×3 tiles is expected to take less than
-// 1.5 s.
+// Devices measures accelerators, which must be idle otherwise. Of several devices with the same name and memory
+// it measures the first only. If o.Sizes is nil, it doubles the tile size from 64 up to 2048, as long as a
+// factorization of 3×3 tiles is expected to take less than 1.5 s.
 func Devices(ctx context.Context, o Options, all []*cuda.Accelerator) (found []sim.Device, err error) {
 	o = o.ensureDefaults()
 	for _, a := range all {
@@ -59,8 +58,8 @@ func Devices(ctx context.Context, o Options, all []*cuda.Accelerator) (found []s
 	return found, nil
 }
 
-// onDevice runs programs on the device, with what it has no version for on cores, and takes what its
-// tasks took.
+// onDevice runs programs on a device, and on cores where the device has no version, and collects the times of
+// their tasks.
 func onDevice[T la.Element](ctx context.Context, c *collector, o Options, a offload.Accelerator) (err error) {
 	var there []versions.Pin
 	for _, op := range op.NewTable().All() {
@@ -72,7 +71,7 @@ func onDevice[T la.Element](ctx context.Context, c *collector, o Options, a offl
 	if err != nil {
 		return err
 	}
-	// What the device starts as one would have its times mixed.
+	// If the device started several tasks as one, their times would be mixed.
 	s, err := newStand(exec.Options{Workers: o.Workers, Selector: selector, Accelerators: []offload.Accelerator{a}, Alone: true})
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func onDevice[T la.Element](ctx context.Context, c *collector, o Options, a offl
 			}
 		}
 	}
-	// The time from one task to the next is that of a launch where tasks are short, and wait.
+	// If tasks are short and wait, the time from one task to the next is that of a launch.
 	return s.engine(firstTile, func(e *la.Engine) error {
 		x := make([]T, queued*firstTile*queued*firstTile)
 		g := la.General[T]{Rows: queued * firstTile, Cols: queued * firstTile, Stride: queued * firstTile, Data: x}
@@ -103,7 +102,7 @@ func onDevice[T la.Element](ctx context.Context, c *collector, o Options, a offl
 	})
 }
 
-// devicePrograms runs programs with tiles of nb×nb and returns the seconds that the longest one took.
+// devicePrograms runs programs with tiles of nb×nb and returns the seconds of the longest.
 func devicePrograms[T la.Element](ctx context.Context, c *collector, o Options, s *stand, nb int) (longest float64, err error) {
 	return longest, s.engine(nb, func(e *la.Engine) error {
 		programs, err := nearPrograms[T](ctx, e, nb, deviceTiles)
@@ -121,8 +120,8 @@ func devicePrograms[T la.Element](ctx context.Context, c *collector, o Options, 
 	})
 }
 
-// link measures the copies to a device and back, many at a time, as in runs: by way of the
-// accelerator's own pinned memory.
+// link measures copies to a device and back, many at a time, as in real runs: through the accelerator's pinned
+// memory.
 func link(ctx context.Context, d *sim.Device, a *cuda.Accelerator) error {
 	var in, out [2]float64
 	for i, nb := range [2]int{1, largeTile} {
@@ -132,8 +131,7 @@ func link(ctx context.Context, d *sim.Device, a *cuda.Accelerator) error {
 		}
 	}
 	bytes := float64(8 * (largeTile*largeTile - 1))
-	// On a machine that has other things to do a number may take as long as a tile: then it counts
-	// for nothing.
+	// On a busy machine copying one number may take as long as copying a tile. The latency then counts as zero.
 	rate := func(x [2]float64) (latency, bandwidth float64) {
 		if x[1] > 2*x[0] {
 			return x[0], bytes / (x[1] - x[0])
@@ -145,8 +143,8 @@ func link(ctx context.Context, d *sim.Device, a *cuda.Accelerator) error {
 	return nil
 }
 
-// copies returns the seconds that a copy of a tile of nb×nb to a device and one back take, of many
-// that are asked for at once. A quarter of the device's memory is used: with more it writes back early.
+// copies returns the seconds of a copy of an nb×nb tile to a device, and of one back. Many copies are requested
+// at once. They take a quarter of the device's memory: with more it would write back early.
 func copies(ctx context.Context, a *cuda.Accelerator, nb int) (in, out float64, err error) {
 	n := int(min(max(a.Target().Memory/4/int64(8*nb*nb)-1, 1), copied))
 	tiles := make([]any, n)
@@ -164,12 +162,12 @@ func copies(ctx context.Context, a *cuda.Accelerator, nb int) (in, out float64, 
 		began := time.Now()
 		a.Prefetch(tiles, copyJob)
 		for _, t := range tiles {
-			if err := a.Fetch(t, versions.Writes); err != nil { // which waits for the copy
+			if err := a.Fetch(t, versions.Writes); err != nil { // waits for the copy
 				return 0, 0, err
 			}
 		}
 		took := time.Since(began).Seconds() / float64(n)
-		for _, t := range tiles { // have the device alone have them
+		for _, t := range tiles { // leave the only valid copy on the device
 			l := &versions.Launch{Version: version, Job: copyJob, Uses: []versions.Use{versions.Reads, versions.Writes},
 				Call: versions.Call{Ctx: ctx, Params: &op.Lacpy{Uplo: blas.All}, Args: []any{from, t}}}
 			if err := a.Launch(l); err != nil {
@@ -186,17 +184,17 @@ func copies(ctx context.Context, a *cuda.Accelerator, nb int) (in, out float64, 
 		if err := a.Flush(copyJob); err != nil {
 			return 0, 0, err
 		}
-		if round > 0 { // pinned memory is allocated in the first one
+		if round > 0 { // the first round allocates pinned memory
 			ins, outs = append(ins, took), append(outs, time.Since(began).Seconds()/float64(n))
 		}
 	}
 	return middle(ins), middle(outs), nil
 }
 
-// copyJob is the number of a job that nobody else has.
+// copyJob is a job number that no other job has.
 const copyJob = 1 << 62
 
-// square returns a tile that has been written, so that the system has given its memory.
+// square returns an nb×nb tile that has been written, so that the system has allocated its memory.
 func square(nb int) *kernels.Tile[float64] {
 	t := &kernels.Tile[float64]{Rows: nb, Cols: nb, Stride: nb, Data: make([]float64, nb*nb)}
 	for i := range t.Data {

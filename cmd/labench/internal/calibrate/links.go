@@ -15,38 +15,38 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// Spread is the best and the median of what was measured.
+// Spread is the best and the median of several measurements.
 type Spread struct{ Best, Median float64 }
 
-// Link is how values come from one node of a cluster to another one.
+// Link describes how one node fetches values from another.
 type Link struct {
 	From, To string
-	// Latency is the seconds of a message, one way: half of what it takes to fetch one number.
+	// Latency is the time of a message in seconds, one way: half the time of fetching one number.
 	Latency Spread
-	// Bandwidth is the bytes a second of a large tile, less the time of one number.
+	// Bandwidth is in bytes per second. It is measured with a large tile, less the time of one number.
 	Bandwidth Spread
 }
 
-// NoFetchError says that a node has not fetched what it was to fetch.
+// NoFetchError says that a node did not fetch a value that it should have fetched.
 type NoFetchError struct{ From, To string }
 
 func (e *NoFetchError) Error() string {
 	return fmt.Sprintf("calibrate: node %s has fetched nothing from %s", e.To, e.From)
 }
 
-// DriverPart is what a driver does about a task, in seconds. It is what cluster.Driver takes over HTTP,
-// 3 µs for a task, in equal parts: docs/internals/measurements.md. It is not measured anew.
+// DriverPart is the time of one part of the driver's work for a task, in seconds. cluster.Driver takes 3 µs for
+// a task over HTTP (docs/internals/measurements.md), here in equal parts. It is not measured again.
 const DriverPart = 1e-6
 
 const (
 	largeTile = 512 // 2 MiB: what la takes for large matrices
-	warmUps   = 2   // fetches for which connections are made, and memory is touched
-	fewest    = 8   // fetches that count
+	warmUps   = 2   // fetches that set up connections and touch memory
+	fewest    = 8   // minimum number of fetches that count
 )
 
-// Links measures how values come from each of some nodes to the next one, and from the last to
-// the first. One value is on its way at a time. The nodes are the owners of d, in their order;
-// d has Options.Owner and Stay. Each size is fetched for so long, and some times at least.
+// Links measures how each node is fetched from by the next one, and the last by the first. One value is on its
+// way at a time. nodes are the owners of d, in their order; d must have Options.Owner and Stay. Each size is
+// fetched for the time each, and a minimum number of times.
 func Links(ctx context.Context, d *cluster.Driver, nodes []string, each time.Duration) (all []Link, err error) {
 	for k := range nodes {
 		to := (k + 1) % len(nodes)
@@ -60,8 +60,8 @@ func Links(ctx context.Context, d *cluster.Driver, nodes []string, each time.Dur
 			return nil, err
 		}
 		l.Latency = Spread{small[0] / 2, middle(small) / 2}
-		// On a machine that has other things to do a number may take as long as a tile did at best:
-		// then what the tile took counts whole.
+		// On a busy machine one number may take as long as a tile does at best. The time of the number is then
+		// not subtracted.
 		rate := func(tile, number float64) float64 {
 			if tile > 2*number {
 				tile -= number
@@ -74,8 +74,8 @@ func Links(ctx context.Context, d *cluster.Driver, nodes []string, each time.Dur
 	return all, nil
 }
 
-// fetches has a node fetch a tile of nb×nb from another one, again and again, and returns the
-// seconds that each fetch took, the least first.
+// fetches makes a node fetch a tile of nb×nb from another node repeatedly. It returns the seconds of each
+// fetch, in ascending order.
 //
 //	from: Plrnt(x) ─► to: y = x ─► from: Plrnt(x) ─► …
 func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, nb int, each time.Duration) (took []float64, err error) {
@@ -96,7 +96,7 @@ func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, n
 	}
 	began := time.Now()
 	for i := 0; i < warmUps+fewest || time.Since(began) < each; i++ {
-		// x is new: y's node does not have it any more. It is there before y's node is asked.
+		// x is written anew, so y's node has no valid copy. x is complete before y's node asks for it.
 		if err := run(func(p *blocked.Program[float64]) error { return p.Plrnt(x, uint64(i), 0) }); err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func fetches(ctx context.Context, d *cluster.Driver, nodes []string, from, to, n
 	return took, nil
 }
 
-// on returns a matrix that one of some nodes owns.
+// on returns an m×n matrix that one of the nodes owns.
 func on(d exec.Runtime, owner, nodes, m, n, nb int) (*blocked.Matrix[float64], error) {
 	a, err := blocked.Distributed[float64](d, blocked.Full, m, n, nb)
 	if err != nil {
@@ -128,7 +128,7 @@ func on(d exec.Runtime, owner, nodes, m, n, nb int) (*blocked.Matrix[float64], e
 	return a, nil
 }
 
-// fetched returns what a node has fetched from another one so far.
+// fetched returns what one node has fetched from another so far.
 func fetched(d *cluster.Driver, from, to string) (sum cluster.Flow) {
 	for _, u := range d.Usage() {
 		if u.Node != to || u.Lost {
@@ -143,7 +143,7 @@ func fetched(d *cluster.Driver, from, to string) (sum cluster.Flow) {
 	return sum
 }
 
-// Agents is what a cluster has beside its driver.
+// Agents describes the agents of a cluster.
 type Agents struct {
 	Workers []int // of each
 	Own     int   // the driver's
@@ -155,9 +155,8 @@ type Agents struct {
 	Load     Load
 }
 
-// Cluster makes m, a machine that [Here] has measured, that of the driver of some agents. Their
-// cores are taken to be as fast as those of m. A description has one link for all nodes: the
-// median of those that were measured.
+// Cluster turns m, the machine that [Here] has measured on the driver, into a cluster with agents. The agents'
+// cores are assumed to be as fast as those of m. All nodes share one link: the median of the measured ones.
 func Cluster(ctx context.Context, m *sim.Machine, x Agents) error {
 	here, host := m.Kinds[0], ""
 	if x.Together {
@@ -178,7 +177,7 @@ func Cluster(ctx context.Context, m *sim.Machine, x Agents) error {
 		if !slices.ContainsFunc(m.Kinds, func(o sim.Kind) bool { return o.Name == k.Name }) {
 			m.Kinds = append(m.Kinds, k)
 		}
-		// Of a group the numbers of nodes follow one another.
+		// The nodes of a group have consecutive numbers.
 		if last := &m.Nodes[len(m.Nodes)-1]; len(m.Nodes) > 1 && last.Kind == k.Name {
 			last.Count++
 		} else {

@@ -17,38 +17,38 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Load is what messages cost nodes that compute.
+// Load is the cost of messages for nodes that compute.
 type Load struct {
-	Message float64 // seconds of the driver's cores for a message; 0: not known
-	Byte    float64 // seconds of a core, on each of the two nodes, for a byte of a value
-	Number  float64 // seconds for which a number is on its way
+	Message float64 // seconds of the driver's cores for a message; 0 if unknown
+	Byte    float64 // seconds of a core, on both nodes, for a byte of a value
+	Number  float64 // seconds until a number arrives
 }
 
 const (
-	turns   = 6 // in which all that is measured under load is measured, one after the other
+	turns   = 6 // rounds of all measurements under load, one after the other
 	rounds  = warmUps + 2
 	repeats = 2 // of a product in a round
 )
 
-// bed is nodes that compute, in real or in virtual time.
+// bed is a set of computing nodes, in real or in virtual time.
 type bed struct {
 	exec.Runtime                        // if it keeps values, they are on the nodes
 	workers      []int                  // of each node
-	own          int                    // the first so many of them are the driver
+	own          int                    // the first own nodes are the driver
 	now          func() float64         // seconds
-	cpu          func() (float64, bool) // seconds of the driver's cores so far; nil: nobody asks
-	flows        func() cluster.Flow    // that the nodes have had so far
+	cpu          func() (float64, bool) // CPU seconds of the driver so far; nil if not measured
+	flows        func() cluster.Flow    // of all nodes so far
 	rounds       int
-	each         time.Duration // for which there are more rounds
-	end          time.Time     // after which there are no more than it takes; zero: there is no such time
+	each         time.Duration // minimum time to repeat rounds
+	end          time.Time     // after it only the required rounds are run; zero means no limit
 }
 
-// late reports whether what is measured has taken too long.
+// late reports whether the time for measurements is over.
 func (b bed) late() bool { return !b.end.IsZero() && time.Now().After(b.end) }
 
-// Loads measures what messages cost nodes that compute. Links are those that [Links] has measured.
-// Where that takes long, by slow links or since others use the cores, it ends after 200 times each.
-// Progress is told how many of how many measurements are done.
+// Loads measures the cost of messages for nodes that compute. links are the results of [Links]. If slow links
+// or other programs make it slow, it ends after 200 times each. progress is called with the numbers of finished
+// and of all measurements.
 func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, each time.Duration, progress func(done, total int)) (x Load, err error) {
 	slowest := math.Inf(1)
 	for _, l := range links {
@@ -71,7 +71,7 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 	}
 	var p products
 	var numbers []float64
-	const steps = 2 // of a turn
+	const steps = 2 // per turn
 	for turn := 0; turn < turns && (turn == 0 || !b.late()); turn++ {
 		progress(turn*steps, turns*steps)
 		if err := p.measure(ctx, b, largeTile, slowest); err != nil {
@@ -90,7 +90,7 @@ func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link,
 	return Load{middle(p.message), max(middle(p.more), 0), middle(numbers)}, nil
 }
 
-// virtually has something done on the nodes of m in virtual time, which have so many workers each.
+// virtually calls f with the nodes of m in virtual time. workers are the worker counts of the nodes.
 func virtually(m *sim.Machine, workers []int, f func(b bed) error) error {
 	s, err := sim.NewCluster(sim.Options{Machine: m, Nodes: cluster.Options{Owner: true, Stay: true}, Record: true})
 	if err != nil {
@@ -105,8 +105,8 @@ func virtually(m *sim.Machine, workers []int, f func(b bed) error) error {
 	}})
 }
 
-// fit sets what messages cost in m, the machine of nodes that have so many workers each. Numbers take
-// as long in virtual time as they did.
+// fit sets the cost of messages in m so that numbers take as long in virtual time as measured. workers are the
+// worker counts of the nodes.
 func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error) {
 	w := &m.Network
 	w.Message = x.Message
@@ -131,8 +131,8 @@ func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error
 // numbers is how many numbers each node fetches while it multiplies.
 const numbers = 8
 
-// interrupts has each node fetch numbers from the node before, one after the other, while all multiply
-// tiles of their own, and returns what a number takes in the mean, of each round.
+// interrupts makes each node fetch numbers from the node before it, one after the other, while all nodes
+// multiply tiles of their own. It returns the mean time of a number in each round.
 func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 	var all []*blocked.Matrix[float64]
 	defer func() {
@@ -156,7 +156,7 @@ func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 	}
 	var parts []part
 	for k, workers := range b.workers {
-		m := 4 * largeTile * workers // some products of each worker for each number
+		m := 4 * largeTile * workers // several products per worker for each number
 		x := part{tiles: matrix(k, m, largeTile, largeTile), by: matrix(k, largeTile, largeTile, largeTile), sum: matrix(k, m, largeTile, largeTile)}
 		x.to = matrix(k, 1, 1, 1)
 		for i := range numbers {
@@ -196,10 +196,10 @@ func interrupts(ctx context.Context, b bed) (took []float64, err error) {
 	return took, nil
 }
 
-// counts reports whether a round does. The first ones do not, if there are more.
+// counts reports whether the times of a round count. The first rounds do not, if there are more.
 func (b bed) counts(round int) bool { return b.late() || round >= min(warmUps, b.rounds-1) }
 
-// run has each part of the nodes do something, and returns how long that takes.
+// run calls f for each part of the nodes and returns how long the program takes.
 func run[P any](ctx context.Context, b bed, parts []P, f func(p *blocked.Program[float64], x P) error) (seconds float64, err error) {
 	began := b.now()
 	job := b.NewJob(ctx)
@@ -211,7 +211,7 @@ func run[P any](ctx context.Context, b bed, parts []P, f func(p *blocked.Program
 	return b.now() - began, err
 }
 
-// workersOf returns how many workers a node has, at least 1.
+// workersOf returns the number of workers of a node, at least 1.
 func workersOf(d *cluster.Driver, node string) int {
 	for _, u := range d.Usage() {
 		if u.Node == node && !u.Lost {
@@ -221,19 +221,20 @@ func workersOf(d *cluster.Driver, node string) int {
 	return 1
 }
 
-// products is what products of tiles take, in seconds: of the driver's cores for a message, turn for
-// turn, and for a byte of tiles that come from another node more than if they are there, at either node.
+// products is the cost of messages in products of tiles. message is the seconds of the driver's cores per
+// message, in each turn. more is the additional seconds per byte, on each of the two nodes, of tiles that come
+// from another node.
 type products struct{ message, more []float64 }
 
-// measure has each node multiply tiles of nb×nb: once they are there, and once they come from the node
-// before, in turn.
+// measure makes each node multiply tiles of nb×nb, in turns with tiles that are there and with tiles that come
+// from the node before it.
 func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) (err error) {
 	nodes, most := len(b.workers), slices.Max(b.workers)
-	// Each worker multiplies so many tiles that the first of them, for which it waits, hardly counts.
-	// A tile is used as often as it takes for the network to be no limit, if cores make 50 GFLOP/s.
+	// Each worker multiplies so many tiles that waiting for the first hardly counts. Each tile is used so often
+	// that the network is no limit if a core makes 50 GFLOP/s.
 	bytes, flops := float64(8*nb*nb), 2*float64(nb)*float64(nb)*float64(nb)
 	tiles, uses := max(32/most, 8), 1+int(4*float64(most)*bytes/slowest/(flops/50e9))
-	// But all tiles together take no more than half a second.
+	// All tiles together take at most half a second.
 	if longest := int(25e9 / flops); tiles*uses > longest {
 		tiles = 8
 		uses = max(min(uses, longest/tiles), 1)
@@ -269,28 +270,28 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) 
 		})
 	}
 	here, there := func(x part) *blocked.Matrix[float64] { return x.here }, func(x part) *blocked.Matrix[float64] { return x.there }
-	messages := 0 // with each task, and with its end
+	messages := 0 // one with each task, one with its end
 	for _, workers := range b.workers[b.own:] {
 		messages += 2 * tiles * uses * workers
 	}
 	var costs []float64
 	began := time.Now()
 	for i := 0; i < b.rounds || time.Since(began) < b.each; i++ {
-		// Tiles are new: nodes that have fetched them do not have them any more.
+		// New tiles invalidate the copies that nodes have fetched.
 		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) error {
 			return errors.Join(p.Plrnt(x.here, uint64(i), 0), p.Plrnt(x.there, uint64(i), 0), p.Plrnt(x.by, uint64(i), 0))
 		}); err != nil {
 			return err
 		}
 		var near, far float64
-		for range 2 { // after the first product tiles are packed; those that come have to be
+		for range 2 { // the first product packs tiles; those of the second that are fetched have to be packed again
 			if near, err = multiply(parts, here); err != nil {
 				return err
 			}
 		}
 		for k := 0; k < repeats && b.cpu != nil && b.counts(i); k++ {
 			before, known := b.cpu()
-			if _, err := multiply(parts[b.own:], here); err != nil { // the driver has messages to handle, and nothing else
+			if _, err := multiply(parts[b.own:], here); err != nil { // the driver does nothing but handle messages
 				return err
 			}
 			if after, _ := b.cpu(); known {
@@ -300,7 +301,7 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) 
 		if far, err = multiply(parts, there); err != nil {
 			return err
 		}
-		if b.counts(i) { // each worker has so many tiles come, and as many go
+		if b.counts(i) { // each worker receives and sends as many tiles
 			x.more = append(x.more, (far-near)/(2*float64(tiles)*bytes))
 		}
 		if b.late() && len(x.more) > 0 {

@@ -37,7 +37,7 @@ done about it, the largest first.`,
 			}
 			return cli.Usage(fmt.Errorf("explain what? One of: %s", strings.Join(bench.Ops(), ", ")))
 		},
-		Args: cobra.ArbitraryArgs, // RunE has a better answer
+		Args: cobra.ArbitraryArgs, // RunE reports wrong arguments better
 	}
 	for _, op := range bench.Operations() {
 		var f setup.OpFlags
@@ -69,8 +69,7 @@ func run(ctx context.Context, a *cli.App, f *setup.OpFlags) error {
 		}
 		return noTasks(a, f, all)
 	}
-	// The same tiles, so that the same tasks are compared; the result is
-	// checked once.
+	// Both sides use the same tiles, so that the same tasks are compared. The result is checked once.
 	single := s
 	single.Workers, single.NB, single.Verify = 1, all.result.NB, false
 	one, err := fastest(ctx, a, f, single)
@@ -96,7 +95,7 @@ func fastest(ctx context.Context, a *cli.App, f *setup.OpFlags, s bench.Spec) (s
 	s.Trace = &trace.Recorder{Dependencies: true}
 	s.Recorded = func(r *trace.Recording, took time.Duration) {
 		best.note(r.CriticalPath())
-		if took = max(took, 1); best.recording == nil || took < best.took { // a coarse clock may say zero
+		if took = max(took, 1); best.recording == nil || took < best.took { // a coarse clock may show no time at all
 			best.recording, best.took = r, took
 		}
 	}
@@ -107,7 +106,7 @@ func fastest(ctx context.Context, a *cli.App, f *setup.OpFlags, s bench.Spec) (s
 	return best, err
 }
 
-// noTasks explains a problem that went to one kernel.
+// noTasks explains a problem that was solved by one kernel, without tasks.
 func noTasks(a *cli.App, f *setup.OpFlags, all side) error {
 	text := fmt.Sprintf("The problem goes to one kernel on the calling goroutine, without tasks, and takes %s: more workers do not matter to it. "+
 		"Compute several of them at once, one on each goroutine, or cut it into tiles with --nb.", report.Duration(all.took.Seconds()))
@@ -128,21 +127,21 @@ type Document struct {
 	K       int           `json:"k"`
 	NB      int           `json:"nb"`
 	Sched   string        `json:"sched"`
-	Direct  bool          `json:"direct"`        // one kernel, and nothing else below but the verdict
+	Direct  bool          `json:"direct"`        // the problem was solved by one kernel; only the verdict follows
 	One     *measuredSide `json:"one,omitempty"` // worker
 	All     *measuredSide `json:"all,omitempty"`
 	Speedup float64       `json:"speedup"`
 	Path    *criticalPath `json:"critical_path,omitempty"`
 	Ops     []opRow       `json:"ops,omitempty"`
 	Lost    float64       `json:"lost"`             // part of the workers' time
-	Losses  []lossRow     `json:"losses,omitempty"` // that Lost is the sum of
+	Losses  []lossRow     `json:"losses,omitempty"` // they sum up to Lost
 	Verdict []string      `json:"verdict"`
 }
 
 type measuredSide struct {
 	Workers       int         `json:"workers"`
 	Seconds       float64     `json:"seconds"`
-	Runs          []float64   `json:"runs"`    // seconds of each run, of which the fastest is explained
+	Runs          []float64   `json:"runs"`    // seconds of each run; the fastest is explained
 	Outside       float64     `json:"outside"` // before the first task and after the last
 	GFLOPS        float64     `json:"gflops"`
 	PeakGFLOPS    float64     `json:"peak_gflops"`
@@ -156,7 +155,7 @@ type criticalPath struct {
 	Seconds float64 `json:"seconds"`
 	Work    float64 `json:"work"` // all tasks
 	Tasks   int     `json:"tasks"`
-	Bound   float64 `json:"bound"` // of the speed-up
+	Bound   float64 `json:"bound"` // upper bound of the speed-up
 }
 
 type opRow struct {
@@ -169,11 +168,11 @@ type opRow struct {
 
 type lossRow struct {
 	Kind    string  `json:"kind"`
-	Share   float64 `json:"share"` // of the workers' time; negative if won
+	Share   float64 `json:"share"` // part of the workers' time; negative if gained
 	Seconds float64 `json:"seconds"`
 }
 
-// document returns the account for programs.
+// document returns the account as the JSON document.
 func (x *account) document() Document {
 	r := x.all.result
 	d := Document{Origin: r.Origin, Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Sched: r.Sched, Speedup: x.speedup(),

@@ -9,46 +9,46 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// worthSaying is the part of the workers' time from which a loss has a sentence
-// of its own.
+// worthSaying is the part of the workers' time from which on a loss gets a sentence of its own.
 const worthSaying = 0.01
 
-// lossKind is why p workers are not p times as fast as one.
+// lossKind is a reason why p workers are not p times as fast as one.
 type lossKind uint8
 
 const (
-	lossMemory    lossKind = iota // kernels take longer beside others: caches, memory
-	lossCores                     // … because the cores themselves are slower together
-	lossWork                      // other tasks than one worker has
+	lossMemory    lossKind = iota // kernels take longer because workers share caches and memory
+	lossCores                     // kernels take longer because the cores are slower together
+	lossWork                      // the tasks differ from those of one worker
 	lossReady                     // idle although a task was ready
-	lossThrottled                 // idle as the window of tasks in flight was full
-	lossWaiting                   // idle as tasks waited for the data of others
-	lossNoTask                    // idle as all that was submitted had started
-	lossOutside                   // before the first task and after the last one
+	lossThrottled                 // idle because the window of tasks in flight was full
+	lossWaiting                   // idle because tasks waited for data of other tasks
+	lossNoTask                    // idle because all submitted tasks had started
+	lossOutside                   // before the first task and after the last
 
-	lossKinds // of one machine; those of several are
+	lossKinds // number of kinds on one machine; the kinds on several nodes follow
 
-	lossOperands lossKind = iota - 1 // idle as tasks waited for operands of other nodes
-	lossUneven                       // idle as other nodes had more to do
+	lossOperands lossKind = iota - 1 // idle because tasks waited for operands of other nodes
+	lossUneven                       // idle because other nodes had more to do
 	lossIdle                         // idle for other reasons
 )
 
-// String returns the name in JSON.
+// String returns the name of the kind in JSON.
 func (k lossKind) String() string {
 	return [...]string{"memory", "cores", "work", "ready", "throttled", "waiting", "no-task", "outside", "operands", "uneven", "idle"}[k]
 }
 
-// idleLosses are what workers lose while they are idle for a [trace.Reason].
+// idleLosses maps a [trace.Reason] to the loss of workers that are idle for it.
 var idleLosses = [...]lossKind{trace.Overhead: lossReady, trace.Throttled: lossThrottled, trace.Waiting: lossWaiting,
 	trace.NoTask: lossNoTask, trace.Copying: lossNoTask}
 
-// side is one of the two measurements: the fastest run with so many workers.
+// side is one of the two measurements: the fastest run with a number of workers.
 type side struct {
 	workers   int
 	result    bench.Result
 	recording *trace.Recording
-	took      time.Duration // of that run
-	// path is that of the run whose tasks took the least time: what disturbs a run makes them longer.
+	took      time.Duration // of the fastest run
+	// path is the critical path of the run whose tasks took the least time, since disturbances make tasks
+	// longer.
 	path trace.CriticalPath
 }
 
@@ -59,21 +59,20 @@ func (s *side) note(p trace.CriticalPath) {
 	}
 }
 
-// opTimes is the time that the tasks of an op take with one worker, and with all.
+// opTimes is the time that the tasks of an op take with one worker and with all workers. Index 0 is one worker.
 type opTimes struct {
 	op      string
 	calls   [2]int
 	busy    [2]time.Duration // of all its tasks
-	version [2]string        // that took most of the time
+	version [2]string        // the version that took most of the time
 }
 
-// each returns the mean time of a task on a side, 0 if there is none.
+// each returns the mean time of a task on a side. It returns 0 if there is none.
 func (o *opTimes) each(side int) time.Duration {
 	return o.busy[side] / time.Duration(max(o.calls[side], 1))
 }
 
-// slower returns by what part a task takes longer with all workers, 0 if it
-// cannot be said.
+// slower returns by what part a task takes longer with all workers. It returns 0 if this is unknown.
 func (o *opTimes) slower() float64 {
 	one, all := o.each(0), o.each(1)
 	if one == 0 || all == 0 {
@@ -82,13 +81,13 @@ func (o *opTimes) slower() float64 {
 	return float64(all)/float64(one) - 1
 }
 
-// loss is time of workers that is lost for one reason; a negative one is won.
+// loss is workers' time that is lost for one reason. A negative loss is a gain.
 type loss struct {
 	kind lossKind
 	time time.Duration // of all workers together
 }
 
-// ledger is what workers have lost of their time.
+// ledger is the workers' time and its losses.
 type ledger struct {
 	time   time.Duration // of all workers together
 	losses []loss        // the largest first
@@ -99,11 +98,11 @@ func (x *ledger) sort() {
 	slices.SortStableFunc(x.losses, func(a, b loss) int { return cmp.Compare(b.time, a.time) })
 }
 
-// share returns the part of the workers' time that t is.
+// share returns t as a part of the workers' time.
 func (x *ledger) share(t time.Duration) float64 { return float64(t) / float64(max(x.time, 1)) }
 
-// tiles returns whether larger tiles are advised, 1, smaller ones, -1, or neither, 0: what lessens more
-// of the losses worth saying. Want says that of one loss.
+// tiles returns the advice on tile sizes that lessens more of the losses worth saying: 1 for larger tiles, -1
+// for smaller ones, 0 for neither. want returns the advice for one loss.
 func (x *ledger) tiles(want func(lossKind) int) int {
 	var sum time.Duration
 	for _, l := range x.losses {
@@ -122,34 +121,33 @@ func (x *ledger) lost() (sum time.Duration) {
 	return sum
 }
 
-// account is what became of the workers' time. With T₁ and Tₚ, the times of
-// one worker and of p, the loss is
+// account accounts for the workers' time. With the times T₁ of one worker and Tₚ of p workers,
 //
 //	p·Tₚ − T₁ = Σ losses
 //
-// without a rest: either side's time is the time inside tasks, idle by reason
-// between the first task and the last one, and before and after them.
+// Nothing remains unexplained: the time of either side is the time in tasks, the idle time by reason between
+// the first and the last task, and the time before and after these.
 type account struct {
 	ledger
 	one, all side
-	ops      []opTimes          // the longest first
+	ops      []opTimes          // longest first
 	path     trace.CriticalPath // of the least disturbed run
-	span     time.Duration      // of the tasks of all workers
+	span     time.Duration      // from the first task to the last, with all workers
 	outside  [2]time.Duration
 }
 
-// newAccount condenses two measurements of one problem.
+// newAccount makes the account from two measurements of one problem.
 func newAccount(one, all side) *account {
 	x := &account{one: one, all: all, path: all.path}
 	x.time = time.Duration(all.workers) * all.took
 	var lost [lossKinds]time.Duration
 	x.span = all.recording.Summary().Span
 	for k, s := range []side{one, all} {
-		sign := time.Duration(2*k - 1) // what is lost is what takes longer with all
+		sign := time.Duration(2*k - 1) // a loss is what takes longer with all workers
 		x.outside[k] = s.took - s.recording.Summary().Span
 		lost[lossOutside] += sign * time.Duration(s.workers) * x.outside[k]
 		for w, idle := range s.recording.Idle() {
-			if w >= s.workers { // kernels that were called without a task
+			if w >= s.workers { // kernels that were called outside of tasks
 				continue
 			}
 			for why, t := range idle {
@@ -158,7 +156,7 @@ func newAccount(one, all side) *account {
 		}
 	}
 	x.ops = opsOf(one, all)
-	// With one worker the same tasks have the same path, and no other one beside them.
+	// With one worker the same tasks have the same critical path, and no other task disturbs them.
 	if one.path.Work < x.path.Work && !slices.ContainsFunc(x.ops, func(o opTimes) bool { return o.calls[0] != o.calls[1] }) {
 		x.path = one.path
 	}
@@ -187,7 +185,7 @@ func newAccount(one, all side) *account {
 	return x
 }
 
-// opsOf adds up the tasks of each op on either side.
+// opsOf adds up the tasks of each op on both sides.
 func opsOf(one, all side) []opTimes {
 	var ops []opTimes
 	of := func(op string) *opTimes {
@@ -230,10 +228,9 @@ func mainVersion(s side, op string) (name string) {
 	return name
 }
 
-// coresSlower returns by what part a loop of FMAs takes longer on all cores
-// than on one: the clock, siblings of one core, other programs. It is 0 if the
-// peak was not measured, or if the difference is within what such a
-// measurement may be off.
+// coresSlower returns by what part a loop of FMAs takes longer on all cores than on one. Reasons are a lower
+// clock, siblings on one core and other programs. It returns 0 if the peak was not measured, or if the
+// difference is within the error of the measurement.
 func (x *account) coresSlower() float64 {
 	const noise = 0.02
 	one, all := x.one.result.PeakGFLOPS, x.all.result.PeakGFLOPS
@@ -262,7 +259,7 @@ func (x *account) worst() *opTimes {
 	return worst
 }
 
-// tasks returns the mean time of a task with all workers, and their number.
+// tasks returns the mean time and the number of tasks with all workers.
 func (x *account) tasks() (mean time.Duration, n int) {
 	var busy time.Duration
 	for _, o := range x.ops {

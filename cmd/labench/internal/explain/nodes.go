@@ -11,21 +11,20 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// NodesAccount is what became of the time of the nodes' workers in the timed runs. With T the
-// time of these, wᵢ the workers of node i and bᵢ their time in tasks, the loss is
+// NodesAccount accounts for the time of the nodes' workers in the timed runs. With T the time of these runs, wᵢ
+// the number of workers of node i and bᵢ their time in tasks,
 //
 //	Σ wᵢ·T − Σ bᵢ = Σ losses
 //
-// An idle driver, which executes only what others cannot, does not count, nor do nodes that
-// are lost.
+// Lost nodes do not count, nor does an idle driver, which executes only what no other node can.
 type NodesAccount struct {
 	ledger
 	result  bench.Result
-	nodes   []bench.Node // that count
-	workers int          // of these
+	nodes   []bench.Node // without lost nodes and an idle driver
+	workers int          // of nodes
 	took    time.Duration
 	busy    time.Duration
-	longest *bench.Node // that was in tasks the longest by worker
+	longest *bench.Node // busiest node: most time in tasks per worker
 }
 
 // NewNodesAccount returns the account of a run on nodes.
@@ -65,7 +64,7 @@ func NewNodesAccount(s bench.Spec, r bench.Result) *NodesAccount {
 	return x
 }
 
-// Explain puts the account into a result.
+// Explain stores the account in c.
 func (x *NodesAccount) Explain(c *bench.Cluster) {
 	c.Why = x.verdict()
 	for _, l := range x.losses {
@@ -73,8 +72,8 @@ func (x *NodesAccount) Explain(c *bench.Cluster) {
 	}
 }
 
-// verdict says why so many workers are not so many times as fast as one: a sentence in
-// general, and then the losses worth saying, the largest first.
+// verdict explains the speed-up in words: first one general sentence, then the losses worth saying, the largest
+// first.
 func (x *NodesAccount) verdict() []string {
 	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, which is the work of %.1f that never wait.",
 		report.Workers(x.workers), report.Count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
@@ -96,7 +95,7 @@ func (x *NodesAccount) long() bool {
 	return c.Path > 0.6*x.took.Seconds()/float64(len(x.result.Times))
 }
 
-// wants returns 1 if larger tiles lessen a loss, -1 if smaller ones do, and else 0.
+// wants returns 1 if larger tiles lessen a loss, -1 if smaller tiles do, and else 0.
 func (x *NodesAccount) wants(k lossKind) int {
 	switch {
 	case k == lossOperands:
@@ -107,10 +106,10 @@ func (x *NodesAccount) wants(k lossKind) int {
 	return 0
 }
 
-// reason says what a loss comes from, and what helps. Larger and smaller tiles are never both advised.
+// reason states the cause of a loss and what helps. It advises larger or smaller tiles, never both.
 func (x *NodesAccount) reason(k lossKind) string {
 	runs := float64(len(x.result.Times))
-	tiles := func(advice, otherwise string) string { // if it goes with the rest
+	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
 		if x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}
@@ -143,7 +142,7 @@ func (x *NodesAccount) reason(k lossKind) string {
 	return "no task could begin: few were ready at the beginning and at the end, or matrices came from this process and went back; --distributed makes them on the nodes."
 }
 
-// mostAwaited returns the flow that was waited for the longest, and where.
+// mostAwaited returns the flow for which workers waited the longest, and the node that waited.
 func (x *NodesAccount) mostAwaited() (to string, most bench.Flow) {
 	for _, n := range x.nodes {
 		for _, f := range n.Flows {
@@ -155,7 +154,7 @@ func (x *NodesAccount) mostAwaited() (to string, most bench.Flow) {
 	return to, most
 }
 
-// named returns the name of a matrix.
+// named returns the name of a matrix, or "something".
 func named(matrix string) string { return cmp.Or(matrix, "something") }
 
 // Text writes the report of the account, in lines of at most 80 columns.
@@ -172,7 +171,7 @@ func (x *NodesAccount) Text(b *strings.Builder, p report.Paint) {
 	b.WriteString(report.Wrapped(report.Label("why"), strings.Join(x.verdict(), " ")))
 }
 
-// table writes a line for each node.
+// table writes one line per node.
 func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 	line := func(first, node string, columns ...any) string {
 		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{report.Label(first), report.Clip(node, 15)}, columns...)...) + "\n"
@@ -196,7 +195,7 @@ func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 	}
 }
 
-// versions writes which version of which op ran how often, and where.
+// versions writes which versions of each op ran, how often, how long and on which nodes.
 func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 	type row struct {
 		bench.Ran
@@ -225,7 +224,7 @@ func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 	}
 }
 
-// waits writes for what from whom each node has waited, the longest first.
+// waits writes what each node waited for and from which nodes it came, the longest waits first.
 func (x *NodesAccount) waits(b *strings.Builder) {
 	const most = 4 // of each node
 	name := "waited"
@@ -244,7 +243,7 @@ func (x *NodesAccount) waits(b *strings.Builder) {
 	}
 }
 
-// moved writes how many bytes went from node to node, against the least that had to.
+// moved writes how many bytes went between nodes, and compares them with the least possible.
 func (x *NodesAccount) moved(b *strings.Builder) {
 	c, in := x.result.Cluster, func(n int64) string { return report.Bytes(float64(n)) }
 	text := fmt.Sprintf("%s from node to node in %s", in(c.Moved), report.Count(len(x.result.Times), "run"))

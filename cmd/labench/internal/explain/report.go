@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// short names a loss in the table, or what is won instead.
+// short names a loss, or a gain, in the table.
 func (l loss) short() string {
 	if l.time < 0 && l.kind == lossMemory {
 		return "won: tasks are faster together"
@@ -71,7 +71,7 @@ func (x *account) text(s bench.Spec, p report.Paint) string {
 	return b.String()
 }
 
-// table writes the losses, a line each.
+// table writes the losses, one per line.
 func (x *ledger) table(b *strings.Builder) {
 	name := "lost"
 	var spent []float64
@@ -87,7 +87,7 @@ func (x *ledger) table(b *strings.Builder) {
 	}
 }
 
-// reasons says why, of the losses worth saying, the largest first.
+// reasons returns the reasons of the losses worth saying, the largest first.
 func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
 	for _, l := range x.losses {
 		if x.share(l.time) >= worthSaying {
@@ -97,7 +97,7 @@ func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
 	return all
 }
 
-// measured returns what was measured: the problem, the rates and the bound.
+// measured reports the measurement: the problem, the rates and the bound.
 func (x *account) measured(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
 	b.WriteString(report.Wrapped(report.Label("problem"), x.all.result.Problem(s)))
@@ -129,7 +129,7 @@ func (x *account) measured(s bench.Spec, p report.Paint) string {
 	return b.String()
 }
 
-// eachIn returns the mean time of a task on a side in words.
+// eachIn formats the mean time of a task on a side.
 func (o *opTimes) eachIn(side int, words func(float64) string) string {
 	if o.calls[side] == 0 {
 		return "-"
@@ -137,9 +137,8 @@ func (o *opTimes) eachIn(side int, words func(float64) string) string {
 	return words(o.each(side).Seconds())
 }
 
-// verdict says in words why p workers are not p times as fast as one, a
-// sentence in general and then the losses worth saying, the largest first, with
-// what can be done about each.
+// verdict explains in words why p workers are not p times as fast as one: first one general sentence, then the
+// losses worth saying, the largest first, with advice for each.
 func (x *account) verdict() []string {
 	reasons := x.reasons(x.reason)
 	head := fmt.Sprintf("%s are %.2f times as fast as one.", report.Workers(x.all.workers), x.speedup())
@@ -165,11 +164,10 @@ func (x *account) verdict() []string {
 	return append([]string{head}, reasons...)
 }
 
-// unsteady warns of runs that took longer than the fastest one, by which
-// everything is counted.
+// unsteady warns if runs took longer than the fastest one, on which the account is based.
 func (x *account) unsteady() string {
 	var ranges []string
-	var load quiet.Load // the most of each
+	var load quiet.Load // the largest of each
 	for _, s := range []side{x.one, x.all} {
 		if l := s.result.Load; l != nil && l.Disturbs(s.workers) {
 			load.CPUs, load.Others, load.Steal = l.CPUs, max(load.Others, l.Others), max(load.Steal, l.Steal)
@@ -194,10 +192,10 @@ func (x *account) unsteady() string {
 	return "But take care: " + strings.Join(all, " ") + " Try again on a quiet machine, or with --repeat 9."
 }
 
-// shortTask is what tasks take for which handing them over counts.
+// shortTask is the length of a task below which the cost of scheduling it matters.
 const shortTask = 50 * time.Microsecond
 
-// wants returns 1 if larger tiles lessen a loss, -1 if smaller ones do, and else 0.
+// wants returns 1 if larger tiles lessen a loss, -1 if smaller tiles do, and else 0.
 func (x *account) wants(k lossKind) int {
 	switch k {
 	case lossMemory:
@@ -212,11 +210,10 @@ func (x *account) wants(k lossKind) int {
 	return 0
 }
 
-// reason says what a loss rests on, and which knob there is. Larger and smaller tiles are never both
-// advised.
+// reason states the cause of a loss and what helps. It advises larger or smaller tiles, never both.
 func (x *account) reason(k lossKind) string {
 	mean, n := x.tasks()
-	tiles := func(advice, otherwise string) string { // if it goes with the rest
+	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
 		if x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}

@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// Client asks the server of an agent.
+// Client sends requests to the server of an agent.
 type Client struct {
 	address, base string
 	http          *http.Client
-	silence       time.Duration // the longest until an answer begins, if only it is asked for
+	silence       time.Duration // longest time until an answer begins, for requests without input
 }
 
-// dialing is how long a connection may take to come about.
+// dialing is the time limit for setting up a connection.
 const dialing = 10 * time.Second
 
-// NewClient returns a client of the server at an address. Config is that of a connection with it;
-// nil means none, on a loopback address.
+// NewClient returns a client of the server at an address. config is for TLS; nil means a connection without
+// TLS, to a loopback address.
 func NewClient(address string, config *tls.Config) *Client {
 	base := "http://"
 	if config != nil {
 		base = "https://"
 	}
-	// A time limit of the whole request would end large matrices: do watches over silence instead.
+	// A time limit of the whole request would end large matrices. do limits the time without progress instead.
 	return &Client{address, base + address + "/v1/jobs", &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // no agent says so
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // never redirected
 		Transport: &http.Transport{
 			DialContext: (&net.Dialer{Timeout: dialing}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: dialing,
 			ExpectContinueTimeout: pause, DisableCompression: true,
@@ -44,15 +44,15 @@ func NewClient(address string, config *tls.Config) *Client {
 // Close ends the client's connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// do asks, and gives the body of an answer to take. The error is an *Error.
+// do sends a request and passes the body of the answer to take. The error is an *Error.
 func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input io.Reader, size int64, take func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// A request ends if nothing goes or comes for so long: late is put off with each piece of an
-	// input, and once more when the answer begins.
+	// The request ends if nothing is sent or received for the time wait. late is reset with each piece of the
+	// input, and again when the answer begins.
 	wait := c.silence
 	if input != nil {
-		wait = answerMost // the agent answers when all is on its disk
+		wait = answerMost // the agent answers once all of the input is on its disk
 	}
 	late := time.AfterFunc(wait, func() { cancel(context.DeadlineExceeded) })
 	defer late.Stop()
@@ -60,7 +60,7 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 	if err != nil {
 		return &Error{BadSpec, err.Error()}
 	}
-	if method != http.MethodGet { // the server asks for the header with all that changes something
+	if method != http.MethodGet { // the server requires the header of requests that change something
 		text, err := json.Marshal(spec)
 		if err != nil {
 			return &Error{BadSpec, err.Error()}
@@ -69,28 +69,28 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 	}
 	if input != nil {
 		q.Body, q.ContentLength = io.NopCloser(&upload{input, late}), size
-		// The agent says whether it wants the matrix before it is sent. Otherwise the connection
-		// might break while it is, and the refusal would be lost.
+		// The agent says whether it accepts the matrix before the client sends it. Otherwise the connection might
+		// break meanwhile, and the refusal would be lost.
 		q.Header.Set("Expect", "100-continue")
 	}
 	a, err := c.http.Do(q)
 	if err != nil {
 		if u := (*url.Error)(nil); errors.As(err, &u) {
-			err = u.Err // without the address, which is said once
+			err = u.Err // without the address, which the message has already
 		}
-		if strings.Contains(err.Error(), "HTTP response to HTTPS client") { // net/http says so
+		if strings.Contains(err.Error(), "HTTP response to HTTPS client") { // text of net/http
 			return &Error{Broken, c.address + " takes jobs without certificates: leave --certs out"}
 		}
 		return &Error{Broken, fmt.Sprintf("%s does not answer: %v", c.address, err)}
 	}
 	defer a.Body.Close()
 	late.Reset(answerMost)
-	// Refusals are JSON. What is none comes from something else that listens there.
+	// Refusals are JSON. Another answer comes from another program at the address.
 	if a.StatusCode != http.StatusOK {
 		e := &Error{}
 		text, _ := io.ReadAll(io.LimitReader(a.Body, 1<<20))
 		if err := json.Unmarshal(text, e); err != nil || e.Kind == "" {
-			if strings.Contains(string(text), "HTTP request to an HTTPS server") { // net/http says so
+			if strings.Contains(string(text), "HTTP request to an HTTPS server") { // text of net/http
 				return &Error{Broken, c.address + " wants a certificate of the cluster: --certs"}
 			}
 			return &Error{Broken, fmt.Sprintf("%s answers with status %d, as nothing does that takes jobs", c.address, a.StatusCode)}
@@ -103,7 +103,7 @@ func (c *Client) do(ctx context.Context, method, path string, spec *Spec, input 
 	return nil
 }
 
-// upload is an input that is sent. As long as more of it goes, it may take any time.
+// upload is an input that is sent. It has no time limit as long as it makes progress.
 type upload struct {
 	io.Reader
 	late *time.Timer
@@ -114,13 +114,13 @@ func (u *upload) Read(b []byte) (int, error) {
 	return u.Reader.Read(b)
 }
 
-// into returns what decodes JSON.
+// into returns a function that decodes JSON into v.
 func into(v any) func(io.Reader) error {
 	return func(r io.Reader) error { return decodeAlone(json.NewDecoder(r), v) }
 }
 
-// Submit submits a job, with a file of so many bytes if the Spec has an input. The error is an
-// *Error, as are those of the other methods. All of them return when ctx ends.
+// Submit submits a job, with a file of size bytes if the Spec has an input. The error is an *Error, as with the
+// other methods. All of them return when ctx ends.
 func (c *Client) Submit(ctx context.Context, s Spec, input io.Reader, size int64) (j Job, err error) {
 	err = c.do(ctx, http.MethodPost, "", &s, input, size, into(&j))
 	return j, err
@@ -138,7 +138,7 @@ func (c *Client) Job(ctx context.Context, id int) (j Job, err error) {
 	return j, err
 }
 
-// Remove removes a job that has ended, with its files.
+// Remove removes a finished job with its files.
 func (c *Client) Remove(ctx context.Context, id int) (j Job, err error) {
 	err = c.do(ctx, http.MethodDelete, fmt.Sprintf("/%d", id), nil, nil, 0, into(&j))
 	return j, err
@@ -150,8 +150,8 @@ func (c *Client) Cancel(ctx context.Context, id int) (j Job, err error) {
 	return j, err
 }
 
-// Fetch writes a file of a job: its "log", its "report" or the "text" of that for people, or the "matrix"
-// of its result.
+// Fetch writes a file of a job to the writer to. what is "log", "report", "text" (the report for people) or
+// "matrix" (the result).
 func (c *Client) Fetch(ctx context.Context, id int, what string, to io.Writer) error {
 	return c.do(ctx, http.MethodGet, fmt.Sprintf("/%d/%s", id, what), nil, nil, 0, func(r io.Reader) error {
 		_, err := io.Copy(to, r)

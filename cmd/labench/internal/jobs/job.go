@@ -9,26 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// State is where a job stands.
+// State is the state of a job.
 type State string
 
 const (
-	Coming    State = "coming"    // its input is on its way; only job.json says so
-	Queued    State = "queued"    // it waits for those before it
-	Running   State = "running"   // its process does
-	Done      State = "done"      // its process has ended well
+	Coming    State = "coming"    // its input is being received; only in job.json
+	Queued    State = "queued"    // it waits for earlier jobs
+	Running   State = "running"   // its process runs
+	Done      State = "done"      // its process has exited with 0
 	Failed    State = "failed"    // Job.Error says why
-	Cancelled State = "cancelled" // by somebody
-	Removed   State = "removed"   // by somebody, when it had ended; only the answer to that says so
+	Cancelled State = "cancelled" // by a client
+	Removed   State = "removed"   // by a client, after it ended; only in the answer to that request
 )
 
-// written reports whether job.json may say so.
+// written reports whether s may stand in job.json.
 func (s State) written() bool { return s.Over() || s == Coming || s == Queued || s == Running }
 
 // Over reports whether the job has ended.
 func (s State) Over() bool { return s == Done || s == Failed || s == Cancelled }
 
-// Is returns what people say of a job in that state: "is queued", "has failed".
+// Is describes a job in state s: "is queued", "has failed".
 func (s State) Is() string {
 	if s == Failed {
 		return "has failed"
@@ -36,20 +36,20 @@ func (s State) Is() string {
 	return "is " + string(s)
 }
 
-// Spec is what somebody submits.
+// Spec is what a client submits.
 type Spec struct {
-	// Args are an operation of labench and its flags, those that name no file.
+	// Args are an operation of labench and its flags, without those that name files.
 	Args []string
-	// Input is what the name of the input's file ends with, one of [Inputs]; empty if there
-	// is none. The file itself comes beside the Spec.
+	// Input is the ending of the input file's name, one of [Inputs]. It is empty if there is no input. The file
+	// itself is sent beside the Spec.
 	Input string `json:",omitempty"`
-	// Keep says that the matrix of the result is wanted, too.
+	// Keep asks for the matrix of the result, too.
 	Keep bool `json:",omitempty"`
-	// Checkpoint has the operation keep its state, from which it goes on if it is begun again.
+	// Checkpoint makes the operation save its state, so that it can resume if it is restarted.
 	Checkpoint bool `json:",omitempty"`
 }
 
-// Inputs returns what names of matrix files end with.
+// Inputs returns the endings of names of matrix files.
 func Inputs() []string { return []string{".npy", ".mtx", ".npy.gz", ".mtx.gz", ".npz"} }
 
 const (
@@ -57,8 +57,8 @@ const (
 	wordMost = 200 // bytes of each
 )
 
-// check returns what is wrong with a Spec, which may come from a stranger or from a file that was
-// changed by hand, as far as can be said without knowing operations.
+// check returns what is wrong with a Spec, as far as that is possible without knowledge of operations. The Spec
+// may come from a stranger, or from a file that a user has edited.
 func (s *Spec) check() error {
 	if len(s.Args) == 0 || len(s.Args) > argsMost {
 		return &Error{BadSpec, fmt.Sprintf("%d words, want an operation and its flags, %d words at most", len(s.Args), argsMost)}
@@ -67,7 +67,7 @@ func (s *Spec) check() error {
 		if len(w) > wordMost {
 			return &Error{BadSpec, fmt.Sprintf("a word of %d bytes, want %d at most", len(w), wordMost)}
 		}
-		if !utf8.ValidString(w) || strings.ContainsFunc(w, unicode.IsControl) { // lists show them to people
+		if !utf8.ValidString(w) || strings.ContainsFunc(w, unicode.IsControl) { // lists print them on terminals
 			return &Error{BadSpec, fmt.Sprintf("%q is no word of a command line", w)}
 		}
 	}
@@ -77,21 +77,21 @@ func (s *Spec) check() error {
 	return nil
 }
 
-// Job is a job as it stands.
+// Job is a job and its state.
 type Job struct {
 	ID int
 	Spec
-	Owner     string `json:",omitempty"` // the name in the certificate of the client that submitted it
+	Owner     string `json:",omitempty"` // name in the certificate of the client that submitted it
 	State     State
 	Submitted time.Time
-	Began     time.Time // the last time
+	Began     time.Time // when it was last started
 	Ended     time.Time
-	Begun     int     // how many times it was begun
-	Lost      int     `json:",omitempty"` // how many times its agent died while it ran
+	Begun     int     // number of starts
+	Lost      int     `json:",omitempty"` // how often the agent died while it ran
 	Ending    bool    `json:",omitempty"` // it runs, and was cancelled
-	Part      float64 // of the work that is done, from 0 to 1
-	Left      float64 // seconds that the rest takes at that pace; 0 if that is not known
-	Error     string  `json:",omitempty"` // why it has failed, and in further lines what to do
+	Part      float64 // part of the work that is done, from 0 to 1
+	Left      float64 // estimated seconds left; 0 if unknown
+	Error     string  `json:",omitempty"` // why it has failed; further lines say what to do
 }
 
 // checkWritten returns what is wrong with a Job that was read from a file.
@@ -107,20 +107,20 @@ func (j *Job) checkWritten() error {
 	return j.check()
 }
 
-// Kind is why a request is refused.
+// Kind is the kind of a refusal.
 type Kind string
 
 const (
-	BadSpec  Kind = "bad request" // it makes no sense
-	NotFound Kind = "not found"   // there is no such job, or it has no such file
-	NotYet   Kind = "not yet"     // the job has to end first, or has ended already
-	Full     Kind = "full"        // of jobs that wait
-	TooLarge Kind = "too large"   // for what is left of the spool
-	Locked   Kind = "locked"      // the spool is another agent's
-	Broken   Kind = "broken"      // the agent's disk, or what is between
+	BadSpec  Kind = "bad request" // the request is invalid
+	NotFound Kind = "not found"   // there is no such job or file
+	NotYet   Kind = "not yet"     // the job has not ended yet, or has ended already
+	Full     Kind = "full"        // too many jobs are waiting
+	TooLarge Kind = "too large"   // the spool has not enough room left
+	Locked   Kind = "locked"      // another agent uses the spool
+	Broken   Kind = "broken"      // the agent's disk, or the connection, failed
 )
 
-// Error is why a request is refused.
+// Error is a refusal and its reason.
 type Error struct {
 	Kind Kind
 	Text string

@@ -19,65 +19,66 @@ import (
 	"time"
 )
 
-// Options is what a queue needs.
+// Options configures a queue.
 type Options struct {
-	// Dir is the directory of the jobs. It is the queue's alone.
+	// Dir is the directory of the jobs. Only the queue may use it.
 	Dir string
-	// Most is how many bytes all jobs may have there, but for what the one that runs is writing.
+	// Most is how many bytes all jobs may take there, without what the running job is writing.
 	Most int64
-	// Check returns what is wrong with what somebody submits.
+	// Check returns what is wrong with a submitted Spec.
 	Check func(*Spec) error
-	// Command returns the process of a job, whose files are in dir. It ends soon when its
-	// standard input does, and exits with 0 if all is well. On its standard output lines
-	// "progress DONE TOTAL" say how far it is; those that begin with TextPrefix, without that, are
-	// its report for people, and the others its report. What it says on standard error is its log.
+	// Command returns the process of a job, whose files are in dir. The process must end soon after its standard
+	// input ends, and exit with 0 if all is well. On standard output it writes its progress as lines "progress
+	// DONE TOTAL", its report for people as lines that begin with TextPrefix, and its report as the other lines.
+	// Standard error is its log.
 	Command func(j *Job, dir string) *exec.Cmd
-	// Log is told what nobody else is.
+	// Log gets messages that belong to no request or job.
 	Log *slog.Logger
 }
 
-// TextPrefix begins lines of a report for people.
+// TextPrefix begins a line of the report for people.
 const TextPrefix = "text "
 
-// What one agent keeps is bounded, so that a client that may submit cannot fill its disk or its memory.
+// These bounds keep clients that may submit from filling the agent's disk or memory.
 const (
-	queueMost  = 100      // jobs that wait; more are refused
-	keepMost   = 100      // jobs that have ended; older ones go
-	lostMost   = 2        // times that the agent dies while a job runs; then it may be the reason
-	logMost    = 16 << 20 // bytes of a log, the rest of which is dropped, and of a report, which may not have more
+	queueMost  = 100      // waiting jobs; more are refused
+	keepMost   = 100      // ended jobs; older ones are dropped
+	lostMost   = 2        // how often the agent may die while a job runs, before the job is blamed
+	logMost    = 16 << 20 // bytes of a log, the rest of which is dropped, and of a report, which may not be longer
 	patience   = 20 * time.Second
 	reasonMost = 2000 // bytes of Job.Error
 )
 
-// Queue is the jobs of an agent. It is safe for concurrent use.
+// Queue holds the jobs of an agent. It is safe for concurrent use.
 //
-// Who changes a job takes two locks. While it holds disk, nobody else changes what is in the
-// spool, or what becomes of a job: so job.json has the changes in their order. It holds mu for the
-// change in memory only. So a client that asks where jobs stand never waits for the disk.
+// A change of a job takes two locks. disk is held for the whole change, so that changes reach the spool and
+// job.json in order. mu is held only for the change in memory, so that a client that asks for the state of jobs
+// never waits for the disk.
 type Queue struct {
 	opt   Options
 	spool spool
 	lock  *os.File                  // of the spool
-	wake  chan struct{}             // capacity 1: there may be a job to run
-	write func(*Job) error          // spool.write; tests have one that fails
-	kept  func(io.Writer) io.Writer // what reports are written to; tests have one that fails
+	wake  chan struct{}             // capacity 1: a job may be ready to run
+	write func(*Job) error          // spool.write; tests replace it by one that fails
+	kept  func(io.Writer) io.Writer // wraps the writers of reports; tests replace it by one that fails
 
-	disk sync.Mutex // before mu; it is held while files are written, so for as long as a disk takes
-	last int        // the largest number that was given, idMost at most
-	stop func()     // ends the job that runs, because it is cancelled
+	disk sync.Mutex // locked before mu; held while files are written, so it may take as long as the disk
+	last int        // largest number given so far, at most idMost
+	stop func()     // ends the running job when it is cancelled
 
 	mu     sync.Mutex // a leaf
 	jobs   map[int]*Job
-	coming int   // jobs whose input is on its way …
+	coming int   // jobs whose input is being received …
 	bytes  int64 // … and the bytes of these inputs
 }
 
-// Open returns the queue of a directory, with the jobs that it has. One that ran when its agent
-// died is queued again, once: if the agent dies with it again, it has failed. The directory is
-// the queue's until Close, and until the process of its last job has ended, however its agent did:
-// Open waits for that until ctx ends. The error is an *Error then, of kind [Locked].
+// Open returns the queue of a directory, with the jobs in it. A job that was running when its agent died is
+// queued again once; if the agent dies with it a second time, the job has failed. Open waits, until ctx ends,
+// for an earlier agent and the process of its last job to release the directory. If it waits in vain, the error
+// is an *Error of kind [Locked]. The directory belongs to the queue until Close and the end of its last job's
+// process.
 func Open(ctx context.Context, opt Options) (*Queue, error) {
-	// The lock first: until then another agent may be writing what would be read here.
+	// Lock first: until then another agent may be writing what is read here.
 	q := &Queue{opt: opt, spool: spool(opt.Dir), jobs: map[int]*Job{}, wake: make(chan struct{}, 1)}
 	q.write, q.kept = q.spool.write, func(w io.Writer) io.Writer { return w }
 	var err error
@@ -87,14 +88,14 @@ func Open(ctx context.Context, opt Options) (*Queue, error) {
 	if err := q.restore(); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
-	q.look() // for those that waited when the last agent ended
+	q.look() // for jobs that waited when the last agent ended
 	return q, nil
 }
 
-// Close gives the directory up. Run has to have ended.
+// Close releases the directory. Run must have returned.
 func (q *Queue) Close() error { return q.lock.Close() }
 
-// restore makes of the jobs in the spool what becomes of them in a new queue.
+// restore reads the jobs of the spool and sets the states that they have in a new queue.
 func (q *Queue) restore() error {
 	q.disk.Lock()
 	defer q.disk.Unlock()
@@ -103,16 +104,16 @@ func (q *Queue) restore() error {
 		return err
 	}
 	for _, j := range all {
-		if j.State == Coming { // who sent its input knows that there is no job
+		if j.State == Coming { // its client was told of no job
 			if err := q.spool.remove(j.ID); err != nil {
 				return err
 			}
 			continue
 		}
-		// A new job gets a number above all that there are. Those of jobs that were removed may come
-		// again only if they were the last ones.
+		// A new job gets a number above all present ones. Numbers of removed jobs are reused only if they were
+		// the largest.
 		q.jobs[j.ID], q.last = j, max(q.last, j.ID)
-		if j.State == Running { // an agent that ends in good order leaves none
+		if j.State == Running { // the agent did not end in good order
 			j.Lost++
 		}
 		switch {
@@ -122,7 +123,7 @@ func (q *Queue) restore() error {
 		case j.Lost >= lostMost:
 			q.ends(j, Failed, fmt.Sprintf("the agent died %d times while it ran", j.Lost))
 		default:
-			if err := q.opt.Check(&j.Spec); err != nil { // another program's, or somebody has written it
+			if err := q.opt.Check(&j.Spec); err != nil { // from another version, or edited by hand
 				q.ends(j, Failed, err.Error())
 			} else if j.State != Queued {
 				q.again(j)
@@ -132,7 +133,7 @@ func (q *Queue) restore() error {
 	return nil
 }
 
-// look has Run look for a job. It never waits: one look finds all jobs that there are by then.
+// look wakes Run. It never blocks: a single wake-up makes Run find all jobs that exist by then.
 func (q *Queue) look() {
 	select {
 	case q.wake <- struct{}{}:
@@ -140,15 +141,14 @@ func (q *Queue) look() {
 	}
 }
 
-// admit makes the directory of a new job, for whose input there is room, and returns its number.
-// The input is coming from now on. It counts before it is there: otherwise many at once would
-// fill more than there is room for.
+// admit reserves room for the input of a new job, makes the job's directory and returns its number. The input
+// counts before it arrives. Otherwise many inputs at once could exceed the room.
 func (q *Queue) admit(size int64) (id int, err error) {
-	q.disk.Lock() // nobody else takes the same room
+	q.disk.Lock() // no other submission may take the same room
 	defer q.disk.Unlock()
 	q.mu.Lock()
-	// Files are measured each time. A count would be wrong after a crash, and does not know what
-	// the job that runs has written.
+	// Measure the files each time. A counter would be wrong after a crash, and would not include what the
+	// running job has written.
 	waiting, left := q.coming, q.opt.Most-q.bytes
 	var all []int
 	for id, j := range q.jobs {
@@ -160,13 +160,13 @@ func (q *Queue) admit(size int64) (id int, err error) {
 	if waiting >= queueMost {
 		return 0, &Error{Full, fmt.Sprintf("%d jobs wait already: try again later, or cancel some", queueMost)}
 	}
-	for _, id := range all { // those that come are in q.bytes
+	for _, id := range all { // those being received are in q.bytes
 		left -= q.spool.size(id)
 	}
 	if left <= 0 || size > left {
 		return 0, &Error{TooLarge, fmt.Sprintf("the input has %d bytes, and the agent has room for %d more in its --spool-limit: remove jobs that have ended, or raise it", size, max(left, 0))}
 	}
-	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // somebody else's directories have numbers, too
+	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // other programs' directories may have numbers as names, too
 		if q.last == idMost {
 			return 0, &Error{Full, fmt.Sprintf("there is a job %d, and no job has a larger number: remove it, and start the agent again", idMost)}
 		}
@@ -182,10 +182,10 @@ func (q *Queue) admit(size int64) (id int, err error) {
 	return q.last, nil
 }
 
-// Submit queues a job, and returns it. The input, of so many bytes, is read first; it may be nil.
-// The error is an *Error, or that of reading the input, and then there is no job.
+// Submit queues a job and returns it. It first reads the input of size bytes; input may be nil. The error is an
+// *Error, or the error of reading the input. If there is an error, there is no job.
 func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, error) {
-	// What can be refused without looking at the disk is refused first, before any input is read.
+	// Check first what needs no disk, before any input is read.
 	err := s.check()
 	if err == nil {
 		if err = q.opt.Check(&s); err != nil {
@@ -200,7 +200,7 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 		return Job{}, err
 	}
 	j := &Job{ID: id, Spec: s, Owner: owner, State: Coming, Submitted: time.Now()}
-	if s.Input != "" { // it takes its time, and this process may die meanwhile
+	if s.Input != "" { // this takes time, and the process may die meanwhile
 		if err = q.write(j); err == nil {
 			err = q.spool.put(j.ID, fileInput+s.Input, input, size)
 		}
@@ -208,15 +208,15 @@ func (q *Queue) Submit(s Spec, owner string, input io.Reader, size int64) (Job, 
 	if j.State = Queued; err == nil {
 		err = q.write(j)
 	}
-	// From here on the file itself counts, and not what was announced.
+	// From here on the file itself counts, instead of the announced size.
 	q.mu.Lock()
 	q.coming, q.bytes = q.coming-1, q.bytes-size
 	if err == nil {
 		q.jobs[j.ID] = j
 	}
-	told := *j // a copy: Run may begin it at once
+	told := *j // a copy: Run may start the job at once
 	q.mu.Unlock()
-	if err != nil { // nobody has heard of the job yet
+	if err != nil { // no client knows of the job yet
 		_ = q.spool.remove(j.ID)
 		return Job{}, err
 	}
@@ -246,8 +246,7 @@ func (q *Queue) Job(id int) (Job, error) {
 	return *j, nil
 }
 
-// Open returns a file of a job: its log at any time, the others when it has ended. The error is
-// an *Error.
+// Open opens a file of a job: the log at any time, other files when the job has ended. The error is an *Error.
 func (q *Queue) Open(id int, file string) (*os.File, error) {
 	j, err := q.Job(id)
 	if err != nil {
@@ -256,8 +255,8 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 	if file != FileLog && !j.State.Over() {
 		return nil, &Error{NotYet, fmt.Sprintf("job %d is %s", id, j.State)}
 	}
-	// No lock is held from here on: a job that is removed meanwhile is not found, or its open files
-	// are read to their end.
+	// No lock is held from here on. If the job is removed meanwhile, it is not found, or the opened file is read
+	// to its end.
 	f, err := os.Open(q.spool.at(id, file))
 	if err != nil {
 		why := ""
@@ -269,29 +268,28 @@ func (q *Queue) Open(id int, file string) (*os.File, error) {
 	return f, nil
 }
 
-// Cancel ends a job, and returns it as it stands: one that runs is still running, and cancelled a
-// little later. One that has ended stays as it is, with its files: who cancels it may not have known
-// of its end. The error is an *Error.
+// Cancel cancels a job and returns it. A running job is still running then; it ends a little later. A job that
+// has ended stays as it is, with its files, since the client may not have known of its end. The error is an
+// *Error.
 func (q *Queue) Cancel(id int) (Job, error) {
 	q.disk.Lock()
 	defer q.disk.Unlock()
 	j := q.job(id)
 	switch {
-	case j == nil: // Job says so
+	case j == nil: // Job returns the error
 	case j.State.Over():
 	case j.State == Running:
-		// Written down before it is stopped: if this process dies before the job has ended, the
-		// next one must not begin it again.
-		_ = q.change(j, func() { j.Ending = true }) // it ends all the same
-		q.stop()                                    // run notes the end, when the process has ended
+		// Written before the job is stopped: if this process dies before the job ends, the next agent must not
+		// start it again.
+		_ = q.change(j, func() { j.Ending = true }) // the job ends even if this fails
+		q.stop()                                    // run records the end once the process has ended
 	default:
 		q.ends(j, Cancelled, "")
 	}
 	return q.Job(id)
 }
 
-// Remove removes a job that has ended, with its files, and returns what it was. The error is an
-// *Error.
+// Remove removes an ended job with its files, and returns the job. The error is an *Error.
 func (q *Queue) Remove(id int) (Job, error) {
 	q.disk.Lock()
 	defer q.disk.Unlock()
@@ -306,16 +304,16 @@ func (q *Queue) Remove(id int) (Job, error) {
 	return told, q.drop(q.job(id))
 }
 
-// job returns a job, nil if there is none. The caller holds disk, and may read all of it but Part
-// and Left without mu.
+// job returns a job, or nil if there is none. The caller holds disk. It may read all fields but Part and Left
+// without mu.
 func (q *Queue) job(id int) *Job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.jobs[id]
 }
 
-// change changes a job, and writes down where it stands. The caller holds disk. If the disk fails that
-// is logged: after a crash the job stands where job.json has it.
+// change changes a job and writes its state. The caller holds disk. A failing disk is logged: after a crash the
+// job has the state that job.json had before.
 func (q *Queue) change(j *Job, how func()) error {
 	q.mu.Lock()
 	how()
@@ -328,16 +326,16 @@ func (q *Queue) change(j *Job, how func()) error {
 	return err
 }
 
-// again queues a job that ran. The caller holds disk.
+// again queues a job that was running. The caller holds disk.
 func (q *Queue) again(j *Job) {
-	_ = q.change(j, func() { j.State, j.Part, j.Left = Queued, 0, 0 }) // the next agent takes it for lost, and queues it again
+	_ = q.change(j, func() { j.State, j.Part, j.Left = Queued, 0, 0 }) // if it fails, the next agent queues the job
 }
 
-// ends notes the end of a job, removes what nobody can ask for, and drops jobs that ended long ago.
-// The caller holds disk.
+// ends records the end of a job, removes the files that no client can ask for, and drops old ended jobs. The
+// caller holds disk.
 func (q *Queue) ends(j *Job, s State, why string) {
-	// The state first: files that stay after a crash cost room, and a job that has lost its files
-	// must not be begun again.
+	// Write the state first. Files that remain after a crash only take room, but a job without its files must
+	// not be started again.
 	err := q.change(j, func() {
 		j.State, j.Ended, j.Error, j.Left, j.Ending = s, time.Now(), why, 0, false
 		if s == Done {
@@ -358,7 +356,7 @@ func (q *Queue) ends(j *Job, s State, why string) {
 		}
 	}
 	q.mu.Unlock()
-	// By their ends, not their numbers: one that waited long has only just ended.
+	// Sort by time of end, not by number: a job that waited long has just ended.
 	slices.SortFunc(over, func(a, b *Job) int { return a.Ended.Compare(b.Ended) })
 	for _, old := range over[:max(len(over)-keepMost, 0)] {
 		if err := q.drop(old); err != nil {
@@ -367,8 +365,8 @@ func (q *Queue) ends(j *Job, s State, why string) {
 	}
 }
 
-// endsUnwritten has a job fail whose end could not be written, and whose files have gone: nobody may
-// take it for done now, and another agent begin it again. The caller holds disk.
+// endsUnwritten makes a job fail whose end could not be written, and whose files are removed. Otherwise clients
+// could take it for done now, and another agent could start it again. The caller holds disk.
 func (q *Queue) endsUnwritten(j *Job, err error) {
 	again := q.change(j, func() {
 		if j.State == Done {
@@ -376,7 +374,7 @@ func (q *Queue) endsUnwritten(j *Job, err error) {
 		}
 		j.Error = strings.TrimPrefix(j.Error+"; that it ended could not be written down: "+err.Error(), "; ")
 	})
-	if again == nil { // there was room without the files
+	if again == nil { // removing the files made room
 		return
 	}
 	if err := q.spool.markEnded(j.ID); err != nil {
@@ -384,8 +382,8 @@ func (q *Queue) endsUnwritten(j *Job, err error) {
 	}
 }
 
-// drop removes a job that has ended. The caller holds disk. The error is an *Error; then the job is
-// still there, and can be dropped again.
+// drop removes an ended job. The caller holds disk. The error is an *Error; the job then still exists, and can
+// be dropped again.
 func (q *Queue) drop(j *Job) error {
 	if err := q.spool.remove(j.ID); err != nil {
 		return &Error{Broken, err.Error()}
@@ -396,8 +394,8 @@ func (q *Queue) drop(j *Job) error {
 	return nil
 }
 
-// Run runs jobs until ctx ends, one after the other: each takes all agents. The one that runs then is
-// ended, and queued again. It is called once.
+// Run runs jobs until ctx ends, one at a time, since each uses all agents. When ctx ends, the running job is
+// stopped and queued again. Run must be called once only.
 func (q *Queue) Run(ctx context.Context) {
 	for {
 		select {
@@ -415,7 +413,7 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 }
 
-// next returns the job that is to run, with what ends when it is cancelled; nil if there is none.
+// next returns the next job, and a context that ends when the job is cancelled. It returns nil if no job waits.
 func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
 	q.disk.Lock()
 	defer q.disk.Unlock()
@@ -431,13 +429,13 @@ func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
 		if j == nil {
 			return nil, nil
 		}
-		// Before it is running for others: a cancellation then has something to stop.
+		// Set stop before the job appears as running: a cancellation then has something to stop.
 		own, q.stop = context.WithCancel(ctx)
 		err := q.change(j, func() { j.State, j.Began, j.Begun = Running, time.Now(), j.Begun+1 })
 		if err == nil {
 			return j, own
 		}
-		// Its end could not be written either.
+		// The end could not be written in this case either.
 		q.stop()
 		q.ends(j, Failed, "it was not begun, as that could not be written down: "+err.Error())
 	}
@@ -448,26 +446,26 @@ func (q *Queue) run(ctx, own context.Context, j *Job) {
 	err := q.execute(own, j)
 	q.disk.Lock()
 	defer q.disk.Unlock()
-	q.stop() // which only frees what own has
-	// How the process ended comes before what was asked of it: a result that is there is kept.
+	q.stop() // only frees the resources of own
+	// How the process ended counts more than a cancellation: an existing result is kept.
 	switch {
-	case err == nil: // also if it was cancelled, and had done its work by then
+	case err == nil: // also if it was cancelled after its work was done
 		q.ends(j, Done, "")
 	case j.Ending:
 		q.ends(j, Cancelled, "")
-	case ctx.Err() != nil: // the agent ends, and that is not the job's fault
+	case ctx.Err() != nil: // the agent ends, which is not the job's fault
 		q.again(j)
-	case isReport(err): // the log has only what the process says
+	case isReport(err): // the log has only what the process wrote
 		q.ends(j, Failed, err.Error())
 	default:
 		q.ends(j, Failed, q.reason(j.ID, err))
 	}
 }
 
-// execute runs the process of a job until it ends by itself, or own does. It holds no lock: a job
+// execute runs the process of a job until it ends, or until own does, which ends it. It holds no lock: a job
 // may take days.
 func (q *Queue) execute(own context.Context, j *Job) error {
-	// Of a job that is begun again, log and report begin anew, too. A report is there when all of it is.
+	// If a job is started again, its log and report start anew. A report exists only once it is complete.
 	if err := q.spool.tidyReports(j.ID); err != nil {
 		return err
 	}
@@ -485,8 +483,8 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
-	// The process has three ways to talk: its input, whose end tells it to end; its output, for
-	// progress and the report; its errors, which are the log.
+	// The process communicates by its input, whose end tells it to end, by its output (progress and report) and
+	// by its standard error (the log).
 	c := q.opt.Command(j, dir)
 	stdin, err := c.StdinPipe()
 	if err != nil {
@@ -498,16 +496,15 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	}
 	said := &capped{w: log, left: logMost}
 	c.Stderr = said
-	if runtime.GOOS != "windows" { // where a process takes over no files
-		c.ExtraFiles = []*os.File{q.lock} // the spool stays locked until it has ended, too
+	if runtime.GOOS != "windows" { // Windows does not pass files on to a process
+		c.ExtraFiles = []*os.File{q.lock} // the spool stays locked until the process has ended, too
 	}
 	if err := c.Start(); err != nil {
 		return err
 	}
-	// The process is asked to end by the end of its standard input, which it sees also if this
-	// process dies. If it does not, it is killed. Its output ends with it, and so does the loop
-	// below. Wait comes after that, because it would close the pipe under the loop. A kill that
-	// comes after Wait does nothing.
+	// The end of standard input asks the process to end; the process sees it even if this process dies. If it
+	// does not end, it is killed. Its output ends with it, and so does the loop below. Wait must come after the
+	// loop, since it closes the pipe. A kill after Wait has no effect.
 	over := make(chan struct{})
 	ending := sync.WaitGroup{}
 	ending.Go(func() {
@@ -526,10 +523,9 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 	defer ending.Wait()
 	defer close(over)
 	lines := bufio.NewReader(out)
-	// Of a report that cannot be kept the rest is read and dropped: the process would wait for ever to
-	// write it.
+	// If a report cannot be kept, the rest is read and dropped. Otherwise the process would block in writing it.
 	for {
-		// The last line may lack its end: it comes with an error, and counts all the same.
+		// The last line may lack its newline. It comes with an error, and still counts.
 		line, err := lines.ReadString('\n')
 		var done, total int
 		if n, _ := fmt.Sscanf(line, "progress %d %d", &done, &total); n == 2 {
@@ -541,15 +537,15 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 			break
 		}
 	}
-	// A job that fails may have a report, too, and then that is not why.
+	// A failed job may have a report, too; the report is then not the reason.
 	err = cmp.Or(c.Wait(), reports.commit())
-	if said.err != nil { // the job's result does not depend on it
+	if said.err != nil { // the result of the job does not depend on the log
 		q.opt.Log.Warn("the log of a job is not whole", "job", j.ID, "error", said.err)
 	}
 	return err
 }
 
-// progress notes how far a job is. It is not written down: who begins the job again starts at 0.
+// progress records how far a job is. It is not written to disk: a restarted job begins at 0.
 func (q *Queue) progress(j *Job, done, total int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -559,7 +555,7 @@ func (q *Queue) progress(j *Job, done, total int) {
 	}
 }
 
-// reason returns why a job has failed: what its log says last, or else how its process ended.
+// reason returns why a job has failed: the last message of its log, or else how its process ended.
 func (q *Queue) reason(id int, err error) string {
 	f, wrong := os.Open(q.spool.at(id, FileLog))
 	if wrong != nil {
@@ -571,15 +567,15 @@ func (q *Queue) reason(id int, err error) string {
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, reasonMost))
 	said := string(text)
-	// labench says last why it fails, and then maybe what to do, each in a line. Before that are warnings.
+	// labench prints the error last, in one line, and maybe remedies in further lines. Warnings come before.
 	if i := strings.LastIndex(said, "labench: "); i >= 0 {
 		return strings.TrimSpace(said[i+len("labench: "):])
 	}
 	return err.Error()
 }
 
-// capped is a writer that drops what comes after so many bytes, and what cannot be written: an error
-// would stop who writes, and with it the job.
+// capped is a writer that drops bytes beyond a limit, and bytes that cannot be written. An error would stop the
+// process that writes, and with it the job.
 type capped struct {
 	w    io.Writer
 	left int

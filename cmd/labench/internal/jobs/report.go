@@ -23,13 +23,13 @@ func isReport(err error) bool {
 	return ok
 }
 
-// reports takes the report of a job, for programs and for people. Both files are there when all of
-// them is on the disk, or neither is.
+// reports receives the report of a job, for programs and for people. Both files appear once both are completely
+// on the disk, or neither does.
 type reports struct {
-	files   []*atomicfile.File // of FileReport, FileText
-	into    []io.Writer        // as files, but in tests
+	files   []*atomicfile.File // FileReport and FileText
+	into    []io.Writer        // same as files, except in tests
 	written [2]int
-	err     error // the first one
+	err     error // the first error
 }
 
 // newReports begins the report of a job.
@@ -60,8 +60,7 @@ func (r *reports) add(line string) {
 	}
 }
 
-// commit ends the report. Files of which there is nothing are not made. The error is nil or a
-// *reportError.
+// commit completes the report. Empty files are not made. The error is nil or a *reportError.
 func (r *reports) commit() error {
 	defer r.discard()
 	var full []*atomicfile.File
@@ -79,14 +78,14 @@ func (r *reports) commit() error {
 	return nil
 }
 
-// discard drops what was not committed.
+// discard drops files that are not committed.
 func (r *reports) discard() {
 	for _, f := range r.files {
 		f.Discard()
 	}
 }
 
-// tidyReports removes the report of a job that is begun again.
+// tidyReports removes the report of a job that is started again.
 func (s spool) tidyReports(id int) (err error) {
 	for _, name := range []string{FileReport, FileText} {
 		if wrong := os.Remove(s.at(id, name)); !errors.Is(wrong, fs.ErrNotExist) {

@@ -19,11 +19,11 @@ import (
 	"github.com/tessera-la/tessera/internal/listen"
 )
 
-// headerJob has the Spec of a job, as JSON; cancelling and removing have it, too. A page in a browser cannot
-// send it to another place than its own.
+// headerJob holds the Spec of a job as JSON. Requests to cancel and remove must have it, too: a web page in a
+// browser cannot send this header to another site.
 const headerJob = "X-Tessera-Job"
 
-// status returns that of a refusal.
+// status returns the HTTP status of a refusal.
 func (k Kind) status() int {
 	switch k {
 	case BadSpec:
@@ -40,7 +40,7 @@ func (k Kind) status() int {
 	return http.StatusInternalServerError
 }
 
-// fileOf returns the file that the last word of a path means, empty if it means none.
+// fileOf returns the file for the last word of a path, or "" if the word is unknown.
 func fileOf(what string) string {
 	switch what {
 	case "log":
@@ -62,30 +62,31 @@ func fileOf(what string) string {
 //	GET  /v1/jobs/7            a job
 //	POST /v1/jobs/7/cancel     cancel it, unless it has ended
 //	DELETE /v1/jobs/7          remove it, if it has
-//	GET  /v1/jobs/7/log        and so report, text and matrix
+//
+// likewise report, text and matrix
 type Server struct {
 	queue  *Queue
 	server *http.Server
-	trust  *tls.Config // nil for none
+	trust  *tls.Config // nil for no TLS
 	log    *slog.Logger
-	conns  atomic.Int64 // that are open
+	conns  atomic.Int64 // open connections
 }
 
-// A client that does not talk, or does so slowly, holds up nobody else, and its connection ends. But
-// a matrix may take long, as long as something of it comes.
+// A client that sends nothing, or sends slowly, delays no other client, and its connection ends. A matrix may
+// take long, as long as it makes progress.
 const (
-	pause      = time.Minute      // the longest in which nothing of a request comes
-	begin      = 10 * time.Second // the longest until a request has come, but for its body
-	answerMost = time.Hour        // the longest that an answer takes: a matrix may be large
-	grace      = time.Second      // that Close gives to what is under way
+	pause      = time.Minute      // longest time without any byte of a request
+	begin      = 10 * time.Second // longest time until a request has arrived, without its body
+	answerMost = time.Hour        // longest time of an answer: a matrix may be large
+	grace      = time.Second      // time that Close gives to running requests
 )
 
-// NewServer returns a server. Trust is its side of connections with clients; nil means none: then it
-// answers on loopback addresses only.
+// NewServer returns a server of q. trust is the TLS configuration of its connections. With nil it uses no TLS,
+// and answers on loopback addresses only.
 func NewServer(q *Queue, trust *tls.Config, log *slog.Logger) *Server {
 	s := &Server{queue: q, trust: trust, log: log}
 	s.server = &http.Server{
-		Handler: http.HandlerFunc(s.serve), ErrorLog: quiet(), // who asks is told
+		Handler: http.HandlerFunc(s.serve), ErrorLog: quiet(), // clients are told of errors
 		MaxHeaderBytes: 32 << 10, ReadTimeout: pause, ReadHeaderTimeout: begin, IdleTimeout: pause, WriteTimeout: answerMost, ConnState: s.connected,
 	}
 	return s
@@ -94,7 +95,7 @@ func NewServer(q *Queue, trust *tls.Config, log *slog.Logger) *Server {
 // quiet returns a logger that says nothing.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// Serve answers until Close. The error says why it cannot go on, nil after Close.
+// Serve answers requests until Close. It returns nil after Close, otherwise the error that ended it.
 func (s *Server) Serve(l net.Listener) error {
 	l = listen.New(l, listen.Options{Tell: func(err error, failed int) {
 		s.log.Error("jobs cannot be taken for now", "at", l.Addr().String(), "error", err, "attempts", failed)
@@ -108,13 +109,13 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// connected counts connections. One on which nobody asks anything makes room for others: it must not
-// take the files that the agent may have open.
+// connected counts connections. Connections without a request are closed to make room for others, so that they
+// do not use up the files that the agent may open.
 func (s *Server) connected(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew:
-		if s.conns.Add(1) > int64(2*listen.Strangers()) { // of which as many are asked something on
-			c.Close() // it is counted until its goroutine has seen that
+		if s.conns.Add(1) > int64(2*listen.Strangers()) { // half of these may have a request
+			c.Close() // counted until its goroutine has noticed
 		}
 	case http.StateActive:
 		if x := listen.Of(c); x != nil {
@@ -129,14 +130,14 @@ func (s *Server) connected(c net.Conn, now http.ConnState) {
 	}
 }
 
-// Close ends Serve, and what is under way a little later: who sends or takes a matrix slowly
-// holds nobody up. When it returns, nothing of the server uses the queue.
+// Close ends Serve, and running requests a little later, so a slow client delays it only shortly. After it
+// returns, the server no longer uses the queue.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	err := s.server.Shutdown(ctx) // which lets requests end
+	err := s.server.Shutdown(ctx) // lets requests end
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.server.Close() // which does not wait
+		err = s.server.Close() // does not wait
 	}
 	for s.conns.Load() > 0 {
 		time.Sleep(10 * time.Millisecond)
@@ -147,11 +148,11 @@ func (s *Server) Close() error {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.answer(w, r)
 	if err == nil && answer == nil {
-		return // it has been given
+		return // the answer has been written
 	}
 	status := http.StatusOK
 	if err != nil {
-		// Errors of other kinds come from reading the body: the client learns at least why.
+		// Other errors come from reading the body. The client should learn the reason.
 		e := (*Error)(nil)
 		if !errors.As(err, &e) {
 			e = &Error{Broken, err.Error()}
@@ -160,29 +161,29 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // the types of this package can be encoded
+		panic(err) // unreachable: the types of this package can be encoded
 	}
-	// An input may have taken longer to come than an answer may.
+	// Receiving the input may have taken longer than the time limit of an answer.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pause))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(text)
 }
 
-// answer returns what is to be answered as JSON; nil if the answer is a file.
+// answer returns the value to send as JSON. It returns nil if it has sent a file.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	switch {
-	case s.trust == nil && !local(r.Host): // a page whose name leads to this machine
+	case s.trust == nil && !local(r.Host): // a web page under a name that resolves to this machine
 		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no loopback address", r.Host)}
-	case s.trust != nil && owner(r) == "": // nor would a node be let in
+	case s.trust != nil && owner(r) == "": // a node without a certificate is refused, too
 		return nil, &Error{BadSpec, "the certificate has no DNS name"}
 	}
 	rest, ok := strings.CutPrefix(r.URL.Path, "/v1/jobs")
 	if !ok || rest != "" && rest[0] != '/' {
 		return nil, &Error{NotFound, fmt.Sprintf("%.100q is not served", r.URL.Path)}
 	}
-	// What changes something has to have the header, so that a page in a browser of this machine's
-	// user cannot do it.
+	// Requests that change something need the header, so that a web page in a browser on this machine cannot
+	// send them.
 	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
 	asked := r.Header.Get(headerJob) != ""
 	if rest == "" {
@@ -199,7 +200,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil || id < 1 || strconv.Itoa(id) != number {
 		return nil, &Error{BadSpec, fmt.Sprintf("%.100q is no number of a job", number)}
 	}
-	// No name of a file comes from outside: there are a number, and the words that fileOf knows.
+	// File names never come from a client: it sends a number, and a word that fileOf knows.
 	switch file := fileOf(what); {
 	case what == "" && get:
 		return s.queue.Job(id)
@@ -219,16 +220,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
-		_, _ = io.CopyN(w, f, info.Size()) // no longer than it is now, if it grows; who asks sees what is missing
+		_, _ = io.CopyN(w, f, info.Size()) // the present size; the client notices missing bytes
 		return nil, nil
 	}
 	return nil, &Error{NotFound, fmt.Sprintf("%.20q of %.100q is not served", r.Method, rest)}
 }
 
-// submit queues the job that a request has.
+// submit queues the job of a request.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	var spec Spec
-	// The Spec is in the header and not in the body, so that the body is the file as it is.
+	// The Spec is in the header, so that the body is the unchanged file.
 	headers := r.Header.Values(headerJob)
 	if len(headers) > 1 {
 		return nil, &Error{BadSpec, fmt.Sprintf("%d times %s, want one", len(headers), headerJob)}
@@ -238,8 +239,8 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := decodeAlone(d, &spec); err != nil {
 		return nil, &Error{BadSpec, fmt.Sprintf("%s: %v", headerJob, err)}
 	}
-	// The queue reads the body when it has room for it. Only then a client is told to send, if it
-	// asks first. What another one has sent in vain is dropped, or its connection ends.
+	// The queue reads the body once it has room for it. Only then is a client that asks first told to send. What
+	// a client has sent in vain is dropped, or its connection ends.
 	switch {
 	case spec.Input == "" && r.ContentLength != 0:
 		return nil, &Error{BadSpec, "a body, and no Input"}
@@ -249,7 +250,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.queue.Submit(spec, owner(r), &patient{r.Body, http.NewResponseController(w)}, r.ContentLength)
 }
 
-// decodeAlone decodes a value, behind which there may be nothing.
+// decodeAlone decodes a value that must be the only one.
 func decodeAlone(d *json.Decoder, v any) error {
 	if err := d.Decode(v); err != nil {
 		return err
@@ -260,7 +261,7 @@ func decodeAlone(d *json.Decoder, v any) error {
 	return nil
 }
 
-// patient reads a body that may take long, as long as something of it comes.
+// patient reads a body without a time limit as long as it makes progress.
 type patient struct {
 	body io.Reader
 	conn *http.ResponseController
@@ -274,7 +275,7 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.body.Read(b)
 }
 
-// owner returns the name in the certificate of the client that asks.
+// owner returns the name in the client's certificate.
 func owner(r *http.Request) string {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || len(r.TLS.PeerCertificates[0].DNSNames) == 0 {
 		return ""
@@ -282,8 +283,7 @@ func owner(r *http.Request) string {
 	return r.TLS.PeerCertificates[0].DNSNames[0]
 }
 
-// local reports whether an address is one of this machine that no name server can give to
-// somebody else.
+// local reports whether host is an address of this machine that no name server can assign to another.
 func local(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

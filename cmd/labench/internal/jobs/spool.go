@@ -20,37 +20,37 @@ import (
 
 // Files of a job's directory.
 const (
-	fileJob    = "job.json"    // the queue writes it, and nobody else
-	fileEnded  = "ended.json"  // what job.json is called if the job has ended, and how could not be written
-	fileInput  = "input"       // and what Spec.Input says
-	FileLog    = "log.txt"     // what the process says on standard error
-	FileReport = "report.json" // and on standard output
-	FileText   = "report.txt"  // and there for people
-	FileMatrix = "result.npy"  // of the nodes
-	DirStates  = "states"      // of a checkpoint
+	fileJob    = "job.json"    // written by the queue only
+	fileEnded  = "ended.json"  // name of job.json if the job has ended but its end could not be written
+	fileInput  = "input"       // with Spec.Input appended
+	FileLog    = "log.txt"     // standard error of the process
+	FileReport = "report.json" // its standard output, without progress and text
+	FileText   = "report.txt"  // its report for people
+	FileMatrix = "result.npy"  // written by the nodes
+	DirStates  = "states"      // of checkpoints
 )
 
-// fileLock, in the spool, is locked by the agent whose it is, and by the process of its job.
+// fileLock, in the spool, is locked by the agent that uses the spool, and by the process of its job.
 const fileLock = "lock"
 
-// spool is the directory of the jobs.
+// spool is the path of the directory of jobs.
 type spool string
 
-// lock makes the directory, if need be, and takes it. It waits for another one to give it up,
-// until ctx ends. The error is an *Error. Only the agent's user sees what is in a spool that it makes.
+// lock makes the directory if necessary, and locks it. It waits until another agent has released it, or ctx
+// ends. The error is an *Error. A directory that it makes is accessible to the agent's user only.
 func (s spool) lock(ctx context.Context) (*os.File, error) {
 	path := filepath.Join(string(s), fileLock)
 	err := os.MkdirAll(string(s), 0o700)
 	if err != nil {
 		return nil, &Error{Broken, err.Error()}
 	}
-	// The file is never removed: who waits for its lock has it open, and another file of the same
-	// name would have another lock.
+	// The file is never removed. A process that waits for its lock has it open, and a new file of the same name
+	// would have another lock.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, &Error{Broken, err.Error()}
 	}
-	for { // no system tells who waits for a lock with a time limit
+	for { // no system has file locks with a time limit
 		got, err := filelock.Try(f)
 		switch {
 		case err != nil:
@@ -68,20 +68,20 @@ func (s spool) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// at returns a path in the directory of a job. Its number is its name: a look into the spool
-// finds what labench status lists.
+// at returns a path in the directory of a job. The directory is named by the job's number, as in labench
+// status.
 func (s spool) at(id int, file string) string {
 	return filepath.Join(string(s), strconv.Itoa(id), file)
 }
 
-// Input returns where the input of a job is.
+// Input returns the path of a job's input in dir.
 func (j *Job) Input(dir string) string { return filepath.Join(dir, fileInput+j.Spec.Input) }
 
 // idMost is the largest number that a job may have.
 const idMost = math.MaxInt32
 
-// read returns the jobs that there are. What has no job.json is somebody else's: it stays. Of a job
-// that has ended, and how could not be written, that is said.
+// read returns the jobs in the spool. A directory without job.json is left alone. A job that has ended but
+// whose end could not be written is marked as failed, with that reason.
 func (s spool) read() (all []*Job, err error) {
 	entries, err := os.ReadDir(string(s))
 	if err != nil {
@@ -90,7 +90,7 @@ func (s spool) read() (all []*Job, err error) {
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
 		if err != nil || id < 1 || id > idMost || !e.IsDir() || strconv.Itoa(id) != e.Name() {
-			continue // no name that at gives
+			continue // not a name that at makes
 		}
 		path := s.at(id, fileJob)
 		text, err := os.ReadFile(path)
@@ -110,7 +110,7 @@ func (s spool) read() (all []*Job, err error) {
 		if err == nil {
 			err = j.checkWritten() // Input becomes part of a path
 		}
-		// One that cannot be read is somebody's work: a person has to look.
+		// An unreadable job may hold a user's work: leave it for a person to look at.
 		if err != nil {
 			return nil, &Error{Broken, path + ": " + err.Error()}
 		}
@@ -122,12 +122,12 @@ func (s spool) read() (all []*Job, err error) {
 	return all, nil
 }
 
-// lostEnd is why a job has failed whose end could not be written.
+// lostEnd is the error of a job whose end could not be written.
 const lostEnd = "the agent could not write down how it ended: its disk failed, or was full"
 
-// write keeps where a job stands, as a whole: a crash leaves the one or the other.
+// write stores the state of a job atomically: after a crash the file has either the old or the new state.
 func (s spool) write(j *Job) error {
-	text, err := json.MarshalIndent(j, "", "  ") // a person may have to read it
+	text, err := json.MarshalIndent(j, "", "  ") // indented, since a person may have to read it
 	if err != nil {
 		return err
 	}
@@ -135,32 +135,32 @@ func (s spool) write(j *Job) error {
 		_, err := f.Write(append(text, '\n'))
 		return err
 	})
-	if err == nil { // nothing is left of an end that could not be written
+	if err == nil { // now the end is written, so the mark of markEnded is obsolete
 		_ = os.Remove(s.at(j.ID, fileEnded))
 	}
 	return err
 }
 
-// markEnded notes that a job has ended where write cannot: this takes no room on a full disk. No agent
-// begins such a job again.
+// markEnded marks a job as ended if write fails. Renaming needs no room on a full disk. No agent starts such a
+// job again.
 func (s spool) markEnded(id int) error { return os.Rename(s.at(id, fileJob), s.at(id, fileEnded)) }
 
-// put writes a file of a job that is new, of so many bytes. They are on the disk when it
-// returns: after a power cut a job that waits must not begin with zeros.
+// put writes a file of a new job, of size bytes, and syncs it: after a power failure a waiting job must not
+// start with zeros.
 func (s spool) put(id int, file string, r io.Reader, size int64) error {
 	f, err := os.OpenFile(s.at(id, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	// Neither more nor less than was announced: room was kept for just that.
+	// Exactly as much as announced, since room is reserved for that.
 	if _, err = io.CopyN(f, r, size); err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }
 
-// tidy removes all files of a job but some: also those that a process was about to write. There
-// are none if a person has removed the directory.
+// tidy removes all files of a job except the given ones, and temporary files of a process. It does nothing if a
+// user has removed the directory.
 func (s spool) tidy(id int, but ...string) error {
 	entries, err := os.ReadDir(s.at(id, ""))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,8 +174,8 @@ func (s spool) tidy(id int, but ...string) error {
 	return err
 }
 
-// remove removes a job: last what says that its directory is one of ours, in case that this
-// process dies meanwhile.
+// remove removes a job. job.json goes last, so that the directory is still known as a job if this process dies
+// meanwhile.
 func (s spool) remove(id int) error {
 	if err := s.tidy(id, fileJob, fileEnded); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s spool) remove(id int) error {
 	return os.RemoveAll(s.at(id, ""))
 }
 
-// size returns the bytes of all files of a job. Links do not count, and are not followed.
+// size returns the bytes of all files of a job. Links are not followed and do not count.
 func (s spool) size(id int) (sum int64) {
 	_ = filepath.WalkDir(s.at(id, ""), func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
@@ -191,7 +191,7 @@ func (s spool) size(id int) (sum int64) {
 				sum += info.Size()
 			}
 		}
-		return nil // what has gone meanwhile takes no room
+		return nil // removed meanwhile: takes no room
 	})
 	return sum
 }

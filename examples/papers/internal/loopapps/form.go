@@ -13,15 +13,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Form is how work goes over data in blocks.
+// Form is how a program iterates over data in blocks.
 type Form uint8
 
 // The forms.
 const (
-	Baseline     Form = iota // a task for each block
-	Split                    // a loop over partitions of the blocks as they lie
-	Rechunk                  // the data copied into a block for each worker, and a task for each
-	Materialised             // the data copied into a block for each partition, and a loop over these
+	Baseline     Form = iota // one task per block
+	Split                    // a loop over partitions of the original blocks
+	Rechunk                  // the data is copied into larger blocks, with one task per block
+	Materialised             // the data is copied into one block per partition, with a loop over partitions
 )
 
 var forms = [...]string{"baseline", "split", "rechunk", "materialised"}
@@ -34,10 +34,10 @@ func (f Form) String() string { return forms[f] }
 // Loops reports whether the form has loops, which a plan can change.
 func (f Form) Loops() bool { return f == Split || f == Materialised }
 
-// Formed is a [Problem] over data in blocks.
+// Formed is a [Problem] over data in blocks that can be solved in several forms.
 type Formed interface {
 	Problem
-	// SetForm sets the form of the next Run, which prepares the data for it.
+	// SetForm sets the form of the next Run. Run arranges the data for it.
 	SetForm(Form)
 }
 
@@ -75,15 +75,15 @@ func newPoints(ctx context.Context, rt exec.Runtime, n, d, blocks int, fill func
 	return &points{n: n, d: d, data: data}, err
 }
 
-// formed is points made ready for a form.
+// formed is points arranged in the blocks and partitions that their form asks for.
 type formed struct {
 	data  *blocked.RowBlocks[float64]
-	parts *blocked.Partitions // if the form has loops
-	from  *blocked.Partitions // of the points as they were, if these were materialised
+	parts *blocked.Partitions // nil if the form has tasks
+	from  *blocked.Partitions // partitions of the original points, if these were copied (Materialised)
 }
 
-// prepare makes the points ready for their form: in so many partitions or larger blocks for
-// each place where workers are, or 0 for one for each worker.
+// prepare arranges the points as their form asks. It makes multiplicity partitions, or blocks, for each
+// location that has workers; 0 means one for each worker.
 func (p *points) prepare(ctx context.Context, rt exec.Runtime, multiplicity int) (f formed, err error) {
 	f.data = p.data
 	switch p.form {
@@ -105,7 +105,7 @@ func (p *points) prepare(ctx context.Context, rt exec.Runtime, multiplicity int)
 	return f, err
 }
 
-// places returns at how many locations there are workers.
+// places returns the number of locations that have workers.
 func places(rt exec.Runtime) int {
 	known := map[int]bool{}
 	for _, w := range rt.Workers() {
@@ -114,7 +114,7 @@ func places(rt exec.Runtime) int {
 	return len(known)
 }
 
-// numbers returns which point each item is, or nil if they are in the order of the points.
+// numbers maps each item of the copied data to the number of its point. It returns nil if the two are the same.
 func (f formed) numbers() (all []int) {
 	if f.from == nil {
 		return nil
@@ -134,7 +134,7 @@ func firstsOf(data *blocked.RowBlocks[float64]) []int {
 	return firsts
 }
 
-// all goes through all points.
+// all iterates over all points: number and coordinates.
 func (p *points) all() iter.Seq2[int, []float64] {
 	return func(yield func(int, []float64) bool) {
 		i := 0
@@ -149,7 +149,7 @@ func (p *points) all() iter.Seq2[int, []float64] {
 	}
 }
 
-// units returns how many partitions there are, or blocks if the form has tasks.
+// units returns the number of partitions or, if the form has tasks, of blocks.
 func (f formed) units() int {
 	if f.parts != nil {
 		return len(f.parts.Partitions())
@@ -157,8 +157,8 @@ func (f formed) units() int {
 	return f.data.Blocks()
 }
 
-// items goes through the points of a unit: their numbers, ascending, and their coordinates.
-// Firsts is what firstsOf returns for the data, numbers what [formed.numbers] does.
+// items iterates over the points of a unit: their numbers, ascending, and their coordinates. firsts is the
+// result of firstsOf for the data, numbers that of [formed.numbers].
 func (f formed) items(unit int, firsts, numbers []int) iter.Seq2[int, []float64] {
 	return func(yield func(int, []float64) bool) {
 		blocks := []int{unit}
@@ -179,8 +179,8 @@ func (f formed) items(unit int, firsts, numbers []int) iter.Seq2[int, []float64]
 	}
 }
 
-// each calls do for every unit: in a loop in which a partition is an item, or in a task for
-// each block.
+// each calls do for every unit: in a loop whose items are the partitions, or in a task for each block. If the
+// form has tasks, opt.Stats must not be nil.
 func (f formed) each(ctx context.Context, rt exec.Runtime, opt loop.Options, do func(unit int) error) error {
 	if f.parts == nil {
 		return tasks(ctx, rt, f.units(), opt.Stats, do)
@@ -198,7 +198,8 @@ func (f formed) each(ctx context.Context, rt exec.Runtime, opt loop.Options, do 
 	})
 }
 
-// reduce adds up what body contributes for rows lo to hi−1 of each block.
+// reduce sums what body adds for rows lo to hi−1 of each block. If the form has tasks, opt.Stats must not be
+// nil.
 func reduce[T any](ctx context.Context, rt exec.Runtime, f formed, opt loop.Options, r loop.Reduction[T], body func(block *blocked.Tile[float64], lo, hi int, sum *T)) (T, error) {
 	if f.parts != nil {
 		opt.Parts = f.parts.Parts()
@@ -226,13 +227,13 @@ func reduce[T any](ctx context.Context, rt exec.Runtime, f formed, opt loop.Opti
 	return sum, nil
 }
 
-// tasks calls do for 0 to n−1, in a task for each, and says in stats how long that took.
+// tasks calls do for 0 to n−1, in one task each, and writes the elapsed time to stats, which must not be nil.
 func tasks(ctx context.Context, rt exec.Runtime, n int, stats *loop.Stats, do func(i int) error) error {
 	began := time.Now()
 	job := rt.NewJob(ctx)
 	for i := range n {
 		if err := submit(job, func() error { return do(i) }); err != nil {
-			break // the job's, which Wait returns
+			break // Wait returns the error of the job
 		}
 	}
 	err := job.Wait()
@@ -246,7 +247,7 @@ func submit(job exec.Job, do func() error, operands ...graph.Operand) error {
 	return err
 }
 
-// blockTask is the parameter of a task for a block, which stays in the process.
+// blockTask is the parameter of a task for one block. It cannot leave the process.
 type blockTask struct{ do func() error }
 
 var blockOp = &versions.Op{Name: "block", Bound: true, Versions: []versions.Version{{Name: "go", Run: func(call *versions.Call) error {
