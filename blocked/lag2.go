@@ -8,11 +8,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Lag2s submits B = A·D, rounded to float32, for matrices of one kind, shape and tile size and
-// a diagonal matrix D of the given elements; nil stands for ones. What is too large becomes
-// infinite. B must be used by no other Program of the job.
+// Lag2s submits B = A·D, rounded to float32. D is the diagonal matrix with the elements d, one for
+// each column of A, or the identity if d is nil. A and B have the same kind, shape and tile size.
+// Elements that are too large for float32 become infinite.
 //
-// It panics with ErrKind or ErrShape if the matrices do not fit together.
+// B must be an operand of no other Program of the job, nor of another call of p unless that is
+// Lag2s or Lag2d with the same float32 matrix.
+//
+// It panics with ErrKind if the kinds differ, and with ErrShape if the shapes or tile sizes differ
+// or d has another length.
 //
 // Reference: LAPACK DLAG2S, DLAT2S.
 func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float32]) error {
@@ -24,8 +28,9 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 	return p.tasks.Err
 }
 
-// Lag2d submits B = A·D or, if add is true, B = B + A·D, with A, B and D as [Lag2s] has them; here A
-// must be used by no other Program of the job, nor by p as another operand.
+// Lag2d submits B = A·D, or B = B + A·D if add is true, for a float32 matrix A. D, the shapes and
+// the panics are those of [Lag2s]. The rule for the float32 matrix holds for A: it must be an
+// operand of no other Program of the job, nor of p as another operand.
 //
 // Reference: LAPACK SLAG2D.
 func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, b *Matrix[T]) error {
@@ -42,7 +47,7 @@ func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, 
 	return p.tasks.Err
 }
 
-// lag checks that a and b fit together, and returns D as data, by tile columns.
+// lag checks that a, b and d fit together, and returns D as data, one datum for each tile column.
 func lag[T, U Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[U]) []graph.Datum {
 	switch {
 	case a.Kind() != b.Kind():
@@ -62,7 +67,8 @@ func lag[T, U Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[U]) [
 	})
 }
 
-// foreign returns the tiles of a matrix of other elements than p's as data.
+// foreign returns the tiles of a float32 matrix as data of p, whose other matrices have elements of
+// type T.
 func foreign[T, U Element](p *Program[T], a *Matrix[U], written bool) []graph.Datum {
 	a.Used(written)
 	return p.tasks.Data(a, "single", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {

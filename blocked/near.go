@@ -6,21 +6,21 @@ import (
 	"github.com/tessera-la/tessera/exec"
 )
 
-// Near returns, for each address in the memory of this process, the location of the workers to
-// which it is near, as exec.Worker.Location: those on the NUMA node that has its page. −1 says
-// that this is not known, because nobody has touched the page yet or the kernel does not
-// tell, or that there are no workers there. It asks the kernel once for all addresses, and not
-// at all if the workers on cores are all at one location. It is for the Locate of a
-// [Collection].
+// Near returns, for each address in the memory of this process, the exec.Worker.Location of the
+// workers on the NUMA node that holds its page. The location is −1 if no such worker exists, or if
+// the page's node is not known: the page has not been touched yet, or the kernel does not say.
+//
+// Near asks the kernel once for all addresses. If all workers on cores have one location, Near
+// returns that location for each address without asking. A [Collection] calls it in Locate.
 func Near(rt exec.Runtime, addresses []unsafe.Pointer) []int {
 	return near(rt.Workers(), addresses, nodesAt)
 }
 
-// near is Near for these workers; ask returns the NUMA node of each address, or a negative
-// number.
+// near is Near for these workers. ask returns the NUMA node of each address, or a negative number if
+// the node is not known.
 func near(workers []exec.Worker, addresses []unsafe.Pointer, ask func([]unsafe.Pointer) []int32) []int {
 	locations := make(map[int]int) // by node
-	first, several := -1, false
+	last, several := -1, false     // last is the location of the worker before
 	for _, w := range workers {
 		if w.Accelerator != "" || w.Host != "" {
 			continue
@@ -28,13 +28,13 @@ func near(workers []exec.Worker, addresses []unsafe.Pointer, ask func([]unsafe.P
 		if _, known := locations[w.Node]; !known {
 			locations[w.Node] = w.Location
 		}
-		several = several || first >= 0 && w.Location != first
-		first = w.Location
+		several = several || last >= 0 && w.Location != last
+		last = w.Location
 	}
 	at := make([]int, len(addresses))
 	if !several {
 		for i := range at {
-			at[i] = first
+			at[i] = last
 		}
 		return at
 	}
@@ -50,8 +50,8 @@ func near(workers []exec.Worker, addresses []unsafe.Pointer, ask func([]unsafe.P
 	return at
 }
 
-// middle returns an address in the middle of a block of memory, whose first page it may share
-// with other blocks; nil if there is none.
+// middle returns an address in the middle of a block of memory, or nil for an empty one. Near is
+// asked about the middle because a block may share its first page with the block before.
 func middle[E any](block []E) unsafe.Pointer {
 	if len(block) == 0 {
 		return nil

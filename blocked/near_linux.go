@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nodesAt returns the NUMA node of the page of each address, or a negative number where the
-// kernel has none to tell; nil if it tells nothing.
+// nodesAt returns the NUMA node of the page of each address. The node is negative if the kernel
+// knows none for that page. The result is nil if the call fails.
 func nodesAt(addresses []unsafe.Pointer) []int32 {
 	if len(addresses) == 0 {
 		return nil

@@ -4,5 +4,5 @@ package blocked
 
 import "unsafe"
 
-// nodesAt returns nil: this system does not tell where pages are.
+// nodesAt returns nil: this system cannot report the NUMA nodes of pages.
 func nodesAt([]unsafe.Pointer) []int32 { return nil }

@@ -20,19 +20,20 @@ const (
 	npyMagic  = "\x93NUMPY"
 	gzipMagic = "\x1f\x8b"
 	zipLocal  = "PK\x03\x04"
-	zipEmpty  = "PK\x05\x06" // of an archive without files
+	zipEmpty  = "PK\x05\x06" // the beginning of an archive without files
 	mtxMagic  = "%%MatrixMarket"
 
-	// mtxBanner is the longest first line of a Matrix Market file: what the format allows a
-	// line to have.
+	// mtxBanner is the length of the longest line that the Matrix Market format allows, and so of
+	// its longest first line.
 	mtxBanner = 1024
 
-	// fileBuffer is the size of the read and write buffers: large enough to
-	// make a system call's cost vanish, small enough for a core's cache.
+	// fileBuffer is the size of the read and write buffers. It is large enough that the cost of
+	// system calls does not matter, and small enough for a core's cache.
 	fileBuffer = 256 << 10
 )
 
-// splitArray splits "a.npz:w" into the name of a file and that of an array in it.
+// splitArray splits "a.npz:w" into the name of the file, "a.npz", and the name of the array, "w". The
+// first ".npz:" separates them, in upper or lower case. ok is false if path has none.
 func splitArray(path string) (name, array string, ok bool) {
 	const sep = npzExt + ":"
 	for i := 0; i+len(sep) <= len(path); i++ {
@@ -43,18 +44,20 @@ func splitArray(path string) (name, array string, ok bool) {
 	return "", "", false
 }
 
-// Read reads the matrix file path: NumPy's .npy or Matrix Market, either of them compressed with
-// gzip or not, or an array of NumPy's .npz, told apart by the content and not by the name. A large
-// .npy file is mapped into memory and its tiles are filled in parallel. A pipe or device is read as
-// a stream. Nothing but blanks may follow a Matrix Market matrix, and nothing at all a .npy array.
+// Read reads the matrix file path. The file is a NumPy .npy file or a Matrix Market file, plain or
+// compressed with gzip, or a NumPy .npz archive. Read recognizes the format by the content, not by
+// the name. It maps a large .npy file into memory and fills the tiles in parallel. It reads a pipe
+// or a device as a stream. Only blanks may follow a Matrix Market matrix, and nothing may follow a
+// .npy array.
 //
-// A .npz file that has one array is read by its path. Of one that has several, path names the
+// The path of a .npz archive with one array is enough. If the archive has several, path names the
 // array behind a colon, as in "a.npz:weights".
 //
-// See [ReadNPY] and [ReadMatrixMarket] for what is accepted. What is wrong
-// with the content is reported as a *[FormatError] that names the file, what
-// is wrong with the file or its device as an error that wraps that of the
-// operating system. opt may be nil.
+// [ReadNPY] and [ReadMatrixMarket] say which contents are accepted. opt may be nil.
+//
+// If the content is wrong, the error is a *[FormatError] that names the file. If the file or its
+// device fails, the error wraps that of the operating system. An error of opt.Check is returned
+// unchanged.
 func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T], error) {
 	o, err := opt.withDefaults()
 	if err != nil {
@@ -92,10 +95,11 @@ func Read[T blocked.Element](path string, opt *ReadOptions) (*blocked.Matrix[T],
 	return a, nil
 }
 
-// ReadDense is [Read] into gonum's type, for programs that need no tiles: with the elements that a
-// symmetric file does not have, and zeros outside a triangle that opt.Want asks for. Memory for
-// tiles is in use as well while it reads. A matrix without rows or columns becomes an empty Dense,
-// since gonum has no others. opt.NB counts for nothing. opt may be nil.
+// ReadDense is [Read] into gonum's type, for programs that need no tiles. It fills in the triangle
+// that a symmetric file leaves out, and zeros outside a triangle that opt.Want asks for. While it
+// reads, the matrix needs memory for its tiles as well. A matrix without rows or columns becomes an
+// empty Dense, the only kind without elements that gonum has. ReadDense ignores opt.NB. opt may be
+// nil.
 func ReadDense(path string, opt *ReadOptions) (*mat.Dense, error) {
 	a, err := Read[float64](path, opt)
 	if err != nil {
@@ -106,7 +110,8 @@ func ReadDense(path string, opt *ReadOptions) (*mat.Dense, error) {
 	return d, nil
 }
 
-// warnOf returns warn, if it is not nil, for warnings that name the file.
+// warnOf returns a function that calls warn with the file's name in the warning, or nil if warn is
+// nil.
 func warnOf(path string, warn func(Warning)) func(Warning) {
 	if warn == nil {
 		return nil
@@ -117,7 +122,7 @@ func warnOf(path string, warn func(Warning)) func(Warning) {
 	}
 }
 
-// readOpened reads f, of a .npz file the named array.
+// readOpened reads the matrix in f. If f is a .npz archive, array names the array to read.
 func readOpened[T blocked.Element](f *os.File, array string, o ReadOptions) (*blocked.Matrix[T], error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -128,7 +133,8 @@ func readOpened[T blocked.Element](f *os.File, array string, o ReadOptions) (*bl
 	if err != nil {
 		return nil, err
 	}
-	// Fewer bytes where the file is shorter. Another error comes again where it belongs.
+	// Peek returns fewer bytes of a short file. The reader of the format meets any other error again
+	// and returns it. If the format is not known, the code below the switch returns it.
 	head, err := br.Peek(mtxBanner)
 	isNPZ := bytes.HasPrefix(head, []byte(zipLocal)) || bytes.HasPrefix(head, []byte(zipEmpty))
 	switch isNPY := bytes.HasPrefix(head, []byte(npyMagic)); {
@@ -159,8 +165,7 @@ func readOpened[T blocked.Element](f *os.File, array string, o ReadOptions) (*bl
 	return nil, &FormatError{Reason: known}
 }
 
-// unzipped returns br, or if that begins as gzip does a reader of what it decompresses
-// to.
+// unzipped returns br, or a reader of the decompressed content if br begins as gzip does.
 func unzipped(br *bufio.Reader) (*bufio.Reader, error) {
 	magic, err := br.Peek(len(gzipMagic))
 	if err != nil && err != io.EOF {
@@ -176,8 +181,8 @@ func unzipped(br *bufio.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(zr, fileBuffer), nil
 }
 
-// expectEnd reads on from the end of an array, where the file must end too;
-// reading the end is also what makes gzip compare its checksum.
+// expectEnd returns a *FormatError unless the file ends here, behind the array. Only a read at the
+// end makes gzip check its checksum.
 func expectEnd(br *bufio.Reader) error {
 	_, err := br.ReadByte()
 	switch err {
@@ -189,8 +194,8 @@ func expectEnd(br *bufio.Reader) error {
 	return contentError(0, err)
 }
 
-// contentError turns an error that says that the content is cut short or
-// damaged into a *FormatError, and leaves one of the device as it is.
+// contentError returns a *FormatError for an error that means that the content is cut short or
+// damaged. It returns any other error, such as one of the device, unchanged.
 func contentError(line int, err error) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	switch {
@@ -202,7 +207,7 @@ func contentError(line int, err error) error {
 	return err
 }
 
-// limitOr returns the memory limit of o, or dflt where o has none.
+// limitOr returns the memory limit of o, or dflt if o sets none.
 func (o *ReadOptions) limitOr(dflt int64) int64 {
 	if o.MaxBytes > 0 {
 		return o.MaxBytes

@@ -9,22 +9,19 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Getrf submits the LU factorization with partial pivoting of the m×n matrix
-// A,
+// Getrf submits the LU factorization with partial pivoting of the m×n matrix A,
 //
 //	A = P·L·U,
 //
-// where L is m×min(m, n), lower triangular (trapezoidal if m > n) with ones on
-// its diagonal, and U min(m, n)×n, upper triangular or trapezoidal. They
-// overwrite A, without the ones; P goes to v. All of it is LAPACK's: the pivots,
-// and L, whose rows are exchanged along.
+// where L is m×min(m, n), lower triangular or trapezoidal with ones on its diagonal, and U is
+// min(m, n)×n, upper triangular or trapezoidal. L, without the ones, and U overwrite A. P goes to v.
+// Pivots and factors are as LAPACK defines them: later interchanges are applied to the rows of L, too.
 //
-// A zero on the diagonal of U is no error: the factorization is completed, and
-// [Pivots.Info] says where the first one is.
+// A zero on the diagonal of U is no error: the factorization is completed, and [Pivots.Info] says
+// where the first zero is.
 //
-// For each k, the panel (tile column k from tile row k down) is one task. Every
-// column to the right of it then goes its own way, so that the next panel need
-// not wait for more than the one column that it is in:
+// For each k, the panel (tile column k from tile row k down) is one task. The columns to the right of
+// the panel are updated independently, so the next panel waits only for its own column:
 //
 //	┌─────┬─────┬─────┐
 //	│ U   │ U   │ U   │   k   getrf: panel k and its interchanges
@@ -42,10 +39,9 @@ func Getrf[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pi
 	return GetrfSteps(p, a, v, 0, len(v.panels))
 }
 
-// GetrfSteps submits steps from to to-1 of [Getrf], of as many as there
-// are panels: step k factors panel k and makes its interchanges and updates in
-// all other tile columns. After step k-1 the tiles of a and the panels of v are
-// the state from which the factorization goes on with step k.
+// GetrfSteps submits the steps from, …, to-1 of [Getrf]. There is one step for each panel: step k
+// factors panel k, and does its interchanges and updates in all other tile columns. The tiles of a and
+// the panels of v after step k-1 are all that step k needs to continue the factorization.
 //
 // It panics as Getrf does, and with ErrIndex if there are no such steps.
 func GetrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots, from, to int) error {
@@ -98,8 +94,9 @@ func (f *getrf[T]) panel(k int) {
 	f.Submit(f.Ops.Getrf, &op.Getrf{Offset: k * f.a.NB()}, f.priority.panel(k), f.Column...)
 }
 
-// update submits what follows panel k in the other columns. The interchanges
-// go from tile row k to bottom-1.
+// update submits the tasks that follow panel k in the other columns. Interchanges reach from tile row
+// k to bottom-1: to the last tile row if the whole panel was searched for pivots, and to tile row k if
+// only the diagonal tile was (GetrfTile).
 func (f *getrf[T]) update(k, bottom int) {
 	a := f.a
 	packed := f.Pack(a, k, func(int) int { return a.NT() - k - 1 }, func(int) int { return a.MT() - k - 1 })
@@ -132,15 +129,14 @@ func swapRows[T blocked.Element](p *submit.Tasks[T], params *op.Laswp, pivots *g
 	p.Submit(p.Ops.Laswp, params, priority, p.Column...)
 }
 
-// getrfPriority gives the priorities of the tasks of a factorization: what is
-// still to be done, one after the other, from the task to the end. A step takes
-// 4 in each column (1 the interchanges, 1 trsm, 2 gemm, whose tasks run beside
-// one another), and a panel of i tiles 3·i: it has half the work of as many
-// gemm at a third of the speed and less, and nothing to share it with.
+// getrfPriority gives each task of a factorization the length of the longest path from it to the end.
+// The lengths are 1 for laswp, 1 for trsm, and 2 for the gemm tasks of a column, which run at once: a
+// step takes 4 in each column. A panel of i tiles takes 3·i: it has half the flops of i gemm, runs at
+// about a third of their speed, and is one task.
 type getrfPriority struct{ mt, nt, steps int64 }
 
-// panel returns the priority of panel k: those of it and of all that follow,
-// and a step between each and the next.
+// panel returns the priority of panel k: the lengths of panels k, k+1, … and a step between each and
+// the next. If columns are left to the right of the last panel, one more step follows it.
 func (p getrfPriority) panel(k int) int64 {
 	i := int64(k)
 	left := p.steps - i
@@ -151,8 +147,8 @@ func (p getrfPriority) panel(k int) int64 {
 	return path
 }
 
-// update returns the priority of the interchanges of step k in column j > k:
-// the way to panel j, or to the end.
+// update returns the priority of the interchanges of step k in column j > k: the length of the path
+// through panel j, or to the last step if column j has no panel.
 func (p getrfPriority) update(k, j int) int64 {
 	if int64(j) < p.steps {
 		return p.panel(j) + 4*int64(j-k)

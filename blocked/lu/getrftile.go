@@ -7,28 +7,26 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// GetrfTile submits the LU factorization of the m×n matrix A that looks for
-// pivots only in the diagonal tiles,
+// GetrfTile submits the LU factorization of the m×n matrix A that looks for pivots only in the
+// diagonal tiles,
 //
 //	A = P·L·U, P block diagonal,
 //
-// stored as [Getrf] leaves it. It is the block algorithm of Amela et
-// al. (2018), section 3.4, in which no column need be in one place: for each k,
+// stored as [Getrf] stores it. It is the block algorithm of Amela et al. (2018), section 3.4. No task
+// needs a whole tile column, so the tiles of a column may be on different nodes. For each k,
 //
 //	P·L(k,k)·U(k,k) = A(k,k),
 //	U(k,j) = L(k,k)⁻¹·Pᵀ·A(k,j),     j > k,
 //	L(i,k) = A(i,k)·U(k,k)⁻¹,        i > k, its rows exchanged in step i,
 //	A(i,j) = A(i,j) − L(i,k)·U(k,j), i, j > k.
 //
-// They multiply by the inverses of the triangles, and those of column k once
-// more for each j, which makes 8/3·n³ operations; here they are divided by, once,
-// which makes 2/3·n³.
+// The paper multiplies by the inverses of the triangles, and for column k again with each j: 8/3·n³
+// operations. GetrfTile solves with the triangles, once each: 2/3·n³ operations.
 //
-// It is not stable: a diagonal tile that is nearly singular, whatever the matrix
-// is, makes L large and what is left of A vanish beside L·U. If one is singular,
-// [Pivots.Info] says so, and the factors hold infinities or NaN if there are
-// tiles below it. See [FactorMaxima] for what tells that a factorization
-// is of no use.
+// It is not stable. A nearly singular diagonal tile, even of a well-conditioned A, makes the elements
+// of L large. The remaining part of A is then lost to rounding. [FactorMaxima] measures this. If a
+// diagonal tile is singular, [Pivots.Info] says so, and the factors hold infinities or NaN if there
+// are tiles below it.
 //
 // It panics as Getrf does.
 func GetrfTile[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots) error {

@@ -8,24 +8,23 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// This file has the life of an accelerator, from [NewAccelerator] to Close, and the
-// questions that runtimes ask it. The rest of its methods are in files of their
-// own:
+// This file opens and closes an accelerator, and answers the questions of runtimes.
+// Its other methods are in these files:
 //
-//	accelerator_types.go    options, statistics, the struct and what it consists of
+//	accelerator_types.go    options, statistics, the struct and its parts
 //	accelerator_launch.go   Launch, LaunchBatch: how a call starts
-//	accelerator_room.go     where its memory comes from
-//	accelerator_ended.go    Ended, Wake: how it ends; how a device is lost
+//	accelerator_room.go     where the memory of a call comes from
+//	accelerator_ended.go    Ended, Wake: how a call ends; how a device is lost
 //	accelerator_fetch.go    Prefetch, Fetch, Flush: values between calls
 //	transfer*.go            the copies themselves
 //
-// Missing, Bring and Back are asked while tasks are placed, often and under locks
-// of the runtime. So they look at the books as they are and ask the device nothing.
-// What they say may be out of date when the call is launched: it is what a decision
-// goes by, and no result depends on it.
+// The runtime calls Missing, Bring and Back while it places tasks, often and under its
+// locks. So they use the present state of the cache and do not poll the device. Their
+// answers may be out of date when the call is launched. They guide a decision only; no
+// result depends on them.
 
-// smallScratch is the size up to which scratch memory is small, and smallBytes the memory for
-// small blocks.
+// smallScratch is the size up to which scratch memory is small. smallBytes is the size of the
+// allocation for all small scratch memory.
 const (
 	smallScratch = 64 << 10
 	smallBytes   = 1 << 20
@@ -275,8 +274,8 @@ func (a *Accelerator) Close() error {
 	for a.lost == nil && a.moving+len(a.flying) > 0 {
 		a.pause(20)
 	}
-	// From here on nobody else is in here: movers end, and then all is freed in the
-	// order in which one thing uses the other.
+	// From here on no other goroutine uses the accelerator. The movers end first. Then
+	// each thing is freed before the things that it uses.
 	a.closed = true
 	a.work.Broadcast()
 	a.mu.Unlock()
@@ -284,8 +283,8 @@ func (a *Accelerator) Close() error {
 	for _, m := range a.crew {
 		m.free()
 	}
-	// Nobody asks Ended for these any more. Their pinned memory goes back before the
-	// allocation that it comes from.
+	// Ended will not report these any more. Their pinned memory must be returned before
+	// the allocation that it comes from is freed.
 	for _, r := range a.over {
 		for _, l := range r.launches {
 			l.Err = r.err
@@ -293,8 +292,8 @@ func (a *Accelerator) Close() error {
 		a.report(r)
 	}
 	a.over = nil
-	// Where the device was given up although it still works, calls may be on the
-	// streams, and use what is freed below.
+	// A device that was declared lost may still work. Its streams may then have calls
+	// that use memory which is freed below.
 	for _, s := range a.streams {
 		a.keep(s.Synchronize())
 	}

@@ -10,27 +10,28 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Nothing tells the host when work on the device has ended: it has to ask. A
-// waiter polls, and does the books for everybody.
+// The host has to ask whether work on the device has ended. Any goroutine that waits
+// polls, and concludes the work of all others as well.
 //
 //	arriving ── done reached ──► endIn:  the entry is shared
-//	flying   ── end reached ───► settle: what was written is modified, operands go
+//	flying   ── end reached ───► settle: written values are modified, operands released
 //	                             │
 //	                             ├─► nothing, if the call had failed: Launch has said so
 //	                             └─► over ── Ended ──► conclude, report
 //
-// A driver can call a function of the host instead, on a thread of its own; that
-// would take the lock there, and must not call the driver.
+// A driver can instead call a function of the host on a thread of its own. That function
+// would need mu on that thread, and must not call the driver.
 
-// poll looks for what has ended on the device, and begins early copies. Calls and
-// copies in are looked at one by one, as those on several streams end in any
+// poll concludes the copies in and the calls that have ended on the device, and begins
+// early copies out. It checks each of them, since those on several streams end in any
 // order. The caller holds mu.
 //
-// Copies come first: those that a call has waited for have then ended before settle
-// looks at it. early comes last: what calls have let go can be written back.
+// Copies come first, so that the copies for which a call has waited have ended before
+// settle gets the call. early comes last, as it can write back operands that these calls
+// have released.
 //
-// An error of an event is an error of the device: work before the event has failed,
-// and nothing tells which. So it is given up.
+// If an event returns an error, some work before it has failed, and the driver does not
+// say which. So poll declares the device lost.
 func (a *Accelerator) poll() {
 	if a.lost != nil {
 		return
@@ -64,20 +65,18 @@ func (a *Accelerator) poll() {
 	a.early()
 }
 
-// settle closes the books on a launch that has ended on the device, or never
-// will. The caller holds mu. What an operand was before decides what it is after the
-// call has written it:
+// settle concludes a launch whose work on the device has ended, or will never end because
+// the device is lost. The caller holds mu. The state of a written operand becomes:
 //
-//	before      the call went well    it failed
-//	invalid     modified              invalid: the host has it
-//	shared      modified              invalid: the host has it
-//	modified    modified              modified: what the call left there
+//	before      after success    after a failure
+//	invalid     modified         invalid: the host's copy is valid
+//	shared      modified         invalid: the host's copy is valid
+//	modified    modified         modified: with what the call left there
 //
-// If the device is lost states stay as they were.
+// If the device is lost, states stay as they were.
 //
-// Then the launch lets its operands go,
-// and gives back scratch memory and events. It keeps what Ended needs: pinned memory,
-// in which results have arrived.
+// settle then releases the operands, scratch memory and events of the launch. The pinned
+// memory stays until Ended has read the results in it.
 func (a *Accelerator) settle(r *running) {
 	if r.err == nil && !r.failed {
 		if err := a.clock(r); err != nil {
@@ -89,8 +88,8 @@ func (a *Accelerator) settle(r *running) {
 	for _, u := range r.ops {
 		e := u.e
 		if t := u.in; t != nil && !t.over && a.lost == nil {
-			// The call has waited for it on its stream: so it has ended, though poll
-			// has not come to it.
+			// The call's stream has waited for this copy, so the copy has ended. poll
+			// has not seen that yet.
 			a.arriving = slices.DeleteFunc(a.arriving, func(o *transfer) bool { return o == t })
 			a.endIn(t, nil)
 		}
@@ -104,13 +103,13 @@ func (a *Accelerator) settle(r *running) {
 				e.lost = false
 				a.cache.wrote(e)
 			case e.state == shared && a.lost == nil:
-				// It may have been written in part; the host has it as it was. One
-				// that was modified stays what it is: nobody has it as it was.
+				// The device's copy may be partly overwritten. The host has the value
+				// of before. A modified entry stays modified: no valid copy is left.
 				e.state = invalid
 			}
 		}
 		a.cache.release(e)
-		// Room without contents is of use to nobody once no call is to write there.
+		// A block without contents is useless unless a call will write to it.
 		if e.state == invalid && e.block != nil && !e.busy() {
 			a.cache.drop(e)
 		}
@@ -125,9 +124,9 @@ func (a *Accelerator) settle(r *running) {
 	a.over = append(a.over, r)
 }
 
-// clock sets when r ran, in the host's time: the device tells only how long after
-// another event something was. Event.Since is in milliseconds, a time.Duration in
-// nanoseconds. Of a launch that failed nobody asks. The caller holds mu.
+// clock sets when r began and how long it ran, in the host's time. A device tells only
+// the time between two events, so clock counts from the event zero. Event.Since is in
+// milliseconds, a time.Duration in nanoseconds. The caller holds mu.
 func (a *Accelerator) clock(r *running) error {
 	at, err := r.begin.Since(a.zero)
 	if err != nil {
@@ -142,8 +141,8 @@ func (a *Accelerator) clock(r *running) error {
 	return nil
 }
 
-// unpin gives pinned memory back that r was lent, when functions given to AtEnd have
-// read it. The caller holds mu.
+// unpin returns the pinned memory of r. The functions given to AtEnd have read it by
+// then. The caller holds mu.
 func (a *Accelerator) unpin(r *running) {
 	for _, p := range r.pins {
 		a.keep(a.pins.giveBack(p))
@@ -151,14 +150,14 @@ func (a *Accelerator) unpin(r *running) {
 	r.pins = nil
 }
 
-// early begins to write dirty tiles back when there is little room that could be
-// had at once: a quarter of the memory. Those go first whose next use is farthest
-// away. While nothing else is written, those go that seem to be finished, so that
+// early begins to write dirty tiles back. If the room that is available at once is less
+// than a quarter of the limit, it takes the tiles whose next use is farthest away.
+// Otherwise, while movers would be idle, it takes tiles that seem to be finished, so that
 // less is left for the end. The caller holds mu.
 func (a *Accelerator) early() {
 	c := a.cache
-	// No more than two copies for each mover: what is begun cannot be taken back,
-	// and would be in the way of one that somebody waits for.
+	// At most two copies for each mover: a copy that has begun cannot be cancelled, and
+	// would delay one for which a goroutine waits.
 	for a.lost == nil && a.outs < 2*a.opt.Movers {
 		var e *entry
 		if c.limit-c.arena.used+c.clean.bytes+c.leaving.bytes < c.limit/4 {
@@ -174,13 +173,13 @@ func (a *Accelerator) early() {
 	}
 }
 
-// pause gives up mu for a moment, the longer the more often it was called before
-// in vain (n times), and looks for what has ended. Everything may have changed when
-// it returns: callers look again at what they wait for, and at lost.
+// pause unlocks mu, yields or sleeps, locks mu again and polls. n is how often the caller
+// has paused in this wait. Any state may have changed when pause returns: callers check
+// their condition and lost again.
 //
-// At first it only lets other goroutines run, since calls on small tiles are over
-// soon. Then it sleeps 5 µs more each time, up to 200 µs: what lasts so long does
-// not mind, and the cores are the CPU workers'.
+// For the first 50 times it only yields to other goroutines, since calls on small tiles
+// end soon. Then it sleeps 5 µs more each time, up to 200 µs. A long wait gets little
+// longer by that, and the cores belong to the CPU workers.
 func (a *Accelerator) pause(n int) {
 	a.tellCopies()
 	a.mu.Unlock()
@@ -193,13 +192,12 @@ func (a *Accelerator) pause(n int) {
 	a.poll()
 }
 
-// Ended appends the launches that have ended since the last call to ended. If
-// there are none it waits for the first at most for the given time, and no
-// longer than until Wake.
+// Ended appends to ended the launches that have ended since its last call. If there are
+// none, it waits for the first one, for at most the time wait or until Wake.
 //
-// It is the worker's only wait, so it polls for all: copies and calls of which
-// nobody else asks are concluded here. A launch that the loss of the device has
-// ended is reported like others, with that as its error.
+// Ended is the worker's only wait, so it polls also for copies and calls for which no
+// other goroutine waits. If the loss of the device has ended a launch, Ended appends the
+// launch with that error.
 func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*versions.Launch {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -207,8 +205,8 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	if wait > 0 {
 		until := time.Now().Add(wait)
 		for n := 0; len(a.over) == 0 && !a.woken && time.Now().Before(until); n++ {
-			// What is in flight can only be polled for. Without that nothing happens
-			// but Wake, and a channel costs no processor.
+			// Calls in flight must be polled for. Without them only Wake can end the
+			// wait, and waiting for a channel takes no processor time.
 			if len(a.flying) > 0 || n < 50 {
 				a.pause(n)
 				continue
@@ -223,7 +221,7 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 			a.mu.Lock()
 			a.poll()
 		}
-		// One Wake ends one wait: the message goes with the flag.
+		// One Wake ends one wait, so the message is removed with the flag.
 		a.woken = false
 		select {
 		case <-a.wake:
@@ -231,8 +229,8 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 		}
 	}
 	a.tellCopies()
-	// Functions given to AtEnd are the versions': they run without the lock. Nobody
-	// else knows of these calls any more.
+	// Functions given to AtEnd belong to the versions, and run without mu. No other
+	// goroutine has a reference to these calls any more.
 	over := a.over
 	a.over = nil
 	for _, r := range over {
@@ -247,10 +245,10 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 	return ended
 }
 
-// conclude calls what was given to AtEnd of q, and returns how its call has ended: r's
-// error, or the first of those functions. A panic there is the call's, as it is on
-// cores. The other functions run also after an error: each may have something to give
-// back. The caller does not hold mu.
+// conclude calls the functions that were given to AtEnd of q. It returns the error of its
+// call: r's error, in which case it calls nothing, or the first error of the functions. A
+// panic of a function becomes the call's error, as on cores. After an error the others
+// still run, since each may have something to release. The caller does not hold mu.
 func (r *running) conclude(q *Queue) (err error) {
 	if r.err != nil {
 		return r.err
@@ -268,9 +266,9 @@ func (r *running) conclude(q *Queue) (err error) {
 	return err
 }
 
-// report tells the launches how they have ended, apart from their errors. Of those that
-// were one each gets its share, one after the other. Where the device was lost there
-// are no times: Begin is zero. The caller holds mu.
+// report sets the times and copied bytes of r's launches. The launches of a batch get
+// equal shares, one after the other. If the device was lost there are no times, and Begin
+// is zero. The caller holds mu.
 func (a *Accelerator) report(r *running) {
 	a.unpin(r)
 	n := len(r.launches)
@@ -284,8 +282,9 @@ func (a *Accelerator) report(r *running) {
 	}
 }
 
-// Wake ends a wait in Ended, or the next one. It is called when there is a new task for
-// the worker, and must not wait: the caller may hold a lock of the runtime.
+// Wake ends the present wait in Ended, or the next one. The runtime calls it when there
+// is a new task for the worker. The caller may hold a lock of the runtime, so Wake waits
+// for no work.
 func (a *Accelerator) Wake() {
 	a.mu.Lock()
 	a.woken = true
@@ -296,18 +295,18 @@ func (a *Accelerator) Wake() {
 	}
 }
 
-// failed takes note of a device that is lost. Other errors are those of one call and
-// stay with it. The caller holds mu.
+// failed declares the device lost if err says that it is. Other errors concern one call
+// only. The caller holds mu.
 func (a *Accelerator) failed(err error) {
 	if d, ok := errors.AsType[*DeviceError](err); ok && d.Lost {
 		a.lose(err)
 	}
 }
 
-// lose gives the device up: calls in flight fail, values that only it had are
-// lost. Events of a lost device may never be reached, so nothing is waited for; the
-// driver has ended all work on it, as far as it was begun. What movers are at they
-// conclude themselves: they find lost set. The caller holds mu.
+// lose declares the device lost. Calls in flight fail, and values that only the device
+// had are lost. lose waits for no event, since a lost device may never reach it; the
+// driver has ended all work that had begun. Movers find lost set, and conclude the
+// transfers that they have taken. The caller holds mu.
 func (a *Accelerator) lose(err error) {
 	if a.lost != nil {
 		return
@@ -320,8 +319,8 @@ func (a *Accelerator) lose(err error) {
 		}
 	}
 	a.lost = d
-	// What a call in flight was about to write is lost only if it was modified before:
-	// settle leaves all states as they are now.
+	// A value that a call in flight was about to write is lost only if it is modified
+	// now: settle leaves all states as they are.
 	for _, e := range a.cache.entries {
 		if e.state == modified {
 			e.lost = true
@@ -333,7 +332,7 @@ func (a *Accelerator) lose(err error) {
 		r.err = a.lost
 		a.settle(r)
 	}
-	// Of transfers, those that no mover has taken, and those that poll would have ended.
+	// These are the transfers that no mover has taken, and those that poll would have ended.
 	arriving := append(a.arriving, a.in.waiting...)
 	a.arriving, a.in.waiting = nil, nil
 	for _, t := range arriving {

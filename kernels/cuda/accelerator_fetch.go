@@ -6,17 +6,17 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// What the runtime asks for between calls: Prefetch before a call is launched here,
-// Fetch before the host uses a value, Flush at the end of a job.
+// The runtime calls these methods between calls: Prefetch before it launches a call
+// here, Fetch before the host uses a value, and Flush at the end of a job.
 //
-// The worker prefetches. Any goroutine fetches: a worker on cores before it runs a
-// task, another accelerator's before it copies the value in, the program in WaitOn.
-// Several may want one value at once. Each polls and looks at the entry again: there
-// is no list of waiters.
+// The worker prefetches. Any goroutine may fetch: a worker on cores before it runs a
+// task, the worker of another accelerator before it copies the value in, and the program
+// in WaitOn. Several goroutines may want one value at once. Each polls and checks the
+// entry again: there is no list of waiters.
 
-// Prefetch begins to copy values in that a call will soon read. A value that is
-// there already is not given up soon. It takes no room from anything that is
-// expected to be used again, and does not wait.
+// Prefetch begins to copy in values that a call will soon read. It keeps values that are
+// there already from being evicted soon. It evicts nothing that is expected to be used
+// again, and does not wait.
 func (a *Accelerator) Prefetch(values []any, job uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -35,13 +35,14 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 			continue
 		}
 		e := c.entry(s, job)
-		// From now on it is not given up for others, though it may be there already.
+		// This protects e from eviction for a while, also if it is there already.
 		e.wanted = max(c.now, 1)
 		if e.state != invalid || e.in || e.holds > 0 || e.lost {
 			continue
 		}
-		// A cold place: of what is used again, nothing is evicted for a guess. An
-		// error of the device is left to the call that needs it: this is only a hint.
+		// The place is cold: a prefetch is a guess, and evicts nothing that is expected
+		// to be used again. It also drops errors of the device. The call that needs the
+		// value meets them again.
 		if e.block == nil {
 			if a.grow(e.size) != nil {
 				return
@@ -55,9 +56,9 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 	}
 }
 
-// Fetch prepares a value for a use by the host: what it reads is copied back if
-// only the device has it, and of what it writes the device's copy is given up.
-// The error is a *[LostError].
+// Fetch prepares a value for a use by the host. If the host reads the value and only the
+// device has it, Fetch copies it back. If the host writes the value, Fetch drops the
+// device's copy. The error is a *[LostError].
 func (a *Accelerator) Fetch(value any, how versions.Use) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,21 +70,20 @@ func (a *Accelerator) Fetch(value any, how versions.Use) error {
 	return a.fetch(e, how)
 }
 
-// fetch is Fetch for an entry. The caller holds mu, which is given up while it
-// waits:
+// fetch is Fetch for an entry. The caller holds mu, which fetch unlocks while it waits.
+// It waits for
 //
-//	a copy out under way      for any use: it reads what others may write, and its
-//	                          memory is the host's
-//	a copy in under way       if the host will write: it reads the host's memory
+//	a copy out under way      for any use: the copy writes the host's memory
+//	a copy in under way       if the host will write: the copy reads the host's memory
 //	a call that writes        for any use: the value is not there yet
-//	a call that reads         if the host will write: the device's copy goes
+//	a call that reads         if the host will write: the device's copy is dropped
 //
 // Then it decides by the state of the entry, and starts over if it has begun a copy.
 func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 	reads, writes := how&versions.Reads != 0, how&versions.Writes != 0
 	for n := 0; ; n++ {
-		// A copy that is under way reads or writes the host's memory, and calls in
-		// flight use the device's, though the order of tasks lets none be in the way.
+		// A copy under way uses the host's memory, and calls in flight use the
+		// device's. The order of tasks should let none of them conflict with this use.
 		moves := e.out || writes && e.in
 		uses := a.lost == nil && (e.writer != nil || writes && e.holds > 0)
 		switch {
@@ -91,7 +91,7 @@ func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 			a.in.hurry(e)
 			a.out.hurry(e)
 		case e.lost:
-			// Lost values stay lost until somebody writes them as a whole.
+			// A lost value stays lost until the host or a call overwrites all of it.
 			if reads {
 				return &LostError{Device: a.opt.Name, Err: a.lost}
 			}
@@ -113,23 +113,22 @@ func (a *Accelerator) fetch(e *entry, how versions.Use) error {
 	}
 }
 
-// giveUp gives up the device's copy of e, if nobody uses it. The caller holds mu.
+// giveUp drops the device's copy of e, if nothing uses it. The caller holds mu.
 func (a *Accelerator) giveUp(e *entry) {
 	if !e.busy() {
 		a.cache.drop(e)
 	}
 }
 
-// Flush fetches all values that calls of a job have used, and gives up the device's
-// copies, but for what calls of another job use just now. The error is a *[LostError]
-// if a value is lost; then it is forgotten like the others, unless another job has used
-// it as well. When it returns, no job has to know of those values any more: their
-// entries are gone, unless another job has used them too.
+// Flush fetches all values that calls of a job have used, and drops the device's copies,
+// except those that calls of another job are using. It also removes the entries of these
+// values, except those that another job has used as well. The error is a *[LostError] if a
+// value is lost. Flush removes the entry of a lost value as that of any other.
 func (a *Accelerator) Flush(job uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.tellCopies()
-	// All copies are begun before the first is waited for.
+	// All copies begin before Flush waits for the first.
 	var mine []*entry
 	for _, e := range a.cache.entries {
 		if slices.Contains(e.jobs, job) {
@@ -144,13 +143,13 @@ func (a *Accelerator) Flush(job uint64) error {
 		if err := a.fetch(e, versions.Reads); err != nil && first == nil {
 			first = err
 		}
-		// Another job may begin to use it, and then what becomes of it is that one's.
+		// If another job begins to use e, that job decides what happens to it.
 		for n := 0; len(e.jobs) == 1 && (e.in || a.lost == nil && e.holds > 0); n++ {
 			a.pause(n)
 		}
 		others := len(e.jobs) > 1
 		e.jobs = slices.DeleteFunc(e.jobs, func(j uint64) bool { return j == job })
-		// While fetch waited another job may have come to use it, and written it.
+		// While fetch waited, another job may have begun to use e, and have written it.
 		if others && e.state == modified {
 			continue
 		}

@@ -8,33 +8,32 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// How a call starts. All of this file runs on the worker's goroutine, under
-// Accelerator.mu but while it waits and while the version runs. So other goroutines
-// may fetch, prefetch and poll between any two steps; what keeps their hands off
-// the operands is that they are held.
+// This file starts calls. It runs on the worker's goroutine, under Accelerator.mu except
+// while it waits and while the version runs. So other goroutines may fetch, prefetch and
+// poll between any two steps. The operands are held, which keeps them where they are.
 
 // Launch starts a call. It waits until the operands have memory, and until those from the host
 // are on their way, but not for the device. It returns an error if the call was not started:
 // *[TooLargeError], *[NotStoredError], *[LostError] if an operand is lost, the device's, or the
 // version's own.
 //
-// A version whose Run fails may have enqueued some of its work. Its outputs that the host had
-// before then are as the host had them.
+// A version whose Run fails may have enqueued some of its work. Outputs that were valid on the host
+// before then have the host's value again.
 func (a *Accelerator) Launch(l *versions.Launch) error {
 	return a.launch([]*versions.Launch{l})
 }
 
 // launch starts calls as one on the device. Its steps, in this order:
 //
-//	operands   finds out how large it is, and holds the entries
-//	look       refuses what cannot be read any more
-//	bring      reserves scratch memory first, then room for each operand, and has
-//	           copies begin: the only step that waits for room
-//	begin      has the stream wait, and marks the beginning
+//	operands   checks that the operands fit, and holds their entries
+//	look       fails if a value to be read is lost
+//	bring      reserves scratch memory, then room for each operand, and begins the
+//	           copies in; only this step waits for room
+//	begin      makes the stream wait for what the call needs, and marks the beginning
 //	run        calls the version
 //
-// Until run nothing is enqueued that would have to be waited for, so that an error
-// costs no more than what abandon does.
+// Before run, nothing is enqueued that would have to be waited for. So after an error
+// abandon can release everything at once.
 func (a *Accelerator) launch(all []*versions.Launch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,9 +64,9 @@ func (a *Accelerator) launch(all []*versions.Launch) error {
 	return a.run(r)
 }
 
-// operands returns the launch of all calls, with their operands, each value once, which
-// it holds. An error leaves nothing behind: all sizes are known before the first entry
-// is made. The caller holds mu.
+// operands returns a running for all calls, with each value once, and holds the entries of
+// the values. After an error nothing is held: all sizes are known before the first entry is
+// made. The caller holds mu.
 func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, error) {
 	r := &running{launches: all}
 	var size int64
@@ -95,7 +94,7 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 				k = len(r.ops)
 				r.ops = append(r.ops, use{e: e})
 			}
-			// A value that is several operands is read and written as all of them say.
+			// A value that is several operands has the uses of all of them.
 			r.ops[k].how |= l.Uses[i]
 		}
 	}
@@ -105,13 +104,12 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 	return r, nil
 }
 
-// look finds out whether what r reads is lost. It also counts hits, once for each
+// look returns a *LostError if r reads a lost value. It also counts hits, once for each
 // value. The caller holds mu.
 func (a *Accelerator) look(r *running) error {
 	for _, u := range r.ops {
-		// A call that could not be enqueued as a whole may still write here. What it
-		// leaves is not wanted, and settle makes the entry what it was before: so
-		// this waits, as it must not read in between.
+		// A call of which only a part could be enqueued may still write here. r must
+		// not read that, so it waits until settle has restored the entry's state.
 		for n := 0; u.e.writer != nil && u.e.writer.failed; n++ {
 			a.pause(n)
 		}
@@ -125,22 +123,22 @@ func (a *Accelerator) look(r *running) error {
 	return nil
 }
 
-// bring gives all operands of r room, and those that it reads their values, as
-// far as onto the stream. The caller holds mu.
+// bring finds room for all operands of r, and has the values that r reads copied in. It
+// returns when these copies are on their stream. The caller holds mu.
 //
-// When it returns nil, each operand has a block, which is held, and each that is
-// read has its value there, or a copy on its stream (use.in), or a writer in
-// flight. After repack it begins anew: what is free is one piece then, which is large enough
-// for all of r.
+// When it returns nil, each operand that has elements has a held block. For each value to
+// be read, the block has the value, or a copy is on its stream (use.in), or a writer is in
+// flight. After repack bring starts again: the free memory then is one piece that is large
+// enough for all of r.
 func (a *Accelerator) bring(r *running, extra int64) error {
-	// Scratch memory first: if it has no room, nothing was copied in vain. What the
-	// version asks for later comes out of it.
+	// Scratch memory comes first: if it finds no room, nothing was copied in vain. The
+	// version's later requests are served from it.
 	if extra > 0 {
 		if _, err := a.scratch(r, roundUp(extra, grain), true); err != nil {
 			return err
 		}
 	}
-	// Operands are held, so that making room for one does not take that of another.
+	// Operands are held, so room for one is not taken from another.
 	for i := 0; i < len(r.ops); i++ {
 		u := &r.ops[i]
 		if u.e.size == 0 {
@@ -152,8 +150,8 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 				return err
 			}
 			if stuck {
-				// There is enough memory, but not in one piece. Afterwards everything
-				// has to be placed and brought anew.
+				// There is enough memory, but not in one piece. After repack all
+				// operands have to be placed and copied again.
 				if err := a.repack(r, extra); err != nil {
 					return err
 				}
@@ -163,8 +161,8 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 		if u.how&versions.Reads == 0 {
 			continue
 		}
-		// With a writer in flight the value comes to be on the device: the stream
-		// waits for that in begin.
+		// A writer in flight will leave the value on the device. begin makes the stream
+		// wait for it.
 		if u.e.state == invalid && !u.e.in && u.e.writer == nil {
 			a.startIn(u.e)
 			r.copied += u.e.bytes()
@@ -175,15 +173,14 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 			a.in.hurry(u.e)
 		}
 	}
-	// Copies are all begun by now, so that they travel together while this waits.
+	// All copies have begun by now, so they run while this loop waits.
 	for _, u := range r.ops {
 		// Until a copy is on its stream there is no event to wait for.
 		for n := 0; u.in != nil && !u.in.staged && !u.in.over; n++ {
 			a.pause(n)
 		}
-		// A value that is being written to the host must stay as it is meanwhile, and
-		// one that is only written must not be overwritten by a copy that Prefetch
-		// has begun.
+		// A call must not write a value while it is copied to the host. A copy in that
+		// Prefetch has begun must not overwrite what a call writes.
 		for n := 0; u.how&versions.Writes != 0 && (u.e.out || u.how&versions.Reads == 0 && u.e.in); n++ {
 			a.pause(n)
 		}
@@ -197,17 +194,17 @@ func (a *Accelerator) bring(r *running, extra int64) error {
 	return nil
 }
 
-// begin enqueues what r's stream has to wait for, and the event that marks r's
-// beginning: calls are timed from there, without what they wait for. The caller holds
-// mu. Streams are taken in turn. What r waits for, by operand:
+// begin makes r's stream wait for earlier work, and records the event at which the time of
+// r begins, behind these waits. Calls take the streams in turn. The caller holds mu. For
+// each operand r waits for
 //
-//	its copy in                         the value is on the device
+//	its copy in                         so that the value is on the device
 //	the call that writes it             read or write after write
 //	the calls that read it, if r writes write after read
 //
-// None of that writes to an operand: if it fails, operands are what they were.
+// begin does not change an operand, also if it fails.
 func (a *Accelerator) begin(r *running) (err error) {
-	// Events only where another stream is concerned: on one stream work is in order.
+	// Work on one stream runs in order, so r waits only for other streams.
 	r.stream = a.turn
 	a.turn = (a.turn + 1) % len(a.streams)
 	s := a.streams[r.stream]
@@ -241,9 +238,9 @@ func (a *Accelerator) begin(r *running) (err error) {
 	return err
 }
 
-// run has the version of r enqueue its work. From here on the call is in flight
-// whatever happens: if the version fails, end still enters it among those that fly, and
-// settle gives everything back. The caller holds mu, which is given up meanwhile.
+// run calls the version of r, which enqueues its work. From here on the call is in flight
+// in any case: if the version fails, end still adds r to flying, and settle releases
+// everything. The caller holds mu, which run unlocks while the version runs.
 func (a *Accelerator) run(r *running) error {
 	r.owner = a
 	r.queues = make([]Queue, len(r.launches))
@@ -262,13 +259,13 @@ func (a *Accelerator) run(r *running) error {
 		}
 		l.Call.Device = q
 	}
-	// Only now: a launch that was abandoned is no use of its operands.
+	// Only now, since an abandoned launch does not count as a use of its operands.
 	for _, u := range r.ops {
 		a.cache.touch(u.e)
 	}
-	// Run may panic, or end the goroutine (t.Fatal does): then the work that it has
-	// enqueued goes on, and keeps its memory until it has ended. So the end is
-	// marked in any case, and failed is taken back only after the last step.
+	// Run may panic, or end the goroutine as t.Fatal does. The work that it has enqueued
+	// then goes on, and needs its memory until it has ended. So end is deferred, and
+	// enqueue clears failed only after its last step.
 	r.failed = true
 	defer a.end(r)
 	err := a.enqueue(r)
@@ -278,8 +275,8 @@ func (a *Accelerator) run(r *running) error {
 	return err
 }
 
-// enqueue calls the version, and has its results copied behind it. The caller
-// holds mu, which is given up meanwhile.
+// enqueue calls the version, and enqueues the copies of its results behind its work. The
+// caller holds mu, which enqueue unlocks meanwhile.
 func (a *Accelerator) enqueue(r *running) error {
 	a.mu.Unlock()
 	defer a.mu.Lock()
@@ -291,8 +288,8 @@ func (a *Accelerator) enqueue(r *running) error {
 	if err := r.call(); err != nil {
 		return err
 	}
-	// The integers of Queue.Ints go to the host behind the version's work, on the
-	// same stream: when end is reached they are there.
+	// The integers of Queue.Ints are copied to the host behind the version's work, on
+	// the same stream. They have arrived when the event end is reached.
 	for i := range r.queues {
 		q := &r.queues[i]
 		for _, x := range q.results {
@@ -300,8 +297,8 @@ func (a *Accelerator) enqueue(r *running) error {
 				if len(r.launches) == 1 {
 					return err
 				}
-				// The calls have been started, and cannot be again: all of them end
-				// with the error.
+				// The calls of a batch have started and cannot start again, so all of
+				// them end with the error.
 				r.err = err
 			}
 		}
@@ -310,8 +307,8 @@ func (a *Accelerator) enqueue(r *running) error {
 	return nil
 }
 
-// poison fills what r only writes with NaN: that has no contents, and a version that reads it
-// shows. Blocks stay where they are, as they are held.
+// poison fills the operands that r only writes with NaN. They have no contents yet, and the NaN
+// reveal a version that reads them. Blocks stay where they are, as they are held.
 func (r *running) poison() error {
 	s := r.owner.streams[r.stream]
 	for _, u := range r.ops {
@@ -337,10 +334,11 @@ func (r *running) call() error {
 	return first.Version.Batch.Run(calls)
 }
 
-// end marks the end of r's work, and has the entries know of it: later calls wait for
-// it, and settle takes it off again. A call that has failed is in flight like others,
-// as some of its work may be. If the end cannot be marked nothing would tell when the
-// memory is free again: then the device is given up. The caller holds mu.
+// end records the event at the end of r's work, and enters r in the entries of its
+// operands, so that later calls wait for r. settle removes it again. A failed call is in
+// flight like others, as some of its work may be. If the event cannot be recorded, nothing
+// could tell when the memory is free again, so end declares the device lost. The caller
+// holds mu.
 func (a *Accelerator) end(r *running) {
 	if a.lost == nil {
 		if err := a.streams[r.stream].Record(r.end); err != nil {
@@ -369,8 +367,8 @@ func (a *Accelerator) end(r *running) {
 	a.early()
 }
 
-// abandon gives up a launch that has enqueued no work. Values that it copied in stay for the next
-// one; blocks without a value go. The caller holds mu.
+// abandon releases a launch that has enqueued no work. Values that it copied in stay on the device
+// for the next launch. Blocks without a value are freed. The caller holds mu.
 func (a *Accelerator) abandon(r *running) {
 	for _, u := range r.ops {
 		a.cache.release(u.e)
@@ -387,11 +385,11 @@ type BatchError struct{ Reason string }
 
 func (e *BatchError) Error() string { return "cuda: no batch: " + e.Reason }
 
-// LaunchBatch starts several calls of a version, with equal keys (see [versions.Batch]), as one;
-// the device's time is divided among them. If it returns an error, none has started. The
-// error is Launch's, for the call at fault or because the calls do not fit together on the
-// device; that of the batch's Run; or a *[BatchError] if the calls cannot be one. If a batch's
-// Run panics, what the calls write is undefined.
+// LaunchBatch starts several calls of a version, with equal keys (see [versions.Batch]), as one, and
+// divides the device's time among them. If it returns an error, none has started. The error is a
+// *[BatchError] if the calls cannot be one, that of the batch's Run, or one of Launch: for the call
+// at fault, or because the calls do not fit together on the device. If a batch's Run panics, the
+// contents of the values that the calls write are undefined.
 func (a *Accelerator) LaunchBatch(all []*versions.Launch) error {
 	if len(all) == 1 {
 		return a.Launch(all[0])
@@ -407,8 +405,8 @@ func batchable(all []*versions.Launch) error {
 	if len(all) == 0 || all[0].Version.Batch == nil {
 		return &BatchError{"no calls, or of a version without batches"}
 	}
-	// On the device the calls run at once: what one writes no other may use.
-	writes := make(map[any]int) // by value, which call does
+	// The calls run at once on the device, so no call may use what another one writes.
+	writes := make(map[any]int) // the index of the call that writes a value
 	for i, l := range all {
 		if l.Version != all[0].Version {
 			return &BatchError{fmt.Sprintf("versions %s and %s", all[0].Version.Name, l.Version.Name)}

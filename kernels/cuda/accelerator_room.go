@@ -5,22 +5,22 @@ import (
 	"unsafe"
 )
 
-// Where memory of the device comes from:
+// Memory of the device comes from these sources:
 //
 //	device ── Alloc ──► parts ──► cache.arena ──► blocks of tiles
 //	                                          └─► large scratch memory of calls
 //	       ── Alloc, 1 MiB ─────► small ────────► scratch memory up to 64 KiB
 //
-// The arena grows by doubling, up to the limit. Then clean tiles are given up, then
-// dirty ones written back, then everything is given up: see makeRoom and repack.
+// The arena grows by doubling, up to the limit. At the limit makeRoom evicts clean tiles,
+// then writes dirty ones back. As the last resort repack evicts everything.
 //
-// Three things wait for room: an operand, scratch memory that is reserved before a
-// version is called, and scratch memory that a version asks for beyond that. The first
-// two can end in repack. The last cannot, as the call's own operands must stay where
-// the version has been told they are: it gets an *[OutOfMemoryError].
+// Three requests wait for room: for an operand, for scratch memory that is reserved before
+// a version is called, and for scratch memory that a version asks for beyond that. The
+// first two may call repack. The third may not, since the version already has the
+// addresses of its operands: it gets an *[OutOfMemoryError].
 //
-// Nothing here can wait for ever. What is waited for is under way and ends by itself;
-// when nothing is, makeRoom says that it is stuck.
+// No wait here lasts for ever. Work that is under way ends by itself, and without such
+// work makeRoom reports that it is stuck.
 
 // grow allocates memory for n bytes, if the arena has no room and may grow. If the device has
 // less than the limit, the limit becomes that. An error means that the device has failed, or has
@@ -37,8 +37,8 @@ func (a *Accelerator) grow(n int64) error {
 		}
 		return err
 	}
-	// Other programs may have taken memory since the limit was set: then the arena
-	// grows by less, and the limit becomes what there is.
+	// Other programs may have taken memory since the limit was set. Then the arena grows
+	// by less, and the limit becomes the memory that there is.
 	for {
 		p, err := a.device.Alloc(size)
 		if err == nil {
@@ -51,7 +51,7 @@ func (a *Accelerator) grow(n int64) error {
 			a.failed(err)
 			return err
 		}
-		// What is free may be in several pieces.
+		// The free memory may be in several pieces, so the next size is smaller, too.
 		if size = min(full.Free, size-size/16-grain) / grain * grain; size < n {
 			c.limit = c.arena.size
 			if c.limit == 0 {
@@ -91,8 +91,8 @@ func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, 
 		if a.lost != nil {
 			return false, a.lost
 		}
-		// Each time anew: while mu was given up, room may have come or gone, and the
-		// entry of the last round may have been given up.
+		// try starts from scratch each time: while mu was unlocked, free room may have
+		// changed, and the entry of the last round may have been evicted.
 		ok, dirty := try()
 		switch {
 		case ok:
@@ -114,8 +114,8 @@ func (a *Accelerator) makeRoom(n int64, try func() (bool, *entry)) (stuck bool, 
 // Afterwards r holds its operands as before, without blocks. If it fails r still holds them:
 // abandon releases them.
 func (a *Accelerator) repack(r *running, extra int64) error {
-	// r's own operands go, too: they are let go, and held again afterwards. As
-	// nothing is under way, nobody else takes what they leave.
+	// r's own operands are evicted, too. So they are released here and held again
+	// below. Nothing is under way that could take the room that they leave.
 	a.stats.Repacks++
 	for _, u := range r.ops {
 		a.cache.release(u.e)
@@ -131,7 +131,8 @@ func (a *Accelerator) repack(r *running, extra int64) error {
 	if extra > smallScratch {
 		size += roundUp(extra, grain)
 	}
-	// Empty, and still too small: the arena is of several allocations.
+	// If the largest piece of the empty arena is too small, the arena consists of several
+	// allocations.
 	if err == nil && a.cache.arena.largest() < size {
 		err = a.join(size)
 	}
@@ -182,9 +183,10 @@ func (a *Accelerator) join(n int64) error {
 	return a.grow(n)
 }
 
-// scratch lends r n bytes, a multiple of grain; small ones apart, so that they do
-// not break up the room for tiles. They are r's until settle. What is reserved is
-// lent piece by piece. The caller holds mu.
+// scratch lends r n bytes of the device until settle; n is a multiple of grain. Small
+// blocks come from an arena of their own, so that they do not fragment the room for tiles.
+// If reserve is true, the bytes become r's spare memory, which running.scratch hands out
+// in pieces. The caller holds mu.
 func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
 	var x lent
 	var stuck bool
@@ -235,7 +237,7 @@ func (a *Accelerator) giveBack(r *running) {
 
 // scratch lends the call n bytes of the device. The version calls it without mu. It hands out the
 // reserved memory from the front without a lock, as only the goroutine that runs the version
-// calls it. Only a version that asks for more than it declared waits here for memory, and for
+// calls it. A version that asks for more than it declared may have to wait here for memory, but for
 // nothing that needs this call to end.
 func (r *running) scratch(n int64) (Ptr, error) {
 	n = roundUp(n, grain)

@@ -14,18 +14,18 @@ import (
 type Options struct {
 	// Name is the accelerator's name in messages. Empty means "cuda" and the device's ordinal.
 	Name string
-	// Memory is the number of bytes of the device that tiles may take. 0 means 7/8 of its memory, as
-	// libraries need some. If the device has less free memory, that is the limit.
+	// Memory is the number of bytes of the device that tiles may take. 0 means 7/8 of the device's
+	// memory, as libraries need some. If less is free, the free memory is the limit.
 	Memory int64
-	// Streams is the number of streams that compute. 0 means 1: the times of calls then do not
-	// include other calls.
+	// Streams is the number of streams that compute. 0 means 1. With one stream, the time of a call
+	// does not include work of other calls.
 	Streams int
 	// Movers is the number of goroutines that copy in each direction between tiles
 	// and pinned memory. 0 means a quarter of the processors, from 1 to 4. They
 	// work beside the workers.
 	Movers int
-	// Stage is the bytes that a mover sends at once; it has two such pieces of
-	// pinned memory. 0 means 4 MiB.
+	// Stage is the number of bytes that a mover sends at once. Each mover has two stages of
+	// that size in pinned memory. 0 means 4 MiB.
 	Stage int64
 	// Poison fills a block of memory with NaN before a value comes there. Tests use it to detect
 	// reads that are too early.
@@ -68,14 +68,14 @@ func (o Options) ensureDefaults(info Info) Options {
 
 // Stats counts what an [Accelerator] has done.
 type Stats struct {
-	Launches  int64 // calls that were started
-	Batches   int64 // times that several of them were started as one
-	In, Out   int64 // bytes that were copied
-	Ins, Outs int64 // values that were copied
-	Hits      int64 // operands that calls read and that were there already
-	Evictions int64 // clean values that were given up for others
-	Early     int64 // of Outs, those begun before their room was needed
-	Repacks   int64 // times that everything was given up because of fragmentation
+	Launches  int64 // calls started
+	Batches   int64 // times that several calls were started as one
+	In, Out   int64 // bytes copied to and from the device
+	Ins, Outs int64 // values copied to and from the device
+	Hits      int64 // values to be read that were on the device already
+	Evictions int64 // clean values that were evicted for others
+	Early     int64 // copies out that began before their room was needed
+	Repacks   int64 // times that everything was evicted because of fragmentation
 }
 
 // Accelerator executes calls on a [Device], in whose memory it caches the tiles that calls use.
@@ -128,12 +128,12 @@ type Accelerator struct {
 	over   []*running
 
 	// woken says that Wake was called since the last wait in Ended. wake, of
-	// capacity 1, ends a wait that nothing in flight would.
+	// capacity 1, ends a wait in which no calls are in flight.
 	woken bool
 	wake  chan struct{}
 
-	// zero is a point in time on the device, which was since on the host: the device's times are
-	// relative to it.
+	// zero is an event to which all times of the device are relative. since is the same moment in
+	// the host's time.
 	zero  Event
 	since time.Time
 

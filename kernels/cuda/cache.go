@@ -10,8 +10,8 @@ import (
 // state says where the valid copy of a value is.
 type state uint8
 
-// The states of a value on a device. What calls write becomes modified when
-// they have ended: until then the host still has the value as it was.
+// The states of a value on a device. A value that a call writes becomes modified when the
+// call has ended: until then the host still has the value of before.
 const (
 	invalid  state = iota // the host only
 	shared                // the host and the device
@@ -22,43 +22,42 @@ const (
 type entry struct {
 	key versions.Stored
 	mem versions.Memory
-	// pitch is how far its rows lie apart on the device, and size the bytes of its
-	// block; 0 for a value without elements, which never has one.
+	// pitch is the distance of rows on the device, and size that of the value's block, in
+	// bytes. A value without elements has size 0 and never a block.
 	pitch int64
 	size  int64
-	// jobs have used it and were not flushed since.
+	// jobs are the jobs that have used the value and were not flushed since.
 	jobs  []uint64
 	state state
 	block *block // nil if it has none
 	lost  bool   // it was modified when the device was lost
 	tries int    // copies out that have failed
 
-	// holds is the number of launches that use it: from before they have room to
-	// the end of their work. in and out say that a copy is under way. Any of them
+	// holds is the number of launches that use the value, from before they have room to
+	// the end of their work. in and out say that a copy is under way. Each of the three
 	// keeps the block where it is.
 	holds   int
 	in, out bool
 
-	// last is the launch that used it last, by the cache's count, and gap how long
-	// that was after the one before; 0 if there was none.
+	// last is the launch that used the value last, by the cache's count; 0 if none did. gap
+	// is the number of launches between the last two uses; 0 if there were not two.
 	last, gap int64
-	// wanted is when a call was said to use it soon, and did not since; 0 if never.
+	// wanted is when Prefetch announced a use that has not come yet; 0 if there is none.
 	wanted int64
 
 	list       *list // one of the cache's, or nil
 	prev, next *entry
 
-	// The rest is the accelerator's: the copy in that is under way, the latest launch
-	// in flight that writes it, and those that read it. They change with mu held: from
-	// Launch when a call is in flight, and from settle when it has ended.
+	// These belong to the accelerator: the copy in that is under way, the latest launch
+	// in flight that writes the value, and those that read it. Launch enters a call in
+	// flight, and settle removes it, both with mu held.
 	arriving *transfer
 	writer   *running
 	readers  []*running
 }
 
-// cache decides what of the values that calls use is in the memory of a device.
-// It has neither locks nor streams: it is told what happens and answers what to
-// do, and its owner copies.
+// cache decides which values are in the memory of a device. It has neither locks nor
+// streams: its owner reports events to it, asks it what to evict, and does the copies.
 //
 //	       place, endIn                     wrote
 //	invalid ───────────► shared ───────────────────────────► modified
@@ -67,20 +66,20 @@ type entry struct {
 //	            drop                endOut (write-back)
 //
 // A call that only writes takes an entry from invalid to modified: place, wrote.
-// drop may also give up what is modified: when the host is to overwrite it.
+// drop may also evict a modified value: when the host is about to overwrite it.
 //
 // An entry with a block is in one of three lists, in the order of last use, or in
 // none:
 //
-//	held, or copied in    none     has to stay where it is
-//	clean                 clean    has room to give at once
-//	modified              dirty    has room to give after it was written back
-//	being written back    leaving  will have in a moment
+//	held, or copied in    none     must stay where it is
+//	clean                 clean    can be evicted at once
+//	modified              dirty    can be evicted after it was written back
+//	being written back    leaving  will be clean soon
 //
-// Entries without a block stay until the job that used them is over, since what is
-// known of their use decides what is given up: see [cache.victim].
+// Entries without a block stay until the jobs that used them are over, since
+// [cache.victim] uses what they know of earlier uses.
 //
-// What always holds:
+// These always hold:
 //
 //	shared or modified        it has a block
 //	in                        invalid before, and it has a block
@@ -91,7 +90,7 @@ type entry struct {
 // So a block that is in no list cannot be taken away from a call that relies on it.
 type cache struct {
 	arena        *arena
-	limit        int64 // of the arena's size
+	limit        int64 // the largest size of the arena
 	entries      map[versions.Stored]*entry
 	clean, dirty list
 	leaving      list  // unused ones that are being written back
@@ -103,7 +102,7 @@ func newCache(limit int64) *cache {
 	return &cache{arena: newArena(), limit: limit / grain * grain, entries: map[versions.Stored]*entry{}}
 }
 
-// least is what an arena grows by at least, if it may.
+// least is the smallest growth of an arena in bytes, unless the limit leaves less.
 const least = 64 << 20
 
 // growth returns by how much the arena should grow, before anything is evicted, to have room for
@@ -115,10 +114,10 @@ func (c *cache) growth(n int64) int64 {
 	return min(max(n, c.arena.size, least), c.limit-c.arena.size)
 }
 
-// devicePitch returns how far rows of m lie apart on the device: as on the
-// host, so that the tile is copied in one piece, but where it is a part of a
-// matrix with long rows. There the padding would be most of the block: rows then
-// begin on 64 bytes, as those of tiles do.
+// devicePitch returns the distance of rows of m on the device. As a rule it is that of
+// the host, so that the tile is copied in one piece. The tile may be part of a matrix
+// with long rows, whose padding would be most of the block. Rows then begin at multiples
+// of 64 bytes, as those of tiles do.
 func devicePitch(m versions.Memory) int64 {
 	if tight := roundUp(m.Width, 64); m.Pitch > tight {
 		return tight
@@ -210,7 +209,7 @@ func (c *cache) beginIn(e *entry) {
 	c.sort(e)
 }
 
-// endIn notes its end. If ok the device has the value, too.
+// endIn notes the end of a copy in. If ok, the device has the value, too.
 func (c *cache) endIn(e *entry, ok bool) {
 	e.in = false
 	if ok {
@@ -225,7 +224,7 @@ func (c *cache) beginOut(e *entry) {
 	c.sort(e)
 }
 
-// endOut notes its end. If ok the host has the value again.
+// endOut notes the end of a copy out. If ok, the host has the value again.
 func (c *cache) endOut(e *entry, ok bool) {
 	e.out = false
 	if ok {

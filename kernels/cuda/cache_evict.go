@@ -25,11 +25,11 @@ func (c *cache) room(n int64, cold bool) (*block, *entry) {
 		if b := c.arena.alloc(n); b != nil {
 			return b, nil
 		}
-		// One victim may not be enough, as blocks differ in size and have to be
-		// neighbours: this goes on until there is a hole, or nothing to give up.
+		// One victim may not be enough, as blocks differ in size and only neighbours
+		// make a larger hole. The loop evicts until n bytes fit or there is no victim.
 		v := c.victim(n, cold)
 		switch {
-		// Where enough is on its way out already, no more is written back.
+		// If enough bytes are being written back already, no more are.
 		case v == nil || v.out || v.state == modified && c.leaving.bytes >= n:
 			return nil, nil
 		case v.state == modified:
@@ -58,8 +58,8 @@ func (c *cache) victim(n int64, cold bool) *entry {
 	var best *entry
 	var bestFits bool
 	bestScore := int64(-1)
-	// Whose room, with the holes beside it, is enough comes before whose is not:
-	// otherwise small tiles would be given up one by one for a large one.
+	// An entry whose room is enough, with the holes beside it, comes before one whose
+	// room is not. Otherwise small tiles would be evicted one by one for a large one.
 	look := func(e *entry, score int64) {
 		if cold && score < never {
 			return
@@ -79,17 +79,18 @@ func (c *cache) victim(n int64, cold bool) *entry {
 	return best
 }
 
-// soon is for how many launches a value stays wanted: the call that it was
-// wanted for may have gone elsewhere.
+// soon is the number of launches for which a value stays wanted. There is a limit because the
+// call that was expected may have been placed elsewhere.
 const soon = 64
 
-// distance guesses in how many launches e will be used next: at the pace of its
+// distance estimates in how many launches e will be used next, from the gap between its
 // last two uses.
 //
 //	uses      ×─────gap─────×────age────┬──distance──┄×
 //	                      last         now
 //
-// What was used once only is not expected again, and what is overdue less and less.
+// A value that was used only once is not expected again. One that is overdue is expected
+// less the longer it is overdue.
 func (c *cache) distance(e *entry) int64 {
 	age := c.now - e.last
 	switch {
@@ -104,7 +105,7 @@ func (c *cache) distance(e *entry) int64 {
 	}
 }
 
-// ends calls f for the first and the last entries of l.
+// ends calls f for the first and the last entries of l, at most reach from either end.
 func (l *list) ends(f func(*entry)) {
 	i, e := 0, l.first
 	for ; e != nil && i < reach; e, i = e.next, i+1 {
@@ -119,8 +120,8 @@ func (l *list) ends(f func(*entry)) {
 	}
 }
 
-// tired returns the dirty entry whose next use is farthest away, or nil if there
-// is none that will not be used soon.
+// tired returns the dirty entry whose next use is farthest away, or nil if all dirty
+// entries are about to be used.
 func (c *cache) tired() *entry {
 	var best *entry
 	score := int64(0)
@@ -132,11 +133,11 @@ func (c *cache) tired() *entry {
 	return best
 }
 
-// finished returns a dirty entry that seems to have been written for the last
-// time, or nil: it was used at a certain pace, and then not for a good while.
+// finished returns a dirty entry that seems to have been written for the last time, or
+// nil. Such an entry was used more than once, and then not for more than twice its gap.
 func (c *cache) finished() *entry {
 	var best *entry
-	longest := int64(8) // not at once
+	longest := int64(8) // launches: a shorter pause does not count
 	c.dirty.ends(func(e *entry) {
 		if age := c.now - e.last; e.gap > 0 && age > 2*e.gap && age > longest {
 			best, longest = e, age

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Ptr is an address in the memory of a device; 0 is none. It can be added to,
-// and must not be followed.
+// Ptr is an address in the memory of a device; 0 is none. Offsets may be added to it, but
+// the host must not dereference it.
 type Ptr uintptr
 
 // Type is the element type of a matrix on a device.
@@ -36,15 +36,15 @@ type Matrix struct {
 }
 
 // Matrices are column-major matrices of the same shape on a device, all with the
-// leading dimension Ld. At Table, which is 8-byte aligned, are their addresses of
-// 8 bytes, little-endian.
+// leading dimension Ld. Table is the 8-byte aligned address of a table of their
+// addresses, 8 bytes each, little-endian.
 type Matrices struct {
 	Table Ptr
 	Ld    int
 }
 
-// badBatch says what is wrong with a batch in which there is nothing to do, for which
-// the libraries' documentation promises nothing; "" if there is.
+// badBatch returns why a batch has nothing to do, or "" if it has something. The
+// documentation of the libraries does not say what they do with an empty batch.
 func badBatch(alpha float64, m, n, k, count int) string {
 	if alpha == 0 || m == 0 || n == 0 || k == 0 || count < 1 {
 		return fmt.Sprintf("nothing to do: alpha=%v, m=%d, n=%d, k=%d, count=%d", alpha, m, n, k, count)
@@ -65,27 +65,26 @@ type Info struct {
 	Name    string   // "NVIDIA H200"
 	Ordinal int      // among the devices of its kind
 	Memory  int64    // bytes
-	Notes   []string // what the user should know of it: versions of libraries, math mode
+	Notes   []string // for the user: versions of libraries, math mode
 }
 
 // Device is a processor with memory of its own and streams of work. There are
 // two implementations: [Simulated], and the real ones of [Devices], which only
 // a build with the tag cuda has. Its methods are safe for concurrent use.
 //
-// Errors of the driver and the libraries are *[DeviceError]; one whose Lost is
-// set means that the device is gone, with all that was in its memory: every
-// later call returns such an error too.
+// Errors of the driver and the libraries are *[DeviceError]. If Lost is set, the device
+// is gone with all that was in its memory, and every later call returns such an error.
 type Device interface {
 	Info() Info
 
 	// Alloc returns n bytes of memory of the device, aligned to 256 bytes. The
 	// error is an *[OutOfMemoryError] if there is no room.
 	Alloc(n int64) (Ptr, error)
-	// Free gives memory back. The caller sees to it that no stream still uses it.
+	// Free frees memory. The caller ensures that no stream still uses it.
 	Free(p Ptr) error
 
-	// AllocHost returns n bytes of host memory that copies reach without a
-	// detour (pinned memory), and FreeHost gives it back.
+	// AllocHost returns n bytes of pinned host memory, which the device copies
+	// directly. FreeHost frees it.
 	AllocHost(n int64) (unsafe.Pointer, error)
 	FreeHost(p unsafe.Pointer) error
 
@@ -102,7 +101,7 @@ type Event interface {
 	// an event that was never recorded is done. Errors of the work before it
 	// show here.
 	Done() (bool, error)
-	// Synchronize waits until it has been reached.
+	// Synchronize waits until the point has been reached.
 	Synchronize() error
 	// Since returns the milliseconds between two events that have been reached.
 	Since(earlier Event) (float64, error)
@@ -137,49 +136,49 @@ type Stream interface {
 	// Fill sets n bytes.
 	Fill(dst Ptr, value byte, n int64) error
 
-	// Record marks the end of what has been enqueued so far as e, and Wait
-	// keeps what is enqueued later from starting before e is reached; it does
-	// nothing if e was never recorded. Both mean e as it is at that moment: it may
-	// be recorded again.
+	// Record makes e the end of the work that has been enqueued so far. Wait keeps
+	// work that is enqueued later from starting before e is reached; it does nothing if
+	// e was never recorded. Wait means the latest record of e before its call: e may be
+	// recorded again later.
 	Record(e Event) error
 	Wait(e Event) error
-	// Synchronize waits until all that has been enqueued is done.
+	// Synchronize waits until all work that has been enqueued is done.
 	Synchronize() error
-	// Close waits for that too.
+	// Close waits for that work, too, and ends the stream.
 	Close() error
 
 	// Gemm computes C = α·op(A)·op(B) + β·C, C being m×n. With β = 0, C is not
 	// read; with α = 0 or k = 0, A and B are not.
 	Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error
 	// Syrk computes the triangle uplo of C = α·op(A)·op(A)ᵀ + β·C, C being n×n
-	// and op(A) n×k. The other triangle is neither read nor written. Of α and β
-	// what Gemm says holds.
+	// and op(A) n×k. The other triangle is neither read nor written. α = 0, k = 0 and
+	// β = 0 mean what they mean to Gemm.
 	Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error
-	// Trsm solves op(A)·X = α·B or X·op(A) = α·B in place, B being m×n. Of A only
-	// the triangle uplo is read, and not its diagonal if diag is Unit.
+	// Trsm solves op(A)·X = α·B or X·op(A) = α·B in place, B being m×n. It reads only
+	// the triangle uplo of A, without the diagonal if diag is Unit.
 	Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error
 	// Trmm computes C = α·op(A)·B or C = α·B·op(A), B and C being m×n. C may be B,
-	// with the same Ld; otherwise they must not overlap. Of A is read what Trsm
-	// reads.
+	// with the same Ld; otherwise they must not overlap. It reads the same part of A as
+	// Trsm.
 	Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error
 	// Geam computes C = α·A + β·B, all m×n. C may be A or B, with the same Ld;
 	// otherwise they must not overlap.
 	Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error
-	// GemmBatched is Gemm for count matrices each, and TrsmBatched is Trsm: one
-	// launch for all. What is written must not overlap anything else of the call.
-	// With alpha 0 and dimensions of 0 they fail: there is nothing to gain.
+	// GemmBatched is Gemm, and TrsmBatched is Trsm, for count matrices of each operand
+	// in one launch. Written matrices must not overlap anything else of the call. The
+	// methods fail if there is nothing to do: alpha, count or a dimension is 0.
 	GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error
 	TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error
 	// Potrf factors A = L·Lᵀ or UᵀU in place, A being n×n; the other triangle is
 	// neither read nor written. It needs PotrfWork bytes of work, which may be 0.
 	// It sets info to 0, or to the order of the first leading minor that is not
-	// positive definite; where there is a NaN in one, info may be either.
+	// positive definite. If a minor has a NaN, info may be either.
 	Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error
 	PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes int64, err error)
 	// Geqrf factors A = Q·R in place, A being m×n, as LAPACK's xGEQRF does: R is
 	// the upper triangle or trapezoid, below are the columns of V without the ones
 	// on the diagonal, and the k = min(m, n) factors of the reflectors are at tau. A
-	// column of which nothing is left below the diagonal gets the factor 0. It needs
+	// column that is zero below the diagonal gets the factor 0. It needs
 	// GeqrfWork bytes of work, which may be 0. It sets info to 0.
 	Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error
 	GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error)
@@ -188,21 +187,20 @@ type Stream interface {
 	//
 	//	H(0)·…·H(n−1) = I − V·T·Vᵀ,
 	//
-	// from their factors at tau and G = Vᵀ·V, of which only the upper triangle above
-	// the diagonal is read. What is below the diagonal of T is neither read nor
-	// written.
+	// from their factors at tau and G = Vᵀ·V. It reads only the elements of G above the
+	// diagonal, and neither reads nor writes the elements of T below the diagonal.
 	Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error
-	// CopyUpper copies what is on and above the diagonal d of A, the elements
-	// (i, j) with j − i ≥ d, to B; both are m×n. What is below in B becomes 0 if
-	// clear, and is left alone otherwise; below in A is not read. A and B must not
-	// overlap.
+	// CopyUpper copies the elements (i, j) of A with j − i ≥ d, those on and above
+	// diagonal d, to B; both are m×n. If clear, it sets the other elements of B to 0;
+	// otherwise it leaves them unchanged. It does not read the other elements of A. A
+	// and B must not overlap.
 	CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) error
 	// SetUpper sets the elements above the main diagonal of A, which is m×n, to 0,
 	// and those on it to diag.
 	SetUpper(typ Type, m, n int, diag float64, a Strided) error
-	// CopyVectors copies count vectors of n elements, which are contiguous each,
-	// in no order. The table at pairs, 8-byte aligned, has 2·count addresses of
-	// 8 bytes, little-endian: where vector i goes to, then where it comes from.
-	// What is written must not overlap anything else.
+	// CopyVectors copies count vectors of n contiguous elements, in any order. The
+	// table at pairs, 8-byte aligned, has 2·count addresses of 8 bytes, little-endian:
+	// for each vector its destination, then its source. Destinations must not overlap
+	// anything else.
 	CopyVectors(typ Type, n, count int, pairs Ptr) error
 }

@@ -17,26 +17,27 @@
 // # The life of a call
 //
 // The worker of an accelerator hands a call to Launch, which does not wait for the
-// device, and gets it back from Ended. In between it is a running:
+// device. Ended returns the call when it is over. Between the two the call is a value
+// of type running:
 //
-//	Launch   operands   each value gets an entry of the cache, and is held there
-//	         look       nothing that is read is lost
-//	         bring      all have room; copies of what is read are on their stream
-//	         begin      the stream waits for those copies, and for calls before
+//	Launch   operands   gives each value an entry of the cache, and holds it there
+//	         look       fails if a value to be read was lost with the device
+//	         bring      finds room for all, and has values to be read copied in
+//	         begin      makes the stream wait for those copies and for earlier calls
 //	         run        the version enqueues its work; an event marks its end
 //	   │
 //	   ▼ in flight
-//	poll     settle     the event is reached: what was written is the device's, the
-//	                    operands are let go, scratch memory is given back
+//	poll     settle     the event is reached: written values are valid on the device
+//	                    only; operands and scratch memory are released
 //	   │
 //	   ▼ over
-//	Ended    conclude   what was given to AtEnd runs on the host
-//	         report     the launch has its times, and is the worker's again
+//	Ended    conclude   the functions given to AtEnd run on the host
+//	         report     the launch gets its times and returns to the worker
 //
-// A step of Launch that fails gives everything back (abandon), and the call was
-// never started. If the version itself fails, some of its work may be on the
-// stream: the call then goes through settle like others, so that its memory stays
-// its own until then, and is not reported.
+// If a step of Launch before run fails, abandon releases everything, and the call has
+// not started. If the version itself fails, some of its work may be on the stream. Such
+// a call goes through settle as others do, so its memory stays reserved until that work
+// has ended. Ended does not report it.
 //
 // # The life of a value
 //
@@ -48,13 +49,14 @@
 //	shared     valid               valid
 //	modified   as it was before    valid
 //
-// Values move one way at a time: a copy in ends in shared, a call that writes ends
-// in modified, a copy out in shared again. The order of tasks keeps the host from
-// touching a value while a call uses it; Fetch and Flush bring it back before the
-// host does. What becomes of an entry's room is told beside the type cache.
+// Values move one way at a time. After a copy in an entry is shared, after a call that
+// writes it is modified, and after a copy out it is shared again. The order of tasks
+// keeps the host from touching a value while a call uses it. The host calls Fetch or
+// Flush before it touches the value. The comment of type cache says when an entry loses
+// its room.
 //
-// Other values (see [versions.Stored]) stay with the host. Versions read them when
-// they are called, and may write them in what they give to AtEnd.
+// Values that are not [versions.Stored] stay on the host. Versions read them when they
+// are called. Functions that versions give to AtEnd may write them.
 //
 // # Streams and events
 //
@@ -64,31 +66,44 @@
 //	                                                     │ seen by poll
 //	copies out                                           └─► copy ─► stage ─► tile
 //
-// Calls wait for copies in on the device, by an event, so that a call can be
-// enqueued while its operands travel. Copies out wait on the host: they are begun
-// for values whose calls have ended. With one stream that computes, calls are in
-// order without further events; with several, a call waits for the end of those
-// that write what it uses and of those that read what it writes.
+// Calls wait for copies in on the device, by an event, so a call can be enqueued while
+// its operands travel. Copies out need no event: the host begins them only after the
+// calls that write the value have ended. On one compute stream calls run in order
+// without further events. With several streams, a call waits for the earlier calls that
+// write its operands, and for those that read what it writes.
 //
 // # Goroutines and locks
 //
-// The worker calls Launch and Ended; Options.Movers goroutines for each direction
-// copy; any goroutine may call the rest. Accelerator.mu guards the books of all of
-// them. Nothing waits for the device under it: pause gives it up, looks for what has
-// ended, and its caller looks at everything anew. Versions, functions given
-// to AtEnd and to OnCopy, and copies between tiles and pinned memory run without
-// it. A lane's lock keeps the movers of one direction from interleaving what they
-// enqueue; it is taken without Accelerator.mu.
+// The worker calls Launch and Ended. Options.Movers goroutines for each direction copy.
+// Any goroutine may call the other methods. Accelerator.mu guards the state of all of
+// them. No goroutine waits for the device while it holds mu: pause unlocks it, yields or
+// sleeps, locks it and polls. The callers of pause then check their condition again.
+// Versions, functions given to AtEnd and to OnCopy, and copies between tiles and pinned
+// memory run without mu. A lane's lock keeps the movers of one direction from
+// interleaving what they enqueue. A goroutine takes it without holding mu.
 //
 // # Units
 //
-// Sizes, pitches and widths are bytes, leading dimensions and strides elements.
+// Sizes, pitches and widths count bytes. Leading dimensions and strides count elements.
 // The cache counts time in launches, [Event] in milliseconds.
 //
 // # A device that is lost
 //
-// After some errors a driver answers every call with an error. The accelerator then
-// ends all calls in flight with it, and marks what only the device had as lost; the
-// host's copies of everything else are good. It stays lost: a process cannot open
-// the device again.
+// After some errors a driver answers every call with an error. The accelerator then ends
+// all calls in flight with that error, and marks values that only the device had as
+// lost. The host's copies of all other values are good. The device stays lost: a process
+// cannot open it again.
+//
+// # Files
+//
+// From the bottom up:
+//
+//	device.go        the interfaces of a device, its streams and events
+//	real*.go         the devices of NVIDIA's driver; open.go opens them
+//	sim*.go          the simulated device
+//	memory_*.go      the arena of device memory, and pinned memory of the host
+//	cache*.go        the state of each value, and which value is evicted
+//	transfer*.go     copies between host and device
+//	queue.go         what a version sees of its call
+//	accelerator*.go  calls, and values between calls; see accelerator.go
 package cuda

@@ -7,8 +7,10 @@ import (
 	"gorgonia.org/cu"
 )
 
-// realEvent is an event of the driver, with times. One that was never recorded is
-// done, and a wait for it ends at once: the driver has it as [Event] says.
+// realEvent is an event of the driver that records times. The driver keeps the rule of [Event] for
+// an event that was never recorded: it is done, and a wait for it returns at once.
+//
+// Methods that take an Event panic if it is not a *realEvent.
 type realEvent struct {
 	d *real
 	e cu.Event
@@ -18,7 +20,7 @@ type realEvent struct {
 func (d *real) NewEvent() (Event, error) {
 	e := &realEvent{d: d}
 	err := d.in("cuEventCreate", "", func() (err error) {
-		// Who waits for it sleeps: the cores are the CPU workers'.
+		// The waiting thread sleeps: the cores belong to the CPU workers.
 		e.e, err = cu.MakeEvent(cu.BlockingSyncEvent)
 		return err
 	})
@@ -28,20 +30,19 @@ func (d *real) NewEvent() (Event, error) {
 	return e, nil
 }
 
-// Record implements [Stream] by cuEventRecord. It panics for an event of another kind
-// of device.
+// Record implements [Stream] by cuEventRecord.
 func (s *realStream) Record(e Event) error {
 	return s.in("cuEventRecord", func() error { return e.(*realEvent).e.Record(s.s) })
 }
 
-// Wait implements [Stream] by cuStreamWaitEvent: for the event as it was recorded last
-// when this is called.
+// Wait implements [Stream] by cuStreamWaitEvent. It waits for the latest record of the event before
+// this call.
 func (s *realStream) Wait(e Event) error {
 	return s.in("cuStreamWaitEvent", func() error { return s.s.Wait(e.(*realEvent).e, 0) })
 }
 
-// Done implements [Event]. The driver returns errors of any work before the event
-// here, as everywhere.
+// Done implements [Event] by cuEventQuery. It also returns errors of work that was enqueued before
+// the event.
 func (e *realEvent) Done() (bool, error) {
 	const op = "cuEventQuery"
 	if err := e.d.usable(op, ""); err != nil {
@@ -54,11 +55,10 @@ func (e *realEvent) Done() (bool, error) {
 	return err == nil, e.d.failed(op, "", err)
 }
 
-// Synchronize implements [Event] by cuEventSynchronize, with the thread asleep.
+// Synchronize implements [Event] by cuEventSynchronize. The thread sleeps meanwhile.
 func (e *realEvent) Synchronize() error { return e.d.in("cuEventSynchronize", "", e.e.Synchronize) }
 
-// Since implements [Event] by cuEventElapsedTime, which is exact to about half a
-// microsecond.
+// Since implements [Event] by cuEventElapsedTime, which has a resolution of about half a microsecond.
 func (e *realEvent) Since(earlier Event) (float64, error) {
 	var ms float64
 	err := e.d.in("cuEventElapsedTime", "", func() (err error) {
@@ -71,7 +71,7 @@ func (e *realEvent) Since(earlier Event) (float64, error) {
 // Close implements [Event].
 func (e *realEvent) Close() error {
 	if e.e == (cu.Event{}) || e.d.closed.Load() {
-		return nil // the driver has ended it with the context
+		return nil // closed already, or destroyed with the context
 	}
 	return e.d.failed("cuEventDestroy", "", e.d.locked(func() error { return cu.DestroyEvent(&e.e) }))
 }

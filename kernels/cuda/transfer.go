@@ -7,15 +7,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Values travel by way of pinned memory of the accelerator's own:
+// Values are copied through pinned memory that belongs to the accelerator:
 //
 //	tile on the host ──memcpy──► stage (pinned) ──stream──► tile on the device
 //
-// Pinning the tiles themselves would spare the memcpy, but costs as much where a
-// tile travels once, cannot be done for tiles that share pages with others, as
-// those of a view do, and ties their memory to the device until it is undone.
-// What the memcpy costs is hidden by several goroutines that copy at once, each
-// with two stages, of which one is filled while the other one travels.
+// Pinning the tiles themselves would save the memcpy. But it costs as much if a tile is
+// copied only once. It is impossible for tiles that share pages with others, such as
+// those of a view. And it ties their memory to the device until it is undone. Several
+// goroutines hide the cost of the memcpy: they copy at once, and each fills one of its
+// two stages while the other one is copied.
 
 // A transfer waits in its lane until a mover takes it:
 //
@@ -27,9 +27,8 @@ import (
 //	out  ───────────► waiting ───────────────────────────────────────► over
 //	                               the mover waits for the device itself
 //
-// A copy in need not be waited for: calls that read the value wait on the device.
-// A copy out has to be, since its bytes go from the stage to the tile when they are
-// there; so it keeps its mover until then.
+// A mover need not wait for a copy in: calls that read the value wait on the device. It
+// has to wait for a copy out, since it then moves the bytes from the stage to the tile.
 
 // transfer is a copy of a value in or out. The accelerator's lock guards it.
 type transfer struct {
@@ -37,12 +36,12 @@ type transfer struct {
 	out   bool
 	begin time.Time
 
-	// In: all of it is on the stream, and done is behind it. Then the host's
-	// memory is not read any more, only the stages are.
+	// staged says that all chunks of a copy in are on the stream, with done behind them.
+	// The copy then reads only the stages, no longer the host's tile.
 	staged bool
 	done   Event
 
-	over bool // with or without an error
+	over bool // the copy has ended, with or without an error
 	err  error
 }
 
@@ -57,11 +56,12 @@ type lane struct {
 	speed   speed
 }
 
-// maxTries is how often a copy to the host is tried. Then the device is given up:
-// what only it has cannot be had, and a call that waits for room would wait for ever.
+// maxTries is how often a copy to the host is tried. Then the device is declared lost: a
+// value that only the device has cannot be saved, and a call that waits for its room would
+// wait for ever.
 const maxTries = 3
 
-// startIn begins to bring e in, which has a block. The caller holds mu.
+// startIn begins to copy e in. e has a block. The caller holds mu.
 func (a *Accelerator) startIn(e *entry) {
 	t := &transfer{e: e}
 	e.arriving = t
@@ -71,8 +71,8 @@ func (a *Accelerator) startIn(e *entry) {
 	a.work.Broadcast()
 }
 
-// hurry has the copy of e that waits in a lane, if it does, be the next one:
-// somebody waits for it. The caller holds mu.
+// hurry moves the waiting copy of e, if there is one, to the front of the lane, because a
+// goroutine waits for it. The caller holds mu.
 func (l *lane) hurry(e *entry) {
 	w := l.waiting
 	for i, t := range w {
@@ -93,8 +93,8 @@ func (a *Accelerator) startOut(e *entry) {
 	a.work.Broadcast()
 }
 
-// endIn concludes a copy in. If it failed, the entry has no contents, and its room
-// goes unless a call holds it; that call finds the error. The caller holds mu.
+// endIn concludes a copy in. If the copy failed, the entry has no contents. endIn frees its
+// block unless a call holds it; that call finds the error in t. The caller holds mu.
 func (a *Accelerator) endIn(t *transfer, err error) {
 	e := t.e
 	t.over, t.err = true, err
@@ -113,8 +113,8 @@ func (a *Accelerator) endIn(t *transfer, err error) {
 	}
 }
 
-// endOut concludes a copy out. One that failed leaves the entry modified: a call that
-// wants the value begins another one. The caller holds mu.
+// endOut concludes a copy out. A failed copy leaves the entry modified, and the goroutine
+// that wants the value begins another copy. The caller holds mu.
 func (a *Accelerator) endOut(t *transfer, err error) {
 	e := t.e
 	a.moving--
@@ -130,8 +130,9 @@ func (a *Accelerator) endOut(t *transfer, err error) {
 	}
 }
 
-// tell learns from a copy that has ended, and notes it for OnCopy, in the name of
-// the job that used the value last. The caller holds mu.
+// tell updates the speed of a lane by a copy that has ended, and notes the copy for OnCopy.
+// It attributes the copy to the latest job that began to use the value. The caller holds
+// mu.
 func (a *Accelerator) tell(t *transfer, l *lane) {
 	now := time.Now()
 	l.speed.learn(t.e.bytes(), t.begin, now)
@@ -144,19 +145,19 @@ func (a *Accelerator) tell(t *transfer, l *lane) {
 	}
 }
 
-// speed is how fast one direction has been of late: a mean in which each copy counts
-// for an eighth. Placing goes by it: see Bring and Back.
+// speed is the recent speed of one direction, a mean in which each copy has the weight 1/8.
+// Bring and Back use it, which the runtime calls to place tasks.
 type speed struct {
 	perByte float64 // seconds
 	last    time.Time
 }
 
-// guess is the speed before anything was copied, in seconds a byte: that of a
-// PCIe bus of the third generation with sixteen lanes.
+// guess is the speed before anything was copied, in seconds per byte: that of PCIe 3.0 with
+// sixteen lanes.
 const guess = 1 / 12e9
 
-// learn takes a copy in. Copies overlap: one takes the time since the last one
-// ended, if it began before.
+// learn adds a copy to the mean. Copies overlap, so a copy that began before the last one
+// ended counts only the time since that end.
 func (s *speed) learn(bytes int64, begin, end time.Time) {
 	if s.last.After(begin) {
 		begin = s.last

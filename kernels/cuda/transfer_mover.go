@@ -17,21 +17,20 @@ import (
 // An event behind each copy says when its stage may be used again. Rows travel
 // without their padding: stages hold them tightly.
 //
-// Movers take transfers in the order of their lane. They know of no tasks: what may
-// be copied when is decided by the call that begins the transfer, and the flags in and out
-// of the entry keep its block and its host memory as they are until it is over.
+// Movers take transfers in the order of their lane. They know nothing of tasks: startIn and
+// startOut are called when a value may be copied. Until the transfer is over, the entry's flags
+// in and out keep its block and its host memory as they are.
 
-// stage is pinned memory on the way of a copy. done is behind the last copy that
-// used it; nil before the first.
+// stage is a piece of pinned memory that copies go through. done marks the end of the last copy
+// that used it, and is nil before the first.
 type stage struct {
 	p    unsafe.Pointer
 	n    int64
 	done Event
 }
 
-// mover is a goroutine that copies in one direction, one value at a time. Its stages
-// are its own. It holds two stages of pinned memory of up to Options.Stage bytes, or of
-// one row where that is longer.
+// mover is a goroutine that copies in one direction, one value at a time. No other mover uses its
+// two stages. Each stage has at most Options.Stage bytes, or the bytes of one row if that is more.
 type mover struct {
 	a      *Accelerator
 	lane   *lane
@@ -39,9 +38,8 @@ type mover struct {
 	next   int
 }
 
-// run copies until the accelerator is closed. It holds the accelerator's lock but while
-// it copies. When that is closed none wait any more: Close or the loss of the device
-// has seen to it.
+// run takes transfers until the accelerator is closed. It holds mu except while it waits or copies.
+// Close waits for all transfers first, or the loss of the device has ended them, so none is left.
 func (m *mover) run() {
 	a := m.a
 	defer a.movers.Done()
@@ -65,11 +63,9 @@ func (m *mover) run() {
 	}
 }
 
-// takeIn brings a value as far as onto the stream. The caller holds mu, which is
-// given up meanwhile; the entry keeps its block, as in is set.
-//
-// When it returns, the transfer is one of those that poll looks at, or over with an
-// error.
+// takeIn enqueues the copy of t's value. The caller holds mu; takeIn unlocks it while it copies. The
+// entry's flag in keeps the block in place. Afterwards t is in arriving, where poll finds it, or over
+// with an error.
 func (m *mover) takeIn(t *transfer) {
 	a, e := m.a, t.e
 	done, err := a.event()
@@ -87,7 +83,7 @@ func (m *mover) takeIn(t *transfer) {
 		a.failed(err)
 		a.endIn(t, err)
 	case a.lost != nil:
-		// Nobody polls for it any more.
+		// poll does nothing after the device is lost.
 		a.endIn(t, a.lost)
 	default:
 		t.staged = true
@@ -95,10 +91,9 @@ func (m *mover) takeIn(t *transfer) {
 	}
 }
 
-// takeOut brings a value to the host. The value counts as the host's only when all of
-// it is there: an error in between leaves the entry modified, and the tile on the host
-// in part overwritten, which nobody reads. The caller holds mu, which is given up
-// meanwhile.
+// takeOut copies t's value to the host. The caller holds mu; takeOut unlocks it while it copies. The
+// host has the value only when the whole copy has succeeded. After an error the entry stays modified.
+// The tile on the host then is partly overwritten, and nothing reads it.
 func (m *mover) takeOut(t *transfer) {
 	a, e := m.a, t.e
 	t.begin = time.Now()
@@ -110,8 +105,8 @@ func (m *mover) takeOut(t *transfer) {
 	}
 	a.mu.Lock()
 	if err == nil {
-		// If the device was lost meanwhile the value was declared lost, too. It came
-		// in time.
+		// If the device was lost meanwhile, lose has marked the value as lost. But the
+		// copy has succeeded.
 		e.lost = false
 	} else {
 		a.failed(err)
@@ -119,23 +114,22 @@ func (m *mover) takeOut(t *transfer) {
 	a.endOut(t, err)
 }
 
-// settle waits for what a copy that has failed has left on the stream, which
-// uses the block and the stages: only then may they be given to others. The device
-// may be lost; then nothing uses them.
+// settle waits for the work that a failed copy has left on the stream. That work uses the block and
+// the stages, so they must not be used again before. If the device is lost, nothing uses them.
 func (m *mover) settle() {
 	m.lane.mu.Lock()
 	_ = m.lane.stream.Synchronize()
 	m.lane.mu.Unlock()
 }
 
-// chunk returns how many rows of e travel at once. Rows are whole: at least one.
+// chunk returns how many rows of e one chunk has: as many whole rows as a stage takes, at least one.
 func (m *mover) chunk(e *entry) int {
 	return int(min(max(1, m.a.opt.Stage/e.mem.Width), int64(e.mem.Rows)))
 }
 
-// stage returns the next stage, of at least n bytes, when it is free: it waits for
-// the copy before the last one. It grows to the largest chunk that has come by.
-// An error leaves the stage as it is, or empty.
+// stage returns the next of the two stages, with at least n bytes. It waits until the copy that used
+// the stage last has ended, the copy before the latest one. A stage that is too small is allocated
+// anew. After an error the stage is unchanged or empty.
 func (m *mover) stage(n int64) (*stage, error) {
 	s := &m.stages[m.next]
 	m.next = 1 - m.next
@@ -167,9 +161,9 @@ func (m *mover) stage(n int64) (*stage, error) {
 	return s, nil
 }
 
-// copyIn enqueues a copy of e to its block at at, and done behind it. The stream's
-// lock is held for one chunk at a time, so that other movers' chunks come between:
-// they share the bus in any case.
+// copyIn enqueues a copy of e to its block at address at, and records done behind it. It holds the
+// lane's lock for one chunk at a time, so chunks of other movers may come between. All movers share
+// the bus in any case.
 func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 	rows := m.chunk(e)
 	for i := 0; i < e.mem.Rows; i += rows {
@@ -178,7 +172,7 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 		if err != nil {
 			return err
 		}
-		// Without a lock: this is what movers are several for.
+		// Unlocked, so that several movers copy at once.
 		moveRows(s.p, e.mem.Width, unsafe.Add(e.mem.Data, int64(i)*e.mem.Pitch), e.mem.Pitch, e.mem.Width, n)
 		m.lane.mu.Lock()
 		if m.a.opt.Poison && i == 0 {
@@ -201,14 +195,13 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 	return nil
 }
 
-// copyOut copies e from its block at at to the host, and returns when it is there.
-// The host is one chunk behind the device.
+// copyOut copies e from its block at address at to the host, and returns when the value is there. The
+// host copies one chunk to the tile while the device copies the next one to a stage.
 func (m *mover) copyOut(at Ptr, e *entry) error {
 	rows := m.chunk(e)
 	var last *stage
-	var first, n int // the rows that travel by way of last
-	// land waits for the chunk before, while the one after is under way, and copies
-	// it to the tile.
+	var first, n int // the rows in last: first to first+n-1
+	// land waits until the chunk in last has arrived, and copies it to the tile.
 	land := func() error {
 		if last == nil {
 			return nil
@@ -242,8 +235,8 @@ func (m *mover) copyOut(at Ptr, e *entry) error {
 	return land()
 }
 
-// free gives the stages back. The device may be lost. Close calls it when the
-// goroutine has ended.
+// free frees the stages and their events. Close calls it when the goroutine has ended. The device may
+// be lost.
 func (m *mover) free() {
 	for i := range m.stages {
 		s := &m.stages[i]

@@ -5,13 +5,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Lapmt is the parameter of op "lapmt" (after LAPACK xLAPMT): the interchanges
-// of a panel applied to the columns of a row of tiles, B = B·P, or B = B·Pᵀ if
-// Inverse, for the P of op "getrf".
+// Lapmt is the parameter of op "lapmt", which applies the interchanges of a panel to the columns of
+// a row of tiles: B = B·P, or B = B·Pᵀ if Inverse, for the P of op "getrf". It is named after LAPACK
+// xLAPMT, which takes a permutation instead of interchanges.
 //
-// Operands: a *Pivots (in), then the tiles from left to right (inout), at least
-// one, all of the same number of rows, and of the same number of columns but for
-// the last, which may have fewer. Column i is exchanged with column Rows[i] of all of them together.
+// Operands: a *Pivots (in), then the tiles from left to right (inout), at least one. The tiles have
+// the same number of rows and of columns; the last may have fewer columns. Columns are counted
+// through all tiles: column i is exchanged with column Rows[i].
+//
+// It panics with kernels.ErrShape if the shapes do not fit together, or a pivot is out of range.
 type Lapmt struct {
 	Inverse bool
 }
@@ -27,19 +29,19 @@ func lapmtOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// lapmtRows is the number of rows whose columns are exchanged at a time, so
-// that they stay in the second-level cache.
+// lapmtRows is the number of rows in which columns are exchanged at a time. So few rows stay in the
+// second-level cache while all interchanges go over them.
 const lapmtRows = 8
 
-// lapmtArgs returns the operands of op "lapmt", the tiles as they are in the
-// call.
+// lapmtArgs returns the operands of op "lapmt", without conversion of the tiles. It checks the type
+// of the first one.
 func lapmtArgs[T kernels.Element](call *versions.Call) (v *kernels.Pivots, tiles []any) {
 	v = operand[*kernels.Pivots](call, 0)
 	arg[T](call, 1)
 	return v, call.Args[1:]
 }
 
-// lapmtWork returns twice the elements of the columns that may move.
+// lapmtWork returns 2·m·k for k pivots and tiles of m rows.
 func lapmtWork[T kernels.Element](call *versions.Call) float64 {
 	v, tiles := lapmtArgs[T](call)
 	return 2 * float64(tiles[0].(*kernels.Tile[T]).Rows) * float64(len(v.Rows))
@@ -72,8 +74,8 @@ func lapmt[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// exchangeColumns exchanges column i with column with[i] in rows lo to hi-1,
-// beginning with the last one if inverse.
+// exchangeColumns exchanges column i with column with[i] in rows lo to hi-1, in reverse order if
+// inverse. All tiles but the last have as many columns as the first.
 func exchangeColumns[T kernels.Element](tiles []any, lo, hi int, with []int, inverse bool) {
 	nb := max(tiles[0].(*kernels.Tile[T]).Cols, 1)
 	for i := range with {

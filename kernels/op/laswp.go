@@ -10,12 +10,12 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Laswp is the parameter of op "laswp" (LAPACK xLASWP): the interchanges of a
-// panel applied to another column of tiles, B = Pᵀ·B (what getrf did to the
-// rows of its panel), or B = P·B in reverse order if Inverse.
+// Laswp is the parameter of op "laswp" (LAPACK xLASWP), which applies the interchanges of a panel
+// to another column of tiles: B = Pᵀ·B, as getrf did to its panel, or B = P·B if Inverse, with the
+// interchanges in reverse order.
 //
-// Operands: a *Pivots (in), then the tiles from top to bottom (inout), at least
-// one, all of the same number of columns, with the same rows as the panel's.
+// Operands: a *Pivots (in), then the tiles from top to bottom (inout), at least one. The tiles have
+// the same number of columns, and the same rows as the tiles of the panel.
 type Laswp struct {
 	Inverse bool
 }
@@ -40,8 +40,8 @@ func laswpArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, p
 	return tiles, m, n, piv
 }
 
-// laswpWork returns twice the elements of as many rows as the first tile has:
-// as many move as a rule if it is square.
+// laswpWork returns 2·n·r, where r is the number of rows of the first tile: a square panel tile has
+// r pivots. It does not read the pivots, which a task may still be computing.
 func laswpWork[T kernels.Element](call *versions.Call) float64 {
 	tiles, _, n, _ := laswpArgs[T](call)
 	return 2 * float64(tiles[0].(*kernels.Tile[T]).Rows) * float64(n)
@@ -64,9 +64,9 @@ func laswp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 	}
 }
 
-// cudaLaswp is the function of version "cuda" of op "laswp". The host follows
-// some interchanges at a time; the device then copies the rows that move to
-// scratch, and from there to where they belong, all at once.
+// cudaLaswp is the function of version "cuda" of op "laswp". For each chunk of interchanges, the host
+// computes where each row ends. The device then copies the rows that move to scratch, and from there
+// to their new places.
 func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	p := params[Laswp](call)
 	tiles, m, n, piv := laswpArgs[T](call)
@@ -87,7 +87,7 @@ func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	if err != nil {
 		return err
 	}
-	at := make([]stored, 0, m) // where each row is
+	at := make([]stored, 0, m) // the place of each row
 	for i := range tiles {
 		x := q.operand(i + 1)
 		for r := range tiles[i].(*kernels.Tile[T]).Rows {
@@ -107,11 +107,14 @@ func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// laswpChunk is the number of interchanges that are done at a time: usually all of a panel, which
-// has no more than its first tile has rows.
+// laswpChunk returns how many interchanges one pass on the device does: as many as the first tile has
+// rows. A panel of getrf has no more of them than that, so one pass does a panel.
 func laswpChunk[T kernels.Element](tiles []any) int { return max(1, tiles[0].(*kernels.Tile[T]).Rows) }
 
-// move moves rows of n elements through scratch; at[i] is the place of row i.
+// move moves rows of n elements through scratch. at[i] is the place of row i.
+//
+// Its table has len(moves) pairs of addresses that copy rows to scratch, then as many that copy them
+// to their new places. One call of CopyVectors does each half, since old and new places overlap.
 func (q queue[T]) move(moves []rowMove, n int, at []stored, scratch stored) error {
 	if len(moves) == 0 {
 		return nil
@@ -137,16 +140,16 @@ func (q queue[T]) move(moves []rowMove, n int, at []stored, scratch stored) erro
 	return q.s.CopyVectors(q.typ, n, len(moves), pairs+cuda.Ptr(vectorPair*len(moves)))
 }
 
-// vectorPair is the bytes of a pair of addresses in a table.
+// vectorPair is the size of a pair of addresses in such a table, in bytes.
 const vectorPair = 16
 
 // rowMove says that row from becomes row to.
 type rowMove struct{ to, from int }
 
-// rowMoves returns the rows, of m, that move if row first+i is exchanged with row with[i], for i
-// = 0, 1, … or backward.
+// rowMoves returns the moves of m rows after the interchanges of rows first+i and with[i], in the
+// order i = 0, 1, …, or in reverse order if backward. Rows that stay are left out.
 func rowMoves(m, first int, with []int, backward bool) []rowMove {
-	now := make([]int, m) // the row that is here
+	now := make([]int, m) // the original row at each place
 	for i := range now {
 		now[i] = i
 	}
@@ -165,8 +168,8 @@ func rowMoves(m, first int, with []int, backward bool) []rowMove {
 	return moves
 }
 
-// cudaLaswpMemory returns an upper bound of the bytes that cudaLaswp needs. It does not read the
-// pivots, which a task may still be computing.
+// cudaLaswpMemory returns an upper bound of the scratch memory of cudaLaswp, in bytes. It does not
+// read the pivots, which a task may still be computing.
 func cudaLaswpMemory[T kernels.Element](call *versions.Call) int64 {
 	tiles, m, n, _ := laswpArgs[T](call)
 	chunk := laswpChunk[T](tiles)

@@ -15,21 +15,21 @@ var caches = sync.OnceValue(func() cpu.Caches {
 	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
 })
 
-// needs returns the constraints of the versions for an instruction set.
+// needs returns what a worker must offer to run versions of set: its architecture and CPU features.
 func needs(set *isa.Table) versions.Constraints {
 	return versions.Constraints{Arch: set.Arch, Features: set.Features}
 }
 
-// knlUnits is the number of cores that a KNL version works on: a tile of the
-// chip, two cores that share a second-level cache.
+// knlUnits is the number of cores that a KNL version works on: a core pair, two cores that share a
+// second-level cache. Intel's word for it is tile.
 const knlUnits = 2
 
-// knl returns the constraints of version "knl": a Xeon Phi x200 by CPUID or by declaration, and
-// as many units as a tile of it has.
+// knl returns the constraints of version "knl": the units of one core pair of a Xeon Phi x200, by
+// CPUID or by declaration.
 func knl() versions.Constraints {
 	return versions.Constraints{Arch: "amd64", Processor: "KNL", Features: []string{"avx512f"}, Units: knlUnits}
 }
 
-// knlCaches returns the caches for one of the two cores of a tile: 32 KiB, and half of the tile's
-// 1 MiB; there is no third level.
+// knlCaches returns the caches for one core of a pair: 32 KiB, and half of the pair's 1 MiB. There
+// is no third level.
 func knlCaches() cpu.Caches { return cpu.Caches{L1: 32 << 10, L2: 512 << 10} }

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// factorKinds() are the kinds that potrf takes.
+// FactorKinds returns the kinds that potrf takes.
 func FactorKinds() []blocked.Kind {
 	return []blocked.Kind{blocked.SymLower, blocked.SymUpper, blocked.TriLower, blocked.TriUpper, blocked.Full}
 }
 
-// ViewKind returns g, which is square, as a Matrix of the kind.
+// ViewKind returns a view of g as a Matrix of the kind. g must be square unless the kind is Full.
 func ViewKind[T blocked.Element](g blocked.General[T], kind blocked.Kind, nb int) *blocked.Matrix[T] {
 	uplo := kind.Uplo()
 	switch kind {
@@ -25,7 +25,7 @@ func ViewKind[T blocked.Element](g blocked.General[T], kind blocked.Kind, nb int
 	return blocked.View(g, nb)
 }
 
-// Generated returns the triangle of a matrix in memory that is NaN elsewhere.
+// Generated returns memory with the uplo triangle of the generated matrix, and NaN elsewhere.
 func Generated[T blocked.Element](t *testing.T, s matgen.Spec, uplo blas.Uplo) blocked.General[T] {
 	t.Helper()
 	s.M = s.N
@@ -45,7 +45,7 @@ func Generated[T blocked.Element](t *testing.T, s matgen.Spec, uplo blas.Uplo) b
 	return g
 }
 
-// TriangleOf returns the triangle of a factor in a matrix of the kind.
+// TriangleOf returns the triangle in which potrf leaves the factor of a matrix of the kind.
 func TriangleOf(kind blocked.Kind) blas.Uplo {
 	if kind.Uplo() == blas.Upper {
 		return blas.Upper

@@ -29,7 +29,8 @@ func StartLocal(t testing.TB, opt exec.Options) *exec.Local {
 	return rt
 }
 
-// Compute runs a program to its end and returns how many tasks it had.
+// Compute runs a program to its end and returns its number of tasks. The error is the job's, or that
+// of f.
 func Compute[T blocked.Element](t testing.TB, rt *exec.Local, f func(p *blocked.Program[T]) error) (tasks int, err error) {
 	t.Helper()
 	job := rt.NewJob(t.Context())
@@ -44,7 +45,7 @@ func Compute[T blocked.Element](t testing.TB, rt *exec.Local, f func(p *blocked.
 	return p.Len(), err
 }
 
-// Must is compute for a program that cannot fail and has a known length.
+// Must is Compute for a program that must not fail and must have want tasks.
 func Must[T blocked.Element](t testing.TB, rt *exec.Local, what string, want int, f func(p *blocked.Program[T]) error) {
 	t.Helper()
 	tasks, err := Compute(t, rt, f)
@@ -65,7 +66,7 @@ func Roundoff[T blocked.Element]() float64 {
 	return 0x1p-53
 }
 
-// Memory returns r×c NaN in memory with a stride that is larger.
+// Memory returns an r×c matrix of NaN with a stride larger than c.
 func Memory[T blocked.Element](r, c int) blocked.General[T] {
 	stride := c + 2
 	return blocked.General[T]{Rows: r, Cols: c, Stride: stride, Data: Filled[T](r*stride + 1)}
@@ -88,8 +89,8 @@ func CopyOf[T blocked.Element](g blocked.General[T]) blocked.General[T] {
 	return g
 }
 
-// Kept fails t unless got has the values of want wherever written does not
-// hold, between and behind its rows too.
+// Kept fails t unless got equals want at every element for which written is false or nil, and between
+// and behind the rows.
 func Kept[T blocked.Element](t *testing.T, what string, got, want blocked.General[T], written func(i, j int) bool) {
 	t.Helper()
 	for p := range want.Data {
@@ -103,10 +104,11 @@ func Kept[T blocked.Element](t *testing.T, what string, got, want blocked.Genera
 	}
 }
 
-// Anywhere is everywhere true.
+// Anywhere returns true.
 func Anywhere(int, int) bool { return true }
 
-// InTriangle returns the test for a triangle; blas.All has everything.
+// InTriangle returns a function that reports whether (i, j) is in the uplo triangle. For blas.All it
+// is always true.
 func InTriangle(uplo blas.Uplo) func(i, j int) bool {
 	return func(i, j int) bool { return uplo == blas.All || i == j || (i > j) == (uplo == blas.Lower) }
 }
@@ -174,8 +176,8 @@ func TestProgramSequence(t *testing.T) {
 	}
 }
 
-// EndedWithJob has algorithms submitted to a job that was cancelled: they return its error, and
-// submit nothing.
+// EndedWithJob submits algorithms to a cancelled job, and checks that they return its error and
+// submit nothing. submit returns the error of each algorithm by name.
 func EndedWithJob(t *testing.T, submit func(p *blocked.Program[float64]) map[string]error) {
 	t.Helper()
 	rt := StartLocal(t, exec.Options{Workers: 1})
@@ -196,7 +198,8 @@ func EndedWithJob(t *testing.T, submit func(p *blocked.Program[float64]) map[str
 	}
 }
 
-// Told returns the n tasks of a job, a line each: op, operands, and the tasks that it waited for.
+// Told describes the n tasks of a job, one on each line: its op, operands, and the tasks that it
+// waited for.
 func Told(t *testing.T, job exec.Job, n int) string {
 	t.Helper()
 	all := "\n"
@@ -231,7 +234,7 @@ func (f Element) Only(uplo blas.Uplo) Element {
 	}
 }
 
-// Mirrored returns the symmetric matrix of which f gives the uplo triangle.
+// Mirrored returns the symmetric matrix whose uplo triangle is that of f.
 func (f Element) Mirrored(uplo blas.Uplo) Element {
 	in := InTriangle(uplo)
 	return func(i, j int) float64 {
@@ -245,7 +248,7 @@ func (f Element) Mirrored(uplo blas.Uplo) Element {
 // T returns the transpose.
 func (f Element) T() Element { return func(i, j int) float64 { return f(j, i) } }
 
-// Norm returns the largest column sum.
+// Norm returns the 1-norm, the largest column sum of magnitudes, of an m×n matrix.
 func (f Element) Norm(m, n int) float64 {
 	norm := 0.0
 	for j := range n {
@@ -258,7 +261,7 @@ func (f Element) Norm(m, n int) float64 {
 	return norm
 }
 
-// Filled returns rows×stride elements of NaN.
+// Filled returns n elements of NaN.
 func Filled[T blocked.Element](n int) []T {
 	d := make([]T, n)
 	for i := range d {
@@ -277,7 +280,7 @@ func Recovered(f func()) (v any) {
 	return nil
 }
 
-// Element is a matrix as a function.
+// Element is a matrix as a function of the indices.
 type Element func(i, j int) float64
 
 // AllKinds returns the kinds of a matrix.
@@ -296,7 +299,7 @@ func (f Element) Times(g Element, k int) Element {
 	}
 }
 
-// Held returns f, whose elements are computed once.
+// Held returns the m×n matrix f with each element computed once, now.
 func (f Element) Held(m, n int) Element {
 	x := make([]float64, m*n)
 	for i := range m {
