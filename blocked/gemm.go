@@ -41,8 +41,8 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 			}
 			params := first
 			for l := range tiles.Count(k, c.NB()) {
-				// A tile of C that has been begun goes first: its inputs are
-				// warm, and C is done tile by tile.
+				// Later products of a tile have a higher priority, so a tile of C
+				// that has been begun is finished first.
 				p.tasks.Submit(p.tasks.Ops.Gemm, params, int64(l), submit.In(submit.At(oa, transA, i, l)), submit.In(submit.At(ob, transB, l, j)), submit.InOut(oc.Tile(i, j)))
 				params = rest
 			}
@@ -51,7 +51,7 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	return p.tasks.Err
 }
 
-// scale submits C = beta·C on the part of C that is stored.
+// scale submits C = beta·C on the stored part of C.
 func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	if beta == 1 {
 		return p.tasks.Err

@@ -8,15 +8,15 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// CopyLeading submits B = the leading block of A that is as large, both Full and in tiles of
-// one size. It panics with ErrKind if one is not Full, and with ErrShape if A is smaller than
-// B, or their tiles are of unlike sizes.
+// CopyLeading submits B = A(0:m, 0:n) for an m×n matrix B. Both are Full and have the same tile size.
+// It panics with ErrKind if one is not Full, and with ErrShape if A is smaller than B, or the tile
+// sizes differ.
 //
 // Reference: LAPACK xLACPY.
 func (p *Program[T]) CopyLeading(a, b *Matrix[T]) error { return p.lacpy(a, b, false) }
 
-// CopyUpper is [Program.CopyLeading] of the tiles on and above the diagonal. The others of B
-// are as they were.
+// CopyUpper is [Program.CopyLeading] for the tiles on and above the diagonal. It leaves the other
+// tiles of B unchanged.
 func (p *Program[T]) CopyUpper(a, b *Matrix[T]) error { return p.lacpy(a, b, true) }
 
 func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
@@ -36,9 +36,9 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 	return p.tasks.Err
 }
 
-// CopyTop submits B = A in the first rows of B, and zeros in the others. Both are Full, in
-// tiles of one size and equally wide; A is finite. It panics with ErrKind if one is not Full,
-// and with ErrShape if A is higher than B, not as wide, or in other tiles.
+// CopyTop submits B = [A; 0]: A in the first rows of B, and zeros in the others. Both are Full, and have
+// the same tile size and number of columns. The elements of A must be finite. It panics with ErrKind
+// if one is not Full, and with ErrShape if A has more rows than B, or the columns or tile sizes differ.
 func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 	switch {
 	case a.Kind() != Full || b.Kind() != Full:
@@ -64,11 +64,13 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 	return p.tasks.Err
 }
 
-// Transpose submits B = Aᵀ for a finite A. Both are Full, or of A one half is stored and B is
-// Full, or the other half is. Then B = A, as A is symmetric. They are in tiles of one size.
+// Transpose submits B = Aᵀ. The elements of A must be finite. Either both matrices are Full, or A is
+// symmetric and B is Full or symmetric. For a symmetric A, B = A: B then has both halves, or the half
+// that its kind stores. A and B have the same tile size.
 //
-// A tile is transposed as a product with a unit matrix: 2·nb operations for each element. It
-// panics with ErrKind for other kinds, and with ErrShape if the shapes or tile sizes do not fit.
+// A task transposes a tile by a product with a unit matrix: 2·nb operations for each element.
+// Transpose panics with ErrKind for other kinds, and with ErrShape if the shapes or tile sizes do not
+// fit.
 func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	symmetric := a.Kind() == SymLower || a.Kind() == SymUpper
 	switch {
@@ -98,8 +100,8 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	return p.tasks.Err
 }
 
-// Whole submits B = A, with both halves of an A that stores one, or the zeros of a triangle. B
-// is Full, and in tiles of the size of those of A, which is finite. It panics with ErrKind if B
+// Whole submits B = A for a Full matrix B of the tile size of A. It writes both halves of a symmetric
+// A, and the zeros of a triangular one. The elements of A must be finite. It panics with ErrKind if B
 // is not Full, and with ErrShape if the shapes or tile sizes do not fit.
 func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 	switch a.Kind() {
@@ -127,7 +129,7 @@ func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 	return p.tasks.Err
 }
 
-// unit returns the first columns of the unit matrix of order m.
+// unit returns the first n columns of the unit matrix of order m.
 func (p *Program[T]) unit(m, n int) *graph.Datum {
 	t := tiles.NewTile[T](m, n)
 	for i := range min(m, n) {
@@ -136,7 +138,7 @@ func (p *Program[T]) unit(m, n int) *graph.Datum {
 	return p.tasks.Datum("unit", &t)
 }
 
-// Lascl submits C = beta·C.
+// Lascl submits C = beta·C on the stored part of C. With beta = 0, C is not read.
 //
 // Reference: LAPACK xLASCL.
 func (p *Program[T]) Lascl(beta T, c *Matrix[T]) error { return p.scale(beta, c) }

@@ -11,16 +11,16 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Magnitudes is what [Program.ColumnMax] and [Program.Lassq] learn of a matrix, a little for
-// each tile.
+// Magnitudes is the result of [Program.ColumnMax] or [Program.Lassq]: a few numbers for each tile of a
+// matrix.
 type Magnitudes[T Element] struct {
 	a     *Matrix[T]
 	tiles []Tile[float64]
 }
 
-// ColumnMax submits tasks that look for the largest magnitude in each column of A, Full, each
-// where its tile is, as [Matrix.ColumnMax] does here. The result must not be used before the
-// job's Wait. It panics with ErrKind if A is not Full.
+// ColumnMax submits tasks that find the largest magnitude in each column of a Full matrix A. It is
+// [Matrix.ColumnMax] as tasks, each of which runs where its tile is. The caller must not use the
+// result before the job's Wait. It panics with ErrKind if A is not Full.
 func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
 	if a.Kind() != Full {
 		panic(ErrKind)
@@ -28,8 +28,8 @@ func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
 	return p.lange(a, false)
 }
 
-// Lassq submits tasks that add up the squares of the elements of A, each where its tile is.
-// The result must not be used before the job's Wait.
+// Lassq submits tasks that add the squares of the elements of A, each where its tile is. The caller
+// must not use the result before the job's Wait.
 //
 // Reference: LAPACK xLASSQ.
 func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lange(a, true) }
@@ -56,7 +56,7 @@ func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
 	return m, p.tasks.Err
 }
 
-// Columns returns the largest magnitude of each column, of ColumnMax.
+// Columns returns the largest magnitude of each column. m must be a result of ColumnMax.
 func (m *Magnitudes[T]) Columns() []float64 {
 	tops := make([]float64, m.a.Cols())
 	for i, j := range m.a.StoredTiles() {
@@ -68,7 +68,7 @@ func (m *Magnitudes[T]) Columns() []float64 {
 	return tops
 }
 
-// Max returns the largest magnitude in tile (i, j), of ColumnMax.
+// Max returns the largest magnitude in tile (i, j). m must be a result of ColumnMax.
 func (m *Magnitudes[T]) Max(i, j int) (top float64) {
 	for _, v := range m.tiles[i*m.a.NT()+j].Row(0) {
 		top = max(top, v)
@@ -76,7 +76,7 @@ func (m *Magnitudes[T]) Max(i, j int) (top float64) {
 	return top
 }
 
-// Frobenius returns the square root of the sum of squares, of Lassq.
+// Frobenius returns the Frobenius norm. m must be a result of Lassq.
 func (m *Magnitudes[T]) Frobenius() float64 {
 	var s tiles.Squares
 	for i, j := range m.a.StoredTiles() {

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Laset submits C = alpha off the diagonal and beta on it, in all of each tile that
-// is stored.
+// Laset submits C = alpha off the diagonal and beta on it. It overwrites all of each stored tile, also
+// the part of a diagonal tile that C does not store.
 //
 // Reference: LAPACK xLASET.
 func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {

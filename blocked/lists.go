@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// Lists is items of any type in blocks, as a [Collection]: a program's own slices.
+// Lists is a [Collection] of items of any type in slices of the program, one for each block.
 type Lists[E any] [][]E
 
 // Blocks implements [Collection].
@@ -18,7 +18,7 @@ func (l Lists[E]) Blocks() int { return len(l) }
 // Items implements [Collection].
 func (l Lists[E]) Items(block int) int { return len(l[block]) }
 
-// Bytes implements [Collection]. What items point to is not counted.
+// Bytes implements [Collection]. It does not count memory to which items point.
 func (l Lists[E]) Bytes(block int) int64 {
 	return int64(len(l[block])) * int64(unsafe.Sizeof(*new(E)))
 }
@@ -48,9 +48,8 @@ func (l Lists[E]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (Lists[E]
 	})
 }
 
-// Materialize returns a copy of the items in one block for each of the collection's
-// partitions, in the order of these: block j has the items of partition j. See
-// [RowBlocks.Materialize].
+// Materialize returns a copy of the items with one block for each partition: block j has the items of
+// partition j. See [RowBlocks.Materialize].
 func (l Lists[E]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitions) (Lists[E], error) {
 	to := make(Lists[E], len(ps.list))
 	return to, loop.For(ctx, rt, len(to), loop.Options{Parts: ones(ps)}, func(c loop.Chunk) error {
@@ -62,7 +61,7 @@ func (l Lists[E]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitio
 	})
 }
 
-// gather returns a copy of items in the order of the partitions.
+// gather returns a copy of items lo to hi−1 in the order of the partitions.
 func (l Lists[E]) gather(ps *Partitions, lo, hi int) []E {
 	to := make([]E, 0, hi-lo)
 	for s := range ps.Spans(lo, hi) {

@@ -19,13 +19,13 @@ type LoadOptions struct {
 	// Getrf and Geqrf do, starts after the first of them; Potrf, and products,
 	// start after a row.
 	ByColumns bool
-	// Lazy hands the tiles of a task on when the task ends: what eager release
-	// gains is measured against it.
+	// Lazy hands the tiles of a task on only when the task ends. Benchmarks use it to
+	// measure the gain of eager release.
 	Lazy bool
-	// Priority returns the priority of the task that fills a tile row, or with
-	// ByColumns a tile column, and of one that fills all that of row 0. Nil
-	// stands for 0, behind whatever computes: rows are then read when there is
-	// nothing else to do. See chol.PotrfLoads.
+	// Priority returns the priority of the task that fills a tile row, or a tile
+	// column with ByColumns. A task that fills all tiles has that of line 0. Nil means
+	// 0 for all: lines then are read when no task with a higher priority is ready. See
+	// chol.PotrfLoads.
 	Priority func(line int) int64
 }
 
@@ -33,8 +33,8 @@ type LoadOptions struct {
 //
 //	a(i, j) = src(i, j) for every (i, j) in the part that a stores,
 //
-// so that what is submitted after them starts on the first tiles while the
-// others are still read:
+// so that tasks submitted after them start on the first tiles while the others
+// are still read:
 //
 //	CopyFrom, then Potrf        Load, and Potrf with it
 //	┌──────────┬─────────┐      ┌──────────┬─────┐
@@ -43,20 +43,20 @@ type LoadOptions struct {
 //	           │ factor  │         │ factor      │
 //	           └─────────┘         └─────────────┘
 //
-// A src that can only be read through At is read by one task, one element
-// after the other, as At need not be safe for concurrent use: a task of many
-// operands that it finishes with one by one (versions.Call.Finished). Memory,
-// as CopyFrom knows it, is read by a task for each tile row or column, several
-// at once.
+// If src can only be read through At, one task reads all elements in turn, as At
+// need not be safe for concurrent use. All tiles are operands of this task, which
+// releases each as soon as it is filled (versions.Call.Finished). If src is
+// memory, as CopyFrom knows it, one task reads each tile row or column, several at
+// once.
 //
-// Into the tiles of a distributed A (see [Distributed]) src is scattered: each node copies
-// its own from the memory of src, or of a copy that tasks make here if that is no row-major
-// memory. Whatever else of a diagonal tile there is in that memory comes with it.
+// If A is distributed (see [Distributed]), Load scatters src: each node copies its
+// tiles from the memory of src. If src is not row-major memory, tasks make a copy
+// here first. Diagonal tiles are copied whole, also the part that A does not store.
 //
-// src must not be written, nor A read or written otherwise, before the job's
-// Wait, and src must not share memory with A. A panic of At fails the job with
-// an *exec.TaskError of op "load"; tiles handed on before keep their values,
-// and what has used them is right.
+// Before the job's Wait, src must not be written, and A must not be used outside
+// the job. src must not share memory with A. A panic of At fails the job with an
+// *exec.TaskError of op "load". Tiles handed on before keep their values, and
+// results computed from them are correct.
 //
 // It panics with ErrShape if the dimensions differ, and with ErrStorage if the
 // data of a raw src cannot hold it.
@@ -88,8 +88,8 @@ func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error
 	return p.tasks.Err
 }
 
-// LoadStats is [Program.Load] with the [Stats] of A, taken while its tiles are in
-// cache. They must not be asked for before the job's Wait has returned, and are there
+// LoadStats is [Program.Load] that also computes the [Stats] of A, while each tile is in
+// cache. The caller must not read them before the job's Wait has returned. They are valid
 // unless the job has failed or was cancelled.
 func (p *Program[T]) LoadStats(a *Matrix[T], src Source[T], opt LoadOptions) (*tiles.Filling[T], error) {
 	f := tiles.NewFilling(a, src, true)
@@ -133,15 +133,15 @@ func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions)
 	return p.tasks.Err
 }
 
-// load is the parameter of op "load", which fills tiles of a matrix. Operands:
-// the tiles (inout: of a diagonal one, only the stored triangle is written).
+// load is the parameter of op "load", which fills tiles of a matrix. Operands: the
+// tiles (inout, since only the stored triangle of a diagonal tile is written).
 type load[T Element] struct {
 	from  *tiles.Filling[T]
 	tiles [][2]int // the row and column of each operand, in the order of filling
 	opt   LoadOptions
 }
 
-// ops is an op for each element type.
+// ops has an op for each element type.
 type ops struct{ f32, f64 *versions.Op }
 
 // loads is op "load".
@@ -167,7 +167,7 @@ func newLoad[T Element](typ string) *versions.Op {
 	}
 }
 
-// runLoad is the one version of op "load". It is not called "go", so that who
+// runLoad is the one version of op "load". Its name is not "go", so that a user who
 // excludes portable kernels can still read matrices.
 func runLoad[T Element](c *versions.Call) error {
 	l := c.Params.(*load[T])

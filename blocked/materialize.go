@@ -9,15 +9,16 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Materialize submits tasks that copy A's partitions into a block each, as
-// [RowBlocks.Materialize] does, and returns these. If A is on nodes, so are they: each block where
-// its task has run, which is where the partition's blocks are, if the policy looks where operands
-// are. Then nothing goes from node to node, nor through this process. A in memory must not share
-// it with what p writes, unless it is of a matrix that p writes itself. The caller must not use the
-// result before the job's Wait, and Close it afterwards.
+// Materialize submits tasks that copy each partition of A into one block, as [RowBlocks.Materialize]
+// does, and returns these blocks. If A is on nodes, each block stays on the node where its task has
+// run. A scheduling policy that considers where operands are runs the task where the partition's
+// blocks are; then no rows are sent between nodes or through this process.
 //
-// The error is the runtime's or the job's. Also then there is a result to Close after Wait: tasks
-// that were submitted before may still write its blocks.
+// If A is in memory, p must not write that memory, except through the matrix that A was made from. The
+// caller must not use the result before the job's Wait, and must Close it afterwards.
+//
+// The error is the runtime's or the job's. Also after an error the caller must Close the result after
+// Wait, since tasks that were submitted before may still write its blocks.
 func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T], error) {
 	from := rowData(p.tasks, a)
 	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
@@ -48,7 +49,8 @@ func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T]
 	return to, p.tasks.Err
 }
 
-// rowData returns a as data: the tiles of the matrix that it is of, if it is of one.
+// rowData returns the blocks of a as data. If they are tiles of a matrix, it returns the data of that
+// matrix.
 func rowData[T Element](p *submit.Tasks[T], a *RowBlocks[T]) []graph.Datum {
 	if a.of != nil {
 		return p.Reads(a.of).Data

@@ -9,18 +9,18 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// Collection is items in blocks, of which each lies in one place: [RowBlocks], [Lists], a
-// csr.Matrix of package la/csr, or a program's own.
+// Collection is a sequence of items in blocks, each of which lies in one place: [RowBlocks],
+// [Lists], a csr.Matrix of package la/csr, or a type of the program.
 type Collection interface {
 	// Blocks returns how many blocks there are.
 	Blocks() int
 	// Items returns how many items a block has, at least 0.
 	Items(block int) int
-	// Bytes returns the size of a block, by which [Split] makes partitions alike.
+	// Bytes returns the size of a block. [Split] makes partitions of about equal size.
 	Bytes(block int) int64
-	// Locate returns the place of each block, as exec.Worker.Location of the workers of this
-	// process, or −1 where that is not known. It is one look-up for all of them, and moves
-	// nothing: see [Near].
+	// Locate returns the place of each block: the exec.Worker.Location of workers of this
+	// process, or −1 if it is not known. It looks all blocks up at once, and moves nothing: see
+	// [Near].
 	Locate(rt exec.Runtime) []int
 }
 
@@ -28,25 +28,25 @@ type Collection interface {
 // csr.Distributed of package la/csr.
 type Spread interface {
 	Collection
-	// OverNodes reports whether the places are nodes: Locate then returns those, as exec.Kept
-	// does.
+	// OverNodes reports whether the places are nodes. Locate then returns the numbers of nodes, as
+	// exec.Kept does.
 	OverNodes() bool
 }
 
-// Partition is blocks of a [Collection] that lie in one place, where one worker at a time goes
-// through them.
+// Partition is a group of blocks of a [Collection] that lie in one place. One worker at a time
+// processes them.
 type Partition struct {
-	// Location is as exec.Worker.Location; where a [Spread] was split, the number of
-	// the node, 0 for this process.
+	// Location is an exec.Worker.Location, or the number of a node, 0 for this process, if the
+	// blocks of a [Spread] lie on nodes.
 	Location int
 
 	blocks []int // ascending
-	firsts []int // the first item of each, by its number in the collection
-	starts []int // where each begins among the items of all partitions, and the end
+	firsts []int // the number, in the collection, of the first item of each block
+	starts []int // where each block begins among the items of all partitions, and the end
 }
 
-// Indexes returns the numbers of the partition's blocks, ascending. The slice is the
-// partition's.
+// Indexes returns the numbers of the partition's blocks, ascending. The caller must not change the
+// slice.
 func (p *Partition) Indexes() []int { return p.blocks }
 
 // Len returns the number of items.
@@ -66,16 +66,15 @@ func (p *Partition) ItemIndexes() iter.Seq[int] {
 	}
 }
 
-// Span is consecutive items of a block: Lo to Hi−1 of it. In the collection they have the
-// numbers from First on.
+// Span is the items Lo to Hi−1 of a block. In the collection they have the numbers First, First+1, …
 type Span struct{ Block, Lo, Hi, First int }
 
-// Partitions is a [Collection] that was split: logical groups of its blocks. Beside the
-// partitions' numbers there is nothing, so it remains valid when items change, and no longer
-// when blocks are added, taken away, or changed in size.
+// Partitions are the groups into which [Split] divides the blocks of a [Collection]. They hold only
+// numbers of blocks and items. So they remain valid when items change, but not when blocks are
+// added, removed, or changed in size.
 //
-// Their items have an order of their own: those of the first partition first, block by block.
-// By it a loop goes over all of them, so that each worker begins with what is near to it:
+// Partitions order the items of the collection: the items of the first partition come first, block
+// by block. A loop over all items in this order lets each worker begin with items near to it:
 //
 //	err := loop.For(ctx, rt, ps.Len(), loop.Options{Parts: ps.Parts()}, func(c loop.Chunk) error {
 //		for s := range ps.Spans(c.Lo, c.Hi) {
@@ -87,24 +86,24 @@ type Span struct{ Block, Lo, Hi, First int }
 //		return nil
 //	})
 //
-// The partitions of a [Spread] are of blocks on nodes. There the blocks of each are
-// the operands of a task of an op that all nodes know: see [loop.Submit].
+// The blocks of a [Spread] may lie on nodes. Then a task goes through a partition: its operands are
+// the blocks, and its op must be known to all nodes. See [loop.Submit].
 type Partitions struct {
 	list   []Partition
-	blocks []int // of all partitions, one after the other; firsts and starts are by these
+	blocks []int // of all partitions, one after the other; firsts and starts are in this order
 	firsts []int
 	starts []int
 }
 
-// Split groups the blocks of a collection into partitions. Nothing is copied or moved: it is a
-// look-up of the places of all blocks at once, and some arithmetic for each.
+// Split groups the blocks of a collection into partitions. It looks up the places of all blocks at
+// once, and copies or moves nothing.
 //
-// Each place that has blocks gets as many partitions as multiplicity says, or as it has
-// blocks; 0 stands for the number of its workers. The partitions of a place are about equal in
-// bytes, and their blocks are in order. Blocks whose place is not known, or has no workers,
-// go to the place that has the least for each of its workers.
+// Each place with blocks gets multiplicity partitions, or one for each of its workers if multiplicity
+// is 0, but no more than it has blocks. The partitions of a place have about equal numbers of bytes,
+// and their blocks are in order. A block whose place is not known, or has no workers, goes to the
+// place with the fewest bytes per worker.
 //
-// It panics with ErrShape if multiplicity is negative, or the collection's numbers are.
+// It panics with ErrShape if multiplicity, or a number that the collection returns, is negative.
 //
 // Reference: SplIter, in Barcelo, Queralt, Cortes, Enhancing iteration performance on
 // distributed task-based workflows, 2023.
@@ -124,20 +123,20 @@ func sizesOf(c Collection) []blockSize {
 	return sizes
 }
 
-// blockSize is what a partition depends on beside places.
+// blockSize is the size of a block, on which partitions depend besides its place.
 type blockSize struct {
 	items int
 	bytes int64
 }
 
-// place is where workers are.
+// place is a location or a node that has workers, and the blocks there.
 type place struct {
 	location, workers int
 	bytes             int64
 	blocks            []int
 }
 
-// placesOf returns where the workers on cores of this process are, by their numbers.
+// placesOf returns the places of the workers on cores of this process, in the order of the workers.
 func placesOf(workers []exec.Worker) (places []place) {
 	for _, w := range workers {
 		if w.Accelerator != "" || w.Host != "" {
@@ -153,7 +152,7 @@ func placesOf(workers []exec.Worker) (places []place) {
 	return places
 }
 
-// nodesOfWorkers returns the nodes that workers on cores are on: this process is 0.
+// nodesOfWorkers returns the nodes of the workers on cores as places. This process is node 0.
 func nodesOfWorkers(workers []exec.Worker) []place {
 	nodes := slices.Clone(workers)
 	for i := range nodes {
@@ -165,12 +164,12 @@ func nodesOfWorkers(workers []exec.Worker) []place {
 	return placesOf(nodes)
 }
 
-// split is Split when all is known.
+// split is Split for given sizes, places of blocks, and places of workers.
 func split(sizes []blockSize, at []int, places []place, multiplicity int) *Partitions {
 	if multiplicity < 0 || len(at) != len(sizes) {
 		panic(ErrShape)
 	}
-	// First those whose place is known, for the others go where there is least.
+	// Blocks with a known place come first: the others go where the fewest bytes are then.
 	var strays []int
 	for b, s := range sizes {
 		if s.items < 0 || s.bytes < 0 {
@@ -226,8 +225,8 @@ func (p *place) add(block int, s blockSize) {
 	p.bytes += s.bytes
 }
 
-// cut cuts blocks into n runs, none empty, of about equal bytes and returns how many blocks
-// each has.
+// cut divides blocks into n runs of about equal bytes, none of them empty. It returns how many
+// blocks each run has.
 func cut(blocks []int, sizes []blockSize, n int) (counts []int) {
 	var left float64
 	for _, b := range blocks {
@@ -235,9 +234,9 @@ func cut(blocks []int, sizes []blockSize, n int) (counts []int) {
 	}
 	for ; n > 0; n-- {
 		want, has, count := left/float64(n), 0.0, 0
-		for count == 0 || len(blocks)-count >= n { // one for each of the others remains
+		for count == 0 || len(blocks)-count >= n { // leaves one block for each later run
 			size := float64(sizes[blocks[count]].bytes)
-			// A block goes where the larger part of it lies.
+			// A block at the boundary of two runs goes to the one with the larger part of it.
 			if count > 0 && n > 1 && has+size/2 > want {
 				break
 			}
@@ -267,8 +266,8 @@ func (ps *Partitions) Parts() []loop.Part {
 	return parts
 }
 
-// Spans returns where the items lo to hi−1 are, in the order of the partitions: a span for each
-// block that has some. It panics with ErrIndex if they are out of range.
+// Spans returns the items lo to hi−1, in the order of the partitions, as one span for each block
+// that has some of them. It panics with ErrIndex if lo or hi is out of range.
 func (ps *Partitions) Spans(lo, hi int) iter.Seq[Span] {
 	if lo < 0 || lo > hi || hi > ps.Len() {
 		panic(ErrIndex)
@@ -284,12 +283,13 @@ func (ps *Partitions) Spans(lo, hi int) iter.Seq[Span] {
 	}
 }
 
-// inOrder returns a collection as one partition, which no place has.
+// inOrder returns a collection as one partition with all blocks in order. Its location has no
+// meaning.
 func inOrder(c Collection) *Partitions {
 	return split(sizesOf(c), make([]int, c.Blocks()), []place{{workers: 1}}, 1)
 }
 
-// ones returns the partitions as parts of a loop of which each is one item.
+// ones returns the partitions as parts of a loop in which each partition is one item.
 func ones(ps *Partitions) []loop.Part {
 	parts := make([]loop.Part, len(ps.list))
 	for j := range parts {
@@ -298,7 +298,7 @@ func ones(ps *Partitions) []loop.Part {
 	return parts
 }
 
-// bounds returns the items of partition j in the order of the partitions.
+// bounds returns the range of the items of partition j, in the order of the partitions.
 func (ps *Partitions) bounds(j int) (lo, hi int) {
 	p := &ps.list[j]
 	return p.starts[0], p.starts[len(p.blocks)]

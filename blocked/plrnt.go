@@ -9,13 +9,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Plrnt submits tasks that overwrite A with random numbers, each tile where it is to be:
+// Plrnt submits tasks that overwrite A with random numbers, each tile on its owner:
 //
-//	a(i, j) = u(seed, i, j) + (bump if i = j),  -½ ≤ u < ½,
+//	a(i, j) = u(seed, i, j) + (bump if i = j),  -½ ≤ u < ½.
 //
-// the same whatever the tiles and the nodes. Of a symmetric A the stored half is made; with
-// a bump of its order or more A is positive definite. The rest of the diagonal tiles of a
-// triangular A is overwritten, too.
+// The numbers do not depend on the tile size or the nodes. A symmetric A with a bump of at least its
+// order is positive definite. The whole diagonal tiles of a triangular A are overwritten.
 //
 // Reference: PLASMA's plasma_dplrnt and plasma_dplghe.
 func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
@@ -27,9 +26,9 @@ func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
 	return p.tasks.Err
 }
 
-// Generate submits a task for each stored tile of A, of an op of the program's own, with
-// the parameter that params returns for tile (i, j), whose first element is a(i·nb, j·nb).
-// The tile is the task's only operand, and is overwritten.
+// Generate submits a task of an op of the program for each stored tile of A. The parameter of the
+// task for tile (i, j), whose first element is a(i·nb, j·nb), is the result of params(i, j). The tile
+// is the task's only operand, and the task overwrites it.
 func (p *Program[T]) Generate(a *Matrix[T], op *versions.Op, params func(i, j int) any) error {
 	o := p.tasks.Operand(a)
 	for i, j := range a.StoredTiles() {
@@ -38,8 +37,7 @@ func (p *Program[T]) Generate(a *Matrix[T], op *versions.Op, params func(i, j in
 	return p.tasks.Err
 }
 
-// Inspect submits a task for each stored tile of A, of an op of the program's own that
-// reads it, its only operand, as [Program.Generate] does for one that writes it.
+// Inspect is [Program.Generate] for an op that reads the tile instead of writing it.
 func (p *Program[T]) Inspect(a *Matrix[T], op *versions.Op, params func(i, j int) any) error {
 	o := p.tasks.Reads(a)
 	for i, j := range a.StoredTiles() {
@@ -48,7 +46,7 @@ func (p *Program[T]) Inspect(a *Matrix[T], op *versions.Op, params func(i, j int
 	return p.tasks.Err
 }
 
-// Sums is what [Program.Asum] learns of a matrix, a little for each tile.
+// Sums is the result of [Program.Asum]: a few numbers for each tile of a matrix.
 type Sums[T Element] struct {
 	a     *Matrix[T]
 	kind  Kind      // what counts of it

@@ -13,10 +13,10 @@ import (
 //	│       │       │  ──► ├────┼────┼────┤
 //	└───────┴───────┘      └────┴────┴────┘
 //
-// A task for each tile of B puts it together of those of A, which are its operands: about
-// (nb of B / nb of A)² if the tiles of B are the larger ones. If the matrices are distributed, tiles
-// of A go whole, each at most once to each node that needs some of it, and none through this
-// process. It panics with ErrKind or ErrShape if A and B are of unlike kinds or shapes.
+// One task for each tile of B copies it from the tiles of A that overlap it. These are operands of
+// the task: about (nb of B / nb of A)² if the tiles of B are larger. If the matrices are distributed,
+// a tile of A is sent whole, at most once to each node that needs a part of it, and not through this
+// process. Rechunk panics with ErrKind or ErrShape if the kinds or shapes of A and B differ.
 func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 	switch {
 	case a.Kind() != b.Kind():
@@ -28,8 +28,8 @@ func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 	for i, j := range b.StoredTiles() {
 		m, n := b.TileDims(i, j)
 		row, col := i*b.NB(), j*b.NB()
-		// The tiles of A that it overlaps. If it is on the diagonal, so are these, as a square,
-		// of which A has the half that B has; otherwise A has all.
+		// These tiles of A overlap tile (i, j). If that is a diagonal tile, they are a square on
+		// the diagonal, of which A stores the same half as B. Otherwise A stores all of them.
 		top, bottom, left, right := row/a.NB(), (row+m-1)/a.NB(), col/a.NB(), (col+n-1)/a.NB()
 		x := &op.Recut{Across: right - left + 1, Row: row - top*a.NB(), Col: col - left*a.NB(), Uplo: blas.All}
 		if i == j {

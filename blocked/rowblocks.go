@@ -13,15 +13,15 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// RowBlocks is a dense matrix in blocks of whole rows, as a [Collection] whose items are the
-// rows: what algorithms want that go through data row by row. Blocks may differ in height, and
-// each is memory of its own, a part of the caller's, or on a node: see [RowBlocksOf].
+// RowBlocks is a dense matrix in blocks of whole rows, as a [Collection] whose items are the rows. It
+// suits algorithms that go through data row by row. Blocks may differ in height. Each block has
+// memory of its own, is part of the caller's memory, or lies on a node: see [RowBlocksOf].
 type RowBlocks[T Element] struct {
 	rows, cols int
 	blocks     []*Tile[T]
-	of         *Matrix[T]       // the matrix whose tiles they are, if there is one
-	away       *tiles.Remote[T] // where they are that have no memory here; nil as a rule
-	owners     []int            // of blocks that are of no matrix; nil: 0
+	of         *Matrix[T]       // the matrix whose tiles the blocks are, or nil
+	away       *tiles.Remote[T] // the nodes that have the blocks; nil if they are in this process
+	owners     []int            // of the blocks, if of is nil; nil means 0 for all
 }
 
 // CutRows returns g in blocks of n rows, which alias g.Data; the last one may have fewer. It
@@ -45,9 +45,9 @@ func CutRows[T Element](g General[T], n int) *RowBlocks[T] {
 	return a
 }
 
-// JoinRows returns matrices, of equally many columns, as the blocks of one: the rows of the
-// first come first. They alias the matrices' memory. The error is a *[StorageError] for the
-// first one that has another number of columns, or whose data cannot hold it.
+// JoinRows returns one matrix whose blocks are the given matrices, from top to bottom. The blocks
+// alias their memory. All must have the same number of columns. The error is a *[StorageError] for
+// the first matrix with another number of columns, or with data that cannot hold it.
 func JoinRows[T Element](blocks ...General[T]) (*RowBlocks[T], error) {
 	a := &RowBlocks[T]{blocks: make([]*Tile[T], len(blocks))}
 	for b, g := range blocks {
@@ -68,10 +68,10 @@ func JoinRows[T Element](blocks ...General[T]) (*RowBlocks[T], error) {
 	return a, nil
 }
 
-// RowBlocksOf returns the tiles of a, of which each has whole rows, as blocks: they alias a's
-// memory. If a is distributed they are on the nodes: tasks go through them, as [TileBlocks] says
-// for tiles, but the items are rows. It panics with ErrShape if a has several tile columns, and
-// with ErrKind if it is not Full.
+// RowBlocksOf returns the tiles of a, which has one tile column, as blocks of rows. The blocks alias
+// a's memory. If a is distributed the blocks are on the nodes, and tasks go through them, as with
+// [TileBlocks]; but here the items are rows. It panics with ErrShape if a has several tile columns,
+// and with ErrKind if a is not Full.
 func RowBlocksOf[T Element](a *Matrix[T]) *RowBlocks[T] {
 	switch {
 	case a.Kind() != Full:
@@ -89,7 +89,7 @@ func RowBlocksOf[T Element](a *Matrix[T]) *RowBlocks[T] {
 // Dims returns the number of rows and columns.
 func (a *RowBlocks[T]) Dims() (r, c int) { return a.rows, a.cols }
 
-// Block returns a block, whose elements may be read and written. It panics with [ErrAway] if the
+// Block returns a block. The caller may read and write its elements. It panics with [ErrAway] if the
 // blocks are on nodes.
 func (a *RowBlocks[T]) Block(b int) *Tile[T] {
 	a.here()
@@ -114,8 +114,8 @@ func (a *RowBlocks[T]) Bytes(block int) int64 {
 	return int64(a.blocks[block].Rows) * int64(a.cols) * int64(unsafe.Sizeof(*new(T)))
 }
 
-// Locate implements [Collection], by the page in the middle of each block, or by what the runtime
-// of blocks on nodes knows. It panics with [ErrReleased] after Close.
+// Locate implements [Collection]. It looks up the page in the middle of each block, or asks the
+// runtime if the blocks are on nodes. It panics with [ErrReleased] after Close.
 func (a *RowBlocks[T]) Locate(rt exec.Runtime) []int {
 	if a.away != nil {
 		return a.away.Locate(a.blocks)
@@ -130,7 +130,8 @@ func (a *RowBlocks[T]) Locate(rt exec.Runtime) []int {
 // OverNodes implements [Spread].
 func (a *RowBlocks[T]) OverNodes() bool { return a.away != nil }
 
-// Data returns the blocks as data for tasks of a program's own, as [TileBlocks.Data] does.
+// Data returns the blocks as data for tasks that the program itself submits, as [TileBlocks.Data]
+// does.
 func (a *RowBlocks[T]) Data(matrix uint32) []graph.Datum {
 	if a.of != nil {
 		a.of.Used(true)
@@ -154,17 +155,16 @@ func (a *RowBlocks[T]) owner(block int) int {
 	return 0
 }
 
-// Close has the nodes forget the blocks, and the matrix whose tiles they are, as [Matrix.Close]
-// does. If they are in memory it does nothing.
+// Close makes the nodes release the blocks, and the matrix whose tiles they are, as [Matrix.Close]
+// does. If the blocks are in this process it does nothing.
 func (a *RowBlocks[T]) Close() error {
 	a.away.Close()
 	return nil
 }
 
-// Rechunk returns a copy of a in blocks of n rows; the last one may have fewer. It moves every
-// row, and needs as much memory again, where [Split] does neither. It panics with ErrShape if
-// n < 1, and with [ErrAway] if the blocks are on nodes, which [Program.Rechunk] is for; the error
-// is that of [loop.For].
+// Rechunk returns a copy of a in blocks of n rows; the last one may have fewer. Unlike [Split] it
+// copies every row and needs as much memory again. It panics with ErrShape if n < 1, and with
+// [ErrAway] if the blocks are on nodes: use [Program.Rechunk] then. The error is that of [loop.For].
 func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*RowBlocks[T], error) {
 	if n < 1 {
 		panic(ErrShape)
@@ -180,12 +180,11 @@ func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*Ro
 	})
 }
 
-// Materialize returns a copy of a in one block for each of its partitions: block j has the
-// rows of partition j, in the order of Partition.ItemIndexes. Each is copied by a worker at its
-// location as long as that has time, so that nothing goes from place to place but what a
-// faster one takes over. Loops then meet one block for each partition, whatever the blocks of a
-// were. It panics with [ErrAway] if the blocks are on nodes, which [Program.Materialize] is for; the
-// error is that of [loop.For].
+// Materialize returns a copy of a with one block for each partition: block j has the rows of partition
+// j, in the order of Partition.ItemIndexes. Loops over the copy then have one block for each
+// partition, however a was divided. As a rule a worker at the partition's location copies the block,
+// so its rows stay there; only blocks that a faster place takes over move. It panics with [ErrAway] if
+// the blocks are on nodes: use [Program.Materialize] then. The error is that of [loop.For].
 func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitions) (*RowBlocks[T], error) {
 	a.here()
 	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list))}
@@ -198,8 +197,8 @@ func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Par
 	})
 }
 
-// gather returns a copy of rows in the order of the partitions. New pages of it are near to
-// the worker that calls.
+// gather returns a copy of rows lo to hi−1 in the order of the partitions. New pages of the copy are
+// near to the calling worker.
 func (a *RowBlocks[T]) gather(ps *Partitions, lo, hi int) *Tile[T] {
 	to := &Tile[T]{Rows: hi - lo, Cols: a.cols, Stride: max(1, a.cols), Data: make([]T, (hi-lo)*a.cols)}
 	tiles.Renew(to.Data)

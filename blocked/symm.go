@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Diagonal is the diagonal tiles of a symmetric matrix, with both halves of
-// each.
+// Diagonal holds copies of the diagonal tiles of a symmetric matrix, with both
+// halves of each.
 type Diagonal[T Element] struct {
 	nb, order int
 	tiles     []*Matrix[T] // of one tile each
@@ -37,9 +37,10 @@ func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
 	return d
 }
 
-// DistributedDiagonal submits tasks that copy the diagonal tiles of A, which is symmetric, each
-// where it is: of a distributed matrix, as [NewDiagonal] does here. The caller must Close it.
-// The error is the runtime's, or that of a submission; there is no diagonal then.
+// DistributedDiagonal is [NewDiagonal] for a distributed symmetric matrix A. It submits tasks that copy
+// each diagonal tile on the node where the tile is. The caller must Close the result. The error is the
+// runtime's, or that of a submission; the result then is nil. It panics with ErrKind if a is neither
+// SymLower nor SymUpper.
 func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diagonal[T], err error) {
 	if a.Kind() != SymLower && a.Kind() != SymUpper {
 		panic(ErrKind)
@@ -62,7 +63,7 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 	return d, nil
 }
 
-// Close has nodes forget the tiles, if d is distributed.
+// Close makes the nodes release the tiles if d is distributed.
 func (d *Diagonal[T]) Close() {
 	for _, t := range d.tiles {
 		if t != nil {
@@ -78,10 +79,10 @@ func (d *Diagonal[T]) Tile(k int) *Matrix[T] { return d.tiles[k] }
 //
 //	C = alpha·A·B + beta·C
 //
-// for a symmetric n×n matrix A, with half of which stored, and Full n×nrhs
-// matrices B and C, all with the same tile size. diag is A's diagonal, by
-// [NewDiagonal]. With beta = 0, C is not read. C must not share memory with A
-// or B.
+// for a symmetric n×n matrix A, which stores one half, and Full n×nrhs matrices B
+// and C, all with the same tile size. diag is A's diagonal, made by [NewDiagonal]
+// or [Program.DistributedDiagonal]. With alpha = 0, A and B are not read; with
+// beta = 0, C is not. C must not share memory with A or B.
 //
 // It panics with ErrShape if the shapes or tile sizes do not fit, and with
 // ErrKind if A is not symmetric, or B or C not Full.

@@ -11,7 +11,7 @@ import (
 //	C = alpha·A·Aᵀ + beta·C (trans = NoTrans, A n×k),
 //	C = alpha·Aᵀ·A + beta·C (trans = Trans, A k×n),
 //
-// for a symmetric n×n matrix C of which the half that it stores is updated.
+// for a symmetric n×n matrix C. Only the half that C stores is updated.
 // A is Full and has C's tile size. With alpha = 0, A is not read; with
 // beta = 0, C is not. C must not share memory with A.
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// TileBlocks is the stored tiles of a [Matrix], by rows, as a [Collection]: each is a block of
-// one item. The matrix may be distributed; then each tile lies on a node, and tasks go through
-// the partitions: see [Partitions].
+// TileBlocks is a [Collection] of the stored tiles of a [Matrix], by rows. Each tile is a block of one
+// item. If the matrix is distributed, each tile lies on a node, and tasks go through the partitions:
+// see [Partitions].
 type TileBlocks[T Element] struct {
 	a     *Matrix[T]
 	tiles [][2]int
@@ -25,7 +25,7 @@ func TileBlocksOf[T Element](a *Matrix[T]) *TileBlocks[T] {
 	return t
 }
 
-// Index returns which tile a block is.
+// Index returns the tile row and the tile column of a block.
 func (t *TileBlocks[T]) Index(block int) (i, j int) { return t.tiles[block][0], t.tiles[block][1] }
 
 // Blocks implements [Collection].
@@ -40,8 +40,8 @@ func (t *TileBlocks[T]) Bytes(block int) int64 {
 	return int64(r) * int64(c) * int64(unsafe.Sizeof(*new(T)))
 }
 
-// Locate implements [Collection]: by the page in the middle of each tile, or by what the
-// runtime of a distributed matrix knows. It panics with [ErrReleased] after Close.
+// Locate implements [Collection]. It looks up the page in the middle of each tile, or asks the
+// runtime if the matrix is distributed. It panics with [ErrReleased] after Close.
 func (t *TileBlocks[T]) Locate(rt exec.Runtime) []int {
 	if t.a.IsDistributed() {
 		tiles := make([]*Tile[T], len(t.tiles))
@@ -60,11 +60,11 @@ func (t *TileBlocks[T]) Locate(rt exec.Runtime) []int {
 // OverNodes implements [Spread].
 func (t *TileBlocks[T]) OverNodes() bool { return t.a.IsDistributed() }
 
-// Data returns the blocks as data for tasks of a program's own. Their keys say that they are of
-// the matrix with that number, from 1, which no other data of the job have; the owners are
-// those of the matrix's layout.
+// Data returns the blocks as data for tasks that the program itself submits. matrix is the number of
+// the matrix in their keys, from 1; no other data of the job may have it. The owners are those of the
+// matrix's layout.
 func (t *TileBlocks[T]) Data(matrix uint32) []graph.Datum {
-	t.a.Used(true) // by which tasks, and how, is the program's to say
+	t.a.Used(true) // the program's tasks may write the tiles
 	data := make([]graph.Datum, len(t.tiles))
 	for b := range data {
 		i, j := t.Index(b)

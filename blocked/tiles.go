@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// The tiled matrix and what it is made from are those of package tiles.
+// The tiled matrix, its sources and its sinks are those of package tiles.
 type (
 	Element                     = tiles.Element
 	Matrix[T Element]           = tiles.Matrix[T]
@@ -40,7 +40,7 @@ const (
 	TriUpper = tiles.TriUpper
 )
 
-// What misuse panics with.
+// The values with which misuse panics.
 const (
 	ErrShape     = tiles.ErrShape
 	ErrIndex     = tiles.ErrIndex

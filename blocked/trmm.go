@@ -11,10 +11,10 @@ import (
 //	B = alpha·op(A)·B (side = Left, A m×m),
 //	B = alpha·B·op(A) (side = Right, A n×n),
 //
-// where B is m×n, Full, and A is the uplo triangle of a, which must store it
-// (a may also be Full or symmetric, as a factorization leaves it). With
-// diag = Unit the diagonal of A is taken to be ones and not read. A must have
-// B's tile size and must not share memory with B.
+// where B is m×n and Full, and A is the uplo triangle of a. a must store that
+// triangle, and may also be Full or symmetric, as a factorization leaves it. With
+// diag = Unit the diagonal of A is taken to be ones and not read. a must have B's
+// tile size and must not share memory with B.
 //
 // It panics with ErrShape if the shapes or tile sizes do not fit, and with
 // ErrKind if B is not Full or a does not store the triangle.
@@ -33,10 +33,10 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans
 		lines = b.MT()
 	}
-	// A block of the result is made of itself and of those on one side of it,
-	// so it is done before they are. op(A) is lower triangular if A is and is
-	// not transposed, or the opposite of both; then row block i needs those
-	// above it and column block j those to its right.
+	// A block of the result depends on itself and on the blocks on one side of it, so
+	// it is computed before they are. op(A) is lower triangular if A is lower and not
+	// transposed, or upper and transposed. Then row block i depends on those above it,
+	// and column block j on those to its right.
 	lower := (uplo == blas.Lower) == (trans == blas.NoTrans)
 	for step := range a.NT() {
 		k, lo, hi := step, step+1, a.NT() // lo to hi: blocks that are not done yet

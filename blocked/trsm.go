@@ -10,10 +10,10 @@ import (
 //	B = alpha·op(A)⁻¹·B (side = Left, A m×m),
 //	B = alpha·B·op(A)⁻¹ (side = Right, A n×n),
 //
-// where B is m×n, Full, and A is the uplo triangle of a, which must store it
-// (a may also be Full or symmetric, as a factorization leaves it). With
-// diag = Unit the diagonal of A is taken to be ones and not read. A must have
-// B's tile size and must not share memory with B.
+// where B is m×n and Full, and A is the uplo triangle of a. a must store that
+// triangle, and may also be Full or symmetric, as a factorization leaves it. With
+// diag = Unit the diagonal of A is taken to be ones and not read. a must have B's
+// tile size and must not share memory with B.
 //
 // A zero on the diagonal of A gives infinities and NaN, as in BLAS. It panics
 // with ErrShape if the shapes or tile sizes do not fit, and with ErrKind if B

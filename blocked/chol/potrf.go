@@ -15,13 +15,13 @@ import (
 //	A = L·Lᵀ if a stores the lower half (SymLower, TriLower, or Full),
 //	A = Uᵀ·U if it stores the upper half.
 //
-// The factor overwrites its triangle; of the other half nothing is read or
-// written. If A is not positive definite the job fails with a
-// *kernels.NotPositiveDefiniteError that has LAPACK's info as its Minor, and
-// the tiles hold an unfinished factorization.
+// The factor overwrites its triangle. The other half is neither read nor written.
+// If A is not positive definite, the job fails with a
+// *kernels.NotPositiveDefiniteError whose Minor is LAPACK's info, and the tiles
+// hold an unfinished factorization.
 //
-// The algorithm is the right-looking one of PLASMA's plasma_pdpotrf; the
-// priorities are lengths of the remaining path to the end of the graph.
+// The algorithm is the right-looking one of PLASMA's plasma_pdpotrf. The priority
+// of a task is the length of the longest path from it to the end of the graph.
 //
 // It panics with ErrShape if A is not square.
 //
@@ -30,10 +30,10 @@ func Potrf[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T]) error
 	return PotrfSteps(p, a, 0, a.MT())
 }
 
-// PotrfSteps submits steps from to to-1 of [Potrf], of as many as there
-// are tile rows: step k factors tile (k, k), finishes tile column k of the factor
-// and updates all that follows. After step k-1 the tiles of a are the state from
-// which the factorization goes on with step k.
+// PotrfSteps submits the steps from, …, to-1 of [Potrf]. There is one step for each
+// tile row: step k factors tile (k, k), finishes tile column k of the factor, and
+// updates the tiles to the right. The tiles of a after step k-1 are all that step k
+// needs to continue the factorization.
 //
 // It panics with ErrShape if A is not square, and with ErrIndex if there are no
 // such steps.
@@ -63,7 +63,7 @@ func PotrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 type potrf[T blocked.Element] struct {
 	*submit.Tasks[T]
 	a        *submit.Operand[T]
-	uplo     blas.Uplo // that a stores
+	uplo     blas.Uplo // the half that is factored
 	priority potrfPriority
 
 	syrk *op.Syrk
@@ -82,8 +82,8 @@ func newPotrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T]) *potr
 	return f
 }
 
-// at returns tile (i, j) of the lower half; it is stored, transposed, at (j, i) of
-// the upper.
+// at returns tile (i, j) of the lower half. If the upper half is stored, that is tile
+// (j, i), transposed.
 func (f *potrf[T]) at(i, j int) *graph.Datum {
 	if f.uplo == blas.Upper {
 		i, j = j, i
@@ -91,11 +91,11 @@ func (f *potrf[T]) at(i, j int) *graph.Datum {
 	return f.a.Tile(i, j)
 }
 
-// update submits what follows tile column k of the factor in all others.
+// update submits the updates of all later tile columns by column k of the factor.
 func (f *potrf[T]) update(k int) {
 	upper := f.uplo == blas.Upper
-	// A tile of the column is on one side in the products beside the diagonal, on the
-	// other in those below it, and on both on the diagonal.
+	// A tile of column k is the left operand of products in its row, the right operand of
+	// products in its column, and both operands of the product on the diagonal.
 	beside, below := func(i int) int { return i - k }, func(i int) int { return f.a.MT() - i }
 	if upper {
 		beside, below = below, beside
@@ -104,7 +104,7 @@ func (f *potrf[T]) update(k int) {
 	for m := k + 1; m < f.a.MT(); m++ {
 		f.SubmitLocal(packed.At(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
-			i, j := m, n // of the product
+			i, j := m, n // the tile row and column of the product
 			if upper {
 				i, j = n, m
 			}
@@ -114,8 +114,8 @@ func (f *potrf[T]) update(k int) {
 }
 
 // potrfPriority gives the priorities of the tasks of a factorization of mt×mt
-// tiles: the work, in units of nb³/3 flops, on the longest path from the task
-// to the end, as DPLASMA's dpotrf has it.
+// tiles: the work on the longest path from the task to the end, in units of
+// nb³/3 flops, as in DPLASMA's dpotrf.
 type potrfPriority int64
 
 func (mt potrfPriority) potrf(k int) int64 { return cube(int64(mt) - int64(k)) }
@@ -132,11 +132,11 @@ func (mt potrfPriority) gemm(k, m, n int) int64 {
 	return cube(int64(mt)-int64(m)) + 3*int64(m-n)*(2*int64(mt)-int64(m+n)-3) + 6*int64(m-k)
 }
 
-// PotrfLoads returns the priorities with which [blocked.Program.Load] reads a matrix of
-// mt×mt tiles, the upper half by rows or the lower one by columns, for
-// [Potrf]: a line comes just before the most urgent task that waits for
-// it. If lines are read when there is nothing else to do, all updates of the last
-// ones are left for the end, where they wait for one another.
+// PotrfLoads returns the priorities with which [blocked.Program.Load] should read a matrix
+// of mt×mt tiles for [Potrf], the upper half by rows or the lower one by columns. A line has
+// a priority just above that of the most urgent task that waits for it. If lines were read
+// only when no other task is ready, all updates of the last lines would be left for the
+// end, where they wait for one another.
 func PotrfLoads(mt int) func(line int) int64 {
 	p := potrfPriority(mt)
 	return func(line int) int64 {

@@ -12,12 +12,12 @@ import (
 //
 //	W = L⁻¹,  C = Wᵀ·W = A⁻¹.
 //
-// W is n×n, TriLower, and overwritten; C is n×n, SymLower or SymUpper, and
-// overwritten in its half. All have the tile size of a. In the diagonal tiles
-// of a and C only the stored triangle is read or written.
+// W is n×n and TriLower, and is overwritten. C is n×n and SymLower or SymUpper; the
+// half that it stores is overwritten. All have the tile size of a. In the diagonal
+// tiles of a and C only the stored triangle is read or written.
 //
 // It panics with ErrShape if the shapes or tile sizes do not fit, and with
-// ErrKind if the kinds are others.
+// ErrKind if w or c is of another kind.
 //
 // Reference: LAPACK xPOTRI, xTRTRI, xLAUUM.
 func Potri[T kernels.Element](p *blocked.Program[T], a, w, c *blocked.Matrix[T]) error {

@@ -18,25 +18,26 @@ import (
 //
 //	A = P·L·U,
 //
-// stored as [Getrf] leaves it. The tiles of a panel play out its pivot
-// rows, at most four in one task, and then in pairs:
+// stored as [Getrf] stores it. A tournament selects the pivot rows of a panel: one
+// task for at most four tiles selects the candidates of these tiles, and further
+// tasks select the better half of two sets of candidates:
 //
-//	tntleaf  tntleaf  tntleaf      the rows with the pivots of four tiles each
+//	tntleaf  tntleaf  tntleaf      candidates: the pivot rows of four tiles each
 //	     └──┬──┘         │
-//	     tntnode         │         of two times as many rows
+//	     tntnode         │         the pivot rows of two sets of candidates
 //	        └─────┬──────┘
 //	           tntnode
-//	           tntroot             the interchanges that bring them to the top
+//	           tntroot             the interchanges that bring the winners to the top
 //
 // The panel is then factored without further exchanges: laswp, getrfnp on the
-// top tile, trsm on the others, which run beside one another. A panel of at most
-// four tiles is one task, as with partial pivoting.
+// top tile, and trsm on the other tiles, all of which may run at once. A panel of
+// at most four tiles is factored in one task, as with partial pivoting.
 //
-// L is not bounded by 1, as it is with partial pivoting, but its elements are
-// small as a rule. If the rows of a panel do not suffice, so that there is no
-// pivot but zero, the factors hold infinities or NaN, [Pivots.Info] is not 0
-// and A has to be factored in another way; in the last panels, of one task, it
-// may also mean what it does in Getrf.
+// The elements of L are not bounded by 1, as they are with partial pivoting, but
+// they are small as a rule. If a panel has no nonzero pivot left, the factors hold
+// infinities or NaN, [Pivots.Info] is not 0, and A has to be factored in another
+// way. In the last panels, which are one task each, Info may also mean what it
+// means for Getrf.
 //
 // It panics as Getrf does.
 //
@@ -46,8 +47,8 @@ func GetrfTournament[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix
 	return GetrfTournamentSteps(p, a, v, 0, len(v.panels))
 }
 
-// GetrfTournamentSteps submits steps from to to-1 of [GetrfTournament], as
-// [GetrfSteps] does of Getrf.
+// GetrfTournamentSteps submits the steps from, …, to-1 of [GetrfTournament], as
+// [GetrfSteps] does for Getrf.
 func GetrfTournamentSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots, from, to int) error {
 	f := newGetrf(p.Tasks(), a, v)
 	if from < 0 || to < from || to > f.steps {
@@ -65,12 +66,13 @@ func GetrfTournamentSteps[T kernels.Element](p *blocked.Program[T], a *blocked.M
 	return p.Tasks().Err
 }
 
-// TournamentTiles is the number of tiles that play against one another in one task.
-// For each tile, 4 of them cost as many operations as its elimination, and what
-// is left to be played in pairs 5/3 of it in each round, but half as many tiles.
+// TournamentTiles is the number of tiles from which one tntleaf selects candidates. With
+// four tiles it takes 11/3·nb³ flops, about nb³ for each tile, as many as the trsm that
+// computes L from the tile. A tntnode takes 5/3·nb³, and each round has half as many
+// sets of candidates as the one before.
 const TournamentTiles = 4
 
-// tournament is the tournaments of one factorization.
+// tournament holds the data of the tournaments of one factorization.
 type tournament[T blocked.Element] struct {
 	*getrf[T]
 	winners []graph.Datum // *kernels.Candidates of each leaf
@@ -85,7 +87,7 @@ func newTournament[T blocked.Element](f *getrf[T]) *tournament[T] {
 		t.winners = f.NewData("winners", tiles.Count(f.a.MT(), TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
 			return kernels.NewCandidates[T](TournamentTiles*f.a.NB(), min(f.a.NB(), f.a.Cols())), f.a.NearestOwner(l*TournamentTiles, 0)
 		})
-		for l := range t.winners { // what they are once they are played out
+		for l := range t.winners { // the size of the candidates that a task leaves
 			nb := int64(min(f.a.NB(), f.a.Cols()))
 			t.winners[l].Bytes = nb * nb * int64(unsafe.Sizeof(*new(T)))
 		}
@@ -93,7 +95,7 @@ func newTournament[T blocked.Element](f *getrf[T]) *tournament[T] {
 	return t
 }
 
-// rightUpper is the parameter of trsm that divides a tile by U(k,k).
+// rightUpper returns the parameter of trsm for A(i,k)·U(k,k)⁻¹.
 func rightUpper() *op.Trsm {
 	return &op.Trsm{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
 }

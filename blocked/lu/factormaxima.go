@@ -7,17 +7,17 @@ import (
 	"github.com/tessera-la/tessera/internal/abssum"
 )
 
-// FactorMaxima returns how large the elements of an LU factorization in a are,
-// as [Getrf] leaves it: l[k] is the largest magnitude in tile column k
-// of L, whose ones count, and u[k] that in tile row k of U, for the panels k. A
-// NaN makes the maximum NaN.
+// FactorMaxima returns how large the factors are in an LU factorization that [Getrf]
+// has left in a. For each panel k, l[k] is the largest magnitude in tile column k of
+// L, whose unit diagonal counts, and u[k] is that in tile row k of U. A NaN makes the
+// maximum NaN.
 //
-// With top the largest magnitude in A, max(u)/top is the growth factor of the
-// factorization, and max(l[k]·u[k])/top bounds, times n, the elements of |L|·|U|
-// and so the backward error in units of ε·top, whatever the pivots are.
+// Let top be the largest magnitude in A. Then max(u)/top is the growth factor of the
+// factorization. n·max(l[k]·u[k]) bounds the elements of |L|·|U|, and so, divided by
+// top, the backward error in units of ε·top, for any choice of pivots.
 //
-// At most the given number of goroutines work (0 or less: GOMAXPROCS), all of
-// which have ended when it returns. It panics with ErrKind if a is not Full.
+// At most workers goroutines work (0 or less: GOMAXPROCS). All have ended when
+// FactorMaxima returns. It panics with ErrKind if a is not Full.
 //
 // Reference: N. J. Higham, Accuracy and Stability of Numerical Algorithms,
 // theorem 9.3.
@@ -30,8 +30,8 @@ func FactorMaxima[T blocked.Element](a *blocked.Matrix[T], workers int) (l, u []
 	return factorMaxima(a, func(i, j int) factorTops { return of[i*a.NT()+j] })
 }
 
-// FactorMaximaOf returns what [FactorMaxima] does, of the result of [blocked.Program.ColumnMax] for a.
-// It reads the diagonal tiles, so that the matrix must be as it was.
+// FactorMaximaOf is [FactorMaxima] with the result of [blocked.Program.ColumnMax] for a. It also reads
+// the diagonal tiles, so a must not have changed since.
 func FactorMaximaOf[T blocked.Element](a *blocked.Matrix[T], m *blocked.Magnitudes[T]) (l, u []float64) {
 	return factorMaxima(a, func(i, j int) factorTops {
 		switch {
@@ -44,10 +44,10 @@ func FactorMaximaOf[T blocked.Element](a *blocked.Matrix[T], m *blocked.Magnitud
 	})
 }
 
-// factorTops is the largest magnitudes of L and U in a tile, as bits.
+// factorTops holds the largest magnitudes of L and of U in a tile, as bits.
 type factorTops struct{ l, u uint64 }
 
-// topsOf returns those of tile (i, j) of a.
+// topsOf returns the largest magnitudes of L and of U in tile (i, j) of a.
 func topsOf[T blocked.Element](a *blocked.Matrix[T], i, j int) (top factorTops) {
 	t := a.Read(i, j)
 	for r := range t.Rows {
@@ -65,7 +65,8 @@ func topsOf[T blocked.Element](a *blocked.Matrix[T], i, j int) (top factorTops) 
 	return top
 }
 
-// factorMaxima returns the maxima of those of the tiles.
+// factorMaxima returns the maxima by tile column of L and by tile row of U. of returns the magnitudes
+// of each tile.
 func factorMaxima[T blocked.Element](a *blocked.Matrix[T], of func(i, j int) factorTops) (l, u []float64) {
 	steps := min(a.MT(), a.NT())
 	l, u = make([]float64, steps), make([]float64, steps)

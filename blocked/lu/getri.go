@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Getri submits the inverse of an n×n matrix from its LU factorization in a and
-// v, as [Getrf] leaves it:
+// Getri submits the inverse of an n×n matrix from its LU factorization, which
+// [Getrf] has left in a and v:
 //
 //	U·W = I,  X·L = W,  C = X·Pᵀ = A⁻¹.
 //
-// C is n×n, Full, of the tile size of a, and overwritten. A zero on the diagonal
-// of U gives infinities and NaN.
+// C is n×n and Full, has the tile size of a, and is overwritten. A zero on the
+// diagonal of U gives infinities and NaN.
 //
 // It panics with ErrKind if a or c is not Full, and with ErrShape if a is not
 // square or the shapes or tile sizes do not fit.

@@ -11,9 +11,9 @@ import (
 //
 //	A·X = B (trans = NoTrans),  Aᵀ·X = B (otherwise)
 //
-// with the LU factorization of the n×n matrix A in a and v, as [Getrf]
-// leaves it. B is n×nrhs, Full, of the tile size of a, and overwritten by X. A
-// zero on the diagonal of U gives infinities and NaN.
+// with the LU factorization of the n×n matrix A that [Getrf] has left in a and v. B
+// is n×nrhs and Full, and has the tile size of a. X overwrites B. A zero on the
+// diagonal of U gives infinities and NaN.
 //
 // It panics with ErrKind if a or b is not Full, and with ErrShape if a is not
 // square or the shapes or tile sizes do not fit.
@@ -40,8 +40,8 @@ func Getrs[T kernels.Element](p *blocked.Program[T], trans blas.Transpose, a *bl
 //
 //	B = Pᵀ·B, or B = P·B if inverse,
 //
-// for the P of A = P·L·U. B is Full and has as many rows as A, and its tile
-// size. It panics with ErrKind or ErrShape otherwise.
+// for the P of A = P·L·U. B is Full, and has as many rows and the same tile size as
+// A. Laswp panics with ErrKind or ErrShape otherwise.
 //
 // Reference: LAPACK xLASWP.
 func Laswp[T kernels.Element](p *blocked.Program[T], v *Pivots, inverse bool, b *blocked.Matrix[T]) error {
@@ -59,7 +59,7 @@ func Laswp[T kernels.Element](p *blocked.Program[T], v *Pivots, inverse bool, b 
 			k = len(pivots) - 1 - step
 		}
 		for j := range b.NT() {
-			// Before all else: everything waits for the exchanged rows.
+			// The priority is high because all later tasks wait for the exchanged rows.
 			swapRows(p.Tasks(), params, &pivots[k], o, k, b.MT(), j, int64(2*b.MT()-step))
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Pivots is the row interchanges of the LU factorization of a [Matrix],
+// Pivots holds the row interchanges of the LU factorization of a [blocked.Matrix],
 //
 //	A = P·L·U,
 //
-// panel by panel: those of panel k, which is tile column k from tile row k
-// down, are counted from the top of tile row k. It must be read only when the
-// tasks that write it have ended, and is then safe for concurrent use.
+// panel by panel. Panel k is tile column k from tile row k down; its interchanges
+// count rows from the top of tile row k. Pivots must be read only when the tasks
+// that write it have ended, and is safe for concurrent reads then.
 type Pivots struct {
 	m, n, nb int
 	panels   []kernels.Pivots
@@ -51,8 +51,8 @@ func (v *Pivots) Panel(k int) *kernels.Pivots {
 	return &v.panels[k]
 }
 
-// Info returns 0, or the column, from 1, of the first zero on the diagonal of
-// U: LAPACK's info.
+// Info returns LAPACK's info: the column, counted from 1, of the first zero on the
+// diagonal of U, or 0 if there is none.
 func (v *Pivots) Info() int {
 	for k := range v.panels {
 		if info := v.panels[k].Info; info != 0 {
@@ -63,8 +63,8 @@ func (v *Pivots) Info() int {
 }
 
 // Swaps writes the interchanges to dst, which has [Pivots.Len] elements: row i
-// was exchanged with row dst[i] ≥ i, for i = 0, 1, … This is LAPACK's ipiv,
-// but from 0.
+// was exchanged with row dst[i] ≥ i, for i = 0, 1, … This is LAPACK's ipiv
+// counted from 0.
 func (v *Pivots) Swaps(dst []int) {
 	for k := range v.panels {
 		for i, r := range v.panels[k].Rows {
@@ -73,9 +73,9 @@ func (v *Pivots) Swaps(dst []int) {
 	}
 }
 
-// SetSwaps replaces the interchanges by those of src, as [Pivots.Swaps] gives
-// them, and Info by info. It panics with ErrShape if src has not [Pivots.Len]
-// elements, and with ErrIndex if one of them is not a row from i on.
+// SetSwaps replaces the interchanges by those of src, in the form of [Pivots.Swaps],
+// and Info by info. It panics with ErrShape if src does not have [Pivots.Len]
+// elements, and with ErrIndex unless i ≤ src[i] < m for each i.
 func (v *Pivots) SetSwaps(src []int, info int) {
 	if len(src) != v.Len() {
 		panic(blocked.ErrShape)
@@ -107,8 +107,8 @@ func (v *Pivots) Clone() *Pivots {
 	return c
 }
 
-// pivotData returns v as data, one for each panel, whose owner is that of the
-// diagonal tile of a.
+// pivotData returns v as data, one for each panel. The owner of panel k is that of
+// the diagonal tile k of a.
 func pivotData[T blocked.Element](p *submit.Tasks[T], v *Pivots, a *blocked.Matrix[T]) []graph.Datum {
 	return p.Data(v, "pivots", len(v.panels), 1, func(k, _ int) (versions.Value, int) { return &v.panels[k], a.NearestOwner(k, k) })
 }

@@ -6,15 +6,16 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// part is what data of a Program are made of once: a matrix, its pivots, or what
-// of rotations has that name.
+// part identifies data that a Program makes only once: those of a matrix, of pivots, or of
+// rotations, and their name.
 type part struct {
 	of   any
 	name string
 }
 
-// Data returns the values of x, or what of it has that name, as data: those of rows×cols
-// elements. The same gives the same data, so that dependencies carry over from algorithm to algorithm.
+// Data returns the part of of that has the given name as data, rows×cols of them, made by value as
+// [Tasks.NewData] says. Later calls with the same of and name return the same data, so that
+// dependencies carry over from algorithm to algorithm.
 func (p *Tasks[T]) Data(of any, name string, rows, cols int, value func(i, j int) (v versions.Value, owner int)) []graph.Datum {
 	x := part{of, name}
 	d, ok := p.known[x]
@@ -25,8 +26,9 @@ func (p *Tasks[T]) Data(of any, name string, rows, cols int, value func(i, j int
 	return d
 }
 
-// NewData returns values, by rows, as data that nobody else has; where value
-// returns nil there is none. Their keys have a number of their own, the next one.
+// NewData returns new data of rows×cols values, by rows. value returns the value and
+// the owner of element (i, j); if the value is nil, the datum stays empty. The keys get
+// the next matrix number.
 func (p *Tasks[T]) NewData(name string, rows, cols int, value func(i, j int) (v versions.Value, owner int)) []graph.Datum {
 	p.Matrices++
 	data := make([]graph.Datum, rows*cols)
@@ -39,7 +41,7 @@ func (p *Tasks[T]) NewData(name string, rows, cols int, value func(i, j int) (v 
 	return data
 }
 
-// Datum returns v as one datum of its own.
+// Datum returns v as a new datum with a matrix number of its own.
 func (p *Tasks[T]) Datum(name string, v versions.Value) *graph.Datum {
 	p.Matrices++
 	d := new(graph.Datum)
@@ -53,19 +55,20 @@ func SetDatum(d *graph.Datum, name string, matrix uint32, i, j, owner int, v ver
 	d.Name, d.Key = name, graph.Key{Matrix: matrix, I: int32(i), J: int32(j)}
 }
 
-// Operand is a Matrix as data of tasks.
+// Operand is a Matrix with its tiles as data of tasks.
 type Operand[T tiles.Element] struct {
 	*tiles.Matrix[T]
 	Data []graph.Datum
 }
 
-// Operand returns a, which tasks may write, as data.
+// Operand returns a as data that tasks may write.
 func (p *Tasks[T]) Operand(a *tiles.Matrix[T]) *Operand[T] { return p.OperandOf(a, true) }
 
-// Reads returns a, which tasks will only read, as data.
+// Reads returns a as data that tasks only read.
 func (p *Tasks[T]) Reads(a *tiles.Matrix[T]) *Operand[T] { return p.OperandOf(a, false) }
 
-// OperandOf returns a, which tasks may write if written is set, as data.
+// OperandOf returns a as data, which tasks may write if written is true. It panics with
+// ErrOverlap as [Tasks.Alone] says.
 func (p *Tasks[T]) OperandOf(a *tiles.Matrix[T], written bool) *Operand[T] {
 	a.Used(written)
 	if a.IsView() && a.Rows() > 0 && a.Cols() > 0 {

@@ -1,4 +1,4 @@
-// Package submit holds what is inside a blocked.Program: how tasks are submitted, what matrices are as
-// their data, what they share, and the bare loops of level 3 that factorizations use as well. It is
-// the door between package blocked and the packages of algorithms below it.
+// Package submit is the inside of a blocked.Program, shared by package blocked and the packages of
+// algorithms below it. It submits tasks, makes data of matrices, checks that matrices do not overlap,
+// and holds packed operands that tasks share. It also has the loops of level 3 that factorizations use.
 package submit

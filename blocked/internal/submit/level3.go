@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Trsm submits the tasks of Trsm for one part of B, of which the rest is zero and
-// stays so: all, or for a system from the left with the identity the triangle that
-// op(A) has.
+// Trsm submits the tasks of Trsm for one part of B; the rest of B is zero and stays zero.
+// part is blas.All, or, if B is the identity and A stands to the left, the triangle of
+// op(A).
 func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, alpha T, a, b *tiles.Matrix[T], part blas.Uplo) {
 	oa, ob, nt := p.Reads(a), p.Operand(b), a.NT()
 	trsm := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
@@ -19,9 +19,9 @@ func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, di
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans
 		lines = b.MT()
 	}
-	// op(A) is lower triangular if A is and is not transposed, or the
-	// opposite of both. Then row block 0 of a system from the left is solved
-	// first, and column block nt-1 of one from the right.
+	// op(A) is lower triangular if A is lower and not transposed, or upper and
+	// transposed. Then row block 0 is solved first if A stands to the left, and
+	// column block nt-1 if A stands to the right.
 	lower := (uplo == blas.Lower) == (trans == blas.NoTrans)
 	forward := lower == (side == blas.Left)
 	for step := 0; step < nt && p.Err == nil; step++ {
@@ -30,7 +30,7 @@ func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, di
 			k, next = nt-1-step, -1
 		}
 		priority := int64(nt - step)
-		switch part { // what follows waits for the triangle
+		switch part { // later algorithms wait for the triangle, so it comes first
 		case blas.Lower:
 			hi, priority = k+1, priority+int64(nt)
 		case blas.Upper:
@@ -55,8 +55,8 @@ func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, di
 	}
 }
 
-// Syrk submits the tasks of Syrk. Of an A that is lower triangular the tiles that
-// are zero are left out.
+// Syrk submits the tasks of Syrk. If A is lower triangular, it leaves out the zero tiles
+// of A.
 func (p *Tasks[T]) Syrk(trans blas.Transpose, alpha T, a *tiles.Matrix[T], beta T, c *tiles.Matrix[T]) {
 	other := blas.Transpose(blas.Trans)
 	if trans != blas.NoTrans {
@@ -64,7 +64,7 @@ func (p *Tasks[T]) Syrk(trans blas.Transpose, alpha T, a *tiles.Matrix[T], beta 
 	}
 	syrk := [2]op.Syrk{{Uplo: c.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
 	gemm := [2]op.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
-	syrk[1], gemm[1] = syrk[0], gemm[0] // the first on each tile, and the later ones
+	syrk[1], gemm[1] = syrk[0], gemm[0] // 0 is for the first task on each tile, 1 for later ones
 	syrk[1].Beta, gemm[1].Beta = 1, 1
 	oa, oc := p.Reads(a), p.Operand(c)
 	_, k := Dims(a, trans)

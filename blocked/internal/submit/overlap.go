@@ -6,18 +6,18 @@ import (
 	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
-// extent is where a matrix lies in memory of the caller's: rows of width bytes,
-// stride bytes apart.
+// extent is the range of the caller's memory that a matrix occupies: rows of width
+// bytes, stride bytes apart.
 type extent struct {
 	of            any // the Matrix or the Slices
 	first, end    uintptr
 	width, stride uintptr
-	written       bool // or may be
+	written       bool // tasks may write it
 }
 
-// Alone notes that tasks use x, a matrix of rows×cols elements in memory of the
-// caller's, which begins with the first tile. It panics with ErrOverlap if x or
-// another matrix in the same place is written.
+// Alone notes that tasks use x, a matrix of rows×cols elements in the caller's memory that
+// begins at tile first. It panics with ErrOverlap if x overlaps another noted matrix and
+// one of the two is written.
 func (p *Tasks[T]) Alone(x any, first *tiles.Tile[T], rows, cols int, written bool) {
 	size := unsafe.Sizeof(*new(T))
 	e := extent{of: x, width: size * uintptr(cols), written: written}
@@ -46,8 +46,8 @@ func (p *Tasks[T]) Alone(x any, first *tiles.Tile[T], rows, cols int, written bo
 	}
 }
 
-// overlaps reports whether e and f may have an element in common. It is exact where
-// the strides are equal.
+// overlaps reports whether e and f may have an element in common. It is exact if the
+// strides are equal.
 func (e extent) overlaps(f extent) bool {
 	if e.end <= f.first || f.end <= e.first {
 		return false
@@ -55,7 +55,7 @@ func (e extent) overlaps(f extent) bool {
 	if f.first < e.first {
 		e, f = f, e
 	}
-	// Both repeat with every common divisor of the strides.
+	// Modulo a common divisor of the strides, all rows of a matrix are at the same place.
 	g, rest := e.stride, f.stride
 	for rest != 0 {
 		g, rest = rest, g%rest

@@ -7,21 +7,21 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 )
 
-// packFrom is the tile size from which tasks share packed operands: below, products
-// read operands where they lie, or take less time than sharing does.
+// PackFrom is the tile size from which tasks share packed operands. Products of smaller
+// tiles read operands where they lie, or take less time than sharing does.
 const PackFrom = 160
 
-// packings is the operands of the products of one step of a factorization: those on
-// the left by the tile row of the product, those on the right by its tile column,
-// both from tile first on. A nil *packings shares nothing.
+// packings holds the packed operands of the products of one step of a factorization: the
+// left ones by the tile row of the product, the right ones by its tile column, both from
+// tile first on. A nil *packings shares nothing.
 type packings struct {
 	first       int
 	left, right []kernels.Packing
 	pairs       []kernels.Packings // for the next tasks
 }
 
-// Pack returns the packings for the products of step k of a; lefts and rights are
-// how many tasks read the operand of a row or a column.
+// Pack returns the packings for the products of step k of a. lefts and rights return how
+// many tasks read the operand of a tile row or of a tile column.
 func (p *Tasks[T]) Pack(a *Operand[T], k int, lefts, rights func(i int) int) *packings {
 	rows, cols := a.MT()-k-1, a.NT()-k-1
 	if a.NB() < PackFrom || rows < 1 || cols < 1 {
@@ -39,8 +39,8 @@ func (p *Tasks[T]) Pack(a *Operand[T], k int, lefts, rights func(i int) int) *pa
 	return x
 }
 
-// packingRoom returns the room for packed operands: by default a quarter of what the
-// matrix would take with all its tiles, and as much as some tiles do anyway.
+// packingRoom returns the room for packed operands. By default it is a quarter of the memory
+// of a Full matrix of a's shape, and at least 64 MiB.
 func (p *Tasks[T]) packingRoom(a *tiles.Matrix[T]) *kernels.PackingRoom {
 	const least = 64 << 20
 	if p.Room == nil {
@@ -49,8 +49,8 @@ func (p *Tasks[T]) packingRoom(a *tiles.Matrix[T]) *kernels.PackingRoom {
 	return p.Room
 }
 
-// At returns what the product in tile row i and column j shares with others: a
-// *kernels.Packings, or nil.
+// At returns the operands that the product in tile row i and column j shares with other
+// tasks: a *kernels.Packings, or nil.
 func (x *packings) At(i, j int) any {
 	if x == nil {
 		return nil
@@ -64,8 +64,8 @@ func (x *packings) At(i, j int) any {
 	return p
 }
 
-// PackLeft returns what so many tasks share that have one operand, of a tile of a: its packed form.
-// It is nil if they read it where it lies.
+// PackLeft returns the *kernels.Packings through which readers tasks share the packed form of one left
+// operand, a tile of a. It returns nil if they should read the tile where it lies.
 func (p *Tasks[T]) PackLeft(readers int, a *tiles.Matrix[T]) any {
 	if a.NB() < PackFrom || readers < 2 {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Tasks submits the tasks of algorithms to a job, and knows the data of matrices. It is the
-// inside of a blocked.Program.
+// Tasks submits the tasks of algorithms to a job, and keeps the data of matrices. It is the inside of a
+// blocked.Program.
 type Tasks[T tiles.Element] struct {
 	Job      exec.Job
 	Ops      tileOps
 	Err      error           // of the first submission that failed
-	Column   []graph.Operand // of the task that is put together
+	Column   []graph.Operand // operands of the next task, while an algorithm collects them
 	Matrices uint32          // numbers given to keys
 
-	failure **graph.Failure // the Program's
+	failure **graph.Failure // points to the Program's field
 	known   map[part][]graph.Datum
-	views   []extent // of the matrices in the caller's memory
+	views   []extent // the matrices in the caller's memory
 	named   int      // letters given to matrices
 	spec    graph.Spec
-	args    []graph.Operand // of the task that is submitted
+	args    []graph.Operand // operands of the task that is being submitted
 	n       atomic.Int64
 	Room    *kernels.PackingRoom // for packed operands
 }
 
-// tileOps is the ops that the algorithms of this package submit, looked up once a Program.
+// tileOps holds the ops of the tile algorithms. They are looked up once for each Program.
 type tileOps struct {
 	Gemm, Syrk, Trsm, Trmm, Potrf *versions.Op
 
@@ -40,8 +40,8 @@ type tileOps struct {
 	Lacpy, Laset, Lasym, Recut, Plrnt, Asum, Lange, Lag2s, Lag2d *versions.Op
 }
 
-// newTasks returns tasks of job, with the ops given, under the failure policy that failure
-// holds when they are submitted.
+// New returns a Tasks that submits to job, with the given ops. Each task gets the failure policy that
+// *failure holds when it is submitted.
 func New[T tiles.Element](job exec.Job, from kernels.Ops[T], failure **graph.Failure) *Tasks[T] {
 	o := from.Op
 	return &Tasks[T]{Job: job, failure: failure, known: make(map[part][]graph.Datum), Ops: tileOps{
@@ -54,17 +54,16 @@ func New[T tiles.Element](job exec.Job, from kernels.Ops[T], failure **graph.Fai
 	}}
 }
 
-// Len returns the number of tasks submitted so far, also to another goroutine.
+// Len returns the number of tasks submitted so far. Another goroutine may call it.
 func (p *Tasks[T]) Len() int { return int(p.n.Load()) }
 
-// Submit submits one task with any number of operands, unless a submission has
-// failed. What holds the operands is used again, so that a task costs no
-// allocation.
+// Submit submits one task, unless a submission has failed. It reuses the memory for
+// the operands, so that a task costs no allocation. It panics with ErrOp if op is nil.
 func (p *Tasks[T]) Submit(op *versions.Op, params any, priority int64, operands ...graph.Operand) {
 	p.SubmitLocal(nil, op, params, priority, operands...)
 }
 
-// SubmitLocal is submit for a task that shares local with others, if that is not nil.
+// SubmitLocal is Submit for a task that shares local with other tasks, if local is not nil.
 func (p *Tasks[T]) SubmitLocal(local any, op *versions.Op, params any, priority int64, operands ...graph.Operand) {
 	if p.Err != nil {
 		return
@@ -79,8 +78,8 @@ func (p *Tasks[T]) SubmitLocal(local any, op *versions.Op, params any, priority 
 	}
 }
 
-// Empty returns a tile without elements: the operand of a product over
-// nothing, which scales only.
+// Empty returns a tile without elements. A product with such operands only scales its
+// result.
 func (p *Tasks[T]) Empty(rows, cols int) *graph.Datum {
 	return p.Datum("empty", &tiles.Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)})
 }
