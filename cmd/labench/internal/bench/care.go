@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// Cares returns what a reader should know before trusting the rates of a result, in sentences.
+// Cares returns, in sentences, the reasons to doubt the rates of a result.
 func Cares(r Result) (all []string) {
 	peak := r.PeakDisturbed
 	if r.Load != nil && r.Load.Disturbs(r.Workers) {
@@ -28,7 +28,7 @@ func Cares(r Result) (all []string) {
 	return all
 }
 
-// AbovePeak explains a rate above the peak, or returns nothing.
+// AbovePeak explains a rate above the peak. It returns "" if there is none.
 func AbovePeak(r Result) string {
 	switch {
 	case r.PeakFraction <= 1:

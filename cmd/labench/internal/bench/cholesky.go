@@ -8,13 +8,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// cholesky is A = L·Lᵀ, A n×n. Both triangles of A are in memory: it is
-// factored by the upper one, as a mat.SymDense is, and checked against the
-// lower one.
+// cholesky is A = L·Lᵀ, A n×n. Both triangles of A are in memory. The upper one is factored, as in a
+// mat.SymDense, and the result is checked with the lower one.
 type cholesky[T la.Element] struct {
 	base[T]
 	a    la.Symmetric[T] // lower
-	chol *la.Cholesky[T] // of the engine that came last
+	chol *la.Cholesky[T] // of the engine that was made last
 	keep la.Checkpoint
 
 	resumed int // panels
@@ -47,10 +46,10 @@ func (p *cholesky[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, nil
 }
 
-// describe tells what an earlier run had done.
+// describe stores the progress of an earlier run.
 func (p *cholesky[T]) describe(r *Result) { r.Resumed = p.resumed }
 
-// verify makes A − L·Lᵀ in A with syrk, panel by panel of L.
+// verify computes A − L·Lᵀ in A with syrk, panel by panel of L.
 func (p *cholesky[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	n := p.a.N
 	g := empty[T](n, n) // zeros above L

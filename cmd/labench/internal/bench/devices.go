@@ -8,8 +8,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// openDevices opens the accelerators of s and has opt use them. It returns their
-// names and the function that closes them, when the engine is closed.
+// openDevices opens the accelerators of s and sets them in opt. It returns their names, and a function that
+// closes them; the caller closes the engine first.
 func openDevices(s Spec, opt *la.Options) (closeAll func() error, names []string, err error) {
 	all, err := la.OpenAccelerators(s.Devices)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// distributed is an operation on matrices that are on the nodes of a cluster only: random
-// ones or of a file, made there, worked on in place, and verified there.
+// distributed is an operation on matrices that exist only on the nodes of a cluster. They are random or read
+// from a file. The nodes make them, work on them in place and verify the result.
 type distributed[T la.Element] struct {
 	ctx     context.Context
 	s       Spec
@@ -31,12 +31,12 @@ type distributed[T la.Element] struct {
 	chol    *la.Cholesky[T]
 	qr      *la.QR[T]
 	speeds  []float64 // of the nodes that matrices are distributed over
-	err     error     // of what makes the matrices
-	resumed int       // panels that an earlier run had done
-	known   float64   // bytes for what is known of tiles and tasks; a float64, since what is asked for may overflow
+	err     error     // of making the matrices
+	resumed int       // panels that an earlier run had factored
+	known   float64   // bytes of metadata of tiles and tasks; a float64, since it may overflow
 }
 
-// newDistributed returns the problem, and s with the order that the input file has.
+// newDistributed returns the problem, and s with the order of the matrix in the input file.
 func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, error) {
 	p := distributed[T]{ctx: ctx, s: s}
 	if s.Input != "" {
@@ -59,7 +59,7 @@ func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, e
 	return &p, s, nil
 }
 
-// save has the nodes write the result, if there is a file for it.
+// save makes the nodes write the result, if s has an output file.
 func (p *distributed[T]) save() error {
 	if p.s.Output == "" {
 		return nil
@@ -96,14 +96,14 @@ func (p *distributed[T]) flops() float64 {
 	return luFlops(p.s.N, p.s.N)
 }
 
-// calibrate has all nodes multiply some tiles, so that it is known how fast they are: first they
-// count by their workers.
+// calibrate measures the speed of the nodes: all of them multiply tiles. Before that, speeds are the numbers of
+// workers.
 func (p *distributed[T]) calibrate(nb int) {
 	p.speeds = p.s.Speeds()
 	if len(p.speeds) < 2 {
 		return
 	}
-	const each = 3 // products for each worker
+	const each = 3 // products per worker
 	cols := len(p.speeds) * max(int(slices.Max(p.speeds)), 1)
 	layout := func(m, n int) *blocked.Matrix[T] {
 		a, err := blocked.Distributed[T](p.s.Runtime, blocked.Full, m*nb, n*nb, nb)
@@ -120,8 +120,8 @@ func (p *distributed[T]) calibrate(nb int) {
 		}
 	}
 	p.random(1, a, b)
-	// Some of the last products count; the first ones may be slow. Nodes that are unlike are measured
-	// again: something else may have run on one of them, and the layout of all matrices follows.
+	// Only some of the last products count, since the first may be slow. Unlike nodes are measured again:
+	// another program may have disturbed one of them, and the layout of all matrices depends on the speeds.
 	workers := p.speeds
 	for tries := 0; p.err == nil && tries < 3; tries++ {
 		for i, began := 0, time.Now(); p.err == nil && (i < 2 || i < 50 && time.Since(began) < 50*time.Millisecond); i++ {
@@ -133,10 +133,10 @@ func (p *distributed[T]) calibrate(nb int) {
 	}
 }
 
-// matrix returns a distributed matrix in a layout that gives each node work by its speed.
+// matrix returns a distributed matrix whose layout gives each node work in proportion to its speed.
 func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix[T] {
 	if p.err != nil {
-		return nil // of the other matrices it says the same
+		return nil // an earlier error makes all further matrices useless
 	}
 	count := math.Ceil(float64(m)/float64(nb)) * math.Ceil(float64(n)/float64(nb))
 	if kind != blocked.Full {
@@ -164,14 +164,14 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 	return a
 }
 
-// rows returns how many rows the grid of nodes has.
+// rows returns the number of rows of the grid of nodes.
 func (p *distributed[T]) rows() int {
 	if p.s.rows > 0 {
 		return p.s.rows
 	}
 	nodes, rows := len(p.speeds), 1
 	if p.s.Op != "gemm" && p.s.Op != "cholesky" && p.s.Method != ByCholesky {
-		return 1 // interchanges of rows, and rotations, stay within a column of tiles
+		return 1 // row interchanges and rotations then stay within a column of tiles
 	}
 	for r := 2; r*r <= nodes; r++ {
 		if nodes%r == 0 {
@@ -181,8 +181,8 @@ func (p *distributed[T]) rows() int {
 	return rows
 }
 
-// random fills matrices with random numbers, the first ones after a seed: symmetric ones so
-// that they are positive definite. If there is a file, A has what that holds.
+// random fills matrices with random numbers; the first matrix uses seed, the next ones the seeds after it.
+// Symmetric matrices become positive definite. If there is an input file, A is read from it.
 func (p *distributed[T]) random(seed uint64, all ...*blocked.Matrix[T]) {
 	if p.err != nil {
 		return
@@ -266,13 +266,13 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, p.err
 }
 
-// describe tells what an earlier run had done.
+// describe stores the progress of an earlier run.
 func (p *distributed[T]) describe(r *Result) { r.Resumed = p.resumed }
 
-// verify computes a residual with one vector: of a system that is solved by the factors, or
-// C·x against A·(B·x).
+// verify computes a residual with one vector: of a system that is solved with the factors, or of C·x compared
+// with A·(B·x).
 func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, n int)) (v verdict, err error) {
-	e := p.e // that of the nodes
+	e := p.e // the engine on the nodes
 	nb, n := p.a.NB(), p.s.N
 	x, y, z := p.matrix(blocked.Full, n, 1, nb), p.matrix(blocked.Full, n, 1, nb), p.matrix(blocked.Full, n, 1, nb)
 	for _, m := range []*blocked.Matrix[T]{x, y, z} {
@@ -280,7 +280,7 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 			defer m.Close()
 		}
 	}
-	const right = 1000 // the right-hand side's seed comes so far behind
+	const right = 1000 // offset of the right-hand side's seed
 	p.random(p.s.Seed+right, x)
 	if p.err != nil {
 		return v, p.err
@@ -354,7 +354,7 @@ func (p *distributed[T]) symm(x, y *blocked.Matrix[T]) error {
 	return err
 }
 
-// close has the nodes forget the matrices.
+// close releases the matrices on the nodes.
 func (p *distributed[T]) close() {
 	for _, m := range []*blocked.Matrix[T]{p.a, p.b, p.c} {
 		if m != nil {

@@ -10,16 +10,16 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// distributedSystem is solve and lstsq on matrices that are on the nodes of a cluster only:
-// A·X = B, or min ‖B − A·X‖, with X in c.
+// distributedSystem is solve and lstsq on matrices that exist only on the nodes of a cluster: A·X = B, or min
+// ‖B − A·X‖, with X in c.
 type distributedSystem[T la.Element] struct {
 	distributed[T]
-	used    Method // of solve: that la has chosen
+	used    Method // of solve: the method that la chose
 	cond    float64
 	refined la.Refinement
 }
 
-// symmetric reports whether A is symmetric, of which one half is stored.
+// symmetric reports whether A is symmetric. Then only one half of it is stored.
 func (p *distributedSystem[T]) symmetric() bool { return p.s.Method == ByCholesky }
 
 func (p *distributedSystem[T]) order() (op la.Operation, n, longest int) {
@@ -39,7 +39,7 @@ func (p *distributedSystem[T]) flops() float64 {
 	return systemFlops(p.used, p.s.N, p.s.NRHS)
 }
 
-// reset makes A and B. B is not needed where X takes its place.
+// reset makes A and B. B is omitted if X takes its place.
 func (p *distributedSystem[T]) reset() {
 	switch {
 	case p.a == nil:
@@ -79,7 +79,7 @@ func (p *distributedSystem[T]) on(e *la.Engine) (func(context.Context) error, er
 func (p *distributedSystem[T]) solve(ctx context.Context) (err error) {
 	switch {
 	case p.s.Mixed:
-		q := any(p).(*distributedSystem[float64]) // Validate has seen to it
+		q := any(p).(*distributedSystem[float64]) // Validate ensures this type
 		if p.symmetric() {
 			q.refined, err = la.SolveSPDInPlace(ctx, q.e, q.a, q.c)
 		} else {
@@ -96,7 +96,7 @@ func (p *distributedSystem[T]) solve(ctx context.Context) (err error) {
 	return err
 }
 
-// describe tells the method.
+// describe stores the method.
 func (p *distributedSystem[T]) describe(r *Result) {
 	r.NRHS, r.Condition = p.s.NRHS, p.cond
 	if p.s.Op == "solve" {
@@ -107,10 +107,10 @@ func (p *distributedSystem[T]) describe(r *Result) {
 	}
 }
 
-// verify makes R = B − A·X in B, and RᵀA where X need not solve the system.
+// verify computes R = B − A·X in B and, if X need not solve the system, RᵀA.
 func (p *distributedSystem[T]) verify(ctx context.Context, _ *la.Engine, step func(i, n int)) (v verdict, err error) {
 	e, m, n, nb := p.e, p.s.M, p.s.N, p.a.NB()
-	p.random(p.s.Seed, p.a) // a fall-back of mixed precision overwrites it
+	p.random(p.s.Seed, p.a) // the fallback of mixed precision overwrites A
 	p.random(p.s.Seed+1, p.b)
 	if p.err != nil {
 		return v, p.err

@@ -1,3 +1,3 @@
-// Package bench makes the problems that labench runs, runs them through la,
-// times them and judges the results by their residuals.
+// Package bench makes the problems that labench runs, runs them with la, measures their times and checks the
+// results by their residuals.
 package bench

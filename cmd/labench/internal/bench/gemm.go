@@ -38,8 +38,8 @@ func (p *gemm[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, nil
 }
 
-// verify makes C − A·B in C, panel by panel of A and B: sums of another order,
-// with beta = 1.
+// verify computes C − A·B in C, panel by panel of A and B, with beta = 1: the order of summation differs from
+// that of the run.
 func (p *gemm[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	op, n0, longest := p.order()
 	nb, _ := la.TileSize[T](e, op, n0, longest)

@@ -8,8 +8,7 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// InputError reports a matrix file with an infinity or a NaN in it, of which
-// nothing can be computed.
+// InputError reports an infinity or a NaN in a matrix file. Nothing can be computed from such a matrix.
 type InputError struct {
 	File     string
 	Row, Col int // the first such element in row-major order, from 0
@@ -24,12 +23,11 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("%s: the element in row %d, column %d (counted from 1) is %s", e.File, e.Row+1, e.Col+1, what)
 }
 
-// Unwrap returns the error as la has it.
+// Unwrap returns the corresponding error of la.
 func (e *InputError) Unwrap() error { return &la.NonFiniteError{Row: e.Row, Col: e.Col} }
 
-// finite returns an *InputError if g, which came from the input file, has an
-// element that is not a number of use. With symmetric its lower triangle stands
-// for the upper one, too.
+// finite returns an *InputError if g, which comes from the input file, has an infinite or NaN element. If
+// symmetric is set, only its lower triangle is examined.
 func (f *maker[T]) finite(g la.General[T], symmetric bool) error {
 	bad := func(v T) bool { return v-v != 0 }
 	if !slices.ContainsFunc(g.Data, bad) {
@@ -46,5 +44,5 @@ func (f *maker[T]) finite(g la.General[T], symmetric bool) error {
 			}
 		}
 	}
-	panic("bench: lost an element that is not finite") // nobody else has g
+	panic("bench: lost an element that is not finite") // no other code has access to g
 }

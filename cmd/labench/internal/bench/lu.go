@@ -11,7 +11,7 @@ import (
 type lu[T la.Element] struct {
 	base[T]
 	a   la.General[T]
-	f   *la.LU[T] // of the engine that came last
+	f   *la.LU[T] // of the engine that was made last
 	opt la.LUOptions
 
 	keep    la.Checkpoint
@@ -29,9 +29,8 @@ func (p *lu[T]) order() (op la.Operation, n, longest int) {
 
 func (p *lu[T]) flops() float64 { return luFlops(p.a.Rows, p.a.Cols) }
 
-// luFlops returns the operations of an LU factorization: for every column, a
-// division for each element below the diagonal, and a product and a sum for
-// each element to the right of those.
+// luFlops returns the number of operations of an LU factorization: in each column a division for each element
+// below the diagonal, and a multiplication and an addition for each element to the right of these.
 func luFlops(m, n int) float64 {
 	sum := 0.0
 	for j := range min(m, n) {
@@ -53,15 +52,15 @@ func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, err
 }
 
-// describe tells the pivoting, which may have fallen back to partial, the growth, and what an
-// earlier run had done.
+// describe stores the pivoting, which may have fallen back to partial pivoting, the growth, and the progress of
+// an earlier run.
 func (p *lu[T]) describe(r *Result) {
 	r.Resumed = p.resumed
 	r.Pivoting, r.Growth = p.f.Pivoting().String(), Number(p.f.Growth())
-	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not know of tall matrices
+	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not consider tall matrices
 }
 
-// verify makes P⁻¹·A − L·U with gemm, panel by panel of L.
+// verify computes P⁻¹·A − L·U with gemm, panel by panel of L.
 func (p *lu[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
 	k := min(m, n)

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// newProblem makes the matrices of s and returns the problem, and s with the
-// shape that an input file decides.
+// newProblem makes the matrices of s. It returns the problem, and s with the shape of the matrix in an input
+// file.
 func newProblem[T la.Element](ctx context.Context, s Spec, workers int) (problem, Spec, error) {
 	if s.Distributed {
 		return newDistributed[T](ctx, s)
@@ -21,7 +21,7 @@ func newProblem[T la.Element](ctx context.Context, s Spec, workers int) (problem
 	var input *blocked.Matrix[T]
 	if s.Input != "" {
 		opt := &file.ReadOptions{MaxBytes: math.MaxInt64, Workers: workers, Warn: s.Warn}
-		opt.Check = func(h file.Header) (err error) { // before a packed file is unpacked
+		opt.Check = func(h file.Header) (err error) { // before a compressed file is decompressed
 			if s, err = find(s.Op).take(s, h.Rows, h.Cols); err == nil {
 				err = fits(s)
 			}
@@ -37,8 +37,7 @@ func newProblem[T la.Element](ctx context.Context, s Spec, workers int) (problem
 	return p, s, f.err
 }
 
-// ShapeError reports a matrix file whose shape does not suit the operation or
-// what else was said of it.
+// ShapeError reports a matrix file whose shape does not fit the operation or the flags.
 type ShapeError struct{ File, Reason string }
 
 func (e *ShapeError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
@@ -49,11 +48,11 @@ type maker[T la.Element] struct {
 	ctx   context.Context
 	spec  Spec
 	input *blocked.Matrix[T] // the first operand, if it came from a file
-	err   error              // the first; what is made after it is of no use
+	err   error              // the first error; matrices made after it are unusable
 }
 
-// first returns the first operand, of the shape m×n: that of the input file
-// if there is one. With half it is the lower triangle, with zeros above.
+// first returns the first operand, which is m×n. It comes from the input file if there is one. If half is set,
+// it is the lower triangle, with zeros above.
 func (f *maker[T]) first(m, n int, half bool) la.General[T] {
 	if f.input == nil {
 		return f.generate(f.spec.Matrix, 0, m, n, half)
@@ -65,7 +64,7 @@ func (f *maker[T]) first(m, n int, half bool) la.General[T] {
 		f.input.CopyTo(g, f.workers)
 	}
 	symmetric := half && find(f.spec.Op).needsSymmetric(f.spec)
-	f.input = nil // not needed any more
+	f.input = nil // no longer needed
 	f.note(f.finite(g, symmetric))
 	return g
 }
@@ -76,8 +75,7 @@ func (f *maker[T]) note(err error) {
 	}
 }
 
-// generate returns an m×n matrix of the given kind, different for different
-// numbers of operands.
+// generate returns an m×n matrix of the given kind. Each number of an operand gives another matrix.
 func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) la.General[T] {
 	g := f.empty(m, n)
 	if f.spec.blank {
@@ -105,8 +103,7 @@ func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half boo
 	return g
 }
 
-// symmetric returns the first operand as a symmetric n×n matrix, in the lower
-// triangle.
+// symmetric returns the first operand as a symmetric n×n matrix, stored in the lower triangle.
 func (f *maker[T]) symmetric(n int) la.Symmetric[T] {
 	if f.input != nil && f.input.Kind() == blocked.Full {
 		f.note(f.checkSymmetry(n))
@@ -115,8 +112,7 @@ func (f *maker[T]) symmetric(n int) la.Symmetric[T] {
 	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}
 }
 
-// empty returns an m×n matrix of zeros. Of a blank problem it takes no memory as long as
-// nobody writes it.
+// empty returns an m×n matrix of zeros. For a blank problem it takes no memory until it is written.
 func (f *maker[T]) empty(m, n int) la.General[T] {
 	if f.spec.blank {
 		data, err := reserve[T](m * n)
@@ -126,9 +122,9 @@ func (f *maker[T]) empty(m, n int) la.General[T] {
 	return empty[T](m, n)
 }
 
-// mirror copies the lower triangle of a's memory to the upper one.
+// mirror copies the lower triangle of a's memory to the upper triangle.
 func mirror[T la.Element](a la.Symmetric[T], workers int) {
-	const block = 64 // rows and columns that are in cache together
+	const block = 64 // rows and columns that fit into the cache together
 	parallel(workers, (a.N+block-1)/block, stripes, func(_, lo, hi int) {
 		for i0 := lo * block; i0 < min(hi*block, a.N); i0 += block {
 			for j0 := 0; j0 <= i0; j0 += block {
@@ -142,9 +138,8 @@ func mirror[T la.Element](a la.Symmetric[T], workers int) {
 	})
 }
 
-// checkSymmetry returns a *ShapeError if the input, from a file that does not
-// say that it is symmetric, is not: the program that wrote it may have rounded the two
-// halves differently.
+// checkSymmetry returns a *ShapeError if an input file that does not declare its matrix symmetric holds an
+// unsymmetric one. The program that wrote the file may have rounded the two halves differently.
 func (f *maker[T]) checkSymmetry(n int) error {
 	a := f.input
 	top := 0.0
@@ -165,7 +160,7 @@ func (f *maker[T]) checkSymmetry(n int) error {
 	return nil
 }
 
-// spoil fills a with NaN, so that an element that is not written shows.
+// spoil fills a with NaN, so that elements that are never written are noticed.
 func spoil[T la.Element](a la.General[T], workers int) {
 	nan := T(math.NaN())
 	parallel(workers, len(a.Data), stripes, func(_, lo, hi int) {

@@ -11,15 +11,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// MemoryError reports a problem that this process cannot hold.
+// MemoryError reports a problem that does not fit into the memory of this process.
 type MemoryError struct {
-	Need float64 // bytes; a float64, since what is asked for may overflow
-	Have int64   // bytes that the process can still get
-	Of   string  // what leaves it no more
-	// Double says that the elements are float64, and Checked that some of the memory is for
-	// the verification: both can be done without.
+	Need float64 // bytes; a float64, since the problem may be so large that an int overflows
+	Have int64   // bytes that the process can still allocate
+	Of   string  // what limits the memory
+	// Double says that the elements are float64, and Checked that some of the memory is for the verification.
+	// The user can avoid both.
 	Double, Checked bool
-	// Tiles says that most of it is for what is known of tiles and tasks: larger tiles take less.
+	// Tiles says that most of the memory is metadata of tiles and tasks: larger tiles need less.
 	Tiles bool
 }
 
@@ -27,7 +27,7 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("the run needs about %s, and this process can get %s: %s", report.Bytes(e.Need), report.Bytes(float64(e.Have)), e.Of)
 }
 
-// ready returns s with a profile. The error is a *MemoryError.
+// ready returns s with defaults, and checks its memory. The error is a *MemoryError.
 func (s Spec) ready() (Spec, error) {
 	if s.Profile == nil {
 		s.Profile = new(versions.Profile)
@@ -38,8 +38,8 @@ func (s Spec) ready() (Spec, error) {
 	return s, fits(s)
 }
 
-// fits returns a *MemoryError if s, as far as its shape is known, needs more memory than this
-// process can get now.
+// fits returns a *MemoryError if s, as far as its shape is known, needs more memory than this process can get
+// now.
 func fits(s Spec) error {
 	m := topo.Detect()
 	matrices, books := s.bytes(), s.books(s.NB)
@@ -58,11 +58,11 @@ func fits(s Spec) error {
 	return e
 }
 
-// TileKnown is how many bytes the driver of distributed matrices takes for what it knows of a tile.
+// TileKnown is how many bytes of metadata the driver needs for a tile of distributed matrices.
 const TileKnown = 1 << 10
 
-// fitsBooks returns a *MemoryError if this process cannot have so many bytes for what is known of
-// tiles, which are elsewhere, and of tasks.
+// fitsBooks returns a *MemoryError if this process cannot allocate need bytes of metadata of tasks and of tiles
+// that other nodes hold.
 func fitsBooks(need float64) error {
 	if m := topo.Detect(); m.Available > 0 && need > float64(m.Available) {
 		return &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Tiles: true}
@@ -70,11 +70,11 @@ func fitsBooks(need float64) error {
 	return nil
 }
 
-// addresses is what a process can address, as a rule.
+// addresses is the usual size of a process's address space.
 const addresses = 1 << 47
 
-// fitsAddresses returns a *MemoryError if there are no addresses for the matrices of a plan of one
-// node: those of the caller, and their tiles, of which none takes memory.
+// fitsAddresses returns a *MemoryError if the address space cannot hold the matrices of a plan of one node:
+// those of the caller and their tiles. They take no memory.
 func fitsAddresses(s Spec) error {
 	if need := 2 * s.bytes(); need > addresses {
 		return &MemoryError{Need: need, Have: addresses, Of: "a plan of one node takes addresses for its matrices, although no memory"}
@@ -82,9 +82,9 @@ func fitsAddresses(s Spec) error {
 	return nil
 }
 
-// books returns the memory that tiles of nb×nb, 0: not known, take beside their elements: for what
-// is known of each, half a KiB (measured on one node: 250 to 900 bytes), for the sums of their
-// columns in factorizations, and for the priorities of QR's tasks.
+// books returns the memory that metadata of tiles of nb×nb take, besides their elements; nb is 0 if unknown.
+// That is half a KiB for each tile (measured on one node: 250 to 900 bytes), the sums of columns in
+// factorizations, and the priorities of QR's tasks.
 func (s Spec) books(nb int) float64 {
 	if nb < 1 {
 		return 0
@@ -102,21 +102,20 @@ func (s Spec) books(nb int) float64 {
 	return all
 }
 
-// priorities returns the memory that those of the tasks of a QR factorization take, which are known
-// before the first of them: 4 bytes each. Trees other than the flat one have more tasks.
+// priorities returns the memory of the priorities of a QR factorization's tasks, which are computed before the
+// first task: 4 bytes each. Trees other than the flat one have more tasks.
 func priorities(m, n, nb float64) float64 {
 	mt, nt := math.Ceil(m/nb), math.Ceil(n/nb)
-	k := min(mt, nt) // columns of tiles, of (mt−i)·(nt−i) tasks each
+	k := min(mt, nt) // columns of tiles; column i has (mt−i)·(nt−i) tasks
 	return 4 * (k*mt*nt - (mt+nt)*k*(k-1)/2 + k*(k-1)*(2*k-1)/6)
 }
 
-// bytes returns the memory that s takes, its shape known: its matrices, the operands that the
-// tasks of factorizations share packed, and what the workers and the collector take.
+// bytes returns the memory that s needs; its shape is known. It counts the matrices, the packed operands that
+// tasks of factorizations share, and the memory of the workers and the garbage collector.
 //
-// What labench OP -n 6000 used on two cores of an EPYC (Zen 5, commit 9a65434), of what this
-// foresees, and of the matrices alone, in MB: gemm 915, 971, 864; cholesky 748, 892, 720; lu
-// 1500, 1648, 1440; qr 2049, 2253, 2016; without verification cholesky 563, 590, 432; lu 711,
-// 741, 576; qr 701, 741, 576.
+// Measured with labench OP -n 6000 on two cores of an EPYC (Zen 5, commit 9a65434). The numbers are used,
+// predicted, and matrices only, in MB: gemm 915, 971, 864; cholesky 748, 892, 720; lu 1500, 1648, 1440; qr
+// 2049, 2253, 2016; without verification cholesky 563, 590, 432; lu 711, 741, 576; qr 701, 741, 576.
 func (s Spec) bytes() float64 {
 	const some = 64 << 20
 	size := 8.0
@@ -128,17 +127,16 @@ func (s Spec) bytes() float64 {
 	a := size * map[string]float64{"m": m, "n": n}[o.rows] * map[string]float64{"m": m, "n": n, "k": k}[o.cols]
 	matrices := size * o.elements(s)
 	if s.Input != "" {
-		matrices = max(matrices, 2*a) // what was read, and its copy
+		matrices = max(matrices, 2*a) // the matrix that was read, and its copy
 	}
 	if o.packs {
-		matrices += min(max(a/4, some), a) // as blocked.Program bounds it
+		matrices += min(max(a/4, some), a) // the bound of blocked.Program
 	}
 	return 1.05*matrices + min(some, matrices)
 }
 
-// boundMemory has the collector keep the process within the memory that it can get, until the
-// function that it returns is called. Otherwise what one run leaves might still be there when
-// the next one needs as much.
+// boundMemory sets the garbage collector's limit to the memory that this process can get, until restore is
+// called. Otherwise garbage of one run might still be there when the next run needs as much.
 func boundMemory() (restore func()) {
 	m := topo.Detect()
 	if m.Available == 0 {

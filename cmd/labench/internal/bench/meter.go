@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// meter turns the progress of la's calls into that of all that a Spec does:
-// each run counts the same, and so does the verification, which costs about as
-// many operations as a run.
+// meter converts the progress of la's calls into that of the whole Spec. Each run counts the same. So does the
+// verification, which takes about as many operations as a run.
 type meter struct {
 	report func(done, total int)
-	stages int   // runs, and the verification
-	stage  int   // those that have ended
-	part   int   // of the parts of this stage, the one under way …
-	parts  int   // … and how many there are
-	most   []int // for each part, the most tasks that a call of it had
+	stages int   // runs and the verification
+	stage  int   // number of ended stages
+	part   int   // index of the current part of this stage …
+	parts  int   // … and the number of its parts
+	most   []int // for each part, the largest number of tasks of a call
 	paused bool
-	said   int // what report has been told last
+	said   int // what report was last called with
 
-	stageBegins func(Stage)           // nil if nobody asks
-	within      func(done, total int) // nil if nobody asks
+	stageBegins func(Stage)           // nil if not wanted
+	within      func(done, total int) // nil if not wanted
 }
 
 // Stage is a part of what a Spec does.
 type Stage struct {
 	Name  string  // "preparation", "warm-up", "measuring the peak", "timed", "check"
-	Run   int     // of that name, from 1; 0 if it is no run
-	Runs  int     // 0 if nobody knows how many
+	Run   int     // number among the runs of that name, from 1; 0 if it is no run
+	Runs  int     // 0 if unknown
 	Flops float64 // of the run
 }
 
@@ -41,15 +40,14 @@ func newMeter(s Spec) *meter {
 	return m
 }
 
-// begin says that a stage begins.
+// begin announces a stage.
 func (m *meter) begin(s Stage) {
 	if m.stageBegins != nil {
 		m.stageBegins(s)
 	}
 }
 
-// timed resets p, runs it once as the function timed does, and announces both: the run is
-// run i, of so many, of the stages of a name.
+// timed resets p and runs it once with timed. It announces both as run i of the stages called name.
 func (m *meter) timed(ctx context.Context, p problem, once func(context.Context) error, name string, i, runs int) (time.Duration, error) {
 	m.begin(Stage{Name: "preparation"})
 	return timed(ctx, p, func(ctx context.Context) error {
@@ -58,7 +56,7 @@ func (m *meter) timed(ctx context.Context, p problem, once func(context.Context)
 	})
 }
 
-// progress takes what la says of the call under way.
+// progress takes the progress of the current call of la.
 func (m *meter) progress(done, total int) {
 	if m.within != nil {
 		m.within(done, total)
@@ -71,13 +69,13 @@ func (m *meter) overall(done, total int) {
 	if m.report == nil || m.paused || total == 0 {
 		return
 	}
-	// A total grows while tasks are submitted: the call of the run before tells how far it goes.
+	// total grows while tasks are submitted: the same call of the run before tells its final value.
 	for len(m.most) <= m.part {
 		m.most = append(m.most, 0)
 	}
 	m.most[m.part] = max(m.most[m.part], total)
 	within := (float64(m.part) + float64(done)/float64(m.most[m.part])) / float64(m.parts)
-	// A stage whose calls are not announced by step may begin at 0 again: what has been said holds.
+	// The progress of calls that are not announced with step may start at 0 again. What was reported stays.
 	m.said = max(m.said, m.stage*grain+min(grain, int(within*grain)))
 	m.report(m.said, m.stages*grain)
 }
@@ -88,8 +86,8 @@ func (m *meter) next() {
 	m.overall(0, 1)
 }
 
-// step says that the next call is the i-th, from 0, of n of this stage.
+// step announces that the next call is the i-th, from 0, of n calls of this stage.
 func (m *meter) step(i, n int) { m.part, m.parts = i, n }
 
-// pause keeps the progress of runs that were not foreseen to itself.
+// pause suppresses the progress of unplanned runs.
 func (m *meter) pause(on bool) { m.paused = on }

@@ -9,29 +9,29 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 )
 
-// Node is what a node of a cluster, the driver or an agent, has done. Times are in seconds.
+// Node is what a node of a cluster (the driver or an agent) did. Times are in seconds.
 type Node struct {
 	Name    string         `json:"name"`
 	Workers int            `json:"workers"`
-	Lost    bool           `json:"lost,omitempty"`        // it was not there any more in the end …
-	Gone    bool           `json:"lost_before,omitempty"` // … nor when the timed runs began
+	Lost    bool           `json:"lost,omitempty"`        // it had left at the end …
+	Gone    bool           `json:"lost_before,omitempty"` // … and already when the timed runs began
 	Late    bool           `json:"joined_later,omitempty"`
 	Tasks   map[string]int `json:"tasks"`     // by op …
 	Ran     []Ran          `json:"ran"`       // … and by version
-	In      int64          `json:"bytes_in"`  // of operands that it has fetched, of the driver of results, too
-	Out     int64          `json:"bytes_out"` // that others have fetched from it
+	In      int64          `json:"bytes_in"`  // of operands that it fetched; for the driver also of results
+	Out     int64          `json:"bytes_out"` // that other nodes fetched from it
 	Flows   []Flow         `json:"flows"`
-	// Busy is its workers' time in tasks, Starving that without one while tasks waited for
-	// operands.
+	// Busy is the time that its workers spent in tasks, Starving the time that they spent without a task while
+	// tasks waited for operands.
 	Busy     float64 `json:"seconds_in_tasks"`
 	Starving float64 `json:"seconds_waiting"`
 	Memory   int64   `json:"memory_cap,omitempty"`
-	Peak     int64   `json:"memory_peak"` // bytes of the most operands that it had since it joined
+	Peak     int64   `json:"memory_peak"` // largest number of bytes of operands since it joined
 	// Share is the part of the work that the layout of distributed matrices gives it.
 	Share float64 `json:"share_owned,omitempty"`
 }
 
-// Ran is tasks of an op by one of its versions.
+// Ran is the tasks of an op that one of its versions executed.
 type Ran struct {
 	Op      string  `json:"op"`
 	Version string  `json:"version"`
@@ -39,41 +39,40 @@ type Ran struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Flow is values of a matrix that a node has fetched from another one.
+// Flow is the values of a matrix that a node fetched from another node.
 type Flow struct {
 	From    string  `json:"from"`
 	Matrix  string  `json:"matrix"`
 	Values  int64   `json:"values"`
 	Bytes   int64   `json:"bytes"`
-	Seconds float64 `json:"seconds"` // sum over fetches, of which several are under way at once
+	Seconds float64 `json:"seconds"` // sum over fetches, several of which may overlap
 	Waiting float64 `json:"seconds_waiting"`
 }
 
-// Cluster is what the nodes have done together in the timed runs.
+// Cluster is what the nodes did together in the timed runs.
 type Cluster struct {
 	Moved int64 `json:"bytes_moved"` // between any two nodes
-	// Least is the bytes that had to move by the layout of the matrices, each version of a
-	// tile once to each other node that reads it, and Path the critical path of a run, of
-	// tasks that take as long as those of their op did on average. They are of distributed
-	// matrices only. Uncounted says why there are none, or no Least.
+	// For distributed matrices, Least is the least number of bytes that had to move for the layout: each version
+	// of a tile once to each other node that reads it. Path is the critical path of a run, with tasks that take
+	// the mean time of their op. Uncounted says why both, or Least alone, are missing.
 	Least     int64   `json:"bytes_least,omitempty"`
 	Path      float64 `json:"critical_path_seconds,omitempty"`
 	PathTasks int     `json:"critical_path_tasks,omitempty"`
 	Uncounted string  `json:"uncounted,omitempty"`
-	// Losses is where the workers' time went that they were not in tasks, and Why says it in
-	// words.
+	// Losses is how the workers' time outside of tasks was spent, and Why the same in words.
 	Losses []Loss   `json:"losses"`
 	Why    []string `json:"why"`
 }
 
-// Loss is time of workers that were not in tasks.
+// Loss is workers' time outside of tasks.
 type Loss struct {
 	Kind    string  `json:"kind"`
 	Share   float64 `json:"share"` // of the workers' time
 	Seconds float64 `json:"seconds"`
 }
 
-// tallied returns once, and what nodes have done in all calls of it.
+// tallied returns a function that calls once, and a function that returns what the nodes did in all of these
+// calls.
 func tallied(once func(context.Context) error, nodes func() []Node) (func(context.Context) error, func() []Node) {
 	if nodes == nil {
 		return once, func() []Node { return nil }
@@ -101,7 +100,7 @@ func tallied(once func(context.Context) error, nodes func() []Node) (func(contex
 	}, func() []Node { return sum }
 }
 
-// add adds what a node has done at another time, or with sign -1 takes it away.
+// add adds m to n, or subtracts it if sign is -1.
 func (n *Node) add(m Node, sign int) {
 	n.In, n.Out = n.In+int64(sign)*m.In, n.Out+int64(sign)*m.Out
 	n.Busy, n.Starving = n.Busy+float64(sign)*m.Busy, n.Starving+float64(sign)*m.Starving
@@ -131,7 +130,7 @@ func (n *Node) add(m Node, sign int) {
 	n.Flows = slices.DeleteFunc(n.Flows, func(x Flow) bool { return x.Values == 0 && x.Bytes == 0 })
 }
 
-// changed says which node was lost in the timed runs, or came; "" if none was, nor did.
+// changed says which node was lost, or joined, during the timed runs. It returns "" if none.
 func changed(nodes []Node) string {
 	var lost, came []string
 	for _, n := range nodes {
@@ -151,7 +150,7 @@ func changed(nodes []Node) string {
 	return ""
 }
 
-// means returns the mean time of a task of each op, on all nodes together.
+// means returns the mean time of a task of each op over all nodes.
 func means(nodes []Node) map[string]float64 {
 	sum, tasks := map[string]float64{}, map[string]int{}
 	for _, n := range nodes {
@@ -166,8 +165,7 @@ func means(nodes []Node) map[string]float64 {
 	return sum
 }
 
-// cluster notes what nodes have done in the timed runs, and what they had to by the layout of
-// distributed matrices.
+// cluster stores what nodes did in the timed runs, and what the layout of distributed matrices required.
 func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) error {
 	if nodes == nil {
 		return nil
@@ -198,7 +196,7 @@ func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) e
 		return err
 	}
 	r.Cluster.Path, r.Cluster.PathTasks = c.Path, c.Steps
-	if r.Cluster.Uncounted = changed(nodes); r.Cluster.Uncounted != "" { // the layout was another one for a part of the time
+	if r.Cluster.Uncounted = changed(nodes); r.Cluster.Uncounted != "" { // the layout changed during the runs
 		return nil
 	}
 	r.Cluster.Least = c.Moved * int64(s.Repeat)
@@ -210,7 +208,7 @@ func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) e
 	if s.Idle {
 		owners = nodes[1:]
 	}
-	if len(owners) == len(c.Nodes) && all > 0 { // none has come or gone
+	if len(owners) == len(c.Nodes) && all > 0 { // no node joined or left
 		for i := range owners {
 			owners[i].Share = c.Nodes[i].Cost / all
 		}

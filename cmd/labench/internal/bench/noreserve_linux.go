@@ -2,5 +2,5 @@ package bench
 
 import "golang.org/x/sys/unix"
 
-// noReserve is the flag of a mapping for which the system sets no memory aside.
+// noReserve is the mmap flag that makes the system reserve no memory for a mapping.
 const noReserve = unix.MAP_NORESERVE

@@ -2,6 +2,6 @@
 
 package bench
 
-// noReserve is 0 on systems that set no memory aside for a private mapping anyway, or do not
-// know the flag, as FreeBSD.
+// noReserve is 0 on systems that never reserve memory for private mappings, or that lack the flag, such as
+// FreeBSD.
 const noReserve = 0

@@ -10,36 +10,35 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// Operation is one line of the table of operations: what labench has to know of
-// one to run it, and to say what it does.
+// Operation is one line of the table of operations. It says how to run and describe an operation.
 type Operation struct {
 	Name  string
-	Short string // what it does, in a line
-	// Sizes are the dimensions that can be chosen, among "m", "n", "k" and
-	// "nrhs", the number of right-hand sides; m stands for n where it cannot be.
+	Short string // one-line description
+	// Sizes are the dimensions that can be chosen, out of "m", "n", "k" and "nrhs" (number of right-hand sides).
+	// If n cannot be chosen, m sets it, too.
 	Sizes []string
-	// Flags names what else can be chosen, as flags do.
+	// Flags are the names of further flags.
 	Flags []string
-	// Formula is the residual of a result in words — all norms are 1-norms,
-	// and ε is 2⁻⁵³ or, for float32, 2⁻²⁴ — and Limit what it must be below.
+	// Formula is the residual of a result in words. All norms are 1-norms; ε is 2⁻⁵³ or, for float32, 2⁻²⁴.
+	// Limit is its upper bound.
 	Formula string
 	Limit   Number
 
-	rows, cols string      // which dimension the rows and columns of A are
-	n, m       int         // defaults where nothing is said; 0: DefaultN, and n
+	rows, cols string      // which dimensions A's rows and columns are
+	n, m       int         // defaults; 0 means DefaultN for n, and n for m
 	kind       matgen.Kind // default
-	symmetric  bool        // A must be
-	notRandom  string      // why A cannot be of kind random; empty: it can
-	compound   bool        // made of others, whose tile sizes count
+	symmetric  bool        // A must be symmetric
+	notRandom  string      // why A cannot be of kind random; empty if it can
+	compound   bool        // composed of other operations, whose tile sizes count
 	packs      bool        // its tasks share packed operands
-	allAlike   bool        // all operands are of A's kind, so that a square kind makes all dimensions equal
-	// elements returns the number of elements of all matrices of a problem, its shape known.
+	allAlike   bool        // all operands have A's kind, so a square kind makes all dimensions equal
+	// elements returns the number of elements of all matrices of a problem with known shape.
 	elements func(Spec) float64
 	f32      func(*maker[float32]) problem
 	f64      func(*maker[float64]) problem
 }
 
-// table is the operations, in the order of the help.
+// table returns the operations, in the order of the help.
 var table = sync.OnceValue(func() []Operation {
 	gemm := Operation{
 		Name: "gemm", Short: "Multiply: C = A·B, C m×n, A m×k, B k×n",
@@ -77,9 +76,9 @@ var table = sync.OnceValue(func() []Operation {
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
 			if s.Verify {
-				return 2.5 * n * n // also the factor in rows
+				return 2.5 * n * n // includes the factor, stored by rows
 			}
-			return 1.5 * n * n // the matrix, and the half of it in tiles
+			return 1.5 * n * n // the matrix, and half of it in tiles
 		},
 		f32: newCholesky[float32], f64: newCholesky[float64],
 	}
@@ -90,9 +89,9 @@ var table = sync.OnceValue(func() []Operation {
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
 			if s.Verify {
-				return 5 * m * n // also the factors apart, and A with its rows exchanged
+				return 5 * m * n // includes the separate factors, and A with its rows exchanged
 			}
-			return 2 * m * n // the matrix, and what it is in tiles
+			return 2 * m * n // the matrix and its tiles
 		},
 		f32: newLU[float32], f64: newLU[float64],
 	}
@@ -103,7 +102,7 @@ var table = sync.OnceValue(func() []Operation {
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
 			k := min(m, n)
-			elements := 2 * m * n // the matrix, and what it is in tiles
+			elements := 2 * m * n // the matrix and its tiles
 			if s.Variant != la.CompactQR {
 				elements += 3 * m * m // Q, and the rotations
 			}
@@ -140,14 +139,13 @@ var table = sync.OnceValue(func() []Operation {
 // Operations returns the table of operations, in the order of the help.
 func Operations() []Operation { return slices.Clone(table()) }
 
-// Ops returns the names of the operations that there are.
+// Ops returns the names of all operations.
 func Ops() []string { return names(func(Operation) bool { return true }) }
 
-// Tunable returns the names of the operations that have tile sizes of their
-// own.
+// Tunable returns the names of the operations that have tile sizes of their own.
 func Tunable() []string { return names(func(o Operation) bool { return !o.compound }) }
 
-// names returns those of some operations.
+// names returns the names of the operations for which of returns true.
 func names(of func(Operation) bool) (all []string) {
 	for _, o := range table() {
 		if of(o) {
@@ -166,8 +164,8 @@ func find(name string) *Operation {
 	return nil
 }
 
-// Limit returns what the residual of an operation must be below: 3 for
-// products, 30 for systems and factorizations.
+// Limit returns the upper bound of the residual of an operation: 3 for products, 30 for systems and
+// factorizations.
 func Limit(op string) Number { return find(op).Limit }
 
 // Formula returns the residual of an operation in words: see [Operation].
@@ -179,11 +177,10 @@ func (o *Operation) Has(size string) bool { return slices.Contains(o.Sizes, size
 // Takes reports whether o has a flag.
 func (o *Operation) Takes(flag string) bool { return slices.Contains(o.Flags, flag) }
 
-// NotRandom says why there is no random matrix for o, or nothing.
+// NotRandom returns why o takes no random matrix, or "".
 func (o *Operation) NotRandom() string { return o.notRandom }
 
-// Shape returns the dimensions of a problem in words, the fewest that tell
-// them.
+// Shape formats the dimensions of a problem, as few as suffice.
 func (r Result) Shape() string {
 	o := find(r.Op)
 	square := r.M == r.N && (r.K == r.N || !o.Has("k"))
@@ -202,7 +199,7 @@ func (r Result) Shape() string {
 	return strings.Join(words, ", ")
 }
 
-// Chosen says what of the operation's own choices is not the default.
+// Chosen returns the options of the operation that are not at their defaults.
 func (s Spec) Chosen() (words []string) {
 	if s.Pivot != la.PartialPivoting {
 		words = append(words, s.Pivot.String()+" pivoting")
@@ -222,7 +219,7 @@ func (s Spec) Chosen() (words []string) {
 // needsSymmetric reports whether A must be symmetric.
 func (o *Operation) needsSymmetric(s Spec) bool { return o.symmetric || s.Method == ByCholesky }
 
-// fill returns s with the dimensions that are not given.
+// fill returns s with defaults for the missing dimensions.
 func (o *Operation) fill(s Spec) Spec {
 	if s.N == 0 {
 		if s.N = DefaultN; o.n > 0 {
@@ -243,7 +240,7 @@ func (o *Operation) fill(s Spec) Spec {
 	return s
 }
 
-// take returns s with the shape of an r×c matrix A from a file.
+// take returns s with the dimensions of A, an r×c matrix from a file.
 func (o *Operation) take(s Spec, r, c int) (Spec, error) {
 	fail := func(format string, args ...any) (Spec, error) {
 		return s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, %s", r, c, fmt.Sprintf(format, args...))}
@@ -283,5 +280,5 @@ func create[T la.Element](o *Operation, f *maker[T]) problem {
 	return o.f64(any(f).(*maker[float64]))
 }
 
-// floats returns the dimensions of s, for products that may overflow an int.
+// floats returns the dimensions of s as float64, since their products may overflow an int.
 func (s Spec) floats() (m, n, k float64) { return float64(s.M), float64(s.N), float64(s.K) }

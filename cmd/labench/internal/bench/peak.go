@@ -9,14 +9,14 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// PeakRate is a peak, and whether something disturbed its measurement each time.
+// PeakRate is a peak, and whether every measurement of it was disturbed.
 type PeakRate struct {
 	peak.Rate
 	Disturbed bool
 }
 
-// Peak measures the FMA peak of a type on so many cores, in a third of a second, or up to
-// three times that if something else runs.
+// Peak measures the FMA peak of a type on the given number of cores. It takes a third of a second, or up to
+// three times that if the machine is disturbed.
 func Peak(ctx context.Context, typ string, cores int) (PeakRate, error) {
 	fma := peak.FMA[float64]
 	if typ == "f32" {
@@ -25,7 +25,7 @@ func Peak(ctx context.Context, typ string, cores int) (PeakRate, error) {
 	return SteadyPeak(ctx, fma, peak.Options{Duration: 50 * time.Millisecond, Cores: cores})
 }
 
-// SteadyPeak measures a peak, again if something disturbs it, and returns the best.
+// SteadyPeak measures a peak, repeats that if it is disturbed, and returns the best.
 func SteadyPeak(ctx context.Context, measure func(context.Context, peak.Options) (peak.Rate, error), o peak.Options) (best PeakRate, err error) {
 	cores := o.Cores
 	if cores == 0 {
@@ -40,9 +40,8 @@ func SteadyPeak(ctx context.Context, measure func(context.Context, peak.Options)
 	return best, err
 }
 
-// peak measures the FMA peak and keeps it if it is above what was measured
-// before. It is called before and after the timed runs: what another program
-// takes for itself meanwhile must not make the runs look better.
+// peak measures the FMA peak and keeps the larger of it and earlier ones. It is called before and after the
+// timed runs. Otherwise a program that disturbs one measurement would make the runs look better.
 func (r *Result) peak(ctx context.Context, s Spec, workers int) error {
 	if s.NoPeak {
 		return nil

@@ -7,20 +7,19 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// plain multiplies vectors and a matrix in loops that have nothing in common
-// with the kernels.
+// plain multiplies vectors and a matrix in loops that share no code with the kernels.
 type plain[T la.Element] struct {
 	la.General[T]
-	half    bool // only the lower triangle, or trapezoid, is there …
-	mirror  bool // … and stands for the upper one, too
+	half    bool // only the lower triangle or trapezoid is stored …
+	mirror  bool // … and also stands for the upper one
 	workers int
 }
 
-// stripes is the number of parts into which the rows of a matrix are divided.
-// It does not depend on the workers, and so neither does the rounding.
+// stripes is the number of parts into which rows are divided. It does not depend on the number of workers, so
+// neither do rounding errors.
 const stripes = 32
 
-// width returns the number of elements of row i that are there.
+// width returns the number of stored elements of row i.
 func (a *plain[T]) width(i int) int {
 	if a.half {
 		return min(i+1, a.Cols)
@@ -54,7 +53,7 @@ func (a *plain[T]) left(y []float64) []float64 {
 	return z
 }
 
-// right returns A·y. A must not be mirrored; then left does the same.
+// right returns A·y. A must not be mirrored; use left in that case, which is the same.
 func (a *plain[T]) right(y []float64) []float64 {
 	z := make([]float64, a.Rows)
 	a.each(func(_, lo, hi int) {
@@ -80,12 +79,11 @@ func inner[T la.Element](x []T, y []float64) float64 {
 	return s0 + s1
 }
 
-// each calls f for every stripe of rows, on several goroutines that have ended
-// when it returns.
+// each calls f for every stripe of rows, on several goroutines. They have ended when it returns.
 func (a *plain[T]) each(f func(s, lo, hi int)) { parallel(a.workers, a.Rows, stripes, f) }
 
-// parallel divides n into parts and calls f for each, on at most the given
-// number of goroutines, all of which have ended when it returns.
+// parallel divides n into parts and calls f for each, on at most the given number of goroutines. They have
+// ended when it returns.
 func parallel(workers, n, parts int, f func(part, lo, hi int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup

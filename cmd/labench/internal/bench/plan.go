@@ -7,8 +7,8 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// planned counts what one run of s, a distributed operation, needs on nodes of some speeds,
-// without executing anything. opt.Nodes is the number of these.
+// planned counts what one run of s, a distributed operation, needs on nodes with the given speeds. It executes
+// nothing. opt.Nodes is the number of nodes.
 func planned[T la.Element](ctx context.Context, s Spec, speeds []float64, opt plan.Options) (x plan.Counts, err error) {
 	s.Input, s.Output, s.Checkpoint = "", "", la.Checkpoint{}
 	opt.Nodes = len(speeds)
@@ -36,7 +36,7 @@ func planned[T la.Element](ctx context.Context, s Spec, speeds []float64, opt pl
 	return r.Counts(), err
 }
 
-// count counts what one run of p has needed by the layout of its matrices.
+// count counts what one run of p needs with the layout of its matrices.
 func (p *distributed[T]) count(ctx context.Context, opt plan.Options) (plan.Counts, error) {
 	s := p.s
 	s.NB = p.a.NB()

@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// Prediction is how long a run of an operation takes in virtual time.
+// Prediction is the time of a run in virtual time.
 type Prediction struct {
 	Op      string  `json:"op"`
 	Type    string  `json:"type"`
@@ -22,27 +22,27 @@ type Prediction struct {
 	Sched   string  `json:"sched"`
 	Count   int     `json:"nodes_computing"`
 	Rows    int     `json:"grid_rows,omitempty"` // of the grid of nodes
-	Workers int     `json:"workers"`             // of the nodes that compute, together
+	Workers int     `json:"workers"`             // total number on the nodes that compute
 	Flops   float64 `json:"flops"`
 	GFLOPS  float64 `json:"gflops"`
-	Memory  int64   `json:"bytes_node"` // of the node that has the most
+	Memory  int64   `json:"bytes_node"` // of the node with the most
 	sim.Prediction
-	// Path is the seconds of the critical path, each task as long as it took, and Steps the
-	// tasks on it. They are 0 without Options.Record.
+	// Path is the length of the critical path in seconds, with the tasks' actual times, and Steps the number of
+	// its tasks. They are 0 without Options.Record.
 	Path      float64          `json:"seconds_path,omitempty"`
 	Steps     int              `json:"path_tasks,omitempty"`
 	Whole     float64          `json:"seconds_without_losses,omitempty"` // if nodes are to be lost
 	Recording *trace.Recording `json:"-"`                                // nil without Options.Record
 }
 
-// Sum is what the nodes that compute have done together.
+// Sum is what all computing nodes did together.
 func (x *Prediction) Sum() sim.Tally {
 	p := x.Prediction
 	p.Nodes = p.Nodes[len(p.Nodes)-x.Count:]
 	return p.Sum()
 }
 
-// virtual is what [sim.Runtime] and [sim.Cluster] have in common.
+// virtual is the common part of [sim.Runtime] and [sim.Cluster].
 type virtual interface {
 	exec.Runtime
 	Reset()
@@ -50,7 +50,7 @@ type virtual interface {
 	Recording() *trace.Recording
 }
 
-// GridError says that there is no such grid of nodes.
+// GridError says that the nodes cannot form a grid with that number of rows.
 type GridError struct {
 	Op          string
 	Rows, Nodes int
@@ -63,14 +63,13 @@ func (e *GridError) Error() string {
 	return fmt.Sprintf("%d rows do not divide %d nodes", e.Rows, e.Nodes)
 }
 
-// Predictable returns the operations of [Predict]: the others look at elements.
+// Predictable returns the operations of [Predict]. The others depend on the elements.
 func Predictable() []string { return []string{"gemm", "syrk", "cholesky", "lu", "qr"} }
 
-// Predict says how long a run of s takes on a machine that need not be there. On one node the
-// matrices are in its memory, and a run before it fills the caches. On several they are
-// distributed over the nodes that compute, in a grid of so many rows, 0: as a run would have
-// them; s.Op is gemm, cholesky, lu or qr then. Where nodes are to be lost, it says what a run without
-// takes, too.
+// Predict predicts the time of a run of s on a machine that need not exist. On one node the matrices are in its
+// memory, and a run before it fills the caches. On several nodes s.Op must be gemm, cholesky, lu or qr. The
+// matrices are distributed over the computing nodes, in a grid with the given number of rows; 0 means the
+// default of a run. If nodes are to be lost, Predict also predicts the run without losses.
 func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction, error) {
 	s.Input, s.Output, s.Checkpoint = "", "", la.Checkpoint{}
 	if err := s.Validate(); err != nil {
@@ -85,7 +84,7 @@ func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction
 	if s.Type == "f32" {
 		run = predict[float32]
 	}
-	opt.Context, opt.Setup = ctx, true // matrices are made before that
+	opt.Context, opt.Setup = ctx, true // the matrices are made before
 	x, err := run(ctx, s, opt)
 	if err != nil || len(opt.Machine.Failures) == 0 {
 		return x, err
@@ -117,7 +116,7 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	}
 	s.Runtime = rt
 	engine := s.options()
-	engine.Direct = -1 // there are no kernels to call
+	engine.Direct = -1 // there are no kernels to call directly
 	e, err := la.NewEngine(engine)
 	if err != nil {
 		return x, err
@@ -174,7 +173,7 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	return x, nil
 }
 
-// computing yields the groups of nodes that compute, without a driver that does not.
+// computing yields the groups of nodes that compute. A driver that does not compute is left out.
 func computing(m *sim.Machine, yield func(k *sim.Kind, count int)) {
 	for i, g := range m.Nodes {
 		if i == 0 && m.Apart {
@@ -188,13 +187,13 @@ func computing(m *sim.Machine, yield func(k *sim.Kind, count int)) {
 	}
 }
 
-// workersOf returns how many workers compute, those of devices with them.
+// workersOf returns the number of computing workers, including those of devices.
 func workersOf(m *sim.Machine) (n int) {
 	computing(m, func(k *sim.Kind, count int) { n += count * k.AllTasks() })
 	return n
 }
 
-// rates returns the speeds of the nodes that compute, by their fastest product of tiles.
+// rates returns the speeds of the computing nodes, based on their fastest product of tiles.
 func rates(m *sim.Machine, typ string) (all []float64, err error) {
 	op := "gemm/" + typ
 	computing(m, func(k *sim.Kind, count int) {

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// qr is A = Q·R, A m×n.
+// factorQR is A = Q·R, A m×n.
 type factorQR[T la.Element] struct {
 	base[T]
 	a   la.General[T]
-	f   *la.QR[T] // of the engine that came last
+	f   *la.QR[T] // of the engine that was made last
 	opt la.QROptions
 
 	keep    la.Checkpoint
@@ -24,7 +24,7 @@ func newQR[T la.Element](f *maker[T]) problem {
 	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), keep: f.spec.Checkpoint}
 }
 
-// qrOptions returns what la is told of a QR factorization.
+// qrOptions returns la's options of a QR factorization.
 func (s Spec) qrOptions() la.QROptions {
 	return la.QROptions{Tree: s.Tree, Domain: s.Domain, InnerBlock: s.IB, Variant: s.Variant}
 }
@@ -47,15 +47,15 @@ func (p *factorQR[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, err
 }
 
-// describe tells what it took, and what an earlier run had done.
+// describe stores the operation counts, and the progress of an earlier run.
 func (p *factorQR[T]) describe(r *Result) {
 	r.Resumed = p.resumed
 	flops := p.f.Flops()
 	r.Flops, r.Performed = flops.Standard, flops.Performed
-	r.NB, r.Direct = p.f.TileSize(p.a.Dims()) // la.TileSize does not know of narrow matrices
+	r.NB, r.Direct = p.f.TileSize(p.a.Dims()) // la.TileSize does not consider narrow matrices
 }
 
-// verify makes R − QᵀA with la's Qᵀ, and I − QᵀQ with syrk of Q's first columns.
+// verify computes R − QᵀA with la's Qᵀ, and I − QᵀQ with syrk on the first columns of Q.
 func (p *factorQR[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
 	k := min(m, n)

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve returns n zeros, which take no memory before they are written. They stay until the
-// process ends.
+// reserve returns n zeros, which take no memory until they are written. They are never freed.
 func reserve[T la.Element](n int) ([]T, error) {
 	if n == 0 {
 		return nil, nil

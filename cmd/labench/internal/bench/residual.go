@@ -15,29 +15,27 @@ import (
 
 // How results are verified
 //
-// Each operation has a residual in the 1-norm, made with the tile algorithms
-// of la, so that a large problem is verified as fast as it is solved. It is
-// always another operation than the one that is judged, or another shape of
-// it. Since the same kernels may have the same fault in both, two more looks
-// are taken with plain loops in float64 that share no code with them:
+// Each operation has a residual in the 1-norm. It is computed with the tile algorithms of la, so that verifying
+// a large problem is as fast as solving it. It always uses another operation than the one under test, or
+// another shape of it. As a kernel may have the same fault in both, there are two more checks, with plain loops
+// in float64 that share no code with the kernels:
 //
-//   - For random vectors y with 1/2 ≤ |y_i| ≤ 1, yᵀ·E is computed, where E is
-//     what the residual measures, by products of vectors and matrices only:
-//     yᵀC − (yᵀA)B for gemm. As ‖yᵀE‖∞ ≤ ‖E‖₁, the same limit holds for it
-//     (R. Freivalds, 1977; here with rounding).
-//   - Elements of products, those at corners and tile borders and some at
-//     random, are computed in twice the working precision and must agree
-//     within the bound of any order of summation,
-//     k·ε·Σ|a_il·b_lj| (N. J. Higham, Accuracy and Stability, section 3.1).
+//   - For random vectors y with 1/2 ≤ |y_i| ≤ 1, yᵀ·E is computed, where E is the matrix
+//     that the residual measures, with matrix-vector products only: yᵀC − (yᵀA)B for gemm.
+//     As ‖yᵀE‖∞ ≤ ‖E‖₁, the same limit holds for it (R. Freivalds, 1977; here with
+//     rounding).
+//   - Elements of products, at corners and tile borders and some random ones, are computed
+//     in twice the working precision. They must agree within the bound for any order of
+//     summation, k·ε·Σ|a_il·b_lj| (N. J. Higham, Accuracy and Stability, section 3.1).
 //
 // The larger of the residual and that of the vectors is reported.
 
-// verdict is what a verification finds.
+// verdict is the result of a verification.
 type verdict struct {
 	residual Number
-	checks   []Check // in place of residual, if there are several
-	failure  string  // what else is wrong, in words
-	growth   float64 // of the elements, where that may be what is wrong
+	checks   []Check // instead of residual, if there are several
+	failure  string  // other errors, in words
+	growth   float64 // of elements, if growth may be the reason
 }
 
 // Check is one of several residuals of a result.
@@ -47,8 +45,8 @@ type Check struct {
 	Limit    Number `json:"limit"` // Residual must be below it
 }
 
-// panel is the width of the pieces in which residuals are made. It must only
-// be large enough for the tiles of la.
+// panel is the width of the panels in which residuals are computed. It only has to be large enough for la's
+// tiles.
 const panel = 512
 
 // probes is the number of random vectors.
@@ -62,7 +60,7 @@ func epsilon[T la.Element]() float64 {
 	return 0x1p-53
 }
 
-// least returns the smallest positive T: the error of an underflow.
+// least returns the smallest positive T, which is the error of an underflow.
 func least[T la.Element]() float64 {
 	if size[T]() == 4 {
 		return math.SmallestNonzeroFloat32
@@ -75,8 +73,7 @@ func size[T la.Element]() uintptr {
 	return unsafe.Sizeof(zero)
 }
 
-// over returns x divided by every one of d, one after the other, so that no
-// product of theirs overflows or vanishes. Nothing over nothing is nothing.
+// over divides x by each element of d in turn, so that no product of them overflows or underflows. 0/0 is 0.
 func over(x float64, d ...float64) Number {
 	if x == 0 {
 		return 0
@@ -103,20 +100,20 @@ func norm1[T la.Element](a *blocked.Matrix[T], workers int) float64 {
 	return a.Norm(lapack.MaxColumnSum, workers)
 }
 
-// base is what all problems have in common.
+// base is the common part of all problems.
 type base[T la.Element] struct {
 	seed    uint64
 	workers int
 }
 
-// reset has nothing to do where no operand is changed.
+// reset does nothing: the operands do not change.
 func (p *base[T]) reset() {}
 
 // norm returns the 1-norm of a.
 func (p *base[T]) norm(a la.General[T]) float64 { return norm1(blocked.View(a, panel), p.workers) }
 
-// plain, lower and mirrored return a for plain loops: all of it, its lower
-// triangle or trapezoid, or a symmetric matrix of which that is there.
+// plain, lower and mirrored return a for plain loops: the whole matrix, its lower triangle or trapezoid, or a
+// symmetric matrix of which the lower triangle is stored.
 func (p *base[T]) plain(a la.General[T]) *plain[T] { return &plain[T]{General: a, workers: p.workers} }
 
 func (p *base[T]) lower(a la.General[T]) *plain[T] {
@@ -132,7 +129,7 @@ func empty[T la.Element](m, n int) la.General[T] {
 	return la.General[T]{Rows: m, Cols: n, Stride: max(n, 1), Data: make([]T, m*n)}
 }
 
-// panels calls f for each panel of n columns: the first of them, and how many.
+// panels calls f for each panel of n columns, with its first column and its width.
 func panels(n int, step func(i, n int), f func(k, w int) error) error {
 	count := (n + panel - 1) / panel
 	for i := range count {
@@ -157,8 +154,8 @@ func subtract[T la.Element](ctx context.Context, e *la.Engine, transB blas.Trans
 	return la.Gemm[T](ctx, e, blas.NoTrans, transB, -1, a, b, 1, c)
 }
 
-// probe returns the largest |yᵀE| for some random y of length m, where residual
-// computes yᵀE. It stops at the end of ctx.
+// probe returns the largest |yᵀE| over several random y of length m; residual computes yᵀE. It stops when ctx
+// ends.
 func (p *base[T]) probe(ctx context.Context, m int, residual func(y []float64) []float64) float64 {
 	worst := 0.0
 	for i := 0; i < probes && ctx.Err() == nil; i++ {
@@ -168,7 +165,7 @@ func (p *base[T]) probe(ctx context.Context, m int, residual func(y []float64) [
 			y[j] = math.Copysign(0.5+math.Abs(u), u)
 		}
 		for _, v := range residual(y) {
-			worst = max(worst, math.Abs(v)) // NaN stays
+			worst = max(worst, math.Abs(v)) // NaN is kept
 		}
 	}
 	return worst
@@ -183,13 +180,11 @@ func difference(x, y []float64) []float64 {
 	return d
 }
 
-// samples is the number of elements that are checked one by one, beside those
-// at corners and borders.
+// samples is the number of elements that are checked one by one, besides those at corners and borders.
 const samples = 64
 
-// sample checks elements of the product C = A·op(B), op(B) given by its
-// element (l, j), and returns in words what is wrong with the first wrong one.
-// With lower, only the lower triangle of C is there.
+// sample checks elements of the product C = A·op(B), where b returns element (l, j) of op(B). It describes the
+// first wrong element, or returns "". With lower, only the lower triangle of C is stored.
 func sample[T la.Element](seed uint64, nb int, lower bool, c, a la.General[T], b func(l, j int) T) string {
 	m, n := c.Dims()
 	places := [][2]int{{0, 0}, {m - 1, 0}, {0, n - 1}, {m - 1, n - 1}}

@@ -21,33 +21,30 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// problem is one operation on matrices that are made.
+// problem is one operation with its matrices.
 type problem interface {
-	// order returns what la's tile size goes by: see la.TileSize.
+	// order returns what la's tile size depends on: see la.TileSize.
 	order() (op la.Operation, n, longest int)
 	// flops returns the floating point operations of a run as LAPACK counts
 	// them (LAPACK Working Note 41).
 	flops() float64
-	// reset makes everything as it was before the first run.
+	// reset restores the state before the first run.
 	reset()
-	// on returns what does as a user's call on e does, the conversion to tiles
-	// included: it is what is timed. Each has memory of its own for what la
-	// keeps between calls.
+	// on returns a function that does what a user's call on e does, including the conversion to tiles. That is
+	// what is timed. Each function has memory of its own for what la keeps between calls.
 	on(e *la.Engine) (once func(context.Context) error, err error)
-	// verify judges the result of the last run, with the engine that came last.
-	// It may overwrite the operands, so that it can be called once.
+	// verify checks the result of the last run, with the engine that was made last. It may overwrite the
+	// operands, so it can be called once only.
 	verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error)
 }
 
-// Run runs s. The time of a run is that of the user's call of la: the matrices
-// are made, reset and verified outside it. Memory that la keeps between calls
-// is kept here, too.
+// Run runs s. The time of a run is that of the user's call of la. Making, resetting and verifying the matrices
+// does not count. Memory that la keeps between calls is kept here, too.
 //
-// The error is an *InvalidError or *MemoryError; one of la's or versions' if
-// the options are refused, as *versions.UnknownNameError; what reading the
-// Input gave, such as *file.FormatError; *InputError,
-// *la.NotPositiveDefiniteError or *la.NonFiniteError; or the cause of the end of ctx. A result that is wrong
-// is no error: then Passed is false and Failure says why.
+// The error is an *InvalidError or *MemoryError; one of la's or versions' if the options are refused, such as
+// *versions.UnknownNameError; an error of reading the Input, such as *file.FormatError; *InputError,
+// *la.NotPositiveDefiniteError or *la.NonFiniteError; or the cause of the end of ctx. A wrong result is no
+// error: then Passed is false and Failure says why.
 func Run(ctx context.Context, s Spec) (Result, error) {
 	if err := s.Validate(); err != nil {
 		return Result{}, err
@@ -69,8 +66,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	}
 	m := newMeter(s)
 	m.begin(Stage{Name: "preparation"})
-	// The engine comes first: it knows the names of the versions, and memory
-	// is dear.
+	// Make the engine first: it knows the names of the versions, and making matrices is expensive.
 	opt := s.options()
 	opt.Progress = m.progress
 	closeDevices, names, err := openDevices(s, &opt)
@@ -96,7 +92,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if d, ok := p.(interface{ close() }); ok {
 		defer d.close()
 	}
-	m.pause(true) // what it measures of nodes is no part of the runs
+	m.pause(true) // measuring the nodes is no part of the runs
 	once, err := p.on(e)
 	m.pause(false)
 	if err != nil {
@@ -143,20 +139,20 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	m.begin(Stage{Name: "check"})
 	v, err := judge(ctx, s, p, m)
 	if err == nil {
-		err = ctx.Err() // the vectors may have been left out
+		err = ctx.Err() // the vectors may have been skipped
 	}
 	if err != nil {
 		return Result{}, cause(ctx, err)
 	}
-	m.next() // small problems have no tasks and no progress of their own
+	m.next() // small problems have no tasks, so they report no progress
 	r.conclude(v)
 	return r, nil
 }
 
-// repeat times the runs, and watches what else runs meanwhile.
+// repeat does the timed runs and observes the load of other programs meanwhile.
 func (r *Result) repeat(ctx context.Context, s Spec, p problem, once func(context.Context) error, m *meter) error {
 	s.Trace.Reset()
-	runtime.GC() // what was left until here is not for the runs to clean up
+	runtime.GC() // the runs should not pay for earlier garbage
 	watch := quiet.Start()
 	for i := range s.Repeat {
 		if s.Recorded != nil && i > 0 {
@@ -184,7 +180,7 @@ func (r *Result) repeat(ctx context.Context, s Spec, p problem, once func(contex
 	return nil
 }
 
-// conclude says whether the result has passed.
+// conclude decides whether the result has passed.
 func (r *Result) conclude(v verdict) {
 	r.Residual, r.Checks, r.Growth = v.residual, v.checks, max(r.Growth, Number(v.growth))
 	for i, c := range r.Checks {
@@ -206,7 +202,7 @@ func (r *Result) conclude(v verdict) {
 	r.Passed = r.Failure == ""
 }
 
-// options returns what la is told of s.
+// options returns la's options for s.
 func (s Spec) options() la.Options {
 	if s.Runtime != nil {
 		return la.Options{Runtime: s.Runtime, NB: s.NB}
@@ -214,25 +210,25 @@ func (s Spec) options() la.Options {
 	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
 		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
 	if s.NB > 0 {
-		opt.Direct = -1 // a tile size that is asked for is used
+		opt.Direct = -1 // a requested tile size is used
 	}
 	return opt
 }
 
-// policy names what decides where tasks run.
+// policy names the policy that decides where tasks run.
 func (s Spec) policy(opt la.Options) string {
 	switch {
 	case s.Runtime == nil:
 		return opt.Scheduling().String()
 	case s.Distributed:
 		return "owner"
-	case s.Sched == dispatch.Priority && !s.ByPriority: // as cluster.Options has it
+	case s.Sched == dispatch.Priority && !s.ByPriority: // the default of cluster.Options
 		return dispatch.Locality.String()
 	}
 	return s.Sched.String()
 }
 
-// kinds says what ran on which kind of worker.
+// kinds returns what ran on each kind of worker.
 func kinds(r *trace.Recording, workers []exec.Worker) (all []Kind) {
 	of := make([]int, len(workers))
 	for i, w := range workers {
@@ -265,8 +261,8 @@ func addUsage(a, b []trace.Usage) []trace.Usage {
 	return a
 }
 
-// engine is la.NewEngine, with an error that names the op on T if there is no
-// version for it: la looks at all types, and might name another.
+// engine is la.NewEngine, but the error names the op on T if there is no version for it. la considers all types
+// and might name another one.
 func engine[T la.Element](opt la.Options) (*la.Engine, error) {
 	e, err := la.NewEngine(opt)
 	if none := (*versions.NoVersionError)(nil); !errors.As(err, &none) {
@@ -302,12 +298,11 @@ func timed(ctx context.Context, p problem, once func(context.Context) error) (ti
 	p.reset()
 	begin := time.Now()
 	err := once(ctx)
-	return max(time.Since(begin), 1), err // a coarse clock may say zero
+	return max(time.Since(begin), 1), err // a coarse clock may show no time at all
 }
 
-// warm runs p as often as s asks, and then on until the versions could be
-// explored: a factorization of few tiles calls potrf too seldom to try every
-// version in one run.
+// warm runs p as often as s asks, and continues until the versions could be explored. A factorization of few
+// tiles calls potrf too rarely to try every version in one run.
 func warm[T la.Element](ctx context.Context, s Spec, p problem, once func(context.Context) error, e *la.Engine, m *meter) error {
 	for i := range max(s.Warmup, 0) {
 		if _, err := m.timed(ctx, p, once, "warm-up", i+1, s.Warmup); err != nil {
@@ -332,8 +327,7 @@ func warm[T la.Element](ctx context.Context, s Spec, p problem, once func(contex
 	return nil
 }
 
-// explored reports whether each op was called so often that each of its
-// versions could be explored.
+// explored reports whether each op was called often enough to explore each of its versions.
 func explored[T la.Element](e *la.Engine, sum trace.Summary) bool {
 	calls := map[string]int{}
 	for _, u := range sum.Usage {
@@ -355,9 +349,8 @@ func explored[T la.Element](e *la.Engine, sum trace.Summary) bool {
 	return true
 }
 
-// judge verifies the result of p with an engine of its own: all versions of
-// the build may take part, not only those that were asked for, and the trace
-// stays that of the timed runs.
+// judge verifies the result of p with an engine of its own. All versions of the build may take part, not only
+// those of s, and the trace of the timed runs is unaffected.
 func judge(ctx context.Context, s Spec, p problem, m *meter) (verdict, error) {
 	e, err := la.NewEngine(la.Options{Workers: s.Workers, Profile: s.Profile, Progress: m.progress})
 	if err != nil {
@@ -367,8 +360,8 @@ func judge(ctx context.Context, s Spec, p problem, m *meter) (verdict, error) {
 	return p.verify(ctx, e, m.step)
 }
 
-// Rates returns the shortest and the median of some times, in seconds, and what rates
-// that makes of so many operations.
+// Rates returns the shortest and the median of the times in seconds, and the corresponding rates for the given
+// number of operations.
 func Rates(times []time.Duration, flops float64) (secondsBest, secondsMedian, gflopsBest, gflopsMedian float64) {
 	sorted := slices.Sorted(slices.Values(times))
 	mid := len(sorted) / 2
@@ -380,8 +373,7 @@ func Rates(times []time.Duration, flops float64) (secondsBest, secondsMedian, gf
 	return secondsBest, secondsMedian, flops / secondsBest / 1e9, flops / secondsMedian / 1e9
 }
 
-// count fills in what follows from the times, the flops of one run and the
-// trace.
+// count sets the fields that follow from the times, the flops of one run and the trace.
 func (r *Result) count(flops float64) {
 	r.SecondsBest, r.SecondsMedian, r.GFLOPSBest, r.GFLOPSMedian = Rates(r.Times, flops)
 	for _, t := range r.Times {

@@ -18,7 +18,7 @@ type Method uint8
 
 // The methods.
 const (
-	Auto       Method = iota // by la.Solve, which looks at the matrix
+	Auto       Method = iota // by la.Solve, which examines the matrix
 	ByCholesky               // by la.Cholesky
 	ByLU                     // by la.LU
 	ByQR                     // by la.QR
@@ -45,11 +45,11 @@ func ParseMethod(name string) (Method, error) {
 	return 0, fmt.Errorf("unknown method %q", name)
 }
 
-// equations is A·X = B, of which X is wanted.
+// equations is A·X = B with the unknown X.
 type equations[T la.Element] struct {
 	base[T]
 	a, b, x la.General[T]
-	cond    float64 // what la warned of; 0: nothing
+	cond    float64 // from la's warning; 0 without one
 }
 
 func (f *maker[T]) equations(a la.General[T]) equations[T] {
@@ -59,7 +59,7 @@ func (f *maker[T]) equations(a la.General[T]) equations[T] {
 
 func (p *equations[T]) reset() { spoil(p.x, p.workers) }
 
-// warned takes a warning for what it is: X is there, and will be judged.
+// warned turns a warning of la into a stored condition number. X exists and will be verified.
 func (p *equations[T]) warned(err error) error {
 	cond, err := warned(err)
 	if cond != 0 {
@@ -68,7 +68,7 @@ func (p *equations[T]) warned(err error) error {
 	return err
 }
 
-// warned returns the condition number of a warning, or the error.
+// warned returns the condition number in a warning, or the error.
 func warned(err error) (cond float64, _ error) {
 	if c, ok := errors.AsType[mat.Condition](err); ok && !math.IsInf(float64(c), 1) {
 		return float64(c), nil
@@ -76,7 +76,7 @@ func warned(err error) (cond float64, _ error) {
 	return 0, err
 }
 
-// remainder makes B − A·X in B with gemm, panel by panel of A.
+// remainder computes B − A·X in B with gemm, panel by panel of A.
 func (p *equations[T]) remainder(ctx context.Context, e *la.Engine, step func(i, n int)) error {
 	m, n := p.a.Dims()
 	return panels(n, step, func(k, w int) error {
@@ -96,7 +96,7 @@ type system[T la.Element] struct {
 	equations[T]
 	method  Method
 	mixed   bool
-	used    Method        // that la.Solve chose
+	used    Method        // the method that la.Solve chose
 	refined la.Refinement // if mixed
 }
 
@@ -114,7 +114,7 @@ func newSystem[T la.Element](f *maker[T]) problem {
 	}
 	used := s.Method
 	if used == Auto {
-		used = ByLU // until la says otherwise
+		used = ByLU // until la reports its choice
 	}
 	return &system[T]{equations: f.equations(a), method: s.Method, mixed: s.Mixed, used: used}
 }
@@ -126,7 +126,7 @@ func (p *system[T]) order() (op la.Operation, n, longest int) {
 
 func (p *system[T]) flops() float64 { return systemFlops(p.used, p.a.Rows, p.b.Cols) }
 
-// systemFlops returns the operations of the method, in whatever precision they were.
+// systemFlops returns the number of operations of the method, in any precision.
 func systemFlops(used Method, order, columns int) float64 {
 	n, nrhs := float64(order), float64(columns)
 	switch used {
@@ -173,7 +173,7 @@ func (p *system[T]) solve(ctx context.Context, e *la.Engine) error {
 	return err
 }
 
-// verify also looks at the growth if the residual is too large.
+// verify also checks the growth if the residual is too large.
 func (p *system[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	v, err := p.equations.verify(ctx, e, step)
 	if err != nil || p.used != ByLU || v.residual < Limit("solve") {
@@ -187,11 +187,11 @@ func (p *system[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int
 	return v, nil
 }
 
-// refine solves in mixed precision, which la has for float64 only.
+// refine solves in mixed precision. la supports that for float64 only.
 func (p *system[T]) refine(ctx context.Context, e *la.Engine) (err error) {
 	q, ok := any(p).(*system[float64])
 	if !ok {
-		return errors.New("bench: mixed precision is for f64") // Validate does not let it come here
+		return errors.New("bench: mixed precision is for f64") // Validate excludes this
 	}
 	if q.method == ByCholesky {
 		upper := la.Symmetric[float64]{Uplo: blas.Upper, N: q.a.Rows, Stride: q.a.Stride, Data: q.a.Data}
@@ -202,7 +202,7 @@ func (p *system[T]) refine(ctx context.Context, e *la.Engine) (err error) {
 	return err
 }
 
-// describe tells the method.
+// describe stores the method.
 func (p *system[T]) describe(r *Result) {
 	r.Method, r.NRHS, r.Condition = p.used.String(), p.b.Cols, p.cond
 	if p.mixed {
@@ -210,10 +210,10 @@ func (p *system[T]) describe(r *Result) {
 	}
 }
 
-// Refinement tells how a solution of mixed precision came about.
+// Refinement describes a solution in mixed precision.
 type Refinement struct {
 	Iterations int    `json:"iterations"`
-	Fallback   string `json:"fallback,omitempty"` // why all was done in float64, if it was
+	Fallback   string `json:"fallback,omitempty"` // why everything was done in float64, if it was
 }
 
 func refinement(r la.Refinement) *Refinement {
@@ -224,11 +224,10 @@ func refinement(r la.Refinement) *Refinement {
 	return told
 }
 
-// lstsq is min ‖B − A·X‖, A m×n, B m×nrhs; for m < n of all solutions the
-// shortest.
+// lstsq is min ‖B − A·X‖, A m×n, B m×nrhs. For m < n it finds the solution with the smallest norm.
 type lstsq[T la.Element] struct {
 	equations[T]
-	engine *la.Engine // that came last
+	engine *la.Engine // made last
 }
 
 func newLstsq[T la.Element](f *maker[T]) problem {
@@ -241,8 +240,8 @@ func (p *lstsq[T]) order() (op la.Operation, n, longest int) {
 
 func (p *lstsq[T]) flops() float64 { return lstsqFlops(p.a.Rows, p.a.Cols, p.b.Cols) }
 
-// lstsqFlops returns the operations of the factorization, of Qᵀ times B, and of the
-// triangle.
+// lstsqFlops returns the number of operations of the factorization, the product of Qᵀ and B, and the triangular
+// solution.
 func lstsqFlops(m, n, columns int) float64 {
 	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(columns)
 	return qr.QRFlops(m, n) + (4*long*short-short*short)*nrhs
@@ -258,10 +257,9 @@ func (p *lstsq[T]) describe(r *Result) {
 	r.NB, r.Direct = la.NewQR[T](p.engine).TileSize(p.a.Dims())
 }
 
-// verify makes R = B − A·X in B, which must be orthogonal to the columns of A,
-// or zero if there are more columns than rows. X solves a problem with A + E in
-// place of A, ‖E‖ ≈ ε‖A‖, so that RᵀA is as large as EᵀR and AᵀEX may be: that
-// allows for more than LAPACK's xQRT17 where A is ill conditioned and X large.
+// verify computes R = B − A·X in B. R must be orthogonal to the columns of A, or zero if there are more columns
+// than rows. X solves a problem with A + E in place of A, ‖E‖ ≈ ε‖A‖, so RᵀA may be as large as EᵀR and AᵀEX.
+// That allows for more than LAPACK's xQRT17 if A is ill conditioned and X large.
 func (p *lstsq[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
 	if m < n {
@@ -280,7 +278,7 @@ func (p *lstsq[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)
 	return verdict{residual: over(max(p.norm(g), seen), normA, normA*p.norm(p.x)+normB, epsilon[T](), float64(max(m, nrhs)))}, err
 }
 
-// Says returns the refinement in words.
+// Says describes the refinement in words.
 func (r *Refinement) Says() string {
 	rounds := fmt.Sprintf("%d refinements", r.Iterations)
 	if r.Iterations == 1 {

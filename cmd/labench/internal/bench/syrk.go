@@ -39,7 +39,7 @@ func (p *syrk[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return la.Syrk[T](ctx, e, blas.NoTrans, 1, p.a, 0, p.result()) }, nil
 }
 
-// verify makes C − A·Aᵀ in C with gemm, block row by block row.
+// verify computes C − A·Aᵀ in C with gemm, one block row at a time.
 func (p *syrk[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	op, n0, longest := p.order()
 	nb, _ := la.TileSize[T](e, op, n0, longest)

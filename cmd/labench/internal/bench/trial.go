@@ -12,31 +12,29 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Trial is one problem that is run with tiles of one size and another, in any
-// order. Results are not verified. It is for one goroutine, which must Close
-// it.
+// Trial is one problem that is run with several tile sizes, in any order. Results are not verified. It must be
+// used by one goroutine, which must Close it.
 type Trial struct {
-	// Default is the tile size that la takes where nothing was tuned; Direct
-	// says that it takes none, but gives the problem to one kernel.
+	// Default is the tile size that la chooses without tuning. Direct says that la uses no tiles, but a single
+	// kernel.
 	Default int
 	Direct  bool
 	Op      la.Operation
 	Key     string // of the op and the type in a profile
-	N       int    // what la's tile size goes by
+	N       int    // what la's tile size depends on
 	Flops   float64
 	Workers int
 	Target  *versions.Target
 
-	// Time runs the problem with tiles of nb×nb — often, if it is small — and
-	// returns the time of the fastest run. Runs before that, the first time
-	// with this nb, let the versions be explored.
+	// Time runs the problem with tiles of nb×nb, several times if it is small, and returns the time of the
+	// fastest run. Before the first measurement with an nb, runs explore the versions.
 	Time func(ctx context.Context, nb int) (time.Duration, error)
 	// Close ends the workers.
 	Close func() error
 }
 
-// NewTrial makes the matrices of s. Its NB, Repeat, Warmup, Verify, Trace and
-// Progress are not looked at. The errors are those of Run.
+// NewTrial makes the matrices of s. It ignores NB, Repeat, Warmup, Verify, Trace and Progress. The errors are
+// those of Run.
 func NewTrial(ctx context.Context, s Spec) (*Trial, error) {
 	s.NB, s.Repeat, s.Warmup, s.Verify, s.Progress = 0, 2, 1, false, nil
 	if err := s.Validate(); err != nil {
@@ -48,30 +46,29 @@ func NewTrial(ctx context.Context, s Spec) (*Trial, error) {
 	return newTrial[float64](ctx, s.WithDefaults())
 }
 
-// tiled is a problem at one tile size: with an engine, and with what la keeps
-// between calls.
+// tiled is a problem at one tile size, with its engine and the memory that la keeps between calls.
 type tiled struct {
 	nb   int
 	once func(context.Context) error
 	e    *la.Engine
 }
 
-// trial is what a Trial works on.
+// trial is the implementation of a Trial.
 type trial[T la.Element] struct {
 	spec     Spec
 	p        problem
 	recent   []tiled       // the latest last
-	shortest time.Duration // of all runs; 0 before the first
+	shortest time.Duration // over all runs; 0 before the first
 }
 
 const (
-	// maxTiled is the number of tile sizes that are kept ready: of a
-	// factorization each holds a matrix.
+	// maxTiled is the number of tile sizes that are kept ready. Each holds a matrix if the operation is a
+	// factorization.
 	maxTiled = 6
-	// enough is the time of runs that one measurement takes at least.
+	// enough is the minimum time of the runs of one measurement.
 	enough = 30 * time.Millisecond
-	// long is the time of a run from which the first one with a tile size
-	// counts: what is prepared in it costs little beside it.
+	// long is the time of a run from which on the first run with a tile size counts, since its preparations take
+	// a small part of it.
 	long = time.Second
 )
 
@@ -80,8 +77,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What la would choose: nothing is known of tile sizes, and of versions
-	// nothing is learned.
+	// la's choice without a profile, and without learning about versions.
 	fresh := s
 	fresh.Profile = new(versions.Profile)
 	e, err := engine[T](fresh.options())
@@ -124,7 +120,7 @@ func (t *trial[T]) time(ctx context.Context, nb int) (time.Duration, error) {
 	return best, nil
 }
 
-// ready returns the problem at a tile size, made now if it is not at hand.
+// ready returns the problem at a tile size, and makes it if necessary.
 func (t *trial[T]) ready(ctx context.Context, nb int) (tiled, error) {
 	if i := slices.IndexFunc(t.recent, func(x tiled) bool { return x.nb == nb }); i >= 0 {
 		x := t.recent[i]
@@ -156,7 +152,7 @@ func (t *trial[T]) ready(ctx context.Context, nb int) (tiled, error) {
 		}
 	}
 	s.Trace.Reset()
-	runtime.GC() // what was left until here is not for the runs to clean up
+	runtime.GC() // the runs should not pay for earlier garbage
 	return x, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // trsm is X = L⁻¹·B, B m×n, L m×m lower triangular.
 type trsm[T la.Element] struct {
 	base[T]
-	l, b la.General[T] // l with zeros above the diagonal
+	l, b la.General[T] // l has zeros above the diagonal
 	x    la.General[T]
 }
 
@@ -33,7 +33,7 @@ func newTrsm[T la.Element](f *maker[T]) problem {
 	return p
 }
 
-// DiagonalError reports a triangle with a zero on its diagonal, which cannot be divided by.
+// DiagonalError reports a triangle with a zero on its diagonal.
 type DiagonalError struct{ Index int } // from 0
 
 func (e *DiagonalError) Error() string {
@@ -64,7 +64,7 @@ func (p *trsm[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, nil
 }
 
-// verify makes B − L·X in B with gemm, panel by panel of L.
+// verify computes B − L·X in B with gemm, panel by panel of L.
 func (p *trsm[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	m, n := p.x.Dims()
 	l, b, x := p.lower(p.l), p.plain(p.b), p.plain(p.x)

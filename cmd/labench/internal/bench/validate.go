@@ -18,10 +18,8 @@ type InvalidError struct{ Problems []string }
 
 func (e *InvalidError) Error() string { return strings.Join(e.Problems, "; ") }
 
-// Validate returns an *InvalidError that names everything wrong with s, or
-// nil. Words and shapes are checked; whether the versions that s names exist,
-// whether the memory suffices and whether the file can be read, the run finds
-// out.
+// Validate returns an *InvalidError that names everything that is wrong with s, or nil. It checks words and
+// shapes. The run itself finds out whether the versions exist, the memory suffices and the file can be read.
 func (s Spec) Validate() error {
 	s = s.WithDefaults()
 	var bad []string
@@ -29,7 +27,7 @@ func (s Spec) Validate() error {
 	o := find(s.Op)
 	if o == nil {
 		note("unknown operation %q; known: %s", s.Op, strings.Join(Ops(), ", "))
-		return &InvalidError{bad} // the rest depends on it
+		return &InvalidError{bad} // the checks below depend on it
 	}
 	if !slices.Contains(Types(), s.Type) {
 		note("unknown type %q; known: %s", s.Type, strings.Join(Types(), ", "))
@@ -115,8 +113,7 @@ func (o *Operation) checkKind(s Spec) []string {
 	return nil
 }
 
-// KindsFor returns the names of the kinds of matrices that an operation
-// takes.
+// KindsFor returns the names of the kinds of matrices that an operation takes.
 func KindsFor(op string) []string { return kindsFor(find(op), Spec{Op: op}) }
 
 func kindsFor(o *Operation, s Spec) []string {
@@ -130,6 +127,5 @@ func kindsFor(o *Operation, s Spec) []string {
 	return names
 }
 
-// again reports whether the right-hand sides of a system are needed after they
-// were solved for.
+// again reports whether the right-hand sides of a system are needed again after it was solved.
 func (s Spec) again() bool { return s.Repeat > 1 || s.Warmup > 0 || s.Verify }

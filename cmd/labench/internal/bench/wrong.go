@@ -2,11 +2,11 @@ package bench
 
 import "fmt"
 
-// WrongError says that a result did not pass; the report has said the rest.
+// WrongError says that a result did not pass. The report contains the details.
 type WrongError struct {
 	Reason   string
-	Overflow bool // it holds infinities or NaN
-	Growth   bool // elements grew in an LU factorization, and that explains it
+	Overflow bool // the result has infinities or NaN
+	Growth   bool // growth of elements in an LU factorization explains it
 }
 
 func (e *WrongError) Error() string { return "the result is wrong: " + e.Reason }
@@ -19,7 +19,7 @@ func (r Result) Wrong() error {
 	return &WrongError{r.Failure, !r.Residual.Finite(), r.Growth*r.Limit > r.Residual}
 }
 
-// Problem says what was computed, of what.
+// Problem describes what was computed.
 func (r Result) Problem(s Spec) string {
 	from := fmt.Sprintf("%v matrix, seed %d", s.Matrix, s.Seed)
 	if s.Input != "" {

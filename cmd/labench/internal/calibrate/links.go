@@ -44,7 +44,7 @@ const (
 	fewest    = 8   // minimum number of fetches that count
 )
 
-// Links measures how each node is fetched from by the next one, and the last by the first. One value is on its
+// Links measures the link from each node to the next one, and from the last to the first. One value is on its
 // way at a time. nodes are the owners of d, in their order; d must have Options.Owner and Stay. Each size is
 // fetched for the time each, and a minimum number of times.
 func Links(ctx context.Context, d *cluster.Driver, nodes []string, each time.Duration) (all []Link, err error) {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// copies measures bandwidths, and how long the smallest things take.
+// copies measures bandwidths and latencies.
 func (c *check) copies() {
 	c.within("copies", 16<<20, func(a *cuda.Accelerator) {
 		for _, memory := range []string{"pinned", "pageable", "device"} {
@@ -35,7 +35,7 @@ func (c *check) copies() {
 	})
 }
 
-// best returns the shortest time of some runs of f, which is run once before.
+// best returns the shortest time of several runs of f, after one warm-up run.
 func best(times int, f func() error) (time.Duration, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for i := range times + 1 {
@@ -50,14 +50,14 @@ func best(times int, f func() error) (time.Duration, error) {
 	return max(shortest, 1), nil
 }
 
-// room is memory of a device, with streams, that is given back at once.
+// room is memory and streams of a device that are freed together.
 type room struct {
 	d    cuda.Device
-	back []func() error // what gives it back, in order
-	err  error          // the first
+	back []func() error // frees them, in order
+	err  error          // the first error
 }
 
-// keep returns what was asked for, and notes what gives it back, or the error.
+// keep returns the result of ask, and registers back to free it. If ask fails, keep stores the error.
 func keep[X any](r *room, ask func() (X, error), back func(X) error) (x X) {
 	if r.err != nil {
 		return x
@@ -76,10 +76,10 @@ func (r *room) pinned(n int64) unsafe.Pointer {
 	return keep(r, func() (unsafe.Pointer, error) { return r.d.AllocHost(n) }, r.d.FreeHost)
 }
 
-// stream is called before memory is asked for, so that it ends first.
+// stream must be called before memory is allocated, so that the stream is closed first.
 func (r *room) stream() cuda.Stream { return keep(r, r.d.NewStream, cuda.Stream.Close) }
 
-// free gives everything back; *err becomes its error if it is nil.
+// free frees everything. If *err is nil, it becomes the error of that.
 func (r *room) free(err *error) {
 	for _, back := range r.back {
 		*err = firstError(*err, back())
@@ -129,8 +129,7 @@ func copying(d cuda.Device, memory string, bytes int64, times int) (row Copies, 
 	if row.Out, err = rate(bytes, func() error { return firstError(s.CopyOut(to, bytes, y, bytes, bytes, 1), s.Synchronize()) }); err != nil {
 		return row, err
 	}
-	// A copy from pageable memory may be done when the call returns: so each
-	// direction has a goroutine of its own.
+	// A copy from pageable memory may block until it is done. So each direction has its own goroutine.
 	row.Both, err = rate(2*bytes, func() error {
 		back := make(chan error, 1)
 		go func() { back <- firstError(t.CopyOut(to, bytes, y, bytes, bytes, 1), t.Synchronize()) }()
@@ -140,7 +139,7 @@ func copying(d cuda.Device, memory string, bytes int64, times int) (row Copies, 
 	return row, err
 }
 
-// touch writes to all pages, so that they are there.
+// touch writes to all pages, so that the system allocates them.
 func touch(p unsafe.Pointer, n int64) {
 	b := unsafe.Slice((*byte)(p), n)
 	for i := int64(0); i < n; i += 512 {
@@ -148,8 +147,8 @@ func touch(p unsafe.Pointer, n int64) {
 	}
 }
 
-// firstError returns the first error. Unlike errors.Join it keeps the type, and
-// what follows the first one is mostly its echo.
+// firstError returns the first error. Unlike errors.Join it keeps the type; later errors are mostly
+// consequences of the first.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -159,7 +158,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// latency measures the smallest things.
+// latency measures the latencies of the smallest operations.
 func latency(on *station, times int) (l Latency, err error) {
 	d := on.a.Device()
 	r := &room{d: d}

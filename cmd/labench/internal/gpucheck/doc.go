@@ -1,15 +1,13 @@
-// Package gpucheck checks a device and everything that works with it, and
-// measures it beside NVIDIA's libraries:
+// Package gpucheck checks and measures a device and the software that uses it, and compares with NVIDIA's
+// libraries:
 //
 //	copies     bandwidth from pinned and pageable memory, in, out and both
-//	tiles      versions "cuda" on resident tiles, beside the libraries on the same,
-//	           and how far their results are from those of the CPU
-//	whole      products and factorizations on the CPU, the device and both, with
-//	           the residuals of their results, and the libraries on resident
-//	           matrices
+//	tiles      versions "cuda" on resident tiles, compared with the libraries, and the
+//	           distance of their results from those of the CPU
+//	whole      products and factorizations on the CPU, the device and both, with the
+//	           residuals of their results, and the libraries on resident matrices
 //
-// Everything is a point that takes some seconds at most. Time is limited: see
-// [Options]. Results are not judged by speed; what is wrong is in the [Report].
-// Whether a version keeps its contract in every corner is for the tests to say,
-// which can be carried to a machine without Go: see docs/internals/testing.md.
+// Each measurement is a point of a few seconds. The total time is limited: see [Options]. Speed is not judged;
+// errors are in the [Report]. Tests check in detail that each version fulfils its contract. They can run on a
+// machine without Go: see docs/internals/testing.md.
 package gpucheck

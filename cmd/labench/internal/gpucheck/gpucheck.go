@@ -11,30 +11,27 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Options configures a check. Zero fields take the defaults named.
+// Options configures a check. The defaults of zero fields are given below.
 type Options struct {
-	// Device is one device, as cuda.ParseRequest reads it: one by number, "sim", or
-	// "auto" for the first one.
+	// Device is one device in the syntax of cuda.ParseRequest: its number, "sim", or "auto" for the first one.
 	Device string
-	// Budget is the time after which nothing new begins, and what computes on
-	// workers is given up; 0 means [DefaultBudget].
+	// Budget is the time after which no new point begins, and computations on workers are cancelled; 0 means
+	// [DefaultBudget].
 	Budget time.Duration
-	// Small has all sizes be small, to see that everything works. A simulated
-	// device is always given small ones.
+	// Small makes all sizes small, to see that everything works. A simulated device always gets small sizes.
 	Small   bool
-	Workers int // on cores; 0: one per core
+	Workers int // number of CPU workers; 0: one per core
 
 	Machine, Build string // for the report
 
-	// Saved, if not nil, is called with the report after each point and before
-	// the next one.
+	// Saved, if not nil, is called with the report after each point and before the next one.
 	Saved func(Report)
 }
 
-// DefaultBudget leaves half a minute of eight for what is under way at its end.
+// DefaultBudget leaves half a minute of eight minutes for the point that is running at its end.
 const DefaultBudget = 7*time.Minute + 30*time.Second
 
-// check is a check under way.
+// check is the state of a running check.
 type check struct {
 	opt     Options
 	request string // of the one device
@@ -42,14 +39,13 @@ type check struct {
 	end     time.Time
 	began   time.Time
 	report  Report
-	why     string // nothing more is done; empty if it is
+	why     string // why no more points are run; empty if they are
 	sizes   sizes
 	profile *versions.Profile
 }
 
-// Run checks a device. What goes wrong is in the report; the error is that of
-// opening the device, a *cuda.RequestError or *cuda.NoDeviceError among others, or
-// the cause of the end of ctx, with a report of what was done.
+// Run checks a device. Errors of points are in the report. Run returns an error if the device cannot be opened,
+// such as a *cuda.RequestError or *cuda.NoDeviceError, or the cause of the end of ctx, with the report so far.
 func Run(ctx context.Context, opt Options) (Report, error) {
 	if opt.Budget == 0 {
 		opt.Budget = DefaultBudget
@@ -57,7 +53,7 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	began := time.Now()
 	c := &check{opt: opt, request: opt.Device, began: began, end: began.Add(opt.Budget), profile: new(versions.Profile)}
 	if opt.Device == "auto" {
-		c.request = "cuda0" // which says why there is none
+		c.request = "cuda0" // opening it reports why there is none
 	}
 	if err := c.introduce(); err != nil {
 		return Report{}, err
@@ -80,8 +76,7 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	return c.report, nil
 }
 
-// introduce opens the device for the first time, and begins the report with what
-// it is.
+// introduce opens the device for the first time and begins the report with its description.
 func (c *check) introduce() error {
 	r, err := cuda.ParseRequest(c.request)
 	if err != nil {
@@ -102,8 +97,7 @@ func (c *check) introduce() error {
 	return all[0].Close()
 }
 
-// accelerator opens the device as an accelerator with so much memory for tiles,
-// 0 for as much as there is.
+// accelerator opens the device as an accelerator with the given memory for tiles; 0 means all memory.
 func (c *check) accelerator(memory int64) (*cuda.Accelerator, error) {
 	r, err := cuda.ParseRequest(c.request)
 	if err != nil {
@@ -116,9 +110,8 @@ func (c *check) accelerator(memory int64) (*cuda.Accelerator, error) {
 	return all[0], nil
 }
 
-// point does one thing that is expected to take need: f returns what it adds to
-// the report, if it comes to an end. It is skipped if there is no time for it,
-// or nothing is done any more.
+// point runs one point, which is expected to take need. f returns a function that adds the result to the
+// report, if f succeeds. The point is skipped if too little time is left, or if no more points are run.
 func (c *check) point(name string, need time.Duration, f func() error) {
 	left := time.Until(c.end)
 	switch {
@@ -137,8 +130,7 @@ func (c *check) point(name string, need time.Duration, f func() error) {
 	}
 }
 
-// safely returns a panic of f as an error: what it says is worth more than the
-// rest of the points, which may do.
+// safely returns a panic of f as an error, so that the remaining points may still run.
 func safely(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -148,14 +140,14 @@ func safely(f func() error) (err error) {
 	return f()
 }
 
-// fail notes how a point ended. On a lost device nothing more is done.
+// fail records why a point failed. If the device is lost, no more points are run.
 func (c *check) fail(name string, err error) {
 	_, device := errors.AsType[*cuda.OutOfMemoryError](err)
 	_, machine := errors.AsType[*bench.MemoryError](err)
 	switch {
 	case c.ctx.Err() != nil:
 		c.skip(name, "the time was up before it ended")
-	case device, machine: // has no room for it
+	case device, machine: // it has not enough memory
 		c.skip(name, err.Error())
 	default:
 		c.report.Errors = append(c.report.Errors, Failure{name, err.Error()})
@@ -169,7 +161,7 @@ func (c *check) skip(name, why string) {
 	c.report.Skipped = append(c.report.Skipped, Skipped{name, why})
 }
 
-// save hands out the report, before the point of that name begins.
+// save passes the report to Options.Saved, before the named point begins.
 func (c *check) save(point string) {
 	if c.opt.Saved == nil {
 		return
@@ -179,11 +171,11 @@ func (c *check) save(point string) {
 	c.opt.Saved(r)
 }
 
-// within runs a section on an accelerator with so much memory for tiles, that is
-// opened for it and closed at its end.
+// within runs a section on an accelerator with the given memory for tiles. The accelerator is opened and closed
+// for it.
 func (c *check) within(name string, memory int64, section func(a *cuda.Accelerator)) {
 	if c.why != "" || c.ctx.Err() != nil {
-		section(nil) // to say what is skipped
+		section(nil) // reports what is skipped
 		return
 	}
 	c.save(name)

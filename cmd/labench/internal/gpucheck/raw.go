@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// nearUnit makes an n×n matrix on the device that is nearly the unit matrix, of
-// numbers that repeat: so it can be factored again and again in place.
+// nearUnit makes an n×n matrix on the device that is close to the unit matrix, with periodic elements. So it
+// can be factored in place many times.
 func nearUnit[T kernels.Element](s cuda.Stream, p cuda.Ptr, n int) error {
 	const piece = 1 << 21 // elements
 	typ, _ := typeOf[T]()
@@ -38,15 +38,15 @@ func nearUnit[T kernels.Element](s cuda.Stream, p cuda.Ptr, n int) error {
 	return err
 }
 
-// library is a routine of cuBLAS or cuSOLVER on n×n matrices in the device's
-// memory, all of them nearly unit matrices.
+// library is a routine of cuBLAS or cuSOLVER on n×n matrices in device memory. All of them are close to the
+// unit matrix.
 type library struct {
-	op              string // the op on tiles that does the same on transposes, or "geqrf"
+	op              string // the tile op that does the same with transposes, or "geqrf"
 	typ             cuda.Type
 	n               int
 	beta            float64 // of gemm
 	s               cuda.Stream
-	in, out         []cuda.Matrix // read by all calls, and written by each in turn
+	in, out         []cuda.Matrix // read by all calls; written by each call in turn
 	work, info, tau cuda.Ptr
 }
 
@@ -96,7 +96,7 @@ func (l *library) call(i int) error {
 	return s.Geqrf(l.typ, n, n, out, l.tau, l.work, l.info)
 }
 
-// time returns how long so many calls take.
+// time returns the duration of the given number of calls.
 func (l *library) time(times int) (time.Duration, error) {
 	begin := time.Now()
 	for i := range times {
@@ -131,16 +131,15 @@ func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate fl
 	return flops(p) / took.Seconds() / 1e9, nil
 }
 
-// residentGemm returns the GFLOP/s of the product p in tiles all of which are on
-// the device: by calls in order of k, so that those in flight
-// write different tiles.
+// residentGemm returns the GFLOP/s of the product p in tiles that are all on the device. Calls are in order of
+// k, so that concurrent calls write different tiles.
 func residentGemm[T kernels.Element](a *cuda.Accelerator, p problem, times int) (rate float64, err error) {
 	_, name := typeOf[T]()
 	gemm := op.NewTable().Op("gemm", name)
 	v := gemm.Version("cuda")
 	n, nb := p.n, p.resident
 	k := (n + nb - 1) / nb
-	// Tiles that are only read may lie in one another's memory.
+	// Tiles that are only read may share memory.
 	shared := square[T](nb, nb, false).Data
 	matrix := func(own bool) []*tile[T] {
 		all := make([]*tile[T], k*k)
@@ -170,6 +169,6 @@ func residentGemm[T kernels.Element](a *cuda.Accelerator, p problem, times int) 
 		}
 		return s.wait(0)
 	})
-	// What is on the device is not wanted.
+	// The results on the device are not needed.
 	return flops(p) / max(took, time.Nanosecond).Seconds() / 1e9, err
 }

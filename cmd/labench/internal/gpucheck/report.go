@@ -9,8 +9,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
-// Report is what a check has found. Its slices are only added to, so that a copy
-// stays as it was.
+// Report is the result of a check. Its slices are only appended to, so a copy does not change.
 type Report struct {
 	Machine   string    `json:"machine"`
 	Build     string    `json:"build"`
@@ -18,7 +17,7 @@ type Report struct {
 	Seconds   float64   `json:"seconds"`
 	Budget    float64   `json:"budget_seconds"`
 	Device    Device    `json:"device"`
-	Simulated bool      `json:"simulated"` // speeds say nothing of any device
+	Simulated bool      `json:"simulated"` // speeds do not apply to any real device
 	Small     bool      `json:"small"`     // small sizes only
 
 	Copies  []Copies  `json:"copies"`
@@ -27,7 +26,7 @@ type Report struct {
 	Whole   []Whole   `json:"whole"`
 	Skipped []Skipped `json:"skipped"`
 	Errors  []Failure `json:"errors"`
-	// Point is what was under way when the report was made; empty at the end.
+	// Point is the point that was running when the report was made; empty at the end.
 	Point string `json:"point,omitempty"`
 }
 
@@ -39,17 +38,17 @@ type Device struct {
 	Notes  []string `json:"notes"`
 }
 
-// NewDevice describes a device, whose name is a word and its number.
+// NewDevice describes a device. Its name is word and its number.
 func NewDevice(word string, info cuda.Info) Device {
 	return Device{fmt.Sprintf("%s%d", word, info.Ordinal), info.Name, info.Memory, append([]string{}, info.Notes...)}
 }
 
-// String returns the device in words.
+// String describes the device.
 func (d Device) String() string {
 	return fmt.Sprintf("%s: %s, %s", d.Name, d.Model, report.Bytes(float64(d.Memory)))
 }
 
-// Long returns the device and the notes on it in words.
+// Long describes the device with all notes.
 func (d Device) Long() string {
 	return strings.Join(append([]string{d.String()}, d.Notes...), ", ")
 }
@@ -63,15 +62,15 @@ type Copies struct {
 	Both   float64 `json:"both"` // of both directions together
 }
 
-// Latency is how long the smallest things take, in microseconds.
+// Latency is the time of the smallest operations, in microseconds.
 type Latency struct {
-	Copy float64 `json:"copy_us"` // 8 bytes in, and waiting for it
-	Gemm float64 `json:"gemm_us"` // a product of 1×1, and waiting for it
-	Tile float64 `json:"tile_us"` // the same as a tile of 1×1 by way of the accelerator
+	Copy float64 `json:"copy_us"` // 8 bytes in, including the wait
+	Gemm float64 `json:"gemm_us"` // a 1×1 product, including the wait
+	Tile float64 `json:"tile_us"` // the same on a 1×1 tile, through the accelerator
 }
 
-// Tile is the speed of a version on resident tiles of nb×nb, and of the library's
-// routine on the same device, in turns.
+// Tile is the speed of a version on resident tiles of nb×nb, and of the library's routine on the same device,
+// measured in turns.
 type Tile struct {
 	Op      string  `json:"op"`
 	Type    string  `json:"type"`
@@ -79,8 +78,8 @@ type Tile struct {
 	GFLOPS  float64 `json:"gflops"`
 	Library float64 `json:"library_gflops,omitempty"` // 0: there is no such routine
 	Ratio   float64 `json:"ratio,omitempty"`
-	// Apart is how far the result is from the CPU's: ‖X − Y‖ / (ε·‖Y‖) in the
-	// Frobenius norm. 0 if it was not looked at, or nothing.
+	// Apart is the distance of the result from the CPU's: ‖X − Y‖ / (ε·‖Y‖) in the Frobenius norm. It is 0 if it
+	// was not computed.
 	Apart float64 `json:"apart,omitempty"`
 }
 
@@ -90,21 +89,20 @@ type Whole struct {
 	Type string `json:"type"`
 	N    int    `json:"n"`
 
-	// From and to the host's memory, tiled on the way; 0 if not measured.
+	// From and to host memory, including the conversion to tiles; 0 if not measured.
 	CPU  Speed `json:"cpu"`
 	GPU  Speed `json:"gpu"`
 	Both Speed `json:"both"`
-	// Library is the library's routine on a resident matrix, and Resident our
-	// tiles, all of them resident. 0 if not measured.
+	// Library is the library's routine on a resident matrix, Resident our versions on resident tiles. 0 if not
+	// measured.
 	Library  float64 `json:"library_gflops,omitempty"`
 	Resident float64 `json:"resident_gflops,omitempty"`
-	// Residual is the scaled residual of the result of GPU and Both, the worse of
-	// them, where it was looked at: Verified.
+	// Residual is the larger scaled residual of the results of GPU and Both. Verified says that it was computed.
 	Verified bool    `json:"verified"`
 	Residual float64 `json:"residual"`
 }
 
-// Speed is the best of some runs.
+// Speed is the best of several runs.
 type Speed struct {
 	NB      int     `json:"nb,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
@@ -123,8 +121,7 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// Wrong says in words what is wrong, and nothing if nothing is. What was skipped is not
-// wrong.
+// Wrong describes the errors in words. It returns "" if there are none. Skipped points are no errors.
 func (r *Report) Wrong() string {
 	switch {
 	case r.Point != "":

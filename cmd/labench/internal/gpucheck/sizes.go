@@ -2,27 +2,27 @@ package gpucheck
 
 import "time"
 
-// sizes are what is measured.
+// sizes are the sizes of all measurements.
 type sizes struct {
 	copied int64 // bytes of a copy
-	times  int   // that a copy is repeated
+	times  int   // number of repetitions of a copy
 	tiles  []int // nb, ascending
 	target time.Duration
 	rounds int
 	whole  []problem
 }
 
-// problem is a product or a factorization at one size.
+// problem is a product or a factorization of one size.
 type problem struct {
 	op, typ  string
 	n        int
-	nb       []int // tile sizes to try on the device; 0: what la chooses
+	nb       []int // tile sizes to try on the device; 0: la's choice
 	verify   bool
 	resident int // nb of resident tiles; 0: not measured
 }
 
-// full returns the sizes for a real device, the most wanted first within each
-// operation, as far as larger ones can do without what smaller ones have learned.
+// full returns the sizes for a real device. Within each operation the most important come first, as long as
+// larger sizes do not need the results of smaller ones.
 func full() sizes {
 	s := sizes{copied: 256 << 20, times: 5, tiles: []int{256, 512, 1024, 2048, 4096}, target: 100 * time.Millisecond, rounds: 3}
 	s.whole = []problem{
@@ -48,7 +48,7 @@ func full() sizes {
 	return s
 }
 
-// small returns sizes that a simulated device has done within seconds.
+// small returns sizes that a simulated device can do within seconds.
 func small() sizes {
 	s := sizes{copied: 1 << 20, times: 2, tiles: []int{32, 64}, target: 2 * time.Millisecond, rounds: 2}
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {

@@ -15,8 +15,8 @@ import (
 // tile is a tile that a call works on.
 type tile[T kernels.Element] = kernels.Tile[T]
 
-// station has calls executed by an accelerator, without a runtime: its caller
-// sees to it that calls in flight do not need one another.
+// station executes calls on an accelerator without a runtime. The caller ensures that concurrent calls do not
+// depend on each other.
 type station struct {
 	a      *cuda.Accelerator
 	job    uint64
@@ -24,8 +24,7 @@ type station struct {
 	ended  []*versions.Launch
 }
 
-// patience is how long a call may take. On a device that has hung the driver
-// says nothing.
+// patience is the time limit of a call. If a device hangs, the driver reports nothing.
 const patience = time.Minute
 
 // start starts a call.
@@ -38,8 +37,7 @@ func (s *station) start(v *versions.Version, params any, args []any, uses []vers
 	return nil
 }
 
-// wait waits until at most so many calls are in flight, and returns the errors
-// of those that have ended.
+// wait waits until at most flying calls are running. It returns the errors of ended calls.
 func (s *station) wait(flying int) error {
 	var errs []error
 	for begin := time.Now(); s.flying > flying; {
@@ -58,14 +56,14 @@ func (s *station) wait(flying int) error {
 	return errors.Join(errs...)
 }
 
-// flush brings everything home and forgets it.
+// flush copies all values back to the host and clears the cache.
 func (s *station) flush() error {
 	err := s.a.Flush(s.job)
 	s.job++
 	return err
 }
 
-// typeOf returns the element type as devices and as people know it.
+// typeOf returns the element type for devices, and its name for people.
 func typeOf[T kernels.Element]() (cuda.Type, string) {
 	return scalar.Pick[T](cuda.F32, cuda.F64), scalar.Of[T]().String()
 }
@@ -83,7 +81,7 @@ func eps[T kernels.Element]() float64 {
 	return 0x1p-53
 }
 
-// OnCores returns the version of op that workers on this machine's cores prefer.
+// OnCores returns the version of op that this machine's workers on cores prefer.
 func OnCores(op *versions.Op, on *versions.Target) *versions.Version {
 	for i := range op.Versions {
 		if v := &op.Versions[i]; v.Constraints.Unmet(on) == "" {

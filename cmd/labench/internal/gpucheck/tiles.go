@@ -19,11 +19,11 @@ import (
 type kernel struct {
 	op     string
 	params any
-	ins    int // operands that are only read; they are shared by all calls
-	outs   int // operands of each call's own
+	ins    int // number of read-only operands, which all calls share
+	outs   int // number of other operands, separate for each call
 	ib     int // rows of the second operand, which holds triangles; 0: it is square
-	// unit has the first operand, or what there is, be the unit matrix but for little:
-	// so it can be solved with and factored again and again.
+	// unit makes the first operand close to the unit matrix, so that it can be solved with, or factored, many
+	// times.
 	unit bool
 }
 
@@ -39,9 +39,9 @@ func kernelsMeasured(nb int) []kernel {
 	}
 }
 
-// tiles measures the versions on resident tiles beside the libraries.
+// tiles measures the versions on resident tiles and the libraries' routines.
 func (c *check) tiles() {
-	// Half of the device for tiles, the rest for the libraries' matrices.
+	// Half of the device memory is for tiles, the rest for the libraries' matrices.
 	c.within("tiles", c.report.Device.Memory/2, func(a *cuda.Accelerator) {
 		for _, nb := range c.sizes.tiles {
 			for _, k := range kernelsMeasured(nb) {
@@ -66,7 +66,7 @@ func (c *check) tiles() {
 	})
 }
 
-// slots is the number of calls in flight.
+// slots returns the number of concurrent calls.
 func slots(nb int) int {
 	if nb <= 1024 {
 		return 8
@@ -74,10 +74,10 @@ func slots(nb int) int {
 	return 4
 }
 
-// element returns a number that is no power of two, different from place to place.
+// element returns a number that depends on p and is no power of two.
 func element(p int) float64 { return float64(p*7919%1021)/1021 - 0.5 }
 
-// square returns an nb×nb tile of numbers, or nearly a unit matrix.
+// square returns a rows×nb tile of numbers, or one close to a unit matrix.
 func square[T kernels.Element](rows, nb int, unit bool) *tile[T] {
 	t := &tile[T]{Rows: rows, Cols: nb, Stride: nb, Data: make([]T, rows*nb)}
 	scale := 1.0
@@ -110,7 +110,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 		if i == 1 && k.ib > 0 {
 			rows = k.ib
 		}
-		// Reflectors that are not orthogonal would make numbers grow: T is small.
+		// Reflectors that are not orthogonal make numbers grow, so T is small.
 		ins[i] = square[T](rows, nb, k.unit || k.ib > 0)
 	}
 	n := slots(nb)
@@ -131,7 +131,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 	tiled := func(times int) (time.Duration, error) {
 		begin := time.Now()
 		for i := range times {
-			// The call before the last one on these tiles has ended.
+			// The call before the last one on these tiles must have ended.
 			if err := s.wait(n - 1); err != nil {
 				return 0, err
 			}
@@ -143,7 +143,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 		return time.Since(begin), err
 	}
 	defer func() { err = firstError(err, s.flush()) }()
-	if _, err := tiled(n); err != nil { // brings the tiles in
+	if _, err := tiled(n); err != nil { // moves the tiles to the device
 		return row, err
 	}
 	once, err := tiled(n)
@@ -155,7 +155,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 	library := func(int) (time.Duration, error) { return 0, nil }
 	r := &room{d: a.Device()}
 	defer r.free(&err)
-	compared := k.op != "tsmqr" // of which no library has the like
+	compared := k.op != "tsmqr" // no library has a similar routine
 	if compared {
 		l, err := newLibrary[T](r, k.op, nb, k.ins, n)
 		if err != nil {
@@ -187,17 +187,16 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb
 	return row, nil
 }
 
-// checked is the order up to which results are compared with the CPU's: a product
-// of larger tiles takes one core seconds.
+// checked is the largest order for which results are compared with the CPU's. Larger products take a core
+// several seconds.
 const checked = 1024
 
-// limit is what two right results are apart at most; products of that order in TF32
-// are 4000 apart, as random roundings to 11 bits are, and right ones some tens.
+// limit is the largest distance between two right results. A product of that order in TF32, with random
+// roundings to 11 bits, is at a distance of 4000; right ones are at a few tens.
 const limit = 300
 
-// apart executes a call on the device and on the CPU, and returns how far apart
-// the results are: ‖X − Y‖ / (ε·‖Y‖) in the Frobenius norm, of the operand where
-// that is most. Too far is an error.
+// apart executes a call on the device and on the CPU. It returns the distance of the results, ‖X − Y‖ / (ε·‖Y‖)
+// in the Frobenius norm, of the operand where it is largest. It returns an error if the distance exceeds limit.
 func apart[T kernels.Element](s *station, op *versions.Op, v *versions.Version, params any, args []any, uses []versions.Use) (worst float64, err error) {
 	got, want := make([]any, len(args)), make([]any, len(args))
 	for i, a := range args {

@@ -12,10 +12,9 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// whole measures whole matrices: the library first, which is quick and what the
-// others are compared with.
+// whole measures whole matrices: first the library, which is quick and with which the others are compared.
 func (c *check) whole() {
-	rates := map[string]float64{} // flops a second of each kind of point, at the size before
+	rates := map[string]float64{} // flop/s of each kind of point at the previous size
 	for _, p := range c.sizes.whole {
 		row := Whole{Op: p.op, Type: p.typ, N: p.n}
 		timed := func(kind string, runs int, f func() (gflops float64, err error)) {
@@ -51,8 +50,8 @@ func (c *check) whole() {
 	}
 }
 
-// expected is how long a point takes of so many runs at that rate, which is not
-// known at first: matrices are made at 10 ns an element, and devices opened.
+// expected estimates the time of a point with the given number of runs at the given rate, which is 0 at first.
+// It includes 10 ns per element for making matrices, and the opening of devices.
 func (c *check) expected(p problem, runs int, rate float64) time.Duration {
 	need := 3 * time.Second
 	if c.report.Small {
@@ -65,13 +64,13 @@ func (c *check) expected(p problem, runs int, rate float64) time.Duration {
 	return need
 }
 
-// flops counts as LAPACK does.
+// flops returns the number of operations as LAPACK counts them.
 func flops(p problem) float64 {
 	n := float64(p.n)
 	return n * n * n * map[string]float64{"gemm": 2, "cholesky": 1. / 3, "lu": 2. / 3, "qr": 4. / 3}[p.op]
 }
 
-// resident measures the library on a resident matrix, and resident tiles of ours.
+// resident measures the library on a resident matrix, and our versions on resident tiles.
 func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int, f func() (float64, error))) {
 	library, tiles := raw[float64], residentGemm[float64]
 	if p.typ == "f32" {
@@ -88,7 +87,7 @@ func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int
 			return *to, err
 		})
 	}
-	if p.op != "lu" { // no version of ours is the library's
+	if p.op != "lu" { // our LU is another algorithm than the library's
 		on("library", &row.Library, library)
 	}
 	if p.resident > 0 {
@@ -96,13 +95,13 @@ func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int
 	}
 }
 
-// device measures la with the device, alone or beside the workers, with the best
-// of some tile sizes.
+// device measures la with the device, alone or together with the workers. It returns the best result over the
+// tile sizes.
 func (c *check) device(p problem, row *Whole, only bool, sizes []int) (fastest Speed, err error) {
 	for i, nb := range sizes {
 		s := c.spec(p)
 		s.NB, s.Devices, s.DevicesOnly = nb, c.request, only
-		// One is enough to see whether results are right.
+		// One check is enough to see whether results are right.
 		s.Verify = p.verify && i == 0
 		if p.n > 8192 && !c.report.Small {
 			s.Repeat = 2
@@ -131,13 +130,13 @@ func (c *check) cores(p problem) (Speed, error) {
 	return Speed{r.NB, r.SecondsBest, r.GFLOPSBest}, err
 }
 
-// spec returns what all runs of p have in common. Of the versions on cores only
-// those that are preferred take part: there is no time to explore.
+// spec returns the Spec that is common to all runs of p. On cores it allows only the preferred versions, since
+// there is no time to explore.
 func (c *check) spec(p problem) bench.Spec {
 	s := bench.Spec{Op: p.op, Type: p.typ, N: p.n, Seed: 1, Repeat: 3, Warmup: -1, NoPeak: true, Workers: c.opt.Workers,
 		Profile: c.profile, Exclude: slower()}
 	if p.verify {
-		s.Warmup = 1 // and more until the versions are known
+		s.Warmup = 1 // more follow until the versions are known
 	}
 	if c.report.Small {
 		s.NB, s.Repeat = p.nb[0], 2
@@ -145,7 +144,7 @@ func (c *check) spec(p problem) bench.Spec {
 	return s
 }
 
-// run runs s. A wrong result is an error.
+// run runs s. A wrong result is returned as an error.
 func (c *check) run(s bench.Spec) (bench.Result, error) {
 	r, err := bench.Run(c.ctx, s)
 	if err == nil && !r.Passed {
@@ -154,8 +153,7 @@ func (c *check) run(s bench.Spec) (bench.Result, error) {
 	return r, err
 }
 
-// slower returns the names of the versions that are the preferred ones of no op
-// on this machine's cores.
+// slower returns the names of the versions that no op prefers on this machine's cores.
 func slower() []string {
 	on := exec.Here()
 	var preferred, others []string

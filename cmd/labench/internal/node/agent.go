@@ -17,7 +17,7 @@ import (
 	"github.com/tessera-la/tessera/transport/web"
 )
 
-// NewAgentCommand returns the command labench agent. Check returns what is wrong with a job that somebody submits.
+// NewAgentCommand returns the command labench agent. check returns what is wrong with a submitted job.
 func NewAgentCommand(a *cli.App, check func(*jobs.Spec) error) *cobra.Command {
 	var f Flags
 	var local setup.LocalFlags
@@ -40,7 +40,7 @@ func NewAgentCommand(a *cli.App, check func(*jobs.Spec) error) *cobra.Command {
 			ctx := cmd.Context()
 			a.Agent, a.Attached = !attached, attached
 			if attached {
-				// A terminal's Ctrl-C reaches all of its processes. Who has started this one ends it.
+				// Ctrl-C on a terminal reaches all of its processes. The process that started this one ends it.
 				signal.Ignore(os.Interrupt)
 				ctx = untilInputEnds(ctx)
 			}
@@ -65,9 +65,9 @@ func NewAgentCommand(a *cli.App, check func(*jobs.Spec) error) *cobra.Command {
 	return cmd
 }
 
-// serve is an agent until ctx ends. That it is interrupted is how it ends.
+// serve runs an agent until ctx ends. An interrupt is the regular end and no error.
 func serve(ctx context.Context, a *cli.App, f *Flags, local *setup.LocalFlags, taking *takingFlags, check func(*jobs.Spec) error, parent string, memory int64) (err error) {
-	if err := taking.check(f.certs); err != nil { // before anybody is told that there is an agent
+	if err := taking.check(f.certs); err != nil { // before any output says that there is an agent
 		return err
 	}
 	rt, end, err := local.Open(a)
@@ -86,7 +86,7 @@ func serve(ctx context.Context, a *cli.App, f *Flags, local *setup.LocalFlags, t
 		below = ", below " + parent
 	}
 	if opt.Memory = memory; memory > 0 {
-		// The collector keeps what it has yet to free within a quarter of that.
+		// The garbage collector keeps garbage within a quarter of that.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory + memory/4 + 128<<20))
 	}
 	cores, devices := 0, ""
@@ -108,7 +108,7 @@ func serve(ctx context.Context, a *cli.App, f *Flags, local *setup.LocalFlags, t
 	if err != nil {
 		return errors.Join(err, opt.Transport.Close())
 	}
-	defer func() { err = errors.Join(err, taken()) }() // which says whether it is what has failed
+	defer func() { err = errors.Join(err, taken()) }() // it reports whether taking jobs has failed
 	if err := cluster.Serve(ctx, opt); !errors.Is(err, context.Cause(ctx)) {
 		return err
 	}

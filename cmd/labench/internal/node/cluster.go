@@ -21,7 +21,7 @@ import (
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
-// NewClusterCommand returns the command labench cluster, with those of others below it.
+// NewClusterCommand returns the command labench cluster, with others as further subcommands.
 func NewClusterCommand(a *cli.App, others ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
@@ -88,7 +88,7 @@ authority.`,
 	return cmd
 }
 
-// initCluster makes certificates, and says what it made.
+// initCluster makes certificates and prints what it made.
 func initCluster(a *cli.App, dir string, nodes []string, valid time.Duration) error {
 	made, err := certs.Init(dir, nodes, valid)
 	if err != nil {
@@ -127,14 +127,14 @@ func newClusterStatusCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// clusterStatus lists agents. The error is that of too few.
+// clusterStatus lists agents. It returns an error if there are too few.
 func clusterStatus(ctx context.Context, a *cli.App, f *ClusterFlags) error {
 	f.Idle, f.aside = true, true
 	d, end, err := f.Drive(ctx, a, 1, nil, dispatch.Priority, false)
 	if err != nil {
 		return err
 	}
-	select { // those that others know
+	select { // the nodes that other nodes know
 	case <-time.After(f.greeting() * 3):
 	case <-ctx.Done():
 	}
@@ -180,7 +180,7 @@ func clusterStatus(ctx context.Context, a *cli.App, f *ClusterFlags) error {
 	return end()
 }
 
-// kindText describes workers of a node.
+// kindText describes the workers of a node.
 func kindText(k *cluster.Kind) string {
 	t := &k.Target
 	if k.Accelerator != "" {

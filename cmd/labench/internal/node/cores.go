@@ -13,20 +13,20 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// place is where a rank runs: what each rank tells the others of itself.
+// place is where a rank runs. Each rank sends its place to the others.
 type place struct {
 	host string
-	// allowed are the CPUs that it was started on, and grantable those that the system would
-	// let it have.
+	// allowed are the CPUs on which the rank was started. grantable are those to which the system would let it
+	// extend.
 	allowed, grantable topo.CPUSet
-	cores              int // of the allowed CPUs
-	// own is how many CPUs the batch system says that it has, and joint how many all ranks of its
-	// machine together have; near is how many its launcher started on the machine. 0 is not known.
-	// Nobody need keep them to that but they.
+	cores              int // number of allowed cores
+	// own is the rank's number of CPUs according to the batch system, joint that of all ranks of its machine
+	// together, and near the number of ranks that the launcher started on the machine. 0 means unknown. Only the
+	// ranks themselves enforce these numbers.
 	own, joint, near int
 }
 
-// here returns where this process runs.
+// here returns the place of this process.
 func here(host string, m *topo.Machine, env func(string) string) place {
 	p := place{host: host, allowed: m.Allowed, cores: len(m.Cores)}
 	p.own, p.joint, p.near = granted(env)
@@ -38,11 +38,11 @@ func here(host string, m *topo.Machine, env func(string) string) place {
 	return p
 }
 
-// granted returns what the variables of Slurm and of launchers of MPI say of a process: the CPUs that
-// it has, the CPUs that all tasks of its machine have together, and how many these are. 0 is not known.
+// granted returns what the variables of Slurm and of MPI launchers say of a process: the number of its CPUs,
+// the number of CPUs of all tasks on its machine together, and the number of these tasks. 0 means unknown.
 //
-// No variable is right by itself. SLURM_CPUS_PER_TASK is that of sbatch where srun, since Slurm 22.05,
-// did not heed it; SLURM_CPUS_ON_NODE is the step's, or the job's where a step has none of its own.
+// No variable is right by itself. SLURM_CPUS_PER_TASK is sbatch's value if srun ignored it, as since Slurm
+// 22.05; SLURM_CPUS_ON_NODE is the step's value, or the job's if the step has none.
 func granted(env func(string) string) (own, joint, near int) {
 	number := func(names ...string) int {
 		for _, name := range names {
@@ -62,15 +62,15 @@ func granted(env func(string) string) (own, joint, near int) {
 			joint = smallest(joint, onNode(env("SLURM_JOB_CPUS_PER_NODE"), i))
 		}
 	}
-	// In the batch script these are of the job, whose tasks may not have begun.
+	// In the batch script these variables describe the job, whose tasks may not have started.
 	if id, err := strconv.Atoi(env("SLURM_NODEID")); near == 0 && err == nil && env("SLURM_STEP_ID") != "" {
 		near = onNode(cmp.Or(env("SLURM_STEP_TASKS_PER_NODE"), env("SLURM_TASKS_PER_NODE")), id)
 	}
 	return number("SLURM_CPUS_PER_TASK"), joint, near
 }
 
-// onNode returns the number of a node, counted from 0, in a list of Slurm's with a number for each, as
-// in 2(x3),1; 0 if the list does not have it.
+// onNode returns the number of a node, counted from 0, in a list of Slurm with one number per node, such as
+// 2(x3),1. It returns 0 if the list is too short.
 func onNode(list string, node int) int {
 	for item := range strings.SplitSeq(list, ",") {
 		number, rest, repeated := strings.Cut(item, "(x")
@@ -94,7 +94,7 @@ func onNode(list string, node int) int {
 	return 0
 }
 
-// smallest returns the smallest number that is known, which is not 0; 0 if none is.
+// smallest returns the smallest number that is not 0, since 0 means unknown. It returns 0 if all are 0.
 func smallest(all ...int) (least int) {
 	for _, n := range all {
 		if n > 0 && (least == 0 || n < least) {
@@ -104,7 +104,7 @@ func smallest(all ...int) (least int) {
 	return least
 }
 
-// text returns p for others; parsePlace reads it.
+// text encodes p for other ranks; parsePlace decodes it.
 func (p place) text() string {
 	return fmt.Sprintf("%s\n%v\n%v\n%d\n%d\n%d\n%d", p.host, p.allowed, p.grantable, p.cores, p.own, p.joint, p.near)
 }
@@ -126,10 +126,10 @@ func parsePlace(text string) (p place, err error) {
 	return p, err
 }
 
-// share returns the CPUs of a rank: ranks that were started on the same CPUs of a machine
-// share them out by cores, each some that lie together. Cores are those of the rank's CPUs.
-// With fewer cores than ranks some have the same. No rank takes more than the smallest number that
-// its launcher, its batch system, or its cgroup gives it.
+// share returns the CPUs of a rank. Ranks that were started on the same CPUs of a machine divide them by cores,
+// and each gets adjacent ones. cores are the cores of the rank's CPUs. If there are fewer cores than ranks,
+// some ranks share cores. No rank takes more than the smallest number that its launcher, its batch system or
+// its cgroup gives it.
 func share(all []place, rank int, cores []topo.Core) (cpus topo.CPUSet) {
 	p := all[rank]
 	index, of, near := 0, 0, 0
@@ -145,7 +145,7 @@ func share(all []place, rank int, cores []topo.Core) (cpus topo.CPUSet) {
 			of++
 		}
 	}
-	// Each of these numbers may be larger than what the rank has, and none is smaller.
+	// Each of these numbers may be larger than what the rank has; none is smaller.
 	most := p.own
 	if p.joint > 0 {
 		most = smallest(most, max(p.joint/max(near, p.near), 1))
@@ -164,33 +164,33 @@ func share(all []place, rank int, cores []topo.Core) (cpus topo.CPUSet) {
 	return cpus
 }
 
-// confine has this process run on some CPUs only.
+// confine restricts this process to the given CPUs.
 func confine(cpus topo.CPUSet) error {
 	if err := topo.Confine(cpus...); err != nil {
 		return err
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(len(cpus)) // what Go would have taken, had it begun on them
+		runtime.GOMAXPROCS(len(cpus)) // Go's default if it had started on these CPUs
 	}
 	leaveRoom(len(cpus))
 	return nil
 }
 
-// leaveRoom has Go run what comes from other nodes while so many workers compute: on its thread,
-// between which and theirs the system shares out the cores.
+// leaveRoom lets Go handle messages of other nodes while all workers compute. It raises GOMAXPROCS, and the
+// system divides the cores between Go's threads and the workers' threads.
 func leaveRoom(workers int) {
 	procs := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") != "" || procs >= workers+2 {
 		return
 	}
-	// One more, or else what comes waits for the end of a task and for Go's monitor, which looks
-	// every 10 ms; and another one, which rests: when none does, the monitor looks for one every
+	// One more for messages. Otherwise a message would wait for the end of a task, or for Go's monitor, which
+	// looks every 10 ms. And a second one that stays idle: without an idle one the monitor looks for one every
 	// 20 µs.
 	runtime.GOMAXPROCS(min(procs, workers) + 2)
 }
 
-// boundToOne says, of a machine on which each rank was bound to one core while others are free,
-// what that is and what helps; empty if there is none. The variables are those of a rank.
+// boundToOne describes the case that each rank of a machine is bound to one core while other cores are free,
+// and the remedy. It returns "" in other cases. env returns the variables of a rank.
 func boundToOne(all []place, env func(string) string) string {
 	hosts := map[string][]place{}
 	for _, p := range all {

@@ -21,24 +21,24 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// ClusterFlags is the cluster that an operation is to run on.
+// ClusterFlags are the flags that name the cluster on which an operation runs.
 type ClusterFlags struct {
-	Trace *trace.Recorder // what is recorded of tasks, nil for nothing
+	Trace *trace.Recorder // records tasks; nil for none
 	Flags
-	Words       []string // of --cluster: see locate
+	Words       []string // values of --cluster: see locate
 	Agents      int
 	Idle        bool
 	Distributed bool
 	Output      string
 	Copies      CopiesFlag
-	Stay        bool // with distributed: no node executes what another one owns
+	Stay        bool // with distributed matrices: each node executes only the tasks on its own tiles
 
-	Local     int                            // agents to be started on this machine
-	OverMPI   bool                           // nodes are ranks of MPI
-	ranks     *ranks                         // these, with this process
+	Local     int                            // number of agents to start on this machine
+	OverMPI   bool                           // the nodes are ranks of MPI
+	ranks     *ranks                         // with OverMPI; this process is one of them
 	file      *nodesFile                     // the file that --cluster names
 	transport transport.Transport            // of the driver
-	driver    atomic.Pointer[cluster.Driver] // once it is connected
+	driver    atomic.Pointer[cluster.Driver] // set once it is connected
 }
 
 // Register defines the flags of an operation on fl.
@@ -52,8 +52,8 @@ func (f *ClusterFlags) Register(fl *pflag.FlagSet) {
 	f.Flags.register(fl, "")
 }
 
-// RegisterNodes defines the flags that say which nodes there are, with what --cluster, --agents and --idle are
-// for. Without a use of it there is no --idle.
+// RegisterNodes defines the flags that name the nodes. words, agents and idle are the usage texts of --cluster,
+// --agents and --idle. If idle is empty, there is no --idle.
 func (f *ClusterFlags) RegisterNodes(fl *pflag.FlagSet, words, agents, idle string) {
 	fl.Var(cli.NewWordList(&f.Words), "cluster", words)
 	fl.IntVar(&f.Agents, "agents", 0, agents)
@@ -63,7 +63,7 @@ func (f *ClusterFlags) RegisterNodes(fl *pflag.FlagSet, words, agents, idle stri
 	f.Flags.register(fl, "")
 }
 
-// CopiesFlag is a flag for second copies: the part of the time that they may take.
+// CopiesFlag is the flag for second copies: the part of the time that they may take.
 type CopiesFlag struct{ cluster.Copies }
 
 // Set implements [pflag.Value].
@@ -82,10 +82,11 @@ func (c *CopiesFlag) String() string { return "" }
 // Type implements [pflag.Value].
 func (c *CopiesFlag) Type() string { return "share" }
 
-// Asked reports whether there is to be a cluster.
+// Asked reports whether the flags ask for a cluster.
 func (f *ClusterFlags) Asked() bool { return f.Local > 0 || f.OverMPI || len(f.Peers) > 0 }
 
-// Find makes out what --cluster means, and takes from a file what the command line leaves open.
+// Find interprets --cluster. If it names a file, Find takes from it the flags that the command line does not
+// set.
 func (f *ClusterFlags) Find(given func(flag string) bool) error {
 	at, err := locate(f.Words)
 	if err != nil {
@@ -134,7 +135,7 @@ func (f *ClusterFlags) Find(given func(flag string) bool) error {
 	return nil
 }
 
-// Check returns what is wrong with the flags. What a single node only can do is refused.
+// Check returns what is wrong with the flags. It refuses what needs a single node.
 func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 	if err := f.Find(given); err != nil {
 		return err
@@ -171,14 +172,14 @@ func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 	if f.Agents < 0 {
 		return fmt.Errorf("--agents is %d, want at least 0", f.Agents)
 	}
-	if f.Timeout < 0 { // 0 is what jobs are checked with, before an agent gives its own: see listening
+	if f.Timeout < 0 { // jobs are checked with 0 before an agent sets its own time-out: see listening
 		return f.Flags.sensible()
 	}
 	return nil
 }
 
-// Watch returns what says where the cluster stands, nil if none is asked for. Before there is
-// a driver it says nothing.
+// Watch returns a function that reports the state of the cluster, which is empty until there is a driver. It
+// returns nil if the flags ask for no cluster.
 func (f *ClusterFlags) Watch() func() trace.Cluster {
 	if !f.Asked() {
 		return nil
@@ -191,7 +192,7 @@ func (f *ClusterFlags) Watch() func() trace.Cluster {
 	}
 }
 
-// Drive connects with the cluster. The driver is nil if none is asked for.
+// Drive connects to the cluster. The driver is nil if the flags ask for none.
 func (f *ClusterFlags) Drive(ctx context.Context, a *cli.App, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
 	if !f.Asked() {
 		return nil, func() error { return nil }, nil
@@ -203,7 +204,7 @@ func (f *ClusterFlags) Drive(ctx context.Context, a *cli.App, workers int, resou
 			return nil, nil, err
 		}
 		if f.Idle {
-			workers = 1 // which reads and writes the program's matrices
+			workers = 1 // it reads and writes the matrices of the program
 		}
 	}
 	if d, end, err = f.connect(ctx, a, workers, resources, policy, byPriority); err != nil {
@@ -214,7 +215,7 @@ func (f *ClusterFlags) Drive(ctx context.Context, a *cli.App, workers int, resou
 	return d, func() error { defer agents.stop(); return left() }, nil
 }
 
-// connect makes this process the driver of agents that there are.
+// connect makes this process the driver of running agents.
 func (f *ClusterFlags) connect(ctx context.Context, a *cli.App, workers int, resources []exec.Resource, policy dispatch.Kind, byPriority bool) (d *cluster.Driver, end func() error, err error) {
 	rt, close, err := f.runtime(workers, resources)
 	if err != nil {
@@ -272,8 +273,8 @@ func (f *ClusterFlags) connect(ctx context.Context, a *cli.App, workers int, res
 	return d, end, nil
 }
 
-// Members returns the nodes that compute, as far as --cluster says what they are like: a file, or the
-// agents that are there. The driver is the first of them, with so many workers, unless it is apart.
+// Members returns the computing nodes, as far as a file or the agents that --cluster names describe them. The
+// driver is the first of them, with the given number of workers, unless it does not compute.
 func (f *ClusterFlags) Members(ctx context.Context, a *cli.App, workers int) (all []Member, apart bool, err error) {
 	apart = f.Idle
 	switch {
@@ -287,7 +288,7 @@ func (f *ClusterFlags) Members(ctx context.Context, a *cli.App, workers int) (al
 			all = append(all, n)
 		}
 	default:
-		f.Idle = true // it only asks
+		f.Idle = true // this driver only asks
 		d, end, err := f.Drive(ctx, a, 1, nil, dispatch.Priority, false)
 		if err != nil {
 			return nil, false, err
@@ -308,7 +309,7 @@ func (f *ClusterFlags) Members(ctx context.Context, a *cli.App, workers int) (al
 	return all, apart, nil
 }
 
-// Link returns the bytes a second that each node can get, as the file has them; 0 if that is not known.
+// Link returns the bytes per second that each node can receive, from the file; 0 if unknown.
 func (f *ClusterFlags) Link() cli.Size {
 	if f.file == nil {
 		return 0
@@ -316,7 +317,7 @@ func (f *ClusterFlags) Link() cli.Size {
 	return f.file.Link
 }
 
-// direct returns how many agents the driver is to have, as far as --cluster names them.
+// direct returns the number of agents that the driver is to have, as far as --cluster names them.
 func (f *ClusterFlags) direct() int {
 	if f.file != nil {
 		return len(f.file.top())
@@ -324,10 +325,10 @@ func (f *ClusterFlags) direct() int {
 	return len(f.Peers)
 }
 
-// runtime returns what this process computes with. Close ends it.
+// runtime returns the runtime on which this process computes. The function that it returns closes the runtime.
 func (f *ClusterFlags) runtime(workers int, resources []exec.Resource) (rt *exec.Local, close func() error, err error) {
 	if f.ranks != nil {
-		return f.ranks.rt, func() error { return nil }, nil // it is theirs to close
+		return f.ranks.rt, func() error { return nil }, nil // the ranks close it
 	}
 	if rt, err = exec.NewLocal(exec.Options{Workers: workers, Resources: resources, Float: true}); err != nil {
 		return nil, nil, err
@@ -335,7 +336,7 @@ func (f *ClusterFlags) runtime(workers int, resources []exec.Resource) (rt *exec
 	return rt, rt.Close, nil
 }
 
-// Computing returns the names of the nodes that are there and compute.
+// Computing returns the names of the connected nodes that compute.
 func (f *ClusterFlags) Computing(d *cluster.Driver) []string {
 	names := d.Nodes()
 	if f.Idle && len(names) > 1 {
@@ -344,9 +345,9 @@ func (f *ClusterFlags) Computing(d *cluster.Driver) []string {
 	return names
 }
 
-// Speeds returns the speeds of the nodes that own tiles, in the order of their numbers: those
-// of the file, if it has some, and otherwise what the driver knows. A node that the file does
-// not list has as much for each worker as the others.
+// Speeds returns the speeds of the nodes that own tiles, in the order of their numbers. They come from the
+// file, if it has any, or else from the driver. A node that the file does not list has the same speed per
+// worker as the others.
 func (f *ClusterFlags) Speeds(d *cluster.Driver) []float64 {
 	all, known := d.Speeds(), f.file.speeds()
 	if known == nil {

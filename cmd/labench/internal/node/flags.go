@@ -26,15 +26,15 @@ import (
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
-// Flags is what makes this process a node of a cluster, as a command line says it.
+// Flags are the flags that make this process a node of a cluster.
 type Flags struct {
 	Name, listen, address string
 	Peers                 []string
 	certs                 string
 	Timeout               time.Duration
-	Job                   int   // that this process is, of the node of that name; 0 for none
-	memory                int64 // its cap on operands; 0 for none
-	aside                 bool  // this process only looks: another one may have its certificate
+	Job                   int   // number of the job that this process is, of the node with that name; 0 for none
+	memory                int64 // limit for operands in bytes; 0 for none
+	aside                 bool  // this process only looks; another one may use its certificate
 }
 
 // register defines the flags on fl.
@@ -50,8 +50,8 @@ func (f *Flags) register(fl *pflag.FlagSet, listen string) {
 	fl.DurationVar(&f.Timeout, "node-timeout", 5*time.Second, "a node that does not answer for that long is lost")
 }
 
-// outward returns an address of this machine, with a free port, by which another one reaches
-// it, which it is told nothing of: a loopback address if there is none.
+// outward returns an address of this machine, with a free port, that peer can reach. It sends nothing to peer.
+// It returns a loopback address if there is no other.
 func outward(peer string) string {
 	c, err := net.Dial("udp", peer)
 	if err != nil {
@@ -65,14 +65,14 @@ func outward(peer string) string {
 	return net.JoinHostPort(host, "0")
 }
 
-// greeting is how often nodes greet each other.
+// greeting is the interval of the greetings between nodes.
 func (f *Flags) greeting() time.Duration { return min(f.Timeout/10, 200*time.Millisecond) }
 
-// join returns a node of the cluster that executes tasks on a runtime. Who gets it closes the
-// transport, or has cluster do it.
+// join returns a node of the cluster that executes tasks on rt. The caller closes the transport, or cluster
+// does.
 func (f *Flags) join(a *cli.App, rt exec.Runtime) (opt cluster.Options, err error) {
 	name := ""
-	if a.Attached { // others of the same cluster talk in the same place
+	if a.Attached { // nodes of one cluster log to the same place
 		name = f.Name + ": "
 	}
 	log := a.Log(name)
@@ -83,7 +83,7 @@ func (f *Flags) join(a *cli.App, rt exec.Runtime) (opt cluster.Options, err erro
 	return nodeOptions(t, rt, log), err
 }
 
-// nodeOptions returns a node on a transport, that executes tasks on a runtime.
+// nodeOptions returns a node on t that executes tasks on rt.
 func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt cluster.Options) {
 	opt.Transport = t
 	opt.Runtime, opt.Ops, opt.Values = rt, setup.NodeOps(), append(kernels.Values(), csr.Values()...)
@@ -92,7 +92,7 @@ func nodeOptions(t transport.Transport, rt exec.Runtime, log *slog.Logger) (opt 
 	return opt
 }
 
-// jobName returns the name under which a job of a node drives others.
+// jobName returns the name under which a job of a node is a driver.
 func jobName(node string, job int) string { return fmt.Sprintf("%s/job%d", node, job) }
 
 // sensible returns what is wrong with the time-out.
@@ -157,7 +157,7 @@ func (f *Flags) listening(log *slog.Logger) (t transport.Transport, err error) {
 	return t, nil
 }
 
-// take sets a flag to what a file says, if it says something and the command line does not.
+// take sets a flag to the value in a file, unless the value is zero or the command line sets the flag.
 func take[T comparable](flag *T, said T, given bool) {
 	if none := *new(T); said != none && !given {
 		*flag = said

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// hostsMost is the most nodes that a list may name.
+// hostsMost is the largest number of nodes in a list.
 const hostsMost = 100_000
 
-// hostlist returns the names of nodes in a list of Slurm's, as in rack[0-1]n[08-10,12],login.
+// hostlist expands a host list of Slurm, such as rack[0-1]n[08-10,12],login.
 func hostlist(list string) (all []string, err error) {
 	bad := func() ([]string, error) { return nil, fmt.Errorf("%.100q is no list of nodes", list) }
-	names := []string{""} // that the item so far stands for
+	names := []string{""} // names for the part of the item read so far
 	for rest := list; ; {
 		i := strings.IndexAny(rest, ",[")
 		if i < 0 {
@@ -65,7 +65,7 @@ func hostlist(list string) (all []string, err error) {
 	return all, nil
 }
 
-// numbersOf returns the numbers of a range, as in 08-10, with their leading zeros.
+// numbersOf expands a range such as 08-10. It keeps leading zeros.
 func numbersOf(r string) (all []string, ok bool) {
 	first, last, isRange := strings.Cut(r, "-")
 	if !isRange {

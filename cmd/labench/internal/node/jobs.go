@@ -20,27 +20,27 @@ import (
 	"github.com/tessera-la/tessera/transport/web"
 )
 
-// The commands here only ask an agent, over HTTP. What they ask is in internal/jobs; how an agent
-// answers is in jobs_agent.go.
+// The commands here only send requests to an agent, over HTTP. The protocol is in internal/jobs. taking.go is
+// the agent's side.
 //
-//	submit   checks the operation and its flags as the agent will; then the job, and its input,
-//	         are the agent's, and the number is all that is kept here
-//	status   where one job stands, or all
-//	result   the files that a job has left: report, log, matrix
-//	cancel   ends a job; with --remove, forgets one that has ended
+//	submit   checks the operation and its flags as the agent will; then the agent keeps
+//	         the job and its input, and only the number is kept here
+//	status   the state of one job or of all
+//	result   the files of a job: report, log, matrix
+//	cancel   ends a job; with --remove, removes one that has ended
 //
-// What they make of a job depends on where it stands (jobs.State):
+// Their effect depends on the state of the job (jobs.State):
 //
-//	          queued           running               has ended
-//	status    for how long     how much is done      after how long, and why it has failed
-//	result    refused          its log so far        report, log, matrix; refused if it has left none
-//	cancel    it never began   its process is told   nothing: it stays as it is
-//	--remove  refused          refused               it is forgotten, with its files
+//	          queued           running               ended
+//	status    waiting time     how much is done      run time, and why it has failed
+//	result    refused          the log so far        report, log, matrix; refused if there are none
+//	cancel    it never starts  its process is told   no effect
+//	--remove  refused          refused               the job is removed with its files
 //
-// They fail if the agent refuses, and submit --wait and result also if the job has not ended well:
-// a script sees by the exit code what it would have seen of the operation itself.
+// A command fails if the agent refuses. submit --wait and result also fail if the job has failed: their exit
+// code tells a script what that of the operation itself would have told.
 
-// jobFlags is where jobs go to, as a command line says it. All commands about jobs have these.
+// jobFlags are the flags of all commands about jobs: the agent, and the certificates.
 type jobFlags struct{ to, certs string }
 
 func (f *jobFlags) register(fl *pflag.FlagSet) {
@@ -49,8 +49,8 @@ func (f *jobFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.certs, "certs", "", "directory with a certificate of the cluster (labench cluster init); without it, loopback addresses only")
 }
 
-// client returns who asks there. It does not connect yet: an agent that is not there is the error of
-// the first question.
+// client returns a client of the agent. It does not connect: if the agent does not answer, the first request
+// fails.
 func (f *jobFlags) client(a *cli.App) (*jobs.Client, error) {
 	if f.to == "" {
 		return nil, cli.Usage(errors.New("which agent? --to wants the address at which one takes jobs (its --jobs), as in --to 127.0.0.1:7500"))
@@ -61,13 +61,13 @@ func (f *jobFlags) client(a *cli.App) (*jobs.Client, error) {
 	}
 	if config != nil {
 		warnExposed(a, f.certs)
-		// Any name of the cluster will do: an agent may be asked at another address than its name's.
+		// Accept any name of the cluster: the agent may be reached at an address other than its name's.
 		_, config = web.Secure(config)
 	}
 	return jobs.NewClient(f.to, config), nil
 }
 
-// NewSubmitCommand returns the command labench submit. Check returns what is wrong with a job.
+// NewSubmitCommand returns the command labench submit. check returns what is wrong with a job.
 func NewSubmitCommand(a *cli.App, check func(*jobs.Spec) error) *cobra.Command {
 	var f jobFlags
 	var s jobs.Spec
@@ -84,12 +84,12 @@ that is printed: see labench status, result and cancel.`,
 		Example: `  labench agent --jobs 127.0.0.1:7500 --spool jobs       takes jobs
   labench submit --to 127.0.0.1:7500 cholesky -n 16384 --distributed
   labench submit --to 127.0.0.1:7500 --input a.npy --keep lu --distributed`,
-		// What is wrong with the job is found here, before an input of gigabytes is on its way.
+		// Check the job here, before sending an input of gigabytes.
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cli.Usage(fmt.Errorf("want an operation: %s", strings.Join(bench.Ops(), ", ")))
 			}
-			// The agent gives the file a name of its own, which says only what is in it.
+			// The agent names the file itself. Only the ending, which is the format, is sent.
 			for _, end := range jobs.Inputs() {
 				if strings.HasSuffix(input, end) {
 					s.Input = end
@@ -106,7 +106,7 @@ that is printed: see labench status, result and cancel.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.SetInterspersed(false) // what follows the operation is the operation's
+	fl.SetInterspersed(false) // flags after the operation belong to the operation
 	f.register(fl)
 	fl.StringVar(&input, "input", "", "matrix file for A, which is sent: "+strings.Join(jobs.Inputs(), ", "))
 	fl.BoolVar(&s.Keep, "keep", false, "keep the matrix of the result, of an operation that is --distributed")
@@ -115,9 +115,8 @@ that is printed: see labench status, result and cancel.`,
 	return cmd
 }
 
-// submit submits a job, and says which one it is. If the context ends while it waits the job goes
-// on: it is the agent's. The input is read from the disk as it is sent, so it may be larger than
-// the memory here.
+// submit submits a job and prints its number. If ctx ends while it waits for the job, the job goes on. The
+// input is read from disk while it is sent, so it may be larger than the memory.
 func submit(ctx context.Context, a *cli.App, f *jobFlags, s jobs.Spec, path string, wait bool) error {
 	var file io.Reader
 	var size int64
@@ -127,7 +126,7 @@ func submit(ctx context.Context, a *cli.App, f *jobFlags, s jobs.Spec, path stri
 			return err
 		}
 		defer x.Close()
-		info, err := x.Stat() // an agent wants to know first how large it is
+		info, err := x.Stat() // the agent must know the size first
 		if err != nil {
 			return err
 		}
@@ -138,13 +137,13 @@ func submit(ctx context.Context, a *cli.App, f *jobFlags, s jobs.Spec, path stri
 		return err
 	}
 	defer c.Close()
-	// The agent answers when the input is on its disk, and the job written down: it is not lost from then on.
+	// The agent answers once the input and the job are on its disk: from then on the job is not lost.
 	j, err := c.Submit(ctx, s, file, size)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "job %d is %s\n", j.ID, j.State)
-	for wait && !j.State.Over() { // five times a second: an agent answers from memory
+	for wait && !j.State.Over() { // five times a second: the agent answers from memory
 		select {
 		case <-ctx.Done():
 			fmt.Fprintf(a.Out, "job %d goes on\n", j.ID)
@@ -156,9 +155,9 @@ func submit(ctx context.Context, a *cli.App, f *jobFlags, s jobs.Spec, path stri
 		}
 	}
 	if !wait {
-		return nil // a job that has failed by now was submitted all the same
+		return nil // submitting succeeded even if the job has failed by now
 	}
-	// From here on the exit code is the job's. Its report is for labench result: it may be long.
+	// From here on the exit code is that of the job. labench result prints its report, which may be long.
 	if j.State == jobs.Done {
 		fmt.Fprintf(a.Out, "job %d is done\n", j.ID)
 		return nil
@@ -166,8 +165,8 @@ func submit(ctx context.Context, a *cli.App, f *jobFlags, s jobs.Spec, path stri
 	return unwell(j)
 }
 
-// unwell returns the error of a job that has ended, and not well: with what its process has said, in
-// lines of its own what can be done.
+// unwell returns the error of a job that has ended but is not Done: the last message of its process, and
+// remedies in further lines.
 func unwell(j jobs.Job) error {
 	text := fmt.Sprintf("job %d %s", j.ID, j.State.Is())
 	if j.Error != "" {
@@ -176,8 +175,8 @@ func unwell(j jobs.Job) error {
 	return errors.New(text)
 }
 
-// jobCommand returns a command about a job or, if all is set and none is named, about all of them:
-// run gets number 0 then.
+// jobCommand returns a command about a job. If all is set and no job is named, the command is about all jobs,
+// and run gets number 0.
 func jobCommand(a *cli.App, use, short, example string, all bool, run func(ctx context.Context, c *jobs.Client, id int) error) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
@@ -189,7 +188,7 @@ func jobCommand(a *cli.App, use, short, example string, all bool, run func(ctx c
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := 0 // no job has that number
+			id := 0 // means all jobs
 			if len(args) > 0 {
 				var err error
 				if id, err = strconv.Atoi(args[0]); err != nil || id < 1 {
@@ -208,13 +207,12 @@ func jobCommand(a *cli.App, use, short, example string, all bool, run func(ctx c
 	return cmd
 }
 
-// NewStatusCommand returns the command labench status. With --json scripts get the jobs as the agent
-// has them.
+// NewStatusCommand returns the command labench status. With --json it prints the jobs as the agent sends them.
 func NewStatusCommand(a *cli.App) *cobra.Command {
 	var asJSON bool
 	cmd := jobCommand(a, "status [JOB]", "Say where jobs of an agent stand", `  labench status --to 127.0.0.1:7500
   labench status --to 127.0.0.1:7500 7`, true, func(ctx context.Context, c *jobs.Client, id int) (err error) {
-		all := make([]jobs.Job, 1) // one that is asked for is listed as several are
+		all := make([]jobs.Job, 1) // a single job is listed like several
 		if id > 0 {
 			all[0], err = c.Job(ctx, id)
 		} else {
@@ -234,8 +232,8 @@ func NewStatusCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// listJobs prints where jobs stand: the operation as it was submitted, and below it in what state the
-// job is, for how long, from whom, and why it has failed.
+// listJobs prints the states of jobs: the operation as submitted, and below it the state, for how long, from
+// which client, and why it has failed.
 //
 //	7  cholesky -n 16384 --distributed
 //	     running for 12s, 40 %, about 18s left, from alice
@@ -248,10 +246,10 @@ func listJobs(a *cli.App, all []jobs.Job, now time.Time) error {
 	}
 	for _, j := range all {
 		text := string(j.State)
-		switch { // a job that was cancelled while it waited never began: of that there is no time
+		switch { // a job that was cancelled in the queue never started, so there is no time
 		case j.State == jobs.Running:
 			text += fmt.Sprintf(" for %v", now.Sub(j.Began).Round(time.Second))
-			if j.Part > 0 { // until something is done it is not known
+			if j.Part > 0 { // unknown until a part is done
 				text += fmt.Sprintf(", %.0f %%", 100*j.Part)
 			}
 			if j.Left > 0 {
@@ -259,7 +257,7 @@ func listJobs(a *cli.App, all []jobs.Job, now time.Time) error {
 			}
 		case j.State == jobs.Queued:
 			text += fmt.Sprintf(" for %v", now.Sub(j.Submitted).Round(time.Second))
-		case !j.Began.IsZero() && !j.Ended.IsZero(): // of an end that could not be written there is no time
+		case !j.Began.IsZero() && !j.Ended.IsZero(): // the time of an end that could not be written is unknown
 			text += fmt.Sprintf(" after %v", j.Ended.Sub(j.Began).Round(10*time.Millisecond))
 		}
 		if j.Begun > 1 {
@@ -269,7 +267,7 @@ func listJobs(a *cli.App, all []jobs.Job, now time.Time) error {
 			text += ", from " + j.Owner
 		}
 		if j.Error != "" {
-			// What to do begins a line, below what is wrong.
+			// Remedies begin new lines below the error.
 			text += ": " + strings.ReplaceAll(j.Error, "\n", "\n  ")
 		}
 		if err := report.FprintWrapped(a.Out, fmt.Sprintf("%4d  ", j.ID), strings.Join(j.Args, " ")+"\n  "+text); err != nil {
@@ -279,13 +277,13 @@ func listJobs(a *cli.App, all []jobs.Job, now time.Time) error {
 	return nil
 }
 
-// NewCancelCommand returns the command labench cancel. A job that waits is cancelled at once; the
-// process of one that runs is told to end, and killed if it does not.
+// NewCancelCommand returns the command labench cancel. A waiting job is cancelled at once. The process of a
+// running job is told to end, and killed if it does not.
 func NewCancelCommand(a *cli.App) *cobra.Command {
 	var remove bool
 	cmd := jobCommand(a, "cancel JOB", "Cancel a job of an agent, or remove one that has ended", `  labench cancel --to 127.0.0.1:7500 7
   labench cancel --to 127.0.0.1:7500 7 --remove`, false, func(ctx context.Context, c *jobs.Client, id int) error {
-		// An agent refuses to remove a job that has not ended, so the two are never mistaken.
+		// An agent refuses to remove a job that has not ended, so Remove never acts as Cancel.
 		do := c.Cancel
 		if remove {
 			do = c.Remove
@@ -296,7 +294,7 @@ func NewCancelCommand(a *cli.App) *cobra.Command {
 		}
 		text := fmt.Sprintf("job %d %s", id, j.State.Is())
 		switch j.State {
-		case jobs.Running: // its process has been told; it may take a while
+		case jobs.Running: // its process has been told to end, which may take a while
 			text = fmt.Sprintf("job %d is told to end: it is cancelled when its process has ended", id)
 		case jobs.Done:
 			text = fmt.Sprintf("job %d was done before, and stays so: --remove removes it", id)
@@ -310,7 +308,7 @@ func NewCancelCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// counter counts the bytes that go through it.
+// counter counts the bytes that pass through it.
 type counter struct {
 	w io.Writer
 	n int
@@ -323,8 +321,8 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// NewResultCommand returns the command labench result. A job's report and log are printed as the
-// operation would have printed them; a matrix is a file, and there as a whole or not at all.
+// NewResultCommand returns the command labench result. It prints a job's report and log as the operation would
+// have printed them. It writes a matrix to a file, completely or not at all.
 func NewResultCommand(a *cli.App) *cobra.Command {
 	var log, asJSON bool
 	var matrix string
@@ -349,19 +347,19 @@ func NewResultCommand(a *cli.App) *cobra.Command {
 			}
 			err := c.Fetch(ctx, id, what, a.Out)
 			if e, ok := errors.AsType[*jobs.Error](err); ok && e.Kind == jobs.NotFound && !asJSON {
-				err = c.Fetch(ctx, id, "report", a.Out) // that of an agent which keeps no text
+				err = c.Fetch(ctx, id, "report", a.Out) // the agent keeps no text
 			}
 			if err != nil {
 				return err
 			}
-			// There may be a report although the job has failed.
+			// A failed job may have a report, too.
 			j, err := c.Job(ctx, id)
 			if err == nil && j.State != jobs.Done { // its result is wrong, and the report says so
 				err = unwell(j)
 			}
 			return err
 		}
-		// Half a matrix is none. Ctrl-C ends Fetch by ctx, so that what has come is removed.
+		// Half a matrix is useless. Ctrl-C ends Fetch through ctx, so that the incomplete file is removed.
 		return atomicfile.Write(matrix, 0o666, func(f *os.File) error { return c.Fetch(ctx, id, "matrix", f) })
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as one JSON object")

@@ -24,8 +24,8 @@ func asksForMPI(args []string) bool {
 	return false
 }
 
-// Hush has this process print nothing of what rank 0 prints, if it is another one of the
-// processes that a launcher of MPI has started.
+// Hush discards the output of this process if an MPI launcher started it as a rank other than 0, since rank 0
+// prints the same. It also sets a.Each, which is never discarded.
 func Hush(a *cli.App, args []string) {
 	a.Each = a.Err
 	if rank, _, ok := mpi.Launched(); ok && rank > 0 && asksForMPI(args) {
@@ -33,9 +33,9 @@ func Hush(a *cli.App, args []string) {
 	}
 }
 
-// OnRanks has drive run. With --cluster mpi it does so on rank 0 only, which others serve. All
-// compute with what local describes; and before anything begins, check says on each what is
-// wrong with the command line.
+// OnRanks calls drive. With --cluster mpi it does so on rank 0 only, and the other ranks serve it. All ranks
+// compute with what local describes. Before that, each rank calls check, which returns what is wrong with the
+// command line.
 func (f *ClusterFlags) OnRanks(ctx context.Context, a *cli.App, local *setup.LocalFlags, check, drive func() error) (err error) {
 	if !slices.Equal(f.Words, []string{"mpi"}) {
 		return drive()
@@ -43,7 +43,7 @@ func (f *ClusterFlags) OnRanks(ctx context.Context, a *cli.App, local *setup.Loc
 	w, err := mpi.Open()
 	switch {
 	case errors.Is(err, mpi.ErrAbsent):
-		if rank, _, _ := mpi.Launched(); rank > 0 { // rank 0 may be the one
+		if rank, _, _ := mpi.Launched(); rank > 0 { // rank 0 may have failed
 			report.FprintWrapped(a.Each, fmt.Sprintf("labench: rank %d: ", rank), err.Error())
 		}
 		return &LostError{err}
@@ -55,7 +55,7 @@ func (f *ClusterFlags) OnRanks(ctx context.Context, a *cli.App, local *setup.Loc
 		err = errors.Join(err, r.close())
 		switch e := w.Close(); {
 		case errors.Is(e, mpi.ErrStuck):
-			r.tell(e) // what was to be done is
+			r.tell(e) // the operation itself is done
 		case !errors.Is(e, mpi.ErrLost):
 			err = errors.Join(err, e)
 		}

@@ -18,26 +18,26 @@ import (
 	"github.com/tessera-la/tessera/transport/mpi"
 )
 
-// SaidError is an error that somebody else has told the user.
+// SaidError is an error that another rank has printed.
 type SaidError struct{ error }
 
 func (e *SaidError) Unwrap() error { return e.error }
 
-// LostError says that MPI ends with a rank.
+// LostError says that MPI ends because a rank was lost.
 type LostError struct{ error }
 
 func (e *LostError) Unwrap() error { return e.error }
 
-// ranks is this process as one of those that a launcher of MPI has started.
+// ranks is this process as one of the ranks that an MPI launcher started.
 type ranks struct {
 	world *mpi.World
 	a     *cli.App
-	rt    *exec.Local // what it computes with
+	rt    *exec.Local // on which this rank computes
 	end   func() error
 	node  transport.Transport
 }
 
-// open takes this rank's share of its machine, and opens what it computes with.
+// open takes this rank's share of its machine and opens its runtime.
 func (r *ranks) open(places []place, local *setup.LocalFlags, check func() error) error {
 	if r.world.Size() < 2 {
 		return cli.Usage(errors.New("--cluster mpi: this process is alone; start several, as in: mpirun -n 4 labench …"))
@@ -53,11 +53,12 @@ func (r *ranks) open(places []place, local *setup.LocalFlags, check func() error
 	return err
 }
 
-// close ends what rank 0 has said, if it was only that it ends, and what there is here.
+// close closes the runtime. A node that has not been started is started and closed, so that the other ranks
+// learn that this one has left.
 func (r *ranks) close() (err error) {
 	if r.node != nil {
 		if r.node.Start(func(string, []byte) {}, func(transport.Event) {}) == nil {
-			err = r.node.Close() // others learn that it was there, and has left
+			err = r.node.Close() // tells the other ranks
 		}
 	}
 	if r.end != nil {
@@ -66,8 +67,8 @@ func (r *ranks) close() (err error) {
 	return err
 }
 
-// agree has all ranks know whether one has an error. It returns that of any; those of all but
-// rank 0 are *saidErrors, as rank 0 says them.
+// agree tells all ranks whether one of them has an error, and returns one such error. On ranks other than 0 it
+// is a *SaidError, since rank 0 prints it.
 func (r *ranks) agree(err error) error {
 	w, text := r.world, ""
 	if err != nil {
@@ -96,7 +97,7 @@ func (r *ranks) agree(err error) error {
 	return err
 }
 
-// places returns where all ranks run.
+// places returns the places of all ranks.
 func (r *ranks) places() (all []place, err error) {
 	texts, err := r.world.Gather(here(r.world.Host(r.world.Rank()), topo.Detect(), os.Getenv).text())
 	for _, t := range texts {
@@ -115,19 +116,19 @@ func (r *ranks) broken(err error) {
 	r.world.Abort(cli.ExitLost)
 }
 
-// options returns this rank's node. Those that serve do so until rank 0 leaves.
+// options returns the node of this rank. The nodes of serving ranks end when rank 0 leaves.
 func (r *ranks) options() cluster.Options {
 	opt := nodeOptions(r.node, r.rt, slog.New(&cli.Sentences{To: r.a.Each, Label: "labench: " + r.world.Name(r.world.Rank()) + ": "}))
 	opt.Driver = r.world.Name(0)
 	return opt
 }
 
-// tell says what only this rank knows.
+// tell prints what only this rank knows.
 func (r *ranks) tell(err error) {
 	report.FprintWrapped(r.a.Each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
 }
 
-// serve computes for rank 0 until that leaves. That this process is to end it leaves to rank 0.
+// serve computes for rank 0 until rank 0 leaves. It ignores the end of ctx: rank 0 decides when to end.
 func (r *ranks) serve(ctx context.Context) error {
 	err := cluster.Serve(context.WithoutCancel(ctx), r.options())
 	if lost, ok := errors.AsType[*cluster.NodeLostError](err); ok {

@@ -12,15 +12,14 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// slurmJob is the job of Slurm in which this process runs.
+// slurmJob is the Slurm job in which this process runs.
 type slurmJob struct {
 	id    int
-	nodes []string // of all its parts
-	node  string   // this one
+	nodes []string // of all components of the job
+	node  string   // the node of this process
 }
 
-// readSlurmJob reads what Slurm says in the environment of a job. The error says what it does
-// not.
+// readSlurmJob reads the environment that Slurm sets for a job. The error says which variable is missing.
 func readSlurmJob(env func(string) string) (j slurmJob, err error) {
 	if j.id, err = strconv.Atoi(env("SLURM_JOB_ID")); err != nil || j.id < 1 {
 		return j, errors.New("this is no job of Slurm: SLURM_JOB_ID is not set; see sbatch, salloc and srun")
@@ -50,11 +49,11 @@ func readSlurmJob(env func(string) string) (j slurmJob, err error) {
 	return j, nil
 }
 
-// port is where the agents of a job listen: below the ports that systems give out by
-// themselves, and most likely not that of another job on the same node.
+// port is the port of the agents of a job. It is below the ports that systems assign themselves, and most
+// likely differs from that of another job on the same node.
 func (j slurmJob) port() string { return strconv.Itoa(20_000 + j.id%10_000) }
 
-// peers returns the addresses of the job's nodes. A job of one node needs no network.
+// peers returns the addresses of the job's agents. If the job has a single node it is a loopback address.
 func (j slurmJob) peers() (all []string) {
 	if len(j.nodes) == 1 {
 		return []string{net.JoinHostPort("127.0.0.1", j.port())}
@@ -65,8 +64,8 @@ func (j slurmJob) peers() (all []string) {
 	return all
 }
 
-// listen returns where an agent on this node listens: on the address by which it reaches the
-// other ones.
+// listen returns the address on which an agent on this node listens: the one by which it reaches the other
+// nodes.
 func (j slurmJob) listen() string {
 	host := "127.0.0.1"
 	if i := slices.IndexFunc(j.nodes, func(n string) bool { return n != j.node }); i >= 0 {
@@ -75,8 +74,8 @@ func (j slurmJob) listen() string {
 	return net.JoinHostPort(host, j.port())
 }
 
-// certificate returns which directory under one that all nodes see has the certificate of a
-// node: the one that is called so, if there is one.
+// certificate returns the directory with the certificate of the named node: the subdirectory of dir with that
+// name, if it exists, or else dir. All nodes may see dir.
 func certificate(dir, name string) string {
 	if dir == "" {
 		return ""
@@ -92,12 +91,11 @@ func isDirectory(path string) bool {
 	return err == nil && s.IsDir()
 }
 
-// slurmPeers is what --peers and --cluster call the nodes of the job.
+// slurmPeers is the value of --peers and --cluster for the nodes of the Slurm job.
 const slurmPeers = "slurm"
 
-// inJob has an agent take part in the job of Slurm in which it runs, if --peers says so: it
-// finds the others by the job's list of nodes, and computes with the CPUs that the job gives
-// it.
+// inJob makes an agent part of the Slurm job in which it runs, if --peers asks for that. It finds the others by
+// the job's list of nodes, and computes with the CPUs of the job.
 func (f *Flags) inJob(given func(flag string) bool) error {
 	if !slices.Contains(f.Peers, slurmPeers) {
 		return nil

@@ -17,28 +17,28 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// spawned are agents that this process has started on its machine.
+// spawned are the agents that this process has started on its machine.
 type spawned struct {
 	agents []*agentProcess
 }
 
-// agentProcess is labench agent --attached, a child of this process.
+// agentProcess is a child process, labench agent --attached.
 type agentProcess struct {
 	*exec.Cmd
-	stdin io.Closer      // its end is the agent's
-	said  sync.WaitGroup // reads what it says
+	stdin io.Closer      // closing it ends the agent
+	said  sync.WaitGroup // for the goroutine that reads its output
 }
 
-// patience is how long an agent may take to begin, and to end.
+// patience is how long an agent may take to start, and to end.
 const patience = 20 * time.Second
 
-// spawn starts n agents that share some cores, those of the machine if workers is 0, and
-// returns their addresses. Stop ends them and waits until they have; they end by themselves
-// when this process does, however it does.
+// spawn starts n agents that share the given number of cores, or all cores of the machine if workers is 0, and
+// returns their addresses. stop ends them and waits for their end. They also end by themselves when this
+// process ends, even by a crash.
 //
-// Each agent runs on cores of its own, if there are enough: a thread that receives messages
-// then does not take the core of another agent's worker. QR of order 8192 on two agents: 68.3
-// GFLOP/s without places, 78.3 with them (2 cores, EPYC, Zen 4, 2026-11-24).
+// Each agent runs on cores of its own if there are enough. A thread that receives messages then does not take
+// the core of another agent's worker. QR of order 8192 on two agents: 68.3 GFLOP/s without places, 78.3 with
+// them (2 cores, EPYC, Zen 4, 2026-11-24).
 func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duration) (s *spawned, addresses []string, err error) {
 	machine := topo.Detect()
 	if workers == 0 {
@@ -64,7 +64,7 @@ func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duratio
 	return s, addresses, nil
 }
 
-// shares gives out workers to n agents, each at least one.
+// shares divides workers among n agents. Each gets at least one.
 func shares(workers, n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -73,11 +73,10 @@ func shares(workers, n int) []int {
 	return all
 }
 
-// listens is what an agent says when others can reach it.
+// listens matches the line that an agent prints when others can reach it.
 var listens = regexp.MustCompile(` listens on (\S+),`)
 
-// start starts an agent on some CPUs, on any where a process cannot be bound to them, and
-// returns its address.
+// start starts an agent on the given CPUs, or on any if a process cannot be bound, and returns its address.
 func (s *spawned) start(ctx context.Context, errs io.Writer, cpus topo.CPUSet, args []string) (address string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *spawned) start(ctx context.Context, errs io.Writer, cpus topo.CPUSet, a
 	if err != nil {
 		return "", err
 	}
-	release, _ := topo.Lock(cpus...) // a process is bound as the thread that starts it
+	release, _ := topo.Lock(cpus...) // a process inherits the binding of the thread that starts it
 	err = c.Start()
 	release()
 	if err != nil {
@@ -123,7 +122,7 @@ func (s *spawned) start(ctx context.Context, errs io.Writer, cpus topo.CPUSet, a
 	}
 }
 
-// stop ends the agents and waits until they have.
+// stop ends the agents and waits for their end.
 func (s *spawned) stop() {
 	if s == nil {
 		return
@@ -139,7 +138,7 @@ func (s *spawned) stop() {
 	}
 }
 
-// agentMemory returns the most bytes of operands of each of some agents on this machine: three
-// quarters of its memory, the rest is for packed operands, messages and the system. 0 means that
-// nothing is known.
+// agentMemory returns the limit for the operands of each of several agents on this machine, in bytes. Together
+// they get three quarters of the memory. The rest is for packed operands, messages and the system. 0 means
+// unknown.
 func agentMemory(agents int) int64 { return topo.Detect().UsableMemory() / 4 * 3 / int64(agents) }

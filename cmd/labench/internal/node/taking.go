@@ -20,13 +20,13 @@ import (
 	"github.com/tessera-la/tessera/transport/web"
 )
 
-// An agent that takes jobs has three parts, which end in the order of their numbers:
+// An agent that takes jobs has three parts. They end in the order of their numbers:
 //
-//	1  the queue's loop    one job at a time, each a process of this program (jobWords)
+//	1  the queue's loop    one job at a time, each a process of this program (JobWords)
 //	2  the server          answers the commands of jobs.go, from memory
-//	3  the spool           a directory with all that is known of jobs, which outlives the agent
+//	3  the spool           a directory with all data of jobs, which outlives the agent
 
-// takingFlags is how an agent takes jobs, as a command line says it.
+// takingFlags are the flags that make an agent take jobs.
 type takingFlags struct {
 	listen, spool string
 	most          cli.Size
@@ -39,11 +39,11 @@ func (f *takingFlags) register(fl *pflag.FlagSet) {
 	fl.Var(&f.most, "spool-limit", "bytes that jobs may have in --spool; more are refused")
 }
 
-// spoolPatience is how long an agent waits for the spool: the job of one that was killed has ended
-// after patience.
+// spoolPatience is how long an agent waits for the spool. The job of an agent that was killed ends within
+// patience.
 const spoolPatience = patience + 5*time.Second
 
-// check returns what is wrong with the flags of an agent with certificates in a directory.
+// check returns what is wrong with the flags of an agent whose certificates are in certs.
 func (f *takingFlags) check(certs string) error {
 	if f.listen == "" && f.spool == "" {
 		return nil
@@ -55,9 +55,9 @@ func (f *takingFlags) check(certs string) error {
 	return err
 }
 
-// take takes jobs until ctx ends, if the flags say so. Each runs as a process that drives the
-// agents that this one, a node on the address at, knows. End waits until the last one has ended. If
-// nobody can submit any more, fail is told why, and end returns it.
+// take takes jobs until ctx ends, if the flags ask for it. Each job is a process that drives the agents known
+// to this one, which is a node at the address at. end waits for the last job. If clients can no longer submit,
+// fail is called with the reason, and end returns it.
 func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string, check func(*jobs.Spec) error, log *slog.Logger, fail context.CancelCauseFunc) (end func() error, err error) {
 	if f.listen == "" { // most agents take no jobs
 		return func() error { return nil }, nil
@@ -66,8 +66,8 @@ func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string,
 	if err != nil {
 		return nil, err
 	}
-	// Jobs are processes of this program: one that runs out of memory, or crashes, takes neither the
-	// agent nor other jobs with it.
+	// Each job is a process of this program. If it crashes or runs out of memory, the agent and the other jobs
+	// survive.
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string,
 	if err != nil {
 		return nil, err
 	}
-	// The address comes first, because it is refused at once if it is taken. The spool may have to be
-	// waited for. Nobody is answered meanwhile: connections wait, too.
+	// Listen first: an address in use is an error at once, while the spool may be released later. Connections
+	// wait meanwhile.
 	waiting, enough := context.WithTimeout(ctx, spoolPatience)
 	defer enough()
 	q, err := jobs.Open(waiting, jobs.Options{Dir: f.spool, Most: int64(f.most), Check: check, Log: log, Command: func(j *jobs.Job, dir string) *exec.Cmd {
@@ -92,7 +92,7 @@ func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string,
 		config, _ = web.Secure(config)
 	}
 	server := jobs.NewServer(q, config, log)
-	ctx, stop := context.WithCancel(ctx) // the agent may also end by an error
+	ctx, stop := context.WithCancel(ctx) // an error may end the agent, too
 	var running sync.WaitGroup
 	running.Go(func() { q.Run(ctx) })
 	var broken error
@@ -102,25 +102,25 @@ func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string,
 			fail(broken)
 		}
 	})
-	// In this order: no job begins any more, nobody submits one, the job that runs has ended, and
-	// the spool is given up last.
+	// In this order: no new job starts, the server stops, the running job ends, and the spool is released last.
 	return func() error {
 		stop()
 		err := server.Close()
-		l.Close() // Close does not, if Serve has yet to begin
+		l.Close() // Close does not close it if Serve has not begun
 		running.Wait()
 		return errors.Join(broken, err, q.Close())
 	}, nil
 }
 
-// JobWords returns the command line of a job. What the agent decides comes last, so that it holds.
+// JobWords returns the command line of a job. The flags that the agent sets come last, so that they take
+// precedence.
 func JobWords(j *jobs.Job, dir string, n *Flags, at string) []string {
-	// What who submits may decide comes first. It drives and does not compute (--idle): the cores
-	// beside it are the agent's.
+	// Defaults that the client may override come first. The job drives but does not compute (--idle): the cores
+	// belong to the agent.
 	words := append([]string{j.Args[0], "--repeat", "1", "--warmup", "0"}, j.Args[1:]...)
 	words = append(words, "--cluster", at, "--idle", "--json", "--workers", "1",
 		"--name", n.Name, "--job", strconv.Itoa(j.ID), "--node-timeout", n.Timeout.String())
-	// It joins the cluster with the agent's certificate, whichever client submitted it.
+	// The job joins the cluster with the agent's certificate, not the client's.
 	if n.certs != "" {
 		words = append(words, "--certs", n.certs)
 	}
@@ -136,8 +136,8 @@ func JobWords(j *jobs.Job, dir string, n *Flags, at string) []string {
 	return words
 }
 
-// untilInputEnds returns a context that ends with standard input, too: with the program that has started this
-// process, however that one ends.
+// untilInputEnds returns a context that also ends when standard input does. That happens when the program that
+// started this process ends, even by a crash.
 func untilInputEnds(ctx context.Context) context.Context {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
@@ -147,12 +147,12 @@ func untilInputEnds(ctx context.Context) context.Context {
 	return ctx
 }
 
-// UntilAgentEnds is untilInputEnds for a job. What does not end by then is ended: there may be
-// nobody any more who would kill it.
+// UntilAgentEnds is untilInputEnds for a job. It exits the process if that has not ended after patience: there
+// may be no agent left to kill it.
 func UntilAgentEnds(ctx context.Context) context.Context {
 	ctx = untilInputEnds(ctx)
 	context.AfterFunc(ctx, func() {
-		time.Sleep(patience) // as the agent's queue waits, before it kills
+		time.Sleep(patience) // as long as the agent's queue waits before it kills the process
 		os.Exit(cli.ExitInterrupted)
 	})
 	return ctx

@@ -23,7 +23,7 @@ func hostOf(address string) (host string, err error) {
 	return host, nil
 }
 
-// warnExposed warns of keys in a directory of certificates that others can read.
+// warnExposed warns of keys in dir that other users can read.
 func warnExposed(a *cli.App, dir string) {
 	if dir == "" {
 		return
@@ -33,16 +33,16 @@ func warnExposed(a *cli.App, dir string) {
 	}
 }
 
-// trusted returns the certificate for talking about jobs at an address, nil if that is a loopback
-// address and none is given. An agent and those who ask it have the same rule: who can reach a loopback
-// address is on the machine already, and everybody else shows a certificate.
+// trusted returns the TLS configuration for requests about jobs at an address. It is nil for a loopback address
+// if no directory is given. The rule is the same for agents and clients: a program that reaches a loopback
+// address is on the machine already, and all others must show a certificate.
 func trusted(address, dir string) (config *tls.Config, err error) {
 	host, err := hostOf(address)
 	switch {
 	case err != nil:
 		return nil, cli.Usage(fmt.Errorf("%q is no address for jobs: %w", address, err))
 	case dir != "":
-		config, _, err = certs.Read(dir) // also at a loopback address, if somebody says so
+		config, _, err = certs.Read(dir) // also for a loopback address, if a directory is given
 		return config, err
 	case !net.ParseIP(host).IsLoopback():
 		return nil, cli.Usage(fmt.Errorf("without --certs jobs are taken on loopback addresses only, as 127.0.0.1:7500, and %s is none", address))

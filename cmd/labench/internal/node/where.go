@@ -16,22 +16,22 @@ import (
 	"github.com/tessera-la/tessera/transport/web/certs"
 )
 
-// clusterWords is what --cluster takes.
+// clusterWords lists the values of --cluster.
 const clusterWords = "local:N, mpi, slurm, a TOML file, or HOST:PORT[,HOST:PORT…]"
 
-// localMost is the most agents that --cluster local:N starts: more are a slip.
+// localMost is the largest N of --cluster local:N. More agents are most likely a mistake.
 const localMost = 256
 
-// located is where the nodes of a cluster are: one of these.
+// located says where the nodes of a cluster are. One field is set.
 type located struct {
-	local     int      // agents that are to be started on this machine
-	ranks     bool     // processes that a launcher of MPI has started
-	job       bool     // agents on the nodes of this job of Slurm
-	file      string   // which lists them
-	addresses []string // of some
+	local     int      // number of agents to start on this machine
+	ranks     bool     // processes that an MPI launcher started
+	job       bool     // agents on the nodes of this Slurm job
+	file      string   // nodes that this file lists
+	addresses []string // addresses of agents
 }
 
-// locate says what the words of --cluster mean.
+// locate interprets the words of --cluster.
 func locate(words []string) (at located, err error) {
 	bad := func(w, problem string) (located, error) {
 		return located{}, fmt.Errorf("--cluster: %q %s; want %s", w, problem, clusterWords)
@@ -92,7 +92,7 @@ type nodesFile struct {
 	Node                         []Member
 }
 
-// Member is a node in a file.
+// Member is a node in a nodes file.
 type Member struct {
 	Address, Name string
 	Speed         float64
@@ -102,7 +102,7 @@ type Member struct {
 	Parent        string
 }
 
-// readNodes reads a file that lists nodes. The error names the line, if one is wrong.
+// readNodes reads a nodes file. The error names the line that is wrong.
 func readNodes(path string) (*nodesFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -118,7 +118,7 @@ func readNodes(path string) (*nodesFile, error) {
 	return f, nil
 }
 
-// parseNodes reads the text of a file that lists nodes.
+// parseNodes parses the text of a nodes file.
 func parseNodes(text string) (*nodesFile, error) {
 	var f nodesFile
 	if err := tomltext.Decode(text, &f); err != nil {
@@ -173,7 +173,7 @@ func (f *nodesFile) checkTree() error {
 			return fmt.Errorf("%s: parent is %q, and needs to be the name of another [[node]], as this one needs a name", what, n.Parent)
 		}
 		above := n.Parent
-		for range f.Node { // as many steps as there are nodes lead to the top, or around
+		for range f.Node { // this many steps lead to the top, or around a cycle
 			above = parent[above]
 		}
 		if above != "" {
@@ -183,7 +183,7 @@ func (f *nodesFile) checkTree() error {
 	return nil
 }
 
-// top returns the nodes that are below no other one: those that a driver has.
+// top returns the nodes that have no parent: the driver connects to these.
 func (f *nodesFile) top() (all []Member) {
 	for _, n := range f.Node {
 		if n.Parent == "" {
@@ -193,7 +193,7 @@ func (f *nodesFile) top() (all []Member) {
 	return all
 }
 
-// missing returns the nodes with names that a driver is to have, and has not.
+// missing returns the names of nodes to which a driver should be connected, but is not.
 func (f *nodesFile) missing(there []string) (names []string) {
 	for _, n := range f.top() {
 		if n.Name != "" && !slices.Contains(there, n.Name) {
@@ -203,7 +203,7 @@ func (f *nodesFile) missing(there []string) (names []string) {
 	return names
 }
 
-// speeds returns the speeds of nodes by name, nil if the file gives none.
+// speeds returns the speeds of nodes by name. It returns nil if the file has none.
 func (f *nodesFile) speeds() map[string]float64 {
 	if f == nil || f.Node[0].Speed == 0 {
 		return nil
@@ -215,8 +215,8 @@ func (f *nodesFile) speeds() map[string]float64 {
 	return all
 }
 
-// has returns an error if an agent is not in the file: none of its nodes is called so, and none
-// without a name is at one of the agent's addresses. A file without names has all.
+// has returns an error if an agent is not in the file: no node has its name, and no unnamed node has one of its
+// addresses. A file without names admits all agents.
 func (f *nodesFile) has(name string, addresses ...string) error {
 	var known []string
 	for _, n := range f.Node {
@@ -236,8 +236,8 @@ func (f *nodesFile) has(name string, addresses ...string) error {
 	return &cli.UnknownError{What: "node", Word: name, Known: known}
 }
 
-// inFile has an agent find the others by a file that lists them, if --peers names one, and what
-// the file says of the agent, which it finds by the agent's name.
+// inFile applies a nodes file to an agent, if --peers names one: the agent finds the others by it, and its own
+// settings under its name.
 func (f *Flags) inFile(parent *string, given func(flag string) bool) error {
 	at := slices.IndexFunc(f.Peers, func(p string) bool { return filepath.Ext(p) == ".toml" })
 	if at < 0 {

@@ -1,8 +1,8 @@
-// Package plan counts what a program's tasks need on the nodes of a cluster, without executing
-// any of them: which node executes which task, what has to go there, and the critical path.
-// Package exec/sim answers more, within some percent, and takes longer.
+// Package plan counts what a program's tasks need on the nodes of a cluster: which node executes which task,
+// which bytes have to move there, and the critical path. It executes nothing. Package exec/sim predicts times
+// as well, within a few percent, but takes longer.
 //
-// It goes by the program itself: a [Runtime] takes the tasks that algorithms submit, as a
-// cluster.Driver with Options.Owner and Stay does, and records which node has which
-// version of what. So it knows nothing of the algorithms, and need not be told of a new one.
+// A [Runtime] receives the tasks that algorithms submit. It assigns them to nodes as a cluster.Driver with
+// Options.Owner and Stay does, and records which node has which version of each value. So it works for every
+// algorithm without change.
 package plan

@@ -10,62 +10,60 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Options says which nodes there are.
+// Options describes the nodes.
 type Options struct {
-	// Runtime answers what programs ask of a runtime beside the execution of tasks.
+	// Runtime answers the queries of programs that are not about executing tasks.
 	Runtime exec.Runtime
-	// Nodes is how many compute: owner k of a layout is node k modulo Nodes.
+	// Nodes is the number of nodes that compute. Owner k of a layout is node k modulo Nodes.
 	Nodes int
-	// Apart says that the driver is none of these. Otherwise it is the first.
+	// Apart says that the driver does not compute. Otherwise it is node 0.
 	Apart bool
-	// Cost returns what a task costs, in a unit of the caller's; nil: nothing.
+	// Cost returns the cost of a task, in any unit. Nil means 0.
 	Cost func(op string) float64
-	// Most is the most tasks of a job: more are not counted, and end it with a
-	// *TooManyError. 0 means no limit.
+	// Most is the largest number of tasks of a job. A job with more ends with a *TooManyError. 0 means no limit.
 	Most int
 }
 
-// TooManyError says that a job has too many tasks to be counted one by one.
+// TooManyError says that a job has more tasks than Options.Most.
 type TooManyError struct{ Most int }
 
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("more than %d tasks, too many to be counted: take larger tiles", e.Most)
 }
 
-// Node is what a node has to do.
+// Node is the work of a node.
 type Node struct {
 	Tasks int
 	Cost  float64
-	In    int64 // bytes that it has to get from the nodes that have made them
+	In    int64 // bytes that it receives from the nodes that wrote the values
 }
 
-// Counts is what a program needs.
+// Counts are the needs of a program.
 type Counts struct {
 	Nodes  []Node
-	Driver Node // if it is apart
+	Driver Node // the driver, if it is apart
 	Tasks  int
-	Moved  int64   // bytes, from node to node and from and to the driver
-	Path   float64 // cost of the critical path, jobs one after the other
-	Steps  int     // tasks on it
+	Moved  int64   // bytes between nodes, including the driver
+	Path   float64 // cost of the critical path; jobs run one after the other
+	Steps  int     // tasks on the critical path
 }
 
-// none is the home of what nobody has.
+// none is the home of a value that no node has.
 const none = -1
 
-// datum is who has the latest version of something.
+// datum records which nodes have the latest version of a value.
 type datum struct {
 	bytes   int64
 	kept    bool    // it stays on its node when the job ends
-	program bool    // it lies in the program's memory, and no task has written it
-	made    bool    // it is not as it was made, of zeros
-	home    int     // the node that has made it
-	copies  []int   // others that have it
-	path    float64 // cost of the critical path that ends with it …
-	steps   int     // … and the tasks on that
+	program bool    // it is in the program's memory, and no task has written it
+	made    bool    // false while it is the zeros that it was made with
+	home    int     // the node that wrote it
+	copies  []int   // other nodes with a copy
+	path    float64 // cost of the critical path up to its last write …
+	steps   int     // … and the number of tasks on that path
 }
 
-// Runtime is an exec.Keeper that executes nothing. Values that tasks would write keep what
-// they have. It is for one goroutine.
+// Runtime is an exec.Keeper that executes nothing, so values do not change. It must be used by one goroutine.
 type Runtime struct {
 	exec.Runtime
 	opt    Options
@@ -73,24 +71,24 @@ type Runtime struct {
 	counts Counts
 }
 
-// New returns a Runtime. There has to be a node.
+// New returns a Runtime. opt.Nodes must be positive.
 func New(opt Options) *Runtime {
 	r := &Runtime{Runtime: opt.Runtime, opt: opt, kept: map[any]*datum{}}
 	r.Reset()
 	return r
 }
 
-// Reset begins to count anew: what there is stays where it is.
+// Reset sets the counts to zero. Values stay where they are.
 func (r *Runtime) Reset() { r.counts = Counts{Nodes: make([]Node, r.opt.Nodes)} }
 
-// Counts returns what the jobs need that have ended since the last Reset.
+// Counts returns the needs of the jobs that ended since the last Reset.
 func (r *Runtime) Counts() Counts {
 	c := r.counts
 	c.Nodes = slices.Clone(c.Nodes)
 	return c
 }
 
-// driver returns the number of the driver.
+// driver returns the node number of the driver.
 func (r *Runtime) driver() int {
 	if r.opt.Apart {
 		return r.opt.Nodes
@@ -98,7 +96,7 @@ func (r *Runtime) driver() int {
 	return 0
 }
 
-// node returns the figures of a node.
+// node returns the counts of a node.
 func (r *Runtime) node(i int) *Node {
 	if i == r.opt.Nodes {
 		return &r.counts.Driver
@@ -106,7 +104,7 @@ func (r *Runtime) node(i int) *Node {
 	return &r.counts.Nodes[i]
 }
 
-// fetch has a node get d from where it was made, unless it has it.
+// fetch counts the transfer of d to a node, unless the node has it.
 func (r *Runtime) fetch(d *datum, to int) {
 	if d.home == to || slices.Contains(d.copies, to) {
 		return
@@ -116,7 +114,7 @@ func (r *Runtime) fetch(d *datum, to int) {
 	d.copies = append(d.copies, to)
 }
 
-// Close implements [exec.Runtime]: it leaves Options.Runtime alone.
+// Close implements [exec.Runtime]. It does not close Options.Runtime.
 func (r *Runtime) Close() error { return nil }
 
 // Keep implements [exec.Keeper].
@@ -133,7 +131,7 @@ type set struct {
 	values []versions.Shaped
 }
 
-// Fetch implements [exec.Kept]: there is nothing.
+// Fetch implements [exec.Kept]. There is nothing to fetch.
 func (s *set) Fetch(context.Context, versions.Shaped, versions.Value) error { return nil }
 
 // Locate implements [exec.Kept].
@@ -170,7 +168,7 @@ type job struct {
 	ctx   context.Context
 	data  map[*graph.Datum]*datum
 	tasks int
-	path  float64 // the longest, and its tasks
+	path  float64 // longest path, and the number of its tasks
 	steps int
 	err   error
 }
@@ -218,7 +216,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		j.path, j.steps = path, steps
 	}
 	for _, o := range s.Operands {
-		if o.Mode&graph.Out != 0 { // the next version
+		if o.Mode&graph.Out != 0 { // a new version
 			d := j.datum(o.Datum)
 			d.home, d.copies, d.program, d.made, d.path, d.steps = at, d.copies[:0], false, true, path, steps
 		}
@@ -238,7 +236,7 @@ func (j *job) datum(d *graph.Datum) *datum {
 	return x
 }
 
-// Wait implements [exec.Job]: what is not kept goes to the program's memory, on the driver.
+// Wait implements [exec.Job]. Values that are not kept move to the program's memory, on the driver.
 func (j *job) Wait() error {
 	if j.err != nil {
 		return j.err

@@ -17,28 +17,28 @@ import (
 // Bounds of the search of --best.
 const (
 	mostTries = 60   // simulations
-	mostTiles = 200  // in a row: a simulation of 2.7 million tasks takes half a minute
-	leastNB   = 32   // a smaller tile size is not tried
-	stepNB    = 1.41 // between tile sizes at first, and …
-	fineNB    = 1.19 // … around the best
+	mostTiles = 200  // tiles in a row: a simulation of 2.7 million tasks takes half a minute
+	leastNB   = 32   // the smallest tile size that is tried
+	stepNB    = 1.41 // first ratio of successive tile sizes, and …
+	fineNB    = 1.19 // … the ratio around the best
 )
 
-// search is what --best looks for: the fastest of the combinations that the command line leaves
-// open, one variable after the other.
+// search looks for the fastest of the combinations that the command line leaves open, one variable after the
+// other.
 type search struct {
 	sched []string // policies
 	rows  []int    // of grids
 	nb    []int    // tile sizes; nil: any
 	try   func(w wish) (bench.Prediction, error)
 
-	known map[wish]float64 // seconds, +Inf of what failed
+	known map[wish]float64 // seconds; +Inf if the prediction failed
 	best  bench.Prediction
-	is    wish // what best is of
+	is    wish // the combination of best
 	first bench.Prediction
-	err   error // of the first try, or why nothing more is tried
+	err   error // of the first try, or why the search has ended
 }
 
-// take tries a combination, unless that was done, and reports whether it is the best now.
+// take tries a combination, unless it was tried before. It reports whether the combination is the best so far.
 func (s *search) take(w wish) bool {
 	if _, done := s.known[w]; done || s.err != nil || len(s.known) >= mostTries {
 		return false
@@ -47,7 +47,7 @@ func (s *search) take(w wish) bool {
 	s.known[w] = math.Inf(1)
 	switch {
 	case err != nil:
-		if len(s.known) == 1 { // there is nothing to compare with
+		if len(s.known) == 1 { // there is nothing to compare yet
 			s.err = err
 		}
 		return false
@@ -62,7 +62,7 @@ func (s *search) take(w wish) bool {
 	return true
 }
 
-// run searches from a combination on.
+// run searches, starting from a combination.
 func (s *search) run(from wish) error {
 	s.known = map[wish]float64{}
 	if s.take(from); s.err != nil {
@@ -70,7 +70,7 @@ func (s *search) run(from wish) error {
 	}
 	s.sizes(stepNB)
 	for _, p := range s.sched {
-		if w := s.is; p != s.best.Sched { // which may be the default
+		if w := s.is; p != s.best.Sched { // best.Sched may be the default policy
 			w.sched = p
 			s.take(w)
 		}
@@ -85,8 +85,8 @@ func (s *search) run(from wish) error {
 	return s.err
 }
 
-// sizes looks for the best tile size: up and down by so much, as long as it gets better, or not much
-// worse once.
+// sizes looks for the best tile size. It goes up and down by the factor step as long as the time improves, and
+// tolerates one that is slightly worse.
 func (s *search) sizes(step float64) {
 	if s.nb != nil {
 		for _, nb := range s.nb {
@@ -112,7 +112,7 @@ func (s *search) sizes(step float64) {
 	}
 }
 
-// searchOf returns the search that the command line leaves open, and where it begins.
+// searchOf returns the search over what the command line leaves open, and its start.
 func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wish, err error) {
 	from = all[0]
 	for _, w := range all {
@@ -161,7 +161,7 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 	return s, from, nil
 }
 
-// searches prints what --best finds.
+// searches prints the result of --best.
 func searches(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts) error {
 	s, from, err := p.f.searchOf(p.machine, p.all)
 	if err != nil {
@@ -193,7 +193,7 @@ func searches(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts) er
 	return err
 }
 
-// bestText says what is the best, and what it has beaten.
+// bestText describes the best combination, and those that it was better than.
 func bestText(p report.Paint, t *forecastTable, s *search, from wish, done []trial) string {
 	var b strings.Builder
 	b.WriteString("\nbest\n" + p.Good(t.row(&s.best)))

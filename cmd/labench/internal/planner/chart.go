@@ -14,12 +14,12 @@ import (
 // axis is a variable of a sweep.
 type axis struct {
 	name, label string
-	asked       func(w *wish) int                // by which values are told apart
-	value       func(x *bench.Prediction) int    // where it stands
-	word        func(x *bench.Prediction) string // instead, if it is one of words
+	asked       func(w *wish) int                // distinguishes values
+	value       func(x *bench.Prediction) int    // position on the axis
+	word        func(x *bench.Prediction) string // instead of value, if the axis has words
 }
 
-// axes returns the variables, the first choice for the horizontal axis first.
+// axes returns the variables, in order of preference for the horizontal axis.
 func axes() []axis {
 	return []axis{
 		{name: "nodes", label: "nodes", asked: func(w *wish) int { return w.nodes }, value: func(x *bench.Prediction) int { return x.Count }},
@@ -41,7 +41,7 @@ func (v *axis) varies(all []trial) bool {
 	})
 }
 
-// says returns the variable with its value.
+// says formats the variable and its value.
 func (v *axis) says(x *bench.Prediction) string {
 	if v.word != nil {
 		return v.word(x)
@@ -49,8 +49,8 @@ func (v *axis) says(x *bench.Prediction) string {
 	return fmt.Sprintf("%s = %d", v.name, v.value(x))
 }
 
-// forecastChart returns the chart of a sweep: over the first variable that has several values, a
-// series for each combination of the others.
+// forecastChart returns the chart of a sweep over the first variable with several values. Each combination of
+// the others is a series.
 func forecastChart(m *sim.Machine, all []trial) *plotting.Chart {
 	c := &plotting.Chart{YLabel: "GFLOP/s (predicted)"}
 	if len(all) == 0 {

@@ -15,12 +15,12 @@ import (
 type forecasts struct {
 	f       *forecastFlags
 	machine *sim.Machine
-	all     []wish  // what is listed
-	done    []trial // what is predicted: of --best, also what is not listed
+	all     []wish  // the combinations to list
+	done    []trial // predictions so far; --best predicts unlisted combinations, too
 	table   forecastTable
 }
 
-// add prints what one combination takes.
+// add prints the prediction of one combination.
 func (p *forecasts) add(a *cli.App, w wish, x bench.Prediction) (err error) {
 	p.done = append(p.done, trial{w, x})
 	switch {
@@ -37,13 +37,13 @@ func (p *forecasts) add(a *cli.App, w wish, x bench.Prediction) (err error) {
 	return err
 }
 
-// forecastAll predicts all that are listed. If there are several, some may fail.
+// forecastAll predicts all listed combinations. If there are several, some may fail.
 func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts, failed *cli.SweepError) error {
 	line := report.NewStatus(a.Err)
 	defer line.Clear()
 	for i, w := range p.all {
 		line.Set("%d/%d", i+1, len(p.all))
-		// What is recorded takes some hundred bytes for each task: of many, only when it is asked for.
+		// A recording takes some hundred bytes per task: with many tasks, record only if asked for.
 		const many = 100 // tiles in a row
 		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.Trace != "" || w.nb == 0 || w.n/w.nb <= many))
 		line.Clear()
@@ -64,7 +64,7 @@ func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts,
 	return nil
 }
 
-// write writes the files that were asked for.
+// write writes the requested files.
 func (p *forecasts) write() error {
 	f := p.f
 	if f.record.Trace != "" {

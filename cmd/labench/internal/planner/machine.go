@@ -28,7 +28,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// machineFlags is the command line of labench machine.
+// machineFlags are the flags of labench machine.
 type machineFlags struct {
 	types   []string
 	sizes   string
@@ -80,7 +80,7 @@ another. FILE then describes all nodes, their cores as fast as those here.`,
 	return cmd
 }
 
-// runMachine measures this machine, and before that the links to others.
+// runMachine measures the links to other nodes, if asked for, and then this machine.
 func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, given func(flag string) bool) (err error) {
 	var errs cli.Problems
 	o := calibrate.Options{Types: f.types, Workers: f.workers, Each: f.each}
@@ -109,7 +109,7 @@ func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, g
 		return cli.Usage(cli.JoinLine(errs))
 	}
 	setup.WarnNoDevice(a, f.devices)
-	devices, err := op.OpenAccelerators(f.devices) // before all else takes its time
+	devices, err := op.OpenAccelerators(f.devices) // first, before the measurements take their time
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, g
 	return cli.WriteWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
 }
 
-// measureDevices measures accelerators, and prints what their links are like.
+// measureDevices measures accelerators and prints their links.
 func measureDevices(ctx context.Context, a *cli.App, o calibrate.Options, all []*cuda.Accelerator, line *report.Status) ([]sim.Device, error) {
 	found, err := calibrate.Devices(ctx, o, all)
 	line.Clear()
@@ -174,7 +174,7 @@ func measureDevices(ctx context.Context, a *cli.App, o calibrate.Options, all []
 	return found, nil
 }
 
-// measureLinks measures the links between the nodes of a cluster, and prints them.
+// measureLinks measures the links between the nodes of a cluster and prints them.
 func measureLinks(ctx context.Context, a *cli.App, f *machineFlags, line *report.Status) (x *calibrate.Agents, err error) {
 	c := &f.cluster
 	c.Distributed, c.Stay, c.Copies.Copies = true, true, cluster.Copies{Off: true}
@@ -228,7 +228,7 @@ func measureLinks(ctx context.Context, a *cli.App, f *machineFlags, line *report
 	return x, nil
 }
 
-// allLoopback reports whether all addresses are of this machine alone.
+// allLoopback reports whether all addresses are loopback addresses.
 func allLoopback(addresses []string) bool {
 	for _, at := range addresses {
 		host, _, err := net.SplitHostPort(at)

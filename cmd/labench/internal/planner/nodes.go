@@ -15,8 +15,7 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// clusterFlags describe the nodes of --cluster as a machine, of which no more is known than how fast they compute
-// and get values.
+// clusterFlags describe the nodes of --cluster as a machine, by their speeds and links only.
 type clusterFlags struct {
 	node.ClusterFlags
 	gflops float64
@@ -46,8 +45,8 @@ func (f *clusterFlags) check(given func(flag string) bool) cli.Problems {
 	return errs
 }
 
-// machine returns the nodes, the driver's the first. Nothing is started, unless --cluster has addresses: these are
-// asked. What is not known of a node is as here.
+// machine returns the nodes, that of the driver first. It starts nothing. If --cluster has addresses, it asks
+// these agents. Unknown properties of a node are those of this machine.
 func (f *clusterFlags) machine(ctx context.Context, a *cli.App, typ string) (*sim.Machine, error) {
 	here := topo.Detect().Workers()
 	all, apart, err := f.Members(ctx, a, here)
@@ -57,7 +56,7 @@ func (f *clusterFlags) machine(ctx context.Context, a *cli.App, typ string) (*si
 	const unlimited = 1e15
 	m := &sim.Machine{Name: "the nodes of --cluster", Apart: apart, Network: sim.Network{Bandwidth: cmp.Or(float64(f.rate), float64(f.Link()), unlimited)}}
 	m.Source = "every operation as fast as --gflops or the file says"
-	each := f.gflops // of a worker here
+	each := f.gflops // of a worker of this machine
 	if each == 0 && !a.NoPeak {
 		peak, err := bench.Peak(ctx, typ, here)
 		if err != nil {
@@ -74,7 +73,7 @@ func (f *clusterFlags) machine(ctx context.Context, a *cli.App, typ string) (*si
 		m.Nodes = append(m.Nodes, sim.Nodes{Kind: name, Count: 1, Name: name})
 	}
 	if apart {
-		add("driver", 1, max(each, 1), 0) // which computes only what no other one can
+		add("driver", 1, max(each, 1), 0) // it computes only what no other node can
 	}
 	speed, workers := 0.0, 0
 	for _, n := range all {
@@ -93,7 +92,7 @@ func (f *clusterFlags) machine(ctx context.Context, a *cli.App, typ string) (*si
 	return m, nil
 }
 
-// nodeAt returns the name of a node and its cap on memory; "" and 0 if it has none.
+// nodeAt returns the name of a node and its memory limit; "" and 0 if it has none.
 func nodeAt(m *sim.Machine, i int) (name string, memory int64) {
 	for _, g := range m.Nodes {
 		if i < g.Count {

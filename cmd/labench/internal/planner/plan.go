@@ -80,7 +80,7 @@ among those that are listed, if they are.`,
 	return cmd
 }
 
-// open returns the machine that is named.
+// open returns the machine that the flags name.
 func (f *forecastFlags) open(ctx context.Context, a *cli.App) (*sim.Machine, error) {
 	if f.machine == "" {
 		return f.cluster.machine(ctx, a, f.typ)
@@ -92,7 +92,7 @@ func (f *forecastFlags) open(ctx context.Context, a *cli.App) (*sim.Machine, err
 	return m, err
 }
 
-// forecast prints what runs would take.
+// forecast prints the predicted times of runs.
 func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	var errs cli.Problems
 	switch several := f.given("cluster"); {

@@ -22,14 +22,14 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// replayFlags is the command line of labench replay.
+// replayFlags are the flags of labench replay.
 type replayFlags struct {
 	file            string
 	sched           []string
 	workers, speed  string
 	nodes, link     string
 	latency         time.Duration
-	record          record.Flags // its trace
+	record          record.Flags // how to record the replay
 	csv             string
 	json            bool
 	schedGiven, all bool // --sched is there; no list is
@@ -88,25 +88,25 @@ Every combination of what is listed is a line of a table.`,
 	return cmd
 }
 
-// Replayed is what a run would have taken: an object of labench replay --json.
+// Replayed is a predicted run: an object of labench replay --json.
 type Replayed struct {
 	Title    string  `json:"title"`
 	Sched    string  `json:"sched"`
 	Workers  int     `json:"workers"` // of each node
 	Speed    float64 `json:"speed"`
 	Nodes    int     `json:"nodes"`
-	Link     float64 `json:"link_gbits,omitempty"` // as the next one, of several nodes
+	Link     float64 `json:"link_gbits,omitempty"` // like the field below; of several nodes only
 	Moved    int64   `json:"bytes_moved,omitempty"`
 	Tasks    int     `json:"tasks"`
 	Seconds  float64 `json:"seconds"`
 	Measured float64 `json:"seconds_measured"` // of the recorded run, from the first task to the last
 	Ratio    float64 `json:"ratio"`            // Seconds to Measured
-	Idle     float64 `json:"idle"`             // part of the workers' time
+	Idle     float64 `json:"idle"`             // idle part of the workers' time
 	Path     float64 `json:"seconds_path"`     // of the critical path
 	Steps    int     `json:"path_tasks"`
 }
 
-// otherwise is one combination of what labench replay varies.
+// otherwise is one combination of the variables of labench replay.
 type otherwise struct {
 	sched   dispatch.Kind
 	workers int
@@ -115,7 +115,7 @@ type otherwise struct {
 	link    float64 // Gbit/s
 }
 
-// machine returns what a recorded program is to run on.
+// machine returns the machine on which to replay p.
 func (o *otherwise) machine(p *sim.Program, latency time.Duration) *sim.Machine {
 	m := p.Machine(o.workers)
 	m.Nodes[0].Count = o.nodes
@@ -126,7 +126,7 @@ func (o *otherwise) machine(p *sim.Program, latency time.Duration) *sim.Machine 
 	return m
 }
 
-// lists are what the command line lists. Nil is what was recorded.
+// lists are the lists on the command line. Nil means as recorded.
 type lists struct {
 	sched   []dispatch.Kind
 	workers []int
@@ -140,7 +140,7 @@ func (l *lists) all() (all []otherwise) {
 	for _, s := range l.sched {
 		for _, n := range l.nodes {
 			links := l.link
-			if n == 1 { // there are none
+			if n == 1 { // one node has no links
 				links = links[:1]
 			}
 			for _, link := range links {
@@ -155,7 +155,7 @@ func (l *lists) all() (all []otherwise) {
 	return all
 }
 
-// parse reads the lists of the command line.
+// parse parses the lists on the command line.
 func (f *replayFlags) parse() (l lists, err error) {
 	var errs cli.Problems
 	known := append([]string{"all"}, cli.NamesOf(dispatch.Kinds()...)...)
@@ -212,7 +212,7 @@ func (f *replayFlags) parse() (l lists, err error) {
 // mostReplayed is the largest number of nodes.
 const mostReplayed = 1024
 
-// replay prints what a recorded run would have taken.
+// replay prints predicted times of a recorded run.
 func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	l, err := f.parse()
 	if err != nil {
@@ -288,11 +288,11 @@ type player struct {
 	*runfile.Run
 	latency  time.Duration
 	measured sim.Measured
-	path     float64 // the seconds of the critical path, and its tasks
+	path     float64 // critical path in seconds, and its tasks
 	steps    int
 }
 
-// play says what a run would have taken otherwise, and records it.
+// play predicts a run for the combination o, and records it if asked to.
 func (p *player) play(ctx context.Context, o otherwise, record bool) (x Replayed, rec *trace.Recording, err error) {
 	opt := sim.Options{Machine: o.machine(p.Program, p.latency), Policy: o.sched, Record: record}
 	if o.nodes > 1 {
@@ -316,7 +316,7 @@ func (p *player) play(ctx context.Context, o otherwise, record bool) (x Replayed
 	return x, rec, nil
 }
 
-// replayHead says how far what follows can be trusted, and of what it is; with the head of the
+// replayHead describes the recorded run and how accurate the replay of it is, and returns the heading of the
 // table.
 func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed, several bool) string {
 	var b strings.Builder
@@ -346,8 +346,8 @@ func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed,
 	return b.String()
 }
 
-// replayRow is a line of the table: with nodes and links if there are several nodes in it, or
-// else with the critical path. Times and moved bytes are written as those of all lines.
+// replayRow returns a row of the table. It shows nodes and links if the table has several numbers of nodes, and
+// else the critical path. times and moved format the columns of all rows.
 func replayRow(x *Replayed, several bool, times func(float64) string, moved func(int64) string) string {
 	row := fmt.Sprintf("%-9s%9d%7g%13s%8.3f%6.0f%%", report.Clip(x.Sched, 9), x.Workers, x.Speed, times(x.Seconds), x.Ratio, 100*x.Idle)
 	switch {

@@ -15,8 +15,8 @@ import (
 // forecastHead is the head of the table of labench plan.
 const forecastHead = "      n   nb nodes   grid workers sched           time  GFLOP/s  busy      moved\n"
 
-// forecastTable formats the columns of that table. Lines are printed before those that follow are
-// known: units suit the first one, and the largest problem.
+// forecastTable formats the columns of that table. Rows are printed before the later ones are known, so units
+// suit the first row and the largest problem.
 type forecastTable struct {
 	time, rate func(float64) string
 	moved      func(int64) string
@@ -41,7 +41,7 @@ func (t *forecastTable) row(x *bench.Prediction) string {
 		t.time(x.Seconds), t.rate(x.GFLOPS), 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1))), moved)
 }
 
-// fastest lists for each size the fastest of several combinations.
+// fastest lists the fastest combination for each size.
 func (t *forecastTable) fastest(p report.Paint, all []trial) string {
 	var order []int
 	best, count := map[int]*bench.Prediction{}, map[int]int{}
@@ -66,7 +66,7 @@ func (t *forecastTable) fastest(p report.Paint, all []trial) string {
 	return text
 }
 
-// forecastText is the report of one combination.
+// forecastText returns the report of one combination.
 func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
 	var b strings.Builder
 	say := func(name, format string, args ...any) {
@@ -136,7 +136,7 @@ func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
 		}
 	}
 	b.WriteString(p.Faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s%s\n", report.Label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends", head)))
-	const most = 16 // nodes that are listed
+	const most = 16 // listed nodes
 	var peak, moved []int64
 	for _, n := range x.Nodes {
 		peak, moved = append(peak, n.Peak), append(moved, n.In, n.Out)

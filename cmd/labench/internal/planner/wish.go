@@ -19,22 +19,22 @@ import (
 	"github.com/tessera-la/tessera/internal/plotting"
 )
 
-// forecastFlags is the command line of labench plan.
+// forecastFlags are the flags of labench plan.
 type forecastFlags struct {
 	op, machine, typ                      string
 	sizes, nb, sched, nodes, grid, worker string
 	lose                                  []string
 	choices                               map[string]*string
 	record                                record.Flags
-	cluster                               clusterFlags // instead of machine
+	cluster                               clusterFlags // nodes, instead of a machine file
 	given                                 func(flag string) bool
 	csv, plot                             string
 	format                                plotting.Format // of the plot, if there is one
 	best, json                            bool
 }
 
-// wish is one combination of what labench plan varies. Zeros are the choice of la, or what the
-// machine's file says.
+// wish is one combination of the variables of labench plan. Zero means la's choice, or the value in the machine
+// file.
 type wish struct {
 	n, nb, nodes, rows, workers int
 	sched                       string
@@ -56,7 +56,7 @@ func (w wish) String() string {
 	return text
 }
 
-// wishes reads the lists of the command line, for a machine.
+// wishes parses the lists on the command line, for machine m.
 func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 	var errs cli.Problems
 	list := func(flag, text string, words map[string]int) []int {
@@ -94,7 +94,7 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 	return all, nil
 }
 
-// policies returns those of a list; "" is the default.
+// policies returns the policies in a list; "" is the default.
 func policies(list string, several bool) (sched []string, _ error) {
 	if list == "" {
 		return []string{""}, nil
@@ -120,7 +120,7 @@ func policies(list string, several bool) (sched []string, _ error) {
 	return sched, nil
 }
 
-// failures reads --lose.
+// failures parses --lose.
 func (f *forecastFlags) failures() (all []sim.Failure, err error) {
 	var errs cli.Problems
 	for _, text := range f.lose {
@@ -149,13 +149,13 @@ func (f *forecastFlags) failures() (all []sim.Failure, err error) {
 	return all, cli.JoinLine(errs)
 }
 
-// spec returns what is to be planned, but for what varies.
+// spec returns the Spec without the variables.
 func (f *forecastFlags) spec() (bench.Spec, error) {
 	s := bench.Spec{Op: f.op, Type: f.typ}
 	return s, cli.JoinLine(setup.ApplyChoices(&s, f.choices))
 }
 
-// options returns the machine and the policies of a combination.
+// options returns the machine and policies of a combination.
 func (w wish) options(m *sim.Machine) (sim.Options, error) {
 	x := *m
 	x.Kinds, x.Nodes = slices.Clone(m.Kinds), slices.Clone(m.Nodes)
@@ -186,7 +186,7 @@ func (w wish) options(m *sim.Machine) (sim.Options, error) {
 	return o, nil
 }
 
-// predict says what a combination takes.
+// predict predicts a combination.
 func (w wish) predict(ctx context.Context, base bench.Spec, m *sim.Machine, record bool) (bench.Prediction, error) {
 	o, err := w.options(m)
 	if err != nil {
@@ -197,7 +197,7 @@ func (w wish) predict(ctx context.Context, base bench.Spec, m *sim.Machine, reco
 	return bench.Predict(ctx, base, w.rows, o)
 }
 
-// trial is a combination and what came of it.
+// trial is a combination and its prediction.
 type trial struct {
 	w wish
 	x bench.Prediction

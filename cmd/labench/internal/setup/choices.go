@@ -19,7 +19,7 @@ type choice struct {
 	set   func(s *bench.Spec, word string) error
 }
 
-// choices returns what operations may have in their Flags.
+// choices returns the choices that operations may list in their Flags.
 func choices() []choice {
 	return []choice{
 		{"pivot", cli.NamesOf(la.PartialPivoting, la.TournamentPivoting, la.TilePivoting), "where pivots are looked for",
@@ -35,8 +35,8 @@ func choices() []choice {
 	}
 }
 
-// RegisterChoices defines the flags that one of the operations has, and returns
-// where their words will be.
+// RegisterChoices defines the choice flags that at least one of the operations has. It returns where their
+// words are stored.
 func RegisterChoices(cmd *cobra.Command, ops ...bench.Operation) map[string]*string {
 	given := map[string]*string{}
 	for _, c := range choices() {
@@ -49,8 +49,8 @@ func RegisterChoices(cmd *cobra.Command, ops ...bench.Operation) map[string]*str
 	return given
 }
 
-// ApplyChoices puts the words into s, and reports those that are unknown, or
-// that its operation does not have.
+// ApplyChoices stores the words in s. It returns errors for unknown words, and for flags that its operation
+// does not have.
 func ApplyChoices(s *bench.Spec, given map[string]*string) (errs []error) {
 	for _, c := range choices() {
 		if w := given[c.flag]; w != nil {

@@ -14,10 +14,10 @@ import (
 // DeviceRow is a device of this machine.
 type DeviceRow = gpucheck.Device
 
-// Devices is what there is, and why there is nothing.
+// Devices are the devices of this machine, and why there are none.
 type Devices struct {
 	Rows  []DeviceRow
-	Why   string // there are none; empty if there are
+	Why   string // why there are none; empty if there are some
 	Built bool   // this program can use devices
 }
 
@@ -53,8 +53,8 @@ func (d Devices) List() string {
 	return b.String()
 }
 
-// Unmet returns why a version cannot run on the workers of this machine, those on
-// cores, which on describes, or those of devices; "" if it can.
+// Unmet returns why a version can run neither on the cores of this machine, which on describes, nor on its
+// devices. It returns "" if it can.
 func (d Devices) Unmet(c versions.Constraints, on *versions.Target) string {
 	if !strings.EqualFold(c.Kind, "cuda") {
 		return c.Unmet(on)
@@ -68,7 +68,7 @@ func (d Devices) Unmet(c versions.Constraints, on *versions.Target) string {
 	return ""
 }
 
-// RequestDevices checks what --devices says. The error is a *listError.
+// RequestDevices checks the value of --devices. The error is a *cli.ListError.
 func RequestDevices(s string) error {
 	_, err := cuda.ParseRequest(s)
 	if bad := (*cuda.RequestError)(nil); errors.As(err, &bad) {
@@ -77,10 +77,10 @@ func RequestDevices(s string) error {
 	return err
 }
 
-// DeviceWords says what --devices takes.
+// DeviceWords lists the values of --devices.
 const DeviceWords = "none, auto, sim or sim:2 for simulated ones, or real ones by number, as in cuda0,cuda1"
 
-// WarnNoDevice says that "auto" has found nothing, and why.
+// WarnNoDevice warns, with the reason, if "auto" found no device.
 func WarnNoDevice(a *cli.App, request string) (none bool) {
 	if r, err := cuda.ParseRequest(request); err != nil || !r.Auto {
 		return false

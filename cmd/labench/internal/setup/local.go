@@ -16,7 +16,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// LocalFlags is what an agent computes with, as a command line says it.
+// LocalFlags are the flags that say what an agent computes with.
 type LocalFlags struct {
 	Workers                               int
 	Resources, Devices, Versions, Profile string
@@ -31,10 +31,10 @@ func (f *LocalFlags) Register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.Profile, "profile", "none", "file of what is known of the versions' speed, which is saved at the end: each op then takes the fastest version, and otherwise the first one that can run")
 }
 
-// NodeOps returns the ops that nodes execute.
+// NodeOps returns the ops that nodes can execute.
 func NodeOps() []*versions.Op { return slices.Concat(op.NewTable().All(), file.Ops(), csr.Ops()) }
 
-// Open returns the runtime that the flags describe. End closes it, and saves the profile.
+// Open returns the runtime that the flags describe. end closes it and saves the profile.
 func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err error) {
 	if f.Workers < 0 || f.Workers > 1<<14 {
 		return nil, nil, cli.Usage(fmt.Errorf("--workers is %d, want 1 to %d, or 0 for one per core", f.Workers, 1<<14))
@@ -73,7 +73,7 @@ func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err err
 		}
 		return err
 	}
-	if len(x.Accelerators) > 0 { // who knows how long things take can tell what is worth to go there
+	if len(x.Accelerators) > 0 { // only a policy that knows how long tasks take can decide what to send to a device
 		c.Measure, x.Policy = true, dispatch.EarliestFinish
 	}
 	if x.Selector, err = versions.NewSelector(c); err == nil {
@@ -92,8 +92,8 @@ func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err err
 	}, nil
 }
 
-// checkDeclared returns what is wrong with workers: what this machine has not, and ops that
-// there are not.
+// checkDeclared returns what is wrong with declared workers: resources that this machine lacks, and unknown
+// ops.
 func checkDeclared(workers int, all []exec.Resource) error {
 	opt := la.Options{Workers: workers, Resources: slices.Clone(all)}
 	for i, r := range all {
@@ -102,7 +102,7 @@ func checkDeclared(workers int, all []exec.Resource) error {
 				return cli.Usage(fmt.Errorf("workers for %q, and there is no such operation", name))
 			}
 		}
-		opt.Resources[i].Target.Ops = nil // of which la knows fewer
+		opt.Resources[i].Target.Ops = nil // la knows fewer ops
 	}
 	return opt.Validate()
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// OpFlags is the command line of an operation on this machine.
+// OpFlags are the flags of an operation on this machine.
 type OpFlags struct {
 	Op                     bench.Operation
-	Spec                   bench.Spec // as far as flags are fields of it
+	Spec                   bench.Spec // the flags that are fields of a Spec
 	Devices, Resources     string
 	JSON                   bool
 	Given                  func(flag string) bool
@@ -29,7 +29,7 @@ type OpFlags struct {
 	choices                map[string]*string
 }
 
-// Command returns a command that does something with an operation, and defines the flags on it.
+// Command returns the command of an operation, with the flags defined on it.
 func (f *OpFlags) Command(op bench.Operation, run func(context.Context) error) *cobra.Command {
 	f.Op, f.Spec = op, bench.Spec{Op: op.Name}
 	cmd := &cobra.Command{
@@ -106,12 +106,11 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 	cli.Complete(cmd, "matrix", bench.KindsFor(op))
 }
 
-// defaultKind returns the name of the kind of matrix that op takes if nothing
-// is said.
+// defaultKind returns the name of op's default kind of matrix.
 func defaultKind(op string) string { return bench.Spec{Op: op}.WithDefaults().Matrix.String() }
 
-// Parse completes the Spec from the words of the command line. The error joins all that is wrong with them,
-// and with other flags.
+// Parse completes the Spec from the command line. The error joins everything that is wrong with it, and the
+// problems in others.
 func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 	s := f.Spec
 	var errs cli.Problems
@@ -134,7 +133,7 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 	if s.Checkpoint.Dir == "" && (f.Given("every") || f.Given("resume")) {
 		errs.Note(errors.New("--every and --resume are for --checkpoint"))
 	}
-	if s.Checkpoint.Dir != "" { // one factorization, in as many runs of this program as it takes
+	if s.Checkpoint.Dir != "" { // a single factorization, in as many runs of this program as necessary
 		if !f.Given("repeat") {
 			s.Repeat = 1
 		}
@@ -148,7 +147,7 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 	atLeast("units", s.Target.Units, 0)
 	atLeast("warmup", f.warmup, 0)
 	if s.Warmup = f.warmup; s.Warmup == 0 {
-		s.Warmup = -1 // none, where the zero Spec means the default
+		s.Warmup = -1 // none; 0 would mean the default
 	}
 	var err error
 	if f.Resources != "" {
@@ -174,12 +173,12 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 	errs = append(errs, ApplyChoices(&s, f.choices)...)
 	errs = append(errs, others...)
 	if len(errs) == 0 || !wrongSizes {
-		errs.Note(f.named(s.Validate())) // which would say of sizes the same again
+		errs.Note(f.named(s.Validate())) // Validate would report the same sizes again
 	}
 	return s, errors.Join(errs...)
 }
 
-// named returns what is wrong with a Spec, with flags for the names of its fields.
+// named restates the errors of a Spec with the names of flags instead of fields.
 func (f *OpFlags) named(err error) error {
 	if bad, ok := errors.AsType[*bench.InvalidError](err); ok {
 		for i, p := range bad.Problems {
@@ -191,7 +190,7 @@ func (f *OpFlags) named(err error) error {
 	return err
 }
 
-// kind returns the kind of matrix that the command line names.
+// kind returns the kind of matrix that the flags name.
 func (f *OpFlags) kind() (matgen.Kind, error) {
 	kind, err := matgen.ParseKind(f.matrix)
 	if err != nil {
@@ -200,7 +199,7 @@ func (f *OpFlags) kind() (matgen.Kind, error) {
 	if f.Spec.Input != "" {
 		return kind, errors.New("--matrix and --input exclude each other: give one")
 	}
-	// In a Spec, Random stands for the default of the op.
+	// In a Spec, Random means the default of the op.
 	if w := f.choices["method"]; kind == matgen.Random && w != nil && *w == bench.ByCholesky.String() {
 		return kind, errors.New("a random matrix is not symmetric, and --method cholesky needs one that is")
 	}
@@ -210,7 +209,7 @@ func (f *OpFlags) kind() (matgen.Kind, error) {
 	return kind, nil
 }
 
-// Open is Parse, and opens the profile.
+// Open calls Parse and opens the profile.
 func (f *OpFlags) Open(a *cli.App, others cli.Problems) (s bench.Spec, p *Profile, err error) {
 	if s, err = f.Parse(others); err != nil {
 		return s, nil, cli.Usage(err)
@@ -226,7 +225,7 @@ func (f *OpFlags) Open(a *cli.App, others cli.Problems) (s bench.Spec, p *Profil
 	return s, p, nil
 }
 
-// Progress shows in a bar how far s is, where it can be seen.
+// Progress makes s show its progress in a bar, on a terminal.
 func (f *OpFlags) Progress(a *cli.App, s *bench.Spec, title string) *report.Progress {
 	if f.JSON || !report.Terminal(a.Err) {
 		return nil
@@ -236,7 +235,7 @@ func (f *OpFlags) Progress(a *cli.App, s *bench.Spec, title string) *report.Prog
 	return bar
 }
 
-// Local returns what the flags say of workers. No profile is kept unless one is named.
+// Local returns the flags about workers. It keeps no profile unless a flag names one.
 func (f *OpFlags) Local() *LocalFlags {
 	l := &LocalFlags{Workers: f.Spec.Workers, Resources: f.Resources, Devices: f.Devices, Versions: f.versions, Profile: "none"}
 	if f.Given("profile") {
@@ -245,8 +244,8 @@ func (f *OpFlags) Local() *LocalFlags {
 	return l
 }
 
-// Help answers --matrix help: it lists the kinds of matrices that the operation takes. Asked is whether that is
-// what the command line wants.
+// Help lists the kinds of matrices of the operation, if the command line has --matrix help. asked reports
+// whether it has.
 func (f *OpFlags) Help(a *cli.App) (asked bool, err error) {
 	if f.matrix != "help" {
 		return false, nil

@@ -9,15 +9,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Profile is what is known of the versions' speed, and the file it is kept
-// in.
+// Profile is the measured speed of the versions, and the file that stores it.
 type Profile struct {
 	*versions.Profile
-	Path string // empty: it is not kept
+	Path string // empty: not stored
 }
 
-// ProfilePath returns the file of the profile where none is named: in the
-// user's cache.
+// ProfilePath returns the default file of the profile, in the user's cache directory.
 func ProfilePath() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -26,9 +24,8 @@ func ProfilePath() (string, error) {
 	return filepath.Join(dir, "tessera", "profile.json"), nil
 }
 
-// OpenProfile reads the profile that --profile names: a file, "none", or if
-// empty the default one. A file with something else in it is set aside with a
-// warning.
+// OpenProfile reads the profile that --profile names: a file, "none", or if empty the default file. A file that
+// is no profile is renamed, with a warning.
 func OpenProfile(a *cli.App, name string) (*Profile, error) {
 	switch name {
 	case "none":
@@ -44,7 +41,7 @@ func OpenProfile(a *cli.App, name string) (*Profile, error) {
 		}
 	}
 	var errs cli.Problems
-	if errs.Target("profile", name) { // what is learned could not be kept
+	if errs.Target("profile", name) { // the profile could not be saved
 		return nil, cli.Usage(cli.JoinLine(errs))
 	}
 	p, warning, err := versions.Load(name)
@@ -57,8 +54,7 @@ func OpenProfile(a *cli.App, name string) (*Profile, error) {
 	return &Profile{p, name}, nil
 }
 
-// Keep writes the profile to its file, and reports whether it is kept there.
-// That a run cannot be remembered does not spoil it.
+// Keep writes the profile to its file. It reports whether that succeeded. A failure is only a warning.
 func (p *Profile) Keep(a *cli.App) (kept bool) {
 	if p.Path == "" {
 		return false

@@ -19,11 +19,10 @@ type TagRow struct {
 	Tag  string `json:"tag"`
 	Set  bool   `json:"set"`
 	Adds string `json:"adds"`
-	Why  string `json:"why,omitempty"` // why it is not in, where more than the tag is missing
+	Why  string `json:"why,omitempty"` // why it is missing, if the reason is not only the tag
 }
 
-// tagRows returns the build tags that there are. set are those that this
-// program was built with, so far as the build says.
+// tagRows returns all build tags. set are the tags of this program, as far as the build records them.
 func tagRows(set []string) []TagRow {
 	linked, _ := cpu.BLASLibrary()
 	var rows []TagRow
@@ -49,8 +48,7 @@ func tagRows(set []string) []TagRow {
 		Adds: "nothing: it takes the assembly away and leaves plain Go"})
 }
 
-// BuildTags returns the tags that the build information lists, and whether C
-// was allowed.
+// BuildTags returns the tags in the build information, and whether cgo was enabled.
 func BuildTags() (tags []string, cgo string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -60,7 +58,7 @@ func BuildTags() (tags []string, cgo string) {
 	return tags, cmp.Or(cli.BuildSetting(info, "CGO_ENABLED"), "unknown")
 }
 
-// TagsInfo prints which build tags this program has and what each adds.
+// TagsInfo prints the build tags of this program and what each of them adds.
 func TagsInfo(a *cli.App, asJSON bool) error {
 	tags, cgo := BuildTags()
 	rows := tagRows(tags)

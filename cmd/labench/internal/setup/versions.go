@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// ParseVersions reads a list of names of versions and of pins, op=version.
+// ParseVersions parses a list of names of versions, and of pins op=version.
 func ParseVersions(list string) (only []string, fixed []versions.Pin, err error) {
 	var names, pins []string
 	for _, word := range strings.Split(list, ",") {
@@ -26,7 +26,7 @@ func ParseVersions(list string) (only []string, fixed []versions.Pin, err error)
 	return only, fixed, Listed("versions", err)
 }
 
-// Listed returns what is wrong with the list of versions that a flag has, by the flag's name.
+// Listed restates an error about a list of versions with the name of the flag.
 func Listed(flag string, err error) error {
 	if err != nil {
 		err = cli.Usage(errors.New("--" + flag + strings.TrimPrefix(err.Error(), "versions")))

@@ -2,15 +2,14 @@ package sweep
 
 import "github.com/tessera-la/tessera/kernels/cuda"
 
-// deviceSet is the devices that a point of a sweep has.
+// deviceSet is the devices of a point of a sweep.
 type deviceSet struct {
 	Name    string // "none", "sim", "sim only"
 	Request string
-	Only    bool // the workers do only what devices cannot
+	Only    bool // workers execute only what devices cannot
 }
 
-// deviceSets returns what is compared: the workers alone, devices alone, and
-// both.
+// deviceSets returns the sets to compare: the workers alone, the devices alone, and both.
 func deviceSets(request string) []deviceSet {
 	r, err := cuda.ParseRequest(request)
 	if err != nil || r.String() == "none" {

@@ -1,6 +1,6 @@
-// Package sweep runs an operation over and over: labench scale over all combinations of sizes, workers, tile
-// sizes, policies, versions and devices, and labench tune over the tile sizes that look fast.
+// Package sweep runs an operation many times: labench scale with all combinations of sizes, workers, tile
+// sizes, policies, versions and devices, and labench tune with promising tile sizes.
 //
-// The files of scale, from the bottom up: devices, scale_sweep (its points), scale_report and scale_plot (how
-// they are shown), scale. Those of tune: tune_problem, tune_report, tune.
+// The files of scale, from the bottom up: devices, scale_sweep (the points), scale_report and scale_plot (the
+// output), scale. Those of tune: tune_problem, tune_report, tune.
 package sweep

@@ -19,7 +19,7 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// scaleFlags is the command line of labench scale.
+// scaleFlags are the flags of labench scale.
 type scaleFlags struct {
 	op                                     string
 	sizes, workers, nb, sched, versions, x string
@@ -97,15 +97,14 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	return cmd
 }
 
-// scalePlan is the command line, understood.
+// scalePlan is the parsed command line.
 type scalePlan struct {
 	sweep  sweep
 	x      variable
 	format plotting.Format // of the plot, if there is one
 }
 
-// plan reads the command line, and reports everything that is wrong with it at
-// once.
+// plan parses the command line. The error lists everything that is wrong with it.
 func (f *scaleFlags) plan() (*scalePlan, error) {
 	p := &scalePlan{sweep: sweep{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
 	s := &p.sweep
@@ -113,7 +112,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	errs.Within("repeat", f.repeat, 1, 1<<20)
 	errs.Within("warmup", f.warmup, 0, 1<<20)
 	if s.base.Warmup == 0 {
-		s.base.Warmup = -1 // none, where the zero Spec means the default
+		s.base.Warmup = -1 // none; 0 would mean the default
 	}
 	var err error
 	s.sizes, err = cli.ParseInts("n", f.sizes, nil)
@@ -134,7 +133,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 		s.workers, err = cli.ParseInts("workers", f.workers, nil)
 		errs.Note(err)
 	}
-	// What the others are compared with comes first.
+	// The baseline comes first.
 	slices.Sort(s.workers)
 	s.nb, err = cli.ParseInts("nb", f.nb, map[string]int{"auto": 0})
 	errs.Note(err)
@@ -162,8 +161,8 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	return p, cli.JoinLine(errs)
 }
 
-// parseFactors reads a list of factors, as parseInts does; the step of a range
-// may be left out and is 1 then. The error is a *listError.
+// parseFactors parses a list of factors as cli.ParseInts does. The step of a range may be omitted; it is 1
+// then. The error is a *cli.ListError.
 func parseFactors(list string) ([]int, error) {
 	elements := strings.Split(list, ",")
 	for i, e := range elements {
@@ -183,14 +182,14 @@ func doublings(n int) []int {
 	return append(all, n)
 }
 
-// scaleMachine is what labench scale runs on; a test has another one.
+// scaleMachine is the machine of labench scale. Tests replace it.
 type scaleMachine struct {
 	run  runFunc
 	peak peakFunc
 }
 
-// runScale runs the sweep and reports. Points that fail do not keep the others
-// from being run; the end of ctx does, and what there is by then is reported.
+// runScale runs the sweep and reports it. If a point fails, the others are still run. If ctx ends, the points
+// so far are reported.
 func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) error {
 	p, err := f.plan()
 	if err != nil {
@@ -199,7 +198,7 @@ func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) er
 	if setup.WarnNoDevice(a, f.devices) {
 		p.sweep.devices = deviceSets("none")
 	}
-	// Names of versions that do not exist would fail in every point.
+	// Unknown versions would fail in every point.
 	for _, v := range p.sweep.versions {
 		if err := setup.CheckVersions(v.only, nil); err != nil {
 			return err
@@ -260,8 +259,7 @@ func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) er
 	return cli.JoinLine([]error{f.write(p, points), ctx.Err(), failures(points)})
 }
 
-// write writes the files that were asked for; without a point there is nothing
-// to write.
+// write writes the requested files. Without points it writes nothing.
 func (f *scaleFlags) write(p *scalePlan, points []point) error {
 	if len(points) == 0 {
 		return nil
@@ -277,7 +275,7 @@ func (f *scaleFlags) write(p *scalePlan, points []point) error {
 	var picture bytes.Buffer
 	err := chartOf(&p.sweep, p.x, points).Render(&picture, p.format)
 	if errors.Is(err, plotting.ErrEmpty) {
-		return nil // no point has a rate; that is the error
+		return nil // no point has a rate, which is an error of its own
 	}
 	if err != nil {
 		return err
@@ -285,7 +283,7 @@ func (f *scaleFlags) write(p *scalePlan, points []point) error {
 	return os.WriteFile(f.plot, picture.Bytes(), 0o666)
 }
 
-// failures returns a *sweepError if there are points that failed.
+// failures returns a *cli.SweepError if points failed.
 func failures(points []point) error {
 	e := &cli.SweepError{Total: len(points)}
 	for _, p := range points {

@@ -11,8 +11,8 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// chartOf returns the chart of a sweep over x, a series for each combination
-// of the other variables. Points that could not be run are not in it.
+// chartOf returns the chart of a sweep over x. Each combination of the other variables is a series. Points that
+// could not be run are left out.
 func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 	c := &plotting.Chart{
 		Title:  topo.Detect().String() + "\n" + s.fixed(),
@@ -25,7 +25,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 	if s.cores > 0 && x == varWorkers {
 		c.XLabel = fmt.Sprintf("oversubscription: workers per core, of %s", report.Count(s.cores, "core"))
 	}
-	var firsts []setting // of each series
+	var firsts []setting // the first setting of each series
 	ideal := make(map[int][]plotting.Point)
 	for i := range points {
 		q := &points[i]
@@ -57,7 +57,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 	return c
 }
 
-// seriesName says what a series is: all that varies beside x.
+// seriesName names a series by the values of all variables that vary, except x.
 func (s *sweep) seriesName(t setting, x variable) string {
 	var words []string
 	for _, v := range variables() {
@@ -71,7 +71,7 @@ func (s *sweep) seriesName(t setting, x variable) string {
 	return strings.Join(words, ", ")
 }
 
-// place returns where a point stands on the horizontal axis.
+// place returns the position of a point on the horizontal axis.
 func (s *sweep) place(p *point, x variable, categories []string) float64 {
 	switch x {
 	case varN:
@@ -79,13 +79,13 @@ func (s *sweep) place(p *point, x variable, categories []string) float64 {
 	case varWorkers:
 		return float64(p.workers) / float64(s.baseWorkers())
 	case varNB:
-		return float64(p.result.NB) // an automatic one is what it came to
+		return float64(p.result.NB) // the actual value, even if la chose it
 	}
 	return float64(slices.Index(categories, x.of(p.setting)))
 }
 
-// peakLines returns the measured peak, that of the table: over the workers one
-// line, else one for each number of workers, as long as its points reach.
+// peakLines returns the measured peak as in the table. Over workers it is one line, otherwise a line for each
+// number of workers, over the range of its points.
 func (s *sweep) peakLines(x variable, points []point, categories []string) []plotting.Reference {
 	low, high := make(map[int]float64), make(map[int]float64)
 	for i := range points {

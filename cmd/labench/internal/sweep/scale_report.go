@@ -14,8 +14,8 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// scaleTable formats points as rows of at most 80 columns. What is the same
-// for all points stands above the table.
+// scaleTable formats points as rows of at most 80 columns. Values common to all points are printed above the
+// table.
 type scaleTable struct {
 	sweep     *sweep
 	columns   []scaleColumn
@@ -25,7 +25,7 @@ type scaleTable struct {
 type scaleColumn struct {
 	name  string
 	width int
-	left  bool // aligned
+	left  bool // left-aligned
 	value func(p *point) string
 }
 
@@ -43,7 +43,7 @@ func newScaleTable(s *sweep) *scaleTable {
 	}
 	vary(varWorkers, 7)
 	if s.swept(varNB) || s.nb[0] == 0 {
-		// The automatic one is shown by the size it came to.
+		// An automatic tile size is shown by its actual value.
 		add(scaleColumn{"nb", 5, false, func(p *point) string {
 			if p.nb == 0 && s.swept(varNB) {
 				return "a" + strconv.Itoa(p.result.NB)
@@ -66,7 +66,7 @@ func newScaleTable(s *sweep) *scaleTable {
 		add(scaleColumn{"of 1x", 7, false, func(p *point) string { return percent(p.speedup) }})
 	}
 	used := func() int {
-		n := 1 // the mark
+		n := 1 // for the mark
 		for _, c := range t.columns {
 			n += c.width + 1
 		}
@@ -85,7 +85,7 @@ func newScaleTable(s *sweep) *scaleTable {
 		}
 	}
 	if s.swept(varVersions) {
-		// The only column of unknown width gets what the others leave.
+		// The only column of unknown width gets the remaining space.
 		vary(varVersions, min(s.longest(varVersions), report.Columns-used()-1))
 		last := len(t.columns) - 1
 		t.columns = slices.Insert(t.columns[:last], at, t.columns[last])
@@ -93,7 +93,7 @@ func newScaleTable(s *sweep) *scaleTable {
 	return t
 }
 
-// longest returns the columns that the values of a variable and its name need.
+// longest returns the width of the column of a variable, its heading included.
 func (s *sweep) longest(v variable) int {
 	width := len(v.String())
 	for _, name := range s.names(v) {
@@ -116,7 +116,7 @@ func percent(x float64) string {
 	return known(100*x, "%.0f %%")
 }
 
-// fixed says what is the same for all points.
+// fixed describes what is the same for all points.
 func (s *sweep) fixed() string {
 	words := []string{s.base.Op + " " + s.base.Type}
 	words = append(words, s.base.Chosen()...)
@@ -133,7 +133,7 @@ func (s *sweep) fixed() string {
 	return strings.Join(words, ", ")
 }
 
-// head returns what stands above the rows.
+// head returns the heading of the table.
 func (t *scaleTable) head() string {
 	s := t.sweep
 	text := report.Wrapped("", topo.Detect().String()) + report.Wrapped("", s.fixed())
@@ -147,7 +147,7 @@ func (t *scaleTable) head() string {
 	return text + "\n" + t.line(func(c scaleColumn) string { return c.name }, " ")
 }
 
-// legend explains the columns, for some of which there is not always room.
+// legend explains those columns whose headings are short.
 func (t *scaleTable) legend() (text string) {
 	for _, c := range t.columns {
 		switch c.name {
@@ -160,8 +160,7 @@ func (t *scaleTable) legend() (text string) {
 	return text
 }
 
-// row returns a point's row, with a mark at its end and a line that says why
-// if it failed.
+// row returns the row of a point, with a mark at its end. If the point failed, another line says why.
 func (t *scaleTable) row(p point) string {
 	cell := func(c scaleColumn) string {
 		if p.err != nil && !slices.Contains([]string{"n", "factor", "workers", "sched", "versions", "devices"}, c.name) {
@@ -198,9 +197,8 @@ func csvColumns() []string {
 		"seconds", "spread", "others", "steal", "machine", "commit"}
 }
 
-// csvOf returns the points as a CSV file (RFC 4180) with a header. Numbers are
-// written so that they read back as they are; what is unknown is empty.
-// Versions are written as "gemm/go:12;potrf/go:4".
+// csvOf returns the points as a CSV file (RFC 4180) with a header. Numbers are written so that they can be read
+// back exactly. Unknown values are empty. Versions are written as "gemm/go:12;potrf/go:4".
 func csvOf(points []point) []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
@@ -237,6 +235,6 @@ func csvOf(points []point) []byte {
 			number(p.speedup), number(p.efficiency()), number(float64(r.Residual)), strconv.FormatBool(r.Passed && p.err == nil), p.failure(), factor, p.devices.Name,
 			strings.Join(seconds, ";"), number(r.Spread), others, steal, r.Machine, r.Commit})
 	}
-	w.Flush() // into memory: there is no error
+	w.Flush() // writing to memory does not fail
 	return out.Bytes()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// variable is what a sweep can vary.
+// variable is a variable of a sweep.
 type variable uint8
 
 const (
@@ -36,10 +36,10 @@ func (v variable) String() string {
 	return [...]string{"n", "workers", "nb", "sched", "versions", "devices"}[v]
 }
 
-// inWords reports whether the values of v are words, not numbers.
+// inWords reports whether the values of v are words instead of numbers.
 func (v variable) inWords() bool { return v >= varSched }
 
-// of returns the value of v in a setting.
+// of returns the value of v in a setting, for files.
 func (v variable) of(t setting) string {
 	switch v {
 	case varN:
@@ -59,7 +59,7 @@ func (v variable) of(t setting) string {
 	return t.devices.Name
 }
 
-// says returns the value of v in a setting in words.
+// says returns the value of v in a setting, for people.
 func (v variable) says(t setting) string {
 	switch value := v.of(t); {
 	case v == varNB && t.nb == 0:
@@ -75,14 +75,13 @@ func (v variable) says(t setting) string {
 	}
 }
 
-// versionSet is the versions that a point may run.
+// versionSet is a set of versions that a point may run.
 type versionSet struct {
-	name string // "all", or the names with + between them
+	name string // "all", or names joined by +
 	only []string
 }
 
-// parseVersionSets reads a comma-separated list of sets of versions. The error
-// is a *listError.
+// parseVersionSets parses a comma-separated list of sets of versions. The error is a *cli.ListError.
 func parseVersionSets(list string) ([]versionSet, error) {
 	var sets []versionSet
 	for element := range strings.SplitSeq(list, ",") {
@@ -103,7 +102,7 @@ func parseVersionSets(list string) ([]versionSet, error) {
 	return sets, nil
 }
 
-// sweep is all combinations of its lists. A tile size of 0 is la's choice.
+// sweep is all combinations of the lists in it. Tile size 0 is la's choice.
 type sweep struct {
 	base     bench.Spec
 	sizes    []int
@@ -113,20 +112,19 @@ type sweep struct {
 	versions []versionSet
 	devices  []deviceSet     // empty: none
 	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
-	// peakDisturbed says that something else ran whenever one of the peaks was measured.
+	// peakDisturbed says that all measurements of one of the peaks were disturbed.
 	peakDisturbed bool
-	// cores, if not 0, says that the workers are virtual units, cores times a
-	// factor of oversubscription, 1 and larger.
+	// cores, if not 0, says that the workers are virtual units: cores times a factor of oversubscription. The
+	// factors are 1 and larger.
 	cores int
 }
 
-// measurePeaks measures the peak of each number of workers, once: a table and
-// a plot of one run must not disagree on it.
+// measurePeaks measures the peak for each number of workers, once, so that table and plot show the same.
 func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
 	s.peaks = make(map[int]float64)
 	for _, w := range s.workers {
 		if s.cores > 0 && len(s.peaks) > 0 {
-			s.peaks[w] = s.peaks[s.workers[0]] // that of the cores
+			s.peaks[w] = s.peaks[s.workers[0]] // the peak of the cores
 			continue
 		}
 		r, err := measure(ctx, s.base.Type, w)
@@ -154,7 +152,7 @@ func (s setting) String() string {
 	return text
 }
 
-// same reports whether s and t agree in everything but one variable.
+// same reports whether s and t agree in all variables except one.
 func (s setting) same(t setting, but variable) bool {
 	for _, v := range variables() {
 		if v != but && v.of(s) != v.of(t) {
@@ -192,7 +190,7 @@ func (s *sweep) values(v variable) int {
 	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions), max(len(s.devices), 1)}[v]
 }
 
-// names returns the values of a variable, in order.
+// names returns the values of a variable in order.
 func (s *sweep) names(v variable) (all []string) {
 	for _, t := range s.settings() {
 		if name := v.of(t); !slices.Contains(all, name) {
@@ -205,15 +203,13 @@ func (s *sweep) names(v variable) (all []string) {
 // swept reports whether v has more than one value.
 func (s *sweep) swept(v variable) bool { return s.values(v) > 1 }
 
-// compares reports whether there are speed-ups.
+// compares reports whether the sweep shows speed-ups.
 func (s *sweep) compares() bool { return s.cores == 0 && s.swept(varWorkers) && s.workers[0] == 1 }
 
-// baseWorkers returns the number of workers that others are compared with: one, or one
-// for each core.
+// baseWorkers returns the number of workers of the baseline: one, or one for each core.
 func (s *sweep) baseWorkers() int { return max(s.cores, 1) }
 
-// factor returns the factor of oversubscription of a setting, 0 if there is
-// none.
+// factor returns the oversubscription factor of a setting. It returns 0 if there is none.
 func (s *sweep) factor(t setting) int {
 	if s.cores == 0 {
 		return 0
@@ -221,8 +217,8 @@ func (s *sweep) factor(t setting) int {
 	return t.workers / s.cores
 }
 
-// widest returns the variable with the most values, one of numbers before
-// those of words, and n if nothing is swept.
+// widest returns the variable with the most values, and a numeric one before one in words. If nothing varies it
+// returns n.
 func (s *sweep) widest() variable {
 	return slices.MaxFunc(variables(), func(a, b variable) int {
 		if c := cmp.Compare(s.values(a), s.values(b)); c != 0 {
@@ -235,14 +231,14 @@ func (s *sweep) widest() variable {
 // spec returns what bench runs for a setting.
 func (s *sweep) spec(t setting) bench.Spec {
 	spec := s.base
-	spec.NoPeak = true // see peaks
+	spec.NoPeak = true // see measurePeaks
 	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
 	spec.Devices, spec.DevicesOnly = t.devices.Request, t.devices.Only
 	spec.ByPriority = spec.ByPriority && t.policy == dispatch.Priority
 	return spec
 }
 
-// validate reports what bench would refuse, the first of each kind.
+// validate returns the errors that bench would return, one of each kind.
 func (s *sweep) validate() error {
 	points := 1.0
 	for _, v := range variables() {
@@ -259,19 +255,19 @@ func (s *sweep) validate() error {
 	return nil
 }
 
-// point is the outcome of a setting.
+// point is the result of a setting.
 type point struct {
 	setting
 	result bench.Result
 	err    error
-	// speedup is over one worker, or one for each core of a sweep of
-	// oversubscription; NaN if that was not run, or not rightly.
+	// speedup is relative to one worker, or to one worker per core in a sweep over oversubscription. It is NaN
+	// if that point was not run, or failed.
 	speedup float64
 	factor  int // of oversubscription; 0: none
 }
 
-// run runs one setting; before are the points that have been run. The error is
-// that of ctx; any other is the point's.
+// run runs one setting. before are the earlier points. The error is that of ctx; other errors are stored in the
+// point.
 func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
 	p := point{setting: t, speedup: math.NaN(), factor: s.factor(t)}
 	if err := ctx.Err(); err != nil {
@@ -280,12 +276,12 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 	spec := s.spec(t)
 	one := s.baseline(before, t)
 	if s.cores > 0 && t.nb == 0 && one != nil && !one.result.Direct {
-		// la would take smaller tiles for more workers: a curve of two things.
+		// With more workers la would take smaller tiles: the curve would show two effects.
 		spec.NB = one.result.NB
 	}
 	p.result, p.err = run(ctx, spec)
 	if p.err != nil {
-		// What the table and the files say of a point that has no result.
+		// These fields are shown even if the point has no result.
 		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
 			Residual: bench.Number(math.NaN())}
 		return p, ctx.Err()
@@ -304,7 +300,7 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 	return p, nil
 }
 
-// baseline returns the point that a setting is compared with, or nil.
+// baseline returns the point with which a setting is compared, or nil.
 func (s *sweep) baseline(points []point, t setting) *point {
 	for i := range points {
 		q := &points[i]
@@ -315,8 +311,7 @@ func (s *sweep) baseline(points []point, t setting) *point {
 	return nil
 }
 
-// efficiency returns the speed-up per worker; of virtual units nothing is
-// expected that it could be measured by.
+// efficiency returns the speed-up per worker. It is undefined for virtual units.
 func (p *point) efficiency() float64 {
 	if p.factor > 0 {
 		return math.NaN()
@@ -324,7 +319,7 @@ func (p *point) efficiency() float64 {
 	return p.speedup / float64(p.workers)
 }
 
-// failure says what is wrong with a point, or nothing.
+// failure returns why a point failed, or "".
 func (p *point) failure() string {
 	switch {
 	case p.err != nil:
@@ -337,9 +332,9 @@ func (p *point) failure() string {
 	return ""
 }
 
-// MarshalJSON writes the object of the result with more fields at the end:
-// nb_auto, versions_allowed, speedup and efficiency, null if unknown,
-// oversubscribe, the factor if there is one, and error, if it failed.
+// MarshalJSON writes the object of the result with more fields at the end: nb_auto, versions_allowed, speedup
+// and efficiency (null if unknown), oversubscribe (the factor, if there is one) and error (if the point
+// failed).
 func (p point) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		bench.Result
@@ -352,8 +347,8 @@ func (p point) MarshalJSON() ([]byte, error) {
 	}{p.result, p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.failure()})
 }
 
-// runFunc is bench.Run, or what a test has in its place.
+// runFunc is bench.Run. Tests replace it.
 type runFunc func(context.Context, bench.Spec) (bench.Result, error)
 
-// peakFunc measures the FMA peak of a type on so many workers.
+// peakFunc measures the FMA peak of a type with the given number of workers.
 type peakFunc func(ctx context.Context, typ string, workers int) (bench.PeakRate, error)

@@ -16,7 +16,7 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// tuneFlags is the command line of labench tune.
+// tuneFlags are the flags of labench tune.
 type tuneFlags struct {
 	ops                       []string
 	types, sizes, nb, workers string
@@ -46,7 +46,7 @@ over tile sizes is drawn by labench scale with --nb and --plot.`,
   labench tune trsm syrk -n 512:8192:x2 --budget 5m
   labench tune gemm --type f32 -n 3000 --nb 64:1024:64 --budget 20s`,
 		ValidArgs: bench.Tunable(),
-		Args:      cobra.ArbitraryArgs, // plan has a better answer
+		Args:      cobra.ArbitraryArgs, // plan reports wrong arguments better
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ops = args
 			return runTune(cmd.Context(), a, &f, bench.NewTrial)
@@ -66,8 +66,7 @@ over tile sizes is drawn by labench scale with --nb and --plot.`,
 	return cmd
 }
 
-// plan reads the command line, and reports everything that is wrong with it at
-// once.
+// plan parses the command line. The error lists everything that is wrong with it.
 func (f *tuneFlags) plan() (*tunePlan, error) {
 	p := &tunePlan{budget: f.budget}
 	var errs cli.Problems
@@ -109,7 +108,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	if len(errs) > 0 {
 		return nil, cli.JoinLine(errs)
 	}
-	// What small problems leave of their share of the time is for the large.
+	// Time that small problems leave unused goes to the larger ones.
 	slices.Sort(sizes)
 	for _, n := range sizes {
 		for _, op := range ops {
@@ -129,7 +128,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	return p, cli.Usage(p.validate())
 }
 
-// validate reports what bench would refuse.
+// validate returns the errors that bench would return.
 func (p *tunePlan) validate() error {
 	if len(p.problems) > cli.MaxPoints {
 		return fmt.Errorf("%d combinations are too many; at most %d can be tuned at once", len(p.problems), cli.MaxPoints)
@@ -145,15 +144,14 @@ func (p *tunePlan) validate() error {
 	return nil
 }
 
-// runTune tunes problem by problem, and reports. Problems that fail do not
-// keep the others from being tuned; the end of ctx does, and what there is by
-// then is saved.
+// runTune tunes one problem after the other, and reports. If a problem fails, the others are still tuned. If
+// ctx ends, the results so far are saved.
 func runTune(ctx context.Context, a *cli.App, f *tuneFlags, open trialFunc) error {
 	p, err := f.plan()
 	if err != nil {
 		return cli.Usage(err)
 	}
-	// Names of versions that do not exist would fail with every problem.
+	// Unknown versions would fail with every problem.
 	if err := setup.CheckVersions(p.problems[0].Only, p.problems[0].Fixed); err != nil {
 		return err
 	}

@@ -17,25 +17,24 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// tuned is the outcome of tuning one problem.
+// tuned is the result of tuning one problem.
 type tuned struct {
 	spec     bench.Spec
 	trial    *bench.Trial // closed; nil if the problem was not begun
 	points   []tuning.Point
-	standard tuning.Point // what la chooses by default
+	standard tuning.Point // la's default
 	winner   tuning.Point
-	won      bool        // winner can be relied on
-	complete bool        // the search came to its end
-	load     *quiet.Load // what else went on, nil if unknown
+	won      bool        // winner is reliable
+	complete bool        // the search was completed
+	load     *quiet.Load // load of other programs; nil if unknown
 	err      error
 }
 
 // faster returns by what part the winner is faster than the default.
 func (t *tuned) faster() float64 { return t.winner.Best()/t.standard.Best() - 1 }
 
-// tune looks for the best tile size of a problem, for as long as its share of
-// the time; a measurement that lasts to the end of all of it is broken off. say
-// is told what is measured.
+// tune searches the best tile size of a problem within its share of the time. A measurement is cancelled at
+// end, when all of the time is over. say is called with what is measured.
 func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share time.Duration, open trialFunc, say func(nb int)) (t tuned) {
 	t.spec = s
 	begin := time.Now()
@@ -46,7 +45,7 @@ func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share 
 	defer cancel()
 	defer func() {
 		if errors.Is(t.err, context.DeadlineExceeded) {
-			t.err = nil // not a failure: no time is left
+			t.err = nil // no time left, which is no failure
 		}
 	}()
 	trial, err := open(ctx, s)
@@ -88,7 +87,7 @@ func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share 
 	return t
 }
 
-// keep puts the winner into the profile, if there is one.
+// keep stores the winner in the profile, if there is one.
 func (t *tuned) keep(p *setup.Profile) {
 	if t.won {
 		p.SetTileSize(t.trial.Key, t.trial.Target, t.trial.Workers, t.trial.N, t.winner.NB, t.winner.Best())
@@ -104,8 +103,7 @@ func problemName(s bench.Spec) string {
 	return name
 }
 
-// tuneFailures returns an error that names the problems that could not be run,
-// or nil.
+// tuneFailures returns an error that names the problems that could not be run, or nil.
 func tuneFailures(all []tuned) error {
 	var errs cli.Problems
 	for _, t := range all {
@@ -116,21 +114,21 @@ func tuneFailures(all []tuned) error {
 	return cli.JoinLine(errs)
 }
 
-// tunedRow is one line of labench tune --json.
+// tunedRow is one object of labench tune --json.
 type tunedRow struct {
 	origin.Origin
 	Op       string      `json:"op"`
 	Type     string      `json:"type"`
 	N        int         `json:"n"`
 	Workers  int         `json:"workers"`        // 0 if the problem was not begun
-	NB       int         `json:"nb"`             // the fastest; 0 if that is not known
-	GFLOPS   float64     `json:"gflops"`         // with NB, the best of its runs
-	Default  int         `json:"default_nb"`     // what la takes without a profile
-	ByGFLOPS float64     `json:"default_gflops"` // with it
-	Direct   bool        `json:"direct"`         // it takes one kernel for all
-	Complete bool        `json:"complete"`       // the time sufficed
+	NB       int         `json:"nb"`             // the fastest; 0 if unknown
+	GFLOPS   float64     `json:"gflops"`         // the best rate with NB
+	Default  int         `json:"default_nb"`     // la's choice without a profile
+	ByGFLOPS float64     `json:"default_gflops"` // the best rate with Default
+	Direct   bool        `json:"direct"`         // la uses one kernel, without tiles
+	Complete bool        `json:"complete"`       // the search was completed in time
 	Points   []pointRow  `json:"points"`
-	Load     *quiet.Load `json:"load,omitempty"` // what else went on
+	Load     *quiet.Load `json:"load,omitempty"` // load of other programs
 	Error    string      `json:"error,omitempty"`
 }
 
@@ -140,10 +138,10 @@ type pointRow struct {
 	Best   float64   `json:"gflops_best"`
 	Median float64   `json:"gflops_median"`
 	Count  int       `json:"measurements"`
-	All    []float64 `json:"gflops"` // of each of them, in order
+	All    []float64 `json:"gflops"` // of each run, in order
 }
 
-// MarshalJSON writes the tunedRow of t.
+// MarshalJSON writes t as a tunedRow.
 func (t tuned) MarshalJSON() ([]byte, error) {
 	row := tunedRow{Origin: origin.Here(), Load: t.load, Op: t.spec.Op, Type: t.spec.Type, N: t.spec.N, Complete: t.complete, Points: []pointRow{}}
 	if t.trial != nil {
@@ -166,12 +164,12 @@ func (t tuned) MarshalJSON() ([]byte, error) {
 	return json.Marshal(row)
 }
 
-// tunePlan is the command line, understood.
+// tunePlan is the parsed command line.
 type tunePlan struct {
 	problems   []bench.Spec // the smallest first
-	candidates []int        // empty: by order
+	candidates []int        // empty: they depend on the order
 	budget     time.Duration
 }
 
-// trialFunc is bench.NewTrial, or what a test has in its place.
+// trialFunc is bench.NewTrial. Tests replace it.
 type trialFunc func(context.Context, bench.Spec) (*bench.Trial, error)

@@ -14,8 +14,8 @@ const (
 	tuneCell  = 6 // … and of each number
 )
 
-// report returns the curve of one problem as a table that runs to the right,
-// with a bar below each rate, and what follows from it.
+// report returns the curve of one problem as a table with one column per tile size, a bar below each rate, and
+// the conclusion.
 func (t *tuned) report(p report.Paint) string {
 	s := t.spec
 	if t.trial != nil {
@@ -51,7 +51,7 @@ func (t *tuned) report(p report.Paint) string {
 	return b.String()
 }
 
-// span returns a time without zeros at its end: "1m" for what is "1m0s".
+// span formats a time without zero units at its end: "1m" instead of "1m0s".
 func span(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -63,8 +63,8 @@ func span(d time.Duration) string {
 	return s
 }
 
-// rate returns a rate, in flop/s, as GFLOP/s in at most 5 columns below 100
-// TFLOP/s, with as many decimals as those of a table whose largest is top.
+// rate formats a rate in flop/s as GFLOP/s. It takes at most 5 columns below 100 TFLOP/s, with as many decimals
+// as a table with the largest rate top needs.
 func rate(r, top float64) string {
 	if top >= 999.95e9 {
 		return fmt.Sprintf("%.0f", r/1e9)
@@ -72,14 +72,14 @@ func rate(r, top float64) string {
 	return fmt.Sprintf("%.1f", r/1e9)
 }
 
-// bar returns four blocks as high as the part x of a line.
+// bar returns four block characters whose height is the part x of a line.
 func bar(x float64) string {
 	heights := []rune("▁▂▃▄▅▆▇█")
 	i := int(x*float64(len(heights))+0.5) - 1
 	return strings.Repeat(string(heights[min(max(i, 0), len(heights)-1)]), 4)
 }
 
-// verdict says what follows from the measurements.
+// verdict states the conclusion from the measurements.
 func (t *tuned) verdict() string {
 	var text string
 	switch {
@@ -105,7 +105,7 @@ func (t *tuned) verdict() string {
 	return text
 }
 
-// tuneEnd says what was saved, and what could not be finished.
+// tuneEnd says what was saved, and what was not completed.
 func tuneEnd(all []tuned, p *setup.Profile, saved bool, budget time.Duration) string {
 	var won, unfinished int
 	for _, t := range all {
