@@ -49,17 +49,17 @@ func (p *Program[T]) Inspect(a *Matrix[T], op *versions.Op, params func(i, j int
 // Sums is the result of [Program.Asum]: a few numbers for each tile of a matrix.
 type Sums[T Element] struct {
 	a     *Matrix[T]
-	kind  Kind      // what counts of it
+	kind  Kind      // TriUpper if only the upper triangle counts, else the kind of a
 	tiles []Tile[T] // sums of columns and of rows
 }
 
-// Asum submits tasks that add up the magnitudes of the elements of A, each where its tile
-// is. Of a triangular A what is outside the triangle counts as zero. The result must not
-// be used before the job's Wait.
+// Asum submits tasks that add the magnitudes of the elements of A, each where its tile is. Only
+// the triangle of a triangular A counts. The caller must not use the result before the job's
+// Wait.
 func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.asum(a, a.Kind()) }
 
-// AsumUpper is [Program.Asum] of the upper triangle of A, or trapezoid, which is Full: of R
-// after Geqrf. It panics with ErrKind if A is not.
+// AsumUpper is [Program.Asum] of the upper triangle or trapezoid of a Full matrix A, such as R
+// after Geqrf. It panics with ErrKind if A is not Full.
 func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
 	if a.Kind() != Full {
 		panic(ErrKind)
@@ -92,14 +92,14 @@ func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
 	return s, p.tasks.Err
 }
 
-// counts reports whether tile (i, j) does.
+// counts reports whether tile (i, j) counts in the sums.
 func (s *Sums[T]) counts(i, j int) bool { return s.a.Stored(i, j) && (s.kind != TriUpper || i <= j) }
 
-// Norm1 returns the largest sum of a column, NaN if there is a NaN, else +Inf if there is
-// an infinity or a sum is out of range.
+// Norm1 returns the 1-norm, the largest sum of a column. It is NaN if there is a NaN, else +Inf
+// if there is an infinity or a sum is out of range.
 func (s *Sums[T]) Norm1() float64 { return s.norm(0) }
 
-// NormInf returns the largest sum of a row, as Norm1 that of a column.
+// NormInf returns the ∞-norm, the largest sum of a row, with the rules of Norm1.
 func (s *Sums[T]) NormInf() float64 { return s.norm(1) }
 
 // Max returns the largest magnitude, unless there is a NaN.
@@ -112,8 +112,8 @@ func (s *Sums[T]) Max() (top float64) {
 	return top
 }
 
-// NonFinite returns the first element, by rows, that is infinite or NaN; ok says that there
-// is one. It reads tiles of A where the sums are not finite, so that A must be as it was.
+// NonFinite returns the first element, by rows, that is infinite or NaN; ok is false if there is
+// none. It reads the tiles of A whose sums are not finite, so A must not have changed since.
 func (s *Sums[T]) NonFinite() (row, col int, ok bool) {
 	return s.a.FirstNonFinite(func(i, j int) bool {
 		total := 0.0
@@ -130,7 +130,7 @@ func (s *Sums[T]) Columns() []float64 { return s.lines(0)[:s.a.Cols()] }
 // Rows returns the sum of each row.
 func (s *Sums[T]) Rows() []float64 { return s.lines(1)[:s.a.Rows()] }
 
-// lines returns the sums of the columns (line 0) or rows (line 1), and zeros.
+// lines returns the sums of the columns (line 0) or rows (line 1), followed by zeros.
 func (s *Sums[T]) lines(line int) []float64 {
 	a := s.a
 	sums := make([]float64, max(a.Rows(), a.Cols()))

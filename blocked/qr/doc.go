@@ -1,4 +1,5 @@
 // Package qr holds QR factorizations of a tiled matrix, by block Givens rotations of tiles and by
-// reflectors of whole columns, and the products with Q: a file for each LAPACK routine. Functions submit
-// the tasks of a [blocked.Program], in which several of them may follow one another without waiting.
+// reflectors of whole columns, and the products with Q. There is one file for each LAPACK routine.
+// Functions submit tasks to a [blocked.Program], and several may follow one another in a Program without
+// waiting.
 package qr

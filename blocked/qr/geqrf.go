@@ -16,21 +16,19 @@ import (
 //
 //	A = Q·R,
 //
-// Q orthogonal of order m, R m×n upper triangular, or trapezoidal if m < n. R
-// overwrites the upper triangle of a, that of the tile (k, k) for every k and
-// the tiles above; what is below holds the rotations, together with q, which
-// says in what order they come. a must be Full, and q made for its shape and
-// tile size by [NewRotations].
+// where Q is orthogonal of order m, and R is m×n and upper triangular, or
+// trapezoidal if m < n. R overwrites the upper triangle of a: that of each diagonal
+// tile, and the tiles above. The other elements of a and q hold the rotations, and q
+// also holds their order. a must be Full, and q made for its shape and tile size by
+// [NewRotations].
 //
-// In the column k of tiles, op "geqrt" makes a tile a triangle, and ops "tsqrt"
-// and "ttqrt" annihilate a tile against the triangle of another: a Givens
-// rotation whose sines and cosines are matrices. Each of them is applied to the
-// columns on the right. The priority of a task is the work on the longest path
-// from it to the end.
+// In tile column k, op "geqrt" makes a tile a triangle. Ops "tsqrt" and "ttqrt"
+// annihilate a tile against the triangle of another tile: a Givens rotation whose
+// sines and cosines are matrices. Each of these is applied to the columns on the
+// right. The priority of a task is the work on the longest path from it to the end.
 //
-// Other tasks of the same Program that write a must not follow without a Wait
-// for the job: the rotations may still be read. [Ormqr] and
-// [Orgqr] with the same q may follow.
+// No other tasks of the same Program may write a before the job's Wait, since tasks
+// may still read the rotations. [Ormqr] and [Orgqr] with the same q may follow.
 //
 // Geqrf panics with ErrKind if a is not Full, and with ErrShape if q does not
 // fit.
@@ -43,10 +41,11 @@ func Geqrf[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Ro
 	return GeqrfSteps(p, a, q, 0, len(q.plan.columns))
 }
 
-// GeqrfSteps submits steps from to to-1 of [Geqrf], of as many as there are tiles on
-// the diagonal: step k is the rotations of tile column k and all that they are applied to.
-// After step k-1 the tiles of a, and the T of the first k columns (see [Rotations.Factors]), are
-// the state from which the factorization goes on with step k, in another job.
+// GeqrfSteps submits the steps from, …, to-1 of [Geqrf]. There is one step for each diagonal
+// tile: step k makes the rotations of tile column k and applies them to the columns on the
+// right. The tiles of a after step k-1, and the T of the first k columns (see
+// [Rotations.Factors]), are all that step k needs to continue the factorization in another
+// job.
 //
 // It panics as Geqrf does, and with ErrIndex if there are no such steps.
 func GeqrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], from, to int) error {
@@ -55,7 +54,7 @@ func GeqrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	}
 	r := rotationData(p.Tasks(), p.Tasks().Operand(a), q)
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
-	// Of millions of tasks they take seconds.
+	// For millions of tasks this takes seconds, so it stops when the job has failed.
 	priority, task := q.plan.priorities(func() bool { return p.Tasks().Job.Err() != nil }), 0
 	if priority == nil && p.Tasks().Err == nil {
 		p.Tasks().Err = p.Tasks().Job.Err()
@@ -86,15 +85,15 @@ func GeqrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	return p.Tasks().Err
 }
 
-// rotation is the rotations that are in a matrix and a Rotations, as data.
+// rotation holds a matrix and its Rotations as data.
 type rotation[T blocked.Element] struct {
 	q      *Rotations[T]
 	a      *submit.Operand[T]
-	t1, t2 []graph.Datum // mt×kt, of op "geqrt" and of the two others
+	t1, t2 []graph.Datum // mt×kt, the T of op "geqrt", and of "tsqrt" and "ttqrt"
 	v      []graph.Datum // mt×columnsOfV, copies; nil before the first
 }
 
-// rotation returns q as data, with the V that are in a.
+// rotationData returns q as data, with the V that are in a.
 func rotationData[T blocked.Element](p *submit.Tasks[T], a *submit.Operand[T], q *Rotations[T]) *rotation[T] {
 	switch {
 	case a.Kind() != blocked.Full:
@@ -113,14 +112,14 @@ func rotationData[T blocked.Element](p *submit.Tasks[T], a *submit.Operand[T], q
 	return &rotation[T]{q: q, a: a, t1: factors("T1", q.t1), t2: factors("T2", q.t2)}
 }
 
-// GenerateFactors submits a task for each T of the first so many tile columns of q, made for
-// a, of an op of the program's own that writes it, its only operand: see [Rotations.Factors],
-// whose order params is told.
+// GenerateFactors submits a task of an op of the program for each T of the first tile columns of
+// q, which was made for a. The task writes T, its only operand. Its parameter is params(n) for the
+// n-th T in the order of [Rotations.Factors].
 func GenerateFactors[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
 	return eachFactor(p.Tasks(), a, q, columns, func(n int, t *graph.Datum) { p.Tasks().Submit(op, params(n), 0, submit.Out(t)) })
 }
 
-// InspectFactors is [GenerateFactors] for an op that reads.
+// InspectFactors is [GenerateFactors] for an op that reads T.
 func InspectFactors[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
 	return eachFactor(p.Tasks(), a, q, columns, func(n int, t *graph.Datum) { p.Tasks().Submit(op, params(n), 0, submit.In(t)) })
 }
@@ -138,17 +137,17 @@ func eachFactor[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], q *
 	return p.Err
 }
 
-// columnsOfV is how many columns of tiles have copies of V at once. Those of a further
-// column wait until the first of these are no longer needed.
+// columnsOfV is the number of tile columns that have copies of V at once. The copies of a
+// later column wait until those of the first are no longer needed.
 const columnsOfV = 4
 
 // copyBelow submits a copy of the V of op "geqrt" in row i of column k, and returns it.
 //
-// A tile holds V below its diagonal and, above, a part of R that the next tsqrt or
-// ttqrt changes. With a copy the rotations of a column do not wait for all who apply
-// V. The V of the two others is a whole tile that nobody writes any more, and so is
-// the V of geqrt when the factorization has ended: ttqrt leaves alone what is below
-// the diagonal.
+// A tile holds V below its diagonal and, above, a part of R that the next tsqrt or ttqrt
+// changes. Because of the copy, the next rotation of the column need not wait for the
+// tasks that apply V. The V of tsqrt and ttqrt needs no copy, since no later task writes
+// it. Nor does that of geqrt after the factorization, since ttqrt does not change the
+// elements below the diagonal.
 func copyBelow[T blocked.Element](p *submit.Tasks[T], r *rotation[T], i, k int, priority int64) *graph.Datum {
 	if r.v == nil {
 		r.v = p.Data(r.q, "V", r.a.MT(), columnsOfV, func(int, int) (versions.Value, int) { return nil, 0 })
@@ -171,8 +170,8 @@ func copyBelow[T blocked.Element](p *submit.Tasks[T], r *rotation[T], i, k int, 
 	return v
 }
 
-// annihilate submits the rotation s in column k: of the tiles pivot and row, the
-// same one if row only becomes a triangle.
+// annihilate submits rotation s of the tiles pivot and row in column k. They are the same
+// tile if s makes it a triangle.
 func annihilate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], s qrStep, k int, priority int64) {
 	q, at := r.q, r.q.at(int(s.row), k)
 	pivot, row := r.a.Tile(int(s.pivot), k), r.a.Tile(int(s.row), k)
@@ -186,12 +185,12 @@ func annihilate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], s qrStep,
 	}
 }
 
-// application is the parameters of the ops that apply rotations.
+// application holds the parameters of the ops that apply rotations.
 type application struct {
 	unmqr *op.Unmqr
 	tsmqr *op.Tsmqr
 	ttmqr *op.Ttmqr
-	local any // what the tasks share: *kernels.Packings, or nil
+	local any // packed operands that the tasks share: *kernels.Packings, or nil
 }
 
 func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
@@ -202,9 +201,8 @@ func newApplication(side blas.Side, trans blas.Transpose, ib int) *application {
 	}
 }
 
-// rotate submits the application of the rotation s of column k, whose V is in v, to
-// the tiles c1 and c2 of another matrix, which lie as its pivot and row do: above
-// one another, or side by side.
+// rotate submits the application of rotation s of column k to the tiles c1 and c2. They
+// are at the places of pivot and row in a column or a row of tiles. v holds the V of s.
 func rotate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], x *application, s qrStep, k int, v, c1, c2 *graph.Datum, priority int64) {
 	at := r.q.at(int(s.row), k)
 	switch s.kind {
@@ -217,7 +215,8 @@ func rotate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], x *applicatio
 	}
 }
 
-// packFactor returns x for one rotation, in a, that so many tasks apply.
+// packFactor returns x for one rotation of a that the given number of tasks apply. They share
+// its packed factor if that pays.
 func packFactor[T blocked.Element](p *submit.Tasks[T], x *application, tasks int, a *blocked.Matrix[T]) *application {
 	local := p.PackLeft(tasks, a)
 	if local == nil {

@@ -11,24 +11,24 @@ import (
 )
 
 // GeqrfExplicit computes the QR factorization of the m×n matrix A with rotations
-// that are formed as matrices, and Q as the product of them all:
+// that are formed as matrices, and Q as the product of all of them:
 //
 //	A = Q·R,  Q m×m.
 //
-// R overwrites the upper triangle of a as [Geqrf] leaves it; what is
-// below is undefined. q must be made for a with TreeFlat; of it only what
-// [Rotations.Reflections] reads is left. Every rotation of two tiles is a matrix
-// of twice the tile size, made by applying the factor of op "tsqrt" to the
-// identity, by which columns of A and Q are multiplied with op "gemm".
+// R overwrites the upper triangle of a, stored as by [Geqrf]. The elements below are
+// undefined afterwards. rot must be made for a with TreeFlat; afterwards only
+// [Rotations.Reflections] may read it. Every rotation of two tiles is a matrix of
+// twice the tile size: the factor of op "tsqrt" applied to the identity. Op "gemm"
+// multiplies columns of A and Q by it.
 //
 // If sparse is false, Q begins as a dense identity, and all products are done.
-// Otherwise tiles of Q that are zero, or the identity, are neither stored nor
-// multiplied by. flops is the number of floating-point operations in all: to
-// leading order 20/3·n³ or 16/3·n³ for m = n, against 4/3·n³ that Geqrf takes for
-// R, and as many again that [Orgqr] takes for Q.
+// Otherwise tiles of Q that are zero or the identity are neither stored nor
+// multiplied. flops is the total number of floating-point operations. For m = n it
+// is 20/3·n³ to leading order, or 16/3·n³ if sparse. Geqrf takes 4/3·n³ for R, and
+// [Orgqr] as many again for Q.
 //
 // Unlike other algorithms, GeqrfExplicit waits for its tasks. It panics as Geqrf
-// does, and with ErrShape if the tree is another.
+// does, and with ErrShape if rot has another tree.
 //
 // Reference: R. Amela et al., Executing linear algebra kernels in heterogeneous
 // distributed infrastructures with PyCOMPSs, Oil & Gas Science and Technology 73
@@ -56,8 +56,8 @@ func GeqrfExplicit[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T
 }
 
 // explicit is one factorization with explicit rotations. A product cannot be
-// computed in place, so every tile of A and Q has a second one to go to, and
-// which of the two counts changes with every product.
+// computed in place, so every tile of A and Q has a second tile for the result. The
+// two change places with every product.
 type explicit[T blocked.Element] struct {
 	*submit.Tasks[T]
 	matrix *blocked.Matrix[T]
@@ -69,8 +69,8 @@ type explicit[T blocked.Element] struct {
 	form                                       *application
 }
 
-// block is a tile of A or Q: where it is now, nil if it is zero, and the tile
-// that the next product goes to, nil if there is none yet.
+// block is a tile of A or Q. now holds its elements, and is nil if they are zero. next
+// is the tile for the result of the next product, nil if there is none yet.
 type block struct {
 	now, next *graph.Datum
 	one       bool // the identity, without a tile
@@ -102,11 +102,11 @@ func newExplicit[T blocked.Element](p *blocked.Program[T], a *blocked.Matrix[T],
 	return x
 }
 
-// height returns the rows of the tiles in row i.
+// height returns the number of rows of the tiles in tile row i.
 func (x *explicit[T]) height(i int) int { return min(x.matrix.NB(), x.matrix.Rows()-i*x.matrix.NB()) }
 
-// fresh returns a new tile of as many rows as row i of A, and columns as row j:
-// zeros, or ones on its diagonal.
+// fresh returns a new tile with the height of tile row i of A as its rows, and that of
+// tile row j as its columns: zeros, with ones on the diagonal if one is true.
 func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
 	t := tiles.NewTile[T](x.height(i), x.height(j))
 	if one {
@@ -117,7 +117,7 @@ func (x *explicit[T]) fresh(name string, i, j int, one bool) *graph.Datum {
 	return x.Datum(name, &t)
 }
 
-// triangle submits op "geqrt" for tile (k, k), and what follows from it.
+// triangle submits op "geqrt" for tile (k, k), and the products with its factor.
 func (x *explicit[T]) triangle(k int) {
 	nt := x.matrix.NT()
 	at, own := x.t.q.at(k, k), x.a[k*nt+k].now
@@ -139,7 +139,7 @@ func (x *explicit[T]) triangle(k int) {
 	}
 }
 
-// rotate submits the rotation that annihilates tile (i, k), and what follows.
+// rotate submits the rotation that annihilates tile (i, k), and the products with it.
 func (x *explicit[T]) rotate(k, i int) {
 	mt, nt := x.matrix.MT(), x.matrix.NT()
 	at, pivot, own := x.t.q.at(i, k), x.a[k*nt+k].now, x.a[i*nt+k].now
@@ -171,10 +171,10 @@ func (x *explicit[T]) rotate(k, i int) {
 	}
 }
 
-// product submits b.next = Σ r[c]ᵀ·from[c] if left, Σ from[c]·r[c] otherwise.
-// Sources that are zero are left out; b.next is nil if all are. The identity needs
-// no product: it only ever stands beside a zero, for the rotations of the first
-// column leave none of it.
+// product submits b.next = Σ r[c]ᵀ·from[c] if left, Σ from[c]·r[c] otherwise. It leaves
+// out sources that are zero; b.next is nil if all are. The identity needs no product:
+// its only partner then is a zero, since the rotations of the first column leave no
+// tile of Q the identity.
 func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left bool) {
 	var live []int
 	for c, f := range from {
@@ -211,13 +211,13 @@ func (x *explicit[T]) product(b *block, r [2]*graph.Datum, from [2]*block, left 
 	}
 }
 
-// swap makes the result of the product count.
+// swap makes the result of the latest product the current tile.
 func (b *block) swap() {
 	b.now, b.next = b.next, b.now
 	b.one = false
 }
 
-// bringHome copies R to where it belongs.
+// bringHome copies the current tiles of A to the matrix.
 func (x *explicit[T]) bringHome() {
 	a := x.matrix
 	a.EachTile(0, func(i, j int) {

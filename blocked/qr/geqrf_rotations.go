@@ -10,8 +10,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// RotationOptions says by which rotations a matrix is to be factored. The zero
-// value is useful.
+// RotationOptions selects the rotations of a factorization. The zero value is useful.
 type RotationOptions struct {
 	// Tree is the order in which tiles are annihilated; the zero value is
 	// TreeAuto.
@@ -22,7 +21,7 @@ type RotationOptions struct {
 	// IB is the number of columns of a block reflector; 0 means [DefaultIB]. It
 	// is at most the tile size.
 	IB int
-	// Cores is the number of cores that TreeAuto and TreeDomains go by; 0 means
+	// Cores is the number of cores for which TreeAuto and TreeDomains plan; 0 means
 	// one.
 	Cores int
 }
@@ -34,17 +33,16 @@ type RotationOptions struct {
 // 320 (go test ./la -run '^$' -bench QROptions compares them).
 const DefaultIB = 32
 
-// Rotations is the block Givens rotations that make up the orthogonal factor of
-// a matrix, as [Geqrf] leaves them: their order, and the triangular
-// factors T of their block reflectors I − V·T·Vᵀ. The V lie in the tiles of the
-// matrix itself.
+// Rotations are the block Givens rotations that make up the orthogonal factor of a
+// matrix, as [Geqrf] computes them: their order, and the triangular factors T of
+// their block reflectors I − V·T·Vᵀ. The V are in the tiles of the matrix itself.
 //
-// A tile takes part in up to two rotations: T1 belongs to the V below its
-// diagonal, of op "geqrt", and T2 to the one by which it was annihilated. Each T
-// is IB×nb; there is one only where there is a rotation.
+// A tile has up to two rotations. T1 belongs to op "geqrt", whose V is below the
+// diagonal, and T2 to the rotation that annihilated the tile. Each T is IB×nb, and
+// exists only if the tile has that rotation.
 type Rotations[T blocked.Element] struct {
 	rows, cols, nb, ib int
-	opt                RotationOptions // what plan was made by
+	opt                RotationOptions // the options of plan
 	plan               *qrPlan
 	t1, t2             []blocked.Tile[T] // mt×min(mt, nt); of no rows where there is none
 	v                  []blocked.Tile[T] // mt×columnsOfV, made when needed: see copyBelow
@@ -70,9 +68,9 @@ func NewRotations[T blocked.Element](m, n, nb int, opt RotationOptions) *Rotatio
 	return q
 }
 
-// RotationsFor returns room for the rotations of a: on the nodes where its tiles are if it
-// is distributed. Then they go with a's Close, or when there is room for others made. The
-// panics are those of [NewRotations], the error is the runtime's.
+// RotationsFor returns room for the rotations of a. If a is distributed, the room is on the nodes
+// where its tiles are. The nodes release it at a's Close, or at the next call of RotationsFor
+// for a. It panics as [NewRotations] does. The error is the runtime's.
 func RotationsFor[T blocked.Element](a *blocked.Matrix[T], opt RotationOptions) (*Rotations[T], error) {
 	if a.Remote() == nil {
 		return NewRotations[T](a.Rows(), a.Cols(), a.NB(), opt), nil
@@ -132,7 +130,7 @@ func OutlineRotations[T blocked.Element](m, n, nb int, opt RotationOptions) *Rot
 	return q
 }
 
-// at returns where the rotations of tile (i, k) are.
+// at returns the index in t1 and t2 of the rotations of tile (i, k).
 func (q *Rotations[T]) at(i, k int) int { return i*len(q.plan.columns) + k }
 
 // tileDims returns the shape of tile (i, j) of the matrix.
@@ -146,10 +144,11 @@ func (q *Rotations[T]) Dims() (m, n int) { return q.rows, q.cols }
 // NB returns the tile size.
 func (q *Rotations[T]) NB() int { return q.nb }
 
-// Options returns by what the rotations were chosen; IB is not 0.
+// Options returns the options of the rotations, with an IB that is not 0.
 func (q *Rotations[T]) Options() RotationOptions { return q.opt }
 
-// Factors returns the T of the first so many tile columns, in the order of the rotations.
+// Factors returns the T of the first tile columns, as many as columns says, in the order of the
+// rotations.
 func (q *Rotations[T]) Factors(columns int) (all []*blocked.Tile[T]) {
 	q.eachFactor(columns, func(first bool, at int) {
 		if first {
@@ -161,8 +160,8 @@ func (q *Rotations[T]) Factors(columns int) (all []*blocked.Tile[T]) {
 	return all
 }
 
-// eachFactor calls f for each T of the first so many tile columns: with its place in t1, if it
-// is the first of its tile, or in t2.
+// eachFactor calls f for each T of the first tile columns. T is in t1 if first is true, and in t2
+// otherwise, at index at.
 func (q *Rotations[T]) eachFactor(columns int, f func(first bool, at int)) {
 	for k, steps := range q.plan.columns[:columns] {
 		for _, s := range steps {
@@ -174,14 +173,14 @@ func (q *Rotations[T]) eachFactor(columns int, f func(first bool, at int)) {
 // IB returns the number of columns of a block reflector.
 func (q *Rotations[T]) IB() int { return q.ib }
 
-// FirstT returns the T of the first tile: all there is to the rotations of a
-// matrix of one tile, beside V.
+// FirstT returns the T of the first tile. It is the only T of a matrix of one tile.
 func (q *Rotations[T]) FirstT() *blocked.Tile[T] { return &q.t1[0] }
 
-// Reflections returns the number of Householder reflections in the factor, each
-// of determinant -1, so that det Q is 1 if it is even and -1 if it is odd. A
-// column that needs none, being zero below the diagonal, has the identity. It panics with
-// the error if the rotations are on other nodes and cannot be had.
+// Reflections returns the number of Householder reflections in the factor. Each has
+// determinant -1, so det Q is 1 if the number is even and -1 if it is odd. A column
+// that is zero below the diagonal has the identity instead, which does not count. If
+// the rotations are on other nodes and cannot be fetched, Reflections panics with the
+// error.
 func (q *Rotations[T]) Reflections() int {
 	n := 0
 	for k, steps := range q.plan.columns {
@@ -209,7 +208,7 @@ func (q *Rotations[T]) Reflections() int {
 }
 
 // Flops returns the floating-point operations of the factorization by these
-// rotations, without those that the T take: a share of about IB/(2·nb) more.
+// rotations. It leaves out those for the T, a share of about IB/(2·nb).
 func (q *Rotations[T]) Flops() float64 {
 	sum := 0.0
 	for k, steps := range q.plan.columns {
@@ -223,8 +222,8 @@ func (q *Rotations[T]) Flops() float64 {
 	return sum
 }
 
-// stepFlops returns the operations of a rotation of an m×n tile and of its
-// application to so many columns.
+// stepFlops returns the operations of a rotation of an m×n tile, and of its
+// application to the given number of columns.
 func stepFlops(kind qrKind, m, n, columns int) (factor, apply float64) {
 	switch kind {
 	case qrTriangle:
@@ -242,8 +241,8 @@ func stepFlops(kind qrKind, m, n, columns int) (factor, apply float64) {
 }
 
 // QRFlops returns the floating-point operations, to leading order, of the QR
-// factorization of an m×n matrix by Householder reflections, by which the speed
-// of all of them is counted: 2·m·n² − 2/3·n³ for m ≥ n.
+// factorization of an m×n matrix by Householder reflections: 2·m·n² − 2/3·n³ for
+// m ≥ n. The speed of every QR algorithm is computed from this number.
 //
 // Reference: LAWN 41, appendix C.
 func QRFlops(m, n int) float64 {

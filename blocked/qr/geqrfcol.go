@@ -16,9 +16,9 @@ import (
 //
 //	A = Q·R,  Q = H(0)·H(1)·…
 //
-// R overwrites the upper triangle (trapezoid) of A, the vectors of the
-// reflectors what is below the diagonal. a is in slices of columns; the
-// triangular factors go to t, whose [Reflectors.Tau] is LAPACK's.
+// R overwrites the upper triangle (trapezoid) of A, and the vectors of the
+// reflectors overwrite the elements below the diagonal. a is in slices of columns.
+// The triangular factors go to t, whose [Reflectors.Tau] is LAPACK's.
 //
 //	┌────┬────┬────┐
 //	│ R  │ R  │ R  │
@@ -27,9 +27,9 @@ import (
 //	│  ╲ │    │    │              slice j > k
 //	└────┴────┴────┘
 //
-// Slice k+1 is next as soon as it has been updated, beside the updates of the
-// others. The tile algorithm in [Geqrf] has more to do at once, but
-// reflectors of another form.
+// Slice k+1 can be factored as soon as it has been updated, while other slices are
+// still being updated. The tile algorithm of [Geqrf] has more parallelism, but its
+// reflectors have another form than LAPACK's.
 //
 // It panics with ErrShape if t was not made for a.
 //
@@ -44,8 +44,8 @@ func GeqrfColumns[T kernels.Element](p *blocked.Program[T], a *Slices[T], t *Ref
 		p.Tasks().Submit(p.Tasks().Ops.Geqrt, geqrt, int64(2*(nt-k)), submit.InOut(&data[k]), submit.Out(&factors[k]))
 		unmqr := &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
 		for j := k + 1; j < nt; j++ {
-			// The rest of its slice's updates, and a panel and an update for
-			// each slice from there on.
+			// The priority counts the remaining updates of slice j, and a panel
+			// and an update for each slice from j on.
 			p.Tasks().Submit(p.Tasks().Ops.Unmqr, unmqr, int64(2*nt-j-k), submit.In(&data[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
 		}
 	}
@@ -86,8 +86,8 @@ func OrmqrColumns[T kernels.Element](p *blocked.Program[T], side blas.Side, tran
 	return p.Tasks().Err
 }
 
-// reflect submits the reflectors of slice k, applied to slices of C from first
-// on.
+// reflect submits the application of the reflectors of slice k to the slices of C
+// from first on.
 func reflect[T blocked.Element](p *submit.Tasks[T], side blas.Side, trans blas.Transpose, v *Slices[T], t *Reflectors[T], k int, c *Slices[T], first int) {
 	factors, panels, data := factors(p, t), sliceData(p, v, false), sliceData(p, c, true)
 	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
@@ -111,8 +111,8 @@ func OrgqrColumns[T kernels.Element](p *blocked.Program[T], v *Slices[T], t *Ref
 		panic(blocked.ErrShape)
 	}
 	for k := len(t.tiles) - 1; k >= 0; k-- {
-		// Columns to the left are still those of the identity, and zero where
-		// the reflectors are not.
+		// Columns to the left of slice k still are those of the identity. They
+		// are zero in the rows that these reflectors change.
 		reflect(p.Tasks(), blas.Left, blas.NoTrans, v, t, k, q, k)
 	}
 	return p.Tasks().Err
@@ -123,7 +123,7 @@ func factors[T blocked.Element](p *submit.Tasks[T], t *Reflectors[T]) []graph.Da
 	return p.Data(t, "T", len(t.tiles), 1, func(k, _ int) (versions.Value, int) { return &t.tiles[k], 0 })
 }
 
-// sliceData returns s, which tasks write if written is set, as data.
+// sliceData returns s as data, which tasks may write if written is true.
 func sliceData[T blocked.Element](p *submit.Tasks[T], s *Slices[T], written bool) []graph.Datum {
 	if s.rows > 0 && s.cols > 0 {
 		p.Alone(s, &s.tiles[0], s.rows, s.cols, written)

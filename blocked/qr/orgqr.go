@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Orgqr submits the computation of the first columns of the orthogonal factor Q
-// of an m×n matrix, as [Geqrf] has left it in a and q:
+// Orgqr submits the computation of the first k columns of the orthogonal factor Q
+// of an m×n matrix, which [Geqrf] has left in a and q:
 //
 //	C = Q·[I 0]ᵀ,
 //
-// for an m×k matrix C, k ≤ m, which is overwritten: all of Q with k = m, an
-// orthonormal basis of the columns of A with k = n if they are independent. C is
-// Full, has the tile size of a, and shares no memory with it.
+// for an m×k matrix C, k ≤ m, which is overwritten. For k = m, C is all of Q. For
+// k = n, it is an orthonormal basis of the columns of A if they are independent. C
+// is Full, has the tile size of a, and shares no memory with a.
 //
 // It panics with ErrKind if C or a is not Full, and with ErrShape if the shapes
 // or tile sizes do not fit.
@@ -34,8 +34,8 @@ func Orgqr[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Ro
 		steps := q.plan.columns[k]
 		for i := len(steps) - 1; i >= 0; i-- {
 			s := steps[i]
-			// The columns before k are still those of the identity, and zero
-			// in the rows that the rotations of column k change.
+			// The tile columns before k still are those of the identity. They are
+			// zero in the rows that the rotations of column k change.
 			apply := packFactor(p.Tasks(), apply, c.NT()-k, a)
 			for j := k; j < c.NT(); j++ {
 				rotate(p.Tasks(), r, apply, s, k, r.a.Tile(int(s.row), k), o.Tile(int(s.pivot), j), o.Tile(int(s.row), j), int64(k))

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Ormqr submits the product of the orthogonal factor Q of an m×n matrix, as
-// [Geqrf] has left it in a and q, with another matrix:
+// Ormqr submits the product of the orthogonal factor Q of an m×n matrix, which
+// [Geqrf] has left in a and q, with another matrix:
 //
 //	C = op(Q)·C (side = Left,  C m×k),
 //	C = C·op(Q) (side = Right, C k×m),
@@ -32,8 +32,8 @@ func Ormqr[T kernels.Element](p *blocked.Program[T], side blas.Side, trans blas.
 	}
 	o, r := p.Tasks().Operand(c), rotationData(p.Tasks(), p.Tasks().Reads(a), q)
 	apply := newApplication(side, trans, q.ib)
-	// Q is the product of the rotations in the order of the factorization: Qᵀ
-	// from the left, and Q from the right, begin with the first.
+	// Q is the product of the rotations in the order of the factorization. So Qᵀ from
+	// the left and Q from the right begin with the first rotation.
 	forward := (side == blas.Left) == (trans != blas.NoTrans)
 	columns := len(q.plan.columns)
 	for n := range columns {

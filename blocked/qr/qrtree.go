@@ -7,11 +7,11 @@ import (
 	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
-// Tree is the order in which the tiles below the diagonal of a column are
-// annihilated by [Geqrf], and by which tile each: the reduction tree of
-// the QR factorization of a column of tiles. The result is as accurate with all
-// of them; they differ in how long the chain of tasks is that depend on one
-// another, and in how many of the tasks are of the faster kind.
+// Tree is the reduction tree of the QR factorization of a column of tiles: the order
+// in which [Geqrf] annihilates the tiles below the diagonal, and the tile against
+// which it annihilates each. All trees are equally accurate. They differ in the
+// length of the chain of tasks that depend on one another, and in how many tasks are
+// of the faster kind.
 type Tree uint8
 
 // The trees. In the pictures the rows of a column of tiles are numbered from
@@ -19,9 +19,10 @@ type Tree uint8
 // annihilated), T is op "ttqrt" (a triangle is annihilated), and every line
 // begins with op "geqrt" unless its S comes first.
 const (
-	// TreeAuto is TreeDomains with a domain chosen for each column: as large as
-	// the updates beside the column leave work for all cores, which is the whole
-	// column in most of a square matrix and a share for each core in a tall one.
+	// TreeAuto is TreeDomains with a domain size chosen for each column. Domains are
+	// as large as possible while the updates beside the column give all cores work.
+	// In most of a square matrix that is the whole column; in a tall matrix each core
+	// has its share of the column.
 	TreeAuto Tree = iota
 	// TreeFlat annihilates one tile after the other with the diagonal tile:
 	//
@@ -45,12 +46,11 @@ const (
 	//
 	// The shortest chain for one column.
 	TreeBinary
-	// TreeGreedy reduces all tiles to triangles and then annihilates, at every
-	// step and from the bottom up, as many as there are pairs of — counting only
-	// rows that the columns before have left by then. The shortest chain, or
-	// nearly so, for several columns.
+	// TreeGreedy reduces all tiles to triangles. At every step it then pairs the
+	// triangles that the columns before have left, from the bottom up, and annihilates
+	// one of each pair. The shortest chain, or nearly so, for several columns.
 	TreeGreedy
-	// TreeDomains cuts the column into domains of so many tiles, works each off
+	// TreeDomains divides the column into domains of Domain tiles, reduces each domain
 	// as TreeFlat does, and joins the domains as TreeBinary does:
 	//
 	//	0 ─S─S───T─
@@ -148,11 +148,11 @@ func newQRPlan(tree Tree, domain, mt, nt, cores int) *qrPlan {
 	return p
 }
 
-// autoDomain returns the size of the domains of column k. PLASMA makes it the
-// number of tiles to update beside and below, over twice the cores; the flat
-// tree then is no longer than what there is to do beside it. Where that is
-// little, as at the right end, each core still gets a domain of its own rather
-// than a tile: joining triangles costs more than annihilating tiles.
+// autoDomain returns the size of the domains of column k. As in PLASMA it is the
+// number of tiles beside and below that are updated, divided by twice the cores. The
+// chain of a domain then is no longer than the updates beside it. Where few tiles are
+// updated, as at the right end, each core still gets a domain rather than a tile,
+// since joining triangles costs more than annihilating tiles.
 func autoDomain(mt, nt, k, cores int) int {
 	cores = max(1, cores)
 	if cores == 1 {
@@ -163,9 +163,9 @@ func autoDomain(mt, nt, k, cores int) int {
 
 // domains returns the steps of column k in domains of size tiles.
 //
-// Domains are counted from the diagonal, so that their heads move down by one
-// row from column to column: the head of the next column is a row that was
-// annihilated first in this one, and its work begins while this one's goes on.
+// Domains are counted from the diagonal, so their heads move down by one row from
+// column to column. The head of a domain in the next column is the row that this
+// column annihilates first, so the next column can begin while this one goes on.
 func domains(k, mt, size int) []qrStep {
 	steps := make([]qrStep, 0, mt-k+tiles.Count(mt-k, size))
 	for head := k; head < mt; head += size {
@@ -182,10 +182,10 @@ func domains(k, mt, size int) []qrStep {
 	return steps
 }
 
-// greedy plans all columns in rounds. In a round, every column annihilates as
-// many as possible of the triangles that it had at the beginning of the round,
-// the lowest ones, each by a row above it that does nothing else; and it makes
-// triangles of the rows that the column before it had annihilated.
+// greedy plans all columns in rounds. In a round, every column annihilates as many as
+// possible of the triangles that it had at the beginning of the round. It takes the
+// lowest ones, each against a row above that has no other task in the round. It also
+// makes triangles of the rows that the column before it had annihilated.
 func (p *qrPlan) greedy() {
 	type progress struct{ triangles, zeros int } // counted from the bottom row
 	now := make([]progress, len(p.columns))
@@ -230,22 +230,22 @@ func (p *qrPlan) tasks() int {
 	return n
 }
 
-// qrWeights are the flops of the ops on square tiles, in units of nb³/3, of a
-// rotation itself and of its application to a pair of tiles; table 1 of
-// Bouwmeester et al. (2011).
+// qrWeights are the flops of the ops on square tiles in units of nb³/3: for a rotation
+// itself, and for its application to a pair of tiles. See table 1 of Bouwmeester et
+// al. (2011).
 var qrWeights = [...]struct{ factor, update int32 }{
 	qrTriangle: {4, 6}, qrSquare: {6, 12}, qrPair: {2, 6},
 }
 
 // priorities returns for each task, in the order of submission, the work on the
-// longest path from it to the end of the graph. Steps of a column come in order,
-// the rotation itself first, and then its application to the columns on the
-// right. It returns nil if what ended tells becomes true.
+// longest path from it to the end of the graph. For each step of a column the rotation
+// itself comes first, then its application to the columns on the right. priorities
+// returns nil as soon as ended returns true.
 func (p *qrPlan) priorities(ended func() bool) []int32 {
 	all := make([]int32, p.tasks())
-	// rest is, for each tile, the path from the task next to use it. A task
-	// waits only for the tasks that wrote its tiles before, or that made the
-	// rotation that it applies.
+	// rest is, for each tile, the longest path from the next task that uses it. A task
+	// waits only for the tasks that wrote its tiles before, and for the task that made
+	// the rotation that it applies.
 	rest := make([]int32, p.mt*p.nt)
 	at := len(all)
 	for k := len(p.columns) - 1; k >= 0; k-- {

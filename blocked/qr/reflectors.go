@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Reflectors is the triangular factors T of the QR factorization of an m×n
+// Reflectors holds the triangular factors T of the QR factorization of an m×n
 // matrix in slices of nb columns,
 //
 //	Q = H(0)·H(1)·…,  H = I − V·T·Vᵀ,
@@ -71,8 +71,8 @@ func (t *Reflectors[T]) fits(v *Slices[T]) {
 // reflectors in v, as LAPACK's xGEQRF leaves them below the diagonal, and their factors
 // tau, of [Reflectors.Len] elements. Until the job's Wait neither v nor tau may change.
 //
-// The columns of T follow from those before and the inner products G = VᵀV, which are
-// most of the work: see [op.Larft].
+// Each column of T follows from the columns before it and the inner products G = VᵀV,
+// which are most of the work: see [op.Larft].
 //
 // It panics with ErrShape if t was not made for v, or tau is of another length.
 //
@@ -93,7 +93,7 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 			part := func(row, rows int) *graph.Datum {
 				return p.Tasks().Datum("V", &blocked.Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
 			}
-			// The first n rows of V are a unit triangle, above which R lies.
+			// The first n rows of V are a unit lower triangle; R is stored above it.
 			top, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
 			corner, g := p.Tasks().Datum("V", &top), p.Tasks().Datum("G", &product)
 			p.Tasks().Submit(p.Tasks().Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, submit.In(part(i, n)), submit.Out(corner))

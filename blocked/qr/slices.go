@@ -5,11 +5,10 @@ import (
 	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
-// Slices is an m×n matrix in row-major memory of the caller's, cut in one
-// direction only: into slices of nb columns, each as high as the matrix, or of
-// nb rows, each as wide as it. The last slice is narrower if nb does not divide
-// the matrix. It is what algorithms want that work on whole columns, as the QR
-// factorization with LAPACK's reflectors does.
+// Slices is an m×n matrix in the caller's row-major memory, divided in one direction
+// only: into slices of nb whole columns, or of nb whole rows. The last slice is
+// narrower if nb does not divide the matrix. Slices suit algorithms that work on
+// whole columns, such as the QR factorization with LAPACK's reflectors.
 type Slices[T blocked.Element] struct {
 	rows, cols, nb int
 	byRows         bool

@@ -2,15 +2,15 @@ package cuda
 
 import "fmt"
 
-// What goes wrong has a type, so that callers can tell what to do:
+// Each kind of error has a type, so that callers know what to do:
 //
 //	UnavailableError    there is no device: work on cores
-//	NotStoredError      a value of a type that no device takes: on cores
-//	TooLargeError       the call never has room: on cores
+//	NotStoredError      no device takes a value of this type: run the call on cores
+//	TooLargeError       the call can never have room: run it on cores
 //	OutOfMemoryError    there is no room now
-//	BatchError          calls do not go together: one by one
-//	LostError           a value is gone: its task has to be done again
-//	DeviceError         what the driver says; Lost: the device is of no use any more
+//	BatchError          the calls cannot be one: launch them one by one
+//	LostError           a value is gone: run the task that made it again
+//	DeviceError         an error of the driver; if Lost is set, the device is unusable
 
 // DeviceError is an error of a driver or of a library on a device.
 type DeviceError struct {
@@ -34,8 +34,8 @@ func (e *DeviceError) Error() string {
 	return msg
 }
 
-// OutOfMemoryError says that a device has no room for an allocation. What is free may
-// be in several pieces, and so be more than Want.
+// OutOfMemoryError says that a device has no room for an allocation. Free may be more
+// than Want, as the free memory may be in several pieces.
 type OutOfMemoryError struct {
 	Device     string
 	Want, Free int64 // bytes
@@ -56,8 +56,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("cuda: a call needs %d bytes at once, %s keeps at most %d", e.Want, e.Device, e.Have)
 }
 
-// LostError says that a value is gone with the device that alone had it. What the host
-// had as well is not lost.
+// LostError says that a value is gone with the only device that had it. Values that the
+// host had as well are not lost.
 type LostError struct {
 	Device string
 	Err    error // how the device was lost

@@ -2,35 +2,35 @@ package cuda
 
 import "slices"
 
-// grain is what sizes and addresses in an arena are multiples of: the alignment
-// of Device.Alloc.
+// grain is the unit of sizes and addresses in an arena: the alignment of
+// Device.Alloc.
 const grain = 256
 
 // roundUp returns n rounded up to a multiple of unit.
 func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
 
-// arena divides a few allocations of a device into blocks, so that tiles come
-// and go without calls of the driver, which would wait for the device.
+// arena divides a few allocations of a device into blocks, so that blocks for tiles
+// need no calls of the driver, which would wait for the device.
 //
 //	│ used │  free   │ used │ used │ free │      neighbours that are free are
 //	└──────┴─────────┴──────┴──────┴──────┘      one block
 //
-// A block is found by its exact size in constant time, else in the smallest
-// free one that is large enough. Its overhead is what [grain] rounds off. Tiles of a
-// matrix are of few sizes: so most blocks are found at once, and fit exactly.
+// alloc finds a free block of the exact size in constant time, and else takes the
+// smallest free block that is large enough. The overhead is the rounding to [grain].
+// Tiles of a matrix have few sizes, so most requests find a block that fits exactly.
 //
-// It only keeps accounts and never touches the memory: addresses are numbers. It also
-// serves pinned memory of the host, from address 0 on. It has no lock: those of an
-// accelerator are used under Accelerator.mu.
+// An arena never touches the memory: addresses are numbers. So an arena also serves
+// pinned memory of the host, with addresses from 0 on. It has no lock: an accelerator
+// uses its arenas under Accelerator.mu.
 //
-// What always holds: the blocks of an allocation follow one another without gaps, from
-// its beginning to its end; no two that are neighbours are free; used is the sum of the
-// sizes of those that are not.
+// These always hold: the blocks of an allocation follow one another without gaps, from
+// its beginning to its end; no two neighbours are both free; used is the sum of the sizes
+// of the lent blocks.
 type arena struct {
-	// size is the bytes of all allocations, used those of blocks that are lent.
+	// size is the number of bytes of all allocations, and used that of lent blocks.
 	size, used int64
-	// free holds the blocks of each size, as a list by nextFree, and sizes its keys,
-	// ascending.
+	// free holds the free blocks of each size, as a list by nextFree. sizes holds its
+	// keys, ascending.
 	sizes []int64
 	free  map[int64]*block
 }
@@ -39,8 +39,8 @@ type arena struct {
 type block struct {
 	at, size int64
 	isFree   bool
-	// prev and next are its neighbours in the same allocation, and prevFree and
-	// nextFree other free ones of its size.
+	// prev and next are its neighbours in the same allocation. prevFree and nextFree are
+	// other free blocks of its size.
 	prev, next         *block
 	prevFree, nextFree *block
 }
@@ -62,9 +62,9 @@ func (a *arena) largest() int64 {
 	return a.sizes[len(a.sizes)-1]
 }
 
-// alloc returns a block of n bytes, n being a multiple of grain, or nil if
-// there is no free one that is large enough. The rest of a larger one stays free,
-// behind it.
+// alloc returns a block of n bytes, n being a multiple of grain, or nil if no free
+// block is large enough. If the free block is larger, the rest behind the new block
+// stays free.
 func (a *arena) alloc(n int64) *block {
 	i, _ := slices.BinarySearch(a.sizes, n)
 	if i == len(a.sizes) {
@@ -84,8 +84,8 @@ func (a *arena) alloc(n int64) *block {
 	return b
 }
 
-// release gives b back, and joins it with neighbours that are free: no two free
-// blocks are ever neighbours.
+// release frees b, and joins it with free neighbours: no two free blocks are ever
+// neighbours.
 func (a *arena) release(b *block) {
 	if b.isFree {
 		panic("cuda: a block is released twice")
@@ -112,7 +112,7 @@ func (a *arena) join(b, n *block) {
 	}
 }
 
-// hole returns how large the free block would be that b's release made.
+// hole returns the size of the free block that the release of b would make.
 func (b *block) hole() int64 {
 	n := b.size
 	if b.prev != nil && b.prev.isFree {
@@ -124,8 +124,8 @@ func (b *block) hole() int64 {
 	return n
 }
 
-// addFree enters b in the books as free, first among those of its size: what was
-// released last is lent first.
+// addFree makes b a free block, the first of those of its size: the block released last
+// is lent first.
 func (a *arena) addFree(b *block) {
 	b.isFree = true
 	head := a.free[b.size]
@@ -139,7 +139,7 @@ func (a *arena) addFree(b *block) {
 	a.free[b.size] = b
 }
 
-// takeFree undoes it.
+// takeFree undoes addFree.
 func (a *arena) takeFree(b *block) {
 	b.isFree = false
 	if b.nextFree != nil {

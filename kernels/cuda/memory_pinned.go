@@ -2,15 +2,14 @@ package cuda
 
 import "unsafe"
 
-// pinnedBytes is how much pinned memory is kept for what calls send and get
-// beside tiles.
+// pinnedBytes is the size of the pinned memory for data other than tiles that calls
+// send and receive.
 const pinnedBytes = 1 << 20
 
-// pinned lends small pieces of pinned memory of the host, which copies to and from
-// a device need to run beside the program: from other memory the driver copies
-// while the caller waits. Pieces come from one allocation, since the driver may wait
-// for the device to make one; large ones have one of their own. The accelerator's
-// lock guards it.
+// pinned lends small pieces of pinned memory of the host. A copy needs pinned memory to
+// run in the background; with other memory the caller waits while the driver copies.
+// Pieces come from one allocation, since the driver may wait for the device to allocate.
+// A large piece has an allocation of its own. The accelerator's lock guards it.
 type pinned struct {
 	device Device
 	arena  *arena
@@ -41,7 +40,7 @@ func (m *pinned) lend(n int64) (pin, error) {
 	return pin{p, nil}, err
 }
 
-// giveBack takes a piece back, which nothing on the device uses any more.
+// giveBack takes back a piece that nothing on the device uses any more.
 func (m *pinned) giveBack(p pin) error {
 	if p.b != nil {
 		m.arena.release(p.b)

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// How a word becomes an accelerator:
+// A word on a command line becomes an accelerator in these steps:
 //
 //	"sim,cuda0" ── ParseRequest ──► Request ── OpenDevices ──► []Device
 //	                                        ── OpenAccelerators ──► []*Accelerator
 //
-// Devices are numbered as the driver shows them: CUDA_VISIBLE_DEVICES has a say.
+// Devices have the driver's numbers, which CUDA_VISIBLE_DEVICES can change.
 //
-// Programs come here with the word, by way of la.OpenAccelerators. A program that asks for a
-// device by its number gets that one or an error; "auto" takes what there is, and work
-// goes on on cores if that is nothing.
+// Programs pass the word to la.OpenAccelerators. A program that asks for a device by number gets
+// that device or an error. "auto" takes the devices that there are; if there are none, the
+// program works on cores.
 
 // NoDeviceError says why a device that was asked for is missing. No device has been opened
 // then.
@@ -33,9 +33,9 @@ func (e *NoDeviceError) Error() string {
 // Unwrap returns why.
 func (e *NoDeviceError) Unwrap() error { return e.Err }
 
-// OpenDevices opens the devices that r asks for, the simulated ones first. What
-// has been opened is closed again if one cannot be. The error is a
-// *NoDeviceError, or what the driver says; that Auto finds none is no error.
+// OpenDevices opens the devices that r asks for, the simulated ones first. If one
+// cannot be opened, it closes the others again. The error is a *NoDeviceError, or the
+// driver's. It is no error if Auto finds no device.
 func OpenDevices(r Request) (all []Device, err error) {
 	defer func() {
 		if err != nil { // all or nothing
@@ -66,7 +66,7 @@ func OpenDevices(r Request) (all []Device, err error) {
 		}
 		return all, err
 	}
-	// Of others than those asked for an error is of no interest.
+	// Errors of devices that r does not ask for do not matter.
 	missing := err
 	err = nil
 	for _, d := range real {
@@ -76,8 +76,8 @@ func OpenDevices(r Request) (all []Device, err error) {
 			err = closed
 		}
 	}
-	// What was asked for and is not there is the first error: for it, that of Devices
-	// says why, or how many there are if that had none.
+	// The error is for the first device that r asks for and that is missing. The reason is
+	// the error of Devices, or the number of devices if it had none.
 	for _, n := range r.Ordinals {
 		if !slices.ContainsFunc(real, func(d Device) bool { return d.Info().Ordinal == n }) && err == nil {
 			if missing == nil {
@@ -104,7 +104,7 @@ func OpenAccelerators(r Request, opt Options) (all []*Accelerator, err error) {
 		}
 		a, err := NewAccelerator(d, opt)
 		if err != nil {
-			// From i on devices still are their own; the others belong to accelerators.
+			// Devices before i belong to accelerators, which close them.
 			for _, d := range devices[i:] {
 				err = errors.Join(err, d.Close())
 			}
@@ -120,10 +120,10 @@ func OpenAccelerators(r Request, opt Options) (all []*Accelerator, err error) {
 
 // Request says which accelerators to open. The zero value asks for none.
 type Request struct {
-	// Auto asks for every real device there is. That there is none is no error.
+	// Auto asks for every real device. It is no error if there is none.
 	Auto bool
-	// Simulated is a number of simulated devices: slow ones that compute on the
-	// host, to try what works with devices.
+	// Simulated is the number of simulated devices. They are slow, and compute on the
+	// host; they serve to try programs for devices.
 	Simulated int
 	// Ordinals are real devices by their numbers: cuda0, cuda1.
 	Ordinals []int
@@ -139,10 +139,9 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("cuda: %q names no device; want none, auto, sim, sim:2 to sim:%d, or real ones by number, as in cuda0,cuda1", e.Word, maxSimulated)
 }
 
-// ParseRequest reads what a command line says: "none" or nothing, "auto", or a list of
+// ParseRequest reads the word of a command line: "none" or nothing, "auto", or a list of
 // "sim", "sim:2" and "cuda0". The error is a *RequestError. A device may not be named
-// twice, and numbers are written without leading zeros: so a Request and its String say
-// the same.
+// twice, and numbers have no leading zeros. [Request.String] is the inverse.
 func ParseRequest(s string) (r Request, err error) {
 	switch strings.TrimSpace(s) {
 	case "", "none":
@@ -173,7 +172,7 @@ func ParseRequest(s string) (r Request, err error) {
 	return r, nil
 }
 
-// String returns what [ParseRequest] reads.
+// String returns the word that [ParseRequest] reads as r.
 func (r Request) String() string {
 	if r.Auto {
 		return "auto"

@@ -2,10 +2,10 @@ package cuda
 
 import "unsafe"
 
-// Queue is what a version of the kind "cuda" gets as Call.Device: where the
-// operands of the call are on the device, and the stream to enqueue its work
-// on. Such a version enqueues and returns; it does not wait. A Queue is for one
-// call, and for the goroutine that runs the version:
+// Queue is the Call.Device of a version of the kind "cuda". It has the addresses of
+// the call's operands on the device, and the stream for the work. Such a version
+// enqueues and returns; it does not wait. A Queue is for one call, and for the
+// goroutine that runs the version:
 //
 //	at, pitch := q.Operand(0)          on the device when the work starts
 //	tmp, err := q.Scratch(n)           until the work has ended
@@ -13,8 +13,8 @@ import "unsafe"
 //	err = q.Stream().Potrf(…, info)    enqueues
 //	q.AtEnd(func() error { … host() … })
 //
-// What Scratch lends counts against what the version says it needs (Memory or
-// Constraints.Memory of versions.Version); that is reserved before it runs.
+// Scratch lends from the memory that the version declares (Memory or
+// Constraints.Memory of versions.Version), which is reserved before it runs.
 type Queue struct {
 	device   Device
 	stream   Stream
@@ -42,25 +42,25 @@ type result struct {
 // Device returns the device.
 func (q *Queue) Device() Device { return q.device }
 
-// Stream returns the stream that the call's work is to be enqueued on. The
-// operands are there when that work starts.
+// Stream returns the stream for the call's work. The operands are on the device when
+// that work starts.
 func (q *Queue) Stream() Stream { return q.stream }
 
-// Operand returns where Call.Args[i] is on the device. Its rows lie pitch bytes
-// apart there, which may be less than on the host. It returns zeros for an
-// operand without memory, and for one that stays with the host (see
-// [versions.Stored]). The operand is the same memory as another if it is
-// the same value. What the call only writes has no defined contents before.
+// Operand returns the address of Call.Args[i] on the device. Its rows lie pitch bytes
+// apart there, which may be less than on the host. It returns zeros for an operand
+// without memory, and for one that stays on the host (see [versions.Stored]). Operands
+// that are the same value have the same memory. An operand that the call only writes
+// has undefined contents at first.
 //
 // It panics if there is no operand i.
 func (q *Queue) Operand(i int) (p Ptr, pitch int64) {
 	return q.operands[i].at, q.operands[i].pitch
 }
 
-// Scratch returns n bytes of the device's memory, aligned to 256 bytes, that
-// are the call's until it has ended on the device. Their contents are
-// undefined. The error is an *[OutOfMemoryError], if the version asks for more
-// than its constraints said, or a *[DeviceError].
+// Scratch returns n bytes of the device's memory, aligned to 256 bytes. They belong to
+// the call until it has ended on the device. Their contents are undefined. The error
+// is a *[DeviceError], or an *[OutOfMemoryError] if the version asks for more than it
+// declared.
 func (q *Queue) Scratch(n int64) (Ptr, error) {
 	if n <= 0 {
 		return 0, nil
@@ -68,8 +68,8 @@ func (q *Queue) Scratch(n int64) (Ptr, error) {
 	return q.call.scratch(n)
 }
 
-// Upload enqueues a copy of b to scratch memory and returns where it is. It has
-// read b when it returns. It is meant for small things: pivots, lists of
+// Upload enqueues a copy of b to scratch memory and returns its address there. It has
+// read b when it returns. It is meant for small data such as pivots and lists of
 // pointers.
 func (q *Queue) Upload(b []byte) (Ptr, error) {
 	if len(b) == 0 {
@@ -111,7 +111,7 @@ func (q *Queue) Ints(n int) (p Ptr, host func() []int32, err error) {
 	return p, func() []int32 { return unsafe.Slice((*int32)(dst), n) }, nil
 }
 
-// AtEnd has f called when the call has ended on the device, before that is
-// reported; f's error becomes the call's if it has none yet. Functions are
-// called in the order in which they were given.
+// AtEnd registers f. The accelerator calls f when the call has ended on the device,
+// before it reports the end. The error of f becomes the call's if the call has none
+// yet. Functions are called in the order of registration.
 func (q *Queue) AtEnd(f func() error) { q.atEnd = append(q.atEnd, f) }

@@ -17,7 +17,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// The real devices, in files by what they deal with:
+// The real devices are in these files:
 //
 //	real.go            opening and closing a device, errors, the current context
 //	real_memory.go     memory of the device, and pinned memory
@@ -26,9 +26,9 @@ import (
 //	real_blas.go       cuBLAS and cuSOLVER
 //	real_kernels.go    the kernels of kernels.ptx
 //
-// They are compiled with the tag cuda, on Linux. CI has no such device: there they
-// run on the fake libraries of testdata/fake, which hold callers to what NVIDIA's
-// documentation says.
+// They are compiled with the tag cuda, on Linux. CI has no such device, and runs them on
+// the fake libraries of testdata/fake, which check that callers obey NVIDIA's
+// documentation.
 
 // Devices opens the machine's CUDA devices, of which there may be none: then
 // the error is an *[UnavailableError] that says why. If only some of them can be
@@ -72,22 +72,22 @@ func Devices() ([]Device, error) {
 //	gorgonia.org/cu     memory, streams, events: in, locked
 //	internal/nvidia     copies, pinned memory, kernels, cuBLAS, cuSOLVER: in C, one call each
 //
-// and what they return becomes a [DeviceError] in failed, which also notices that
-// the device is lost. From then on usable answers for the driver.
+// failed turns the errors of both into a [DeviceError], and notices if the device is
+// lost. From then on usable returns the error without a call of the driver.
 //
-// The driver keeps a current context per thread, and a goroutine changes
-// threads: so every call sets it, within the same call into C where the
-// function is ours, and otherwise with the goroutine locked to its thread for
-// that long (see in). That costs some tens of nanoseconds. A goroutine that owns
-// a thread and does all calls would cost two switches of goroutines for each,
-// and would hold up those that may last, as Synchronize and Alloc.
+// The driver keeps a current context for each thread, and a goroutine changes threads.
+// So every call sets the context: in the same call into C if the function is ours, and
+// otherwise with the goroutine locked to its thread (see in). That costs some tens of
+// nanoseconds. The alternative, a goroutine that owns a thread and does all calls, would
+// cost two switches of goroutines for each call. A long call such as Synchronize or Alloc
+// would also block all others.
 type real struct {
 	name      string
 	info      Info
 	libraries *nvidia.Libraries
 	device    cu.Device
-	// ctx is the primary context, which all of the process share, and current the
-	// same for calls into C.
+	// ctx is the primary context, which the whole process shares. current is the same
+	// for calls into C.
 	ctx     cu.CUContext
 	current nvidia.Context
 	module  cu.Module      // the kernels of kernels.ptx
@@ -98,19 +98,19 @@ type real struct {
 	lost   atomic.Pointer[DeviceError] // how, once the device is lost
 	closed atomic.Bool
 
-	// mu guards what Close has to end: the primary context may have other users, and
-	// then lives on with all that was allocated in it.
+	// mu guards the lists of what Close has to free. If the primary context has other
+	// users it lives on, with everything that was allocated in it.
 	mu      sync.Mutex
 	streams map[*realStream]bool
 	memory  map[Ptr]bool
 	host    map[unsafe.Pointer]bool
 }
 
-// open takes the device's primary context, compiles the kernels, and learns
-// what the libraries say of themselves.
+// open retains the device's primary context, compiles the kernels, and asks the
+// libraries for their versions. If it fails, it releases everything.
 //
-// Other libraries in the process may use the same context: so nothing of it is set,
-// and Close gives back only what is ours. What was taken when it fails is given back.
+// Other libraries in the process may use the same context. So open changes no setting
+// of it, and Close frees only what this package allocated.
 func (d *real) open(ordinal, version int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -134,9 +134,9 @@ func (d *real) open(ordinal, version int) error {
 	return nil
 }
 
-// prepare does what needs the context, on the thread that has it. The libraries are
-// asked for their versions by a stream that is closed again: that they can make
-// their handles is known then, too.
+// prepare does the steps of open that need the context, on the thread that has it. It
+// asks the libraries for their versions through a stream that it closes again. That
+// also shows that the libraries can make their handles.
 func (d *real) prepare(version int) error {
 	if err := cu.SetCurrentContext(d.ctx); err != nil {
 		return d.failed("cuCtxSetCurrent", "", err)
@@ -168,9 +168,9 @@ func (d *real) prepare(version int) error {
 	return nil
 }
 
-// notes says how cuBLAS computes. The mode is the number of a cublasMath_t: that of
-// CUBLAS_DEFAULT_MATH is 0, of CUBLAS_PEDANTIC_MATH 2. Results can only be compared
-// with those of others when this is known.
+// notes describes the precision in which cuBLAS computes, without which results cannot
+// be compared with those of others. mode is a cublasMath_t: CUBLAS_DEFAULT_MATH is 0,
+// CUBLAS_PEDANTIC_MATH is 2.
 func notes(mode int) []string {
 	words := map[int]string{0: "default, neither TF32 nor emulation", 2: "pedantic"}
 	all := []string{"cuBLAS's math mode: " + cmp.Or(words[mode], fmt.Sprint(mode))}
@@ -187,8 +187,8 @@ func notes(mode int) []string {
 // Info implements [Device].
 func (d *real) Info() Info { return d.info }
 
-// usable returns the error with which every call on a lost or closed device fails.
-// It says of a lost one how it was lost, which the driver would not.
+// usable returns the error of a lost or closed device, or nil. Unlike the driver, the
+// error says how the device was lost.
 func (d *real) usable(op, stream string) error {
 	if lost := d.lost.Load(); lost != nil {
 		e := *lost
@@ -209,8 +209,8 @@ func (d *real) in(op, stream string, f func() error) error {
 	return d.failed(op, stream, d.locked(f))
 }
 
-// locked is in without a look at whether the device is usable, for what is to be
-// given back, and with the driver's own errors.
+// locked is in without the check that the device is usable, so that it can free memory. It
+// returns the driver's own errors.
 func (d *real) locked(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -220,19 +220,18 @@ func (d *real) locked(f func() error) error {
 	return f()
 }
 
-// Close implements [Device]. Of a lost device nothing can be given back, and that is
-// no error.
+// Close implements [Device]. Nothing of a lost device can be freed, which is no error.
 func (d *real) Close() error {
 	if d.closed.Swap(true) {
 		return nil
 	}
-	// What keep notes from now on finds no map, and its maker gives it back.
+	// From now on keep finds no map, and its caller frees the allocation itself.
 	d.mu.Lock()
 	streams, memory, host := d.streams, d.memory, d.host
 	d.streams, d.memory, d.host = nil, nil, nil
 	d.mu.Unlock()
 	var errs []error
-	// Streams first, which waits for the work that uses the memory.
+	// Streams end first: that waits for the work that uses the memory.
 	for s := range streams {
 		errs = append(errs, s.end())
 	}
@@ -249,8 +248,8 @@ func (d *real) Close() error {
 	return errors.Join(errs...)
 }
 
-// release gives back the module and the primary context. The context itself goes when
-// all of the process have given it back.
+// release unloads the module and releases the primary context. The driver destroys the
+// context when all its users in the process have released it.
 func (d *real) release() error {
 	err := d.locked(func() error {
 		if d.module == (cu.Module{}) {
@@ -271,12 +270,12 @@ func driverError(err error) error {
 	return err
 }
 
-// failed returns the *DeviceError for an error of a call, nil for none, and
-// keeps it if it means that the device is lost. Errors that are one already
-// are returned as they are.
+// failed returns the *DeviceError for an error of the driver or a library, and nil for
+// nil. If the error means that the device is lost, it keeps the *DeviceError. It
+// returns other errors unchanged.
 //
-// The driver reports errors of work late: the call that returns one need not be the
-// call whose work has failed. Op and Stream say where it showed.
+// The driver reports errors of work late: the call that returns an error need not be
+// the call whose work has failed. Op and Stream name the call that returned it.
 func (d *real) failed(op, stream string, err error) error {
 	if err == nil {
 		return nil
@@ -293,8 +292,8 @@ func (d *real) failed(op, stream string, err error) error {
 	return e
 }
 
-// failedCall is for calls of cuBLAS and cuSOLVER, which have codes of their
-// own for an error of the device: it asks the driver what that was.
+// failedCall is failed for calls of cuBLAS and cuSOLVER. They have codes of their own
+// for an error of the device, so failedCall asks the driver whether the device is lost.
 func (s *realStream) failedCall(op string, err error) error {
 	if err == nil {
 		return nil
@@ -308,7 +307,7 @@ func (s *realStream) failedCall(op string, err error) error {
 	return s.d.failed(op, s.name, err)
 }
 
-// invalid returns an error for arguments that are not given to the driver.
+// invalid returns an error for arguments that are wrong, without a call of the driver.
 func (d *real) invalid(op, stream, format string, a ...any) error {
 	return &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInvalid, Reason: fmt.Sprintf(format, a...)}
 }

@@ -10,19 +10,20 @@ import (
 	"gorgonia.org/cu"
 )
 
-// The routines of a [Stream] are the libraries', but for calls that compute nothing,
-// of which their documentation says nothing:
+// The routines of a [Stream] call the libraries. The documentation of the libraries does
+// not cover calls that compute nothing, so these are done here:
 //
 //	no elements in the result    nothing is called
 //	k = 0 or alpha = 0           C is scaled, or set to 0
 //	n = 0 in a factorization     info is set to 0
 //
 // Scalars are passed from the host's memory, which the libraries read before they
-// return. A routine that allocates would wait for the device: work is the caller's.
+// return. The caller provides scratch memory as work, since a routine that allocates
+// would wait for the device.
 
-// routine returns the handles for a routine of the libraries, whose name for errors is
-// that of typ. Dimensions, which are int in C, have to fit. op is for errors only, and
-// set with them as well.
+// routine returns the handles for a routine of the libraries, and as op the name of the
+// routine for typ, which errors use. It returns op with an error, too. Dimensions have to
+// fit the int of C.
 func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.Handles, op string, err error) {
 	op = f64
 	if typ == F32 {
@@ -37,7 +38,7 @@ func (s *realStream) routine(typ Type, f32, f64 string, dims ...int) (h *nvidia.
 	return h, op, err
 }
 
-// clear sets an m×n matrix to 0, whatever is in it: NaN times 0 would stay.
+// clear sets an m×n matrix to 0. A product with 0 would keep its NaN.
 func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 	size := typ.Size()
 	return s.in("cuMemsetD2D8Async", func() error {
@@ -45,7 +46,7 @@ func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 	})
 }
 
-// nvidia returns a as package nvidia has it.
+// nvidia returns a as a matrix of package nvidia.
 func (a Matrix) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Data), Ld: a.Ld} }
 
 // Gemm implements [Stream] by cublas<t>gemm: C = α·op(A)·op(B) + β·C.
@@ -117,8 +118,8 @@ func (s *realStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (int64
 	return int64(elements) * typ.Size(), s.failedCall(op, err)
 }
 
-// Potrf implements [Stream] by cusolverDn<t>potrf, LAPACK's xPOTRF. It wants the size of
-// work again, and so asks for it again.
+// Potrf implements [Stream] by cusolverDn<t>potrf, LAPACK's xPOTRF. The routine takes the
+// size of work as an argument, so Potrf asks for it again.
 func (s *realStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
 	h, op, err := s.routine(typ, "cusolverDnSpotrf", "cusolverDnDpotrf", n, a.Ld)
 	if err != nil {
@@ -137,8 +138,8 @@ func (s *realStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, 
 // nvidia returns the table in place of a matrix.
 func (a Matrices) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Table), Ld: a.Ld} }
 
-// GemmBatched implements [Stream] by cublas<t>gemmBatched: one launch for all, whose
-// tables of addresses lie on the device.
+// GemmBatched implements [Stream] by cublas<t>gemmBatched: one launch for all products. The
+// tables of addresses are on the device.
 func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error {
 	h, op, err := s.routine(typ, "cublasSgemmBatched", "cublasDgemmBatched", m, n, k, a.Ld, b.Ld, c.Ld, count)
 	if err != nil {
@@ -150,8 +151,8 @@ func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, 
 	return s.failedCall(op, h.GemmBatched(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia(), count))
 }
 
-// TrsmBatched implements [Stream] by cublas<t>trsmBatched. There is no third dimension:
-// m stands in for it.
+// TrsmBatched implements [Stream] by cublas<t>trsmBatched. It has no third dimension for
+// badBatch, which gets m instead.
 func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error {
 	h, op, err := s.routine(typ, "cublasStrsmBatched", "cublasDtrsmBatched", m, n, a.Ld, b.Ld, count)
 	if err != nil {
@@ -163,9 +164,9 @@ func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans
 	return s.failedCall(op, h.TrsmBatched(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), count))
 }
 
-// Products of nothing only scale C. NVIDIA's documentation does not say that its
-// products do so for k = 0, nor that they leave A and B alone for alpha = 0; what
-// it does say is that geam does not read B for beta = 0.
+// Empty products only scale C. NVIDIA's documentation does not say that its products do
+// so for k = 0, nor that they do not read A and B for alpha = 0. It does say that geam
+// does not read B for beta = 0.
 
 // scale computes C = beta·C, C being m×n. With beta = 0, C is not read.
 func (s *realStream) scale(typ Type, m, n int, beta float64, c Matrix) error {
@@ -178,8 +179,8 @@ func (s *realStream) scale(typ Type, m, n int, beta float64, c Matrix) error {
 	return s.Geam(typ, m, n, beta, c, 0, c, c)
 }
 
-// scaleTriangle does it to a triangle of C, which is n×n, column by column: that is
-// slow, and such products are seldom.
+// scaleTriangle is scale for a triangle of an n×n matrix C. It goes column by column,
+// which is slow, but such products are rare.
 func (s *realStream) scaleTriangle(typ Type, uplo blas.Uplo, n int, beta float64, c Matrix) error {
 	for j := range n {
 		first, rows := 0, j+1
@@ -194,8 +195,7 @@ func (s *realStream) scaleTriangle(typ Type, uplo blas.Uplo, n int, beta float64
 	return nil
 }
 
-// GeqrfWork implements [Stream] by cusolverDn<t>geqrf_bufferSize, in elements as that of
-// Potrf.
+// GeqrfWork implements [Stream] by cusolverDn<t>geqrf_bufferSize, which counts elements.
 func (s *realStream) GeqrfWork(typ Type, m, n int, a Matrix) (int64, error) {
 	h, op, err := s.routine(typ, "cusolverDnSgeqrf_bufferSize", "cusolverDnDgeqrf_bufferSize", m, n, a.Ld)
 	if err != nil || m == 0 || n == 0 {

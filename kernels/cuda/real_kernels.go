@@ -10,14 +10,14 @@ import (
 	"gorgonia.org/cu"
 )
 
-// ptx is the kernels that no library has, as text that the driver compiles for
-// the device. It asks for little: compute capability 5.0 and PTX 6.4, of CUDA
-// 10.1.
+// ptx holds the kernels that no library has, as text that the driver compiles for
+// the device. They need compute capability 5.0 and PTX 6.4, of CUDA 10.1.
 //
 //go:embed kernels.ptx
 var ptx string
 
-// The kernels' threads, and how many blocks share one vector at most.
+// vectorThreads is the number of threads of a block in CopyVectors. vectorBlocks is the
+// largest number of blocks that share one vector.
 const (
 	vectorThreads = 256
 	vectorBlocks  = 64
@@ -29,10 +29,9 @@ const (
 //	tessera_upper          a thread for each element
 //	tessera_larft          a warp for each row of T, which it computes by itself
 //
-// All parameters are 64 bits, so that they can be passed as a list of numbers.
+// All parameters have 64 bits, so that they can be passed as a list of numbers.
 
-// compile has the driver compile the kernels. It keeps what it has compiled in a
-// cache on disk.
+// compile makes the driver compile the kernels. The driver caches the result on disk.
 func (d *real) compile() error {
 	var err error
 	if d.module, err = cu.LoadData(ptx); err != nil {
@@ -60,8 +59,8 @@ func (s *realStream) kernel(f cu.Function, x, y, threads int, params ...uint64) 
 	return s.d.failed(op, s.name, s.d.current.Launch(s.s, f, x, y, threads, params))
 }
 
-// CopyVectors implements [Stream]. A long vector is shared by up to vectorBlocks blocks
-// of threads, as the rows of a tile that are exchanged are few and long.
+// CopyVectors implements [Stream]. Up to vectorBlocks blocks of threads share a long
+// vector, since the rows of a tile that are exchanged are few and long.
 func (s *realStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	const op = "cuLaunchKernel"
 	if n < 0 || count < 0 {
@@ -74,15 +73,16 @@ func (s *realStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	return s.kernel(s.d.vectors[typ], count, blocks, vectorThreads, uint64(pairs), uint64(n))
 }
 
-// What the kernel "upper" does beside copying.
+// The modes of the kernel "upper".
 const (
 	leaveLower = iota
 	clearLower
 	setUpper
 )
 
-// triangle calls the kernel "upper": from the elements of a on and above the
-// diagonal d, for b, as mode says. diag is the bits of what setUpper writes.
+// triangle calls the kernel "upper", which writes b from the elements of a on and above
+// diagonal d, according to mode. diag holds the bits of the number that setUpper writes
+// on the diagonal.
 func (s *realStream) triangle(typ Type, m, n, d int, a, b Strided, mode, diag uint64) error {
 	const op = "cuLaunchKernel"
 	if m < 0 || n < 0 || int64(m)*int64(n) > math.MaxInt32 || b.Row < 1 || b.Col < 1 || mode != setUpper && (a.Row < 1 || a.Col < 1) {
@@ -114,8 +114,8 @@ func (s *realStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error
 	return s.triangle(typ, m, n, 0, Strided{}, a, setUpper, bits)
 }
 
-// Larft implements [Stream]. Row i of T depends on nothing but itself, so that n warps
-// need not wait for one another.
+// Larft implements [Stream]. No row of T depends on another one, so n warps compute them
+// without waiting for one another.
 func (s *realStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
 	const op = "cuLaunchKernel"
 	if n < 0 || g.Ld < n || t.Row < 1 || t.Col < 1 {

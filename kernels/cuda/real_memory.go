@@ -10,15 +10,14 @@ import (
 	"gorgonia.org/cu"
 )
 
-// What is allocated is noted, so that Close can free it, and so that a wrong address
-// does not reach the driver: it would take any of the process.
+// A device keeps a list of its allocations. Close frees them, and Free refuses addresses
+// that are not in the list: the driver would accept any address of the process.
 //
-// Allocations are seldom: the accelerator makes a few large ones and divides them. The
-// driver may wait for all work on the device in any of these calls, which is another
-// reason.
+// Allocations are rare, since the accelerator divides a few large ones. The driver may
+// wait for all work on the device in any of these calls.
 
-// Alloc implements [Device] by cuMemAlloc, which aligns to 256 bytes at least. That
-// there is no room is an error of this call only; all others go through failed.
+// Alloc implements [Device] by cuMemAlloc, which aligns to at least 256 bytes. If there is
+// no room, the error concerns this call only. Other errors go through failed.
 func (d *real) Alloc(n int64) (Ptr, error) {
 	const op = "cuMemAlloc"
 	if n <= 0 {
@@ -44,9 +43,9 @@ func (d *real) Alloc(n int64) (Ptr, error) {
 	return Ptr(p), d.keep(op, func() { d.memory[Ptr(p)] = true }, func() error { return cu.MemFree(p) })
 }
 
-// keep notes what Close has to give back; if the device was closed meanwhile, it gives
-// it back now. A nil map says that it was: Close takes them away under mu, so that each
-// allocation is freed once, by one of the two.
+// keep calls note, which enters an allocation in a map of those that Close frees. If the
+// device was closed meanwhile, keep calls undo instead, which frees the allocation. Close
+// sets the maps to nil under mu, so either Close or keep frees an allocation, once.
 func (d *real) keep(op string, note func(), undo func() error) error {
 	d.mu.Lock()
 	open := d.memory != nil
@@ -60,7 +59,7 @@ func (d *real) keep(op string, note func(), undo func() error) error {
 	return errors.Join(d.usable(op, ""), d.locked(undo))
 }
 
-// drop removes what was noted by keep, and reports whether it was there.
+// drop removes an entry that keep has made, and reports whether it was there.
 func drop[K comparable](d *real, of *map[K]bool, k K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,8 +68,8 @@ func drop[K comparable](d *real, of *map[K]bool, k K) bool {
 	return was
 }
 
-// Free implements [Device] by cuMemFree. The note goes first: an address is freed once,
-// however many call this at the same time.
+// Free implements [Device] by cuMemFree. It drops the entry first, so that an address is
+// freed once even if several goroutines free it at the same time.
 func (d *real) Free(p Ptr) error {
 	const op = "cuMemFree"
 	if err := d.usable(op, ""); err != nil {
@@ -82,8 +81,8 @@ func (d *real) Free(p Ptr) error {
 	return d.in(op, "", func() error { return cu.MemFree(cu.DevicePtr(p)) })
 }
 
-// AllocHost implements [Device] by cuMemHostAlloc, pinned for all contexts. Too much of
-// it slows the machine down, as it is not paged.
+// AllocHost implements [Device] by cuMemHostAlloc, pinned for all contexts. Too much
+// pinned memory slows the machine down, as it cannot be paged out.
 func (d *real) AllocHost(n int64) (unsafe.Pointer, error) {
 	const op = "cuMemHostAlloc"
 	if n <= 0 {

@@ -11,24 +11,24 @@ import (
 	"gorgonia.org/cu"
 )
 
-// A stream of the driver and what is enqueued on it but for computations. The calls of
-// gorgonia.org/cu go through in, those of package nvidia set the context themselves.
+// This file has streams of the driver, and the copies and fills on them. Calls of
+// gorgonia.org/cu go through in; those of package nvidia set the context themselves.
 // Only Synchronize and Close wait for the device.
 
-// realStream is a stream of the driver, with handles of cuBLAS and cuSOLVER of
-// its own once it has needed them.
+// realStream is a stream of the driver. It gets handles of cuBLAS and cuSOLVER of its
+// own when it first needs them.
 type realStream struct {
 	d    *real
 	name string // in errors: its number
 	s    cu.Stream
-	// handles belong to one stream, and are set to it once: to set them for each call
-	// would have to be in turns with others.
+	// handles belong to this stream only, and are bound to it once. Shared handles would
+	// have to be bound again for each call, under a lock.
 	handles *nvidia.Handles
 	done    bool // it was closed
 }
 
-// NewStream implements [Device]. The name, by which errors call it, is the number of
-// streams that were open then.
+// NewStream implements [Device]. The stream's name in errors is the number of streams
+// that are open already.
 func (d *real) NewStream() (Stream, error) {
 	d.mu.Lock()
 	name := fmt.Sprint(len(d.streams))
@@ -44,7 +44,8 @@ func (d *real) newStream(name string) (*realStream, error) {
 	const op = "cuStreamCreate"
 	s := &realStream{d: d, name: name}
 	err := d.in(op, name, func() (err error) {
-		// Not one that waits for the default stream, which a library may use.
+		// A non-blocking stream does not wait for the default stream, which a library
+		// may use.
 		s.s, err = cu.MakeStream(cu.NonBlocking)
 		return err
 	})
@@ -57,10 +58,10 @@ func (d *real) newStream(name string) (*realStream, error) {
 	return s, nil
 }
 
-// libraries returns the stream's handles. It makes them at the first call, which takes
-// a while: streams that only copy need none. They take memory of the device, some of
-// which cuBLAS allocates as its workspace: one reason for the eighth that
-// [Options].Memory leaves.
+// libraries returns the stream's handles. It makes them at the first call, which takes a
+// while, since streams that only copy need none. Handles take memory of the device, for
+// example cuBLAS's workspace. That is one reason why [Options].Memory leaves an eighth of
+// the memory.
 func (s *realStream) libraries() (*nvidia.Handles, error) {
 	if err := s.usable("cublasCreate"); err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func (s *realStream) libraries() (*nvidia.Handles, error) {
 	return s.handles, nil
 }
 
-// usable is the device's, also for a stream that was closed.
+// usable is that of the device. It also returns an error if the stream is closed.
 func (s *realStream) usable(op string) error {
 	if s.done && !s.d.closed.Load() {
 		return s.d.invalid(op, s.name, "the stream is closed")
@@ -91,7 +92,7 @@ func (s *realStream) in(op string, f func() error) error {
 	return s.d.failed(op, s.name, s.d.locked(f))
 }
 
-// Synchronize implements [Stream]. Its error may be that of any work before.
+// Synchronize implements [Stream]. It may return an error of any earlier work.
 func (s *realStream) Synchronize() error { return s.in("cuStreamSynchronize", s.s.Synchronize) }
 
 // Close implements [Stream]. Once the device is closed there is nothing left to do.
@@ -102,9 +103,9 @@ func (s *realStream) Close() error {
 	return s.end()
 }
 
-// end waits for the stream's work and destroys it. It is called once: by Close of the
-// stream or by that of the device, whichever has taken it off the device's list. The
-// handles go before the stream that they are set to.
+// end waits for the stream's work and destroys the stream, after the handles that are
+// bound to it. It is called once, by the Close of the stream or of the device that has
+// removed the stream from the device's list.
 func (s *realStream) end() error {
 	s.done = true
 	err := s.d.failed("cuStreamSynchronize", s.name, s.d.locked(s.s.Synchronize))
@@ -114,8 +115,8 @@ func (s *realStream) end() error {
 	return errors.Join(err, s.d.failed("cuStreamDestroy", s.name, s.d.locked(s.s.Destroy)))
 }
 
-// copy enqueues a copy of rows of width bytes, if there are any: by flat as n bytes if
-// they lie without gaps on both sides, and by pitched otherwise. op is flat's name.
+// copy enqueues a copy of rows of width bytes, if there are any. It calls flat if the rows
+// lie without gaps on both sides, and pitched otherwise. op is the name of flat's call.
 func (s *realStream) copy(op string, dpitch, spitch, width int64, rows int, flat func(n int64) error, pitched func() error) error {
 	if err := s.usable(op); err != nil {
 		return err
@@ -131,8 +132,8 @@ func (s *realStream) copy(op string, dpitch, spitch, width int64, rows int, flat
 	return s.d.failed("cuMemcpy2DAsync", s.name, pitched())
 }
 
-// CopyIn implements [Stream]. Memory of the host that is not pinned the driver copies
-// to its own first, and the call may last as long as that.
+// CopyIn implements [Stream]. If src is not pinned, the driver copies it to pinned memory
+// first, and the call may last as long as that copy.
 func (s *realStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
 	return s.copy("cuMemcpyHtoDAsync", dpitch, spitch, width, rows,
 		func(n int64) error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, s.s) },

@@ -9,7 +9,7 @@ import "C"
 
 import "fmt"
 
-// Library says whose codes a [Code] is of.
+// Library is the library to which a [Code] belongs.
 type Library uint8
 
 // The libraries that have codes of errors.
@@ -57,8 +57,8 @@ func (c Code) OutOfMemory() bool {
 	return c.Library == Driver && c.Value == C.CUDA_ERROR_OUT_OF_MEMORY
 }
 
-// NoDevice reports whether the error of [OpenDriver] means that the driver is
-// there, and no device for it.
+// NoDevice reports whether the error of [OpenDriver] means that there is a driver,
+// but no device for it.
 func (c Code) NoDevice() bool { return c.Library == Driver && c.Value == C.CUDA_ERROR_NO_DEVICE }
 
 // NotReady reports whether the code is that of work which has not ended.
@@ -77,8 +77,8 @@ func code(l Library, r C.int) error {
 	return Code{l, int(r)}
 }
 
-// names returns the names of codes that are met in practice. Those of the
-// driver are in gorgonia.org/cu, but for two.
+// names returns the names of the codes that occur in practice. gorgonia.org/cu has
+// those of the driver, except two.
 func names(l Library) map[int]string {
 	switch l {
 	case CUBLAS:

@@ -65,9 +65,8 @@ type Libraries struct {
 	Path string               // of cuBLAS
 }
 
-// OpenLibraries loads cuBLAS and cuSOLVER of the newest CUDA that is there and
-// not newer than the driver's, whose version is cuda. The error is a
-// *[NotFoundError].
+// OpenLibraries loads cuBLAS and cuSOLVER of the newest installed CUDA that is not
+// newer than cuda, the version of the driver. The error is a *[NotFoundError].
 func OpenLibraries(cuda int) (*Libraries, error) {
 	dirs := search()
 	var reasons []string

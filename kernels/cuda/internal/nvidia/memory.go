@@ -51,12 +51,12 @@ func (ctx Context) Copy(s cu.Stream, dst uintptr, dpitch int64, src uintptr, spi
 	return driver(C.tessera_copy(ctx.c, stream(s), C.CUdeviceptr(dst), C.size_t(dpitch), C.CUdeviceptr(src), C.size_t(spitch), C.size_t(width), C.size_t(rows)))
 }
 
-// Launch enqueues a kernel on a grid of x by y blocks of so many threads, with at most
-// 16 parameters of 64 bits, which the driver has read when it returns.
+// Launch enqueues a kernel on a grid of x by y blocks of the given number of threads, with
+// at most 16 parameters of 64 bits. The driver has read them when Launch returns.
 //
-// That of gorgonia.org/cu stores pointers in memory that C has not cleared. If there
-// were Go's in it before, the garbage collector meets these, and may end the process:
-// "found pointer to free object".
+// It replaces the launch of gorgonia.org/cu, which stores pointers in memory that C has
+// not cleared. If that memory has old pointers of Go, the garbage collector meets them
+// and may end the process: "found pointer to free object".
 func (ctx Context) Launch(s cu.Stream, f cu.Function, x, y, threads int, params []uint64) error {
 	handle := *(*C.CUfunction)(unsafe.Pointer(&f)) // all that there is in it
 	return driver(C.tessera_launch(ctx.c, stream(s), handle, C.int(x), C.int(y), C.int(threads),
