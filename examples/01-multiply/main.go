@@ -1,10 +1,8 @@
-// Command 01-multiply multiplies matrices in three steps: gonum's matrices
-// with one call; transposes, factors and accumulation with Gemm; and float32
-// in memory of the program's own on an Engine, which keeps its workers, reports
-// progress, and tells which version of the product ran and why.
+// Command 01-multiply multiplies matrices in three ways: gonum's matrices with one call; transposes, factors
+// and accumulation with Gemm; and float32 matrices in the program's own memory on an Engine, which keeps its
+// workers, reports progress, and tells which version of the product ran and why.
 //
-// Every product C is checked by a random vector x: C·x must be A·(B·x), and
-// that takes n² operations, not n³.
+// A random vector x checks every product C: C·x must be A·(B·x). That takes n² operations instead of n³.
 //
 //	go run ./examples/01-multiply
 package main
@@ -51,8 +49,8 @@ func gonumMatrices(rng *rand.Rand) error {
 	return check("C = A·B, gonum", &c, x, &abx, 500*norm(a)*norm(b), epsilon64)
 }
 
-// transposes computes C = 2·Aᵀ·B - C. Nothing is transposed in memory: a flag
-// says it, or gonum's T, which is a view.
+// transposes computes C = 2·Aᵀ·B - C. Nothing is transposed in memory: a flag asks for it, or gonum's T, which
+// is a view.
 func transposes(rng *rand.Rand) error {
 	a, b, c := random(rng, 500, 700), random(rng, 500, 900), random(rng, 700, 900)
 	x := random(rng, 900, 1)
@@ -101,8 +99,8 @@ func engine(rng *rand.Rand) error {
 	took := time.Since(start)
 	fmt.Printf("  %.2f s, %.1f GFLOP/s\n", took.Seconds(), 2*n*n*n/took.Seconds()/1e9)
 
-	// What ran, from the trace. A build with a C library has two versions of
-	// each operation, and measures both before it keeps to the faster one.
+	// The trace says what ran. A build with a C library has two versions of each operation. It measures both and
+	// then keeps to the faster one.
 	for _, u := range events.Summary().Usage {
 		fmt.Printf("  %s ran %d times as version %q\n", u.Op, u.Calls, u.Version)
 	}
@@ -132,8 +130,8 @@ const (
 	epsilon64 = 0x1p-53
 )
 
-// check compares C·x with what it should be, for a product that was made in
-// arithmetic of precision epsilon. The residual is the error in units of what
+// check compares C·x with the expected result, for a product that was computed in arithmetic of precision
+// epsilon. The residual is the error in units of the possible rounding error:
 // rounding may do:
 //
 //	‖C·x - want‖ / (bound·‖x‖·ε) < 3
@@ -164,7 +162,7 @@ func random(rng *rand.Rand, m, n int) *mat.Dense {
 	return d
 }
 
-// general returns a random n×n float32 matrix in memory of the program's own.
+// general returns a random n×n float32 matrix in the program's own memory.
 func general(rng *rand.Rand, n int) la.General[float32] {
 	data := make([]float32, n*n)
 	for i := range data {

@@ -83,7 +83,7 @@ func run() error {
 	return best.check(e, y, xNew, yNew, mean, sd)
 }
 
-// measure returns n places in [0, 10) and what was measured there.
+// measure returns n places in [0, 10) and a measurement at each.
 func measure(rng *rand.Rand, n int) (x []float64, y *mat.VecDense) {
 	x, y = make([]float64, n), mat.NewVecDense(n, nil)
 	for i := range x {
@@ -93,13 +93,13 @@ func measure(rng *rand.Rand, n int) (x []float64, y *mat.VecDense) {
 	return x, y
 }
 
-// rbf is the kernel: how much is known at x of what was measured at z.
+// rbf is the kernel: the covariance of the curve at x and z.
 func rbf(x, z, scale float64) float64 {
 	d := (x - z) / scale
 	return math.Exp(-d * d / 2)
 }
 
-// model is a Gaussian process that has seen the measurements.
+// model is a Gaussian process that was fitted to the measurements.
 type model struct {
 	scale      float64
 	x          []float64
@@ -159,8 +159,7 @@ func (m *model) predict(xNew []float64) (mean, sd []float64, err error) {
 	return mean, sd, nil
 }
 
-// check returns an error unless the factor, the weights and the predictions
-// are as good as they must be.
+// check returns an error unless the factor, the weights and the predictions are accurate enough.
 func (m *model) check(e *la.Engine, y *mat.VecDense, xNew []float64, yNew *mat.VecDense, mean, sd []float64) error {
 	n := float64(len(m.x))
 	const epsilon = 0x1p-53

@@ -1,7 +1,6 @@
-// Command 03-matrix-files writes and reads matrix files: a stiffness matrix in
-// Matrix Market format, the loads and the deflections as NumPy's .npy. Then it
-// shows what happens when a file is malformed, and when the matrix in it is not
-// positive definite: an error with a type, and in it the place.
+// Command 03-matrix-files writes and reads matrix files: a stiffness matrix in Matrix Market format, the loads
+// and the deflections as NumPy's .npy. Then it shows the typed errors for a malformed file and for a matrix
+// that is not positive definite. The errors contain the place.
 //
 // The structure is a beam, clamped at one end and free at the other. Its
 // deflection under a load at the free end is known exactly, so the program can
@@ -86,8 +85,8 @@ func beam() *blocked.Matrix[float64] {
 func solve(dir string) error {
 	stiffness, loads := filepath.Join(dir, "beam.mtx.gz"), filepath.Join(dir, "loads.npy")
 
-	// A symmetric matrix becomes a symmetric file. Coordinate leaves out the
-	// zeros. The name says the format, and .gz that it is compressed.
+	// A symmetric matrix is written as a symmetric file. Coordinate leaves out the zeros. The name determines
+	// the format; .gz asks for compression.
 	err := file.Write(stiffness, beam(), &file.WriteOptions{
 		Coordinate: true,
 		Comment:    "beam, clamped at node 0",
@@ -101,8 +100,8 @@ func solve(dir string) error {
 		return err
 	}
 
-	// Reading tells the formats apart by the content. In Python the same file
-	// is numpy.load("loads.npy").
+	// Read recognizes the format by the content. The same file can be read in Python with
+	// numpy.load("loads.npy").
 	k, err := file.Read[float64](stiffness, &file.ReadOptions{NB: nb})
 	if err != nil {
 		return err
@@ -115,7 +114,7 @@ func solve(dir string) error {
 	}
 	fmt.Printf("read %d×%d, %v\n", n, n, k.Kind())
 
-	// What was read is a matrix like any other to la.
+	// la treats a matrix from a file like any other.
 	var chol la.Cholesky[float64]
 	if err := chol.Factorize(k); err != nil {
 		return err
@@ -130,9 +129,8 @@ func solve(dir string) error {
 	return check(&chol, k, w, f)
 }
 
-// check judges the factor and the solution. The residuals are small whatever
-// the condition number: the method is stable. The error of the deflection may
-// be as large as the condition number times the rounding error.
+// check checks the factor and the solution. The residuals are small for any condition number, since the method
+// is stable. The error of the deflection may be as large as the condition number times the rounding error.
 func check(chol *la.Cholesky[float64], k, w, f *blocked.Matrix[float64]) error {
 	const epsilon = 0x1p-53
 	norm := k.Norm(lapack.MaxColumnSum, 0)
@@ -198,8 +196,8 @@ func malformed(dir string) error {
 	return nil
 }
 
-// indefinite factors a beam one of whose nodes has no stiffness of its own.
-// The error names the first leading minor that is not positive.
+// indefinite factors the matrix of a beam in which one node has no stiffness of its own. The error names the
+// first leading minor that is not positive.
 func indefinite(dir string) error {
 	const node = 400
 	k := beam()
@@ -209,7 +207,7 @@ func indefinite(dir string) error {
 		return err
 	}
 
-	// A .npy file does not say that its matrix is symmetric: ask for a half.
+	// A .npy file does not say that its matrix is symmetric, so ask for one half.
 	k, err := file.Read[float64](path, &file.ReadOptions{NB: nb, Want: file.WantSymLower})
 	if err != nil {
 		return err

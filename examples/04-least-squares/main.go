@@ -5,17 +5,16 @@
 //
 //	h(t) = h₀ + Σ aᵢ·cos ωᵢt + bᵢ·sin ωᵢt + noise.
 //
-// A year of hourly measurements gives a tall matrix, one row an hour and two
-// columns a wave, and its QR factorization A = Q·R everything else:
+// A year of hourly measurements gives a tall matrix A, with one row per hour and
+// two columns per wave. Its QR factorization A = Q·R gives everything else:
 //
 //   - the coefficients, x = R⁻¹·Qᵀ·h;
 //   - their error bars, since the covariance of x is σ²·(RᵀR)⁻¹ = σ²·R⁻¹·R⁻ᵀ;
-//   - the condition number, which tells whether the waves can be told apart at
-//     all: S2 and K2 come together for half a year, and of a fortnight of data
-//     nobody can say which of the two it was.
+//   - the condition number, which tells whether the waves can be distinguished at
+//     all: S2 and K2 are in phase twice a year, and a fortnight of data cannot
+//     separate them.
 //
-// The measurements are made of known waves, so the program can check what it
-// finds.
+// The measurements are made from known waves, so the program can check its results.
 //
 // Reference: Foreman, Manual for Tidal Heights Analysis and Prediction (1977).
 //
@@ -34,8 +33,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// wave is a constituent of the tide: its name, how many degrees it goes on in an
-// hour, and its height and phase at the place of the measurements.
+// wave is a constituent of the tide: its name, its speed in degrees per hour, and its height and phase at the
+// place of the measurements.
 type wave struct {
 	name   string
 	speed  float64
@@ -94,7 +93,7 @@ func run() error {
 	fmt.Printf("\na fortnight: condition number %.0f, and K2 is known to ± %.1f m, where a year knows it to ± %.4f m\n",
 		fortnight.cond, 1.96*sdFortnight, 1.96*sdYear)
 
-	// The same solution without the factorization, where nothing else is wanted.
+	// The same solution in one call, if only the solution is needed.
 	h := mat.NewVecDense(len(levels), levels)
 	var x mat.Dense
 	if err := la.LeastSquares[float64](context.Background(), e, &x, design(len(levels)), h); err != nil {
@@ -108,7 +107,7 @@ func run() error {
 	return year.check(fortnight)
 }
 
-// measure returns so many hourly sea levels.
+// measure returns the given number of hourly sea levels.
 func measure(hours int) []float64 {
 	rng := rand.New(rand.NewPCG(7, 8))
 	levels := make([]float64, hours)
@@ -121,8 +120,7 @@ func measure(hours int) []float64 {
 	return levels
 }
 
-// design returns the matrix of the fit: a column of ones, and a cosine and a sine
-// of each wave.
+// design returns the matrix of the fit: a column of ones, and for each wave a cosine and a sine.
 func design(hours int) *mat.Dense {
 	a := mat.NewDense(hours, 1+2*len(waves()), nil)
 	for t := range hours {
@@ -136,13 +134,13 @@ func design(hours int) *mat.Dense {
 	return a
 }
 
-// model is what a fit gives.
+// model is the result of a fit.
 type model struct {
 	x        []float64 // mean, and the two coefficients of each wave
 	sd       []float64 // their standard errors
-	sigma    float64   // of a measurement, by what is left
+	sigma    float64   // of a measurement, estimated from the residuals
 	cond     float64
-	residual float64 // scaled: how far what is left is from orthogonal to A
+	residual float64 // scaled: how far the remainder is from orthogonal to A
 }
 
 func fit(e *la.Engine, levels []float64) (*model, error) {
@@ -158,7 +156,7 @@ func fit(e *la.Engine, levels []float64) (*model, error) {
 	}
 	f := &model{cond: qr.Cond()}
 
-	// What is left of the measurements, r = h − A·x, tells σ.
+	// The remainder r = h − A·x determines σ.
 	var r, angles mat.VecDense
 	r.MulVec(a, &x)
 	r.SubVec(h, &r)
@@ -168,8 +166,8 @@ func fit(e *la.Engine, levels []float64) (*model, error) {
 	norm := mat.Norm(a, 1)
 	f.residual = mat.Norm(&angles, 1) / (float64(m) * norm * (norm*mat.Norm(&x, 1) + mat.Norm(h, 1)) * epsilon)
 
-	// R⁻¹, by solving with the identity. Its row i has the norm that coefficient
-	// i is uncertain by, in units of σ.
+	// R⁻¹ is the solution with the identity. The norm of its row i is the standard error of coefficient i in
+	// units of σ.
 	var first mat.Dense
 	first.ReuseAs(n, n)
 	qr.RTo(&first)
@@ -188,16 +186,15 @@ func fit(e *la.Engine, levels []float64) (*model, error) {
 	return f, nil
 }
 
-// wave returns amplitude and phase of wave i, and the standard error of the
-// amplitude.
+// wave returns the amplitude and phase of wave i, and the standard error of the amplitude.
 func (f *model) wave(i int) (amplitude, phase, sd float64) {
 	c, s := f.x[1+2*i], f.x[2+2*i]
 	phase = math.Mod(math.Atan2(s, c)*180/math.Pi+360, 360)
 	return math.Hypot(c, s), phase, math.Max(f.sd[1+2*i], f.sd[2+2*i])
 }
 
-// check returns an error unless the fit of the year is right and its error bars
-// hold, and those of the fortnight warn.
+// check returns an error unless the fit of the year is right with reliable error bars, and the error bars of
+// the fortnight warn.
 func (f *model) check(fortnight *model) error {
 	inside, worst := 0, 0.0
 	for i, w := range waves() {

@@ -1,10 +1,9 @@
-// Command 05-gonum-dropin runs a program that knows gonum only, as it is and
-// then after one call of dropin.Install. The program is in pagerank.go: it ranks
-// the pages of a small web, and does with gonum's mat what such programs do, a
-// product, a solution, a least-squares fit and a Cholesky factorization.
+// Command 05-gonum-dropin runs a program that uses only gonum, first as it is and then after a call of
+// dropin.Install. The program is in pagerank.go. It ranks the pages of a small web with typical calls of
+// gonum's mat: a product, a solution, a least-squares fit and a Cholesky factorization.
 //
-// Results must agree up to rounding. The times are printed, and not judged:
-// how much is gained depends on the machine and on what else it does.
+// The results must agree up to rounding. The times are printed but not judged, since the speed-up depends on
+// the machine and its load.
 //
 //	go run ./examples/05-gonum-dropin
 package main
@@ -34,8 +33,8 @@ func run() error {
 		return err
 	}
 
-	// This is all that changes. It takes effect for everything in the process
-	// that computes with gonum, packages of others included.
+	// This is the only change. It affects all code in the process that computes with gonum, including other
+	// packages.
 	if err := dropin.Install(); err != nil {
 		return err
 	}
@@ -66,16 +65,15 @@ func run() error {
 	return nil
 }
 
-// step is a part of the program: what it took, and what came out.
+// step is a part of the program: its time and its result.
 type step struct {
 	name   string
 	took   time.Duration
 	result *mat.VecDense
-	bound  float64 // of what rounding may do to the result, relative
+	bound  float64 // bound of the relative error by rounding
 }
 
-// measure runs the program, twice as the first time is for memory to be mapped
-// and versions to be looked at.
+// measure runs the program twice, since the first run also maps memory and tries versions.
 func measure(w *web) (steps []step, err error) {
 	for range 2 {
 		steps = nil

@@ -1,6 +1,6 @@
 package main
 
-// This file imports gonum and nothing of Tessera.
+// This file imports gonum, and nothing of Tessera.
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ const (
 	topics  = 200
 )
 
-// web is who links to whom: Links(i, j) is 1/k if page j has k links and one of
-// them goes to i. Topics says how much each page is about each topic.
+// web is a web of pages. Links(i, j) is 1/k if page j has k links and one of them leads to page i. Topics says
+// how much each page is about each topic.
 type web struct {
 	links  *mat.Dense
 	topics *mat.Dense
@@ -40,8 +40,8 @@ func newWeb(n int) *web {
 	return w
 }
 
-// rank computes the ranks of the pages in two ways, what their topics have to do
-// with them, and how alike pages are. step is told of every part.
+// rank computes the ranks of the pages in two ways, how topics influence them, and how similar pages are. It
+// calls step for each part.
 func rank(w *web, step func(name string, bound float64, f func() (*mat.VecDense, error)) error) error {
 	n, _ := w.links.Dims()
 	ranks := mat.NewVecDense(n, nil)
@@ -79,7 +79,7 @@ func rank(w *web, step func(name string, bound float64, f func() (*mat.VecDense,
 			p = &square
 		}
 		var r mat.VecDense
-		r.CloneFromVec(p.ColView(0)) // wherever the reader began
+		r.CloneFromVec(p.ColView(0)) // for any page where the reader began
 		var d mat.VecDense
 		d.SubVec(&r, ranks)
 		if e := mat.Norm(&d, math.Inf(1)); !(e < 1e-9) {
@@ -91,7 +91,7 @@ func rank(w *web, step func(name string, bound float64, f func() (*mat.VecDense,
 		return err
 	}
 
-	// Which topics make a page popular? A fit, by least squares.
+	// Which topics make a page popular? A least-squares fit tells.
 	err = step("topics: QR, least squares", 1e-8, func() (*mat.VecDense, error) {
 		var qr mat.QR
 		qr.Factorize(w.topics)
@@ -113,8 +113,7 @@ func rank(w *web, step func(name string, bound float64, f func() (*mat.VecDense,
 		return err
 	}
 
-	// How alike are pages? Their covariance, smoothed, and its inverse times the
-	// ranks.
+	// How similar are pages? Compute their smoothed covariance, and the product of its inverse and the ranks.
 	return step("likeness: SymOuterK, Cholesky", 1e-10, func() (*mat.VecDense, error) {
 		var cov mat.SymDense
 		cov.SymOuterK(1/float64(topics), w.topics)

@@ -1,11 +1,10 @@
-// Command 06-cluster solves a system of equations on several nodes, of which it kills one.
+// Command 06-cluster solves a system of equations on several nodes and kills one of them meanwhile.
 //
-// The nodes are processes of this program on one machine, a driver and three agents,
-// connected by HTTP on the loopback address. On several machines only node would change:
-// it needs certificates (docs/cluster.md). The matrix is made, factored and used on the
-// agents; the driver has none of it. While they factor it one of them is killed: what it had
-// is made again by the others. The solution has the bits of the one that a single process
-// computes, and its residual is checked.
+// The nodes are processes of this program on one machine, a driver and three agents, connected by HTTP on the
+// loopback address. For several machines only function node would change: it needs certificates
+// (docs/cluster.md). The matrix is made, factored and used on the agents, and the driver holds no part of it.
+// During the factorization one agent is killed, and the others recompute its data. The solution is equal, bit
+// by bit, to that of a single process, and its residual is checked.
 //
 //	go run ./examples/06-cluster
 package main
@@ -46,7 +45,7 @@ func main() {
 	}
 }
 
-// drive is the program.
+// drive is the program of the driver.
 func drive() error {
 	alone, err := runtime.NewLocal(runtime.Options{Float: true})
 	if err != nil {
@@ -64,7 +63,7 @@ func drive() error {
 	}
 	defer opt.Runtime.Close()
 	opt.Idle = true  // the agents do the work …
-	opt.Owner = true // … each on the tiles that it owns
+	opt.Owner = true // … each on its own tiles
 	driver, err := cluster.NewDriver(opt)
 	if err != nil {
 		return err
@@ -87,7 +86,7 @@ func drive() error {
 	}
 	fmt.Println("nodes:", strings.Join(driver.Nodes(), ", "))
 
-	go func() { // in the middle of the factorization
+	go func() { // kills an agent in the middle of the factorization
 		for done := 0; done < 150; time.Sleep(time.Millisecond) {
 			done = 0
 			for _, u := range driver.Usage() {
@@ -115,8 +114,8 @@ func drive() error {
 	return nil
 }
 
-// solve makes a random matrix and a right-hand side on the nodes of a runtime, solves the
-// system by LU and checks the residual. It is what one writes for one machine, too.
+// solve makes a random matrix and a right-hand side on the nodes of a runtime, solves the system by LU and
+// checks the residual. The code is the same for one machine.
 func solve(rt runtime.Runtime) (x []float64, err error) {
 	ctx := context.Background()
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
@@ -136,7 +135,7 @@ func solve(rt runtime.Runtime) (x []float64, err error) {
 		return nil, err
 	}
 	defer b.Close()
-	// Tiles belong to agents by columns: LU exchanges rows within one.
+	// Distribute tiles over agents by columns: LU exchanges rows within a column.
 	if err := a.SetLayout(tiles.NewGrid(blocked.Full, n/nb, n/nb, 1, []float64{1, 1, 1}, tiles.Updates), agents); err != nil {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ func solve(rt runtime.Runtime) (x []float64, err error) {
 		x = append(x, b.At(i, 0))
 	}
 
-	r, err := matrix(1) // the residual: the right-hand side again, less A·x
+	r, err := matrix(1) // the residual: the right-hand side, made again, minus A·x
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +181,9 @@ func solve(rt runtime.Runtime) (x []float64, err error) {
 	return x, nil
 }
 
-// node returns what makes a node of a name, which knows the addresses of some others.
+// node returns the options of a node with the given name, which knows the addresses of peers.
 func node(name string, peers ...string) (opt cluster.Options, err error) {
-	// Without TLS nodes listen on the loopback address only.
+	// Without TLS a node may listen on the loopback address only.
 	if opt.Transport, err = web.New(web.Options{
 		Name: name, Listen: "127.0.0.1:0", Plain: true, Peers: peers,
 		Greet: 100 * time.Millisecond, Timeout: 3 * time.Second,

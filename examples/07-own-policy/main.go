@@ -1,14 +1,13 @@
-// Command 07-own-policy schedules a Cholesky factorization by policies of its own,
-// beside the default:
+// Command 07-own-policy schedules a Cholesky factorization with two policies of its own, and with the default:
 //
-//   - the default, priority: the task with the longest way to the end goes first;
-//   - a score: the task that writes furthest to the left goes first, so that columns
-//     are finished one after the other;
-//   - a whole policy: the default within another one that notes how many tasks were
-//     ready at once, which is how many workers there could be.
+//   - the default, priority: the task with the longest path to the end goes first;
+//   - a score: the task that writes furthest to the left goes first, so that columns are
+//     finished one after the other;
+//   - a whole policy: it wraps the default, and notes how many tasks were ready at once,
+//     which is the number of workers that could be used.
 //
-// A policy changes the time and never the result: the program compares the factors
-// bit by bit, and checks the residual.
+// A policy changes the time but never the result. The program compares the factors bit by bit and checks the
+// residual.
 //
 //	go run ./examples/07-own-policy
 package main
@@ -29,8 +28,7 @@ import (
 
 const n, nb = 1500, 100
 
-// leftmost is the score of a task: the less, the further to the right is the tile
-// that it writes.
+// leftmost is the score of a task. It is lower, the further to the right the tile lies that the task writes.
 func leftmost(t *graph.Task, _ int) float64 {
 	for i := range t.Len() {
 		if o := t.Operand(i); o.Mode&graph.Out != 0 {
@@ -40,10 +38,10 @@ func leftmost(t *graph.Task, _ int) float64 {
 	return 0
 }
 
-// meter is a policy within which another one decides.
+// meter is a policy that wraps another one.
 type meter struct {
 	dispatch.Policy
-	most int // tasks that were ready at once
+	most int // largest number of tasks that were ready at once
 }
 
 // Push implements [dispatch.Policy].
@@ -74,7 +72,7 @@ func run() error {
 			return metered
 		}},
 	} {
-		// The same versions of the kernels each time: of these the bits depend.
+		// The bits depend on the versions of the kernels, so keep these the same.
 		e, err := la.NewEngine(la.Options{NB: nb, Deterministic: true, NewPolicy: p.make})
 		if err != nil {
 			return err

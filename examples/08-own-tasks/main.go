@@ -1,15 +1,13 @@
-// Command 08-own-tasks runs operations of its own on Tessera's runtime, beside a
-// factorization that shares the workers. A year of measurements comes day by day
-// into one buffer:
+// Command 08-own-tasks runs operations of its own on Tessera's runtime, beside a factorization that shares the
+// workers. A year of measurements arrives day by day in one buffer:
 //
 //	measure ─► count     adds to a histogram     REDUCE: at once, on copies
 //	        ├► highest   keeps the record        COMMUTE: in any order
 //	        └► average   has two children, one for each half of the day
 //
-// The buffer is renamed, so that a day is measured while others are still worked
-// on, and measure hands it on before it has filed the day's checksum. The program
-// compares everything with a loop that does the same, and prints the story of a
-// task.
+// The buffer is renamed, so that a day is measured while earlier days are still processed. measure releases it
+// before it has added the day to the checksum. The program compares all results with those of a sequential
+// loop, and prints the story of a task.
 //
 //	go run ./examples/08-own-tasks
 package main
@@ -32,7 +30,7 @@ import (
 
 const days, perDay, bins = 365, 5000, 20
 
-// These are what the data of the tasks stand for.
+// These types are the values of the tasks' data.
 type (
 	readings  [perDay]float64
 	histogram [bins]int
@@ -84,7 +82,7 @@ var (
 				return err
 			}
 		}
-		if err := children.Wait(); err != nil { // its worker does other tasks meanwhile
+		if err := children.Wait(); err != nil { // the worker executes other tasks meanwhile
 			return err
 		}
 		*mean = (sums[0] + sums[1]) / perDay
@@ -97,7 +95,7 @@ var (
 	})
 )
 
-// year is what comes of a year.
+// year is the results of a year.
 type year struct {
 	filed  checksum
 	count  histogram
@@ -114,10 +112,10 @@ func main() {
 
 func run(ctx context.Context) error {
 	rt, err := exec.NewLocal(exec.Options{
-		Window:  64,   // tasks of a job in flight, and with them days in memory
+		Window:  64,   // tasks of a job in flight; it also bounds the days in memory
 		Stories: 2000, // of the latest tasks
 		Watchdog: &exec.Watchdog{After: 10 * time.Second, Report: func(s exec.Stuck) {
-			log.Print(s) // what hangs, and on which data
+			log.Print(s) // what hangs, and the data that it waits for
 		}},
 	})
 	if err != nil {
@@ -181,7 +179,7 @@ func (y *year) submit(job exec.Job) error {
 	return nil
 }
 
-// compute is the program without tasks.
+// compute is the same program without tasks.
 func (y *year) compute() {
 	for d := range days {
 		var r readings
@@ -220,7 +218,7 @@ func factor(rt exec.Runtime) error {
 	return nil
 }
 
-// take measures what is there to be measured on a day.
+// take makes the measurements of a day.
 func (r *readings) take(day int) {
 	rnd := rand.New(rand.NewPCG(1, uint64(day)))
 	for i := range r {
@@ -234,7 +232,7 @@ func (h *histogram) add(r *readings) {
 	}
 }
 
-// file adds a day to the checksum; the order of days counts.
+// file adds a day to the checksum, which depends on the order of days.
 func (c *checksum) file(r *readings) {
 	for _, x := range r {
 		c.sum = c.sum*31 + math.Float64bits(x)

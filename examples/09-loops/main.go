@@ -1,10 +1,10 @@
-// Command 09-loops goes over a year of measurements that lie in blocks, one block for each day
-// and unlike in length, by loops instead of by a task for each block:
+// Command 09-loops iterates over a year of measurements. They lie in blocks, one per day, of different lengths.
+// Loops replace one task per block:
 //
 //	days ─► Split ─► partitions, one for each worker ─► loop.Reduce ─► mean, then variance
 //
-// Split copies nothing: a partition is the numbers of its blocks. The workers take chunks of
-// the items of their partitions, and help with others' when they have done.
+// Split copies nothing: a partition is a list of block numbers. Workers take chunks of the items of their own
+// partitions, and help with others when they are done.
 //
 //	go run ./examples/09-loops
 package main
@@ -31,7 +31,7 @@ func main() {
 	}
 	defer rt.Close()
 
-	// A program's own slices are a collection: of 1,000 measurements a day or of 9,000.
+	// The program's own slices form a collection. A day has between 1,000 and 9,000 measurements.
 	rnd := rand.New(rand.NewPCG(1, 2))
 	days := make(blocked.Lists[float64], 365)
 	for d := range days {
@@ -46,7 +46,7 @@ func main() {
 		fmt.Printf("partition %d: %d measurements of days %d to %d, near to workers at %d\n", i, p.Len(), blocks[0]+1, blocks[len(blocks)-1]+1, p.Location)
 	}
 
-	// sum adds up f of all measurements.
+	// sum adds f over all measurements.
 	var stats loop.Stats
 	sum := func(f func(x float64) float64) float64 {
 		s, err := loop.Reduce(ctx, rt, parts.Len(), loop.Options{Parts: parts.Parts(), Stats: &stats}, loop.Reduction[float64]{
@@ -71,7 +71,7 @@ func main() {
 	fmt.Printf("mean %.3f, standard deviation %.3f\n", mean, math.Sqrt(variance))
 	fmt.Printf("%d chunks, of which %d were stolen\n", stats.Chunks(), stats.Steals())
 
-	// Within six standard errors of what they were made of.
+	// The results must lie within six standard errors of the true values.
 	if math.Abs(mean-level) > 6*spread/math.Sqrt(n) || math.Abs(math.Sqrt(variance)-spread) > 6*spread/math.Sqrt(2*n) {
 		log.Fatal("the mean or the standard deviation is wrong")
 	}

@@ -1,12 +1,11 @@
-// Command 10-sparse computes the temperature of a square plate, one edge of which is kept at
-// 100 degrees and the others at 0. On a grid of points the temperature of each is the mean of
-// its four neighbours',
+// Command 10-sparse computes the temperature of a square plate. One edge is kept at 100 degrees and the others
+// at 0. On a grid, the temperature of each point is the mean of its four neighbours',
 //
 //	4·T(i,j) − T(i−1,j) − T(i+1,j) − T(i,j−1) − T(i,j+1) = 0,
 //
-// a sparse, symmetric positive definite system, with the edges on the right-hand side, which is
-// solved by conjugate gradients. The program checks the residual, and the temperature in
-// the middle, which is 25 degrees: by symmetry each edge has a quarter in it.
+// This is a sparse, symmetric positive definite system, with the edges on the right-hand side. It is solved by
+// conjugate gradients. The program checks the residual and the temperature in the middle. That is 25 degrees:
+// by symmetry each edge contributes a quarter.
 //
 //	go run ./examples/10-sparse
 package main
@@ -22,7 +21,7 @@ import (
 	"github.com/tessera-la/tessera/la/krylov"
 )
 
-const side = 301 // points of a row, without the edges
+const side = 301 // points in a row, without the edges
 
 func main() {
 	ctx := context.Background()

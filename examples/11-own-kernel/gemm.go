@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// name is that of the version.
+// name is the name of the version.
 const name = "mine"
 
 // version returns a version of gemm/f64 for workers on any processor.
@@ -18,8 +18,8 @@ func version() versions.Version {
 			p := c.Params.(*op.Gemm)
 			a, b, to := c.Args[0].(*kernels.Tile[float64]), c.Args[1].(*kernels.Tile[float64]), c.Args[2].(*kernels.Tile[float64])
 			multiply(p, a, b, to)
-			// Other tasks may share packed forms of A and B. This version has no use for
-			// them, and says that it has ended.
+			// Other tasks may share packed forms of A and B. This version does not use them, so it says that it is
+			// done with them.
 			share := kernels.PackingsOf(c)
 			share.A.Done(false)
 			share.B.Done(false)

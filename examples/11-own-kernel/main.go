@@ -1,9 +1,9 @@
-// Command 11-own-kernel factors a matrix with a product of its own: a version of op gemm
-// in plain Go, beside those of the build.
+// Command 11-own-kernel factors a matrix with its own matrix product: a version of op gemm in plain Go, added
+// to those of the build.
 //
-// The version is in gemm.go. gemm_test.go holds it to the contract of the op, as every
-// version of Tessera is held. The program runs a Cholesky factorization with it and with
-// what Tessera would take, checks both residuals, and prints which versions ran.
+// The version is in gemm.go. gemm_test.go tests it with the conformance tests that all versions of Tessera must
+// pass. The program runs a Cholesky factorization with it and with Tessera's choice, checks both residuals, and
+// prints which versions ran.
 //
 //	go run ./examples/11-own-kernel
 //	go test ./examples/11-own-kernel
@@ -42,7 +42,7 @@ func run() error {
 		table := op.NewTable()
 		table.Add(kernels.For[float64](table).Op("gemm"), version())
 		var events trace.Recorder
-		// Static takes the first version that can run. That is the one that was added last.
+		// Static takes the first version that can run, which is the one added last.
 		e, err := la.NewEngine(la.Options{NB: nb, Table: table, Exclude: exclude, Static: true, Trace: &events})
 		if err != nil {
 			return err

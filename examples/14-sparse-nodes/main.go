@@ -1,12 +1,11 @@
-// Command 14-sparse-nodes solves the system of 10-sparse, the temperature of a square plate, on
-// several nodes, none of which has the whole matrix.
+// Command 14-sparse-nodes solves the system of 10-sparse, the temperature of a square plate, on several nodes.
+// None of them has the whole matrix.
 //
-// The nodes are processes of this program on one machine, a driver and two agents, connected by
-// HTTP on the loopback address; docs/cluster.md says what several machines need. Each agent
-// makes rows of the matrix itself, by op "plate" of this program. Then the rows are cut anew, into
-// as many blocks as there are workers, and the system is solved by conjugate gradients, whose
-// vectors stay on the agents as well. The solution has the bits of the one that a single process
-// computes, and no iteration moves as much as a vector through the driver.
+// The nodes are processes of this program on one machine, a driver and two agents, connected by HTTP on the
+// loopback address; docs/cluster.md says what several machines need. Each agent makes rows of the matrix
+// itself, with op "plate" of this program. Then the rows are divided again, into one block per worker, and the
+// system is solved by conjugate gradients. The vectors stay on the agents, too. The solution is equal, bit by
+// bit, to that of a single process, and no iteration moves as much as a vector through the driver.
 //
 //	go run ./examples/14-sparse-nodes
 package main
@@ -31,10 +30,10 @@ import (
 )
 
 const (
-	side   = 101 // points of a row, without the edges
+	side   = 101 // points in a row, without the edges
 	n      = side * side
 	agents = 2
-	blocks = 7 // that are made
+	blocks = 7 // number of blocks that are made
 )
 
 func main() {
@@ -47,7 +46,7 @@ func main() {
 // plate is the parameter of op "plate", which makes rows of the matrix.
 type plate struct{ First int }
 
-// row calls add for the entries of a row: those of a point and of its neighbours.
+// row calls add for the entries of row r: those of a point and of its neighbours.
 func row(r int, add func(col int, v float64)) {
 	i, j := r/side, r%side
 	add(r, 4)
@@ -58,7 +57,7 @@ func row(r int, add func(col int, v float64)) {
 	}
 }
 
-// plateOp is known to all nodes: they are this program.
+// plateOp is known to all nodes, since they run this program.
 var plateOp = &versions.Op{
 	Name: "plate", NewParams: func() any { return new(plate) },
 	Versions: []versions.Version{{Name: "go", Run: func(call *versions.Call) error {
@@ -67,10 +66,9 @@ var plateOp = &versions.Op{
 	}}},
 }
 
-// solve makes the matrix on the nodes of a runtime, or in the memory of one machine, and solves
-// the system.
+// solve makes the matrix on the nodes of a runtime, or in the memory of one machine, and solves the system.
 func solve(ctx context.Context, rt exec.Runtime) (t []float64, result krylov.CGResult, err error) {
-	// How many entries each block has is to be known before it is made.
+	// The number of entries of each block must be known before the block is made.
 	sizes, firsts := make([]csr.Size, blocks), make([]int, blocks)
 	for b := range blocks {
 		firsts[b] = b * n / blocks
@@ -83,7 +81,7 @@ func solve(ctx context.Context, rt exec.Runtime) (t []float64, result krylov.CGR
 	if err != nil {
 		return nil, result, err
 	}
-	a, err := made.Rechunk(ctx, 0) // a block for each worker
+	a, err := made.Rechunk(ctx, 0) // one block for each worker
 	if err = errors.Join(err, made.Close()); err != nil {
 		return nil, result, err
 	}
@@ -96,7 +94,7 @@ func solve(ctx context.Context, rt exec.Runtime) (t []float64, result krylov.CGR
 	return t, result, err
 }
 
-// drive is the program.
+// drive is the program of the driver.
 func drive() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -116,7 +114,7 @@ func drive() error {
 	}
 	defer opt.Runtime.Close()
 	opt.Idle = true  // the agents do the work …
-	opt.Owner = true // … each on blocks that follow one another
+	opt.Owner = true // … each on consecutive blocks
 	driver, err := cluster.NewDriver(opt)
 	if err != nil {
 		return err
@@ -148,7 +146,7 @@ func drive() error {
 	switch {
 	case !slices.Equal(t, want):
 		return errors.New("the solutions differ")
-	case math.Abs(middle-25) > 1e-3: // by symmetry each edge has a quarter in it
+	case math.Abs(middle-25) > 1e-3: // by symmetry each edge contributes a quarter
 		return fmt.Errorf("%v degrees in the middle", middle)
 	case each > 8*n/4:
 		return errors.New("vectors went through the driver")
@@ -157,9 +155,9 @@ func drive() error {
 	return nil
 }
 
-// node returns what makes a node of a name, which knows the addresses of some others.
+// node returns the options of a node with the given name, which knows the addresses of peers.
 func node(name string, peers ...string) (opt cluster.Options, err error) {
-	// Without TLS nodes listen on the loopback address only.
+	// Without TLS a node may listen on the loopback address only.
 	if opt.Transport, err = web.New(web.Options{
 		Name: name, Listen: "127.0.0.1:0", Plain: true, Peers: peers,
 		Greet: 100 * time.Millisecond, Timeout: 10 * time.Second,

@@ -56,7 +56,7 @@ papers say of it stands beside what came out. All of them take a few minutes.
 	return cmd
 }
 
-// makeFigures writes figures into a folder and prints what is to be said of them.
+// makeFigures writes figures into a folder and prints their descriptions.
 func makeFigures(ctx context.Context, a *cli.App, chosen []figures.Figure, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -91,7 +91,7 @@ func makeFigures(ctx context.Context, a *cli.App, chosen []figures.Figure, dir s
 	return nil
 }
 
-// figureText is what is to be said of a figure.
+// figureText describes a figure and its results.
 func figureText(p report.Paint, f *figures.Figure, r *figures.Result, base string) string {
 	var b strings.Builder
 	b.WriteString(p.Bold(f.Name) + "  " + f.Title + "\n")
@@ -113,7 +113,7 @@ func figureText(p report.Paint, f *figures.Figure, r *figures.Result, base strin
 	return b.String()
 }
 
-// digits returns a number with as many digits as matter, whole ones with all.
+// digits formats x with the digits that matter. Whole numbers have all digits.
 func digits(x float64) string {
 	if x == math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', -1, 64)

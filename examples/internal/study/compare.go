@@ -9,16 +9,16 @@ import (
 	"github.com/tessera-la/tessera/exec"
 )
 
-// Way is one of several ways to do the same.
+// Way is one of several ways to compute the same result.
 type Way struct {
 	Name   string
 	Nodes  Nodes
-	Submit func(exec.Job) error // with data of its own each time
-	Check  func() error         // of what the last Submit has led to
+	Submit func(exec.Job) error // with new data each time
+	Check  func() error         // checks the result of the last Submit
 }
 
-// Compare goes so many times through all ways, one after the other, checks each result, and prints
-// the best time and the median of each, and how many times as fast each is as the first.
+// Compare runs all ways one after the other, turns times, and checks each result. It prints the best and the
+// median time of each way, and its speed relative to the first.
 func Compare(ctx context.Context, turns int, ways ...Way) (best []Run, err error) {
 	best = make([]Run, len(ways))
 	times := make([][]time.Duration, len(ways))
@@ -47,5 +47,5 @@ func Compare(ctx context.Context, turns int, ways ...Way) (best []Run, err error
 	return best, nil
 }
 
-// ms returns milliseconds.
+// ms returns d in milliseconds.
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

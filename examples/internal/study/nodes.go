@@ -14,25 +14,24 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Nodes is a driver that executes nothing, and agents. All are in this process.
+// Nodes is a driver that executes nothing, and its agents. All are in this process.
 type Nodes struct {
-	// Parents names, for agent0, agent1 and so on, the agent above each; those of the driver have
-	// none.
+	// Parents has the parent of agent0, agent1 and so on. It is empty for agents that belong to the driver.
 	Parents []string
 	Workers int   // of each agent; 0 means 1
-	HTTP    bool  // they are connected by HTTP on the loopback address, and not within the process
-	Memory  int64 // the cap of each agent, 0 for none
+	HTTP    bool  // connect by HTTP on the loopback address instead of within the process
+	Memory  int64 // memory limit of each agent; 0 for none
 	Ops     []*versions.Op
 }
 
-// Run is what a program was on nodes.
+// Run is the result of running a program on nodes.
 type Run struct {
-	Tasks int           // that the driver had
+	Tasks int           // tasks of the driver
 	Took  time.Duration // from the first submission to the end of Wait
-	Peak  int64         // the bytes of operands of the agent that had most of them
+	Peak  int64         // operand bytes of the agent that had the most
 }
 
-// Run starts the nodes, has the driver execute what submit submits, and ends them.
+// Run starts the nodes, executes on them what submit submits, and stops them.
 func (n *Nodes) Run(ctx context.Context, submit func(exec.Job) error) (r Run, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	var agents sync.WaitGroup
@@ -61,13 +60,13 @@ func (n *Nodes) Run(ctx context.Context, submit func(exec.Job) error) (r Run, er
 		}
 		agents.Go(func() {
 			defer opt.Runtime.Close()
-			_ = cluster.Serve(ctx, opt) // which ends with ctx
+			_ = cluster.Serve(ctx, opt) // ends with ctx
 		})
 	}
 	if err := driver.Await(ctx, direct); err != nil {
 		return r, err
 	}
-	for below := -1; below != (len(n.Parents)-direct)*max(n.Workers, 1); { // they have said to whom they belong
+	for below := -1; below != (len(n.Parents)-direct)*max(n.Workers, 1); { // until all agents have reported
 		below = 0
 		for _, u := range driver.Usage() {
 			below += u.Below
@@ -84,14 +83,14 @@ func (n *Nodes) Run(ctx context.Context, submit func(exec.Job) error) (r Run, er
 	}
 	r.Tasks, r.Took = job.Completed(), time.Since(began)
 	for _, u := range driver.Usage() {
-		if u.Node != opt.Transport.Self() { // the driver has what the program is to have
+		if u.Node != opt.Transport.Self() { // the program's results go to the driver
 			r.Peak = max(r.Peak, u.Peak)
 		}
 	}
 	return r, nil
 }
 
-// connect returns what makes the transports of the nodes, first that of the driver.
+// connect returns a function that makes the transports of the nodes, that of the driver first.
 func (n *Nodes) connect() func(name string) (transport.Transport, error) {
 	if !n.HTTP {
 		return transport.NewNetwork().Node

@@ -12,7 +12,8 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 )
 
-// Start starts this program again as an agent that knows a peer's address. End ends it and waits.
+// Start starts this program again as an agent that knows the address of peer. end stops it and waits for its
+// end.
 func Start(name, peer string) (p *os.Process, end func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,8 +43,8 @@ func Start(name, peer string) (p *os.Process, end func(), err error) {
 	return c.Process, end, nil
 }
 
-// Main runs drive, or computes for the driver that has started this process by [Start], as a node
-// of the name and the peer that it was told, until the standard input ends, as it does with the driver.
+// Main runs drive. In a process that was started by [Start] it runs an agent instead, with the given name and
+// peer, until standard input ends. That happens when the driver ends.
 func Main(drive func() error, node func(name string, peers ...string) (cluster.Options, error)) error {
 	if len(os.Args) != 4 || os.Args[1] != "agent" {
 		return drive()

@@ -1,2 +1,2 @@
-// Package acceptance is labench gpu-check: whether a GPU computes right, and how fast it is.
+// Package acceptance is labench gpu-check. It tests whether a GPU computes correctly, and how fast it is.
 package acceptance

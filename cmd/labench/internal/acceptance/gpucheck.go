@@ -21,11 +21,11 @@ import (
 	"github.com/tessera-la/tessera/kernels/cuda"
 )
 
-// gpuCheckFlags is the command line of labench gpu-check.
+// gpuCheckFlags are the flags of labench gpu-check.
 type gpuCheckFlags struct {
 	opt  gpucheck.Options
-	json string        // the file
-	late time.Duration // beyond the budget, until a point that hangs is given up
+	json string        // file for the report
+	late time.Duration // time beyond the budget after which a hanging point is given up
 }
 
 // NewCommand returns the command labench gpu-check.
@@ -49,11 +49,10 @@ func NewCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// checkFunc is gpucheck.Run, or what stands in for it.
+// checkFunc is gpucheck.Run. Tests replace it.
 type checkFunc func(ctx context.Context, opt gpucheck.Options) (gpucheck.Report, error)
 
-// runGPUCheck checks a device, writes the report, and returns an error if something
-// is wrong.
+// runGPUCheck checks a device and writes the report. It returns an error if anything is wrong.
 func runGPUCheck(ctx context.Context, a *cli.App, f *gpuCheckFlags, run checkFunc) error {
 	if err := f.parse(); err != nil {
 		return cli.Usage(err)
@@ -62,7 +61,7 @@ func runGPUCheck(ctx context.Context, a *cli.App, f *gpuCheckFlags, run checkFun
 	type outcome struct {
 		report gpucheck.Report
 		err    error
-		saving error // the first error of writing the file
+		saving error // first error of writing the file
 	}
 	watch := quiet.Start()
 	over := make(chan outcome, 1)
@@ -89,11 +88,11 @@ func runGPUCheck(ctx context.Context, a *cli.App, f *gpuCheckFlags, run checkFun
 	case end = <-over:
 		ended = !errors.Is(end.err, context.Canceled)
 	case <-hung.C:
-		// Calls of a driver that has hung cannot be stopped: the process ends.
+		// Calls into a driver that hangs cannot be stopped, so the process ends.
 		ended = false
 	}
 	if r := latest.Load(); !ended && r != nil {
-		end.report = *r // says what was under way
+		end.report = *r // includes the point that was running
 	}
 	bar.End()
 	load, watched := watch.Stop()
@@ -120,8 +119,7 @@ func runGPUCheck(ctx context.Context, a *cli.App, f *gpuCheckFlags, run checkFun
 	return nil
 }
 
-// parse looks at the words of the command line. The error joins all that is
-// wrong with them.
+// parse checks the flags. The error joins everything that is wrong with them.
 func (f *gpuCheckFlags) parse() error {
 	var errs cli.Problems
 	if err := setup.RequestDevices(f.opt.Device); err != nil {
@@ -139,7 +137,7 @@ func (f *gpuCheckFlags) parse() error {
 	return errors.Join(errs...)
 }
 
-// write writes the report into the file of --json, if there is one.
+// write writes the report to the file that --json names, if any.
 func (f *gpuCheckFlags) write(r gpucheck.Report) error {
 	if f.json == "" {
 		return nil

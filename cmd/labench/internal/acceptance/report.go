@@ -82,8 +82,8 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	return b.String()
 }
 
-// ratesOf returns what formats rates of one table alike, in at most eight columns, with a dash for
-// what was not measured.
+// ratesOf returns a function that formats the rates of one table alike, in at most eight columns, with a dash
+// for rates that were not measured.
 func ratesOf(all ...float64) func(float64) string {
 	rate := report.Decimals(all...)
 	return func(x float64) string {
@@ -94,7 +94,7 @@ func ratesOf(all ...float64) func(float64) string {
 	}
 }
 
-// order returns an order, a dash for none.
+// order formats an order, with a dash for 0.
 func order(n int) string {
 	if n == 0 {
 		return "–"
@@ -102,7 +102,7 @@ func order(n int) string {
 	return strconv.Itoa(n)
 }
 
-// ratio returns a ratio with three digits, a dash for none.
+// ratio formats a ratio with three digits, with a dash for 0.
 func ratio(x float64) string {
 	if x == 0 {
 		return "–"

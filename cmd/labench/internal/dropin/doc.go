@@ -1,2 +1,2 @@
-// Package dropin is labench dropin: what a program of gonum gains by la/dropin.
+// Package dropin is labench dropin. It measures how much faster la/dropin makes a program that uses gonum.
 package dropin

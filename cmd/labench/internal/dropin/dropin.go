@@ -20,7 +20,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
-// dropinFlags is the command line of labench dropin.
+// dropinFlags are the flags of labench dropin.
 type dropinFlags struct {
 	sizes, ops      string
 	workers, repeat int
@@ -62,16 +62,15 @@ A ratio is with la/dropin over without in GFLOP/s: above 1, la/dropin is faster.
 	return cmd
 }
 
-// dropinMachine is what labench dropin runs on; a test has another one.
+// dropinMachine is the machine of labench dropin. Tests replace it.
 type dropinMachine struct {
 	library   cpu.BLASInfo // empty if there is none
 	lookupEnv func(string) (string, bool)
-	netlib    bool // can be compared with
+	netlib    bool // the comparison with gonum's netlib is possible
 	compare   func(context.Context, matcalls.Config, matcalls.Op, int) (matcalls.Result, error)
 }
 
-// run compares and reports. Whatever is wrong in the end comes after the
-// results.
+// run compares and reports. Errors are returned after all results are printed.
 func (f *dropinFlags) run(ctx context.Context, a *cli.App, m *dropinMachine) error {
 	var bad cli.Problems
 	sizes, err := cli.ParseInts("n", f.sizes, nil)
@@ -134,7 +133,7 @@ func (f *dropinFlags) run(ctx context.Context, a *cli.App, m *dropinMachine) err
 
 const dropinLayout = "%s%-9s %5s %10s %8s %10s %8s %9s %9s\n"
 
-// dropinHead writes what stands above the rows.
+// dropinHead writes the heading of the table.
 func dropinHead(w io.Writer, m *dropinMachine, c matcalls.Config) error {
 	var b strings.Builder
 	b.WriteString(report.Wrapped("", topo.Detect().String()))

@@ -11,13 +11,13 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
-// diagnosis is something that slows the machine down, and what helps.
+// diagnosis is something that slows the machine down, and a remedy.
 type diagnosis struct {
 	Finding string `json:"finding"`
 	Remedy  string `json:"remedy"`
 }
 
-// Diagnose returns what is wrong, the most costly first.
+// Diagnose returns the diagnoses, the most costly first.
 func (x *Findings) Diagnose() []diagnosis {
 	var all []diagnosis
 	for _, look := range []func() (finding, remedy string){
@@ -71,14 +71,14 @@ func (x *Findings) tagWithoutLibrary() (string, string) {
 	return "", ""
 }
 
-// width ranks the vector instructions of a machine: 0 SSE or none, 1 AVX, 2
-// AVX2 with FMA, 3 AVX-512.
+// width ranks the vector instructions of a machine: 0 for SSE or none, 1 for AVX, 2 for AVX2 with FMA, 3 for
+// AVX-512.
 func width(m *topo.Machine) int {
 	return map[string]int{"AVX": 1, "AVX2": 2, "AVX-512": 3}[report.Vectors(&m.Identity)]
 }
 
-// coreWidth ranks the processors that OpenBLAS has kernels for, by the vector
-// instructions that those use, as width does; -1 if it is not known.
+// coreWidth ranks the processors for which OpenBLAS has kernels by their vector instructions, as width does. It
+// returns -1 for an unknown processor.
 func coreWidth(core string) int {
 	switch strings.ToLower(core) {
 	case "katmai", "coppermine", "northwood", "prescott", "banias", "yonah", "core2", "penryn", "dunnington", "nehalem", "atom", "nano",
@@ -94,8 +94,8 @@ func coreWidth(core string) int {
 	return -1
 }
 
-// StrawMan returns what in the environment makes OpenBLAS slower than it is on
-// this machine.
+// StrawMan describes the settings in the environment that make OpenBLAS slower than it could be on this
+// machine.
 func StrawMan(lookupEnv func(string) (string, bool)) []string {
 	var set []string
 	for _, name := range []string{"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"} {
@@ -108,8 +108,7 @@ func StrawMan(lookupEnv func(string) (string, bool)) []string {
 
 const unsetOpenBLAS = "unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE"
 
-// openBLASSet returns the settings in the environment that keep OpenBLAS from
-// its own choice.
+// openBLASSet returns the settings in the environment that override OpenBLAS's own choices.
 func (x *Findings) openBLASSet() []string {
 	if x.LookupEnv == nil || x.Library.Name != "openblas" {
 		return nil
@@ -132,7 +131,7 @@ func (x *Findings) openBLASBelow() (string, string) {
 
 func (x *Findings) openBLASEnvironment() (string, string) {
 	if finding, _ := x.openBLASBelow(); finding != "" {
-		return "", "" // said already
+		return "", "" // reported elsewhere
 	}
 	if set := x.openBLASSet(); set != nil {
 		return "the environment sets " + strings.Join(set, " and ") + ", which overrides OpenBLAS' own choice of kernels and blocks", unsetOpenBLAS
@@ -161,9 +160,8 @@ func (x *Findings) quotaTooSmall() (string, string) {
 	}
 }
 
-// enough is the part of cores times the peak of one core that all cores
-// together should reach. Processors lower the clock when all are busy, rarely
-// by more.
+// enough is the part of the number of cores times the peak of one core that all cores should reach together.
+// Processors lower the clock if all cores are busy, but rarely by more.
 const enough = 0.7
 
 func (x *Findings) coresShared() (string, string) {
@@ -193,8 +191,8 @@ func (x *Findings) workersFloat() (string, string) {
 	return "", ""
 }
 
-// governorSaves looks for governors that keep the clock low. With the drivers
-// intel_pstate and amd-pstate, powersave is a name for following the load.
+// governorSaves looks for governors that keep the clock low. With the drivers intel_pstate and amd-pstate, the
+// governor powersave follows the load, which is fine.
 func (x *Findings) governorSaves() (string, string) {
 	follows := strings.Contains(x.Driver, "pstate")
 	if !slices.Contains([]string{"powersave", "conservative", "userspace"}, x.Governor) || follows {

@@ -1,4 +1,5 @@
-// Package inspect says what this machine is and what it can do: labench doctor, list and peak.
+// Package inspect describes this machine and its speed: labench doctor, list and peak.
 //
-// Findings are the facts, doctor finds them, diagnose says what slows the machine down, and doctor_json writes both for programs.
+// findings holds the facts, doctor collects them, diagnose finds what slows the machine down, and doctor_json
+// writes both as JSON.
 package inspect

@@ -52,7 +52,7 @@ list "diagnoses" is empty if nothing was found.`,
 	return cmd
 }
 
-// examine looks at the machine and measures its peaks.
+// examine examines the machine and measures its peaks.
 func examine(ctx context.Context, a *cli.App) (*Findings, error) {
 	x := &Findings{Machine: topo.Detect(), GoVersion: runtime.Version(), Gomaxprocs: runtime.GOMAXPROCS(0), LookupEnv: os.LookupEnv,
 		Without: cpu.WhyNoBLAS}
@@ -83,7 +83,7 @@ func examine(ctx context.Context, a *cli.App) (*Findings, error) {
 	if a.NoPeak {
 		return x, nil
 	}
-	select { // a second in all
+	select { // about a second in total
 	case <-time.After(time.Second - watch.Lasts()):
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -102,20 +102,19 @@ func examine(ctx context.Context, a *cli.App) (*Findings, error) {
 	return x, err
 }
 
-// Governor returns what decides on the clock frequency of a CPU, and the
-// driver that carries it out, empty if root does not tell.
+// Governor returns the cpufreq governor of a CPU and its driver. They are empty if root has no such files.
 func Governor(root fs.FS, cpu int) (name, driver string) {
 	read := func(file string) string {
 		b, err := fs.ReadFile(root, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cpufreq/%s", cpu, file))
 		if err != nil {
-			return "" // most virtual machines
+			return "" // most virtual machines have none
 		}
 		return strings.TrimSpace(string(b))
 	}
 	return read("scaling_governor"), read("scaling_driver")
 }
 
-// Chart returns the report.
+// Chart returns the report for people.
 func (x *Findings) Chart(p report.Paint) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -193,7 +192,7 @@ func (x *Findings) Chart(p report.Paint) string {
 		b.WriteString(p.Good("nothing found that slows this machine down") + "\n")
 	}
 	for _, d := range all {
-		// Colour is put on afterwards: it has no width.
+		// Colour is added afterwards: it takes no columns.
 		text := report.Wrapped(report.Label("warning"), d.Finding)
 		b.WriteString(strings.Replace(text, "warning", p.Alert("warning"), 1))
 		b.WriteString(report.Wrapped(report.Label("  remedy"), d.Remedy))
@@ -201,7 +200,7 @@ func (x *Findings) Chart(p report.Paint) string {
 	return b.String()
 }
 
-// byVersion returns ops and their versions, "gemm avx512", as "avx512 for gemm".
+// byVersion turns a list of ops and versions, "gemm avx512", into one by version: "avx512 for gemm".
 func byVersion(kernels []string) string {
 	var versions []string
 	ops := map[string][]string{}
@@ -218,7 +217,7 @@ func byVersion(kernels []string) string {
 	return strings.Join(versions, "; ")
 }
 
-// instructionSets returns the extensions that matter to linear algebra.
+// instructionSets returns the instruction set extensions that matter to linear algebra.
 func instructionSets(m *topo.Machine) string {
 	var have []string
 	for _, f := range []string{"sse2", "sse4", "sse42", "avx", "f16c", "fma3", "avx2", "avx512f", "avx512dq", "avx512bw", "avx512vl",
@@ -233,7 +232,7 @@ func instructionSets(m *topo.Machine) string {
 	return m.Arch + " " + strings.Join(have, " ")
 }
 
-// limits returns what the operating system lets this process have.
+// limits returns the resource limits of this process.
 func limits(m *topo.Machine) string {
 	quota, memory := "no CPU quota", "no memory limit"
 	if m.CPUQuota > 0 {
@@ -248,7 +247,7 @@ func limits(m *topo.Machine) string {
 	return quota + ", " + memory
 }
 
-// Clock returns what decides on the clock frequency.
+// Clock describes the governor and its driver.
 func Clock(governor, driver string) string {
 	if governor == "" {
 		return "not ours to see"
@@ -259,7 +258,7 @@ func Clock(governor, driver string) string {
 	return "governor " + governor
 }
 
-// loadLine says what else runs.
+// loadLine describes the load of other programs.
 func loadLine(now *quiet.Now, load *quiet.Load) string {
 	var words []string
 	if load != nil {
@@ -274,7 +273,7 @@ func loadLine(now *quiet.Now, load *quiet.Load) string {
 	return strings.Join(words, "; ")
 }
 
-// Placement says where tiles are, of what [blocked.FirstTouch] returns.
+// Placement says on which NUMA nodes tiles are. nodes and why are the results of [blocked.FirstTouch].
 func Placement(nodes int, why string) string {
 	if nodes < 2 {
 		return "tiles are touched first by the thread that fills them: " + why
@@ -282,7 +281,7 @@ func Placement(nodes int, why string) string {
 	return fmt.Sprintf("tiles of 64 KiB and more are dealt out to %d nodes and touched first there", nodes)
 }
 
-// pinning returns where workers run.
+// pinning says where workers run.
 func pinning(workers []exec.Worker) string {
 	var cpus []string
 	for _, w := range workers {

@@ -16,10 +16,10 @@ type DoctorDocument struct {
 	NoDevice  string            `json:"no_device,omitempty"` // why there is none
 	Build     doctorBuild       `json:"build"`
 	Library   *doctorLibrary    `json:"blas"`             // null if there is none in this build
-	Kernels   []string          `json:"kernels"`          // "gemm avx512": what is preferred, for f64
-	Profile   string            `json:"profile"`          // file; empty if there is no place for it
+	Kernels   []string          `json:"kernels"`          // preferred versions for f64: "gemm avx512"
+	Profile   string            `json:"profile"`          // file; empty if there is no directory for it
 	Commit    string            `json:"commit"`           // that this program was built from
-	Load      doctorLoad        `json:"load"`             // what else runs
+	Load      doctorLoad        `json:"load"`             // of other programs
 	Peak      *doctorPeak       `json:"peak,omitempty"`   // GFLOP/s of FMA on f64
 	Bandwidth *doctorPeak       `json:"memory,omitempty"` // GB/s of a triad
 	Diagnoses []diagnosis       `json:"diagnoses"`        // the most costly first
@@ -37,10 +37,10 @@ type doctorMachine struct {
 	Allowed    string   `json:"cpus_allowed"`
 	Caches     string   `json:"caches"`
 	Numa       []string `json:"numa"`         // CPUs of each node
-	Tiles      string   `json:"tiles"`        // on which of them tiles are
+	Tiles      string   `json:"tiles"`        // on which NUMA nodes tiles are
 	Quota      float64  `json:"cpu_quota"`    // CPUs; 0 if there is none
 	Memory     int64    `json:"memory"`       // bytes; 0 if unknown
-	Limit      int64    `json:"memory_limit"` // of the control group; 0 if there is none
+	Limit      int64    `json:"memory_limit"` // of the control group; 0 if none
 	Governor   string   `json:"governor,omitempty"`
 	Driver     string   `json:"driver,omitempty"`
 	Notes      []string `json:"notes"`
@@ -60,7 +60,7 @@ type doctorBuild struct {
 
 type doctorLibrary struct {
 	Name   string `json:"name"`
-	Core   string `json:"core"` // the processor that its kernels are for
+	Core   string `json:"core"` // processor for which its kernels are
 	Config string `json:"config"`
 }
 
@@ -69,20 +69,19 @@ type doctorPeak struct {
 	One   float64 `json:"one"` // on one core
 	All   float64 `json:"all"` // on Cores
 	Cores int     `json:"cores"`
-	// Disturbed says that something else had a part of the cores each time it was measured.
+	// Disturbed says that other programs disturbed every measurement.
 	Disturbed bool `json:"disturbed"`
 }
 
-// doctorLoad is what else runs.
+// doctorLoad is the load of other programs.
 type doctorLoad struct {
-	Average  *[3]float64 `json:"average,omitempty"`  // in 1, 5 and 15 minutes
+	Average  *[3]float64 `json:"average,omitempty"`  // over 1, 5 and 15 minutes
 	Pressure *float64    `json:"pressure,omitempty"` // part of the last 10 s in which threads waited for a CPU
-	Idle     *quiet.Load `json:"idle,omitempty"`     // while doctor did next to nothing
+	Idle     *quiet.Load `json:"idle,omitempty"`     // while doctor was almost idle
 	Busy     *quiet.Load `json:"busy,omitempty"`     // while it measured the peaks
 }
 
-// Document returns what chart prints, for programs to read. Lists are never
-// null.
+// Document returns the findings for programs. Lists are never null.
 func (x *Findings) Document() DoctorDocument {
 	m := x.Machine
 	doc := DoctorDocument{

@@ -13,14 +13,14 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
-// Findings is what labench doctor has found out.
+// Findings are the results of labench doctor.
 type Findings struct {
 	Machine  *topo.Machine
 	Governor string // of the frequency of the first CPU, empty if unknown
-	Driver   string // that the governor works with
+	Driver   string // driver of the governor
 	Workers  []exec.Worker
 	Devices  setup.Devices
-	Tiles    string // on which NUMA nodes the memory of tiles is
+	Tiles    string // on which NUMA nodes the tiles are
 
 	GoVersion  string
 	Gomaxprocs int
@@ -29,16 +29,16 @@ type Findings struct {
 	LookupEnv  func(string) (string, bool)
 
 	Library cpu.BLASInfo             // empty Name if there is none
-	Without func(name string) string // why a library is not there
-	Kernels []string                 // "gemm avx512": each op on f64 and the version that is preferred
+	Without func(name string) string // returns why a library is missing
+	Kernels []string                 // the preferred version of each op for f64: "gemm avx512"
 
-	Profile string // file of the versions' profile, empty if there is no place for it
+	Profile string // file of the profile; empty if there is no directory for it
 
 	Fma, Triad bench.PeakRate // zero if not measured
 
 	Now  *quiet.Now  // the load at the beginning, nil if unknown
-	Load *quiet.Load // what else ran while this program did next to nothing; nil if unknown
-	Busy *quiet.Load // the same while it measured, when a hypervisor has something to take
+	Load *quiet.Load // load of other programs while this program was almost idle; nil if unknown
+	Busy *quiet.Load // the same during the measurements, when a hypervisor has cores to take away
 }
 
 // caches returns the data caches.

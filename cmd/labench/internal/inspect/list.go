@@ -52,8 +52,8 @@ cannot run here, "absent" is in other builds.`,
 	return cmd
 }
 
-// Filter returns the rows whose op or version is among some words, all if there are none. A
-// word that is neither is an error.
+// Filter returns the rows whose op or version is one of words, or all rows if words is empty. It returns an
+// error if a word is no op and no version.
 func Filter(rows []inventoryRow, words []string) (chosen []inventoryRow, err error) {
 	ops, all := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
@@ -75,13 +75,13 @@ func Filter(rows []inventoryRow, words []string) (chosen []inventoryRow, err err
 	return chosen, nil
 }
 
-// ListShort returns a line for each op, with what can run here, and one for each version that
-// no op can run here.
+// ListShort returns a line for each op, with the versions that can run here, and a line for each version that
+// can run for no op here.
 func ListShort(rows []inventoryRow) string {
 	var ops, others []string
 	runs := map[string][]string{}  // by op
 	types := map[string][]string{} // by op and version
-	why := map[string]string{}     // by version, of the first op that says
+	why := map[string]string{}     // by version; of the first op with a reason
 	eligible := map[string]bool{}  // by version
 	for _, r := range rows {
 		if !slices.Contains(ops, r.Op) {
@@ -147,13 +147,13 @@ type inventoryRow struct {
 	Op       string `json:"op"`
 	Type     string `json:"type"`
 	Version  string `json:"version"`
-	Present  bool   `json:"present"`          // in this build
+	Present  bool   `json:"present"`          // part of this build
 	Eligible bool   `json:"eligible"`         // can run on this machine
-	Reason   string `json:"reason,omitempty"` // why not
+	Reason   string `json:"reason,omitempty"` // why it is not eligible
 }
 
-// Inventory returns the versions of ops, and those that this build has not,
-// with what keeps them from running on a target, and on devices.
+// Inventory returns the versions of ops, those missing from this build included, with the reasons why they
+// cannot run on a target or on devices.
 func Inventory(ops []*versions.Op, absent []op.AbsentVersion, on *versions.Target, found setup.Devices) []inventoryRow {
 	var rows []inventoryRow
 	for _, op := range ops {
@@ -171,8 +171,8 @@ func Inventory(ops []*versions.Op, absent []op.AbsentVersion, on *versions.Targe
 	return rows
 }
 
-// ListTable returns the inventory as a table. Types that do not differ share
-// a line, and so do the reasons, which stand below.
+// ListTable returns the inventory as a table. Types that do not differ share a line. The reasons are listed
+// below, each once.
 func ListTable(rows []inventoryRow, p report.Paint) string {
 	type key struct{ op, version, state, reason string }
 	state := func(r inventoryRow) string {

@@ -49,13 +49,13 @@ type PeakRow struct {
 	One   float64 `json:"one"`           // on one core
 	All   float64 `json:"all"`           // on Cores
 	Cores int     `json:"cores"`
-	// Pinned says that each thread was bound to its core, and Disturbed that something else
-	// had a part of the cores each time it was measured: it may be too low.
+	// Pinned says that each thread was bound to its core. Disturbed says that other programs disturbed every
+	// measurement, so that the value may be too low.
 	Pinned    bool `json:"pinned"`
 	Disturbed bool `json:"disturbed"`
 }
 
-// runPeak measures and prints, line by line or as a document.
+// runPeak measures, and prints the results as lines or as a document.
 func runPeak(ctx context.Context, a *cli.App, o peak.Options, asJSON bool) error {
 	m := topo.Detect()
 	o.Machine = m

@@ -1,2 +1,2 @@
-// Package labtest is what the tests of several packages of labench share.
+// Package labtest is test support that several packages of labench share.
 package labtest

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Stays returns goroutines of fasthttp that outlive the client or the server for a while.
+// Stays returns the goroutines of fasthttp that may outlive a client or server for a while.
 func Stays() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
@@ -26,7 +26,7 @@ func Stays() []goleak.Option {
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// Golden compares with testdata/name.golden.
+// Golden compares got with testdata/name.golden.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
@@ -44,8 +44,7 @@ func Golden(t *testing.T, name, got string) {
 	}
 }
 
-// Narrow checks that no line is wider than 80 columns and that none is
-// coloured.
+// Narrow checks that no line of text is wider than 80 columns or coloured.
 func Narrow(t *testing.T, what, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

@@ -1,4 +1,3 @@
-// Package matcalls compares calls of gonum's mat with la/dropin behind them, and
-// with what else can be: gonum alone, and gonum's netlib with the C library. They
-// take turns in one process, on the same matrices.
+// Package matcalls compares calls of gonum's mat that use la/dropin with calls that use gonum alone, or gonum's
+// netlib with the C library. The implementations take turns in one process, on the same matrices.
 package matcalls

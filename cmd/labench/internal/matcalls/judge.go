@@ -10,14 +10,12 @@ import (
 	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
 )
 
-// The results are judged by their effect on a vector x of ±1. For the error E
-// of a result, ‖E·x‖∞ ≤ ‖E‖∞: what these functions return is a lower bound of
-// the residual that the bounds below are meant for, in O(n²) instead of O(n³),
-// so that every turn can be judged. An E that is wrong in one element shows it
-// undiminished, since ‖E·x‖∞ is at least that. The products are gonum's own,
-// whatever is behind mat.
+// Results are checked by their effect on a vector x of ±1. For the error E of a result, ‖E·x‖∞ ≤ ‖E‖∞. So these
+// functions return a lower bound of the residual for which the bounds below are meant, in O(n²) instead of
+// O(n³), and every turn can be checked. If E has a single wrong element, ‖E·x‖∞ is its full size. The products
+// are computed by gonum itself, whichever implementation is behind mat.
 
-// Residuals below these bounds pass.
+// Results with residuals below these bounds pass.
 const (
 	productBound = 3
 	factorBound  = 30

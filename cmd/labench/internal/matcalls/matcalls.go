@@ -44,36 +44,35 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// flops returns the operations of the factorization or product by which rates
-// are counted, whatever the call does beside it.
+// flops returns the number of operations of the factorization or product, on which rates are based. Other work
+// of the call does not count.
 func (o Op) flops(n int) float64 {
 	x := float64(n)
 	return x * x * x * [...]float64{2, 1. / 3, 2. / 3, 4. / 3}[o]
 }
 
-// Result is the comparison of a call of gonum's mat with la/dropin behind it
-// and with what else there is.
+// Result compares a call of gonum's mat with la/dropin to other implementations.
 type Result struct {
 	origin.Origin
 	Op      string `json:"op"`
 	N       int    `json:"n"`
 	Workers int    `json:"workers"`
-	Library string `json:"library,omitempty"` // behind Netlib
+	Library string `json:"library,omitempty"` // library behind Netlib
 	Core    string `json:"core,omitempty"`
 
 	Dropin Side  `json:"dropin"`
 	Gonum  Side  `json:"gonum"`            // gonum alone
-	Netlib *Side `json:"netlib,omitempty"` // gonum with netlib and the C library
+	Netlib *Side `json:"netlib,omitempty"` // gonum's netlib with the C library
 
 	OverGonum  float64  `json:"ratio_gonum"` // of the best rates
 	OverNetlib *float64 `json:"ratio_netlib,omitempty"`
 	Passed     bool     `json:"passed"`
 
-	// Load is what else went on meanwhile, nil if that is unknown.
+	// Load is the load of other programs meanwhile, nil if unknown.
 	Load *quiet.Load `json:"load,omitempty"`
 }
 
-// implementation is what can be behind gonum's mat.
+// implementation is a BLAS and LAPACK implementation behind gonum's mat.
 type implementation struct {
 	blas    blas.Float64
 	lapack  lapack.Float64
@@ -89,18 +88,17 @@ func (i implementation) use() {
 // HasNetlib reports whether this build can compare with gonum's netlib.
 func HasNetlib() bool { _, ok := netlibMat(); return ok }
 
-// Compare compares a call on n×n matrices. gonum's choice of BLAS is changed
-// meanwhile, for all of the process, and put back; of LAPACK gonum's own is
-// left, since gonum does not tell what it had. The error is la's, or the cause
-// of ctx's end; a wrong result is none, but not Passed.
+// Compare compares a call on n×n matrices. Meanwhile it changes gonum's BLAS for the whole process; it restores
+// it at the end. LAPACK is reset to gonum's own, since gonum does not reveal the previous one. The error is
+// la's, or the cause of the end of ctx. A wrong result is no error, but is not Passed.
 func Compare(ctx context.Context, cfg Config, o Op, n int) (Result, error) {
 	r := Result{Origin: origin.Here(), Op: o.String(), N: n, Workers: cfg.Workers}
 	former := blas64.Implementation()
-	op.NewTable() // sets the library's threads, and must not do so later
+	op.NewTable() // sets the number of the library's threads, which must not happen later
 	alone := implementation{blasgonum.Implementation{}, lapackgonum.Implementation{}, 1}
 	defer implementation{former, lapackgonum.Implementation{}, 1}.use()
 
-	// As dropin.Install has it, but for the number of workers.
+	// As in dropin.Install, except for the number of workers.
 	e, err := la.NewEngine(la.Options{Static: true, Workers: cfg.Workers})
 	if err != nil {
 		return r, err
@@ -111,7 +109,7 @@ func Compare(ctx context.Context, cfg Config, o Op, n int) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	runtime.GC() // what was made and dropped before must not be collected in between
+	runtime.GC() // earlier garbage must not be collected during the measurement
 	ours := c.contender(implementation{dropin.NewBLAS(opt), dropin.NewLAPACK(opt), 1})
 	sides := []*contender{ours}
 	if impl, ok := netlibMat(); ok {
@@ -122,7 +120,7 @@ func Compare(ctx context.Context, cfg Config, o Op, n int) (Result, error) {
 	if err := alternate(ctx, cfg, sides...); err != nil {
 		return r, err
 	}
-	// gonum takes ten times as long, and needs no more than a few looks.
+	// gonum takes ten times as long and needs only a few calls.
 	few := cfg
 	few.Warmup, few.Repeat = min(cfg.Warmup, 1), min(cfg.Repeat, 3)
 	gonum := c.contender(alone)
@@ -145,7 +143,7 @@ func Compare(ctx context.Context, cfg Config, o Op, n int) (Result, error) {
 	return r, nil
 }
 
-// call is a call and what judges its result.
+// call is a call and the check of its result.
 type call struct {
 	call     func()
 	residual func() float64
@@ -209,7 +207,7 @@ func newCall(seed uint64, op Op, n int) (*call, error) {
 	want, unit = times(blas.Trans, data, want), unit*norm(lapack.MaxColumnSum, n, data)
 	var qr mat.QR
 	return &call{func() { qr.Factorize(a) }, func() float64 {
-		// RᵀR = AᵀA, which does without Q, and its n³ operations.
+		// RᵀR = AᵀA needs neither Q nor the n³ operations to form it.
 		var r mat.Dense
 		qr.RTo(&r)
 		return distance(gram(r.RawMatrix().Data, x), want) / unit

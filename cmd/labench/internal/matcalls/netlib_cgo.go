@@ -2,8 +2,8 @@
 
 package matcalls
 
-// LAPACKE is a library of its own in Debian; the name with the version is there
-// without a package for development. kernels/cpu links the rest.
+// In Debian, LAPACKE is a separate library; the versioned name exists without the development package.
+// kernels/cpu links the other libraries.
 
 // #cgo LDFLAGS: -l:liblapacke.so.3
 import "C"
@@ -13,8 +13,7 @@ import (
 	lapacknetlib "gonum.org/v1/netlib/lapack/netlib"
 )
 
-// netlibMat returns gonum's binding of the C library; ok is false in builds
-// without it.
+// netlibMat returns gonum's binding of the C library. ok is false in builds without it.
 func netlibMat() (i implementation, ok bool) {
 	return implementation{blas: blasnetlib.Implementation{}, lapack: lapacknetlib.Implementation{}}, true
 }

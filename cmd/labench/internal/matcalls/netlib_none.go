@@ -2,6 +2,5 @@
 
 package matcalls
 
-// netlibMat returns gonum's binding of the C library; ok is false in builds
-// without it.
+// netlibMat returns gonum's binding of the C library. ok is false in builds without it.
 func netlibMat() (i implementation, ok bool) { return i, false }

@@ -9,9 +9,9 @@ import (
 
 // Config says how to compare. Workers and Repeat must be positive.
 type Config struct {
-	Workers int           // of ours, and threads of the library
-	Repeat  int           // turns of each side
-	Warmup  int           // turns before that are not timed
+	Workers int           // number of our workers and of the library's threads
+	Repeat  int           // number of timed turns of each side
+	Warmup  int           // number of turns before, which are not timed
 	Turn    time.Duration // a turn repeats short calls until this time has passed
 	Settle  time.Duration // pause before each turn: the library's threads spin for a while after a call
 	Seed    uint64
@@ -23,8 +23,8 @@ type Side struct {
 	SecondsMedian float64      `json:"seconds_median"`
 	GFLOPSBest    float64      `json:"gflops_best"`
 	GFLOPSMedian  float64      `json:"gflops_median"`
-	Residual      bench.Number `json:"residual"` // the largest of all turns
-	Calls         int          `json:"calls"`    // timed
+	Residual      bench.Number `json:"residual"` // the largest over all turns
+	Calls         int          `json:"calls"`    // number of timed calls
 	Seconds       []float64    `json:"seconds"`  // of each of them, in order
 }
 
@@ -37,8 +37,7 @@ type contender struct {
 	worst    float64
 }
 
-// alternate lets the contenders take turns: the warm-up, and then the number
-// of turns that is timed.
+// alternate lets the contenders take turns: first the warm-up, then the timed turns.
 func alternate(ctx context.Context, cfg Config, sides ...*contender) error {
 	for i := range cfg.Warmup + cfg.Repeat {
 		for _, c := range sides {
@@ -53,12 +52,10 @@ func alternate(ctx context.Context, cfg Config, sides ...*contender) error {
 	return nil
 }
 
-// maxCalls bounds the calls of a turn: tiny ones would fill it with times
-// that nobody needs.
+// maxCalls bounds the calls of a turn, so that tiny calls do not fill it with too many times.
 const maxCalls = 100
 
-// turn makes calls until the time of a turn is over, and judges the last one's
-// result.
+// turn makes calls until the time of a turn is over, and checks the result of the last one.
 func (c *contender) turn(ctx context.Context, cfg Config) error {
 	c.enter()
 	select {
@@ -81,7 +78,7 @@ func (c *contender) turn(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// side condenses the times.
+// side computes the statistics of the times.
 func (c *contender) side(flops float64) Side {
 	s := Side{Residual: bench.Number(c.worst), Calls: len(c.times)}
 	for _, t := range c.times {

@@ -1,2 +1,2 @@
-// Package metg is labench metg: how short tasks may be before their overhead takes half of the time.
+// Package metg is labench metg. It measures how short tasks may be before overhead takes half of the time.
 package metg

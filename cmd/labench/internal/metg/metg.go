@@ -68,7 +68,7 @@ type metgRow struct {
 	Tasks   int         `json:"tasks"`
 	METG    float64     `json:"metg"` // 0 if the efficiency did not cross one half
 	Points  []metgPoint `json:"points"`
-	Load    *quiet.Load `json:"load,omitempty"` // what else went on
+	Load    *quiet.Load `json:"load,omitempty"` // load of other programs
 }
 
 type metgPoint struct {
@@ -78,7 +78,7 @@ type metgPoint struct {
 	Efficiency  float64 `json:"efficiency"`
 }
 
-// runMETG measures and prints.
+// runMETG measures and prints the results.
 func runMETG(ctx context.Context, a *cli.App, f *metgFlags) error {
 	patterns, err := cli.ParseWords("pattern", f.pattern, taskbench.Patterns())
 	if err != nil {
@@ -136,7 +136,7 @@ func runMETG(ctx context.Context, a *cli.App, f *metgFlags) error {
 	return err
 }
 
-// measureMETG measures one pattern under one policy.
+// measureMETG measures one pattern with one policy.
 func measureMETG(ctx context.Context, a *cli.App, g taskbench.Graph, policy dispatch.Kind, workers, repeat int) (taskbench.Result, error) {
 	rt, err := exec.NewLocal(exec.Options{Workers: workers, Policy: policy})
 	if err != nil {
@@ -155,7 +155,7 @@ func metgHead(points bool) string {
 	return head
 }
 
-// printMETG prints a row of the table with a mark before it, and the measurements behind it.
+// printMETG prints a row of the table with a mark before it, and the underlying measurements if points is set.
 func printMETG(a *cli.App, p report.Paint, r metgRow, points bool, mark string) {
 	metg := "not reached"
 	if r.METG > 0 {

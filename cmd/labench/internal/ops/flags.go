@@ -9,14 +9,14 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
-// flags is the command line of an operation, on this machine or on a cluster.
+// flags are the flags of an operation, on this machine or on a cluster.
 type flags struct {
 	setup.OpFlags
 	record  record.Flags
 	cluster node.ClusterFlags
 }
 
-// check returns what is wrong with the flags that are the run's and not the operation's.
+// check returns what is wrong with the flags that concern the run and not the operation.
 func (f *flags) check() cli.Problems {
 	errs := f.record.Check(f.JSON)
 	errs.Note(f.cluster.Check(f.Spec.Op, f.Given))

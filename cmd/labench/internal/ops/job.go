@@ -18,37 +18,36 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
-// jobTakes returns the flags that the operation of a job may have: those that name no file and
-// nothing of the machine on which it runs. Files are the agent's, and have names of its own; what
-// runs there beside the job is not for a client to say. It lists what is allowed, so that a flag
-// that is new is refused until somebody has thought of it: a client may be a stranger to the
-// agent's user.
+// jobTakes returns the flags that the operation of a job may have. They name no file, and nothing of the
+// machine on which the job runs: the agent chooses the files, and clients must not control the agent's machine.
+// The list contains what is allowed, so a new flag is refused until it is added here. A client may be a
+// stranger to the agent's user.
 func jobTakes() []string {
 	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "variant", "mixed", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
 }
 
-// CheckJob returns what is wrong with a job: with its own words, and then with the command line that
-// an agent makes of them. So nothing waits in a queue that cannot begin, and what is refused is said
-// in the client's words.
+// CheckJob returns what is wrong with a job. It checks the job's own words first, and then the command line
+// that an agent makes of them. So a job that cannot start never waits in a queue, and refusals use the client's
+// words. The steps:
 //
-//	1  the words as they came: an operation, flags that a job may have, and nothing else
+//	1  the words as received: an operation, flags that a job may have, nothing else
 //	2  what submit adds to them: --keep, --checkpoint
-//	3  the command line of the process, read and validated as that will do it
+//	3  the command line of the process, parsed and validated as the process will do it
 func CheckJob(job *jobs.Spec) error {
 	args, known := job.Args, bench.Operations()
 	at := slices.IndexFunc(known, func(o bench.Operation) bool { return o.Name == args[0] })
 	if at < 0 {
 		return &cli.UnknownError{What: "operation", Word: args[0], Known: bench.Ops()}
 	}
-	// The address shows whether the words end where they seem to: a last flag that lacks its value
-	// would take --cluster for it, and after "--" there are no flags.
+	// The address shows whether the words end where they seem to. A last flag without its value would take
+	// --cluster as the value, and after "--" there are no flags.
 	var f flags
-	cmd := f.Command(known[at], nil) // which is never run
+	cmd := f.Command(known[at], nil) // never run
 	f.cluster.Register(cmd.Flags())
 	if err := cmd.ParseFlags(append(slices.Clone(args[1:]), "--cluster", "127.0.0.1:1")); err != nil {
 		return cli.FlagError(cmd, err)
 	}
-	// Numbers are bounded here, because some are multiplied before anybody checks them.
+	// Bound numbers here, since some are multiplied before later checks.
 	var errs cli.Problems
 	cmd.Flags().Visit(func(x *pflag.Flag) {
 		if n, wrong := cmd.Flags().GetInt(x.Name); x.Name != "cluster" && !slices.Contains(jobTakes(), x.Name) {
@@ -72,7 +71,7 @@ func CheckJob(job *jobs.Spec) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	// Now as the agent starts it. Its name and address do not matter: it puts them in itself.
+	// Now as the agent starts it. Name and address do not matter: the agent sets them.
 	f = flags{}
 	cmd = f.Command(known[at], nil)
 	f.cluster.Register(cmd.Flags())
@@ -84,8 +83,7 @@ func CheckJob(job *jobs.Spec) error {
 	return err
 }
 
-// reportForPeople writes the report of a job as its user would have seen it: into the log, and for
-// labench result.
+// reportForPeople writes the report of a job as its user would see it, into the log and for labench result.
 func reportForPeople(a *cli.App, s bench.Spec, r bench.Result) error {
 	var text bytes.Buffer
 	if err := Print(&cli.App{Out: &text}, s, r); err != nil {
@@ -100,8 +98,8 @@ func reportForPeople(a *cli.App, s bench.Spec, r bench.Result) error {
 	return errors.Join(wrong, err)
 }
 
-// teller returns what tells who has started this process how far it is, at most five times a
-// second, in lines beside the report.
+// teller returns a function that reports progress to the process that started this one. It writes lines beside
+// the report, at most five times a second.
 func teller(w io.Writer) func(done, total int) {
 	var next time.Time
 	return func(done, total int) {

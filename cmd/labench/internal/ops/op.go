@@ -30,7 +30,7 @@ func NewCommand(a *cli.App, op bench.Operation) *cobra.Command {
 	f.record.Register(cmd)
 	f.cluster.Register(cmd.Flags())
 	cmd.Flags().IntVar(&f.cluster.Job, "job", 0, "be this job of the agent --name: end when standard input ends, too, and tell how far it is")
-	_ = cmd.Flags().MarkHidden("job") // it is the agent's
+	_ = cmd.Flags().MarkHidden("job") // for the agent only
 	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	return cmd
 }
@@ -62,7 +62,7 @@ func Usage(d *cluster.Driver) (all []bench.Node) {
 	return all
 }
 
-// measureOp is runOp where this process drives.
+// measureOp is runOp on the process that drives.
 func measureOp(ctx context.Context, a *cli.App, f *flags) error {
 	s, profile, err := f.Open(a, f.check())
 	if err != nil {
@@ -80,11 +80,11 @@ func measureOp(ctx context.Context, a *cli.App, f *flags) error {
 	}
 	defer leave()
 	if d != nil {
-		s.Devices = "" // each node has its own
+		s.Devices = "" // each node has its own devices
 		s.Runtime, s.Distributed, s.Output = d, f.cluster.Distributed, f.cluster.Output
 		s.Speeds = func() []float64 { return f.cluster.Speeds(d) }
 		s.Nodes, s.Idle = func() []bench.Node { return Usage(d) }, f.cluster.Idle
-		s.NoPeak = s.NoPeak || f.cluster.Local == 0 // of this machine
+		s.NoPeak = s.NoPeak || f.cluster.Local == 0 // the peak is that of this machine only
 	}
 	if f.cluster.Job > 0 {
 		s.Progress = teller(a.Out)
@@ -104,7 +104,7 @@ func measureOp(ctx context.Context, a *cli.App, f *flags) error {
 	if err != nil {
 		return err
 	}
-	defer a.Asides().Hold()() // until all of the report is there
+	defer a.Asides().Hold()() // until the report is complete
 	if f.JSON {
 		if f.cluster.Job > 0 {
 			err = reportForPeople(a, s.WithDefaults(), r)

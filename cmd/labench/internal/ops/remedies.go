@@ -19,10 +19,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// InWords returns what is wrong in words, and what can be done about it.
+// InWords describes an error, and its remedy if there is one.
 func InWords(err error) (text, remedy string) {
 	text = strings.TrimSpace(err.Error())
-	for _, layer := range []string{"la: ", "sim: ", "cuda: "} { // of which users of labench know nothing
+	for _, layer := range []string{"la: ", "sim: ", "cuda: "} { // users of labench do not know these packages
 		text = strings.TrimPrefix(text, layer)
 	}
 	const noSolution = "A system with it has no solution, or many."

@@ -61,7 +61,7 @@ func Print(a *cli.App, s bench.Spec, r bench.Result) error {
 			care = append(care, report.Quieter)
 		}
 		text := report.Wrapped(report.Label("care"), strings.Join(care, "\n"))
-		b.WriteString(strings.Replace(text, "care", p.Alert("care"), 1)) // colour has no width
+		b.WriteString(strings.Replace(text, "care", p.Alert("care"), 1)) // colour takes no columns
 	}
 
 	if s.Verify && r.Growth > 0 && r.Pivoting == "" {
@@ -79,7 +79,7 @@ func Print(a *cli.App, s bench.Spec, r bench.Result) error {
 	return err
 }
 
-// residualLines says whether the result is right: by its residual, or by several.
+// residualLines says whether the result is right, with one or several residuals.
 func residualLines(b *strings.Builder, p report.Paint, s bench.Spec, r bench.Result) {
 	checks := r.Checks
 	if checks == nil {
@@ -106,7 +106,7 @@ func residualLines(b *strings.Builder, p report.Paint, s bench.Spec, r bench.Res
 	}
 }
 
-// runLine says how it was computed.
+// runLine describes how the result was computed.
 func runLine(s bench.Spec, r bench.Result) string {
 	runs := report.Count(s.Repeat, "timed run")
 	if r.Direct {
@@ -125,7 +125,7 @@ func runLine(s bench.Spec, r bench.Result) string {
 	return fmt.Sprintf("nb = %d, %s, sched %s, %s", r.NB, workers, r.Sched, runs)
 }
 
-// nodesLine says on how many nodes the timed runs were: at first and in the end, if that differs.
+// nodesLine says on how many nodes the timed runs ran: at the beginning and, if that differs, at the end.
 func nodesLine(s bench.Spec, r bench.Result) string {
 	line := func(there func(bench.Node) bool) string {
 		nodes, workers := 0, 0
@@ -144,8 +144,7 @@ func nodesLine(s bench.Spec, r bench.Result) string {
 	return first + " at first, " + last + " in the end"
 }
 
-// usageTable prints which version of which op ran how often, and its share of the
-// time of all tasks.
+// usageTable prints which versions of each op ran, how often, and their share of the time of all tasks.
 func usageTable(b *strings.Builder, p report.Paint, r bench.Result) {
 	var all, busy time.Duration
 	for _, u := range r.Summary.Usage {
@@ -170,7 +169,7 @@ func usageTable(b *strings.Builder, p report.Paint, r bench.Result) {
 	}
 }
 
-// kindLines says what ran on each kind of worker, if there are several.
+// kindLines says what ran on each kind of worker, if there are several kinds.
 func kindLines(b *strings.Builder, r bench.Result) {
 	for _, k := range r.Kinds {
 		var calls []string

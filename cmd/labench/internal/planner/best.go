@@ -85,8 +85,8 @@ func (s *search) run(from wish) error {
 	return s.err
 }
 
-// sizes looks for the best tile size. It goes up and down by the factor step as long as the time improves, and
-// tolerates one that is slightly worse.
+// sizes looks for the best tile size. It goes up and down by the factor step until two
+// sizes in this direction are no improvement.
 func (s *search) sizes(step float64) {
 	if s.nb != nil {
 		for _, nb := range s.nb {

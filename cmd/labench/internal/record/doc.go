@@ -1,3 +1,3 @@
-// Package record is what a run's tasks are recorded for, as flags of labench say it: a report, files that other
-// programs read, the file of labench replay, and a page that shows the tasks while they run.
+// Package record handles the flags that record the tasks of a run: for a report, for files that other programs
+// read, for the file of labench replay, and for a web page that shows the tasks while they run.
 package record

@@ -19,10 +19,10 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// Flags say what is to be seen of the tasks of the last timed run.
+// Flags say how to show the tasks of the last timed run.
 type Flags struct {
 	Trace, dot, Monitor string
-	Replay              string // for labench replay
+	Replay              string // file for labench replay
 	report              bool
 }
 
@@ -36,12 +36,12 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	fl.StringVar(&f.Monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")
 }
 
-// fileFormat is a format that recorded tasks can be written in.
+// fileFormat is a file format for recorded tasks.
 type fileFormat struct {
 	flag   string // without dashes
 	ending string
-	opens  string // who reads it, where that is not the flag's to say
-	// also are the endings of the files beside the first that belong to it.
+	opens  string // program that reads it, unless the flag's usage says so
+	// also are the endings of further files that belong to the first.
 	also  []string
 	write func(r *trace.Recording, to []io.Writer) error
 }
@@ -58,7 +58,7 @@ func fileFormats() []fileFormat {
 	}
 }
 
-// Endings lists the endings of the names of a flag's files, with the programs that read them.
+// Endings lists the file name endings that a flag accepts, with the programs that read them.
 func Endings(flag, between string) string {
 	var all []string
 	for _, t := range fileFormats() {
@@ -72,14 +72,14 @@ func Endings(flag, between string) string {
 	return strings.Join(all, between)
 }
 
-// toWrite is files to be written, the first one's name as it was given.
+// toWrite is a set of files to write. The first has the name that the user gave.
 type toWrite struct {
 	fileFormat
 	paths []string
 }
 
-// files returns what the flags ask for, the formats by the endings of the names,
-// without regard to case. The errors are *listErrors.
+// files returns the files that the flags ask for. The ending of the name, in upper or lower case, determines
+// the format. The errors are *cli.ListErrors.
 func (f *Flags) files() (all []toWrite, errs cli.Problems) {
 	for _, given := range [][2]string{{"trace", f.Trace}, {"dot", f.dot}} {
 		flag, file := given[0], given[1]
@@ -101,7 +101,7 @@ func (f *Flags) files() (all []toWrite, errs cli.Problems) {
 	return all, errs
 }
 
-// Write writes what the flags ask for of a recording, but for the file of labench replay.
+// Write writes the requested files, except that of labench replay.
 func (f *Flags) Write(r *trace.Recording) error {
 	files, _ := f.files()
 	for _, w := range files {
@@ -112,14 +112,13 @@ func (f *Flags) Write(r *trace.Recording) error {
 	return nil
 }
 
-// Check reports everything that is wrong with the flags, as far as that can be
-// seen before the run.
+// Check returns everything that is wrong with the flags, as far as it can be known before the run.
 func (f *Flags) Check(asJSON bool) cli.Problems {
 	files, errs := f.files()
 	for _, w := range files {
 		for _, path := range w.paths {
 			if errs.Target(w.flag, path) {
-				break // of the others it is true, too
+				break // the others have the same problem
 			}
 		}
 	}
@@ -130,24 +129,21 @@ func (f *Flags) Check(asJSON bool) cli.Problems {
 	return errs
 }
 
-// Recorded is the recording of the last timed run, and what is to be done with
-// it.
+// Recorded is the recording of the last timed run, and how to show it.
 type Recorded struct {
 	flags   *Flags
 	monitor *monitor.Server  // nil if there is none
-	last    *trace.Recording // nil if nothing was asked for
+	last    *trace.Recording // nil if not requested
 	took    time.Duration
 }
 
-// Begin lets s record what the flags need, and starts the monitor, of a cluster if that is
-// not nil. The caller
-// must end what it returns. The error is a *monitor.AddressError or that of
-// listening.
+// Begin makes s record what the flags need, and starts the monitor. If cluster is not nil, the monitor shows
+// it. The caller must call End on the result. The error is a *monitor.AddressError or an error of listening.
 func (f *Flags) Begin(a *cli.App, s *bench.Spec, cluster func() trace.Cluster) (*Recorded, error) {
 	r := &Recorded{flags: f}
 	keep := f.Trace != "" || f.dot != "" || f.report || f.Replay != ""
 	if keep || f.Monitor != "" {
-		// Edges are for arrows, graphs and the critical path.
+		// Dependencies are needed for arrows, graphs and the critical path.
 		s.Trace = &trace.Recorder{Dependencies: keep, Graphs: f.Replay != ""}
 	}
 	if keep {
@@ -169,7 +165,7 @@ func (f *Flags) Begin(a *cli.App, s *bench.Spec, cluster func() trace.Cluster) (
 	return r, err
 }
 
-// titleOf names what a Spec computes.
+// titleOf describes the computation of a Spec.
 func titleOf(s bench.Spec) string {
 	what := filepath.Base(s.Input)
 	if s.Input == "" {
@@ -185,15 +181,14 @@ func (r *Recorded) End() {
 	}
 }
 
-// NoTasksError says that there is nothing to put into a file.
+// NoTasksError says that a file was requested, but no task was recorded.
 type NoTasksError struct{ file string }
 
 func (e *NoTasksError) Error() string {
 	return fmt.Sprintf("%s was not written: the problem went to one kernel on one core, without tasks", e.file)
 }
 
-// Show prints the report and writes the files. The error is a *noTasksError if
-// there is nothing to write.
+// Show prints the report and writes the files. The error is a *NoTasksError if there are no tasks.
 func (r *Recorded) Show(a *cli.App, quiet bool) error {
 	if r.last == nil {
 		return nil
@@ -229,8 +224,7 @@ func (r *Recorded) Show(a *cli.App, quiet bool) error {
 	return nil
 }
 
-// Keep writes the file for labench replay. The error is a *noTasksError if there is nothing to
-// write.
+// Keep writes the file for labench replay. The error is a *NoTasksError if there are no tasks.
 func (r *Recorded) Keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) error {
 	file := r.flags.Replay
 	if r.last == nil || file == "" {
@@ -254,7 +248,7 @@ func (r *Recorded) Keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) e
 	return report.FprintWrapped(a.Out, report.Label("record"), fmt.Sprintf("%s: %s, for labench replay", file, report.Count(TasksOf(r.last), "task")))
 }
 
-// report prints where the time went.
+// report prints how the time was spent.
 func (r *Recorded) report(a *cli.App, tasks int) error {
 	if tasks == 0 {
 		return report.FprintWrapped(a.Out, report.Label("report"), "the problem went to one kernel on one core: there were no tasks to report of; --nb cuts it into tiles")
@@ -271,8 +265,7 @@ func (r *Recorded) report(a *cli.App, tasks int) error {
 	return r.last.WriteReport(a.Out, report.Columns)
 }
 
-// TasksOf returns the number of attempts at tasks; kernels that were called
-// without a task do not count.
+// TasksOf returns the number of executions of tasks. Kernels that were called outside of tasks do not count.
 func TasksOf(r *trace.Recording) (n int) {
 	for i := range r.Events {
 		if r.Events[i].Task != 0 {

@@ -11,11 +11,10 @@ import (
 // Point is a run with tasks of one size.
 type Point struct {
 	Iterations int
-	Kernel     time.Duration // what a task computes, on a core by itself
-	// Granularity is the time that a task had in the best run: its time·workers/tasks.
+	Kernel     time.Duration // time of a task's computation alone on a core
+	// Granularity is the time per task in the best run: time·workers/tasks.
 	Granularity time.Duration
-	// Efficiency is Kernel/Granularity: the share of the machine's time that
-	// went into computing.
+	// Efficiency is Kernel/Granularity: the part of the machine's time spent in computations.
 	Efficiency float64
 }
 
@@ -24,13 +23,13 @@ type Result struct {
 	Workers int
 	Tasks   int
 	Points  []Point // from the largest tasks to the smallest
-	// METG is the granularity at which the efficiency is one half, between two
-	// points; 0 if the efficiency never fell below or never reached it.
+	// METG is the granularity at which the efficiency is one half, interpolated between two points. It is 0 if
+	// the efficiency never fell below one half, or never reached it.
 	METG time.Duration
 }
 
-// Calibrate returns the time of one iteration of the tasks' computation on this
-// core: the least of several long runs.
+// Calibrate returns the time of one iteration of the tasks' computation on this core: the minimum of several
+// long runs.
 func Calibrate() time.Duration {
 	const iterations = 1 << 16
 	best := time.Duration(math.MaxInt64)
@@ -42,23 +41,22 @@ func Calibrate() time.Duration {
 	return max(best/iterations, 1)
 }
 
-// longEnough is how long the runs of a size go on for each one that is asked for:
-// short runs are repeated more often than that. Where other programs use the
-// machine, of a few runs of a few milliseconds each none may have both cores to
-// itself, and tasks that wait for one another at each step show that most.
+// longEnough is how long the runs of a size last per requested run: short runs are repeated more often. If
+// other programs use the machine, possibly none of a few runs of a few milliseconds has all cores to itself.
+// Tasks that wait for each other at every step suffer most from that.
 const longEnough = 20 * time.Millisecond
 
-// Measure runs g with smaller and smaller tasks, each size several times, until
-// the efficiency is well below one half.
+// Measure runs g with smaller and smaller tasks, each size several times, until the efficiency is well below
+// one half.
 func Measure(ctx context.Context, rt *exec.Local, g Graph, repeat int) (Result, error) {
 	p := NewProgram(g)
 	r := Result{Workers: len(rt.Workers()), Tasks: len(p.tasks)}
-	if _, err := p.Run(ctx, rt, 1); err != nil { // warms up
+	if _, err := p.Run(ctx, rt, 1); err != nil { // warm-up
 		return r, err
 	}
 	const largest = 400 * time.Microsecond
 	for want := float64(largest); want > 50; want /= math.Sqrt2 {
-		// The speed of the machine drifts: each size has a measure of its own.
+		// The speed of the machine drifts, so calibrate for each size.
 		each := Calibrate()
 		iterations := max(1, int(want/float64(each)+0.5))
 		if n := len(r.Points); n > 0 && iterations >= r.Points[n-1].Iterations {
@@ -84,8 +82,8 @@ func Measure(ctx context.Context, rt *exec.Local, g Graph, repeat int) (Result, 
 	return r, nil
 }
 
-// metg returns the granularity at which the efficiency falls through one half
-// for the last time, interpolated between the logarithms of two points.
+// metg returns the granularity at which the efficiency last falls through one half. It interpolates between two
+// points, in the logarithms.
 func metg(points []Point) time.Duration {
 	for i := len(points) - 1; i > 0; i-- {
 		hi, lo := points[i-1], points[i]

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Pattern says what a task needs.
+// Pattern is a pattern of dependencies.
 type Pattern uint8
 
-// The patterns. Point i at step t > 0 needs, of step t−1,
+// The patterns. Point i at step t > 0 needs these points of step t−1:
 const (
 	Trivial       Pattern = iota // nothing
 	NoComm                       // i
@@ -20,8 +20,8 @@ const (
 	FFT                          // i and i ± 2^(t−1 mod log₂ width)
 	AllToAll                     // every point
 	Nearest                      // the Radix points around i
-	Spread                       // Radix points as far from one another as possible, which shift with t
-	RandomNearest                // of the Radix points around i some, at random; always i
+	Spread                       // Radix points, evenly spread, which shift with t
+	RandomNearest                // a random subset of the Radix points around i, and i
 )
 
 var names = [...]string{"trivial", "no_comm", "stencil_1d", "dom", "tree", "fft", "all_to_all", "nearest", "spread", "random_nearest"}
@@ -47,7 +47,7 @@ type Graph struct {
 	Pattern Pattern
 	Width   int // points, at least 1
 	Steps   int // at least 1
-	Radix   int // of Nearest, Spread and RandomNearest
+	Radix   int // number of dependencies in Nearest, Spread and RandomNearest
 }
 
 // Points returns the number of points that have a task at step t.
@@ -67,8 +67,8 @@ func (g *Graph) Tasks() int {
 	return n
 }
 
-// Needs returns the points of step t−1 that point i of step t needs, in
-// ascending order and each once. At step 0 there are none.
+// Needs returns the points of step t−1 that point i of step t needs, in ascending order, each once. Step 0
+// needs none.
 func (g *Graph) Needs(t, i int) (points []int) {
 	if t == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (g *Graph) Needs(t, i int) (points []int) {
 		slices.Sort(points)
 	case RandomNearest:
 		lo, hi := g.around(i)
-		// The same for every run: the graph is not part of the chance.
+		// Independent of the run: each run has the same graph.
 		rng := rand.New(rand.NewPCG(uint64(t), uint64(i)))
 		for p := lo; p <= hi; p++ {
 			if take := rng.Uint64()&1 == 0; (take || p == i) && p >= 0 && p <= last {

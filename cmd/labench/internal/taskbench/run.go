@@ -11,12 +11,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// fields is the number of buffers that a point has: the results of as many
-// steps can be alive at once, so that a slow reader does not hold up the next
-// step.
+// fields is the number of buffers of a point. The results of that many steps can be alive at once, so that a
+// slow reader does not delay the next step.
 const fields = 4
 
-// result is what a task leaves for those who need it.
+// result is the output of a task.
 type result struct{ step, point int }
 
 // task is the parameter of a task.
@@ -26,11 +25,11 @@ type task struct {
 	needs       []int
 }
 
-// errWrongInput says that a task got what it did not need.
+// errWrongInput says that a task got a wrong input.
 var errWrongInput = errors.New("taskbench: wrong input")
 
-// newOp returns the op of the tasks: its operands are the results that the task
-// needs, then its own.
+// newOp returns the op of the tasks. Its operands are the results that the task needs, followed by its own
+// result.
 func newOp() *versions.Op {
 	return &versions.Op{Name: "point", Versions: []versions.Version{{Name: "go", Run: run}}}
 }
@@ -52,8 +51,7 @@ func run(c *versions.Call) error {
 	return nil
 }
 
-// spin computes for a while: 64 multiplications and additions an iteration, in
-// registers.
+// spin computes: 64 multiplications and additions per iteration, in registers.
 //
 //go:noinline
 func spin(iterations int) float64 {
@@ -66,7 +64,7 @@ func spin(iterations int) float64 {
 	return a + b + c + d
 }
 
-// Program is a graph made ready to be run many times.
+// Program is a graph that can be run many times.
 type Program struct {
 	op    *versions.Op
 	tasks []task
@@ -98,10 +96,9 @@ func NewProgram(g Graph) *Program {
 	return p
 }
 
-// Run runs the program once with tasks of so many iterations and returns the
-// time from the first submission to the end of the last task. The error is that
-// of the job: an *exec.TaskError around errWrongInput if the runtime let a task see what it
-// must not.
+// Run runs the program once with tasks of the given number of iterations. It returns the time from the first
+// submission to the end of the last task. The error is that of the job: an *exec.TaskError around errWrongInput
+// if the runtime gave a task a wrong input.
 func (p *Program) Run(ctx context.Context, rt *exec.Local, iterations int) (time.Duration, error) {
 	for i := range p.tasks {
 		p.tasks[i].iterations = iterations
@@ -110,7 +107,7 @@ func (p *Program) Run(ctx context.Context, rt *exec.Local, iterations int) (time
 	start := time.Now()
 	for i := range p.specs {
 		if _, err := job.Submit(&p.specs[i]); err != nil {
-			break // the job's error
+			break // Wait returns the error of the job
 		}
 	}
 	err := job.Wait()

@@ -2,11 +2,10 @@ package tuning
 
 import "slices"
 
-// Candidates returns the tile sizes that are worth trying for a problem of
-// order n, ascending: those that divide it evenly into 2, 3, 4, 5, 6, 8, 10, 12,
-// 16 … parts, rounded up to multiples of the 8 rows of the micro-kernels, from
-// 32 to 1536. A rest at the end would cost what has nothing to do with the
-// size: it takes a worker almost as long to begin as a full tile.
+// Candidates returns the tile sizes that are worth trying for a problem of order n, ascending. They divide n
+// evenly into 2, 3, 4, 5, 6, 8, 10, 12, 16 … parts, rounded up to multiples of the 8 rows of the micro-kernels,
+// from 32 to 1536. A partial tile at the end would distort the comparison of sizes: it takes a worker almost as
+// long to start as a full tile.
 func Candidates(n int) []int {
 	const least, most, multiple = 32, 1536, 8
 	var all []int
@@ -18,7 +17,7 @@ func Candidates(n int) []int {
 		if nb <= least {
 			break
 		}
-		// From a power of two on, steps of a quarter of it, the last of a half.
+		// From each power of two on, the step is a quarter of it; the last step is a half.
 		power := 1
 		for 2*power <= parts {
 			power *= 2

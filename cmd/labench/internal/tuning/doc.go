@@ -1,3 +1,3 @@
-// Package tuning looks for the tile size at which an operation runs fastest,
-// in few measurements on a machine that is not quiet.
+// Package tuning searches the tile size with which an operation runs fastest, in few measurements, on a machine
+// that other programs may disturb.
 package tuning

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Point is what is known of one tile size.
+// Point is the measurements of one tile size.
 type Point struct {
 	NB    int
-	Rates []float64 // flop/s, one of each measurement, in order
+	Rates []float64 // flop/s of each measurement, in order
 	cost  time.Duration
 }
 
-// Best returns the highest of the rates: what disturbs a measurement makes it
-// slower, never faster. It is 0 if there is none.
+// Best returns the highest rate: disturbances make a measurement slower, never faster. It returns 0 if there is
+// none.
 func (p *Point) Best() float64 {
 	if len(p.Rates) == 0 {
 		return 0
@@ -23,7 +23,7 @@ func (p *Point) Best() float64 {
 	return slices.Max(p.Rates)
 }
 
-// Median returns the median of the rates, or 0 if there is none.
+// Median returns the median of the rates. It returns 0 if there is none.
 func (p *Point) Median() float64 {
 	if len(p.Rates) == 0 {
 		return 0
@@ -36,32 +36,31 @@ func (p *Point) Median() float64 {
 	return sorted[mid]
 }
 
-// What the search is content with. The rates of one tile size differ by some
-// percent from run to run, and a neighbour on the machine takes half of one.
+// Thresholds of the search. The rates of one tile size differ by a few percent between runs; another program on
+// the machine can take half of a rate.
 const (
-	spacing  = 1.45 // ratio of tile sizes of the coarse set, at least
-	hopeless = 0.7  // below this part of the best rate no more is measured …
-	checks   = 2    // … if it was so in so many measurements
-	promise  = 0.8  // from this part on there are so many of them, too
-	near     = 0.95 // from this part on a tile size contends …
-	rounds   = 4    // … in so many rounds …
-	most     = 4    // … with the best so many
-	gain     = 1.01 // what the winner must be faster than the default
+	spacing  = 1.45 // minimum ratio of tile sizes in the coarse set
+	hopeless = 0.7  // a size below this part of the best rate is not measured again …
+	checks   = 2    // … after this many measurements
+	promise  = 0.8  // sizes from this part on are measured that often, too
+	near     = 0.95 // sizes from this part on are contenders …
+	rounds   = 4    // … in this many rounds …
+	most     = 4    // … the best of them, at most this many
+	gain     = 1.01 // how much faster than the default the winner must be
 )
 
-// Search decides what to measure next, and which tile size has won. Rates are
-// expected to rise with the tile size up to the best and to fall from there,
-// apart from noise: first a coarse set is measured, from the default outwards
-// until it becomes hopeless, then what lies around the best, and last in turns
-// those that are close to it. A Search has no clock and measures nothing.
+// Search decides what to measure next, and which tile size wins. It expects that rates rise with the tile size
+// up to the best and fall beyond it, apart from noise. First it measures a coarse set, from the default
+// outwards until sizes become hopeless. Then it measures the neighbours of the best, and last the close
+// contenders, in turns. A Search has no clock and measures nothing itself.
 type Search struct {
 	points []*Point // by ascending tile size
 	first  *Point   // the default
-	coarse []*Point // in the order of measurement; the default is not in it
+	coarse []*Point // in the order of measurement, without the default
 }
 
-// NewSearch returns the search among the candidates, in any order, and the
-// tile size that is chosen by default, which always takes part.
+// NewSearch returns a search among the candidates, in any order, and the default tile size, which always takes
+// part.
 func NewSearch(candidates []int, byDefault int) *Search {
 	sizes := append([]int{byDefault}, candidates...)
 	slices.Sort(sizes)
@@ -93,7 +92,7 @@ func NewSearch(candidates []int, byDefault int) *Search {
 	return s
 }
 
-// Add tells the rate of a measurement of nb, and how long all of it took.
+// Add records the rate of a measurement of nb, and its duration.
 func (s *Search) Add(nb int, rate float64, took time.Duration) {
 	if p := s.point(nb); p != nil {
 		p.Rates, p.cost = append(p.Rates, rate), took
@@ -113,8 +112,7 @@ func (s *Search) best() *Point {
 	return slices.MaxFunc(s.points, func(a, b *Point) int { return cmp.Compare(a.Best(), b.Best()) })
 }
 
-// Next returns the tile size to be measured next; ok is false if the search
-// has come to its end.
+// Next returns the tile size to measure next. ok is false if the search is complete.
 func (s *Search) Next() (nb int, ok bool) {
 	for _, step := range []func() *Point{s.explore, s.confirm, s.climb, s.compare} {
 		if p := step(); p != nil {
@@ -124,8 +122,8 @@ func (s *Search) Next() (nb int, ok bool) {
 	return 0, false
 }
 
-// explore returns what of the coarse set is still to be measured, or nil. A
-// rate that would end a direction is measured once more.
+// explore returns a point of the coarse set that remains to be measured, or nil. A rate that would end a
+// direction is measured once more.
 func (s *Search) explore() *Point {
 	if len(s.first.Rates) == 0 {
 		return s.first
@@ -134,7 +132,7 @@ func (s *Search) explore() *Point {
 	ended := map[bool]bool{} // by direction, true for tile sizes below the default
 	for _, p := range s.coarse {
 		down := p.NB < s.first.NB
-		beyond := best.NB < p.NB == down // the best lies further out, or is p
+		beyond := best.NB < p.NB == down // the best lies further out than p, or is p
 		falls := p.Best() < hopeless*best.Best() && !beyond
 		switch {
 		case ended[down]:
@@ -147,7 +145,7 @@ func (s *Search) explore() *Point {
 	return nil
 }
 
-// confirm returns a point that is promising and was measured but once.
+// confirm returns a promising point that was measured only once.
 func (s *Search) confirm() *Point {
 	top := s.best().Best()
 	for _, p := range s.points {
@@ -158,8 +156,8 @@ func (s *Search) confirm() *Point {
 	return nil
 }
 
-// climb returns a neighbour of the best that was not measured yet, or but once:
-// a bad moment must not stand between the search and the top.
+// climb returns a neighbour of the best that was measured at most once, so that a single disturbance does not
+// keep the search from the top.
 func (s *Search) climb() *Point {
 	at := slices.Index(s.points, s.best())
 	for _, i := range []int{at - 1, at + 1} {
@@ -170,9 +168,8 @@ func (s *Search) climb() *Point {
 	return nil
 }
 
-// compare returns the one of the contenders, and of the default, that was
-// measured least often: they take turns, so that what disturbs the machine
-// meets them all.
+// compare returns the contender, or the default, with the fewest measurements. They take turns, so that
+// disturbances affect all of them.
 func (s *Search) compare() *Point {
 	byRate := slices.SortedStableFunc(slices.Values(s.points), func(a, b *Point) int { return cmp.Compare(b.Best(), a.Best()) })
 	top := byRate[0].Best()
@@ -186,8 +183,8 @@ func (s *Search) compare() *Point {
 	return next
 }
 
-// Cost returns how long a measurement of nb will take, judged by earlier ones
-// of the nearest tile size, or 0 if there is none.
+// Cost estimates the duration of a measurement of nb from earlier ones of the nearest tile size. It returns 0
+// if there is none.
 func (s *Search) Cost(nb int) time.Duration {
 	measured := s.Points()
 	if measured == nil {
@@ -197,13 +194,11 @@ func (s *Search) Cost(nb int) time.Duration {
 	return slices.MinFunc(measured, func(a, b Point) int { return cmp.Compare(distance(a), distance(b)) }).cost
 }
 
-// Usable reports whether enough was measured to tell a winner: all of the
-// coarse set that is not hopeless.
+// Usable reports whether enough was measured for a winner: all points of the coarse set that are not hopeless.
 func (s *Search) Usable() bool { return s.explore() == nil }
 
-// Winner returns what was measured to be fastest. The default is given up only
-// for what is more than a percent faster: less is noise. ok is false if
-// nothing was measured.
+// Winner returns the fastest point. It returns the default unless another one is faster by more than a percent,
+// since less is noise. ok is false if nothing was measured.
 func (s *Search) Winner() (p Point, ok bool) {
 	b := s.best()
 	if s.first.Best()*gain >= b.Best() {
@@ -212,10 +207,10 @@ func (s *Search) Winner() (p Point, ok bool) {
 	return *b, len(b.Rates) > 0
 }
 
-// Default returns what is known of the default.
+// Default returns the measurements of the default.
 func (s *Search) Default() Point { return *s.first }
 
-// Points returns what was measured, by ascending tile size.
+// Points returns all measured points, by ascending tile size.
 func (s *Search) Points() []Point {
 	var all []Point
 	for _, p := range s.points {
@@ -226,13 +221,11 @@ func (s *Search) Points() []Point {
 	return all
 }
 
-// Measure measures a tile size. It returns the rate and how long all took,
-// with what had to be prepared.
+// Measure measures a tile size. It returns the rate, and the duration including preparations.
 type Measure func(ctx context.Context, nb int) (rate float64, took time.Duration, err error)
 
-// Run measures until the search has come to its end or the next measurement
-// would not fit into the budget; complete says which. The error is that of a
-// measurement, or the cause of the end of ctx.
+// Run measures until the search is complete or the next measurement would exceed the budget. complete reports
+// which. The error is that of a measurement, or the cause of the end of ctx.
 func (s *Search) Run(ctx context.Context, budget time.Duration, measure Measure) (complete bool, err error) {
 	for {
 		nb, more := s.Next()

@@ -14,14 +14,14 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// domain is the parameter of the ops: the number of a domain, and of a subdomain.
+// domain is the parameter of the ops: the number of a domain, and that of a subdomain.
 type domain struct {
 	Task
 	Number, Index int64
 }
 
-// solving is how many units it takes on average to solve the equation on a subdomain. One is what it
-// takes to make it.
+// solving is the mean number of units for solving the equation on a subdomain. One unit is the time for making
+// it.
 const solving = 8
 
 var (
@@ -43,7 +43,7 @@ var (
 	})
 )
 
-// start returns where the decomposition of a domain begins.
+// start returns the initial state of the decomposition of a domain.
 func start(number int64) []float64 {
 	state := make([]float64, 64)
 	for i := range state {
@@ -52,8 +52,7 @@ func start(number int64) []float64 {
 	return state
 }
 
-// cut makes the next subdomain, a square of sources, and moves the state, on which the next one
-// depends.
+// cut makes the next subdomain, a square of sources, and advances the state, which the next one depends on.
 func cut(state, sub []float64) {
 	for range 10 {
 		for i, x := range state {
@@ -65,8 +64,7 @@ func cut(state, sub []float64) {
 	}
 }
 
-// poisson solves −∆u = f on a square, with u = 0 around it, by sweeps of Gauss and Seidel, and
-// returns ‖u‖.
+// poisson solves −∆u = f on a square, with u = 0 on its boundary, by Gauss-Seidel sweeps. It returns ‖u‖.
 func poisson(f []float64) float64 {
 	n := int(math.Sqrt(float64(len(f))))
 	u := make([]float64, (n+2)*(n+2))
@@ -85,7 +83,7 @@ func poisson(f []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// sizes returns the points of the subdomains of a domain.
+// sizes returns the numbers of points of a domain's subdomains.
 func sizes(number int64) []int {
 	all := make([]int, *subdomains)
 	for i := range all {
@@ -95,14 +93,14 @@ func sizes(number int64) []int {
 	return all
 }
 
-// domains compares lazy and eager release with more nodes for the same, and for more.
+// domains compares lazy and eager release in strong and in weak scaling.
 func domains(ctx context.Context) error {
 	for _, c := range []struct {
 		name               string
 		agents, generators int
 	}{{"strong", 1, *generators}, {"strong", 2, *generators}, {"weak", 1, 1}, {"weak", 2, 2}} {
 		if c.name == "weak" && c.agents == 2 && *generators == 2 {
-			continue // it is the strong one
+			continue // the strong run has this case
 		}
 		fmt.Printf("domain decomposition, %s: %d agents, %d generators of %d subdomains\n", c.name, c.agents, c.generators, *subdomains)
 		want, got := make([]float64, c.generators**subdomains), []float64(nil)

@@ -12,22 +12,21 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// record is the parameter of the ops: of all words a task counts each so manieth, from one on.
+// record is the parameter of the ops. A task counts the words whose number is First modulo Step.
 type record struct {
 	Task
 	First, Step int64
 }
 
 const (
-	words    = 64  // how many there are
-	line     = 100 // words that are read in a unit
+	words    = 64  // number of different words
+	line     = 100 // words read in a unit
 	short    = 4   // lines of a short record
-	long     = 40  // and of a long one
-	counting = 6   // units that it takes to count
+	long     = 40  // lines of a long record
+	counting = 6   // units for counting
 )
 
-// reading returns the op that reads records, by as many workers as there are records. OUT record, for
-// each of them.
+// reading returns the op that reads records, with as many workers as records. OUT record, for each of them.
 func reading(records int) *versions.Op {
 	op := study.Op("read", func(c *versions.Call, p *record, args [][]float64) error {
 		c.Parallel(len(args), func(i int, _ *versions.Workspace) {
@@ -52,11 +51,11 @@ var countWords = study.Op("count", func(_ *versions.Call, p *record, args [][]fl
 func fill(i int, record []float64) {
 	for k := range record {
 		x := mix(uint64(i)<<32 + uint64(k))
-		record[k] = float64(int(x * x * words)) // some are more frequent than others
+		record[k] = float64(int(x * x * words)) // some words are more frequent than others
 	}
 }
 
-// count counts the words that a task is for.
+// count counts the words of a task.
 func count(p *record, record, counts []float64) {
 	clear(counts)
 	for _, w := range record {
@@ -66,7 +65,7 @@ func count(p *record, record, counts []float64) {
 	}
 }
 
-// records compares lazy and eager release for records of unlike lengths, and for equal ones.
+// records compares lazy and eager release for records of different lengths, and for equal ones.
 func records(ctx context.Context) error {
 	unlike, equal := make([]int, *workers), make([]int, *workers)
 	for i := range unlike {
@@ -77,10 +76,10 @@ func records(ctx context.Context) error {
 	return errors.Join(read(ctx, "of unlike lengths", unlike), read(ctx, "all equal", equal))
 }
 
-// read compares both for records of some lengths.
+// read compares both for records of the given lengths.
 func read(ctx context.Context, kind string, lengths []int) error {
 	fmt.Printf("records, %s: 2 agents, %d readers, %d tasks for each record\n", kind, len(lengths), *parts)
-	slots := (words + *parts - 1) / *parts // for what a task counts
+	slots := (words + *parts - 1) / *parts // number of counts per task
 	at := func(all []float64, i, part int) []float64 {
 		k := (i**parts + part) * slots
 		return all[k : k+slots]

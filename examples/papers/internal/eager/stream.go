@@ -14,16 +14,16 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// A part of the file is groups of reads. A read is letters, of which there are four.
+// A part of the file is several groups of reads. A read is a sequence of letters, of which four exist.
 const (
 	groups, reads, letters = 8, 16, 64
 	reference              = 400
 	groupSize              = reads * letters
-	partBytes              = groups * groupSize * 8 // in memory; a letter is a byte in the file
+	partBytes              = groups * groupSize * 8 // in memory; in the file a letter is a byte
 )
 
-// newGetting returns the op that reads the next groups of a file. INOUT where it is in the file, OUT
-// group, for each of them.
+// newGetting returns the op that reads the next groups of a file. INOUT position in the file, OUT group, for
+// each of them.
 func newGetting(path string) *versions.Op {
 	return study.Op("get", func(c *versions.Call, p *Task, args [][]float64) error {
 		f, err := os.Open(path)
@@ -56,8 +56,8 @@ var aligns = study.Op("align", func(_ *versions.Call, p *Task, args [][]float64)
 	return nil
 })
 
-// align returns the score of the best local alignment, after Smith and Waterman: 2 for letters that
-// are the same, −1 for others, −2 for a gap.
+// align returns the score of the best local alignment, after Smith and Waterman: 2 for equal letters, −1 for
+// different ones, −2 for a gap.
 func align(reference, read []float64) (best float64) {
 	row := make([]float64, len(read)+1)
 	for _, r := range reference {
@@ -75,8 +75,8 @@ func align(reference, read []float64) (best float64) {
 	return best
 }
 
-// writeReads writes a file of reads, parts of the reference in which some letters are others, and
-// returns what aligning all of them in turn leads to.
+// writeReads writes a file of reads, which are parts of the reference with some letters changed. It returns the
+// scores of aligning all of them in turn.
 func writeReads(path string, reference []float64, n int) (scores []float64, err error) {
 	text := make([]byte, 0, n*letters)
 	for i := range n {
@@ -93,7 +93,7 @@ func writeReads(path string, reference []float64, n int) (scores []float64, err 
 	return scores, os.WriteFile(path, text, 0o600)
 }
 
-// stream compares reading parts of a file, each when the one before is done with, with reading half a
+// stream compares two ways: reading each part of the file after the one before is processed, and reading half a
 // part while the groups of the other half are aligned.
 func stream(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "tessera-reads-")
@@ -110,7 +110,7 @@ func stream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const most = 2 * partBytes // of an agent: a part, and what tasks on the way have
+	const most = 2 * partBytes // per agent: a part, and the operands of tasks
 	fmt.Printf("streaming alignment: 2 agents, a file of %d KiB of operands, agents keep %d KiB each at most\n", *file*partBytes>>10, most>>10)
 	getting, got := newGetting(path), []float64(nil)
 	way := func(sets int, eager bool) study.Way {
@@ -141,8 +141,8 @@ func stream(ctx context.Context) error {
 	return nil
 }
 
-// streamed submits all tasks. The groups of a part are so many sets, which are read in turn: a set is
-// overwritten when all that was in it has been aligned.
+// streamed submits all tasks. The groups of a part are divided into sets, which are read in turn. A set is
+// overwritten once all of its groups are aligned.
 func streamed(job exec.Job, p *Task, getting *versions.Op, known []float64, sets int, scores []float64) error {
 	in, cursor := study.Datum(known), study.Datum(make([]float64, 1))
 	memory := make([]*graph.Datum, groups)

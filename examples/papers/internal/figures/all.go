@@ -1,6 +1,6 @@
 package figures
 
-// papers, as they are called in the list.
+// papers as they are called in the list.
 const (
 	pycompss = "Amela et al. 2018"
 	daphne   = "Eleliemy and Ciorba 2023"

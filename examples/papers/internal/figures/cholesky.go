@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
-// factored has an n×n matrix of blocks factored.
+// factored returns a function that submits the factorization of an n×n matrix of blocks.
 func factored(blocks int) func(p *program) ([]grid, func()) {
 	return func(p *program) ([]grid, func()) {
 		a := p.matrix("A", blocks)
@@ -15,7 +15,8 @@ func factored(blocks int) func(p *program) ([]grid, func()) {
 	}
 }
 
-// cube is the work of a Cholesky factorization of order n, in units of 10⁹: what GFLOP/s count.
+// cube is the number of operations of a Cholesky factorization of order n, in units of 10⁹, which GFLOP/s refer
+// to.
 func cube(n float64) float64 { return n * n * n / 3 / 1e9 }
 
 // cholesky is figure 19.
@@ -57,11 +58,11 @@ func cholesky(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// cobiPotrf is the rate of potrf on COBI's Xeons, as far as it is known: it has the part of the
-// product's rate that it has on MareNostrum III.
+// cobiPotrf estimates the rate of potrf on COBI's Xeons, which is not published: the ratio to the product's
+// rate is that of MareNostrum III.
 var cobiPotrf = rates{"potrf": 72. / 251 * 28 * 31.2e9}
 
-// gemmOnPhis leaves COBI's Xeon Phis what they have a version of.
+// gemmOnPhis restricts COBI's Xeon Phis to the ops for which they have versions.
 func gemmOnPhis(m *sim.Machine) { m.Kinds[1].Ops = []string{"gemm", "init"} }
 
 // choleskyUnlike is figure 22.

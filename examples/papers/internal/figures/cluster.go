@@ -13,35 +13,33 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// What PyCOMPSs costs is not published, but for what SplIter's figure 11 says: 18,432 tasks that
-// are short take 10 s, which is 0.54 ms for each, of the binding and the master together. The rest
-// are round numbers.
+// The overhead of PyCOMPSs is not published, except for SplIter's figure 11: 18,432 short tasks take 10 s,
+// which is 0.54 ms per task for the binding and the master together. The other values are round numbers.
 const (
-	// pickling is the seconds of a core for a byte: each task reads its operands from files that
-	// Pickle has written, and writes its results so (section 2.1). Measured it is 1.2 ns
-	// (testdata/python27.py), and 4.8 if it is as much longer on MareNostrum III as a copy of memory:
-	// of round numbers between these, the one with which figure 15 is the nearest to the 200 GFLOP/s
-	// of section 4.3.
+	// pickling is the seconds of a core per byte: each task reads its operands from files that Pickle has
+	// written, and writes its results likewise (section 2.1). Measured values are 1.2 ns (testdata/python27.py),
+	// and 4.8 ns if it is slower on MareNostrum III by the same factor as a copy of memory. This is the round
+	// number in between that brings figure 15 closest to the 200 GFLOP/s of section 4.3.
 	pickling = 2.5e-9
-	// lustre is the bytes a second of COBI's file system, through which its nodes exchange blocks
-	// (sections 4.2 and 4.6), and host the seconds that the scheduler takes for one host of the
-	// operands of a task: see looking. The two are set by the two numbers that section 4.6 publishes
-	// of the LU of figure 29: with these it takes 380 s, and nine tasks in ten take 0.7 to 2.0 s.
+	// lustre is the bytes per second of COBI's file system, through which its nodes exchange blocks (sections
+	// 4.2 and 4.6). host is the seconds that the scheduler takes for one host of a task's operands: see looking.
+	// The two are fitted to the two numbers that section 4.6 publishes for the LU of figure 29: it takes 380 s,
+	// and nine tasks in ten take 0.7 to 2.0 s.
 	lustre = 12e9
 	host   = 3.6e-7
-	// spread is how far times of tasks are from one another. Without it all tasks of a node would
-	// read their files at once, and compute at once, for ever.
+	// spread is how much the times of tasks vary. Without it all tasks of a node would always read their files
+	// at the same time, and compute at the same time.
 	spread = 0.05
 )
 
-// How blocks come from one task to another one, as series of figures.
+// How blocks move from one task to another, as series of figures.
 const (
 	nodeToNode = "from node to node"
 	fromLustre = "files, 12 GB/s"
 )
 
-// often returns the mean of the seconds of some runs under different seeds: one schedule of few
-// tasks is some percent better than another one.
+// often returns the mean seconds of several runs with different seeds, since schedules of few tasks differ by
+// some percent.
 func often(run func(seed uint64) (outcome, error)) (seconds float64, err error) {
 	const runs = 7
 	for seed := range uint64(runs) {
@@ -54,12 +52,12 @@ func often(run func(seed uint64) (outcome, error)) (seconds float64, err error) 
 	return seconds, nil
 }
 
-// costs returns what a task costs beside: the binding, the master, the worker's processes.
+// costs returns the overhead of a task: the binding, the master and the worker's processes.
 func costs() sim.Costs {
 	return sim.Costs{Submit: 3e-4, Task: 5e-3, Driver: 3e-4, Give: 1.2e-4, Message: 2e-5, End: 1e-4, Serial: pickling}
 }
 
-// machine returns one of machinefile.Names with what PyCOMPSs costs. That it is there is tested.
+// machine returns one of machinefile.Names with the costs of PyCOMPSs. A test ensures that it exists.
 func machine(name string) (*sim.Machine, error) {
 	m, err := machinefile.Open(name)
 	if err != nil {
@@ -70,20 +68,20 @@ func machine(name string) (*sim.Machine, error) {
 	return m, nil
 }
 
-// rates is how many flops a second all cores of a node make of an op, as far as that is not what a
-// product makes: published ones.
+// rates is the flop/s of an op on all cores of a node, where published. Other ops have the rate of a product.
 type rates map[string]float64
 
-// waits is [sim.Kind.Waits] of a BLAS, and losses the part of its speed that it loses where its threads
-// are so many times the cores that a task has: both as measured on two cores (testdata/measured.py).
+// waits is [sim.Kind.Waits] of a BLAS. losses is the part of its speed that it loses if it has that many times
+// more threads than a task has cores. Both were measured on two cores (testdata/measured.py).
 const waits = 0.3
 
 var losses = map[float64]float64{4: 0.02, 8: 0.06}
 
-// slots has a kind execute so many tasks on each socket, each of so many times as many threads as its
-// share of the cores: over.
+// slots makes a kind execute perSocket tasks on each socket. Each task has over times as many threads as its
+// share of the cores.
 //
-// An op of which a rate is known is as fast as a product on one core, and on more of them by Amdahl's
+// An op with a known rate is as fast as a product on one core. On more cores its speed follows Amdahl's law, so
+// that all cores together reach that rate.
 // law, such that all together make that rate.
 func slots(k *sim.Kind, perSocket int, over float64, r rates) {
 	cores, sockets := float64(k.Cores), max(k.Sockets, 1)
@@ -91,7 +89,7 @@ func slots(k *sim.Kind, perSocket int, over float64, r rates) {
 	most := min(own*over, cores)
 	all := cores * float64(sockets)
 	for _, op := range []string{"init", "dot", "gemm", "multiply", "trsm", "trtri", "potrf", "getrf", "qr", "littleqr"} {
-		serial := 0.0 // part
+		serial := 0.0 // serial part
 		if rate, known := r[op]; known {
 			serial = (k.Rate/rate - 1/all) / (1 - 1/all)
 		}
@@ -102,13 +100,13 @@ func slots(k *sim.Kind, perSocket int, over float64, r rates) {
 	k.Memory = 0 // values are files
 }
 
-// comparing is a policy as the one of PyCOMPSs, which looks at all ready tasks whenever a node is to
-// get one. FIFOData does not, if one is there that the node's last task has freed.
+// comparing is a policy like that of PyCOMPSs, which considers all ready tasks whenever it assigns one to a
+// node. FIFOData does not if the node's last task has freed a task.
 type comparing struct {
 	dispatch.Policy
 	score float64
 	spent *float64
-	freed [][]*graph.Task // by the last task of each node; nil: it makes no difference
+	freed [][]*graph.Task // by the last task of each node; nil if irrelevant
 }
 
 // Push implements [dispatch.Policy].
@@ -129,10 +127,10 @@ func (c *comparing) Pop(node int) *graph.Task {
 	return t
 }
 
-// looking returns the seconds that the scheduler takes to look at a ready task when a node is to get
-// one (section 2.3). As published (ReadyScheduler of 2017) it scores the task for that node, and for
-// each node as it tries to have the task executed; and each time it goes through all nodes that have
-// the operands, which are all of them where a file system is shared.
+// looking returns the seconds that the scheduler takes to consider one ready task when it assigns a task to a
+// node (section 2.3). In the published code (ReadyScheduler of 2017) it scores the task for that node, and for
+// each node on which it tries to execute the task. Each time it iterates over all nodes that have the operands.
+// With a shared file system these are all nodes.
 func looking(m *sim.Machine) float64 {
 	nodes := float64(m.Count())
 	if m.Apart {
@@ -141,8 +139,8 @@ func looking(m *sim.Machine) float64 {
 	return host * nodes * (nodes + 1)
 }
 
-// options returns those of PyCOMPSs with a scheduler, locality or FIFOData, and what it takes to
-// look at a task.
+// options returns the options of PyCOMPSs with a scheduler, locality or FIFOData. score is the time to consider
+// a task.
 func options(m *sim.Machine, policy dispatch.Kind, score float64) sim.Options {
 	var spent float64
 	const all = 1 << 30 // as many tasks in flight as there are
@@ -162,16 +160,16 @@ func options(m *sim.Machine, policy dispatch.Kind, score float64) sim.Options {
 	}
 }
 
-// outcome is a run.
+// outcome is the result of a run.
 type outcome struct {
 	*sim.Prediction
-	tasks  int // without those that make the blocks
+	tasks  int // without the tasks that make the blocks
 	flops  float64
 	gflops float64
 	record *trace.Recording // with sim.Options.Record
 }
 
-// run makes the blocks, as the paper does, and then has a program executed, which alone counts.
+// run makes the blocks, as the paper does, and then executes a program. Only the program counts.
 func run(ctx context.Context, opt sim.Options, side int, plan func(p *program) (fill []grid, submit func())) (outcome, error) {
 	var rt interface {
 		exec.Runtime

@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/internal/plotting"
 )
 
-// Figure is a figure of a paper that can be made.
+// Figure is a figure of a paper that this package can make.
 type Figure struct {
 	Name  string // as in "pycompss-15"
 	Paper string
@@ -17,14 +17,14 @@ type Figure struct {
 	make  func(ctx context.Context, r *Result) error
 }
 
-// Result is what came out.
+// Result is the content of a figure.
 type Result struct {
 	Chart plotting.Chart
-	// Published is numbers that the paper gives, beside ours.
+	// Published are numbers that the paper gives, with ours.
 	Published []Number
-	// Claims is what the paper says of the shape.
+	// Claims are statements of the paper about the shape.
 	Claims []Claim
-	// Notes say what was assumed, and where the shape is another one, why.
+	// Notes state assumptions and, if the shape differs, the reason.
 	Notes []string
 }
 
@@ -35,14 +35,14 @@ type Number struct {
 	Unit        string
 }
 
-// Claim is something that a paper says of the shape of a figure.
+// Claim is a statement of a paper about the shape of a figure.
 type Claim struct {
 	What  string
 	Holds bool
-	Here  string // what the figure here says of it
+	Here  string // what our figure shows
 }
 
-// Make makes the figure. The error is that of ctx, or of a machine or program that makes no sense.
+// Make makes the figure. The error is that of ctx, or of an invalid machine or program.
 func (f *Figure) Make(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	r.Chart.Title = f.Title
@@ -52,7 +52,7 @@ func (f *Figure) Make(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// add adds a point to the series of a name.
+// add adds a point to the named series.
 func (r *Result) add(series string, x, y float64) {
 	for i := range r.Chart.Series {
 		if s := &r.Chart.Series[i]; s.Name == series {
@@ -63,7 +63,7 @@ func (r *Result) add(series string, x, y float64) {
 	r.Chart.Series = append(r.Chart.Series, plotting.Series{Name: series, Points: []plotting.Point{{X: x, Y: y}}})
 }
 
-// at returns the value of a series at x, 0 if there is none.
+// at returns the value of a series at x. It returns 0 if there is none.
 func (r *Result) at(series string, x float64) float64 {
 	for _, s := range r.Chart.Series {
 		for _, p := range s.Points {
@@ -80,7 +80,7 @@ func (r *Result) line(name string, points ...plotting.Point) {
 	r.Chart.References = append(r.Chart.References, plotting.Reference{Name: name, Series: -1, Points: points})
 }
 
-// ideal adds a dashed line that is y at x = 1 and grows as x does, with as many points as there are.
+// ideal adds a dashed line proportional to x, with the value y at x = 1. It has as many points as the series.
 func (r *Result) ideal(name string, y float64) {
 	var points []plotting.Point
 	for _, p := range r.Chart.Series[0].Points {
@@ -101,7 +101,7 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// WriteCSV writes the points: series, x and y. Lines and published numbers follow, as such.
+// WriteCSV writes the points as series, x and y, followed by lines and published numbers.
 func (r *Result) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{"kind", "series", "x", "y"})

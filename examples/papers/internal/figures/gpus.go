@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 )
 
-// minotauro returns so many nodes of Minotauro, half of them of each kind, with two tasks at a time on
-// the cores of each socket.
+// minotauro returns a model of Minotauro with the given number of nodes, half of each kind. The cores of each
+// socket execute two tasks at a time.
 func minotauro(nodes int) (*sim.Machine, error) {
 	m, err := machine("minotauro")
 	if err != nil {
@@ -24,7 +24,7 @@ func minotauro(nodes int) (*sim.Machine, error) {
 	return m, nil
 }
 
-// How values are used by GPUs, as series of figure 23.
+// How GPUs get values, as series of figure 23.
 var gpuCases = []struct {
 	name   string
 	change func(m *sim.Machine, d *sim.Device)
@@ -35,12 +35,12 @@ var gpuCases = []struct {
 	{"values stay on GPUs", func(m *sim.Machine, d *sim.Device) { m.Costs.Serial = 0 }},
 }
 
-// gpus is what figure 23 shows, as numbers, and what it would be otherwise.
+// gpus is the content of figure 23 as numbers, and variants of it.
 func gpus(ctx context.Context, r *Result) error {
 	r.Chart.YLabel = "GFLOP/s"
 	r.Chart.Categories = []string{"2 nodes", "4 nodes"}
 	const blocks = 16
-	var busy [2]float64 // part of the time that GPUs compute if values stay there
+	var busy [2]float64 // part of the time in which GPUs compute if values stay there
 	for at, nodes := range []int{2, 4} {
 		for n, c := range gpuCases {
 			m, err := minotauro(nodes)
@@ -104,7 +104,7 @@ func processorsOf(m *sim.Machine) (names []string) {
 	return names
 }
 
-// onGPUs returns for which part of the time GPUs compute.
+// onGPUs returns the part of the time in which GPUs compute.
 func onGPUs(m *sim.Machine, x outcome) float64 {
 	on, busy, gpus := processorsOf(m), 0.0, 0
 	for _, name := range on {
@@ -122,7 +122,7 @@ func onGPUs(m *sim.Machine, x outcome) float64 {
 
 func isGPU(name string) bool { return name == "M2090" || name == "GK210" }
 
-// processors claims that tasks run on four kinds of processors in one run.
+// processors adds the claim that one run uses four kinds of processors.
 func (r *Result) processors(m *sim.Machine, x outcome) {
 	names, nodes := processorsOf(m), 0
 	for _, g := range m.Nodes {

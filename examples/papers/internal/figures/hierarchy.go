@@ -14,10 +14,10 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// agentCores is the cores of a node of MareNostrum 4.
+// agentCores is the number of cores of a node of MareNostrum 4.
 const agentCores = 48
 
-// workflow submits tasks with times that are known, on data that are small.
+// workflow submits tasks of given durations on small data.
 type workflow struct {
 	ops    map[string]*versions.Op
 	bodies map[*versions.Op]sim.Body
@@ -27,7 +27,7 @@ func newWorkflow() *workflow {
 	return &workflow{ops: map[string]*versions.Op{}, bodies: map[*versions.Op]sim.Body{}}
 }
 
-// op returns the op of a name.
+// op returns the op with the given name.
 func (f *workflow) op(name string) *versions.Op {
 	o := f.ops[name]
 	if o == nil {
@@ -37,10 +37,10 @@ func (f *workflow) op(name string) *versions.Op {
 	return o
 }
 
-// small returns a new datum: what tasks hand on is small beside what they take.
+// small returns a new datum. The data of tasks are small compared with their durations.
 func small() *graph.Datum { return &graph.Datum{Name: "x", Bytes: 1 << 16, Value: new(int)} }
 
-// task submits a task that takes so many seconds, reads some data and makes a new one.
+// task submits a task of the given duration that reads some data and writes a new one.
 func (f *workflow) task(j exec.Job, name string, seconds float64, reads ...*graph.Datum) (*graph.Datum, error) {
 	made := small()
 	ops := []graph.Operand{out(made)}
@@ -51,17 +51,17 @@ func (f *workflow) task(j exec.Job, name string, seconds float64, reads ...*grap
 	return made, err
 }
 
-// parent submits a task whose children a function submits.
+// parent submits a task whose children are submitted by the given function.
 func (f *workflow) parent(j exec.Job, name string, children func(j exec.Job) error) error {
-	o := newOp(name) // one for each: it stands for the body
+	o := newOp(name) // a new op for each task: it contains the body
 	f.bodies[o] = func(_ *versions.Call, j exec.Job) error { return children(j) }
 	_, err := j.Submit(&graph.Spec{Op: o, Params: &work{}, Operands: []graph.Operand{out(small())}})
 	return err
 }
 
-// agents returns MareNostrum 4 with so many nodes that compute, below one that has the main task. If
-// in is not 0, so many of them are a domain, of which one has the others below it. A worker does a
-// microsecond's work in a microsecond.
+// agents returns MareNostrum 4 with the given number of computing nodes below a node with the main task. If in
+// is not 0, in nodes form a domain, in which one node is the parent of the others. A microsecond of work takes
+// a worker a microsecond.
 func agents(nodes, in int) (*sim.Machine, error) {
 	m, err := machine("marenostrum4")
 	if err != nil {
@@ -80,7 +80,7 @@ func agents(nodes, in int) (*sim.Machine, error) {
 	return m, nil
 }
 
-// takes returns how long a program takes.
+// takes returns the duration of a program.
 func (f *workflow) takes(ctx context.Context, m *sim.Machine, score float64, submit func(j exec.Job) error) (float64, error) {
 	opt := options(m, dispatch.Locality, score)
 	opt.Bodies = f.bodies
@@ -99,17 +99,17 @@ func (f *workflow) takes(ctx context.Context, m *sim.Machine, score float64, sub
 	return rt.Prediction().Seconds, nil
 }
 
-// cascade is a cascade SVM as dislib has it: in each iteration blocks are trained, and support
-// vectors merged by two, until one is left, which is checked.
+// cascade is a cascade SVM as in dislib. In each iteration blocks are trained, and support vectors are merged
+// in pairs until one set is left, which is checked.
 type cascade struct {
 	blocks, iterations int
 	leaf, merge        float64 // seconds
 }
 
-// tasks returns how many tasks it is.
+// tasks returns the number of tasks.
 func (c cascade) tasks() int { return c.iterations * 2 * c.blocks }
 
-// fit submits it: a factor longer than usual.
+// fit submits the cascade, with all durations multiplied by factor.
 func (c cascade) fit(f *workflow, j exec.Job, factor float64) error {
 	for range c.iterations {
 		var level []*graph.Datum
@@ -138,7 +138,7 @@ func (c cascade) fit(f *workflow, j exec.Job, factor float64) error {
 		if err != nil {
 			return err
 		}
-		// Whether there is another iteration is known when this one has ended.
+		// Only at the end of this iteration is it known whether there is another one.
 		if err := j.WaitOn(check); err != nil {
 			return err
 		}
@@ -146,9 +146,9 @@ func (c cascade) fit(f *workflow, j exec.Job, factor float64) error {
 	return nil
 }
 
-// search returns how long a grid search over so many cascades takes. Flat, the main task submits
-// all tasks, and so one cascade after the other; nested, each cascade is a task. If unlike is not
-// 0, cascades differ by that as times of tasks do.
+// search returns the duration of a grid search over count cascades. Flat, the main task submits all tasks, and
+// so one cascade after the other. Nested, each cascade is a task. If unlike is not 0, the durations of cascades
+// vary by that, as those of tasks do.
 func (c cascade) search(ctx context.Context, m *sim.Machine, count int, nested bool, unlike float64) (float64, error) {
 	f := newWorkflow()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -170,16 +170,16 @@ func (c cascade) search(ctx context.Context, m *sim.Machine, count int, nested b
 	})
 }
 
-// What the paper's data sets are as cascades. 250 of the large ones have 707,653 tasks, 2,830 each:
-// five iterations, which is dislib's default, of 283 blocks. What a task takes is such that 125 of
-// them take what the paper has on 4 nodes, flat and nested. Of the small one no number of tasks is
-// published; what a task takes is from the flat run.
+// The paper's data sets as cascades. 250 cascades of the large set have 707,653 tasks, 2,830 each: five
+// iterations, dislib's default, of 283 blocks. The durations of tasks are such that 125 cascades take what the
+// paper reports for 4 nodes, flat and nested. For the small set the number of tasks is not published; the
+// duration of a task is from the flat run.
 var (
 	fibrillation = cascade{blocks: 283, iterations: 5, leaf: 1.8, merge: 4.3}
 	iris         = cascade{blocks: 8, iterations: 5, leaf: 0.03, merge: 0.03}
 )
 
-// unlikeness is how far cascades are from one another, as [sim.Noise] has it for tasks.
+// unlikeness is how much cascades vary, in the sense of [sim.Noise].
 const unlikeness = 0.5
 
 // gridSearch is figures 4 and 5, with the numbers of section 5.1.
@@ -189,7 +189,7 @@ func gridSearch(ctx context.Context, r *Result) error {
 	c := fibrillation
 	for _, nodes := range []int{4, 16, 48, 200} {
 		count, part := 250, 1.0
-		if nodes == 4 { // as in the paper
+		if nodes == 4 { // like the paper
 			count, part = 125, 2
 		}
 		for i, name := range []string{agentsOnly, domains} {
@@ -244,7 +244,7 @@ func gridSearch(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// forest returns how long a random forest of so many trees takes.
+// forest returns the duration of a random forest.
 func forest(ctx context.Context, nodes, trees int, nested bool) (float64, error) {
 	const sample, grow = 0.5, 10.0
 	m, err := agents(nodes, 1)
@@ -279,8 +279,8 @@ func forest(ctx context.Context, nodes, trees int, nested bool) (float64, error)
 	})
 }
 
-// pending is the seconds that an agent's scheduler takes for each pending task when it gives one:
-// such that 32 nodes are 130 times as fast as one.
+// pending is the seconds that an agent's scheduler takes for each pending task when it assigns one. It is
+// fitted so that 32 nodes are 130 times as fast as one.
 const pending = 78e-6
 
 // forests is figure 6.

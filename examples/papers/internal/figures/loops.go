@@ -10,17 +10,17 @@ import (
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 )
 
-// Connected components, as the paper has them: rows of the matrix, after it was scaled up.
+// Connected components as in the paper: the rows of the matrix after scaling up.
 const (
 	vertices = 403394
 	edges    = 3387388
 	scaled   = 50
 )
 
-// A round over the whole matrix takes a core this long for an entry, and for a row beside: what
-// memory gives it. And what a queue is occupied for by a worker that takes a chunk, and what it takes
-// to come to the queue of another one. Round numbers: only their sizes in relation to one another
-// matter, and that a chunk takes a thousand times as long.
+// entrySeconds and rowSeconds are the seconds of a core in a round over the whole matrix, per entry and per
+// row; memory limits them. takeSeconds is how long a worker that takes a chunk occupies a queue, and
+// stealSeconds how long it takes to reach the queue of another worker. These are round numbers: only their
+// ratios matter, and that a chunk takes a thousand times as long.
 const (
 	entrySeconds = 1e-9
 	rowSeconds   = 2e-9
@@ -28,7 +28,7 @@ const (
 	stealSeconds = 1e-6
 )
 
-// schemes are those of the paper's figures: without SS, whose time explodes.
+// schemes are the schemes of the paper's figures. SS is left out, since its time explodes.
 func schemes() []loop.Scheme {
 	return []loop.Scheme{loop.Static, loop.GSS, loop.MFSC, loop.TSS, loop.FAC2, loop.TFSS, loop.FISS, loop.VISS, loop.PLS, loop.PSS}
 }
@@ -46,11 +46,11 @@ func sockets(name string) (of []int, err error) {
 	return of, nil
 }
 
-// sparse is the rows of a graph's matrix: what those before each take.
+// sparse is the rows of a graph's matrix, as prefix sums of their costs.
 type sparse struct{ before []float64 }
 
-// newSparse returns an R-MAT graph as large as the paper's before it was scaled up. Its vertices with
-// many edges come first, unless they are shuffled.
+// newSparse returns an R-MAT graph of the paper's size before scaling up. Vertices with many edges come first,
+// unless shuffled.
 func newSparse(shuffled bool) *sparse {
 	g := loopapps.NewRMAT(vertices, edges, 1)
 	s := &sparse{make([]float64, vertices+1)}
@@ -69,7 +69,7 @@ func newSparse(shuffled bool) *sparse {
 	return s
 }
 
-// until returns what the rows before row i of the scaled matrix take, in which scaled rows are alike.
+// until returns the cost of the rows before row i of the scaled matrix. All copies of a row have the same cost.
 func (s *sparse) until(i int) float64 {
 	row := i / scaled
 	x := s.before[row] * scaled
@@ -79,7 +79,7 @@ func (s *sparse) until(i int) float64 {
 	return x
 }
 
-// round returns what a round takes, in seconds.
+// round returns the seconds of a round.
 func (s *sparse) round(of []int, p loop.Plan) float64 {
 	x := loop.Predict(vertices*scaled, of, p, loop.Model{
 		Cost: func(c loop.Chunk) float64 { return s.until(c.Hi) - s.until(c.Lo) },
@@ -88,7 +88,7 @@ func (s *sparse) round(of []int, p loop.Plan) float64 {
 	return x.Took.Seconds()
 }
 
-// named sets the categories: the schemes.
+// named sets the categories, which are the schemes.
 func (r *Result) named() {
 	for _, s := range schemes() {
 		r.Chart.Categories = append(r.Chart.Categories, s.String())
@@ -163,8 +163,8 @@ func (r *Result) category(s loop.Scheme) float64 {
 	return -1
 }
 
-// The times that the paper's figures 8 and 9 give, in seconds, in the order of schemes: of each
-// victim, SEQ, SEQPRI, RND and RNDPRI.
+// queueTimes are the times in the paper's figures 8 and 9, in seconds, in the order of schemes, for the victims
+// SEQ, SEQPRI, RND and RNDPRI.
 var queueTimes = map[string]map[loop.Layout][4][10]float64{
 	"broadwell2x10": {
 		loop.PerCore: {
@@ -196,7 +196,7 @@ var queueTimes = map[string]map[loop.Layout][4][10]float64{
 	},
 }
 
-// queues makes figure 8 or 9: several queues on a machine.
+// queues returns a function that makes figure 8 or 9: several queues on a machine.
 func queues(name string) func(ctx context.Context, r *Result) error {
 	return func(ctx context.Context, r *Result) error {
 		r.named()
@@ -254,10 +254,10 @@ func regression(ctx context.Context, r *Result) error {
 	r.named()
 	r.Chart.XLabel, r.Chart.YLabel = "scheme", "time, STATIC = 100"
 	const rows = 1 << 20
-	// A chunk has a partial result, which is added to the others': what that takes is as long
-	// whatever the chunk. It is the one thing here that is taken from the figure, as the number of
-	// columns is not published: such that TSS on 2×10 cores is what it was.
-	const chunk = 0.16 / 3 // of the time of STATIC there: TSS has three more chunks for each worker
+	// Each chunk has a partial result, which is added to the others in a time that does not depend on the chunk.
+	// This is the only parameter taken from the figure, as the number of columns is not published. It is fitted
+	// to TSS on 2×10 cores.
+	const chunk = 0.16 / 3 // part of the time of STATIC there: TSS has three more chunks per worker
 	published := map[string][2]float64{"2×10 cores": {116, 124}, "2×28 cores": {150, 160}}
 	for _, m := range daphneMachines {
 		of, err := sockets(m.name)

@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/internal/plotting"
 )
 
-// decomposed has an n×n matrix of blocks decomposed, with what LU is to have.
+// decomposed returns a function that submits the LU factorization of an n×n matrix of blocks.
 func decomposed(blocks int) func(p *program) ([]grid, func()) {
 	return func(p *program) ([]grid, func()) {
 		a, l, u, perm := p.matrix("A", blocks), p.matrix("L", blocks), p.matrix("U", blocks), p.matrix("P", blocks)
@@ -18,7 +18,7 @@ func decomposed(blocks int) func(p *program) ([]grid, func()) {
 	}
 }
 
-// xeons returns so many of COBI's Xeon nodes, with so many tasks for each socket.
+// xeons returns COBI's Xeon nodes with the given number of tasks per socket.
 func xeons(nodes, perSocket int) (*sim.Machine, error) {
 	m, err := machine("cobi")
 	if err != nil {
@@ -105,7 +105,7 @@ func luSchedulers(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// most returns how long tasks take: all but the shortest and the longest twentieth.
+// most returns the range of the durations of tasks, without the shortest and the longest twentieth.
 func most(events []trace.Event) (short, long float64) {
 	var seconds []float64
 	for _, e := range events {

@@ -11,7 +11,7 @@ import (
 
 const k = 1024
 
-// product has n×n matrices of blocks multiplied.
+// product returns a function that submits the product of n×n matrices of blocks.
 func product(blocks int) func(p *program) ([]grid, func()) {
 	return func(p *program) ([]grid, func()) {
 		a, b, c := p.matrix("A", blocks), p.matrix("B", blocks), p.matrix("C", blocks)
@@ -19,7 +19,7 @@ func product(blocks int) func(p *program) ([]grid, func()) {
 	}
 }
 
-// ranked is product with the priorities that package blocked gives: how far it is to the end.
+// ranked is product with the priorities of package blocked: the distance to the end.
 func ranked(blocks int) func(p *program) ([]grid, func()) {
 	return func(p *program) ([]grid, func()) {
 		all, submit := product(blocks)(p)
@@ -72,8 +72,8 @@ func oversubscription(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// nodesOf returns MareNostrum III with so many nodes that compute, as sections 4.3 to 4.5 have it:
-// four tasks on each, of so many times as many threads as cores: 4.
+// nodesOf returns MareNostrum III with the given number of computing nodes, as in sections 4.3 to 4.5: four
+// tasks per node, each with over times as many threads as its 4 cores.
 func nodesOf(nodes int, over float64, r rates) (*sim.Machine, error) {
 	m, err := machine("marenostrum3")
 	if err != nil {
@@ -130,8 +130,8 @@ func distributed(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// cobi returns COBI with half of so many nodes Xeons and half Xeon Phis: 8 tasks at a time on those
-// and 4 on these (section 4.3).
+// cobi returns COBI with half of the nodes Xeons and half Xeon Phis. They execute 8 and 4 tasks at a time
+// (section 4.3).
 func cobi(nodes int, r rates) (*sim.Machine, error) {
 	m, err := machine("cobi")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// program submits the tasks of a program of Amela et al. (2018), in the order of its sequential
-// code, on blocks that have no elements.
+// program submits the tasks of a program of Amela et al. (2018) in the order of its sequential code, on blocks
+// without elements.
 type program struct {
 	job  exec.Job
 	side int // of a block
-	// ranked has products go first of which the chain has further to go.
+	// ranked gives products a higher priority, the longer their remaining chain is.
 	ranked bool
-	rank   int64 // the priority of tasks that are submitted now
+	rank   int64 // the priority of the tasks that are submitted now
 	ops    map[string]*versions.Op
 	knows  map[*graph.Datum]int // blocks that are known to be zero or the identity
 	keep   []versions.Shaped
@@ -45,14 +45,14 @@ func (p *program) matrix(name string, m int) grid {
 	return g
 }
 
-// block returns a block. All that are to stay on nodes between jobs have to be made before begin.
+// block returns a block. Blocks that are to stay on nodes between jobs must be made before begin.
 func (p *program) block(name string, i, j int) *graph.Datum {
 	t := &kernels.Tile[float64]{Rows: p.side, Cols: p.side, Stride: p.side}
 	p.keep = append(p.keep, t)
 	return &graph.Datum{Name: name, Key: graph.Key{I: int32(i), J: int32(j)}, Bytes: 8 * int64(p.side) * int64(p.side), Value: t}
 }
 
-// begin begins a job on a runtime, on which blocks stay if it has several nodes.
+// begin begins a job on a runtime. If the runtime has several nodes, blocks stay on them.
 func (p *program) begin(ctx context.Context, rt exec.Runtime) {
 	if k, ok := rt.(exec.Keeper); ok && p.job == nil {
 		_, p.err = k.Keep(p.keep)
@@ -68,7 +68,7 @@ func (p *program) end() error {
 	return p.err
 }
 
-// task submits a task that takes so many cubes of the side of a block in flops.
+// task submits a task of cubes·side³ flops, for blocks of order side.
 func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
 	if p.err != nil {
 		return
@@ -85,7 +85,7 @@ func (p *program) task(op string, cubes float64, operands ...graph.Operand) {
 	_, p.err = p.job.Submit(&graph.Spec{Op: o, Params: &work{flops}, Operands: operands, Priority: p.rank})
 }
 
-// newOp returns an op whose tasks say how much work they are.
+// newOp returns an op whose tasks take as long as their parameters say.
 func newOp(name string) *versions.Op {
 	o := &versions.Op{Name: name, Type: "f64", Work: func(c *versions.Call) float64 { return c.Params.(*work).Flops },
 		Versions: []versions.Version{{Name: "mkl", Run: func(*versions.Call) error { return fmt.Errorf("%s: only simulated", name) }}}}
@@ -99,7 +99,7 @@ func in(d *graph.Datum) graph.Operand    { return graph.Operand{Datum: d, Mode: 
 func out(d *graph.Datum) graph.Operand   { return graph.Operand{Datum: d, Mode: graph.Out} }
 func inout(d *graph.Datum) graph.Operand { return graph.Operand{Datum: d, Mode: graph.InOut} }
 
-// fill has each block of matrices made by a task that knows nothing of the algorithm.
+// fill makes each block of the matrices in a task of its own.
 func (p *program) fill(all ...grid) {
 	for _, g := range all {
 		for _, row := range g {
@@ -124,8 +124,7 @@ func (p *program) matmul(a, b, c grid) {
 	}
 }
 
-// cholesky is the code of figure 6. The tasks of its trailing update are all gemm, those on the
-// diagonal, too.
+// cholesky is the code of figure 6. All tasks of its trailing update are gemm, including those on the diagonal.
 func (p *program) cholesky(a grid) {
 	m := len(a)
 	for k := range m {
@@ -145,14 +144,13 @@ func (p *program) cholesky(a grid) {
 	}
 }
 
-// Blocks that are nothing but zero, or the identity, are known to be that if the program is to save
-// memory: see qr.
+// Constant blocks: if the program saves memory, it treats them as known to be zero or the identity. See qr.
 const (
 	zero = iota + 1
 	identity
 )
 
-// known returns a block that is known to be zero or the identity, and so has no elements.
+// known returns a block that is known to be zero or the identity, so it has no elements.
 func (p *program) known(what int) *graph.Datum {
 	d := p.block("known", 0, 0)
 	d.Bytes = 0
@@ -160,7 +158,7 @@ func (p *program) known(what int) *graph.Datum {
 	return d
 }
 
-// dot is a·b, a block of its own.
+// dot returns a·b as a new block.
 func (p *program) dot(a, b *graph.Datum) *graph.Datum {
 	c, cubes := p.block("dot", 0, 0), 2.0
 	switch x, y := p.knows[a], p.knows[b]; {
@@ -173,8 +171,8 @@ func (p *program) dot(a, b *graph.Datum) *graph.Datum {
 	return c
 }
 
-// multiplied is c += a·b, and returns what c is now: one that is known to be zero becomes another
-// block. A product with zero leaves c as it is, but its task has read all three of them.
+// multiplied is c += a·b. It returns the resulting block, which is a new one if c is known to be zero. A
+// product with zero leaves c unchanged, but its task still reads all three blocks.
 func (p *program) multiplied(a, b, c *graph.Datum) *graph.Datum {
 	x, y := p.knows[a], p.knows[b]
 	cubes := 2.0
@@ -190,8 +188,8 @@ func (p *program) multiplied(a, b, c *graph.Datum) *graph.Datum {
 	return sum
 }
 
-// blocked is the product of two matrices of blocks, multiplyBlocked of the paper: each block of it
-// is made as zero by a task, and has as many tasks as there are products in it.
+// blocked is the product of two matrices of blocks, multiplyBlocked of the paper. A task makes each block of
+// the result as zeros, and one task per product adds to it.
 func (p *program) blocked(a, b grid, save bool) grid {
 	c := make(grid, len(a))
 	for i := range a {
@@ -210,8 +208,8 @@ func (p *program) blocked(a, b grid, save bool) grid {
 	return c
 }
 
-// qr is the code of figure 10, with rotations as matrices of 2×2 blocks. If save, blocks of Q that
-// are zero or the identity are known to be that: they have no elements, and tasks return at once.
+// qr is the code of figure 10, with rotations as matrices of 2×2 blocks. If save is set, zero and identity
+// blocks of Q are known as such: they have no elements, and their tasks return at once.
 func (p *program) qr(r, q grid, save bool) {
 	m := len(r)
 	if p.knows = map[*graph.Datum]int{}; save {
@@ -247,14 +245,14 @@ func (p *program) qr(r, q grid, save bool) {
 	}
 }
 
-// lu is the code of figure 13: blocks of the column and row of the pivot are multiplied by inverses
-// of triangles, which each task that needs one forms anew.
+// lu is the code of figure 13. Blocks of the pivot's column and row are multiplied by inverses of triangles.
+// Each task that needs an inverse computes it again.
 func (p *program) lu(a, l, u, perm grid) {
 	m := len(a)
 	p.task("getrf", 2./3, in(a[0][0]), out(perm[0][0]), out(l[0][0]), out(u[0][0]))
 	invert := func(d *graph.Datum) *graph.Datum {
 		x := p.block("inverse", 0, 0)
-		p.task("trtri", 1, in(d), out(x)) // solve_triangular, of the identity
+		p.task("trtri", 1, in(d), out(x)) // solve_triangular with the identity
 		return x
 	}
 	for j := 1; j < m; j++ {

@@ -7,20 +7,20 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 )
 
-// element is the seconds that Python takes for an element of a matrix that it copies one by one into
-// lists: measured (testdata/measured.py) with Python 3.11 and NumPy 1.24 on a core of an EPYC (Turin).
-// MareNostrum III had Python 2.7 on Sandy Bridge: the figure has twice as long, too.
+// element is the seconds that Python takes per element to copy a matrix into lists element by element. It was
+// measured (testdata/measured.py) with Python 3.11 and NumPy 1.24 on a core of an EPYC (Turin). MareNostrum III
+// had Python 2.7 on Sandy Bridge, so the figure also shows twice that time.
 const element = 230e-9
 
-// littleQR returns the rate of the factorization of two blocks. Its task takes Q, of twice as many
-// rows and columns, apart in that way, as the published program has it (splitMatrix, qr.py).
+// littleQR returns the rate of the factorization of two blocks. In the published program (splitMatrix, qr.py)
+// its task splits Q, which has twice as many rows and columns, in that way.
 func littleQR(side, rate, element float64) float64 {
 	flops := 38. / 3 * side * side * side
 	return flops / (flops/rate + 4*side*side*element)
 }
 
-// qr is figure 24. Of the factorizations of blocks, their work is that of LAPACK's geqrf and orgqr,
-// with all columns of Q.
+// qr is figure 24. The operations of block factorizations are those of LAPACK's geqrf and orgqr, with all
+// columns of Q.
 func qr(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "nodes of 16 cores", "GFLOP/s, of 20/3·n³ flops"
 	const blocks = 8

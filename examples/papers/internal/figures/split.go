@@ -7,18 +7,18 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// The two programs of the figures of SplIter, and the names of their series.
+// The two programs of SplIter's figures, and the names of their series.
 const (
 	byBlock     = "a task for each block"
 	byPartition = "a task for each partition"
 )
 
-// splitCores is the cores of a node.
+// splitCores is the number of cores of a node.
 const splitCores = 48
 
-// histogram returns how long a histogram of 880 million points in five dimensions on each node
-// takes: with so many blocks for each core, and a task for each block, or one for each partition,
-// which is the blocks of a core.
+// histogram returns the duration of a histogram of 880 million points in five dimensions per node, with per
+// blocks for each core. It has a task for each block or, with split, one for each partition, which is the
+// blocks of a core.
 func histogram(ctx context.Context, nodes, per int, split bool) (float64, error) {
 	const (
 		// A core goes through its part of the points in about as long as the whole takes if there is
@@ -56,12 +56,12 @@ func histogram(ctx context.Context, nodes, per int, split bool) (float64, error)
 		}
 		return []grid{data}, func() {
 			for i := range tasks {
-				// Blocks were made in turn on nodes: those of a partition are of one.
+				// Blocks were placed on nodes in turn; the blocks of a partition are on one node.
 				ops := []graph.Operand{out(parts[0][i])}
 				for b := range blocks {
 					ops = append(ops, in(data[0][(i+b*cores)%all]))
 				}
-				p.task("partial", 1e9*part/float64(per)*float64(blocks), ops...) // blocks of 1³
+				p.task("partial", 1e9*part/float64(per)*float64(blocks), ops...) // for blocks of 1³
 			}
 			p.reduce(parts[0])
 		}
@@ -72,7 +72,7 @@ func histogram(ctx context.Context, nodes, per int, split bool) (float64, error)
 	return x.Seconds, nil
 }
 
-// histograms adds those of both programs at x.
+// histograms adds the points of both programs at x.
 func (r *Result) histograms(ctx context.Context, x float64, nodes, per int) error {
 	for _, split := range []bool{false, true} {
 		seconds, err := histogram(ctx, nodes, per, split)
@@ -88,7 +88,7 @@ func (r *Result) histograms(ctx context.Context, x float64, nodes, per int) erro
 	return nil
 }
 
-// histogramBlocks is figure 11 of SplIter: 8 nodes, and more and more blocks.
+// histogramBlocks is figure 11 of SplIter: 8 nodes with an increasing number of blocks.
 func histogramBlocks(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "blocks for each core", "seconds"
 	for _, per := range []int{1, 4, 16, 48} {
@@ -105,8 +105,8 @@ func histogramBlocks(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// histogramNodes is figures 9 and 10 of SplIter: as many points on each node, on more and more
-// nodes.
+// histogramNodes is figures 9 and 10 of SplIter: an increasing number of nodes with the same number of points
+// each.
 func histogramNodes(per int) func(ctx context.Context, r *Result) error {
 	return func(ctx context.Context, r *Result) error {
 		r.Chart.XLabel, r.Chart.YLabel = "nodes", "seconds"
@@ -141,7 +141,7 @@ func histogramNodes(per int) func(ctx context.Context, r *Result) error {
 	}
 }
 
-// reduce adds up histograms, so many at a time.
+// reduce adds up histograms in groups.
 func (p *program) reduce(all []*graph.Datum) {
 	const arity = 48
 	for len(all) > 1 {

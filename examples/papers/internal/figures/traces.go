@@ -11,13 +11,13 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// The two kinds of nodes of COBI, as series of these figures.
+// COBI's two kinds of nodes, as series of these figures.
 const (
 	onXeons = "Xeons"
 	onPhis  = "Xeon Phis"
 )
 
-// traced runs a program on so many nodes of COBI, half of them of each kind, and records it.
+// traced runs a program on COBI, with half of the nodes of each kind, and records it.
 func traced(ctx context.Context, nodes int, r rates, change func(m *sim.Machine), plan func(p *program) ([]grid, func())) (outcome, *sim.Machine, error) {
 	m, err := cobi(nodes, r)
 	if err != nil {
@@ -30,7 +30,7 @@ func traced(ctx context.Context, nodes int, r rates, change func(m *sim.Machine)
 	return x, m, err
 }
 
-// kindOf returns the series of the node that has a worker: nodes are in halves.
+// kindOf returns the series of a worker's node: the first half of the nodes is of one kind.
 func kindOf(m *sim.Machine, worker int) string {
 	if worker < m.Nodes[0].Count*m.Kinds[0].Tasks() {
 		return onXeons
@@ -38,7 +38,7 @@ func kindOf(m *sim.Machine, worker int) string {
 	return onPhis
 }
 
-// unlikeTrace is what figure 17 shows, as numbers.
+// unlikeTrace is the content of figure 17 as numbers.
 func unlikeTrace(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "seconds, in tenths of the run", "products that run, on average"
 	x, m, err := traced(ctx, 2, nil, func(*sim.Machine) {}, product(32))
@@ -74,7 +74,7 @@ func unlikeTrace(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// choleskyTrace is what figure 20 shows, as numbers.
+// choleskyTrace is the content of figure 20 as numbers.
 func choleskyTrace(ctx context.Context, r *Result) error {
 	r.Chart.YLabel = "% of the time of all tasks that run at a time"
 	ops := []string{"potrf", "trsm", "gemm"}
@@ -102,7 +102,7 @@ func choleskyTrace(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// choleskyGraph is what figure 21 shows, as numbers: how many tasks of the graph are on each level.
+// choleskyGraph is the content of figure 21 as numbers: how many tasks of the graph are on each level.
 func choleskyGraph(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "tasks before it on the longest path", "tasks"
 	const blocks = 16
@@ -134,8 +134,8 @@ func choleskyGraph(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// levels returns, for each task of a job by its number less one, how many are before it on the
-// longest path.
+// levels returns the length of the longest path to each task of a job. The index is the number of the task
+// minus one.
 func levels(edges []trace.Edge, tasks int) []int {
 	level := make([]int, tasks)
 	before := make([][]int, tasks)
@@ -144,7 +144,7 @@ func levels(edges []trace.Edge, tasks int) []int {
 			before[e.To-1] = append(before[e.To-1], int(e.From-1))
 		}
 	}
-	for t := range level { // a task has a larger number than those before it
+	for t := range level { // a task has a larger number than its predecessors
 		for _, b := range before[t] {
 			level[t] = max(level[t], level[b]+1)
 		}
