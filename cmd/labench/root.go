@@ -56,8 +56,9 @@ func root(a *cli.App) *cobra.Command {
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var errs cli.Problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
+			// An empty value may come from an unset variable of a script.
 			if f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "versions" && f.Name != "exclude" {
-				errs.Note(fmt.Errorf("%s is empty: give it a value, or leave it out", cli.Dashed(f.Name))) // an unset variable of a script
+				errs.Note(fmt.Errorf("%s is empty: give it a value, or leave it out", cli.Dashed(f.Name)))
 			}
 			if n, wrong := cmd.Flags().GetInt(f.Name); wrong == nil && n != int(int32(n)) {
 				errs.Note(cli.NotAllowed(f, f.Value.String(), nil))

@@ -102,7 +102,7 @@ func newLoopCommand(a *cli.App) *cobra.Command {
 // schemes returns all schemes, Auto first.
 func schemes() []loop.Scheme { return append([]loop.Scheme{loop.Auto}, loop.Schemes()...) }
 
-// queueKind is a layout of queues, with shares or without.
+// queueKind is a layout of queues, with or without shares.
 type queueKind struct {
 	loop.Layout
 	shares bool
@@ -115,12 +115,12 @@ func (q queueKind) String() string {
 	return q.Layout.String()
 }
 
-// queueKinds returns all of them: with a central queue there are no shares.
+// queueKinds returns all kinds of queues. A central queue has no shares.
 func queueKinds() []queueKind {
 	return []queueKind{{loop.Central, false}, {loop.PerSocket, false}, {loop.PerSocket, true}, {loop.PerCore, false}, {loop.PerCore, true}}
 }
 
-// cases returns what the flags ask for. Victims make no difference to a central queue.
+// cases returns the cases that the flags ask for. Victims make no difference with a central queue.
 func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) (cases []loopapps.Case, err error) {
 	var errs cli.Problems
 	usual := "all"
@@ -209,12 +209,12 @@ type loopDocument struct {
 	Workers int         `json:"workers"`
 	Repeat  int         `json:"repeat"`
 	Plans   []loopRow   `json:"plans"`
-	Auto    string      `json:"auto,omitempty"` // what it has learned, with --explain
-	Load    *quiet.Load `json:"load,omitempty"` // what else ran
+	Auto    string      `json:"auto,omitempty"` // what Auto has learned, with --explain
+	Load    *quiet.Load `json:"load,omitempty"` // load of other programs
 }
 
-// loopRow is what came of a plan: chunks, imbalance, steals and the shortest loop are those of
-// the fastest run.
+// loopRow is the result of a plan. Chunks, imbalance, steals and the shortest loop are those of the fastest
+// run.
 type loopRow struct {
 	Form      string        `json:"form,omitempty"`
 	Scheme    string        `json:"scheme,omitempty"` // of loops
@@ -233,7 +233,7 @@ type loopRow struct {
 	Rival     *loopRival    `json:"rival,omitempty"` // of auto
 }
 
-// loopRival is what auto takes as a part of what the best other plan does, run by run in pairs.
+// loopRival compares auto with the best other plan: the times of auto relative to it, in pairs of runs.
 type loopRival struct {
 	Plan   string    `json:"plan"`
 	Ratios []float64 `json:"ratios"` // ascending
@@ -272,7 +272,7 @@ func newLoopRow(kind loopapps.Kind, r *loopapps.Row) loopRow {
 	return row
 }
 
-// runLoop measures and prints.
+// runLoop measures and prints the results.
 func runLoop(ctx context.Context, a *cli.App, name string, f *loopFlags) error {
 	kinds := loopapps.Kinds()
 	i := slices.Index(cli.NamesOf(kinds...), strings.ToLower(name))
@@ -319,7 +319,7 @@ func runLoop(ctx context.Context, a *cli.App, name string, f *loopFlags) error {
 		doc.Plans = append(doc.Plans, row)
 		if !f.json {
 			line.Clear()
-			if times == nil { // the others take as long, more or less
+			if times == nil { // the others take about as long
 				times = report.Durations(10 * row.Best)
 			}
 			printLoopRow(a, paint, &row, times)
@@ -376,7 +376,7 @@ func printLoopHead(a *cli.App, p report.Paint, d *loopDocument) {
 	fmt.Fprintln(a.Out, p.Faint(fmt.Sprintf("%-7s%-15s%-8s%11s%12s%11s%9s%7s", "scheme", "queues", "victims", "best", "median", "imbalance", "chunks", "steals")))
 }
 
-// printLoopRival says how auto compares: by the median, and the bounds of the middle half.
+// printLoopRival prints how auto compares: the median, and the bounds of the middle half.
 func printLoopRival(a *cli.App, auto *loopRow) {
 	name, r, n := "auto", auto.Rival, len(auto.Rival.Ratios)
 	if auto.Form != "" {
@@ -390,7 +390,7 @@ func printLoopRival(a *cli.App, auto *loopRow) {
 func printLoopRow(a *cli.App, p report.Paint, r *loopRow, times func(float64) string) {
 	imbalance := fmt.Sprintf("%.1f %%", 100*r.Imbalance)
 	if r.Scheme == "" {
-		imbalance = "" // nobody notes which worker has which task
+		imbalance = "" // no record of which worker has which task
 	}
 	fmt.Fprintf(a.Out, "%-7s%-15s%-8s%s%12s%11s%9d%7d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.Bold(fmt.Sprintf("%11s", times(r.Best))), times(r.Median), imbalance, r.Chunks, r.Steals)
 }
@@ -409,8 +409,7 @@ func explainAuto(rows []loopapps.Row) string {
 	return b.String()
 }
 
-// drawLoop executes the application once more, with the fastest plan, and draws the longest
-// of its loops.
+// drawLoop executes the application once more with the fastest plan, and draws its longest loop.
 func drawLoop(ctx context.Context, rt exec.Runtime, p loopapps.Problem, rows []loopapps.Row, file string, format plotting.Format) error {
 	formed, ok := p.(loopapps.Formed)
 	var best *loopapps.Row

@@ -1,5 +1,5 @@
-// Command papers runs what only a reader of the papers that Tessera follows wants to see: their figures
-// in virtual time, and their applications here.
+// Command papers is for readers of the papers that Tessera follows. It makes their figures in virtual time, and
+// runs their applications on this machine.
 //
 //	go run ./examples/papers                  lists what there is
 //	go run ./examples/papers figures          makes figures of the papers
@@ -35,7 +35,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	cli.Prepare(root)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.SetArgs(append([]string{}, args...)) // never nil, which means the process's
+	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take the arguments of the process
 	root.AddCommand(newFiguresCommand(a), newLoopCommand(a),
 		newStudyCommand("nested", "Compare flat and nested tasks on several nodes", nested.Flags(), nested.Run),
 		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Flags(), eager.Run))
@@ -60,7 +60,7 @@ func newStudyCommand(name, short string, flags *flag.FlagSet, study func(context
 		Use: name, Short: short, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return study(cmd.Context()) },
 	}
-	flags.VisitAll(func(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }) // whatever an earlier command line has set
+	flags.VisitAll(func(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }) // undo the settings of an earlier command line
 	cmd.Flags().AddGoFlagSet(flags)
 	return cmd
 }

@@ -2,7 +2,7 @@
 // which a hypervisor gave the processors.
 //
 //	w := quiet.Start()
-//	… measure, with so many workers …
+//	… measure, with the given number of workers …
 //	if load, ok := w.Stop(); ok && load.Disturbs(workers) {
 //		fmt.Println(load)
 //	}

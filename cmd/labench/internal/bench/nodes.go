@@ -45,7 +45,7 @@ type Flow struct {
 	Matrix  string  `json:"matrix"`
 	Values  int64   `json:"values"`
 	Bytes   int64   `json:"bytes"`
-	Seconds float64 `json:"seconds"` // sum over fetches, several of which may overlap
+	Seconds float64 `json:"seconds"` // sum over fetches, which may overlap
 	Waiting float64 `json:"seconds_waiting"`
 }
 

@@ -113,7 +113,7 @@ func (p *base[T]) reset() {}
 func (p *base[T]) norm(a la.General[T]) float64 { return norm1(blocked.View(a, panel), p.workers) }
 
 // plain, lower and mirrored return a for plain loops: the whole matrix, its lower triangle or trapezoid, or a
-// symmetric matrix of which the lower triangle is stored.
+// symmetric matrix whose lower triangle is stored.
 func (p *base[T]) plain(a la.General[T]) *plain[T] { return &plain[T]{General: a, workers: p.workers} }
 
 func (p *base[T]) lower(a la.General[T]) *plain[T] {

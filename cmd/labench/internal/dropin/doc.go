@@ -1,2 +1,3 @@
-// Package dropin is labench dropin. It measures how much faster la/dropin makes a program that uses gonum.
+// Package dropin provides the command labench dropin, which measures how much faster la/dropin makes a program that
+// uses gonum.
 package dropin

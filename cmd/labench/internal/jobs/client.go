@@ -33,7 +33,7 @@ func NewClient(address string, config *tls.Config) *Client {
 	}
 	// A time limit of the whole request would end large matrices. do limits the time without progress instead.
 	return &Client{address, base + address + "/v1/jobs", &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // never redirected
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // no redirects
 		Transport: &http.Transport{
 			DialContext: (&net.Dialer{Timeout: dialing}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: dialing,
 			ExpectContinueTimeout: pause, DisableCompression: true,

@@ -44,7 +44,7 @@ const (
 	queueMost  = 100      // waiting jobs; more are refused
 	keepMost   = 100      // ended jobs; older ones are dropped
 	lostMost   = 2        // how often the agent may die while a job runs, before the job is blamed
-	logMost    = 16 << 20 // bytes of a log, the rest of which is dropped, and of a report, which may not be longer
+	logMost    = 16 << 20 // bytes of a log (the rest is dropped) and of a report (a longer one fails)
 	patience   = 20 * time.Second
 	reasonMost = 2000 // bytes of Job.Error
 )

@@ -72,17 +72,17 @@ func locate(words []string) (at located, err error) {
 //
 //	certs = "certs/laptop"   # as --certs; from the file's directory
 //	timeout = "5s"           # as --node-timeout
-//	idle = true              # as --idle, and so distributed and agents
-//	link = "1GiB"            # for labench plan: bytes a second that each node can get
+//	idle = true              # as --idle; likewise distributed and agents
+//	link = "1GiB"            # for labench plan: bytes per second that each node can receive
 //
 //	[[node]]
 //	address = "10.0.0.1:7400"
-//	name = "node1"           # who is there has to be called so
-//	speed = 1.5              # of the node, against that of others; its workers otherwise
-//	workers = 8              # for labench plan, as what follows
-//	memory = "16GiB"         # its cap
+//	name = "node1"           # the agent there must have this name
+//	speed = 1.5              # relative to other nodes; default: its number of workers
+//	workers = 8              # for labench plan, like the settings below
+//	memory = "16GiB"         # its limit for operands
 //	gflops = 400             # of all its workers
-//	parent = "node0"         # that this node is below: see labench agent --parent
+//	parent = "node0"         # its parent in a tree of nodes: see labench agent --parent
 type nodesFile struct {
 	Certs, Name, Listen, Address string
 	Timeout                      time.Duration

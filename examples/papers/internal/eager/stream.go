@@ -14,7 +14,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// A part of the file is several groups of reads. A read is a sequence of letters, of which four exist.
+// A part of the file is several groups of reads. A read is a sequence of letters out of four.
 const (
 	groups, reads, letters = 8, 16, 64
 	reference              = 400

@@ -11,19 +11,19 @@ import (
 	"github.com/tessera-la/tessera/internal/pages"
 )
 
-// Graph is where the edges of an undirected graph come from.
+// Graph is the source of the edges of an undirected graph.
 type Graph interface {
-	// Vertices and Edges return how many there are.
+	// Vertices and Edges return the numbers of vertices and edges.
 	Vertices() int
 	Edges() int
-	// Edge returns the ends of edge e, the same in each call. An edge may occur twice, which
-	// counts once, or lead from a vertex to itself, which does not count.
+	// Edge returns the ends of edge e. It must return the same in each call. A repeated edge counts once; an
+	// edge from a vertex to itself does not count.
 	Edge(e int) (u, v int)
 }
 
-// Pattern is where a square, symmetric matrix of zeros and ones has its ones: row i in the
-// columns ja[ia[i]:ia[i+1]], ascending. The ones themselves are not stored, and columns take 32
-// bits: who goes through a graph does little but read it.
+// Pattern is the positions of the ones in a square, symmetric matrix of zeros and ones: row i has ones in the
+// columns ja[ia[i]:ia[i+1]], ascending. The ones themselves are not stored, and columns take 32 bits, since a
+// program that traverses a graph does little but read it.
 type Pattern struct {
 	ia []int
 	ja []int32
@@ -32,19 +32,19 @@ type Pattern struct {
 // Vertices returns the order of the matrix.
 func (p *Pattern) Vertices() int { return len(p.ia) - 1 }
 
-// Entries returns how many ones there are: two for each edge.
+// Entries returns the number of ones: two for each edge.
 func (p *Pattern) Entries() int { return len(p.ja) }
 
 // Bytes returns the size of the arrays.
 func (p *Pattern) Bytes() int64 { return int64(8*len(p.ia) + 4*len(p.ja)) }
 
-// adjacency returns the adjacency matrix of a graph of less than 2³¹ vertices. It goes through
-// the edges twice, so that it needs next to no memory beside that of the matrix.
+// adjacency returns the adjacency matrix of a graph with fewer than 2³¹ vertices. It iterates over the edges
+// twice, so that it needs hardly any memory besides the matrix.
 func adjacency(ctx context.Context, rt exec.Runtime, g Graph) (*Pattern, error) {
 	n := g.Vertices()
 	p := &Pattern{ia: make([]int, n+2)}
-	// Row i's length is counted in ia[i+2]. Its sum with those before becomes ia[i+1], where
-	// the row begins, from where that goes on to where it ends as its elements come.
+	// ia[i+2] first counts the elements of row i. Prefix sums then turn ia[i+1] into the begin of row i; it
+	// advances to the row's end while elements are added.
 	if err := each(ctx, rt, g, func(u, v int) { count(p.ia, u+2) }); err != nil {
 		return nil, err
 	}
@@ -73,15 +73,14 @@ func each(ctx context.Context, rt exec.Runtime, g Graph, do func(u, v int)) erro
 	})
 }
 
-// count adds one to an element that others may count in, and returns what it was.
+// count adds one to an element atomically, and returns its old value.
 func count(of []int, i int) int {
 	return int(atomic.AddUintptr((*uintptr)(unsafe.Pointer(&of[i])), 1) - 1)
 }
 
-// tidy sorts the rows and leaves out what is there twice. The memory behind the last row goes back
-// to the system.
+// tidy sorts the rows and removes duplicates. It returns the memory behind the last row to the system.
 func (p *Pattern) tidy(ctx context.Context, rt exec.Runtime) error {
-	const end = -1 // of a row that became shorter
+	const end = -1 // marks the end of a row that became shorter
 	if err := loop.For(ctx, rt, p.Vertices(), loop.Options{}, func(c loop.Chunk) error {
 		for i := c.Lo; i < c.Hi; i++ {
 			row := p.ja[p.ia[i]:p.ia[i+1]]

@@ -31,21 +31,20 @@ func (k Kind) Formed() bool { return k >= Clouds }
 
 func (k Kind) String() string { return kinds[k] }
 
-// Size is how large a problem is.
+// Size is the size of a problem.
 type Size struct {
-	Vertices, Edges int // of CC: of the edges each is two elements of the matrix
+	Vertices, Edges int // of CC; each edge is two elements of the matrix
 	Rows, Features  int // of LinReg
-	// Of those that are [Formed]: points, their coordinates, and how many blocks there are for
-	// each worker.
+	// Of problems that are [Formed]: the number of points, of their coordinates, and of blocks per worker.
 	Points, Dims, Blocks int
 	Centres, Iterations  int        // of Clouds
-	Bins                 int        // of Counts, for each coordinate
+	Bins                 int        // of Counts, per coordinate
 	Kernel               svm.Kernel // of SVM
 	Neighbours           int        // of KNN
 	Seed                 uint64
 }
 
-// Default sets the number of points and of their coordinates if they are 0.
+// Default sets the default numbers of points and coordinates where they are 0.
 func (s *Size) Default(k Kind) {
 	points, dims := 1<<20, 20
 	switch k {

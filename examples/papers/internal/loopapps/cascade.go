@@ -11,33 +11,34 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// Cascade is the training of a support vector machine by a cascade: one machine for each block
-// of the points, or each partition; then one for the support vectors of each two machines, and
-// so on until one is left. Its support vectors are added to the points of every block in the next
-// round, until they and their multipliers stay the same: then it is the machine of all points.
+// Cascade trains a support vector machine by a cascade. It trains one machine for each block of the points, or
+// each partition. Then it trains one machine for the support vectors of each pair of machines, and so on until
+// one is left. In the next round the support vectors of that machine are added to the points of every block.
+// The cascade ends when the support vectors and their multipliers no longer change; it is then the machine of
+// all points.
 //
-// Each machine begins with the multipliers of the better one of those it comes from, so that
-// the objective never falls, and what satisfies the conditions of optimality stays as it is.
+// The training of each machine starts with the multipliers of the better of its two predecessors. So the
+// objective never falls, and a machine that satisfies the optimality conditions does not change.
 //
 // Reference: Graf, Cosatto, Bottou, Dourdanovic, Vapnik, "Parallel support vector machines: the
 // cascade SVM" (2004).
 type Cascade struct {
 	*points
 	params svm.Params
-	labels []float64 // ±1, by the numbers of the points
+	labels []float64 // ±1, indexed by the numbers of the points
 	have   svm.Machine
 	rounds int
-	want   float64 // the objective
+	want   float64 // expected objective
 }
 
-// maxCascades is the most rounds that a Cascade has.
+// maxCascades is the largest number of rounds of a Cascade.
 const maxCascades = 100
 
-// clouds is how many groups the points of a Cascade form.
+// clouds is the number of groups that the points of a Cascade form.
 const clouds = 15
 
-// newCascade makes n points of d coordinates, in so many blocks: 15 clouds, of which each has one
-// label and touches others.
+// newCascade makes n points of d coordinates, in the given number of blocks. They form 15 clouds. Each cloud
+// has one label and touches others.
 func newCascade(ctx context.Context, rt exec.Runtime, n, d, blocks int, kernel svm.Kernel, seed uint64) (*Cascade, error) {
 	c := &Cascade{params: svm.Params{Kernel: kernel, Gamma: 1 / float64(d), C: 1}, labels: make([]float64, n)}
 	p, err := newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
@@ -56,7 +57,7 @@ func (c *Cascade) Describe() string {
 	return fmt.Sprintf("%d points of %d coordinates with labels in %d blocks, kernel %v", c.n, c.d, c.data.Blocks(), c.params.Kernel)
 }
 
-// Run implements [Problem], with a loop or tasks for each layer of each round.
+// Run implements [Problem]. Each layer of each round is a loop, or a set of tasks.
 func (c *Cascade) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (loops []loop.Stats, err error) {
 	f, err := c.prepare(ctx, rt, 0)
 	if err != nil {
@@ -95,10 +96,10 @@ func (c *Cascade) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, si
 	return loops, fmt.Errorf("after %d rounds the support vectors still change", maxCascades)
 }
 
-// merge returns the next layer: a machine for each two.
+// merge returns the next layer, with one machine for each pair.
 func (c *Cascade) merge(ctx context.Context, rt exec.Runtime, f formed, opt loop.Options, layer []svm.Machine) ([]svm.Machine, error) {
 	next := make([]svm.Machine, (len(layer)+1)/2)
-	copy(next[len(layer)/2:], layer[len(layer)/2*2:]) // an odd one goes on as it is
+	copy(next[len(layer)/2:], layer[len(layer)/2*2:]) // an odd one is passed on
 	pair := func(i int) (err error) {
 		next[i], err = svm.Train(ctx, c.params, layer[2*i], layer[2*i+1], c.labels)
 		return err
@@ -116,9 +117,9 @@ func (c *Cascade) merge(ctx context.Context, rt exec.Runtime, f formed, opt loop
 	})
 }
 
-// Verify implements [Problem]: the result satisfies the conditions of optimality on all points,
-// computed from their definition, and its objective is that of one machine that has all points at
-// once, and found so the first time.
+// Verify implements [Problem]. The result must satisfy the conditions of optimality on all points, computed
+// from their definition. Its objective must be that of a single machine trained on all points, which is
+// computed the first time.
 func (c *Cascade) Verify(first bool) error {
 	if first {
 		all := make([][]float64, 0, c.n)
@@ -143,8 +144,8 @@ func (c *Cascade) Verify(first bool) error {
 	return nil
 }
 
-// optimality returns the objective and by how much the conditions are violated. The error says
-// that the multipliers are not feasible.
+// optimality returns the objective, and by how much the conditions are violated. It returns an error if the
+// multipliers are not feasible.
 func (c *Cascade) optimality() (objective, violation float64, err error) {
 	m, balance := &c.have, 0.0
 	multipliers := make([]float64, c.n)

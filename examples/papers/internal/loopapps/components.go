@@ -11,28 +11,28 @@ import (
 	"github.com/tessera-la/tessera/internal/pages"
 )
 
-// Components is the connected components of a graph with adjacency matrix G, n×n and
-// symmetric: each vertex begins with its own number, from 1, as its label c, and
+// Components computes the connected components of a graph with adjacency matrix G, n×n and symmetric. Each
+// vertex starts with its own number, from 1, as its label c, and
 //
 //	u = max(rowmax(G∘cᵀ), c)
 //
-// until nothing changes or maxRounds have passed. Then vertices that are connected have the
-// largest number among them. G's elements are ones, so that G∘cᵀ has c's where G has elements.
+// is repeated until nothing changes or maxRounds have passed. Then connected vertices have the largest number
+// among them as their label. As G's elements are ones, G∘cᵀ has elements of c where G has elements.
 type Components struct {
 	g    *Pattern
 	c, u []uint32
 	seed maphash.Seed
-	want uint64 // the hash of the labels as they should be
+	want uint64 // hash of the expected labels
 }
 
-// maxRounds is the most rounds that Components has.
+// maxRounds is the largest number of rounds of Components.
 const maxRounds = 100
 
-// newComponents makes ready to compute the components of a graph.
+// newComponents prepares the computation of the components of a graph.
 func newComponents(g *Pattern) *Components {
 	n := g.Vertices()
 	x := &Components{g: g, c: make([]uint32, n), u: make([]uint32, n), seed: maphash.MakeSeed()}
-	pages.Large(x.c) // its elements are read in any order
+	pages.Large(x.c) // its elements are read in arbitrary order
 	pages.Large(x.u)
 	return x
 }
@@ -40,7 +40,7 @@ func newComponents(g *Pattern) *Components {
 // Bytes implements [Problem]: the matrix and the labels.
 func (x *Components) Bytes() int64 { return x.g.Bytes() + int64(4*(len(x.c)+len(x.u))) }
 
-// Run implements [Problem], with a loop over the rows for each round.
+// Run implements [Problem]. Each round is a loop over the rows.
 func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (rounds []loop.Stats, err error) {
 	for i := range x.c {
 		x.c[i] = uint32(i + 1)
@@ -64,7 +64,7 @@ func (x *Components) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 	return rounds, nil
 }
 
-// Verify implements [Problem]: first by union-find. Later results have the same hash. To keep a
+// Verify implements [Problem]. The first time it uses union-find. Later results must have the same hash. A
 // second vector of labels would be memory that papers loop does not report.
 func (x *Components) Verify(first bool) error {
 	hash := maphash.Bytes(x.seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x.c))), 4*len(x.c)))
@@ -81,7 +81,7 @@ func (x *Components) Verify(first bool) error {
 	return nil
 }
 
-// unite has u be for each vertex the largest one that is connected with it.
+// unite sets u for each vertex to the largest vertex that is connected with it.
 func (x *Components) unite() {
 	parent := x.u
 	for i := range parent {

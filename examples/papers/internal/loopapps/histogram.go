@@ -12,15 +12,15 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// Histogram counts points of d coordinates, uniform in [0, 1), in cells: so many bins of equal
-// width for each coordinate.
+// Histogram counts points of d coordinates, uniform in [0, 1), in cells. Each coordinate is divided into the
+// same number of bins of equal width.
 type Histogram struct {
 	*points
 	bins       int
 	have, want []int
 }
 
-// newHistogram makes n points, in so many blocks. There are at most 2²⁴ cells.
+// newHistogram makes n points in the given number of blocks. There are at most 2²⁴ cells.
 func newHistogram(ctx context.Context, rt exec.Runtime, n, d, bins, blocks int, seed uint64) (*Histogram, error) {
 	if math.Pow(float64(bins), float64(d)) > 1<<24 {
 		return nil, fmt.Errorf("%d bins for each of %d coordinates are more than 2^24 cells", bins, d)
@@ -38,7 +38,7 @@ func (h *Histogram) Describe() string {
 	return fmt.Sprintf("%d points of %d coordinates in %d blocks, %d bins for each coordinate", h.n, h.d, h.data.Blocks(), h.bins)
 }
 
-// cells returns how many there are.
+// cells returns the number of cells.
 func (h *Histogram) cells() int {
 	n := 1
 	for range h.d {
@@ -47,7 +47,7 @@ func (h *Histogram) cells() int {
 	return n
 }
 
-// Run implements [Problem], with one loop or a task for each block.
+// Run implements [Problem], with one loop or one task per block.
 func (h *Histogram) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error) {
 	f, err := h.prepare(ctx, rt, 0)
 	if err != nil {
@@ -75,7 +75,7 @@ func (h *Histogram) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, 
 	return []loop.Stats{s}, err
 }
 
-// Verify implements [Problem]: first by the edges of the bins, point by point.
+// Verify implements [Problem]. The first time it compares each point with the edges of the bins.
 func (h *Histogram) Verify(first bool) error {
 	if first {
 		h.want = make([]int, h.cells())

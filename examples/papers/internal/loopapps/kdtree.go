@@ -2,26 +2,26 @@ package loopapps
 
 import "math"
 
-// kdTree finds the nearest of n points of d coordinates. It halves them again and again, along
-// the coordinate in which they are spread most, until few are left.
+// kdTree finds the nearest of n points of d coordinates. Its nodes are halved along the coordinate with the
+// widest spread, until they have few points.
 type kdTree struct {
 	d      int
 	x      []float64 // the points, in the order of the tree
-	ids    []int     // their numbers
-	splits []split   // of node i, whose halves are nodes 2i+1 and 2i+2
+	ids    []int     // their numbers before
+	splits []split   // splits[i] is that of node i; its halves are nodes 2i+1 and 2i+2
 }
 
-// split is how the points of a node are halved: those of the first half have a coordinate of
-// at most value, the others of at least that.
+// split describes how the points of a node are halved. The coordinate is at most value in the first half and at
+// least value in the second.
 type split struct {
 	axis  int
 	value float64
 }
 
-// leaf is the most points that are not halved.
+// leaf is the largest number of points that are not halved.
 const leaf = 16
 
-// newKDTree returns a tree without order, for points that are added by [kdTree.add].
+// newKDTree returns an unordered tree, to which points are added with [kdTree.add].
 func newKDTree(n, d int) *kdTree {
 	nodes := 1
 	for m := n; m > leaf; m = (m + 1) / 2 {
@@ -40,7 +40,7 @@ type node struct{ index, lo, hi int }
 // root returns the node of all points.
 func (t *kdTree) root() node { return node{0, 0, len(t.ids)} }
 
-// halves returns the halves of a node that is no leaf.
+// halves returns the two halves of a node that is no leaf.
 func (n node) halves() (a, b node) {
 	mid := (n.lo + n.hi + 1) / 2
 	return node{2*n.index + 1, n.lo, mid}, node{2*n.index + 2, mid, n.hi}
@@ -48,8 +48,8 @@ func (n node) halves() (a, b node) {
 
 func (n node) leaf() bool { return n.hi-n.lo <= leaf }
 
-// grow makes the tree of a node. With depth above 0 it stops that many nodes down and returns
-// those that are left to be grown, which may be done at once.
+// grow makes the tree below a node. If depth is positive it stops that many levels below and returns the nodes
+// that remain to be grown, which may be done in parallel.
 func (t *kdTree) grow(n node, depth int) (left []node) {
 	if n.leaf() {
 		return nil
@@ -62,7 +62,7 @@ func (t *kdTree) grow(n node, depth int) (left []node) {
 	return append(t.grow(a, max(0, depth-1)), t.grow(b, max(0, depth-1))...)
 }
 
-// halve puts the points of a node in order.
+// halve orders the points of a node so that its halves are contiguous.
 func (t *kdTree) halve(n node) {
 	axis, spread := 0, -1.0
 	for j := range t.d {
@@ -80,12 +80,12 @@ func (t *kdTree) halve(n node) {
 	t.splits[n.index] = split{axis, t.x[mid*t.d+axis]}
 }
 
-// selectPoint puts point k in its place among lo to hi by a coordinate, those before it that
-// are not larger, and behind it those that are not smaller: Hoare's selection.
+// selectPoint moves point k to its place in the order by a coordinate, among lo to hi. Points before it are not
+// larger and points behind it are not smaller. This is Hoare's selection.
 func (t *kdTree) selectPoint(lo, hi, k, axis int) {
 	at := func(i int) float64 { return t.x[i*t.d+axis] }
 	for lo < hi {
-		// The median of three is no worst case for points in order.
+		// With the median of three, ordered points are not the worst case.
 		a, b, c := at(lo), at((lo+hi)/2), at(hi)
 		pivot := max(min(a, b), min(max(a, b), c))
 		i, j := lo, hi
@@ -123,19 +123,18 @@ func (t *kdTree) swap(i, j int) {
 	}
 }
 
-// neighbour is a point at a distance, of which this is the square.
+// neighbour is a point and the square of its distance.
 type neighbour struct {
 	square float64
 	id     int
 }
 
-// before says which of two neighbours is nearer; of those at the same distance the one with the
-// smaller number is.
+// before reports whether a is nearer than b. At equal distances the smaller number is nearer.
 func (a neighbour) before(b neighbour) bool {
 	return a.square < b.square || a.square == b.square && a.id < b.id
 }
 
-// nearest is the nearest points so far, in order: as many as there is room for in the end.
+// nearest is the nearest points so far, in order. Its final length is its capacity.
 type nearest []neighbour
 
 // offer adds a point if it is one of the nearest.
@@ -154,20 +153,20 @@ func (s *nearest) offer(p neighbour) {
 	l[i] = p
 }
 
-// beyond reports whether points at least so far away are none of the nearest.
+// beyond reports whether points at that distance or farther cannot be among the nearest.
 func (s nearest) beyond(square float64) bool {
 	return len(s) == cap(s) && square > s[len(s)-1].square
 }
 
-// search offers s what of the tree may be nearest to q. Offsets is room for d numbers, zeros, as
-// which it is left.
+// search offers s all points of the tree that may be nearest to q. offsets has room for d numbers. It must be
+// zeros, and is again zeros at the end.
 func (t *kdTree) search(q, offsets []float64, s *nearest) {
 	if len(t.ids) > 0 && cap(*s) > 0 {
 		t.visit(t.root(), q, offsets, s)
 	}
 }
 
-// visit is search for a node, from which q is at least the offsets away.
+// visit is search below a node. q is at least offsets away from the node's points.
 func (t *kdTree) visit(n node, q, offsets []float64, s *nearest) {
 	if n.leaf() {
 		for i := n.lo; i < n.hi; i++ {
@@ -182,7 +181,7 @@ func (t *kdTree) visit(n node, q, offsets []float64, s *nearest) {
 		near, far = far, near
 	}
 	t.visit(near, q, offsets, s)
-	// The sum is that of square, in the same order: roundings do not hide a point.
+	// Sum in the same order as square, so that rounding cannot exclude a point.
 	was := offsets[at.axis]
 	offsets[at.axis] = away
 	sum := 0.0

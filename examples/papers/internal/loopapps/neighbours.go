@@ -10,23 +10,22 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// Neighbours finds the k nearest of n points for each of 4n others, all uniform in [0, 1)ᵈ, by
-// trees: one for each block of the points or, in forms that choose how many there are, one for
-// each place where workers are. Fewer trees are larger, and to look one up takes longer only by
-// the logarithm of its size.
+// Neighbours finds the k nearest of n points for each of 4n queries. All are uniform in [0, 1)ᵈ. It uses trees:
+// one for each block of the points or, in forms that choose their number, one for each location that has
+// workers. Fewer trees are larger, and a search takes longer only by the logarithm of the size.
 type Neighbours struct {
-	*points           // among which neighbours are sought
-	queries *points   // whose are sought
+	*points           // the points among which it searches
+	queries *points   // the points whose neighbours it searches
 	k       int       // at most n
-	have    []nearest // by query
+	have    []nearest // indexed by query
 	want    []nearest
 }
 
-// queriesPerPoint is how many queries there are.
+// queriesPerPoint is the number of queries per point.
 const queriesPerPoint = 4
 
-// newNeighbours makes n points of d coordinates in so many blocks, and the queries in blocks of
-// that size.
+// newNeighbours makes n points of d coordinates in the given number of blocks, and the queries in blocks of the
+// same size.
 func newNeighbours(ctx context.Context, rt exec.Runtime, n, d, k, blocks int, seed uint64) (*Neighbours, error) {
 	random := func(n, blocks int, seed uint64) (*points, error) {
 		return newPoints(ctx, rt, n, d, blocks, func(i int, x []float64) {
@@ -54,8 +53,8 @@ func (b *Neighbours) Describe() string {
 	return fmt.Sprintf("%d points of %d coordinates in %d blocks, %d queries for %d neighbours", b.n, b.d, b.data.Blocks(), b.queries.n, b.k)
 }
 
-// Run implements [Problem], with two loops for the trees and one for the queries, or a task for
-// each tree and one for each pair of a tree and a block of queries.
+// Run implements [Problem]. It has two loops for the trees and one for the queries, or a task for each tree and
+// one for each pair of a tree and a block of queries.
 func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error) {
 	f, err := b.prepare(ctx, rt, 1)
 	if err != nil {
@@ -83,7 +82,7 @@ func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 		}
 		return []loop.Stats{loops[0], loops[2]}, b.ask(ctx, rt, q, trees, &loops[2])
 	}
-	// There are few trees, so that workers share one: some nodes of each are left for a loop.
+	// There are few trees, so several workers grow one: some nodes of each tree are left for a loop.
 	depth := 1
 	for 1<<depth < 4*len(rt.Workers()) {
 		depth++
@@ -131,7 +130,7 @@ func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 	})
 }
 
-// plant returns a tree for each unit, grown to a depth; left then tells what is left to grow.
+// plant returns a tree for each unit, grown to the given depth. left has the nodes that remain to be grown.
 func (b *Neighbours) plant(ctx context.Context, rt exec.Runtime, f formed, opt loop.Options, depth int, left [][]node) ([]*kdTree, error) {
 	firsts, numbers := firstsOf(f.data), f.numbers()
 	trees := make([]*kdTree, f.units())
@@ -153,8 +152,8 @@ func (b *Neighbours) plant(ctx context.Context, rt exec.Runtime, f formed, opt l
 	})
 }
 
-// ask has a task look for the neighbours of each block of queries in each tree. Those of a block
-// go from tree to tree with what the ones before have found.
+// ask searches the neighbours of each block of queries in each tree, with one task for each pair. The tasks of
+// a block run one after the other and pass on the neighbours found so far.
 func (b *Neighbours) ask(ctx context.Context, rt exec.Runtime, q formed, trees []*kdTree, stats *loop.Stats) error {
 	began := time.Now()
 	job, firsts := rt.NewJob(ctx), firstsOf(q.data)
@@ -168,7 +167,7 @@ func (b *Neighbours) ask(ctx context.Context, rt exec.Runtime, q formed, trees [
 				}
 				return nil
 			}, graph.Operand{Datum: &lists[block], Mode: graph.InOut}); err != nil {
-				break // the job's, which Wait returns
+				break // Wait returns the error of the job
 			}
 		}
 	}
@@ -177,11 +176,11 @@ func (b *Neighbours) ask(ctx context.Context, rt exec.Runtime, q formed, trees [
 	return err
 }
 
-// exhaustive is the most distances that Verify computes for all queries; of more queries it
-// takes a part, evenly spread.
+// exhaustive is the largest number of distances for which Verify checks all queries. With more it checks an
+// evenly spread part of them.
 const exhaustive = 1 << 28
 
-// Verify implements [Problem]: first by computing the distances to all points.
+// Verify implements [Problem]. The first time it computes the distances to all points.
 func (b *Neighbours) Verify(first bool) error {
 	if first {
 		b.want = make([]nearest, b.queries.n)

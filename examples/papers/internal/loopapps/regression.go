@@ -46,8 +46,8 @@ func newRegression(n, k int, seed uint64) *Regression {
 // Bytes implements [Problem]: the data and X.
 func (r *Regression) Bytes() int64 { return int64(8 * (len(r.raw) + len(r.y) + len(r.x))) }
 
-// Run implements [Problem], with a loop over the rows for the means, one for the deviations, one
-// that makes X, and one for the products.
+// Run implements [Problem]. It has four loops over the rows: one for the means, one for the deviations, one
+// that makes X and one for the products.
 func (r *Regression) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) (loops []loop.Stats, err error) {
 	next := func() loop.Options {
 		loops = append(loops, loop.Stats{})
@@ -55,7 +55,7 @@ func (r *Regression) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 		o.Stats, o.Site = &loops[len(loops)-1], &sites[len(loops)-1]
 		return o
 	}
-	loops = make([]loop.Stats, 0, len(Sites{})) // they stay where they are
+	loops = make([]loop.Stats, 0, len(Sites{})) // never reallocated, since pointers to its elements are kept
 	k, m := r.k, r.k+1
 	means, err := loop.Reduce(ctx, rt, r.n, next(), vector(k), func(c loop.Chunk, sum *[]float64) error {
 		for i := c.Lo; i < c.Hi; i++ {

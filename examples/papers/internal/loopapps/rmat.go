@@ -13,7 +13,7 @@ type RMAT struct {
 	seed                    uint64
 }
 
-// NewRMAT returns a graph with that many vertices, at least one, and edges, some of which may be
+// NewRMAT returns a graph with the given numbers of vertices, at least one, and edges, some of which may be
 // equal.
 func NewRMAT(vertices, edges int, seed uint64) *RMAT {
 	return &RMAT{vertices, edges, bits.Len(uint(vertices - 1)), seed}
@@ -28,7 +28,7 @@ func (g *RMAT) Edges() int { return g.edges }
 // Edge implements [Graph]. An edge depends on its number and the seed only, so any edge can be
 // made at any time.
 func (g *RMAT) Edge(e int) (u, v int) {
-	// Of sixteen random bits for each level, those below these are the quadrants.
+	// Each level takes sixteen random bits. These are the bounds of the quadrants.
 	const a, b, c = 37356, 37356 + 12452, 37356 + 2*12452
 	state := g.seed*0x9e3779b97f4a7c15 + uint64(e)<<20
 	for {
@@ -41,7 +41,7 @@ func (g *RMAT) Edge(e int) (u, v int) {
 			}
 			r := random & 0xffff
 			random >>= 16
-			// Which quadrant it is, is a coin toss to the processor: no branches.
+			// The processor cannot predict the quadrant, so avoid branches.
 			down := lessThan(b-1, r)
 			right := lessThan(a-1, r) - lessThan(b-1, r) + lessThan(c-1, r)
 			u, v = u<<1|down, v<<1|right

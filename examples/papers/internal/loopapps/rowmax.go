@@ -2,8 +2,8 @@ package loopapps
 
 import "unsafe"
 
-// rowMax computes u = max(rowmax(G∘cᵀ), c) of [Components] for rows lo to hi−1, where c is labels
-// and u is next, and returns in how many they differ.
+// rowMax computes u = max(rowmax(G∘cᵀ), c) of [Components] for rows lo to hi−1, where c is labels and u is
+// next. It returns the number of elements that differ.
 func rowMax(g *Pattern, labels, next []uint32, lo, hi int) (changed int) {
 	rows, changed := rowMaxVector(g, labels, next, lo, hi)
 	for i := lo + rows; i < hi; i++ {
@@ -19,10 +19,10 @@ func rowMax(g *Pattern, labels, next []uint32, lo, hi int) (changed int) {
 	return changed
 }
 
-// largest returns the largest of m and the labels of a row. The maximum has two parts: each label
-// comes from somewhere else in the cache, and few wait for the maximum before them. Columns are
-// vertices by construction, and are not checked again. It is a function of its own so that all
-// it needs is in registers.
+// largest returns the largest of m and the labels of a row. It computes two partial maxima: labels come from
+// different places in the cache, and with two, fewer of them wait for the maximum before. Columns are valid
+// vertices by construction and are not checked again. It is a separate function so that all its variables are
+// in registers.
 //
 //go:noinline
 func largest(labels []uint32, row []int32, m uint32) uint32 {

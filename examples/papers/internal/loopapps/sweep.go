@@ -16,7 +16,7 @@ type Case struct {
 	Form Form // of a problem that is [Formed]
 }
 
-// Row is what came of a case.
+// Row is the result of a case.
 type Row struct {
 	Case
 	Times []time.Duration // of the runs, ascending
@@ -24,14 +24,14 @@ type Row struct {
 	Sites Sites           // what Auto has learned
 }
 
-// Best and Median return these of the runs.
+// Best returns the shortest time of the runs.
 func (r *Row) Best() time.Duration { return r.Times[0] }
 
 // Median returns the median of the runs.
 func (r *Row) Median() time.Duration { return r.Times[len(r.Times)/2] }
 
-// Imbalance returns the part of the workers' time in the loops of the fastest run that was lost
-// because they did not end together.
+// Imbalance returns the part of the workers' time in the loops of the fastest run that was lost because the
+// workers did not end at the same time.
 func (r *Row) Imbalance() float64 {
 	var lost, all float64
 	for i := range r.Loops {
@@ -44,7 +44,7 @@ func (r *Row) Imbalance() float64 {
 	return lost / all
 }
 
-// Chunks returns how many there were in the fastest run, and how many of them were stolen.
+// Chunks returns the number of chunks in the fastest run, and how many of them were stolen.
 func (r *Row) Chunks() (all, stolen int) {
 	for i := range r.Loops {
 		all, stolen = all+r.Loops[i].Chunks(), stolen+r.Loops[i].Steals()
@@ -52,8 +52,8 @@ func (r *Row) Chunks() (all, stolen int) {
 	return all, stolen
 }
 
-// Stolen returns for each worker how many chunks of the fastest run it took from each queue
-// that is not its own.
+// Stolen returns, for each worker, how many chunks of the fastest run it took from each queue other than its
+// own.
 func (r *Row) Stolen() []map[int]int {
 	var all []map[int]int
 	for i := range r.Loops {
@@ -69,10 +69,9 @@ func (r *Row) Stolen() []map[int]int {
 	return all
 }
 
-// Sweep executes a problem with each case in turn, and all of them again as often as repeat
-// says: what disturbs the machine then disturbs all of them. Every result is checked: against
-// the first, which is checked by other means. Progress is told before each run, and done is given
-// each row when its last run is over.
+// Sweep executes a problem with each case in turn, and repeats that, so that a disturbance of the machine
+// affects all cases alike. Each result is checked: the first one by other means, the others against it.
+// progress is called before each run, and done with each row after its last run.
 func Sweep(ctx context.Context, rt exec.Runtime, p Problem, cases []Case, repeat int, progress func(run, of int), done func(*Row)) ([]Row, error) {
 	rows := make([]Row, len(cases))
 	for turn := range repeat {
@@ -97,12 +96,12 @@ func Sweep(ctx context.Context, rt exec.Runtime, p Problem, cases []Case, repeat
 	return rows, nil
 }
 
-// once executes a problem once in the way of a row, and checks the result.
+// once executes a problem once as the row's case says, and checks the result.
 func once(ctx context.Context, rt exec.Runtime, p Problem, r *Row, first bool) ([]loop.Stats, time.Duration, error) {
 	if f, ok := p.(Formed); ok {
 		f.SetForm(r.Form)
 	}
-	runtime.GC() // no run pays for what others have left, and it does not pile up
+	runtime.GC() // no run pays for the garbage of others
 	began := time.Now()
 	loops, err := p.Run(ctx, rt, loop.Options{Plan: r.Plan}, &r.Sites)
 	took := time.Since(began)
@@ -112,8 +111,8 @@ func once(ctx context.Context, rt exec.Runtime, p Problem, r *Row, first bool) (
 	return loops, took, err
 }
 
-// Rival returns which of some rows has the best median of those in the form of row i with a plan
-// that is not Auto: nil if there is none.
+// Rival returns the row with the best median among those with the form of row i and a plan other than Auto. It
+// returns nil if there is none.
 func Rival(rows []Row, i int) (best *Row) {
 	for k := range rows {
 		r := &rows[k]
@@ -125,10 +124,9 @@ func Rival(rows []Row, i int) (best *Row) {
 	return best
 }
 
-// Pairs executes a problem in the ways of two rows, one right after the other, as often as said,
-// each of them first in every other pair. It returns what the first row takes as a part of what the
-// second one does, ascending. The best of many rows in a sweep is also the luckiest; in pairs it is
-// not.
+// Pairs executes a problem in the ways of two rows, directly one after the other, for the given number of
+// pairs. Each is first in every other pair. It returns the times of the first row relative to those of the
+// second, ascending. The best of many rows in a sweep is partly the luckiest; in pairs it is not.
 func Pairs(ctx context.Context, rt exec.Runtime, p Problem, a, b *Row, pairs int) (ratios []float64, err error) {
 	for i := range pairs {
 		var took [2]time.Duration

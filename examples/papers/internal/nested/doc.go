@@ -1,17 +1,18 @@
-// Package nested runs the two applications of Lordan et al. (2023), "Hierarchical management of
-// extreme-scale task-based applications", on several nodes, flat and nested: a random forest, and a
-// grid search over support vector machines that are trained by cascades.
+// Package nested runs the two applications of Lordan et al. (2023), "Hierarchical management of extreme-scale
+// task-based applications", on several nodes, flat and nested: a random forest, and a grid search over support
+// vector machines that are trained by cascades.
 //
-// Flat, all tasks are the driver's. Nested, the driver has a task for a batch of trees, or for a
-// machine, and the rest are its children, on the node that gets it: the code is that of one machine.
-// So the driver has the less to do the larger batches are. On a tree of nodes, children may also run
-// on the node below that one. All ways have the bits of plain loops.
+// Flat, the driver submits all tasks. Nested, the driver submits a task for each batch of trees, or each
+// machine. The other tasks are its children, on the node that executes it, and the code is that for one
+// machine. So the larger the batches are, the less work the driver has. On a tree of nodes, children may also run
+// on the nodes below. All ways compute the same bits as plain loops.
 //
-// The nodes are in this process and share the machine's cores. So more of them than cores gain
-// nothing, and nested is ahead by what the driver is spared. With -unit the tasks that train also
-// wait, as if they were longer, on a core of their own: then nodes count.
+// The nodes are in this process and share the machine's cores. So having more nodes than cores gains nothing,
+// and nested is faster by the driver's saved work only. With -unit the tasks that train also wait, as if they
+// took longer on a core of their own. Then the number of nodes matters.
 //
-// A cascade waits for each of its rounds. Flat, the program does, as in the paper: one cascade is
+// A cascade waits for each of its rounds. Flat, the program waits, as in the paper, and only one cascade is in
+// progress at a time. With a goroutine for each cascade all are in progress, and nested gains little more.
 // under way at a time. With a goroutine for each, all are, and nested gains little beside that.
 //
 //	go run ./examples/papers nested

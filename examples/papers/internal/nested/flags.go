@@ -27,7 +27,8 @@ var (
 	rounds  = flags.Int("rounds", 5, "grid: rounds of a cascade at most")
 )
 
-// nodes returns the nodes of a study with these ops. In a tree the second half are children of the first one.
+// nodes returns the nodes of the study with the given ops. In a tree the second half are children of the first
+// half.
 func nodes(tree bool, ops ...*versions.Op) study.Nodes {
 	n := study.Nodes{Parents: make([]string, *count), Workers: *workers, Ops: ops}
 	if tree {

@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// row is numbers.
+// row is a row of numbers.
 type row = []float64
 
-// points are labelled points, one after the other: their coordinates, and their class, 0 or 1.
+// points are labelled points, one after the other: their coordinates and their class, 0 or 1.
 const (
 	coordinates = 8
 	width       = coordinates + 1
 )
 
-// newPoints returns random points of two classes: inside of a ball, or outside.
+// newPoints returns random points of two classes: inside and outside of a ball.
 func newPoints(n int, seed uint64) row {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	all := make(row, n*width)
@@ -23,7 +23,7 @@ func newPoints(n int, seed uint64) row {
 		p, r := all[i*width:(i+1)*width], 0.0
 		for k := range coordinates {
 			p[k] = rng.NormFloat64()
-			if k < 3 { // the others say nothing
+			if k < 3 { // the other coordinates do not matter
 				r += p[k] * p[k]
 			}
 		}
@@ -34,7 +34,7 @@ func newPoints(n int, seed uint64) row {
 	return all
 }
 
-// newFlowers returns random points of two classes that lie apart, as the flowers of Iris do: few of
+// newFlowers returns random points of two classes that are well separated, like the flowers of Iris. Few of
 // them are support vectors.
 func newFlowers(n int, seed uint64) row {
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -49,16 +49,16 @@ func newFlowers(n int, seed uint64) row {
 	return all
 }
 
-// A tree is a complete binary one of so many levels of inner nodes. Node i has a coordinate and a
-// threshold, and its children are 2i+1 and 2i+2. What would be below the last level are leaves
-// with their part of class 1 in place of a threshold.
+// A tree is a complete binary tree with a given number of levels of inner nodes. Node i has a coordinate and a
+// threshold; its children are 2i+1 and 2i+2. Below the last level are leaves, with the part of class 1 instead
+// of a threshold.
 const (
 	levels   = 6
 	inner    = 1<<levels - 1
 	treeSize = 2 * (2*inner + 1)
 )
 
-// pick draws a sample of the points, with replacement: their numbers.
+// pick draws the numbers of a sample of the points, with replacement.
 func pick(sample, points row, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range sample {
@@ -76,7 +76,8 @@ func train(tree, points, sample row, seed uint64) {
 	grow(tree, points, of, 0, 0.5, rng)
 }
 
-// grow grows the node of a tree that has some points. If it has none, it is what its parent is.
+// grow grows the subtree of a node from the given points. Without points the node gets share, that of its
+// parent.
 func grow(tree, points row, of []int, node int, share float64, rng *rand.Rand) {
 	ones := 0.0
 	for _, i := range of {
@@ -89,7 +90,7 @@ func grow(tree, points row, of []int, node int, share float64, rng *rand.Rand) {
 		tree[2*node+1] = share
 		return
 	}
-	// Of some random coordinates and thresholds the one that leaves the purest halves.
+	// Try random coordinates and thresholds. Keep the pair that makes the purest halves.
 	best, at, threshold := math.Inf(1), 0, 0.0
 	for range 3 * 8 {
 		if len(of) == 0 {
@@ -131,8 +132,7 @@ func grow(tree, points row, of []int, node int, share float64, rng *rand.Rand) {
 	grow(tree, points, right, 2*node+2, share, rng)
 }
 
-// accuracy returns the part of some points that the trees of a forest classify as they are, by
-// the mean of what they say.
+// accuracy returns the part of the points that the forest classifies correctly, by the mean of its trees.
 func accuracy(forest, points row) float64 {
 	right := 0
 	n, trees := len(points)/width, len(forest)/treeSize

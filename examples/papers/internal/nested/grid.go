@@ -30,8 +30,8 @@ var (
 		test(p, args[0], args[1], args[2])
 		return nil
 	})
-	// searches: IN points, OUT score. The tasks of one combination and one fold are its children,
-	// which are too short to be sent anywhere.
+	// searches: IN points, OUT score. Its children are the tasks of one combination and one fold. They are too
+	// short to be sent to other nodes.
 	searches = study.Op("search", func(c *versions.Call, p *combination, args []row) error {
 		children, err := exec.NestedHere(c)
 		if err != nil {
@@ -41,12 +41,12 @@ var (
 	})
 )
 
-// converged reports whether a round has made a machine hardly better than the one before it.
+// converged reports whether a round improved the machine only slightly.
 func converged(before, m row) bool { return m[1]-before[1] <= 1e-3*before[1] }
 
-// cascade submits the training of a machine, and its test: in each round a machine for each block,
-// with the support vectors of the round before; then one for each two, until there is one. It waits
-// for that, as it decides whether there is another round.
+// cascade submits the training of a machine, and its test. Each round trains a machine for each block, with the
+// support vectors of the round before, and merges them in pairs until one is left. It waits for that one, which
+// decides whether there is another round.
 func cascade(job exec.Job, p combination, points, score *graph.Datum) (err error) {
 	machine := func() *graph.Datum { return study.Datum(make(row, 2+2*len(points.Value.(*study.Row).X)/width)) }
 	submit := func(op *versions.Op, p combination, operands ...graph.Operand) {
@@ -85,7 +85,7 @@ func cascade(job exec.Job, p combination, points, score *graph.Datum) (err error
 	return err
 }
 
-// combinations are those of so many values of γ and of C from 0.1 to 0.5, with all folds.
+// combinations returns the combinations of several values of γ and of C, from 0.1 to 0.5, with all folds.
 func combinations() (all []combination) {
 	value := func(i int) float64 { return 0.1 + 0.4*float64(i)/float64(max(*values-1, 1)) }
 	for i := range *values {
@@ -98,7 +98,7 @@ func combinations() (all []combination) {
 	return all
 }
 
-// alone returns the score of a combination, by loops.
+// alone computes the score of a combination with plain loops.
 func alone(points row, p combination) (float64, error) {
 	ctx, size := context.Background(), 2+2*len(points)/width
 	have, score := make(row, size), make(row, 1)
@@ -130,7 +130,7 @@ func alone(points row, p combination) (float64, error) {
 	return score[0], nil
 }
 
-// grid returns the ways to search the best combination for support vector machines.
+// grid returns the ways to search for the best combination.
 func grid() ([]study.Way, error) {
 	points, all := newFlowers(*samples, 3), combinations()
 	want := make(row, len(all))
@@ -165,7 +165,7 @@ func grid() ([]study.Way, error) {
 			return nil
 		}
 	}
-	// Each cascade has a goroutine of its own then, and the program does not wait for it.
+	// Each cascade then has its own goroutine, so the program does not wait for one cascade at a time.
 	atOnce := func(job exec.Job) error {
 		var cascades sync.WaitGroup
 		failed := make(chan error, len(all))

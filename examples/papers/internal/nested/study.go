@@ -14,8 +14,7 @@ import (
 // Flags returns the flags of the study. They are read once, by its command.
 func Flags() *flag.FlagSet { return flags }
 
-// Run runs the study as its flags say, and prints what it finds. The error is a *cli.UsageError
-// for flags that make no sense.
+// Run runs the study with its flags and prints the results. The error is a *cli.UsageError for invalid flags.
 func Run(ctx context.Context) error {
 	if min(*trees, *many, *batch, *values, *blocks, *rounds, *turns, *count, *workers) < 1 || *unit < 0 || *samples < folds {
 		return cli.Usage(errors.New("want at least 1 of everything, and 5 samples"))

@@ -6,12 +6,12 @@ import (
 	"github.com/tessera-la/tessera/examples/papers/internal/svm"
 )
 
-// A machine is a row of a length that goes by the number n of all points: how many support vectors
-// it has, its objective, their numbers, and their multipliers.
+// A machine is a row whose length depends on the number n of all points. It has the number of support vectors,
+// the objective, the numbers of the support vectors, and their multipliers.
 //
 //	[ k, objective, id … (n) , alpha … (n) ]
 
-// read returns the machine of a row.
+// read returns the machine that is stored in a row.
 func read(m, points row) (v svm.Machine) {
 	n := len(points) / width
 	v.Objective = m[1]
@@ -22,7 +22,7 @@ func read(m, points row) (v svm.Machine) {
 	return v
 }
 
-// write makes m the row of a machine.
+// write stores a machine in the row m.
 func write(m, points row, v svm.Machine) {
 	n := len(points) / width
 	clear(m)
@@ -44,16 +44,15 @@ func labels(points row) row {
 	return y
 }
 
-// params returns what a machine of a combination is to be.
+// params returns the parameters of a combination's machine.
 func (p *combination) params() svm.Params { return svm.Params{Kernel: svm.RBF, Gamma: p.Gamma, C: p.C} }
 
-// fit makes out the machine of the points of a block that the fold trains with, and of the support
-// vectors of another machine.
+// fit trains a machine on the fold's training points of a block, and on the support vectors of another machine.
 func fit(ctx context.Context, p *combination, points, have, out row) error {
 	var block svm.Machine
 	for i, n := 0, 0; i < len(points)/width; i++ {
 		if i%folds == int(p.Fold) {
-			continue // it is tested with
+			continue // a test point of the fold
 		}
 		if n++; n%int(p.Blocks) == int(p.Block) {
 			block.IDs, block.X, block.Alpha = append(block.IDs, i), append(block.X, point(points, i)), append(block.Alpha, 0)
@@ -64,14 +63,14 @@ func fit(ctx context.Context, p *combination, points, have, out row) error {
 	return err
 }
 
-// join makes out the machine of the support vectors of two.
+// join trains a machine on the support vectors of two machines.
 func join(ctx context.Context, p *combination, points, a, b, out row) error {
 	m, err := svm.Train(ctx, p.params(), read(a, points), read(b, points), labels(points))
 	write(out, points, m)
 	return err
 }
 
-// test makes out the part of the points of a fold that a machine classifies as they are.
+// test computes the part of a fold's test points that a machine classifies correctly.
 func test(p *combination, points, machine, out row) {
 	m, y, params := read(machine, points), labels(points), p.params()
 	by := func(x row) (f float64) {
@@ -80,7 +79,7 @@ func test(p *combination, points, machine, out row) {
 		}
 		return f
 	}
-	// The plane goes so that support vectors within the bound have the margin 1 in the mean.
+	// Choose the plane so that the mean margin of support vectors within the bound is 1.
 	bias, free := 0.0, 0
 	for k, v := range m.X {
 		if m.Alpha[k] < p.C {
@@ -99,11 +98,11 @@ func test(p *combination, points, machine, out row) {
 	out[0] = float64(right) / float64(max(n, 1))
 }
 
-// folds is how many parts the points have, of which each is once what the others are tested with.
+// folds is the number of parts of the points. Each is the test set of one fold.
 const folds = 5
 
-// combination is the parameter of the ops of the grid search: what a machine is to be, the fold that
-// it is tested with, and one block of so many.
+// combination is the parameter of the ops of the grid search: the parameters of a machine, the fold that tests
+// it, and a block.
 type combination struct {
 	Gamma, C                    float64
 	Fold, Block, Blocks, Rounds int64

@@ -12,8 +12,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// growing is the parameter of the ops of the forest: the number of a tree, or of the first one of a
-// batch, from which all that is random follows.
+// growing is the parameter of the ops of the forest: the number of a tree, or of the first tree of a batch. All
+// random numbers derive from it.
 type growing struct{ Seed int64 }
 
 var (
@@ -28,7 +28,7 @@ var (
 		time.Sleep(*unit)
 		return nil
 	})
-	// batches: IN points, OUT trees. Its end is that of its children.
+	// batches: IN points, OUT trees. It ends when its children have ended.
 	batches = study.Op("batch", func(c *versions.Call, p *growing, args []row) error {
 		children, err := exec.Nested(c)
 		if err != nil {
@@ -38,8 +38,8 @@ var (
 	})
 )
 
-// grower grows trees as tasks of a job: those of the driver, or children of one. The first tree has
-// a number.
+// grower grows trees as tasks of a job, which is the driver's or that of a task's children. first is the number
+// of the first tree.
 func grower(job exec.Job, points *graph.Datum, forest row, first int) error {
 	n := len(points.Value.(*study.Row).X) / width
 	for i := range len(forest) / treeSize {

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Machine is a support vector machine: its support vectors, by their numbers, ascending, with
-// their multipliers.
+// Machine is a support vector machine: the numbers of its support vectors, ascending, and their multipliers.
 type Machine struct {
 	IDs       []int
 	X         [][]float64
@@ -14,10 +13,10 @@ type Machine struct {
 	Objective float64
 }
 
-// Train returns the machine of the points of two others, whose labels it takes by their numbers:
-// a step of a cascade. It begins with the multipliers of the better one, so that the objective
-// never falls, and what satisfies the conditions of optimality stays as it is. The error is the
-// cause of the context's end.
+// Train trains a machine on the support vectors of two others: a step of a cascade. labels is indexed by the
+// numbers of points. It starts with the multipliers of the better machine. So the objective never falls, and a
+// machine that satisfies the optimality conditions does not change. The error is the cause of the context's
+// end.
 //
 // Reference: Graf, Cosatto, Bottou, Dourdanovic, Vapnik, "Parallel support vector machines: the
 // cascade SVM" (2004).
@@ -53,7 +52,7 @@ func Train(ctx context.Context, p Params, a, b Machine, labels []float64) (Machi
 	return m.support(s.Objective()), nil
 }
 
-// support returns the machine without what are no support vectors.
+// support returns the machine with its support vectors only.
 func (m Machine) support(objective float64) Machine {
 	s := Machine{Objective: objective}
 	for i, a := range m.Alpha {

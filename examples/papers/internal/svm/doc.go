@@ -1,3 +1,3 @@
-// Package svm trains support vector machines, one at a time: by sequential minimal optimisation,
-// from the points of two others. Programs make cascades of them, as loops and as tasks.
+// Package svm trains support vector machines by sequential minimal optimisation. A machine can be trained from
+// two others. Programs build cascades from that, with loops or tasks.
 package svm

@@ -24,26 +24,26 @@ func Kernels() []Kernel { return []Kernel{RBF, Linear} }
 func (k Kernel) String() string { return kernels[k] }
 
 const (
-	// Tolerance is by how much the conditions of Karush, Kuhn and Tucker may be violated.
+	// Tolerance is how much the Karush-Kuhn-Tucker conditions may be violated.
 	Tolerance = 1e-3
-	// cache is the most memory for rows of the kernel that a solution keeps.
+	// cache is the largest memory for kernel rows that a solution keeps.
 	cache = 64 << 20
 )
 
-// Params are what a machine is to be.
+// Params are the parameters of a machine.
 type Params struct {
 	Kernel Kernel
 	Gamma  float64 // of RBF
-	C      float64 // the bound of the multipliers
+	C      float64 // upper bound of the multipliers
 }
 
 // SMO is the dual problem of a support vector machine on n points x with labels y = ±1,
 //
 //	max Σ alpha_i − ½ Σ alpha_i alpha_j y_i y_j K(x_i, x_j),  0 ≤ alpha_i ≤ C,  Σ alpha_i y_i = 0,
 //
-// and its solution by sequential minimal optimisation: of all pairs of multipliers the one that
-// promises the largest gain by second-order information is optimised, until no pair violates
-// the conditions by more than the tolerance.
+// and its solution by sequential minimal optimisation. Repeatedly, the pair of multipliers with the largest
+// expected gain, by second-order information, is optimised, until no pair violates the conditions by more than
+// the tolerance.
 //
 // Reference: Fan, Chen, Lin, "Working set selection using second order information for training
 // support vector machines" (2005), WSS 2.
@@ -57,15 +57,15 @@ type SMO struct {
 	squares  []float64 // ‖x_i‖²
 	diagonal []float64 // K_ii
 
-	rows  [][]float64 // of the kernel; nil where it is not kept
+	rows  [][]float64 // of the kernel; nil if not kept
 	used  []int       // when each was last used
-	held  []int       // which are kept
-	most  int         // of these
+	held  []int       // which rows are kept
+	most  int         // how many of them may be kept
 	clock int
 }
 
-// New returns a problem. Alpha, which is taken over, is where the solution begins: it
-// satisfies the constraints.
+// New returns a problem. The solution starts with alpha, which must satisfy the constraints. New takes
+// ownership of it.
 func New(p Params, x [][]float64, y, alpha []float64) *SMO {
 	n := len(x)
 	s := &SMO{Alpha: alpha, Params: p, x: x, y: y, f: make([]float64, n), squares: make([]float64, n), diagonal: make([]float64, n)}
@@ -94,7 +94,7 @@ func (p *Params) of(xx, yy, xy float64) float64 {
 	return math.Exp(p.Gamma * (2*xy - xx - yy))
 }
 
-// row returns row i of the kernel, which stays valid until two others have been asked for.
+// row returns row i of the kernel. It is valid until two other rows have been requested.
 func (s *SMO) row(i int) []float64 {
 	s.clock++
 	s.used[i] = s.clock
@@ -105,7 +105,7 @@ func (s *SMO) row(i int) []float64 {
 	if len(s.held) < s.most {
 		row = make([]float64, len(s.x))
 		s.held = append(s.held, i)
-	} else { // in place of the one that was not used for longest
+	} else { // replaces the least recently used row
 		oldest := 0
 		for h, j := range s.held {
 			if s.used[j] < s.used[s.held[oldest]] {
@@ -123,7 +123,7 @@ func (s *SMO) row(i int) []float64 {
 	return row
 }
 
-// room returns by how much alpha_i·y_i can grow, and shrink.
+// room returns by how much alpha_i·y_i can increase, and decrease.
 func (s *SMO) room(i int) (up, down float64) {
 	if s.y[i] > 0 {
 		return s.C - s.Alpha[i], s.Alpha[i]
@@ -154,7 +154,7 @@ func (s *SMO) Solve(ctx context.Context) error {
 			}
 			bottom = min(bottom, -f)
 			if b := top + f; b > 0 {
-				// Points that are equal have no curvature between them.
+				// Equal points have no curvature between them.
 				a := max(s.diagonal[i]+s.diagonal[t]-2*row[t], 1e-12)
 				if gain := b * b / a; gain > best {
 					j, best, move = t, gain, b/a
@@ -176,7 +176,7 @@ func (s *SMO) Solve(ctx context.Context) error {
 	}
 }
 
-// shift adds to alpha_i·y_i; to the bound if that is where it goes, without roundings.
+// shift adds by to alpha_i·y_i. If bound is set, the result is the bound exactly, without rounding.
 func (s *SMO) shift(i int, by float64, bound bool) {
 	s.Alpha[i] += by * s.y[i]
 	if bound {
@@ -188,7 +188,7 @@ func (s *SMO) shift(i int, by float64, bound bool) {
 	}
 }
 
-// Objective returns what is maximised.
+// Objective returns the value of the objective.
 func (s *SMO) Objective() (w float64) {
 	for i, a := range s.Alpha {
 		w += a * (1 - s.y[i]*s.f[i]) / 2
