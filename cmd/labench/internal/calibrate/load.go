@@ -47,7 +47,7 @@ type bed struct {
 func (b bed) late() bool { return !b.end.IsZero() && time.Now().After(b.end) }
 
 // Loads measures the cost of messages for nodes that compute. links are the results of [Links]. If slow links
-// or other programs make it slow, it ends after 200 times each. progress is called with the numbers of finished
+// or other programs make it slow, it ends after 200 times the time each. progress is called with the numbers of finished
 // and of all measurements.
 func Loads(ctx context.Context, d *cluster.Driver, nodes []string, links []Link, each time.Duration, progress func(done, total int)) (x Load, err error) {
 	slowest := math.Inf(1)

@@ -21,7 +21,7 @@ import (
 //	memory = 1_000_000_000 # bytes
 //	ops = ["gemm"]         # these only
 //
-// in which all but count may be left out, and then says what this machine says.
+// Only count is required. The other settings default to those of this machine.
 func ReadResources(file string) (all []exec.Resource, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
