@@ -69,8 +69,8 @@ type CopyOptions struct {
 	Home Layout
 }
 
-// Stats is what a conversion learns about the matrix on the way. It is the
-// same whatever the number of workers.
+// Stats holds facts about a matrix that a conversion computes on the way. They do
+// not depend on the number of workers.
 type Stats struct {
 	// Norm is the 1-norm, the largest column sum of magnitudes, of the matrix
 	// that was made: both halves of a symmetric one count. It is summed in
@@ -122,7 +122,7 @@ func (a *Matrix[T]) CopyFrom(src Source[T], opt CopyOptions) Stats {
 	return a.fillFrom(NewFilling(a, src, opt.Stats), opt)
 }
 
-// fillFrom has f fill all of a.
+// fillFrom fills all of a by f.
 func (a *Matrix[T]) fillFrom(f *Filling[T], opt CopyOptions) Stats {
 	a.place(opt.Home)
 	a.shape()
@@ -199,8 +199,8 @@ func (a *Matrix[T]) CopyTo(dst Source[T], workers int) {
 const sequentialBytes = 1 << 20
 
 // EachTile calls f for every stored tile, from at most the given number of
-// goroutines. Which of them gets which tile is left to chance, so f(i, j) may
-// depend on nothing but its tile.
+// goroutines. Any of them may get any tile, at any time, so f(i, j) must not depend
+// on other calls of f.
 func (a *Matrix[T]) EachTile(workers int, f func(i, j int)) {
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)

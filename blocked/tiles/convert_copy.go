@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// stripRows is the number of rows that are copied, and then looked at, at a
-// time: few enough that a strip of a tile stays in the first-level cache.
+// stripRows is the number of rows that are copied, and then summed, at a time. So few
+// rows of a tile stay in the first-level cache.
 const stripRows = 32
 
 // copyFrom fills a from o, whose dimensions are a's.
@@ -19,9 +19,9 @@ func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
 	return a.fillFrom(newFilling(a, &o, opt.Stats), opt)
 }
 
-// fillStrips has strip fill rows r to end of t, tile (i, j), a few at a time and as much
-// of them as lies in the uplo triangle of the matrix, and adds them to sum if that is not
-// nil.
+// fillStrips fills t, tile (i, j), a few rows at a time. strip fills rows r to end, or the
+// part of them in the uplo triangle of the matrix. fillStrips adds the rows to sum unless
+// sum is nil.
 func (a *Matrix[T]) fillStrips(t *Tile[T], i, j int, sum *tally[T], strip func(r, end int, uplo blas.Uplo)) {
 	uplo := blas.All
 	if i == j {
@@ -95,7 +95,7 @@ func (o origin[T]) copyStrip(w window[T], r, end int, uplo blas.Uplo) {
 		if lo >= hi {
 			continue
 		}
-		// The diagonal goes with the triangle that stores it.
+		// The diagonal is copied with the triangle that stores it.
 		cut := g + 1
 		if o.uplo() == blas.Upper {
 			cut = g
@@ -109,7 +109,7 @@ func (o origin[T]) copyStrip(w window[T], r, end int, uplo blas.Uplo) {
 	}
 }
 
-// uplo returns the triangle that the source stores, as seen from outside.
+// uplo returns the triangle that the source stores, after its transposition.
 func (o origin[T]) uplo() blas.Uplo {
 	u := o.m.kind.Uplo()
 	if o.trans && u == blas.Lower {

@@ -60,9 +60,9 @@ func tileSize(nb, m, n int) int {
 	return nb
 }
 
-// gonumOrigin is originOf for gonum's types and those that offer their memory
-// in gonum's way. As it comes from outside, memory that does not fit is not
-// used: the source is then read through At.
+// gonumOrigin is originOf for gonum's types, and for types that offer their memory
+// in gonum's way. It does not use memory that does not fit the shape: the source is
+// then read through At.
 func gonumOrigin[T Element](src Source[T], nb int) (origin[T], bool) {
 	var none origin[T]
 	if _, ok := any(src).(Source[float64]); !ok {
@@ -184,7 +184,7 @@ func target[T Element](dst Source[T], nb int) (v *Matrix[T], unit, ok bool) {
 	switch any(dst).(type) {
 	case *mat.Dense, *mat.SymDense, *mat.TriDense, *mat.VecDense:
 	default:
-		if !isOwn[T](dst) { // others may want their own Set to be called
+		if !isOwn[T](dst) { // the Set of another type may do more
 			return nil, false, false
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// tally takes the 1-norm of a Matrix and finds its first element that is not
+// tally computes the 1-norm of a Matrix and finds its first element that is not
 // finite, tile by tile. Distinct tiles may be added concurrently.
 //
-// Every tile sums its columns into a place of its own, and the places are
-// added up in order at the end, so that the result does not depend on which
-// tile came first. An element that is not finite needs no test of its own: it
-// makes the sum of its column infinite or NaN. Only then is a tile searched.
+// Every tile sums its columns into a place of its own. The places are added in a
+// fixed order at the end, so the result does not depend on the order of the tiles.
+// An element that is not finite makes the sum of its column infinite or NaN. So
+// only tiles with such a sum are searched for the element.
 type tally[T Element] struct {
 	a *Matrix[T]
 	// sums is mt×n: row i holds the column sums of tile row i. The tile that
@@ -64,8 +64,8 @@ func (s *tally[T]) add(t *Tile[T], i, j, r, end int) {
 	}
 }
 
-// close looks for an element that is not finite in t, tile (i, j), all of whose
-// rows were added, if there can be one.
+// close searches t, tile (i, j), for an element that is not finite, if the sums show
+// that there may be one. All rows of t must have been added.
 func (s *tally[T]) close(t *Tile[T], i, j int) {
 	total := 0.0
 	for _, v := range s.columns(i, j) {
@@ -74,7 +74,7 @@ func (s *tally[T]) close(t *Tile[T], i, j int) {
 	if total-total == 0 {
 		return
 	}
-	// Either there is one or a sum has overflowed.
+	// Either there is such an element, or a sum has overflowed.
 	var f nonFinite
 	searchTile(&f, s.a, t, i, j)
 	if !f.found {
@@ -105,7 +105,7 @@ func (a *Matrix[T]) FirstNonFinite(in func(i, j int) bool) (row, col int, found 
 	return f.row, f.col, f.found
 }
 
-// searchTile looks for such an element in t, tile (i, j) of a.
+// searchTile searches t, tile (i, j) of a, for the first element that is not finite.
 func searchTile[T Element](f *nonFinite, a *Matrix[T], t *Tile[T], i, j int) {
 	for r := range t.Rows {
 		lo, hi := a.storedColumns(i, j, r)
@@ -181,8 +181,7 @@ func absColumns[T Element](t *Tile[T], r, end int, col []float64, top *float64) 
 	}
 }
 
-// absBoth does what absColumns does and adds the magnitudes to the sums of
-// their rows too.
+// absBoth is absColumns that also adds the magnitudes to the sums of their rows.
 func absBoth[T Element](t *Tile[T], r, end int, col, row []float64, top *float64) {
 	for ; r+4 <= end; r += 4 {
 		for i, s := range abssum.Four(t.Data[r*t.Stride:], t.Stride, col, top) {
@@ -194,12 +193,12 @@ func absBoth[T Element](t *Tile[T], r, end int, col, row []float64, top *float64
 	}
 }
 
-// absTriangle adds the magnitudes in the uplo triangle of rows r to end of
-// the diagonal tile t to the sums of their columns, and if the matrix is
-// symmetric those off the diagonal to the sums of their mirror images'. It
-// raises top to the largest.
+// absTriangle adds the magnitudes in the uplo triangle of rows r to end of the
+// diagonal tile t to the sums of their columns. If the matrix is symmetric, it also
+// adds those off the diagonal to the column sums of their mirror images. It raises
+// top to the largest magnitude.
 //
-// Four rows at a time are a triangle on the diagonal and a rectangle beside it.
+// It takes four rows at a time: a triangle on the diagonal and a rectangle beside it.
 func absTriangle[T Element](t *Tile[T], r, end int, uplo blas.Uplo, symmetric bool, col []float64, top *float64) {
 	n := t.Cols
 	for ; r < end; r += 4 {

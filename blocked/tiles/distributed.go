@@ -10,17 +10,17 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Distributed returns an m×n Matrix of zeros with tiles of nb×nb that are on the nodes of
-// a runtime that has several (exec.Keeper: a cluster.Driver), each where the last task that
-// wrote it has run. They stay there from job to job, and this process needs no memory for
-// them. On any other runtime it is [New].
+// Distributed returns an m×n Matrix of zeros with tiles of nb×nb on the nodes of a runtime that has
+// several (exec.Keeper: a cluster.Driver). Each tile is where the last task that wrote it has run. The
+// tiles stay there from job to job, and this process needs no memory for them. On any other runtime
+// Distributed is [New].
 //
-// Tasks use such a matrix as any other: those that make it (Plrnt and Load of a blocked.Program,
-// tasks of the program's own), those of all algorithms, and of la where an operand is used
-// as it lies. Methods that read elements here ([Matrix.At], CopyTo, From, Norm) fetch a tile
-// after the other; they panic with the error if one cannot be had, and must not be called
-// before the Wait of the job that writes the matrix. Elements cannot be written here: Set,
-// CopyFrom, Zero and SetIdentity panic with [ErrAway].
+// Tasks use such a matrix as any other: those that make it (Plrnt and Load of a blocked.Program, or
+// tasks of the program), those of all algorithms, and those of la if it uses an operand without a copy.
+// Methods that read elements in this process ([Matrix.At], CopyTo, From, Norm) fetch one tile after
+// the other. They panic with the error if a tile cannot be fetched, and must not be called before the
+// Wait of the job that writes the matrix. This process cannot write elements: Set, CopyFrom, Zero and
+// SetIdentity panic with [ErrAway].
 //
 // The caller must Close it. It panics as New does. The error is the runtime's.
 func Distributed[T Element](rt exec.Runtime, kind Kind, m, n, nb int) (*Matrix[T], error) {
@@ -48,7 +48,7 @@ func DistributedLike[T, U Element](rt exec.Runtime, a *Matrix[U], kind Kind, m, 
 	return b, err
 }
 
-// distributed has the tiles of a, an outline, kept.
+// distributed makes k keep the tiles of a, which is an outline.
 func distributed[T Element](k exec.Keeper, a *Matrix[T]) (*Matrix[T], error) {
 	a.shape()
 	values := make([]versions.Shaped, a.mt*a.nt)
@@ -71,38 +71,38 @@ func (a *Matrix[T]) Remote() *Remote[T] { return a.away }
 // [Distributed].
 func (a *Matrix[T]) IsDistributed() bool { return a.away != nil }
 
-// Close has the nodes forget a, if it is distributed, which must not be used any more: what
-// reads elements, and programs that use it, panic with [ErrReleased]. It may be called more than
+// Close makes the nodes release a if a is distributed. a must not be used afterwards: methods that
+// read elements, and programs that use it, panic with [ErrReleased]. Close may be called more than
 // once, but not while a job uses a.
 func (a *Matrix[T]) Close() error {
 	a.away.Close()
 	return nil
 }
 
-// AfterClose has Close call f when the nodes have forgotten a: for what they may need until then to
-// make its tiles again. It does nothing, and f is never called, if a is not distributed. It must
-// not be called beside Close.
+// AfterClose registers f, which Close calls when the nodes have released a. f can release what the
+// nodes may need until then to make lost tiles again. If a is not distributed, AfterClose does nothing,
+// and f is never called. It must not be called concurrently with Close.
 func (a *Matrix[T]) AfterClose(f func()) {
 	if a.away != nil {
 		a.away.after = append(a.away.after, f)
 	}
 }
 
-// Remote is where tiles are that are on the nodes of a runtime. A nil *Remote stands for this
+// Remote holds tiles on the nodes of a runtime. A nil *Remote means that the tiles are in this
 // process.
 type Remote[T Element] struct {
 	keeper   exec.Keeper
 	kept     exec.Kept
-	beside   exec.Kept // what goes with it; nil if there is nothing
+	beside   exec.Kept // the values of KeepBeside; nil if there are none
 	after    []func()  // of AfterClose
 	end      sync.Once
 	released atomic.Bool
 
 	mu    sync.Mutex
-	tiles []fetched[T] // that were read last
+	tiles []fetched[T] // copies of the tiles that were read last
 }
 
-// Close has the nodes forget the tiles.
+// Close makes the nodes release the tiles.
 func (w *Remote[T]) Close() {
 	if w == nil {
 		return
@@ -127,8 +127,8 @@ func (w *Remote[T]) Use() {
 	}
 }
 
-// KeepBeside has values kept where the tiles are, and as long as they are, in place of others that
-// were. The error is the runtime's.
+// KeepBeside makes the nodes keep values beside the tiles until Close, or until the next KeepBeside,
+// which replaces them. The error is the runtime's.
 func (w *Remote[T]) KeepBeside(values []versions.Shaped) (kept exec.Kept, err error) {
 	if w.beside != nil {
 		w.beside.Release()
@@ -140,7 +140,8 @@ func (w *Remote[T]) KeepBeside(values []versions.Shaped) (kept exec.Kept, err er
 	return kept, err
 }
 
-// Keep has tiles, without memory here, kept on the same nodes. The error is the runtime's.
+// Keep makes the same nodes keep tiles, which have no memory in this process. The error is the
+// runtime's.
 func (w *Remote[T]) Keep(tiles []*Tile[T]) (*Remote[T], error) {
 	kept, err := w.keeper.Keep(shaped(tiles))
 	if err != nil {
@@ -149,8 +150,7 @@ func (w *Remote[T]) Keep(tiles []*Tile[T]) (*Remote[T], error) {
 	return &Remote[T]{keeper: w.keeper, kept: kept}, nil
 }
 
-// Locate returns on which node each of the tiles is, as exec.Kept does. It panics with [ErrReleased]
-// after Close.
+// Locate returns the node of each tile, as exec.Kept does. It panics with [ErrReleased] after Close.
 func (w *Remote[T]) Locate(tiles []*Tile[T]) []int {
 	w.Use()
 	return w.kept.Locate(shaped(tiles))
@@ -170,19 +170,18 @@ type fetched[T Element] struct {
 	tile *Tile[T]
 }
 
-// copies is how many tiles are kept that were fetched to be read: a conversion reads a few
-// at once, each of them in many pieces.
+// copies is the number of fetched tiles of which a Remote keeps copies: a conversion reads a few tiles
+// at once, each in many pieces.
 const copies = 16
 
-// changed forgets the copies: tasks are going to write tiles.
+// changed drops the copies, because tasks are going to write tiles.
 func (w *Remote[T]) changed() {
 	w.mu.Lock()
 	w.tiles = nil
 	w.mu.Unlock()
 }
 
-// here returns tile k, by rows, with its elements: the tile itself, or a copy of one that
-// is away.
+// here returns tile k, counted by rows, with its elements. If the tile is on a node, it is a copy.
 func (a *Matrix[T]) here(k int) *Tile[T] {
 	t := &a.tiles[k]
 	if a.away == nil {
@@ -211,22 +210,23 @@ func (a *Matrix[T]) here(k int) *Tile[T] {
 	return &c
 }
 
-// Used is called where tasks are going to read a, or to write it. It panics with ErrReleased
-// after Close.
+// Used must be called before tasks use a. written says that they may write it. It panics with
+// ErrReleased after Close.
 func (a *Matrix[T]) Used(written bool) {
 	if a.away.Use(); a.away != nil && written {
 		a.away.changed()
 	}
 }
 
-// Read returns tile (i, j) with its elements, to be read: of a distributed matrix a copy,
-// which others may have as well. It panics as Tile does, and with the error if it cannot be had.
+// Read returns tile (i, j) with its elements, for reading only. If a is distributed, the result is a
+// copy that other callers may share. Read panics as Tile does, and with the error if the tile cannot
+// be fetched.
 func (a *Matrix[T]) Read(i, j int) *Tile[T] {
-	a.Tile(i, j) // which panics
+	a.Tile(i, j) // panics unless the tile is stored
 	return a.here(i*a.nt + j)
 }
 
-// writable panics with ErrAway if elements of a cannot be written here.
+// writable panics with ErrAway if this process cannot write elements of a.
 func (a *Matrix[T]) writable() {
 	if a.away != nil {
 		panic(ErrAway)

@@ -1,11 +1,10 @@
-// Package tiles holds the tiled matrix: its storage, how it is made from other matrices and
-// goes back into them, and its norms. It knows nothing of the algorithms that package blocked
-// and those below it submit as tasks.
+// Package tiles holds the tiled matrix: its storage, conversions from and to other matrices, and its
+// norms. It knows nothing of the algorithms that package blocked and its subpackages submit as tasks.
 //
-// A [Matrix] is a grid of tiles; [New] makes one of zeros, [From] copies any gonum matrix,
-// [Convert] in another element type, and [View] shows memory of the caller's as tiles without
-// copying. A Matrix is itself a [Source] and a [Sink], and [Matrix.CopyTo] brings it back to
-// gonum. [Kind] says whether all of it is stored or one triangle.
+// A [Matrix] is a grid of tiles. [New] makes a matrix of zeros, [From] copies any gonum matrix,
+// [Convert] copies into another element type, and [View] presents the caller's memory as tiles
+// without a copy. A Matrix is itself a [Source] and a [Sink], and [Matrix.CopyTo] copies it back to
+// gonum. [Kind] says whether the whole matrix or one triangle is stored.
 //
 // [General], [Symmetric] and [Triangular] are matrices in plain row-major memory, for types and
 // strides that gonum's matrices do not have. A [Layout] says which process of several owns

@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Filling fills the tiles of a Matrix from a source, each once, and learns the [Stats] on
-// the way if they are asked for. Distinct tiles may be filled concurrently if the source
-// is in memory.
+// Filling fills the tiles of a Matrix from a source, each once, and computes the [Stats] on
+// the way if the caller asks for them. Distinct tiles may be filled concurrently if the
+// source is in memory.
 type Filling[T Element] struct {
 	a      *Matrix[T]
 	src    Source[T]
-	memory *origin[T] // of src, if it is there
-	sum    *tally[T]  // nil: nobody asks for Stats
+	memory *origin[T] // the memory of src, or nil
+	sum    *tally[T]  // nil without Stats
 	left   atomic.Int64
 }
 
@@ -43,22 +43,22 @@ func newFilling[T Element](a *Matrix[T], memory *origin[T], stats bool) *Filling
 	return f
 }
 
-// InMemory reports whether src lies in memory that tiles are filled from by
-// several goroutines, not through At by one: see [Matrix.CopyFrom].
+// InMemory reports whether src is memory from which several goroutines can fill
+// tiles. Otherwise one goroutine reads src through At: see [Matrix.CopyFrom].
 func InMemory[T Element](src Source[T]) bool {
 	_, ok := originOf(src, 0)
 	return ok
 }
 
-// InMemory reports whether the source is: see the function [InMemory].
+// InMemory reports whether the source is in memory: see the function [InMemory].
 func (f *Filling[T]) InMemory() bool { return f.memory != nil }
 
-// Fill fills tiles (i, j), (i, j+1), …, which are stored, into memory of the shape that they
-// have, and allocates it if there is none. A source that is not in memory is read row by row.
+// Fill fills the stored tiles (i, j), (i, j+1), … It allocates memory for a tile that has none. It
+// reads a source that is not in memory row by row.
 func (f *Filling[T]) Fill(i, j int, tiles ...*Tile[T]) {
 	a := f.a
 	for _, t := range tiles {
-		if t.Data == nil { // the shape is known, and maybe being read
+		if t.Data == nil { // the shape is set, and other goroutines may be reading it
 			t.Data = NewTile[T](t.Rows, t.Cols).Data
 		}
 	}
@@ -94,7 +94,7 @@ func (f *Filling[T]) read(i, j int, tiles []*Tile[T]) {
 	}
 }
 
-// all fills all tiles, on at most so many goroutines.
+// all fills all tiles, on at most the given number of goroutines.
 func (f *Filling[T]) all(workers int) Stats {
 	a := f.a
 	if f.memory != nil {
@@ -121,8 +121,8 @@ func (f *Filling[T]) all(workers int) Stats {
 	return s
 }
 
-// Stats returns the Stats of the matrix; ok is false if some of it was not filled, or they
-// were not asked for.
+// Stats returns the Stats of the matrix. ok is false if a tile was not filled, or the Filling was
+// made without Stats.
 func (f *Filling[T]) Stats() (s Stats, ok bool) {
 	if f.sum == nil || f.left.Load() != 0 {
 		return Stats{}, false

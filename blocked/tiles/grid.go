@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Grid is a two-dimensional layout over a P×Q grid of processes, as [BlockCyclic], in
-// which rows and columns of tiles are not given out in turns, but so that each process
-// gets work by its speed: see [NewGrid].
+// Grid is a two-dimensional layout over a P×Q grid of processes, as [BlockCyclic]. But it
+// does not assign rows and columns of tiles in turns: each process gets work in proportion
+// to its speed. See [NewGrid].
 type Grid struct {
 	rows, cols []int // the grid row of each row of tiles, the grid column of each column
 	owners     []int // the process at each place of the grid, by rows
@@ -18,14 +18,15 @@ type Grid struct {
 }
 
 // NewGrid returns a grid of p rows for a Matrix of mt×nt tiles, over processes of the given
-// speeds, of which only the ratios matter. The number of processes is a multiple of p.
+// speeds. Only the ratios of speeds matter. The number of processes is a multiple of p.
 //
-// Work is that of a stored tile, as [Updates]; nil means that all have the same. Rows and
-// columns of tiles are given out from the last one on, each to the row or column of the
-// grid that would end it first. In turns, as in a block-cyclic layout, who has the last
-// column has more of a factorization than others in every turn: of two processes and
-// 16×16 tiles of a symmetric Matrix, 10 % more than the mean. The speed of a column of the
-// grid is the sum of its processes' speeds; the fastest processes make the first column.
+// work returns the work of a stored tile, for example [Updates]; nil means that all tiles have
+// the same work. NewGrid assigns rows and columns of tiles from the last one on, each to the
+// row or column of the grid that would finish it first. In a block-cyclic layout, the process
+// with the last column gets more of a factorization than others in every turn: with two
+// processes and 16×16 tiles of a symmetric Matrix, 10 % more than the mean. The speed of a
+// column of the grid is the sum of its processes' speeds. The fastest processes make the first
+// column.
 //
 // It panics with a *LayoutError if a speed is not above 0, or the number of processes is
 // no multiple of p.
@@ -68,12 +69,12 @@ func NewGrid(kind Kind, mt, nt, p int, speeds []float64, work func(i, j int) flo
 	return g
 }
 
-// Updates is the work of tile (i, j) in a right-looking factorization: one more than the
-// number of its updates, which is the lesser one of i and j.
+// Updates returns the work of tile (i, j) in a right-looking factorization: one more than
+// the number of its updates, min(i, j).
 func Updates(i, j int) float64 { return float64(min(i, j) + 1) }
 
-// share gives out items of some work, the last one first, each to the one of some speeds
-// that then has done all that it has the soonest.
+// share assigns items with the given work, the last item first, to workers with the given
+// speeds. Each item goes to the worker that would then finish all its items first.
 func share(work, speeds []float64) []int {
 	to, has := make([]int, len(work)), make([]float64, len(speeds))
 	for k := len(work) - 1; k >= 0; k-- {

@@ -81,9 +81,9 @@ func (e *LayoutError) Error() string {
 	return fmt.Sprintf("blocked: layout: tile (%d, %d) given to process %d: %s", e.Row, e.Col, e.Owner, e.Reason)
 }
 
-// SetLayout makes l say who owns the tiles of a among the given number of
-// processes. Each stored tile's owner is asked for here, once, by rows, and
-// kept: [Matrix.Owner] is a table look-up. A nil l takes the layout away.
+// SetLayout assigns the tiles of a to owners among the given number of processes,
+// as l says. It asks l once for the owner of each stored tile, by rows, and keeps
+// the answers: [Matrix.Owner] is a table look-up. A nil l removes the layout.
 //
 // If an owner is outside 0 ≤ owner < processes, or l has a Validate method
 // that refuses it, SetLayout returns an error and a keeps the layout it had;
@@ -113,7 +113,7 @@ func (a *Matrix[T]) SetLayout(l Layout, processes int) error {
 	return nil
 }
 
-// Layout returns what [Matrix.SetLayout] was given, or nil.
+// Layout returns the layout that [Matrix.SetLayout] has set, or nil.
 func (a *Matrix[T]) Layout() Layout { return a.layout }
 
 // Owner returns the process that owns tile (i, j): 0 if a has no layout. It
@@ -126,7 +126,7 @@ func (a *Matrix[T]) Owner(i, j int) int {
 	return a.owners[i*a.nt+j]
 }
 
-// NearestOwner returns the owner of tile (i, j), or of the last one in its row or column.
+// NearestOwner returns the owner of tile (i, j), or of the last tile in its row or column.
 func (a *Matrix[T]) NearestOwner(i, j int) int {
 	if len(a.owners) == 0 {
 		return 0

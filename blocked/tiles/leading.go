@@ -2,7 +2,7 @@ package tiles
 
 // Leading returns the leading m×n block of a, which is Full, as a Matrix that
 // shares its memory, as a [View] does. It panics with ErrKind if a is not Full,
-// and with ErrShape if it has not so many rows and columns.
+// and with ErrShape if a has fewer rows or columns.
 func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 	if a.kind != Full {
 		panic(ErrKind)
@@ -10,7 +10,7 @@ func (a *Matrix[T]) Leading(m, n int) *Matrix[T] {
 	if m < 0 || n < 0 || m > a.rows || n > a.cols {
 		panic(ErrShape)
 	}
-	a.writable() // what lies elsewhere cannot be shared
+	a.writable() // tiles on nodes cannot be shared
 	b := Outline[T](Full, m, n, a.nb)
 	b.view = a.view
 	for i, j := range b.StoredTiles() {

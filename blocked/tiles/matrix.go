@@ -20,9 +20,9 @@ type Tile[T Element] = kernels.Tile[T]
 // Kind says which part of a Matrix is stored.
 type Kind uint8
 
-// The kinds. A symmetric or triangular matrix stores only the tiles of one
-// half, including the diagonal ones; of a diagonal tile only that triangle
-// means anything.
+// The kinds. A symmetric or triangular matrix stores only the tiles of one half,
+// including the diagonal tiles. In a diagonal tile only the elements of that triangle
+// have a meaning.
 const (
 	Full Kind = iota
 	SymLower
@@ -62,8 +62,8 @@ func (k Kind) Uplo() blas.Uplo {
 //	   │ 20 │ 21 │22│
 //	   └────┴────┴──┘
 //
-// Where rows would lie a multiple of 2 KiB apart, 64 bytes more are between
-// them: see [Tile].Stride.
+// If rows would lie a multiple of 2 KiB apart, 64 more bytes are put between them:
+// see [Tile].Stride.
 //
 // A symmetric or triangular Matrix keeps only the tiles of its half. A Matrix
 // made by [View] aliases memory in another layout instead: its tiles have the
@@ -74,19 +74,19 @@ func (k Kind) Uplo() blas.Uplo {
 // The shape of a Matrix never changes, and the headers of its tiles (where
 // they lie, how large they are) are written only while it is made. So
 // goroutines may read a Matrix and call [Matrix.Tile] concurrently, and may
-// write the elements of distinct tiles concurrently, by Set too. A writer of
-// a tile must be alone with it; a method that reads or writes the whole matrix
-// (CopyFrom, CopyTo, Norm, Clone, Zero …) counts as a reader or writer of
-// every tile. SetLayout must not run beside anything else.
+// write the elements of distinct tiles concurrently, also with Set. While a tile
+// is written, no other goroutine may use it. A method that reads or writes the
+// whole matrix (CopyFrom, CopyTo, Norm, Clone, Zero …) counts as a reader or
+// writer of every tile. SetLayout must not run concurrently with any other use.
 type Matrix[T Element] struct {
 	rows, cols, nb int
 	mt, nt         int
 	kind           Kind
-	view           bool       // it is in rows of the caller's memory
+	view           bool       // the tiles are in rows of the caller's memory
 	tiles          []Tile[T]  // mt×nt row-major; Data nil where not stored
 	layout         Layout     // nil if there is none
-	owners         []int      // mt×nt, what layout said
-	away           *Remote[T] // where the tiles are that have no memory here; nil as a rule
+	owners         []int      // mt×nt, the owners by layout
+	away           *Remote[T] // the nodes that have the tiles; nil if they are in this process
 }
 
 // New returns an m×n Matrix of zeros with tiles of nb×nb. On a machine with
@@ -97,10 +97,10 @@ func New[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	return NewOn[T](kind, m, n, nb, nil)
 }
 
-// NewOn is [New] with tile (i, j) in the memory of NUMA node home.Owner(i, j), if
-// there are several nodes: of a program that knows which of them will work on it.
-// Numbers are taken modulo that of the nodes, in the order of the machine's. If
-// home is nil, it is [New].
+// NewOn is [New] with tile (i, j) in the memory of NUMA node home.Owner(i, j), if there
+// are several nodes. It is for programs that know which node will work on a tile. Node
+// numbers are taken modulo the number of nodes, in the order of the machine. If home is
+// nil, NewOn is New.
 func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
 	a := Outline[T](kind, m, n, nb)
 	// Each tile is its own allocation: a freed Matrix returns in pieces, and
@@ -111,9 +111,9 @@ func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
 	return a
 }
 
-// Outline returns a Matrix as New does, but its tiles have neither memory nor a
-// shape before [Matrix.MakeTile] gives them: for callers that fill tile by tile, and may
-// stop early. It panics as New does.
+// Outline returns a Matrix as New does, but its tiles get memory and shape only from
+// [Matrix.MakeTile]. It is for callers that fill tile by tile, and may stop early. It
+// panics as New does.
 func Outline[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	if m < 0 || n < 0 || nb < 1 || kind > TriUpper || (kind != Full && m != n) {
 		panic(ErrShape)
@@ -133,9 +133,9 @@ func Count(n, nb int) int {
 	return (n-1)/nb + 1
 }
 
-// Unfilled returns a Matrix as New does, but its tiles have no memory before
-// [Matrix.CopyFrom] or a [Filling] fills them, and allocates each as it does. Until
-// then elements must be neither read nor written.
+// Unfilled returns a Matrix as New does, but its tiles have no memory at first.
+// [Matrix.CopyFrom] or a [Filling] allocates each tile when it fills it. Until then
+// elements must be neither read nor written.
 func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	a := Outline[T](kind, m, n, nb)
 	if !a.place(nil) {
@@ -144,7 +144,7 @@ func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	return a
 }
 
-// shape gives the tiles that are to have memory, and have none yet, their shapes.
+// shape sets the shapes of the stored tiles that have no memory yet.
 func (a *Matrix[T]) shape() {
 	for i, j := range a.StoredTiles() {
 		if t := &a.tiles[i*a.nt+j]; t.Data == nil {
@@ -216,10 +216,9 @@ func (a *Matrix[T]) Dim() int {
 	return a.rows
 }
 
-// SymmetricDim returns the order of a symmetric matrix, and so makes a a
-// SymmetricSource. A square Matrix of another kind counts as symmetric, too: its
-// reader takes the half that it asks for. SymmetricDim panics with ErrShape if a is not
-// square.
+// SymmetricDim returns the order of a square matrix, and so makes a a SymmetricSource.
+// A square Matrix of another kind counts as symmetric, too: a reader uses only the half
+// that it asks for. SymmetricDim panics with ErrShape if a is not square.
 func (a *Matrix[T]) SymmetricDim() int { return a.Dim() }
 
 // NB returns the tile size.
@@ -268,8 +267,8 @@ func (a *Matrix[T]) StoredTiles() iter.Seq2[int, int] {
 	}
 }
 
-// MakeTile is [Matrix.Tile] and gives the tile memory, zeros, if it has none:
-// of an [Outline].
+// MakeTile is [Matrix.Tile] for an [Outline]: if the tile has no memory, MakeTile
+// allocates zeros.
 func (a *Matrix[T]) MakeTile(i, j int) *Tile[T] {
 	t := a.Tile(i, j)
 	if t.Data == nil {
@@ -291,9 +290,9 @@ func (a *Matrix[T]) Tile(i, j int) *Tile[T] {
 	return &a.tiles[i*a.nt+j]
 }
 
-// At returns element (i, j): of a symmetric matrix from the stored half, of a
-// triangular one zero outside its triangle. It panics with ErrIndex if the
-// index is out of range.
+// At returns element (i, j). For a symmetric matrix it reads the stored half. For a
+// triangular matrix it returns zero outside the triangle. It panics with ErrIndex if
+// the index is out of range.
 func (a *Matrix[T]) At(i, j int) T {
 	if uint(i) >= uint(a.rows) || uint(j) >= uint(a.cols) {
 		panic(ErrIndex)
@@ -370,8 +369,8 @@ func (a *Matrix[T]) Clone() *Matrix[T] {
 }
 
 // Transposed returns a copy of aᵀ, n×m with the same tile size and without a
-// layout. That of a triangular matrix stores the other triangle; that of a
-// symmetric one is a copy of a. It works on at most GOMAXPROCS goroutines.
+// layout. If a is triangular, the copy stores the other triangle. If a is symmetric,
+// it is a copy of a. Transposed works on at most GOMAXPROCS goroutines.
 func (a *Matrix[T]) Transposed() *Matrix[T] {
 	kind := a.kind
 	trans := true
@@ -400,9 +399,9 @@ func (a *Matrix[T]) Bytes() int64 {
 	return n * int64(unsafe.Sizeof(zero))
 }
 
-// Spot returns where what is known of tile (i, j) has its place in memory: row by row, of an upper
-// half column by column, as its factorization goes through it. In a matrix of 390×390 tiles each
-// of a column would be in a page of its own otherwise.
+// Spot returns the index of tile (i, j) in arrays with an entry for each tile. The order is by rows, or
+// by columns if a stores the upper half, as its factorization goes through the tiles. Otherwise, in a
+// matrix of 390×390 tiles, each entry of a column would be in a page of its own.
 func (a *Matrix[T]) Spot(i, j int) int {
 	if a.kind.Uplo() == blas.Upper {
 		return j*a.mt + i

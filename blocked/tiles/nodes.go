@@ -9,18 +9,17 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// The kernel puts a page of memory on the NUMA node of the core that first
-// touches it. On a machine with several nodes the tiles of a large matrix are
-// dealt out to them, and each tile is touched first by a thread that is pinned to
-// the cores of its node. Nothing of this is done on a machine with one node.
+// The kernel puts a page of memory on the NUMA node of the core that first touches
+// it. On a machine with several nodes, this file distributes the tiles of a large
+// matrix over the nodes: a thread that is pinned to the cores of a node first touches
+// each tile of that node. On a machine with one node it does nothing.
 //
-// What can be had of it in Go: a tile is a block of the Go heap, which may have
-// been in use before, so that its pages lie where somebody once touched them.
-// Therefore the whole pages of a new tile are given back to the kernel first, as
-// Go's own scavenger does, and are new, and zero, when they are touched again. A
-// page that a tile shares with its neighbours goes to the first that touches it — with
-// transparent huge pages that may be 2 MiB — and tiles of less than placedBytes
-// are left to the allocator: most of their pages would be such.
+// A tile is a block of the Go heap. The block may have been in use before, and its
+// pages then lie where they were touched before. So the whole pages of a new tile
+// first go back to the kernel, as in Go's own scavenger; they are new, and zero, when
+// they are touched again. A page that two tiles share goes to the node that touches it
+// first; with transparent huge pages it may have 2 MiB. Tiles of less than placedBytes
+// are left to the allocator, since they would share most of their pages.
 
 const (
 	// placedBytes is the size from which a tile has a place: 16 pages, of which
@@ -31,16 +30,16 @@ const (
 	touchBytes = 4 << 10
 )
 
-// nodes is where the memory of tiles can be.
+// nodes holds the NUMA nodes for the memory of tiles, and the system calls for it.
 type nodes struct {
 	cpus  []topo.CPUSet // of each node; tiles have a place if there are two or more
 	why   string        // the reason if not
 	lock  func(cpus ...int) (release func(), err error)
 	renew func(memory []byte) // gives whole pages back to the kernel
-	touch func(memory []byte) // has the kernel put every page on the node of this thread
+	touch func(memory []byte) // makes the kernel put every page on the node of this thread
 }
 
-// thisMachine is the nodes of this machine.
+// thisMachine returns the nodes of this machine.
 var thisMachine = sync.OnceValue(func() *nodes {
 	_, unsupported := topo.Affinity()
 	return nodesOf(topo.Detect(), unsupported)
@@ -80,10 +79,10 @@ func touch(memory []byte) {
 	}
 }
 
-// allocate gives memory to the stored tiles that have none, zeros, on their nodes.
-// Tile (i, j) belongs to node home.Owner(i, j), modulo the number of nodes; if
-// home is nil, to node i + j, so that each tile row and column is spread and
-// a worker that goes through one draws on the memory of all nodes.
+// allocate allocates zeros for the stored tiles that have no memory, on their nodes.
+// Tile (i, j) belongs to node home.Owner(i, j), modulo the number of nodes. If home is
+// nil it belongs to node i + j. That spreads each tile row and column, so a worker
+// that goes through one uses the memory of all nodes.
 func (a *Matrix[T]) allocate(n *nodes, home Layout) {
 	todo := false
 	for k := range a.tiles {
@@ -119,7 +118,7 @@ func (a *Matrix[T]) allocate(n *nodes, home Layout) {
 	wg.Wait()
 }
 
-// allocateHere is allocate wherever the caller is.
+// allocateHere is allocate on the node of the caller.
 func (a *Matrix[T]) allocateHere() {
 	for k := range a.tiles {
 		if a.wants(k) {
@@ -133,8 +132,8 @@ func (a *Matrix[T]) wants(k int) bool {
 	return a.tiles[k].Data == nil && a.Stored(k/a.nt, k%a.nt)
 }
 
-// place has the tiles allocated on their nodes, and reports true, if they are large
-// enough to have places and this machine has several.
+// place allocates the tiles on their nodes and returns true, if the tiles are large
+// enough and this machine has several nodes. Otherwise it returns false.
 func (a *Matrix[T]) place(home Layout) bool {
 	size := int(unsafe.Sizeof(*new(T)))
 	if a.Bytes() <= sequentialBytes || min(a.nb, a.rows)*min(a.nb, a.cols) < placedBytes/size {
@@ -153,8 +152,8 @@ func bytesOf[T Element](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
-// Renew gives the pages of a large x, which is new, back to the kernel if this machine has several
-// NUMA nodes: they will be on the one whose core touches them first.
+// Renew gives the pages of a new, large x back to the kernel if this machine has several NUMA nodes.
+// Each page will be on the node whose core touches it first.
 func Renew[T Element](x []T) {
 	if memory := bytesOf(x); len(memory) >= placedBytes && len(thisMachine().cpus) > 1 {
 		pages.Renew(memory)

@@ -7,18 +7,18 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Norm returns a norm of a: the largest magnitude (lapack.MaxAbs, no matrix
+// Norm returns a norm of a: the largest magnitude (lapack.MaxAbs, not a matrix
 // norm), the largest sum of magnitudes of a column (lapack.MaxColumnSum, the
 // 1-norm) or a row (lapack.MaxRowSum, the ∞-norm), or the square root of the
-// sum of squares (lapack.Frobenius). Both halves of a symmetric matrix count;
-// of a triangular one its triangle. The norm of a matrix without elements
-// is 0, that of one with a NaN is NaN.
+// sum of squares (lapack.Frobenius). Both halves of a symmetric matrix count, and
+// only the triangle of a triangular one. The norm of a matrix without elements is
+// 0. If there is a NaN, the norm is NaN.
 //
-// Norms are summed in float64, whatever T. The Frobenius norm is scaled where
-// squares would overflow or vanish; the other sums are not, and are +Inf if
-// they overflow. At most the given number of goroutines work (0 or less:
-// GOMAXPROCS), all of which have ended when Norm returns; the result does not
-// depend on it. Norm panics with ErrKind if norm is none of the four.
+// Norms are summed in float64 for both types. The Frobenius norm is scaled if
+// squares would overflow or vanish. The other sums are not scaled, and are +Inf if
+// they overflow. At most workers goroutines work (0 or less: GOMAXPROCS), and all
+// have ended when Norm returns. The result does not depend on workers. Norm panics
+// with ErrKind if norm is none of the four.
 //
 // Reference: LAPACK xLANGE, xLANSY, xLANTR; xLASSQ for the scaling.
 func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
@@ -35,19 +35,19 @@ func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
 	panic(ErrKind)
 }
 
-// ColumnSums returns the sum of the magnitudes of each column of a, as [Matrix.Norm] adds them up
-// on at most so many goroutines.
+// ColumnSums returns the sum of the magnitudes of each column of a, added as in [Matrix.Norm] on at
+// most workers goroutines.
 func (a *Matrix[T]) ColumnSums(workers int) []float64 { return a.stats(workers).Columns }
 
-// UpperColumnSums is ColumnSums of the upper triangle of the leading k×k block of a, which is Full: of
-// R after Geqrf. It panics as [Matrix.Leading] does.
+// UpperColumnSums is ColumnSums of the upper triangle of the leading k×k block of a Full matrix a, such
+// as R after Geqrf. It panics as [Matrix.Leading] does.
 func (a *Matrix[T]) UpperColumnSums(k, workers int) []float64 {
 	r := a.Leading(k, k)
 	r.kind = TriUpper
 	return r.ColumnSums(workers)
 }
 
-// RowSums returns the sum of the magnitudes of each row of a, as ColumnSums.
+// RowSums is ColumnSums for the rows of a.
 func (a *Matrix[T]) RowSums(workers int) []float64 {
 	if a.kind == SymLower || a.kind == SymUpper {
 		return a.ColumnSums(workers)
@@ -129,8 +129,8 @@ func (a *Matrix[T]) normFrobenius(workers int) float64 {
 	return s.Scale * math.Sqrt(s.Sum)
 }
 
-// Squares is the sum of squares scale²·sum. Its zero value is 0. Either is
-// NaN if a summand is, and scale is +Inf if one is infinite and none NaN.
+// Squares is the sum of squares Scale²·Sum. Its zero value is 0. Scale or Sum is
+// NaN if a summand is NaN. Scale is +Inf if a summand is infinite and none is NaN.
 type Squares struct{ Scale, Sum float64 }
 
 // Add returns p + q. Unequal scales differ by a power of two, so nothing is

@@ -2,16 +2,16 @@ package tiles
 
 import "sync/atomic"
 
-// Structure is what a square matrix looks like.
+// Structure describes the zeros and the symmetry of a square matrix.
 type Structure struct {
-	Lower, Upper bool // there is nothing above, or below, the diagonal
+	Lower, Upper bool // all elements above, or below, the diagonal are zero
 	Symmetric    bool // aᵢⱼ = aⱼᵢ, exactly; false if there is a NaN
 }
 
-// Structure returns the structure of a. What the kind says is believed; a Full
-// matrix is looked at, each property for as long as nothing speaks against it:
-// for most matrices one tile will do. At most the given number of goroutines
-// work (0 or less: GOMAXPROCS). It panics with ErrShape if a is not square.
+// Structure returns the structure of a. It takes it from the kind unless a is Full.
+// It examines a Full matrix for each property until an element contradicts it; for
+// most matrices one tile is enough. At most the given number of goroutines work (0
+// or less: GOMAXPROCS). It panics with ErrShape if a is not square.
 func (a *Matrix[T]) Structure(workers int) Structure {
 	if a.rows != a.cols {
 		panic(ErrShape)
@@ -24,10 +24,10 @@ func (a *Matrix[T]) Structure(workers int) Structure {
 	case TriUpper:
 		return Structure{Upper: true}
 	}
-	var above, below, unequal atomic.Bool // what has been found
+	var above, below, unequal atomic.Bool // set when an element contradicts a property
 	a.EachTile(workers, func(i, j int) {
 		if i < j {
-			return // looked at with its mirror image
+			return // examined with its mirror image
 		}
 		// In strips that stay in the first-level cache with their mirror images.
 		t, u := a.here(i*a.nt+j), a.here(j*a.nt+i)
@@ -53,16 +53,17 @@ func (a *Matrix[T]) Structure(workers int) Structure {
 	return Structure{Lower: !above.Load(), Upper: !below.Load(), Symmetric: !unequal.Load()}
 }
 
-// pair is rows r0 to r1 and columns c0 to c1 of the tile t below the diagonal,
-// and their mirror image in u; below the diagonal of t itself, if diagonal.
+// pair is rows r0 to r1 and columns c0 to c1 of a tile t below the diagonal, and
+// their mirror image in u. If diagonal, t is a diagonal tile, and only the elements
+// below its diagonal belong to the pair.
 type pair[T Element] struct {
 	t, u           *Tile[T]
 	r0, r1, c0, c1 int
 	diagonal       bool
 }
 
-// look reports whether there is something below the diagonal, something above
-// it, and, if it is to compare, whether the one differs from the other.
+// look reports whether there are nonzero elements below the diagonal and above it,
+// and, if compare, whether the two parts differ.
 func (p pair[T]) look(compare bool) (below, above, unequal bool) {
 	for r := p.r0; r < p.r1; r++ {
 		end := p.c1

@@ -2,7 +2,7 @@ package tiles
 
 import "gonum.org/v1/gonum/mat"
 
-// What holds float64 is a matrix to gonum.
+// With float64 elements, these types are matrices of gonum.
 var (
 	_ mat.Matrix = (*Matrix[float64])(nil)
 	_ mat.Matrix = General[float64]{}
@@ -31,7 +31,7 @@ func transposed[T Element](a Source[T]) mat.Matrix {
 	return mat.Transpose{Matrix: m}
 }
 
-// widened is a matrix whose elements become float64 as they are read.
+// widened is a matrix that converts elements to float64 when they are read.
 type widened[T Element] struct{ of Source[T] }
 
 func (w widened[T]) Dims() (r, c int)    { return w.of.Dims() }

@@ -159,7 +159,7 @@ func (g General[T]) Set(i, j int, v T) {
 	g.Data[i*g.Stride+j] = v
 }
 
-// Zero sets all elements to zero, and leaves what is between the rows.
+// Zero sets all elements to zero. It does not write between the rows.
 func (g General[T]) Zero() {
 	for i := range g.Rows {
 		clear(g.Data[i*g.Stride:][:g.Cols])
@@ -236,10 +236,10 @@ func (t Triangular[T]) SetTri(i, j int, v T) {
 	t.Data[i*t.Stride+j] = v
 }
 
-// View returns g as a Matrix with tiles of nb×nb that alias g.Data: nothing is
-// copied, every tile has the stride of g, and what is written to one is seen
-// by the other. The tiles are not 64-byte aligned unless g happens to be. What
-// lies between g.Cols and g.Stride is neither read nor written.
+// View returns g as a Matrix with tiles of nb×nb that alias g.Data. Nothing is
+// copied, every tile has the stride of g, and a write to g or the Matrix changes
+// both. The tiles are not 64-byte aligned unless g happens to be. Elements between
+// g.Cols and g.Stride are neither read nor written.
 //
 // It panics with ErrStorage if g's data cannot hold it, and with ErrShape if
 // nb < 1.
@@ -267,7 +267,7 @@ func ViewTriangular[T Element](t Triangular[T], nb int) *Matrix[T] {
 	return viewTriangle(t, nb)
 }
 
-// viewTriangle is ViewTriangular for a caller that minds the unit diagonal.
+// viewTriangle is ViewTriangular for a caller that handles a unit diagonal itself.
 func viewTriangle[T Element](t Triangular[T], nb int) *Matrix[T] {
 	return view(half(t.Uplo, TriLower, TriUpper), t.N, t.N, t.Stride, t.Data, nb)
 }
@@ -297,9 +297,9 @@ func view[T Element](kind Kind, m, n, stride int, data []T, nb int) *Matrix[T] {
 	return a
 }
 
-// ViewOf returns a Matrix that aliases the memory of a, if a has row-major
-// memory that a view can show; ok says so. With trans = blas.Trans it is the
-// transpose of a that the view shows:
+// ViewOf returns a Matrix that aliases the memory of a, if a has row-major memory
+// that a view can present; otherwise ok is false. With trans = blas.Trans the view
+// presents the transpose of a:
 //
 //	a = v (trans = blas.NoTrans) or a = vᵀ (trans = blas.Trans).
 //
