@@ -10,14 +10,13 @@
 //	err = file.Write("a.npy", a, nil)
 //	err = file.Write("d.mtx", d.T(), nil)
 //
-// What is wrong with the content of a file comes back as a *[FormatError] with
-// its line. A few bytes can name a matrix of any size: [ReadOptions] limits the
-// memory, and can check what the header says before the rest is read. Some files that are
-// against the rules of Matrix Market are read all the same; a caller that wants to know sets
-// ReadOptions.Warn. [ReadNPY], [ReadMatrixMarket], [WriteNPY] and [WriteMatrixMarket] work
-// on streams.
+// If the content of a file is wrong, the error is a *[FormatError] with the line. A few
+// bytes can announce a matrix of any size: [ReadOptions] limits the memory, and can check
+// the header before the rest is read. Some files that break the rules of Matrix Market are
+// read nevertheless; a caller that wants to know sets ReadOptions.Warn. [ReadNPY],
+// [ReadMatrixMarket], [WriteNPY] and [WriteMatrixMarket] work on streams.
 //
-// Several nodes that share a file system read and write a .npy file each in parts, by tasks:
+// Several nodes that share a file system can read and write parts of a .npy file by tasks:
 // [ReadTiles] and [WriteTiles].
 //
 // [WriteState] and [ReadState] keep a factorization between two of its steps,

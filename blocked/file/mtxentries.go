@@ -12,15 +12,17 @@ import (
 )
 
 // ReadEntries reads a Matrix Market file, plain or compressed with gzip, entry by entry, for
-// programs that do not want it dense. Begin is called first, with the shape and the number of entries
-// that the file announces, which nothing has confirmed yet, and whether it is a general file,
-// whose entries stand for themselves only. The error that it returns ends the reading. Then entry
-// is called for each entry in the order of the file, with its row and column from 0, and once more
-// for the mirror image of one that a symmetric or skew-symmetric file stands for.
-// An index may come more than once: such entries are to be added up.
+// programs that do not want a dense matrix.
 //
-// What is accepted, what warn, if not nil, is told, and the errors are those of
-// [ReadMatrixMarket]; entries may have been handed out before an error is found.
+// It first calls begin with the shape and the number of entries that the file announces, which may
+// be wrong. general says that the file is neither symmetric nor skew-symmetric. An error of begin
+// ends the reading. Then ReadEntries calls entry for each entry in the order of the file, with its
+// row and column from 0. For a symmetric or skew-symmetric file it also calls entry for the mirror
+// image of each entry off the diagonal. An index may come more than once; the caller must add such
+// entries.
+//
+// ReadEntries accepts the same files as [ReadMatrixMarket], calls warn, if not nil, for the same
+// deviations, and returns the same errors. It may find an error after some calls of entry.
 func ReadEntries[T blocked.Element](path string, warn func(Warning), begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
 	f, err := os.Open(path)
 	if err != nil {

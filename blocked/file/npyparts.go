@@ -20,15 +20,15 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Array is an array in a .npy file of which several nodes read or write parts, each
-// through its own file system. Nothing of it is kept open.
+// Array is an array in a .npy file. Several nodes read or write parts of it, each through
+// its own file system. An Array keeps no file open.
 type Array struct {
 	path string // absolute
 	head *npyHeader
 	id   identity
 }
 
-// identity is what tells a file from another one that a node has under the same path.
+// identity distinguishes a file from another one that a node has under the same path.
 type identity struct {
 	Size   int64  // of the file, in bytes
 	Header uint64 // FNV-1a of what stands before the data

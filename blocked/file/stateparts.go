@@ -73,7 +73,8 @@ func newPlace(name, typ string, run func(*versions.Call) error) *versions.Op {
 	return op
 }
 
-// Final reports that who reads the state again finds the same: see graph.Failure.
+// Final returns true, since another attempt to read the state finds the same error: see
+// graph.Failure.
 func (e *StateError) Final() bool { return true }
 
 // WriteStateTiles writes to f, which is empty, what [WriteState] writes, the tiles by a task

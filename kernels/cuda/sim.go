@@ -13,7 +13,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// The parts of a simulated device, and who uses what:
+// A simulated device has these parts:
 //
 //	            caller                       goroutine of each stream
 //	 Stream:    check, count, enqueue ─────► execute, in order
@@ -23,14 +23,14 @@ import (
 //	                                            │
 //	 Device:    Alloc, Free ──────────────► simMemory ◄── find
 //
-// What a real driver notices when a call is made (arguments, a closed stream) is an
-// error of the call; what the device notices later (addresses) makes it lost, and
-// shows at the next call or when somebody waits. Both count as misuse, which Close
-// returns, so that no test passes that does not look.
+// A misuse that a real driver notices at the call (arguments, a closed stream) is an error
+// of the call. A misuse that the device notices later (addresses) makes the device lost;
+// the next call or wait returns the error. Close returns every misuse, so no test can
+// overlook one.
 
-// SimOptions configures a [Simulated]. The zero value is a device of 1 GiB that
-// takes no longer than the host does to compute and copy. No delay has a default:
-// there would be no measurement behind it.
+// SimOptions configures a [Simulated]. The zero value is a device of 1 GiB that takes no
+// longer than the host to compute and copy. No delay has a default, since no measurement
+// would justify one.
 type SimOptions struct {
 	Name    string // Info.Name; "simulated" if empty
 	Ordinal int    // Info.Ordinal
@@ -47,7 +47,7 @@ type SimOptions struct {
 	Latency   time.Duration
 	Bandwidth float64 // bytes a second; 0 means no limit
 
-	// Everything on a stream takes up to Jitter longer, at random from Seed.
+	// Each piece of work on a stream takes up to Jitter longer, at random from Seed.
 	Jitter time.Duration
 	Seed   uint64
 
@@ -81,14 +81,13 @@ func (o SimOptions) Validate() error {
 	return errors.Join(bad...)
 }
 
-// Simulated is a device of which the memory and the streams are the host's: it
-// truly copies, and computes with the routines of kernels/cpu, later. It is for
-// tests of what works with devices, and is strict: an access outside an
-// allocation, a use after a free and the like are recorded, fail what did them
-// with a *[DeviceError], and come back from Close. Memory is full of NaN when
-// it is allocated, and so is what a copy or a routine is about to write: what
-// is read too early shows. Of the host it uses a thread that computes, and one
-// for copies in each direction, at a time.
+// Simulated is a device whose memory and streams are the host's. It really copies, and
+// computes with the routines of kernels/cpu, after a delay. It serves tests of code for
+// devices, and is strict. It records an access outside an allocation, a use after a free
+// and the like; the call or the device fails with a *[DeviceError], and Close returns the
+// misuse. New memory is full of NaN, and so is the destination of a copy or a routine
+// until it is written: a read that is too early gets NaN. At any time at most one thread
+// of the host computes, and one copies in each direction.
 type Simulated struct {
 	opt  SimOptions
 	name string // in errors: "sim0"
@@ -97,8 +96,7 @@ type Simulated struct {
 	// allocate.
 	memory simMemory
 
-	// The engines are taken by what runs on a stream; compute has the scratch of
-	// the routines.
+	// Work on a stream uses the engines. compute has the scratch memory of the routines.
 	in, out engine
 	compute struct {
 		engine
@@ -106,14 +104,13 @@ type Simulated struct {
 		work     versions.Workspace
 	}
 
-	// mu guards the rest. It is held for moments: neither while something is computed
-	// or copied nor while anything waits.
+	// mu guards the rest. No goroutine holds it while it computes, copies or waits.
 	mu     sync.Mutex
 	closed bool
 	// calls counts the methods by name, and all of them together, for Faults.
 	calls  map[string]int
 	all    int
-	lost   *DeviceError // how; nil while it is not
+	lost   *DeviceError // how the device was lost, or nil
 	misuse []error
 	// streams are open ones, for Close.
 	streams []*simStream
@@ -170,11 +167,11 @@ func (d *Simulated) Stats() SimStats {
 	return s
 }
 
-// Lose makes d lost: what is queued is left out, and every later call fails.
+// Lose makes d lost: queued work is skipped, and every later call fails.
 func (d *Simulated) Lose() { d.lose(&DeviceError{Op: "Lose", Reason: "lost on demand"}) }
 
-// lose makes d lost because of err, unless it is already. The first reason stands, and
-// is what later calls report.
+// lose makes d lost because of err, unless d is lost already. Later calls report the first
+// reason.
 func (d *Simulated) lose(err *DeviceError) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,8 +206,8 @@ func (d *Simulated) lostErrorLocked(op, stream string) error {
 	return &e
 }
 
-// misused records a misuse of d and returns the error for it. It does not make d
-// lost: who calls it where a device would notice only later does.
+// misused records a misuse of d and returns the error for it. It does not make d lost; the
+// caller does, if a device would notice the misuse only later.
 func (d *Simulated) misused(op, stream string, code int, format string, a ...any) *DeviceError {
 	err := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: code, Reason: fmt.Sprintf(format, a...)}
 	d.mu.Lock()
@@ -231,8 +228,8 @@ func (d *Simulated) jitter() time.Duration {
 	return time.Duration(d.rnd.Int64N(int64(d.opt.Jitter)))
 }
 
-// Close implements [Device]. Its error is what d was misused for, joined. Streams do
-// first what is queued: a routine that is wrong shows.
+// Close implements [Device]. Its error joins all misuses of d. Streams first do their
+// queued work, so that a wrong routine is noticed.
 func (d *Simulated) Close() error {
 	d.mu.Lock()
 	streams := d.streams

@@ -1,6 +1,6 @@
 package cuda
 
-// Fault is an error that a [Simulated] is to have:
+// Fault is an error that a [Simulated] simulates:
 //
 //	           the call returns    the device      what was queued
 //	neither    the error           goes on         is done
@@ -11,10 +11,10 @@ type Fault struct {
 	// "Gemm"; any if empty. N says which call of it fails, from 1.
 	Op string
 	N  int
-	// Lost has the device be lost by it.
+	// Lost makes the device lost by the error.
 	Lost bool
-	// Late has a method that enqueues work return as if all were well, and the
-	// device be lost when it comes to the work, as by most errors of devices.
+	// Late makes a method that enqueues work return nil. The device is lost when the
+	// queue comes to the work, as by most errors of devices.
 	Late bool
 }
 
@@ -26,14 +26,13 @@ func simOps() []string {
 		"Geqrf", "GeqrfWork", "Larft", "CopyUpper", "SetUpper"}
 }
 
-// called counts a call. It returns the error that the call is to fail with.
+// called counts a call. It returns the error of a fault or of a lost device, if there is one.
 func (d *Simulated) called(op, stream string) error {
 	_, err := d.count(op, stream, false)
 	return err
 }
 
-// count is called for a method that enqueues work, if works is set: that may have
-// to fail late instead.
+// count is called with works for a method that enqueues work, which may fail late instead.
 func (d *Simulated) count(op, stream string, works bool) (late bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 //	stream 2   │ copy │ wait p │ gemm │      Wait(e): as e was at that moment
 //	host                  └► Done, Synchronize, Since
 //
-// A point is made anew for each Record, so that an event may be recorded again while
-// streams still wait for what it was.
+// Each Record makes a new point, so an event may be recorded again while streams still
+// wait for its previous point.
 
-// simStream is a [Stream] of a [Simulated]: a goroutine that does what is
-// queued.
+// simStream is a [Stream] of a [Simulated]: a queue, and a goroutine that does the queued
+// work.
 type simStream struct {
 	d    *Simulated
 	name string // its number among the device's
@@ -32,9 +32,8 @@ type simStream struct {
 	ended chan struct{}
 }
 
-// simWork is something that a stream does. It is left out if the device is lost,
-// unless it always happens: points are reached even then, so that nobody waits for
-// ever.
+// simWork is a piece of work in a queue. The stream skips it if the device is lost, unless
+// always is set: points are reached even then, so that no goroutine waits for ever.
 type simWork struct {
 	op     string // the method that queued it
 	do     func() *DeviceError
@@ -60,8 +59,8 @@ func (d *Simulated) NewStream() (Stream, error) {
 	return s, nil
 }
 
-// run does what is queued until the stream is closed and nothing is left. It takes the
-// queue as a whole and works it off without the lock, so that callers add meanwhile.
+// run does the queued work until the stream is closed and the queue is empty. It takes the
+// whole queue and works without the lock, so that callers can add work meanwhile.
 func (s *simStream) run() {
 	defer close(s.ended)
 	for {
@@ -82,8 +81,8 @@ func (s *simStream) run() {
 	}
 }
 
-// execute does one thing. An error of it has the device be lost, as by an illegal
-// address.
+// execute does one piece of work. An error of it, such as an illegal address, makes the
+// device lost.
 func (s *simStream) execute(w *simWork) {
 	if w.always {
 		w.do()
@@ -102,9 +101,9 @@ func (s *simStream) execute(w *simWork) {
 	}
 }
 
-// enqueue queues what a method does, unless the method is to fail. An error of do means
-// that the device is lost. The error is the one of a fault, of a lost device or of a
-// closed one.
+// enqueue queues the work do of a method, unless a Fault makes the method fail. An error of
+// do makes the device lost. The error of enqueue is that of a fault, of a lost device or of
+// a closed one.
 func (s *simStream) enqueue(op string, do func() *DeviceError) error {
 	late, err := s.d.count(op, s.name, true)
 	if err != nil {
@@ -113,7 +112,7 @@ func (s *simStream) enqueue(op string, do func() *DeviceError) error {
 	return s.add(simWork{op: op, do: do, late: late})
 }
 
-// add queues w, whatever has become of the device.
+// add queues w, even if the device is lost.
 func (s *simStream) add(w simWork) error {
 	s.mu.Lock()
 	closed := s.closed
@@ -128,7 +127,7 @@ func (s *simStream) add(w simWork) error {
 	return nil
 }
 
-// stop has the stream end after what is queued, and waits for that.
+// stop makes the stream end after its queued work, and waits for the end.
 func (s *simStream) stop() {
 	s.mu.Lock()
 	s.closed = true
@@ -308,18 +307,18 @@ func (e *simEvent) Close() error { return nil }
 
 // engine is a part of a device that does one thing at a time.
 type engine struct {
-	// turn is full while somebody uses it. A mutex would do, but who waits for one
-	// keeps the time of package testing/synctest from going on.
+	// turn is full while a stream uses the engine. A goroutine that waits for a mutex would
+	// stop the time of package testing/synctest, so it is a channel.
 	turn chan struct{}
-	free time.Time // from when on, in the time that is modelled
+	free time.Time // when the engine is free, in modelled time
 }
 
 func newEngine() engine { return engine{turn: make(chan struct{}, 1)} }
 
-// use has the engine do something in two steps, of which the second comes after
-// d, or when the first is done if that takes longer. In the time that is modelled
-// things come one after the other without the pauses between them on the host: so
-// a queue of short ones takes as long as they say.
+// use makes the engine do two steps. The second comes a time d after the first, or when
+// the first is done if that takes longer. In modelled time, uses follow one another
+// without the pauses between them on the host, so a queue of short ones takes exactly the
+// sum of their times.
 func (e *engine) use(d time.Duration, first, second func()) {
 	end := time.Now()
 	e.turn <- struct{}{}
