@@ -2,8 +2,8 @@ package file
 
 import "bytes"
 
-// foreign returns the format of a file that begins with head, if it is a known format that this
-// package does not read, and else "".
+// foreign describes a file that begins with head and that no reader of this package accepts. It
+// returns "" for a format that it does not know.
 func foreign(head []byte) string {
 	for _, f := range []struct{ magic, what string }{
 		{"\xff\xfe", "text in UTF-16, or no text at all"},

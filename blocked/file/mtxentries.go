@@ -14,8 +14,9 @@ import (
 // ReadEntries reads a Matrix Market file, plain or compressed with gzip, entry by entry, for
 // programs that do not want a dense matrix.
 //
-// It first calls begin with the shape and the number of entries that the file announces, which may
-// be wrong. general says that the file is neither symmetric nor skew-symmetric. An error of begin
+// It first calls begin with the shape and an upper bound of the number of calls of entry, both as the
+// file announces them, which may be wrong. general says that the file is neither symmetric nor
+// skew-symmetric. An error of begin
 // ends the reading. Then ReadEntries calls entry for each entry in the order of the file, with its
 // row and column from 0. For a symmetric or skew-symmetric file it also calls entry for the mirror
 // image of each entry off the diagonal. An index may come more than once; the caller must add such

@@ -174,8 +174,8 @@ var (
 )
 
 // Ops returns the ops of tasks that read and write matrix files and states: see [ReadTiles],
-// [WriteTiles], [ReadStateTiles] and [WriteStateTiles]. Nodes that are to execute them list them, as they do those of package
-// kernels.
+// [WriteTiles], [ReadStateTiles] and [WriteStateTiles]. Nodes that execute such tasks list these ops,
+// as they list those of package kernels.
 func Ops() []*versions.Op {
 	all := []*versions.Op{reading().f32, reading().f64, writing().f32, writing().f64}
 	return append(all, stateOps()...)

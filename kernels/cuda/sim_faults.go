@@ -26,7 +26,7 @@ func simOps() []string {
 		"Geqrf", "GeqrfWork", "Larft", "CopyUpper", "SetUpper"}
 }
 
-// called counts a call. It returns the error of a fault or of a lost device, if there is one.
+// called counts a call. It returns the error of a fault, or of a lost or closed device, if any.
 func (d *Simulated) called(op, stream string) error {
 	_, err := d.count(op, stream, false)
 	return err
