@@ -11,12 +11,12 @@ import (
 // block reflectors I − V·T·Vᵀ of IB columns each, T upper triangular. A tile of T is
 // min(IB, k)×k for k reflectors, or larger; the triangle of the block that
 // begins at column j occupies its columns j to j+min(IB, k−j)−1 from row 0 on,
-// as LAPACK's xGEQRT and xTPQRT store it. What is below the triangles is
+// as LAPACK's xGEQRT and xTPQRT store it. The elements below the triangles are
 // neither read nor written.
 //
-// The factorizations scale where squares would over- or underflow. A column of
-// which nothing is left below the diagonal gets the reflector I, with T's
-// element zero. NaN and infinities propagate.
+// The factorizations scale columns whose squares would over- or underflow. A column
+// that is zero below the diagonal gets the reflector I, and T's element is zero. NaN
+// and infinities propagate.
 
 // Geqrt is the parameter of op "geqrt" (LAPACK xGEQRT): the QR factorization of
 // an m×n tile,
@@ -24,8 +24,7 @@ import (
 //	A = Q·R.
 //
 // Operands: A (inout), T (out, for min(m, n) reflectors). R overwrites the upper triangle
-// of A, the columns of V what is below the diagonal; the ones on V's diagonal
-// are not stored.
+// of A, and V the elements below the diagonal. The ones on V's diagonal are not stored.
 type Geqrt struct {
 	IB int // columns of a block reflector, at least 1
 

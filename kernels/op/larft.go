@@ -11,7 +11,7 @@ import (
 //
 //	T(0:j, j) = −tau(j)·T(0:j, 0:j)·G(0:j, j),  T(j, j) = tau(j),
 //
-// into the columns of T from Column on. What is below their diagonal is not written.
+// in the columns of T from Column on. The elements below their diagonal are not written.
 //
 // Operands: G (in, n×n, its upper triangle), tau (in, 1×n), T (inout, n rows or more,
 // Column + n columns or more).

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Lasym is the parameter of op "lasym": B = A, where of the symmetric A the Uplo triangle is
-// stored, and of B both are.
+// Lasym is the parameter of op "lasym": B = A for a symmetric A that stores its Uplo triangle. B
+// stores both triangles.
 //
 // Operands: A (in, n×n), B (out, n×n).
 type Lasym struct {

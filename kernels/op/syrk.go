@@ -14,10 +14,10 @@ import (
 //	C = Alpha·Aᵀ·A + Beta·C  (Trans = Trans,   A k×n)
 //
 // Operands: A (in), C (inout). Only the Uplo triangle of C (n×n) is read or
-// written. With Beta = 0, C is not read and may hold NaN; with Alpha = 0 so is A.
+// written. With Beta = 0, C is not read and may hold NaN; with Alpha = 0 the same holds for A.
 //
-// What tasks share ([kernels.Packings]) is op(A), as A for all products that have it on their
-// left, and its transpose, as B for those that have that on their right.
+// Tasks share two packed operands ([kernels.Packings]): op(A), as A, with products that have it on
+// their left, and its transpose, as B, with products that have that on their right.
 type Syrk struct {
 	Uplo        blas.Uplo
 	Trans       blas.Transpose

@@ -9,8 +9,8 @@ import (
 // Tntnode is the parameter of op "tntnode", a game of the winners of two games.
 //
 // Operands: *Candidates (inout), at least as many as there can be winners, and
-// *Candidates (inout). The first become the winners, the second are the losers,
-// of no use any more.
+// *Candidates (inout). Afterwards the first operand holds the winners, and the second
+// the losers, which no later task needs.
 type Tntnode struct{}
 
 // tntnodeOp defines op "tntnode".

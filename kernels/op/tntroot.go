@@ -9,10 +9,10 @@ import (
 // winners of the last game: row i of the panel is exchanged with row Rows[i], so
 // that the winners become its first rows.
 //
-// Operands: *Candidates (in), *Pivots (out). Pivots.Info is Candidates.Info plus
-// Offset: then there were too few independent rows in the last game, which says
-// nothing of the rows that had lost before, and no factorization should be made
-// of the pivots.
+// Operands: *Candidates (in), *Pivots (out). If Candidates.Info is not 0, Pivots.Info
+// is Candidates.Info plus Offset. Then the last game had too few independent rows,
+// and the pivots must not be used for a factorization. Rows that lost before may
+// still be independent.
 type Tntroot struct {
 	Offset int // global index of the panel's first column
 }

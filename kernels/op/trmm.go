@@ -13,10 +13,10 @@ import (
 //	B = Alpha·B·op(A)  (Side = Right, A n×n)
 //
 // Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
-// not its diagonal if Diag is Unit. A NaN or an infinity in B stays in its
-// column (row, from the right), where it may make NaN even of elements that the
-// triangle keeps it from: parts of that are multiplied as squares. With Alpha = 0 neither A
-// nor B is read, and both may hold NaN; B becomes 0.
+// not its diagonal if Diag is Unit. A NaN or an infinity in B affects only its column
+// (its row if Side = Right). There it may make any element NaN, since parts of the
+// triangle are multiplied as squares. With Alpha = 0 neither A nor B is read, and both
+// may hold NaN; B becomes 0.
 type Trmm struct {
 	Side  blas.Side
 	Uplo  blas.Uplo

@@ -15,8 +15,8 @@ import (
 //
 // Operands: V (in), T (in), C1 (inout), C2 (inout). With k the number of
 // reflectors (columns of V), C1 has at least k rows (Left) or columns (Right),
-// of which the first k take part, and C2 as many as V has rows. What tasks share
-// ([kernels.Packings]) is V and T.
+// of which the first k take part, and C2 as many as V has rows. Tasks share V and T
+// packed ([kernels.Packings]).
 type Tsmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose

@@ -8,8 +8,8 @@ import (
 
 // Ttmqr is the parameter of op "ttmqr" (LAPACK xTPMQRT with L = min(m, n)): as
 // op "tsmqr", for the orthogonal factor of op "ttqrt". C2 has at least
-// min(m, n) rows (Left) or columns (Right) for an m×n V, of which those take
-// part. What tasks share ([kernels.Packings]) is V and T.
+// min(m, n) rows (Left) or columns (Right) for an m×n V; that many take part. Tasks
+// share V and T packed ([kernels.Packings]).
 type Ttmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
