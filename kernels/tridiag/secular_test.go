@@ -48,7 +48,11 @@ func exactDiffs(d, zz []float64, j int) []*big.Float {
 // close the poles are and however small the weights.
 func TestRoots(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	for trial := range 24 {
+	trials := 24
+	if testing.Short() {
+		trials = 9
+	}
+	for trial := range trials {
 		k := 1 + rng.IntN(9)
 		d, zz := make([]float64, k), make([]float64, k)
 		x := rng.NormFloat64()
