@@ -203,7 +203,7 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 	@$(FUNCTIONS)
 	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
 	check() { # TAGS
-		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/...
+		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench/... ./la/scalapack/...
 		$(TEST) -count=1 -short -vet=off -tags "$$1" ./transport/mpi
 		$(TEST) -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./cmd/labench
 		if [[ $$1 == mpi ]] && links $(LINK_SCALAPACK); then set -- "$$1,scalapack"

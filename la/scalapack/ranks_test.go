@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/chol"
 	tessera "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
@@ -183,7 +184,7 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 	for _, h := range factors {
 		if err := through(ctx, d, h, h, func(a *blocked.Matrix[float64]) error {
 			job := d.NewJob(ctx)
-			return errors.Join(blocked.NewProgram(job, kernels.For[float64](op.NewTable())).Potrf(a), job.Wait())
+			return errors.Join(chol.Potrf(blocked.NewProgram(job, kernels.For[float64](op.NewTable())), a), job.Wait())
 		}); err != nil {
 			return err
 		}
