@@ -83,8 +83,11 @@ func (c *EigenSym[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 			return err
 		}
 	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	c.valid = true
-	return context.Cause(ctx)
+	return nil
 }
 
 // eigenDirect is the order up to which a decomposition is a call of one kernel by the caller's goroutine: no

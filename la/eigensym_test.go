@@ -165,6 +165,12 @@ func TestEigenSymErrors(t *testing.T) {
 	if err := c.FactorizeContext(ctx, a, true); !errors.Is(err, mine) || !c.IsEmpty() {
 		t.Errorf("cancelled: %v", err)
 	}
+	// One that ends while the matrix is read, or later: the result is dropped.
+	ctx, cancel = context.WithCancelCause(context.Background())
+	var late la.EigenSym[float64]
+	if err := late.FactorizeContext(ctx, &cancelling{cancel: func() { cancel(mine) }}, true); !errors.Is(err, mine) || !late.IsEmpty() {
+		t.Errorf("cancelled late: %v, empty %t", err, late.IsEmpty())
+	}
 	var none la.EigenSym[float64]
 	if err := none.Factorize(&mat.SymDense{}, true); err != nil || len(none.Values(nil)) != 0 {
 		t.Errorf("order 0: %v", err)
@@ -175,6 +181,17 @@ func TestEigenSymErrors(t *testing.T) {
 	if err := closed.Factorize(a, true); err == nil {
 		t.Error("no error of a closed engine")
 	}
+}
+
+// cancelling is a matrix of order 0 that ends a context when it is read.
+type cancelling struct {
+	mat.SymDense
+	cancel func()
+}
+
+func (c *cancelling) Dims() (rows, cols int) {
+	c.cancel()
+	return 0, 0
 }
 
 // TestEigenSymFloat32 and extreme sizes: what is out of the range of squares is scaled.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -54,19 +53,8 @@ type work struct {
 	tasks      sync.WaitGroup
 	unreported atomic.Int64 // of these: tasks whose end has not been reported
 	endOnce    sync.Once
-	ended      bool   // no task begins any more; executor.mu guards it
-	parsed     parsed // of the latest task
-}
-
-// parsed is a decoded parameter and constraints, which the next task often shares. Nobody writes
-// parameters. Only run uses it, which is called by one goroutine at a time.
-type parsed struct {
-	op     *versions.Op
-	text   string
-	params any
-
-	constraints string
-	decoded     *versions.Constraints // of constraints
+	ended      bool       // no task begins any more; executor.mu guards it
+	parser     specParser // called by run only
 }
 
 // newExecutor returns an executor for the tasks of one driver.
@@ -320,7 +308,7 @@ func (w *work) prepare(e *execution) error {
 		}
 	} else if s := t.spec; s != nil { // the driver gives it to itself
 		e.spec.Op, e.spec.Params, e.spec.Local, e.spec.Constraints = s.Op, s.Params, s.Local, s.Constraints
-	} else if err := w.parse(t, &e.spec); err != nil {
+	} else if err := w.parser.parse(w.known, t, &e.spec); err != nil {
 		return err
 	}
 	// The task has no successors here: the driver decides what follows a failure.
@@ -347,51 +335,7 @@ func (w *work) prepare(e *execution) error {
 	if t.Op == core.OpNone {
 		return nil
 	}
-	return check(&e.spec)
-}
-
-// parse sets the op, the parameter and the constraints of a task from another node. The error says
-// what this node does not know.
-func (w *work) parse(t *task, s *graph.Spec) error {
-	op, p := w.known.ops[t.Op], &w.parsed
-	if op == nil {
-		return fmt.Errorf("op %s is not known here", t.Op)
-	}
-	if p.op != op || p.text != t.Params {
-		params, err := versions.DecodeParams(op, []byte(t.Params))
-		if err != nil {
-			return err
-		}
-		p.op, p.text, p.params = op, t.Params, params
-	}
-	s.Op, s.Params = op, p.params
-	if t.Constraints == "" {
-		return nil
-	}
-	if p.constraints != t.Constraints {
-		c, err := decodeConstraints(t.Constraints)
-		if err != nil {
-			return err
-		}
-		p.constraints, p.decoded = t.Constraints, c
-	}
-	s.Constraints = p.decoded
-	return nil
-}
-
-// check returns what is wrong with the operands of a task.
-func check(s *graph.Spec) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			bad, ok := p.(graph.Error)
-			if !ok {
-				panic(p)
-			}
-			err = bad
-		}
-	}()
-	s.Check()
-	return nil
+	return checkSpec(&e.spec)
 }
 
 // got implements [waiter]: an operand is there, or could not be fetched.

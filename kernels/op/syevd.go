@@ -3,7 +3,6 @@ package op
 import (
 	"math"
 
-	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/tridiag"
@@ -130,13 +129,10 @@ func moderate[T kernels.Element](a *kernels.Tile[T]) T {
 			most = max(most, math.Abs(float64(x)))
 		}
 	}
-	low := math.Sqrt(scalar.SafeMin[T]()) / scalar.Eps[T]()
-	if most == 0 || most > low && most < 1/low {
+	s := tridiag.Scale[T](most, tridiag.Safe[T]())
+	if s == 1 {
 		return 1
 	}
-	_, exp := math.Frexp(most)
-	limit := scalar.Pick[T](126, 1022)
-	s := T(math.Ldexp(1, -max(min(exp, limit), -limit)))
 	for i := range a.Rows {
 		for j := i; j < a.Cols; j++ {
 			a.Row(i)[j] *= s

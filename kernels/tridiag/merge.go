@@ -11,7 +11,7 @@ import (
 //	Deflate ─► Roots ─► Weights ─► Vectors ─► Product ─► Finish
 //	  one task   by rows   one       by rows    by rows    one
 //
-// What stands by rows works on rows lo to hi−1 of the K that are left, and different rows at once.
+// Steps by rows work on rows lo to hi−1 of the K that are left. Units may do different rows at once.
 type Merge[T scalar.Real] struct {
 	Cut, N int
 	K      int // eigenvalues that are not deflated

@@ -6,21 +6,30 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// scaleFor returns the power of two that makes the largest element about 1; or 1 if it is between low and
-// 1/low already, or if all are zero.
-func scaleFor[T scalar.Real](d, e []T, low float64) T {
-	most := 0.0
-	for _, x := range [][]T{d, e} {
-		for _, y := range x {
-			most = max(most, math.Abs(float64(y)))
-		}
-	}
+// Safe returns the smallest number whose square, divided by the square of the unit roundoff, is a
+// normal number of T. Between Safe and its reciprocal squares neither over- nor underflow.
+func Safe[T scalar.Real]() float64 { return math.Sqrt(scalar.SafeMin[T]()) / scalar.Eps[T]() }
+
+// Scale returns the power of two that multiplies numbers of which most is the largest magnitude, so that
+// it becomes about 1; or 1 if most is between low and 1/low already, or zero. Its reciprocal is finite.
+func Scale[T scalar.Real](most, low float64) T {
 	if most == 0 || most > low && most < 1/low {
 		return 1
 	}
 	_, exp := math.Frexp(most)
-	limit := scalar.Pick[T](126, 1022) // so that the reciprocal is finite
+	limit := scalar.Pick[T](126, 1022)
 	return T(math.Ldexp(1, -max(min(exp, limit), -limit)))
+}
+
+// scaleFor is Scale for the elements of T.
+func scaleFor[T scalar.Real](d, e []T, low float64) T {
+	most := T(0)
+	for _, x := range [][]T{d, e} {
+		for _, y := range x {
+			most = max(most, abs(y))
+		}
+	}
+	return Scale[T](float64(most), low)
 }
 
 // multiply is x = s·x.

@@ -10,14 +10,14 @@ import (
 //
 //	f(λ) = 1 + Σ zz(i)/(d(i)−λ) = 0
 //
-// with k strictly ascending poles d and positive zz. It has a root behind each pole, and before the next
-// one: f rises from −∞ to ∞ between them, and from −∞ to 1 behind the last.
+// with k strictly ascending poles d and positive zz. f rises from −∞ to ∞ between two poles, and from −∞
+// to 1 behind the last one. So there is one root behind each pole, and before the next.
 type secular[T scalar.Real] struct {
 	d, zz []T
 }
 
-// root finds root j. It sets diff(i) to d(i)−λ, of which each is accurate to a few units in
-// the last place, as d(j)−λ is not where it follows from λ; and it returns λ.
+// root returns root j, λ, and sets diff(i) to d(i)−λ. Each difference is accurate to a few units in
+// the last place. Differences that are computed from λ are not, where λ is next to a pole.
 //
 // The unknown is τ, the distance of λ from the nearest pole. Each step replaces the sums over
 // the poles to the left and to the right by functions with one pole each, with the same value and

@@ -88,7 +88,7 @@ type iteration[T scalar.Real] struct {
 // run finds the eigenvalues from the end on where the elements are smaller, so that those of a
 // graded matrix keep their accuracy. It works on a matrix whose squares neither overflow nor underflow.
 func (t *iteration[T]) run() error {
-	scale := scaleFor(t.d, t.e, math.Sqrt(scalar.SafeMin[T]())/scalar.Eps[T]())
+	scale := scaleFor(t.d, t.e, Safe[T]())
 	multiply(t.d, scale)
 	multiply(t.e, scale)
 	n := len(t.d)

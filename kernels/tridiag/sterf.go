@@ -35,7 +35,7 @@ func Sterf[T scalar.Real](d, e []T) error {
 // squares finds the eigenvalues of a block none of whose e is negligible. left is how many sweeps there may
 // still be.
 func squares[T scalar.Real](d, e []T, left *int) error {
-	scale := scaleFor(d, e, math.Sqrt(scalar.SafeMin[T]())/scalar.Eps[T]())
+	scale := scaleFor(d, e, Safe[T]())
 	multiply(d, scale)
 	defer func() { multiply(d, 1/scale) }()
 	for i, x := range e {
