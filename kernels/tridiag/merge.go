@@ -188,7 +188,7 @@ func (m *Merge[T]) Sizes() (top, bottom int) {
 
 // Roots finds roots lo to hi−1: row j of s becomes d(i)−λ(j). s is K×K.
 func (m *Merge[T]) Roots(lo, hi int, s Matrix[T]) {
-	q := &secular[T]{m.poles[:m.K], m.weights[:m.K]}
+	q := &secular[T]{d: m.poles[:m.K], zz: m.weights[:m.K]}
 	for j := lo; j < hi; j++ {
 		m.lambda[j] = q.root(j, s.Row(j))
 	}

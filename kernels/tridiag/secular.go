@@ -13,7 +13,20 @@ import (
 // with k strictly ascending poles d and positive zz. f rises from −∞ to ∞ between two poles, and from −∞
 // to 1 behind the last one. So there is one root behind each pole, and before the next.
 type secular[T scalar.Real] struct {
-	d, zz []T
+	d, zz   []T
+	squares bool // poles are the squares of d, and the root's square root is the result
+}
+
+// SingularRoot returns root σ(j) > 0 of
+//
+//	1 + Σ zz(i)/(d(i)²−σ²) = 0
+//
+// with strictly ascending d(i) ≥ 0 and positive zz, the one behind d(j), and sets diff(i) to d(i)²−σ². Each
+// difference is accurate to a few units in the last place.
+//
+// Reference: LAPACK xLASD4.
+func SingularRoot[T scalar.Real](d, zz []T, j int, diff []T) (sigma T) {
+	return (&secular[T]{d, zz, true}).root(j, diff)
 }
 
 // root returns root j, λ, and sets diff(i) to d(i)−λ. Each difference is accurate to a few units in
@@ -27,14 +40,23 @@ type secular[T scalar.Real] struct {
 func (q *secular[T]) root(j int, diff []T) T {
 	if len(q.d) == 1 {
 		diff[0] = -q.zz[0]
-		return q.d[0] + q.zz[0]
+		return q.value(0, q.zz[0])
 	}
 	at := q.begin(j, diff)
 	at.run()
 	for i := range diff {
 		diff[i] = at.delta[i] - at.tau
 	}
-	return q.d[at.origin] + at.tau
+	return q.value(at.origin, at.tau)
+}
+
+// value returns the root that is τ from a pole, or its square root.
+func (q *secular[T]) value(pole int, tau T) T {
+	d := q.d[pole]
+	if q.squares {
+		return d + tau/(d+T(math.Sqrt(float64(d*d+tau))))
+	}
+	return d + tau
 }
 
 // run iterates until f is as small as its rounding errors, or τ does not change any more, and returns the
@@ -112,6 +134,12 @@ func (q *secular[T]) begin(j int, delta []T) search[T] {
 func (s *search[T]) place(origin int) {
 	s.origin = origin
 	o := s.d[origin]
+	if s.squares {
+		for i, x := range s.d {
+			s.delta[i] = (x - o) * (x + o)
+		}
+		return
+	}
 	for i, x := range s.d {
 		s.delta[i] = x - o
 	}

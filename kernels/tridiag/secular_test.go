@@ -10,12 +10,20 @@ import (
 // precision is of the numbers that roots are compared with.
 const precision = 400
 
-// exactDiffs returns d(i)−λ for root j of the secular equation, by bisection between poles.
-func exactDiffs(d, zz []float64, j int) []*big.Float {
+// exactDiffs returns d(i)−λ for root j of the secular equation, by bisection between poles, which are d or its
+// squares.
+func exactDiffs(d, zz []float64, squares bool, j int) []*big.Float {
 	num := func(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
+	poles := make([]*big.Float, len(d))
+	for i, x := range d {
+		poles[i] = num(x)
+		if squares {
+			poles[i].Mul(poles[i], poles[i])
+		}
+	}
 	low, high := num(0), num(0) // of λ−d(j)
 	if j < len(d)-1 {
-		high.Sub(num(d[j+1]), num(d[j]))
+		high.Sub(poles[j+1], poles[j])
 	} else {
 		for _, z := range zz {
 			high.Add(high, num(z))
@@ -24,7 +32,7 @@ func exactDiffs(d, zz []float64, j int) []*big.Float {
 	half, tau, term := num(0.5), num(0), num(0)
 	delta := make([]*big.Float, len(d))
 	for i := range d {
-		delta[i] = new(big.Float).SetPrec(precision).Sub(num(d[i]), num(d[j]))
+		delta[i] = new(big.Float).SetPrec(precision).Sub(poles[i], poles[j])
 	}
 	for range 1500 { // enough for roots that are next to a pole by a factor of 1e-300
 		tau.Mul(tau.Add(low, high), half)
@@ -65,11 +73,11 @@ func TestRoots(t *testing.T) {
 			x += gap * max(1, math.Abs(x))
 			zz[i] = math.Pow(10, -float64(trial)*rng.Float64())
 		}
-		q := &secular[float64]{d, zz}
+		q := &secular[float64]{d: d, zz: zz}
 		diff := make([]float64, k)
 		for j := range k {
 			q.root(j, diff)
-			for i, want := range exactDiffs(d, zz, j) {
+			for i, want := range exactDiffs(d, zz, false, j) {
 				w, _ := want.Float64()
 				if !(math.Abs(diff[i]-w) <= 64*float64(k)*0x1p-53*math.Abs(w)) {
 					t.Errorf("trial %d, root %d of %d, pole %d: %v, want %v", trial, j, k, i, diff[i], w)
@@ -99,7 +107,7 @@ func TestRootsEnd(t *testing.T) {
 			x += math.Pow(10, -12*rng.Float64())
 			zz[i] = math.Pow(10, -40*rng.Float64()*float64(trial%2))
 		}
-		q := &secular[float64]{d, zz}
+		q := &secular[float64]{d: d, zz: zz}
 		diff := make([]float64, k)
 		for j := range k {
 			most = max(most, stepsOf(q, j, diff))
@@ -109,4 +117,34 @@ func TestRootsEnd(t *testing.T) {
 		t.Errorf("a root takes %d steps", most)
 	}
 	t.Logf("at most %d steps", most)
+}
+
+// TestSingularRoots is TestRoots where the poles are squares.
+func TestSingularRoots(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for trial := range 9 {
+		k := 1 + rng.IntN(9)
+		d, zz := make([]float64, k), make([]float64, k)
+		x := 0.0
+		for i := range d {
+			d[i] = x
+			x += math.Pow(10, -14*rng.Float64()) * max(math.Pow(10, -14*rng.Float64()), x)
+			zz[i] = math.Pow(10, -2*float64(trial)*rng.Float64())
+		}
+		diff := make([]float64, k)
+		for j := range k {
+			sigma := SingularRoot(d, zz, j, diff)
+			exact := exactDiffs(d, zz, true, j)
+			for i, want := range exact {
+				w, _ := want.Float64()
+				if !(math.Abs(diff[i]-w) <= 64*float64(k)*0x1p-53*math.Abs(w)) {
+					t.Errorf("trial %d, root %d of %d, pole %d: %v, want %v", trial, j, k, i, diff[i], w)
+				}
+			}
+			root, _ := exact[0].Sqrt(exact[0].Neg(exact[0])).Float64() // d(0) is 0
+			if !(math.Abs(sigma-root) <= 8*float64(k)*0x1p-53*root) {
+				t.Errorf("trial %d, root %d of %d is %v, want %v", trial, j, k, sigma, root)
+			}
+		}
+	}
 }

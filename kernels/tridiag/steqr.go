@@ -130,7 +130,7 @@ func (t *iteration[T]) iterate() error {
 		for i := m - 1; i >= l; i-- {
 			f, b := s*e[i], c*e[i]
 			var r T
-			c, s, r = rotation(g, f)
+			c, s, r = Rotation(g, f)
 			if i != m-1 {
 				e[i+1] = r
 			}
@@ -147,9 +147,9 @@ func (t *iteration[T]) iterate() error {
 	return nil
 }
 
-// rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0 (LAPACK's xLARTG). So that c and s are accurate
+// Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0 (LAPACK's xLARTG). So that c and s are accurate
 // for the smallest numbers too, it divides numbers of float64's middle range.
-func rotation[T scalar.Real](g, f T) (c, s, r T) {
+func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 	if f == 0 {
 		return 1, 0, g
 	}
