@@ -72,7 +72,7 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 // Transpose panics with ErrKind for other kinds, and with ErrShape if the shapes or tile sizes do not
 // fit.
 func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
-	symmetric := a.Kind() == SymLower || a.Kind() == SymUpper
+	symmetric := a.Kind().Symmetric()
 	switch {
 	case !symmetric && (a.Kind() != Full || b.Kind() != Full), symmetric && b.Kind() != Full && b.Kind() != SymLower && b.Kind() != SymUpper:
 		panic(ErrKind)

@@ -1,21 +1,29 @@
 package blocked
 
 import (
-	"math"
-
 	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
-	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
-	"gonum.org/v1/gonum/blas"
 )
 
-// Magnitudes is the result of [Program.ColumnMax] or [Program.Lassq]: a few numbers for each tile of a
-// matrix.
-type Magnitudes[T Element] struct {
-	a     *Matrix[T]
-	tiles []Tile[float64]
+// Asum submits tasks that add the magnitudes of the elements of A, each where its tile is. Only
+// the triangle of a triangular A counts. The caller must not use the result before the job's
+// Wait.
+func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.asum(a, a.Kind()) }
+
+// AsumUpper is [Program.Asum] of the upper triangle or trapezoid of a Full matrix A, such as R
+// after Geqrf. It panics with ErrKind if A is not Full.
+func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
+	if a.Kind() != Full {
+		panic(ErrKind)
+	}
+	return p.asum(a, TriUpper)
+}
+
+func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
+	s := tiles.NewSums(a, kind)
+	p.measure(a, p.tasks.Ops.Asum, "sums", func(i, j int) (*Tile[float64], any) { return s.Tile(i, j) })
+	return s, p.tasks.Err
 }
 
 // ColumnMax submits tasks that find the largest magnitude in each column of a Full matrix A. It is
@@ -35,57 +43,25 @@ func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
 func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lange(a, true) }
 
 func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
-	o := p.tasks.Reads(a)
-	m := &Magnitudes[T]{a, make([]Tile[float64], a.MT()*a.NT())}
-	data := p.tasks.NewData("magnitudes", a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
-		if !a.Stored(i, j) {
-			return nil, 0
-		}
-		t := &m.tiles[i*a.NT()+j]
-		_, c := a.TileDims(i, j)
-		*t = tiles.NewTile[float64](1, max(c, 2))
-		return t, a.NearestOwner(i, j)
-	})
-	for i, j := range a.StoredTiles() {
-		x := &op.Lange{Uplo: blas.All, Squares: squares}
-		if i == j && a.Kind() != Full {
-			x.Uplo, x.Symmetric = a.Kind().Uplo(), a.Kind() == SymLower || a.Kind() == SymUpper
-		}
-		p.tasks.Submit(p.tasks.Ops.Lange, x, 0, submit.In(o.Tile(i, j)), graph.Operand{Datum: &data[i*a.NT()+j], Mode: graph.Out})
-	}
+	m := tiles.NewMagnitudes(a)
+	p.measure(a, p.tasks.Ops.Lange, "magnitudes", func(i, j int) (*Tile[float64], any) { return m.Tile(i, j, squares) })
 	return m, p.tasks.Err
 }
 
-// Columns returns the largest magnitude of each column. m must be a result of ColumnMax.
-func (m *Magnitudes[T]) Columns() []float64 {
-	tops := make([]float64, m.a.Cols())
-	for i, j := range m.a.StoredTiles() {
-		_, c := m.a.TileDims(i, j)
-		for k, v := range m.tiles[i*m.a.NT()+j].Row(0)[:c] {
-			tops[j*m.a.NB()+k] = max(tops[j*m.a.NB()+k], v)
+// measure submits a task of op for each stored tile of a, which writes numbers to the tile that to returns.
+// It is not submitted if that is nil. name is that of the numbers as data.
+func (p *Program[T]) measure(a *Matrix[T], op *versions.Op, name string, to func(i, j int) (*Tile[float64], any)) {
+	o := p.tasks.Reads(a)
+	data := p.tasks.NewData(name, a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
+		t, _ := to(i, j)
+		if t == nil {
+			return nil, 0
+		}
+		return t, a.NearestOwner(i, j)
+	})
+	for i, j := range a.StoredTiles() {
+		if t, params := to(i, j); t != nil {
+			p.tasks.Submit(op, params, 0, submit.In(o.Tile(i, j)), submit.Out(&data[i*a.NT()+j]))
 		}
 	}
-	return tops
-}
-
-// Max returns the largest magnitude in tile (i, j). m must be a result of ColumnMax.
-func (m *Magnitudes[T]) Max(i, j int) (top float64) {
-	for _, v := range m.tiles[i*m.a.NT()+j].Row(0) {
-		top = max(top, v)
-	}
-	return top
-}
-
-// Frobenius returns the Frobenius norm. m must be a result of Lassq.
-func (m *Magnitudes[T]) Frobenius() float64 {
-	var s tiles.Squares
-	for i, j := range m.a.StoredTiles() {
-		t := &m.tiles[i*m.a.NT()+j]
-		q := tiles.Squares{Scale: t.At(0, 0), Sum: t.At(0, 1)}
-		if i != j && (m.a.Kind() == SymLower || m.a.Kind() == SymUpper) {
-			q.Sum *= 2
-		}
-		s = s.Add(q)
-	}
-	return s.Scale * math.Sqrt(s.Sum)
 }

@@ -23,6 +23,8 @@ type (
 	TriangularSink[T Element]   = tiles.TriangularSink[T]
 	CopyOptions                 = tiles.CopyOptions
 	Stats                       = tiles.Stats
+	Sums[T Element]             = tiles.Sums[T]
+	Magnitudes[T Element]       = tiles.Magnitudes[T]
 	Layout                      = tiles.Layout
 	LayoutFunc                  = tiles.LayoutFunc
 	BlockCyclic                 = tiles.BlockCyclic

@@ -104,9 +104,6 @@ func measured[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (
 	if err != nil {
 		return nil, err
 	}
-	r := &reading[T]{a: a, stats: blocked.Stats{Norm: s.Norm1(), Columns: s.Columns(), Max: s.Max()}}
-	if norm := r.stats.Norm; norm-norm != 0 {
-		r.stats.Row, r.stats.Col, r.stats.NonFinite = s.NonFinite()
-	}
+	r := &reading[T]{a: a, stats: s.Stats()}
 	return r, r.nonFinite()
 }

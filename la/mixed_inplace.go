@@ -49,9 +49,7 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 		if err != nil {
 			return err
 		}
-		if err := single.decompose(ctx, s.engine,
-			&reading[float32]{a: u, stats: blocked.Stats{Norm: stats.Norm1(), Columns: stats.Columns(),
-				Max: stats.Max()}}); err != nil {
+		if err := single.decompose(ctx, s.engine, &reading[float32]{a: u, stats: stats.Stats()}); err != nil {
 			return err
 		}
 		return checkFloat32Factors(u, s.n, 2, single.norm, single.inverse(ctx, s.engine))

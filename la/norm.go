@@ -63,8 +63,7 @@ func infinityNorm(trans blas.Transpose) lapack.MatrixNorm {
 }
 
 // NormInPlace returns a norm of a as [Norm] does, computed by tasks; on the nodes if a is
-// distributed. Within a tile the sums of columns and rows are in T, and over tiles in float64.
-// The error is an *exec.TaskError, or that of the engine. It panics as Norm does.
+// distributed. The bits are those of Norm. The error is an *exec.TaskError, or that of the engine. It panics as Norm does.
 //
 // Reference: LAPACK xLANGE, xLANSY, xLANTR.
 func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], norm lapack.MatrixNorm) (float64,

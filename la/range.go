@@ -107,9 +107,7 @@ func scaleCopy[T Element](e *Engine, a *blocked.Matrix[T], stats blocked.Stats) 
 		return stats, 0
 	}
 	scaleByPower(a, -exp)
-	workers := e.options().Workers
-	return blocked.Stats{Norm: a.Norm(lapack.MaxColumnSum, workers), Columns: a.ColumnSums(workers),
-		Max: a.Norm(lapack.MaxAbs, workers)}, exp
+	return a.Stats(e.options().Workers), exp
 }
 
 // scaleRightSide multiplies the right side b of a system by 2^power to about 1, if it is near the

@@ -293,7 +293,7 @@ func WriteTiles[T blocked.Element](path string, a *blocked.Matrix[T], opt *Write
 func writePart[T blocked.Element](c *versions.Call) error {
 	p, t := c.Params.(*part), c.Args[0].(*blocked.Tile[T])
 	kind := blocked.Kind(p.Kind)
-	symmetric := kind == blocked.SymLower || kind == blocked.SymUpper
+	symmetric := kind.Symmetric()
 	rows, cols := int64(t.Rows), int64(t.Cols)
 	if symmetric && p.Row != p.Col { // the mirror image has to have its place, too
 		rows, cols = max(rows, int64(p.Col)-int64(p.Row)+cols), max(cols, int64(p.Row)-int64(p.Col)+rows)
@@ -328,7 +328,7 @@ func diagonal[T blocked.Element](t *blocked.Tile[T], kind blocked.Kind) *blocked
 			switch {
 			case stored:
 				c.Set(i, j, t.At(i, j))
-			case kind == blocked.SymLower || kind == blocked.SymUpper:
+			case kind.Symmetric():
 				c.Set(i, j, t.At(j, i))
 			}
 		}

@@ -187,7 +187,7 @@ func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limi
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix: a dimension is above %d", m, n, maxDim)}
 	case kind != blocked.Full && m != n:
 		return nil, &FormatError{Reason: fmt.Sprintf("%d×%d matrix is not square and cannot be read as %v", m, n, kind)}
-	case skew && (kind == blocked.SymLower || kind == blocked.SymUpper):
+	case skew && kind.Symmetric():
 		return nil, &FormatError{Reason: fmt.Sprintf("skew-symmetric matrix cannot be read as %v", kind)}
 	}
 	if o.Check != nil {

@@ -75,7 +75,7 @@ func replaceFile(path string, write func(*os.File) error) (err error) {
 // symmetric reports whether a is of a type that says that it is symmetric.
 func symmetric[T blocked.Element](a blocked.Source[T]) bool {
 	if tiled, ok := a.(*blocked.Matrix[T]); ok {
-		return tiled.Kind() == blocked.SymLower || tiled.Kind() == blocked.SymUpper
+		return tiled.Kind().Symmetric()
 	}
 	_, ok := a.(blocked.SymmetricSource[T])
 	return ok

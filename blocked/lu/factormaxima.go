@@ -1,10 +1,9 @@
 package lu
 
 import (
-	"math"
-
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/internal/abssum"
+	"github.com/tessera-la/tessera/kernels/op"
+	"gonum.org/v1/gonum/blas"
 )
 
 // FactorMaxima returns how large the factors are in an LU factorization that [Getrf]
@@ -25,58 +24,39 @@ func FactorMaxima[T blocked.Element](a *blocked.Matrix[T], workers int) (l, u []
 	if a.Kind() != blocked.Full {
 		panic(blocked.ErrKind)
 	}
-	of := make([]factorTops, a.MT()*a.NT())
-	a.EachTile(workers, func(i, j int) { of[i*a.NT()+j] = topsOf(a, i, j) })
-	return factorMaxima(a, func(i, j int) factorTops { return of[i*a.NT()+j] })
+	tops := make([]float64, a.MT()*a.NT())
+	a.EachTile(workers, func(i, j int) {
+		if i != j {
+			tops[i*a.NT()+j] = op.MaxMagnitude(blas.All, a.Read(i, j))
+		}
+	})
+	return factorMaxima(a, func(i, j int) float64 { return tops[i*a.NT()+j] })
 }
 
 // FactorMaximaOf is [FactorMaxima] with the result of [blocked.Program.ColumnMax] for a. It also reads
 // the diagonal tiles, so a must not have changed since.
 func FactorMaximaOf[T blocked.Element](a *blocked.Matrix[T], m *blocked.Magnitudes[T]) (l, u []float64) {
-	return factorMaxima(a, func(i, j int) factorTops {
-		switch {
-		case i < j:
-			return factorTops{u: math.Float64bits(m.Max(i, j))}
-		case i > j:
-			return factorTops{l: math.Float64bits(m.Max(i, j))}
-		}
-		return topsOf(a, i, j)
-	})
+	return factorMaxima(a, m.Max)
 }
 
-// factorTops holds the largest magnitudes of L and of U in a tile, as bits.
-type factorTops struct{ l, u uint64 }
-
-// topsOf returns the largest magnitudes of L and of U in tile (i, j) of a.
-func topsOf[T blocked.Element](a *blocked.Matrix[T], i, j int) (top factorTops) {
-	t := a.Read(i, j)
-	for r := range t.Rows {
-		row := t.Row(r)
-		diagonal := len(row) // columns left of it belong to L
-		switch {
-		case i < j:
-			diagonal = 0
-		case i == j:
-			diagonal = min(r, len(row))
-		}
-		top.l = max(top.l, abssum.TopBits(row[:diagonal]))
-		top.u = max(top.u, abssum.TopBits(row[diagonal:]))
-	}
-	return top
-}
-
-// factorMaxima returns the maxima by tile column of L and by tile row of U. of returns the magnitudes
-// of each tile.
-func factorMaxima[T blocked.Element](a *blocked.Matrix[T], of func(i, j int) factorTops) (l, u []float64) {
+// factorMaxima returns the maxima by tile column of L and by tile row of U. of returns the largest
+// magnitude of a tile off the diagonal.
+func factorMaxima[T blocked.Element](a *blocked.Matrix[T], of func(i, j int) float64) (l, u []float64) {
 	steps := min(a.MT(), a.NT())
 	l, u = make([]float64, steps), make([]float64, steps)
 	for k := range steps {
+		d := a.Read(k, k)
+		u[k] = op.MaxMagnitude(blas.Upper, d)
 		l[k] = 1
-		for i := k; i < a.MT(); i++ {
-			l[k] = max(l[k], math.Float64frombits(of(i, k).l))
+		if d.Rows > 1 { // the triangle below the diagonal
+			low := &blocked.Tile[T]{Rows: d.Rows - 1, Cols: d.Cols, Stride: d.Stride, Data: d.Data[d.Stride:]}
+			l[k] = max(1, op.MaxMagnitude(blas.Lower, low))
 		}
-		for j := k; j < a.NT(); j++ {
-			u[k] = max(u[k], math.Float64frombits(of(k, j).u))
+		for i := k + 1; i < a.MT(); i++ {
+			l[k] = max(l[k], of(i, k))
+		}
+		for j := k + 1; j < a.NT(); j++ {
+			u[k] = max(u[k], of(k, j))
 		}
 	}
 	return l, u

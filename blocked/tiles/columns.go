@@ -1,33 +1,5 @@
 package tiles
 
-import "math"
-
-// ColumnMax returns the largest magnitude in each column of a Full matrix; NaN
-// if the column has one. At most the given number of goroutines work (0 or
-// less: GOMAXPROCS). It panics with ErrKind if a is not Full.
-func (a *Matrix[T]) ColumnMax(workers int) []float64 {
-	if a.kind != Full {
-		panic(ErrKind)
-	}
-	// Each tile row has its own place, as in tally.
-	tops := make([]float64, max(1, a.mt)*a.cols)
-	a.EachTile(workers, func(i, j int) {
-		t := a.here(i*a.nt + j)
-		top := tops[i*a.cols+j*a.nb:][:t.Cols]
-		for r := range t.Rows {
-			for c, v := range t.Row(r) {
-				top[c] = max(top[c], math.Abs(float64(v)))
-			}
-		}
-	})
-	for i := 1; i < a.mt; i++ {
-		for c := range a.cols {
-			tops[c] = max(tops[c], tops[i*a.cols+c])
-		}
-	}
-	return tops[:a.cols:a.cols]
-}
-
 // ScaleColumns computes, for Full matrices of one shape and tile size, and a
 // diagonal matrix D of the given elements,
 //

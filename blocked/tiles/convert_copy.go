@@ -9,34 +9,17 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// stripRows is the number of rows that are copied, and then summed, at a time. So few
-// rows of a tile stay in the first-level cache.
-const stripRows = 32
+// strips returns the function that fills tiles of nb×nb from o.
+func (o *origin[T]) strips(nb int) strips[T] {
+	return func(t *Tile[T], i, j, r, end int, uplo blas.Uplo) {
+		o.copyStrip(window[T]{t, i * nb, j * nb}, r, end, uplo)
+	}
+}
 
 // copyFrom fills a from o, whose dimensions are a's.
 func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
 	a.writable()
-	return a.fillFrom(newFilling(a, &o, opt.Stats), opt)
-}
-
-// fillStrips fills t, tile (i, j), a few rows at a time. strip fills rows r to end, or the
-// part of them in the uplo triangle of the matrix. fillStrips adds the rows to sum unless
-// sum is nil.
-func (a *Matrix[T]) fillStrips(t *Tile[T], i, j int, sum *tally[T], strip func(r, end int, uplo blas.Uplo)) {
-	uplo := blas.All
-	if i == j {
-		uplo = a.kind.Uplo()
-	}
-	for r := 0; r < t.Rows; r += stripRows {
-		end := min(r+stripRows, t.Rows)
-		strip(r, end, uplo)
-		if sum != nil {
-			sum.add(t, i, j, r, end)
-		}
-	}
-	if sum != nil {
-		sum.close(t, i, j)
-	}
+	return a.fillFrom(newFilling(a, o.strips(a.nb), opt.Stats), opt)
 }
 
 // window is a tile and the index of its first element.

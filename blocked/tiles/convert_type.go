@@ -36,36 +36,22 @@ func ConvertTo[T, U Element](dst *Matrix[T], src Source[U], opt CopyOptions) Sta
 	if !ok {
 		return dst.CopyFrom(converted[T, U]{src}, opt)
 	}
-	var sum *tally[T]
-	if opt.Stats {
-		sum = newTally(dst)
-	}
+	dst.writable()
 	// Strips are copied, and turned round if need be, in the type of src, and
 	// converted while they are in cache.
-	strips := sync.Pool{New: func() any {
+	pool := sync.Pool{New: func() any {
 		return &Tile[U]{Data: make([]U, stripRows*dst.nb)}
 	}}
-	dst.EachTile(opt.Workers, func(i, j int) {
-		t := &dst.tiles[i*dst.nt+j]
-		if t.Data == nil {
-			*t = NewTile[T](dst.TileDims(i, j))
+	return dst.fillFrom(newFilling(dst, func(t *Tile[T], i, j, r, end int, uplo blas.Uplo) {
+		strip := pool.Get().(*Tile[U])
+		defer pool.Put(strip)
+		strip.Rows, strip.Cols, strip.Stride = end-r, t.Cols, t.Cols
+		o.copyStrip(window[U]{strip, i*dst.nb + r, j * dst.nb}, 0, end-r, uplo)
+		for k := r; k < end; k++ {
+			lo, hi := dst.storedColumns(i, j, k)
+			convert(t.Row(k)[lo:hi], strip.Row(k - r)[lo:hi])
 		}
-		strip := strips.Get().(*Tile[U])
-		defer strips.Put(strip)
-		strip.Cols, strip.Stride = t.Cols, t.Cols
-		dst.fillStrips(t, i, j, sum, func(r, end int, uplo blas.Uplo) {
-			strip.Rows = end - r
-			o.copyStrip(window[U]{strip, i*dst.nb + r, j * dst.nb}, 0, end-r, uplo)
-			for k := r; k < end; k++ {
-				lo, hi := dst.storedColumns(i, j, k)
-				convert(t.Row(k)[lo:hi], strip.Row(k - r)[lo:hi])
-			}
-		})
-	})
-	if sum == nil {
-		return Stats{}
-	}
-	return sum.stats()
+	}, opt.Stats), opt)
 }
 
 // convert sets dst to src, which is as long, in another type. It needs no

@@ -1,6 +1,7 @@
 package tiles
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
@@ -10,12 +11,19 @@ import (
 // the way if the caller asks for them. Distinct tiles may be filled concurrently if the
 // source is in memory.
 type Filling[T Element] struct {
-	a      *Matrix[T]
-	src    Source[T]
-	memory *origin[T] // the memory of src, or nil
-	sum    *tally[T]  // nil without Stats
-	left   atomic.Int64
+	a    *Matrix[T]
+	src  Source[T]
+	fill strips[T] // from the memory of src, or nil
+	sum  *Sums[T]  // nil without Stats
+	left atomic.Int64
+
+	mu    sync.Mutex // a leaf lock; guards first
+	first nonFinite
 }
+
+// strips fills rows r to end−1 of t, which is tile (i, j), or the part of them in the uplo triangle of the
+// matrix.
+type strips[T Element] func(t *Tile[T], i, j, r, end int, uplo blas.Uplo)
 
 // NewFilling returns a Filling of a from src, which must not be written meanwhile. It
 // panics with ErrShape if the dimensions differ, and with ErrStorage if the data of a raw
@@ -27,18 +35,18 @@ func NewFilling[T Element](a *Matrix[T], src Source[T], stats bool) *Filling[T] 
 	f := newFilling(a, nil, stats)
 	f.src = src
 	if o, ok := originOf(src, 0); ok {
-		f.memory = &o
+		f.fill = o.strips(a.nb)
 	}
 	return f
 }
 
-func newFilling[T Element](a *Matrix[T], memory *origin[T], stats bool) *Filling[T] {
-	f := &Filling[T]{a: a, memory: memory}
+func newFilling[T Element](a *Matrix[T], fill strips[T], stats bool) *Filling[T] {
+	f := &Filling[T]{a: a, fill: fill}
 	for range a.StoredTiles() {
 		f.left.Add(1)
 	}
 	if stats {
-		f.sum = newTally(a)
+		f.sum = NewSums(a, a.kind)
 	}
 	return f
 }
@@ -51,27 +59,52 @@ func InMemory[T Element](src Source[T]) bool {
 }
 
 // InMemory reports whether the source is in memory: see the function [InMemory].
-func (f *Filling[T]) InMemory() bool { return f.memory != nil }
+func (f *Filling[T]) InMemory() bool { return f.fill != nil }
 
 // Fill fills the stored tiles (i, j), (i, j+1), … It allocates memory for a tile that has none. It
 // reads a source that is not in memory row by row.
 func (f *Filling[T]) Fill(i, j int, tiles ...*Tile[T]) {
-	a := f.a
 	for _, t := range tiles {
 		if t.Data == nil { // the shape is set, and other goroutines may be reading it
 			t.Data = NewTile[T](t.Rows, t.Cols).Data
 		}
 	}
-	if f.memory != nil {
+	if f.fill != nil {
 		for k, t := range tiles {
-			a.fillStrips(t, i, j+k, f.sum, func(r, end int, uplo blas.Uplo) {
-				f.memory.copyStrip(window[T]{t, i * a.nb, (j + k) * a.nb}, r, end, uplo)
-			})
+			f.inStrips(t, i, j+k)
 		}
 	} else {
 		f.read(i, j, tiles)
 	}
 	f.left.Add(-int64(len(tiles)))
+}
+
+// stripRows is the number of rows that are copied, and then summed, at a time. So few
+// rows of a tile stay in the first-level cache.
+const stripRows = 32
+
+// inStrips fills t, tile (i, j), a few rows at a time.
+func (f *Filling[T]) inStrips(t *Tile[T], i, j int) {
+	uplo, _ := f.a.kind.part(i, j)
+	for r := 0; r < t.Rows; r += stripRows {
+		end := min(r+stripRows, t.Rows)
+		f.fill(t, i, j, r, end, uplo)
+		if f.sum != nil {
+			f.sum.add(t, i, j, r, end)
+		}
+	}
+	f.check(t, i, j)
+}
+
+// check searches t, tile (i, j), for an element that is not finite, if the sums show that there may be
+// one.
+func (f *Filling[T]) check(t *Tile[T], i, j int) {
+	if f.sum == nil || f.sum.finite(i, j) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	searchTile(&f.first, f.a, t, i, j)
 }
 
 // read fills tiles through At.
@@ -89,7 +122,7 @@ func (f *Filling[T]) read(i, j int, tiles []*Tile[T]) {
 	if f.sum != nil {
 		for k, t := range tiles {
 			f.sum.add(t, i, j+k, 0, t.Rows)
-			f.sum.close(t, i, j+k)
+			f.check(t, i, j+k)
 		}
 	}
 }
@@ -97,7 +130,7 @@ func (f *Filling[T]) read(i, j int, tiles []*Tile[T]) {
 // all fills all tiles, on at most the given number of goroutines.
 func (f *Filling[T]) all(workers int) Stats {
 	a := f.a
-	if f.memory != nil {
+	if f.fill != nil {
 		a.EachTile(workers, func(i, j int) { f.Fill(i, j, &a.tiles[i*a.nt+j]) })
 	} else {
 		for i := range a.mt {
@@ -127,5 +160,7 @@ func (f *Filling[T]) Stats() (s Stats, ok bool) {
 	if f.sum == nil || f.left.Load() != 0 {
 		return Stats{}, false
 	}
-	return f.sum.stats(), true
+	s = f.sum.stats()
+	s.NonFinite, s.Row, s.Col = f.first.found, f.first.row, f.first.col
+	return s, true
 }

@@ -50,6 +50,32 @@ func (k Kind) Uplo() blas.Uplo {
 	return blas.All
 }
 
+// Symmetric reports whether k is one of the kinds of symmetric matrices.
+func (k Kind) Symmetric() bool { return k == SymLower || k == SymUpper }
+
+// part returns the part of tile (i, j) that a matrix of kind k stores, and whether it stands for the
+// whole tile.
+func (k Kind) part(i, j int) (uplo blas.Uplo, symmetric bool) {
+	if i != j {
+		return blas.All, false
+	}
+	return k.Uplo(), k.Symmetric()
+}
+
+// storedColumns returns the columns of tile (i, j) that row r stores.
+func (a *Matrix[T]) storedColumns(i, j, r int) (lo, hi int) {
+	_, hi = a.TileDims(i, j)
+	if i == j {
+		switch a.kind.Uplo() {
+		case blas.Lower:
+			hi = r + 1
+		case blas.Upper:
+			lo = r
+		}
+	}
+	return lo, hi
+}
+
 // Matrix is an m×n matrix held as a grid of tiles of nb×nb elements; the last
 // tile row and column are ragged when nb does not divide m or n.
 //

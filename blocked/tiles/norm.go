@@ -1,9 +1,7 @@
 package tiles
 
 import (
-	"math"
-
-	"github.com/tessera-la/tessera/internal/abssum"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/lapack"
 )
 
@@ -24,20 +22,23 @@ import (
 func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
 	switch norm {
 	case lapack.MaxColumnSum:
-		return a.stats(workers).Norm
+		return a.sums(workers).Norm1()
 	case lapack.MaxRowSum:
-		return a.normInf(workers)
+		return a.sums(workers).NormInf()
 	case lapack.MaxAbs:
 		return a.normMax(workers)
 	case lapack.Frobenius:
-		return a.normFrobenius(workers)
+		return a.magnitudes(workers, true).Frobenius()
 	}
 	panic(ErrKind)
 }
 
+// Stats returns the [Stats] of a, computed on at most workers goroutines.
+func (a *Matrix[T]) Stats(workers int) Stats { return a.sums(workers).Stats() }
+
 // ColumnSums returns the sum of the magnitudes of each column of a, added as in [Matrix.Norm] on at
 // most workers goroutines.
-func (a *Matrix[T]) ColumnSums(workers int) []float64 { return a.stats(workers).Columns }
+func (a *Matrix[T]) ColumnSums(workers int) []float64 { return a.sums(workers).Columns() }
 
 // UpperColumnSums is ColumnSums of the upper triangle of the leading k×k block of a Full matrix a, such
 // as R after Geqrf. It panics as [Matrix.Leading] does.
@@ -48,165 +49,46 @@ func (a *Matrix[T]) UpperColumnSums(k, workers int) []float64 {
 }
 
 // RowSums is ColumnSums for the rows of a.
-func (a *Matrix[T]) RowSums(workers int) []float64 {
-	if a.kind == SymLower || a.kind == SymUpper {
-		return a.ColumnSums(workers)
-	}
-	// As in tally, each tile has its own place: sums is nt×m.
-	sums := make([]float64, a.nt*a.rows)
+func (a *Matrix[T]) RowSums(workers int) []float64 { return a.sums(workers).Rows() }
+
+// sums returns the sums of the magnitudes in a, added on at most workers goroutines.
+func (a *Matrix[T]) sums(workers int) *Sums[T] {
+	s := NewSums(a, a.kind)
 	a.EachTile(workers, func(i, j int) {
 		t := a.here(i*a.nt + j)
-		row := sums[j*a.rows+i*a.nb:]
-		for r := range t.Rows {
-			lo, hi := a.storedColumns(i, j, r)
-			row[r] = absSum(t.Row(r)[lo:hi])
-		}
+		s.add(t, i, j, 0, t.Rows)
 	})
-	rows := make([]float64, a.rows)
-	for j := range a.nt {
-		for r, v := range sums[j*a.rows : (j+1)*a.rows] {
-			rows[r] += v
-		}
-	}
-	return rows
+	return s
 }
 
-// normInf returns the ∞-norm.
-func (a *Matrix[T]) normInf(workers int) float64 {
-	norm := 0.0
-	for _, sum := range a.RowSums(workers) {
-		norm = max(norm, sum)
+// ColumnMax returns the largest magnitude in each column of a Full matrix; NaN
+// if the column has one. At most the given number of goroutines work (0 or
+// less: GOMAXPROCS). It panics with ErrKind if a is not Full.
+func (a *Matrix[T]) ColumnMax(workers int) []float64 {
+	if a.kind != Full {
+		panic(ErrKind)
 	}
-	return norm
+	return a.magnitudes(workers, false).Columns()
+}
+
+func (a *Matrix[T]) magnitudes(workers int, squares bool) *Magnitudes[T] {
+	m := NewMagnitudes(a)
+	a.EachTile(workers, func(i, j int) {
+		to, x := m.Tile(i, j, squares)
+		op.Measure(x, a.here(i*a.nt+j), to)
+	})
+	return m
 }
 
 func (a *Matrix[T]) normMax(workers int) float64 {
 	tops := make([]float64, len(a.tiles))
 	a.EachTile(workers, func(i, j int) {
-		t := a.here(i*a.nt + j)
-		top := uint64(0)
-		for r := range t.Rows {
-			lo, hi := a.storedColumns(i, j, r)
-			top = max(top, abssum.TopBits(t.Row(r)[lo:hi]))
-		}
-		tops[i*a.nt+j] = math.Float64frombits(top)
+		uplo, _ := a.kind.part(i, j)
+		tops[i*a.nt+j] = op.MaxMagnitude(uplo, a.here(i*a.nt+j))
 	})
 	norm := 0.0
 	for _, v := range tops {
 		norm = max(norm, v)
 	}
 	return norm
-}
-
-func (a *Matrix[T]) normFrobenius(workers int) float64 {
-	symmetric := a.kind == SymLower || a.kind == SymUpper
-	parts := make([]Squares, len(a.tiles))
-	a.EachTile(workers, func(i, j int) {
-		t := a.here(i*a.nt + j)
-		var s, diag Squares
-		for r := range t.Rows {
-			lo, hi := a.storedColumns(i, j, r)
-			row := t.Row(r)
-			if symmetric && i == j {
-				diag = diag.Add(sumSquares(row[r : r+1]))
-				if lo == r {
-					lo++
-				} else {
-					hi--
-				}
-			}
-			s = s.Add(sumSquares(row[lo:hi]))
-		}
-		if symmetric {
-			s.Sum *= 2
-		}
-		parts[i*a.nt+j] = s.Add(diag)
-	})
-	var s Squares
-	for _, p := range parts {
-		s = s.Add(p)
-	}
-	return s.Scale * math.Sqrt(s.Sum)
-}
-
-// Squares is the sum of squares Scale²·Sum. Its zero value is 0. Scale or Sum is
-// NaN if a summand is NaN. Scale is +Inf if a summand is infinite and none is NaN.
-type Squares struct{ Scale, Sum float64 }
-
-// Add returns p + q. Unequal scales differ by a power of two, so nothing is
-// rounded but the sum.
-func (p Squares) Add(q Squares) Squares {
-	if p.Sum == 0 {
-		return q
-	}
-	if q.Sum == 0 {
-		return p
-	}
-	if p.Scale == q.Scale {
-		return Squares{p.Scale, p.Sum + q.Sum}
-	}
-	if p.Scale < q.Scale {
-		p, q = q, p
-	}
-	ratio := q.Scale / p.Scale
-	return Squares{p.Scale, p.Sum + q.Sum*ratio*ratio}
-}
-
-// sumSquares returns the sum of the squares of x.
-func sumSquares[T Element](x []T) Squares {
-	var s0, s1, s2, s3 float64
-	j := 0
-	for ; j+4 <= len(x); j += 4 {
-		v := (*[4]T)(x[j:])
-		s0 += float64(v[0]) * float64(v[0])
-		s1 += float64(v[1]) * float64(v[1])
-		s2 += float64(v[2]) * float64(v[2])
-		s3 += float64(v[3]) * float64(v[3])
-	}
-	for _, v := range x[j:] {
-		s0 += float64(v) * float64(v)
-	}
-	sum := s0 + s1 + (s2 + s3)
-	// Above the lower bound what vanished in the squares is below rounding.
-	if sum > 0x1p-900 && sum < 0x1p1000 {
-		return Squares{1, sum}
-	}
-	top := 0.0
-	for _, v := range x {
-		top = max(top, math.Abs(float64(v)))
-	}
-	if top == 0 {
-		return Squares{}
-	}
-	if top-top != 0 {
-		return Squares{top, 1}
-	}
-	// One of two scales, so that most sums need no rescaling when added.
-	scale := 0x1p600
-	if top < 1 {
-		scale = 0x1p-600
-	}
-	sum = 0
-	for _, v := range x {
-		w := float64(v) / scale
-		sum += w * w
-	}
-	return Squares{scale, sum}
-}
-
-// absSum returns the sum of the magnitudes of x.
-func absSum[T Element](x []T) float64 {
-	var s0, s1, s2, s3 float64
-	j := 0
-	for ; j+4 <= len(x); j += 4 {
-		v := (*[4]T)(x[j:])
-		s0 += math.Abs(float64(v[0]))
-		s1 += math.Abs(float64(v[1]))
-		s2 += math.Abs(float64(v[2]))
-		s3 += math.Abs(float64(v[3]))
-	}
-	for _, v := range x[j:] {
-		s0 += math.Abs(float64(v))
-	}
-	return s0 + s1 + (s2 + s3)
 }

@@ -60,7 +60,7 @@ func table() []entry {
 			pkg: "blocked/tiles",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory. exec for matrices
 			// that a runtime keeps on its nodes.
-			tessera: []string{"kernels", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/abssum", "internal/pages", "internal/topo", "internal/transpose"},
+			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 			},
@@ -77,7 +77,7 @@ func table() []entry {
 		{pkg: "blocked/internal/submit", tessera: []string{"blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// Algorithms by family, on a Program.
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
-		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions", "internal/abssum"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "blocked/chol", "exec", "exec/graph", "kernels", "kernels/op", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
@@ -90,7 +90,7 @@ func table() []entry {
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches
-			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "kernels/tridiag", "versions", "internal/abssum", "internal/scalar", "internal/topo"},
+			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -166,7 +166,6 @@ func table() []entry {
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/transpose"},
 		{pkg: "internal/vector"},
-		{pkg: "internal/abssum", tessera: []string{"kernels/cpu/isa", "kernels/cpu/native", "internal/scalar"}},
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
 		{pkg: "internal/listen"},

@@ -3,8 +3,8 @@ package op
 import (
 	"math"
 
-	"github.com/tessera-la/tessera/internal/abssum"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -16,9 +16,9 @@ import (
 //
 // With Symmetric the tile is symmetric and stores its Uplo triangle; both sums are those of the
 // whole tile. A NaN or an infinity makes each sum that includes it NaN or infinite; the largest
-// magnitude is then infinite, or at least that of the finite elements.
+// magnitude is then NaN or infinite. Sums are in float64.
 //
-// Operands: A (in, m×n), S (out, 3 rows, max(m, n) columns or more; the rest is 0).
+// Operands: A (in, m×n), S (out, float64, 3 rows, max(m, n) columns or more; the rest is 0).
 type Asum struct {
 	Uplo      blas.Uplo `uplo:"all"`
 	Symmetric bool
@@ -37,8 +37,11 @@ func asumOp[T kernels.Element]() definition[T] {
 }
 
 // asumOf returns the operands of op "asum".
-func asumOf[T kernels.Element](call *versions.Call) (a, s *kernels.Tile[T]) {
-	a, s = args[T](call, 2)
+func asumOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *kernels.Tile[float64]) {
+	if len(call.Args) != 2 {
+		panic(kernels.ErrArgs)
+	}
+	a, s = arg[T](call, 0), arg[float64](call, 1)
 	if s.Rows != 3 || s.Cols < max(a.Rows, a.Cols) {
 		panic(kernels.ErrShape)
 	}
@@ -51,78 +54,83 @@ func asumWork[T kernels.Element](call *versions.Call) float64 {
 	return float64(a.Rows) * float64(a.Cols)
 }
 
-// asum sums four rows at a time over the columns that all four have in the triangle, and the
-// columns near the diagonal row by row.
 func asum[T kernels.Element](call *versions.Call) error {
 	p := params[Asum](call)
 	a, s := asumOf[T](call)
 	if p.Symmetric && a.Rows != a.Cols {
 		panic(kernels.ErrShape)
 	}
-	columns, rows := s.Row(0), s.Row(1)
 	for line := range s.Rows {
 		clear(s.Row(line))
 	}
-	sums, ok := any(columns).([]float64)
-	if !ok {
-		sums = make([]float64, len(columns))
-	}
-	top := 0.0
-	for i, n := 0, 0; i < a.Rows; i += n {
-		// Four rows at a time have columns lo to hi in common, vectors of which are summed up; the
-		// others are about the diagonal.
-		var part [4]float64
-		var lo, hi int
-		if n, lo, hi = commonColumns(p.Uplo, i, a.Rows, a.Cols); lo < hi {
-			part = abssum.Four(a.Data[i*a.Stride+lo:], a.Stride, sums[lo:hi], &top)
-			if sum := part[0] + part[1] + part[2] + part[3]; math.IsNaN(sum) {
-				top = sum
-			}
-		}
-		for k, sum := range part[:n] {
-			d := i + k
-			first, end := triangle(p.Uplo, d, a.Cols)
-			if p.Uplo == blas.Upper {
-				end = lo
-			} else {
-				first = hi
-			}
-			add := func(lo, hi int) float64 { return abssum.One(a.Row(d)[lo:hi], sums[lo:hi], &top) }
-			if p.Symmetric {
-				sums[d] += sum + add(first, d) + add(d+1, end) // as if mirrored
-				add(d, d+1)
-			} else {
-				rows[d] = T(sum + add(first, end))
-			}
-		}
-	}
-	if !ok {
-		for j, sum := range sums {
-			columns[j] = T(sum)
-		}
-	}
+	AddMagnitudes(p.Uplo, p.Symmetric, a, 0, a.Rows, s)
 	if p.Symmetric {
-		copy(rows, columns)
+		copy(s.Row(1), s.Row(0))
 	}
-	if s.Cols > 0 {
-		s.Set(2, 0, T(top))
+	for _, sum := range s.Row(0) {
+		if math.IsNaN(sum) {
+			s.Set(2, 0, sum)
+		}
 	}
 	return nil
 }
 
-// commonColumns returns how many rows from row i on are summed together, n = 1 or 4, and the
-// columns lo to hi−1 that all of them have in the triangle. In the upper triangle each row has
-// more columns before lo, otherwise from hi on.
-func commonColumns(uplo blas.Uplo, i, rows, cols int) (n, lo, hi int) {
-	switch four := i+4 <= rows; {
-	case uplo == blas.Upper && four:
-		return 4, min(i+4, cols), cols
-	case uplo == blas.Upper:
-		return 1, cols, cols
-	case uplo == blas.Lower && four:
-		return 4, 0, min(i, cols)
-	case four:
-		return 4, 0, cols
+// AddMagnitudes adds rows first to end−1 of A to the sums S of op "asum", which are 0 before the
+// first row. first is a multiple of 4, as is end unless it is the last row; then S does not depend on
+// how the rows are divided. If symmetric, the sums of columns are those of the whole tile, and the
+// sums of rows stay as they are. The largest magnitude is anything if there is a NaN.
+func AddMagnitudes[T kernels.Element](uplo blas.Uplo, symmetric bool, a *kernels.Tile[T], first, end int, s *kernels.Tile[float64]) {
+	n := a.Cols
+	if first >= end || n == 0 {
+		return
 	}
-	return 1, 0, 0
+	columns, rows, top := s.Row(0), s.Row(1), &s.Row(2)[0]
+	if symmetric {
+		rows = columns // the row of an element is the column of its mirror image
+	}
+	// Four rows at a time: for triangles a small one on the diagonal, and a rectangle beside it.
+	for r := first; r < end; r += 4 {
+		next := min(r+4, end)
+		lo, hi := 0, n // the rectangle
+		switch uplo {
+		case blas.Lower:
+			hi = min(r, n)
+		case blas.Upper:
+			lo = min(next, n)
+		}
+		for i := r; i < next && hi-lo < n; i++ {
+			if i < n {
+				v := math.Abs(float64(a.Row(i)[i]))
+				columns[i] += v
+				if !symmetric {
+					rows[i] += v
+				}
+				*top = max(*top, v)
+			}
+			from, to := hi, min(i, n)
+			if uplo == blas.Upper {
+				from, to = min(i+1, n), lo
+			}
+			rows[i] += cpu.AbsOne(a.Row(i)[from:], columns[from:to], top)
+		}
+		if next < r+4 {
+			for i := r; i < next; i++ {
+				rows[i] += cpu.AbsOne(a.Row(i)[lo:], columns[lo:hi], top)
+			}
+			continue
+		}
+		for i, sum := range cpu.AbsFour(a.Data[r*a.Stride+lo:], a.Stride, columns[lo:hi], top) {
+			rows[r+i] += sum
+		}
+	}
+}
+
+// MaxMagnitude returns the largest magnitude in the uplo part of A; NaN if there is a NaN.
+func MaxMagnitude[T kernels.Element](uplo blas.Uplo, a *kernels.Tile[T]) float64 {
+	top := uint64(0)
+	for i := range a.Rows * min(a.Cols, 1) { // without columns there is no memory
+		lo, hi := triangle(uplo, i, a.Cols)
+		top = max(top, cpu.TopBits(a.Row(i)[lo:hi]))
+	}
+	return math.Float64frombits(top)
 }

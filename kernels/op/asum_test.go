@@ -27,7 +27,7 @@ func testAsum[T kernels.Element](t *testing.T, tol float64) {
 				if !p.Symmetric {
 					m += rng.IntN(9) - min(n-1, 4)
 				}
-				a, s := asumTile[T](m, n), asumTile[T](3, max(m, n)+2)
+				a, s := asumTile[T](m, n), asumTile[float64](3, max(m, n)+2)
 				for i := range m {
 					for j := range n {
 						a.Set(i, j, T(rng.NormFloat64()))
@@ -55,8 +55,7 @@ func testAsum[T kernels.Element](t *testing.T, tol float64) {
 				if err := asum[T](&versions.Call{Params: &p, Args: []any{a, s}}); err != nil {
 					t.Fatal(err)
 				}
-				same := func(got T, y float64) bool {
-					x := float64(got)
+				same := func(x, y float64) bool {
 					return x == y || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= tol*math.Abs(y)
 				}
 				if !same(s.At(2, 0), top) {

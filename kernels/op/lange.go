@@ -17,7 +17,7 @@ import (
 //
 //	s(0, 0)²·s(0, 1) = Σ a(i, j)²,
 //
-// where s(0, 0) is 1, 2⁶⁰⁰ or 2⁻⁶⁰⁰, or an element of A that is not finite. With Symmetric the
+// where s(0, 0) is 0, 1, 2⁶⁰⁰, 2⁻⁶⁰⁰, infinite or NaN. With Symmetric the
 // tile is symmetric and stores its Uplo triangle; the squares are those of the whole tile.
 //
 // Operands: A (in, m×n), S (out, float64, 1 row, max(n, 2) columns).
@@ -63,49 +63,114 @@ func lange[T kernels.Element](call *versions.Call) error {
 	if p.Symmetric && a.Rows != a.Cols {
 		panic(kernels.ErrShape)
 	}
+	Measure(p, a, s)
+	return nil
+}
+
+// Measure is op "lange" on operands of the right shapes.
+func Measure[T kernels.Element](p *Lange, a *kernels.Tile[T], s *kernels.Tile[float64]) {
 	tops := s.Row(0)
 	clear(tops)
+	if p.Squares {
+		q := sumTile(p, a)
+		if math.IsNaN(q.Sum) {
+			q.Scale = q.Sum
+		}
+		tops[0], tops[1] = q.Scale, q.Sum
+		return
+	}
 	for i := range a.Rows * min(a.Cols, 1) { // without columns there is no memory
 		lo, hi := triangle(p.Uplo, i, a.Cols)
+		top := tops[lo:hi]
 		for j, v := range a.Row(i)[lo:hi] {
-			tops[lo+j] = max(tops[lo+j], math.Abs(float64(v)))
+			top[j] = max(top[j], math.Abs(float64(v)))
 		}
 	}
-	if !p.Squares {
-		return nil
+}
+
+// Squares is the sum of squares Scale²·Sum. Its zero value is 0. Scale or Sum is
+// NaN if a summand is NaN. Scale is +Inf if a summand is infinite and none is NaN.
+type Squares struct{ Scale, Sum float64 }
+
+// Add returns p + q. Unequal scales differ by a power of two, so nothing is
+// rounded but the sum.
+func (p Squares) Add(q Squares) Squares {
+	if p.Sum == 0 {
+		return q
 	}
-	top := 0.0
-	for _, v := range tops {
-		top = max(top, v)
+	if q.Sum == 0 {
+		return p
 	}
-	clear(tops)
-	tops[0], tops[1] = 1, 1
-	switch {
-	case top-top != 0:
-		tops[0] = top
-		return nil
-	case top >= 0x1p480:
-		tops[0] = 0x1p600
-	case top < 0x1p-400 && top > 0:
-		tops[0] = 0x1p-600
+	if p.Scale == q.Scale {
+		return Squares{p.Scale, p.Sum + q.Sum}
 	}
-	inverse, sum, diagonal := 1/tops[0], 0.0, 0.0
+	if p.Scale < q.Scale {
+		p, q = q, p
+	}
+	ratio := q.Scale / p.Scale
+	return Squares{p.Scale, p.Sum + q.Sum*ratio*ratio}
+}
+
+// sumTile returns the sum of squares that p asks for.
+func sumTile[T kernels.Element](p *Lange, a *kernels.Tile[T]) Squares {
+	var s, diagonal Squares
 	for i := range a.Rows * min(a.Cols, 1) {
 		lo, hi := triangle(p.Uplo, i, a.Cols)
-		row := 0.0
-		for _, v := range a.Row(i)[lo:hi] {
-			w := float64(v) * inverse
-			row += w * w
-		}
-		sum += row
+		row := a.Row(i)
 		if p.Symmetric {
-			w := float64(a.At(i, i)) * inverse
-			diagonal += w * w
+			diagonal = diagonal.Add(sumSquares(row[i : i+1]))
+			if lo == i {
+				lo++
+			} else {
+				hi--
+			}
 		}
+		s = s.Add(sumSquares(row[lo:hi]))
 	}
 	if p.Symmetric {
-		sum = 2*sum - diagonal
+		s.Sum *= 2
 	}
-	tops[1] = sum
-	return nil
+	return s.Add(diagonal)
+}
+
+// sumSquares returns the sum of the squares of x.
+func sumSquares[T kernels.Element](x []T) Squares {
+	var s0, s1, s2, s3 float64
+	j := 0
+	for ; j+4 <= len(x); j += 4 {
+		v := (*[4]T)(x[j:])
+		s0 += float64(v[0]) * float64(v[0])
+		s1 += float64(v[1]) * float64(v[1])
+		s2 += float64(v[2]) * float64(v[2])
+		s3 += float64(v[3]) * float64(v[3])
+	}
+	for _, v := range x[j:] {
+		s0 += float64(v) * float64(v)
+	}
+	sum := s0 + s1 + (s2 + s3)
+	// Above the lower bound what vanished in the squares is below rounding.
+	if sum > 0x1p-900 && sum < 0x1p1000 {
+		return Squares{1, sum}
+	}
+	top := 0.0
+	for _, v := range x {
+		top = max(top, math.Abs(float64(v)))
+	}
+	if top == 0 {
+		return Squares{}
+	}
+	if top-top != 0 {
+		return Squares{top, 1}
+	}
+	// One of two scales, so that most sums need no rescaling when added.
+	scale := 0x1p600
+	if top < 1 {
+		scale = 0x1p-600
+	}
+	sum = 0
+	for _, v := range x {
+		w := float64(v) / scale
+		sum += w * w
+	}
+	return Squares{scale, sum}
 }

@@ -1,4 +1,4 @@
-package abssum
+package cpu
 
 import (
 	"math"
@@ -9,15 +9,18 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/native"
 )
 
-// Four adds the magnitudes in four rows of len(col) elements to col, raises *top to the largest of them, and
+// Sums of magnitudes, as BLAS's asum makes them, but of rows and columns at once: norms are made of these.
+// They are in float64. With vector instructions they are as fast as memory is read.
+
+// AbsFour adds the magnitudes in four rows of len(col) elements to col, raises *top to the largest of them, and
 // returns the sums of the rows. Row r begins at x[r·stride]; len(x) must be at least 3·stride + len(col). A NaN
 // makes the sums of its row and column NaN; *top may then be anything, so test a sum.
-func Four[T scalar.Real](x []T, stride int, col []float64, top *float64) [4]float64 {
-	return four(isa.Of[T](native.Best()), x, stride, col, top)
+func AbsFour[T scalar.Real](x []T, stride int, col []float64, top *float64) [4]float64 {
+	return absFour(isa.Of[T](native.Best()), x, stride, col, top)
 }
 
-// four is Four with the vector instructions of k.
-func four[T scalar.Real](k *isa.Kernels[T], x []T, stride int, col []float64, top *float64) [4]float64 {
+// absFour is AbsFour with the vector instructions of k.
+func absFour[T scalar.Real](k *isa.Kernels[T], x []T, stride int, col []float64, top *float64) [4]float64 {
 	n, j := len(col), 0
 	x0, x1, x2, x3 := x[:n], x[stride:][:n], x[2*stride:][:n], x[3*stride:][:n]
 	var s, tops [4]float64
@@ -39,9 +42,9 @@ func four[T scalar.Real](k *isa.Kernels[T], x []T, stride int, col []float64, to
 	return s
 }
 
-// One is Four for one row, x[:len(col)]: it adds the magnitudes to col, raises *top and returns their sum. A
+// AbsOne is AbsFour for one row, x[:len(col)]: it adds the magnitudes to col, raises *top and returns their sum. A
 // NaN makes the sum, its element of col and *top NaN.
-func One[T scalar.Real](x []T, col []float64, top *float64) (s float64) {
+func AbsOne[T scalar.Real](x []T, col []float64, top *float64) (s float64) {
 	x = x[:len(col)]
 	for j := range col {
 		v := math.Abs(float64(x[j]))

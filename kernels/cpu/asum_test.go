@@ -1,4 +1,4 @@
-package abssum
+package cpu
 
 import (
 	"math"
@@ -9,16 +9,16 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/native"
 )
 
-// TestVectors: with and without vectors, sums and maxima are what the plain loops below say, of all
+// TestMagnitudes: with and without vectors, sums and maxima are what the plain loops below say, of all
 // lengths around those of a vector. Elements are whole numbers, so that sums are exact in any order,
 // and one of them is NaN or infinite in turn. What lies beyond them is NaN, and must not be read;
 // the sums beyond those of the columns must stay.
-func TestVectors(t *testing.T) {
+func TestMagnitudes(t *testing.T) {
 	sets := append(native.Here(), new(isa.Table))
 	for _, set := range sets { // make test says if there are none
 		for n := range 71 {
-			compare(t, isa.Of[float64](set), n)
-			compare(t, isa.Of[float32](set), n)
+			compareMagnitudes(t, isa.Of[float64](set), n)
+			compareMagnitudes(t, isa.Of[float32](set), n)
 		}
 		if t.Failed() {
 			t.Fatalf("vectors: %q", set.Name)
@@ -26,8 +26,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// compare compares the functions of this package with plain loops, for rows of n elements.
-func compare[T scalar.Real](t *testing.T, k *isa.Kernels[T], n int) {
+// compareMagnitudes compares these functions with plain loops, for rows of n elements.
+func compareMagnitudes[T scalar.Real](t *testing.T, k *isa.Kernels[T], n int) {
 	t.Helper()
 	nan := math.NaN()
 	for _, stride := range []int{n, n + 7} {
@@ -59,11 +59,11 @@ func compare[T scalar.Real](t *testing.T, k *isa.Kernels[T], n int) {
 				}
 			}
 			fourCol, fourTop := append([]float64(nil), col...), 3.0
-			rows := four(k, x, stride, fourCol[:n], &fourTop)
+			rows := absFour(k, x, stride, fourCol[:n], &fourTop)
 			oneCol, oneTop, ones, bits := append([]float64(nil), col...), 3.0, [4]float64{}, uint64(0)
 			for i := range 4 {
 				row := x[i*stride:][:n]
-				ones[i] = One(row, oneCol[:n], &oneTop)
+				ones[i] = AbsOne(row, oneCol[:n], &oneTop)
 				bits = max(bits, topBits(k, row))
 			}
 			same := func(what string, got, want float64) {

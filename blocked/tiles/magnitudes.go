@@ -1,0 +1,68 @@
+package tiles
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/kernels/op"
+)
+
+// Magnitudes holds the largest magnitude of each column, or the sum of squares, of each tile of a matrix, as
+// op "lange" computes them. What it returns for the matrix does not depend on how many goroutines or
+// nodes compute those of the tiles.
+type Magnitudes[T Element] struct {
+	a     *Matrix[T]
+	tiles []Tile[float64] // mt×nt row-major
+}
+
+// NewMagnitudes returns room for those of a.
+func NewMagnitudes[T Element](a *Matrix[T]) *Magnitudes[T] {
+	m := &Magnitudes[T]{a, make([]Tile[float64], a.mt*a.nt)}
+	outline(m.tiles, func(k int) (rows, cols int) {
+		if i, j := k/a.nt, k%a.nt; a.Stored(i, j) {
+			_, c := a.TileDims(i, j)
+			return 1, max(c, 2)
+		}
+		return 0, 0
+	})
+	return m
+}
+
+// Tile returns the room for those of tile (i, j), which op "lange" overwrites, and the parameter of the op.
+// It returns nil for a tile that is not stored.
+func (m *Magnitudes[T]) Tile(i, j int, squares bool) (*Tile[float64], *op.Lange) {
+	if !m.a.Stored(i, j) {
+		return nil, nil
+	}
+	uplo, symmetric := m.a.kind.part(i, j)
+	return &m.tiles[i*m.a.nt+j], &op.Lange{Uplo: uplo, Symmetric: symmetric, Squares: squares}
+}
+
+// Columns returns the largest magnitude of each column, if m has these.
+func (m *Magnitudes[T]) Columns() []float64 {
+	a, tops := m.a, make([]float64, m.a.cols)
+	for i, j := range a.StoredTiles() {
+		_, c := a.TileDims(i, j)
+		top := tops[j*a.nb:][:c]
+		for k, v := range m.tiles[i*a.nt+j].Row(0)[:c] {
+			top[k] = max(top[k], v)
+		}
+	}
+	return tops
+}
+
+// Max returns the largest magnitude in tile (i, j), if m has those of columns.
+func (m *Magnitudes[T]) Max(i, j int) float64 { return largest(m.tiles[i*m.a.nt+j].Row(0)) }
+
+// Frobenius returns the Frobenius norm, if m has squares.
+func (m *Magnitudes[T]) Frobenius() float64 {
+	var s op.Squares
+	for i, j := range m.a.StoredTiles() {
+		t := &m.tiles[i*m.a.nt+j]
+		q := op.Squares{Scale: t.At(0, 0), Sum: t.At(0, 1)}
+		if i != j && m.a.kind.Symmetric() {
+			q.Sum *= 2
+		}
+		s = s.Add(q)
+	}
+	return s.Scale * math.Sqrt(s.Sum)
+}
