@@ -66,10 +66,6 @@ func TestCloseWhileTasksWait(t *testing.T) {
 		kinds := dispatch.Kinds()
 		o := exec.Options{Workers: 1 + rnd.IntN(4), Window: 1 + rnd.IntN(8), Float: true,
 			Policy: kinds[rnd.IntN(len(kinds))], Target: versions.Target{Units: 2}}
-		hurry := rnd.IntN(2) == 0
-		if hurry {
-			o.Hurry()
-		}
 		rt, err := exec.NewLocal(o)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +77,7 @@ func TestCloseWhileTasksWait(t *testing.T) {
 			job := rt.NewJob(context.Background())
 			for range 20 {
 				mode := graph.InOut
-				if !hurry && rnd.IntN(2) == 0 { // a backlog has only common modes
+				if rnd.IntN(2) == 0 {
 					mode = graph.Commute
 				}
 				s := graph.Spec{Op: op, Params: rnd.IntN(5), Operands: []graph.Operand{{Datum: &d[rnd.IntN(2)], Mode: mode}}}

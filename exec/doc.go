@@ -20,9 +20,8 @@
 //	errors, story, stuck, record   reports: errors, stories, the watchdog's findings
 //	target, place, kinds           what workers are, where they run, which tasks they can run
 //	options, runtime               what a program asks for, and what it gets
-//	seat, pace, park, memory       a worker as others see it: its place, how fast it
-//	                               is, whether it sleeps, what memory it holds
-//	solo, backlog                  the one worker that executes all short tasks
+//	seat, park, memory             a worker as others see it: its place, whether it
+//	                               sleeps, what memory it holds
 //	team                           workers that execute one task together
 //	scheduler, take                all of these under one lock: tasks that come in,
 //	                               and workers that want one
@@ -42,14 +41,6 @@
 // A task goes up and down once: job.Submit infers what it waits for and hands it, when it is ready,
 // to the scheduler; a worker takes it from there, makes an attempt, and the attempt ends it in its
 // job; what that has freed goes to the scheduler with the worker's next question.
-//
-// # Short tasks
-//
-// Tasks of less than 0.3 µs cost more on several cores than on one. While such tasks come one after
-// the other, one worker executes all of them. Submit leaves the inference of their dependencies to
-// that worker, which looks some hundred tasks ahead. A policy knows nothing of later tasks yet. The
-// other workers come back within a millisecond of a task that takes long. This happens only without
-// accelerators, recorder, stories and watchdog, and not under dispatch.EarliestFinish.
 //
 // # Accelerators
 //

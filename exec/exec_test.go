@@ -92,16 +92,12 @@ func TestRandomGraphs(t *testing.T) {
 	}
 	for _, kind := range policies() {
 		for run := range 6 {
-			workers, hurry := []int{1, 2, 5}[run%3], run >= 3 // see Hurry
-			t.Run(fmt.Sprintf("%v/%d/hurry=%v", kind, workers, hurry), func(t *testing.T) {
+			workers, window := []int{1, 2, 5}[run%3], []int{64, 300}[run/3]
+			t.Run(fmt.Sprintf("%v/%d/window=%d", kind, workers, window), func(t *testing.T) {
 				t.Parallel()
-				o := exec.Options{Workers: workers, Window: 64}
+				o := exec.Options{Workers: workers, Window: window}
 				schedule(&o, kind)
 				o.Nodes(1 + run%2)
-				if hurry {
-					o.Window = 300
-					o.Hurry()
-				}
 				rt := start(t, o)
 				var ran atomic.Int64
 				check := opOf("check", func(c *versions.Call) error {

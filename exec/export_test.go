@@ -2,30 +2,12 @@ package exec
 
 import "time"
 
-// Hurry makes a runtime take every task for one that is so short that one worker
-// had better execute all of them.
-func (o *Options) Hurry() {
-	o.tempo = tempo{stretch: 1, quick: time.Hour, long: time.Hour, brisk: time.Hour, shared: time.Hour}
-}
-
-// Postponed returns how many tasks of j a worker has put into the graph.
-func Postponed(of Job) int {
-	j := of.(*job)
-	j.submit.Lock()
-	defer j.submit.Unlock()
-	return int(j.backlog.read.Load())
-}
-
 // Queued reports whether workers that are about to go to sleep take it that there
 // are tasks.
 func (l *Local) Queued() bool { return l.queued.Load() }
 
-// Linger has workers without a task look for one for so long, where that is worth
-// while.
-func (o *Options) Linger(d time.Duration) {
-	o.tempo = usual()
-	o.tempo.linger = d
-}
+// Linger makes a lingering worker look for a task for d.
+func (o *Options) Linger(d time.Duration) { o.linger = d }
 
 // Looking returns how many workers look for tasks.
 func (l *Local) Looking() int {

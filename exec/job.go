@@ -56,8 +56,6 @@ type job struct {
 	adopter *job
 	lending func(f func())
 
-	backlog backlog
-
 	endings endings
 }
 
@@ -73,7 +71,6 @@ func newJob(s *scheduler, among *jobs, ctx context.Context) *job {
 	j.submit.graph.Owner = j
 	j.submit.graph.Failed = j.callbackFailed
 	j.submit.graph.Pool = &among.tasks
-	j.backlog.graph, j.backlog.done = &j.submit.graph, &j.endings.done
 	j.endings.init()
 	if n := s.opt.Stories; n > 0 {
 		j.stories = NewStories(n)

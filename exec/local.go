@@ -45,8 +45,8 @@ func NewLocal(opt Options) (*Local, error) {
 	if opt.Window == 0 {
 		opt.Window = DefaultWindow
 	}
-	if opt.tempo == (tempo{}) {
-		opt.tempo = usual()
+	if opt.linger == 0 {
+		opt.linger = lingers
 	}
 	l := &Local{opt: opt}
 	l.jobs.live.jobs = make(map[*job]struct{})

@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/offload"
@@ -55,8 +56,8 @@ type Options struct {
 	Stories int
 
 	// For tests; the zero values are the usual ones.
-	tempo tempo
-	nodes int // workers claim to be on so many NUMA nodes, in turns
+	linger time.Duration // 0 means lingers
+	nodes  int           // workers claim to be on so many NUMA nodes, in turns
 }
 
 // Resource declares workers of one kind on cores.

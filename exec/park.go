@@ -1,6 +1,9 @@
 package exec
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // park lists the workers on cores that have nothing to do:
 //
@@ -38,6 +41,9 @@ func anyone(*seat) bool { return true }
 // spins is how often an idle worker looks at queued before it goes to sleep:
 // some ten microseconds, about what waking a thread costs.
 const spins = 300
+
+// lingers is how long a lingering worker looks for a task: a few times what waking a thread costs.
+const lingers = 200 * time.Microsecond
 
 // pause lets some tens of nanoseconds pass without touching memory that
 // others write.

@@ -21,7 +21,6 @@ func RunReady(in Job, s *graph.Spec) error {
 	if err := j.checkRunnable(s); err != nil {
 		return err
 	}
-	j.sched.settle(&j.backlog) // while the backlog has tasks, workers may add to the graph
 	t := j.submit.graph.AddReady(s)
 	j.noteAdded(t, true)
 	j.enqueue(t)

@@ -36,16 +36,13 @@ type scheduler struct {
 	mixedKinds      bool            // some workers may be unable to run a task
 	severalMemories bool            // there are several memories
 	observed        bool            // a recorder, stories or a watchdog observe each attempt
-	allowsSolo      bool            // one worker may execute all tasks: see solo
 
 	closing atomic.Bool // workers end when nothing is queued
 	// submitting is the number of jobs that may submit more: nobody has waited for them since their
 	// last task.
 	submitting atomic.Int32
 
-	_    [64]byte
-	solo solo
-	_    [56]byte
+	_ [64]byte
 	// queued says whether there are ready tasks. Spinning workers read it without the lock.
 	queued atomic.Bool
 	offers offers
@@ -56,9 +53,6 @@ type scheduler struct {
 	park
 	memory    memory
 	returning int // workers that want their slots back
-
-	backlogs []*backlog // of jobs that have one, which may be empty
-	rings    [][]note   // for backlogs, passed on from job to job
 }
 
 // desk is where the worker of a device waits for tasks. It sleeps there only if the device
@@ -102,9 +96,6 @@ func newScheduler(opt *Options, k kinds, workers []Worker, hosts int) *scheduler
 	s.ready = dispatch.NewQueue(policy, hosts, len(workers))
 	s.mixedKinds, s.severalMemories = len(k.targets) > 1, places > 1
 	s.observed = opt.Recorder != nil || opt.Stories > 0 || opt.Watchdog != nil
-	// A single worker that executes everything would keep devices and reserved tasks waiting, and
-	// observers would measure it instead of the policy.
-	s.allowsSolo = s.devices == nil && !s.ready.Reserves() && !s.observed
 	return s
 }
 
@@ -191,9 +182,8 @@ func (s *scheduler) updateQueued() {
 	}
 }
 
-// rouse updates queued and takes a sleeping worker off the list in two cases: there is work, in the
-// policy or in a backlog, for which no worker spins; or a solo worker has no worker that looks
-// after it. The caller holds mu, and wakes the returned worker after it has released mu.
+// rouse updates queued and takes a sleeping worker off the list if there are ready tasks and no
+// worker spins. The caller holds mu, and wakes the returned worker after it has released mu.
 func (s *scheduler) rouse() *seat {
 	s.updateQueued()
 	if s.devices != nil {
@@ -212,19 +202,10 @@ func (s *scheduler) rouse() *seat {
 		})
 		return nil
 	}
-	if s.spinning > 0 || len(s.parked) == 0 {
+	if s.spinning > 0 || s.ready.Common() == 0 {
 		return nil
 	}
-	solo := s.solo.one.Load() != nil
-	if solo && s.solo.watched || !solo && s.ready.Common() == 0 && !s.hasBacklog() {
-		return nil
-	}
-	// The worker that went to sleep last has the warmest caches, and may be the solo again.
-	w := s.rise(anyone)
-	s.spinning-- // goOn asks for the others
-	s.goOn(w)
-	s.spinning++
-	return w
+	return s.rise(anyone)
 }
 
 // rouseDevices wakes the workers of devices that want tasks, if there may be one for them. The
@@ -237,27 +218,12 @@ func (s *scheduler) rouseDevices() {
 	}
 }
 
-// goOn makes w, which has rested, the solo again if its tasks were short before and all others
-// sleep. The caller holds mu.
-func (s *scheduler) goOn(w *seat) {
-	if s.allowsSolo && s.solo.one.Load() == nil && w.pace.score >= enough && len(s.parked) >= s.hosts-1 {
-		s.entrust(w)
-	}
-}
-
-// entrust makes w the solo, the worker that executes all tasks. The caller holds mu.
-func (s *scheduler) entrust(w *seat) {
-	s.solo.entrust(w, &s.park).rouse() // wake has room: see docs/internals/locks.md
-}
-
 // recruit implements [teamHost]: it wakes as many workers of the leader's node as are wanted beside
-// those that spin already. A worker that joins a team cannot look after the solo. So a leader that
-// is the solo resigns, or nobody would read its backlog.
+// those that spin already.
 func (s *scheduler) recruit(t *team, wanted int) {
 	var room [16]*seat
 	idle, w := room[:0], t.leader
 	s.mu.Lock()
-	alone := s.solo.resign(w)
 	wanted -= s.spinning
 	if p := s.lingering; p != nil && !near(&p.info, &w.info) {
 		wanted++
@@ -270,12 +236,6 @@ func (s *scheduler) recruit(t *team, wanted int) {
 		}
 		idle = append(idle, p)
 	}
-	if alone {
-		s.absorb()
-		if other := s.rouse(); other != nil {
-			idle = append(idle, other)
-		}
-	}
 	s.mu.Unlock()
 	for _, p := range idle {
 		p.rouse()
@@ -286,95 +246,3 @@ func (s *scheduler) recruit(t *team, wanted int) {
 // task for it.
 func (s *scheduler) busy() bool                { return s.queued.Load() }
 func (s *scheduler) recorder() *trace.Recorder { return s.opt.Recorder }
-
-// postpone leaves it to the worker that executes tasks to add spec to the graph of b, if one
-// worker executes all of them or some have been left so before, and reports whether it
-// did. The caller holds the job's submit, and has checked spec.
-func (s *scheduler) postpone(b *backlog, spec *graph.Spec) bool {
-	if s.solo.one.Load() == nil && b.empty() || !suits(spec) {
-		return false
-	}
-	if b.ring == nil {
-		s.lendRing(b)
-	}
-	if !b.write(spec) {
-		return false
-	}
-	// A solo resigns before it looks at backlogs for the last time, so one of the two sees the
-	// task.
-	if s.solo.one.Load() == nil {
-		s.help(b)
-	}
-	return true
-}
-
-// help puts a batch of a backlog into the graph, and more if nothing is ready then. The submitter
-// calls it when there is no solo that would read the backlog.
-func (s *scheduler) help(b *backlog) {
-	s.mu.Lock()
-	s.read(b)
-	s.absorb()
-	w := s.rouse()
-	s.mu.Unlock()
-	w.rouse()
-}
-
-// settle puts the whole backlog into the graph. The caller holds the job's submit.
-func (s *scheduler) settle(b *backlog) {
-	for !b.empty() {
-		s.help(b)
-	}
-}
-
-// read puts a batch of a backlog into the graph. The caller holds mu.
-func (s *scheduler) read(b *backlog) {
-	ready := b.infer(gulp)
-	s.ready.Push(ready, -1)
-	clear(ready)
-}
-
-// absorb moves tasks from the backlogs into the graphs until a task is ready and each graph is
-// horizon tasks ahead of those that have ended, so that the policy has a choice. The caller holds
-// mu.
-func (s *scheduler) absorb() {
-	for _, b := range s.backlogs {
-		for b.unread() && (s.ready.Common() == 0 || b.short()) {
-			s.read(b)
-		}
-	}
-}
-
-// hasBacklog reports whether some backlog is not empty: absorb stops while tasks are ready. The caller
-// holds mu.
-func (s *scheduler) hasBacklog() bool { return slices.ContainsFunc(s.backlogs, (*backlog).unread) }
-
-// lendRing gives b a ring, a used one if there is one.
-func (s *scheduler) lendRing(b *backlog) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.backlogs = append(s.backlogs, b)
-	if n := len(s.rings); n > 0 {
-		b.ring = s.rings[n-1]
-		s.rings = slices.Delete(s.rings, n-1, n)
-		return
-	}
-	n := 1
-	for n < min(s.opt.Window, backlogSize) {
-		n *= 2
-	}
-	b.ring = make([]note, n)
-}
-
-// takeRing takes b's ring back when all its tasks have ended.
-func (s *scheduler) takeRing(b *backlog) {
-	if b.ring == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := slices.Index(s.backlogs, b); i >= 0 {
-		s.backlogs = slices.Delete(s.backlogs, i, i+1)
-	}
-	s.rings = append(s.rings, b.ring)
-	b.ring = nil
-}

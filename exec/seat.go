@@ -49,7 +49,6 @@ type seat struct {
 	wake chan struct{}      // capacity 1: a token wakes it
 	held int64              // memory that its task holds; scheduler.mu guards it
 	part versions.Workspace // scratch for parts of a team's task
-	pace pace
 	// visit executes a task on the calling goroutine, in the place of this sleeping worker: see
 	// scheduler.vacate. Substitutes have none.
 	visit func(*graph.Task)

@@ -55,7 +55,6 @@ func TestSoak(t *testing.T) {
 			}
 		}
 		if rnd.IntN(2) == 0 {
-			o.Hurry()
 			o.Stories, o.Recorder, o.Selector = 0, nil, nil
 			o.Window = 1 + rnd.IntN(400)
 		} else {

@@ -7,8 +7,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Submit implements [Job]. While a single worker executes all tasks, the task goes into the
-// backlog. Otherwise it goes into the graph and, if it is ready, to the scheduler.
+// Submit implements [Job]. The task goes into the graph and, if it is ready, to the scheduler.
 func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	id, _, err := j.add(s, false)
 	return id, err
@@ -27,13 +26,6 @@ func (j *job) add(s *graph.Spec, here bool) (_ graph.TaskID, mine *graph.Task, _
 	if err := j.checkRunnable(s); err != nil {
 		return 0, nil, err
 	}
-	// Children never wait in a backlog: their parent may be the worker that reads it.
-	if j.adopter == nil && !here && j.sched.postpone(&j.backlog, s) {
-		j.countSubmitted()
-		return graph.TaskID(j.submit.count), nil, nil
-	}
-	j.sched.settle(&j.backlog)
-	// Dependencies follow the order of submission: the backlog comes before this task.
 	t, ready := j.submit.graph.Add(s)
 	id := t.ID()
 	j.noteAdded(t, ready)
@@ -60,10 +52,17 @@ func (j *job) checkRunnable(s *graph.Spec) error {
 	return nil
 }
 
-// noteAdded counts t, which has been added to the graph. The caller holds submit.
+// noteAdded counts t, which has been added to the graph, and marks the job as active: see
+// scheduler.worthLingering. The caller holds submit.
 func (j *job) noteAdded(t *graph.Task, ready bool) {
-	j.countSubmitted()
-	j.backlog.base++
+	j.submit.count++
+	if !j.submit.active {
+		j.submit.active = true
+		j.sched.submitting.Add(1)
+	}
+	if j.sched.opt.Watchdog != nil {
+		j.submitted.Store(j.submit.count)
+	}
 	if r := j.sched.opt.Recorder; r != nil {
 		r.CountSubmitted(1)
 		if ready {
@@ -79,19 +78,6 @@ func (j *job) noteAdded(t *graph.Task, ready bool) {
 func (j *job) enqueue(t *graph.Task) {
 	j.submit.one[0] = t
 	j.sched.enqueue(j.submit.one[:])
-}
-
-// countSubmitted counts a submitted task and marks the job as active: see scheduler.worthLingering. The
-// caller holds submit.
-func (j *job) countSubmitted() {
-	j.submit.count++
-	if !j.submit.active {
-		j.submit.active = true
-		j.sched.submitting.Add(1)
-	}
-	if j.sched.opt.Watchdog != nil {
-		j.submitted.Store(j.submit.count)
-	}
 }
 
 // stopSubmitting notes that the submitter is about to wait for tasks. The caller holds submit.
@@ -161,7 +147,6 @@ func (j *job) enlist() error {
 func (j *job) Wait() error {
 	j.submit.Lock()
 	if j.submit.graph.Open() {
-		j.sched.settle(&j.backlog)
 		j.submit.graph.Seal()
 	}
 	// If all have ended already, a parent need not lend its cores.
@@ -184,7 +169,6 @@ func (j *job) Wait() error {
 		j.submit.enlisted = false
 		j.stopWatching()
 		j.jobs.delist(j)
-		j.sched.takeRing(&j.backlog)
 		j.submit.graph.Release()
 	}
 	return j.Err()
@@ -240,7 +224,6 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 func (j *job) watch(d *graph.Datum, done func(*graph.Fault)) {
 	j.submit.Lock()
 	defer j.submit.Unlock()
-	j.sched.settle(&j.backlog)
 	t, ready := j.submit.graph.AddWatch(d, &graph.Watch{Done: done})
 	if ready {
 		freed := j.notifyWatches(nil, []*graph.Task{t})

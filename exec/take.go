@@ -18,46 +18,28 @@ type turn struct {
 
 func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir != nil }
 
-// pop finds work for w. If apart is set, w leaves the queues to the solo. The caller holds mu.
+// pop finds work for w. The caller holds mu.
 //
 // First comes what only w can do: give its slot back, join the team of a leader that waits, run a
 // task that has waited for memory and has got it. Then ready tasks, and last another worker's task
 // that w can help with.
-func (s *scheduler) pop(w *seat, apart bool) (x turn) {
+func (s *scheduler) pop(w *seat) (x turn) {
 	if x.heir = s.yieldTo(w); x.heir != nil {
 		return x
 	}
 	if x.team = s.offers.find(w, true); x.team != nil {
-		s.resignToJoin(w)
 		return x
 	}
 	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task != nil {
 		return x
 	}
-	if apart {
-		x.task = s.ready.Own(w.info.ID)
-	} else if x.task = s.ready.Pop(w.info.ID); x.task == nil && s.devices != nil {
-		s.rouseDevices() // the policy may have left a task to a device just now
-	}
-	if x.task == nil {
+	if x.task = s.ready.Pop(w.info.ID); x.task == nil {
 		x.team = s.offers.find(w, false)
-	}
-	if x.team != nil && s.resignToJoin(w) {
-		if x.task = s.ready.Pop(w.info.ID); x.task != nil {
-			x.team = nil
+		if s.devices != nil {
+			s.rouseDevices() // the policy may have left a task to a device just now
 		}
 	}
 	return x
-}
-
-// resignToJoin makes w resign before it joins a team, and reports whether it was the solo: a member would
-// not read a backlog. The caller holds mu.
-func (s *scheduler) resignToJoin(w *seat) bool {
-	if !s.solo.resign(w) {
-		return false
-	}
-	s.absorb()
-	return true
 }
 
 // exchange hands over the tasks that w's last one has freed and returns what w does next. If that
@@ -66,30 +48,12 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 	s.mu.Lock()
 	s.ready.Push(freed, w.info.ID)
 	s.giveMemory(w)
-	if w.pace.claims {
-		w.pace.claims = false
-		if s.solo.one.Load() == nil {
-			s.entrust(w)
-		}
-	}
-	// A worker whose tasks are not short ignores a solo: that one is going to resign.
-	apart := w.pace.score >= enough && s.solo.apart(w)
-	if !apart {
-		s.absorb()
-	}
-	x := s.pop(w, apart)
+	x := s.pop(w)
 	// More tasks may have come in than w takes. A policy may also reserve ready tasks for other
-	// workers, so that w finds none.
-	found := x.found()
-	var other *seat
-	switch {
-	case s.solo.watched && s.solo.one.Load() == w: // no other worker is wanted
-	case found || s.ready.Common() > 0: // the other tasks may be for other workers
-		other = s.rouse()
-	}
-	if !found {
+	// workers, so that w finds none. And queued may be stale: w would not sleep.
+	other := s.rouse()
+	if !x.found() {
 		s.spinning++
-		s.updateQueued() // queued may be stale: w would not sleep
 	}
 	s.mu.Unlock()
 	other.rouse()
@@ -104,30 +68,17 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 // that brings work later finds it there.
 func (s *scheduler) await(w *seat) turn {
 	lingering, procs := true, runtime.GOMAXPROCS(0)
-	for woken := false; ; woken = true {
-		if !woken {
-			s.solo.resign(w) // before the last look at backlogs
-			if procs > 1 {
-				s.spin(w, spins)
-			}
-		}
+	if procs > 1 {
+		s.spin(w, spins)
+	}
+	for {
 		s.mu.Lock()
 		if s.lingering == w {
 			s.lingering = nil
 		}
-		apart := s.solo.apart(w)
-		if !apart {
-			s.absorb()
-			if s.ready.Common() == 0 && s.solo.resign(w) {
-				s.absorb()
-			}
-		}
-		if x := s.pop(w, apart); x.found() {
+		if x := s.pop(w); x.found() {
 			// One worker less spins: if there is more work, wake another one.
 			s.spinning--
-			if !lingering && x.task != nil {
-				s.goOn(w)
-			}
 			other := s.rouse()
 			s.mu.Unlock()
 			other.rouse()
@@ -147,14 +98,7 @@ func (s *scheduler) await(w *seat) turn {
 			return turn{}
 		}
 		s.parked = append(s.parked, w)
-		// The first worker that sleeps while there is a solo looks after it.
-		watch := apart && !s.solo.watched
-		s.solo.watched = s.solo.watched || watch
 		s.mu.Unlock()
-		if watch {
-			s.watch(w)
-			continue
-		}
 		<-w.wake // park.rise has counted w as spinning
 	}
 }
@@ -174,22 +118,18 @@ func (s *scheduler) spin(w *seat, n int) bool {
 // worthLingering reports whether a worker that finds no task should spin for longer than [spins]
 // before it sleeps, because a program that waited for one operation often calls the next one. One
 // worker does so, under these conditions: no submitter is active, one of procs processors stays
-// free for other goroutines (one that waits for a task, say, or a guest), and there is no solo. The
-// caller holds mu.
+// free for other goroutines (one that waits for a task, say, or a guest), and the runtime is not
+// closing. The caller holds mu.
 func (s *scheduler) worthLingering(procs int) bool {
 	return s.lingering == nil && s.hosts-len(s.parked)-s.guests < procs && s.devices == nil &&
-		s.submitting.Load() == 0 && !s.disturbed()
+		s.submitting.Load() == 0 && !s.closing.Load()
 }
 
-// disturbed reports whether a worker must stop lingering: the runtime is closing, or there is a
-// solo, which needs a worker that looks after it.
-func (s *scheduler) disturbed() bool { return s.closing.Load() || s.solo.one.Load() != nil }
-
-// linger spins for tempo.linger. Where the clock stands still while a goroutine runs, as in package
+// linger spins for Options.linger. Where the clock stands still while a goroutine runs, as in package
 // testing/synctest, it returns at once.
 func (s *scheduler) linger(w *seat) {
 	last := time.Now()
-	for end := last.Add(s.opt.tempo.linger); last.Before(end) && !s.disturbed(); {
+	for end := last.Add(s.opt.linger); last.Before(end) && !s.closing.Load(); {
 		if s.spin(w, 32) {
 			return
 		}
@@ -198,24 +138,6 @@ func (s *scheduler) linger(w *seat) {
 			return
 		}
 		last = now
-	}
-}
-
-// watch looks after the solo while w sleeps: if the solo does not get on, all workers are wanted
-// again. On return w is awake and counts among the spinning workers.
-func (s *scheduler) watch(w *seat) {
-	awake := s.solo.lookAfter(w)
-	s.mu.Lock()
-	s.solo.watched = false
-	if s.solo.apart(w) {
-		s.solo.one.Store(nil) // no worker would look after it
-	}
-	if s.rise(func(p *seat) bool { return p == w }) != nil {
-		awake = true
-	}
-	s.mu.Unlock()
-	if !awake {
-		<-w.wake
 	}
 }
 
@@ -233,15 +155,11 @@ func (s *scheduler) reclaim(w *seat) {
 }
 
 // vacate takes a sleeping worker that can have a guest off the list, nil if there is none. It
-// prefers one on the calling thread's core: a worker woken there would wait for that thread. While
-// there is a solo, all other workers stay asleep.
+// prefers one on the calling thread's core: a worker woken there would wait for that thread.
 func (s *scheduler) vacate() *seat {
 	cpu := topo.CPU()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.solo.one.Load() != nil {
-		return nil
-	}
 	w := s.rise(func(p *seat) bool { return p.visit != nil && slices.Contains(p.info.CPUs, cpu) })
 	if w == nil {
 		w = s.rise(func(p *seat) bool { return p.visit != nil })
@@ -268,18 +186,6 @@ func (s *scheduler) occupy(w, guest *seat, freed []*graph.Task) {
 	other := s.rouse()
 	s.mu.Unlock()
 	wanted.rouse()
-	other.rouse()
-}
-
-// spread makes w resign as the solo, because its task takes long, and wakes another worker.
-func (s *scheduler) spread(w *seat) {
-	if !s.solo.resign(w) {
-		return
-	}
-	s.mu.Lock()
-	s.absorb()
-	other := s.rouse()
-	s.mu.Unlock()
 	other.rouse()
 }
 

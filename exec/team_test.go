@@ -137,26 +137,6 @@ func TestHelpGoes(t *testing.T) {
 	}
 }
 
-// TestHelpSolo: who helps the worker that executes all tasks goes when one is
-// submitted, too.
-func TestHelpSolo(t *testing.T) {
-	_, job := hurried(t, exec.Options{Workers: 2, Float: true})
-	short := empty("short")
-	for range 50 {
-		var ran atomic.Bool
-		op, helping := longHelped(1<<14, &ran)
-		for range 200 {
-			submit(t, job, graph.Spec{Op: short})
-		}
-		submit(t, job, graph.Spec{Op: op})
-		<-helping
-		submit(t, job, graph.Spec{Op: opOf("task", func(*versions.Call) error { ran.Store(true); return nil })})
-		if err := job.Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestHelpPanics: what goes wrong in a part of somebody who helps is the failure of
 // the task, and everybody goes on.
 func TestHelpPanics(t *testing.T) {

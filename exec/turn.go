@@ -19,21 +19,18 @@ type Turn struct {
 	sched   *scheduler
 	outcome *graph.Outcome // of the job
 	task    graph.TaskID
-	looked  time.Duration // when Wanted last looked, since epoch
+	looked  time.Time // when Wanted last looked under the lock
 }
 
 // slice is the least time between two looks: to give way costs a microsecond.
 const slice = 20 * time.Microsecond
 
-// TakeTurn returns the Turn of a call. The call is going to take long: if its worker has executed
-// all tasks alone, as one worker does while tasks are short, others are woken. The error is
-// ErrNoTask outside of tasks.
+// TakeTurn returns the Turn of a call. The error is ErrNoTask outside of tasks.
 func TakeTurn(call *versions.Call) (Turn, error) {
 	p, ok := call.Task.(*parent)
 	if !ok {
 		return Turn{}, ErrNoTask
 	}
-	p.rt.spread(p.seat)
 	return Turn{of: p, sched: p.rt, outcome: &jobOf(p.task).outcome, task: p.task.ID()}, nil
 }
 
@@ -57,8 +54,8 @@ func (t *Turn) Wanted(mine int) bool {
 
 // look is Wanted under the lock, if slice has passed.
 func (t *Turn) look(mine int) bool {
-	now := time.Since(epoch)
-	if now-t.looked < slice {
+	now := time.Now()
+	if now.Sub(t.looked) < slice {
 		return false
 	}
 	t.looked = now

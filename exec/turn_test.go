@@ -147,28 +147,6 @@ func TestTurnOver(t *testing.T) {
 	}
 }
 
-// TestTurnSolo: a turn of the worker that executes all tasks has others come.
-func TestTurnSolo(t *testing.T) {
-	_, job := hurried(t, exec.Options{Workers: 2, Float: true})
-	short := empty("short")
-	for range 20 {
-		for range 200 {
-			submit(t, job, graph.Spec{Op: short})
-		}
-		part, met := meet(2)
-		op := opOf("turn", func(c *versions.Call) error {
-			_, err := exec.TakeTurn(c)
-			part()
-			return err
-		})
-		submit(t, job, graph.Spec{Op: op})
-		submit(t, job, graph.Spec{Op: op})
-		if err := job.Wait(); err != nil || !met() {
-			t.Fatal(err, met())
-		}
-	}
-}
-
 func TestTurnOutside(t *testing.T) {
 	if _, err := exec.TakeTurn(&versions.Call{}); !errors.Is(err, exec.ErrNoTask) {
 		t.Error(err)

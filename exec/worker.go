@@ -58,9 +58,6 @@ func (w *worker) loop() {
 		if !x.found() {
 			w.forget()
 			x = w.rt.await(&w.seat)
-			if w.rt.allowsSolo {
-				w.pace.begin(&w.rt.opt.tempo)
-			}
 		}
 		w.freed = w.freed[:0]
 		switch {
@@ -73,7 +70,6 @@ func (w *worker) loop() {
 		default: // the end: drop scratch memory, which may be large, as a substitute lives briefly
 			w.forget()
 			w.work, w.part = versions.Workspace{}, versions.Workspace{}
-			w.rt.solo.resign(&w.seat)
 			release()
 			x.heir.rouse()
 			w.all.Done()
@@ -189,17 +185,13 @@ func (w *worker) requeue(t *graph.Task) {
 // of the version costs.
 func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
-	// Without observers the clock is read once in a stretch of tasks.
+	// Without observers the clock is not read.
 	if w.unobserved(t) {
 		x := t.Witness()
 		if x != nil {
 			w.start = time.Now()
 		}
-		if w.pace.left--; w.pace.left < 0 && w.rt.allowsSolo {
-			err = w.timed(t)
-		} else {
-			err = w.invoke(t)
-		}
+		err = w.invoke(t)
 		if x != nil {
 			w.tellWitness(x, time.Since(w.start), err)
 		}
@@ -253,16 +245,6 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 	return err
 }
 
-// timed is invoke for the last task of a stretch: see [pace].
-func (w *worker) timed(t *graph.Task) error {
-	start := time.Since(epoch)
-	err := w.invoke(t)
-	if w.pace.judge(&w.rt.opt.tempo, start, time.Since(epoch), w.rt.solo.one.Load() == &w.seat) {
-		w.rt.solo.resign(&w.seat)
-	}
-	return err
-}
-
 // formTeam makes w the leader of a team for its call of v if the call can use several units: those
 // that v's constraints ask for or, by Version.Help, those that could help.
 func (w *worker) formTeam(v *versions.Version) {
@@ -304,7 +286,6 @@ func (w *worker) dismiss() {
 // Members that stay with w's team leave it meanwhile. If they waited for its next phase, all
 // workers could wait for tasks that no worker can run.
 func (w *worker) yield(f func()) {
-	w.rt.solo.resign(&w.seat)
 	if t := w.lead; t != nil && t.stays {
 		w.dismiss()
 		defer w.startTeam(t.limit, true)

@@ -7,11 +7,40 @@ func (g *Graph) Len() int { return int(g.last) }
 // must execute it. If not, the [Graph.End] of the last task that it waits for returns it.
 //
 // The caller has checked the spec: see [Spec.Check].
-func (g *Graph) Add(s *Spec) (t *Task, ready bool) { return g.add(s, false) }
-
-// AddPlain is [Graph.Add] for a spec that was plain when it was checked: see
-// [Spec.Plain]. It calls no function of the program.
-func (g *Graph) AddPlain(s *Spec) (t *Task, ready bool) { return g.add(s, true) }
+func (g *Graph) Add(s *Spec) (t *Task, ready bool) {
+	t = g.newPending(s)
+	writes, await := int32(0), int32(0)
+	for i := range t.uses {
+		u := &t.uses[i]
+		switch {
+		case u.mode == 0:
+		case u.mode > InOut || u.datum.special != nil:
+			a, w := g.addSpecial(t, u)
+			await, writes = await+a, writes+w
+		case u.mode == In:
+			await += g.read(t, u)
+		default:
+			await += g.write(t, u)
+			writes++
+		}
+	}
+	if g.Observer != nil || g.Log != nil {
+		g.observe(t)
+	}
+	// The task's life is one reference, and each version that it makes another. None can be dropped
+	// before the task has run.
+	t.refs = 1 + writes
+	ready = t.settle(await)
+	// Nothing is missing, but a member of Commute groups may have to wait for its turn; endMember
+	// then returns it.
+	if ready && t.special {
+		ready = len(g.enter(t, nil)) == 1
+	}
+	if ready && g.Clock != nil {
+		t.ready = g.Clock()
+	}
+	return t, ready
+}
 
 // AddReady is [Graph.Add] for a task that neither waits nor is waited for: while it is in flight no
 // other task uses its data, none of which are renamed or reduced. Nothing is inferred.
@@ -51,41 +80,6 @@ func (g *Graph) newPending(s *Spec) *Task {
 	return t
 }
 
-func (g *Graph) add(s *Spec, plain bool) (t *Task, ready bool) {
-	t = g.newPending(s)
-	writes, await := int32(0), int32(0)
-	for i := range t.uses {
-		u := &t.uses[i]
-		switch {
-		case u.mode == 0:
-		case !plain && (u.mode > InOut || u.datum.special != nil):
-			a, w := g.addSpecial(t, u)
-			await, writes = await+a, writes+w
-		case u.mode == In:
-			await += g.read(t, u)
-		default:
-			await += g.write(t, u)
-			writes++
-		}
-	}
-	if g.Observer != nil || g.Log != nil {
-		g.observe(t)
-	}
-	// The task's life is one reference, and each version that it makes another. None can be dropped
-	// before the task has run.
-	t.refs = 1 + writes
-	ready = t.settle(await)
-	// Nothing is missing, but a member of Commute groups may have to wait for its turn; endMember
-	// then returns it.
-	if ready && t.special {
-		ready = len(g.enter(t, nil)) == 1
-	}
-	if ready && g.Clock != nil {
-		t.ready = g.Clock()
-	}
-	return t, ready
-}
-
 // Check panics with ErrNoOp, ErrNoDatum or ErrMode if the spec makes no sense.
 func (s *Spec) Check() {
 	if s.Op == nil {
@@ -102,20 +96,6 @@ func (s *Spec) Check() {
 			panic(ErrMode)
 		}
 	}
-}
-
-// Plain reports whether [Graph.AddPlain] can add s: all modes are common, no datum is renamed,
-// reduced or commuted on, and the task has no Local, Constraints or Witness.
-func (s *Spec) Plain() bool {
-	if s.Local != nil || s.Constraints != nil || s.Witness != nil {
-		return false
-	}
-	for i := range s.Operands {
-		if o := &s.Operands[i]; o.Mode > InOut || o.Datum.special != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // clashes reports whether another operand has the same datum in an incompatible mode.
