@@ -17,8 +17,9 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/node"
 	"github.com/tessera-la/tessera/cmd/labench/internal/ops"
 	"github.com/tessera-la/tessera/cmd/labench/internal/planner"
+	"github.com/tessera-la/tessera/cmd/labench/internal/scale"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
-	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
+	"github.com/tessera-la/tessera/cmd/labench/internal/tune"
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
@@ -108,7 +109,7 @@ type group struct {
 func groups() []group {
 	type of = []func(*cli.App) *cobra.Command
 	return []group{
-		{"Measure:", of{sweep.NewScaleCommand, sweep.NewTuneCommand, dropin.NewCommand, inspect.NewPeakCommand, metg.NewCommand}},
+		{"Measure:", of{scale.NewCommand, tune.NewCommand, dropin.NewCommand, inspect.NewPeakCommand, metg.NewCommand}},
 		{"Explain:", of{explain.NewCommand, inspect.NewListCommand, inspect.NewDoctorCommand}},
 		{"Nodes and their jobs:", of{
 			func(a *cli.App) *cobra.Command { return node.NewAgentCommand(a, ops.CheckJob) },

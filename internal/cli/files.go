@@ -33,7 +33,8 @@ func WriteWhole(paths []string, write func(to []io.Writer) error) error {
 	return atomicfile.Commit(parts...)
 }
 
-// WriteCSV writes a CSV file with a header line; it does nothing if file is "".
+// WriteCSV writes a CSV file with a header line; it does nothing if file is "". Numbers are written so that
+// they can be read back exactly; NaN and infinities, which are unknown values, are empty.
 func WriteCSV(file string, head []string, rows [][]any) error {
 	if file == "" {
 		return nil
@@ -44,6 +45,9 @@ func WriteCSV(file string, head []string, rows [][]any) error {
 		for _, row := range rows {
 			var words []string
 			for _, v := range row {
+				if x, ok := v.(float64); ok && x-x != 0 {
+					v = ""
+				}
 				words = append(words, fmt.Sprint(v))
 			}
 			w.Write(words)

@@ -122,6 +122,3 @@ func ParseWords[T interface {
 	}
 	return out, nil
 }
-
-// MaxPoints bounds the number of points of a sweep.
-const MaxPoints = 10000

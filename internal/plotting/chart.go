@@ -1,6 +1,7 @@
 package plotting
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -38,6 +39,26 @@ type Reference struct {
 	Name   string // of several lines with one name, only the first is in the legend
 	Series int    // index of the series whose colour it takes, or -1
 	Points []Point
+}
+
+// Add adds a point to the series of that name, which is a new one if there is none, and returns the index of the series.
+func (c *Chart) Add(series string, p Point) int {
+	k := slices.IndexFunc(c.Series, func(s Series) bool { return s.Name == series })
+	if k < 0 {
+		k = len(c.Series)
+		c.Series = append(c.Series, Series{Name: series})
+	}
+	c.Series[k].Points = ascending(c.Series[k].Points, p)
+	return k
+}
+
+// Add adds a point to the line.
+func (r *Reference) Add(p Point) { r.Points = ascending(r.Points, p) }
+
+// ascending returns points with p among them.
+func ascending(points []Point, p Point) []Point {
+	at, _ := slices.BinarySearchFunc(points, p.X, func(q Point, x float64) int { return cmp.Or(cmp.Compare(q.X, x), -1) })
+	return slices.Insert(points, at, p)
 }
 
 // Format is the file format of a picture.

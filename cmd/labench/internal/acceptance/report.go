@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	var b strings.Builder
 	line := func(name, text string) { b.WriteString(report.Wrapped(report.Label(name), text)) }
-	head := func(name, text string) { b.WriteString(report.Label(name) + p.Faint(text) + "\n") }
 	line("machine", r.Machine)
 	line("program", r.Build)
 	line("device", r.Device.String())
@@ -22,42 +20,44 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 		line("", n)
 	}
 
-	if len(r.Copies) > 0 {
-		head("copies", fmt.Sprintf("%-12s %10s %10s %10s %10s", "GB/s", "bytes", "in", "out", "both"))
-		var all []float64
-		for _, c := range r.Copies {
-			all = append(all, c.In, c.Out, c.Both)
+	table := func(name string, t report.Table, rows [][]any) {
+		if len(rows) > 0 {
+			b.WriteString(report.Label(name) + p.Faint(t.Head()))
 		}
-		figure := ratesOf(all...)
-		for _, c := range r.Copies {
-			fmt.Fprintf(&b, "%s%-12s %10s %10s %10s %10s\n", report.Label(""), c.Memory, report.Bytes(float64(c.Bytes)), figure(c.In), figure(c.Out), figure(c.Both))
+		for _, row := range rows {
+			b.WriteString(report.Label("") + t.Row(row...))
 		}
 	}
+	var all, apart []float64
+	for _, c := range r.Copies {
+		all = append(all, c.In, c.Out, c.Both)
+	}
+	var rows [][]any
+	for _, c := range r.Copies {
+		rows = append(rows, []any{c.Memory, report.Bytes(float64(c.Bytes)), figure(c.In, all), figure(c.Out, all), figure(c.Both, all)})
+	}
+	table("copies", report.Table{{"GB/s", -12}, {"bytes", 10}, {"in", 10}, {"out", 10}, {"both", 10}}, rows)
 	if l := r.Latency; l != nil {
 		line("latency", fmt.Sprintf("8 bytes %.1f µs, a product of 1×1 %.1f µs, as a tile %.1f µs", l.Copy, l.Gemm, l.Tile))
 	}
-	if len(r.Tiles) > 0 {
-		head("tiles", fmt.Sprintf("%-12s %6s %12s %12s %8s %8s", "GFLOP/s", "nb", "tiles", "library", "ratio", "apart"))
-		var all, apart []float64
-		for _, t := range r.Tiles {
-			all, apart = append(all, t.GFLOPS, t.Library), append(apart, t.Apart)
-		}
-		figure, launched := ratesOf(all...), ratesOf(apart...)
-		for _, t := range r.Tiles {
-			fmt.Fprintf(&b, "%s%-12s %6d %12s %12s %8s %8s\n", report.Label(""), t.Op+"/"+t.Type, t.NB, figure(t.GFLOPS), figure(t.Library), ratio(t.Ratio), launched(t.Apart))
-		}
+	all, rows = nil, nil
+	for _, t := range r.Tiles {
+		all, apart = append(all, t.GFLOPS, t.Library), append(apart, t.Apart)
 	}
-	if len(r.Whole) > 0 {
-		head("whole", fmt.Sprintf("%-12s %6s %5s %7s %7s %7s %9s %8s", "GFLOP/s", "n", "nb", "CPU", "GPU", "both", "resident", "library"))
-		var all []float64
-		for _, w := range r.Whole {
-			all = append(all, w.CPU.GFLOPS, w.GPU.GFLOPS, w.Both.GFLOPS, w.Resident, w.Library)
-		}
-		figure := ratesOf(all...)
-		for _, w := range r.Whole {
-			fmt.Fprintf(&b, "%s%-12s %6d %5s %7s %7s %7s %9s %8s\n", report.Label(""), report.Clip(w.Op+"/"+w.Type, 12), w.N, order(max(w.GPU.NB, w.Both.NB)),
-				figure(w.CPU.GFLOPS), figure(w.GPU.GFLOPS), figure(w.Both.GFLOPS), figure(w.Resident), figure(w.Library))
-		}
+	for _, t := range r.Tiles {
+		rows = append(rows, []any{t.Op + "/" + t.Type, t.NB, figure(t.GFLOPS, all), figure(t.Library, all), dashed(t.Ratio, "%.3f"), figure(t.Apart, apart)})
+	}
+	table("tiles", report.Table{{"GFLOP/s", -12}, {"nb", 6}, {"tiles", 12}, {"library", 12}, {"ratio", 8}, {"apart", 8}}, rows)
+	all, rows = nil, nil
+	for _, w := range r.Whole {
+		all = append(all, w.CPU.GFLOPS, w.GPU.GFLOPS, w.Both.GFLOPS, w.Resident, w.Library)
+	}
+	for _, w := range r.Whole {
+		rows = append(rows, []any{w.Op + "/" + w.Type, w.N, dashed(float64(max(w.GPU.NB, w.Both.NB)), "%.0f"), figure(w.CPU.GFLOPS, all),
+			figure(w.GPU.GFLOPS, all), figure(w.Both.GFLOPS, all), figure(w.Resident, all), figure(w.Library, all)})
+	}
+	table("whole", report.Table{{"GFLOP/s", -12}, {"n", 6}, {"nb", 5}, {"CPU", 7}, {"GPU", 7}, {"both", 7}, {"resident", 9}, {"library", 8}}, rows)
+	if rows != nil {
 		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
 	}
 	name := "left out"
@@ -82,30 +82,18 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	return b.String()
 }
 
-// ratesOf returns a function that formats the rates of one table alike, in at most eight columns, with a dash
-// for rates that were not measured.
-func ratesOf(all ...float64) func(float64) string {
-	rate := report.Decimals(all...)
-	return func(x float64) string {
-		if x == 0 {
-			return "–"
-		}
-		return rate(x)
-	}
-}
-
-// order formats an order, with a dash for 0.
-func order(n int) string {
-	if n == 0 {
-		return "–"
-	}
-	return strconv.Itoa(n)
-}
-
-// ratio formats a ratio with three digits, with a dash for 0.
-func ratio(x float64) string {
+// figure formats a rate like all of its table, in at most eight columns, with a dash if it was not measured.
+func figure(x float64, all []float64) string {
 	if x == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.3f", x)
+	return report.Decimals(all...)(x)
+}
+
+// dashed formats a number, with a dash for 0.
+func dashed(x float64, format string) string {
+	if x == 0 {
+		return "–"
+	}
+	return fmt.Sprintf(format, x)
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,75 +90,69 @@ func (f *dropinFlags) run(ctx context.Context, a *cli.App, m *dropinMachine) err
 	config := matcalls.Config{Workers: cmp.Or(f.workers, exec.DefaultWorkers()), Repeat: f.repeat, Warmup: 2,
 		Turn: 30 * time.Millisecond, Settle: 60 * time.Millisecond, Seed: 1}
 	a.WarnCrowded(config.Workers)
+	type point struct {
+		op matcalls.Op
+		n  int
+	}
+	points, err := sweep.Grid("compared", func(i []int) point { return point{ops[i[0]], sizes[i[1]]} }, len(ops), len(sizes))
+	if err != nil {
+		return cli.Usage(err)
+	}
+	table := report.Table{{"mat", -9}, {"n", 5}, {"dropin", 10}, {"median", 8}, {"netlib", 10}, {"gonum", 8}, {"ratio", 9}, {"ratio", 9}}
 	if !f.json {
-		if err := dropinHead(a.Out, m, config); err != nil {
+		if _, err := io.WriteString(a.Out, dropinHead(m, config)+" "+table.Head()); err != nil {
 			return err
 		}
 	}
-	line := report.NewStatus(a.Err)
-	defer line.Clear()
 	var wrong cli.Problems
 	var disturbed report.Disturbance
-	for _, op := range ops {
-		for _, n := range sizes {
-			line.Set("%v n=%d …", op, n)
-			r, err := m.compare(ctx, config, op, n)
-			line.Clear()
-			if err != nil {
-				return cli.JoinLine(append(wrong, fmt.Errorf("%v n=%d: %w", op, n, err)))
-			}
-			if m.netlib {
-				r.Library, r.Core = m.library.Name, m.library.Core
-			}
-			if f.json {
-				err = a.Object(r)
-			} else {
-				_, err = io.WriteString(a.Out, dropinRow(r, disturbed.Mark(r.Load, r.Workers, r.Dropin.SecondsMedian/r.Dropin.SecondsBest-1, false)))
-			}
-			if err != nil {
-				return err
-			}
+	err = sweep.Each(a, points, func(p point, say func(string, ...any)) (matcalls.Result, error) {
+		say("%v n=%d …", p.op, p.n)
+		r, err := m.compare(ctx, config, p.op, p.n)
+		switch {
+		case err != nil:
+			return r, cli.JoinLine(append(wrong, fmt.Errorf("%v n=%d: %w", p.op, p.n, err)))
+		case !r.Passed:
+			wrong.Note(fmt.Errorf("%v n=%d: wrong result: residual %.3g with la/dropin, %.3g without", p.op, p.n, r.Dropin.Residual, r.Gonum.Residual))
+		}
+		if m.netlib {
+			r.Library, r.Core = m.library.Name, m.library.Core
+		}
+		return r, nil
+	}, func(r matcalls.Result) error {
+		return sweep.Print(a, f.json, r, func() string {
+			row := disturbed.Mark(r.Load, r.Workers, r.Dropin.SecondsMedian/r.Dropin.SecondsBest-1, false) + table.Row(dropinCells(r)...)
 			if !r.Passed {
-				wrong.Note(fmt.Errorf("%v n=%d: wrong result: residual %.3g with la/dropin, %.3g without", op, n, r.Dropin.Residual, r.Gonum.Residual))
+				row += "  ! wrong result\n"
 			}
-		}
+			return row
+		})
+	})
+	if err != nil {
+		return err
 	}
-	if !f.json {
-		if _, err := io.WriteString(a.Out, disturbed.Note()); err != nil {
-			return err
-		}
+	if _, err := io.WriteString(a.Out, disturbed.Note()); err != nil {
+		return err
 	}
 	return cli.JoinLine(wrong)
 }
 
-const dropinLayout = "%s%-9s %5s %10s %8s %10s %8s %9s %9s\n"
-
-// dropinHead writes the heading of the table.
-func dropinHead(w io.Writer, m *dropinMachine, c matcalls.Config) error {
-	var b strings.Builder
-	b.WriteString(report.Wrapped("", topo.Detect().String()))
+// dropinHead returns what stands above the table.
+func dropinHead(m *dropinMachine, c matcalls.Config) string {
+	netlib := "no netlib in this build: -tags openblas,lapacke has it"
 	if m.netlib {
-		b.WriteString(report.Wrapped("", fmt.Sprintf("netlib: %s, kernels for %s, %s", m.library.Name, cmp.Or(m.library.Core, "an unknown processor"), report.Count(c.Workers, "thread"))))
-	} else {
-		b.WriteString(report.Wrapped("", "no netlib in this build: -tags openblas,lapacke has it"))
+		netlib = fmt.Sprintf("netlib: %s, kernels for %s, %s", m.library.Name, cmp.Or(m.library.Core, "an unknown processor"), report.Count(c.Workers, "thread"))
 	}
-	b.WriteString(report.Wrapped("", fmt.Sprintf("la/dropin: %s; GFLOP/s, best of %d turns; ratio = dropin over the others", report.Count(c.Workers, "worker"), c.Repeat)) + "\n")
-	fmt.Fprintf(&b, dropinLayout, " ", "mat", "n", "dropin", "median", "netlib", "gonum", "ratio", "ratio")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return report.Wrapped("", topo.Detect().String()) + report.Wrapped("", netlib) +
+		report.Wrapped("", fmt.Sprintf("la/dropin: %s; GFLOP/s, best of %d turns; ratio = dropin over the others", report.Count(c.Workers, "worker"), c.Repeat)) + "\n"
 }
 
-// dropinRow returns a row of the table, with a mark before it.
-func dropinRow(r matcalls.Result, mark string) string {
-	rate := func(s *matcalls.Side) string { return fmt.Sprintf("%.1f", s.GFLOPSBest) }
+// dropinCells returns the cells of a row of the table.
+func dropinCells(r matcalls.Result) []any {
+	rate := func(x float64) string { return fmt.Sprintf("%.1f", x) }
 	netlib, over := "-", "-"
 	if r.Netlib != nil {
-		netlib, over = rate(r.Netlib), fmt.Sprintf("%.3f", *r.OverNetlib)
+		netlib, over = rate(r.Netlib.GFLOPSBest), fmt.Sprintf("%.3f", *r.OverNetlib)
 	}
-	row := fmt.Sprintf(dropinLayout, mark, r.Op, strconv.Itoa(r.N), rate(&r.Dropin), fmt.Sprintf("%.1f", r.Dropin.GFLOPSMedian), netlib, rate(&r.Gonum), over,
-		fmt.Sprintf("%.3f", r.OverGonum))
-	if !r.Passed {
-		row += "  ! wrong result\n"
-	}
-	return row
+	return []any{r.Op, r.N, rate(r.Dropin.GFLOPSBest), rate(r.Dropin.GFLOPSMedian), netlib, rate(r.Gonum.GFLOPSBest), over, fmt.Sprintf("%.3f", r.OverGonum)}
 }

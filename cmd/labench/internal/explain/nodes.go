@@ -173,15 +173,13 @@ func (x *NodesAccount) Text(b *strings.Builder, p report.Paint) {
 
 // table writes one line per node.
 func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
-	line := func(first, node string, columns ...any) string {
-		return fmt.Sprintf("%s%-15s"+strings.Repeat("%9s", 6), append([]any{report.Label(first), report.Clip(node, 15)}, columns...)...) + "\n"
-	}
-	b.WriteString(p.Faint(line("nodes", "and workers", "tasks", "in tasks", "waiting", "in", "out", "at most")))
 	var kept, flows []int64
 	for _, n := range x.result.Nodes {
 		kept, flows = append(kept, n.Peak), append(flows, n.In, n.Out)
 	}
 	most, moved := report.BytesLike(kept...), report.BytesLike(flows...)
+	table := report.Table{{"and workers", -15}, {"tasks", 8}, {"in tasks", 8}, {"waiting", 8}, {"in", 8}, {"out", 8}, {"at most", 8}}
+	b.WriteString(p.Faint(report.Label("nodes") + table.Head()))
 	for _, n := range x.result.Nodes {
 		sum := 0
 		for _, k := range n.Tasks {
@@ -191,7 +189,7 @@ func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 		if n.Lost {
 			name = "lost: " + n.Name
 		}
-		b.WriteString(line("", name, fmt.Sprint(sum), fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), moved(n.In), moved(n.Out), most(n.Peak)))
+		b.WriteString(report.Label("") + table.Row(name, sum, fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), moved(n.In), moved(n.Out), most(n.Peak)))
 	}
 }
 
@@ -214,13 +212,15 @@ func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	b.WriteString(p.Faint(fmt.Sprintf("%s%-12s %-12s %7s %12s   %s", report.Label("versions"), "op", "version", "tasks", "time", "on")) + "\n")
+	table := report.Table{{"op", -12}, {"version", -12}, {"tasks", 7}, {"time", 12}, {"  on", -4}}
+	b.WriteString(p.Faint(report.Label("versions") + table.Head()))
 	times := report.Durations()
 	if len(rows) > 0 {
 		times = report.Durations(rows[0].Seconds)
 	}
 	for _, r := range rows {
-		b.WriteString(report.Wrapped(fmt.Sprintf("%s%-12s %-12s %7d %12s   ", report.Label(""), report.Clip(r.Op, 12), report.Clip(cmp.Or(r.Version, "not known"), 12), r.Tasks, times(r.Seconds)), strings.Join(r.on, ", ")))
+		row := report.Label("") + strings.TrimSuffix(table[:4].Row(r.Op, cmp.Or(r.Version, "not known"), r.Tasks, times(r.Seconds)), "\n")
+		b.WriteString(report.Wrapped(row+"   ", strings.Join(r.on, ", ")))
 	}
 }
 

@@ -41,7 +41,8 @@ func (x *account) text(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
 	b.WriteString(report.Wrapped(report.Label("machine"), report.MachineLine(topo.Detect())))
 	b.WriteString(x.measured(s, p))
-	b.WriteString(p.Faint(fmt.Sprintf("%s%-16s %7s %11s %11s   %s", report.Label("tasks"), "op", "tasks", report.Workers(1), report.Workers(x.all.workers), "time each")) + "\n")
+	table := report.Table{{"op", -16}, {"tasks", 7}, {report.Workers(1), 11}, {report.Workers(x.all.workers), 11}, {"  time each", -40}}
+	b.WriteString(p.Faint(report.Label("tasks") + table.Head()))
 	var each []float64
 	for _, o := range x.ops {
 		each = append(each, o.each(0).Seconds(), o.each(1).Seconds())
@@ -57,7 +58,7 @@ func (x *account) text(s bench.Spec, p report.Paint) string {
 		case o.version[0] != o.version[1]:
 			change += ", " + report.Clip(o.version[0]+"→"+o.version[1], 20)
 		}
-		fmt.Fprintf(&b, "%s%-16s %7s %11s %11s   %s\n", report.Label(""), report.Clip(o.op, 16), calls, o.eachIn(0, times), o.eachIn(1, times), change)
+		b.WriteString(report.Label("") + table.Row(o.op, calls, o.eachIn(0, times), o.eachIn(1, times), "  "+change))
 	}
 	x.table(&b)
 	b.WriteByte('\n')

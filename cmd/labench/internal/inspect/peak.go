@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -69,6 +70,7 @@ func runPeak(ctx context.Context, a *cli.App, o peak.Options, asJSON bool) error
 	}
 	doc := PeakDocument{Origin: origin.Here(), Pinned: true}
 	disturbed := false
+	table := report.Table{{"type", -5}, {"isa", -8}, {"one core", 12}, {"", 12}, {"speedup", 11}, {"", -12}}
 	row := func(name, what, typ, unit string, r bench.PeakRate) error {
 		mark := ""
 		if r.Disturbed {
@@ -84,11 +86,11 @@ func runPeak(ctx context.Context, a *cli.App, o peak.Options, asJSON bool) error
 		}
 		if first {
 			first = false
-			head := fmt.Sprintf("%s%-5s %-8s %12s %12s %11s", report.Label(""), "type", "isa", "one core", report.Count(r.Cores, "core"), "speedup")
-			fmt.Fprintln(a.Out, p.Faint(head))
+			table[3].Name = report.Count(r.Cores, "core")
+			fmt.Fprint(a.Out, p.Faint(report.Label("")+table.Head()))
 		}
-		_, err := fmt.Fprintf(a.Out, "%s%-5s %-8s %12.1f %s %11.2f   %s%s\n", report.Label(name), typ, isa,
-			r.One, p.Bold(fmt.Sprintf("%12.1f", r.All)), r.All/r.One, unit, mark)
+		_, err := io.WriteString(a.Out, report.Label(name)+table.Row(typ, isa, fmt.Sprintf("%.1f", r.One), p.Bold(fmt.Sprintf("%.1f", r.All)),
+			fmt.Sprintf("%.2f", r.All/r.One), "  "+unit+mark))
 		return err
 	}
 	for _, isa := range peak.Available() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"io"
 	"time"
 
@@ -101,33 +102,53 @@ func runMETG(ctx context.Context, a *cli.App, f *metgFlags) error {
 	width := cmp.Or(f.width, workers)
 	doc := MetgDocument{Origin: origin.Here()}
 	p := report.NewPaint(a.Out)
+	table := report.Table{{"pattern", -14}, {"sched", -13}, {"METG(50 %)", 14}}
 	var disturbed report.Disturbance
 	if !f.json {
 		report.FprintWrapped(a.Out, report.Label("machine"), report.MachineLine(topo.Detect()))
 		fmt.Fprintf(a.Out, "%s%d × %d steps, %s\n", report.Label("graph"), width, f.steps, report.Count(workers, "worker"))
-		fmt.Fprintln(a.Out, p.Faint(metgHead(f.points)))
-	}
-	for _, pattern := range patterns {
-		for _, policy := range policies {
-			g := taskbench.Graph{Pattern: pattern, Width: width, Steps: f.steps, Radix: f.radix}
-			watch := quiet.Start()
-			r, err := measureMETG(ctx, a, g, policy, workers, f.repeat)
-			if err != nil {
-				return err
-			}
-			row := metgRow{Pattern: pattern.String(), Sched: policy.String(), Width: width, Steps: f.steps, Radix: f.radix,
-				Workers: workers, Tasks: r.Tasks, METG: micros(r.METG)}
-			if l, ok := watch.Stop(); ok {
-				row.Load = &l
-			}
-			for _, pt := range r.Points {
-				row.Points = append(row.Points, metgPoint{pt.Iterations, micros(pt.Kernel), micros(pt.Granularity), pt.Efficiency})
-			}
-			doc.Results = append(doc.Results, row)
-			if !f.json {
-				printMETG(a, p, row, f.points, disturbed.Mark(row.Load, workers, 0, false))
-			}
+		head := table
+		if f.points {
+			head = append(head, report.Column{Name: "alone", Width: 13}, report.Column{Name: "efficiency", Width: 11})
 		}
+		fmt.Fprint(a.Out, p.Faint(" "+head.Head()))
+	}
+	type point struct {
+		pattern taskbench.Pattern
+		policy  dispatch.Kind
+	}
+	points, err := sweep.Grid("measured", func(i []int) point { return point{patterns[i[0]], policies[i[1]]} }, len(patterns), len(policies))
+	if err != nil {
+		return cli.Usage(err)
+	}
+	err = sweep.Each(a, points, func(at point, say func(string, ...any)) (metgRow, error) {
+		say("%v, %v …", at.pattern, at.policy)
+		g := taskbench.Graph{Pattern: at.pattern, Width: width, Steps: f.steps, Radix: f.radix}
+		watch := quiet.Start()
+		r, err := measureMETG(ctx, g, at.policy, workers, f.repeat)
+		row := metgRow{Pattern: at.pattern.String(), Sched: at.policy.String(), Width: width, Steps: f.steps, Radix: f.radix,
+			Workers: workers, Tasks: r.Tasks, METG: micros(r.METG)}
+		if l, ok := watch.Stop(); ok {
+			row.Load = &l
+		}
+		for _, pt := range r.Points {
+			row.Points = append(row.Points, metgPoint{pt.Iterations, micros(pt.Kernel), micros(pt.Granularity), pt.Efficiency})
+		}
+		return row, err
+	}, func(row metgRow) error {
+		doc.Results = append(doc.Results, row)
+		if f.json {
+			return nil
+		}
+		metg := "not reached"
+		if row.METG > 0 {
+			metg = fmt.Sprintf("%.2f µs", row.METG)
+		}
+		_, err := io.WriteString(a.Out, disturbed.Mark(row.Load, workers, 0, false)+table.Row(row.Pattern, row.Sched, p.Bold(metg))+row.points(f.points))
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if f.json {
 		return a.Document(doc)
@@ -137,7 +158,7 @@ func runMETG(ctx context.Context, a *cli.App, f *metgFlags) error {
 }
 
 // measureMETG measures one pattern with one policy.
-func measureMETG(ctx context.Context, a *cli.App, g taskbench.Graph, policy dispatch.Kind, workers, repeat int) (taskbench.Result, error) {
+func measureMETG(ctx context.Context, g taskbench.Graph, policy dispatch.Kind, workers, repeat int) (taskbench.Result, error) {
 	rt, err := exec.NewLocal(exec.Options{Workers: workers, Policy: policy})
 	if err != nil {
 		return taskbench.Result{}, err
@@ -146,33 +167,20 @@ func measureMETG(ctx context.Context, a *cli.App, g taskbench.Graph, policy disp
 	return taskbench.Measure(ctx, rt, g, repeat)
 }
 
-// metgHead is the head of the table.
-func metgHead(points bool) string {
-	head := fmt.Sprintf(" %-15s%-14s%14s", "pattern", "sched", "METG(50 %)")
-	if points {
-		head += fmt.Sprintf("%14s%12s", "alone", "efficiency")
-	}
-	return head
-}
-
-// printMETG prints a row of the table with a mark before it, and the underlying measurements if points is set.
-func printMETG(a *cli.App, p report.Paint, r metgRow, points bool, mark string) {
-	metg := "not reached"
-	if r.METG > 0 {
-		metg = fmt.Sprintf("%.2f µs", r.METG)
-	}
-	fmt.Fprintf(a.Out, "%s%-15s%-14s%s\n", mark, r.Pattern, r.Sched, p.Bold(fmt.Sprintf("%14s", metg)))
-	if !points {
-		return
+// points returns the measurements behind a row of the table, if shown is set.
+func (r *metgRow) points(shown bool) (text string) {
+	if !shown {
+		return ""
 	}
 	above := false
 	for _, pt := range r.Points {
-		fmt.Fprintf(a.Out, "%30s%11.2f µs%11.2f µs%10.1f %%\n", "", pt.Granularity, pt.Kernel, 100*pt.Efficiency)
+		text += fmt.Sprintf("%30s%11.2f µs%11.2f µs%10.1f %%\n", "", pt.Granularity, pt.Kernel, 100*pt.Efficiency)
 		above = above || pt.Efficiency > 1
 	}
 	if above {
-		report.FprintWrapped(a.Out, " ", "More than 100 %: tasks were slower alone, when their time was taken, than in the graph. Other programs, or a changing clock, do that.")
+		text += report.Wrapped(" ", "More than 100 %: tasks were slower alone, when their time was taken, than in the graph. Other programs, or a changing clock, do that.")
 	}
+	return text
 }
 
 // micros returns d in microseconds.

@@ -150,15 +150,16 @@ func usageTable(b *strings.Builder, p report.Paint, r bench.Result) {
 	for _, u := range r.Summary.Usage {
 		all += u.Busy
 	}
-	b.WriteString(p.Faint(fmt.Sprintf("%s%-16s %-18s %9s %12s %7s", report.Label("versions"), "op", "version", "calls", "time", "share")) + "\n")
 	byTime := slices.SortedStableFunc(slices.Values(r.Summary.Usage), func(x, y trace.Usage) int { return cmp.Compare(y.Busy, x.Busy) })
 	times := report.Durations()
 	if len(byTime) > 0 {
 		times = report.Durations(byTime[0].Busy.Seconds())
 	}
+	table := report.Table{{"op", -16}, {"version", -18}, {"calls", 9}, {"time", 12}, {"share", 7}}
+	b.WriteString(p.Faint(report.Label("versions") + table.Head()))
 	for _, u := range byTime {
 		share := 100 * float64(u.Busy) / float64(max(all, 1))
-		fmt.Fprintf(b, "%s%-16s %-18s %9d %12s %5.1f %%\n", report.Label(""), report.Clip(u.Op, 16), report.Clip(u.Version, 18), u.Calls, times(u.Busy.Seconds()), share)
+		b.WriteString(report.Label("") + table.Row(u.Op, u.Version, u.Calls, times(u.Busy.Seconds()), fmt.Sprintf("%.1f %%", share)))
 	}
 	for _, t := range r.Times {
 		busy += t

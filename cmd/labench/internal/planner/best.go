@@ -179,7 +179,7 @@ func searches(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts) er
 			}
 			return x, err
 		}
-		if err = p.add(a, w, x); err != nil {
+		if err = p.add(a, trial{w, x}); err != nil {
 			s.err = err
 		}
 		return x, err

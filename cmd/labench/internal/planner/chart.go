@@ -75,11 +75,6 @@ func forecastChart(m *sim.Machine, all []trial) *plotting.Chart {
 			words = append(words, vary[1+k].says(x))
 		}
 		name := cmp.Or(strings.Join(words, ", "), "predicted")
-		k := slices.IndexFunc(c.Series, func(s plotting.Series) bool { return s.Name == name })
-		if k < 0 {
-			k = len(c.Series)
-			c.Series = append(c.Series, plotting.Series{Name: name})
-		}
 		var at float64
 		if over.word != nil {
 			w := over.word(x)
@@ -90,10 +85,7 @@ func forecastChart(m *sim.Machine, all []trial) *plotting.Chart {
 		} else {
 			at = float64(over.value(x))
 		}
-		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: x.GFLOPS})
-	}
-	for _, s := range c.Series {
-		slices.SortFunc(s.Points, func(a, b plotting.Point) int { return cmp.Compare(a.X, b.X) })
+		c.Add(name, plotting.Point{X: at, Y: x.GFLOPS})
 	}
 	return c
 }

@@ -2,7 +2,7 @@ package planner
 
 import (
 	"context"
-	"fmt"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"io"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -21,47 +21,44 @@ type forecasts struct {
 }
 
 // add prints the prediction of one combination.
-func (p *forecasts) add(a *cli.App, w wish, x bench.Prediction) (err error) {
-	p.done = append(p.done, trial{w, x})
-	switch {
-	case p.f.json:
-		return a.Object(x)
-	case len(p.all) == 1 && !p.f.best:
-		_, err = io.WriteString(a.Out, forecastText(report.NewPaint(a.Out), p.machine, &x))
-		return err
-	case len(p.done) == 1:
-		p.table = newForecastTable(&x, p.all)
-		fmt.Fprint(a.Out, report.NewPaint(a.Out).Faint(forecastHead))
-	}
-	_, err = io.WriteString(a.Out, p.table.row(&x))
-	return err
+func (p *forecasts) add(a *cli.App, t trial) error {
+	p.done = append(p.done, t)
+	return sweep.Print(a, p.f.json, t.x, func() string {
+		paint := report.NewPaint(a.Out)
+		switch {
+		case len(p.all) == 1 && !p.f.best:
+			return forecastText(paint, p.machine, &t.x)
+		case len(p.done) == 1:
+			p.table = newForecastTable(&t.x, p.all)
+			return paint.Faint(p.table.Head()) + p.table.row(&t.x)
+		}
+		return p.table.row(&t.x)
+	})
 }
 
 // forecastAll predicts all listed combinations. If there are several, some may fail.
-func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts, failed *cli.SweepError) error {
-	line := report.NewStatus(a.Err)
-	defer line.Clear()
-	for i, w := range p.all {
-		line.Set("%d/%d", i+1, len(p.all))
+func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts, failed *sweep.Error) error {
+	several := len(p.all) > 1
+	err := sweep.Each(a, p.all, func(w wish, say func(string, ...any)) (*trial, error) {
+		say("")
 		// A recording takes some hundred bytes per task: with many tasks, record only if asked for.
 		const many = 100 // tiles in a row
-		x, err := w.predict(ctx, base, p.machine, len(p.all) == 1 && (p.f.record.Trace != "" || w.nb == 0 || w.n/w.nb <= many))
-		line.Clear()
-		if err != nil && len(p.all) > 1 && ctx.Err() == nil {
-			failed.Failed = append(failed.Failed, cli.FailedPoint{Point: w.String(), Why: err.Error()})
-			continue
+		x, err := w.predict(ctx, base, p.machine, !several && (p.f.record.Trace != "" || w.nb == 0 || w.n/w.nb <= many))
+		if err != nil && several && ctx.Err() == nil {
+			failed.Failed = append(failed.Failed, sweep.Failure{Point: w.String(), Why: err.Error()})
+			return nil, nil
 		}
-		if err == nil {
-			err = p.add(a, w, x)
+		return &trial{w, x}, err
+	}, func(t *trial) error {
+		if t == nil {
+			return nil
 		}
-		if err != nil {
-			return err
-		}
+		return p.add(a, *t)
+	})
+	if err == nil && len(p.done) > 1 && !p.f.json {
+		_, err = io.WriteString(a.Out, p.table.fastest(report.NewPaint(a.Out), p.done))
 	}
-	if len(p.done) > 1 && !p.f.json {
-		io.WriteString(a.Out, p.table.fastest(report.NewPaint(a.Out), p.done))
-	}
-	return nil
+	return err
 }
 
 // write writes the requested files.

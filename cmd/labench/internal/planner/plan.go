@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"errors"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -126,7 +127,7 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 		return cli.Usage(err)
 	}
 	done := &forecasts{f: f, machine: m, all: all}
-	failed := &cli.SweepError{Total: len(all)}
+	failed := &sweep.Error{Total: len(all)}
 	if f.best {
 		err = searches(ctx, a, base, done)
 	} else {
@@ -135,8 +136,8 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	if err == nil {
 		err = done.write()
 	}
-	if err == nil && failed.Failed != nil {
-		err = failed
+	if err == nil {
+		err = failed.Err()
 	}
 	return err
 }

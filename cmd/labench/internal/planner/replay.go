@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,24 +135,12 @@ type lists struct {
 	link    []float64
 }
 
-// all returns all combinations.
-func (l *lists) all() (all []otherwise) {
-	for _, s := range l.sched {
-		for _, n := range l.nodes {
-			links := l.link
-			if n == 1 { // one node has no links
-				links = links[:1]
-			}
-			for _, link := range links {
-				for _, w := range l.workers {
-					for _, speed := range l.speed {
-						all = append(all, otherwise{s, w, speed, n, link})
-					}
-				}
-			}
-		}
-	}
-	return all
+// all returns all combinations. One node has no links, so only the first link counts for it.
+func (l *lists) all() ([]otherwise, error) {
+	all, err := sweep.Grid("replayed", func(i []int) otherwise {
+		return otherwise{l.sched[i[0]], l.workers[i[3]], l.speed[i[4]], l.nodes[i[1]], l.link[i[2]]}
+	}, len(l.sched), len(l.nodes), len(l.link), len(l.workers), len(l.speed))
+	return slices.DeleteFunc(all, func(o otherwise) bool { return o.nodes == 1 && o.link != l.link[0] }), err
 }
 
 // parse parses the lists on the command line.
@@ -218,11 +206,12 @@ func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	switch points := max(len(l.sched), 1) * max(len(l.workers), 1) * len(l.speed) * len(l.nodes) * len(l.link); {
-	case points > cli.MaxPoints:
-		return cli.Usage(fmt.Errorf("%d combinations are too many; at most %d can be replayed at once", points, cli.MaxPoints))
-	case points > 1 && f.record.Trace != "":
-		return cli.Usage(errors.New("--trace is for one combination"))
+	points, err := sweep.Count("replayed", max(len(l.sched), 1), max(len(l.workers), 1), len(l.speed), len(l.nodes), len(l.link))
+	if err == nil && points > 1 && f.record.Trace != "" {
+		err = errors.New("--trace is for one combination")
+	}
+	if err != nil {
+		return cli.Usage(err)
 	}
 	r, err := runfile.Read(f.file)
 	if err != nil {
@@ -238,6 +227,10 @@ func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	if l.workers == nil {
 		l.workers = []int{r.Workers}
 	}
+	all, err := l.all()
+	if err != nil {
+		return err
+	}
 	p := &player{Run: r, latency: f.latency, measured: r.Program.Measured()}
 	if p.path, p.steps, err = r.Program.CriticalPath(ctx); err != nil {
 		return err
@@ -246,39 +239,35 @@ func replay(ctx context.Context, a *cli.App, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	all := l.all()
-	several := slices.ContainsFunc(all, func(o otherwise) bool { return o.nodes > 1 })
-	if f.json {
-		err = a.Object(asIs)
-	} else {
-		_, err = io.WriteString(a.Out, replayHead(report.NewPaint(a.Out), r, &p.measured, &asIs, several))
-	}
-	if err != nil {
-		return err
-	}
-	var rows [][]any
 	values := int64(0)
 	for i := range r.Program.Data {
 		values += r.Program.Data[i].Bytes
 	}
-	times, moved := report.Durations(10*asIs.Seconds), report.BytesLike(max(values, 1<<20))
-	for _, o := range all {
+	several := slices.ContainsFunc(all, func(o otherwise) bool { return o.nodes > 1 })
+	table, times, moved := replayTable(several), report.Durations(10*asIs.Seconds), report.BytesLike(max(values, 1<<20))
+	err = sweep.Print(a, f.json, asIs, func() string {
+		paint := report.NewPaint(a.Out)
+		return replayHead(paint, r, &p.measured, &asIs) + paint.Faint(table.Head())
+	})
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	var recording *trace.Recording
+	err = sweep.Each(a, all, func(o otherwise, say func(string, ...any)) (Replayed, error) {
+		say("")
 		x, rec, err := p.play(ctx, o, f.record.Trace != "")
-		if err != nil {
-			return err
-		}
+		recording = rec
+		return x, err
+	}, func(x Replayed) error {
 		rows = append(rows, []any{x.Sched, x.Nodes, x.Link, x.Workers, x.Speed, x.Tasks, x.Seconds, x.Measured, x.Ratio, x.Idle, x.Path, x.Moved})
-		if f.json {
-			err = a.Object(x)
-		} else {
-			_, err = io.WriteString(a.Out, replayRow(&x, several, times, moved))
-		}
-		if err != nil {
+		if err := sweep.Print(a, f.json, x, func() string { return table.Row(x.cells(several, times, moved)...) }); err != nil {
 			return err
 		}
-		if err := f.record.Write(rec); err != nil {
-			return err
-		}
+		return f.record.Write(recording)
+	})
+	if err != nil {
+		return err
 	}
 	return cli.WriteCSV(f.csv, []string{"sched", "nodes", "link_gbits", "workers", "speed", "tasks", "seconds", "seconds_measured", "ratio", "idle", "seconds_path", "bytes_moved"}, rows)
 }
@@ -318,7 +307,7 @@ func (p *player) play(ctx context.Context, o otherwise, record bool) (x Replayed
 
 // replayHead describes the recorded run and how accurate the replay of it is, and returns the heading of the
 // table.
-func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed, several bool) string {
+func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed) string {
 	var b strings.Builder
 	off := "as much"
 	if d := 100 * (asIs.Ratio - 1); d <= -0.05 {
@@ -336,25 +325,27 @@ func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed,
 		report.Brief(report.InSeconds(r.Seconds)), report.Brief(report.InSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
 	say("path", "the longest chain has %s, one after the other: no number of workers takes less", report.Count(asIs.Steps, "task"))
 	b.WriteByte('\n')
-	head := "sched      workers  speed         time   ratio   idle"
-	if several {
-		head += "  nodes  Gbit/s       moved"
-	} else {
-		head += "         path"
-	}
-	b.WriteString(p.Faint(head + "\n"))
 	return b.String()
 }
 
-// replayRow returns a row of the table. It shows nodes and links if the table has several numbers of nodes, and
-// else the critical path. times and moved format the columns of all rows.
-func replayRow(x *Replayed, several bool, times func(float64) string, moved func(int64) string) string {
-	row := fmt.Sprintf("%-9s%9d%7g%13s%8.3f%6.0f%%", report.Clip(x.Sched, 9), x.Workers, x.Speed, times(x.Seconds), x.Ratio, 100*x.Idle)
+// replayTable returns the table of labench replay. It shows nodes and links if there are several numbers of nodes,
+// and else the critical path.
+func replayTable(several bool) report.Table {
+	t := report.Table{{"sched", -9}, {"workers", 8}, {"speed", 6}, {"time", 12}, {"ratio", 7}, {"idle", 6}, {"path", 12}}
+	if several {
+		t = append(t[:6], report.Table{{"nodes", 6}, {"Gbit/s", 7}, {"moved", 11}}...)
+	}
+	return t
+}
+
+// cells returns a row of the table. times and moved format the columns of all rows.
+func (x *Replayed) cells(several bool, times func(float64) string, moved func(int64) string) []any {
+	all := []any{x.Sched, x.Workers, x.Speed, times(x.Seconds), fmt.Sprintf("%.3f", x.Ratio), fmt.Sprintf("%.0f%%", 100*x.Idle)}
 	switch {
 	case !several:
-		return row + fmt.Sprintf("%13s\n", times(x.Path))
+		return append(all, times(x.Path))
 	case x.Nodes == 1:
-		return row + fmt.Sprintf("%7d%8s%12s\n", x.Nodes, "-", "-")
+		return append(all, x.Nodes, "-", "-")
 	}
-	return row + fmt.Sprintf("%7d%8g%12s\n", x.Nodes, x.Link, moved(x.Moved))
+	return append(all, x.Nodes, x.Link, moved(x.Moved))
 }

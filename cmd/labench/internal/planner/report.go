@@ -12,12 +12,10 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// forecastHead is the head of the table of labench plan.
-const forecastHead = "      n   nb nodes   grid workers sched           time  GFLOP/s  busy      moved\n"
-
-// forecastTable formats the columns of that table. Rows are printed before the later ones are known, so units
-// suit the first row and the largest problem.
+// forecastTable is the table of labench plan. Rows are printed before the later ones are known, so units suit the
+// first row and the largest problem.
 type forecastTable struct {
+	report.Table
 	time, rate func(float64) string
 	moved      func(int64) string
 }
@@ -28,7 +26,8 @@ func newForecastTable(first *bench.Prediction, all []wish) forecastTable {
 		n = max(n, w.n)
 	}
 	more := math.Pow(float64(n)/float64(max(first.N, 1)), 3)
-	return forecastTable{report.Durations(first.Seconds, 4*more*first.Seconds), report.Decimals(first.GFLOPS), report.BytesLike(8*int64(n)*int64(n), int64(n)*int64(n)/8)}
+	return forecastTable{report.Table{{"n", 7}, {"nb", 4}, {"nodes", 5}, {"grid", 6}, {"workers", 7}, {"sched", -8}, {"time", 11}, {"GFLOP/s", 8}, {"busy", 5}, {"moved", 10}},
+		report.Durations(first.Seconds, 4*more*first.Seconds), report.Decimals(first.GFLOPS), report.BytesLike(8*int64(n)*int64(n), int64(n)*int64(n)/8)}
 }
 
 // row returns a line of the table.
@@ -37,8 +36,8 @@ func (t *forecastTable) row(x *bench.Prediction) string {
 	if x.Rows > 0 {
 		grid, moved = fmt.Sprintf("%d×%d", x.Rows, x.Count/x.Rows), t.moved(x.Moved)
 	}
-	return fmt.Sprintf("%7d%5d%6d%7s%8d %-8s%12s%9s%5.0f%%%11s\n", x.N, x.NB, x.Count, grid, x.Workers, report.Clip(x.Sched, 8),
-		t.time(x.Seconds), t.rate(x.GFLOPS), 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1))), moved)
+	return t.Row(x.N, x.NB, x.Count, grid, x.Workers, x.Sched, t.time(x.Seconds), t.rate(x.GFLOPS),
+		fmt.Sprintf("%.0f%%", 100*x.Sum().Busy/(x.Seconds*float64(max(x.Workers, 1)))), moved)
 }
 
 // fastest lists the fastest combination for each size.
@@ -127,38 +126,38 @@ func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
 	}
 	say("moved", "%s from node to node", in(x.Moved))
 	say("memory", "%s on the node that has the most", in(x.Memory))
-	capped := slices.ContainsFunc(m.Kinds, func(k sim.Kind) bool { return k.Memory > 0 })
-	head, caps := "", []int64{0}
-	if capped {
-		head = fmt.Sprintf("%9s", "cap")
-		for i := range m.Kinds {
-			caps = append(caps, m.Kinds[i].Memory)
-		}
+	caps := []int64{0}
+	for i := range m.Kinds {
+		caps = append(caps, m.Kinds[i].Memory)
 	}
-	b.WriteString(p.Faint(fmt.Sprintf("%s%6s%9s%7s%7s%9s%9s%9s%s\n", report.Label("nodes"), "", "tasks", "busy", "waits", "at most", "gets", "sends", head)))
-	const most = 16 // listed nodes
 	var peak, moved []int64
 	for _, n := range x.Nodes {
 		peak, moved = append(peak, n.Peak), append(moved, n.In, n.Out)
 	}
 	kept, flows, limit := report.BytesLike(peak...), report.BytesLike(moved...), report.BytesLike(caps...)
+	table := report.Table{{"", -8}, {"tasks", 6}, {"busy", 6}, {"waits", 6}, {"at most", 8}, {"gets", 8}, {"sends", 8}, {"", 8}}
+	if slices.Max(caps) > 0 {
+		table[7].Name = "cap"
+	}
+	b.WriteString(p.Faint(report.Label("nodes") + table.Head()))
+	const most = 16 // listed nodes
 	for i, n := range x.Nodes {
 		if i == most {
 			say("", "and %d more (--json lists them)", len(x.Nodes)-most)
 			break
 		}
 		name, memory := nodeAt(m, i)
-		if name == "" {
-			name = fmt.Sprint("node", i)
-		}
+		name = cmp.Or(name, fmt.Sprint("node", i))
 		if i == 0 {
 			name = "driver"
 		}
-		if head = ""; memory > 0 {
-			head = fmt.Sprintf("%9s", limit(memory))
+		most := ""
+		if memory > 0 {
+			most = limit(memory)
 		}
 		own := max(n.Busy+n.Starving+n.Throttled+n.Driver+n.Idle, 1e-300)
-		fmt.Fprintf(&b, "%s%-8s%7d%6.0f%%%6.0f%%%9s%9s%9s%s\n", report.Label(""), report.Clip(name, 8), n.Tasks, 100*n.Busy/own, 100*n.Starving/own, kept(n.Peak), flows(n.In), flows(n.Out), head)
+		b.WriteString(report.Label("") + table.Row(name, n.Tasks, fmt.Sprintf("%.0f%%", 100*n.Busy/own), fmt.Sprintf("%.0f%%", 100*n.Starving/own),
+			kept(n.Peak), flows(n.In), flows(n.Out), most))
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,23 +76,9 @@ func (f *forecastFlags) wishes(m *sim.Machine) (all []wish, err error) {
 	if errs != nil {
 		return nil, cli.JoinLine(errs)
 	}
-	if points := len(sizes) * len(nb) * len(nodes) * len(grid) * len(workers) * len(sched); points > cli.MaxPoints {
-		return nil, fmt.Errorf("%d combinations are too many; at most %d can be planned at once", points, cli.MaxPoints)
-	}
-	for _, n := range sizes {
-		for _, s := range sched {
-			for _, b := range nb {
-				for _, w := range workers {
-					for _, k := range nodes {
-						for _, r := range grid {
-							all = append(all, wish{n, b, k, r, w, s})
-						}
-					}
-				}
-			}
-		}
-	}
-	return all, nil
+	return sweep.Grid("planned", func(i []int) wish {
+		return wish{n: sizes[i[0]], sched: sched[i[1]], nb: nb[i[2]], workers: workers[i[3]], nodes: nodes[i[4]], rows: grid[i[5]]}
+	}, len(sizes), len(sched), len(nb), len(workers), len(nodes), len(grid))
 }
 
 // policies returns the policies in a list; "" is the default.

@@ -1,4 +1,4 @@
-package sweep
+package scale
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/versions"
@@ -102,8 +103,8 @@ func parseVersionSets(list string) ([]versionSet, error) {
 	return sets, nil
 }
 
-// sweep is all combinations of the lists in it. Tile size 0 is la's choice.
-type sweep struct {
+// scaling is all combinations of the lists in it. Tile size 0 is la's choice.
+type scaling struct {
 	base     bench.Spec
 	sizes    []int
 	workers  []int // ascending
@@ -120,7 +121,7 @@ type sweep struct {
 }
 
 // measurePeaks measures the peak for each number of workers, once, so that table and plot show the same.
-func (s *sweep) measurePeaks(ctx context.Context, measure peakFunc) error {
+func (s *scaling) measurePeaks(ctx context.Context, measure peakFunc) error {
 	s.peaks = make(map[int]float64)
 	for _, w := range s.workers {
 		if s.cores > 0 && len(s.peaks) > 0 {
@@ -162,36 +163,30 @@ func (s setting) same(t setting, but variable) bool {
 	return true
 }
 
-// settings returns all combinations; the workers vary fastest.
-func (s *sweep) settings() []setting {
-	var all []setting
+// grid returns all combinations; the workers vary fastest.
+func (s *scaling) grid() ([]setting, error) {
 	devices := s.devices
 	if len(devices) == 0 {
 		devices = deviceSets("none")
 	}
-	for _, n := range s.sizes {
-		for _, v := range s.versions {
-			for _, d := range devices {
-				for _, policy := range s.policies {
-					for _, nb := range s.nb {
-						for _, w := range s.workers {
-							all = append(all, setting{n, w, nb, policy, v, d})
-						}
-					}
-				}
-			}
-		}
-	}
+	return sweep.Grid("run", func(i []int) setting {
+		return setting{s.sizes[i[0]], s.workers[i[5]], s.nb[i[4]], s.policies[i[3]], s.versions[i[1]], devices[i[2]]}
+	}, len(s.sizes), len(s.versions), len(devices), len(s.policies), len(s.nb), len(s.workers))
+}
+
+// settings returns the grid, which validate has found small enough.
+func (s *scaling) settings() []setting {
+	all, _ := s.grid()
 	return all
 }
 
 // values returns the number of values of a variable.
-func (s *sweep) values(v variable) int {
+func (s *scaling) values(v variable) int {
 	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions), max(len(s.devices), 1)}[v]
 }
 
 // names returns the values of a variable in order.
-func (s *sweep) names(v variable) (all []string) {
+func (s *scaling) names(v variable) (all []string) {
 	for _, t := range s.settings() {
 		if name := v.of(t); !slices.Contains(all, name) {
 			all = append(all, name)
@@ -201,16 +196,16 @@ func (s *sweep) names(v variable) (all []string) {
 }
 
 // swept reports whether v has more than one value.
-func (s *sweep) swept(v variable) bool { return s.values(v) > 1 }
+func (s *scaling) swept(v variable) bool { return s.values(v) > 1 }
 
 // compares reports whether the sweep shows speed-ups.
-func (s *sweep) compares() bool { return s.cores == 0 && s.swept(varWorkers) && s.workers[0] == 1 }
+func (s *scaling) compares() bool { return s.cores == 0 && s.swept(varWorkers) && s.workers[0] == 1 }
 
 // baseWorkers returns the number of workers of the baseline: one, or one for each core.
-func (s *sweep) baseWorkers() int { return max(s.cores, 1) }
+func (s *scaling) baseWorkers() int { return max(s.cores, 1) }
 
 // factor returns the oversubscription factor of a setting. It returns 0 if there is none.
-func (s *sweep) factor(t setting) int {
+func (s *scaling) factor(t setting) int {
 	if s.cores == 0 {
 		return 0
 	}
@@ -219,7 +214,7 @@ func (s *sweep) factor(t setting) int {
 
 // widest returns the variable with the most values, and a numeric one before one in words. If nothing varies it
 // returns n.
-func (s *sweep) widest() variable {
+func (s *scaling) widest() variable {
 	return slices.MaxFunc(variables(), func(a, b variable) int {
 		if c := cmp.Compare(s.values(a), s.values(b)); c != 0 {
 			return c
@@ -229,7 +224,7 @@ func (s *sweep) widest() variable {
 }
 
 // spec returns what bench runs for a setting.
-func (s *sweep) spec(t setting) bench.Spec {
+func (s *scaling) spec(t setting) bench.Spec {
 	spec := s.base
 	spec.NoPeak = true // see measurePeaks
 	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
@@ -239,15 +234,12 @@ func (s *sweep) spec(t setting) bench.Spec {
 }
 
 // validate returns the errors that bench would return, one of each kind.
-func (s *sweep) validate() error {
-	points := 1.0
-	for _, v := range variables() {
-		points *= float64(s.values(v))
+func (s *scaling) validate() error {
+	all, err := s.grid()
+	if err != nil {
+		return err
 	}
-	if points > cli.MaxPoints {
-		return fmt.Errorf("%.0f combinations are too many; at most %d can be run at once", points, cli.MaxPoints)
-	}
-	for _, t := range s.settings() {
+	for _, t := range all {
 		if err := s.spec(t).Validate(); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
@@ -268,7 +260,7 @@ type point struct {
 
 // run runs one setting. before are the earlier points. The error is that of ctx; other errors are stored in the
 // point.
-func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
+func (s *scaling) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
 	p := point{setting: t, speedup: math.NaN(), factor: s.factor(t)}
 	if err := ctx.Err(); err != nil {
 		return p, err
@@ -301,7 +293,7 @@ func (s *sweep) run(ctx context.Context, t setting, before []point, run runFunc)
 }
 
 // baseline returns the point with which a setting is compared, or nil.
-func (s *sweep) baseline(points []point, t setting) *point {
+func (s *scaling) baseline(points []point, t setting) *point {
 	for i := range points {
 		q := &points[i]
 		if q.workers == s.baseWorkers() && q.same(t, varWorkers) && q.failure() == "" && q.result.GFLOPSBest > 0 {

@@ -1,9 +1,10 @@
-package sweep
+package tune
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +27,8 @@ type tuneFlags struct {
 	json                      bool
 }
 
-// NewTuneCommand returns the command labench tune.
-func NewTuneCommand(a *cli.App) *cobra.Command {
+// NewCommand returns the command labench tune.
+func NewCommand(a *cli.App) *cobra.Command {
 	var f tuneFlags
 	cmd := &cobra.Command{
 		Use:   "tune [" + strings.Join(bench.Tunable(), "|") + "] …",
@@ -110,29 +111,30 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	}
 	// Time that small problems leave unused goes to the larger ones.
 	slices.Sort(sizes)
-	for _, n := range sizes {
-		for _, op := range ops {
-			for _, t := range types {
-				for _, w := range workers {
-					s := base
-					s.Op, s.Type, s.N, s.Workers = op, t, n, w
-					if !slices.ContainsFunc(p.problems, func(q bench.Spec) bool {
-						return q.Op == op && q.Type == t && q.N == n && q.Workers == w
-					}) {
-						p.problems = append(p.problems, s)
-					}
-				}
-			}
+	ops, types = distinct(ops), distinct(types)
+	p.problems, err = sweep.Grid("tuned", func(i []int) bench.Spec {
+		s := base
+		s.N, s.Op, s.Type, s.Workers = sizes[i[0]], ops[i[1]], types[i[2]], workers[i[3]]
+		return s
+	}, len(sizes), len(ops), len(types), len(workers))
+	if err == nil {
+		err = p.validate()
+	}
+	return p, cli.Usage(err)
+}
+
+// distinct returns words without repetitions.
+func distinct(words []string) (all []string) {
+	for _, w := range words {
+		if !slices.Contains(all, w) {
+			all = append(all, w)
 		}
 	}
-	return p, cli.Usage(p.validate())
+	return all
 }
 
 // validate returns the errors that bench would return.
 func (p *tunePlan) validate() error {
-	if len(p.problems) > cli.MaxPoints {
-		return fmt.Errorf("%d combinations are too many; at most %d can be tuned at once", len(p.problems), cli.MaxPoints)
-	}
 	for _, s := range p.problems {
 		for _, nb := range append([]int{0}, p.candidates...) {
 			s.NB = nb
@@ -161,33 +163,26 @@ func runTune(ctx context.Context, a *cli.App, f *tuneFlags, open trialFunc) erro
 	if err != nil {
 		return err
 	}
-	line := report.NewStatus(a.Err)
-	defer line.Clear()
 	if !f.json {
 		report.FprintWrapped(a.Out, "", topo.Detect().String())
 		report.FprintWrapped(a.Out, "", fmt.Sprintf("%s, in %s at most; GFLOP/s, best of up to 4 measurements of each nb", report.Count(len(p.problems), "problem"), span(p.budget)))
 	}
 	var all []tuned
 	end := time.Now().Add(p.budget)
-	for i, s := range p.problems {
+	left := len(p.problems)
+	err = sweep.Each(a, p.problems, func(s bench.Spec, say func(string, ...any)) (tuned, error) {
 		s.Profile = kept.Profile
-		share := time.Until(end) / time.Duration(len(p.problems)-i)
-		say := func(nb int) { line.Set("%d/%d  %s, nb = %d …", i+1, len(p.problems), problemName(s), nb) }
-		t := p.tune(ctx, s, end, share, open, say)
-		line.Clear()
-		if ctx.Err() != nil {
-			break
-		}
+		share := time.Until(end) / time.Duration(left)
+		left--
+		t := p.tune(ctx, s, end, share, open, func(nb int) { say("%s, nb = %d …", problemName(s), nb) })
+		return t, ctx.Err()
+	}, func(t tuned) error {
 		t.keep(kept)
 		all = append(all, t)
-		if f.json {
-			err = a.Object(t)
-		} else {
-			_, err = fmt.Fprint(a.Out, t.report(report.NewPaint(a.Out)))
-		}
-		if err != nil {
-			return err
-		}
+		return sweep.Print(a, f.json, t, func() string { return t.report(report.NewPaint(a.Out)) })
+	})
+	if err != nil && ctx.Err() == nil {
+		return err
 	}
 	saved := kept.Keep(a)
 	if ctx.Err() != nil {

@@ -1,4 +1,4 @@
-package sweep
+package scale
 
 import "github.com/tessera-la/tessera/kernels/cuda"
 

@@ -1,4 +1,4 @@
-package sweep
+package scale
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/plotting"
@@ -33,8 +34,8 @@ type scaleFlags struct {
 	choices                                map[string]*string
 }
 
-// NewScaleCommand returns the command labench scale.
-func NewScaleCommand(a *cli.App) *cobra.Command {
+// NewCommand returns the command labench scale.
+func NewCommand(a *cli.App) *cobra.Command {
 	var f scaleFlags
 	cmd := &cobra.Command{
 		Use:   "scale [" + strings.Join(bench.Ops(), "|") + "]",
@@ -99,14 +100,14 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 
 // scalePlan is the parsed command line.
 type scalePlan struct {
-	sweep  sweep
+	sweep  scaling
 	x      variable
 	format plotting.Format // of the plot, if there is one
 }
 
 // plan parses the command line. The error lists everything that is wrong with it.
 func (f *scaleFlags) plan() (*scalePlan, error) {
-	p := &scalePlan{sweep: sweep{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
+	p := &scalePlan{sweep: scaling{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
 	s := &p.sweep
 	var errs cli.Problems
 	errs.Within("repeat", f.repeat, 1, 1<<20)
@@ -213,14 +214,14 @@ func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) er
 		a.WarnCrowded(slices.Max(p.sweep.workers))
 	}
 
-	line := report.NewStatus(a.Err)
-	defer line.Clear()
 	if !a.NoPeak {
+		line := report.NewStatus(a.Err)
 		line.Set("measuring the FMA peak …")
-		if err := p.sweep.measurePeaks(ctx, m.peak); err != nil {
+		err := p.sweep.measurePeaks(ctx, m.peak)
+		line.Clear()
+		if err != nil {
 			return err
 		}
-		line.Clear()
 		if p.sweep.peakDisturbed {
 			a.Warn("other programs, or the hypervisor, had a part of the cores while the peak was measured, three times over: it may be too low")
 		}
@@ -231,22 +232,15 @@ func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) er
 	}
 	var points []point
 	settings := p.sweep.settings()
-	for i, s := range settings {
-		line.Set("%d/%d  %s …", i+1, len(settings), s)
-		q, err := p.sweep.run(ctx, s, points, m.run)
-		line.Clear()
-		if err != nil {
-			break
-		}
+	err = sweep.Each(a, settings, func(s setting, say func(string, ...any)) (point, error) {
+		say("%s …", s)
+		return p.sweep.run(ctx, s, points, m.run)
+	}, func(q point) error {
 		points = append(points, q)
-		if f.json {
-			err = a.Object(q)
-		} else {
-			_, err = fmt.Fprint(a.Out, table.row(q))
-		}
-		if err != nil {
-			return err
-		}
+		return sweep.Print(a, f.json, q, func() string { return table.row(q) })
+	})
+	if err != nil && ctx.Err() == nil {
+		return err
 	}
 	if !f.json {
 		fmt.Fprint(a.Out, table.disturbed.Note())
@@ -264,13 +258,8 @@ func (f *scaleFlags) write(p *scalePlan, points []point) error {
 	if len(points) == 0 {
 		return nil
 	}
-	if f.csv != "" {
-		if err := os.WriteFile(f.csv, csvOf(points), 0o666); err != nil {
-			return err
-		}
-	}
-	if f.plot == "" {
-		return nil
+	if err := cli.WriteCSV(f.csv, csvColumns(), csvRows(points)); err != nil || f.plot == "" {
+		return err
 	}
 	var picture bytes.Buffer
 	err := chartOf(&p.sweep, p.x, points).Render(&picture, p.format)
@@ -283,16 +272,13 @@ func (f *scaleFlags) write(p *scalePlan, points []point) error {
 	return os.WriteFile(f.plot, picture.Bytes(), 0o666)
 }
 
-// failures returns a *cli.SweepError if points failed.
+// failures returns a *sweep.Error if points failed.
 func failures(points []point) error {
-	e := &cli.SweepError{Total: len(points)}
+	e := &sweep.Error{Total: len(points)}
 	for _, p := range points {
 		if why := p.failure(); why != "" {
-			e.Failed = append(e.Failed, cli.FailedPoint{Point: p.setting.String(), Why: why})
+			e.Failed = append(e.Failed, sweep.Failure{Point: p.setting.String(), Why: why})
 		}
 	}
-	if e.Failed == nil {
-		return nil
-	}
-	return e
+	return e.Err()
 }

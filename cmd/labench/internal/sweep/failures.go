@@ -1,21 +1,21 @@
-package cli
+package sweep
 
 import (
 	"fmt"
 	"strings"
 )
 
-// SweepError reports the points of a sweep whose result was wrong, or that could not be run.
-type SweepError struct {
-	Failed []FailedPoint
+// Error reports the points whose result was wrong, or that could not be run.
+type Error struct {
+	Failed []Failure
 	Total  int
 }
 
-// FailedPoint is a point of a sweep, and what is wrong with it.
-type FailedPoint struct{ Point, Why string }
+// Failure is a point, and what is wrong with it.
+type Failure struct{ Point, Why string }
 
 // Error states each reason once, with its points.
-func (e *SweepError) Error() string {
+func (e *Error) Error() string {
 	points, reasons := map[string][]string{}, []string(nil)
 	for _, f := range e.Failed {
 		if points[f.Why] == nil {
@@ -27,4 +27,12 @@ func (e *SweepError) Error() string {
 		reasons[i] = strings.Join(points[why], ", ") + ": " + why
 	}
 	return fmt.Sprintf("%d of %d points failed: %s", len(e.Failed), e.Total, strings.Join(reasons, "; "))
+}
+
+// Err returns e, or nil if no point failed.
+func (e *Error) Err() error {
+	if e.Failed == nil {
+		return nil
+	}
+	return e
 }

@@ -1,7 +1,6 @@
-package sweep
+package scale
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 // chartOf returns the chart of a sweep over x. Each combination of the other variables is a series. Points that
 // could not be run are left out.
-func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
+func chartOf(s *scaling, x variable, points []point) *plotting.Chart {
 	c := &plotting.Chart{
 		Title:  topo.Detect().String() + "\n" + s.fixed(),
 		XLabel: map[variable]string{varN: "n (order)", varWorkers: "workers", varNB: "nb (tile size)", varSched: "scheduling policy", varVersions: "versions allowed", varDevices: "devices"}[x],
@@ -25,32 +24,25 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 	if s.cores > 0 && x == varWorkers {
 		c.XLabel = fmt.Sprintf("oversubscription: workers per core, of %s", report.Count(s.cores, "core"))
 	}
-	var firsts []setting // the first setting of each series
-	ideal := make(map[int][]plotting.Point)
+	ideal := make(map[int]*plotting.Reference)
 	for i := range points {
 		q := &points[i]
 		if q.err != nil {
 			continue
 		}
-		k := slices.IndexFunc(firsts, func(t setting) bool { return t.same(q.setting, x) })
-		if k < 0 {
-			k = len(firsts)
-			firsts = append(firsts, q.setting)
-			c.Series = append(c.Series, plotting.Series{Name: s.seriesName(q.setting, x)})
-		}
 		at := s.place(q, x, c.Categories)
-		c.Series[k].Points = append(c.Series[k].Points, plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed,
+		k := c.Add(s.seriesName(q.setting, x), plotting.Point{X: at, Y: q.result.GFLOPSBest, Failed: !q.result.Passed,
 			Disturbed: report.Disturbed(q.result.Load, q.result.Workers, q.result.Spread, q.result.PeakFraction > 1)})
-		if one := s.baseline(points, q.setting); one != nil && s.compares() && (x == varWorkers || q.workers > 1) {
-			ideal[k] = append(ideal[k], plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
+		if one := s.baseline(points, q.setting); one != nil && s.compares() && c.Categories == nil && (x == varWorkers || q.workers > 1) {
+			if ideal[k] == nil {
+				ideal[k] = &plotting.Reference{Name: "ideal: one worker × workers", Series: k}
+			}
+			ideal[k].Add(plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
 		}
 	}
-	byX := func(a, b plotting.Point) int { return cmp.Compare(a.X, b.X) }
 	for k := range c.Series {
-		slices.SortFunc(c.Series[k].Points, byX)
-		if line := ideal[k]; len(line) > 0 && len(c.Categories) == 0 {
-			slices.SortFunc(line, byX)
-			c.References = append(c.References, plotting.Reference{Name: "ideal: one worker × workers", Series: k, Points: line})
+		if ideal[k] != nil {
+			c.References = append(c.References, *ideal[k])
 		}
 	}
 	c.References = append(c.References, s.peakLines(x, points, c.Categories)...)
@@ -58,7 +50,7 @@ func chartOf(s *sweep, x variable, points []point) *plotting.Chart {
 }
 
 // seriesName names a series by the values of all variables that vary, except x.
-func (s *sweep) seriesName(t setting, x variable) string {
+func (s *scaling) seriesName(t setting, x variable) string {
 	var words []string
 	for _, v := range variables() {
 		if v != x && s.swept(v) {
@@ -72,7 +64,7 @@ func (s *sweep) seriesName(t setting, x variable) string {
 }
 
 // place returns the position of a point on the horizontal axis.
-func (s *sweep) place(p *point, x variable, categories []string) float64 {
+func (s *scaling) place(p *point, x variable, categories []string) float64 {
 	switch x {
 	case varN:
 		return float64(p.n)
@@ -86,7 +78,7 @@ func (s *sweep) place(p *point, x variable, categories []string) float64 {
 
 // peakLines returns the measured peak as in the table. Over workers it is one line, otherwise a line for each
 // number of workers, over the range of its points.
-func (s *sweep) peakLines(x variable, points []point, categories []string) []plotting.Reference {
+func (s *scaling) peakLines(x variable, points []point, categories []string) []plotting.Reference {
 	low, high := make(map[int]float64), make(map[int]float64)
 	for i := range points {
 		p := &points[i]

@@ -1,4 +1,4 @@
-package sweep
+package scale
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/peak"
@@ -131,7 +132,7 @@ a before nb: automatic
 		t.Errorf("%d lines:\n%s", n, got)
 	}
 
-	s := &sweep{base: bench.Spec{Repeat: 3}, sizes: []int{1, 2}, workers: []int{1, 2}, nb: []int{0, 64}, policies: dispatch.Kinds(),
+	s := &scaling{base: bench.Spec{Repeat: 3}, sizes: []int{1, 2}, workers: []int{1, 2}, nb: []int{0, 64}, policies: dispatch.Kinds(),
 		versions: []versionSet{{name: "all"}, {name: strings.Repeat("version+", 9)}}}
 	for line := range strings.Lines(newScaleTable(s).head()) {
 		if utf8.RuneCountInString(line) > report.Columns+1 {
@@ -169,7 +170,7 @@ func TestScaleDisturbed(t *testing.T) {
 		t.Errorf("%q, %s, %s", got, errs, rows)
 	}
 	// The picture marks the same points.
-	s := &sweep{base: bench.Spec{Op: "gemm", Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
+	s := &scaling{base: bench.Spec{Op: "gemm", Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
 	chart := chartOf(s, varN, []point{{setting: setting{n: 1024, workers: 1}, result: bench.Result{N: 1024, Workers: 1, GFLOPSBest: 5, Passed: true}},
 		{setting: setting{n: 2048, workers: 1}, result: bench.Result{N: 2048, Workers: 1, GFLOPSBest: 9, Passed: true, Spread: 0.5}}})
 	if p := chart.Series[0].Points; p[0].Disturbed || !p[1].Disturbed {
@@ -205,11 +206,11 @@ func TestScaleFailures(t *testing.T) {
 	}
 	plot := filepath.Join(t.TempDir(), "plot.svg")
 	out, _, err := runFake(t, t.Context(), scaleFlags{plot: plot}, run)
-	var failed *cli.SweepError
+	var failed *sweep.Error
 	if !errors.As(err, &failed) || len(failed.Failed) != 2 || failed.Total != 4 {
 		t.Errorf("error is %v", err)
 	}
-	same := cli.SweepError{Total: 9, Failed: []cli.FailedPoint{{Point: "n=1", Why: "small"}, {Point: "n=7", Why: "odd"}, {Point: "n=2", Why: "small"}}}
+	same := sweep.Error{Total: 9, Failed: []sweep.Failure{{Point: "n=1", Why: "small"}, {Point: "n=7", Why: "odd"}, {Point: "n=2", Why: "small"}}}
 	if want := "3 of 9 points failed: n=1, n=2: small; n=7: odd"; same.Error() != want {
 		t.Errorf("%q, want %q", same.Error(), want)
 	}
@@ -388,7 +389,7 @@ func TestScaleJSON(t *testing.T) {
 
 // The series, the ideal and the peak of a plot.
 func TestScaleChart(t *testing.T) {
-	points := func(s *sweep) (all []point) {
+	points := func(s *scaling) (all []point) {
 		if err := s.measurePeaks(t.Context(), fakePeak); err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +399,7 @@ func TestScaleChart(t *testing.T) {
 		}
 		return all
 	}
-	s := &sweep{base: bench.Spec{Op: "gemm", Type: "f64", Repeat: 3}, sizes: []int{1024, 512}, workers: []int{1, 2, 4}, nb: []int{64},
+	s := &scaling{base: bench.Spec{Op: "gemm", Type: "f64", Repeat: 3}, sizes: []int{1024, 512}, workers: []int{1, 2, 4}, nb: []int{64},
 		policies: []dispatch.Kind{dispatch.FIFO}, versions: []versionSet{{name: "all"}}}
 	xy := func(v ...float64) (all []plotting.Point) {
 		for i := 0; i < len(v); i += 2 {
@@ -495,7 +496,7 @@ func TestScaleChoices(t *testing.T) {
 }
 
 func TestWidest(t *testing.T) {
-	s := &sweep{sizes: []int{1}, workers: []int{1}, nb: []int{1}, policies: dispatch.Kinds()[:1], versions: make([]versionSet, 1)}
+	s := &scaling{sizes: []int{1}, workers: []int{1}, nb: []int{1}, policies: dispatch.Kinds()[:1], versions: make([]versionSet, 1)}
 	if v := s.widest(); v != varN {
 		t.Errorf("%v with one point", v)
 	}
