@@ -108,6 +108,7 @@ func table() []entry {
 		{pkg: "kernels/cpu/avx2", tessera: []string{"kernels/cpu/isa"}},
 		{pkg: "kernels/cpu/avx512", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa"}}, // avx2 for what memory bounds
 		{pkg: "kernels/tridiag", tessera: []string{"internal/scalar"}},                        // the arithmetic; products are others'
+		{pkg: "kernels/bidiag", tessera: []string{"kernels/tridiag", "internal/scalar"}},      // the secular equation is the same
 		{pkg: "kernels/cpu/isa", tessera: []string{"internal/scalar"}},
 		{pkg: "kernels/cpu/internal/gen"},
 		{

@@ -1,0 +1,155 @@
+package bidiag
+
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels/tridiag"
+)
+
+// Leaf is the largest order that [Bdsdc] solves by [Bdsqr].
+const Leaf = 32
+
+// abreast is the number of merges of a level from which on units work on different ones instead of
+// together on each.
+const abreast = 4
+
+// node is rows lo to hi−1 of B without row cut, of which its two parts are torn, or a leaf if cut is hi.
+type node struct {
+	lo, cut, hi int
+}
+
+// tree returns the nodes by their level, all of B first, and the leaves. It depends on n alone.
+func tree(n int) (levels [][]node, leaves []node) {
+	var grow func(lo, hi, level int)
+	grow = func(lo, hi, level int) {
+		if hi-lo <= Leaf {
+			leaves = append(leaves, node{lo, hi, hi})
+			return
+		}
+		if level == len(levels) {
+			levels = append(levels, nil)
+		}
+		cut := lo + (hi-lo)/2
+		levels[level] = append(levels[level], node{lo, cut, hi})
+		grow(lo, cut, level+1)
+		grow(cut+1, hi, level+1)
+	}
+	grow(0, n, 0)
+	return levels, leaves
+}
+
+// Bdsdc overwrites d with the singular values of the n×n matrix B, in descending order, and u and v, n×n, with
+// its left and right vectors, as rows. e, of n−1 elements, is overwritten. work holds at least [WorkBdsdc]
+// elements. The result has the same bits for any crew.
+//
+// Errors in the values are of the size of rounding errors in the largest one. Elements must be finite. The
+// error is a *tridiag.ConvergenceError.
+//
+// Reference: LAPACK xBDSDC with COMPQ = 'I'.
+func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Product[T], crew tridiag.Crew[T]) error {
+	n := len(d)
+	for i := range n {
+		clear(u.Row(i))
+		clear(v.Row(i))
+		u.Row(i)[i], v.Row(i)[i] = 1, 1
+	}
+	if n == 0 {
+		return nil
+	}
+	scale := scaleFor(d, e)
+	multiply(d, scale)
+	multiply(e, scale)
+	defer func() { multiply(d, 1/scale) }()
+	levels, leaves := tree(n)
+	sorted := make([]int32, n)
+	errs := make([]error, len(leaves))
+	crew(len(leaves), 0, func(i, _ int, _ []T) {
+		lo, hi := leaves[i].lo, leaves[i].hi
+		errs[i] = leaf(lo, hi, n, d, e, u, v)
+		for r := range hi - lo {
+			sorted[lo+r] = int32(hi - lo - 1 - r)
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for l := len(levels) - 1; l >= 0; l-- {
+		level := levels[l]
+		one := func(i int, crew tridiag.Crew[T]) {
+			x := level[i]
+			order := x.hi - x.lo
+			cols := min(order+1, n-x.lo) // of V
+			m := newMerge(order, mul, crew)
+			m.run(x.cut-x.lo, d[x.lo:x.hi], e[x.lo:min(x.hi, n-1)], sorted[x.lo:x.hi],
+				u.Block(x.lo, x.lo, order, order), v.Block(x.lo, x.lo, cols, cols), work[x.lo*rowWork(n):])
+		}
+		if len(level) < abreast {
+			for i := range level {
+				one(i, crew)
+			}
+			continue
+		}
+		most := 0
+		for _, x := range level {
+			most = max(most, x.hi-x.lo)
+		}
+		crew(len(level), mergeScratch(most, mul), func(i, _ int, scratch []T) { one(i, tridiag.Alone(scratch)) })
+	}
+	// Rows into the order of their values, by way of the work space.
+	slices.Reverse(sorted)
+	for i, r := range sorted {
+		work[i] = d[r]
+	}
+	copy(d, work)
+	sides := [2]Matrix[T]{u, v}
+	crew(2, 0, func(i, _ int, _ []T) {
+		to := work[i*n*n:][:n*n]
+		for j, r := range sorted {
+			copy(to[j*n:][:n], sides[i].Row(int(r)))
+		}
+		for j := range n {
+			copy(sides[i].Row(j), to[j*n:])
+		}
+	})
+	return nil
+}
+
+// scaleFor returns the power of two that makes the largest element about 1.
+func scaleFor[T scalar.Real](d, e []T) T {
+	most := T(0)
+	for _, x := range [][]T{d, e} {
+		for _, y := range x {
+			most = max(most, abs(y))
+		}
+	}
+	return tridiag.Scale[T](float64(most), 1)
+}
+
+// rowWork returns how many elements of work space a row of B of order n has.
+func rowWork(n int) int { return 3*n + n/chunk + 4 }
+
+// WorkBdsdc returns how many elements of work space [Bdsdc] needs for order n.
+func WorkBdsdc(n int) int { return n * rowWork(n) }
+
+// leaf solves rows lo to hi−1 of B. Unless they are the last ones, they have an element in column hi: it
+// becomes zero by rotations of that column with the others.
+func leaf[T scalar.Real](lo, hi, n int, d, e []T, u, v Matrix[T]) error {
+	cols := min(hi+1, n) - lo
+	k := hi - lo
+	right := v.Block(lo, lo, cols, cols)
+	if cols > k {
+		f := e[hi-1]
+		for i := hi - 1; i >= lo; i-- {
+			c, s, r := tridiag.Rotation(d[i], f)
+			d[i] = r
+			tridiag.Rotate(right.Row(i-lo), right.Row(k), c, s)
+			if i > lo {
+				f, e[i-1] = -s*e[i-1], c*e[i-1]
+			}
+		}
+	}
+	return Bdsqr(d[lo:hi], e[lo:max(hi-1, lo)], u.Block(lo, lo, k, k), right.Block(0, 0, k, cols))
+}

@@ -1,0 +1,301 @@
+package bidiag
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels/tridiag"
+)
+
+// Matrix is a matrix in rows.
+type Matrix[T scalar.Real] = tridiag.Matrix[T]
+
+// sweepsPerValue is how many sweeps a singular value may take on average, as in LAPACK.
+const sweepsPerValue = 12
+
+// Bdsqr overwrites d with the singular values of the n×n matrix B, in descending order, and multiplies u
+// and v, which have n rows of any length, from the left by the matrices whose rows are its left and right
+// vectors: identities become the vectors. e, of n−1 elements, is overwritten. Small singular values have the
+// same relative accuracy as large ones.
+//
+// Elements must be finite. The error is a *tridiag.ConvergenceError.
+//
+// Reference: LAPACK xBDSQR.
+func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
+	n := len(d)
+	if n == 0 {
+		return nil
+	}
+	most := T(0)
+	for _, x := range [][]T{d, e} {
+		for _, y := range x {
+			most = max(most, abs(y))
+		}
+	}
+	scale := tridiag.Scale[T](float64(most), tridiag.Safe[T]())
+	multiply(d, scale)
+	multiply(e, scale)
+	s := newSweeps(d, e)
+	err := s.solve(part[T]{d, e, rows[T]{u, 0, 1}, rows[T]{v, 0, 1}})
+	for i, x := range d {
+		if x < 0 || x == 0 && math.Signbit(float64(x)) {
+			d[i] = -x
+			negate(v.Row(i))
+		}
+	}
+	multiply(d, 1/scale)
+	sortRows(d, u, v)
+	return err
+}
+
+// sweeps is the iteration for one matrix.
+type sweeps[T scalar.Real] struct {
+	tol    T   // relative accuracy of the values
+	thresh T   // below which an element is zero, whatever is around it
+	left   int // rows that sweeps may still pass through
+	order  int
+}
+
+// newSweeps returns the iteration for a matrix: thresh is a lower bound on its least singular value times tol.
+func newSweeps[T scalar.Real](d, e []T) *sweeps[T] {
+	n := len(d)
+	eps := scalar.Eps[T]()
+	tol := T(eps * max(10, min(100, math.Pow(eps, -1./8))))
+	mu := abs(d[0])
+	least := mu
+	for i, x := range e {
+		if least == 0 {
+			break
+		}
+		mu = abs(d[i+1]) * (mu / (mu + abs(x)))
+		least = min(least, mu)
+	}
+	return &sweeps[T]{
+		tol:    tol,
+		thresh: max(tol*T(float64(least)/math.Sqrt(float64(n))), T(6*float64(n)*float64(n)*scalar.SafeMin[T]())),
+		left:   sweepsPerValue * n * n,
+		order:  n,
+	}
+}
+
+// rows is rows first, first+step, … of a matrix.
+type rows[T scalar.Real] struct {
+	m           Matrix[T]
+	first, step int
+}
+
+func (r rows[T]) row(i int) []T { return r.m.Row(r.first + r.step*i) }
+
+// from returns the rows from row i on.
+func (r rows[T]) from(i int) rows[T] { return rows[T]{r.m, r.first + r.step*i, r.step} }
+
+// reversed returns the n rows from the last to the first.
+func (r rows[T]) reversed(n int) rows[T] { return rows[T]{r.m, r.first + r.step*(n-1), -r.step} }
+
+// part is a diagonal block of B, or one of Bᵀ from its end to its beginning, which is bidiagonal too, with u
+// and v exchanged.
+type part[T scalar.Real] struct {
+	d, e []T
+	u, v rows[T]
+}
+
+// solve makes the elements of p.e zero.
+func (s *sweeps[T]) solve(p part[T]) error {
+	n := len(p.d)
+	if n < 2 {
+		return nil
+	}
+	if abs(p.d[0]) < abs(p.d[n-1]) { // so that sweeps go from large elements to small ones
+		slices.Reverse(p.d)
+		slices.Reverse(p.e)
+		defer slices.Reverse(p.d)
+		p.u, p.v = p.v.reversed(n), p.u.reversed(n)
+	}
+	for len(p.d) > 1 {
+		n := len(p.d)
+		if i, least := s.split(p); i >= 0 {
+			p.e[i] = 0
+			if i == n-2 {
+				p.d, p.e = p.d[:n-1], p.e[:n-2]
+				continue
+			}
+			if err := s.solve(part[T]{p.d[:i+1], p.e[:i], p.u, p.v}); err != nil {
+				return err
+			}
+			return s.solve(part[T]{p.d[i+1:], p.e[i+1:], p.u.from(i + 1), p.v.from(i + 1)})
+		} else if s.left -= n - 1; s.left < 0 {
+			return &tridiag.ConvergenceError{Found: 0, Order: s.order}
+		} else if shift := s.shift(p, least); shift == 0 {
+			p.zeroShift()
+		} else {
+			p.shifted(shift)
+		}
+	}
+	return nil
+}
+
+// split returns an element of e that is zero, or so small that without it the values have all their accuracy;
+// the last one if there are several. If there is none, it returns −1 and a lower bound on the least
+// singular value.
+func (s *sweeps[T]) split(p part[T]) (i int, least T) {
+	d, e := p.d, p.e
+	for i, x := range d {
+		if abs(x) <= s.thresh {
+			d[i] = 0
+		}
+	}
+	last := len(e) - 1
+	if abs(e[last]) <= s.tol*abs(d[last+1]) {
+		return last, 0
+	}
+	for i := last; i >= 0; i-- {
+		if abs(e[i]) <= s.thresh {
+			return i, 0
+		}
+	}
+	mu := abs(d[0])
+	least = mu
+	for i, x := range e {
+		if abs(x) <= s.tol*mu {
+			return i, 0
+		}
+		mu = abs(d[i+1]) * (mu / (mu + abs(x)))
+		least = min(least, mu)
+	}
+	return -1, least
+}
+
+// shift returns the shift of the next sweep: the lesser singular value of the last 2×2 block, or 0 if
+// that would cost a small singular value its accuracy, or makes no difference.
+func (s *sweeps[T]) shift(p part[T], least T) T {
+	n := len(p.d)
+	eps := T(scalar.Eps[T]())
+	most := abs(p.d[n-1])
+	for i, x := range p.e {
+		most = max(most, abs(p.d[i]), abs(x))
+	}
+	if T(n)*s.tol*(least/most) <= max(eps, s.tol/100) {
+		return 0
+	}
+	shift := lesser(abs(p.d[n-2]), abs(p.e[n-2]), abs(p.d[n-1]))
+	if q := shift / abs(p.d[0]); q*q < eps {
+		return 0
+	}
+	return shift
+}
+
+// zeroShift is a sweep without a shift, in which nothing is subtracted.
+func (p part[T]) zeroShift() {
+	d, e := p.d, p.e
+	last := len(d) - 1
+	c, cu, su := T(1), T(1), T(0)
+	for i := range last {
+		var s, r T
+		c, s, r = tridiag.Rotation(d[i]*c, e[i])
+		if i > 0 {
+			e[i-1] = su * r
+		}
+		tridiag.Rotate(p.v.row(i), p.v.row(i+1), c, s)
+		cu, su, d[i] = tridiag.Rotation(cu*r, d[i+1]*s)
+		tridiag.Rotate(p.u.row(i), p.u.row(i+1), cu, su)
+	}
+	h := d[last] * c
+	d[last], e[last-1] = h*cu, h*su
+}
+
+// shifted is a sweep with a shift.
+func (p part[T]) shifted(shift T) {
+	d, e := p.d, p.e
+	last := len(d) - 1
+	f := (abs(d[0]) - shift) * (sign(1, d[0]) + shift/d[0])
+	g := e[0]
+	for i := range last {
+		c, s, r := tridiag.Rotation(f, g)
+		if i > 0 {
+			e[i-1] = r
+		}
+		tridiag.Rotate(p.v.row(i), p.v.row(i+1), c, s)
+		f, e[i] = c*d[i]+s*e[i], c*e[i]-s*d[i]
+		g, d[i+1] = s*d[i+1], c*d[i+1]
+		c, s, d[i] = tridiag.Rotation(f, g)
+		tridiag.Rotate(p.u.row(i), p.u.row(i+1), c, s)
+		f, d[i+1] = c*e[i]+s*d[i+1], c*d[i+1]-s*e[i]
+		if i < last-1 {
+			g, e[i+1] = s*e[i+1], c*e[i+1]
+		}
+	}
+	e[last-1] = f
+}
+
+// lesser returns the lesser singular value of (f g; 0 h), none of which is negative, accurate to some units
+// in the last place (LAPACK's xLAS2).
+func lesser[T scalar.Real](f, g, h T) T {
+	a, b := min(f, h), max(f, h)
+	root := func(x T) T { return T(math.Sqrt(float64(x))) }
+	switch {
+	case a == 0:
+		return 0
+	case g < b:
+		as, at, au := 1+a/b, (b-a)/b, (g/b)*(g/b)
+		return a * (2 / (root(as*as+au) + root(at*at+au)))
+	}
+	au := b / g
+	if au == 0 {
+		return a * b / g
+	}
+	as, at := (1+a/b)*au, (b-a)/b*au
+	return 2 * (a * (1 / (root(1+as*as) + root(1+at*at)))) * au
+}
+
+// sortRows sorts d in descending order and moves the rows of u and v with it.
+func sortRows[T scalar.Real](d []T, u, v Matrix[T]) {
+	if u.Cols == 0 && v.Cols == 0 {
+		slices.Sort(d)
+		slices.Reverse(d)
+		return
+	}
+	for i := range d {
+		k := i
+		for j := i + 1; j < len(d); j++ {
+			if d[j] > d[k] {
+				k = j
+			}
+		}
+		if k != i {
+			d[i], d[k] = d[k], d[i]
+			swap(u.Row(i), u.Row(k))
+			swap(v.Row(i), v.Row(k))
+		}
+	}
+}
+
+// multiply is x = s·x.
+func multiply[T scalar.Real](x []T, s T) {
+	if s == 1 {
+		return
+	}
+	for i := range x {
+		x[i] *= s
+	}
+}
+
+// negate is x = −x.
+func negate[T scalar.Real](x []T) {
+	for i := range x {
+		x[i] = -x[i]
+	}
+}
+
+// swap exchanges the elements of two vectors.
+func swap[T any](x, y []T) {
+	for i := range x {
+		x[i], y[i] = y[i], x[i]
+	}
+}
+
+// abs returns the absolute value of x.
+func abs[T scalar.Real](x T) T { return T(math.Abs(float64(x))) }
+
+// sign returns the absolute value of a with the sign of b.
+func sign[T scalar.Real](a, b T) T { return T(math.Copysign(float64(a), float64(b))) }
