@@ -3,33 +3,22 @@ package cpu
 import (
 	"math"
 
-	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"gonum.org/v1/gonum/blas"
 )
 
 // Tridiagonal reduces symmetric matrices to tridiagonal form, and applies the reduction's
 // reflectors.
 type Tridiagonal[T Element] struct {
-	Routines[T]
-	crew    Crew[T]
-	vectors isa.Vectors[T]
-	kernel  func(a *T, lda, n int, x *T, c, s *[4]T, y *T) // see symv
+	condensed[T]
+	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T) // see symv
 }
 
 // NewTridiagonal returns the reduction by a set of routines and a crew; nil is the caller's goroutine
 // alone. The bits of the result do not depend on the crew.
 func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
-	t := &Tridiagonal[T]{Routines: r, crew: crew}
-	if crew == nil {
-		t.crew = func(parts, work int, f func(part, parts int, work []T)) {
-			scratch := make([]T, work)
-			for i := range parts {
-				f(i, parts, scratch)
-			}
-		}
-	}
+	t := &Tridiagonal[T]{condensed: newCondensed(r, crew)}
 	if p, ok := r.(*Packed[T]); ok && p.kernels != nil {
-		t.vectors, t.kernel = p.kernels.Vectors, p.kernels.Symv
+		t.kernel = p.kernels.Symv
 	}
 	return t
 }
@@ -39,9 +28,6 @@ const (
 	sytrdPanel = 32
 	// sytrdBlock is the order of the blocks of the triangle that is updated.
 	sytrdBlock = 128
-	// ormtrPanel is how many reflectors are applied as one, ormtrRows to how many rows by one part.
-	ormtrPanel = 64
-	ormtrRows  = 256
 )
 
 // SytrdWork returns the number of elements of scratch that Sytrd needs for order n.
@@ -166,45 +152,6 @@ func (t *Tridiagonal[T]) rank2k(n, first, nb int, a []T, lda int, vw, wv []T) {
 	})
 }
 
-// larfg makes of x the vector v of a reflector with H·x = (beta, 0, …, 0); v(0), which is 1, is not
-// stored.
-func larfg[T Element](x []T) (tau, beta T) {
-	alpha, most := x[0], T(0)
-	for _, e := range x[1:] {
-		most = max(most, T(math.Abs(float64(e))))
-	}
-	if most == 0 {
-		return 0, alpha
-	}
-	var sum float64
-	for _, e := range x[1:] {
-		q := float64(e / most)
-		sum += q * q
-	}
-	beta = T(-math.Copysign(math.Hypot(float64(alpha), float64(most)*math.Sqrt(sum)), float64(alpha)))
-	factor := 1 / (alpha - beta)
-	if math.IsInf(float64(factor), 0) || factor == 0 {
-		for i := range x[1:] {
-			x[1+i] /= alpha - beta
-		}
-	} else {
-		for i := range x[1:] {
-			x[1+i] *= factor
-		}
-	}
-	return (beta - alpha) / beta, beta
-}
-
-// subtract is y −= Mᵀ·x for the m×n matrix M, of which rows are ld apart, and x with elements inc apart.
-func (t *Tridiagonal[T]) subtract(m, n int, a, x []T, ld, inc int, y []T) {
-	matVec[T]{alpha: -1, m: a, ld: ld, x: x, xInc: inc, y: y, yInc: 1, vectors: t.vectors}.columns(m, n)
-}
-
-// products is y += M·x for the m×n matrix M, of which rows are ld apart.
-func (t *Tridiagonal[T]) products(m, n int, a []T, ld int, x, y []T) {
-	matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: t.vectors}.rows(m, n)
-}
-
 // Ormtr overwrites the m×n matrix X with X·Qᵀ, where Sytrd has left Q's reflectors in a, n×n, and
 // tau. So rows that are eigenvectors of T become eigenvectors of A.
 //
@@ -215,15 +162,15 @@ func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int
 	if m == 0 || n < 2 {
 		return
 	}
-	parts := (m + ormtrRows - 1) / ormtrRows
-	t.crew(parts, ormtrWork(min(m, ormtrRows), n)+t.Work(max(ormtrRows, n)), func(part, _ int, work []T) {
-		i := part * ormtrRows
-		t.ormtr(min(ormtrRows, m-i), n, a, lda, tau, x[i*ldx:], ldx, work)
+	parts := (m + reflectorRows - 1) / reflectorRows
+	t.crew(parts, ormtrWork(min(m, reflectorRows), n)+t.Work(max(reflectorRows, n)), func(part, _ int, work []T) {
+		i := part * reflectorRows
+		t.ormtr(min(reflectorRows, m-i), n, a, lda, tau, x[i*ldx:], ldx, work)
 	})
 }
 
 // ormtrWork returns the scratch of ormtr beside that of its products.
-func ormtrWork(m, n int) int { return ormtrPanel * (n + 2*m + 2*ormtrPanel) }
+func ormtrWork(m, n int) int { return reflectorPanel * (n + 2*m + 2*reflectorPanel) }
 
 // ormtr is Ormtr for some rows.
 func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
@@ -232,10 +179,10 @@ func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int
 		work = work[k:]
 		return s
 	}
-	v, y, z := take(ormtrPanel*n), take(ormtrPanel*m), take(ormtrPanel*m)
-	f, gram := take(ormtrPanel*ormtrPanel), take(ormtrPanel*ormtrPanel)
+	v, y, z := take(reflectorPanel*n), take(reflectorPanel*m), take(reflectorPanel*m)
+	f, gram := take(reflectorPanel*reflectorPanel), take(reflectorPanel*reflectorPanel)
 	for last := n - 1; last > 0; {
-		first := (last - 1) / ormtrPanel * ormtrPanel
+		first := (last - 1) / reflectorPanel * reflectorPanel
 		nb := last - first
 		cols := n - first - 1 // of X that the block changes
 		for i := range nb {
@@ -244,32 +191,13 @@ func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int
 			row[i] = 1
 			copy(row[i+1:], a[(first+i)*lda+first+i+2:][:cols-i-1])
 		}
-		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, ormtrPanel, work)
+		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		factorOfBlock(nb, gram, tau[first:last], f)
 		// X −= ((X·Vᵀ)·Tᵀ)·V
 		part := x[first+1:]
-		t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, part, ldx, v, cols, 0, y, ormtrPanel, work)
-		t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ormtrPanel, f, ormtrPanel, 0, z, ormtrPanel, work)
-		t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ormtrPanel, v, cols, 1, part, ldx, work)
+		t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, part, ldx, v, cols, 0, y, reflectorPanel, work)
+		t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z, reflectorPanel, work)
+		t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, part, ldx, work)
 		last = first
-	}
-}
-
-// factorOfBlock sets f to the upper triangular T with H(0)·…·H(nb−1) = I − Vᵀ·T·V for rows V, where gram
-// is V·Vᵀ.
-func factorOfBlock[T Element](nb int, gram, tau, f []T) {
-	const ld = ormtrPanel
-	for j := range nb {
-		for i := range nb {
-			f[i*ld+j] = 0
-		}
-		for i := range j {
-			var s T
-			for l := i; l < j; l++ {
-				s += f[i*ld+l] * gram[l*ld+j]
-			}
-			f[i*ld+j] = -tau[j] * s
-		}
-		f[j*ld+j] = tau[j]
 	}
 }

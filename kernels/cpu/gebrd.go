@@ -1,0 +1,247 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Bidiagonal reduces matrices to bidiagonal form, and applies the reduction's reflectors.
+type Bidiagonal[T Element] struct{ condensed[T] }
+
+// NewBidiagonal returns the reduction by a set of routines and a crew; nil is the caller's goroutine
+// alone. The bits of the result do not depend on the crew.
+func NewBidiagonal[T Element](r Routines[T], crew Crew[T]) *Bidiagonal[T] {
+	return &Bidiagonal[T]{newCondensed(r, crew)}
+}
+
+const (
+	// gebrdPanel is how many columns and rows are reduced before the rest of the matrix is updated.
+	gebrdPanel = 32
+	// gebrdBlock is how many rows of the rest are updated by one part.
+	gebrdBlock = 128
+	// gebrdCache is how many elements of the rest a part reads twice: they stay in the second-level cache in
+	// between.
+	gebrdCache = 1 << 17
+)
+
+// gebrdWidth returns how many columns of the rest, of which there are rows, a part multiplies.
+func gebrdWidth(rows int) int { return max(64, min(gebrdCache/rows&^15, 256)) }
+
+// gebrdParts returns an upper bound on the number of these parts.
+func gebrdParts(n int) int { return (n + 63) / 64 }
+
+// GebrdWork returns the number of elements of scratch that Gebrd needs for an m×n matrix.
+func GebrdWork(m, n int) int {
+	return 2*gebrdPanel*(m+n) + m + gebrdParts(n)*(m+2*gebrdPanel)
+}
+
+// Gebrd reduces the m×n matrix A, m ≥ n, to
+//
+//	Qᵀ·A·P = B,  Q = H(0)·…·H(n−1),  P = G(0)·…·G(n−2),
+//
+// an upper bidiagonal matrix with the diagonal d and e above it, by reflectors H(i) = I − tauq(i)·v(i)·v(i)ᵀ and
+// G(i) = I − taup(i)·u(i)·u(i)ᵀ. v(i) is zero above element i, which is 1, and overwrites column i of a from row
+// i+1 on; u(i) is zero up to element i, has 1 as element i+1, and overwrites row i from column i+2 on.
+//
+// The numbers must be far enough from the ends of T's range that their squares neither over- nor
+// underflow. Reference: LAPACK xGEBRD and xLABRD; that both products of a step read the matrix once:
+// Howell et al., Cache efficient bidiagonalization using BLAS 2.5 operators (LAWN 174).
+func (t *Bidiagonal[T]) Gebrd(m, n int, a []T, lda int, d, e, tauq, taup, work []T) {
+	checkMatrix(m, n, len(a), lda)
+	if m < n {
+		panic(ErrDim)
+	}
+	p := bidiagonalPanel[T]{Bidiagonal: t, m: m, n: n, a: a, lda: lda}
+	take := func(k int) []T {
+		s := work[:k:k]
+		work = work[k:]
+		return s
+	}
+	p.v, p.y = take(2*gebrdPanel*m), take(2*gebrdPanel*n)
+	p.column, p.sums = take(m), take(gebrdParts(n)*m)
+	p.coeffs = take(gebrdParts(n) * 2 * gebrdPanel)
+	for k := 0; k < n; k += gebrdPanel {
+		nb := min(gebrdPanel, n-k)
+		// X and U follow V and Y, so that the update is one product.
+		p.x, p.u = p.v[nb*m:], p.y[nb*n:]
+		p.reduce(k, nb, d, e, tauq, taup)
+		if rest := k + nb; rest < n {
+			t.crew((m-rest+gebrdBlock-1)/gebrdBlock, t.Work(max(m, n)), func(part, _ int, work []T) {
+				i := rest + part*gebrdBlock
+				t.Gemm(blas.Trans, blas.NoTrans, min(gebrdBlock, m-i), n-rest, 2*nb, -1, p.v[i:], m, p.y[rest:], n, 1, a[i*lda+rest:], lda, work)
+			})
+		}
+	}
+}
+
+// bidiagonalPanel is the reduction of some columns and rows, after which the rest of A becomes A − Vᵀ·Y −
+// Xᵀ·U. Rows of V, Y, X and U belong to a step each.
+type bidiagonalPanel[T Element] struct {
+	*Bidiagonal[T]
+	m, n       int
+	a          []T
+	lda        int
+	v, x, y, u []T // rows m, m, n and n apart
+	column     []T // of A
+	sums       []T // parts of X, m apart
+	coeffs     []T // parts of products with Y and U, 2·gebrdPanel apart
+}
+
+// reduce reduces columns and rows k to k+nb−1.
+func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
+	m, n := t.m, t.n
+	eps := scalar.Eps[T]()
+	large := eps * eps / scalar.SafeMin[T]() // the reciprocal of numbers whose products have lost bits
+	t.columns(k, nb)
+	var c [2 * gebrdPanel]T
+	for i := k; i < k+nb; i++ {
+		p := i - k // steps of this panel so far
+		// Column i of what A has become.
+		v := t.v[p*m:][i:m:m]
+		t.subtract(p, len(v), t.v[i:], t.y[i:], m, n, v)
+		t.subtract(p, len(v), t.x[i:], t.u[i:], m, n, v)
+		tauq[i], d[i] = larfg(v)
+		v[0] = 1
+		if i == n-1 {
+			break
+		}
+		clear(c[:])
+		t.products(p, len(v), t.v[i:], m, v, c[:p])
+		t.products(p, len(v), t.x[i:], m, v, c[gebrdPanel:])
+		u := t.u[p*n:][i+1 : n : n]
+		width := gebrdWidth(m - i)
+		parts := (len(u) + width - 1) / width
+		each := func(f func(part, lo, hi int)) {
+			if parts == 1 {
+				f(0, i+1, n)
+				return
+			}
+			t.crew(parts, 0, func(part, _ int, _ []T) {
+				lo := i + 1 + part*width
+				f(part, lo, min(lo+width, n))
+			})
+		}
+		each(func(part, lo, hi int) {
+			t.left(i, p, lo, hi, v, &c, tauq[i])
+			t.right(i, p, lo, hi, part)
+		})
+		alpha, row := u[0], t.a[i*t.lda:][i+1:n]
+		taup[i], e[i] = larfg(u)
+		u[0] = 1
+		copy(row, u)
+		row[0] = e[i]
+		x := t.x[p*m:][i+1 : m : m]
+		if taup[i] == 0 {
+			clear(x)
+			continue
+		}
+		// Products were with the row as it was: it is (alpha−beta)·u, but for its first element, which is beta more.
+		factor, beta := 1/(alpha-e[i]), e[i]
+		if !(math.Abs(float64(factor)) < large) {
+			each(func(part, lo, hi int) { t.right(i, p, lo, hi, part) })
+			factor, beta = 1, 0
+		}
+		t.combine(i, p, nb, parts, factor, beta, taup[i], x)
+	}
+	t.store(k, nb, d)
+}
+
+// columns copies the panel's columns of A to V's rows.
+func (t *bidiagonalPanel[T]) columns(k, nb int) {
+	for i := k; i < t.m; i++ {
+		for p, x := range t.a[i*t.lda+k:][:nb] {
+			t.v[p*t.m+i] = x
+		}
+	}
+}
+
+// store copies V's rows back, and the diagonal.
+func (t *bidiagonalPanel[T]) store(k, nb int, d []T) {
+	for i := k; i < t.m; i++ {
+		row := t.a[i*t.lda+k:][:nb]
+		for p := range row[:min(i-k, nb)] {
+			row[p] = t.v[p*t.m+i]
+		}
+		if i < k+nb {
+			row[i-k] = d[i]
+		}
+	}
+}
+
+// left computes columns lo to hi−1 of row p of Y,
+//
+//	y = tau·(Aᵀ·v − Yᵀ·(V·v) − Uᵀ·(X·v)),
+//
+// where c holds V·v and X·v, and of row i of what A becomes, which is left in row p of U.
+func (t *bidiagonalPanel[T]) left(i, p, lo, hi int, v []T, c *[2 * gebrdPanel]T, tau T) {
+	m, n := t.m, t.n
+	y, u := t.y[p*n:][lo:hi:hi], t.u[p*n:][lo:hi:hi]
+	clear(y)
+	matVec[T]{alpha: 1, m: t.a[i*t.lda+lo:], ld: t.lda, x: v, xInc: 1, y: y, yInc: 1, vectors: t.vectors}.columns(len(v), len(y))
+	t.subtract(p, len(y), t.y[lo:], c[:], n, 1, y)
+	t.subtract(p, len(y), t.u[lo:], c[gebrdPanel:], n, 1, y)
+	for j := range y {
+		y[j] *= tau
+	}
+	copy(u, t.a[i*t.lda+lo:])
+	t.subtract(p+1, len(u), t.y[lo:], t.v[i:], n, m, u)
+	t.subtract(p, len(u), t.u[lo:], t.x[i:], n, m, u)
+}
+
+// right computes what columns lo to hi−1 contribute to A·u, Y·u and U·u.
+func (t *bidiagonalPanel[T]) right(i, p, lo, hi, part int) {
+	n := t.n
+	u := t.u[p*n:][lo:hi:hi]
+	s, c := t.sums[part*t.m:][i+1:t.m], t.coeffs[part*2*gebrdPanel:][:2*gebrdPanel]
+	clear(s)
+	clear(c)
+	t.products(len(s), len(u), t.a[(i+1)*t.lda+lo:], t.lda, u, s)
+	t.products(p+1, len(u), t.y[lo:], n, u, c[:p+1])
+	t.products(p, len(u), t.u[lo:], n, u, c[gebrdPanel:])
+}
+
+// combine computes row p of X,
+//
+//	x = tau·(A·u − Vᵀ·(Y·u) − Xᵀ·(U·u)),
+//
+// from what parts have left in sums and coeffs for (u − beta·e)/factor, where e is the first unit vector.
+func (t *bidiagonalPanel[T]) combine(i, p, nb, parts int, factor, beta, tau T, x []T) {
+	m, n := t.m, t.n
+	sum, c := t.sums[i+1:m], t.coeffs
+	for part := 1; part < parts; part++ {
+		for j, v := range t.sums[part*m+i+1:][:len(sum)] {
+			sum[j] += v
+		}
+		for j, v := range t.coeffs[part*2*gebrdPanel:][:2*gebrdPanel] {
+			c[j] += v
+		}
+	}
+	if beta != 0 {
+		column := t.column[:len(sum)]
+		if p+1 < nb { // it is there already
+			column = t.v[(p+1)*m+i+1:]
+		} else {
+			for j := range column {
+				column[j] = t.a[(i+1+j)*t.lda+i+1]
+			}
+		}
+		for q := range p + 1 {
+			c[q] = factor * (c[q] - beta*t.y[q*n+i+1])
+		}
+		for q := range p {
+			c[gebrdPanel+q] = factor * (c[gebrdPanel+q] - beta*t.u[q*n+i+1])
+		}
+		for j, v := range sum {
+			x[j] = factor * (v - beta*column[j])
+		}
+	} else {
+		copy(x, sum)
+	}
+	t.subtract(p+1, len(x), t.v[i+1:], c, m, 1, x)
+	t.subtract(p, len(x), t.x[i+1:], c[gebrdPanel:], m, 1, x)
+	for j := range x {
+		x[j] *= tau
+	}
+}
