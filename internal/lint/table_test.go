@@ -90,7 +90,7 @@ func table() []entry {
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches
-			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
+			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "kernels/bidiag", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{

@@ -65,6 +65,19 @@ func crew[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	}
 }
 
+// crewOrAlone is crew for calls with many steps: without a gang they share one workspace.
+func crewOrAlone[T kernels.Element](call *versions.Call) cpu.Crew[T] {
+	if call.Gang != nil {
+		return crew[T](call)
+	}
+	var own versions.Workspace
+	return func(parts, work int, f func(part, parts int, work []T)) {
+		for i := range parts {
+			f(i, parts, versions.Scratch[T](&own, work))
+		}
+	}
+}
+
 // gangQR returns q on all units of the call's gang, as [gangRoutines] does, and for the packed
 // factor vp if that is not nil.
 func gangQR[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, vp []T) cpu.QRRoutines[T] {

@@ -28,6 +28,7 @@ func list[T kernels.Element]() []definition[T] {
 		larftOp[T](),
 		lasrOp[T](),
 		syevdOp[T](),
+		gesddOp[T](),
 		tntleafOp[T](),
 		tntnodeOp[T](),
 		tntrootOp[T](),

@@ -80,16 +80,8 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if n == 0 {
 			return nil
 		}
-		scale := moderate(a)
-		units := crew[T](call)
-		if call.Gang == nil {
-			var own versions.Workspace // for all steps
-			units = func(parts, work int, f func(part, parts int, work []T)) {
-				for i := range parts {
-					f(i, parts, versions.Scratch[T](&own, work))
-				}
-			}
-		}
+		scale := moderate(a, blas.Upper)
+		units := crewOrAlone[T](call)
 		t := cpu.NewTridiagonal(r, units)
 		size := 2*n + max(cpu.SytrdWork(n), 1)
 		if z != nil {
@@ -120,12 +112,13 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	}
 }
 
-// moderate multiplies the upper triangle of a by a power of two, which it returns, so that squares of its
+// moderate multiplies a triangle of a, or all of it, by a power of two, which it returns, so that squares of its
 // elements, and sums of these, neither over- nor underflow.
-func moderate[T kernels.Element](a *kernels.Tile[T]) T {
+func moderate[T kernels.Element](a *kernels.Tile[T], uplo blas.Uplo) T {
 	most := 0.0
 	for i := range a.Rows {
-		for _, x := range a.Row(i)[i:] {
+		lo, hi := triangle(uplo, i, a.Cols)
+		for _, x := range a.Row(i)[lo:hi] {
 			most = max(most, math.Abs(float64(x)))
 		}
 	}
@@ -134,7 +127,8 @@ func moderate[T kernels.Element](a *kernels.Tile[T]) T {
 		return 1
 	}
 	for i := range a.Rows {
-		for j := i; j < a.Cols; j++ {
+		lo, hi := triangle(uplo, i, a.Cols)
+		for j := lo; j < hi; j++ {
 			a.Row(i)[j] *= s
 		}
 	}
