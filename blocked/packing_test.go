@@ -51,14 +51,14 @@ func TestPackingSameBits(t *testing.T) {
 			g.Data = slices.Clone(a.Data)
 			job := rt.NewJob(t.Context())
 			p := blocked.NewProgram(job, kernels.For[float64](table))
-			p.Tasks().Room = kernels.NewPackingRoom(bytes)
+			submit.Of(p).Room = kernels.NewPackingRoom(bytes)
 			if err := run(p, g); err != nil {
 				t.Fatal(err)
 			}
 			if err := job.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			if left := p.Tasks().Room.Left(); left != bytes {
+			if left := submit.Of(p).Room.Left(); left != bytes {
 				t.Errorf("%s: of room for %d bytes %d are left", name, bytes, left)
 			}
 			return g.Data
@@ -130,7 +130,7 @@ func TestPackingShared(t *testing.T) {
 			const room = 1 << 30
 			job := rt.NewJob(t.Context())
 			p := blocked.NewProgram(job, kernels.For[float64](table))
-			p.Tasks().Room = kernels.NewPackingRoom(room)
+			submit.Of(p).Room = kernels.NewPackingRoom(room)
 			a, q := dominant(4*nb), qr.NewRotations[float64](4*nb, 4*nb, nb, qr.RotationOptions{Tree: c.tree})
 			if c.before != nil {
 				if err := c.before(p, a, nb, q); err != nil {
@@ -141,7 +141,7 @@ func TestPackingShared(t *testing.T) {
 				}
 				// A Program knows one matrix in a place: run makes another one.
 				p = blocked.NewProgram(job, kernels.For[float64](table))
-				p.Tasks().Room = kernels.NewPackingRoom(room)
+				submit.Of(p).Room = kernels.NewPackingRoom(room)
 			}
 			spy.reset()
 			if err := c.run(p, a, nb, q); err != nil {
@@ -157,7 +157,7 @@ func TestPackingShared(t *testing.T) {
 			if got := spy.shared(t, name, nb); !maps.Equal(got, want) {
 				t.Errorf("%s, tiles of %d: shared are %v, want %v", name, nb, got, want)
 			}
-			if left := p.Tasks().Room.Left(); left != room {
+			if left := submit.Of(p).Room.Left(); left != room {
 				t.Errorf("%s, tiles of %d: of room for %d bytes %d are left", name, nb, room, left)
 			}
 		}

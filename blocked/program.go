@@ -26,22 +26,23 @@ type Program[T Element] struct {
 	// default. With retries, values that a task updates in place are copied first.
 	Failure *graph.Failure
 
-	tasks *submit.Tasks[T]
+	tasks   *submit.Tasks[T]
+	door[T] // for packages chol, lu and qr
 }
+
+// door leads the packages of algorithms below this one to the tasks of a Program.
+type door[T Element] = submit.Door[T]
 
 // NewProgram returns a Program that submits to job, with the ops given.
 func NewProgram[T Element](job exec.Job, from kernels.Ops[T]) *Program[T] {
 	p := new(Program[T])
 	p.tasks = submit.New(job, from, &p.Failure)
+	p.door = submit.NewDoor(p.tasks)
 	return p
 }
 
 // Len returns the number of tasks submitted so far. Another goroutine may call it.
 func (p *Program[T]) Len() int { return p.tasks.Len() }
-
-// Tasks returns the interface through which the packages of algorithms below this one submit tasks.
-// Only they may use it.
-func (p *Program[T]) Tasks() *submit.Tasks[T] { return p.tasks }
 
 // Wait waits until the tasks submitted so far have finished with tile (i, j) of a. It
 // returns an error if they cannot compute the tile.

@@ -44,19 +44,20 @@ func PotrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	if from < 0 || to < from || to > a.MT() {
 		panic(blocked.ErrIndex)
 	}
-	f := newPotrf(p.Tasks(), a)
+	tasks := submit.Of(p)
+	f := newPotrf(tasks, a)
 	trsm := &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	if f.uplo == blas.Upper {
 		trsm = &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	}
-	for k := from; k < to && p.Tasks().Err == nil; k++ {
-		p.Tasks().Submit(p.Tasks().Ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
+	for k := from; k < to && tasks.Err == nil; k++ {
+		tasks.Submit(tasks.Ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
 		for m := k + 1; m < a.MT(); m++ {
-			p.Tasks().Submit(p.Tasks().Ops.Trsm, trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
+			tasks.Submit(tasks.Ops.Trsm, trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
 		}
 		f.update(k)
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // potrf is one Cholesky factorization.

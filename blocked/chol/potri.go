@@ -2,6 +2,7 @@ package chol
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -32,7 +33,8 @@ func Potri[T kernels.Element](p *blocked.Program[T], a, w, c *blocked.Matrix[T])
 	if a.Kind().Uplo() == blas.Upper {
 		uplo, trans = blas.Upper, blas.Trans
 	}
-	p.Tasks().Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, w, blas.Lower)
-	p.Tasks().Syrk(blas.Trans, 1, w, 0, c)
-	return p.Tasks().Err
+	tasks := submit.Of(p)
+	tasks.Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, w, blas.Lower)
+	tasks.Syrk(blas.Trans, 1, w, 0, c)
+	return tasks.Err
 }

@@ -50,12 +50,13 @@ func GetrfTournament[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix
 // GetrfTournamentSteps submits the steps from, …, to-1 of [GetrfTournament], as
 // [GetrfSteps] does for Getrf.
 func GetrfTournamentSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots, from, to int) error {
-	f := newGetrf(p.Tasks(), a, v)
+	tasks := submit.Of(p)
+	f := newGetrf(tasks, a, v)
 	if from < 0 || to < from || to > f.steps {
 		panic(blocked.ErrIndex)
 	}
 	t := newTournament(f)
-	for k := from; k < to && p.Tasks().Err == nil; k++ {
+	for k := from; k < to && tasks.Err == nil; k++ {
 		if a.MT()-k <= TournamentTiles {
 			f.panel(k)
 		} else {
@@ -63,7 +64,7 @@ func GetrfTournamentSteps[T kernels.Element](p *blocked.Program[T], a *blocked.M
 		}
 		f.update(k, a.MT())
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // TournamentTiles is the number of tiles from which one tntleaf selects candidates. With

@@ -45,15 +45,16 @@ func Getrf[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pi
 //
 // It panics as Getrf does, and with ErrIndex if there are no such steps.
 func GetrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots, from, to int) error {
-	f := newGetrf(p.Tasks(), a, v)
+	tasks := submit.Of(p)
+	f := newGetrf(tasks, a, v)
 	if from < 0 || to < from || to > f.steps {
 		panic(blocked.ErrIndex)
 	}
-	for k := from; k < to && p.Tasks().Err == nil; k++ {
+	for k := from; k < to && tasks.Err == nil; k++ {
 		f.panel(k)
 		f.update(k, a.MT())
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // getrf is one LU factorization.

@@ -30,12 +30,13 @@ import (
 //
 // It panics as Getrf does.
 func GetrfTile[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots) error {
-	f := newGetrf(p.Tasks(), a, v)
+	tasks := submit.Of(p)
+	f := newGetrf(tasks, a, v)
 	right := rightUpper()
-	for k := 0; k < f.steps && p.Tasks().Err == nil; k++ {
-		f.Submit(p.Tasks().Ops.Getrf, &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), submit.InOut(f.a.Tile(k, k)), submit.Out(&f.pivots[k]))
+	for k := 0; k < f.steps && tasks.Err == nil; k++ {
+		f.Submit(tasks.Ops.Getrf, &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), submit.InOut(f.a.Tile(k, k)), submit.Out(&f.pivots[k]))
 		f.divide(k, right)
 		f.update(k, k+1)
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }

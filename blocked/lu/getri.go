@@ -28,10 +28,11 @@ func Getri[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pi
 		panic(blocked.ErrShape)
 	}
 	p.Laset(0, 1, c)
-	p.Tasks().Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, c, blas.Upper)
-	p.Tasks().Trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c, blas.All)
-	lapmt(p.Tasks(), v, c)
-	return p.Tasks().Err
+	tasks := submit.Of(p)
+	tasks.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, a, c, blas.Upper)
+	tasks.Trsm(blas.Right, blas.Lower, blas.NoTrans, blas.Unit, 1, a, c, blas.All)
+	lapmt(tasks, v, c)
+	return tasks.Err
 }
 
 // lapmt submits C = C·Pᵀ.

@@ -2,6 +2,7 @@ package lu
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
@@ -52,7 +53,8 @@ func Laswp[T kernels.Element](p *blocked.Program[T], v *Pivots, inverse bool, b 
 		panic(blocked.ErrShape)
 	}
 	params := &op.Laswp{Inverse: inverse}
-	pivots, o := pivotData(p.Tasks(), v, b), p.Tasks().Operand(b)
+	tasks := submit.Of(p)
+	pivots, o := pivotData(tasks, v, b), tasks.Operand(b)
 	for step := range pivots {
 		k := step
 		if inverse {
@@ -60,8 +62,8 @@ func Laswp[T kernels.Element](p *blocked.Program[T], v *Pivots, inverse bool, b 
 		}
 		for j := range b.NT() {
 			// The priority is high because all later tasks wait for the exchanged rows.
-			swapRows(p.Tasks(), params, &pivots[k], o, k, b.MT(), j, int64(2*b.MT()-step))
+			swapRows(tasks, params, &pivots[k], o, k, b.MT(), j, int64(2*b.MT()-step))
 		}
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }

@@ -52,15 +52,16 @@ func GeqrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	if from < 0 || to < from || to > len(q.plan.columns) {
 		panic(blocked.ErrIndex)
 	}
-	r := rotationData(p.Tasks(), p.Tasks().Operand(a), q)
+	tasks := submit.Of(p)
+	r := rotationData(tasks, tasks.Operand(a), q)
 	apply := newApplication(blas.Left, blas.Trans, q.ib)
 	// For millions of tasks this takes seconds, so it stops when the job has failed.
-	priority, task := q.plan.priorities(func() bool { return p.Tasks().Job.Err() != nil }), 0
-	if priority == nil && p.Tasks().Err == nil {
-		p.Tasks().Err = p.Tasks().Job.Err()
+	priority, task := q.plan.priorities(func() bool { return tasks.Job.Err() != nil }), 0
+	if priority == nil && tasks.Err == nil {
+		tasks.Err = tasks.Job.Err()
 	}
 	for k, steps := range q.plan.columns {
-		if p.Tasks().Err != nil || k == to {
+		if tasks.Err != nil || k == to {
 			break
 		}
 		if k < from {
@@ -69,20 +70,20 @@ func GeqrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 		}
 		for _, s := range steps {
 			pivot, row := int(s.pivot), int(s.row)
-			annihilate(p.Tasks(), r, s, k, int64(priority[task]))
+			annihilate(tasks, r, s, k, int64(priority[task]))
 			v := r.a.Tile(row, k)
 			if s.kind == qrTriangle && k+1 < a.NT() {
-				v = copyBelow(p.Tasks(), r, row, k, int64(priority[task]))
+				v = copyBelow(tasks, r, row, k, int64(priority[task]))
 			}
 			task++
-			apply := packFactor(p.Tasks(), apply, a.NT()-k-1, a)
+			apply := packFactor(tasks, apply, a.NT()-k-1, a)
 			for j := k + 1; j < a.NT(); j++ {
-				rotate(p.Tasks(), r, apply, s, k, v, r.a.Tile(pivot, j), r.a.Tile(row, j), int64(priority[task]))
+				rotate(tasks, r, apply, s, k, v, r.a.Tile(pivot, j), r.a.Tile(row, j), int64(priority[task]))
 				task++
 			}
 		}
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // rotation holds a matrix and its Rotations as data.
@@ -116,12 +117,14 @@ func rotationData[T blocked.Element](p *submit.Tasks[T], a *submit.Operand[T], q
 // q, which was made for a. The task writes T, its only operand. Its parameter is params(n) for the
 // n-th T in the order of [Rotations.Factors].
 func GenerateFactors[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
-	return eachFactor(p.Tasks(), a, q, columns, func(n int, t *graph.Datum) { p.Tasks().Submit(op, params(n), 0, submit.Out(t)) })
+	tasks := submit.Of(p)
+	return eachFactor(tasks, a, q, columns, func(n int, t *graph.Datum) { tasks.Submit(op, params(n), 0, submit.Out(t)) })
 }
 
 // InspectFactors is [GenerateFactors] for an op that reads T.
 func InspectFactors[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Rotations[T], columns int, op *versions.Op, params func(n int) any) error {
-	return eachFactor(p.Tasks(), a, q, columns, func(n int, t *graph.Datum) { p.Tasks().Submit(op, params(n), 0, submit.In(t)) })
+	tasks := submit.Of(p)
+	return eachFactor(tasks, a, q, columns, func(n int, t *graph.Datum) { tasks.Submit(op, params(n), 0, submit.In(t)) })
 }
 
 func eachFactor[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], q *Rotations[T], columns int, submit func(n int, t *graph.Datum)) error {

@@ -42,13 +42,14 @@ func GeqrfExplicit[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T
 		}
 	}
 	x := newExplicit(p, a, rot, sparse)
+	tasks := submit.Of(p)
 	for k := range rot.plan.columns {
 		x.triangle(k)
-		for i := k + 1; i < a.MT() && p.Tasks().Err == nil; i++ {
+		for i := k + 1; i < a.MT() && tasks.Err == nil; i++ {
 			x.rotate(k, i)
 		}
 	}
-	if err := p.Tasks().Job.Wait(); err != nil {
+	if err := tasks.Job.Wait(); err != nil {
 		return nil, 0, err
 	}
 	x.bringHome()
@@ -77,14 +78,15 @@ type block struct {
 }
 
 func newExplicit[T blocked.Element](p *blocked.Program[T], a *blocked.Matrix[T], rot *Rotations[T], sparse bool) *explicit[T] {
-	x := &explicit[T]{Tasks: p.Tasks(), matrix: a, t: rotationData(p.Tasks(), p.Tasks().Operand(a), rot),
+	tasks := submit.Of(p)
+	x := &explicit[T]{Tasks: tasks, matrix: a, t: rotationData(tasks, tasks.Operand(a), rot),
 		a: make([]block, a.MT()*a.NT()), q: make([]block, a.MT()*a.MT()),
 		times:         &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1},
 		transposed:    &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1},
 		timesAdd:      &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		transposedAdd: &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		form:          newApplication(blas.Left, blas.NoTrans, rot.ib)}
-	o := p.Tasks().Operand(a)
+	o := tasks.Operand(a)
 	for i := range a.MT() {
 		for j := range a.NT() {
 			x.a[i*a.NT()+j].now = o.Tile(i, j)

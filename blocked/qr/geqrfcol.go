@@ -36,20 +36,21 @@ import (
 // Reference: LAPACK xGEQRF.
 func GeqrfColumns[T kernels.Element](p *blocked.Program[T], a *Slices[T], t *Reflectors[T]) error {
 	t.fits(a)
-	data, factors := sliceData(p.Tasks(), a, true), factors(p.Tasks(), t)
+	tasks := submit.Of(p)
+	data, factors := sliceData(tasks, a, true), factors(tasks, t)
 	nt := len(data)
 	for k := range factors {
 		row := k * a.nb
 		geqrt := &op.Geqrt{IB: t.ib, Row: row}
-		p.Tasks().Submit(p.Tasks().Ops.Geqrt, geqrt, int64(2*(nt-k)), submit.InOut(&data[k]), submit.Out(&factors[k]))
+		tasks.Submit(tasks.Ops.Geqrt, geqrt, int64(2*(nt-k)), submit.InOut(&data[k]), submit.Out(&factors[k]))
 		unmqr := &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
 		for j := k + 1; j < nt; j++ {
 			// The priority counts the remaining updates of slice j, and a panel
 			// and an update for each slice from j on.
-			p.Tasks().Submit(p.Tasks().Ops.Unmqr, unmqr, int64(2*nt-j-k), submit.In(&data[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
+			tasks.Submit(tasks.Ops.Unmqr, unmqr, int64(2*nt-j-k), submit.In(&data[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
 		}
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // OrmqrColumns submits the product with the orthogonal matrix Q of a QR
@@ -76,14 +77,15 @@ func OrmqrColumns[T kernels.Element](p *blocked.Program[T], side blas.Side, tran
 	// Q = H(0)·H(1)·…: the last factor is next to C in Q·C, the first in the
 	// transpose and in C·Q.
 	forward := (side == blas.Left) == (trans != blas.NoTrans)
+	tasks := submit.Of(p)
 	for step := range t.tiles {
 		k := step
 		if !forward {
 			k = len(t.tiles) - 1 - step
 		}
-		reflect(p.Tasks(), side, trans, v, t, k, c, 0)
+		reflect(tasks, side, trans, v, t, k, c, 0)
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // reflect submits the application of the reflectors of slice k to the slices of C
@@ -110,12 +112,13 @@ func OrgqrColumns[T kernels.Element](p *blocked.Program[T], v *Slices[T], t *Ref
 	if q.byRows || q.rows != v.rows || q.cols < t.Len() || q.nb != v.nb {
 		panic(blocked.ErrShape)
 	}
+	tasks := submit.Of(p)
 	for k := len(t.tiles) - 1; k >= 0; k-- {
 		// Columns to the left of slice k still are those of the identity. They
 		// are zero in the rows that these reflectors change.
-		reflect(p.Tasks(), blas.Left, blas.NoTrans, v, t, k, q, k)
+		reflect(tasks, blas.Left, blas.NoTrans, v, t, k, q, k)
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }
 
 // factors returns t as data.

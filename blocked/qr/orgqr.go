@@ -2,6 +2,7 @@ package qr
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -26,8 +27,9 @@ func Orgqr[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Ro
 	if c.Rows() != a.Rows() || c.Cols() > c.Rows() || c.NB() != a.NB() {
 		panic(blocked.ErrShape)
 	}
-	r := rotationData(p.Tasks(), p.Tasks().Reads(a), q)
-	o := p.Tasks().Operand(c)
+	tasks := submit.Of(p)
+	r := rotationData(tasks, tasks.Reads(a), q)
+	o := tasks.Operand(c)
 	p.Laset(0, 1, c)
 	apply := newApplication(blas.Left, blas.NoTrans, q.ib)
 	for k := len(q.plan.columns) - 1; k >= 0; k-- {
@@ -36,11 +38,11 @@ func Orgqr[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], q *Ro
 			s := steps[i]
 			// The tile columns before k still are those of the identity. They are
 			// zero in the rows that the rotations of column k change.
-			apply := packFactor(p.Tasks(), apply, c.NT()-k, a)
+			apply := packFactor(tasks, apply, c.NT()-k, a)
 			for j := k; j < c.NT(); j++ {
-				rotate(p.Tasks(), r, apply, s, k, r.a.Tile(int(s.row), k), o.Tile(int(s.pivot), j), o.Tile(int(s.row), j), int64(k))
+				rotate(tasks, r, apply, s, k, r.a.Tile(int(s.row), k), o.Tile(int(s.pivot), j), o.Tile(int(s.row), j), int64(k))
 			}
 		}
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }

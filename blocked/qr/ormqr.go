@@ -2,6 +2,7 @@ package qr
 
 import (
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
@@ -30,7 +31,8 @@ func Ormqr[T kernels.Element](p *blocked.Program[T], side blas.Side, trans blas.
 	if order != a.Rows() || c.NB() != a.NB() {
 		panic(blocked.ErrShape)
 	}
-	o, r := p.Tasks().Operand(c), rotationData(p.Tasks(), p.Tasks().Reads(a), q)
+	tasks := submit.Of(p)
+	o, r := tasks.Operand(c), rotationData(tasks, tasks.Reads(a), q)
 	apply := newApplication(side, trans, q.ib)
 	// Q is the product of the rotations in the order of the factorization. So Qᵀ from
 	// the left and Q from the right begin with the first rotation.
@@ -47,11 +49,11 @@ func Ormqr[T kernels.Element](p *blocked.Program[T], side blas.Side, trans blas.
 			if !forward {
 				s = steps[len(steps)-1-i]
 			}
-			apply := packFactor(p.Tasks(), apply, lines, a)
+			apply := packFactor(tasks, apply, lines, a)
 			for line := range lines {
-				rotate(p.Tasks(), r, apply, s, k, r.a.Tile(int(s.row), k), o.Block(side, int(s.pivot), line), o.Block(side, int(s.row), line), int64(columns-n))
+				rotate(tasks, r, apply, s, k, r.a.Tile(int(s.row), k), o.Block(side, int(s.pivot), line), o.Block(side, int(s.row), line), int64(columns-n))
 			}
 		}
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }

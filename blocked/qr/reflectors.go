@@ -84,27 +84,28 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 	}
 	first := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
 	more := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
-	factors := factors(p.Tasks(), t)
+	tasks := submit.Of(p)
+	factors := factors(tasks, t)
 	for k := range t.tiles {
 		whole := &v.tiles[k]
 		for c := 0; c < min(t.nb, t.Len()-k*t.nb); c += t.ib {
 			i := k*t.nb + c
 			n := min(t.ib, t.nb-c, t.Len()-i)
 			part := func(row, rows int) *graph.Datum {
-				return p.Tasks().Datum("V", &blocked.Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
+				return tasks.Datum("V", &blocked.Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
 			}
 			// The first n rows of V are a unit lower triangle; R is stored above it.
 			top, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
-			corner, g := p.Tasks().Datum("V", &top), p.Tasks().Datum("G", &product)
-			p.Tasks().Submit(p.Tasks().Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, submit.In(part(i, n)), submit.Out(corner))
-			p.Tasks().Submit(p.Tasks().Ops.Laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(corner))
-			p.Tasks().Submit(p.Tasks().Ops.Syrk, first, 0, submit.In(corner), submit.InOut(g))
+			corner, g := tasks.Datum("V", &top), tasks.Datum("G", &product)
+			tasks.Submit(tasks.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, submit.In(part(i, n)), submit.Out(corner))
+			tasks.Submit(tasks.Ops.Laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(corner))
+			tasks.Submit(tasks.Ops.Syrk, first, 0, submit.In(corner), submit.InOut(g))
 			if rest := v.rows - i - n; rest > 0 {
-				p.Tasks().Submit(p.Tasks().Ops.Syrk, more, 0, submit.In(part(i+n, rest)), submit.InOut(g))
+				tasks.Submit(tasks.Ops.Syrk, more, 0, submit.In(part(i+n, rest)), submit.InOut(g))
 			}
 			row := &blocked.Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
-			p.Tasks().Submit(p.Tasks().Ops.Larft, &op.Larft{Column: c}, 0, submit.In(g), submit.In(p.Tasks().Datum("tau", row)), submit.InOut(&factors[k]))
+			tasks.Submit(tasks.Ops.Larft, &op.Larft{Column: c}, 0, submit.In(g), submit.In(tasks.Datum("tau", row)), submit.InOut(&factors[k]))
 		}
 	}
-	return p.Tasks().Err
+	return tasks.Err
 }

@@ -6,13 +6,6 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// part identifies data that a Program makes only once: those of a matrix, of pivots, or of
-// rotations, and their name.
-type part struct {
-	of   any
-	name string
-}
-
 // Data returns the part of of that has the given name as data, rows×cols of them, made by value as
 // [Tasks.NewData] says. Later calls with the same of and name return the same data, so that
 // dependencies carry over from algorithm to algorithm.
@@ -47,6 +40,12 @@ func (p *Tasks[T]) Datum(name string, v versions.Value) *graph.Datum {
 	d := new(graph.Datum)
 	SetDatum(d, name, p.Matrices, 0, 0, 0, v)
 	return d
+}
+
+// Empty returns a tile without elements. A product with such operands only scales its
+// result.
+func (p *Tasks[T]) Empty(rows, cols int) *graph.Datum {
+	return p.Datum("empty", &tiles.Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)})
 }
 
 // SetDatum makes d the datum of v, tile (i, j) of the matrix with that number.

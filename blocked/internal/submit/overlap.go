@@ -6,15 +6,6 @@ import (
 	"github.com/tessera-la/tessera/blocked/tiles"
 )
 
-// extent is the range of the caller's memory that a matrix occupies: rows of width
-// bytes, stride bytes apart.
-type extent struct {
-	of            any // the Matrix or the Slices
-	first, end    uintptr
-	width, stride uintptr
-	written       bool // tasks may write it
-}
-
 // Alone notes that tasks use x, a matrix of rows×cols elements in the caller's memory that
 // begins at tile first. It panics with ErrOverlap if x overlaps another noted matrix and
 // one of the two is written.

@@ -29,6 +29,22 @@ type Tasks[T tiles.Element] struct {
 	Room    *kernels.PackingRoom // for packed operands
 }
 
+// part identifies data that a Program makes only once: those of a matrix, of pivots, or of
+// rotations, and their name.
+type part struct {
+	of   any
+	name string
+}
+
+// extent is the range of the caller's memory that a matrix occupies: rows of width
+// bytes, stride bytes apart.
+type extent struct {
+	of            any // the Matrix or the Slices
+	first, end    uintptr
+	width, stride uintptr
+	written       bool // tasks may write it
+}
+
 // tileOps holds the ops of the tile algorithms. They are looked up once for each Program.
 type tileOps struct {
 	Gemm, Syrk, Trsm, Trmm, Potrf *versions.Op
@@ -76,10 +92,4 @@ func (p *Tasks[T]) SubmitLocal(local any, op *versions.Op, params any, priority 
 	if _, p.Err = p.Job.Submit(&p.spec); p.Err == nil {
 		p.n.Add(1)
 	}
-}
-
-// Empty returns a tile without elements. A product with such operands only scales its
-// result.
-func (p *Tasks[T]) Empty(rows, cols int) *graph.Datum {
-	return p.Datum("empty", &tiles.Tile[T]{Rows: rows, Cols: cols, Stride: max(1, cols)})
 }
