@@ -15,7 +15,15 @@ func (e Error) Error() string { return string(e) }
 // ErrNotFactorized is the panic of a method that needs a factorization and finds none.
 const ErrNotFactorized Error = "la: no valid factorization"
 
-// ErrNoVectors is the panic of a method that needs eigenvectors where only the eigenvalues were computed.
+// ErrRank is the panic of a method of [SVD] for a rank that is negative or greater than that of A, and ErrRcond for
+// an rcond that is negative or NaN.
+const (
+	ErrRank  Error = "la: the rank is out of range"
+	ErrRcond Error = "la: rcond is negative or NaN"
+)
+
+// ErrNoVectors is the panic of a method that needs eigenvectors, or singular vectors, where only the values were
+// computed.
 const ErrNoVectors Error = "la: the decomposition has no vectors"
 
 // ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
@@ -44,10 +52,13 @@ func (e *NonFiniteError) Error() string {
 // ConvergenceError reports an iteration that has not converged.
 type ConvergenceError struct {
 	Op    string // the operation, as in "EigenSym"
-	Found int    // eigenvalues that it has found before
+	Found int    // eigenvalues that it has found before; 0 of an SVD
 }
 
 func (e *ConvergenceError) Error() string {
+	if e.Op == "SVD" {
+		return "la: SVD: the iteration for a singular value has not converged"
+	}
 	return fmt.Sprintf("la: %s: the iteration for an eigenvalue has not converged, after %d were found", e.Op, e.Found)
 }
 

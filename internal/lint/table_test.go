@@ -22,7 +22,7 @@ func table() []entry {
 			pkg: "la",
 			tessera: []string{
 				"blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
-				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/scalar",
+				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/scalar", "internal/transpose",
 			},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
