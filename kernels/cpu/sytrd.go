@@ -25,7 +25,7 @@ func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
 
 const (
 	// sytrdPanel is how many rows are reduced before the rest of the matrix is updated.
-	sytrdPanel = 32
+	sytrdPanel = 16
 	// sytrdBlock is the order of the blocks of the triangle that is updated.
 	sytrdBlock = 128
 )

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"sync"
+
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
@@ -65,18 +67,23 @@ func crew[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	}
 }
 
-// crewOrAlone is crew for calls with many steps: without a gang they share one workspace.
+// crewOrAlone is crew for calls with many steps: without a gang all parts of a step share one workspace, which
+// later steps and calls use again.
 func crewOrAlone[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	if call.Gang != nil {
 		return crew[T](call)
 	}
-	var own versions.Workspace
 	return func(parts, work int, f func(part, parts int, work []T)) {
+		w := workspaces.Get().(*versions.Workspace)
+		defer workspaces.Put(w)
 		for i := range parts {
-			f(i, parts, versions.Scratch[T](&own, work))
+			f(i, parts, versions.Scratch[T](w, work))
 		}
 	}
 }
+
+// workspaces are those of calls without a gang, beside versions.Call.Work.
+var workspaces = sync.Pool{New: func() any { return new(versions.Workspace) }}
 
 // gangQR returns q on all units of the call's gang, as [gangRoutines] does, and for the packed
 // factor vp if that is not nil.

@@ -77,13 +77,18 @@ func squares[T scalar.Real](d, e []T, left *int) error {
 				e[i+1] = s * r
 			}
 			before, cos := gamma, c
+			// Three quotients at once: the one of the next p does not wait for c.
+			inverse := r / p
 			c, s = p/r, b/r
 			a := d[i]
 			gamma = c*(a-shift) - s*before
 			d[i+1] = before + (a - gamma)
-			if c != 0 {
+			switch {
+			case c > tiny: // so inverse does not overflow
+				p = gamma * gamma * inverse
+			case c != 0:
 				p = gamma * gamma / c
-			} else {
+			default:
 				p = cos * b
 			}
 		}
