@@ -67,8 +67,12 @@ func TestReportAfterLoss(t *testing.T) {
 		}
 		return all
 	}
-	s := bench.Spec{Op: "cholesky", N: 1500, NB: 100, Runtime: d, Distributed: true, Idle: true, Nodes: nodes, Speeds: func() []float64 { return f.Speeds(d) },
-		Repeat: 3, Warmup: -1, Verify: true, NoPeak: true}
+	s := bench.Spec{Problem: bench.Problem{Op: "cholesky", N: 1500, NB: 100},
+		Remote: bench.Remote{Runtime: d, Distributed: true, Idle: true, Nodes: nodes, Speeds: func() []float64 { return f.Speeds(d) }},
+		Repeat: 3,
+		Warmup: -1,
+		Verify: true,
+		NoPeak: true}
 	r, err := bench.Run(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

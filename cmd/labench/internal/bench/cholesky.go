@@ -21,7 +21,7 @@ type cholesky[T la.Element] struct {
 
 func newCholesky[T la.Element](f *maker[T]) problem {
 	a := f.symmetric(f.spec.N)
-	if !f.spec.blank {
+	if !f.blank {
 		mirror(a, f.workers)
 	}
 	return &cholesky[T]{base: f.base, a: a, keep: f.spec.Checkpoint}

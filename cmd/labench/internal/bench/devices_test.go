@@ -14,7 +14,7 @@ import (
 // TestDevices runs operations beside simulated devices, and on these alone.
 func TestDevices(t *testing.T) {
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr", "solve"} {
-		s := Spec{Op: op, N: 96, NB: 32, Workers: 2, Devices: "sim:2", DevicesOnly: true, Repeat: 1, Verify: true, NoPeak: true}
+		s := Spec{Problem: Problem{Op: op, N: 96, NB: 32}, Local: Local{Workers: 2, Devices: "sim:2", DevicesOnly: true}, Repeat: 1, Verify: true, NoPeak: true}
 		r, err := Run(context.Background(), s)
 		if err != nil || !r.Passed {
 			t.Fatalf("%s: %v, %s", op, err, r.Failure)
@@ -34,19 +34,19 @@ func TestDevices(t *testing.T) {
 			t.Errorf("%s: versions %v", op, r.Versions)
 		}
 	}
-	r, err := Run(context.Background(), Spec{Op: "gemm", N: 64, NB: 32, Devices: "sim", ByPriority: true, Repeat: 1, NoPeak: true})
+	r, err := Run(context.Background(), Spec{Problem: Problem{Op: "gemm", N: 64, NB: 32}, Local: Local{Devices: "sim", ByPriority: true}, Repeat: 1, NoPeak: true})
 	if err != nil || r.Sched != dispatch.Priority.String() {
 		t.Errorf("got %v, policy %s", err, r.Sched)
 	}
-	_, err = Run(context.Background(), Spec{Op: "gemm", N: 64, Devices: "gpu"})
+	_, err = Run(context.Background(), Spec{Problem: Problem{Op: "gemm", N: 64}, Local: Local{Devices: "gpu"}})
 	if invalid := (*InvalidError)(nil); !errors.As(err, &invalid) {
 		t.Errorf("got %v", err)
 	}
-	_, err = Run(context.Background(), Spec{Op: "gemm", N: 64, DevicesOnly: true})
+	_, err = Run(context.Background(), Spec{Problem: Problem{Op: "gemm", N: 64}, Local: Local{DevicesOnly: true}})
 	if invalid := (*InvalidError)(nil); !errors.As(err, &invalid) {
 		t.Errorf("got %v", err)
 	}
-	_, err = Run(context.Background(), Spec{Op: "gemm", N: 64, Devices: "cuda9999"})
+	_, err = Run(context.Background(), Spec{Problem: Problem{Op: "gemm", N: 64}, Local: Local{Devices: "cuda9999"}})
 	if none := (*cuda.NoDeviceError)(nil); !errors.As(err, &none) || none.Device != "cuda9999" {
 		t.Errorf("got %v", err)
 	}

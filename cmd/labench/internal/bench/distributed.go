@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -22,41 +21,19 @@ import (
 // distributed is an operation on matrices that exist only on the nodes of a cluster. They are random or read
 // from a file. The nodes make them, work on them in place and verify the result.
 type distributed[T la.Element] struct {
-	ctx     context.Context
-	s       Spec
-	e       *la.Engine
-	input   *file.Array        // of A; nil if it is random
-	a, b, c *blocked.Matrix[T] // gemm: C = A·B; others: A only
-	lu      *la.LU[T]
-	chol    *la.Cholesky[T]
-	qr      *la.QR[T]
-	speeds  []float64 // of the nodes that matrices are distributed over
-	err     error     // of making the matrices
-	resumed int       // panels that an earlier run had factored
-	known   float64   // bytes of metadata of tiles and tasks; a float64, since it may overflow
-}
-
-// newDistributed returns the problem, and s with the order of the matrix in the input file.
-func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, error) {
-	p := distributed[T]{ctx: ctx, s: s}
-	if s.Input != "" {
-		var err error
-		if p.input, err = file.OpenArray(s.Input); err != nil {
-			return nil, s, err
-		}
-		m, n := p.input.Dims()
-		if s, err = find(s.Op).take(s, m, n); err != nil {
-			return nil, s, err
-		}
-		if s.Op != "lstsq" && (m != n || s.M != n || s.N != n) {
-			return nil, s, &ShapeError{s.Input, fmt.Sprintf("the matrix is %d×%d, and all have to be square", m, n)}
-		}
-		p.s = s
-	}
-	if s.Op == "solve" || s.Op == "lstsq" {
-		return &distributedSystem[T]{distributed: p}, s, nil
-	}
-	return &p, s, nil
+	ctx      context.Context
+	s        Spec
+	e        *la.Engine
+	input    *file.Array        // of A; nil if it is random
+	a, b, c  *blocked.Matrix[T] // gemm: C = A·B; others: A only
+	lu       *la.LU[T]
+	chol     *la.Cholesky[T]
+	qr       *la.QR[T]
+	speeds   []float64 // of the nodes that matrices are distributed over
+	gridRows int       // of the grid of nodes; 0: chosen
+	err      error     // of making the matrices
+	resumed  int       // panels that an earlier run had factored
+	known    float64   // bytes of metadata of tiles and tasks; a float64, since it may overflow
 }
 
 // save makes the nodes write the result, if s has an output file.
@@ -166,8 +143,8 @@ func (p *distributed[T]) matrix(kind blocked.Kind, m, n, nb int) *blocked.Matrix
 
 // rows returns the number of rows of the grid of nodes.
 func (p *distributed[T]) rows() int {
-	if p.s.rows > 0 {
-		return p.s.rows
+	if p.gridRows > 0 {
+		return p.gridRows
 	}
 	nodes, rows := len(p.speeds), 1
 	if p.s.Op != "gemm" && p.s.Op != "cholesky" && p.s.Method != ByCholesky {

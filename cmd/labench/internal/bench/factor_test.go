@@ -15,7 +15,7 @@ import (
 func TestPivoting(t *testing.T) {
 	for _, pivot := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting, la.TilePivoting} {
 		for _, shape := range [][2]int{{150, 150}, {300, 90}, {90, 300}} {
-			s := Spec{Op: "lu", M: shape[0], N: shape[1], NB: 32, Pivot: pivot, Repeat: 1, Verify: true, NoPeak: true}
+			s := Spec{Problem: Problem{Op: "lu", M: shape[0], N: shape[1], NB: 32, Pivot: pivot}, Repeat: 1, Verify: true, NoPeak: true}
 			r, err := Run(context.Background(), s)
 			if err != nil || r.Pivoting != pivot.String() || !(r.Growth >= 1) {
 				t.Errorf("%v %v: %q, growth %g, %v", pivot, shape, r.Pivoting, r.Growth, err)
@@ -26,7 +26,7 @@ func TestPivoting(t *testing.T) {
 		}
 	}
 	// The diagonal tile cannot be pivoted in.
-	s := Spec{Op: "lu", N: 150, NB: 32, Matrix: matgen.FirstColumnZero, Pivot: la.TilePivoting, Repeat: 1, Verify: true, NoPeak: true}
+	s := Spec{Problem: Problem{Op: "lu", N: 150, NB: 32, Matrix: matgen.FirstColumnZero, Pivot: la.TilePivoting}, Repeat: 1, Verify: true, NoPeak: true}
 	var single *la.SingularError
 	var broken *la.BreakdownError
 	if _, err := Run(context.Background(), s); !errors.As(err, &broken) && !errors.As(err, &single) {
@@ -38,7 +38,7 @@ func TestPivoting(t *testing.T) {
 // is said of the residual.
 func TestGrowth(t *testing.T) {
 	const n = 60
-	s := Spec{Op: "lu", N: n, NB: 16, Matrix: matgen.Wilkinson, Repeat: 1, Verify: true, NoPeak: true}
+	s := Spec{Problem: Problem{Op: "lu", N: n, NB: 16, Matrix: matgen.Wilkinson}, Repeat: 1, Verify: true, NoPeak: true}
 	r, err := Run(context.Background(), s)
 	if err != nil || r.Passed || float64(r.Growth) != math.Exp2(n-1) || !strings.Contains(r.Failure, "the elements grew by 5.76e+17") {
 		t.Errorf("growth %g, passed %v: %s, %v", r.Growth, r.Passed, r.Failure, err)
@@ -49,9 +49,9 @@ func TestGrowth(t *testing.T) {
 func TestRotations(t *testing.T) {
 	var specs []Spec
 	for _, tree := range la.Trees() {
-		specs = append(specs, Spec{Tree: tree})
+		specs = append(specs, Spec{Problem: Problem{Tree: tree}})
 	}
-	specs = append(specs, Spec{Tree: la.TreeDomains, Domain: 2, IB: 7}, Spec{Variant: la.DenseQR}, Spec{Variant: la.MemorySaveQR})
+	specs = append(specs, Spec{Problem: Problem{Tree: la.TreeDomains, Domain: 2, IB: 7}}, Spec{Problem: Problem{Variant: la.DenseQR}}, Spec{Problem: Problem{Variant: la.MemorySaveQR}})
 	for _, s := range specs {
 		for _, shape := range [][2]int{{100, 100}, {330, 40}, {40, 330}, {17, 5}} {
 			s.Op, s.M, s.N, s.NB, s.Repeat, s.Verify, s.NoPeak = "qr", shape[0], shape[1], 32, 1, true, true
@@ -69,7 +69,7 @@ func TestRotations(t *testing.T) {
 		}
 	}
 	var invalid *InvalidError
-	if _, err := Run(context.Background(), Spec{Op: "qr", N: 9, Tree: la.TreeGreedy, Variant: la.DenseQR, IB: -1}); !errors.As(err, &invalid) ||
+	if _, err := Run(context.Background(), Spec{Problem: Problem{Op: "qr", N: 9, Tree: la.TreeGreedy, Variant: la.DenseQR, IB: -1}}); !errors.As(err, &invalid) ||
 		len(invalid.Problems) != 2 {
 		t.Errorf("a tree that the variant does not have, and a negative block: %v", err)
 	}

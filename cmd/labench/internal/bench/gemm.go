@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"math"
 
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -22,9 +21,6 @@ func newGemm[T la.Element](f *maker[T]) problem {
 func (p *gemm[T]) order() (op la.Operation, n, longest int) {
 	return la.OpGemm, mean(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
 }
-
-// mean returns the geometric mean of two dimensions.
-func mean(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }
 
 func (p *gemm[T]) flops() float64 {
 	return 2 * float64(p.c.Rows) * float64(p.c.Cols) * float64(p.a.Cols)

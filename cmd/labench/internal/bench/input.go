@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -26,23 +25,7 @@ func (e *InputError) Error() string {
 // Unwrap returns the corresponding error of la.
 func (e *InputError) Unwrap() error { return &la.NonFiniteError{Row: e.Row, Col: e.Col} }
 
-// finite returns an *InputError if g, which comes from the input file, has an infinite or NaN element. If
-// symmetric is set, only its lower triangle is examined.
-func (f *maker[T]) finite(g la.General[T], symmetric bool) error {
-	bad := func(v T) bool { return v-v != 0 }
-	if !slices.ContainsFunc(g.Data, bad) {
-		return nil
-	}
-	for i := range g.Rows {
-		for j := range g.Cols {
-			v := g.Data[i*g.Stride+j]
-			if symmetric && i < j {
-				v = g.Data[j*g.Stride+i]
-			}
-			if bad(v) {
-				return &InputError{File: f.spec.Input, Row: i, Col: j, Value: float64(v)}
-			}
-		}
-	}
-	panic("bench: lost an element that is not finite") // no other code has access to g
-}
+// ShapeError reports a matrix file whose shape does not fit the operation or the flags.
+type ShapeError struct{ File, Reason string }
+
+func (e *ShapeError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }

@@ -48,25 +48,25 @@ func TestInput(t *testing.T) {
 		m, n, k int
 		want    string // a part of the error
 	}{
-		{Spec{Op: "cholesky", Input: symmetric}, n, n, 0, ""},
-		{Spec{Op: "cholesky", Input: symmetric, N: n, NB: 7}, n, n, 0, ""},
-		{Spec{Op: "cholesky", Input: array}, n, n, 0, ""},
-		{Spec{Op: "gemm", Input: symmetric}, n, n, n, ""},
-		{Spec{Op: "gemm", Input: rectangle}, 30, 70, 70, ""},
-		{Spec{Op: "gemm", Input: rectangle, N: 5}, 30, 5, 70, ""},
-		{Spec{Op: "syrk", Input: rectangle}, 30, 30, 70, ""},
-		{Spec{Op: "trsm", Input: array}, n, n, 0, ""},
-		{Spec{Op: "trsm", Input: symmetric, N: 3}, n, 3, 0, ""},
-		{Spec{Op: "cholesky", Input: symmetric, N: n + 1}, 0, 0, 0, "the matrix is 50×50, and the shape that was asked for another"},
-		{Spec{Op: "gemm", Input: rectangle, K: 30}, 0, 0, 0, "asked for another"},
-		{Spec{Op: "cholesky", Input: rectangle}, 0, 0, 0, "the matrix is 30×70, and cholesky needs a square one"},
-		{Spec{Op: "trsm", Input: rectangle}, 0, 0, 0, "square"},
-		{Spec{Op: "cholesky", Input: filepath.Join(t.TempDir(), "none.mtx")}, 0, 0, 0, "no such file"},
-		{Spec{Op: "cholesky", Input: write(t, "e.mtx", blocked.Full, matgen.Spec{}, nil)}, 0, 0, 0, "the matrix is 0×0, which is nothing to measure"},
-		{Spec{Op: "cholesky", Input: write(t, "u.npy", blocked.Full, spd, func(a *blocked.Matrix[float64]) { a.Set(40, 3, 9) })},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: symmetric}, n, n, 0, ""},
+		{Spec{Problem: Problem{Op: "cholesky", N: n, NB: 7}, Input: symmetric}, n, n, 0, ""},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: array}, n, n, 0, ""},
+		{Spec{Problem: Problem{Op: "gemm"}, Input: symmetric}, n, n, n, ""},
+		{Spec{Problem: Problem{Op: "gemm"}, Input: rectangle}, 30, 70, 70, ""},
+		{Spec{Problem: Problem{Op: "gemm", N: 5}, Input: rectangle}, 30, 5, 70, ""},
+		{Spec{Problem: Problem{Op: "syrk"}, Input: rectangle}, 30, 30, 70, ""},
+		{Spec{Problem: Problem{Op: "trsm"}, Input: array}, n, n, 0, ""},
+		{Spec{Problem: Problem{Op: "trsm", N: 3}, Input: symmetric}, n, 3, 0, ""},
+		{Spec{Problem: Problem{Op: "cholesky", N: n + 1}, Input: symmetric}, 0, 0, 0, "the matrix is 50×50, and the shape that was asked for another"},
+		{Spec{Problem: Problem{Op: "gemm", K: 30}, Input: rectangle}, 0, 0, 0, "asked for another"},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: rectangle}, 0, 0, 0, "the matrix is 30×70, and cholesky needs a square one"},
+		{Spec{Problem: Problem{Op: "trsm"}, Input: rectangle}, 0, 0, 0, "square"},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: filepath.Join(t.TempDir(), "none.mtx")}, 0, 0, 0, "no such file"},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: write(t, "e.mtx", blocked.Full, matgen.Spec{}, nil)}, 0, 0, 0, "the matrix is 0×0, which is nothing to measure"},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: write(t, "u.npy", blocked.Full, spd, func(a *blocked.Matrix[float64]) { a.Set(40, 3, 9) })},
 			0, 0, 0, "not symmetric: element (41, 4), counted from 1, is 9 and (4, 41)"},
 		// What rounding may have done to a symmetric matrix is let pass.
-		{Spec{Op: "cholesky", Input: write(t, "u.npy", blocked.Full, spd, func(a *blocked.Matrix[float64]) { a.Set(40, 3, a.At(40, 3)+1e-16) })},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: write(t, "u.npy", blocked.Full, spd, func(a *blocked.Matrix[float64]) { a.Set(40, 3, a.At(40, 3)+1e-16) })},
 			n, n, 0, ""},
 	} {
 		for _, typ := range Types() {
@@ -104,8 +104,13 @@ func TestInputOfOthers(t *testing.T) {
 		}
 		for _, typ := range Types() {
 			var told []file.Warning
-			r, err := Run(context.Background(), Spec{Op: "gemm", Type: typ, Input: path, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true,
-				Warn: func(w file.Warning) { told = append(told, w) }})
+			r, err := Run(context.Background(), Spec{Problem: Problem{Op: "gemm", Type: typ},
+				Input:  path,
+				Repeat: 1,
+				Warmup: -1,
+				Verify: true,
+				NoPeak: true,
+				Warn:   func(w file.Warning) { told = append(told, w) }})
 			if err != nil || !r.Passed {
 				t.Errorf("%q: %+v, %v", test.text, r, err)
 			}
@@ -116,11 +121,11 @@ func TestInputOfOthers(t *testing.T) {
 	}
 	for _, name := range []string{"deflated.npz", "several.npz:w"} {
 		path := filepath.Join("../../../../blocked/file/testdata/npz", name)
-		if r, err := Run(context.Background(), Spec{Op: "gemm", Input: path, Repeat: 1, Warmup: -1, NoPeak: true}); err != nil || r.M != 2 || r.K != 2 {
+		if r, err := Run(context.Background(), Spec{Problem: Problem{Op: "gemm"}, Input: path, Repeat: 1, Warmup: -1, NoPeak: true}); err != nil || r.M != 2 || r.K != 2 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
-	_, err := Run(context.Background(), Spec{Op: "gemm", Input: "../../../../blocked/file/testdata/npz/several.npz", NoPeak: true})
+	_, err := Run(context.Background(), Spec{Problem: Problem{Op: "gemm"}, Input: "../../../../blocked/file/testdata/npz/several.npz", NoPeak: true})
 	var format *file.FormatError
 	if !errors.As(err, &format) || !strings.Contains(err.Error(), `"w", "b", "f", "h", "s"`) {
 		t.Errorf("no name of an array: %v", err)
@@ -134,7 +139,7 @@ func TestMinor(t *testing.T) {
 	for minor := 1; minor <= n; minor++ {
 		spec := matgen.Spec{Kind: matgen.Indefinite, M: n, N: n, Minor: minor}
 		path := write(t, fmt.Sprintf("i%d.mtx", minor), blocked.SymLower, spec, nil)
-		_, err := Run(context.Background(), Spec{Op: "cholesky", Input: path, NB: nb, Repeat: 1, NoPeak: true})
+		_, err := Run(context.Background(), Spec{Problem: Problem{Op: "cholesky", NB: nb}, Input: path, Repeat: 1, NoPeak: true})
 		var npd *la.NotPositiveDefiniteError
 		if !errors.As(err, &npd) || npd.Minor != minor {
 			t.Errorf("minor %d: %v", minor, err)
@@ -144,7 +149,7 @@ func TestMinor(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	path := write(t, "nan.mtx", blocked.SymLower, matgen.Spec{Kind: matgen.SPD, M: 20, N: 20}, func(a *blocked.Matrix[float64]) { a.Set(9, 4, math.NaN()) })
-	_, err := Run(context.Background(), Spec{Op: "cholesky", Input: path, NoPeak: true})
+	_, err := Run(context.Background(), Spec{Problem: Problem{Op: "cholesky"}, Input: path, NoPeak: true})
 	var nan *la.NonFiniteError
 	if !errors.As(err, &nan) || nan.Row != 4 || nan.Col != 9 {
 		t.Errorf("NaN: %v", err)
@@ -167,7 +172,7 @@ func TestBadInput(t *testing.T) {
 		{"cholesky", 5, 5, math.NaN(), "the element in row 6, column 6 (counted from 1) is NaN"},
 	} {
 		for _, typ := range Types() {
-			_, err := Run(context.Background(), Spec{Op: test.op, Type: typ, Input: spoilt(test.i, test.j, test.v), Repeat: 1, NoPeak: true, Verify: true})
+			_, err := Run(context.Background(), Spec{Problem: Problem{Op: test.op, Type: typ}, Input: spoilt(test.i, test.j, test.v), Repeat: 1, NoPeak: true, Verify: true})
 			var bad *InputError
 			switch {
 			case test.want == "" && err != nil, test.want != "" && (!errors.As(err, &bad) || !strings.HasSuffix(err.Error(), test.want)):
@@ -182,7 +187,7 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	var format *file.FormatError
-	if _, err = Run(context.Background(), Spec{Op: "gemm", Input: path}); !errors.As(err, &format) || format.File != path {
+	if _, err = Run(context.Background(), Spec{Problem: Problem{Op: "gemm"}, Input: path}); !errors.As(err, &format) || format.File != path {
 		t.Errorf("format: %v", err)
 	}
 }
@@ -201,13 +206,13 @@ func TestLargeInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, op := range Ops() {
-		_, err := Run(context.Background(), Spec{Op: op, Input: path, NoPeak: true})
+		_, err := Run(context.Background(), Spec{Problem: Problem{Op: op}, Input: path, NoPeak: true})
 		var room *MemoryError
 		if !errors.As(err, &room) || room.Need < 4e12*8 {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	_, err := Run(context.Background(), Spec{Op: "gemm", K: 3, Input: path, NoPeak: true})
+	_, err := Run(context.Background(), Spec{Problem: Problem{Op: "gemm", K: 3}, Input: path, NoPeak: true})
 	var shape *ShapeError
 	if !errors.As(err, &shape) {
 		t.Errorf("another shape: %v", err)

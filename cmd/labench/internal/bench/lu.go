@@ -29,17 +29,6 @@ func (p *lu[T]) order() (op la.Operation, n, longest int) {
 
 func (p *lu[T]) flops() float64 { return luFlops(p.a.Rows, p.a.Cols) }
 
-// luFlops returns the number of operations of an LU factorization: in each column a division for each element
-// below the diagonal, and a multiplication and an addition for each element to the right of these.
-func luFlops(m, n int) float64 {
-	sum := 0.0
-	for j := range min(m, n) {
-		below, right := float64(m-j-1), float64(n-j-1)
-		sum += below * (1 + 2*right)
-	}
-	return sum
-}
-
 func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	f, err := la.NewLUWith[T](e, p.opt)
 	p.f = f

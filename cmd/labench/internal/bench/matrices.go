@@ -4,43 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
-
-// newProblem makes the matrices of s. It returns the problem, and s with the shape of the matrix in an input
-// file.
-func newProblem[T la.Element](ctx context.Context, s Spec, workers int) (problem, Spec, error) {
-	if s.Distributed {
-		return newDistributed[T](ctx, s)
-	}
-	var input *blocked.Matrix[T]
-	if s.Input != "" {
-		opt := &file.ReadOptions{MaxBytes: math.MaxInt64, Workers: workers, Warn: s.Warn}
-		opt.Check = func(h file.Header) (err error) { // before a compressed file is decompressed
-			if s, err = find(s.Op).take(s, h.Rows, h.Cols); err == nil {
-				err = fits(s)
-			}
-			return err
-		}
-		var err error
-		if input, err = file.Read[T](s.Input, opt); err != nil {
-			return nil, s, err
-		}
-	}
-	f := &maker[T]{base: base[T]{s.Seed, workers}, ctx: ctx, spec: s, input: input}
-	p := create(find(s.Op), f)
-	return p, s, f.err
-}
-
-// ShapeError reports a matrix file whose shape does not fit the operation or the flags.
-type ShapeError struct{ File, Reason string }
-
-func (e *ShapeError) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
 
 // maker makes the operands of a problem.
 type maker[T la.Element] struct {
@@ -48,6 +18,7 @@ type maker[T la.Element] struct {
 	ctx   context.Context
 	spec  Spec
 	input *blocked.Matrix[T] // the first operand, if it came from a file
+	blank bool               // leave the elements unset, since nothing reads them
 	err   error              // the first error; matrices made after it are unusable
 }
 
@@ -78,7 +49,7 @@ func (f *maker[T]) note(err error) {
 // generate returns an m×n matrix of the given kind. Each number of an operand gives another matrix.
 func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) la.General[T] {
 	g := f.empty(m, n)
-	if f.spec.blank {
+	if f.blank {
 		return g
 	}
 	gen, err := matgen.New[T](matgen.Spec{Kind: kind, M: m, N: n, Seed: f.spec.Seed + operand})
@@ -114,7 +85,7 @@ func (f *maker[T]) symmetric(n int) la.Symmetric[T] {
 
 // empty returns an m×n matrix of zeros. For a blank problem it takes no memory until it is written.
 func (f *maker[T]) empty(m, n int) la.General[T] {
-	if f.spec.blank {
+	if f.blank {
 		data, err := reserve[T](m * n)
 		f.note(err)
 		return la.General[T]{Rows: m, Cols: n, Stride: max(n, 1), Data: data}
@@ -169,4 +140,25 @@ func spoil[T la.Element](a la.General[T], workers int) {
 			row[i] = nan
 		}
 	})
+}
+
+// finite returns an *InputError if g, which comes from the input file, has an infinite or NaN element. If
+// symmetric is set, only its lower triangle is examined.
+func (f *maker[T]) finite(g la.General[T], symmetric bool) error {
+	bad := func(v T) bool { return v-v != 0 }
+	if !slices.ContainsFunc(g.Data, bad) {
+		return nil
+	}
+	for i := range g.Rows {
+		for j := range g.Cols {
+			v := g.Data[i*g.Stride+j]
+			if symmetric && i < j {
+				v = g.Data[j*g.Stride+i]
+			}
+			if bad(v) {
+				return &InputError{File: f.spec.Input, Row: i, Col: j, Value: float64(v)}
+			}
+		}
+	}
+	panic("bench: lost an element that is not finite") // no other code has access to g
 }

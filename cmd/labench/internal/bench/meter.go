@@ -21,14 +21,6 @@ type meter struct {
 	within      func(done, total int) // nil if not wanted
 }
 
-// Stage is a part of what a Spec does.
-type Stage struct {
-	Name  string  // "preparation", "warm-up", "measuring the peak", "timed", "check"
-	Run   int     // number among the runs of that name, from 1; 0 if it is no run
-	Runs  int     // 0 if unknown
-	Flops float64 // of the run
-}
-
 // grain is the resolution of the progress of one stage.
 const grain = 1000
 
@@ -91,3 +83,19 @@ func (m *meter) step(i, n int) { m.part, m.parts = i, n }
 
 // pause suppresses the progress of unplanned runs.
 func (m *meter) pause(on bool) { m.paused = on }
+
+// timed resets p, runs it once and returns the time of the run.
+func timed(ctx context.Context, p problem, once func(context.Context) error) (time.Duration, error) {
+	p.reset()
+	begin := time.Now()
+	err := once(ctx)
+	return max(time.Since(begin), 1), err // a coarse clock may show no time at all
+}
+
+// cause returns the cause of the end of ctx if it has ended, else err.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

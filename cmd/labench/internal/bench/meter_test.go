@@ -9,7 +9,7 @@ import (
 // begin anew for the user.
 func TestMeterGoesForward(t *testing.T) {
 	var said []int
-	m := newMeter(Spec{Repeat: 2, Progress: func(done, _ int) { said = append(said, done) }})
+	m := newMeter(Spec{Repeat: 2, Watch: Watch{Progress: func(done, _ int) { said = append(said, done) }}})
 	m.progress(4, 8)
 	m.progress(8, 8)
 	m.progress(1, 2)
@@ -24,7 +24,7 @@ func TestMeterGoesForward(t *testing.T) {
 // TestMeterOfGrowingTotal: the second run goes by how many tasks the first one came to.
 func TestMeterOfGrowingTotal(t *testing.T) {
 	var said []int
-	m := newMeter(Spec{Repeat: 2, Progress: func(done, _ int) { said = append(said, done) }})
+	m := newMeter(Spec{Repeat: 2, Watch: Watch{Progress: func(done, _ int) { said = append(said, done) }}})
 	m.progress(8, 8)
 	m.next()
 	m.progress(1, 2)

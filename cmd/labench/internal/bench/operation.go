@@ -34,8 +34,6 @@ type Operation struct {
 	allAlike   bool        // all operands have A's kind, so a square kind makes all dimensions equal
 	// elements returns the number of elements of all matrices of a problem with known shape.
 	elements func(Spec) float64
-	f32      func(*maker[float32]) problem
-	f64      func(*maker[float64]) problem
 }
 
 // table returns the operations, in the order of the help.
@@ -45,14 +43,12 @@ var table = sync.OnceValue(func() []Operation {
 		Sizes: []string{"n", "m", "k"}, rows: "m", cols: "k", allAlike: true,
 		Formula: "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)", Limit: 3,
 		elements: func(s Spec) float64 { m, n, k := s.floats(); return m*k + k*n + m*n },
-		f32:      newGemm[float32], f64: newGemm[float64],
 	}
 	syrk := Operation{
 		Name: "syrk", Short: "Multiply by the transpose: C = A·Aᵀ, C n×n, A n×k",
 		Sizes: []string{"n", "k"}, rows: "n", cols: "k",
 		Formula: "‖AAᵀ−C‖ / (√(k+2)·‖A‖·‖Aᵀ‖·ε)", Limit: 3,
 		elements: func(s Spec) float64 { _, n, k := s.floats(); return n*k + n*n },
-		f32:      newSyrk[float32], f64: newSyrk[float64],
 	}
 	trsm := Operation{
 		Name: "trsm", Short: "Solve triangular systems: L·X = B, L m×m, B m×n",
@@ -66,7 +62,6 @@ var table = sync.OnceValue(func() []Operation {
 			}
 			return m*m + m*n
 		},
-		f32: newTrsm[float32], f64: newTrsm[float64],
 	}
 	cholesky := Operation{
 		packs: true, Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
@@ -80,7 +75,6 @@ var table = sync.OnceValue(func() []Operation {
 			}
 			return 1.5 * n * n // the matrix, and half of it in tiles
 		},
-		f32: newCholesky[float32], f64: newCholesky[float64],
 	}
 	lu := Operation{
 		packs: true, Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
@@ -93,7 +87,6 @@ var table = sync.OnceValue(func() []Operation {
 			}
 			return 2 * m * n // the matrix and its tiles
 		},
-		f32: newLU[float32], f64: newLU[float64],
 	}
 	qr := Operation{
 		packs: true, Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
@@ -111,7 +104,6 @@ var table = sync.OnceValue(func() []Operation {
 			}
 			return elements
 		},
-		f32: newQR[float32], f64: newQR[float64],
 	}
 	solve := Operation{
 		Name: "solve", Short: "Solve a system of linear equations: A·X = B, n×n",
@@ -121,7 +113,6 @@ var table = sync.OnceValue(func() []Operation {
 			_, n, _ := s.floats()
 			return 2*n*n + 4*n*float64(s.NRHS)
 		},
-		f32: newSystem[float32], f64: newSystem[float64],
 	}
 	lstsq := Operation{
 		Name: "lstsq", Short: "Solve a least-squares problem: min ‖B−A·X‖, m×n",
@@ -131,10 +122,12 @@ var table = sync.OnceValue(func() []Operation {
 			m, n, _ := s.floats()
 			return 2*m*n + 3*max(m, n)*float64(s.NRHS)
 		},
-		f32: newLstsq[float32], f64: newLstsq[float64],
 	}
 	return []Operation{gemm, syrk, trsm, cholesky, lu, qr, solve, lstsq}
 })
+
+// DefaultN is the default order of a problem.
+const DefaultN = 4096
 
 // Operations returns the table of operations, in the order of the help.
 func Operations() []Operation { return slices.Clone(table()) }
@@ -199,23 +192,6 @@ func (r Result) Shape() string {
 	return strings.Join(words, ", ")
 }
 
-// Chosen returns the options of the operation that are not at their defaults.
-func (s Spec) Chosen() (words []string) {
-	if s.Pivot != la.PartialPivoting {
-		words = append(words, s.Pivot.String()+" pivoting")
-	}
-	if s.Tree != la.TreeAuto {
-		words = append(words, s.Tree.String()+" tree")
-	}
-	if s.Variant != la.CompactQR {
-		words = append(words, s.Variant.String())
-	}
-	if s.Method != Auto {
-		words = append(words, "by "+s.Method.String())
-	}
-	return words
-}
-
 // needsSymmetric reports whether A must be symmetric.
 func (o *Operation) needsSymmetric(s Spec) bool { return o.symmetric || s.Method == ByCholesky }
 
@@ -271,14 +247,3 @@ func (o *Operation) take(s Spec, r, c int) (Spec, error) {
 	}
 	return s, nil
 }
-
-// create makes the matrices of a problem.
-func create[T la.Element](o *Operation, f *maker[T]) problem {
-	if f, ok := any(f).(*maker[float32]); ok {
-		return o.f32(f)
-	}
-	return o.f64(any(f).(*maker[float64]))
-}
-
-// floats returns the dimensions of s as float64, since their products may overflow an int.
-func (s Spec) floats() (m, n, k float64) { return float64(s.M), float64(s.N), float64(s.K) }

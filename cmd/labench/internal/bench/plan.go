@@ -37,8 +37,9 @@ func planned[T la.Element](ctx context.Context, s Spec, speeds []float64, opt pl
 }
 
 // count counts what one run of p needs with the layout of its matrices.
-func (p *distributed[T]) count(ctx context.Context, opt plan.Options) (plan.Counts, error) {
+func (p *distributed[T]) count(ctx context.Context, opt plan.Options) (c plan.Counts, known bool, err error) {
 	s := p.s
 	s.NB = p.a.NB()
-	return planned[T](ctx, s, p.speeds, opt)
+	c, err = planned[T](ctx, s, p.speeds, opt)
+	return c, true, err
 }

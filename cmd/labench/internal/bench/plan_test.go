@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 	defer rt.Close()
 	const n, nb = 1200, 50
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
-		s := Spec{Op: op, N: n, NB: nb, Tree: la.TreeFlat}.WithDefaults()
+		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: la.TreeFlat}}.WithDefaults()
 		x, err := planned[float64](context.Background(), s, []float64{1, 3, 1, 1}, plan.Options{Runtime: rt, Apart: true, Cost: func(string) float64 { return 1 }})
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %+v", op, x)
 		}
 	}
-	_, err = planned[float64](context.Background(), Spec{Op: "gemm", N: 1000, NB: 10}.WithDefaults(), []float64{1, 1}, plan.Options{Runtime: rt, Apart: true, Most: 1000})
+	_, err = planned[float64](context.Background(), Spec{Problem: Problem{Op: "gemm", N: 1000, NB: 10}}.WithDefaults(), []float64{1, 1}, plan.Options{Runtime: rt, Apart: true, Most: 1000})
 	if many := (*plan.TooManyError)(nil); !errors.As(err, &many) || many.Most != 1000 {
 		t.Errorf("too many tasks: %v", err)
 	}

@@ -66,12 +66,12 @@ func (e *GridError) Error() string {
 // Predictable returns the operations of [Predict]. The others depend on the elements.
 func Predictable() []string { return []string{"gemm", "syrk", "cholesky", "lu", "qr"} }
 
-// Predict predicts the time of a run of s on a machine that need not exist. On one node the matrices are in its
-// memory, and a run before it fills the caches. On several nodes s.Op must be gemm, cholesky, lu or qr. The
+// Predict predicts the time of a run of p on a machine that need not exist. On one node the matrices are in its
+// memory, and a run before it fills the caches. On several nodes p.Op must be gemm, cholesky, lu or qr. The
 // matrices are distributed over the computing nodes, in a grid with the given number of rows; 0 means the
 // default of a run. If nodes are to be lost, Predict also predicts the run without losses.
-func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction, error) {
-	s.Input, s.Output, s.Checkpoint = "", "", la.Checkpoint{}
+func Predict(ctx context.Context, p Problem, rows int, opt sim.Options) (Prediction, error) {
+	s := Spec{Problem: p}
 	if err := s.Validate(); err != nil {
 		return Prediction{}, err
 	}
@@ -79,33 +79,32 @@ func Predict(ctx context.Context, s Spec, rows int, opt sim.Options) (Prediction
 		return Prediction{}, err
 	}
 	s = s.WithDefaults()
-	s.blank, s.rows = true, rows
 	run := predict[float64]
 	if s.Type == "f32" {
 		run = predict[float32]
 	}
 	opt.Context, opt.Setup = ctx, true // the matrices are made before
-	x, err := run(ctx, s, opt)
+	x, err := run(ctx, s, rows, opt)
 	if err != nil || len(opt.Machine.Failures) == 0 {
 		return x, err
 	}
 	m := *opt.Machine
 	m.Failures = nil
 	opt.Machine, opt.Record = &m, false
-	whole, err := run(ctx, s, opt)
+	whole, err := run(ctx, s, rows, opt)
 	x.Whole = whole.Seconds
 	return x, err
 }
 
-func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Prediction, err error) {
+func predict[T la.Element](ctx context.Context, s Spec, rows int, opt sim.Options) (x Prediction, err error) {
 	var rt virtual
 	var speeds []float64
 	if s.Distributed = opt.Machine.Count() > 1; s.Distributed {
 		if speeds, err = rates(opt.Machine, s.Type); err != nil {
 			return x, err
 		}
-		if n := len(speeds); s.rows > 0 && (n%s.rows > 0 || s.rows > 1 && (s.Op == "lu" || s.Op == "qr")) {
-			return x, &GridError{s.Op, s.rows, n}
+		if n := len(speeds); rows > 0 && (n%rows > 0 || rows > 1 && (s.Op == "lu" || s.Op == "qr")) {
+			return x, &GridError{s.Op, rows, n}
 		}
 		rt, err = sim.NewCluster(opt)
 	} else {
@@ -123,16 +122,17 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	}
 	defer e.Close()
 	var p problem
-	if s.Distributed {
-		p = &distributed[T]{ctx: ctx, s: s, speeds: speeds}
-	} else if err = fitsAddresses(s); err != nil {
-		return x, err
-	} else if p, s, err = newProblem[T](ctx, s, len(rt.Workers())); err != nil {
-		return x, err
+	d := &distributed[T]{ctx: ctx, s: s, speeds: speeds, gridRows: rows}
+	if p = d; !s.Distributed {
+		if err = fitsAddresses(s); err != nil {
+			return x, err
+		}
+		f := &maker[T]{base: base[T]{s.Seed, len(rt.Workers())}, ctx: ctx, spec: s, blank: true}
+		if p = makers[T]()[s.Op](f); f.err != nil {
+			return x, f.err
+		}
 	}
-	if d, ok := p.(interface{ close() }); ok {
-		defer d.close()
-	}
+	defer p.close()
 	op, n, longest := p.order()
 	x.NB, _ = la.TileSize[T](e, op, n, longest)
 	if !s.Distributed {
@@ -144,7 +144,7 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	if err != nil {
 		return x, err
 	}
-	if d, ok := p.(*distributed[T]); ok {
+	if s.Distributed {
 		if d.reset(); d.err != nil {
 			return x, d.err
 		}
@@ -162,7 +162,8 @@ func predict[T la.Element](ctx context.Context, s Spec, opt sim.Options) (x Pred
 	if !s.Distributed {
 		x.Count, x.Sched, x.Memory = 1, opt.Policy.String(), int64(find(s.Op).elements(s))*int64(unsafe.Sizeof(*new(T)))
 	} else if x.Sched, x.Memory = "owner", x.Sum().Peak; !opt.Nodes.Owner {
-		x.Sched = Spec{Runtime: rt, Sched: opt.Nodes.Policy, ByPriority: opt.Nodes.ByPriority}.policy(engine)
+		s.Distributed, s.Sched, s.ByPriority = false, opt.Nodes.Policy, opt.Nodes.ByPriority
+		x.Sched = s.policy(engine)
 	}
 	x.GFLOPS = x.Flops / x.Seconds / 1e9
 	if opt.Record {

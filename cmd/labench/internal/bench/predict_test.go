@@ -27,7 +27,7 @@ func TestPredict(t *testing.T) {
 	const n, nb = 600, 50
 	for _, op := range Predictable() {
 		m := nodes(0)
-		x, err := Predict(ctx, Spec{Op: op, N: n, NB: nb}, 0, sim.Options{Machine: m, Record: true})
+		x, err := Predict(ctx, Problem{Op: op, N: n, NB: nb}, 0, sim.Options{Machine: m, Record: true})
 		if err != nil {
 			t.Errorf("%s: %v", op, err)
 			continue
@@ -43,8 +43,8 @@ func TestPredict(t *testing.T) {
 	}
 	defer rt.Close()
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
-		s := Spec{Op: op, N: n, NB: nb, Tree: la.TreeFlat}
-		x, err := Predict(ctx, s, 0, sim.Options{Machine: nodes(4), Nodes: cluster.Options{Owner: true, Stay: true}})
+		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: la.TreeFlat}}
+		x, err := Predict(ctx, s.Problem, 0, sim.Options{Machine: nodes(4), Nodes: cluster.Options{Owner: true, Stay: true}})
 		if err != nil {
 			t.Errorf("%s: %v", op, err)
 			continue
@@ -63,7 +63,7 @@ func TestPredict(t *testing.T) {
 // TestPredictGrid: a grid that there is not is refused.
 func TestPredictGrid(t *testing.T) {
 	for op, rows := range map[string]int{"cholesky": 3, "lu": 2} {
-		_, err := Predict(context.Background(), Spec{Op: op, N: 200, NB: 50}, rows, sim.Options{Machine: nodes(4), Nodes: cluster.Options{Owner: true}})
+		_, err := Predict(context.Background(), Problem{Op: op, N: 200, NB: 50}, rows, sim.Options{Machine: nodes(4), Nodes: cluster.Options{Owner: true}})
 		if e := (*GridError)(nil); !errors.As(err, &e) {
 			t.Errorf("%s: %v", op, err)
 		}

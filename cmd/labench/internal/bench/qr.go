@@ -24,11 +24,6 @@ func newQR[T la.Element](f *maker[T]) problem {
 	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), keep: f.spec.Checkpoint}
 }
 
-// qrOptions returns la's options of a QR factorization.
-func (s Spec) qrOptions() la.QROptions {
-	return la.QROptions{Tree: s.Tree, Domain: s.Domain, InnerBlock: s.IB, Variant: s.Variant}
-}
-
 func (p *factorQR[T]) order() (op la.Operation, n, longest int) {
 	return la.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }

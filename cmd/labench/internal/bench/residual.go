@@ -30,21 +30,6 @@ import (
 //
 // The larger of the residual and that of the vectors is reported.
 
-// verdict is the result of a verification.
-type verdict struct {
-	residual Number
-	checks   []Check // instead of residual, if there are several
-	failure  string  // other errors, in words
-	growth   float64 // of elements, if growth may be the reason
-}
-
-// Check is one of several residuals of a result.
-type Check struct {
-	Formula  string `json:"formula"` // in words
-	Residual Number `json:"residual"`
-	Limit    Number `json:"limit"` // Residual must be below it
-}
-
 // panel is the width of the panels in which residuals are computed. It only has to be large enough for la's
 // tiles.
 const panel = 512
@@ -99,15 +84,6 @@ func productResidual[T la.Element](x, a, b float64, m, k int) Number {
 func norm1[T la.Element](a *blocked.Matrix[T], workers int) float64 {
 	return a.Norm(lapack.MaxColumnSum, workers)
 }
-
-// base is the common part of all problems.
-type base[T la.Element] struct {
-	seed    uint64
-	workers int
-}
-
-// reset does nothing: the operands do not change.
-func (p *base[T]) reset() {}
 
 // norm returns the 1-norm of a.
 func (p *base[T]) norm(a la.General[T]) float64 { return norm1(blocked.View(a, panel), p.workers) }

@@ -21,23 +21,6 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// problem is one operation with its matrices.
-type problem interface {
-	// order returns what la's tile size depends on: see la.TileSize.
-	order() (op la.Operation, n, longest int)
-	// flops returns the floating point operations of a run as LAPACK counts
-	// them (LAPACK Working Note 41).
-	flops() float64
-	// reset restores the state before the first run.
-	reset()
-	// on returns a function that does what a user's call on e does, including the conversion to tiles. That is
-	// what is timed. Each function has memory of its own for what la keeps between calls.
-	on(e *la.Engine) (once func(context.Context) error, err error)
-	// verify checks the result of the last run, with the engine that was made last. It may overwrite the
-	// operands, so it can be called once only.
-	verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error)
-}
-
 // Run runs s. The time of a run is that of the user's call of la. Making, resetting and verifying the matrices
 // does not count. Memory that la keeps between calls is kept here, too.
 //
@@ -89,9 +72,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if d, ok := p.(interface{ close() }); ok {
-		defer d.close()
-	}
+	defer p.close()
 	m.pause(true) // measuring the nodes is no part of the runs
 	once, err := p.on(e)
 	m.pause(false)
@@ -117,9 +98,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if len(s.Resources) > 1 {
 		r.Kinds = kinds(s.Trace.Recording(), e.Workers()[:workers])
 	}
-	if d, ok := p.(interface{ describe(*Result) }); ok {
-		d.describe(&r)
-	}
+	p.describe(&r)
 	if err := r.peak(ctx, s, workers); err != nil {
 		return Result{}, err
 	}
@@ -127,10 +106,8 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err := r.cluster(ctx, s, p, nodes()); err != nil {
 		return Result{}, cause(ctx, err)
 	}
-	if d, ok := p.(interface{ save() error }); ok {
-		if err := d.save(); err != nil {
-			return Result{}, cause(ctx, err)
-		}
+	if err := p.save(); err != nil {
+		return Result{}, cause(ctx, err)
 	}
 	if !s.Verify {
 		r.Passed = true
@@ -283,22 +260,6 @@ func engine[T la.Element](opt la.Options) (*la.Engine, error) {
 		}
 	}
 	return nil, err
-}
-
-// cause returns the cause of the end of ctx if it has ended, else err.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
-// timed resets p, runs it once and returns the time of the run.
-func timed(ctx context.Context, p problem, once func(context.Context) error) (time.Duration, error) {
-	p.reset()
-	begin := time.Now()
-	err := once(ctx)
-	return max(time.Since(begin), 1), err // a coarse clock may show no time at all
 }
 
 // warm runs p as often as s asks, and continues until the versions could be explored. A factorization of few

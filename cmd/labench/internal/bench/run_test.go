@@ -36,13 +36,13 @@ func each(t *testing.T, f func(t *testing.T, op, typ string)) {
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, op, typ string) {
 		for _, s := range []Spec{
-			{N: 1},
-			{N: 65},
-			{N: 33, NB: 33},
-			{N: 200, NB: 48, Workers: 3, Sched: dispatch.FIFO},
-			{N: 700},
-			{M: 70, N: 31, K: 130},
-			{M: 300, N: 40, K: 5, NB: 32, Sched: dispatch.Locality},
+			{Problem: Problem{N: 1}},
+			{Problem: Problem{N: 65}},
+			{Problem: Problem{N: 33, NB: 33}},
+			{Problem: Problem{N: 200, NB: 48}, Local: Local{Workers: 3, Sched: dispatch.FIFO}},
+			{Problem: Problem{N: 700}},
+			{Problem: Problem{M: 70, N: 31, K: 130}},
+			{Problem: Problem{M: 300, N: 40, K: 5, NB: 32}, Local: Local{Sched: dispatch.Locality}},
 		} {
 			switch {
 			case !find(op).Has("m"):
@@ -94,7 +94,7 @@ func TestKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := Spec{Op: op, Type: typ, N: n, NB: 16, Matrix: kind, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true}
+			s := Spec{Problem: Problem{Op: op, Type: typ, N: n, NB: 16, Matrix: kind}, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true}
 			if find(op).Has("m") {
 				s.M = n
 			}
@@ -149,26 +149,26 @@ func TestSelection(t *testing.T) {
 		s.Op, s.N, s.NB, s.NoPeak = "cholesky", 96, 32, true
 		return Run(context.Background(), s)
 	}
-	r, err := run(Spec{Only: []string{"go"}})
+	r, err := run(Spec{Local: Local{Only: []string{"go"}}})
 	if err != nil || r.Versions["potrf/go"] != 3*3 || len(r.Versions) != 4 {
 		t.Errorf("%v, %v", r.Versions, err)
 	}
-	r, err = run(Spec{Fixed: []versions.Pin{{Op: "gemm/f64", Version: "go"}}, Repeat: 2})
+	r, err = run(Spec{Local: Local{Fixed: []versions.Pin{{Op: "gemm/f64", Version: "go"}}}, Repeat: 2})
 	if err != nil || r.Versions["gemm/go"] != 2 {
 		t.Errorf("%v, %v", r.Versions, err)
 	}
 	var unknown *versions.UnknownNameError
-	if _, err := run(Spec{Only: []string{"nonesuch"}}); !errors.As(err, &unknown) || !slices.Contains(unknown.Known, "go") {
+	if _, err := run(Spec{Local: Local{Only: []string{"nonesuch"}}}); !errors.As(err, &unknown) || !slices.Contains(unknown.Known, "go") {
 		t.Errorf("unknown version: %v", err)
 	}
 	rec := new(trace.Recorder)
-	if _, err := run(Spec{Trace: rec, Repeat: 2, Verify: true}); err != nil || len(rec.Events()) != 2*10 {
+	if _, err := run(Spec{Watch: Watch{Trace: rec}, Repeat: 2, Verify: true}); err != nil || len(rec.Events()) != 2*10 {
 		t.Errorf("%d events of 2 runs, %v", len(rec.Events()), err)
 	}
 }
 
 func TestPeak(t *testing.T) {
-	r, err := Run(context.Background(), Spec{Op: "gemm", N: 64, Repeat: 1, Warmup: -1})
+	r, err := Run(context.Background(), Spec{Problem: Problem{Op: "gemm", N: 64}, Repeat: 1, Warmup: -1})
 	if err != nil || r.PeakGFLOPS <= 0 || r.PeakFraction != r.GFLOPSBest/r.PeakGFLOPS {
 		t.Errorf("peak %g, fraction %g, %v", r.PeakGFLOPS, r.PeakFraction, err)
 	}
@@ -180,13 +180,15 @@ func TestPeak(t *testing.T) {
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, op, typ string) {
 		last, total := 0, 0
-		_, err := Run(context.Background(), Spec{Op: op, Type: typ, N: 200, NB: 64, Verify: true, NoPeak: true,
-			Progress: func(done, all int) {
+		_, err := Run(context.Background(), Spec{Problem: Problem{Op: op, Type: typ, N: 200, NB: 64},
+			Verify: true,
+			NoPeak: true,
+			Watch: Watch{Progress: func(done, all int) {
 				if done < last || done > all || total != 0 && total != all {
 					t.Errorf("%d of %d after %d of %d", done, all, last, total)
 				}
 				last, total = done, all
-			}})
+			}}})
 		if err != nil || total != (1+3+1)*grain || last != total {
 			t.Errorf("ended at %d of %d, %v", last, total, err)
 		}
@@ -197,16 +199,19 @@ func TestProgress(t *testing.T) {
 func TestStages(t *testing.T) {
 	var names []string
 	within := map[string]bool{}
-	_, err := Run(context.Background(), Spec{Op: "cholesky", N: 200, NB: 64, Only: []string{"go"}, Verify: true, NoPeak: true, Repeat: 2,
-		Stage: func(s Stage) {
+	_, err := Run(context.Background(), Spec{Problem: Problem{Op: "cholesky", N: 200, NB: 64},
+		Local:  Local{Only: []string{"go"}},
+		Verify: true,
+		NoPeak: true,
+		Repeat: 2,
+		Watch: Watch{Stage: func(s Stage) {
 			if s.Run > 0 && math.Abs(s.Flops-(200.*200*200/3+200*200/2+200./6)) > 1e-6 {
 				t.Errorf("%+v", s)
 			}
 			names = append(names, fmt.Sprintf("%s %d/%d", s.Name, s.Run, s.Runs))
-		},
-		Within: func(done, total int) {
+		}, Within: func(done, total int) {
 			within[names[len(names)-1]] = done == total && total > 0
-		}})
+		}}})
 	want := []string{"preparation 0/0", "preparation 0/0", "warm-up 1/1", "measuring the peak 0/0", "preparation 0/0", "timed 1/2", "preparation 0/0", "timed 2/2", "measuring the peak 0/0", "check 0/0"}
 	if err != nil || !slices.Equal(names, want) || !within["warm-up 1/1"] || !within["timed 1/2"] || !within["timed 2/2"] {
 		t.Errorf("%q, tasks ended in %v, %v", names, within, err)
@@ -218,17 +223,20 @@ func TestCancel(t *testing.T) {
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(why)
-		if _, err := Run(ctx, Spec{Op: op, N: 100}); !errors.Is(err, why) {
+		if _, err := Run(ctx, Spec{Problem: Problem{Op: op, N: 100}}); !errors.Is(err, why) {
 			t.Errorf("%s: before: %v", op, err)
 		}
 		for stage := range 5 {
 			ctx, cancel := context.WithCancelCause(context.Background())
-			_, err := Run(ctx, Spec{Op: op, N: 150, NB: 32, Verify: true, NoPeak: true, Repeat: 3,
-				Progress: func(done, total int) {
+			_, err := Run(ctx, Spec{Problem: Problem{Op: op, N: 150, NB: 32},
+				Verify: true,
+				NoPeak: true,
+				Repeat: 3,
+				Watch: Watch{Progress: func(done, total int) {
 					if done >= stage*grain {
 						cancel(why)
 					}
-				}})
+				}}})
 			if !errors.Is(err, why) && stage < 4 {
 				t.Errorf("%s: in stage %d: %v", op, stage, err)
 			}
@@ -239,12 +247,12 @@ func TestCancel(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	for _, op := range Ops() {
-		_, err := Run(context.Background(), Spec{Op: op, N: 2_000_000, Verify: true})
+		_, err := Run(context.Background(), Spec{Problem: Problem{Op: op, N: 2_000_000}, Verify: true})
 		var e *MemoryError
 		if !errors.As(err, &e) || e.Need < 4e12*8 {
 			t.Errorf("%s: %v", op, err)
 		}
-		if _, err := Run(context.Background(), Spec{Op: op, N: math.MaxInt32, Type: "f32"}); !errors.As(err, &e) {
+		if _, err := Run(context.Background(), Spec{Problem: Problem{Op: op, N: math.MaxInt32, Type: "f32"}}); !errors.As(err, &e) {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
@@ -256,7 +264,7 @@ func TestMemory(t *testing.T) {
 	if n := priorities(3000, 3000, 1); n != 4*3000*3001*6001/6 {
 		t.Errorf("%v bytes of priorities", n)
 	}
-	p = &distributed[float64]{s: Spec{Op: "qr"}}
+	p = &distributed[float64]{s: Spec{Problem: Problem{Op: "qr"}}}
 	if a := p.matrix(blocked.Full, 1<<20, 1<<20, 64); a != nil || topo.Detect().Available > 0 && !(errors.As(p.err, &e) && e.Tiles && e.Need > 4e12) {
 		t.Errorf("priorities of QR that need too much: %v", p.err)
 	}
@@ -269,16 +277,16 @@ func TestMemory(t *testing.T) {
 func TestMemoryNeeded(t *testing.T) {
 	const n = 10000
 	size := func(s Spec) float64 { return s.WithDefaults().bytes() / (8 * n * n) }
-	if x := size(Spec{Op: "lu", N: n}); x < 2.29 { // so much was used
+	if x := size(Spec{Problem: Problem{Op: "lu", N: n}}); x < 2.29 { // so much was used
 		t.Errorf("lu takes %.3g times the matrix", x)
 	}
-	if x, y := size(Spec{Op: "gemm", N: n}), size(Spec{Op: "gemm", N: n, Type: "f32"}); x < 3 || x > 3.3 || y < x/2 || y > x/2+.05 {
+	if x, y := size(Spec{Problem: Problem{Op: "gemm", N: n}}), size(Spec{Problem: Problem{Op: "gemm", N: n, Type: "f32"}}); x < 3 || x > 3.3 || y < x/2 || y > x/2+.05 {
 		t.Errorf("gemm takes %.3g, %.3g times the matrix", x, y)
 	}
-	if x := size(Spec{Op: "trsm", M: n, N: 1, Input: "a.npy"}); x < 2 {
+	if x := size(Spec{Problem: Problem{Op: "trsm", M: n, N: 1}, Input: "a.npy"}); x < 2 {
 		t.Errorf("trsm from a file takes %.3g times the matrix", x)
 	}
-	if x := (Spec{Op: "qr", N: 8}).WithDefaults().bytes(); x > 1<<14 {
+	if x := (Spec{Problem: Problem{Op: "qr", N: 8}}).WithDefaults().bytes(); x > 1<<14 {
 		t.Errorf("a small problem takes %g bytes", x)
 	}
 	before := debug.SetMemoryLimit(-1)
@@ -294,12 +302,12 @@ func TestMemoryNeeded(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	for _, test := range []struct{ s, want Spec }{
-		{Spec{Op: "gemm"}, Spec{Op: "gemm", Type: "f64", M: 4096, N: 4096, K: 4096, Repeat: 3, Warmup: 1}},
-		{Spec{Op: "gemm", N: 5, K: 2, Repeat: 1, Warmup: -1, Type: "f32"}, Spec{Op: "gemm", Type: "f32", M: 5, N: 5, K: 2, Repeat: 1, Warmup: -1}},
-		{Spec{Op: "syrk", N: 5}, Spec{Op: "syrk", Type: "f64", M: 5, N: 5, K: 5, Repeat: 3, Warmup: 1}},
-		{Spec{Op: "trsm", N: 5}, Spec{Op: "trsm", Type: "f64", M: 5, N: 5, Matrix: matgen.SPD, Repeat: 3, Warmup: 1}},
-		{Spec{Op: "cholesky", M: 6}, Spec{Op: "cholesky", Type: "f64", M: 6, N: 6, Matrix: matgen.SPD, Repeat: 3, Warmup: 1}},
-		{Spec{Op: "cholesky", Input: "x"}, Spec{Op: "cholesky", Input: "x", Type: "f64", Matrix: matgen.SPD, Repeat: 3, Warmup: 1}},
+		{Spec{Problem: Problem{Op: "gemm"}}, Spec{Problem: Problem{Op: "gemm", Type: "f64", M: 4096, N: 4096, K: 4096}, Repeat: 3, Warmup: 1}},
+		{Spec{Problem: Problem{Op: "gemm", N: 5, K: 2, Type: "f32"}, Repeat: 1, Warmup: -1}, Spec{Problem: Problem{Op: "gemm", Type: "f32", M: 5, N: 5, K: 2}, Repeat: 1, Warmup: -1}},
+		{Spec{Problem: Problem{Op: "syrk", N: 5}}, Spec{Problem: Problem{Op: "syrk", Type: "f64", M: 5, N: 5, K: 5}, Repeat: 3, Warmup: 1}},
+		{Spec{Problem: Problem{Op: "trsm", N: 5}}, Spec{Problem: Problem{Op: "trsm", Type: "f64", M: 5, N: 5, Matrix: matgen.SPD}, Repeat: 3, Warmup: 1}},
+		{Spec{Problem: Problem{Op: "cholesky", M: 6}}, Spec{Problem: Problem{Op: "cholesky", Type: "f64", M: 6, N: 6, Matrix: matgen.SPD}, Repeat: 3, Warmup: 1}},
+		{Spec{Problem: Problem{Op: "cholesky"}, Input: "x"}, Spec{Problem: Problem{Op: "cholesky", Type: "f64", Matrix: matgen.SPD}, Input: "x", Repeat: 3, Warmup: 1}},
 	} {
 		if got := test.s.WithDefaults(); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", test.want) {
 			t.Errorf("%+v became %+v", test.s, got)
@@ -313,25 +321,25 @@ func TestValidate(t *testing.T) {
 		s    Spec
 		want string // a part of the error
 	}{
-		{Spec{Op: "gemm", N: 3}, ""},
-		{Spec{Op: "cooking"}, `unknown operation "cooking"; known: gemm, syrk, trsm, cholesky, lu, qr, solve, lstsq`},
-		{Spec{Op: "gemm", Type: "f16"}, `unknown type "f16"; known: f64, f32`},
-		{Spec{Op: "gemm", N: -1}, "n is -1"},
-		{Spec{Op: "gemm", N: 1, K: int(beyond)}, "k is 2147483648"},
-		{Spec{Op: "trsm", K: 3}, "trsm has no k"},
-		{Spec{Op: "syrk", M: 2, N: 3}, "square"},
-		{Spec{Op: "cholesky", M: 2, N: 3}, "square"},
-		{Spec{Op: "gemm", NB: -1}, "nb is -1"},
-		{Spec{Op: "gemm", NB: 1 << 20}, "nb is"},
-		{Spec{Op: "gemm", Workers: -1}, "workers is -1"},
-		{Spec{Op: "gemm", Repeat: -1}, "repeat is -1"},
-		{Spec{Op: "gemm", Sched: 99}, "unknown policy"},
-		{Spec{Op: "gemm", Matrix: 99}, "unknown kind"},
-		{Spec{Op: "cholesky", Matrix: matgen.Kahan}, "not symmetric; for cholesky there are: spd,"},
-		{Spec{Op: "gemm", Matrix: matgen.SPD, N: 3, K: 4}, "square"},
-		{Spec{Op: "syrk", Matrix: matgen.SPD, N: 3, K: 4}, "square"},
-		{Spec{Op: "syrk", Matrix: matgen.Graded, N: 3, K: 4}, ""},
-		{Spec{Op: "gemm", NB: -1, Workers: -1}, "; workers is"},
+		{Spec{Problem: Problem{Op: "gemm", N: 3}}, ""},
+		{Spec{Problem: Problem{Op: "cooking"}}, `unknown operation "cooking"; known: gemm, syrk, trsm, cholesky, lu, qr, solve, lstsq`},
+		{Spec{Problem: Problem{Op: "gemm", Type: "f16"}}, `unknown type "f16"; known: f64, f32`},
+		{Spec{Problem: Problem{Op: "gemm", N: -1}}, "n is -1"},
+		{Spec{Problem: Problem{Op: "gemm", N: 1, K: int(beyond)}}, "k is 2147483648"},
+		{Spec{Problem: Problem{Op: "trsm", K: 3}}, "trsm has no k"},
+		{Spec{Problem: Problem{Op: "syrk", M: 2, N: 3}}, "square"},
+		{Spec{Problem: Problem{Op: "cholesky", M: 2, N: 3}}, "square"},
+		{Spec{Problem: Problem{Op: "gemm", NB: -1}}, "nb is -1"},
+		{Spec{Problem: Problem{Op: "gemm", NB: 1 << 20}}, "nb is"},
+		{Spec{Problem: Problem{Op: "gemm"}, Local: Local{Workers: -1}}, "workers is -1"},
+		{Spec{Problem: Problem{Op: "gemm"}, Repeat: -1}, "repeat is -1"},
+		{Spec{Problem: Problem{Op: "gemm"}, Local: Local{Sched: 99}}, "unknown policy"},
+		{Spec{Problem: Problem{Op: "gemm", Matrix: 99}}, "unknown kind"},
+		{Spec{Problem: Problem{Op: "cholesky", Matrix: matgen.Kahan}}, "not symmetric; for cholesky there are: spd,"},
+		{Spec{Problem: Problem{Op: "gemm", Matrix: matgen.SPD, N: 3, K: 4}}, "square"},
+		{Spec{Problem: Problem{Op: "syrk", Matrix: matgen.SPD, N: 3, K: 4}}, "square"},
+		{Spec{Problem: Problem{Op: "syrk", Matrix: matgen.Graded, N: 3, K: 4}}, ""},
+		{Spec{Problem: Problem{Op: "gemm", NB: -1}, Local: Local{Workers: -1}}, "; workers is"},
 	} {
 		err := test.s.Validate()
 		var invalid *InvalidError

@@ -3,47 +3,13 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
-	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
-
-// Method is how a system is solved.
-type Method uint8
-
-// The methods.
-const (
-	Auto       Method = iota // by la.Solve, which examines the matrix
-	ByCholesky               // by la.Cholesky
-	ByLU                     // by la.LU
-	ByQR                     // by la.QR
-)
-
-// Methods returns all methods.
-func Methods() []Method { return []Method{Auto, ByCholesky, ByLU, ByQR} }
-
-func (m Method) String() string {
-	names := [...]string{"auto", "cholesky", "lu", "qr"}
-	if int(m) < len(names) {
-		return names[m]
-	}
-	return fmt.Sprintf("Method(%d)", uint8(m))
-}
-
-// ParseMethod returns the method called name.
-func ParseMethod(name string) (Method, error) {
-	for _, m := range Methods() {
-		if m.String() == name {
-			return m, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown method %q", name)
-}
 
 // equations is A·X = B with the unknown X.
 type equations[T la.Element] struct {
@@ -105,7 +71,7 @@ func newSystem[T la.Element](f *maker[T]) problem {
 	var a la.General[T]
 	if s.Method == ByCholesky {
 		half := f.symmetric(s.N)
-		if !f.spec.blank {
+		if !f.blank {
 			mirror(half, f.workers)
 		}
 		a = la.General[T]{Rows: s.N, Cols: s.N, Stride: half.Stride, Data: half.Data}
@@ -125,18 +91,6 @@ func (p *system[T]) order() (op la.Operation, n, longest int) {
 }
 
 func (p *system[T]) flops() float64 { return systemFlops(p.used, p.a.Rows, p.b.Cols) }
-
-// systemFlops returns the number of operations of the method, in any precision.
-func systemFlops(used Method, order, columns int) float64 {
-	n, nrhs := float64(order), float64(columns)
-	switch used {
-	case ByCholesky:
-		return n*n*n/3 + n*n/2 + n/6 + 2*n*n*nrhs
-	case ByQR:
-		return qr.QRFlops(order, order) + 3*n*n*nrhs
-	}
-	return luFlops(order, order) + 2*n*n*nrhs
-}
 
 func (p *system[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return p.warned(p.solve(ctx, e)) }, nil
@@ -210,20 +164,6 @@ func (p *system[T]) describe(r *Result) {
 	}
 }
 
-// Refinement describes a solution in mixed precision.
-type Refinement struct {
-	Iterations int    `json:"iterations"`
-	Fallback   string `json:"fallback,omitempty"` // why everything was done in float64, if it was
-}
-
-func refinement(r la.Refinement) *Refinement {
-	told := &Refinement{Iterations: r.Iterations}
-	if r.Fallback != la.NoFallback {
-		told.Fallback = r.Fallback.String()
-	}
-	return told
-}
-
 // lstsq is min ‖B − A·X‖, A m×n, B m×nrhs. For m < n it finds the solution with the smallest norm.
 type lstsq[T la.Element] struct {
 	equations[T]
@@ -239,13 +179,6 @@ func (p *lstsq[T]) order() (op la.Operation, n, longest int) {
 }
 
 func (p *lstsq[T]) flops() float64 { return lstsqFlops(p.a.Rows, p.a.Cols, p.b.Cols) }
-
-// lstsqFlops returns the number of operations of the factorization, the product of Qᵀ and B, and the triangular
-// solution.
-func lstsqFlops(m, n, columns int) float64 {
-	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(columns)
-	return qr.QRFlops(m, n) + (4*long*short-short*short)*nrhs
-}
 
 func (p *lstsq[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.engine = e
@@ -276,16 +209,4 @@ func (p *lstsq[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)
 	g := empty[T](nrhs, n)
 	err := la.Gemm[T](ctx, e, blas.Trans, blas.NoTrans, 1, p.b, p.a, 0, g)
 	return verdict{residual: over(max(p.norm(g), seen), normA, normA*p.norm(p.x)+normB, epsilon[T](), float64(max(m, nrhs)))}, err
-}
-
-// Says describes the refinement in words.
-func (r *Refinement) Says() string {
-	rounds := fmt.Sprintf("%d refinements", r.Iterations)
-	if r.Iterations == 1 {
-		rounds = "1 refinement"
-	}
-	if r.Fallback != "" {
-		return fmt.Sprintf("tried in f32 (%s, %s), and then all in f64", r.Fallback, rounds)
-	}
-	return "factored in f32, " + rounds + " in f64"
 }

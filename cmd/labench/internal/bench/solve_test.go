@@ -17,11 +17,11 @@ func TestMethods(t *testing.T) {
 			s    Spec
 			used string
 		}{
-			{Spec{Matrix: matgen.Random}, "lu"},
-			{Spec{Matrix: matgen.SPD}, "cholesky"},
-			{Spec{Matrix: matgen.Random, Method: ByLU}, "lu"},
-			{Spec{Method: ByCholesky}, "cholesky"},
-			{Spec{Matrix: matgen.Random, Method: ByQR}, "qr"},
+			{Spec{Problem: Problem{Matrix: matgen.Random}}, "lu"},
+			{Spec{Problem: Problem{Matrix: matgen.SPD}}, "cholesky"},
+			{Spec{Problem: Problem{Matrix: matgen.Random, Method: ByLU}}, "lu"},
+			{Spec{Problem: Problem{Method: ByCholesky}}, "cholesky"},
+			{Spec{Problem: Problem{Matrix: matgen.Random, Method: ByQR}}, "qr"},
 		} {
 			s := test.s
 			s.Op, s.Type, s.N, s.NRHS, s.Repeat, s.Verify, s.NoPeak = "solve", typ, 150, 3, 1, true, true
@@ -41,9 +41,9 @@ func TestMixed(t *testing.T) {
 		s        Spec
 		fallback string
 	}{
-		{Spec{Method: ByCholesky}, ""},
-		{Spec{Method: ByLU, Matrix: matgen.Cond2}, ""},
-		{Spec{Matrix: matgen.CondMax}, "not factored"},
+		{Spec{Problem: Problem{Method: ByCholesky}}, ""},
+		{Spec{Problem: Problem{Method: ByLU, Matrix: matgen.Cond2}}, ""},
+		{Spec{Problem: Problem{Matrix: matgen.CondMax}}, "not factored"},
 	} {
 		s := test.s
 		s.Op, s.N, s.Mixed, s.Repeat, s.Verify, s.NoPeak = "solve", 200, true, 1, true, true
@@ -60,14 +60,14 @@ func TestMixed(t *testing.T) {
 			t.Errorf("%v %v: %v: %s", s.Method, s.Matrix, err, text)
 		}
 	}
-	for _, s := range []Spec{{Mixed: true, Type: "f32"}, {Mixed: true, Method: ByQR}, {Method: 99}, {Method: ByCholesky, Matrix: matgen.Kahan}, {NRHS: -1}} {
+	for _, s := range []Spec{{Problem: Problem{Mixed: true, Type: "f32"}}, {Problem: Problem{Mixed: true, Method: ByQR}}, {Problem: Problem{Method: 99}}, {Problem: Problem{Method: ByCholesky, Matrix: matgen.Kahan}}, {Problem: Problem{NRHS: -1}}} {
 		s.Op, s.N = "solve", 5
 		var invalid *InvalidError
 		if err := s.Validate(); !errors.As(err, &invalid) {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
-	for _, s := range []Spec{{Op: "gemm", NRHS: 2}, {Op: "gemm", Method: ByLU}, {Op: "lu", Mixed: true}} {
+	for _, s := range []Spec{{Problem: Problem{Op: "gemm", NRHS: 2}}, {Problem: Problem{Op: "gemm", Method: ByLU}}, {Problem: Problem{Op: "lu", Mixed: true}}} {
 		if err := s.Validate(); err == nil {
 			t.Errorf("%+v: no error", s)
 		}
@@ -77,14 +77,14 @@ func TestMixed(t *testing.T) {
 func TestLeastSquares(t *testing.T) {
 	for _, typ := range Types() {
 		for _, shape := range [][2]int{{90, 90}, {400, 60}, {60, 400}, {3, 1}} {
-			s := Spec{Op: "lstsq", Type: typ, M: shape[0], N: shape[1], NRHS: 4, NB: 32, Repeat: 1, Verify: true, NoPeak: true}
+			s := Spec{Problem: Problem{Op: "lstsq", Type: typ, M: shape[0], N: shape[1], NRHS: 4, NB: 32}, Repeat: 1, Verify: true, NoPeak: true}
 			r, err := Run(context.Background(), s)
 			if err != nil || !r.Passed || r.NRHS != 4 || strings.Contains(r.Formula, "ᵀA") == (shape[0] < shape[1]) {
 				t.Errorf("%v: %+v, %v", shape, r, err)
 			}
 		}
 	}
-	s := Spec{Op: "lstsq"}.WithDefaults()
+	s := Spec{Problem: Problem{Op: "lstsq"}}.WithDefaults()
 	if s.M != DefaultN || s.N != 1024 || s.NRHS != 1 {
 		t.Errorf("defaults are %+v", s)
 	}
@@ -98,7 +98,7 @@ func TestWrongSolution(t *testing.T) {
 	}
 	defer e.Close()
 	ctx := context.Background()
-	for _, s := range []Spec{{Op: "solve", N: 90}, {Op: "lstsq", M: 120, N: 90}, {Op: "lstsq", M: 60, N: 90}} {
+	for _, s := range []Spec{{Problem: Problem{Op: "solve", N: 90}}, {Problem: Problem{Op: "lstsq", M: 120, N: 90}}, {Problem: Problem{Op: "lstsq", M: 60, N: 90}}} {
 		for _, wrong := range []float64{0, 1e-3} {
 			p, _, err := newProblem[float64](ctx, s.WithDefaults(), 2)
 			if err != nil {

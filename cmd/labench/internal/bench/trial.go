@@ -33,17 +33,17 @@ type Trial struct {
 	Close func() error
 }
 
-// NewTrial makes the matrices of s. It ignores NB, Repeat, Warmup, Verify, Trace and Progress. The errors are
-// those of Run.
-func NewTrial(ctx context.Context, s Spec) (*Trial, error) {
-	s.NB, s.Repeat, s.Warmup, s.Verify, s.Progress = 0, 2, 1, false, nil
+// NewTrial makes the matrices of p, for runs on the workers of l. It ignores NB. The errors are those of Run.
+func NewTrial(ctx context.Context, p Problem, l Local) (*Trial, error) {
+	p.NB = 0
+	s := Spec{Problem: p, Local: l, Repeat: 2, Warmup: 1}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if s.WithDefaults().Type == "f32" {
-		return newTrial[float32](ctx, s.WithDefaults())
+	if s = s.WithDefaults(); s.Type == "f32" {
+		return newTrial[float32](ctx, s)
 	}
-	return newTrial[float64](ctx, s.WithDefaults())
+	return newTrial[float64](ctx, s)
 }
 
 // tiled is a problem at one tile size, with its engine and the memory that la keeps between calls.

@@ -114,7 +114,7 @@ func (o *Operation) checkKind(s Spec) []string {
 }
 
 // KindsFor returns the names of the kinds of matrices that an operation takes.
-func KindsFor(op string) []string { return kindsFor(find(op), Spec{Op: op}) }
+func KindsFor(op string) []string { return kindsFor(find(op), Spec{Problem: Problem{Op: op}}) }
 
 func kindsFor(o *Operation, s Spec) []string {
 	var names []string
@@ -127,5 +127,33 @@ func kindsFor(o *Operation, s Spec) []string {
 	return names
 }
 
-// again reports whether the right-hand sides of a system are needed again after it was solved.
-func (s Spec) again() bool { return s.Repeat > 1 || s.Warmup > 0 || s.Verify }
+// WithDefaults returns s with defaults in its zero fields: type f64; N 4096; M and K as N, where the op has
+// them; random matrices, or diagonally dominant ones (matgen.SPD) where the op needs them; and 3 timed runs
+// after one warm-up. Fields that stay zero are decided by the run: NB by la, Workers by the machine and, with
+// an Input, the shape by the file.
+func (s Spec) WithDefaults() Spec {
+	if s.Type == "" {
+		s.Type = "f64"
+	}
+	if o := find(s.Op); o != nil {
+		if s.Input == "" {
+			s = o.fill(s)
+		}
+		if s.NRHS == 0 && o.Has("nrhs") {
+			s.NRHS = 1
+		}
+		if s.Matrix == matgen.Random {
+			s.Matrix = o.kind
+			if s.Method == ByCholesky {
+				s.Matrix = matgen.SPD
+			}
+		}
+	}
+	if s.Repeat == 0 {
+		s.Repeat = 3
+	}
+	if s.Warmup == 0 {
+		s.Warmup = 1
+	}
+	return s
+}

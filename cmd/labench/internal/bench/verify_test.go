@@ -64,7 +64,7 @@ func wrongElement[T la.Element](t *testing.T, op string) {
 	defer e.Close()
 	for _, at := range [][2]int{{0, 0}, {n - 1, n - 1}, {n - 1, 0}, {31, 31}, {32, 31}, {50, 20}} {
 		for _, wrong := range []T{T(math.NaN()), T(math.Inf(1)), 1e6} {
-			p, _, err := newProblem[T](ctx, Spec{Op: op, N: n}.WithDefaults(), 2)
+			p, _, err := newProblem[T](ctx, Spec{Problem: Problem{Op: op, N: n}}.WithDefaults(), 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestWrongKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		p, _, err := newProblem[float64](ctx, Spec{Op: name, N: 100}.WithDefaults(), 2)
+		p, _, err := newProblem[float64](ctx, Spec{Problem: Problem{Op: name, N: 100}}.WithDefaults(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}

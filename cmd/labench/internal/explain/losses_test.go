@@ -89,12 +89,12 @@ func TestAccountAddsUp(t *testing.T) {
 		if d := x.lost() - want; d < -time.Microsecond || d > time.Microsecond { // means are rounded
 			t.Errorf("seed %d: losses of %v, want %v: %v", seed, x.lost(), want, x.losses)
 		}
-		labtest.Narrow(t, "explain", x.text(bench.Spec{Op: "cholesky"}.WithDefaults(), report.Paint{}))
+		labtest.Narrow(t, "explain", x.text(bench.Spec{Problem: bench.Problem{Op: "cholesky"}}.WithDefaults(), report.Paint{}))
 	}
 }
 
 func TestWhyReport(t *testing.T) {
-	s := bench.Spec{Op: "cholesky", N: 4096, Seed: 1}.WithDefaults()
+	s := bench.Spec{Problem: bench.Problem{Op: "cholesky", N: 4096, Seed: 1}}.WithDefaults()
 	one, all := example()
 	var text strings.Builder
 	show := func(name string, one, all side) {

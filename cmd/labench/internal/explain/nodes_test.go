@@ -26,7 +26,7 @@ func onNodes() (bench.Spec, bench.Result) {
 		{Name: "node3", Workers: 2, Tasks: map[string]int{"gemm/f64": 1000}, Ran: ran(1000, 2), Busy: 2, Share: 0.4},
 		{Name: "node4", Workers: 2, Lost: true, Gone: true},
 	}
-	return bench.Spec{Idle: true, Distributed: true}, bench.Result{Nodes: nodes, Times: []time.Duration{time.Second, time.Second},
+	return bench.Spec{Remote: bench.Remote{Idle: true, Distributed: true}}, bench.Result{Nodes: nodes, Times: []time.Duration{time.Second, time.Second},
 		Cluster: &bench.Cluster{Moved: 3<<30 + 1<<20, Least: 2 << 30, Path: 0.1, PathTasks: 50}}
 }
 

@@ -133,8 +133,11 @@ func (c *check) cores(p problem) (Speed, error) {
 // spec returns the Spec that is common to all runs of p. On cores it allows only the preferred versions, since
 // there is no time to explore.
 func (c *check) spec(p problem) bench.Spec {
-	s := bench.Spec{Op: p.op, Type: p.typ, N: p.n, Seed: 1, Repeat: 3, Warmup: -1, NoPeak: true, Workers: c.opt.Workers,
-		Profile: c.profile, Exclude: slower()}
+	s := bench.Spec{Problem: bench.Problem{Op: p.op, Type: p.typ, N: p.n, Seed: 1},
+		Repeat: 3,
+		Warmup: -1,
+		NoPeak: true,
+		Local:  bench.Local{Workers: c.opt.Workers, Profile: c.profile, Exclude: slower()}}
 	if p.verify {
 		s.Warmup = 1 // more follow until the versions are known
 	}

@@ -26,7 +26,7 @@ func TestReport(t *testing.T) {
 		SecondsBest: 0.478384, SecondsMedian: 1.590411, GFLOPSBest: 47.9, GFLOPSMedian: 14.41, PeakGFLOPS: 247.7, PeakFraction: 0.1934,
 		Residual: 0.0033, Passed: true, Limit: 30, Formula: bench.Formula("cholesky"),
 		Times: []time.Duration{1600 * time.Millisecond, 478 * time.Millisecond, 1590 * time.Millisecond}, Summary: trace.Summary{Usage: usages}}
-	s := bench.Spec{Op: "cholesky", N: 4096, Seed: 1, Verify: true}.WithDefaults()
+	s := bench.Spec{Problem: bench.Problem{Op: "cholesky", N: 4096, Seed: 1}, Verify: true}.WithDefaults()
 	wrong, direct, unchecked, rectangle := r, r, r, r
 	wrong.Residual, wrong.Passed, wrong.Failure = bench.Number(math.NaN()), false, "the result holds infinities or NaN"
 	direct.Direct, direct.M, direct.N, direct.NB = true, 100, 100, 100

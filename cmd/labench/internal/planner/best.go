@@ -162,7 +162,7 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 }
 
 // searches prints the result of --best.
-func searches(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts) error {
+func searches(ctx context.Context, a *cli.App, base bench.Problem, p *forecasts) error {
 	s, from, err := p.f.searchOf(p.machine, p.all)
 	if err != nil {
 		return cli.Usage(err)

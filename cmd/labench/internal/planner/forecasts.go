@@ -37,7 +37,7 @@ func (p *forecasts) add(a *cli.App, t trial) error {
 }
 
 // forecastAll predicts all listed combinations. If there are several, some may fail.
-func forecastAll(ctx context.Context, a *cli.App, base bench.Spec, p *forecasts, failed *sweep.Error) error {
+func forecastAll(ctx context.Context, a *cli.App, base bench.Problem, p *forecasts, failed *sweep.Error) error {
 	several := len(p.all) > 1
 	err := sweep.Each(a, p.all, func(w wish, say func(string, ...any)) (*trial, error) {
 		say("")

@@ -106,7 +106,7 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	}
 	errs.Target("csv", f.csv)
 	f.format = plotting.Picture(&errs, f.plot)
-	base, err := f.spec()
+	base, err := f.problem()
 	errs.Note(err)
 	lost, err := f.failures()
 	errs.Note(err)

@@ -136,9 +136,9 @@ func (f *forecastFlags) failures() (all []sim.Failure, err error) {
 	return all, cli.JoinLine(errs)
 }
 
-// spec returns the Spec without the variables.
-func (f *forecastFlags) spec() (bench.Spec, error) {
-	s := bench.Spec{Op: f.op, Type: f.typ}
+// problem returns the problem without the variables.
+func (f *forecastFlags) problem() (bench.Problem, error) {
+	s := bench.Problem{Op: f.op, Type: f.typ}
 	return s, cli.JoinLine(setup.ApplyChoices(&s, f.choices))
 }
 
@@ -174,7 +174,7 @@ func (w wish) options(m *sim.Machine) (sim.Options, error) {
 }
 
 // predict predicts a combination.
-func (w wish) predict(ctx context.Context, base bench.Spec, m *sim.Machine, record bool) (bench.Prediction, error) {
+func (w wish) predict(ctx context.Context, base bench.Problem, m *sim.Machine, record bool) (bench.Prediction, error) {
 	o, err := w.options(m)
 	if err != nil {
 		return bench.Prediction{}, err

@@ -25,7 +25,7 @@ func TestRecordOnlyWhatIsNeeded(t *testing.T) {
 		{Flags{Trace: "x.prv"}, true, true},
 		{Flags{Replay: "x.json"}, true, true},
 	} {
-		s := bench.Spec{Op: "gemm"}
+		s := bench.Spec{Problem: bench.Problem{Op: "gemm"}}
 		r, err := test.flags.Begin(&cli.App{Out: io.Discard, Err: io.Discard}, &s, nil)
 		if err != nil {
 			t.Fatal(err)

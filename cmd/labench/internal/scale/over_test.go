@@ -48,7 +48,7 @@ func fakeOver(_ context.Context, s bench.Spec) (bench.Result, error) {
 
 // The tiles are those of factor 1, and so is what the others are compared with.
 func TestOversubscribe(t *testing.T) {
-	s := &scaling{base: bench.Spec{Op: "gemm", Type: "f64", Repeat: 3}, sizes: []int{1024}, workers: []int{2, 4, 16}, nb: []int{0}, cores: 2,
+	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm", Type: "f64"}, Repeat: 3}, sizes: []int{1024}, workers: []int{2, 4, 16}, nb: []int{0}, cores: 2,
 		policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
 	if err := s.measurePeaks(t.Context(), fakePeak); err != nil {
 		t.Fatal(err)

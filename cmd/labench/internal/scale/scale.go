@@ -107,7 +107,7 @@ type scalePlan struct {
 
 // plan parses the command line. The error lists everything that is wrong with it.
 func (f *scaleFlags) plan() (*scalePlan, error) {
-	p := &scalePlan{sweep: scaling{base: bench.Spec{Op: f.op, Type: f.typ, Seed: f.seed, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
+	p := &scalePlan{sweep: scaling{base: bench.Spec{Problem: bench.Problem{Op: f.op, Type: f.typ, Seed: f.seed}, Repeat: f.repeat, Warmup: f.warmup, Verify: f.verify}}}
 	s := &p.sweep
 	var errs cli.Problems
 	errs.Within("repeat", f.repeat, 1, 1<<20)
@@ -147,7 +147,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	s.devices = deviceSets(f.devices)
 	errs.Target("csv", f.csv)
 	p.format = plotting.Picture(&errs, f.plot)
-	errs = append(errs, setup.ApplyChoices(&s.base, f.choices)...)
+	errs = append(errs, setup.ApplyChoices(&s.base.Problem, f.choices)...)
 	p.x = s.widest()
 	if f.x != "" {
 		if xs, err := cli.ParseWords("x", f.x, variables()); err != nil || len(xs) != 1 {

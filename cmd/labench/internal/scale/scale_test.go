@@ -170,7 +170,7 @@ func TestScaleDisturbed(t *testing.T) {
 		t.Errorf("%q, %s, %s", got, errs, rows)
 	}
 	// The picture marks the same points.
-	s := &scaling{base: bench.Spec{Op: "gemm", Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
+	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm"}, Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
 	chart := chartOf(s, varN, []point{{setting: setting{n: 1024, workers: 1}, result: bench.Result{N: 1024, Workers: 1, GFLOPSBest: 5, Passed: true}},
 		{setting: setting{n: 2048, workers: 1}, result: bench.Result{N: 2048, Workers: 1, GFLOPSBest: 9, Passed: true, Spread: 0.5}}})
 	if p := chart.Series[0].Points; p[0].Disturbed || !p[1].Disturbed {
@@ -399,7 +399,7 @@ func TestScaleChart(t *testing.T) {
 		}
 		return all
 	}
-	s := &scaling{base: bench.Spec{Op: "gemm", Type: "f64", Repeat: 3}, sizes: []int{1024, 512}, workers: []int{1, 2, 4}, nb: []int{64},
+	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm", Type: "f64"}, Repeat: 3}, sizes: []int{1024, 512}, workers: []int{1, 2, 4}, nb: []int{64},
 		policies: []dispatch.Kind{dispatch.FIFO}, versions: []versionSet{{name: "all"}}}
 	xy := func(v ...float64) (all []plotting.Point) {
 		for i := 0; i < len(v); i += 2 {

@@ -16,22 +16,22 @@ type choice struct {
 	flag  string
 	known []string // the first is the default
 	usage string
-	set   func(s *bench.Spec, word string) error
+	set   func(s *bench.Problem, word string) error
 }
 
 // choices returns the choices that operations may list in their Flags.
 func choices() []choice {
 	return []choice{
 		{"pivot", cli.NamesOf(la.PartialPivoting, la.TournamentPivoting, la.TilePivoting), "where pivots are looked for",
-			func(s *bench.Spec, w string) (err error) { s.Pivot, err = la.ParsePivoting(w); return err }},
+			func(s *bench.Problem, w string) (err error) { s.Pivot, err = la.ParsePivoting(w); return err }},
 		{"on-breakdown", cli.NamesOf(la.ReturnError, la.FallBack), "what follows when tile pivoting breaks down",
-			func(s *bench.Spec, w string) (err error) { s.OnBreakdown, err = la.ParseOnBreakdown(w); return err }},
+			func(s *bench.Problem, w string) (err error) { s.OnBreakdown, err = la.ParseOnBreakdown(w); return err }},
 		{"tree", cli.NamesOf(la.Trees()...), "order in which the tiles of a column are annihilated",
-			func(s *bench.Spec, w string) (err error) { s.Tree, err = la.ParseTree(w); return err }},
+			func(s *bench.Problem, w string) (err error) { s.Tree, err = la.ParseTree(w); return err }},
 		{"variant", cli.NamesOf(la.CompactQR, la.DenseQR, la.MemorySaveQR), "form of the rotations",
-			func(s *bench.Spec, w string) (err error) { s.Variant, err = la.ParseQRVariant(w); return err }},
+			func(s *bench.Problem, w string) (err error) { s.Variant, err = la.ParseQRVariant(w); return err }},
 		{"method", cli.NamesOf(bench.Methods()...), "how to solve",
-			func(s *bench.Spec, w string) (err error) { s.Method, err = bench.ParseMethod(w); return err }},
+			func(s *bench.Problem, w string) (err error) { s.Method, err = bench.ParseMethod(w); return err }},
 	}
 }
 
@@ -51,7 +51,7 @@ func RegisterChoices(cmd *cobra.Command, ops ...bench.Operation) map[string]*str
 
 // ApplyChoices stores the words in s. It returns errors for unknown words, and for flags that its operation
 // does not have.
-func ApplyChoices(s *bench.Spec, given map[string]*string) (errs []error) {
+func ApplyChoices(s *bench.Problem, given map[string]*string) (errs []error) {
 	for _, c := range choices() {
 		if w := given[c.flag]; w != nil {
 			known := slices.ContainsFunc(bench.Operations(), func(op bench.Operation) bool { return op.Name == s.Op && op.Takes(c.flag) })

@@ -31,7 +31,7 @@ type OpFlags struct {
 
 // Command returns the command of an operation, with the flags defined on it.
 func (f *OpFlags) Command(op bench.Operation, run func(context.Context) error) *cobra.Command {
-	f.Op, f.Spec = op, bench.Spec{Op: op.Name}
+	f.Op, f.Spec = op, bench.Spec{Problem: bench.Problem{Op: op.Name}}
 	cmd := &cobra.Command{
 		Use:   op.Name,
 		Short: op.Short,
@@ -47,7 +47,7 @@ func (f *OpFlags) Command(op bench.Operation, run func(context.Context) error) *
 func (f *OpFlags) register(cmd *cobra.Command) {
 	s, op, fl := &f.Spec, f.Spec.Op, cmd.Flags()
 	fl.SortFlags = false
-	defaults := bench.Spec{Op: op}.WithDefaults()
+	defaults := bench.Spec{Problem: bench.Problem{Op: op}}.WithDefaults()
 	for _, size := range f.Op.Sizes {
 		switch size {
 		case "n":
@@ -107,7 +107,9 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 }
 
 // defaultKind returns the name of op's default kind of matrix.
-func defaultKind(op string) string { return bench.Spec{Op: op}.WithDefaults().Matrix.String() }
+func defaultKind(op string) string {
+	return bench.Spec{Problem: bench.Problem{Op: op}}.WithDefaults().Matrix.String()
+}
 
 // Parse completes the Spec from the command line. The error joins everything that is wrong with it, and the
 // problems in others.
@@ -170,7 +172,7 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 		s.Matrix, err = f.kind()
 		errs.Note(err)
 	}
-	errs = append(errs, ApplyChoices(&s, f.choices)...)
+	errs = append(errs, ApplyChoices(&s.Problem, f.choices)...)
 	errs = append(errs, others...)
 	if len(errs) == 0 || !wrongSizes {
 		errs.Note(f.named(s.Validate())) // Validate would report the same sizes again

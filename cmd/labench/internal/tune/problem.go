@@ -17,9 +17,15 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
+// problem is one problem to tune, and the workers to tune it for.
+type problem struct {
+	bench.Problem
+	bench.Local
+}
+
 // tuned is the result of tuning one problem.
 type tuned struct {
-	spec     bench.Spec
+	spec     problem
 	trial    *bench.Trial // closed; nil if the problem was not begun
 	points   []tuning.Point
 	standard tuning.Point // la's default
@@ -35,7 +41,7 @@ func (t *tuned) faster() float64 { return t.winner.Best()/t.standard.Best() - 1 
 
 // tune searches the best tile size of a problem within its share of the time. A measurement is cancelled at
 // end, when all of the time is over. say is called with what is measured.
-func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share time.Duration, open trialFunc, say func(nb int)) (t tuned) {
+func (p *tunePlan) tune(ctx context.Context, s problem, end time.Time, share time.Duration, open trialFunc, say func(nb int)) (t tuned) {
 	t.spec = s
 	begin := time.Now()
 	if share <= 0 {
@@ -48,7 +54,7 @@ func (p *tunePlan) tune(ctx context.Context, s bench.Spec, end time.Time, share 
 			t.err = nil // no time left, which is no failure
 		}
 	}()
-	trial, err := open(ctx, s)
+	trial, err := open(ctx, s.Problem, s.Local)
 	if err != nil {
 		t.err = err
 		return t
@@ -95,7 +101,7 @@ func (t *tuned) keep(p *setup.Profile) {
 }
 
 // problemName names a problem.
-func problemName(s bench.Spec) string {
+func problemName(s problem) string {
 	name := fmt.Sprintf("%s %s, n = %d", s.Op, s.Type, s.N)
 	if s.Workers > 0 {
 		name += ", " + report.Count(s.Workers, "worker")
@@ -166,10 +172,10 @@ func (t tuned) MarshalJSON() ([]byte, error) {
 
 // tunePlan is the parsed command line.
 type tunePlan struct {
-	problems   []bench.Spec // the smallest first
-	candidates []int        // empty: they depend on the order
+	problems   []problem // the smallest first
+	candidates []int     // empty: they depend on the order
 	budget     time.Duration
 }
 
 // trialFunc is bench.NewTrial. Tests replace it.
-type trialFunc func(context.Context, bench.Spec) (*bench.Trial, error)
+type trialFunc func(context.Context, bench.Problem, bench.Local) (*bench.Trial, error)

@@ -100,7 +100,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	if f.budget <= 0 {
 		errs.Note(fmt.Errorf("--budget is %v, want some time, as in 90s or 5m", f.budget))
 	}
-	base := bench.Spec{Seed: f.seed}
+	base := problem{Problem: bench.Problem{Seed: f.seed}}
 	base.Only, base.Fixed, err = setup.ParseVersions(f.versions)
 	errs.Note(err)
 	if f.profile != "none" {
@@ -112,7 +112,7 @@ func (f *tuneFlags) plan() (*tunePlan, error) {
 	// Time that small problems leave unused goes to the larger ones.
 	slices.Sort(sizes)
 	ops, types = distinct(ops), distinct(types)
-	p.problems, err = sweep.Grid("tuned", func(i []int) bench.Spec {
+	p.problems, err = sweep.Grid("tuned", func(i []int) problem {
 		s := base
 		s.N, s.Op, s.Type, s.Workers = sizes[i[0]], ops[i[1]], types[i[2]], workers[i[3]]
 		return s
@@ -138,7 +138,7 @@ func (p *tunePlan) validate() error {
 	for _, s := range p.problems {
 		for _, nb := range append([]int{0}, p.candidates...) {
 			s.NB = nb
-			if err := s.Validate(); err != nil {
+			if err := (bench.Spec{Problem: s.Problem, Local: s.Local}).Validate(); err != nil {
 				return err
 			}
 		}
@@ -157,7 +157,7 @@ func runTune(ctx context.Context, a *cli.App, f *tuneFlags, open trialFunc) erro
 	if err := setup.CheckVersions(p.problems[0].Only, p.problems[0].Fixed); err != nil {
 		return err
 	}
-	most := slices.MaxFunc(p.problems, func(a, b bench.Spec) int { return cmp.Compare(a.Workers, b.Workers) })
+	most := slices.MaxFunc(p.problems, func(a, b problem) int { return cmp.Compare(a.Workers, b.Workers) })
 	a.WarnCrowded(most.Workers)
 	kept, err := setup.OpenProfile(a, f.profile)
 	if err != nil {
@@ -170,7 +170,7 @@ func runTune(ctx context.Context, a *cli.App, f *tuneFlags, open trialFunc) erro
 	var all []tuned
 	end := time.Now().Add(p.budget)
 	left := len(p.problems)
-	err = sweep.Each(a, p.problems, func(s bench.Spec, say func(string, ...any)) (tuned, error) {
+	err = sweep.Each(a, p.problems, func(s problem, say func(string, ...any)) (tuned, error) {
 		s.Profile = kept.Profile
 		share := time.Until(end) / time.Duration(left)
 		left--

@@ -25,9 +25,9 @@ import (
 
 // fakeTrial is a machine on which tiles of a quarter of the order are the
 // fastest, twice as fast in single precision, and 64 is the default.
-func fakeTrial(_ context.Context, s bench.Spec) (*bench.Trial, error) {
+func fakeTrial(_ context.Context, s bench.Problem, l bench.Local) (*bench.Trial, error) {
 	t := &bench.Trial{Default: 64, Direct: s.N <= 128, Op: la.OpCholesky, Key: s.Op + "/" + s.Type, N: s.N, Flops: 1e9,
-		Workers: max(s.Workers, 1), Target: exec.Here(), Close: func() error { return nil }}
+		Workers: max(l.Workers, 1), Target: exec.Here(), Close: func() error { return nil }}
 	t.Time = func(_ context.Context, nb int) (time.Duration, error) {
 		x := math.Log2(float64(4*nb) / float64(s.N))
 		seconds := 0.01 * (1 + x*x/4)
@@ -74,8 +74,8 @@ func TestTuneReport(t *testing.T) {
 
 // A table that is too wide has several rows of rates.
 func TestTuneWide(t *testing.T) {
-	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
-		trial, err := fakeTrial(ctx, s)
+	open := func(ctx context.Context, s bench.Problem, l bench.Local) (*bench.Trial, error) {
+		trial, err := fakeTrial(ctx, s, l)
 		trial.Time = func(_ context.Context, nb int) (time.Duration, error) {
 			return 10*time.Millisecond + time.Duration(nb), nil
 		}
@@ -127,8 +127,8 @@ func TestTuneInterrupt(t *testing.T) {
 	defer goleak.VerifyNone(t, labtest.Stays()...)
 	path := filepath.Join(t.TempDir(), "profile.json")
 	ctx, cancel := context.WithCancel(t.Context())
-	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
-		trial, err := fakeTrial(ctx, s)
+	open := func(ctx context.Context, s bench.Problem, l bench.Local) (*bench.Trial, error) {
+		trial, err := fakeTrial(ctx, s, l)
 		if s.N == 1024 {
 			trial.Time = func(ctx context.Context, _ int) (time.Duration, error) {
 				cancel()
@@ -153,8 +153,8 @@ func TestTuneBudget(t *testing.T) { synctest.Test(t, tuneBudget) }
 
 func tuneBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
-	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
-		trial, err := fakeTrial(ctx, s)
+	open := func(ctx context.Context, s bench.Problem, l bench.Local) (*bench.Trial, error) {
+		trial, err := fakeTrial(ctx, s, l)
 		trial.Time = func(ctx context.Context, _ int) (time.Duration, error) {
 			<-ctx.Done()
 			return 0, context.Cause(ctx)
@@ -179,11 +179,11 @@ func tuneBudget(t *testing.T) {
 // Problems that fail do not keep the others from being tuned.
 func TestTuneFailures(t *testing.T) {
 	defer goleak.VerifyNone(t, labtest.Stays()...)
-	open := func(ctx context.Context, s bench.Spec) (*bench.Trial, error) {
+	open := func(ctx context.Context, s bench.Problem, l bench.Local) (*bench.Trial, error) {
 		if s.N == 512 && s.Op == "gemm" {
 			return nil, errors.New("device\nlost")
 		}
-		return fakeTrial(ctx, s)
+		return fakeTrial(ctx, s, l)
 	}
 	out, _, err := tuneFake(t, t.Context(), tuneFlags{json: true}, open)
 	if err == nil || err.Error() != "gemm f64, n = 512: device; lost" {
@@ -212,7 +212,7 @@ func TestTuneFailures(t *testing.T) {
 // What is wrong with the command line is said at once, before anything runs.
 func TestTuneUsage(t *testing.T) {
 	defer goleak.VerifyNone(t, labtest.Stays()...)
-	never := func(context.Context, bench.Spec) (*bench.Trial, error) {
+	never := func(context.Context, bench.Problem, bench.Local) (*bench.Trial, error) {
 		t.Error("something ran")
 		return nil, errors.New("never")
 	}

@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/blocked/qr"
+)
+
+// mean returns the geometric mean of two dimensions.
+func mean(m, n int) int { return int(math.Round(math.Sqrt(float64(m) * float64(n)))) }
+
+// luFlops returns the number of operations of an LU factorization: in each column a division for each element
+// below the diagonal, and a multiplication and an addition for each element to the right of these.
+func luFlops(m, n int) float64 {
+	sum := 0.0
+	for j := range min(m, n) {
+		below, right := float64(m-j-1), float64(n-j-1)
+		sum += below * (1 + 2*right)
+	}
+	return sum
+}
+
+// systemFlops returns the number of operations of the method, in any precision.
+func systemFlops(used Method, order, columns int) float64 {
+	n, nrhs := float64(order), float64(columns)
+	switch used {
+	case ByCholesky:
+		return n*n*n/3 + n*n/2 + n/6 + 2*n*n*nrhs
+	case ByQR:
+		return qr.QRFlops(order, order) + 3*n*n*nrhs
+	}
+	return luFlops(order, order) + 2*n*n*nrhs
+}
+
+// lstsqFlops returns the number of operations of the factorization, the product of Qᵀ and B, and the triangular
+// solution.
+func lstsqFlops(m, n, columns int) float64 {
+	long, short, nrhs := float64(max(m, n)), float64(min(m, n)), float64(columns)
+	return qr.QRFlops(m, n) + (4*long*short-short*short)*nrhs
+}
