@@ -62,3 +62,9 @@ func small() sizes {
 	}
 	return s
 }
+
+// flops returns the number of operations as LAPACK counts them.
+func flops(p problem) float64 {
+	n := float64(p.n)
+	return n * n * n * map[string]float64{"gemm": 2, "cholesky": 1. / 3, "lu": 2. / 3, "qr": 4. / 3}[p.op]
+}

@@ -90,3 +90,32 @@ func OnCores(op *versions.Op, on *versions.Target) *versions.Version {
 	}
 	return nil
 }
+
+// element returns a number that depends on p and is no power of two.
+func element(p int) float64 { return float64(p*7919%1021)/1021 - 0.5 }
+
+// square returns a rows×nb tile of numbers, or one close to a unit matrix.
+func square[T kernels.Element](rows, nb int, unit bool) *tile[T] {
+	t := &tile[T]{Rows: rows, Cols: nb, Stride: nb, Data: make([]T, rows*nb)}
+	scale := 1.0
+	if unit {
+		scale = 1e-3 / float64(nb)
+	}
+	for p := range t.Data {
+		t.Data[p] = T(scale * element(p))
+	}
+	for i := range min(rows, nb) {
+		if unit {
+			t.Data[i*nb+i] = 1
+		}
+	}
+	return t
+}
+
+// slots returns the number of concurrent calls.
+func slots(nb int) int {
+	if nb <= 1024 {
+		return 8
+	}
+	return 4
+}

@@ -64,12 +64,6 @@ func (c *check) expected(p problem, runs int, rate float64) time.Duration {
 	return need
 }
 
-// flops returns the number of operations as LAPACK counts them.
-func flops(p problem) float64 {
-	n := float64(p.n)
-	return n * n * n * map[string]float64{"gemm": 2, "cholesky": 1. / 3, "lu": 2. / 3, "qr": 4. / 3}[p.op]
-}
-
 // resident measures the library on a resident matrix, and our versions on resident tiles.
 func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int, f func() (float64, error))) {
 	library, tiles := raw[float64], residentGemm[float64]

@@ -36,15 +36,11 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// TextPrefix begins a line of the report for people.
-const TextPrefix = "text "
-
 // These bounds keep clients that may submit from filling the agent's disk or memory.
 const (
-	queueMost  = 100      // waiting jobs; more are refused
-	keepMost   = 100      // ended jobs; older ones are dropped
-	lostMost   = 2        // how often the agent may die while a job runs, before the job is blamed
-	logMost    = 16 << 20 // bytes of a log (the rest is dropped) and of a report (a longer one fails)
+	queueMost  = 100 // waiting jobs; more are refused
+	keepMost   = 100 // ended jobs; older ones are dropped
+	lostMost   = 2   // how often the agent may die while a job runs, before the job is blamed
 	patience   = 20 * time.Second
 	reasonMost = 2000 // bytes of Job.Error
 )
@@ -474,7 +470,7 @@ func (q *Queue) execute(own context.Context, j *Job) error {
 		return err
 	}
 	defer log.Close()
-	reports, err := q.newReports(j.ID)
+	reports, err := newReports(q.spool, j.ID, q.kept)
 	if err != nil {
 		return err
 	}

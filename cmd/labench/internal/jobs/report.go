@@ -11,6 +11,12 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
+// TextPrefix begins a line of the report for people.
+const TextPrefix = "text "
+
+// logMost is the largest number of bytes of a log, whose rest is dropped, and of a report; a longer one fails.
+const logMost = 16 << 20
+
 // reportError is why a report is lost. A job without its report has failed, whatever it computed.
 type reportError struct{ err error }
 
@@ -32,16 +38,16 @@ type reports struct {
 	err     error // the first error
 }
 
-// newReports begins the report of a job.
-func (q *Queue) newReports(id int) (*reports, error) {
+// newReports begins the report of a job. kept wraps the writers of its files.
+func newReports(s spool, id int, kept func(io.Writer) io.Writer) (*reports, error) {
 	r := &reports{}
 	for _, name := range []string{FileReport, FileText} {
-		f, err := atomicfile.Create(q.spool.at(id, name), 0o600)
+		f, err := atomicfile.Create(s.at(id, name), 0o600)
 		if err != nil {
 			r.discard()
 			return nil, &reportError{err}
 		}
-		r.files, r.into = append(r.files, f), append(r.into, q.kept(f))
+		r.files, r.into = append(r.files, f), append(r.into, kept(f))
 	}
 	return r, nil
 }

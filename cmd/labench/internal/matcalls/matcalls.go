@@ -18,7 +18,6 @@ import (
 	blasgonum "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/lapack"
 	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
-	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -70,19 +69,6 @@ type Result struct {
 
 	// Load is the load of other programs meanwhile, nil if unknown.
 	Load *quiet.Load `json:"load,omitempty"`
-}
-
-// implementation is a BLAS and LAPACK implementation behind gonum's mat.
-type implementation struct {
-	blas    blas.Float64
-	lapack  lapack.Float64
-	threads int // of the C library
-}
-
-func (i implementation) use() {
-	op.SetBLASThreads(i.threads)
-	blas64.Use(i.blas)
-	lapack64.Use(i.lapack)
 }
 
 // HasNetlib reports whether this build can compare with gonum's netlib.

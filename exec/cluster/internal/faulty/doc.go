@@ -16,4 +16,7 @@
 //
 // All random numbers come from one seed. Each pair of nodes has its own sequence, so the fate of
 // the tenth message from a to b is the same in every run, whatever other nodes send.
+//
+// The files, from the bottom up: state (who sees whom, and what is cut), link (messages on their way), node (the
+// transport), network, schedule.
 package faulty

@@ -1,61 +1,14 @@
 package faulty
 
 import (
-	"errors"
 	"fmt"
-	"sync"
+	"math/rand/v2"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
 )
 
-// Options says what goes wrong at random. The zero value is a network without faults, in which no
-// node notices a cut.
-type Options struct {
-	// Seed determines all random events.
-	Seed uint64
-	// Delay is the longest time that a message takes; each draws its own, and one in 50
-	// takes twenty times as long. Messages stay in order.
-	Delay time.Duration
-	// FetchLoss and FetchDamage are the shares of fetches that end with an
-	// *transport.UnreachableError, and with a *transport.ChecksumError.
-	FetchLoss, FetchDamage float64
-	// Patience is how long a fetch waits for a node that is cut off or stalled; 0 means 100 ms.
-	Patience time.Duration
-	// Timeout is after how long two nodes that cannot reach each other see each other leave; 0
-	// means never.
-	Timeout time.Duration
-}
-
-// NodeError says that a node is in no state for a call.
-type NodeError struct{ Node, Problem string }
-
 func (e *NodeError) Error() string { return fmt.Sprintf("faulty: node %q %s", e.Node, e.Problem) }
-
-// pair is two nodes: from and to, or for both directions in the order of their names.
-type pair [2]string
-
-func both(a, b string) pair { return pair{min(a, b), max(a, b)} }
-
-// Network connects nodes, with faults. It is safe for concurrent use.
-type Network struct {
-	opt   Options
-	below *transport.Network // has the nodes and the values
-
-	mu      sync.Mutex // held before the leaves of package transport
-	nodes   map[string]*node
-	cut     map[pair]struct{}    // from, to
-	large   map[pair]struct{}    // the same, for values only
-	stalled map[string]time.Time // until when
-	apart   map[pair]*apart      // nodes between which nothing passes
-	changed chan struct{}        // closed and replaced when one of these changes
-}
-
-// apart is two nodes that are cut off from each other.
-type apart struct {
-	timer *time.Timer
-	seen  bool // both have seen the other one leave
-}
 
 // New returns a network without nodes.
 func New(opt Options) *Network {
@@ -118,18 +71,6 @@ func (n *Network) part(k pair, s *apart) {
 	}
 }
 
-// open reports whether messages pass from a node to another. The caller holds mu.
-func (n *Network) open(from, to string) bool {
-	_, cut := n.cut[pair{from, to}]
-	return !cut && !n.stalls(from) && !n.stalls(to)
-}
-
-// stalls reports whether a node is stalled. The caller holds mu.
-func (n *Network) stalls(name string) bool {
-	until, ok := n.stalled[name]
-	return ok && time.Now().Before(until)
-}
-
 // Cut stops everything between the nodes of a and those of b, in both directions.
 func (n *Network) Cut(a, b []string) {
 	n.CutOneWay(a, b)
@@ -185,7 +126,21 @@ func (n *Network) Crash(node string) error {
 	return nil
 }
 
-var (
-	errCrashed = errors.New("it has crashed")
-	errSilent  = errors.New("it does not answer")
-)
+// Node returns a new node, which joins when it is started. The error is a *transport.NameError.
+func (n *Network) Node(name string) (transport.Transport, error) {
+	below, err := n.below.Node(name)
+	if err != nil {
+		return nil, err
+	}
+	x := &node{
+		net: n, below: below, events: transport.NewEvents(),
+		ended: make(chan struct{}), closed: make(chan struct{}),
+		near: map[string]struct{}{}, there: map[string]struct{}{},
+		links: map[string]*link{}, luck: map[string]*rand.Rand{},
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.nodes[name] = x
+	n.look()
+	return x, nil
+}

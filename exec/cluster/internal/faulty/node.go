@@ -6,69 +6,11 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
-
-// behind is the number of messages of one node that another may have to handle.
-const behind = 64
-
-// node implements transport.Transport. Values and the presence of nodes come from the node of
-// package transport below; messages do not.
-type node struct {
-	net     *Network
-	below   transport.Transport
-	events  *transport.Events
-	handle  transport.Handler
-	ended   chan struct{} // closed when the node crashes or is closed
-	closed  chan struct{} // closed by Close; a crashed node still gets its events
-	running sync.WaitGroup
-
-	// Network.mu guards what follows.
-	near    map[string]struct{}   // nodes that are present below
-	there   map[string]struct{}   // nodes that this one sees
-	links   map[string]*link      // to this node, by sender
-	luck    map[string]*rand.Rand // random numbers for fetches, by the other node
-	started bool
-	crashed bool
-}
-
-// link holds the messages from one node to another, as long as they see each other.
-type link struct {
-	from, to *node
-	queue    chan *parcel
-	over     chan struct{} // closed when the messages held back are lost
-	luck     *rand.Rand
-	last     time.Time // when the last message arrives
-}
-
-// parcel is a message on its way.
-type parcel struct {
-	message []byte
-	due     time.Time
-}
-
-// Node returns a new node, which joins when it is started. The error is a *transport.NameError.
-func (n *Network) Node(name string) (transport.Transport, error) {
-	below, err := n.below.Node(name)
-	if err != nil {
-		return nil, err
-	}
-	x := &node{
-		net: n, below: below, events: transport.NewEvents(),
-		ended: make(chan struct{}), closed: make(chan struct{}),
-		near: map[string]struct{}{}, there: map[string]struct{}{},
-		links: map[string]*link{}, luck: map[string]*rand.Rand{},
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.nodes[name] = x
-	n.look()
-	return x, nil
-}
 
 // draws returns the random numbers of a pair of nodes.
 func (n *Network) draws(from, to string) *rand.Rand {
@@ -76,9 +18,6 @@ func (n *Network) draws(from, to string) *rand.Rand {
 	h.Write([]byte(from + "\x00" + to))
 	return rand.New(rand.NewPCG(n.opt.Seed, h.Sum64()))
 }
-
-// Self implements [transport.Transport].
-func (x *node) Self() string { return x.below.Self() }
 
 // Nodes implements [transport.Transport].
 func (x *node) Nodes() (names []string) {
@@ -89,49 +28,6 @@ func (x *node) Nodes() (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// over reports whether the node has crashed or is closed. The caller holds Network.mu.
-func (x *node) over() bool {
-	select {
-	case <-x.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// end ends the node. The caller holds Network.mu.
-func (x *node) end() {
-	if !x.over() {
-		close(x.ended)
-	}
-}
-
-// see lets the node see another one that is present. The caller holds Network.mu.
-func (x *node) see(other string) {
-	_, near := x.near[other]
-	if _, seen := x.there[other]; near && !seen && !x.over() && !x.net.nodes[other].over() {
-		x.there[other] = struct{}{}
-		x.events.Add(transport.Event{Node: other, Joined: true})
-	}
-}
-
-// unsee lets the node see another one leave. The caller holds Network.mu.
-func (x *node) unsee(other string, err error) {
-	if _, seen := x.there[other]; seen {
-		delete(x.there, other)
-		x.events.Add(transport.Event{Node: other, Err: err})
-	}
-}
-
-// unlink drops the messages of another node that this one has not handled. The caller holds
-// Network.mu.
-func (x *node) unlink(from string) {
-	if l := x.links[from]; l != nil {
-		delete(x.links, from)
-		close(l.over)
-	}
 }
 
 // Start implements [transport.Transport]. The error is transport.ErrClosed.
@@ -178,76 +74,6 @@ func (x *node) link(from *node) *link {
 		x.running.Go(l.serve)
 	}
 	return l
-}
-
-// serve passes messages to the handler when they have arrived and while the path is open, until the
-// end.
-func (l *link) serve() {
-	for {
-		select {
-		case p := <-l.queue:
-			if !l.wait(time.Until(p.due)) || !l.passes() {
-				return
-			}
-			l.to.handle(l.from.Self(), p.message)
-		case <-l.over:
-			return
-		case <-l.to.ended:
-			return
-		}
-	}
-}
-
-// wait waits for a time, and reports whether the link is still there.
-//
-// A message that is due gets no timer: under the race detector, Go 1.26 crashes now and then where
-// two goroutines of one synctest bubble run timers, and a goroutine runs the one it waits for if
-// that is due.
-func (l *link) wait(d time.Duration) bool {
-	if d <= 0 {
-		return !l.lost()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-l.over:
-	case <-l.to.ended:
-	}
-	return false
-}
-
-// passes waits until the path is open, and reports whether the link is still there.
-func (l *link) passes() bool {
-	n := l.to.net
-	for {
-		n.mu.Lock()
-		open, changed := l.from == l.to || n.open(l.from.Self(), l.to.Self()), n.changed
-		n.mu.Unlock()
-		if !open {
-			select {
-			case <-changed:
-				continue
-			case <-l.over:
-			case <-l.to.ended:
-			}
-			return false
-		}
-		return !l.lost()
-	}
-}
-
-// lost reports whether the link has ended.
-func (l *link) lost() bool {
-	select {
-	case <-l.over:
-		return true
-	case <-l.to.ended:
-		return true
-	default:
-		return false
-	}
 }
 
 // Send implements [transport.Transport].
