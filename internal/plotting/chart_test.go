@@ -15,7 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"gonum.org/v1/plot/plotter"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -209,6 +211,37 @@ func TestBelow(t *testing.T) {
 	for _, want := range []string{"ideal, up to 500", "above the picture: FMA peak, workers = 4, up to 120"} {
 		if !strings.Contains(svg.String(), want) {
 			t.Errorf("%q is not in the picture", want)
+		}
+	}
+}
+
+// TestReferenceOverCategories: of a reference that is above the picture over some categories, the others are drawn,
+// each over its own.
+func TestReferenceOverCategories(t *testing.T) {
+	c := &Chart{Title: "policies", Categories: []string{"a", "b", "c", "d"},
+		Series: []Series{{Name: "rate", Points: []Point{{X: 0, Y: 10}, {X: 1, Y: 20}, {X: 2, Y: 30}, {X: 3, Y: 40}}}}}
+	step := func(x, y float64) plotter.XYs { return plotter.XYs{{X: x - 0.5, Y: y}, {X: x + 0.5, Y: y}} }
+	for _, r := range []struct {
+		line []Point
+		want []plotter.XYs
+	}{
+		{[]Point{{X: 0, Y: 20}, {X: 1, Y: 500}, {X: 2, Y: 30}, {X: 3, Y: 40}}, []plotter.XYs{step(0, 20), append(step(2, 30), step(3, 40)...)}},
+		{[]Point{{X: 0, Y: 500}, {X: 1, Y: 25}}, []plotter.XYs{step(1, 25)}},
+		{[]Point{{X: 2, Y: 25}}, []plotter.XYs{step(2, 25)}},
+		{[]Point{{X: 0, Y: 500}, {X: 3, Y: 500}}, nil},
+	} {
+		if diff := cmp.Diff(r.want, c.within(r.line)); diff != "" {
+			t.Errorf("%v: %s", r.line, diff)
+		}
+		c.References = append(c.References, Reference{Name: fmt.Sprint("peak ", len(c.References)), Series: -1, Points: r.line})
+	}
+	var svg bytes.Buffer
+	if err := c.Render(&svg, SVG); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"peak 0, up to 500", "peak 1, up to 500", "above the picture: peak 3, up to 500"} {
+		if strings.Count(svg.String(), want) != 1 {
+			t.Errorf("%q is not in the picture once", want)
 		}
 	}
 }
