@@ -1,17 +1,13 @@
 // Package blocked holds the tiled matrix and the tile algorithms. Most programs use it through
 // package la. They use it directly for matrices that stay in tiles from one operation to the next,
-// which la does not offer. Package blocked/file reads and writes matrix files.
+// which la does not offer. Package blocked/file reads and writes matrix files, and package blocked/parts
+// divides rows and tiles into partitions for loops.
 //
 // # Matrices
 //
 // A [Matrix] is a grid of tiles. [New] makes a matrix of zeros, [From] copies any gonum matrix, and
 // [View] presents the caller's memory as tiles without a copy. Package [tiles] makes, converts and
 // measures matrices; the names that most programs need are here as well.
-//
-// # Partitions
-//
-// [Split] groups the blocks of a [Collection] by their places, for loops over their items: see
-// [Partitions]. The items are rows of a dense or a sparse matrix, or elements of a program's slices.
 //
 // # Algorithms
 //

@@ -18,7 +18,7 @@ import (
 // reads the same matrix of its own.
 func TestGonum(t *testing.T) {
 	local := blockedtest.StartLocal(t, exec.Options{Workers: 2, Float: true})
-	d := new(visits).driver(t, func(o *cluster.Options) { o.Idle, o.Owner, o.Stay = true, true, true })
+	d := blockedtest.StartNodes(t, func(o *cluster.Options) { o.Idle, o.Owner, o.Stay = true, true, true })
 	for _, rt := range []exec.Runtime{local, d} {
 		for _, kind := range blockedtest.AllKinds() {
 			m, n := 11, 6
@@ -29,7 +29,7 @@ func TestGonum(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run(t, rt, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 1, 0) })
+			blockedtest.Run(t, rt, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 1, 0) })
 			want := mat.NewDense(m, n, nil)
 			a.CopyTo(want, 1)
 			testGonum(t, fmt.Sprintf("%T, %v", rt, kind), a, want)

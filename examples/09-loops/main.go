@@ -16,7 +16,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 )
@@ -33,14 +33,14 @@ func main() {
 
 	// The program's own slices form a collection. A day has between 1,000 and 9,000 measurements.
 	rnd := rand.New(rand.NewPCG(1, 2))
-	days := make(blocked.Lists[float64], 365)
+	days := make(parts.Lists[float64], 365)
 	for d := range days {
 		days[d] = make([]float64, 1000+rnd.IntN(8000))
 		for i := range days[d] {
 			days[d][i] = level + spread*rnd.NormFloat64()
 		}
 	}
-	parts := blocked.Split(rt, days, 0)
+	parts := parts.Split(rt, days, 0)
 	for i, p := range parts.Partitions() {
 		blocks := p.Indexes()
 		fmt.Printf("partition %d: %d measurements of days %d to %d, near to workers at %d\n", i, p.Len(), blocks[0]+1, blocks[len(blocks)-1]+1, p.Location)

@@ -14,7 +14,7 @@ type Options struct {
 	// all items. Each part is a queue in which the scheme runs. The workers at its location share
 	// the parts there, and one that finds none left steals by Plan.Victim. Layout and Shares must
 	// be unset. Auto chooses the scheme and the grain, and without a Site is [FAC2]. A
-	// blocked.Partitions has parts.
+	// parts.Partitions has parts.
 	Parts []Part
 	// Priority is the graph.Spec.Priority of the loop's tasks.
 	Priority int64

@@ -24,8 +24,8 @@ import (
 // the task: a policy that looks at operands or owners sends it to the part's node. Of the other
 // options only Priority counts.
 //
-//	tiles := blocked.TileBlocksOf(a) // of a distributed matrix
-//	data, ps := tiles.Data(1), blocked.Split(rt, tiles, 0)
+//	tiles := parts.TileBlocksOf(a) // of a distributed matrix
+//	data, ps := tiles.Data(1), parts.Split(rt, tiles, 0)
 //	n, err := loop.Submit(rt, job, ps.Len(), loop.Options{Parts: ps.Parts()}, func(c loop.Chunk) (graph.Spec, error) {
 //		s := graph.Spec{Op: sum, Operands: []graph.Operand{{Datum: &sums[c.Queue], Mode: graph.Out}}}
 //		for x := range ps.Spans(c.Lo, c.Hi) {

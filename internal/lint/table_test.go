@@ -43,7 +43,7 @@ func table() []entry {
 			pkg: "la/csr",
 			// kernels for the vectors of tasks, exec/graph and versions for these. What keeps the vectors of
 			// la/krylov's iterations on nodes does with them what is done there.
-			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "kernels/cpu/native"},
+			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "blocked/parts", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector"}},
@@ -66,9 +66,14 @@ func table() []entry {
 			},
 		},
 		{
-			pkg: "blocked",
+			pkg:     "blocked",
+			tessera: []string{"blocked/tiles", "blocked/internal/submit", "kernels", "kernels/op", "exec", "exec/graph", "versions", "internal/scalar"},
+			third:   []string{"gonum.org/v1/gonum/blas"},
+		},
+		{
+			pkg: "blocked/parts",
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"blocked/tiles", "blocked/internal/submit", "kernels", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/scalar"},
+			tessera: []string{"blocked", "blocked/tiles", "blocked/internal/submit", "kernels/op", "exec", "exec/graph", "exec/loop", "versions"},
 			third: []string{
 				"gonum.org/v1/gonum/blas",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
@@ -79,7 +84,7 @@ func table() []entry {
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
-		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "blocked/chol", "exec", "exec/graph", "kernels", "kernels/op", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "blocked/chol", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
 			pkg: "blocked/file", tessera: []string{"blocked", "blocked/lu", "blocked/qr", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
@@ -202,11 +207,11 @@ func programModules() []string {
 // everything below it.
 func testEntry() entry {
 	return entry{
-		// kernels/op for kernels to run; kernels/cuda for simulated devices with
+		// kernels/op for kernels to run; exec/loop for loops beside tasks; kernels/cuda for simulated devices with
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/james-bowman/sparse"
-	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/la"
@@ -158,7 +158,7 @@ func TestBlocks(t *testing.T) {
 	if a.Blocks() < 10 || bytes != a.Memory()-8 {
 		t.Errorf("%d blocks, %d of %d bytes", a.Blocks(), bytes, a.Memory())
 	}
-	ps := blocked.Split(rt, a, 0)
+	ps := parts.Split(rt, a, 0)
 	if len(ps.Partitions()) != 2 || ps.Len() != 20000 {
 		t.Fatal(len(ps.Partitions()), ps.Len())
 	}

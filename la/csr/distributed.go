@@ -11,6 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
@@ -29,7 +30,7 @@ import (
 // exception, as its source may have changed since: products then fail with a
 // *cluster.NodeLostError.
 //
-// It is an operator for package la/krylov, with vectors on the nodes, and a blocked.Collection of
+// It is an operator for package la/krylov, with vectors on the nodes, and a parts.Collection of
 // its rows. Its methods must not be called concurrently.
 type Distributed struct {
 	rt         exec.Runtime
@@ -208,16 +209,16 @@ func (a *Distributed) Dims() (m, n int) { return a.rows, a.cols }
 // Rows returns the rows of a block: lo to hi−1.
 func (a *Distributed) Rows(block int) (lo, hi int) { return a.starts[block], a.starts[block+1] }
 
-// Blocks implements blocked.Collection, whose items are the rows.
+// Blocks implements parts.Collection, whose items are the rows.
 func (a *Distributed) Blocks() int { return len(a.blocks) }
 
-// Items implements blocked.Collection.
+// Items implements parts.Collection.
 func (a *Distributed) Items(block int) int { return a.blocks[block].rows }
 
-// Bytes implements blocked.Collection.
+// Bytes implements parts.Collection.
 func (a *Distributed) Bytes(block int) int64 { return a.blocks[block].Bytes() }
 
-// Locate implements blocked.Collection: by what the runtime knows, or on one machine by the
+// Locate implements parts.Collection: by what the runtime knows, or on one machine by the
 // element in the middle of each block.
 func (a *Distributed) Locate(rt exec.Runtime) []int {
 	a.used()
@@ -228,7 +229,7 @@ func (a *Distributed) Locate(rt exec.Runtime) []int {
 				at[b] = unsafe.Pointer(&data[len(data)/2])
 			}
 		}
-		return blocked.Near(rt, at)
+		return parts.Near(rt, at)
 	}
 	values := make([]versions.Shaped, len(a.blocks))
 	for b := range values {
@@ -237,7 +238,7 @@ func (a *Distributed) Locate(rt exec.Runtime) []int {
 	return a.kept.Locate(values)
 }
 
-// OverNodes implements blocked.Spread.
+// OverNodes implements parts.Spread.
 func (a *Distributed) OverNodes() bool { return a.kept != nil }
 
 // Data returns the blocks as data for tasks of the program's own, each a *[Block] that must only

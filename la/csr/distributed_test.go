@@ -19,6 +19,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/cluster/clustertest"
@@ -356,7 +357,7 @@ func TestSplitDistributed(t *testing.T) {
 	for k, rt := range []exec.Runtime{start(t, 2), d} {
 		made.of, seen.of = nil, nil
 		a, here := generate(t, rt, side, blocks, made)
-		ps, at := blocked.Split(rt, a, 2), a.Locate(rt)
+		ps, at := parts.Split(rt, a, 2), a.Locate(rt)
 		parts := 2
 		if k == 1 {
 			parts = 4 // two for each node

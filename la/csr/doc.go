@@ -10,7 +10,7 @@
 //
 // [Read] reads a Matrix Market file, and [FromCOO] takes entries in any order, neither of them
 // by way of a dense matrix. A Matrix is an operator for the iterative methods of package
-// la/krylov and a blocked.Collection of its rows.
+// la/krylov and a parts.Collection of its rows.
 //
 // A [Distributed] is a matrix whose blocks of rows are on the nodes of a cluster, which may have
 // made or read them themselves: for matrices that fit into no single machine.

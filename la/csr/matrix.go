@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/james-bowman/sparse"
-	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/pages"
@@ -167,23 +167,23 @@ func (a *Matrix) T() *Matrix {
 	return a.t
 }
 
-// Blocks implements blocked.Collection, whose items are the rows: each block has about equally
+// Blocks implements parts.Collection, whose items are the rows: each block has about equally
 // many entries and rows together, unless a row alone has more.
 func (a *Matrix) Blocks() int { return len(a.starts) - 1 }
 
 // Rows returns the rows of a block: lo to hi−1.
 func (a *Matrix) Rows(block int) (lo, hi int) { return a.starts[block], a.starts[block+1] }
 
-// Items implements blocked.Collection.
+// Items implements parts.Collection.
 func (a *Matrix) Items(block int) int { return a.starts[block+1] - a.starts[block] }
 
-// Bytes implements blocked.Collection: the entries and row pointers of a block.
+// Bytes implements parts.Collection: the entries and row pointers of a block.
 func (a *Matrix) Bytes(block int) int64 {
 	lo, hi := a.Rows(block)
 	return 16*int64(a.ia[hi]-a.ia[lo]) + 8*int64(hi-lo)
 }
 
-// Locate implements blocked.Collection, by the value in the middle of each block.
+// Locate implements parts.Collection, by the value in the middle of each block.
 func (a *Matrix) Locate(rt exec.Runtime) []int {
 	at := make([]unsafe.Pointer, a.Blocks())
 	for b := range at {
@@ -192,7 +192,7 @@ func (a *Matrix) Locate(rt exec.Runtime) []int {
 			at[b] = unsafe.Pointer(&a.data[k])
 		}
 	}
-	return blocked.Near(rt, at)
+	return parts.Near(rt, at)
 }
 
 // narrowed makes the columns in 32 bits at its first call, and reports whether they fit into these.

@@ -19,7 +19,7 @@ import (
 // made again from what a was made from, also after a.Close.
 //
 // A [Matrix] needs no such thing: it lies in one piece of memory, so that its loops and
-// blocked.Split cut it as they like.
+// parts.Split cut it as they like.
 //
 // The error is a *[StructureError] if blocks is negative, or that of the runtime or the job.
 func (a *Distributed) Rechunk(ctx context.Context, blocks int) (*Distributed, error) {

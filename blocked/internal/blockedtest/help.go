@@ -12,9 +12,13 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/transport"
+	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -43,6 +47,26 @@ func Compute[T blocked.Element](t testing.TB, rt *exec.Local, f func(p *blocked.
 		t.Errorf("%d tasks submitted, %d ended", p.Len(), job.Completed())
 	}
 	return p.Len(), err
+}
+
+// StartNodes returns a driver of two agents in this process. set completes the options of each node.
+func StartNodes(t testing.TB, set func(*cluster.Options)) *cluster.Driver {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	return clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
+		o.Ops, o.Values, o.Errors = op.NewTable().All(), kernels.Values(), kernels.Errors()
+		set(o)
+	}).Driver
+}
+
+// Run executes the tasks of a program, which must not fail, on any runtime.
+func Run[T blocked.Element](t testing.TB, rt exec.Runtime, f func(p *blocked.Program[T]) error) {
+	t.Helper()
+	job := rt.NewJob(t.Context())
+	if err := errors.Join(f(blocked.NewProgram(job, kernels.For[T](op.NewTable()))), job.Wait()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Must is Compute for a program that must not fail and must have want tasks.

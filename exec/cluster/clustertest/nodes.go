@@ -85,3 +85,13 @@ func (n *Cluster) More() {
 		}
 	})
 }
+
+// Traffic returns the bytes that the nodes of d have fetched, and those from the driver and to it.
+func Traffic(d *cluster.Driver) (all, driver int64) {
+	for _, u := range d.Usage() {
+		if all += u.In; u.Node == "driver" {
+			driver += u.In + u.Out
+		}
+	}
+	return all, driver
+}

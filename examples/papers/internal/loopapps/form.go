@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
@@ -44,7 +45,7 @@ type Formed interface {
 // points are random points in blocks, each in memory of its own; an item is a point.
 type points struct {
 	n, d int
-	data *blocked.RowBlocks[float64]
+	data *parts.RowBlocks[float64]
 	form Form
 }
 
@@ -71,15 +72,15 @@ func newPoints(ctx context.Context, rt exec.Runtime, n, d, blocks int, fill func
 	}); err != nil {
 		return nil, err
 	}
-	data, err := blocked.JoinRows(list...)
+	data, err := parts.JoinRows(list...)
 	return &points{n: n, d: d, data: data}, err
 }
 
 // formed is points arranged in the blocks and partitions that their form asks for.
 type formed struct {
-	data  *blocked.RowBlocks[float64]
-	parts *blocked.Partitions // nil if the form has tasks
-	from  *blocked.Partitions // partitions of the original points, if these were copied (Materialised)
+	data  *parts.RowBlocks[float64]
+	parts *parts.Partitions // nil if the form has tasks
+	from  *parts.Partitions // partitions of the original points, if these were copied (Materialised)
 }
 
 // prepare arranges the points as their form asks. It makes multiplicity partitions, or blocks, for each
@@ -94,11 +95,11 @@ func (p *points) prepare(ctx context.Context, rt exec.Runtime, multiplicity int)
 		}
 		f.data, err = p.data.Rechunk(ctx, rt, (p.n+blocks-1)/blocks)
 	case Split, Materialised:
-		f.parts = blocked.Split(rt, p.data, multiplicity)
+		f.parts = parts.Split(rt, p.data, multiplicity)
 		if p.form == Materialised {
 			f.from = f.parts
 			if f.data, err = p.data.Materialize(ctx, rt, f.parts); err == nil {
-				f.parts = blocked.Split(rt, f.data, multiplicity)
+				f.parts = parts.Split(rt, f.data, multiplicity)
 			}
 		}
 	}
@@ -126,7 +127,7 @@ func (f formed) numbers() (all []int) {
 }
 
 // firstsOf returns the number of the first item of each block.
-func firstsOf(data *blocked.RowBlocks[float64]) []int {
+func firstsOf(data *parts.RowBlocks[float64]) []int {
 	firsts := make([]int, data.Blocks())
 	for b := 1; b < len(firsts); b++ {
 		firsts[b] = firsts[b-1] + data.Items(b-1)

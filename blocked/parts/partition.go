@@ -1,10 +1,11 @@
-package blocked
+package parts
 
 import (
 	"iter"
 	"slices"
 	"sort"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 )
@@ -167,13 +168,13 @@ func nodesOfWorkers(workers []exec.Worker) []place {
 // split is Split for given sizes, places of blocks, and places of workers.
 func split(sizes []blockSize, at []int, places []place, multiplicity int) *Partitions {
 	if multiplicity < 0 || len(at) != len(sizes) {
-		panic(ErrShape)
+		panic(blocked.ErrShape)
 	}
 	// Blocks with a known place come first: the others go where the fewest bytes are then.
 	var strays []int
 	for b, s := range sizes {
 		if s.items < 0 || s.bytes < 0 {
-			panic(ErrShape)
+			panic(blocked.ErrShape)
 		}
 		i := slices.IndexFunc(places, func(p place) bool { return p.location == at[b] })
 		if i < 0 {
@@ -270,7 +271,7 @@ func (ps *Partitions) Parts() []loop.Part {
 // that has some of them. It panics with ErrIndex if lo or hi is out of range.
 func (ps *Partitions) Spans(lo, hi int) iter.Seq[Span] {
 	if lo < 0 || lo > hi || hi > ps.Len() {
-		panic(ErrIndex)
+		panic(blocked.ErrIndex)
 	}
 	return func(yield func(Span) bool) {
 		for k := sort.SearchInts(ps.starts, lo+1) - 1; lo < hi; k++ {

@@ -1,4 +1,4 @@
-package blocked
+package parts
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
@@ -16,26 +17,26 @@ import (
 // RowBlocks is a dense matrix in blocks of whole rows, as a [Collection] whose items are the rows. It
 // suits algorithms that go through data row by row. Blocks may differ in height. Each block has
 // memory of its own, is part of the caller's memory, or lies on a node: see [RowBlocksOf].
-type RowBlocks[T Element] struct {
+type RowBlocks[T blocked.Element] struct {
 	rows, cols int
-	blocks     []*Tile[T]
-	of         *Matrix[T]       // the matrix whose tiles the blocks are, or nil
-	away       *tiles.Remote[T] // the nodes that have the blocks; nil if they are in this process
-	owners     []int            // of the blocks, if of is nil; nil means 0 for all
+	blocks     []*blocked.Tile[T]
+	of         *blocked.Matrix[T] // the matrix whose tiles the blocks are, or nil
+	away       *tiles.Remote[T]   // the nodes that have the blocks; nil if they are in this process
+	owners     []int              // of the blocks, if of is nil; nil means 0 for all
 }
 
 // CutRows returns g in blocks of n rows, which alias g.Data; the last one may have fewer. It
 // panics with ErrStorage if g's data cannot hold it, and with ErrShape if n < 1.
-func CutRows[T Element](g General[T], n int) *RowBlocks[T] {
+func CutRows[T blocked.Element](g blocked.General[T], n int) *RowBlocks[T] {
 	if g.Validate() != nil {
-		panic(ErrStorage)
+		panic(blocked.ErrStorage)
 	}
 	if n < 1 {
-		panic(ErrShape)
+		panic(blocked.ErrShape)
 	}
 	a := &RowBlocks[T]{rows: g.Rows, cols: g.Cols}
 	for lo := 0; lo < g.Rows; lo += n {
-		t := &Tile[T]{Rows: min(n, g.Rows-lo), Cols: g.Cols, Stride: g.Stride}
+		t := &blocked.Tile[T]{Rows: min(n, g.Rows-lo), Cols: g.Cols, Stride: g.Stride}
 		if g.Cols > 0 {
 			first, end := lo*g.Stride, (lo+t.Rows-1)*g.Stride+g.Cols
 			t.Data = g.Data[first:end:end]
@@ -46,24 +47,24 @@ func CutRows[T Element](g General[T], n int) *RowBlocks[T] {
 }
 
 // JoinRows returns one matrix whose blocks are the given matrices, from top to bottom. The blocks
-// alias their memory. All must have the same number of columns. The error is a *[StorageError] for
+// alias their memory. All must have the same number of columns. The error is a *[blocked.StorageError] for
 // the first matrix with another number of columns, or with data that cannot hold it.
-func JoinRows[T Element](blocks ...General[T]) (*RowBlocks[T], error) {
-	a := &RowBlocks[T]{blocks: make([]*Tile[T], len(blocks))}
+func JoinRows[T blocked.Element](blocks ...blocked.General[T]) (*RowBlocks[T], error) {
+	a := &RowBlocks[T]{blocks: make([]*blocked.Tile[T], len(blocks))}
 	for b, g := range blocks {
 		if b == 0 {
 			a.cols = g.Cols
 		}
-		var wrong *StorageError
+		var wrong *blocked.StorageError
 		if !errors.As(g.Validate(), &wrong) && g.Cols != a.cols {
-			wrong = &StorageError{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Len: len(g.Data), Reason: fmt.Sprintf("block 0 has %d columns", a.cols)}
+			wrong = &blocked.StorageError{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Len: len(g.Data), Reason: fmt.Sprintf("block 0 has %d columns", a.cols)}
 		}
 		if wrong != nil {
 			wrong.Reason = fmt.Sprintf("block %d: %s", b, wrong.Reason)
 			return nil, wrong
 		}
 		a.rows += g.Rows
-		a.blocks[b] = &Tile[T]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
+		a.blocks[b] = &blocked.Tile[T]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
 	}
 	return a, nil
 }
@@ -72,12 +73,12 @@ func JoinRows[T Element](blocks ...General[T]) (*RowBlocks[T], error) {
 // a's memory. If a is distributed the blocks are on the nodes, and tasks go through them, as with
 // [TileBlocks]; but here the items are rows. It panics with ErrShape if a has several tile columns,
 // and with ErrKind if a is not Full.
-func RowBlocksOf[T Element](a *Matrix[T]) *RowBlocks[T] {
+func RowBlocksOf[T blocked.Element](a *blocked.Matrix[T]) *RowBlocks[T] {
 	switch {
-	case a.Kind() != Full:
-		panic(ErrKind)
+	case a.Kind() != blocked.Full:
+		panic(blocked.ErrKind)
 	case a.NT() > 1:
-		panic(ErrShape)
+		panic(blocked.ErrShape)
 	}
 	r := &RowBlocks[T]{rows: a.Rows(), cols: a.Cols(), of: a, away: a.Remote()}
 	for i, j := range a.StoredTiles() {
@@ -89,9 +90,9 @@ func RowBlocksOf[T Element](a *Matrix[T]) *RowBlocks[T] {
 // Dims returns the number of rows and columns.
 func (a *RowBlocks[T]) Dims() (r, c int) { return a.rows, a.cols }
 
-// Block returns a block. The caller may read and write its elements. It panics with [ErrAway] if the
+// Block returns a block. The caller may read and write its elements. It panics with [blocked.ErrAway] if the
 // blocks are on nodes.
-func (a *RowBlocks[T]) Block(b int) *Tile[T] {
+func (a *RowBlocks[T]) Block(b int) *blocked.Tile[T] {
 	a.here()
 	return a.blocks[b]
 }
@@ -99,7 +100,7 @@ func (a *RowBlocks[T]) Block(b int) *Tile[T] {
 // here panics with ErrAway if the blocks are on nodes.
 func (a *RowBlocks[T]) here() {
 	if a.away != nil {
-		panic(ErrAway)
+		panic(blocked.ErrAway)
 	}
 }
 
@@ -115,7 +116,7 @@ func (a *RowBlocks[T]) Bytes(block int) int64 {
 }
 
 // Locate implements [Collection]. It looks up the page in the middle of each block, or asks the
-// runtime if the blocks are on nodes. It panics with [ErrReleased] after Close.
+// runtime if the blocks are on nodes. It panics with [blocked.ErrReleased] after Close.
 func (a *RowBlocks[T]) Locate(rt exec.Runtime) []int {
 	if a.away != nil {
 		return a.away.Locate(a.blocks)
@@ -155,7 +156,7 @@ func (a *RowBlocks[T]) owner(block int) int {
 	return 0
 }
 
-// Close makes the nodes release the blocks, and the matrix whose tiles they are, as [Matrix.Close]
+// Close makes the nodes release the blocks, and the matrix whose tiles they are, as [blocked.Matrix.Close]
 // does. If the blocks are in this process it does nothing.
 func (a *RowBlocks[T]) Close() error {
 	a.away.Close()
@@ -164,14 +165,14 @@ func (a *RowBlocks[T]) Close() error {
 
 // Rechunk returns a copy of a in blocks of n rows; the last one may have fewer. Unlike [Split] it
 // copies every row and needs as much memory again. It panics with ErrShape if n < 1, and with
-// [ErrAway] if the blocks are on nodes: use [Program.Rechunk] then. The error is that of [loop.For].
+// [blocked.ErrAway] if the blocks are on nodes: use [blocked.Program.Rechunk] then. The error is that of [loop.For].
 func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*RowBlocks[T], error) {
 	if n < 1 {
-		panic(ErrShape)
+		panic(blocked.ErrShape)
 	}
 	a.here()
 	one := inOrder(a)
-	to := &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: make([]*Tile[T], tiles.Count(a.rows, n))}
+	to := &RowBlocks[T]{rows: a.rows, cols: a.cols, blocks: make([]*blocked.Tile[T], tiles.Count(a.rows, n))}
 	return to, loop.For(ctx, rt, len(to.blocks), loop.Options{}, func(c loop.Chunk) error {
 		for b := c.Lo; b < c.Hi; b++ {
 			to.blocks[b] = a.gather(one, b*n, min(b*n+n, a.rows))
@@ -183,11 +184,11 @@ func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*Ro
 // Materialize returns a copy of a with one block for each partition: block j has the rows of partition
 // j, in the order of Partition.ItemIndexes. Loops over the copy then have one block for each
 // partition, however a was divided. As a rule a worker at the partition's location copies the block,
-// so its rows stay there; only blocks that a faster place takes over move. It panics with [ErrAway] if
-// the blocks are on nodes: use [Program.Materialize] then. The error is that of [loop.For].
+// so its rows stay there; only blocks that a faster place takes over move. It panics with [blocked.ErrAway] if
+// the blocks are on nodes: use [Materialize] then. The error is that of [loop.For].
 func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitions) (*RowBlocks[T], error) {
 	a.here()
-	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list))}
+	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*blocked.Tile[T], len(ps.list))}
 	return to, loop.For(ctx, rt, len(to.blocks), loop.Options{Parts: ones(ps)}, func(c loop.Chunk) error {
 		for j := c.Lo; j < c.Hi; j++ {
 			lo, hi := ps.bounds(j)
@@ -199,8 +200,8 @@ func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Par
 
 // gather returns a copy of rows lo to hi−1 in the order of the partitions. New pages of the copy are
 // near to the calling worker.
-func (a *RowBlocks[T]) gather(ps *Partitions, lo, hi int) *Tile[T] {
-	to := &Tile[T]{Rows: hi - lo, Cols: a.cols, Stride: max(1, a.cols), Data: make([]T, (hi-lo)*a.cols)}
+func (a *RowBlocks[T]) gather(ps *Partitions, lo, hi int) *blocked.Tile[T] {
+	to := &blocked.Tile[T]{Rows: hi - lo, Cols: a.cols, Stride: max(1, a.cols), Data: make([]T, (hi-lo)*a.cols)}
 	tiles.Renew(to.Data)
 	at := to.Data
 	for s := range ps.Spans(lo, hi) {

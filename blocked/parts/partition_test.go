@@ -1,4 +1,4 @@
-package blocked
+package parts
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
 	"pgregory.net/rapid"
@@ -83,11 +84,11 @@ func TestSplit(t *testing.T) {
 		"items":        func() { split([]blockSize{{-1, 0}}, []int{0}, places, 0) },
 		"places":       func() { split(sizes, nil, places, 0) },
 	} {
-		if got := panicOf(f); got != ErrShape {
+		if got := panicOf(f); got != blocked.ErrShape {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := panicOf(func() { ps.Spans(2, 7) }); got != ErrIndex {
+	if got := panicOf(func() { ps.Spans(2, 7) }); got != blocked.ErrIndex {
 		t.Error(got)
 	}
 	none := Split(rt, Lists[int]{}, 0)
@@ -223,7 +224,7 @@ func TestPartitionLoop(t *testing.T) {
 			t.Errorf("partition %d: %v", j, local[j])
 		}
 	}
-	if got := panicOf(func() { lists.Rechunk(t.Context(), rt, 0) }); got != ErrShape {
+	if got := panicOf(func() { lists.Rechunk(t.Context(), rt, 0) }); got != blocked.ErrShape {
 		t.Error(got)
 	}
 }
@@ -231,7 +232,7 @@ func TestPartitionLoop(t *testing.T) {
 func TestRowBlocks(t *testing.T) {
 	rt := localRuntime(t, 2)
 	const n, d, ld = 23, 3, 5
-	g := General[float64]{Rows: n, Cols: d, Stride: ld, Data: make([]float64, n*ld)}
+	g := blocked.General[float64]{Rows: n, Cols: d, Stride: ld, Data: make([]float64, n*ld)}
 	for i := range g.Data {
 		g.Data[i] = math.NaN()
 	}
@@ -240,10 +241,10 @@ func TestRowBlocks(t *testing.T) {
 			g.Set(i, j, float64(10*i+j))
 		}
 	}
-	m := New[float64](Full, n, d, 4)
-	m.CopyFrom(g, CopyOptions{})
-	half := func(lo, hi int) General[float64] {
-		return General[float64]{Rows: hi - lo, Cols: d, Stride: ld, Data: g.Data[lo*ld:]}
+	m := blocked.New[float64](blocked.Full, n, d, 4)
+	m.CopyFrom(g, blocked.CopyOptions{})
+	half := func(lo, hi int) blocked.General[float64] {
+		return blocked.General[float64]{Rows: hi - lo, Cols: d, Stride: ld, Data: g.Data[lo*ld:]}
 	}
 	joined, err := JoinRows(half(0, 1), half(1, 1), half(1, 15), half(15, n))
 	if err != nil {
@@ -298,16 +299,16 @@ func TestRowBlocks(t *testing.T) {
 	if RowBlocksOf(m).Block(0).Set(0, 0, -2); g.At(22, 1) != -1 || m.At(0, 0) != -2 {
 		t.Error("copied")
 	}
-	var se *StorageError
-	if _, err := JoinRows(half(0, 2), General[float64]{Rows: 1, Cols: 2, Stride: 2, Data: make([]float64, 2)}); !errors.As(err, &se) || se.Cols != 2 {
+	var se *blocked.StorageError
+	if _, err := JoinRows(half(0, 2), blocked.General[float64]{Rows: 1, Cols: 2, Stride: 2, Data: make([]float64, 2)}); !errors.As(err, &se) || se.Cols != 2 {
 		t.Error(err)
 	}
-	if _, err := JoinRows(General[float64]{Rows: 3, Cols: 2, Stride: 2, Data: make([]float64, 2)}); !errors.As(err, &se) {
+	if _, err := JoinRows(blocked.General[float64]{Rows: 3, Cols: 2, Stride: 2, Data: make([]float64, 2)}); !errors.As(err, &se) {
 		t.Error(err)
 	}
-	for want, f := range map[Error]func(){
-		ErrShape: func() { RowBlocksOf(New[float64](Full, 3, 3, 2)) },
-		ErrKind:  func() { RowBlocksOf(New[float64](SymLower, 2, 2, 2)) },
+	for want, f := range map[blocked.Error]func(){
+		blocked.ErrShape: func() { RowBlocksOf(blocked.New[float64](blocked.Full, 3, 3, 2)) },
+		blocked.ErrKind:  func() { RowBlocksOf(blocked.New[float64](blocked.SymLower, 2, 2, 2)) },
 	} {
 		if got := panicOf(f); got != want {
 			t.Errorf("%v, want %v", got, want)

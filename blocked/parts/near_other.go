@@ -1,6 +1,6 @@
 //go:build !linux
 
-package blocked
+package parts
 
 import "unsafe"
 

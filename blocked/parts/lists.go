@@ -1,9 +1,10 @@
-package blocked
+package parts
 
 import (
 	"context"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
@@ -36,7 +37,7 @@ func (l Lists[E]) Locate(rt exec.Runtime) []int {
 // fewer. It panics with ErrShape if n < 1; the error is that of [loop.For].
 func (l Lists[E]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (Lists[E], error) {
 	if n < 1 {
-		panic(ErrShape)
+		panic(blocked.ErrShape)
 	}
 	one := inOrder(l)
 	to := make(Lists[E], tiles.Count(one.Len(), n))

@@ -1,6 +1,7 @@
-package blocked
+package parts
 
 import (
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -19,9 +20,10 @@ import (
 //
 // The error is the runtime's or the job's. Also after an error the caller must Close the result after
 // Wait, since tasks that were submitted before may still write its blocks.
-func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T], error) {
-	from := rowData(p.tasks, a)
-	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
+func Materialize[T blocked.Element](p *blocked.Program[T], a *RowBlocks[T], ps *Partitions) (*RowBlocks[T], error) {
+	tasks := submit.Of(p)
+	from := rowData(tasks, a)
+	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*blocked.Tile[T], len(ps.list)), owners: make([]int, len(ps.list))}
 	for k := range ps.list {
 		part := &ps.list[k]
 		to.owners[k] = int(from[part.blocks[0]].Owner)
@@ -37,21 +39,21 @@ func (p *Program[T]) Materialize(a *RowBlocks[T], ps *Partitions) (*RowBlocks[T]
 			return to, err
 		}
 	}
-	data := rowData(p.tasks, to)
+	data := rowData(tasks, to)
 	whole := &op.Recut{Across: 1, Uplo: blas.All}
 	for k := range ps.list {
-		p.tasks.Column = append(p.tasks.Column[:0], submit.Out(&data[k]))
+		tasks.Column = append(tasks.Column[:0], submit.Out(&data[k]))
 		for _, b := range ps.list[k].blocks {
-			p.tasks.Column = append(p.tasks.Column, submit.In(&from[b]))
+			tasks.Column = append(tasks.Column, submit.In(&from[b]))
 		}
-		p.tasks.Submit(p.tasks.Ops.Recut, whole, 0, p.tasks.Column...)
+		tasks.Submit(tasks.Ops.Recut, whole, 0, tasks.Column...)
 	}
-	return to, p.tasks.Err
+	return to, tasks.Err
 }
 
 // rowData returns the blocks of a as data. If they are tiles of a matrix, it returns the data of that
 // matrix.
-func rowData[T Element](p *submit.Tasks[T], a *RowBlocks[T]) []graph.Datum {
+func rowData[T blocked.Element](p *submit.Tasks[T], a *RowBlocks[T]) []graph.Datum {
 	if a.of != nil {
 		return p.Reads(a.of).Data
 	}

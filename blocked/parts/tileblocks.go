@@ -1,23 +1,24 @@
-package blocked
+package parts
 
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// TileBlocks is a [Collection] of the stored tiles of a [Matrix], by rows. Each tile is a block of one
+// TileBlocks is a [Collection] of the stored tiles of a [blocked.Matrix], by rows. Each tile is a block of one
 // item. If the matrix is distributed, each tile lies on a node, and tasks go through the partitions:
 // see [Partitions].
-type TileBlocks[T Element] struct {
-	a     *Matrix[T]
+type TileBlocks[T blocked.Element] struct {
+	a     *blocked.Matrix[T]
 	tiles [][2]int
 }
 
 // TileBlocksOf returns the stored tiles of a as blocks.
-func TileBlocksOf[T Element](a *Matrix[T]) *TileBlocks[T] {
+func TileBlocksOf[T blocked.Element](a *blocked.Matrix[T]) *TileBlocks[T] {
 	t := &TileBlocks[T]{a: a}
 	for i, j := range a.StoredTiles() {
 		t.tiles = append(t.tiles, [2]int{i, j})
@@ -41,10 +42,10 @@ func (t *TileBlocks[T]) Bytes(block int) int64 {
 }
 
 // Locate implements [Collection]. It looks up the page in the middle of each tile, or asks the
-// runtime if the matrix is distributed. It panics with [ErrReleased] after Close.
+// runtime if the matrix is distributed. It panics with [blocked.ErrReleased] after Close.
 func (t *TileBlocks[T]) Locate(rt exec.Runtime) []int {
 	if t.a.IsDistributed() {
-		tiles := make([]*Tile[T], len(t.tiles))
+		tiles := make([]*blocked.Tile[T], len(t.tiles))
 		for b := range tiles {
 			tiles[b] = t.a.Tile(t.Index(b))
 		}

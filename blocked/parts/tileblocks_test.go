@@ -1,4 +1,4 @@
-package blocked_test
+package parts_test
 
 import (
 	"errors"
@@ -9,16 +9,15 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
+	"github.com/tessera-la/tessera/blocked/parts"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
-	"github.com/tessera-la/tessera/exec/cluster/clustertest"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
-	"go.uber.org/goleak"
 )
 
 // visits is how many tiles each node has gone through.
@@ -51,16 +50,14 @@ func (v *visits) sumOp(node string) *versions.Op {
 // driver starts a driver and two agents with that op.
 func (v *visits) driver(t *testing.T, set func(*cluster.Options)) *cluster.Driver {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
-	return clustertest.Start(t, transport.NewNetwork().Node, 2, func(o *cluster.Options) {
-		o.Ops, o.Values, o.Errors = append(op.NewTable().All(), v.sumOp(o.Transport.Self())), kernels.Values(), kernels.Errors()
+	return blockedtest.StartNodes(t, func(o *cluster.Options) {
+		o.Ops = append(o.Ops, v.sumOp(o.Transport.Self()))
 		set(o)
-	}).Driver
+	})
 }
 
 // sums submits a task for each chunk of the partitions and returns what they add up to.
-func sums(t *testing.T, rt exec.Runtime, op *versions.Op, tiles *blocked.TileBlocks[float64], ps *blocked.Partitions, plan loop.Plan) (tasks int, sum float64) {
+func sums(t *testing.T, rt exec.Runtime, op *versions.Op, tiles *parts.TileBlocks[float64], ps *parts.Partitions, plan loop.Plan) (tasks int, sum float64) {
 	t.Helper()
 	job, data := rt.NewJob(t.Context()), tiles.Data(1)
 	var partials []*kernels.Tile[float64]
@@ -110,7 +107,7 @@ func TestTileBlocksNodes(t *testing.T) {
 			if err := a.SetLayout(blocked.BlockCyclic{P: 1, Q: 2}, 2); err != nil {
 				t.Fatal(err)
 			}
-			tiles := blocked.TileBlocksOf(a)
+			tiles := parts.TileBlocksOf(a)
 			if at := tiles.Locate(d); tiles.Blocks() != []int{25, 15}[n] || slices.Max(at) != -1 {
 				t.Errorf("%d tiles, which nobody has written, are on %v", tiles.Blocks(), at)
 			}
@@ -134,7 +131,7 @@ func TestTileBlocksNodes(t *testing.T) {
 					host[w.Location] = w.Host
 				}
 			}
-			ps, at := blocked.Split(d, tiles, 0), tiles.Locate(d)
+			ps, at := parts.Split(d, tiles, 0), tiles.Locate(d)
 			expected := map[string]int{}
 			for _, p := range ps.Partitions() {
 				for _, b := range p.Indexes() {
@@ -158,18 +155,11 @@ func TestTileBlocksNodes(t *testing.T) {
 				}
 			}
 			a.Close()
-			if fault := panicOf(func() { tiles.Locate(d) }); fault != blocked.ErrReleased {
+			if fault := blockedtest.Recovered(func() { tiles.Locate(d) }); fault != blocked.ErrReleased {
 				t.Errorf("after Close: %v", fault)
 			}
 		}
 	}
-}
-
-// panicOf returns what f panics with.
-func panicOf(f func()) (fault any) {
-	defer func() { fault = recover() }()
-	f()
-	return nil
 }
 
 // TestTileBlocks: the same tasks, and a loop, over the tiles of a matrix of this process.
@@ -185,8 +175,8 @@ func TestTileBlocks(t *testing.T) {
 			a.Set(i, j, float64(i*j))
 		}
 	}
-	tiles := blocked.TileBlocksOf(a)
-	ps := blocked.Split(rt, tiles, 3)
+	tiles := parts.TileBlocksOf(a)
+	ps := parts.Split(rt, tiles, 3)
 	var bytes int64
 	for b := range tiles.Blocks() {
 		bytes += tiles.Bytes(b)

@@ -1,4 +1,4 @@
-package blocked
+package parts
 
 import (
 	"unsafe"
