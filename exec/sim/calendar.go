@@ -24,7 +24,7 @@ type note struct {
 }
 
 // handler handles events.
-type handler interface{ happens(arg uint64) }
+type handler interface{ fire(arg uint64) }
 
 func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 

@@ -5,32 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
-
-// device is an accelerator of a node with its worker, which works as those of package offload:
-//
-//	queue ─► candidates ─► operands come over the link ─► one after the other ─► end ─► crew
-//
-// It takes more tasks than it executes, prefetches their operands, and begins first the task with
-// the fewest missing bytes. Tasks that cannot run there go to workers on cores.
-type device struct {
-	crew    *crew
-	worker  int // its number in the crew
-	kind    *Device
-	speeds  *speeds
-	able    map[*versions.Op]bool
-	waiting offload.Candidates
-	now     *flight // the running task, or the one that begins when its operands are there
-	noted   bool    // an event that looks for tasks is in the calendar
-	in, out float64 // when the link is free to the device, and from it
-	memory  memory
-}
 
 // each yields the devices of a node, one by one.
 func (k *Kind) each() iter.Seq[*Device] {
@@ -48,26 +28,15 @@ func (k *Kind) each() iter.Seq[*Device] {
 // target returns the device's target.
 func (d *Device) target() *versions.Target { return &versions.Target{Kind: "cuda", Ops: d.Ops} }
 
-// brings returns the seconds of a copy of so many bytes to the device, and backs of one to the
+// timeIn returns the seconds of a copy of so many bytes to the device, and backs of one to the
 // host.
-func (d *Device) brings(bytes int64) float64 { return d.Latency + float64(bytes)/d.Bandwidth }
+func (d *Device) timeIn(bytes int64) float64 { return d.Latency + float64(bytes)/d.Bandwidth }
 
-func (d *Device) backs(bytes int64) float64 {
+func (d *Device) timeBack(bytes int64) float64 {
 	if d.BackBandwidth == 0 {
-		return d.brings(bytes)
+		return d.timeIn(bytes)
 	}
 	return d.BackLatency + float64(bytes)/d.BackBandwidth
-}
-
-// addDevices gives a crew the devices of its kind.
-func (c *crew) addDevices() {
-	for d := range c.kind.each() {
-		sp := newSpeeds(&Kind{Name: d.Name, Cores: 1, Ops: d.Ops, Rate: d.Rate, Speeds: d.Speeds})
-		sp.target = d.target()
-		x := &device{crew: c, worker: len(c.workers), kind: d, speeds: sp, able: map[*versions.Op]bool{}}
-		x.memory.init(d.Memory)
-		c.devices, c.workers = append(c.devices, x), append(c.workers, worker{})
-	}
 }
 
 // device returns the device of a worker, nil if it is on cores.
@@ -86,31 +55,6 @@ func (c *crew) offers() []core.Kind {
 		all = append(all, core.Kind{Workers: max(d.Count, 1), Target: *d.target(), Accelerator: d.Name})
 	}
 	return all
-}
-
-// policy returns a policy for a node with devices of several kinds. Like that of package exec it
-// gives workers only tasks that they can execute.
-func (k *Kind) policy(m dispatch.Machine, kind dispatch.Kind, build func(dispatch.Machine) dispatch.Policy,
-	sp *speeds) dispatch.Policy {
-	if kind == dispatch.EarliestFinish || len(k.Devices) < 2 {
-		return build(m)
-	}
-	of := make([]int, k.Tasks())
-	targets := []*versions.Target{sp.target}
-	for i := range k.Devices {
-		targets = append(targets, k.Devices[i].target())
-		for range max(k.Devices[i].Count, 1) {
-			of = append(of, i+1)
-		}
-	}
-	return dispatch.ByKind(m, of, func(t *graph.Task) (able uint64) {
-		for i, on := range targets {
-			if op, ok := t.Op.(*versions.Op); ok && fits(op, on) {
-				able |= 1 << i
-			}
-		}
-		return able
-	}, build)
 }
 
 // fits reports whether an op has a version for workers with a target.
@@ -166,24 +110,6 @@ func dataOf(t *graph.Task) iter.Seq2[*graph.Datum, graph.Mode] {
 	}
 }
 
-// passesOn hands a task that worker w on cores has taken and cannot execute to the nearest device
-// that can. It reports false if there is none, or w can execute the task.
-func (c *crew) passesOn(t *graph.Task, w int) bool {
-	op, ok := t.Op.(*versions.Op)
-	if c.devices == nil || !ok || fits(op, c.speeds.target) {
-		return false
-	}
-	x := c.nearest(t)
-	if x == nil {
-		return false
-	}
-	c.queue.Push(nil, w)
-	c.queue.Direct(t, x.worker)
-	c.workers[w].since = c.s.now
-	c.asleep = append(c.asleep, w)
-	return true
-}
-
 // nearest returns the device that can execute a task at the lowest price, nil if there is none.
 func (c *crew) nearest(t *graph.Task) (best *device) {
 	least := int64(math.MaxInt64)
@@ -201,7 +127,7 @@ func (c *crew) nearest(t *graph.Task) (best *device) {
 func (x *device) rouse() {
 	if !x.noted && x.room() > 0 && x.crew.queue.Any(x.worker) {
 		x.noted = true
-		x.crew.s.calendar.note(x.crew.s.now, x, looks)
+		x.crew.s.calendar.note(x.crew.s.now, x, lookForTasks)
 	}
 }
 
@@ -219,64 +145,11 @@ func (x *device) room() int {
 
 // Events of a device.
 const (
-	looks    = iota // it looks for tasks
-	computes        // the operands of its task are there
-	executed        // the task has been executed
-	returned        // its results are back
+	lookForTasks = iota // it looks for tasks
+	taskBegins          // the operands of its task are there
+	taskEnds            // the task has been executed
+	resultsBack         // its results are back
 )
-
-// happens implements [handler].
-func (x *device) happens(what uint64) {
-	c := x.crew
-	switch what {
-	case looks:
-		x.noted = false
-		x.fill()
-	case computes:
-		c.measure()
-		c.meter.waiting--
-		c.changes(1)
-		x.now.start = c.s.now
-		c.s.calendar.note(c.s.now+x.now.took, x, executed)
-	case executed:
-		x.ended()
-	case returned:
-		f := *x.now
-		x.now = nil
-		c.tally.OnDevices++
-		c.concludes(f, x.worker)
-		c.rouse()
-		x.fill()
-	}
-}
-
-// fill takes tasks, begins one, and prefetches operands.
-func (x *device) fill() {
-	c := x.crew
-	for x.room() > 0 {
-		t := c.queue.Pop(x.worker)
-		if t == nil {
-			break
-		}
-		switch other := c.nearest(t); {
-		case x.accepts(t):
-			x.waiting.Add(t)
-		case other != nil && !fits(t.Op.(*versions.Op), c.speeds.target):
-			c.queue.Push(nil, x.worker)
-			c.queue.Direct(t, other.worker)
-			other.rouse()
-		default:
-			c.queue.Refuse(t, x.worker)
-			if len(c.asleep) > 0 {
-				c.wake()
-			}
-		}
-	}
-	if x.now == nil && x.waiting.Len() > 0 {
-		x.begin(x.waiting.Next(x.price))
-	}
-	x.prefetch()
-}
 
 // price returns the missing bytes of a task's inputs; those that it writes as well count twice.
 func (x *device) price(t *graph.Task) (bytes int64) {
@@ -290,115 +163,33 @@ func (x *device) price(t *graph.Task) (bytes int64) {
 	return bytes
 }
 
-// begin executes a task when all its operands are on the device.
-func (x *device) begin(t *graph.Task) {
-	c := x.crew
-	s := c.s
-	cost, err := x.speeds.cost(t)
-	if err != nil {
-		s.fail(err)
-		cost.alone = 0
-	}
-	took := cost.alone*s.noise() + x.kind.Launch
-	at := s.now
-	if x.kind.Returns { // one thing after the other
-		took += s.m.Costs.Task + c.extra
-		at = s.converted(t, graph.In)
-	}
-	x.memory.tasks++
-	for d := range dataOf(t) {
-		x.memory.pinned = append(x.memory.pinned, d)
-	}
-	for d, mode := range dataOf(t) {
-		at = max(at, x.gets(d, mode, at))
-		x.memory.use(d)
-	}
-	t.SetState(graph.Running)
-	x.now = &flight{task: t, cost: cost, took: took}
-	c.measure()
-	c.meter.waiting++
-	s.calendar.note(at, x, computes)
-}
-
-// ended handles the end of the device's task.
-func (x *device) ended() {
-	c, t := x.crew, x.now.task
-	at := c.s.now
-	x.memory.pinned = x.memory.pinned[:0]
-	for d, mode := range dataOf(t) {
-		if mode&graph.Out != 0 {
-			for _, y := range c.devices {
-				if y != x {
-					y.memory.drop(d)
-				}
-			}
-			c.where.only(d, x)
-			if x.kind.Returns {
-				at = c.bring(d)
-			}
-		}
-		if x.kind.Returns {
-			x.memory.drop(d)
-		}
-	}
-	if x.kind.Returns {
-		at = c.s.converted(t, graph.Out) + at - c.s.now
-	} else if x.out <= c.s.now { // copy back while the link is idle: less is left for the end
-		if v := x.memory.finished(func(d *graph.Datum) bool { return c.where.on(d) == x }); v != nil {
-			c.bring(v.of)
-		}
-	}
-	if at > c.s.now {
-		c.s.calendar.note(at, x, returned)
-		return
-	}
-	x.happens(returned)
-}
-
-// prefetch copies inputs of candidates, as far as there is memory that no candidate needs.
-func (x *device) prefetch() {
-	x.waiting.Ask(func(t *graph.Task) bool {
-		for d, mode := range dataOf(t) {
-			if mode&graph.In == 0 || x.memory.of[d] != nil || x.crew.where.on(d) != nil {
-				continue
-			}
-			at, ok := x.makesRoom(d.Bytes, false)
-			if !ok {
-				return false
-			}
-			x.copies(d, at)
-		}
-		return true
-	})
-}
-
-// gets brings a datum for a task that begins at then or later, and returns when it is there.
-func (x *device) gets(d *graph.Datum, mode graph.Mode, then float64) float64 {
+// fetch brings a datum for a task that begins at then or later, and returns when it is there.
+func (x *device) fetch(d *graph.Datum, mode graph.Mode, then float64) float64 {
 	if v := x.memory.of[d]; v != nil {
 		return v.there
 	}
-	at, _ := x.makesRoom(d.Bytes, true) // all data of one task fit
+	at, _ := x.makeRoom(d.Bytes, true) // all data of one task fit
 	then = max(then, at)
 	if mode&graph.In == 0 {
 		return x.memory.put(d, then).there
 	}
-	return x.copies(d, max(then, x.crew.bring(d)))
+	return x.copyIn(d, max(then, x.crew.bring(d)))
 }
 
-// copies copies a datum to the device, and returns when it is there.
-func (x *device) copies(d *graph.Datum, then float64) float64 {
+// copyIn copies a datum to the device, and returns when it is there.
+func (x *device) copyIn(d *graph.Datum, then float64) float64 {
 	c := x.crew
 	start := max(then, x.in)
-	x.in = start + x.kind.brings(d.Bytes)
+	x.in = start + x.kind.timeIn(d.Bytes)
 	c.tally.DevicesIn += d.Bytes
 	c.recordCopy(x, d, start, x.in, false)
 	return x.memory.put(d, x.in).there
 }
 
-// makesRoom evicts the values used least recently until so many bytes are free, and returns when
+// makeRoom evicts the values used least recently until so many bytes are free, and returns when
 // they are. Values of the task that begins or runs stay; those of candidates leave only if need is
 // set. It reports false if that is not enough.
-func (x *device) makesRoom(bytes int64, need bool) (at float64, ok bool) {
+func (x *device) makeRoom(bytes int64, need bool) (at float64, ok bool) {
 	m := &x.memory
 	at = x.crew.s.now
 	for m.room >= 0 && m.have+bytes > m.room {
@@ -436,7 +227,7 @@ func (c *crew) bring(d *graph.Datum) float64 {
 		return c.where.back[d]
 	}
 	start := max(c.s.now, x.out)
-	x.out = start + x.kind.backs(d.Bytes)
+	x.out = start + x.kind.timeBack(d.Bytes)
 	c.tally.DevicesOut += d.Bytes
 	c.recordCopy(x, d, start, x.out, true)
 	c.where.both(d, x.out)
@@ -454,14 +245,14 @@ func (c *crew) home(t *graph.Task) (at float64) {
 			at = max(at, c.bring(d))
 		}
 		if mode&graph.Out != 0 {
-			c.forgets(d)
+			c.forget(d)
 		}
 	}
 	return at
 }
 
-// forgets drops the devices' copies of a datum.
-func (c *crew) forgets(d *graph.Datum) {
+// forget drops the devices' copies of a datum.
+func (c *crew) forget(d *graph.Datum) {
 	if c.devices == nil {
 		return
 	}
@@ -490,10 +281,10 @@ func (c *crew) moving(t *graph.Task, to *device) (seconds float64) {
 			continue
 		}
 		if x := c.where.on(d); x != nil && x != to {
-			seconds += x.kind.backs(d.Bytes)
+			seconds += x.kind.timeBack(d.Bytes)
 		}
 		if to != nil && to.memory.of[d] == nil {
-			seconds += to.kind.brings(d.Bytes)
+			seconds += to.kind.timeIn(d.Bytes)
 		}
 	}
 	return seconds

@@ -35,15 +35,23 @@
 //
 // # Files, from the bottom up
 //
-//	machine              the description of a machine
+//	machine, options     the description of a machine; what a program asks for
 //	speed, cache         times of tasks
-//	calendar, recorder   events to come; events that have happened
+//	calendar             events to come
+//	structure            the types of one node
+//	world, recorder      the common part of runtimes: the clock; events that have happened
 //	socket               cores that share their speed
-//	memory, device       an accelerator and its values
+//	tally, prediction    what workers did, and the result
+//	memory, device       an accelerator's values, and their copies
+//	children, job        a task that waits for children; the jobs of programs and of such tasks
 //	crew                 the workers of a node and their tasks
-//	world                the common part of runtimes; prediction: their result
-//	job, runtime         a program's jobs, on one node
-//	node, cluster, loss  several nodes, which may be lost
-//	body                 tasks with children
+//	offload, body        tasks on an accelerator; tasks with children go on
+//	crews                makes workers
+//	runtime              a program on one node
+//	structure_cluster    the types of several nodes
+//	post, gate           messages between the driver and nodes; tasks whose values are there
+//	fetch, node          values from other nodes; a node
+//	driver, loss         the driver of nodes; nodes that are lost
+//	cluster              a program on several nodes
 //	tape, replay         recorded programs, and their tasks once more
 package sim

@@ -9,25 +9,6 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// job is the common part of jobs in virtual time.
-type job struct {
-	w     *world
-	ctx   context.Context
-	id    uint64
-	by    *parent // the parent of its tasks; nil: they are the program's
-	clock *clock  // of the submitter
-	graph graph.Graph
-	count int
-	done  int
-	one   [1]*graph.Task
-	ready func([]*graph.Task) // takes ready tasks that no worker has freed
-	// aside notes that a task waits for its children from now on, and appends the tasks that may
-	// start in its place to freed; nil: there is nothing to note.
-	aside func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task
-	// ends ends a task on a worker of a crew, and appends the tasks that become ready to freed.
-	ends func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task
-}
-
 // begin makes the job ready for its first task.
 func (j *job) begin(w *world, ctx context.Context, by *parent, c *clock) {
 	if ctx == nil {

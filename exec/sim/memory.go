@@ -6,23 +6,6 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// memory is the values on a device, by last use.
-type memory struct {
-	room, have int64 // bytes; room -1: no cap
-	of         map[*graph.Datum]*copied
-	first      copied         // head of a ring, the last used first
-	tasks      int            // tasks that have begun
-	pinned     []*graph.Datum // data of the task that begins or runs: they are not evicted
-}
-
-// copied is a value on a device.
-type copied struct {
-	of         *graph.Datum
-	there      float64 // since when
-	used, gap  int     // number of the task that used it last, and distance from the use before; 0: none
-	next, prev *copied
-}
-
 // init sets the capacity in bytes; 0: no cap.
 func (m *memory) init(room int64) {
 	if m.room = room; room == 0 {
@@ -88,12 +71,6 @@ func (m *memory) last(kept func(*graph.Datum) bool) *copied {
 		}
 	}
 	return nil
-}
-
-// places has the values of a node that are not on the host alone.
-type places struct {
-	at   map[*graph.Datum]*device // data that only that device has
-	back map[*graph.Datum]float64 // since when the host has a datum of a device
 }
 
 // on returns the device that alone has a datum, nil if the host has it.

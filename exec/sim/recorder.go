@@ -7,20 +7,6 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// recorder keeps events in the form of real recordings.
-type recorder struct {
-	events []trace.Event
-	pauses []trace.Pause
-	copies []trace.Copy
-	logs   []jobLog
-}
-
-// jobLog is a job's log of accesses, from which its edges follow.
-type jobLog struct {
-	job uint64
-	log *graph.Log
-}
-
 // duration returns a virtual time as recordings have it.
 func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }
 

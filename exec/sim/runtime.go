@@ -20,8 +20,9 @@ func New(opt Options) (*Runtime, error) {
 		return nil, err
 	}
 	r := &Runtime{world: s}
+	s.children = s.localChildren
 	k := s.m.kind(s.m.Nodes[0].Kind)
-	r.crew = s.crew(0, newSpeeds(k), newHost(s, k), &s.clock, true)
+	r.crew = s.addCrew(0, newSpeeds(k), newHost(s, k), &s.clock, true)
 	for _, w := range s.workers[:k.Tasks()] {
 		r.crew.fixed |= 1 << uint(w.Location)
 	}
@@ -31,6 +32,15 @@ func New(opt Options) (*Runtime, error) {
 // NewJob implements [exec.Runtime].
 func (s *Runtime) NewJob(ctx context.Context) exec.Job {
 	return newLocalJob(s.world, ctx, s.crew, nil, &s.clock)
+}
+
+// localChildren returns the job of p's children if p's node executes them itself.
+func (s *world) localChildren(p *parent) exec.Job {
+	by := p.crew.asDriver
+	if by == nil {
+		by = &p.crew.own
+	}
+	return newLocalJob(s, p.of.ctx, p.crew, p, by)
 }
 
 // localJob is an [exec.Job] on one node.
@@ -68,7 +78,7 @@ func (j *localJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
-	j.clock.works(j.w.now, j.w.m.Costs.Submit)
+	j.clock.work(j.w.now, j.w.m.Costs.Submit)
 	if j.until(j.clock.free); j.Err() != nil {
 		return 0, j.Err()
 	}

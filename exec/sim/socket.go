@@ -5,71 +5,8 @@ import (
 	"slices"
 )
 
-// socket is the cores of a socket and the calls that run on them. Their speed depends on how many
-// cores are busy.
-//
-// Several nodes may be processes on one computer. Each has a share of the socket, as many cores as
-// it has, for its tasks and its other work.
-//
-// Calls are in classes: the same factor slows down all calls of a class. So a class has a clock,
-// which runs as fast as its calls, and each call ends at a fixed time of that clock. When a call
-// begins or ends, only the clocks, of which there are few, are set anew.
-type socket struct {
-	s     *world
-	cores int
-	busy  int // cores that are busy, or asked for by several nodes
-	set   float64
-	class []class
-	// hearers are the shares in which messages wait for a core.
-	hearers []*coreShare
-	due     float64 // time of its next event; +Inf: none
-}
-
-// coreShare is the cores of a socket that a node may use at a time.
-type coreShare struct {
-	*socket
-	own  int // cores
-	runs int // threads of its running calls
-	// few is the cores of a task while all workers have one; slow is [Kind.Waits].
-	few, slow float64
-	waits     []func() // messages that wait for a core, or for earlier messages
-	cost      float64  // seconds to handle them
-	handling  bool     // a core handles messages
-	wait      uint64   // number of the present wait for a core
-}
-
 // full reports whether another thread would have to share a core.
 func (p *coreShare) full() bool { return p.runs >= p.own || p.busy >= p.cores }
-
-// class is the calls of a node with the same number of threads and the same ratio of the times with
-// and without neighbours.
-type class struct {
-	of      *coreShare
-	threads int
-	ratio   float64
-	clock   float64  // seconds of progress, as measured on an otherwise idle socket
-	rate    float64  // speed of the clock, in seconds a second
-	runs    []ending // a heap
-}
-
-// ending is the end of a call by the clock of its class; of equal ends the lowest seq is first. It
-// is apart from run, so that a heap of endings takes few cache lines.
-type ending struct {
-	end float64
-	seq uint64
-	run *run
-}
-
-// run is a running call.
-type run struct {
-	class int
-	done  func(*run)
-	next  *run // next unused one
-
-	crew   *crew
-	worker int
-	flight flight
-}
 
 func newSocket(s *world, cores int) *socket { return &socket{s: s, cores: cores, due: math.Inf(1)} }
 
@@ -143,8 +80,8 @@ func (t *socket) advance() {
 	}
 }
 
-// takes occupies a core for so many seconds beside tasks, and then calls then.
-func (p *coreShare) takes(seconds float64, then func()) {
+// use occupies a core for so many seconds beside tasks, and then calls then.
+func (p *coreShare) use(seconds float64, then func()) {
 	if seconds == 0 {
 		then()
 		return
@@ -152,7 +89,7 @@ func (p *coreShare) takes(seconds float64, then func()) {
 	p.begin(&run{done: func(*run) { then() }}, 1, 1, seconds)
 }
 
-// hears makes a core handle an arriving message for so many seconds, and calls then:
+// receive makes a core handle an arriving message for so many seconds, and calls then:
 //
 //	others are handled   when these are
 //	a core is idle       at once: the latency is that of idle nodes
@@ -161,7 +98,7 @@ func (p *coreShare) takes(seconds float64, then func()) {
 //
 // The first case that holds counts. Messages handled together take the time of one: most of that
 // time is for a thread to get the core, and for the task to get it back.
-func (p *coreShare) hears(seconds float64, then func()) {
+func (p *coreShare) receive(seconds float64, then func()) {
 	if !p.handling && !p.full() {
 		p.cost = max(p.cost, seconds)
 		p.handle()
@@ -185,9 +122,9 @@ func (p *coreShare) hears(seconds float64, then func()) {
 	p.s.calendar.note(p.s.now+p.s.m.Network.Busy, p, p.wait)
 }
 
-// happens implements [handler]: the operating system takes a core from a task, if messages still
+// fire implements [handler]: the operating system takes a core from a task, if messages still
 // wait.
-func (p *coreShare) happens(wait uint64) {
+func (p *coreShare) fire(wait uint64) {
 	if wait == p.wait && len(p.waits) > 0 {
 		p.hearers = slices.DeleteFunc(p.hearers, func(o *coreShare) bool { return o == p })
 		p.handle()
@@ -201,7 +138,7 @@ func (p *coreShare) handle() {
 	}
 	cost := p.cost
 	p.handling, p.cost = true, 0
-	p.takes(cost, func() {
+	p.use(cost, func() {
 		waits := p.waits
 		p.handling, p.waits = false, nil
 		for _, f := range waits {
@@ -217,11 +154,11 @@ func (p *coreShare) begin(r *run, threads int, ratio, seconds float64) {
 	r.class = p.classOf(ratio, threads)
 	c := &p.class[r.class]
 	c.push(ending{c.clock + seconds, p.s.began, r})
-	p.changed(threads)
+	p.addRuns(threads)
 }
 
-// stops ends r without calling done.
-func (p *coreShare) stops(r *run) {
+// stop ends r without calling done.
+func (p *coreShare) stop(r *run) {
 	if r.class >= len(p.class) {
 		return
 	}
@@ -229,12 +166,12 @@ func (p *coreShare) stops(r *run) {
 	if i := slices.IndexFunc(c.runs, func(d ending) bool { return d.run == r }); i >= 0 { // else it has not begun
 		p.advance()
 		c.remove(i)
-		p.changed(-c.threads)
+		p.addRuns(-c.threads)
 	}
 }
 
-// changed adds by, which may be negative, to the node's running threads.
-func (p *coreShare) changed(by int) {
+// addRuns adds by, which may be negative, to the node's running threads.
+func (p *coreShare) addRuns(by int) {
 	before := min(p.runs, p.own)
 	p.runs += by
 	p.busy += min(p.runs, p.own) - before
@@ -258,8 +195,8 @@ func (t *socket) settle() {
 	}
 }
 
-// happens implements [handler]: calls may have ended.
-func (t *socket) happens(due uint64) {
+// fire implements [handler]: calls may have ended.
+func (t *socket) fire(due uint64) {
 	if math.Float64frombits(due) != t.due {
 		return
 	}
@@ -287,7 +224,7 @@ func (t *socket) happens(due uint64) {
 		r := first.run
 		c := &t.class[r.class]
 		c.remove(0)
-		c.of.changed(-c.threads)
+		c.of.addRuns(-c.threads)
 		r.done(r)
 	}
 	t.settle()
