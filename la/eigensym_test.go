@@ -12,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -247,6 +248,85 @@ func TestEigenSymBlocks(t *testing.T) {
 				t.Errorf("vectors %t: value %d is %v, want %v", vectors, i, got, want)
 			}
 		}
+	}
+}
+
+// TestEigenSymPart: a part has the values and vectors of the whole, bit by bit, and what is asked of it makes sense.
+func TestEigenSymPart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	ctx := t.Context()
+	for _, n := range []int{1, 2, 10, 70, 300} {
+		a := randomSymmetric(n, rng)
+		var all, some la.EigenSym[float64]
+		if err := all.Factorize(a, true); err != nil {
+			t.Fatal(err)
+		}
+		values, whole := all.Values(nil), mat.Dense{}
+		all.VectorsTo(&whole)
+		at := func(i int) float64 {
+			switch {
+			case i < 0:
+				return math.Inf(-1)
+			case i >= n:
+				return math.Inf(1)
+			}
+			return values[i]
+		}
+		for _, part := range [][2]int{{0, 0}, {0, n}, {0, min(n, 3)}, {n / 2, n}, {n / 3, n/3 + n/4}} {
+			first, last := part[0], part[1]
+			for name, p := range map[string]la.EigenPart{
+				"indices":  la.EigenIndices(first, last),
+				"interval": la.EigenInterval(at(first-1), at(last-1)),
+			} {
+				for _, vectors := range []bool{true, false} {
+					if err := some.FactorizePart(ctx, a, p, vectors); err != nil {
+						t.Fatal(err)
+					}
+					limit := 0.0 // values alone come from another algorithm
+					if !vectors {
+						limit = 1e-13 * float64(n)
+					}
+					got := some.Values(nil)
+					if vectors || name == "indices" {
+						if len(got) != last-first || !floats.EqualApprox(got, values[first:last], limit) {
+							t.Errorf("order %d, %s %v: values %v, want %v", n, name, part, got, values[first:last])
+							continue
+						}
+					}
+					if !vectors {
+						continue
+					}
+					var v mat.Dense
+					if last == first { // no *mat.Dense has no columns
+						continue
+					}
+					some.VectorsTo(&v)
+					if !mat.Equal(&v, whole.Slice(0, n, first, last)) {
+						t.Errorf("order %d, %s %v: other vectors", n, name, part)
+					}
+				}
+			}
+		}
+	}
+	a := randomSymmetric(5, rng)
+	var c la.EigenSym[float64]
+	for _, p := range []la.EigenPart{la.EigenInterval(2, 1), la.EigenInterval(math.NaN(), 1), la.EigenInterval(1e9, math.Inf(1))} {
+		if err := c.FactorizePart(ctx, a, p, true); err != nil || len(c.Values(nil)) != 0 || c.SymmetricDim() != 5 {
+			t.Errorf("%v: %v, %d values", p, err, len(c.Values(nil)))
+		}
+	}
+	for _, bad := range [][2]int{{-1, 2}, {3, 2}, {0, 6}} {
+		func() {
+			defer func() {
+				if r := recover(); r != mat.ErrIndexOutOfRange {
+					t.Errorf("%v: %v", bad, r)
+				}
+			}()
+			c.FactorizePart(ctx, a, la.EigenIndices(bad[0], bad[1]), true)
+		}()
+	}
+	if w, err := la.Eigenvalues[float64](ctx, nil, a); err != nil || len(w) != 5 || !slices.IsSorted(w) {
+		t.Error(w, err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"sort"
+
 	"math"
 
 	"github.com/tessera-la/tessera/kernels"
@@ -16,12 +18,44 @@ import (
 //	A = Zᵀ·diag(w)·Z.
 //
 // Operands: A (inout, n×n: the upper triangle is read, all of it is overwritten), w (out, 1×n: ascending),
-// Z (out, n×n: eigenvectors of norm 1 as rows; not there if Values is set).
+// Z (out, n×n: eigenvectors of norm 1 as rows; not there if Values is set). The first rows of Z are the vectors of
+// Part; the others are overwritten.
 //
 // Elements of A must be finite. An iteration that does not converge is a *tridiag.ConvergenceError; w and Z are
 // then undefined.
 type Syevd struct {
 	Values bool
+	Part   EigenPart
+}
+
+// EigenPart is a part of the eigenvalues: all, those with indices First … Last−1 in ascending order, or those with
+// Above < λ ≤ UpTo.
+type EigenPart struct {
+	Kind        EigenPartKind
+	First, Last int
+	Above, UpTo float64
+}
+
+// EigenPartKind says which fields of an [EigenPart] count.
+type EigenPartKind uint8
+
+// Kinds of parts.
+const (
+	AllEigen EigenPartKind = iota
+	EigenByIndex
+	EigenByValue
+)
+
+// Of returns the indices of the part, first … last−1, of eigenvalues in ascending order.
+func (p EigenPart) Of(n int, value func(i int) float64) (first, last int) {
+	switch p.Kind {
+	case EigenByIndex:
+		return p.First, p.Last
+	case EigenByValue:
+		first = sort.Search(n, func(i int) bool { return value(i) > p.Above })
+		return first, max(first, sort.Search(n, func(i int) bool { return value(i) > p.UpTo }))
+	}
+	return 0, n
 }
 
 // syevdOp defines op "syevd".
@@ -49,18 +83,25 @@ func syevdOf[T kernels.Element](call *versions.Call) (a, w, z *kernels.Tile[T]) 
 	if a.Rows != a.Cols || w.Cols != a.Cols || w.Rows != 1 {
 		panic(kernels.ErrShape)
 	}
+	if p := params[Syevd](call).Part; p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Rows) {
+		panic(kernels.ErrArgs)
+	}
 	return a, w, z
 }
 
-// syevdWork returns the work without deflation: 4/3·n³ for the reduction, and as much for divide and conquer and 2·n³
-// for the reflectors.
+// syevdWork returns the work without deflation: 4/3·n³ for the reduction, as much for divide and conquer, and 2·n²
+// for the reflectors of each vector.
 func syevdWork[T kernels.Element](call *versions.Call) float64 {
 	a, _, z := syevdOf[T](call)
 	n := float64(a.Rows)
 	if z == nil {
 		return 4 * n * n * n / 3
 	}
-	return 14 * n * n * n / 3
+	vectors := n
+	if p := params[Syevd](call).Part; p.Kind == EigenByIndex {
+		vectors = float64(p.Last - p.First)
+	}
+	return 8*n*n*n/3 + 2*n*n*vectors
 }
 
 // syevdAlone is the order up to which one unit is as fast as several.
@@ -100,10 +141,19 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
 				r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
 			}}
-			if err := tridiag.Stedc(d, e, q, work, product, tridiag.Crew[T](units)); err != nil {
+			chosen := n
+			choose := func(values []T) (first, last int) {
+				first, last = params[Syevd](call).Part.Of(n, func(i int) float64 { return float64(values[i] / scale) })
+				chosen = last - first
+				return first, last
+			}
+			if n == 1 { // Stedc does not ask
+				choose(d)
+			}
+			if err := tridiag.Stedc(d, e, q, work, product, tridiag.Crew[T](units), choose); err != nil {
 				return err
 			}
-			t.Ormtr(n, n, a.Data, a.Stride, tau, z.Data, z.Stride)
+			t.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride)
 		}
 		for i := range d {
 			d[i] /= scale

@@ -8,8 +8,8 @@ import (
 
 // Merge makes one eigenproblem of order n of two, of which the first has order Cut:
 //
-//	Deflate ─► Roots ─► Weights ─► Vectors ─► Product ─► Finish
-//	  one task   by rows   one       by rows    by rows    one
+//	Deflate ─► Roots ─► Weights, Order ─► Vectors ─► Product ─► Finish
+//	  one task   by rows   one              by rows    by rows    one
 //
 // Steps by rows work on rows lo to hi−1 of the K that are left. Units may do different rows at once.
 type Merge[T scalar.Real] struct {
@@ -264,15 +264,12 @@ func product[T scalar.Real](rows, cols, inner int, a, b, c Matrix[T], mul gemm[T
 	mul(rows, cols, inner, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 }
 
-// Finish puts the eigenvectors that are deflated behind the others in q, sets d to the eigenvalues of the rows of
-// q, and sorted to the rows in ascending order of their eigenvalues.
-func (m *Merge[T]) Finish(d []T, sorted []int32, dead, q Matrix[T]) {
+// Order sets d to the eigenvalues of the rows that q will have: the roots, and behind them those that are
+// deflated. It sets sorted to these rows in ascending order of their eigenvalues.
+func (m *Merge[T]) Order(d []T, sorted []int32) {
 	old := m.z[:m.N-m.K]
 	for i, r := range m.rows[m.K:m.N] {
 		old[i] = d[r]
-	}
-	for i := range m.N - m.K {
-		copy(q.Row(m.K+i), dead.Row(i))
 	}
 	copy(d, m.lambda[:m.K])
 	copy(d[m.K:], old)
@@ -285,5 +282,12 @@ func (m *Merge[T]) Finish(d []T, sorted []int32, dead, q Matrix[T]) {
 			sorted[k] = int32(j)
 			j++
 		}
+	}
+}
+
+// Finish copies rows lo to hi−1 of dead, the eigenvectors that are deflated, to their rows of q.
+func (m *Merge[T]) Finish(lo, hi int, dead, q Matrix[T]) {
+	for i := lo; i < hi; i++ {
+		copy(q.Row(m.K+i), dead.Row(i))
 	}
 }

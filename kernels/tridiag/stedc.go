@@ -52,15 +52,22 @@ func tree(n int) (levels [][]node, leaves []node) {
 	return levels, leaves
 }
 
-// Stedc overwrites d with the eigenvalues of T in ascending order, and q, n×n, with its eigenvectors, as
-// rows. e is overwritten. work holds at least [WorkStedc] elements. The result has the same bits for
-// any crew.
+// Choice returns which eigenvectors are wanted: those of values first … last−1 of all of them, in ascending
+// order.
+type Choice[T scalar.Real] func(values []T) (first, last int)
+
+// Stedc overwrites d with the eigenvalues of T in ascending order, and the first rows of q, n×n, with the
+// eigenvectors that choose wants, or with all if it is nil; what the other rows hold is not defined. e is
+// overwritten. work holds at least [WorkStedc] elements. The result has the same bits for any crew.
 //
 // Elements must be finite. The error is a *ConvergenceError.
 //
 // Reference: LAPACK xSTEDC.
-func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew Crew[T]) error {
+func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew Crew[T], choose Choice[T]) error {
 	n := len(d)
+	if choose == nil {
+		choose = func(values []T) (first, last int) { return 0, len(values) }
+	}
 	for i := range n {
 		clear(q.Row(i))
 		q.Row(i)[i] = 1
@@ -71,7 +78,6 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 	scale := scaleFor(d, e, 1)
 	multiply(d, scale)
 	multiply(e, scale)
-	defer func() { multiply(d, 1/scale) }()
 	levels, leaves := tree(n)
 	for _, level := range levels {
 		for _, x := range level {
@@ -94,13 +100,28 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 			return err
 		}
 	}
+	// values are the eigenvalues, of which first … last−1 are chosen as soon as they are known.
+	values, first, last := make([]T, n), 0, n
+	order := func() {
+		for i, r := range sorted {
+			values[i] = d[r] * (1 / scale)
+		}
+		first, last = choose(values)
+	}
+	if len(levels) == 0 {
+		order()
+	}
 	for l := len(levels) - 1; l >= 0; l-- {
 		level := levels[l]
 		one := func(i int, crew Crew[T]) {
 			x := level[i]
-			order := x.hi - x.lo
-			m := merger[T]{newMerge[T](order), mul, crew}
-			m.run(x.cut-x.lo, e[x.cut-1], d[x.lo:x.hi], sorted[x.lo:x.hi], q.Block(x.lo, x.lo, order, order), work[2*x.lo*(n+1):])
+			size := x.hi - x.lo
+			m := merger[T]{newMerge[T](size), mul, crew}
+			wanted := func() []int32 { return sorted[x.lo:x.hi] }
+			if l == 0 {
+				wanted = func() []int32 { order(); return sorted[first:last] }
+			}
+			m.run(x.cut-x.lo, e[x.cut-1], d[x.lo:x.hi], sorted[x.lo:x.hi], q.Block(x.lo, x.lo, size, size), work[2*x.lo*(n+1):], wanted)
 		}
 		if len(level) < abreast {
 			for i := range level {
@@ -115,13 +136,12 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 		crew(len(level), mul.Work(most)+most, func(i, _ int, scratch []T) { one(i, Alone(scratch)) })
 	}
 	// Rows into the order of their eigenvalues, by way of the work space.
-	values := make([]T, n)
-	for i, r := range sorted {
-		values[i] = d[r]
+	chosen := sorted[first:last]
+	for i, r := range chosen {
 		copy(work[i*n:][:n], q.Row(int(r)))
 	}
 	copy(d, values)
-	for i := range n {
+	for i := range chosen {
 		copy(q.Row(i), work[i*n:][:n])
 	}
 	return nil
@@ -141,8 +161,8 @@ type merger[T scalar.Real] struct {
 	crew Crew[T]
 }
 
-// run does all steps of a merge.
-func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work []T) {
+// run does all steps of a merge. wanted returns, of sorted, what vectors are wanted: neighbours in that order.
+func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work []T, wanted func() []int32) {
 	n := len(d)
 	m.Deflate(cut, beta, d, sorted, q)
 	take := func(rows, cols int) Matrix[T] {
@@ -173,12 +193,28 @@ func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work
 		}
 		m.Weights(w.Row(0))
 	}
+	m.Order(d, sorted)
+	roots, deflated := span{k, 0}, span{n - k, 0}
+	for _, r := range wanted() {
+		if int(r) < k {
+			roots.add(int(r))
+		} else {
+			deflated.add(int(r) - k)
+		}
+	}
 	m.crew(parts, k+m.mul.Work(n), func(part, _ int, scratch []T) {
 		lo, hi := rows(part)
+		lo, hi = max(lo, roots.lo), min(hi, roots.hi)
 		m.Vectors(lo, hi, s, scratch)
 		m.Product(lo, hi, s, top, bottom, q, func(rows, cols, inner int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 			m.mul.Mul(rows, cols, inner, a, lda, b, ldb, c, ldc, scratch[k:])
 		})
 	})
-	m.Finish(d, sorted, dead, q)
+	m.Finish(deflated.lo, deflated.hi, dead, q)
 }
+
+// span is numbers lo … hi−1.
+type span struct{ lo, hi int }
+
+// add makes s large enough for i.
+func (s *span) add(i int) { s.lo, s.hi = min(s.lo, i), max(s.hi, i+1) }

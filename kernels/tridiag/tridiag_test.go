@@ -174,7 +174,7 @@ func solve[T scalar.Real](d, e []T, dc bool) ([]T, Matrix[T], error) {
 		for i := range work {
 			work[i] = T(math.NaN())
 		}
-		return w, q, Stedc(w, f, q, work, byGonum[T](), together[T])
+		return w, q, Stedc(w, f, q, work, byGonum[T](), together[T], nil)
 	}
 	for i := range n {
 		clear(q.Row(i))
@@ -235,7 +235,7 @@ func TestBits(t *testing.T) {
 		}
 		d, e := slices.Clone(p.d), slices.Clone(p.e)
 		alone := Matrix[float64]{n, n, n, make([]float64, n*n)}
-		if err := Stedc(d, e, alone, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, 2*n))); err != nil {
+		if err := Stedc(d, e, alone, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, 2*n)), nil); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(d, w) {
@@ -291,6 +291,40 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestChosen: vectors that are chosen are those of a call for all, bit by bit, and no others are computed.
+func TestChosen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{1, 2, Leaf, Leaf + 1, 300} {
+		for _, p := range problems(n, rng) {
+			w, q, err := solve(p.d, p.e, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range [][2]int{{0, 0}, {0, 1}, {n - 1, n}, {n / 3, n/3 + min(n/3, 5)}, {0, n}} {
+				first, last := part[0], part[1]
+				d, some := slices.Clone(p.d), Matrix[float64]{n, n, n, make([]float64, n*n)}
+				calls := 0
+				err := Stedc(d, slices.Clone(p.e), some, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, 2*n)),
+					func(values []float64) (int, int) {
+						if calls++; !slices.Equal(values, w) {
+							t.Errorf("%s %d: other values to choose from", p.name, n)
+						}
+						return first, last
+					})
+				if err != nil || !slices.Equal(d, w) || calls != 1 && n > 1 {
+					t.Fatalf("%s %d: %v, %d calls, or other values", p.name, n, err, calls)
+				}
+				for i := range last - first {
+					if !slices.Equal(some.Row(i), q.Row(first+i)) {
+						t.Errorf("%s %d, %d to %d: another vector %d", p.name, n, first, last, first+i)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkStedc(b *testing.B) {
 	for _, n := range []int{64, 500, 1000, 2000} {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -302,7 +336,7 @@ func BenchmarkStedc(b *testing.B) {
 				q := Matrix[float64]{n, n, n, make([]float64, n*n)}
 				work := make([]float64, WorkStedc(n))
 				for b.Loop() {
-					if err := Stedc(slices.Clone(p.d), slices.Clone(p.e), q, work, byGonum[float64](), Alone(make([]float64, n))); err != nil {
+					if err := Stedc(slices.Clone(p.d), slices.Clone(p.e), q, work, byGonum[float64](), Alone(make([]float64, n)), nil); err != nil {
 						b.Fatal(err)
 					}
 				}
