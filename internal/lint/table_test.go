@@ -34,7 +34,7 @@ func table() []entry {
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
 			// every allocation counts.
-			tessera: []string{"la", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/op", "versions", "internal/scalar"},
+			tessera: []string{"la", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/op", "versions", "internal/scalar", "internal/transpose"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they

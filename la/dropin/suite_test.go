@@ -52,6 +52,7 @@ func TestSuites(t *testing.T) {
 		{"Dormlq", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormlqTest(t, l) }},
 		{"Dgels", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgelsTest(t, l) }},
 		{"Dsyev", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsyevTest(t, l) }},
+		{"Dgesvd", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgesvdTest(t, l, 1e-13) }},
 		{"Dtrtri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtriTest(t, l) }},
 		{"Dtrtrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtrsTest(t, l) }},
 		{"Dtrcon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrconTest(t, l) }},

@@ -1,0 +1,90 @@
+package dropin
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	transposed "github.com/tessera-la/tessera/internal/transpose"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/mat"
+)
+
+// smallGesvd is the cube of the largest order left to gonum by default. Below it the signs of vectors, which
+// are not defined, are those of gonum, by which programs may have come to go.
+const smallGesvd = 32 * 32 * 32
+
+// Dgesvd computes the singular values of the m×n matrix A, which is overwritten at will, in descending order in s, and
+// as jobU and jobVT say all of the left vectors as the columns of u and right ones as the rows of vt
+// (lapack.SVDAll), or min(m, n) of them (lapack.SVDStore), or none (lapack.SVDNone). It reports whether all
+// were found: not if an element is NaN or infinite, which it finds out at once; s is then NaN.
+//
+// Divide and conquer finds vectors, and errors in the values are of the size of rounding errors in the largest
+// one. work and lwork are as gonum's. It panics as gonum's does.
+//
+// Reference: LAPACK xGESVD, xGESDD.
+func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+	co := l.blas.core
+	k := min(m, n)
+	if co.smallCube(smallGesvd, m, n, k) || !fits(m, n, a, lda) || len(s) < k || !fitsVectors(jobU, m, m, k, u, ldu) || !fitsVectors(jobVT, n, k, n, vt, ldvt) ||
+		lwork < max(3*k+max(m, n), 5*k) || len(work) < lwork {
+		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
+	kind := mat.SVDNone
+	switch jobU {
+	case lapack.SVDAll:
+		kind |= mat.SVDFullU
+	case lapack.SVDStore:
+		kind |= mat.SVDThinU
+	}
+	switch jobVT {
+	case lapack.SVDAll:
+		kind |= mat.SVDFullV
+	case lapack.SVDStore:
+		kind |= mat.SVDThinV
+	}
+	e := co.enter()
+	defer co.leave()
+	c := la.NewSVD[float64](e)
+	err := c.FactorizeContext(context.Background(), la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a[:(m-1)*lda+n]}, kind)
+	_, nonFinite := errors.AsType[*la.NonFiniteError](err)
+	_, unfinished := errors.AsType[*la.ConvergenceError](err)
+	if nonFinite || unfinished {
+		for i := range s[:k] {
+			s[i] = math.NaN()
+		}
+		return false
+	}
+	check("Dgesvd", err)
+	c.Values(s[:k])
+	if jobU != lapack.SVDNone {
+		cols := k
+		if jobU == lapack.SVDAll {
+			cols = m
+		}
+		c.UTo(la.General[float64]{Rows: m, Cols: cols, Stride: ldu, Data: u[:(m-1)*ldu+cols]})
+	}
+	if jobVT != lapack.SVDNone {
+		rows := k
+		if jobVT == lapack.SVDAll {
+			rows = n
+		}
+		v := la.General[float64]{Rows: n, Cols: rows, Stride: rows, Data: make([]float64, n*rows)}
+		c.VTo(v)
+		transposed.Copy(vt, ldvt, v.Data, v.Stride, rows, n)
+	}
+	l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, -1) // gonum's best lwork
+	return true
+}
+
+// fitsVectors reports whether x can hold the vectors of a job: all×all or rows×cols.
+func fitsVectors(job lapack.SVDJob, all, rows, cols int, x []float64, ld int) bool {
+	switch job {
+	case lapack.SVDAll:
+		return fits(all, all, x, ld)
+	case lapack.SVDStore:
+		return fits(rows, cols, x, ld)
+	}
+	return job == lapack.SVDNone && ld >= 1
+}
