@@ -39,6 +39,11 @@ func TestDecode(t *testing.T) {
 		{"apart = \"yes\"\n" + parts, "line 1: apart is a text, want true or false"},
 		{parts + "sound = 3\n" + parts, "line 6: unknown key part.sound; known are name, count, rates"},
 		{parts + "[other]\nx = 1", "line 6: unknown key other; known are size, part, net, apart"},
+		{"part = [{count = 1}, {count = \"x\"}]", "line 1: part.count is a text, want a whole number"},
+		{"net = {\n speed = \"x\" }", "line 1: net.speed is a text, want a number"},
+		{parts + "[part.more]\nx = 1", "line 6: unknown key part.more; known are name, count, rates"},
+		{parts + "count = -1\n[net]\nfast = 1", "line 6: Key 'part.count' has already been defined."},
+		{"[net]\nfast = 1\n" + parts + "name = 2", "line 2: unknown key net.fast; known are speed"},
 		{"size = \n", "line 1: expected value but found '\\n' instead"},
 		{parts + "count = 3", "line 6: Key 'part.count' has already been defined."},
 	} {
