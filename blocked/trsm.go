@@ -1,8 +1,6 @@
 package blocked
 
-import (
-	"gonum.org/v1/gonum/blas"
-)
+import "gonum.org/v1/gonum/blas"
 
 // Trsm submits the solution of a triangular system with many right-hand
 // sides,

@@ -2,7 +2,6 @@ package file
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -117,23 +116,6 @@ func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, 
 	}
 }
 
-// behind returns the error of a line behind the last entry.
-func (s *mtxScanner) behind(line []byte) error {
-	f, _ := field(line, 0)
-	return &FormatError{Line: s.line, Reason: "text behind the last entry that the size line announces: " + quoteField(f)}
-}
-
-// rest returns what is behind position p of the line, but for a comment: SciPy and others take
-// one there.
-func (s *mtxScanner) rest(line []byte, p int) []byte {
-	f, _ := field(line, p)
-	if len(f) > 0 && f[0] == '%' {
-		s.deviates("a comment stands behind an entry, in the same line")
-		return nil
-	}
-	return f
-}
-
 // entry returns the line of the next entry.
 func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 	line, err := s.content()
@@ -234,19 +216,6 @@ func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j 
 	return nil
 }
 
-// readMtxValue returns the value in a line of an array.
-func readMtxValue[T blocked.Element](s *mtxScanner, h *mtxHeader, line []byte) (T, error) {
-	val, p := field(line, 0)
-	v, err := parseValue[T](s, h.field, val)
-	if err != nil {
-		return 0, &FormatError{Line: s.line, Reason: fmt.Sprintf("value %s: %v", quoteField(val), err)}
-	}
-	if rest := s.rest(line, p); len(rest) > 0 {
-		return 0, &FormatError{Line: s.line, Reason: "more than one value: " + quoteField(rest)}
-	}
-	return v, nil
-}
-
 // mtxPlacer puts the entries of a file where the kind of the Matrix has them.
 type mtxPlacer[T blocked.Element] struct {
 	a            *blocked.Matrix[T]
@@ -285,31 +254,4 @@ func (p *mtxPlacer[T]) addTo(i, j int, v T) {
 		return
 	}
 	*e += v
-}
-
-func parseValue[T blocked.Element](s *mtxScanner, f mtxField, b []byte) (T, error) {
-	if len(b) == 0 {
-		return 0, errors.New("missing")
-	}
-	if f == mtxInteger || f == mtxUnsigned {
-		v, rounded, err := parseInteger[T](b, f == mtxInteger)
-		if rounded {
-			s.deviates(roundedReason[T]())
-		}
-		return v, err
-	}
-	v, err := parseReal[T](b)
-	if err != errNoNumber {
-		return v, err
-	}
-	k := bytes.IndexAny(b, "dD")
-	if k < 0 {
-		return v, err
-	}
-	c := bytes.Clone(b)
-	c[k] = 'e'
-	if v, err = parseReal[T](c); err == nil {
-		s.deviates("an exponent is Fortran's, with D for E")
-	}
-	return v, err
 }

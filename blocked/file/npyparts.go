@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -91,22 +90,6 @@ func identify(f *os.File) (*npyHeader, identity, error) {
 	return h, id, nil
 }
 
-// AccessError says that a node cannot read or write its part of a matrix file: the file is
-// not there, or is another one. The *exec.TaskError around it names the node.
-type AccessError struct {
-	File    string
-	Reason  string
-	Missing bool // there is no such file
-}
-
-func (e *AccessError) Error() string { return e.File + ": " + e.Reason }
-
-// Is reports whether target is fs.ErrNotExist, and there is no such file.
-func (e *AccessError) Is(target error) bool { return e.Missing && target == fs.ErrNotExist }
-
-// Final reports that a node that tries again finds the same: see graph.Failure.
-func (e *FormatError) Final() bool { return true }
-
 // part is the parameter of ops "readnpy", which overwrites a tile with a part of an array,
 // and "writenpy", which overwrites a part of an array with a tile. Operand: the tile (out or
 // in), whose first element is that in Row and Col of the array.
@@ -156,41 +139,17 @@ func (p *part) open(flag int, rows, cols int64) (*os.File, *npyHeader, error) {
 	return f, h, nil
 }
 
-// pair is an op for each element type.
-type pair struct{ f32, f64 *versions.Op }
-
-func of[T blocked.Element](p pair) *versions.Op {
-	return scalar.Pick[T](p.f32, p.f64)
-}
-
 // reading is op "readnpy", and writing op "writenpy".
 var (
 	reading = sync.OnceValue(func() pair {
-		return pair{newPart("readnpy", "f32", readPart[float32]), newPart("readnpy", "f64", readPart[float64])}
+		return pair{newOp("readnpy", "f32", newPart, readPart[float32]), newOp("readnpy", "f64", newPart, readPart[float64])}
 	})
 	writing = sync.OnceValue(func() pair {
-		return pair{newPart("writenpy", "f32", writePart[float32]), newPart("writenpy", "f64", writePart[float64])}
+		return pair{newOp("writenpy", "f32", newPart, writePart[float32]), newOp("writenpy", "f64", newPart, writePart[float64])}
 	})
 )
 
-// Ops returns the ops of tasks that read and write matrix files and states: see [ReadTiles],
-// [WriteTiles], [ReadStateTiles] and [WriteStateTiles]. Nodes that execute such tasks list these ops,
-// as they list those of package kernels.
-func Ops() []*versions.Op {
-	all := []*versions.Op{reading().f32, reading().f64, writing().f32, writing().f64}
-	return append(all, stateOps()...)
-}
-
-// Errors returns an error of each type that these ops return, for programs of several nodes.
-func Errors() []error { return []error{&FormatError{}, &AccessError{}, &StateError{}} }
-
-func newPart(name, typ string, run func(*versions.Call) error) *versions.Op {
-	return &versions.Op{
-		Name: name, Type: typ, NewParams: func() any { return new(part) },
-		Versions: []versions.Version{{Name: "copy", Run: run}},
-		Work:     func(c *versions.Call) float64 { return float64(c.Args[0].(versions.Value).Bytes()) },
-	}
-}
+func newPart() any { return new(part) }
 
 // ReadTiles submits a task for each stored tile of A, which has the shape of the array, that
 // overwrites it with its part of the array, as [ReadNPY] converts it. Each is executed where

@@ -56,10 +56,10 @@ func (p *place) open(flag int) (*os.File, error) {
 // readingState is op "readstate", and writingState op "writestate".
 var (
 	readingState = sync.OnceValue(func() pair {
-		return pair{newPlace("readstate", "f32", readPlace[float32]), newPlace("readstate", "f64", readPlace[float64])}
+		return pair{newOp("readstate", "f32", newPlace, readPlace[float32]), newOp("readstate", "f64", newPlace, readPlace[float64])}
 	})
 	writingState = sync.OnceValue(func() pair {
-		return pair{newPlace("writestate", "f32", writePlace[float32]), newPlace("writestate", "f64", writePlace[float64])}
+		return pair{newOp("writestate", "f32", newPlace, writePlace[float32]), newOp("writestate", "f64", newPlace, writePlace[float64])}
 	})
 )
 
@@ -67,11 +67,7 @@ func stateOps() []*versions.Op {
 	return []*versions.Op{readingState().f32, readingState().f64, writingState().f32, writingState().f64}
 }
 
-func newPlace(name, typ string, run func(*versions.Call) error) *versions.Op {
-	op := newPart(name, typ, run)
-	op.NewParams = func() any { return new(place) }
-	return op
-}
+func newPlace() any { return new(place) }
 
 // Final returns true, since another attempt to read the state finds the same error: see
 // graph.Failure.

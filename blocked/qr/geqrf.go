@@ -140,10 +140,6 @@ func eachFactor[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], q *
 	return p.Err
 }
 
-// columnsOfV is the number of tile columns that have copies of V at once. The copies of a
-// later column wait until those of the first are no longer needed.
-const columnsOfV = 4
-
 // copyBelow submits a copy of the V of op "geqrt" in row i of column k, and returns it.
 //
 // A tile holds V below its diagonal and, above, a part of R that the next tsqrt or ttqrt

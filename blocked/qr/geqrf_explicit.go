@@ -222,15 +222,14 @@ func (b *block) swap() {
 // bringHome copies the current tiles of A to the matrix.
 func (x *explicit[T]) bringHome() {
 	a := x.matrix
-	a.EachTile(0, func(i, j int) {
+	for i, j := range a.StoredTiles() {
 		home, now := a.Tile(i, j), x.a[i*a.NT()+j].now.Value.(*blocked.Tile[T])
-		if now == home {
-			return
+		if now != home {
+			for r := range home.Rows {
+				copy(home.Row(r), now.Row(r))
+			}
 		}
-		for r := range home.Rows {
-			copy(home.Row(r), now.Row(r))
-		}
-	})
+	}
 }
 
 // collect returns Q.

@@ -249,3 +249,7 @@ func QRFlops(m, n int) float64 {
 	a, b, k := float64(m), float64(n), float64(min(m, n))
 	return 4*a*b*k - 2*(a+b)*k*k + 4*k*k*k/3
 }
+
+// columnsOfV is the number of tile columns that have copies of V at once. The copies of a
+// later column wait until those of the first are no longer needed.
+const columnsOfV = 4

@@ -121,11 +121,6 @@ func OrgqrColumns[T kernels.Element](p *blocked.Program[T], v *Slices[T], t *Ref
 	return tasks.Err
 }
 
-// factors returns t as data.
-func factors[T blocked.Element](p *submit.Tasks[T], t *Reflectors[T]) []graph.Datum {
-	return p.Data(t, "T", len(t.tiles), 1, func(k, _ int) (versions.Value, int) { return &t.tiles[k], 0 })
-}
-
 // sliceData returns s as data, which tasks may write if written is true.
 func sliceData[T blocked.Element](p *submit.Tasks[T], s *Slices[T], written bool) []graph.Datum {
 	if s.rows > 0 && s.cols > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -108,4 +109,9 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 		}
 	}
 	return tasks.Err
+}
+
+// factors returns t as data.
+func factors[T blocked.Element](p *submit.Tasks[T], t *Reflectors[T]) []graph.Datum {
+	return p.Data(t, "T", len(t.tiles), 1, func(k, _ int) (versions.Value, int) { return &t.tiles[k], 0 })
 }

@@ -1,58 +1,6 @@
 package tiles
 
-import (
-	"runtime"
-	"sync"
-	"sync/atomic"
-
-	"gonum.org/v1/gonum/mat"
-)
-
-// Source is a matrix that can be read. Every gonum mat.Matrix is a
-// Source[float64].
-type Source[T Element] interface {
-	// Dims returns the number of rows and of columns.
-	Dims() (r, c int)
-	// At returns element (i, j), counted from 0.
-	At(i, j int) T
-}
-
-// Sink is a matrix that can be written. *mat.Dense is a Sink[float64].
-type Sink[T Element] interface {
-	Source[T]
-	Set(i, j int, v T)
-}
-
-// SymmetricSource is a symmetric matrix that can be read. Every gonum
-// mat.Symmetric is a SymmetricSource[float64].
-type SymmetricSource[T Element] interface {
-	Source[T]
-	// SymmetricDim returns the order.
-	SymmetricDim() int
-}
-
-// SymmetricSink is a symmetric matrix that can be written. *mat.SymDense is a SymmetricSink[float64].
-type SymmetricSink[T Element] interface {
-	SymmetricSource[T]
-	// SetSym sets elements (i, j) and (j, i).
-	SetSym(i, j int, v T)
-}
-
-// TriangularSource is a triangular matrix that can be read. Every gonum
-// mat.Triangular is a TriangularSource[float64].
-type TriangularSource[T Element] interface {
-	Source[T]
-	// Triangle returns the order and which triangle is there.
-	Triangle() (n int, kind mat.TriKind)
-}
-
-// TriangularSink is a triangular matrix that can be written, in its triangle.
-// *mat.TriDense is a TriangularSink[float64].
-type TriangularSink[T Element] interface {
-	TriangularSource[T]
-	// SetTri sets element (i, j), which is in the triangle.
-	SetTri(i, j int, v T)
-}
+import "gonum.org/v1/gonum/mat"
 
 // CopyOptions says how a conversion works. The zero value copies, with as
 // many goroutines as the program may run at once.
@@ -67,26 +15,6 @@ type CopyOptions struct {
 	// Home says on which NUMA node the memory of a tile that is made on the
 	// way is to be: see [NewOn]. Nil deals tiles out to the nodes.
 	Home Layout
-}
-
-// Stats holds facts about a matrix that a conversion computes on the way. They do
-// not depend on the number of workers.
-type Stats struct {
-	// Norm is the 1-norm, the largest column sum of magnitudes, of the matrix
-	// that was made: both halves of a symmetric one count. It is summed in
-	// float64 without scaling, as LAPACK's xLANGE does: if the sum of a column
-	// of finite float64 overflows, it is +Inf while NonFinite is false. With
-	// an infinite or NaN element it is +Inf or NaN.
-	Norm float64
-	// Columns holds the sums of the columns, of which Norm is the largest.
-	Columns []float64
-	// Max is the largest magnitude, unless there is a NaN.
-	Max float64
-	// NonFinite says that some element is infinite or NaN.
-	NonFinite bool
-	// Row and Col are the first such element in row-major order. In a
-	// symmetric matrix Row ≤ Col, whichever half is stored.
-	Row, Col int
 }
 
 // From returns a copy of src as a Matrix of the given kind with tiles of
@@ -191,40 +119,36 @@ func (a *Matrix[T]) CopyTo(dst Source[T], workers int) {
 	}
 }
 
-// sequentialBytes is the size up to which a conversion stays on the calling
-// goroutine. On a 2-core Xeon (2 MiB L2 a core) 1 MiB is copied from cache in
-// 25 µs, about what it takes to wake another thread, and a second worker
-// gained nothing up to there: go test -bench CopySmall, commit 77cdac9 with
-// the limit at 0.
-const sequentialBytes = 1 << 20
+// Clone returns a copy of a with memory of its own, aligned and padded also
+// if a is a view, and with the same layout. It works on at most GOMAXPROCS
+// goroutines.
+func (a *Matrix[T]) Clone() *Matrix[T] {
+	b, _ := From[T](a, a.kind, a.nb, CopyOptions{})
+	b.layout, b.owners = a.layout, a.owners
+	return b
+}
 
-// EachTile calls f for every stored tile, from at most the given number of
-// goroutines. Any of them may get any tile, at any time, so f(i, j) must not depend
-// on other calls of f.
-func (a *Matrix[T]) EachTile(workers int, f func(i, j int)) {
-	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
+// Transposed returns a copy of aᵀ, n×m with the same tile size and without a
+// layout. If a is triangular, the copy stores the other triangle. If a is symmetric,
+// it is a copy of a. Transposed works on at most GOMAXPROCS goroutines.
+func (a *Matrix[T]) Transposed() *Matrix[T] {
+	kind := a.kind
+	trans := true
+	switch a.kind {
+	case TriLower:
+		kind = TriUpper
+	case TriUpper:
+		kind = TriLower
+	case SymLower, SymUpper:
+		trans = false
 	}
-	workers = min(workers, len(a.tiles))
-	if a.Bytes() <= sequentialBytes {
-		workers = 1
-	}
-	var next atomic.Int64
-	work := func() {
-		for {
-			k := int(next.Add(1)) - 1
-			if k >= len(a.tiles) {
-				return
-			}
-			if i, j := k/a.nt, k%a.nt; a.Stored(i, j) {
-				f(i, j)
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
+	b := Outline[T](kind, a.cols, a.rows, a.nb)
+	b.copyFrom(origin[T]{m: a, trans: trans}, CopyOptions{})
+	return b
+}
+
+// copyFrom fills a from o, whose dimensions are a's.
+func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
+	a.writable()
+	return a.fillFrom(newFilling(a, o.strips(a.nb), opt.Stats), opt)
 }

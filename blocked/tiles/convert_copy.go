@@ -16,12 +16,6 @@ func (o *origin[T]) strips(nb int) strips[T] {
 	}
 }
 
-// copyFrom fills a from o, whose dimensions are a's.
-func (a *Matrix[T]) copyFrom(o origin[T], opt CopyOptions) Stats {
-	a.writable()
-	return a.fillFrom(newFilling(a, o.strips(a.nb), opt.Stats), opt)
-}
-
 // window is a tile and the index of its first element.
 type window[T Element] struct {
 	t      *Tile[T]
@@ -175,3 +169,7 @@ func copyRows[T Element](dst []T, ld int, src []T, ss, rows, cols int, fetch boo
 		copy(dst[r*ld:r*ld+cols], src[r*ss:r*ss+cols])
 	}
 }
+
+// strips fills rows r to end−1 of t, which is tile (i, j), or the part of them in the uplo triangle of the
+// matrix.
+type strips[T Element] func(t *Tile[T], i, j, r, end int, uplo blas.Uplo)

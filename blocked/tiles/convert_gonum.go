@@ -191,3 +191,31 @@ func target[T Element](dst Source[T], nb int) (v *Matrix[T], unit, ok bool) {
 	o, ok := originOf(dst, nb)
 	return o.m, o.unit, ok
 }
+
+// ViewOf returns a Matrix that aliases the memory of a, if a has row-major memory
+// that a view can present; otherwise ok is false. With trans = blas.Trans the view
+// presents the transpose of a:
+//
+//	a = v (trans = blas.NoTrans) or a = vᵀ (trans = blas.Trans).
+//
+// The kinds that have a view are General, Symmetric and Triangular, gonum's
+// mat.Dense, mat.SymDense, mat.TriDense and mat.VecDense, the transposes (T,
+// TTri, TVec) of all of them, any other type that offers its memory by gonum's
+// RawMatrixer, RawSymmetricer, RawTriangular or RawVectorer, and a Matrix
+// with tiles of nb×nb, which is returned as it is. Triangular matrices with a
+// unit diagonal have none, and neither has the transpose of a distributed
+// Matrix. It panics with ErrShape if nb < 1.
+func ViewOf[T Element](a Source[T], nb int) (v *Matrix[T], trans blas.Transpose, ok bool) {
+	if nb < 1 {
+		panic(ErrShape)
+	}
+	o, ok := originOf(a, nb)
+	if !ok || o.unit || o.m.nb != nb || o.trans && o.m.away != nil {
+		return nil, blas.NoTrans, false
+	}
+	trans = blas.NoTrans
+	if o.trans {
+		trans = blas.Trans
+	}
+	return o.m, trans, true
+}

@@ -3,8 +3,6 @@ package tiles
 import (
 	"sync"
 	"sync/atomic"
-
-	"gonum.org/v1/gonum/blas"
 )
 
 // Filling fills the tiles of a Matrix from a source, each once, and computes the [Stats] on
@@ -20,10 +18,6 @@ type Filling[T Element] struct {
 	mu    sync.Mutex // a leaf lock; guards first
 	first nonFinite
 }
-
-// strips fills rows r to end−1 of t, which is tile (i, j), or the part of them in the uplo triangle of the
-// matrix.
-type strips[T Element] func(t *Tile[T], i, j, r, end int, uplo blas.Uplo)
 
 // NewFilling returns a Filling of a from src, which must not be written meanwhile. It
 // panics with ErrShape if the dimensions differ, and with ErrStorage if the data of a raw

@@ -1,21 +1,15 @@
 package tiles
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"unsafe"
 
-	"github.com/tessera-la/tessera/internal/pages"
-	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas"
 )
-
-// Element is the element types of a Matrix.
-type Element = kernels.Element
-
-// Tile is a dense row-major block of a Matrix.
-type Tile[T Element] = kernels.Tile[T]
 
 // Kind says which part of a Matrix is stored.
 type Kind uint8
@@ -115,28 +109,6 @@ type Matrix[T Element] struct {
 	away           *Remote[T] // the nodes that have the tiles; nil if they are in this process
 }
 
-// New returns an m×n Matrix of zeros with tiles of nb×nb. On a machine with
-// several NUMA nodes the tiles of a large one are dealt out to them: see
-// [FirstTouch]. It panics with ErrShape if m or n is negative, nb < 1, or kind is
-// not Full and m ≠ n, and if the size of a tile overflows.
-func New[T Element](kind Kind, m, n, nb int) *Matrix[T] {
-	return NewOn[T](kind, m, n, nb, nil)
-}
-
-// NewOn is [New] with tile (i, j) in the memory of NUMA node home.Owner(i, j), if there
-// are several nodes. It is for programs that know which node will work on a tile. Node
-// numbers are taken modulo the number of nodes, in the order of the machine. If home is
-// nil, NewOn is New.
-func NewOn[T Element](kind Kind, m, n, nb int, home Layout) *Matrix[T] {
-	a := Outline[T](kind, m, n, nb)
-	// Each tile is its own allocation: a freed Matrix returns in pieces, and
-	// no single contiguous arena of the matrix's size is needed.
-	if !a.place(home) {
-		a.allocateHere()
-	}
-	return a
-}
-
 // Outline returns a Matrix as New does, but its tiles get memory and shape only from
 // [Matrix.MakeTile]. It is for callers that fill tile by tile, and may stop early. It
 // panics as New does.
@@ -151,25 +123,6 @@ func Outline[T Element](kind Kind, m, n, nb int) *Matrix[T] {
 	return &Matrix[T]{rows: m, cols: n, nb: nb, mt: mt, nt: nt, kind: kind, tiles: make([]Tile[T], mt*nt)}
 }
 
-// Count returns n/nb, rounded up, without overflow.
-func Count(n, nb int) int {
-	if n == 0 {
-		return 0
-	}
-	return (n-1)/nb + 1
-}
-
-// Unfilled returns a Matrix as New does, but its tiles have no memory at first.
-// [Matrix.CopyFrom] or a [Filling] allocates each tile when it fills it. Until then
-// elements must be neither read nor written.
-func Unfilled[T Element](kind Kind, m, n, nb int) *Matrix[T] {
-	a := Outline[T](kind, m, n, nb)
-	if !a.place(nil) {
-		a.shape()
-	}
-	return a
-}
-
 // shape sets the shapes of the stored tiles that have no memory yet.
 func (a *Matrix[T]) shape() {
 	for i, j := range a.StoredTiles() {
@@ -177,51 +130,6 @@ func (a *Matrix[T]) shape() {
 			*t = OutlineTile[T](a.TileDims(i, j))
 		}
 	}
-}
-
-// OutlineTile returns an r×c tile without memory.
-func OutlineTile[T Element](r, c int) Tile[T] {
-	return Tile[T]{Rows: r, Cols: c, Stride: strideOf[T](r, c)}
-}
-
-// NewTile returns an r×c tile of zeros whose rows and first element are
-// aligned to 64 bytes.
-func NewTile[T Element](r, c int) Tile[T] {
-	const align = 64
-	lane := align / int(unsafe.Sizeof(*new(T)))
-	stride := strideOf[T](r, c)
-	raw := make([]T, r*stride+lane-1)
-	if size := len(raw) * int(unsafe.Sizeof(*new(T))); size >= placedBytes && len(thisMachine().cpus) < 2 {
-		pages.Large(raw) // where there are several nodes, a large page would be on one for tiles of both
-	}
-	off := 0
-	if len(raw) > 0 {
-		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / int(unsafe.Sizeof(*new(T)))
-	}
-	return Tile[T]{Rows: r, Cols: c, Stride: stride, Data: raw[off : off+r*stride : off+r*stride]}
-}
-
-// strideOf returns the distance of the rows of an r×c tile. It panics with
-// ErrShape if the size of the tile overflows.
-func strideOf[T Element](r, c int) int {
-	const align = 64
-	size := int(unsafe.Sizeof(*new(T)))
-	lane := align / size
-	if c > math.MaxInt-2*align {
-		panic(ErrShape)
-	}
-	stride := Count(c, lane) * lane
-	// Rows a multiple of 2 KiB apart fall into few sets of the caches. One line
-	// more between them made Cholesky of order 4096 in tiles of 256 8 % faster,
-	// QR 6 % and LU 2 % (Xeon model 167, 2 cores, version avx512); for rows of an
-	// odd multiple of 1 KiB it made no difference.
-	if stride/lane*align%2048 == 0 && r > 1 {
-		stride += lane
-	}
-	if stride > 0 && r > (math.MaxInt-align)/size/stride { // an int holds the bytes, and those to align them
-		panic(ErrShape)
-	}
-	return stride
 }
 
 // Dims returns the number of rows and columns.
@@ -368,13 +276,13 @@ func (a *Matrix[T]) SetSym(i, j int, v T) { a.Set(i, j, v) }
 // Zero sets the elements that a stores to zero.
 func (a *Matrix[T]) Zero() {
 	a.writable()
-	a.EachTile(1, func(i, j int) {
+	for i, j := range a.StoredTiles() {
 		t := &a.tiles[i*a.nt+j]
 		for r := range t.Rows {
 			lo, hi := a.storedColumns(i, j, r)
 			clear(t.Row(r)[lo:hi])
 		}
-	})
+	}
 }
 
 // SetIdentity sets a to the m×n identity: ones at (i, i), zeros elsewhere.
@@ -383,34 +291,6 @@ func (a *Matrix[T]) SetIdentity() {
 	for i := range min(a.rows, a.cols) {
 		a.Set(i, i, 1)
 	}
-}
-
-// Clone returns a copy of a with memory of its own, aligned and padded also
-// if a is a view, and with the same layout. It works on at most GOMAXPROCS
-// goroutines.
-func (a *Matrix[T]) Clone() *Matrix[T] {
-	b, _ := From[T](a, a.kind, a.nb, CopyOptions{})
-	b.layout, b.owners = a.layout, a.owners
-	return b
-}
-
-// Transposed returns a copy of aᵀ, n×m with the same tile size and without a
-// layout. If a is triangular, the copy stores the other triangle. If a is symmetric,
-// it is a copy of a. Transposed works on at most GOMAXPROCS goroutines.
-func (a *Matrix[T]) Transposed() *Matrix[T] {
-	kind := a.kind
-	trans := true
-	switch a.kind {
-	case TriLower:
-		kind = TriUpper
-	case TriUpper:
-		kind = TriLower
-	case SymLower, SymUpper:
-		trans = false
-	}
-	b := Outline[T](kind, a.cols, a.rows, a.nb)
-	b.copyFrom(origin[T]{m: a, trans: trans}, CopyOptions{})
-	return b
 }
 
 // Bytes returns the bytes of the elements of the stored tiles, without
@@ -434,3 +314,62 @@ func (a *Matrix[T]) Spot(i, j int) int {
 	}
 	return i*a.nt + j
 }
+
+// here returns tile k, counted by rows, with its elements. If the tile is on a node, it is a copy.
+func (a *Matrix[T]) here(k int) *Tile[T] {
+	t := &a.tiles[k]
+	if a.away == nil {
+		return t
+	}
+	w := a.away
+	a.Used(false)
+	w.mu.Lock()
+	i := slices.IndexFunc(w.tiles, func(f fetched[T]) bool { return f.k == k })
+	if i >= 0 {
+		t = w.tiles[i].tile
+		w.mu.Unlock()
+		return t
+	}
+	w.mu.Unlock()
+	c := NewTile[T](t.Rows, t.Cols)
+	if err := w.kept.Fetch(context.Background(), t, &c); err != nil {
+		panic(err)
+	}
+	w.mu.Lock()
+	if len(w.tiles) == copies {
+		w.tiles = w.tiles[1:]
+	}
+	w.tiles = append(w.tiles, fetched[T]{k, &c})
+	w.mu.Unlock()
+	return &c
+}
+
+// Used must be called before tasks use a. written says that they may write it. It panics with
+// ErrReleased after Close.
+func (a *Matrix[T]) Used(written bool) {
+	if a.away.Use(); a.away != nil && written {
+		a.away.changed()
+	}
+}
+
+// Read returns tile (i, j) with its elements, for reading only. If a is distributed, the result is a
+// copy that other callers may share. Read panics as Tile does, and with the error if the tile cannot
+// be fetched.
+func (a *Matrix[T]) Read(i, j int) *Tile[T] {
+	a.Tile(i, j) // panics unless the tile is stored
+	return a.here(i*a.nt + j)
+}
+
+// writable panics with ErrAway if this process cannot write elements of a.
+func (a *Matrix[T]) writable() {
+	if a.away != nil {
+		panic(ErrAway)
+	}
+}
+
+// Remote returns where the tiles of a are, or nil if they are in the memory of this process.
+func (a *Matrix[T]) Remote() *Remote[T] { return a.away }
+
+// IsDistributed reports whether the tiles of a are on the nodes of a runtime: see
+// [Distributed].
+func (a *Matrix[T]) IsDistributed() bool { return a.away != nil }

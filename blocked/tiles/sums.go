@@ -188,3 +188,23 @@ func largest(x []float64) (top float64) {
 	}
 	return top
 }
+
+// Stats holds facts about a matrix that a conversion computes on the way. They do
+// not depend on the number of workers.
+type Stats struct {
+	// Norm is the 1-norm, the largest column sum of magnitudes, of the matrix
+	// that was made: both halves of a symmetric one count. It is summed in
+	// float64 without scaling, as LAPACK's xLANGE does: if the sum of a column
+	// of finite float64 overflows, it is +Inf while NonFinite is false. With
+	// an infinite or NaN element it is +Inf or NaN.
+	Norm float64
+	// Columns holds the sums of the columns, of which Norm is the largest.
+	Columns []float64
+	// Max is the largest magnitude, unless there is a NaN.
+	Max float64
+	// NonFinite says that some element is infinite or NaN.
+	NonFinite bool
+	// Row and Col are the first such element in row-major order. In a
+	// symmetric matrix Row ≤ Col, whichever half is stored.
+	Row, Col int
+}

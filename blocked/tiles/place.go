@@ -1,12 +1,8 @@
 package tiles
 
 import (
-	"fmt"
 	"sync"
 	"unsafe"
-
-	"github.com/tessera-la/tessera/internal/pages"
-	"github.com/tessera-la/tessera/internal/topo"
 )
 
 // The kernel puts a page of memory on the NUMA node of the core that first touches
@@ -20,64 +16,6 @@ import (
 // they are touched again. A page that two tiles share goes to the node that touches it
 // first; with transparent huge pages it may have 2 MiB. Tiles of less than placedBytes
 // are left to the allocator, since they would share most of their pages.
-
-const (
-	// placedBytes is the size from which a tile has a place: 16 pages, of which
-	// at least 15 are its own.
-	placedBytes = 64 << 10
-	// touchBytes is the smallest page of the systems that Tessera runs on: one
-	// element in each is touched.
-	touchBytes = 4 << 10
-)
-
-// nodes holds the NUMA nodes for the memory of tiles, and the system calls for it.
-type nodes struct {
-	cpus  []topo.CPUSet // of each node; tiles have a place if there are two or more
-	why   string        // the reason if not
-	lock  func(cpus ...int) (release func(), err error)
-	renew func(memory []byte) // gives whole pages back to the kernel
-	touch func(memory []byte) // makes the kernel put every page on the node of this thread
-}
-
-// thisMachine returns the nodes of this machine.
-var thisMachine = sync.OnceValue(func() *nodes {
-	_, unsupported := topo.Affinity()
-	return nodesOf(topo.Detect(), unsupported)
-})
-
-// nodesOf returns the nodes of m, on which threads cannot be pinned if
-// unsupported is not nil.
-func nodesOf(m *topo.Machine, unsupported error) *nodes {
-	n := &nodes{lock: topo.Lock, renew: pages.Renew, touch: touch}
-	switch {
-	case len(m.Nodes) < 2:
-		n.why = "there is one NUMA node"
-	case unsupported != nil:
-		n.why = fmt.Sprintf("there are %d NUMA nodes, but %v", len(m.Nodes), unsupported)
-	default:
-		for _, node := range m.Nodes {
-			n.cpus = append(n.cpus, node.CPUs)
-		}
-	}
-	return n
-}
-
-// FirstTouch returns the number of NUMA nodes over which this machine spreads the
-// tiles of a large matrix and, if it is 1, why.
-func FirstTouch() (nodes int, why string) {
-	n := thisMachine()
-	return max(1, len(n.cpus)), n.why
-}
-
-// touch writes a zero to each page of memory, which is zero.
-func touch(memory []byte) {
-	for i := 0; i < len(memory); i += touchBytes {
-		memory[i] = 0
-	}
-	if len(memory) > 0 {
-		memory[len(memory)-1] = 0
-	}
-}
 
 // allocate allocates zeros for the stored tiles that have no memory, on their nodes.
 // Tile (i, j) belongs to node home.Owner(i, j), modulo the number of nodes. If home is
@@ -145,17 +83,4 @@ func (a *Matrix[T]) place(home Layout) bool {
 	}
 	a.allocate(n, home)
 	return true
-}
-
-// bytesOf returns the memory of x.
-func bytesOf[T Element](x []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
-}
-
-// Renew gives the pages of a new, large x back to the kernel if this machine has several NUMA nodes.
-// Each page will be on the node whose core touches it first.
-func Renew[T Element](x []T) {
-	if memory := bytesOf(x); len(memory) >= placedBytes && len(thisMachine().cpus) > 1 {
-		pages.Renew(memory)
-	}
 }
