@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
+	"github.com/tessera-la/tessera/cmd/labench/internal/planner"
 )
 
 // TestPlan: what is said of machines that are not there. Nothing in it depends on this one, so
@@ -80,7 +80,7 @@ driver = 1e-6
 	write("5", "")
 	csv, trace := filepath.Join(dir, "x.csv"), filepath.Join(dir, "x.json")
 	code, out, errs := labench(t, "plan", "gemm", "-n", "1000", "--nb", "250", "--machine", file, "--csv", csv, "--trace", trace, "--json")
-	var x bench.Prediction
+	var x planner.Prediction
 	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
@@ -104,7 +104,7 @@ driver = 1e-6
 		t.Fatal(err)
 	}
 	code, out, errs = labench(t, "plan", "cholesky", "-n", "1000", "--nb", "250", "--machine", file, "--json")
-	x = bench.Prediction{}
+	x = planner.Prediction{}
 	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 || x.Sched != "eft" || x.Sum().OnDevices == 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}

@@ -17,6 +17,14 @@ type Column struct {
 	Width int
 }
 
+// NewTable returns a table, from the name and the width of each column in turn.
+func NewTable(columns ...any) (t Table) {
+	for i := 0; i < len(columns); i += 2 {
+		t = append(t, Column{columns[i].(string), columns[i+1].(int)})
+	}
+	return t
+}
+
 // Head returns the line of the names.
 func (t Table) Head() string {
 	return t.line(func(i int) string { return t[i].Name })

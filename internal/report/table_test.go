@@ -8,7 +8,7 @@ import (
 
 // Words are cut to their column, numbers never are, and colour takes no room.
 func TestTable(t *testing.T) {
-	table, p := report.Table{{"word", -6}, {"n", 4}, {"last", 5}}, report.Paint{On: true}
+	table, p := report.NewTable("word", -6, "n", 4, "last", 5), report.Paint{On: true}
 	for _, c := range []struct{ got, want string }{
 		{table.Head(), "word      n  last\n"},
 		{table.Row("µs", p.Bold("2"), ""), "µs        \x1b[1m2\x1b[0m\n"},

@@ -36,7 +36,7 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	for _, c := range r.Copies {
 		rows = append(rows, []any{c.Memory, report.Bytes(float64(c.Bytes)), figure(c.In, all), figure(c.Out, all), figure(c.Both, all)})
 	}
-	table("copies", report.Table{{"GB/s", -12}, {"bytes", 10}, {"in", 10}, {"out", 10}, {"both", 10}}, rows)
+	table("copies", report.NewTable("GB/s", -12, "bytes", 10, "in", 10, "out", 10, "both", 10), rows)
 	if l := r.Latency; l != nil {
 		line("latency", fmt.Sprintf("8 bytes %.1f µs, a product of 1×1 %.1f µs, as a tile %.1f µs", l.Copy, l.Gemm, l.Tile))
 	}
@@ -47,7 +47,7 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	for _, t := range r.Tiles {
 		rows = append(rows, []any{t.Op + "/" + t.Type, t.NB, figure(t.GFLOPS, all), figure(t.Library, all), dashed(t.Ratio, "%.3f"), figure(t.Apart, apart)})
 	}
-	table("tiles", report.Table{{"GFLOP/s", -12}, {"nb", 6}, {"tiles", 12}, {"library", 12}, {"ratio", 8}, {"apart", 8}}, rows)
+	table("tiles", report.NewTable("GFLOP/s", -12, "nb", 6, "tiles", 12, "library", 12, "ratio", 8, "apart", 8), rows)
 	all, rows = nil, nil
 	for _, w := range r.Whole {
 		all = append(all, w.CPU.GFLOPS, w.GPU.GFLOPS, w.Both.GFLOPS, w.Resident, w.Library)
@@ -56,7 +56,7 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 		rows = append(rows, []any{w.Op + "/" + w.Type, w.N, dashed(float64(max(w.GPU.NB, w.Both.NB)), "%.0f"), figure(w.CPU.GFLOPS, all),
 			figure(w.GPU.GFLOPS, all), figure(w.Both.GFLOPS, all), figure(w.Resident, all), figure(w.Library, all)})
 	}
-	table("whole", report.Table{{"GFLOP/s", -12}, {"n", 6}, {"nb", 5}, {"CPU", 7}, {"GPU", 7}, {"both", 7}, {"resident", 9}, {"library", 8}}, rows)
+	table("whole", report.NewTable("GFLOP/s", -12, "n", 6, "nb", 5, "CPU", 7, "GPU", 7, "both", 7, "resident", 9, "library", 8), rows)
 	if rows != nil {
 		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+
 	"github.com/tessera-la/tessera/blocked/qr"
 
 	"github.com/tessera-la/tessera/blocked"

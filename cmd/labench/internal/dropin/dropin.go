@@ -98,7 +98,7 @@ func (f *dropinFlags) run(ctx context.Context, a *cli.App, m *dropinMachine) err
 	if err != nil {
 		return cli.Usage(err)
 	}
-	table := report.Table{{"mat", -9}, {"n", 5}, {"dropin", 10}, {"median", 8}, {"netlib", 10}, {"gonum", 8}, {"ratio", 9}, {"ratio", 9}}
+	table := report.NewTable("mat", -9, "n", 5, "dropin", 10, "median", 8, "netlib", 10, "gonum", 8, "ratio", 9, "ratio", 9)
 	if !f.json {
 		if _, err := io.WriteString(a.Out, dropinHead(m, config)+" "+table.Head()); err != nil {
 			return err

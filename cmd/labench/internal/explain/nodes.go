@@ -178,7 +178,7 @@ func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 		kept, flows = append(kept, n.Peak), append(flows, n.In, n.Out)
 	}
 	most, moved := report.BytesLike(kept...), report.BytesLike(flows...)
-	table := report.Table{{"and workers", -15}, {"tasks", 8}, {"in tasks", 8}, {"waiting", 8}, {"in", 8}, {"out", 8}, {"at most", 8}}
+	table := report.NewTable("and workers", -15, "tasks", 8, "in tasks", 8, "waiting", 8, "in", 8, "out", 8, "at most", 8)
 	b.WriteString(p.Faint(report.Label("nodes") + table.Head()))
 	for _, n := range x.result.Nodes {
 		sum := 0
@@ -212,7 +212,7 @@ func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Seconds, a.Seconds) })
-	table := report.Table{{"op", -12}, {"version", -12}, {"tasks", 7}, {"time", 12}, {"  on", -4}}
+	table := report.NewTable("op", -12, "version", -12, "tasks", 7, "time", 12, "  on", -4)
 	b.WriteString(p.Faint(report.Label("versions") + table.Head()))
 	times := report.Durations()
 	if len(rows) > 0 {

@@ -41,7 +41,7 @@ func (x *account) text(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
 	b.WriteString(report.Wrapped(report.Label("machine"), report.MachineLine(topo.Detect())))
 	b.WriteString(x.measured(s, p))
-	table := report.Table{{"op", -16}, {"tasks", 7}, {report.Workers(1), 11}, {report.Workers(x.all.workers), 11}, {"  time each", -40}}
+	table := report.NewTable("op", -16, "tasks", 7, report.Workers(1), 11, report.Workers(x.all.workers), 11, "  time each", -40)
 	b.WriteString(p.Faint(report.Label("tasks") + table.Head()))
 	var each []float64
 	for _, o := range x.ops {

@@ -70,7 +70,7 @@ func runPeak(ctx context.Context, a *cli.App, o peak.Options, asJSON bool) error
 	}
 	doc := PeakDocument{Origin: origin.Here(), Pinned: true}
 	disturbed := false
-	table := report.Table{{"type", -5}, {"isa", -8}, {"one core", 12}, {"", 12}, {"speedup", 11}, {"", -12}}
+	table := report.NewTable("type", -5, "isa", -8, "one core", 12, "", 12, "speedup", 11, "", -12)
 	row := func(name, what, typ, unit string, r bench.PeakRate) error {
 		mark := ""
 		if r.Disturbed {

@@ -102,7 +102,7 @@ func runMETG(ctx context.Context, a *cli.App, f *metgFlags) error {
 	width := cmp.Or(f.width, workers)
 	doc := MetgDocument{Origin: origin.Here()}
 	p := report.NewPaint(a.Out)
-	table := report.Table{{"pattern", -14}, {"sched", -13}, {"METG(50 %)", 14}}
+	table := report.NewTable("pattern", -14, "sched", -13, "METG(50 %)", 14)
 	var disturbed report.Disturbance
 	if !f.json {
 		report.FprintWrapped(a.Out, report.Label("machine"), report.MachineLine(topo.Detect()))

@@ -155,7 +155,7 @@ func usageTable(b *strings.Builder, p report.Paint, r bench.Result) {
 	if len(byTime) > 0 {
 		times = report.Durations(byTime[0].Busy.Seconds())
 	}
-	table := report.Table{{"op", -16}, {"version", -18}, {"calls", 9}, {"time", 12}, {"share", 7}}
+	table := report.NewTable("op", -16, "version", -18, "calls", 9, "time", 12, "share", 7)
 	b.WriteString(p.Faint(report.Label("versions") + table.Head()))
 	for _, u := range byTime {
 		share := 100 * float64(u.Busy) / float64(max(all, 1))

@@ -29,12 +29,12 @@ type search struct {
 	sched []string // policies
 	rows  []int    // of grids
 	nb    []int    // tile sizes; nil: any
-	try   func(w wish) (bench.Prediction, error)
+	try   func(w wish) (Prediction, error)
 
 	known map[wish]float64 // seconds; +Inf if the prediction failed
-	best  bench.Prediction
+	best  Prediction
 	is    wish // the combination of best
-	first bench.Prediction
+	first Prediction
 	err   error // of the first try, or why the search has ended
 }
 
@@ -169,7 +169,7 @@ func searches(ctx context.Context, a *cli.App, base bench.Problem, p *forecasts)
 	}
 	line := report.NewStatus(a.Err)
 	defer line.Clear()
-	s.try = func(w wish) (x bench.Prediction, err error) {
+	s.try = func(w wish) (x Prediction, err error) {
 		line.Set("%d tried", len(p.done))
 		x, err = w.predict(ctx, base, p.machine, false)
 		line.Clear()
@@ -206,15 +206,15 @@ func bestText(p report.Paint, t *forecastTable, s *search, from wish, done []tri
 	}
 	for _, c := range []struct {
 		what string
-		like func(x *bench.Prediction) bool
+		like func(x *Prediction) bool
 	}{
-		{"the next tile size", func(x *bench.Prediction) bool { return x.NB != s.best.NB }},
-		{"the next policy", func(x *bench.Prediction) bool { return x.NB == s.best.NB && x.Sched != s.best.Sched }},
-		{"the next grid", func(x *bench.Prediction) bool {
+		{"the next tile size", func(x *Prediction) bool { return x.NB != s.best.NB }},
+		{"the next policy", func(x *Prediction) bool { return x.NB == s.best.NB && x.Sched != s.best.Sched }},
+		{"the next grid", func(x *Prediction) bool {
 			return x.NB == s.best.NB && x.Sched == s.best.Sched && x.Rows != s.best.Rows
 		}},
 	} {
-		var next *bench.Prediction
+		var next *Prediction
 		for i := range done {
 			if x := &done[i].x; c.like(x) && (next == nil || x.Seconds < next.Seconds) {
 				next = x

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/internal/plotting"
 )
@@ -14,20 +13,20 @@ import (
 // axis is a variable of a sweep.
 type axis struct {
 	name, label string
-	asked       func(w *wish) int                // distinguishes values
-	value       func(x *bench.Prediction) int    // position on the axis
-	word        func(x *bench.Prediction) string // instead of value, if the axis has words
+	asked       func(w *wish) int          // distinguishes values
+	value       func(x *Prediction) int    // position on the axis
+	word        func(x *Prediction) string // instead of value, if the axis has words
 }
 
 // axes returns the variables, in order of preference for the horizontal axis.
 func axes() []axis {
 	return []axis{
-		{name: "nodes", label: "nodes", asked: func(w *wish) int { return w.nodes }, value: func(x *bench.Prediction) int { return x.Count }},
-		{name: "workers", label: "workers on each node", asked: func(w *wish) int { return w.workers }, value: func(x *bench.Prediction) int { return x.Workers / x.Count }},
-		{name: "nb", label: "nb (tile size)", asked: func(w *wish) int { return w.nb }, value: func(x *bench.Prediction) int { return x.NB }},
-		{name: "n", label: "n (order)", asked: func(w *wish) int { return w.n }, value: func(x *bench.Prediction) int { return x.N }},
-		{name: "grid", label: "rows of the grid of nodes", asked: func(w *wish) int { return w.rows }, value: func(x *bench.Prediction) int { return x.Rows }},
-		{name: "sched", label: "scheduling policy", word: func(x *bench.Prediction) string { return x.Sched }},
+		{name: "nodes", label: "nodes", asked: func(w *wish) int { return w.nodes }, value: func(x *Prediction) int { return x.Count }},
+		{name: "workers", label: "workers on each node", asked: func(w *wish) int { return w.workers }, value: func(x *Prediction) int { return x.Workers / x.Count }},
+		{name: "nb", label: "nb (tile size)", asked: func(w *wish) int { return w.nb }, value: func(x *Prediction) int { return x.NB }},
+		{name: "n", label: "n (order)", asked: func(w *wish) int { return w.n }, value: func(x *Prediction) int { return x.N }},
+		{name: "grid", label: "rows of the grid of nodes", asked: func(w *wish) int { return w.rows }, value: func(x *Prediction) int { return x.Rows }},
+		{name: "sched", label: "scheduling policy", word: func(x *Prediction) string { return x.Sched }},
 	}
 }
 
@@ -42,7 +41,7 @@ func (v *axis) varies(all []trial) bool {
 }
 
 // says formats the variable and its value.
-func (v *axis) says(x *bench.Prediction) string {
+func (v *axis) says(x *Prediction) string {
 	if v.word != nil {
 		return v.word(x)
 	}

@@ -2,8 +2,9 @@ package planner
 
 import (
 	"context"
-	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"io"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"

@@ -3,10 +3,11 @@ package planner
 import (
 	"context"
 	"errors"
-	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -22,7 +23,7 @@ import (
 // NewPlanCommand returns the command labench plan.
 func NewPlanCommand(a *cli.App) *cobra.Command {
 	f := &forecastFlags{}
-	known := bench.Predictable()
+	known := Predictable()
 	cmd := &cobra.Command{
 		Use:   "plan OPERATION",
 		Short: "Say how long a run takes on a machine that need not be there",

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/calibrate"
@@ -331,9 +332,9 @@ func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed)
 // replayTable returns the table of labench replay. It shows nodes and links if there are several numbers of nodes,
 // and else the critical path.
 func replayTable(several bool) report.Table {
-	t := report.Table{{"sched", -9}, {"workers", 8}, {"speed", 6}, {"time", 12}, {"ratio", 7}, {"idle", 6}, {"path", 12}}
+	t := report.NewTable("sched", -9, "workers", 8, "speed", 6, "time", 12, "ratio", 7, "idle", 6, "path", 12)
 	if several {
-		t = append(t[:6], report.Table{{"nodes", 6}, {"Gbit/s", 7}, {"moved", 11}}...)
+		t = append(t[:6], report.NewTable("nodes", 6, "Gbit/s", 7, "moved", 11)...)
 	}
 	return t
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/internal/report"
 )
@@ -20,18 +19,18 @@ type forecastTable struct {
 	moved      func(int64) string
 }
 
-func newForecastTable(first *bench.Prediction, all []wish) forecastTable {
+func newForecastTable(first *Prediction, all []wish) forecastTable {
 	n := 0
 	for _, w := range all {
 		n = max(n, w.n)
 	}
 	more := math.Pow(float64(n)/float64(max(first.N, 1)), 3)
-	return forecastTable{report.Table{{"n", 7}, {"nb", 4}, {"nodes", 5}, {"grid", 6}, {"workers", 7}, {"sched", -8}, {"time", 11}, {"GFLOP/s", 8}, {"busy", 5}, {"moved", 10}},
+	return forecastTable{report.NewTable("n", 7, "nb", 4, "nodes", 5, "grid", 6, "workers", 7, "sched", -8, "time", 11, "GFLOP/s", 8, "busy", 5, "moved", 10),
 		report.Durations(first.Seconds, 4*more*first.Seconds), report.Decimals(first.GFLOPS), report.BytesLike(8*int64(n)*int64(n), int64(n)*int64(n)/8)}
 }
 
 // row returns a line of the table.
-func (t *forecastTable) row(x *bench.Prediction) string {
+func (t *forecastTable) row(x *Prediction) string {
 	grid, moved := "-", "-"
 	if x.Rows > 0 {
 		grid, moved = fmt.Sprintf("%d×%d", x.Rows, x.Count/x.Rows), t.moved(x.Moved)
@@ -43,7 +42,7 @@ func (t *forecastTable) row(x *bench.Prediction) string {
 // fastest lists the fastest combination for each size.
 func (t *forecastTable) fastest(p report.Paint, all []trial) string {
 	var order []int
-	best, count := map[int]*bench.Prediction{}, map[int]int{}
+	best, count := map[int]*Prediction{}, map[int]int{}
 	for i := range all {
 		x := &all[i].x
 		if count[x.N]++; count[x.N] == 1 {
@@ -66,7 +65,7 @@ func (t *forecastTable) fastest(p report.Paint, all []trial) string {
 }
 
 // forecastText returns the report of one combination.
-func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
+func forecastText(p report.Paint, m *sim.Machine, x *Prediction) string {
 	var b strings.Builder
 	say := func(name, format string, args ...any) {
 		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
@@ -135,7 +134,7 @@ func forecastText(p report.Paint, m *sim.Machine, x *bench.Prediction) string {
 		peak, moved = append(peak, n.Peak), append(moved, n.In, n.Out)
 	}
 	kept, flows, limit := report.BytesLike(peak...), report.BytesLike(moved...), report.BytesLike(caps...)
-	table := report.Table{{"", -8}, {"tasks", 6}, {"busy", 6}, {"waits", 6}, {"at most", 8}, {"gets", 8}, {"sends", 8}, {"", 8}}
+	table := report.NewTable("", -8, "tasks", 6, "busy", 6, "waits", 6, "at most", 8, "gets", 8, "sends", 8, "", 8)
 	if slices.Max(caps) > 0 {
 		table[7].Name = "cap"
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/cmd/labench/internal/record"
@@ -174,18 +175,18 @@ func (w wish) options(m *sim.Machine) (sim.Options, error) {
 }
 
 // predict predicts a combination.
-func (w wish) predict(ctx context.Context, base bench.Problem, m *sim.Machine, record bool) (bench.Prediction, error) {
+func (w wish) predict(ctx context.Context, base bench.Problem, m *sim.Machine, record bool) (Prediction, error) {
 	o, err := w.options(m)
 	if err != nil {
-		return bench.Prediction{}, err
+		return Prediction{}, err
 	}
 	o.Record = record
 	base.N, base.NB = w.n, w.nb
-	return bench.Predict(ctx, base, w.rows, o)
+	return Predict(ctx, base, w.rows, o)
 }
 
 // trial is a combination and its prediction.
 type trial struct {
 	w wish
-	x bench.Prediction
+	x Prediction
 }

@@ -1,14 +1,14 @@
-package bench
+package planner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"unsafe"
 
-	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/trace"
-	"github.com/tessera-la/tessera/la"
 )
 
 // Prediction is the time of a run in virtual time.
@@ -44,8 +44,7 @@ func (x *Prediction) Sum() sim.Tally {
 
 // virtual is the common part of [sim.Runtime] and [sim.Cluster].
 type virtual interface {
-	exec.Runtime
-	Reset()
+	bench.Rehearsal
 	Prediction() *sim.Prediction
 	Recording() *trace.Recording
 }
@@ -66,45 +65,36 @@ func (e *GridError) Error() string {
 // Predictable returns the operations of [Predict]. The others depend on the elements.
 func Predictable() []string { return []string{"gemm", "syrk", "cholesky", "lu", "qr"} }
 
-// Predict predicts the time of a run of p on a machine that need not exist. On one node the matrices are in its
-// memory, and a run before it fills the caches. On several nodes p.Op must be gemm, cholesky, lu or qr. The
-// matrices are distributed over the computing nodes, in a grid with the given number of rows; 0 means the
-// default of a run. If nodes are to be lost, Predict also predicts the run without losses.
-func Predict(ctx context.Context, p Problem, rows int, opt sim.Options) (Prediction, error) {
-	s := Spec{Problem: p}
-	if err := s.Validate(); err != nil {
+// Predict predicts the time of a run of p on a machine that need not exist, by a rehearsal: see [bench.Rehearse]. If
+// nodes are to be lost, it also predicts the run without losses.
+func Predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (Prediction, error) {
+	s := bench.Spec{Problem: p}
+	if err := cmp.Or(s.Validate(), opt.Machine.Validate()); err != nil {
 		return Prediction{}, err
 	}
-	if err := opt.Machine.Validate(); err != nil {
-		return Prediction{}, err
-	}
-	s = s.WithDefaults()
-	run := predict[float64]
-	if s.Type == "f32" {
-		run = predict[float32]
-	}
+	p = s.WithDefaults().Problem
 	opt.Context, opt.Setup = ctx, true // the matrices are made before
-	x, err := run(ctx, s, rows, opt)
+	x, err := predict(ctx, p, rows, opt)
 	if err != nil || len(opt.Machine.Failures) == 0 {
 		return x, err
 	}
 	m := *opt.Machine
 	m.Failures = nil
 	opt.Machine, opt.Record = &m, false
-	whole, err := run(ctx, s, rows, opt)
+	whole, err := predict(ctx, p, rows, opt)
 	x.Whole = whole.Seconds
 	return x, err
 }
 
-func predict[T la.Element](ctx context.Context, s Spec, rows int, opt sim.Options) (x Prediction, err error) {
+func predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (x Prediction, err error) {
 	var rt virtual
 	var speeds []float64
-	if s.Distributed = opt.Machine.Count() > 1; s.Distributed {
-		if speeds, err = rates(opt.Machine, s.Type); err != nil {
+	if opt.Machine.Count() > 1 {
+		if speeds, err = rates(opt.Machine, p.Type); err != nil {
 			return x, err
 		}
-		if n := len(speeds); rows > 0 && (n%rows > 0 || rows > 1 && (s.Op == "lu" || s.Op == "qr")) {
-			return x, &GridError{s.Op, rows, n}
+		if n := len(speeds); rows > 0 && (n%rows > 0 || rows > 1 && (p.Op == "lu" || p.Op == "qr")) {
+			return x, &GridError{p.Op, rows, n}
 		}
 		rt, err = sim.NewCluster(opt)
 	} else {
@@ -113,57 +103,23 @@ func predict[T la.Element](ctx context.Context, s Spec, rows int, opt sim.Option
 	if err != nil {
 		return x, err
 	}
-	s.Runtime = rt
-	engine := s.options()
-	engine.Direct = -1 // there are no kernels to call directly
-	e, err := la.NewEngine(engine)
+	r, err := bench.Rehearse(ctx, p, rt, speeds, rows)
 	if err != nil {
 		return x, err
 	}
-	defer e.Close()
-	var p problem
-	d := &distributed[T]{ctx: ctx, s: s, speeds: speeds, gridRows: rows}
-	if p = d; !s.Distributed {
-		if err = fitsAddresses(s); err != nil {
-			return x, err
-		}
-		f := &maker[T]{base: base[T]{s.Seed, len(rt.Workers())}, ctx: ctx, spec: s, blank: true}
-		if p = makers[T]()[s.Op](f); f.err != nil {
-			return x, f.err
-		}
+	x = Prediction{Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Rows: r.Rows, Flops: r.Flops, Workers: workersOf(opt.Machine), Prediction: *rt.Prediction()}
+	switch policy := opt.Nodes.Policy; {
+	case speeds == nil:
+		x.Count, x.Sched, x.Memory = 1, opt.Policy.String(), r.Bytes
+	case opt.Nodes.Owner:
+		x.Count, x.Sched = len(speeds), "owner"
+	case policy == dispatch.Priority && !opt.Nodes.ByPriority: // the default of cluster.Options
+		x.Count, x.Sched = len(speeds), dispatch.Locality.String()
+	default:
+		x.Count, x.Sched = len(speeds), policy.String()
 	}
-	defer p.close()
-	op, n, longest := p.order()
-	x.NB, _ = la.TileSize[T](e, op, n, longest)
-	if !s.Distributed {
-		if err := fitsBooks(s.books(x.NB)); err != nil {
-			return x, err
-		}
-	}
-	once, err := p.on(e)
-	if err != nil {
-		return x, err
-	}
-	if s.Distributed {
-		if d.reset(); d.err != nil {
-			return x, d.err
-		}
-		x.Rows, x.Count = d.rows(), len(speeds)
-	} else if err := once(ctx); err != nil {
-		return x, err
-	}
-	rt.Reset()
-	if err := once(ctx); err != nil {
-		return x, err
-	}
-	x.Prediction = *rt.Prediction()
-	x.Op, x.Type, x.M, x.N, x.K, x.Flops = s.Op, s.Type, s.M, s.N, s.K, p.flops()
-	x.Workers = workersOf(opt.Machine)
-	if !s.Distributed {
-		x.Count, x.Sched, x.Memory = 1, opt.Policy.String(), int64(find(s.Op).elements(s))*int64(unsafe.Sizeof(*new(T)))
-	} else if x.Sched, x.Memory = "owner", x.Sum().Peak; !opt.Nodes.Owner {
-		s.Distributed, s.Sched, s.ByPriority = false, opt.Nodes.Policy, opt.Nodes.ByPriority
-		x.Sched = s.policy(engine)
+	if speeds != nil {
+		x.Memory = x.Sum().Peak
 	}
 	x.GFLOPS = x.Flops / x.Seconds / 1e9
 	if opt.Record {
