@@ -9,9 +9,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// maxBatch is the largest number of calls started as one: on a device that takes some microseconds
-// to start a call, the share of that is small then. Not measured.
-const maxBatch = 16
+// maxBatch is the largest number of calls started as one: those that the device keeps ahead.
+const maxBatch = Ahead
 
 // launcher starts calls on a device and concludes those that have ended. One goroutine uses it.
 //

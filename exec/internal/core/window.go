@@ -17,7 +17,8 @@ type window struct {
 
 // A node has at least minAhead tasks for each worker, minAheadOwned if no other node would take
 // them, at most maxAhead, and between these as many as it ends in aheadTime. Chosen by LU and
-// Cholesky of order 8192 on two agents and by empty tasks on four (2 cores of an EPYC, 2026-11-24).
+// Cholesky of order 8192 on two agents and by empty tasks on four (docs/internals/measurements.md,
+// constants of the runtime).
 const (
 	minAhead      = 3
 	minAheadOwned = 8
