@@ -26,6 +26,10 @@ const (
 // computed.
 const ErrNoVectors Error = "la: the decomposition has no vectors"
 
+// ErrWeights is the error of [PCA] for weights that are negative, infinite or NaN, or whose sum, which is the number of
+// observations if there are none, is not greater than 1.
+const ErrWeights Error = "la: PCA: weights must be finite, not negative, and have a sum greater than 1"
+
 // ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
 const ErrNoRuntime Error = "la: a nil engine has no runtime: make an engine with NewEngine"
 
