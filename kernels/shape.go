@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/tessera-la/tessera/internal/wire"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -60,7 +61,7 @@ func (v *Pivots) Shape() []byte {
 // shapeOf reads a shape.
 func (v *Pivots) shapeOf(shape []byte) (h header, err error) {
 	h, err = readHeader(bytes.NewReader(shape), pivotsValue, 8)
-	if err == nil && (h.cols != 1 || len(shape) != headerBytes) {
+	if err == nil && (h.cols != 1 || len(shape) != wire.HeaderBytes) {
 		err = &ValueError{pivotsValue.String(), fmt.Sprintf("a shape of %d bytes with %d columns", len(shape), h.cols)}
 	}
 	return h, err

@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"bufio"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/pages"
+	"github.com/tessera-la/tessera/internal/wire"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -23,11 +23,9 @@ import (
 
 const (
 	valueFormat = 1
-	headerBytes = 28
 
-	// arriving is how many bytes Decode allocates at least before they are there,
-	// where only the header says how many come: no more than twice what has come.
-	arriving = 1 << 16
+	// buffered is the size of the buffer of a tile whose rows are apart.
+	buffered = 1 << 16
 
 	// mostBytes is the largest value: an int counts its bytes, and a slice can have them.
 	mostBytes = min(math.MaxInt, 1<<47)
@@ -71,11 +69,7 @@ type header struct {
 }
 
 func (h header) bytes() []byte {
-	b := append(make([]byte, 0, headerBytes), 'T', valueFormat, byte(h.kind), byte(h.size))
-	for _, n := range [...]int{h.rows, h.cols, h.info} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	}
-	return b
+	return wire.Header([4]byte{'T', valueFormat, byte(h.kind), byte(h.size)}, h.rows, h.cols, h.info)
 }
 
 func (h header) write(w io.Writer) error {
@@ -86,8 +80,8 @@ func (h header) write(w io.Writer) error {
 // readHeader reads the header of a value of that kind and element size. The shape is
 // checked to be one: its bytes are at most mostBytes.
 func readHeader(r io.Reader, kind valueKind, size int) (h header, err error) {
-	var b [headerBytes]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+	b, numbers, err := wire.ReadHeader(r)
+	if err != nil {
 		return h, err
 	}
 	wrong := func(format string, args ...any) (header, error) {
@@ -105,7 +99,7 @@ func readHeader(r io.Reader, kind valueKind, size int) (h header, err error) {
 	}
 	h = header{kind: kind, size: size}
 	for i, p := range [...]*int{&h.rows, &h.cols, &h.info} {
-		n := int64(binary.LittleEndian.Uint64(b[4+8*i:]))
+		n := numbers[i]
 		if n < 0 || n > 1<<31-1 {
 			return wrong("a number in the header is out of range: %d", n)
 		}
@@ -117,56 +111,9 @@ func readHeader(r io.Reader, kind valueKind, size int) (h header, err error) {
 	return h, nil
 }
 
-// bytesOf returns the memory of x.
-func bytesOf[E any](x []E) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(E))))
-}
-
-// bigEndian reports whether elements have to be turned on this machine.
-func bigEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) != 1 }
-
-// turn reverses the bytes of each element of b.
-func turn(b []byte, size int) []byte {
-	for i := 0; i < len(b); i += size {
-		slices.Reverse(b[i : i+size])
-	}
-	return b
-}
-
-func writeElements[E any](w io.Writer, x []E) error {
-	b := bytesOf(x)
-	if bigEndian() {
-		b = turn(slices.Clone(b), int(unsafe.Sizeof(*new(E))))
-	}
-	_, err := w.Write(b)
-	return err
-}
-
-func readElements[E any](r io.Reader, x []E) error {
-	b := bytesOf(x)
-	_, err := io.ReadFull(r, b)
-	if err == io.EOF && len(b) > 0 {
-		err = io.ErrUnexpectedEOF // the header was there
-	}
-	if bigEndian() {
-		turn(b, int(unsafe.Sizeof(*new(E))))
-	}
-	return err
-}
-
-// readNew reads n elements, of which only a header says how many they are.
-func readNew[E any](r io.Reader, n int) (x []E, err error) {
-	for len(x) < n && err == nil {
-		k := min(n-len(x), max(len(x), arriving/int(unsafe.Sizeof(*new(E)))))
-		x = slices.Grow(x, k)[:len(x)+k]
-		err = readElements(r, x[len(x)-k:])
-	}
-	return x, err
-}
-
 // readInts reads n numbers that are not negative.
 func readInts(r io.Reader, kind valueKind, n int) ([]int, error) {
-	x, err := readNew[int64](r, n)
+	x, err := wire.ReadMore[int64](r, nil, n)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +132,7 @@ func writeInts(w io.Writer, rows []int) error {
 	for i, r := range rows {
 		x[i] = int64(r)
 	}
-	return writeElements(w, x)
+	return wire.Write(w, x)
 }
 
 // snapshotOf returns a snapshot as *V, or panics with [ErrArgs].
@@ -259,11 +206,11 @@ func (t *Tile[T]) Encode(w io.Writer) error {
 
 func (t *Tile[T]) writeRows(w io.Writer) error {
 	if t.Stride == t.Cols || t.Rows == 1 {
-		return writeElements(w, t.Data[:t.Rows*t.Cols])
+		return wire.Write(w, t.Data[:t.Rows*t.Cols])
 	}
-	b := bufio.NewWriterSize(w, arriving)
+	b := bufio.NewWriterSize(w, buffered)
 	for i := range t.Rows {
-		if err := writeElements(b, t.Row(i)); err != nil {
+		if err := wire.Write(b, t.Row(i)); err != nil {
 			return err
 		}
 	}
@@ -285,7 +232,7 @@ func (t *Tile[T]) Decode(r io.Reader) error {
 		return &ValueError{tileValue.String(), fmt.Sprintf("%d×%d elements were sent, want %d×%d", h.rows, h.cols, t.Rows, t.Cols)}
 	}
 	if empty || t.Data == nil && t.Bytes() > trusted {
-		x, err := readNew[T](r, h.rows*h.cols)
+		x, err := wire.ReadMore[T](r, nil, h.rows*h.cols)
 		if err == nil {
 			*t = Tile[T]{Rows: h.rows, Cols: h.cols, Stride: h.cols, Data: x}
 		}
@@ -293,11 +240,11 @@ func (t *Tile[T]) Decode(r io.Reader) error {
 	}
 	t.allocate()
 	if t.Stride == t.Cols || t.Rows == 1 {
-		return readElements(r, t.Data[:t.Rows*t.Cols])
+		return wire.Read(r, t.Data[:t.Rows*t.Cols])
 	}
-	b := bufio.NewReaderSize(io.LimitReader(r, t.Bytes()), arriving)
+	b := bufio.NewReaderSize(io.LimitReader(r, t.Bytes()), buffered)
 	for i := range t.Rows {
-		if err := readElements(b, t.Row(i)); err != nil {
+		if err := wire.Read(b, t.Row(i)); err != nil {
 			return err
 		}
 	}
@@ -400,7 +347,7 @@ func (c *Candidates[T]) Decode(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	data, err := readNew[T](r, h.rows*h.cols)
+	data, err := wire.ReadMore[T](r, nil, h.rows*h.cols)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func table() []entry {
 			pkg: "la/csr",
 			// kernels for the vectors of tasks, exec/graph and versions for these. What keeps the vectors of
 			// la/krylov's iterations on nodes does with them what is done there.
-			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "blocked/parts", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "kernels/cpu/native"},
+			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "blocked/parts", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "internal/wire", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector"}},
@@ -91,7 +91,7 @@ func table() []entry {
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
-		{pkg: "kernels", tessera: []string{"versions", "internal/pages", "internal/scalar"}},
+		{pkg: "kernels", tessera: []string{"versions", "internal/pages", "internal/scalar", "internal/wire"}},
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches
@@ -171,6 +171,7 @@ func table() []entry {
 		{pkg: "internal/filelock", third: []string{"golang.org/x/sys/windows"}},
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/transpose"},
+		{pkg: "internal/wire"},
 		{pkg: "internal/vector"},
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},

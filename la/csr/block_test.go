@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/wire"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -45,7 +46,7 @@ func encoded(t testing.TB, b *Block) []byte {
 func TestBlockValue(t *testing.T) {
 	for _, b := range blocks(t) {
 		in := encoded(t, b)
-		if int64(len(in)) != b.Bytes()+headerBytes {
+		if int64(len(in)) != b.Bytes()+wire.HeaderBytes {
 			t.Errorf("%+v: %d bytes are written, %d promised", b.shape, len(in), b.Bytes())
 		}
 		known := &Block{}
@@ -116,7 +117,7 @@ func TestBlockWrong(t *testing.T) {
 				t.Errorf("%s: overwritten", name)
 			}
 		}
-		if len(in) >= headerBytes && name != "rows" && name != "columns" && name != "entries" {
+		if len(in) >= wire.HeaderBytes && name != "rows" && name != "columns" && name != "entries" {
 			continue
 		}
 		if err := new(Block).Reshape(in); err == nil {
@@ -132,7 +133,7 @@ func TestBlockWrong(t *testing.T) {
 		if err := new(Block).Decode(bytes.NewReader(in[:n])); !errors.Is(err, want) {
 			t.Errorf("%d bytes of %d: %v", n, len(in), err)
 		}
-		if n < headerBytes && new(Block).Reshape(in[:n]) == nil {
+		if n < wire.HeaderBytes && new(Block).Reshape(in[:n]) == nil {
 			t.Errorf("a shape of %d bytes", n)
 		}
 	}

@@ -2,13 +2,12 @@ package csr
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/tessera-la/tessera/internal/pages"
+	"github.com/tessera-la/tessera/internal/wire"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -20,24 +19,17 @@ import (
 //
 // Numbers are little-endian.
 
-const (
-	blockFormat = 1
-	headerBytes = 28
-)
+const blockFormat = 1
 
 // header returns what comes before the arrays.
 func (s shape) header() []byte {
-	b := append(make([]byte, 0, headerBytes), 'c', 's', 'r', blockFormat)
-	for _, n := range [...]int{s.rows, s.cols, s.entries} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	}
-	return b
+	return wire.Header([4]byte{'c', 's', 'r', blockFormat}, s.rows, s.cols, s.entries)
 }
 
 // readShape reads a header.
 func readShape(r io.Reader) (s shape, err error) {
-	var b [headerBytes]byte
-	if _, err := io.ReadFull(r, b[:]); err != nil {
+	b, numbers, err := wire.ReadHeader(r)
+	if err != nil {
 		return s, err
 	}
 	switch {
@@ -47,7 +39,7 @@ func readShape(r io.Reader) (s shape, err error) {
 		return s, &StructureError{-1, fmt.Sprintf("a block of format %d, want %d", b[3], blockFormat)}
 	}
 	for i, p := range [...]*int{&s.rows, &s.cols, &s.entries} {
-		n := int64(binary.LittleEndian.Uint64(b[4+8*i:]))
+		n := numbers[i]
 		if n < 0 || n > math.MaxInt32 { // what an int holds everywhere
 			return s, &StructureError{-1, fmt.Sprintf("a number in the header of a block is out of range: %d", n)}
 		}
@@ -90,7 +82,7 @@ func (b *Block) Reshape(header []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case len(header) != headerBytes:
+	case len(header) != wire.HeaderBytes:
 		return &StructureError{-1, fmt.Sprintf("a shape of %d bytes", len(header))}
 	}
 	*b = Block{shape: s}
@@ -105,18 +97,17 @@ func (b *Block) Encode(w io.Writer) error {
 	if _, err := w.Write(b.header()); err != nil {
 		return err
 	}
-	if err := writeAll(w, b.ia, func(buf []byte, x []int) []byte {
-		for _, n := range x {
-			buf = binary.LittleEndian.AppendUint64(buf, uint64(n))
-		}
-		return buf
-	}); err != nil {
+	ia := make([]int64, len(b.ia))
+	for i, n := range b.ia {
+		ia[i] = int64(n)
+	}
+	if err := wire.Write(w, ia); err != nil {
 		return err
 	}
-	if err := writeAll(w, b.ja, appendNumbers); err != nil {
+	if err := wire.Write(w, b.ja); err != nil {
 		return err
 	}
-	return writeAll(w, b.data, appendNumbers)
+	return wire.Write(w, b.data)
 }
 
 func errUnfilled() error { return &StructureError{-1, "a block that is not filled yet"} }
@@ -124,25 +115,6 @@ func errUnfilled() error { return &StructureError{-1, "a block that is not fille
 // atLeast is the size in bytes up to which a block with a shape gets its memory before its entries
 // are there. That shape may have come from another node, too.
 const atLeast = 16 << 20
-
-// atOnce is how many numbers are encoded, or decoded, at once.
-const atOnce = 1 << 13
-
-// writeAll writes numbers, as encode appends them to what it is given.
-func writeAll[E any](w io.Writer, x []E, encode func([]byte, []E) []byte) error {
-	buf := make([]byte, 0, 8*min(len(x), atOnce))
-	for part := range slices.Chunk(x, atOnce) {
-		if _, err := w.Write(encode(buf, part)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func appendNumbers[E int32 | float64](buf []byte, x []E) []byte {
-	buf, _ = binary.Append(buf, binary.LittleEndian, x) // numbers of a fixed size
-	return buf
-}
 
 // Decode implements [versions.Value]. A block without a shape takes the one that was sent. A large one,
 // and one without a shape, takes memory as entries come, no more than twice theirs. Pointers and columns are checked, so a block
@@ -157,67 +129,37 @@ func (b *Block) Decode(r io.Reader) error {
 	}
 	x := Block{shape: s}
 	if b.shape == s && b.Bytes() <= atLeast { // or else only a header says how many entries come
-		x.ia, x.ja, x.data = make([]int, 0, s.rows+1), make([]int32, s.entries), make([]float64, s.entries)
+		x.ja, x.data = make([]int32, s.entries), make([]float64, s.entries)
 		pages.Large(x.ja)
 		pages.Large(x.data)
 		x.ja, x.data = x.ja[:0], x.data[:0]
 	}
-	before := int64(0)
-	if err := readAll(r, s.rows+1, func(part []int64) error {
-		for _, n := range part {
-			if n < before || n > int64(s.entries) || len(x.ia) == 0 && n != 0 {
-				return &StructureError{len(x.ia), fmt.Sprintf("begins at entry %d of %d, after one that begins at %d", n, s.entries, before)}
-			}
-			x.ia, before = append(x.ia, int(n)), n
-		}
-		return nil
-	}); err != nil {
+	ia, err := wire.ReadMore[int64](r, nil, s.rows+1)
+	if err != nil {
 		return err
+	}
+	before := int64(0)
+	x.ia = make([]int, len(ia))
+	for i, n := range ia {
+		if n < before || n > int64(s.entries) || i == 0 && n != 0 {
+			return &StructureError{i, fmt.Sprintf("begins at entry %d of %d, after one that begins at %d", n, s.entries, before)}
+		}
+		x.ia[i], before = int(n), n
 	}
 	if before != int64(s.entries) {
 		return &StructureError{-1, fmt.Sprintf("the rows of a block have %d entries, want %d", before, s.entries)}
 	}
-	if err := readAll(r, s.entries, func(part []int32) error {
-		for _, j := range part {
-			if uint(j) >= uint(s.cols) {
-				return &StructureError{-1, fmt.Sprintf("column %d of %d", j, s.cols)}
-			}
-		}
-		x.ja = append(x.ja, part...)
-		return nil
-	}); err != nil {
+	if x.ja, err = wire.ReadMore(r, x.ja, s.entries); err != nil {
 		return err
 	}
-	if err := readAll(r, s.entries, func(part []float64) error {
-		x.data = append(x.data, part...)
-		return nil
-	}); err != nil {
+	for _, j := range x.ja {
+		if uint(j) >= uint(s.cols) {
+			return &StructureError{-1, fmt.Sprintf("column %d of %d", j, s.cols)}
+		}
+	}
+	if x.data, err = wire.ReadMore(r, x.data, s.entries); err != nil {
 		return err
 	}
 	*b = x
-	return nil
-}
-
-// readAll reads n numbers, and hands them on in parts.
-func readAll[E int32 | int64 | float64](r io.Reader, n int, take func([]E) error) error {
-	part := make([]E, min(n, atOnce))
-	buf := make([]byte, binary.Size(part))
-	for n > 0 {
-		part = part[:min(n, len(part))]
-		b := buf[:binary.Size(part)]
-		if _, err := io.ReadFull(r, b); err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF // the header was there
-			}
-			return err
-		}
-		if _, err := binary.Decode(b, binary.LittleEndian, part); err != nil {
-			return err
-		}
-		if err := take(part); err != nil {
-			return err
-		}
-		n -= len(part)
-	}
 	return nil
 }
