@@ -25,7 +25,8 @@ import (
 // vectors span the space of equal values, are not defined.
 //
 // A is reduced to bidiagonal form, after a QR factorization if it is far from square, the bidiagonal problem is
-// solved by divide and conquer, and the vectors are transformed back; values alone are found by the QR iteration.
+// solved by divide and conquer, and the vectors are transformed back; values alone are found by differential quotients and
+// differences (dqds).
 // The errors in the values are of the size of rounding errors in the largest of them: small ones of a graded
 // matrix have fewer digits.
 //
@@ -59,7 +60,7 @@ const (
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
 //
-// Reference: LAPACK xGESDD, xGEBRD, xBDSDC, xBDSQR, xORMBR.
+// Reference: LAPACK xGESDD, xGEBRD, xBDSDC, xLASQ1, xORMBR.
 func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind) error {
 	return c.FactorizeContext(context.Background(), a, kind)
 }

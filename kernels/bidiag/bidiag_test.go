@@ -108,6 +108,7 @@ func problems(n int, rng *rand.Rand) (all []problem) {
 		}
 		return random(i)
 	})
+	add("of a random matrix", func(i int) float64 { return math.Sqrt(float64(n-i)) + .7*rng.NormFloat64() }, func(i int) float64 { return math.Sqrt(float64(n-i-1)) + .7*rng.NormFloat64() })
 	add("singular", func(i int) float64 {
 		if i == n-1 {
 			return 0
@@ -347,7 +348,7 @@ func BenchmarkBdsdc(b *testing.B) {
 	for _, n := range []int{64, 500, 1000} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for _, p := range problems(n, rng) {
-			if p.name != "random" && p.name != "1-1" {
+			if p.name != "of a random matrix" && p.name != "1-1" {
 				continue
 			}
 			b.Run(fmt.Sprintf("%s/%d", p.name, n), func(b *testing.B) {

@@ -1,8 +1,8 @@
 // Package bidiag computes singular values and vectors of upper bidiagonal matrices B: the diagonal
 // d(0) … d(n−1), and e above it.
 //
-// [Bdsqr] is the implicit zero-shift QR iteration, for small n, for values alone, and where small singular
-// values must be accurate. [Bdsdc] is divide and conquer:
+// [Bdsqr] is the implicit zero-shift QR iteration, for small n and where small singular values must be
+// accurate; for values alone it is the dqds iteration ([dqds]). [Bdsdc] is divide and conquer:
 //
 //	    ⎡B1       ⎤
 //	B = ⎢α·eᵀ β·fᵀ⎥                       tear out a row: e is the last unit vector, f the first one
