@@ -20,15 +20,14 @@ import (
 //
 //	A = U·Σ·Vᵀ,
 //
-// after gonum's mat.SVD: the min(m, n) singular values on Σ's diagonal, which are not negative, in descending order,
-// and orthonormal left and right vectors as the columns of U and V. The signs of a pair of vectors, and which
-// vectors span the space of equal values, are not defined.
+// after gonum's mat.SVD: the min(m, n) singular values on Σ's diagonal, which are not negative, in
+// descending order, and orthonormal left and right vectors as the columns of U and V. The signs of a pair of
+// vectors, and which vectors span the space of equal values, are not defined.
 //
-// A is reduced to bidiagonal form, after a QR factorization if it is far from square, the bidiagonal problem is
-// solved by divide and conquer, and the vectors are transformed back; values alone are found by differential quotients and
-// differences (dqds).
-// The errors in the values are of the size of rounding errors in the largest of them: small ones of a graded
-// matrix have fewer digits.
+// A is reduced to bidiagonal form, after a QR factorization if it is far from square. The bidiagonal problem is
+// solved by divide and conquer, and the vectors are transformed back; values alone are found by differential
+// quotients and differences (dqds). The errors in the values are of the size of rounding errors in the
+// largest of them: small ones of a graded matrix have fewer digits.
 //
 // The zero value is without a decomposition and uses the default engine. An SVD may be read from several
 // goroutines at once.
@@ -110,8 +109,8 @@ func tileOf[T Element](x **blocked.Matrix[T], m, n int) *kernels.Tile[T] {
 	return (*x).Tile(0, 0)
 }
 
-// svdDirect is the square root of the number of elements up to which a decomposition is a call of one kernel by the
-// caller's goroutine: no other unit would have anything to do.
+// svdDirect is the order of a square matrix up to which a decomposition is a call of one kernel by the caller's
+// goroutine: no other unit would have anything to do.
 const svdDirect = 192
 
 // decompose calls the kernel for A or Aᵀ, the one that has no more columns than rows: as a task of which all
@@ -156,8 +155,8 @@ func (c *SVD[T]) decompose(ctx context.Context) error {
 	return err
 }
 
-// check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors if it has not at least one
-// of each of the kinds.
+// check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors unless its kind has
+// something of each of the kinds.
 func (c *SVD[T]) check(kinds ...mat.SVDKind) {
 	if !c.valid {
 		panic(ErrNotFactorized)
@@ -229,8 +228,7 @@ func (c *SVD[T]) Cond() float64 {
 	return float64(c.values[0]) / float64(c.values[k-1])
 }
 
-// left returns the rows of the left vectors and how many of them were asked for; right is the same for right
-// ones.
+// left returns the left vectors as rows, and how many of them UTo copies.
 func (c *SVD[T]) left() (rows *blocked.Matrix[T], count int) {
 	rows, count = c.u, min(c.m, c.n)
 	if c.m < c.n {
@@ -242,6 +240,7 @@ func (c *SVD[T]) left() (rows *blocked.Matrix[T], count int) {
 	return rows, count
 }
 
+// right is left for right vectors.
 func (c *SVD[T]) right() (rows *blocked.Matrix[T], count int) {
 	rows, count = c.v, min(c.m, c.n)
 	if c.m < c.n {
@@ -291,9 +290,9 @@ func vectorsTo[T Element](dst Sink[T], x *blocked.Matrix[T], rows, n int) {
 	}
 }
 
-// SolveTo computes dst = X, n×k, of least Frobenius norm among those with the least ‖A·X − B‖ for the m×k matrix B,
-// where A counts as a matrix of the given rank: singular values from that one on count as zero. Rank proposes one. An empty
-// *mat.Dense takes the shape. It panics with ErrNoVectors unless there are vectors of both sides, and with ErrRank
+// SolveTo computes dst = X, n×k, of least Frobenius norm among those with the least ‖A·X − B‖ for the m×k
+// matrix B. A counts as a matrix of the given rank, as Rank returns one: smaller singular values count as
+// zero. An empty *mat.Dense takes the shape. It panics with ErrNoVectors unless there are vectors of both sides, and with ErrRank
 // if rank is not between 0 and the number of singular values that are not zero.
 //
 // The errors are those of [Gemm].

@@ -16,9 +16,8 @@ const sweepsPerValue = 12
 
 // Bdsqr overwrites d with the singular values of the n×n matrix B, in descending order, and multiplies u
 // and v, which have n rows of any length, from the left by the matrices whose rows are its left and right
-// vectors: identities become the vectors. If both have no columns, a faster iteration finds the values. e, of n−1
-// elements, is overwritten. Small singular values have the
-// same relative accuracy as large ones.
+// vectors: identities become the vectors. If both have no columns, a faster iteration finds the values. e, of
+// n−1 elements, is overwritten. Small singular values have the same relative accuracy as large ones.
 //
 // Elements must be finite. The error is a *tridiag.ConvergenceError.
 //
@@ -270,33 +269,3 @@ func sortRows[T scalar.Real](d []T, u, v Matrix[T]) {
 		}
 	}
 }
-
-// multiply is x = s·x.
-func multiply[T scalar.Real](x []T, s T) {
-	if s == 1 {
-		return
-	}
-	for i := range x {
-		x[i] *= s
-	}
-}
-
-// negate is x = −x.
-func negate[T scalar.Real](x []T) {
-	for i := range x {
-		x[i] = -x[i]
-	}
-}
-
-// swap exchanges the elements of two vectors.
-func swap[T any](x, y []T) {
-	for i := range x {
-		x[i], y[i] = y[i], x[i]
-	}
-}
-
-// abs returns the absolute value of x.
-func abs[T scalar.Real](x T) T { return T(math.Abs(float64(x))) }
-
-// sign returns the absolute value of a with the sign of b.
-func sign[T scalar.Real](a, b T) T { return T(math.Copysign(float64(a), float64(b))) }

@@ -21,7 +21,9 @@ func TestSteps(t *testing.T) {
 			if !ok {
 				t.Errorf("%s %d: not found", p.name, n)
 			}
-			t.Logf("%s %d: %.2f steps", p.name, n, float64(steps)/float64(n))
+			if most := 15 * n; steps > most {
+				t.Errorf("%s %d: %d steps", p.name, n, steps)
+			}
 		}
 	}
 }

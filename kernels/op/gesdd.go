@@ -111,7 +111,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		if tall {
 			factor = take(gesddBlock * n)
 			b, ldb = take(n*n), n
-			q.Geqrt(m, n, gesddBlock, a.Data, a.Stride, factor, n, work)
+			gangQR(q, call, nil).Geqrt(m, n, gesddBlock, a.Data, a.Stride, factor, n, work)
 			for i := range n {
 				clear(b[i*n:][:i])
 				copy(b[i*n+i:][:n-i], a.Row(i)[i:])
