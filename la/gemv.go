@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
@@ -105,15 +106,9 @@ func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *block
 
 // callSymv is xSYMV on tiles.
 func callSymv[T Element](alpha T, uplo blas.Uplo, a, x *blocked.Tile[T], beta T, y *blocked.Tile[T]) {
-	var routines gonum.Implementation
-	switch d := any(a.Data).(type) {
-	case []float64:
-		routines.Dsymv(uplo, a.Rows, float64(alpha), d, a.Stride, any(x.Data).([]float64), x.Stride, float64(beta),
-			any(y.Data).([]float64), y.Stride)
-	case []float32:
-		routines.Ssymv(uplo, a.Rows, float32(alpha), d, a.Stride, any(x.Data).([]float32), x.Stride, float32(beta),
-			any(y.Data).([]float32), y.Stride)
-	}
+	var r gonum.Implementation
+	symv := scalar.Pick[T, any](r.Ssymv, r.Dsymv).(func(blas.Uplo, int, T, []T, int, []T, int, T, []T, int))
+	symv(uplo, a.Rows, alpha, a.Data, a.Stride, x.Data, x.Stride, beta, y.Data, y.Stride)
 }
 
 // vectorMemory returns the elements of v as a column. inPlace says that the column is v's own

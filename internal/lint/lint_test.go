@@ -201,6 +201,14 @@ func TestRules(t *testing.T) {
 		{"Variables", "state", map[string]string{"a/a.go": variable, "a/b.go": "package a\nvar Level = 3\nvar ch = make(chan int)\nvar n = new(atomic.Int64)"},
 			[]string{"once is a package-level sync.Once", "Level can be set", "ch is a package-level channel", "n is a package-level atomic.Int64"}},
 
+		{"Elements", "asked", map[string]string{
+			"a/a.go": "package a\nfunc f[T any](x T) {\nif int(unsafe.Sizeof(x)) == 4 { return }\nswitch any(x).(type) {\ncase []float64:\ncase string:\n}\nswitch unsafe.Sizeof(x) {\ncase 8:\n}\n}\nfunc (t *T[E]) g() { _ = 4 != unsafe.Sizeof(t.e) }",
+		}, []string{"a/a.go:3", "a/a.go:5", "a/a.go:8", "a/a.go:12"}},
+		{"Elements", "not asked", map[string]string{
+			"a/a.go":               "package a\nfunc f[T any](x []T, y any) int {\nswitch y.(type) {\ncase *mat.Dense:\n}\nreturn len(x) * int(unsafe.Sizeof(x[0]))\n}\nfunc g(x any) {\nswitch x.(type) {\ncase float64:\n}\n}",
+			"internal/scalar/a.go": "package scalar\nfunc f[T any](x T) {\nswitch any(x).(type) {\ncase float64:\n}\n}",
+		}, nil},
+
 		{"Leftovers", "both", map[string]string{"a/a.go": "package a\n// TO" + "DO: more\nvar s = \"TO" + "DO\"", "a/a_test.go": "package a\nfunc f(t *testing.T) {\nt.Skip()\nt.Skip(\"no GPU\")\n}"},
 			[]string{"a/a.go:2", "a/a_test.go:3"}},
 		{"Actors", "nobody", map[string]string{"a/a.go": "package a\n\n// A is called by\n// who needs it, whoever that is; \"who\" may be asked.\ntype A int\n"}, []string{"by who", "whoever"}},

@@ -149,6 +149,7 @@ func Rules() []Rule {
 		{"Docs", docs},
 		{"Init", inits},
 		{"Variables", variables},
+		{"Elements", elements},
 		{"Leftovers", leftovers},
 		{"Actors", actors},
 		{"Format", formatted},

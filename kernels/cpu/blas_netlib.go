@@ -22,6 +22,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/netlib/blas/netlib"
 )
@@ -46,15 +47,11 @@ type netlibBLAS[T Element] struct {
 
 // newNetlib returns the binding for T.
 func newNetlib[T Element]() *netlibBLAS[T] {
-	var r netlibBLAS[T]
 	lib := netlib.Implementation{}
-	switch r := any(&r).(type) {
-	case *netlibBLAS[float32]:
-		*r = netlibBLAS[float32]{gemm: lib.Sgemm, syrk: lib.Ssyrk, trsm: lib.Strsm, trmm: lib.Strmm}
-	case *netlibBLAS[float64]:
-		*r = netlibBLAS[float64]{gemm: lib.Dgemm, syrk: lib.Dsyrk, trsm: lib.Dtrsm, trmm: lib.Dtrmm}
-	}
-	return &r
+	return scalar.Pick[T, any](
+		&netlibBLAS[float32]{gemm: lib.Sgemm, syrk: lib.Ssyrk, trsm: lib.Strsm, trmm: lib.Strmm},
+		&netlibBLAS[float64]{gemm: lib.Dgemm, syrk: lib.Dsyrk, trsm: lib.Dtrsm, trmm: lib.Dtrmm},
+	).(*netlibBLAS[T])
 }
 
 func (r *netlibBLAS[T]) Work(int) int { return 0 }

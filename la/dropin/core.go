@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -92,14 +93,7 @@ func ops[T la.Element](c *core) kernels.Ops[T] {
 	if c == nil {
 		return la.Ops[T](nil)
 	}
-	var o kernels.Ops[T]
-	switch o := any(&o).(type) {
-	case *kernels.Ops[float64]:
-		*o = c.ops64
-	case *kernels.Ops[float32]:
-		*o = c.ops32
-	}
-	return o
+	return *scalar.Pick[T, any](&c.ops32, &c.ops64).(*kernels.Ops[T])
 }
 
 // tileSize returns la's tile size for a result whose size goes by n, in a
@@ -162,16 +156,17 @@ func newDirect[T la.Element]() any {
 	return d
 }
 
+func get32() any { return directs32.Get() }
+
+func get64() any { return directs64.Get() }
+
+func put32(d any) { directs32.Put(d) }
+
+func put64(d any) { directs64.Put(d) }
+
 // one returns operands for a direct call; its run hands them back.
 func one[T la.Element]() *direct[T] {
-	var d *direct[T]
-	switch d := any(&d).(type) {
-	case **direct[float64]:
-		*d = directs64.Get().(*direct[float64])
-	case **direct[float32]:
-		*d = directs32.Get().(*direct[float32])
-	}
-	return d
+	return scalar.Pick[T](get32, get64)().(*direct[T])
 }
 
 // release hands d back.
@@ -179,12 +174,7 @@ func (d *direct[T]) release() {
 	for i := range d.tiles {
 		d.tiles[i].Data = nil
 	}
-	switch d := any(d).(type) {
-	case *direct[float64]:
-		directs64.Put(d)
-	case *direct[float32]:
-		directs32.Put(d)
-	}
+	scalar.Pick[T](put32, put64)(d)
 }
 
 // set makes operand i the r×c matrix in data.

@@ -1,6 +1,7 @@
 package dropin
 
 import (
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -110,12 +111,13 @@ func (v vectors[T]) triangle(upper bool, tA blas.Transpose, diag blas.Diag, a []
 }
 
 func vectorsOf[T la.Element](b BLAS) vectors[T] {
-	var v vectors[T]
-	switch v := any(&v).(type) {
-	case *vectors[float64]:
-		*v = vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
-	case *vectors[float32]:
-		*v = vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
-	}
-	return v
+	return scalar.Pick[T, any](vectors32, vectors64).(func(BLAS) vectors[T])(b)
+}
+
+func vectors32(b BLAS) vectors[float32] {
+	return vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
+}
+
+func vectors64(b BLAS) vectors[float64] {
+	return vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
 }
