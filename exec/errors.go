@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
@@ -79,15 +80,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string {
-	msg := "exec: invalid options"
-	for i, p := range e.Problems {
-		if i == 0 {
-			msg += ": " + p
-		} else {
-			msg += "; " + p
-		}
-	}
-	return msg
+	return "exec: invalid options: " + strings.Join(e.Problems, "; ")
 }
 
 // ErrConstraints is the panic of [Job.Submit] for a task whose constraints are of another type than

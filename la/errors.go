@@ -3,6 +3,7 @@ package la
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tessera-la/tessera/kernels"
 )
@@ -129,12 +130,7 @@ func unwrapped(err error) error {
 type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string {
-	msg := "la: invalid options"
-	sep := ": "
-	for _, p := range e.Problems {
-		msg, sep = msg+sep+p, "; "
-	}
-	return msg
+	return "la: invalid options: " + strings.Join(e.Problems, "; ")
 }
 
 // problems collects what is wrong with options.

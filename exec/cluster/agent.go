@@ -39,7 +39,7 @@ func Serve(ctx context.Context, opt Options) error {
 		return err
 	}
 	if opt.Driver == opt.Transport.Self() {
-		return &OptionsError{"Driver is the node itself, " + opt.Driver}
+		return &OptionsError{[]string{"Driver is the node itself, " + opt.Driver}}
 	}
 	return newAgent(opt, k).serve(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -102,10 +103,10 @@ type Copies struct {
 	Share float64
 }
 
-// OptionsError says what is wrong with an Options.
-type OptionsError struct{ Problem string }
+// OptionsError lists everything that is wrong with an Options.
+type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string { return "cluster: " + e.Problem }
+func (e *OptionsError) Error() string { return "cluster: " + strings.Join(e.Problems, "; ") }
 
 // known is what a node can name on the wire.
 type known struct {
@@ -117,38 +118,37 @@ type known struct {
 
 // check returns what the options name, and sets their defaults. The error is an *OptionsError.
 func (o *Options) check() (k known, err error) {
-	bad := func(format string, args ...any) (known, error) {
-		return k, &OptionsError{fmt.Sprintf(format, args...)}
-	}
 	if o.Transport == nil || o.Runtime == nil {
-		return bad("a node needs a Transport and a Runtime")
+		return k, &OptionsError{[]string{"a node needs a Transport and a Runtime"}}
 	}
 	if _, ok := o.Runtime.(*Driver); ok {
-		return bad("a Driver executes no node's tasks")
+		return k, &OptionsError{[]string{"a Driver executes no node's tasks"}}
 	}
+	var problems []string
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority || o.ByPriority) {
-		return bad("Owner is set, and so is Policy, ByPriority or NewPolicy")
+		bad("Owner is set, and so is Policy, ByPriority or NewPolicy")
 	}
-	if o.ByPriority && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
-		return bad("ByPriority is set, and so is Policy or NewPolicy")
+	if o.ByPriority && !o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
+		bad("ByPriority is set, and so is Policy or NewPolicy")
 	}
 	if o.Parent == o.Transport.Self() {
-		return bad("Parent is the node itself, %s", o.Parent)
+		bad("Parent is the node itself, %s", o.Parent)
 	}
 	if o.Memory < 0 {
-		return bad("Memory is %d, want at least 0", o.Memory)
+		bad("Memory is %d, want at least 0", o.Memory)
 	}
 	if o.Window < 0 {
-		return bad("Window is %d, want at least 0", o.Window)
+		bad("Window is %d, want at least 0", o.Window)
 	}
 	if o.Stories < 0 {
-		return bad("Stories is %d, want at least 0", o.Stories)
+		bad("Stories is %d, want at least 0", o.Stories)
 	}
 	if w := o.Watchdog; w != nil && (w.After <= 0 || w.Report == nil) {
-		return bad("Watchdog needs a time, and a function to report to")
+		bad("Watchdog needs a time, and a function to report to")
 	}
 	if c := &o.Copies; c.Records < 0 || c.Share < 0 || c.Share > 1 || c.Off && *c != (Copies{Off: true}) {
-		return bad("Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", *c)
+		bad("Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", *c)
 	}
 	if o.Window == 0 {
 		o.Window = exec.DefaultWindow
@@ -161,28 +161,32 @@ func (o *Options) check() (k known, err error) {
 		k.ops[op.OpName()] = op
 	}
 	if len(o.Ops) > maxOps {
-		return bad("Ops are %d, want %d at most", len(o.Ops), maxOps)
+		bad("Ops are %d, want %d at most", len(o.Ops), maxOps)
 	}
 	kinds := kindsOf(o.Runtime.Workers())
 	if len(kinds) > maxKinds {
-		return bad("Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
+		bad("Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
 	}
 	for _, x := range kinds {
 		if _, ok := o.Runtime.(exec.Forgetter); x.Accelerator != "" && !ok {
-			return bad("Runtime has accelerators, and cannot Forget what they have")
+			bad("Runtime has accelerators, and cannot Forget what they have")
 		}
 		for _, name := range x.Target.Ops {
 			if !slices.ContainsFunc(o.Ops, func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }) {
-				return bad("Runtime has workers for %q, and there is no op of that name in Ops", name)
+				bad("Runtime has workers for %q, and there is no op of that name in Ops", name)
 			}
 		}
 	}
 	for _, v := range o.Values {
 		t := reflect.TypeOf(v)
 		if t.Kind() != reflect.Pointer {
-			return bad("Values has a %v, want a pointer", t)
+			bad("Values has a %v, want a pointer", t)
+			continue
 		}
 		k.values[t.String()] = t.Elem()
+	}
+	if problems != nil {
+		return k, &OptionsError{problems}
 	}
 	return k, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -92,20 +93,26 @@ func (e *NonFiniteError) Error() string {
 	return fmt.Sprintf("krylov: %s: iteration %d has met an infinity, a NaN, or squares out of range", e.Method, e.Iteration)
 }
 
-// OptionsError reports an option that makes no sense.
-type OptionsError struct{ Problem string }
+// OptionsError lists the options that make no sense.
+type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string { return "krylov: invalid options: " + e.Problem }
+func (e *OptionsError) Error() string {
+	return "krylov: invalid options: " + strings.Join(e.Problems, "; ")
+}
 
 // checkOptions returns what is wrong with options: tolerances are finite and not negative.
 func checkOptions(iterations int, names string, values ...float64) error {
+	var bad []string
 	if iterations < 0 {
-		return &OptionsError{fmt.Sprintf("MaxIterations is %d, want at least 0", iterations)}
+		bad = append(bad, fmt.Sprintf("MaxIterations is %d, want at least 0", iterations))
 	}
 	for _, v := range values {
 		if !(v >= 0) || math.IsInf(v, 1) {
-			return &OptionsError{fmt.Sprintf("one of %s is %v, want at least 0, and finite", names, v)}
+			bad = append(bad, fmt.Sprintf("one of %s is %v, want at least 0, and finite", names, v))
 		}
+	}
+	if bad != nil {
+		return &OptionsError{bad}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -17,15 +18,15 @@ type Options struct {
 	Broken func(error)
 }
 
-// OptionsError says what is wrong with an Options.
-type OptionsError struct{ Problem string }
+// OptionsError lists everything that is wrong with an Options.
+type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string { return "mpi: " + e.Problem }
+func (e *OptionsError) Error() string { return "mpi: " + strings.Join(e.Problems, "; ") }
 
 // check sets defaults. The error is an *OptionsError.
 func (o *Options) check() error {
 	if o.Timeout < 0 {
-		return &OptionsError{fmt.Sprintf("Timeout is %v, want at least 0", o.Timeout)}
+		return &OptionsError{[]string{fmt.Sprintf("Timeout is %v, want at least 0", o.Timeout)}}
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -37,30 +38,37 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// OptionsError reports a problem of an Options.
-type OptionsError struct{ Problem string }
+// OptionsError lists everything that is wrong with an Options.
+type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string { return "transport: " + e.Problem }
+func (e *OptionsError) Error() string { return "transport: " + strings.Join(e.Problems, "; ") }
 
 // check sets defaults. The error is an *OptionsError.
 func (o *Options) check() error {
+	var problems []string
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if _, named := nodeOf(o.Name); o.Name == "" || len(o.Name) > 200 {
+		bad("a node needs a name of at most 200 bytes")
+	} else if !named {
+		bad("%q is no name of a node: that has no slash, or one with letters and digits behind it", o.Name)
+	}
 	host, _, err := net.SplitHostPort(o.Listen)
-	_, named := nodeOf(o.Name)
 	switch {
-	case o.Name == "" || len(o.Name) > 200:
-		return &OptionsError{"a node needs a name of at most 200 bytes"}
-	case !named:
-		return &OptionsError{fmt.Sprintf("%q is no name of a node: that has no slash, or one with letters and digits behind it", o.Name)}
 	case err != nil:
-		return &OptionsError{fmt.Sprintf("address to listen on: %v", err)}
+		bad("address to listen on: %v", err)
 	case o.Address == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
-		return &OptionsError{fmt.Sprintf("to listen on %s needs an Address that others reach", o.Listen)}
-	case (o.TLS == nil) != o.Plain:
-		return &OptionsError{"a node needs either TLS or Plain"}
-	case o.Plain && !net.ParseIP(host).IsLoopback():
-		return &OptionsError{fmt.Sprintf("%s is no loopback address, and Plain is for these only", o.Listen)}
-	case o.Greet < 0 || o.Timeout < 0 || o.Memory < 0:
-		return &OptionsError{"Greet, Timeout and Memory must not be negative"}
+		bad("to listen on %s needs an Address that others reach", o.Listen)
+	case o.Plain && o.TLS == nil && !net.ParseIP(host).IsLoopback():
+		bad("%s is no loopback address, and Plain is for these only", o.Listen)
+	}
+	if (o.TLS == nil) != o.Plain {
+		bad("a node needs either TLS or Plain")
+	}
+	if o.Greet < 0 || o.Timeout < 0 || o.Memory < 0 {
+		bad("Greet, Timeout and Memory must not be negative")
+	}
+	if problems != nil {
+		return &OptionsError{problems}
 	}
 	if o.Greet == 0 {
 		o.Greet = time.Second
