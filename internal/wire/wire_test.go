@@ -17,7 +17,7 @@ func TestRoundTrip(t *testing.T) {
 		x[i] = float64(i) / 3
 	}
 	var b bytes.Buffer
-	b.Write(wire.Header([4]byte{'a', 'b', 'c', 1}, 3, 1<<40, -1))
+	b.Write(wire.Header([4]byte{'a', 'b', 'c', 1}, 3, 1<<30, -1))
 	if err := wire.Write(&b, x); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	r := iotest.HalfReader(bytes.NewReader(b.Bytes()))
 	first, numbers, err := wire.ReadHeader(r)
-	if err != nil || string(first[:]) != "abc\x01" || numbers != [3]int64{3, 1 << 40, -1} {
+	if err != nil || string(first[:]) != "abc\x01" || numbers != [3]int64{3, 1 << 30, -1} {
 		t.Errorf("%q, %v, %v", first, numbers, err)
 	}
 	got, err := wire.ReadMore(r, []float64{7}, len(x))
@@ -46,7 +46,7 @@ func TestRoundTrip(t *testing.T) {
 
 // What only a header promises takes no more memory than twice what comes.
 func TestReadMoreGrows(t *testing.T) {
-	got, err := wire.ReadMore(bytes.NewReader(make([]byte, 1<<20)), []int32(nil), 1<<40)
+	got, err := wire.ReadMore(bytes.NewReader(make([]byte, 1<<20)), []int32(nil), 1<<30)
 	if err != io.ErrUnexpectedEOF || cap(got) > 1<<20 {
 		t.Errorf("%v, capacity %d", err, cap(got))
 	}
