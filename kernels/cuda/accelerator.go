@@ -11,10 +11,11 @@ import (
 // This file opens and closes an accelerator, and answers the questions of runtimes.
 // Its other methods are in these files:
 //
-//	accelerator_types.go    options, statistics, the struct and its parts
+//	accelerator_types.go    options, statistics, the struct and its parts, those of the cache too
 //	accelerator_launch.go   Launch, LaunchBatch: how a call starts
 //	accelerator_room.go     where the memory of a call comes from
-//	accelerator_ended.go    Ended, Wake: how a call ends; how a device is lost
+//	accelerator_settle.go   what the end of a copy or call, or of the device, changes
+//	accelerator_ended.go    Ended, Wake: how the host learns of these ends
 //	accelerator_fetch.go    Prefetch, Fetch, Flush: values between calls
 //	transfer*.go            the copies themselves
 //
@@ -22,13 +23,6 @@ import (
 // locks. So they use the present state of the cache and do not poll the device. Their
 // answers may be out of date when the call is launched. They guide a decision only; no
 // result depends on them.
-
-// smallScratch is the size up to which scratch memory is small. smallBytes is the size of the
-// allocation for all small scratch memory.
-const (
-	smallScratch = 64 << 10
-	smallBytes   = 1 << 20
-)
 
 // NewAccelerator returns an accelerator on d, which it owns: Close closes d. It allocates memory
 // for tiles when they need it. The error lists what is wrong with the options, or is the
@@ -144,19 +138,6 @@ func (a *Accelerator) Fits(values []any, extra int64) error {
 	return a.fits(size, extra)
 }
 
-// fits is Fits for the size of all operands. Small scratch memory has an allocation of its own.
-// Other scratch memory is one block of the arena beside the operands, so it is rounded as they
-// are. The caller holds mu.
-func (a *Accelerator) fits(size, extra int64) error {
-	if extra > smallScratch {
-		size += roundUp(extra, grain)
-	}
-	if have := a.cache.limit; size > have {
-		return &TooLargeError{Device: a.opt.Name, Want: size, Have: have}
-	}
-	return nil
-}
-
 // find returns the entry of a value, or nil. The caller holds mu.
 func (a *Accelerator) find(value any) *entry {
 	s, _ := value.(versions.Stored)
@@ -215,51 +196,6 @@ func (a *Accelerator) OnCopy(f func(versions.Copy)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.onCopy = f
-}
-
-// tellCopies calls onCopy for copies that have ended. While it runs others may note more, so it
-// loops until there are none. The caller holds mu, which it releases meanwhile.
-func (a *Accelerator) tellCopies() {
-	for len(a.told) > 0 {
-		told, f := a.told, a.onCopy
-		a.told = nil
-		if f == nil {
-			return
-		}
-		a.mu.Unlock()
-		for _, c := range told {
-			f(c)
-		}
-		a.mu.Lock()
-	}
-}
-
-// event returns an unused event, or a new one: there are never more than were in use at once.
-// Each user records an event anew. The caller holds mu.
-func (a *Accelerator) event() (Event, error) {
-	if n := len(a.events); n > 0 {
-		e := a.events[n-1]
-		a.events = a.events[:n-1]
-		return e, nil
-	}
-	return a.device.NewEvent()
-}
-
-// recycle takes back events for which nobody waits. The caller holds mu.
-func (a *Accelerator) recycle(events ...Event) {
-	for _, e := range events {
-		if e != nil {
-			a.events = append(a.events, e)
-		}
-	}
-}
-
-// keep notes an error of a release, for Close to return. The error of a lost device is dropped.
-func (a *Accelerator) keep(err error) {
-	var d *DeviceError
-	if err != nil && !(errors.As(err, &d) && d.Lost) {
-		a.bad = append(a.bad, err)
-	}
 }
 
 // Close releases everything, the device included. Values that only the device has are lost: see

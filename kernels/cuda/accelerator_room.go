@@ -226,15 +226,6 @@ func (a *Accelerator) scratch(r *running, n int64, reserve bool) (Ptr, error) {
 	return p, nil
 }
 
-// giveBack releases the scratch memory of r. The caller holds mu.
-func (a *Accelerator) giveBack(r *running) {
-	for _, b := range r.blocks {
-		b.of.release(b.b)
-	}
-	r.blocks = nil
-	r.spare, r.spareEnd = 0, 0
-}
-
 // scratch lends the call n bytes of the device. The version calls it without mu. It hands out the
 // reserved memory from the front without a lock, as only the goroutine that runs the version
 // calls it. A version that asks for more than it declared may have to wait here for memory, but for
@@ -263,4 +254,24 @@ func (r *running) pinned(n int64) (unsafe.Pointer, error) {
 	}
 	r.pins = append(r.pins, p)
 	return p.p, nil
+}
+
+// smallScratch is the size up to which scratch memory is small. smallBytes is the size of the
+// allocation for all small scratch memory.
+const (
+	smallScratch = 64 << 10
+	smallBytes   = 1 << 20
+)
+
+// fits is Fits for the size of all operands. Small scratch memory has an allocation of its own.
+// Other scratch memory is one block of the arena beside the operands, so it is rounded as they
+// are. The caller holds mu.
+func (a *Accelerator) fits(size, extra int64) error {
+	if extra > smallScratch {
+		size += roundUp(extra, grain)
+	}
+	if have := a.cache.limit; size > have {
+		return &TooLargeError{Device: a.opt.Name, Want: size, Have: have}
+	}
+	return nil
 }

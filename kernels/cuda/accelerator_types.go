@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/versions"
 )
@@ -180,4 +181,188 @@ type use struct {
 type lent struct {
 	of *arena
 	b  *block
+}
+
+// Queue is the Call.Device of a version of the kind "cuda". It has the addresses of
+// the call's operands on the device, and the stream for the work. Such a version
+// enqueues and returns; it does not wait. A Queue is for one call, and for the
+// goroutine that runs the version:
+//
+//	at, pitch := q.Operand(0)          on the device when the work starts
+//	tmp, err := q.Scratch(n)           until the work has ended
+//	info, host, err := q.Ints(1)       zero before, on the host after
+//	err = q.Stream().Potrf(…, info)    enqueues
+//	q.AtEnd(func() error { … host() … })
+//
+// Scratch lends from the memory that the version declares (Memory or
+// Constraints.Memory of versions.Version), which is reserved before it runs.
+type Queue struct {
+	device   Device
+	stream   Stream
+	operands []operand // by number of Call.Args
+	call     *running  // lends memory until its end on the device
+	// results are copied to the host behind all work.
+	results []result
+	atEnd   []func() error
+}
+
+// operand is where an operand of a call is on the device.
+type operand struct {
+	at    Ptr
+	pitch int64
+}
+
+// result is memory of the device that is copied to the host when the call's
+// work is done.
+type result struct {
+	dst unsafe.Pointer
+	src Ptr
+	n   int64
+}
+
+// state says where the valid copy of a value is.
+type state uint8
+
+// The states of a value on a device. A value that a call writes becomes modified when the
+// call has ended: until then the host still has the value of before.
+const (
+	invalid  state = iota // the host only
+	shared                // the host and the device
+	modified              // the device only
+)
+
+// entry is what the cache knows of a value.
+type entry struct {
+	key versions.Stored
+	mem versions.Memory
+	// pitch is the distance of rows on the device, and size that of the value's block, in
+	// bytes. A value without elements has size 0 and never a block.
+	pitch int64
+	size  int64
+	// jobs are the jobs that have used the value and were not flushed since.
+	jobs  []uint64
+	state state
+	block *block // nil if it has none
+	lost  bool   // it was modified when the device was lost
+	tries int    // copies out that have failed
+
+	// holds is the number of launches that use the value, from before they have room to
+	// the end of their work. in and out say that a copy is under way. Each of the three
+	// keeps the block where it is.
+	holds   int
+	in, out bool
+
+	// last is the launch that used the value last, by the cache's count; 0 if none did. gap
+	// is the number of launches between the last two uses; 0 if there were not two.
+	last, gap int64
+	// wanted is when Prefetch announced a use that has not come yet; 0 if there is none.
+	wanted int64
+
+	list       *list // one of the cache's, or nil
+	prev, next *entry
+
+	// These belong to the accelerator: the copy in that is under way, the latest launch
+	// in flight that writes the value, and those that read it. Launch enters a call in
+	// flight, and settle removes it, both with mu held.
+	arriving *transfer
+	writer   *running
+	readers  []*running
+}
+
+// cache decides which values are in the memory of a device. It has neither locks nor
+// streams: its owner reports events to it, asks it what to evict, and does the copies.
+//
+//	       place, endIn                     wrote
+//	invalid ───────────► shared ───────────────────────────► modified
+//	   ▲                    │  ▲                                 │
+//	   └────────────────────┘  └─────────────────────────────────┘
+//	            drop                endOut (write-back)
+//
+// A call that only writes takes an entry from invalid to modified: place, wrote.
+// drop may also evict a modified value: when the host is about to overwrite it.
+//
+// An entry with a block is in one of three lists, in the order of last use, or in
+// none:
+//
+//	held, or copied in    none     must stay where it is
+//	clean                 clean    can be evicted at once
+//	modified              dirty    can be evicted after it was written back
+//	being written back    leaving  will be clean soon
+//
+// Entries without a block stay until the jobs that used them are over, since
+// [cache.victim] uses what they know of earlier uses.
+//
+// These always hold:
+//
+//	shared or modified        it has a block
+//	in                        invalid before, and it has a block
+//	out                       modified before, and it has a block
+//	in a list                 it has a block, and neither holds nor in
+//	lost                      modified
+//
+// So a block that is in no list cannot be taken away from a call that relies on it.
+type cache struct {
+	arena        *arena
+	limit        int64 // the largest size of the arena
+	entries      map[versions.Stored]*entry
+	clean, dirty list
+	leaving      list  // unused ones that are being written back
+	now          int64 // in launches
+	evictions    int64
+}
+
+// list is a list of entries in the order of last use.
+type list struct {
+	first, last *entry
+	bytes       int64
+}
+
+// transfer is a copy of a value in or out. The accelerator's lock guards it.
+type transfer struct {
+	e     *entry
+	out   bool
+	begin time.Time
+
+	// staged says that all chunks of a copy in are on the stream, with done behind them.
+	// The copy then reads only the stages, no longer the host's tile.
+	staged bool
+	done   Event
+
+	over bool // the copy has ended, with or without an error
+	err  error
+}
+
+// lane is the stream of one direction and the transfers that wait for it.
+type lane struct {
+	// mu guards the stream: a Stream is for one goroutine at a time, and several
+	// movers use it.
+	mu     sync.Mutex
+	stream Stream
+	// The accelerator's lock guards these.
+	waiting []*transfer
+	speed   speed
+}
+
+// speed is the recent speed of one direction, a mean in which each copy has the weight 1/8.
+// Bring and Back use it, which the runtime calls to place tasks.
+type speed struct {
+	perByte float64 // seconds
+	last    time.Time
+}
+
+// mover is a goroutine that copies in one direction, one value at a time. No other mover uses its
+// two stages. Each stage has at most Options.Stage bytes, or the bytes of one row if that is more.
+type mover struct {
+	a      *Accelerator
+	lane   *lane
+	stages [2]stage
+	next   int
+}
+
+// stage is a piece of pinned memory that copies go through. done marks the end of the last copy
+// that used it, and is nil before the first.
+type stage struct {
+	p    unsafe.Pointer
+	n    int64
+	done Event
 }

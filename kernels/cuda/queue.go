@@ -2,43 +2,6 @@ package cuda
 
 import "unsafe"
 
-// Queue is the Call.Device of a version of the kind "cuda". It has the addresses of
-// the call's operands on the device, and the stream for the work. Such a version
-// enqueues and returns; it does not wait. A Queue is for one call, and for the
-// goroutine that runs the version:
-//
-//	at, pitch := q.Operand(0)          on the device when the work starts
-//	tmp, err := q.Scratch(n)           until the work has ended
-//	info, host, err := q.Ints(1)       zero before, on the host after
-//	err = q.Stream().Potrf(…, info)    enqueues
-//	q.AtEnd(func() error { … host() … })
-//
-// Scratch lends from the memory that the version declares (Memory or
-// Constraints.Memory of versions.Version), which is reserved before it runs.
-type Queue struct {
-	device   Device
-	stream   Stream
-	operands []operand // by number of Call.Args
-	call     *running  // lends memory until its end on the device
-	// results are copied to the host behind all work.
-	results []result
-	atEnd   []func() error
-}
-
-// operand is where an operand of a call is on the device.
-type operand struct {
-	at    Ptr
-	pitch int64
-}
-
-// result is memory of the device that is copied to the host when the call's
-// work is done.
-type result struct {
-	dst unsafe.Pointer
-	src Ptr
-	n   int64
-}
-
 // Device returns the device.
 func (q *Queue) Device() Device { return q.device }
 

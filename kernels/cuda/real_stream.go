@@ -15,18 +15,6 @@ import (
 // gorgonia.org/cu go through in; those of package nvidia set the context themselves.
 // Only Synchronize and Close wait for the device.
 
-// realStream is a stream of the driver. It gets handles of cuBLAS and cuSOLVER of its
-// own when it first needs them.
-type realStream struct {
-	d    *real
-	name string // in errors: its number
-	s    cu.Stream
-	// handles belong to this stream only, and are bound to it once. Shared handles would
-	// have to be bound again for each call, under a lock.
-	handles *nvidia.Handles
-	done    bool // it was closed
-}
-
 // NewStream implements [Device]. The stream's name in errors is the number of streams
 // that are open already.
 func (d *real) NewStream() (Stream, error) {
@@ -74,22 +62,6 @@ func (s *realStream) libraries() (*nvidia.Handles, error) {
 		s.handles = h
 	}
 	return s.handles, nil
-}
-
-// usable is that of the device. It also returns an error if the stream is closed.
-func (s *realStream) usable(op string) error {
-	if s.done && !s.d.closed.Load() {
-		return s.d.invalid(op, s.name, "the stream is closed")
-	}
-	return s.d.usable(op, s.name)
-}
-
-// in runs f, which calls gorgonia.org/cu, with the device's context current.
-func (s *realStream) in(op string, f func() error) error {
-	if err := s.usable(op); err != nil {
-		return err
-	}
-	return s.d.failed(op, s.name, s.d.locked(f))
 }
 
 // Synchronize implements [Stream]. It may return an error of any earlier work.

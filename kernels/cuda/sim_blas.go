@@ -2,8 +2,6 @@ package cuda
 
 import (
 	"encoding/binary"
-	"time"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"gonum.org/v1/gonum/blas"
@@ -21,14 +19,6 @@ import (
 // arguments that the real library would refuse. The function that it queues runs on
 // the stream's: what it returns makes the device lost. Work is counted as LAPACK
 // does, in floating point operations without the lower orders.
-
-// typed returns the one of two instances of a routine that is for typ.
-func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
-	if typ == F32 {
-		return f32
-	}
-	return f64
-}
 
 // Gemm implements [Stream]. It counts 2·m·n·k operations.
 func (s *simStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
@@ -235,14 +225,4 @@ func (s *simStream) batch(op string, count int, each func(at []Matrix, first boo
 		}
 	}
 	return nil
-}
-
-// launched returns how long a routine on T takes, without its launch if it goes with
-// another one. Rate is for float64; in float32 half as many bytes take half the time.
-func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
-	d := seconds(flops*float64(unsafe.Sizeof(*new(T)))/8, s.d.opt.Rate)
-	if !more {
-		d += s.d.opt.Launch
-	}
-	return d
 }

@@ -1,30 +1,6 @@
 package cuda
 
-// Fault is an error that a [Simulated] simulates:
-//
-//	           the call returns    the device      what was queued
-//	neither    the error           goes on         is done
-//	Lost       the error           is lost         is left out from then on
-//	Late       nil                 is lost when the queue comes to the call
-type Fault struct {
-	// Op is the name of a method of Device or Stream, as "Alloc", "CopyIn" or
-	// "Gemm"; any if empty. N says which call of it fails, from 1.
-	Op string
-	N  int
-	// Lost makes the device lost by the error.
-	Lost bool
-	// Late makes a method that enqueues work return nil. The device is lost when the
-	// queue comes to the work, as by most errors of devices.
-	Late bool
-}
-
-// simOps returns the names of the methods that can fail.
-func simOps() []string {
-	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "NewStream", "NewEvent",
-		"CopyIn", "CopyOut", "Copy", "Fill", "Record", "Wait", "Synchronize",
-		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors", "GemmBatched", "TrsmBatched",
-		"Geqrf", "GeqrfWork", "Larft", "CopyUpper", "SetUpper"}
-}
+import "fmt"
 
 // called counts a call. It returns the error of a fault, or of a lost or closed device, if any.
 func (d *Simulated) called(op, stream string) error {
@@ -68,4 +44,50 @@ func (d *Simulated) count(op, stream string, works bool) (late bool, err error) 
 // closedError returns the error of a call on a closed device.
 func (d *Simulated) closedError(op, stream string) error {
 	return &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInvalid, Reason: "the device is closed"}
+}
+
+// lose makes d lost because of err, unless d is lost already. Later calls report the first
+// reason.
+func (d *Simulated) lose(err *DeviceError) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lost == nil {
+		e := *err
+		e.Device, e.Lost = d.name, true
+		if e.Code == 0 {
+			e.Code = codeUnknown
+		}
+		d.lost = &e
+	}
+}
+
+// lostError returns the error of a lost device for a call, or nil.
+func (d *Simulated) lostError(op, stream string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lostErrorLocked(op, stream)
+}
+
+// lostErrorLocked is lostError for callers that hold mu. The error is that of the call, and
+// says in its reason what lost the device.
+func (d *Simulated) lostErrorLocked(op, stream string) error {
+	if d.lost == nil {
+		return nil
+	}
+	e := *d.lost
+	if e.Op != op {
+		e.Reason = fmt.Sprintf("%s, in %s", e.Reason, e.Op)
+	}
+	e.Op, e.Stream = op, stream
+	return &e
+}
+
+// misused records a misuse of d and returns the error for it. It does not make d lost; the
+// caller does, if a device would notice the misuse only later.
+func (d *Simulated) misused(op, stream string, code int, format string, a ...any) *DeviceError {
+	err := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: code, Reason: fmt.Sprintf(format, a...)}
+	d.mu.Lock()
+	d.misuse = append(d.misuse, err)
+	d.mu.Unlock()
+	return err
 }

@@ -212,14 +212,3 @@ func (o *operands[T]) replace(flops float64, m, n, d int, data []T, a Strided, c
 		})
 	})
 }
-
-// sane reports whether a can be a matrix.
-func (a Strided) sane() bool { return a.Row > 0 && a.Col > 0 }
-
-// extent returns the number of elements from the first to the last of m×n.
-func (a Strided) extent(m, n int) int {
-	if m == 0 || n == 0 {
-		return 0
-	}
-	return (m-1)*a.Row + (n-1)*a.Col + 1
-}

@@ -151,10 +151,3 @@ func geqrfFlops(m, n int) float64 {
 	k := float64(min(m, n))
 	return 4*float64(m)*float64(n)*k - 2*float64(m+n)*k*k + 4*k*k*k/3
 }
-
-// spoil makes x NaN, as memory is whose contents are undefined afterwards.
-func spoil[T cpu.Element](x []T) {
-	for i := range x {
-		x[i] = nan[T]()
-	}
-}

@@ -4,39 +4,11 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
-	"sync"
 	"unsafe"
 )
 
 // Memory of a simulated device, and pinned memory. Both are the host's. What a test
 // gets from an address that is wrong is an error with a reason, never other memory.
-
-// simMemory is the memory of a [Simulated]. An address is a tag and an offset
-// that only grows, so that none is ever valid again after a free, and lies where
-// the host has no memory:
-//
-//	bits 63, 62    01: no process has addresses there, on 64 bits
-//	bits 59–54     the device's number
-//	below          the offset; allocations are 256 bytes apart at least
-type simMemory struct {
-	mu   sync.RWMutex
-	next Ptr // of the next allocation
-	// cap is the bytes of the device, of which used are allocated, and peak were at
-	// most.
-	cap        int64
-	used, peak int64
-	// blocks are in the order of their addresses, the dead ones, which were freed,
-	// among them: that a pointer is old can be told from that it is wrong.
-	blocks []simBlock
-	dead   int
-}
-
-// simBlock is an allocation; nil data if it was freed.
-type simBlock struct {
-	at   Ptr
-	size int64
-	data []byte
-}
 
 func (b simBlock) compare(p Ptr) int { return cmp.Compare(b.at, p) }
 

@@ -22,12 +22,6 @@ import (
 // looks up the operands when the stream comes to it, and computes within an engine,
 // by output: on a copy, while the memory that it will write is NaN.
 
-// simRoutines are the fastest routines that this machine has.
-type simRoutines struct {
-	f32 cpu.Routines[float32]
-	f64 cpu.Routines[float64]
-}
-
 func newSimRoutines() simRoutines {
 	return simRoutines{cpu.Fastest[float32](cpu.Caches{}), cpu.Fastest[float64](cpu.Caches{})}
 }
@@ -203,4 +197,40 @@ func order(side blas.Side, m, n int) int {
 		return m
 	}
 	return n
+}
+
+// typed returns the one of two instances of a routine that is for typ.
+func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
+	if typ == F32 {
+		return f32
+	}
+	return f64
+}
+
+// launched returns how long a routine on T takes, without its launch if it goes with
+// another one. Rate is for float64; in float32 half as many bytes take half the time.
+func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
+	d := seconds(flops*float64(unsafe.Sizeof(*new(T)))/8, s.d.opt.Rate)
+	if !more {
+		d += s.d.opt.Launch
+	}
+	return d
+}
+
+// sane reports whether a can be a matrix.
+func (a Strided) sane() bool { return a.Row > 0 && a.Col > 0 }
+
+// extent returns the number of elements from the first to the last of m×n.
+func (a Strided) extent(m, n int) int {
+	if m == 0 || n == 0 {
+		return 0
+	}
+	return (m-1)*a.Row + (n-1)*a.Col + 1
+}
+
+// spoil makes x NaN, as memory is whose contents are undefined afterwards.
+func spoil[T cpu.Element](x []T) {
+	for i := range x {
+		x[i] = nan[T]()
+	}
 }

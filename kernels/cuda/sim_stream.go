@@ -3,7 +3,6 @@ package cuda
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -16,30 +15,6 @@ import (
 //
 // Each Record makes a new point, so an event may be recorded again while streams still
 // wait for its previous point.
-
-// simStream is a [Stream] of a [Simulated]: a queue, and a goroutine that does the queued
-// work.
-type simStream struct {
-	d    *Simulated
-	name string // its number among the device's
-
-	// mu guards the queue. more says that something was queued, or the stream closed.
-	mu     sync.Mutex
-	more   sync.Cond
-	queue  []simWork
-	closed bool
-	// ended is closed when the goroutine has ended.
-	ended chan struct{}
-}
-
-// simWork is a piece of work in a queue. The stream skips it if the device is lost, unless
-// always is set: points are reached even then, so that no goroutine waits for ever.
-type simWork struct {
-	op     string // the method that queued it
-	do     func() *DeviceError
-	late   bool // the device is lost by it: see Fault.Late
-	always bool
-}
 
 // NewStream implements [Device]. Streams are numbered from 1, by which errors name
 // them.
@@ -146,12 +121,6 @@ func (s *simStream) Close() error {
 	return s.d.lostError("Close", s.name)
 }
 
-// simPoint is a point in a stream.
-type simPoint struct {
-	reached chan struct{}
-	at      time.Time // when it was; to be read after that
-}
-
 // Record implements [Stream]. The event means the new point only when that is queued:
 // on a closed stream it stays what it was.
 func (s *simStream) Record(e Event) error {
@@ -227,13 +196,6 @@ func (s *simStream) event(op string, e Event) (*simEvent, error) {
 	return ev, nil
 }
 
-// simEvent is an [Event] of a [Simulated].
-type simEvent struct {
-	d     *Simulated
-	mu    sync.Mutex
-	point *simPoint // recorded last
-}
-
 // NewEvent implements [Device].
 func (d *Simulated) NewEvent() (Event, error) {
 	if err := d.called("NewEvent", ""); err != nil {
@@ -305,14 +267,6 @@ func (e *simEvent) Close() error { return nil }
 // The first step spoils what will be written, the second writes it. So a reader
 // in between, which does not wait for the right event, reads NaN.
 
-// engine is a part of a device that does one thing at a time.
-type engine struct {
-	// turn is full while a stream uses the engine. A goroutine that waits for a mutex would
-	// stop the time of package testing/synctest, so it is a channel.
-	turn chan struct{}
-	free time.Time // when the engine is free, in modelled time
-}
-
 func newEngine() engine { return engine{turn: make(chan struct{}, 1)} }
 
 // use makes the engine do two steps. The second comes a time d after the first, or when
@@ -343,4 +297,16 @@ func pause(d time.Duration) {
 	if d > 0 {
 		time.Sleep(d)
 	}
+}
+
+// jitter returns a random delay, so that streams overtake one another in tests.
+// They come from one sequence, so which stream gets which depends on the order in
+// which they ask.
+func (d *Simulated) jitter() time.Duration {
+	if d.opt.Jitter == 0 {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Duration(d.rnd.Int64N(int64(d.opt.Jitter)))
 }

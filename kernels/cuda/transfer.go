@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/versions"
@@ -29,37 +28,6 @@ import (
 //
 // A mover need not wait for a copy in: calls that read the value wait on the device. It
 // has to wait for a copy out, since it then moves the bytes from the stage to the tile.
-
-// transfer is a copy of a value in or out. The accelerator's lock guards it.
-type transfer struct {
-	e     *entry
-	out   bool
-	begin time.Time
-
-	// staged says that all chunks of a copy in are on the stream, with done behind them.
-	// The copy then reads only the stages, no longer the host's tile.
-	staged bool
-	done   Event
-
-	over bool // the copy has ended, with or without an error
-	err  error
-}
-
-// lane is the stream of one direction and the transfers that wait for it.
-type lane struct {
-	// mu guards the stream: a Stream is for one goroutine at a time, and several
-	// movers use it.
-	mu     sync.Mutex
-	stream Stream
-	// The accelerator's lock guards these.
-	waiting []*transfer
-	speed   speed
-}
-
-// maxTries is how often a copy to the host is tried. Then the device is declared lost: a
-// value that only the device has cannot be saved, and a call that waits for its room would
-// wait for ever.
-const maxTries = 3
 
 // startIn begins to copy e in. e has a block. The caller holds mu.
 func (a *Accelerator) startIn(e *entry) {
@@ -93,43 +61,6 @@ func (a *Accelerator) startOut(e *entry) {
 	a.work.Broadcast()
 }
 
-// endIn concludes a copy in. If the copy failed, the entry has no contents. endIn frees its
-// block unless a call holds it; that call finds the error in t. The caller holds mu.
-func (a *Accelerator) endIn(t *transfer, err error) {
-	e := t.e
-	t.over, t.err = true, err
-	a.moving--
-	e.arriving = nil
-	a.recycle(t.done)
-	t.done = nil
-	a.cache.endIn(e, err == nil)
-	switch {
-	case err == nil:
-		a.stats.In += e.bytes()
-		a.stats.Ins++
-		a.tell(t, &a.in)
-	case !e.busy():
-		a.cache.drop(e)
-	}
-}
-
-// endOut concludes a copy out. A failed copy leaves the entry modified, and the goroutine
-// that wants the value begins another copy. The caller holds mu.
-func (a *Accelerator) endOut(t *transfer, err error) {
-	e := t.e
-	a.moving--
-	a.outs--
-	a.cache.endOut(e, err == nil)
-	if err == nil {
-		e.tries = 0
-		a.stats.Out += e.bytes()
-		a.stats.Outs++
-		a.tell(t, &a.out)
-	} else if e.tries++; e.tries >= maxTries {
-		a.lose(err)
-	}
-}
-
 // tell updates the speed of a lane by a copy that has ended, and notes the copy for OnCopy.
 // It attributes the copy to the latest job that began to use the value. The caller holds
 // mu.
@@ -143,13 +74,6 @@ func (a *Accelerator) tell(t *transfer, l *lane) {
 		}
 		a.told = append(a.told, c)
 	}
-}
-
-// speed is the recent speed of one direction, a mean in which each copy has the weight 1/8.
-// Bring and Back use it, which the runtime calls to place tasks.
-type speed struct {
-	perByte float64 // seconds
-	last    time.Time
 }
 
 // guess is the speed before anything was copied, in seconds per byte: that of PCIe 3.0 with

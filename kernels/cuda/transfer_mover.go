@@ -21,23 +21,6 @@ import (
 // startOut are called when a value may be copied. Until the transfer is over, the entry's flags
 // in and out keep its block and its host memory as they are.
 
-// stage is a piece of pinned memory that copies go through. done marks the end of the last copy
-// that used it, and is nil before the first.
-type stage struct {
-	p    unsafe.Pointer
-	n    int64
-	done Event
-}
-
-// mover is a goroutine that copies in one direction, one value at a time. No other mover uses its
-// two stages. Each stage has at most Options.Stage bytes, or the bytes of one row if that is more.
-type mover struct {
-	a      *Accelerator
-	lane   *lane
-	stages [2]stage
-	next   int
-}
-
 // run takes transfers until the accelerator is closed. It holds mu except while it waits or copies.
 // Close waits for all transfers first, or the loss of the device has ended them, so none is left.
 func (m *mover) run() {
