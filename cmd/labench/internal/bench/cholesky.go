@@ -12,11 +12,9 @@ import (
 // mat.SymDense, and the result is checked with the lower one.
 type cholesky[T la.Element] struct {
 	base[T]
+	kept
 	a    la.Symmetric[T] // lower
 	chol *la.Cholesky[T] // of the engine that was made last
-	keep la.Checkpoint
-
-	resumed int // panels
 }
 
 func newCholesky[T la.Element](f *maker[T]) problem {
@@ -24,7 +22,7 @@ func newCholesky[T la.Element](f *maker[T]) problem {
 	if !f.blank {
 		mirror(a, f.workers)
 	}
-	return &cholesky[T]{base: f.base, a: a, keep: f.spec.Checkpoint}
+	return &cholesky[T]{base: f.base, kept: kept{keep: f.spec.Checkpoint}, a: a}
 }
 
 func (p *cholesky[T]) order() (op la.Operation, n, longest int) { return la.OpCholesky, p.a.N, p.a.N }
@@ -37,17 +35,10 @@ func (p *cholesky[T]) flops() float64 {
 func (p *cholesky[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	chol, upper := la.NewCholesky[T](e), p.a
 	p.chol, upper.Uplo = chol, blas.Upper
-	return func(ctx context.Context) (err error) {
-		if p.keep.Dir == "" {
-			return chol.FactorizeContext(ctx, upper)
-		}
-		p.resumed, err = chol.FactorizeCheckpoint(ctx, upper, p.keep)
-		return err
-	}, nil
+	return func(ctx context.Context) error { return factor[la.SymmetricSource[T]](ctx, &p.kept, chol, upper) }, nil
 }
 
-// describe stores the progress of an earlier run.
-func (p *cholesky[T]) describe(r *Result) { r.Resumed = p.resumed }
+func (p *cholesky[T]) describe(r *Result) { p.kept.describe(r) }
 
 // verify computes A − L·Lᵀ in A with syrk, panel by panel of L.
 func (p *cholesky[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {

@@ -21,14 +21,17 @@ import (
 // distributed is an operation on matrices that exist only on the nodes of a cluster. They are random or read
 // from a file. The nodes make them, work on them in place and verify the result.
 type distributed[T la.Element] struct {
-	ctx      context.Context
-	s        Spec
-	e        *la.Engine
-	input    *file.Array        // of A; nil if it is random
-	a, b, c  *blocked.Matrix[T] // gemm: C = A·B; others: A only
-	lu       *la.LU[T]
-	chol     *la.Cholesky[T]
-	qr       *la.QR[T]
+	ctx     context.Context
+	s       Spec
+	e       *la.Engine
+	input   *file.Array        // of A; nil if it is random
+	a, b, c *blocked.Matrix[T] // gemm: C = A·B; others: A only
+	// factors computes factors of A in place, and solve overwrites a right-hand side with the solution; nil for gemm.
+	factors interface {
+		FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) error
+		FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep la.Checkpoint) (resumed int, err error)
+	}
+	solve    func(ctx context.Context, x *blocked.Matrix[T]) error
 	speeds   []float64 // of the nodes that matrices are distributed over
 	gridRows int       // of the grid of nodes; 0: chosen
 	err      error     // of making the matrices
@@ -207,39 +210,31 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	case "gemm":
 		p.a, p.b, p.c = p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb)
 	case "cholesky":
-		p.a, p.chol = p.matrix(blocked.SymUpper, n, n, nb), la.NewCholesky[T](e)
+		f := la.NewCholesky[T](e)
+		p.a, p.factors, p.solve = p.matrix(blocked.SymUpper, n, n, nb), f, f.SolveInPlace
 	case "qr":
-		p.a = p.matrix(blocked.Full, n, n, nb)
-		qr, err := la.NewQRWith[T](e, p.s.qrOptions())
+		f, err := la.NewQRWith[T](e, p.s.qrOptions())
 		if err != nil {
 			return nil, err
 		}
-		p.qr = qr
+		p.a, p.factors = p.matrix(blocked.Full, n, n, nb), f
+		p.solve = func(ctx context.Context, x *blocked.Matrix[T]) error { return f.SolveInPlace(ctx, x, x) }
 	default:
-		p.a, p.lu = p.matrix(blocked.Full, n, n, nb), la.NewLU[T](e)
+		f := la.NewLU[T](e)
+		p.a, p.factors = p.matrix(blocked.Full, n, n, nb), f
+		p.solve = func(ctx context.Context, x *blocked.Matrix[T]) error { return f.SolveInPlace(ctx, false, x) }
 	}
 	return func(ctx context.Context) (err error) {
-		keep := p.s.Checkpoint
-		switch {
+		switch keep := p.s.Checkpoint; {
 		case p.err != nil:
 			return p.err
-		case p.s.Op == "gemm":
+		case p.factors == nil:
 			return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, p.a, p.b, 0, p.c)
-		case p.chol != nil && keep.Dir != "":
-			p.resumed, err = p.chol.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
-			return err
-		case p.chol != nil:
-			return p.chol.FactorizeInPlace(ctx, p.a)
-		case p.qr != nil && keep.Dir != "":
-			p.resumed, err = p.qr.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
-			return err
-		case p.qr != nil:
-			return p.qr.FactorizeInPlace(ctx, p.a)
 		case keep.Dir != "":
-			p.resumed, err = p.lu.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
+			p.resumed, err = p.factors.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
 			return err
 		}
-		return p.lu.FactorizeInPlace(ctx, p.a)
+		return p.factors.FactorizeInPlace(ctx, p.a)
 	}, p.err
 }
 
@@ -274,32 +269,22 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 		return norm
 	}
 	var size float64
-	switch {
-	case p.c != nil: // z = C·x − A·(B·x), where y = −B·x
+	if p.factors == nil { // z = C·x − A·(B·x), where y = −B·x
 		multiply(p.b, x, 0, y)
 		multiply(p.a, y, 0, z)
 		size = norm(p.a) * norm(y)
 		if err == nil {
 			err = la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, -1, p.c, x, 1, z)
 		}
-	case p.chol != nil: // z = b − A·x
-		err = p.chol.SolveInPlace(ctx, x)
+	} else { // z = b − A·x, or its negative
+		err = p.solve(ctx, x)
 		p.random(p.s.Seed, p.a)
 		p.random(p.s.Seed+right, z)
-		if err = errors.Join(err, p.err); err == nil {
+		if err = errors.Join(err, p.err); err == nil && p.a.Kind() != blocked.Full {
 			err = p.symm(x, z)
-		}
-		size = norm(p.a) * norm(x)
-	default:
-		if p.qr != nil {
-			err = p.qr.SolveInPlace(ctx, x, x)
 		} else {
-			err = p.lu.SolveInPlace(ctx, false, x)
+			multiply(p.a, x, -1, z)
 		}
-		p.random(p.s.Seed, p.a)
-		p.random(p.s.Seed+right, z)
-		err = errors.Join(err, p.err)
-		multiply(p.a, x, -1, z)
 		size = norm(p.a) * norm(x)
 	}
 	step(1, 1)

@@ -10,17 +10,15 @@ import (
 // lu is A = P·L·U, A m×n.
 type lu[T la.Element] struct {
 	base[T]
+	kept
 	a   la.General[T]
 	f   *la.LU[T] // of the engine that was made last
 	opt la.LUOptions
-
-	keep    la.Checkpoint
-	resumed int // panels
 }
 
 func newLU[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, keep: s.Checkpoint}
+	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, kept: kept{keep: s.Checkpoint}}
 }
 
 func (p *lu[T]) order() (op la.Operation, n, longest int) {
@@ -32,19 +30,13 @@ func (p *lu[T]) flops() float64 { return luFlops(p.a.Rows, p.a.Cols) }
 func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	f, err := la.NewLUWith[T](e, p.opt)
 	p.f = f
-	return func(ctx context.Context) (err error) {
-		if p.keep.Dir == "" {
-			return f.FactorizeContext(ctx, p.a)
-		}
-		p.resumed, err = f.FactorizeCheckpoint(ctx, p.a, p.keep)
-		return err
-	}, err
+	return func(ctx context.Context) error { return factor[la.Source[T]](ctx, &p.kept, f, p.a) }, err
 }
 
 // describe stores the pivoting, which may have fallen back to partial pivoting, the growth, and the progress of
 // an earlier run.
 func (p *lu[T]) describe(r *Result) {
-	r.Resumed = p.resumed
+	p.kept.describe(r)
 	r.Pivoting, r.Growth = p.f.Pivoting().String(), Number(p.f.Growth())
 	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not consider tall matrices
 }

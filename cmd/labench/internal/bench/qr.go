@@ -13,16 +13,14 @@ import (
 // factorQR is A = Q·R, A m×n.
 type factorQR[T la.Element] struct {
 	base[T]
+	kept
 	a   la.General[T]
 	f   *la.QR[T] // of the engine that was made last
 	opt la.QROptions
-
-	keep    la.Checkpoint
-	resumed int // panels
 }
 
 func newQR[T la.Element](f *maker[T]) problem {
-	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), keep: f.spec.Checkpoint}
+	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), kept: kept{keep: f.spec.Checkpoint}}
 }
 
 func (p *factorQR[T]) order() (op la.Operation, n, longest int) {
@@ -34,18 +32,12 @@ func (p *factorQR[T]) flops() float64 { return qr.QRFlops(p.a.Rows, p.a.Cols) }
 func (p *factorQR[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	f, err := la.NewQRWith[T](e, p.opt)
 	p.f = f
-	return func(ctx context.Context) (err error) {
-		if p.keep.Dir == "" {
-			return f.FactorizeContext(ctx, p.a)
-		}
-		p.resumed, err = f.FactorizeCheckpoint(ctx, p.a, p.keep)
-		return err
-	}, err
+	return func(ctx context.Context) error { return factor[la.Source[T]](ctx, &p.kept, f, p.a) }, err
 }
 
 // describe stores the operation counts, and the progress of an earlier run.
 func (p *factorQR[T]) describe(r *Result) {
-	r.Resumed = p.resumed
+	p.kept.describe(r)
 	flops := p.f.Flops()
 	r.Flops, r.Performed = flops.Standard, flops.Performed
 	r.NB, r.Direct = p.f.TileSize(p.a.Dims()) // la.TileSize does not consider narrow matrices
