@@ -127,6 +127,7 @@ func TestAgent(t *testing.T) {
 		"exclude each other":  "gemm --versions go --cluster " + addresses[0],
 		"is for --cluster":    "gemm --idle",
 		"for gemm, cholesky":  "syrk --distributed --cluster " + addresses[0],
+		"distributed is for":  "eigen --distributed --cluster " + addresses[0],
 		"matrices are square": "lu -m 7 --distributed --cluster " + addresses[0],
 	} {
 		code, _, errs := labench(t, strings.Fields(args)...)

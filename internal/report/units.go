@@ -23,6 +23,14 @@ func Longer(part float64) string {
 // Capital returns text with its first letter in upper case.
 func Capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
+// Tiles says of which size tiles are, or that there are none if nb is 0.
+func Tiles(nb int) string {
+	if nb == 0 {
+		return "no tiles"
+	}
+	return fmt.Sprintf("nb = %d", nb)
+}
+
 // Label returns the left margin of a report's line.
 func Label(s string) string { return Pad(s, 11) }
 

@@ -105,7 +105,7 @@ func syevdWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // syevdAlone is the order up to which one unit is as fast as several.
-const syevdAlone = 256
+const syevdAlone = 200
 
 // syevdHelp returns how many units a call makes use of: they stay, since they meet once a column.
 func syevdHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {

@@ -13,7 +13,8 @@ import (
 // makers returns, for each operation, the function that makes its matrices.
 func makers[T la.Element]() map[string]func(*maker[T]) problem {
 	return map[string]func(*maker[T]) problem{"gemm": newGemm[T], "syrk": newSyrk[T], "trsm": newTrsm[T], "cholesky": newCholesky[T],
-		"lu": newLU[T], "qr": newQR[T], "solve": newSystem[T], "lstsq": newLstsq[T]}
+		"lu": newLU[T], "qr": newQR[T], "solve": newSystem[T], "lstsq": newLstsq[T],
+		"eigen": newEigen[T], "svd": newSVD[T]}
 }
 
 // newProblem makes the matrices of s. It returns the problem, and s with the shape of the matrix in an input

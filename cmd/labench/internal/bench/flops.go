@@ -32,6 +32,26 @@ func systemFlops(used Method, order, columns int) float64 {
 	return luFlops(order, order) + 2*n*n*nrhs
 }
 
+// eigenFlops returns the number of operations of the reduction to tridiagonal form, and with vectors those of divide and
+// conquer and of the transformation back, none of which counts as deflated.
+func eigenFlops(order int, values bool) float64 {
+	n := float64(order)
+	if values {
+		return 4 * n * n * n / 3
+	}
+	return 14 * n * n * n / 3
+}
+
+// svdFlops is the same for thin singular value decompositions, without a QR factorization before the reduction.
+func svdFlops(m, n int, values bool) float64 {
+	long, k := float64(max(m, n)), float64(min(m, n))
+	reduction := 4*k*k*long - 4*k*k*k/3
+	if values {
+		return reduction
+	}
+	return reduction + 8*k*k*k/3 + 2*k*k*k + 2*k*k*(2*long-k)
+}
+
 // lstsqFlops returns the number of operations of the factorization, the product of Qᵀ and B, and the triangular
 // solution.
 func lstsqFlops(m, n, columns int) float64 {

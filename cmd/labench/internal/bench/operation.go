@@ -29,6 +29,7 @@ type Operation struct {
 	kind       matgen.Kind // default
 	symmetric  bool        // A must be symmetric
 	notRandom  string      // why A cannot be of kind random; empty if it can
+	whole      bool        // one task for the whole matrix, without tiles
 	compound   bool        // composed of other operations, whose tile sizes count
 	packs      bool        // its tasks share packed operands
 	allAlike   bool        // all operands have A's kind, so a square kind makes all dimensions equal
@@ -123,7 +124,34 @@ var table = sync.OnceValue(func() []Operation {
 			return 2*m*n + 3*max(m, n)*float64(s.NRHS)
 		},
 	}
-	return []Operation{gemm, syrk, trsm, cholesky, lu, qr, solve, lstsq}
+	eigen := Operation{
+		Name: "eigen", Short: "Find eigenvalues, symmetric matrix: A = V·Λ·Vᵀ, n×n",
+		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values"}, whole: true, compound: true,
+		Formula: "‖AV−VΛ‖ / (n·‖A‖·ε)", Limit: 30,
+		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
+		elements: func(s Spec) float64 {
+			_, n, _ := s.floats()
+			if s.Verify {
+				return 8 * n * n // includes the vectors, a product, and a decomposition with vectors
+			}
+			return 5 * n * n // the matrix, its tile, the vectors, and the work space
+		},
+	}
+	svd := Operation{
+		Name: "svd", Short: "Find singular values and vectors: A = U·Σ·Vᵀ, m×n",
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", n: 1024, Flags: []string{"values"}, whole: true, compound: true,
+		Formula: "‖A−UΣVᵀ‖ / (max(m,n)·‖A‖·ε)", Limit: 30,
+		elements: func(s Spec) float64 {
+			m, n, _ := s.floats()
+			long, k := max(m, n), min(m, n)
+			elements := 3*long*k + 7*k*k // the matrix, its tile and left vectors; right ones, and the work space
+			if s.Verify {
+				elements += 2*long*k + 3*k*k
+			}
+			return elements
+		},
+	}
+	return []Operation{gemm, syrk, trsm, cholesky, lu, qr, solve, lstsq, eigen, svd}
 })
 
 // DefaultN is the default order of a problem.
@@ -169,6 +197,9 @@ func (o *Operation) Has(size string) bool { return slices.Contains(o.Sizes, size
 
 // Takes reports whether o has a flag.
 func (o *Operation) Takes(flag string) bool { return slices.Contains(o.Flags, flag) }
+
+// Tiled reports whether o divides matrices into tiles.
+func (o *Operation) Tiled() bool { return !o.whole }
 
 // NotRandom returns why o takes no random matrix, or "".
 func (o *Operation) NotRandom() string { return o.notRandom }

@@ -15,8 +15,8 @@ type Result struct {
 	Type          string         `json:"type"`
 	M             int            `json:"m"`
 	N             int            `json:"n"`
-	K             int            `json:"k"` // 0 if the op has none
-	NB            int            `json:"nb"`
+	K             int            `json:"k"`  // 0 if the op has none
+	NB            int            `json:"nb"` // 0 if the op has no tiles
 	Workers       int            `json:"workers"`
 	Sched         string         `json:"sched"`
 	Devices       []string       `json:"devices,omitempty"` // accelerators

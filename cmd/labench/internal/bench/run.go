@@ -85,7 +85,9 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	r := Result{Origin: origin.Here(), Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names,
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
-	r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
+	if !find(s.Op).whole {
+		r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
+	}
 	m.begin(Stage{Name: "measuring the peak"})
 	if err := r.peak(ctx, s, workers); err != nil {
 		return Result{}, err
@@ -184,7 +186,8 @@ func (s Spec) options() la.Options {
 	if s.Runtime != nil {
 		return la.Options{Runtime: s.Runtime, NB: s.NB}
 	}
-	opt := la.Options{Workers: s.Workers, Thorough: true, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
+	// Of a task for the whole matrix, to explore each version would take longer than all runs.
+	opt := la.Options{Workers: s.Workers, Thorough: !find(s.Op).whole, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
 		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
 	if s.NB > 0 {
 		opt.Direct = -1 // a requested tile size is used
@@ -271,7 +274,7 @@ func warm[T la.Element](ctx context.Context, s Spec, p problem, once func(contex
 		}
 		m.next()
 	}
-	if s.Warmup < 0 {
+	if s.Warmup < 0 || find(s.Op).whole {
 		return nil
 	}
 	m.pause(true)

@@ -24,6 +24,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// tileSize returns nb, or 0 for an op without tiles.
+func tileSize(op string, nb int) int {
+	if find(op).Tiled() {
+		return nb
+	}
+	return 0
+}
+
 // each runs a test for every op and type.
 func each(t *testing.T, f func(t *testing.T, op, typ string)) {
 	for _, op := range Ops() {
@@ -53,6 +61,7 @@ func TestRun(t *testing.T) {
 			if !find(op).Has("k") {
 				s.K = 0
 			}
+			s.NB = tileSize(op, s.NB)
 			s.Op, s.Type, s.Repeat, s.Verify, s.NoPeak, s.Seed = op, typ, 2, true, true, 7
 			r, err := Run(context.Background(), s)
 			if err != nil {
@@ -70,6 +79,12 @@ func TestRun(t *testing.T) {
 			}
 			if (calls < 2 || calls%2 != 0) && !(op == "solve" && s.N == 1) { // one division is no op
 				t.Errorf("%+v: %d calls in two runs: %v", s, calls, r.Versions)
+			}
+			if !find(op).Tiled() {
+				if r.NB != 0 || r.Direct {
+					t.Errorf("%+v: nb %d, direct %v, of an op without tiles", s, r.NB, r.Direct)
+				}
+				continue
 			}
 			if s.NB > 0 && r.NB != s.NB || r.NB == 0 || r.Direct != (s.NB == 0 && max(r.M, r.N, r.K) <= 200) {
 				t.Errorf("%+v: nb %d, direct %v", s, r.NB, r.Direct)
@@ -94,7 +109,7 @@ func TestKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := Spec{Problem: Problem{Op: op, Type: typ, N: n, NB: 16, Matrix: kind}, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true}
+			s := Spec{Problem: Problem{Op: op, Type: typ, N: n, NB: tileSize(op, 16), Matrix: kind}, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true}
 			if find(op).Has("m") {
 				s.M = n
 			}
@@ -180,7 +195,7 @@ func TestPeak(t *testing.T) {
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, op, typ string) {
 		last, total := 0, 0
-		_, err := Run(context.Background(), Spec{Problem: Problem{Op: op, Type: typ, N: 200, NB: 64},
+		_, err := Run(context.Background(), Spec{Problem: Problem{Op: op, Type: typ, N: 200, NB: tileSize(op, 64)},
 			Verify: true,
 			NoPeak: true,
 			Watch: Watch{Progress: func(done, all int) {
@@ -228,7 +243,7 @@ func TestCancel(t *testing.T) {
 		}
 		for stage := range 5 {
 			ctx, cancel := context.WithCancelCause(context.Background())
-			_, err := Run(ctx, Spec{Problem: Problem{Op: op, N: 150, NB: 32},
+			_, err := Run(ctx, Spec{Problem: Problem{Op: op, N: 150, NB: tileSize(op, 32)},
 				Verify: true,
 				NoPeak: true,
 				Repeat: 3,

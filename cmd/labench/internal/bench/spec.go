@@ -22,6 +22,8 @@ import (
 //	qr        A = Q·R        A M×N
 //	solve     A·X = B        A N×N, B N×NRHS
 //	lstsq     min ‖B−A·X‖    A M×N, B M×NRHS
+//	eigen     A = V·Λ·Vᵀ     A N×N
+//	svd       A = U·Σ·Vᵀ     A M×N
 type Problem struct {
 	Op      string // one of Ops
 	Type    string // "f64" (default) or "f32"
@@ -37,6 +39,7 @@ type Problem struct {
 	Variant     la.QRVariant
 	Method      Method // of solve
 	Mixed       bool   // of solve: factor in float32, refine in float64
+	Values      bool   // of eigen and svd: no vectors
 
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
 	Seed   uint64
@@ -137,6 +140,9 @@ func (p Problem) Chosen() (words []string) {
 	}
 	if p.Method != Auto {
 		words = append(words, "by "+p.Method.String())
+	}
+	if p.Values {
+		words = append(words, "values only")
 	}
 	return words
 }

@@ -61,6 +61,12 @@ func (s Spec) Validate() error {
 	if s.Mixed && (!o.Takes("mixed") || s.Type != "f64" || s.Method == ByQR) {
 		note("mixed precision is for solve by cholesky or lu, of type f64")
 	}
+	if s.Values && !o.Takes("values") {
+		note("values alone are for eigen and svd")
+	}
+	if s.NB != 0 && o.whole {
+		note("nb is %d, but %s has no tiles", s.NB, s.Op)
+	}
 	if s.Checkpoint.Dir != "" && (s.Pivot == la.TilePivoting || s.Variant != la.CompactQR) {
 		note("a checkpoint is for %v and %v pivoting, and for %v rotations", la.PartialPivoting, la.TournamentPivoting, la.CompactQR)
 	}

@@ -102,8 +102,8 @@ func (x *ledger) reasons(reason func(lossKind) string) (all []string) {
 func (x *account) measured(s bench.Spec, p report.Paint) string {
 	var b strings.Builder
 	b.WriteString(report.Wrapped(report.Label("problem"), x.all.result.Problem(s)))
-	b.WriteString(report.Wrapped(report.Label("run"), fmt.Sprintf("nb = %d, 1 and %s, sched %s, fastest of %s",
-		x.all.result.NB, report.Workers(x.all.workers), x.all.result.Sched, report.Count(s.Repeat, "run"))))
+	b.WriteString(report.Wrapped(report.Label("run"), fmt.Sprintf("%s, 1 and %s, sched %s, fastest of %s",
+		report.Tiles(x.all.result.NB), report.Workers(x.all.workers), x.all.result.Sched, report.Count(s.Repeat, "run"))))
 	name := "speed"
 	times, rates := report.Durations(x.one.took.Seconds(), x.all.took.Seconds()), report.Decimals(x.one.result.GFLOPSBest, x.all.result.GFLOPSBest)
 	for _, r := range []side{x.one, x.all} {
@@ -215,7 +215,7 @@ func (x *account) wants(k lossKind) int {
 func (x *account) reason(k lossKind) string {
 	mean, n := x.tasks()
 	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
-		if x.tiles(x.wants) == x.wants(k) {
+		if x.all.result.NB > 0 && x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}
 		return otherwise
@@ -256,6 +256,9 @@ func (x *account) reason(k lossKind) string {
 		return fmt.Sprintf("Tasks waited for the data of others. It is not the critical path, which takes %s of %s, but the order, or the beginning and the end, "+
 			"where few tasks are left: %sanother --sched; --report and --trace show when.", report.Brief(x.path.Length), report.Brief(x.span), tiles("smaller tiles (--nb), ", "a larger problem, "))
 	case lossNoTask:
+		if x.all.result.NB == 0 {
+			return "No task was left to start: there is one for the whole matrix. Workers take parts of it if it is large enough."
+		}
 		return fmt.Sprintf("No task was left to start. Workers do not end together, and parts of a computation follow one another: "+
 			"%d tasks of %s on average %s.", n, report.Brief(mean), tiles("could be divided better as more and smaller ones (--nb)", "leave that; in a larger problem it counts less"))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -154,7 +155,7 @@ func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 		}
 	}
 	if f.Distributed {
-		if op == "syrk" || op == "trsm" {
+		if !slices.Contains([]string{"gemm", "cholesky", "lu", "qr", "solve", "lstsq"}, op) {
 			return errors.New("--distributed is for gemm, cholesky, lu, qr, solve and lstsq")
 		}
 		for _, flag := range []string{"matrix", "m", "k", "pivot", "sched"} {

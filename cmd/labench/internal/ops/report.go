@@ -122,7 +122,7 @@ func runLine(s bench.Spec, r bench.Result) string {
 	case s.Devices == "auto":
 		workers += " and no device"
 	}
-	return fmt.Sprintf("nb = %d, %s, sched %s, %s", r.NB, workers, r.Sched, runs)
+	return fmt.Sprintf("%s, %s, sched %s, %s", report.Tiles(r.NB), workers, r.Sched, runs)
 }
 
 // nodesLine says on how many nodes the timed runs ran: at the beginning and, if that differs, at the end.

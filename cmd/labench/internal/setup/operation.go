@@ -72,6 +72,9 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 	if f.Op.Takes("mixed") {
 		fl.BoolVar(&s.Mixed, "mixed", false, "factor in f32 and refine in f64: --method cholesky, or else by LU")
 	}
+	if f.Op.Takes("values") {
+		fl.BoolVar(&s.Values, "values", false, "values only, no vectors")
+	}
 	if f.Op.Takes("domain") {
 		fl.IntVar(&s.Domain, "domain", 0, "tiles in a domain of --tree domains (default one domain per worker)")
 	}
