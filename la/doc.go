@@ -16,8 +16,8 @@
 //
 // # What there is not
 //
-// There are no eigenvalues but of symmetric matrices ([EigenSym]; singular values are in [SVD]), no QR
-// factorization with column pivoting, no updates of a factorization, no band matrices and no complex
+// There are no eigenvalues but of symmetric matrices ([EigenSym]; singular values are in [SVD], [TruncatedSVD]
+// and [PCA]), no QR factorization with column pivoting, no updates of a factorization, no band matrices and no complex
 // numbers. Use gonum's mat for them. With la/dropin installed, the products and triangular systems inside
 // gonum's code run here.
 // Sparse matrices are in la/csr, iterative methods in la/krylov; there are no sparse
