@@ -25,7 +25,7 @@ func TestReadme(t *testing.T) {
 		t.Errorf("%d lines are no first screen", lines)
 	}
 	for place, wants := range map[string][]string{
-		first:                                   {"dropin.Install", "docs/images/libraries.svg", "with `Install`", "**Why not gonum's netlib", "`CGO_ENABLED=0`", "the same bits", "**What is missing:** singular values", "**How stable it is:**"},
+		first:                                   {"dropin.Install", "docs/images/libraries.svg", "with `Install`", "**Why not gonum's netlib", "`CGO_ENABLED=0`", "the same bits", "**What is missing:** eigenvalues of", "**How stable it is:**"},
 		readme:                                  {"go mod edit -require github.com/tessera-la/tessera@v0.0.0 -replace "},
 		read("docs", "images", "libraries.svg"): {"gonum", "OpenBLAS", "MKL"},
 		read("docs", "gonum.md"):                {"**What `la` has not:** eigenvalues of matrices that are not symmetric", "| gonum's `mat` | `la` |", "`la.Cholesky`", "Products gain from order"},
