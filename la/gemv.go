@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
@@ -106,6 +107,10 @@ func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *block
 
 // callSymv is xSYMV on tiles.
 func callSymv[T Element](alpha T, uplo blas.Uplo, a, x *blocked.Tile[T], beta T, y *blocked.Tile[T]) {
+	if x.Stride == 1 && y.Stride == 1 {
+		op.HostVectors[T]().Symv(uplo, a.Rows, alpha, a.Data, a.Stride, x.Data, beta, y.Data)
+		return
+	}
 	var r gonum.Implementation
 	symv := scalar.Pick[T, any](r.Ssymv, r.Dsymv).(func(blas.Uplo, int, T, []T, int, []T, int, T, []T, int))
 	symv(uplo, a.Rows, alpha, a.Data, a.Stride, x.Data, x.Stride, beta, y.Data, y.Stride)

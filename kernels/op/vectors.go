@@ -1,6 +1,9 @@
 package op
 
 import (
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/cpu/native"
@@ -8,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Vectors are the routines on single vectors that estimates of condition numbers use. The memory
-// of the tiles bounds their speed.
+// Vectors are the routines on single vectors: for estimates of condition numbers, and for products of a symmetric
+// matrix and a vector. The memory of the tiles bounds their speed.
 type Vectors[T kernels.Element] struct{ r *cpu.Packed[T] }
 
 // VectorsFor returns the fastest routines for workers of the calling machine.
@@ -31,3 +34,28 @@ func (v Vectors[T]) Trsv(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a
 func (v Vectors[T]) Subtract(trans blas.Transpose, a *kernels.Tile[T], x, y []T) {
 	v.r.Gemv(trans, a.Rows, a.Cols, -1, a.Data, a.Stride, x, 1, 1, y, 1)
 }
+
+// Symv computes y = alpha·A·x + beta·y for a symmetric n×n A of which the uplo triangle is stored. The other one is
+// not read, nor are A and x if alpha is 0, nor y if beta is 0. x and y are contiguous and do not overlap.
+func (v Vectors[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x []T, beta T, y []T) {
+	switch beta {
+	case 0:
+		clear(y[:n])
+	case 1:
+	default:
+		for i := range y[:n] {
+			y[i] *= beta
+		}
+	}
+	v.r.Symv(uplo, n, alpha, a, lda, x[:n], y[:n])
+}
+
+// HostVectors returns the fastest routines of the machine that runs this process.
+func HostVectors[T kernels.Element]() Vectors[T] {
+	return scalar.Pick[T](any(host32), any(host64)).(func() Vectors[T])()
+}
+
+var (
+	host32 = sync.OnceValue(func() Vectors[float32] { return Vectors[float32]{cpu.Fastest[float32](cpu.Caches{})} })
+	host64 = sync.OnceValue(func() Vectors[float64] { return Vectors[float64]{cpu.Fastest[float64](cpu.Caches{})} })
+)

@@ -32,6 +32,7 @@ func TestSuites(t *testing.T) {
 		{"Dtrmm", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DtrmmTest(t, b) }},
 		{"Dtrsm", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DtrsmTest(t, b) }},
 		{"Dgemv", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DgemvTest(t, b) }},
+		{"Dsymv", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DsymvTest(t, b) }},
 		{"Dtrsv", false, func(t *testing.T, b dropin.BLAS, _ dropin.LAPACK) { testblas.DtrsvTest(t, b) }},
 		{"Dlange", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DlangeTest(t, l) }},
 		{"Dlansy", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DlansyTest(t, l) }},
