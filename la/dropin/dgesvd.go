@@ -27,7 +27,7 @@ const smallGesvd = 32 * 32 * 32
 func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	co := l.blas.core
 	k := min(m, n)
-	if co.smallCube(smallGesvd, m, n, k) || !fits(m, n, a, lda) || len(s) < k || !fitsVectors(jobU, m, m, k, u, ldu) || !fitsVectors(jobVT, n, k, n, vt, ldvt) ||
+	if co != nil && co.opt.Accurate || co.smallCube(smallGesvd, m, n, k) || !fits(m, n, a, lda) || len(s) < k || !fitsVectors(jobU, m, m, k, u, ldu) || !fitsVectors(jobVT, n, k, n, vt, ldvt) ||
 		lwork < max(3*k+max(m, n), 5*k) || len(work) < lwork {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}

@@ -3,6 +3,7 @@ package dropin_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/la/dropin"
@@ -82,5 +83,32 @@ func TestDgesvdJobs(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAccurate: with the option, singular values and vectors of a graded matrix are gonum's, bit by bit.
+func TestAccurate(t *testing.T) {
+	const n = 60
+	a := make([]float64, n*n)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		for j := range n {
+			a[i*n+j] = rng.NormFloat64() * math.Pow(2, float64(-i))
+		}
+	}
+	decompose := func(l lapack.Float64) []float64 {
+		s, u, vt, work := make([]float64, n), make([]float64, n*n), make([]float64, n*n), make([]float64, 10*n)
+		if !l.Dgesvd(lapack.SVDAll, lapack.SVDAll, n, n, slices.Clone(a), n, s, u, n, vt, n, work, len(work)) {
+			t.Fatal("no convergence")
+		}
+		return append(s, u...)
+	}
+	want := decompose(gonum.Implementation{})
+	// Nothing is installed, so gonum's LAPACK calls gonum's BLAS.
+	if got := decompose(dropin.NewLAPACK(dropin.Options{Accurate: true})); !slices.Equal(got, want) {
+		t.Error("other values than gonum's")
+	}
+	if got := decompose(dropin.NewLAPACK(dropin.Options{})); slices.Equal(got, want) {
+		t.Error("the same bits without the option")
 	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// multiplications, of a problem that is left to gonum's own routine; 0
 	// means a default by routine, -1 that nothing is too small.
 	Small int
+	// Accurate leaves singular value decompositions to gonum's QR iteration. It is slow, and the small singular
+	// values of a graded matrix, whose rows or columns are of very different sizes, keep more digits.
+	Accurate bool
 	// LAPACK is what Restore is to register with lapack64, which unlike blas64
 	// does not tell what it has. Nil means gonum's own.
 	LAPACK lapack.Float64

@@ -192,6 +192,12 @@ func Limit(op string) Number { return find(op).Limit }
 // Formula returns the residual of an operation in words: see [Operation].
 func Formula(op string) string { return find(op).Formula }
 
+// HasTiles reports whether an operation divides matrices into tiles.
+func HasTiles(op string) bool {
+	o := find(op)
+	return o == nil || o.Tiled()
+}
+
 // Has reports whether a dimension can be chosen.
 func (o *Operation) Has(size string) bool { return slices.Contains(o.Sizes, size) }
 

@@ -110,7 +110,7 @@ func (x *NodesAccount) wants(k lossKind) int {
 func (x *NodesAccount) reason(k lossKind) string {
 	runs := float64(len(x.result.Times))
 	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
-		if x.result.NB > 0 && x.tiles(x.wants) == x.wants(k) {
+		if bench.HasTiles(x.result.Op) && x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}
 		return otherwise

@@ -215,7 +215,7 @@ func (x *account) wants(k lossKind) int {
 func (x *account) reason(k lossKind) string {
 	mean, n := x.tasks()
 	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
-		if x.all.result.NB > 0 && x.tiles(x.wants) == x.wants(k) {
+		if bench.HasTiles(x.all.result.Op) && x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}
 		return otherwise
@@ -256,7 +256,7 @@ func (x *account) reason(k lossKind) string {
 		return fmt.Sprintf("Tasks waited for the data of others. It is not the critical path, which takes %s of %s, but the order, or the beginning and the end, "+
 			"where few tasks are left: %sanother --sched; --report and --trace show when.", report.Brief(x.path.Length), report.Brief(x.span), tiles("smaller tiles (--nb), ", "a larger problem, "))
 	case lossNoTask:
-		if x.all.result.NB == 0 {
+		if !bench.HasTiles(x.all.result.Op) {
 			return "No task was left to start: there is one for the whole matrix. Workers take parts of it if it is large enough."
 		}
 		return fmt.Sprintf("No task was left to start. Workers do not end together, and parts of a computation follow one another: "+
