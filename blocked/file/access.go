@@ -8,25 +8,26 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// AccessError says that a node cannot read or write its part of a matrix file: the file is
-// not there, or is another one. The *exec.TaskError around it names the node.
+// AccessError says that a node cannot read or write its part of a matrix file: the node does not find the
+// file, or finds another one. The *exec.TaskError around the AccessError names the node.
 type AccessError struct {
 	File    string
 	Reason  string
-	Missing bool // there is no such file
+	Missing bool // the node does not find the file
 }
 
 func (e *AccessError) Error() string { return e.File + ": " + e.Reason }
 
-// Is reports whether target is fs.ErrNotExist, and there is no such file.
+// Is reports whether target is fs.ErrNotExist and e.Missing is set.
 func (e *AccessError) Is(target error) bool { return e.Missing && target == fs.ErrNotExist }
 
-// Final reports that a node that tries again finds the same: see graph.Failure.
+// Final returns true, since another attempt to read the file finds the same error: see graph.Failure.
 func (e *FormatError) Final() bool { return true }
 
 // pair is an op for each element type.
 type pair struct{ f32, f64 *versions.Op }
 
+// of returns the op of p for element type T.
 func of[T blocked.Element](p pair) *versions.Op {
 	return scalar.Pick[T](p.f32, p.f64)
 }

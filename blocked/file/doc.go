@@ -1,9 +1,9 @@
 // Package file reads and writes matrix files: NumPy's .npy, Matrix Market, and
 // the states that checkpoints keep. It reads NumPy's .npz as well.
 //
-// [Read] tells the formats apart by the content, compressed with gzip or not,
-// and fills a tiled matrix; [ReadDense] fills gonum's. [Write] takes both, and
-// any other mat.Matrix, and goes by the extension:
+// [Read] recognizes the format by the content, compressed with gzip or not,
+// and returns a tiled matrix; [ReadDense] returns gonum's. [Write] writes both,
+// and any other mat.Matrix, in the format of the extension:
 //
 //	a, err := file.Read[float64]("a.mtx.gz", nil)
 //	d, err := file.ReadDense("b.npz:weights", nil)

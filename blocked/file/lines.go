@@ -2,7 +2,7 @@ package file
 
 import "github.com/tessera-la/tessera/blocked"
 
-// symmetric reports whether a is of a type that says that it is symmetric.
+// symmetric reports whether a is a Matrix of a symmetric kind, or another SymmetricSource.
 func symmetric[T blocked.Element](a blocked.Source[T]) bool {
 	if tiled, ok := a.(*blocked.Matrix[T]); ok {
 		return tiled.Kind().Symmetric()
@@ -11,8 +11,8 @@ func symmetric[T blocked.Element](a blocked.Source[T]) bool {
 	return ok
 }
 
-// lineInto copies what lies from element first on of row k of a, or of column k, to
-// dst, which is as long as the line.
+// lineInto copies row k of a, or column k if column is set, to dst, from element first on. dst is as long
+// as the line; elements before first are undefined.
 func lineInto[T blocked.Element](a blocked.Source[T], dst []T, first, k int, column bool) {
 	if tiled, ok := a.(*blocked.Matrix[T]); ok {
 		tiledLineInto(tiled, dst, first, k, column)
@@ -27,31 +27,31 @@ func lineInto[T blocked.Element](a blocked.Source[T], dst []T, first, k int, col
 	}
 }
 
-// tiledLineInto is lineInto with the elements that a does not store.
+// tiledLineInto is lineInto for a Matrix. It also copies the elements that a does not store.
 func tiledLineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, column bool) {
 	nb := a.NB()
-	for p := first / nb * nb; p < len(dst); p += nb {
-		seg := dst[p:min(p+nb, len(dst))]
-		i, j, down := k/nb, p/nb, column
+	for at := first / nb * nb; at < len(dst); at += nb {
+		segment := dst[at:min(at+nb, len(dst))]
+		i, j, down := k/nb, at/nb, column
 		if column {
 			i, j = j, i
 		}
-		if symmetric[T](a) && !a.Stored(i, j) { // the mirror image is
+		if symmetric[T](a) && !a.Stored(i, j) { // but a stores the mirror image
 			i, j, down = j, i, !down
 		}
 		switch {
 		case a.Kind() != blocked.Full && (i == j || !a.Stored(i, j)):
-			for q := range seg {
+			for q := range segment {
 				if column {
-					seg[q] = a.At(p+q, k)
+					segment[q] = a.At(at+q, k)
 				} else {
-					seg[q] = a.At(k, p+q)
+					segment[q] = a.At(k, at+q)
 				}
 			}
 		case down:
-			stridedCopy(seg, a.Read(i, j), k%nb)
+			stridedCopy(segment, a.Read(i, j), k%nb)
 		default:
-			copy(seg, a.Read(i, j).Row(k%nb))
+			copy(segment, a.Read(i, j).Row(k%nb))
 		}
 	}
 }

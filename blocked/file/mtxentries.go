@@ -14,10 +14,9 @@ import (
 // ReadEntries reads a Matrix Market file, plain or compressed with gzip, entry by entry, for
 // programs that do not want a dense matrix.
 //
-// It first calls begin with the shape and an upper bound of the number of calls of entry, both as the
-// file announces them, which may be wrong. general says that the file is neither symmetric nor
-// skew-symmetric. An error of begin
-// ends the reading. Then ReadEntries calls entry for each entry in the order of the file, with its
+// It first calls begin with the shape and an upper bound of the number of calls of entry. Both are what
+// the file announces, which may be wrong. general says that the file is neither symmetric nor
+// skew-symmetric. An error of begin ends the reading, and ReadEntries returns it. Then it calls entry for each entry in the order of the file, with its
 // row and column from 0. For a symmetric or skew-symmetric file it also calls entry for the mirror
 // image of each entry off the diagonal. An index may come more than once; the caller must add such
 // entries.
@@ -45,7 +44,7 @@ func ReadEntries[T blocked.Element](path string, warn func(Warning), begin func(
 	return err
 }
 
-// scanEntries is ReadEntries of a stream.
+// scanEntries is ReadEntries for a stream. Its errors do not name the file.
 func scanEntries[T blocked.Element](r io.Reader, warn func(Warning), begin func(rows, cols int, entries int64, general bool) error, entry func(i, j int, v T)) error {
 	br, err := unzipped(bufio.NewReaderSize(r, fileBuffer))
 	if err != nil {

@@ -12,9 +12,10 @@ type mtxHeader struct {
 	coordinate bool
 	field      mtxField
 	symmetry   mtxSymmetry
-	m, n, nnz  int64 // nnz: entries that follow in coordinate format
+	m, n, nnz  int64 // rows, columns and, in coordinate format, entries
 }
 
+// mtxField is the type of the values.
 type mtxField uint8
 
 const (
@@ -24,6 +25,7 @@ const (
 	mtxPattern
 )
 
+// mtxSymmetry is the symmetry that the banner states.
 type mtxSymmetry uint8
 
 const (
@@ -32,7 +34,7 @@ const (
 	mtxSkew
 )
 
-// readMtxHeader reads up to the size line.
+// readMtxHeader reads the banner and the size line.
 func readMtxHeader(s *mtxScanner) (*mtxHeader, error) {
 	h := new(mtxHeader)
 	line, err := s.next()
@@ -58,7 +60,7 @@ func readMtxHeader(s *mtxScanner) (*mtxHeader, error) {
 	return h, nil
 }
 
-// fail returns the error to report for an error of s.
+// fail returns the error that the caller of the package gets for err, an error of s.
 func (s *mtxScanner) fail(err error) error {
 	if err == errLineTooLong {
 		return &FormatError{Line: s.line, Reason: err.Error()}
@@ -66,8 +68,8 @@ func (s *mtxScanner) fail(err error) error {
 	return contentError(s.line+1, err)
 }
 
-// bannerWords returns the words of the first line of a Matrix Market file, in small letters,
-// and how it deviates from the format. There are none if it is no such line.
+// bannerWords returns the words of the first line of a Matrix Market file, in lower case, and the ways in
+// which the line deviates from the format. It returns no words if the line is no banner.
 func bannerWords(line []byte) (words, deviations []string) {
 	text, marked := bytes.CutPrefix(line[:min(len(line), mtxBanner)], []byte("\ufeff"))
 	if marked {
@@ -83,15 +85,15 @@ func bannerWords(line []byte) (words, deviations []string) {
 	return words, deviations
 }
 
-// isMatrixMarket reports whether a file that begins with head is of that format, well formed
-// or not.
+// isMatrixMarket reports whether a file that begins with head is a Matrix Market file, well formed or
+// not.
 func isMatrixMarket(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	words, _ := bannerWords(line)
 	return words != nil
 }
 
-// banner takes the first line and returns what is wrong with it.
+// banner stores the first line in h. It returns what is wrong with the line, "" if nothing is.
 func (h *mtxHeader) banner(s *mtxScanner, line []byte) string {
 	words, deviations := bannerWords(line)
 	if words == nil {
@@ -123,7 +125,7 @@ func (h *mtxHeader) banner(s *mtxScanner, line []byte) string {
 	case "real", "double":
 	case "integer":
 		h.field = mtxInteger
-	case "unsigned-integer": // scipy's word, and so of many files
+	case "unsigned-integer": // SciPy writes it
 		h.field = mtxUnsigned
 	case "pattern":
 		h.field = mtxPattern
@@ -150,7 +152,7 @@ func (h *mtxHeader) banner(s *mtxScanner, line []byte) string {
 	return ""
 }
 
-// size takes the size line and returns what is wrong with it.
+// size stores the size line in h. It returns what is wrong with the line, "" if nothing is.
 func (h *mtxHeader) size(line []byte) string {
 	want := []*int64{&h.m, &h.n}
 	names := "rows columns"
@@ -178,7 +180,7 @@ func (h *mtxHeader) size(line []byte) string {
 	return ""
 }
 
-// quoteField returns f for a message, cut to a length that a message can bear.
+// quoteField returns f in quotes for a message. It cuts f after 40 bytes.
 func quoteField(f []byte) string {
 	if len(f) > 40 {
 		return fmt.Sprintf("%q…", bytes.ToValidUTF8(f[:40], []byte("?")))

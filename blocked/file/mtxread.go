@@ -12,43 +12,45 @@ import (
 // ReadMatrixMarket reads a matrix in the Matrix Market exchange format, plain
 // or compressed with gzip, from r until its end.
 //
-// Formats array and coordinate, fields real (also called double), integer,
-// unsigned-integer (as SciPy writes it) and pattern (whose entries become 1),
-// symmetries general, symmetric and skew-symmetric are read; field complex and
-// object vector are not. Words of the banner may be in any case; fields are
-// separated by blanks or tabs, lines end in LF or CRLF; blank lines and
-// comments (%) may stand anywhere behind the banner. A line is at most 256 KiB
-// long, a comment of any length.
+// It reads formats array and coordinate; fields real (also called double),
+// integer, unsigned-integer (as SciPy writes it) and pattern (whose entries
+// become 1); and symmetries general, symmetric and skew-symmetric. It does not
+// read field complex or object vector. Words of the banner may be in any case.
+// Blanks or tabs separate fields, and lines end in LF or CRLF. Blank lines and
+// comments (%) may stand anywhere after the banner. A line has at most 256 KiB;
+// a comment may be longer.
 //
-//   - Entries of the same index are added up in T, in the order of the file.
-//   - A symmetric file holds the lower triangle, a skew-symmetric one what is
-//     below the diagonal.
-//   - Numbers are decimal and rounded to nearest; one that overflows T, or an
-//     integer that is neither one of int64 nor of uint64, is an error. nan, inf
-//     and infinity are taken, with a sign or not; a factorization reports them.
-//   - Fewer or more entries than the size line says are an error.
+//   - ReadMatrixMarket adds up entries of the same index in T, in the order of
+//     the file.
+//   - A symmetric file holds the lower triangle; a skew-symmetric file holds
+//     the elements below the diagonal.
+//   - Numbers are decimal, and are rounded to nearest. A number that overflows
+//     T is an error, and so is an integer that fits neither int64 nor uint64.
+//     nan, inf and infinity, with a sign or without, are read; a factorization
+//     reports them.
+//   - Fewer or more entries than the size line announces are an error.
 //
-// Some files that are against the rules are read, too, as other readers do; opt.Warn is told.
+// ReadMatrixMarket also reads some files that break the rules, as other readers do. It calls
+// opt.Warn for each of these deviations:
 //
-//   - Blanks, or a byte order mark of UTF-8, before the banner.
-//   - Symmetry hermitian of a field that is not complex is symmetric.
-//   - A value behind an entry of a pattern is ignored, as is a comment behind any entry.
-//   - An entry above the diagonal of a symmetric or skew-symmetric matrix is taken for its
-//     mirror image. If that is there as well, it is an error, since nothing says whether they
-//     count once or twice.
-//   - A symmetric or skew-symmetric array may have all n² values, if they have the symmetry;
-//     a skew-symmetric matrix may have the zeros on its diagonal.
-//   - An exponent may be Fortran's, as in 1.5D-3.
-//
-// That an integer is rounded, as it is above 2⁵³ in float64, is told as well.
+//   - Blanks, or a byte order mark of UTF-8, stand before the banner.
+//   - The symmetry is hermitian and the field is not complex: the matrix is symmetric.
+//   - A value follows an entry of a pattern, or a comment follows any entry: it is ignored.
+//   - An entry of a symmetric or skew-symmetric matrix is above the diagonal: it stands for its
+//     mirror image. If the file has the mirror image as well, that is an error, since nothing
+//     says whether the two count once or twice.
+//   - A symmetric or skew-symmetric array has all n² values: they must have the symmetry.
+//   - A skew-symmetric matrix has the zeros on its diagonal.
+//   - An exponent is Fortran's, as in 1.5D-3.
+//   - An integer was rounded, because T cannot hold it: float64 cannot hold all above 2⁵³.
 //
 // A symmetric file becomes a Matrix of kind SymLower unless opt.Want asks for
-// another, everything else Full. The Matrix is dense also where the file is
-// sparse: see opt.MaxBytes. opt may be nil.
+// another kind; any other file becomes Full. The Matrix is dense even if the
+// file is sparse: see opt.MaxBytes. opt may be nil.
 //
-// Content that is malformed, not supported or larger than opt.MaxBytes gives a
-// *[FormatError] with the number of the line, also within gzip; an error of r
-// is returned as it is.
+// If the content is malformed, not supported, or larger than opt.MaxBytes, the
+// error is a *[FormatError] with the number of the line, also within gzip.
+// ReadMatrixMarket returns an error of r unchanged.
 //
 // Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats:
 // Initial Design, NISTIR 5935, 1996.
@@ -64,9 +66,9 @@ func ReadMatrixMarket[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocke
 	return readMatrixMarket[T](br, o)
 }
 
-// readMatrixMarket reads plain text. Tiles get memory when their first entry
-// has arrived and the rest of them at the end, when all entries have been
-// found good.
+// readMatrixMarket reads plain text. A tile gets memory when its first entry
+// has arrived. Tiles without entries get theirs at the end, when all entries
+// have been found valid.
 func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matrix[T], error) {
 	s := newMtxScanner(r)
 	s.warn = o.Warn
@@ -91,13 +93,13 @@ func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.M
 	return a, nil
 }
 
-// readMtxEntries reads the entries, and that nothing is behind them. It calls put for each with
-// its row and column from 0; of a symmetric file those are of an element on the diagonal or below
-// it, and the entry stands for the mirror image as well.
+// readMtxEntries reads the entries, and checks that nothing follows them. It calls put for each entry
+// with its row and column, from 0. If the file is symmetric or skew-symmetric, the element is on or
+// below the diagonal, and the entry also stands for the mirror image.
 func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) (err error) {
 	switch {
 	case !h.coordinate && h.symmetry != mtxGeneral:
-		return readMtxTriangle(s, h, put) // to the end
+		return readMtxTriangle(s, h, put) // which reads to the end of the file
 	case h.coordinate:
 		err = readMtxCoordinate(s, h, put)
 	default:
@@ -128,7 +130,7 @@ func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 	return line, nil
 }
 
-// readMtxCoordinate reads lines of row, column and, but for a pattern, value.
+// readMtxCoordinate reads lines of row, column and, unless the field is pattern, value.
 func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
 	var places mtxPlaces
 	bad := func(format string, args ...any) error {
@@ -193,10 +195,10 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(
 	return places.check()
 }
 
-// readMtxArray reads a general array: a value a line, column by column.
+// readMtxArray reads a general array: one value per line, column by column.
 func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
 	if h.m == 0 {
-		return nil // and n may be anything
+		return nil // without a loop over n columns, which may be many
 	}
 	var have int64
 	for j := range int(h.n) {
@@ -216,13 +218,13 @@ func readMtxArray[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j 
 	return nil
 }
 
-// mtxPlacer puts the entries of a file where the kind of the Matrix has them.
+// mtxPlacer adds the entries of a file to the elements that a Matrix of its kind stores.
 type mtxPlacer[T blocked.Element] struct {
 	a            *blocked.Matrix[T]
 	nb           uint32
 	lower, upper bool // the half to keep; both for blocked.Full
-	mirror       bool // an entry stands for two
-	sign         T    // of the mirrored one
+	mirror       bool // an entry also stands for its mirror image …
+	sign         T    // … multiplied by sign
 }
 
 func newMtxPlacer[T blocked.Element](a *blocked.Matrix[T], sym mtxSymmetry) mtxPlacer[T] {
@@ -235,6 +237,7 @@ func newMtxPlacer[T blocked.Element](a *blocked.Matrix[T], sym mtxSymmetry) mtxP
 	return p
 }
 
+// add adds entry v in row i and column j and, if there is one, its mirror image.
 func (p *mtxPlacer[T]) add(i, j int, v T) {
 	if (i >= j || p.upper) && (i <= j || p.lower) {
 		p.addTo(i, j, v)
@@ -244,13 +247,14 @@ func (p *mtxPlacer[T]) add(i, j int, v T) {
 	}
 }
 
+// addTo adds v to element (i, j), which the Matrix stores.
 func (p *mtxPlacer[T]) addTo(i, j int, v T) {
-	// Dimensions are below 2³¹: 32-bit division is the cheaper one.
+	// Dimensions are below 2³¹, and 32-bit division is cheaper than 64-bit division.
 	ti, tj := uint32(i)/p.nb, uint32(j)/p.nb
 	t := p.a.MakeTile(int(ti), int(tj))
 	e := &t.Data[(i-int(ti*p.nb))*t.Stride+j-int(tj*p.nb)]
 	if *e == 0 {
-		*e = v // and not 0+v, which would lose the sign of -0
+		*e = v // 0+v would lose the sign of -0
 		return
 	}
 	*e += v

@@ -13,8 +13,8 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// mtxBuffer is the size of the scanner's buffer, and so the longest line that
-// is read. Comments may be longer.
+// mtxBuffer is the size of the scanner's buffer, and therefore the length of
+// the longest line that it reads. Comments may be longer.
 const mtxBuffer = 256 << 10
 
 var (
@@ -29,16 +29,16 @@ var (
 type mtxScanner struct {
 	r        io.Reader
 	buf      []byte
-	pos, end int   // what has been read and not yet returned
+	pos, end int   // buf[pos:end] has been read and not yet returned
 	err      error // of r
 	line     int   // number of the line returned last
 
 	warn func(Warning) // may be nil
-	told []string      // of what it was told
+	told []string      // the reasons of earlier warnings
 }
 
-// deviates tells of a deviation from the format in the line returned last, unless it has
-// told of one like it.
+// deviates warns of a deviation from the format in the line returned last, unless it has warned of the
+// same deviation before.
 func (s *mtxScanner) deviates(reason string) {
 	if s.warn == nil || slices.Contains(s.told, reason) {
 		return
@@ -51,8 +51,8 @@ func newMtxScanner(r io.Reader) *mtxScanner {
 	return &mtxScanner{r: r, buf: make([]byte, mtxBuffer)}
 }
 
-// next returns the next line without its end, or io.EOF, or errLineTooLong,
-// or the error of the reader. The line is valid until the next call.
+// next returns the next line without its end. The line is valid until the next
+// call. The error is io.EOF, errLineTooLong, or that of the reader.
 func (s *mtxScanner) next() ([]byte, error) {
 	for from := s.pos; ; {
 		if i := bytes.IndexByte(s.buf[from:s.end], '\n'); i >= 0 {
@@ -79,7 +79,7 @@ func (s *mtxScanner) next() ([]byte, error) {
 				s.line++
 				return nil, errLineTooLong
 			}
-			s.end = 1 // of a long comment, keep the sign that it is one
+			s.end = 1 // keep the % of a long comment, and drop the rest
 		}
 		from = s.end
 		s.fill()
@@ -111,8 +111,8 @@ func (s *mtxScanner) content() ([]byte, error) {
 	}
 }
 
-// isBlank reports whether c separates fields. A carriage return is one, which
-// makes CRLF an end of line.
+// isBlank reports whether c separates fields. A carriage return does, so lines
+// may end in CRLF.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
 
 func skipBlanks(b []byte, p int) int {
@@ -122,8 +122,8 @@ func skipBlanks(b []byte, p int) int {
 	return p
 }
 
-// field returns the field of b that begins at or behind p, empty at the end of
-// b, and the position behind it.
+// field returns the first field of b at or after position p, and the position
+// after that field. The field is empty at the end of b.
 func field(b []byte, p int) ([]byte, int) {
 	p = skipBlanks(b, p)
 	start := p
@@ -133,7 +133,7 @@ func field(b []byte, p int) ([]byte, int) {
 	return b[start:p], p
 }
 
-// parseCount returns the value of a decimal number that counts: an index or a size.
+// parseCount returns the value of an index or a size: a decimal integer from 0 to 2⁶³−1.
 func parseCount(b []byte) (int64, error) {
 	v, neg, err := parseWhole(b)
 	switch {
@@ -147,9 +147,8 @@ func parseCount(b []byte) (int64, error) {
 	return int64(v), err
 }
 
-// parseInteger returns the value of a decimal integer, which may be that of an int64 or of a
-// uint64, rounded to nearest, and whether rounding changed it. Without sign it is one of an
-// uint64.
+// parseInteger returns a decimal integer, rounded to the nearest T, and whether rounding changed it. The
+// integer must fit int64 or uint64; if signed is false, it must fit uint64.
 func parseInteger[T blocked.Element](b []byte, signed bool) (x T, rounded bool, err error) {
 	v, neg, err := parseWhole(b)
 	switch {
@@ -163,12 +162,12 @@ func parseInteger[T blocked.Element](b []byte, signed bool) (x T, rounded bool, 
 	x = T(v)
 	rounded = !holds(x, v)
 	if neg {
-		x = -x // of 0, that is -0
+		x = -x // -0 if x is 0
 	}
 	return x, rounded, nil
 }
 
-// holds reports whether x, to which v was rounded, is v.
+// holds reports whether x is v exactly. x is v rounded to T.
 func holds[T blocked.Element](x T, v uint64) bool {
 	return x < 1<<64 && uint64(x) == v
 }
@@ -187,26 +186,26 @@ func parseWhole(b []byte) (v uint64, neg bool, err error) {
 			return 0, false, errNoInteger
 		}
 		if v > (math.MaxUint64-d)/10 {
-			err = errOverflow // if it is an integer
+			err = errOverflow // unless a later byte is no digit
 		}
 		v = v*10 + d
 	}
 	return v, neg, err
 }
 
-// parseReal returns the value of a decimal number, rounded to nearest: digits
-// with an optional sign, point and exponent, or inf, infinity or nan in any
-// case and with an optional sign, as C's strtod takes them and printf makes
-// them, which on Windows has made nan(ind). A number too small for T becomes 0,
-// one too large is an error.
+// parseReal returns the value of a decimal number, rounded to nearest. The
+// number is digits with an optional sign, point and exponent, or inf, infinity
+// or nan in any case and with an optional sign. These are the words that C's
+// strtod reads and printf writes; printf on Windows has written nan(ind). A
+// number too small for T becomes 0. A number too large for T is an error.
 func parseReal[T blocked.Element](b []byte) (T, error) {
 	var zero T
 	p, neg := 0, false
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		p, neg = 1, b[0] == '-'
 	}
-	// Walk the digits: strconv would also take hexadecimal numbers. Short
-	// integers need no more than that.
+	// Check the digits here: strconv would also accept hexadecimal numbers. Short
+	// integers do not need strconv.
 	start := p
 	var v int64
 	for p < len(b) && b[p]-'0' <= 9 {
@@ -216,7 +215,7 @@ func parseReal[T blocked.Element](b []byte) (T, error) {
 		p++
 	}
 	digits := p - start
-	exact := scalar.Pick[T](7, 15) // digits that T holds for certain
+	exact := scalar.Pick[T](7, 15) // T holds every integer of so many digits
 	if p == len(b) && 0 < digits && digits <= exact {
 		if neg {
 			return -T(v), nil
@@ -256,6 +255,8 @@ func parseReal[T blocked.Element](b []byte) (T, error) {
 	return T(f), nil
 }
 
+// parseNonFinite returns the infinity or NaN that b names, negative if neg is set. b has no sign. nan may
+// have letters, digits and underscores in parentheses.
 func parseNonFinite[T blocked.Element](b []byte, neg bool) (T, error) {
 	if len(b) > 4 && bytes.EqualFold(b[:4], []byte("nan(")) && b[len(b)-1] == ')' && len(bytes.Trim(b[4:len(b)-1], "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")) == 0 {
 		b = b[:3]

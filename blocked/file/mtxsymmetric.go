@@ -9,15 +9,16 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 )
 
-// mtxPlaces is where the entries off the diagonal of a symmetric file in coordinate format
-// stand. It is packed, as it is needed only if some of them are above the diagonal: of each
-// entry the distances from the one before, in lines, rows and columns, in three bytes as a rule.
+// mtxPlaces lists the entries off the diagonal of a symmetric file in coordinate format: line, row and
+// column of each. The list is needed only if some of them are above the diagonal, which is rare, so it
+// is packed: it has the distances from the entry before, which usually take three bytes.
 type mtxPlaces struct {
 	packed       []byte
 	last         mtxPlace
-	above, below bool // there are some
+	above, below bool // whether there are entries above and below the diagonal
 }
 
+// mtxPlace is the line of an entry, and its row and column, from 0.
 type mtxPlace struct{ line, i, j int }
 
 func (m *mtxPlaces) add(p mtxPlace) {
@@ -32,6 +33,7 @@ func (m *mtxPlaces) add(p mtxPlace) {
 	m.last = p
 }
 
+// all iterates over the entries in the order of the file.
 func (m *mtxPlaces) all() iter.Seq[mtxPlace] {
 	return func(yield func(mtxPlace) bool) {
 		var p mtxPlace
@@ -48,13 +50,13 @@ func (m *mtxPlaces) all() iter.Seq[mtxPlace] {
 	}
 }
 
-// check returns an error if an element and its mirror image are both there: nothing says
-// whether they count once or twice.
+// check returns an error if the file has both an element and its mirror image: nothing says whether
+// the two count once or twice.
 func (m *mtxPlaces) check() error {
 	if !m.above || !m.below {
 		return nil
 	}
-	sides := map[[2]int32]bool{} // by the row and column of the one below, whether it is above
+	sides := map[[2]int32]bool{} // by row and column of the element below the diagonal: whether the entry was above
 	for p := range m.all() {
 		above := p.i < p.j
 		at := [2]int32{int32(max(p.i, p.j)), int32(min(p.i, p.j))}
@@ -67,12 +69,12 @@ func (m *mtxPlaces) check() error {
 	return nil
 }
 
-// mtxValues is the values of a symmetric file in array format, and their lines: how many there
-// are says what they are.
+// mtxValues is the values of a symmetric file in array format, and their lines. Only their number, which
+// is known at the end, says which elements they are.
 type mtxValues[T blocked.Element] struct {
 	list  []T
-	lines []byte // of each value the distance from the one before
-	line  int    // of the last
+	lines []byte // packed: the line of each value, less that of the value before
+	line  int    // of the last value
 }
 
 func (v *mtxValues[T]) add(x T, line int) {
@@ -90,10 +92,10 @@ func (v *mtxValues[T]) lineOf(k int64) (line int) {
 	return line
 }
 
-// readMtxTriangle reads an array of which the format has only what is below the diagonal, with
-// it if the matrix is symmetric, column by column. Two more forms are in use: that of a
-// skew-symmetric matrix with the zeros on its diagonal (mmwrite of MATLAB, and of SciPy before
-// 1.1), and all n² values.
+// readMtxTriangle reads a symmetric or skew-symmetric array, column by column. By the rules of the format
+// it has the lower triangle if it is symmetric, and the elements below the diagonal if it is
+// skew-symmetric. Two more forms are in use: a skew-symmetric array with the zeros on its diagonal (by
+// mmwrite of MATLAB, and of SciPy before 1.1), and an array of all n² values.
 func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
 	n, skew := h.n, h.symmetry == mtxSkew
 	strict, lower, full := n*(n-1)/2, n*(n+1)/2, n*n // n is below 2³¹
@@ -140,13 +142,13 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 	return values.put(n, skew, put)
 }
 
-// put hands the values of an n×n matrix on. What is known without the file must be in it as it is
-// known.
+// put calls put for each value of an n×n matrix on or below the diagonal. It returns an error if a value
+// above the diagonal does not mirror one below, or if skew is set and a value on the diagonal is not 0.
 func (v *mtxValues[T]) put(n int64, skew bool, put func(i, j int, v T)) error {
 	have := int64(len(v.list))
 	full := have == n*n && have != n*(n-1)/2
 	diagonal := full || have == n*(n+1)/2
-	k := int64(0)
+	next := int64(0)
 	for j := range n {
 		first := j + 1
 		switch {
@@ -156,7 +158,7 @@ func (v *mtxValues[T]) put(n int64, skew bool, put func(i, j int, v T)) error {
 			first = j
 		}
 		for i := first; i < n; i++ {
-			x := v.list[k]
+			x := v.list[next]
 			switch {
 			case i < j:
 				mirror := v.list[i*n+j]
@@ -164,22 +166,23 @@ func (v *mtxValues[T]) put(n int64, skew bool, put func(i, j int, v T)) error {
 					mirror = -mirror
 				}
 				if x != mirror && (x == x || mirror == mirror) {
-					return &FormatError{Line: v.lineOf(k), Reason: fmt.Sprintf(
+					return &FormatError{Line: v.lineOf(next), Reason: fmt.Sprintf(
 						"element (%d, %d) is %v, which (%d, %d) does not mirror: the matrix has not the symmetry that the banner says", i+1, j+1, x, j+1, i+1)}
 				}
 			case i == j && skew:
 				if x != 0 {
-					return diagonalError(v.lineOf(k), i+1)
+					return diagonalError(v.lineOf(next), i+1)
 				}
 			default:
 				put(int(i), int(j), x)
 			}
-			k++
+			next++
 		}
 	}
 	return nil
 }
 
+// diagonalError returns the error of entry (i, i) of a skew-symmetric file that is not 0.
 func diagonalError(line int, i int64) error {
 	return &FormatError{Line: line, Reason: fmt.Sprintf("entry (%d, %d) is on the diagonal and not zero, and a skew-symmetric matrix has zeros there", i, i)}
 }

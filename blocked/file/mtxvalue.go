@@ -8,13 +8,13 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 )
 
-// behind returns the error of a line behind the last entry.
+// behind returns the error for a line that follows the last entry.
 func (s *mtxScanner) behind(line []byte) error {
 	f, _ := field(line, 0)
 	return &FormatError{Line: s.line, Reason: "text behind the last entry that the size line announces: " + quoteField(f)}
 }
 
-// readMtxValue returns the value in a line of an array.
+// readMtxValue returns the value in a line of an array file.
 func readMtxValue[T blocked.Element](s *mtxScanner, h *mtxHeader, line []byte) (T, error) {
 	val, p := field(line, 0)
 	v, err := parseValue[T](s, h.field, val)
@@ -27,6 +27,8 @@ func readMtxValue[T blocked.Element](s *mtxScanner, h *mtxHeader, line []byte) (
 	return v, nil
 }
 
+// parseValue returns the value of text b in a file with field f. It warns if it rounds an integer, or if the
+// exponent is Fortran's.
 func parseValue[T blocked.Element](s *mtxScanner, f mtxField, b []byte) (T, error) {
 	if len(b) == 0 {
 		return 0, errors.New("missing")
@@ -54,8 +56,8 @@ func parseValue[T blocked.Element](s *mtxScanner, f mtxField, b []byte) (T, erro
 	return v, err
 }
 
-// rest returns what is behind position p of the line, but for a comment: SciPy and others take
-// one there.
+// rest returns the field after position p of the line. It returns nil for a comment, and warns of it:
+// SciPy and other readers accept comments there.
 func (s *mtxScanner) rest(line []byte, p int) []byte {
 	f, _ := field(line, p)
 	if len(f) > 0 && f[0] == '%' {

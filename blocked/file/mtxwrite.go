@@ -13,13 +13,14 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 )
 
-// WriteMatrixMarket writes a to w in the Matrix Market exchange format, field
-// real, each value with the fewest digits that read back as the same T. A
-// symmetric Matrix, or another SymmetricSource, becomes a symmetric file, its
-// lower triangle, and any other matrix a general one. Every element is written (format array), or with
-// opt.Coordinate those that are not +0. NaN and infinities are written as NaN,
-// +Inf and -Inf, which [ReadMatrixMarket] and C's strtod take. opt may be nil.
-// An error of w is returned as it is.
+// WriteMatrixMarket writes a to w in the Matrix Market exchange format, with
+// field real. Each value has the fewest digits that read back as the same T. If
+// a is a symmetric Matrix or another SymmetricSource, the file is symmetric and
+// has the lower triangle; otherwise it is general. The format is array, which
+// has every element, or with opt.Coordinate it is coordinate, which has those
+// that are not +0. NaN and infinities become NaN, +Inf and -Inf, which
+// [ReadMatrixMarket] and C's strtod read. opt may be nil. WriteMatrixMarket
+// returns an error of w unchanged.
 func WriteMatrixMarket[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOptions) error {
 	o := opt.orZero()
 	format, symmetry := "array", "general"
@@ -31,7 +32,7 @@ func WriteMatrixMarket[T blocked.Element](w io.Writer, a blocked.Source[T], opt 
 	}
 	m, n := a.Dims()
 	bw := bufio.NewWriterSize(w, fileBuffer)
-	// An error of bw stays and comes back from a later call.
+	// bw keeps an error and returns it from a later call.
 	fmt.Fprintf(bw, "%s matrix %s real %s\n", mtxMagic, format, symmetry)
 	if o.Comment != "" {
 		for line := range strings.SplitSeq(o.Comment, "\n") {
@@ -67,12 +68,12 @@ func WriteMatrixMarket[T blocked.Element](w io.Writer, a blocked.Source[T], opt 
 	return bw.Flush()
 }
 
-// columns yields the columns that are written, of a symmetric a from the diagonal on.
+// columns iterates over the columns of a as the file has them: if a is symmetric, from the diagonal down.
 func columns[T blocked.Element](a blocked.Source[T]) iter.Seq2[int, []T] {
 	return func(yield func(int, []T) bool) {
 		m, n := a.Dims()
 		if m == 0 || n == 0 {
-			return // and no buffer for 10⁹ rows of nothing
+			return // without a buffer for 10⁹ empty rows
 		}
 		col := make([]T, m)
 		for j := range n {

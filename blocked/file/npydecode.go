@@ -11,14 +11,13 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// npyDecoder converts n elements of a .npy file that lie one behind the other
-// in src into dst[0], dst[inc], …, dst[(n-1)·inc]. It returns n, or the number
-// of a finite element that overflows T.
+// npyDecoder converts n consecutive elements of a .npy file in src to dst[0],
+// dst[inc], …, dst[(n-1)·inc]. It returns n, or the index of a finite element
+// that overflows T.
 type npyDecoder[T blocked.Element] func(dst []T, inc, n int, src []byte) int
 
-// decoder returns the conversion of elements of type t to T: exact where T can
-// hold the value, otherwise rounded to nearest. It sets rounded where an integer
-// was changed by that.
+// decoder returns the conversion of elements of type t to T, which rounds to
+// nearest. The conversion sets rounded if rounding changed an integer.
 func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 	var zero T
 	if t.kind == 'f' {
@@ -36,13 +35,13 @@ func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 			if inc != 1 {
 				return convert(dst, inc, n, src)
 			}
-			// dst seen as bytes: src need not be aligned.
+			// The copy is by bytes, since src may not be aligned.
 			copy(elementBytes(dst[:n]), src)
 			return n
 		}
 	}
 	load, shift := intLoader(t), 64-8*t.size
-	// An integer of so many bytes is always held.
+	// T holds every integer of 2 bytes if it is float32, and of 4 bytes if it is float64.
 	exact := t.size <= scalar.Pick[T](2, 4)
 	return func(dst []T, inc, n int, src []byte) int {
 		changed := false
@@ -75,13 +74,13 @@ func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 	}
 }
 
-// roundedReason is what a Warning says of an integer that T does not hold.
+// roundedReason returns the reason of a Warning that an integer was rounded to T.
 func roundedReason[T blocked.Element]() string {
 	return scalar.Pick[T]("an integer is rounded to the nearest float32, which does not hold it",
 		"an integer is rounded to the nearest float64, which does not hold it")
 }
 
-// decodeFloat16 decodes IEEE 754's binary16, of which every value is one of T.
+// decodeFloat16 returns a decoder for IEEE 754's binary16. T holds every binary16 exactly.
 func decodeFloat16[T blocked.Element](big bool) npyDecoder[T] {
 	return func(dst []T, inc, n int, src []byte) int {
 		src = src[:2*n]
@@ -96,11 +95,11 @@ func decodeFloat16[T blocked.Element](big bool) npyDecoder[T] {
 	}
 }
 
-// float16 returns the value of a binary16: a sign, five bits of an exponent and ten of a fraction.
+// float16 returns the value of a binary16, which has a sign bit, 5 bits of exponent and 10 of fraction.
 func float16(x uint16) float32 {
 	sign, exponent, fraction := uint32(x>>15)<<31, uint32(x>>10&31), uint32(x&1023)
 	switch exponent {
-	case 0: // zero, and what is below 2⁻¹⁴
+	case 0: // zero, and subnormal numbers, below 2⁻¹⁴
 		v := float32(fraction) * 0x1p-24
 		return math.Float32frombits(math.Float32bits(v) | sign)
 	case 31: // infinity, NaN
@@ -109,6 +108,7 @@ func float16(x uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
+// decodeFloat64 returns a decoder for float64.
 func decodeFloat64[T blocked.Element](big bool) npyDecoder[T] {
 	return func(dst []T, inc, n int, src []byte) int {
 		bad := n
@@ -129,6 +129,7 @@ func decodeFloat64[T blocked.Element](big bool) npyDecoder[T] {
 	}
 }
 
+// decodeFloat32 returns a decoder for float32.
 func decodeFloat32[T blocked.Element](big bool) npyDecoder[T] {
 	return func(dst []T, inc, n int, src []byte) int {
 		src = src[:4*n]
@@ -143,7 +144,7 @@ func decodeFloat32[T blocked.Element](big bool) npyDecoder[T] {
 	}
 }
 
-// intLoader returns the load of one unsigned integer of type t.
+// intLoader returns a function that reads one integer of type t, without sign.
 func intLoader(t npyType) func([]byte) uint64 {
 	var order binary.ByteOrder = binary.LittleEndian
 	if t.big {
@@ -160,7 +161,7 @@ func intLoader(t npyType) func([]byte) uint64 {
 	return order.Uint64
 }
 
-// elementBytes returns the memory of s.
+// elementBytes returns the memory of s as bytes. The two share it.
 func elementBytes[T blocked.Element](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))

@@ -11,29 +11,29 @@ import (
 	"strings"
 )
 
-// npyMaxHeader is the longest header accepted. Version 1.0 cannot have a
-// longer one; versions 2.0 and 3.0 exist for structured types with very many
-// fields, which no Matrix can hold.
+// npyMaxHeader is the length of the longest header that is read. A header of
+// version 1.0 cannot be longer. Versions 2.0 and 3.0 exist for structured types
+// with very many fields, which cannot become a Matrix.
 const npyMaxHeader = 1 << 16
 
-// npyHeader is what stands before the data of a .npy file.
+// npyHeader is the header of a .npy file.
 type npyHeader struct {
 	dtype   npyType
-	fortran bool  // column-major, as we also call a column vector in either order
-	m, n    int64 // 1-D arrays are n = 1
+	fortran bool  // column-major; set for column vectors and not set for row vectors, which are contiguous in either order
+	m, n    int64 // rows and columns; n = 1 for 1-D arrays
 	offset  int64 // of the data in the file
 }
 
-// npyType is the type of the elements: kind 'f', 'i', 'u' or 'b' as NumPy
-// writes it, size in bytes.
+// npyType is the type of the elements: kind 'f', 'i', 'u' or 'b' as in NumPy,
+// the size in bytes, and whether the bytes are big endian.
 type npyType struct {
 	kind byte
 	size int
 	big  bool
 }
 
-// dataBytes returns the bytes of the elements, or false where there would be
-// more than an int64 can count.
+// dataBytes returns the number of bytes of the elements. It returns false if the
+// number overflows int64.
 func (h *npyHeader) dataBytes() (int64, bool) {
 	hi, elems := bits.Mul64(uint64(h.m), uint64(h.n))
 	if hi != 0 || elems > math.MaxInt64/8 {
@@ -42,8 +42,8 @@ func (h *npyHeader) dataBytes() (int64, bool) {
 	return int64(elems) * int64(h.dtype.size), true
 }
 
-// lines returns how many lines a block of r×c elements has, and how long they are: lines
-// are rows, or columns in Fortran order.
+// lines returns the number of lines of a block of r×c elements, and their length. Lines are rows, or in
+// Fortran order columns.
 func (h *npyHeader) lines(r, c int) (lines, length int) {
 	if h.fortran {
 		return c, r
@@ -51,8 +51,8 @@ func (h *npyHeader) lines(r, c int) (lines, length int) {
 	return r, c
 }
 
-// lineOffset returns where line k of the block begins whose first element is (i0, j0), in
-// bytes from the first element of the array.
+// lineOffset returns the offset of line k of a block, in bytes from the first element of the array. The
+// first element of the block is element (i0, j0) of the array.
 func (h *npyHeader) lineOffset(i0, j0, k int) int64 {
 	if h.fortran {
 		return ((int64(j0)+int64(k))*h.m + int64(i0)) * int64(h.dtype.size)
@@ -60,7 +60,7 @@ func (h *npyHeader) lineOffset(i0, j0, k int) int64 {
 	return ((int64(i0)+int64(k))*h.n + int64(j0)) * int64(h.dtype.size)
 }
 
-// readNPYHeader reads the header of a .npy file, and not one byte more.
+// readNPYHeader reads the header of a .npy file, and no byte after it.
 func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	var pre [12]byte
 	if _, err := io.ReadFull(r, pre[:8]); err != nil {
@@ -102,8 +102,9 @@ func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	return h, nil
 }
 
-// npyParser reads the header's text: a Python dictionary with the keys
-// 'descr', 'fortran_order' and 'shape'. The first problem stays in reason.
+// npyParser parses the text of the header: a Python dictionary with the keys
+// 'descr', 'fortran_order' and 'shape'. reason is the first problem, "" if there
+// is none.
 type npyParser struct {
 	text   []byte
 	pos    int
@@ -116,7 +117,7 @@ func (p *npyParser) fail(format string, args ...any) {
 	}
 }
 
-// next skips blanks and returns the next byte without taking it, 0 at the end.
+// next skips blanks and returns the next byte without consuming it. It returns 0 at the end.
 func (p *npyParser) next() byte {
 	for ; p.pos < len(p.text); p.pos++ {
 		switch c := p.text[p.pos]; c {
@@ -128,7 +129,7 @@ func (p *npyParser) next() byte {
 	return 0
 }
 
-// take takes the next byte if it is c.
+// take consumes the next byte if it is c, and reports whether it was.
 func (p *npyParser) take(c byte) bool {
 	if p.reason == "" && p.next() == c && p.pos < len(p.text) {
 		p.pos++
@@ -143,8 +144,8 @@ func (p *npyParser) expect(c byte) {
 	}
 }
 
-// quoted takes a string in single or double quotes. One with an escape in it
-// could not be a key or type known here, so a backslash needs no meaning.
+// quoted consumes a string in single or double quotes. It does not interpret
+// backslashes: no key or type that is known here has an escape.
 func (p *npyParser) quoted() string {
 	q := p.next()
 	if q != '\'' && q != '"' {
@@ -162,7 +163,7 @@ func (p *npyParser) quoted() string {
 	return ""
 }
 
-// word takes letters and digits.
+// word consumes letters and digits.
 func (p *npyParser) word() string {
 	p.next()
 	start := p.pos
@@ -176,6 +177,7 @@ func (p *npyParser) word() string {
 	return string(p.text[start:p.pos])
 }
 
+// dict consumes the dictionary, and checks that nothing but blanks follows it.
 func (p *npyParser) dict() *npyHeader {
 	h := new(npyHeader)
 	seen := map[string]bool{}
@@ -218,7 +220,7 @@ func (p *npyParser) dict() *npyHeader {
 	return h
 }
 
-// descr takes the type of the elements.
+// descr consumes the type of the elements.
 func (p *npyParser) descr() npyType {
 	if p.next() == '[' {
 		p.fail("structured types cannot be read into a matrix")
@@ -253,7 +255,7 @@ func (p *npyParser) descr() npyType {
 	return t
 }
 
-// shape takes the tuple of dimensions.
+// shape consumes the tuple of dimensions.
 func (p *npyParser) shape() (m, n int64) {
 	var dims []int64
 	p.expect('(')
@@ -263,7 +265,7 @@ func (p *npyParser) shape() (m, n int64) {
 			return 0, 0
 		}
 		w := p.word()
-		if l := len(w); l > 1 && w[l-1] == 'L' { // Python 2 wrote its long integers so
+		if l := len(w); l > 1 && w[l-1] == 'L' { // Python 2 wrote long integers with an L
 			w = w[:l-1]
 		}
 		d, err := strconv.ParseUint(w, 10, 63)
@@ -289,7 +291,7 @@ func (p *npyParser) shape() (m, n int64) {
 	return 0, 0
 }
 
-// littleEndian reports whether this machine is.
+// littleEndian reports whether this machine stores numbers in little-endian order.
 func littleEndian() bool {
 	return binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 }

@@ -19,23 +19,23 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Array is an array in a .npy file. Several nodes read or write parts of it, each through
-// its own file system. An Array keeps no file open.
+// Array is an array in a .npy file. Several nodes can read or write parts of it; each opens the file
+// itself. An Array keeps no file open.
 type Array struct {
 	path string // absolute
 	head *npyHeader
 	id   identity
 }
 
-// identity distinguishes a file from another one that a node has under the same path.
+// identity tells the file of the driver from another file that a node has under the same path.
 type identity struct {
 	Size   int64  // of the file, in bytes
-	Header uint64 // FNV-1a of what stands before the data
+	Header uint64 // FNV-1a of the bytes before the data
 }
 
-// OpenArray reads the header of the .npy file path, which is not compressed. What is wrong
-// with the content is a *[FormatError], with the file or its device an error that wraps that
-// of the operating system.
+// OpenArray reads the header of the .npy file path, which must not be compressed. If the content is
+// wrong, the error is a *[FormatError]. If the file or its device fails, the error wraps that of the
+// operating system.
 func OpenArray(path string) (*Array, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -53,10 +53,10 @@ func OpenArray(path string) (*Array, error) {
 	return a, nil
 }
 
-// Dims returns the number of rows and columns: a 1-D array is a column.
+// Dims returns the number of rows and columns. A 1-D array is a column vector.
 func (a *Array) Dims() (m, n int) { return int(a.head.m), int(a.head.n) }
 
-// named returns err, of the file path, with its name.
+// named adds the path of the file to err.
 func named(path string, err error) error {
 	if fe, ok := errors.AsType[*FormatError](err); ok {
 		fe.File = path
@@ -65,7 +65,8 @@ func named(path string, err error) error {
 	return fmt.Errorf("file: %s: %w", path, err)
 }
 
-// identify reads the header of f, and holds it against the size.
+// identify returns the header of f and its identity. It checks that the data have the size that the header
+// announces.
 func identify(f *os.File) (*npyHeader, identity, error) {
 	var id identity
 	st, err := f.Stat()
@@ -90,14 +91,14 @@ func identify(f *os.File) (*npyHeader, identity, error) {
 	return h, id, nil
 }
 
-// part is the parameter of ops "readnpy", which overwrites a tile with a part of an array,
-// and "writenpy", which overwrites a part of an array with a tile. Operand: the tile (out or
-// in), whose first element is that in Row and Col of the array.
+// part is the parameter of op "readnpy", which overwrites a tile with a part of an array, and of op
+// "writenpy", which overwrites a part of an array with a tile. Operand: the tile (out or in). Its first
+// element is element (Row, Col) of the array.
 type part struct {
 	Path     string
 	File     identity
 	Row, Col int
-	Kind     uint8 // writenpy: the matrix's
+	Kind     uint8 // of the matrix; only for writenpy
 }
 
 // Validate returns an error if a field is out of range.
@@ -111,7 +112,8 @@ func (p *part) Validate() error {
 	return nil
 }
 
-// open opens the file of p, if it is the one that the driver has seen, and has a place for t.
+// open opens the file of p and returns its header. The error is an *AccessError, also if the file is not the
+// one that the driver has seen, or has no room for a tile of rows×cols elements.
 func (p *part) open(flag int, rows, cols int64) (*os.File, *npyHeader, error) {
 	bad := func(err error) error {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
@@ -151,18 +153,19 @@ var (
 
 func newPart() any { return new(part) }
 
-// ReadTiles submits a task for each stored tile of A, which has the shape of the array, that
-// overwrites it with its part of the array, as [ReadNPY] converts it. Each is executed where
-// the tile is to be, by a node that reads the file itself: all nodes have it under the same
-// path, as in a file system that they share, and list [Ops]. Of a symmetric or triangular A
-// only its half is read.
+// ReadTiles overwrites a with the array, converted as by [ReadNPY]. It submits a task to p for each stored
+// tile of a; the node that owns the tile executes the task and reads its part of the file. So all nodes
+// must find the file under the same path, as in a file system that they share, and list [Ops]. If a is
+// symmetric or triangular, only one triangle is read.
 //
-// A task whose node cannot read the file, or has another one under that path by its size and
-// header, fails with an *[AccessError], one with an element that overflows T with a
-// *[FormatError]. Nobody must write the file before the job's Wait, or as long as what is
-// lost with a node may be made again from it: until A, if it is distributed, is closed.
+// A task fails with an *[AccessError] if its node cannot read the file, or finds a file with another size
+// or header. It fails with a *[FormatError] if an element overflows T. The error of ReadTiles is that of
+// the submission.
 //
-// It panics with blocked.ErrShape if the shapes differ.
+// No program may write the file before the job's Wait. If a is distributed, none may write it before a is
+// closed: if a node is lost, other nodes read its tiles from the file again.
+//
+// ReadTiles panics with blocked.ErrShape if the shapes of a and the array differ.
 func ReadTiles[T blocked.Element](p *blocked.Program[T], a *blocked.Matrix[T], from *Array) error {
 	m, n := a.Dims()
 	if rows, cols := from.Dims(); m != rows || n != cols {
@@ -194,18 +197,18 @@ func readPart[T blocked.Element](c *versions.Call) (err error) {
 	return nil
 }
 
-// WriteTiles writes A to the .npy file path by a task for each stored tile, each executed by
-// a node that has the tile: all nodes share the file system, and list [Ops]. What is in the
-// file is what [WriteNPY] writes: all of a symmetric matrix, too.
+// WriteTiles writes a to the .npy file path. It submits a task for each stored tile; a node that has the
+// tile executes the task. So all nodes must share the file system, and list [Ops]. The content is that of
+// [WriteNPY]: a symmetric matrix is written with both triangles.
 //
-// The file is made here under another name in the same directory, with its header and full
-// size. Then WriteTiles calls run, which has the tasks submitted to a job and waits for its
-// end, as la.Run does. Each task flushes what it has written to the device. If all went well
-// the file is renamed to path, else removed, so that path holds either what it held before or
-// all of A. An existing file keeps its permissions, a symbolic link is followed.
+// WriteTiles makes a file of another name in the same directory, with the header and the full size. Then it
+// calls run, which must call submit with a Program and wait for the end of the tasks, as la.Run does. Each
+// task flushes its bytes to the device. At the end WriteTiles renames the file to path or, after an error,
+// removes it. So path holds either its former content or all of a. An existing file keeps its permissions,
+// and WriteTiles follows a symbolic link.
 //
-// The error is run's, which for a node that does not have the file has an *[AccessError], a
-// *[FormatError] if path does not end in .npy, or that of the operating system.
+// The error wraps that of run or of the operating system, or is a *[FormatError] if path does not end in
+// .npy. The error of run contains an *[AccessError] if a node does not find the file.
 func WriteTiles[T blocked.Element](path string, a *blocked.Matrix[T], opt *WriteOptions, run func(submit func(p *blocked.Program[T]) error) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -230,7 +233,7 @@ func WriteTiles[T blocked.Element](path string, a *blocked.Matrix[T], opt *Write
 		if err := f.Truncate(int64(len(head)) + int64(m)*int64(n)*int64(unsafe.Sizeof(*new(T)))); err != nil {
 			return err
 		}
-		if err := f.Sync(); err != nil { // others are to see it
+		if err := f.Sync(); err != nil { // so that other nodes see the header and the size
 			return err
 		}
 		to, err := OpenArray(f.Name())
@@ -254,7 +257,7 @@ func writePart[T blocked.Element](c *versions.Call) error {
 	kind := blocked.Kind(p.Kind)
 	symmetric := kind.Symmetric()
 	rows, cols := int64(t.Rows), int64(t.Cols)
-	if symmetric && p.Row != p.Col { // the mirror image has to have its place, too
+	if symmetric && p.Row != p.Col { // the file must also have room for the mirror image
 		rows, cols = max(rows, int64(p.Col)-int64(p.Row)+cols), max(cols, int64(p.Row)-int64(p.Col)+rows)
 	}
 	f, h, err := p.open(os.O_RDWR, rows, cols)
@@ -264,9 +267,9 @@ func writePart[T blocked.Element](c *versions.Call) error {
 	if kind != blocked.Full && p.Row == p.Col {
 		t = diagonal(t, kind)
 	}
-	err = put(f, h, p.Row, p.Col, t, false)
+	err = writeTileAt(f, h, p.Row, p.Col, t, false)
 	if err == nil && symmetric && p.Row != p.Col {
-		err = put(f, h, p.Col, p.Row, t, true)
+		err = writeTileAt(f, h, p.Col, p.Row, t, true)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -277,8 +280,8 @@ func writePart[T blocked.Element](c *versions.Call) error {
 	return nil
 }
 
-// diagonal returns a copy of a diagonal tile of a matrix of that kind, with the elements
-// that the tile does not store.
+// diagonal returns a copy of a diagonal tile of a matrix of the given kind, in which the other triangle has
+// its elements, too: the mirror images, or zeros.
 func diagonal[T blocked.Element](t *blocked.Tile[T], kind blocked.Kind) *blocked.Tile[T] {
 	c := &blocked.Tile[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Cols, Data: make([]T, t.Rows*t.Cols)}
 	for i := range t.Rows {
@@ -295,13 +298,14 @@ func diagonal[T blocked.Element](t *blocked.Tile[T], kind blocked.Kind) *blocked
 	return c
 }
 
-// put writes t, or its transpose if turned, to its place in an array of T: from (i0, j0) on.
-func put[T blocked.Element](w io.WriterAt, h *npyHeader, i0, j0 int, t *blocked.Tile[T], turned bool) error {
+// writeTileAt writes t, or its transpose if transposed is set, to a file with header h, whose elements are
+// of type T. The first element becomes element (i0, j0) of the array.
+func writeTileAt[T blocked.Element](w io.WriterAt, h *npyHeader, i0, j0 int, t *blocked.Tile[T], transposed bool) error {
 	write := func(k int, line []T) error {
 		_, err := w.WriteAt(littleBytes(line), h.offset+h.lineOffset(i0, j0, k))
 		return err
 	}
-	if turned == h.fortran {
+	if transposed == h.fortran {
 		for r := range t.Rows {
 			if err := write(r, t.Row(r)); err != nil {
 				return err
@@ -309,7 +313,7 @@ func put[T blocked.Element](w io.WriterAt, h *npyHeader, i0, j0 int, t *blocked.
 		}
 		return nil
 	}
-	// A few columns at once, as a row is in the cache then.
+	// Copy a few columns at once, while a cache line of each row is in the cache.
 	const strip = 16
 	buf := make([]T, strip*t.Rows)
 	for c0 := 0; c0 < t.Cols; c0 += strip {

@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	// npyMapMin is the size from which a file is mapped: below it, one read
-	// costs less than setting up the mapping and the goroutines.
+	// npyMapMin is the size in bytes from which on a file is mapped. One read
+	// of a smaller file costs less than the mapping and the goroutines.
 	npyMapMin = 1 << 20
 
-	// npyPiece is the number of elements that a stream is decoded in at most.
+	// npyPiece is the largest number of elements of a stream that are decoded at once.
 	npyPiece = 4096
 )
 
 // ReadNPY reads one array in NumPy's .npy format, version 1.0, 2.0 or 3.0,
-// from r, and leaves r at the first byte behind it. A 1-D array becomes a
-// column vector; 0-D arrays and arrays of more than two dimensions are
-// rejected. Row- and column-major (Fortran) order, little and big endian are
-// read.
+// from r, and leaves r at the first byte after the array. A 1-D array becomes a
+// column vector. 0-D arrays, and arrays of more than two dimensions, are an
+// error. The order may be row-major or column-major (Fortran), and the bytes
+// little or big endian.
 //
 // Elements may be float16, float32, float64, signed and unsigned integers of 1
-// to 8 bytes, and booleans; they are converted to T, exactly where T holds the
-// value, otherwise rounded to nearest: reading float64 into a Matrix[float32]
-// loses digits. That an integer is rounded, opt.Warn is told. A finite element
-// that overflows T is an error. NaN and infinities are kept; a factorization
-// reports them.
+// to 8 bytes, and booleans. ReadNPY converts them to T, rounded to nearest: a
+// Matrix[float32] loses digits of float64 elements. If it rounds an integer, it
+// calls opt.Warn once. A finite element that overflows T is an error. NaN and
+// infinities are kept; a factorization reports them.
 //
-// An array in a .npy file has no symmetry: opt.Want chooses the triangle to
-// keep, and the other is not looked at. opt may be nil.
+// An array in a .npy file has no symmetry. If opt.Want is a symmetric or
+// triangular kind, ReadNPY keeps one triangle and ignores the other. opt may be
+// nil.
 //
-// Content that is malformed, not supported or larger than opt.MaxBytes gives a
-// *[FormatError]; an error of r is returned as it is.
+// If the content is malformed, not supported, or larger than opt.MaxBytes, the
+// error is a *[FormatError]. ReadNPY returns an error of r unchanged.
 //
 // Source: numpy.lib.format, NEP 1.
 func ReadNPY[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocked.Matrix[T], error) {
@@ -51,9 +51,9 @@ func ReadNPY[T blocked.Element](r io.Reader, opt *ReadOptions) (*blocked.Matrix[
 	return readNPYStream[T](r, o)
 }
 
-// readNPYStream reads the array from r front to back. A tile gets memory when
-// its first element has arrived, so a header that promises more than follows
-// costs a table of tiles and no more.
+// readNPYStream reads the array from r in the order of the file. A tile gets
+// memory when its first element has arrived. So a header that announces more
+// than follows costs only a table of tiles.
 func readNPYStream[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matrix[T], error) {
 	h, err := readNPYHeader(r)
 	if err != nil {
@@ -69,13 +69,14 @@ func readNPYStream[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matr
 	return a, nil
 }
 
-// warnRounded tells warn, which may be nil, that integers were rounded, if they were.
+// warnRounded calls warn, unless it is nil, if integers were rounded.
 func warnRounded[T blocked.Element](rounded *atomic.Bool, warn func(Warning)) {
 	if warn != nil && rounded.Load() {
 		warn(Warning{Reason: roundedReason[T]()})
 	}
 }
 
+// fillFromStream fills the tiles of a with the elements in r, which follow header h.
 func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.Reader, warn func(Warning)) error {
 	total, ok := h.dataBytes()
 	if !ok {
@@ -93,13 +94,13 @@ func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.
 		lines, length = length, lines
 	}
 	for line := range lines {
-		for p, w := 0, 0; p < length; p += w {
-			w = min(length-p, nb-p%nb, npyPiece)
-			i, j := line, p
+		for at, width := 0, 0; at < length; at += width {
+			width = min(length-at, nb-at%nb, npyPiece)
+			i, j := line, at
 			if h.fortran {
-				i, j = p, line
+				i, j = at, line
 			}
-			src, err := br.Peek(w * h.dtype.size)
+			src, err := br.Peek(width * h.dtype.size)
 			if err != nil {
 				return contentError(0, err)
 			}
@@ -109,7 +110,7 @@ func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.
 				if h.fortran {
 					inc = t.Stride
 				}
-				if k := decode(t.Data[i%nb*t.Stride+j%nb:], inc, w, src); k < w {
+				if k := decode(t.Data[i%nb*t.Stride+j%nb:], inc, width, src); k < width {
 					if h.fortran {
 						return overflowError[T](i+k, j)
 					}
@@ -123,19 +124,21 @@ func fillFromStream[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, r io.
 	return nil
 }
 
+// overflowError returns the error for element (i, j), counted from 0, which overflows T.
 func overflowError[T blocked.Element](i, j int) error {
 	var zero T
 	return &FormatError{Reason: fmt.Sprintf("the element in row %d, column %d (counted from 1) overflows %T", i+1, j+1, zero)}
 }
 
-// readNPYFile reads the array of the regular file f of the given size; br
-// reads f from its beginning.
+// readNPYFile reads the array of the regular file f, which has size bytes. br
+// reads f from its beginning. If the system cannot map f, readNPYFile reads it
+// as a stream.
 func readNPYFile[T blocked.Element](f *os.File, br *bufio.Reader, size int64, o ReadOptions) (*blocked.Matrix[T], error) {
 	h, err := readNPYHeader(br)
 	if err != nil {
 		return nil, err
 	}
-	// The size of the file, and not its header, says how much there is.
+	// The size of the file, not its header, says how many elements there are.
 	switch total, ok := h.dataBytes(); {
 	case !ok || total > size-h.offset:
 		return nil, &FormatError{Reason: fmt.Sprintf("file is cut short: %d×%d elements of %d bytes do not fit the %d bytes behind the header",
@@ -152,13 +155,13 @@ func readNPYFile[T blocked.Element](f *os.File, br *bufio.Reader, size int64, o 
 		if err == nil {
 			return a, errors.Join(fillFromMemory(a, h, data[h.offset:], o.Workers, o.Warn), unmapFile(data))
 		}
-		// No mapping on this system or of this file: read it as a stream.
+		// The system cannot map files, or not this one: read it as a stream.
 	}
 	return a, fillFromStream(a, h, br, o.Warn)
 }
 
-// fillFromMemory fills the tiles of a from data, the array's elements,
-// with the given number of goroutines.
+// fillFromMemory fills the tiles of a from data, the elements of the array, with
+// the given number of goroutines.
 func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data []byte, workers int, warn func(Warning)) error {
 	mt, nt := a.Tiles()
 	n := mt * nt
@@ -173,7 +176,7 @@ func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data 
 	for range max(1, min(workers, n)) {
 		wg.Go(func() {
 			for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
-				// In the order of the file, for the sake of its read-ahead.
+				// Tiles in the order of the file, so that the kernel reads ahead.
 				i, j := k/nt, k%nt
 				if h.fortran {
 					i, j = k%mt, k/mt
@@ -196,9 +199,9 @@ func fillFromMemory[T blocked.Element](a *blocked.Matrix[T], h *npyHeader, data 
 	return failed
 }
 
-// fillTile makes and fills tile (i, j). A mapped file that another process
-// cuts short, or whose device fails, faults on access; the fault becomes an
-// error.
+// fillTile allocates and fills tile (i, j) of a. data is a mapped file: if
+// another process cuts it short, or its device fails, access to it faults.
+// fillTile turns the fault into an error.
 func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, data []byte, rounded *atomic.Bool) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -223,8 +226,8 @@ func fillTile[T blocked.Element](a *blocked.Matrix[T], i, j int, h *npyHeader, d
 	})
 }
 
-// decodeTile fills t, whose first element is (i0, j0) of the array. Line k of the tile, a
-// row, or a column in Fortran order, is in line(k).
+// decodeTile fills t, whose first element is element (i0, j0) of the array. line(k) returns the bytes of
+// line k of the tile: a row, or in Fortran order a column.
 func decodeTile[T blocked.Element](t *blocked.Tile[T], h *npyHeader, i0, j0 int, rounded *atomic.Bool, line func(k int) []byte) error {
 	decode := decoder[T](h.dtype, rounded)
 	if !h.fortran {
@@ -235,8 +238,8 @@ func decodeTile[T blocked.Element](t *blocked.Tile[T], h *npyHeader, i0, j0 int,
 		}
 		return nil
 	}
-	// Transpose in strips of a few rows, whose lines of t stay in the
-	// first-level cache.
+	// Transpose in strips of a few rows of t, which stay in the first-level
+	// cache.
 	const strip = 16
 	for r := 0; r < t.Rows; r += strip {
 		w := min(strip, t.Rows-r)

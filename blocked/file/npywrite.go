@@ -10,18 +10,19 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// WriteNPY writes a to w as an array in NumPy's .npy format, version 1.0:
-// little-endian float32 or float64, all m·n elements whatever the kind of a,
-// any matrix that can be read, since the format knows no symmetry; row-major, or column-major with
-// opt.Fortran. opt may be nil. An error of w is returned as it is.
+// WriteNPY writes a to w as an array in NumPy's .npy format, version 1.0. The
+// elements are float32 or float64 in little-endian order. The file has all m·n
+// elements whatever the kind of a, since the format knows no symmetry. It is
+// row-major, or with opt.Fortran column-major. opt may be nil. WriteNPY returns
+// an error of w unchanged.
 func WriteNPY[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOptions) error {
 	o := opt.orZero()
 	m, n := a.Dims()
 	bw := bufio.NewWriterSize(w, fileBuffer)
-	// An error of bw stays and comes back from Flush.
+	// bw keeps an error and returns it from Flush.
 	bw.Write(npyPreamble[T](m, n, o.Fortran))
 	if m == 0 || n == 0 {
-		return bw.Flush() // and no buffer for 10⁹ rows of nothing
+		return bw.Flush() // without a buffer for 10⁹ empty rows
 	}
 	lines, length := m, n
 	if o.Fortran {
@@ -37,8 +38,8 @@ func WriteNPY[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOpt
 	return bw.Flush()
 }
 
-// npyPreamble returns everything before the data, padded to a multiple of 64
-// bytes as the format asks for.
+// npyPreamble returns the bytes before the data. The format asks for a multiple
+// of 64 bytes.
 func npyPreamble[T blocked.Element](m, n int, fortran bool) []byte {
 	order := "False"
 	if fortran {
@@ -60,7 +61,7 @@ func writeElements[T blocked.Element](w *bufio.Writer, s []T) error {
 	return err
 }
 
-// littleBytes returns s in little-endian order: its memory, or a copy where that is not.
+// littleBytes returns the bytes of s in little-endian order: its memory, or on a big-endian machine a copy.
 func littleBytes[T blocked.Element](s []T) []byte {
 	if littleEndian() {
 		return elementBytes(s)

@@ -14,17 +14,17 @@ import (
 const (
 	npzExt = ".npz"
 
-	// npzNames is how many names of arrays an error lists.
+	// npzNames is the largest number of array names that an error lists.
 	npzNames = 12
 )
 
-// readNPZ reads an array of f, a .npz file of the given size: a zip archive of .npy files, stored or
-// deflated. Name may be empty if there is one array.
+// readNPZ reads an array of f, a .npz file of size bytes: a zip archive of .npy files, stored or deflated.
+// name may be empty if the archive has one array.
 //
-// Its memory follows the bytes that come out of the archive, whatever its table of contents and the
-// array's header say.
+// readNPZ allocates memory as bytes come out of the archive, whatever the table of contents and the
+// array's header announce.
 func readNPZ[T blocked.Element](f io.ReaderAt, size int64, name string, o ReadOptions) (*blocked.Matrix[T], error) {
-	// A damaged table of contents can name places outside the file, which then are its end.
+	// A damaged table of contents can name places outside the file. The SectionReader ends there.
 	z, err := zip.NewReader(io.NewSectionReader(f, 0, size), size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are not used as paths here
 		return nil, contentError(0, err)
@@ -43,8 +43,9 @@ func readNPZ[T blocked.Element](f io.ReaderAt, size int64, name string, o ReadOp
 	return a, nil
 }
 
+// readMember reads the array in a member of an archive of size bytes.
 func readMember[T blocked.Element](member *zip.File, size int64, o ReadOptions) (*blocked.Matrix[T], error) {
-	const encrypted = 1 // bit of the flags
+	const encrypted = 1 // bit of zip.File.Flags
 	switch {
 	case member.Flags&encrypted != 0:
 		return nil, &FormatError{Reason: "is encrypted"}
@@ -63,11 +64,11 @@ func readMember[T blocked.Element](member *zip.File, size int64, o ReadOptions) 
 	if err != nil {
 		return nil, err
 	}
-	return a, expectEnd(br) // which compares the checksum, too
+	return a, expectEnd(br) // which also checks the checksum
 }
 
-// npzMember returns the file of the array of that name, as NumPy finds it: with its extension or
-// without.
+// npzMember returns the file of the array with the given name. As in NumPy, name may have the extension
+// .npy or not.
 func npzMember(files []*zip.File, name string) (*zip.File, error) {
 	var all, found, extended []*zip.File
 	for _, m := range files {
@@ -102,10 +103,10 @@ func npzMember(files []*zip.File, name string) (*zip.File, error) {
 	return found[0], nil
 }
 
-// npzName returns the name of an array.
+// npzName returns the name of the array in a file of an archive.
 func npzName(m *zip.File) string { return strings.TrimSuffix(m.Name, ".npy") }
 
-// npzList returns the names of arrays, but for those beyond the first few.
+// npzList returns the names of the first npzNames arrays, and how many more there are.
 func npzList(files []*zip.File) string {
 	var names []string
 	for _, m := range files[:min(len(files), npzNames)] {

@@ -12,34 +12,35 @@ import (
 )
 
 const (
-	// defaultNB is the tile size of a Matrix read with ReadOptions.NB = 0: in
-	// the middle of the 192–512 that tile libraries use on a CPU. Nothing is
-	// tuned here; who factors the matrix picks its own.
+	// defaultNB is the tile size of a Matrix read with ReadOptions.NB = 0. It lies in
+	// the middle of the 192–512 that tile libraries use on a CPU. It is not tuned: a
+	// program that factors the matrix chooses the tile size for that.
 	defaultNB = 256
 
 	// maxNB keeps nb·nb·8 far from overflow.
 	maxNB = 1 << 20
 
-	// maxDim is the largest number of rows or columns that a file may name: what
-	// LAPACK's 32-bit indices reach. It also keeps a 10¹⁸×0 matrix, which
-	// takes no memory, from costing somebody a loop over its rows.
+	// maxDim is the largest number of rows or columns that a file may name: the
+	// largest 32-bit index of LAPACK. It also refuses a 10¹⁸×0 matrix, which takes
+	// no memory, but would make a program loop over its rows.
 	maxDim = math.MaxInt32
 
 	// defaultMaxBytes is the memory limit of ReadOptions.MaxBytes = 0.
 	defaultMaxBytes = 8 << 30
 
-	// mostBytes is the largest limit. No table or tile is then larger than a slice can be, where
-	// an int has 32 bits, too. A row of a tile may have a cache line that is not counted.
+	// mostBytes is the largest memory limit. Below it no table or tile is larger than a slice can
+	// be, even where an int has 32 bits. A sixteenth is left for the additional cache line that a
+	// row of a tile may have, which storedBytes does not count.
 	mostBytes = min(1<<47, math.MaxInt/16*15)
 )
 
-// Want says which kind of Matrix a file is to be read into.
+// Want says which kind of Matrix the reader makes from a file.
 type Want uint8
 
-// The wishes. A triangle taken of a general file is what LAPACK's uplo means:
-// the other triangle is not looked at. A symmetric file can be read into
-// every kind; a skew-symmetric one into every kind but the symmetric ones. A
-// file that is not square can only become Full.
+// The values of Want. With a symmetric or triangular kind, the reader takes one triangle of a
+// general file and ignores the other, as LAPACK does with uplo. A symmetric file can be read into
+// every kind, and a skew-symmetric file into every kind except the symmetric ones. A file that is
+// not square can only become Full.
 const (
 	WantAsStored Want = iota // blocked.SymLower if the file says symmetric, otherwise blocked.Full
 	WantFull
@@ -56,7 +57,7 @@ func (w Want) String() string {
 	return fmt.Sprintf("Want(%d)", uint8(w))
 }
 
-// kind returns the Kind that w asks for, of a file that is symmetric or not.
+// kind returns the Kind of the Matrix for w. symmetric says that the file is symmetric.
 func (w Want) kind(symmetric bool) blocked.Kind {
 	if w == WantAsStored && symmetric {
 		w = WantSymLower
@@ -70,45 +71,44 @@ type ReadOptions struct {
 	// NB is the tile size; 0 means 256. At most 2²⁰.
 	NB int
 
-	// Want is the kind of Matrix asked for; the zero value keeps a symmetric
-	// file symmetric, in its lower half, and makes everything else Full.
+	// Want is the kind of the Matrix. With the zero value a symmetric file becomes
+	// SymLower, and any other file Full.
 	Want Want
 
-	// MaxBytes limits the memory that the Matrix may take, its padding and
-	// its table of tiles included. A few bytes of a sparse or compressed file
-	// can name a matrix of any size; what the header names is held against
-	// this limit before anything is allocated, and what is allocated before
-	// the last element has been read grows with what has been read. 0 means
-	// 8 GiB or, for an uncompressed .npy file on disk, twice the size of the
-	// file if that is more.
+	// MaxBytes limits the memory that the Matrix may take, including its padding
+	// and its table of tiles. A few bytes of a sparse or compressed file can
+	// announce a matrix of any size. So the reader compares the size in the header
+	// with MaxBytes before it allocates, and then allocates as elements arrive.
+	// 0 means 8 GiB or, for an uncompressed .npy file on disk, twice the size of
+	// the file if that is more.
 	MaxBytes int64
 
 	// Workers is the number of goroutines that fill tiles from a large .npy
 	// file; 0 means GOMAXPROCS.
 	Workers int
 
-	// Check, if not nil, is told what the header says before anything else is read, or
-	// unpacked, and before MaxBytes counts. An error of it ends the reading and is returned
-	// as it is.
+	// Check, if not nil, is called with the header before the reader reads or unpacks
+	// anything else, and before it applies MaxBytes. An error of Check ends the reading;
+	// the reader returns it unchanged.
 	Check func(Header) error
 
-	// Warn, if not nil, is told of what is against the rules of the format and was read all
-	// the same, in the order of the file: once of each kind. Without it such files are read
-	// in silence. What can be is said at [ReadMatrixMarket].
+	// Warn, if not nil, is called for lines that break the rules of the format and were read
+	// nevertheless: once for each kind of deviation, in the order of the file. The reader also
+	// accepts such lines without Warn. [ReadMatrixMarket] lists the deviations.
 	Warn func(Warning)
 }
 
-// Header is what a matrix file says of its matrix.
+// Header is what a matrix file says about its matrix.
 type Header struct {
 	Rows, Cols int
-	Kind       blocked.Kind // that the Matrix will have
+	Kind       blocked.Kind // of the Matrix that the reader will make
 }
 
-// Warning reports a line of a matrix file that is against the rules of the format, and was
-// read all the same.
+// Warning reports a line of a matrix file that breaks the rules of the format and was read
+// nevertheless, or an integer that was rounded.
 type Warning struct {
 	File   string // name of the file, empty for a reader without one
-	Line   int    // the first of its kind, from 1
+	Line   int    // the first line with this deviation, from 1; 0 for a .npy file
 	Reason string // what is wrong, and how it was read
 }
 
@@ -135,8 +135,8 @@ func (o *ReadOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults returns o validated and with its zero fields filled in, but
-// for MaxBytes, whose default depends on the file.
+// withDefaults validates o and returns it with defaults in its zero fields, except
+// MaxBytes, whose default depends on the file.
 func (o *ReadOptions) withDefaults() (ReadOptions, error) {
 	if err := o.Validate(); err != nil {
 		return ReadOptions{}, err
@@ -160,15 +160,16 @@ type WriteOptions struct {
 	// Fortran writes a .npy file in column-major order.
 	Fortran bool
 
-	// Coordinate writes a Matrix Market file in coordinate format: only the
-	// elements that are not +0. Otherwise every element is written.
+	// Coordinate writes a Matrix Market file in coordinate format, which lists only
+	// the elements that are not +0. Otherwise the file has every element.
 	Coordinate bool
 
-	// Comment is put behind the banner of a Matrix Market file, each of its
-	// lines as a comment line.
+	// Comment follows the banner of a Matrix Market file. Each of its lines becomes
+	// a comment line.
 	Comment string
 }
 
+// orZero returns *o, or the zero value if o is nil.
 func (o *WriteOptions) orZero() WriteOptions {
 	if o == nil {
 		return WriteOptions{}
@@ -176,10 +177,10 @@ func (o *WriteOptions) orZero() WriteOptions {
 	return *o
 }
 
-// outline returns an m×n Matrix that has no tile memory yet, for a reader to
-// fill as data arrives. It fails with a *FormatError when o.Want cannot be had of
-// a file of that shape and symmetry, or when the Matrix would take more than
-// limit bytes, and with what o.Check returns; it allocates only after that.
+// outline returns an m×n Matrix whose tiles have no memory; a reader allocates them as
+// data arrives. The error is a *FormatError if a file of that shape and symmetry cannot
+// become the kind o.Want, or if the Matrix would take more than limit bytes; or the error
+// of o.Check, unchanged. outline allocates only after these checks.
 func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limit int64) (*blocked.Matrix[T], error) {
 	kind := o.Want.kind(symmetric)
 	switch {
@@ -206,9 +207,9 @@ func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limi
 	return tiles.Outline[T](kind, int(m), int(n), o.NB), nil
 }
 
-// storedBytes returns the memory of an m×n Matrix, with the padding of its
-// rows and its table of tiles; math.MaxInt64 stands for anything beyond.
-// Dimensions are at most maxDim and nb at most maxNB.
+// storedBytes returns the memory of an m×n Matrix in bytes, including the padding
+// of its rows and its table of tiles. It returns math.MaxInt64 if the number is
+// larger. m and n are at most maxDim, and nb at most maxNB.
 func storedBytes[T blocked.Element](kind blocked.Kind, m, n, nb int64) int64 {
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
@@ -218,7 +219,7 @@ func storedBytes[T blocked.Element](kind blocked.Kind, m, n, nb int64) int64 {
 	if mt*nt > math.MaxInt64/256 { // both below 2³¹
 		return math.MaxInt64
 	}
-	// Each tile has its entry in the table and up to 63 bytes to align it.
+	// Each tile has an entry in the table, and up to 63 bytes that align it.
 	overhead := mt * nt * (int64(unsafe.Sizeof(blocked.Tile[T]{})) + 64)
 
 	perRow := n/nb*pad(nb) + pad(n%nb)
@@ -227,7 +228,7 @@ func storedBytes[T blocked.Element](kind blocked.Kind, m, n, nb int64) int64 {
 	}
 	elems := m * perRow
 	if kind != blocked.Full {
-		// n = m: q whole tiles on the diagonal and a last one of r.
+		// n = m: the diagonal has q whole tiles, and a last one of order r.
 		q, r := n/nb, n%nb
 		elems = nb * pad(nb) * (q * (q + 1) / 2)
 		if kind == blocked.SymLower || kind == blocked.TriLower {

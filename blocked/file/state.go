@@ -21,17 +21,17 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// State is a factorization between two of its steps: what a checkpoint keeps.
+// State is a factorization between two of its steps. A checkpoint keeps a State.
 type State[T blocked.Element] struct {
-	Op        string // as "potrf", "getrf", "calu" or "geqrf"
-	Step      int    // the next one
-	Input     uint64 // the [Fingerprint] of what is factored
-	Matrix    *blocked.Matrix[T]
-	Pivots    *lu.Pivots       // of getrf and calu; else nil
-	Rotations *qr.Rotations[T] // of geqrf; else nil: the T of the columns before Step
+	Op        string             // "potrf", "getrf", "calu" or "geqrf"
+	Step      int                // number of the next step
+	Input     uint64             // the [Fingerprint] of the matrix before the first step
+	Matrix    *blocked.Matrix[T] // factored by the steps before Step
+	Pivots    *lu.Pivots         // of getrf and calu; else nil
+	Rotations *qr.Rotations[T]   // of geqrf: the T of the tile columns before Step; else nil
 }
 
-// factors returns what of the rotations is kept.
+// factors returns the T that a file of s keeps. It is nil if s has no rotations.
 func (s *State[T]) factors() []*blocked.Tile[T] {
 	if s.Rotations == nil {
 		return nil
@@ -39,8 +39,8 @@ func (s *State[T]) factors() []*blocked.Tile[T] {
 	return s.Rotations.Factors(s.Step)
 }
 
-// stateMagic begins a file of a State, and formerMagic began one whose tiles were no
-// values.
+// stateMagic begins a file of a State. formerMagic began files of format 1, which stored tiles in
+// another encoding than that of versions.Value.
 const (
 	stateMagic  = "tessera state 2\n"
 	formerMagic = "tessera state 1\n"
@@ -57,28 +57,26 @@ type stateHeader struct {
 	Cols   int          `json:"cols"`
 	NB     int          `json:"nb"`
 	Pivots bool         `json:"pivots,omitempty"` // they come before the tiles
-	// Rotations come behind the tiles.
+	// Rotations describes the T, which follow the tiles; nil if there are none.
 	Rotations *qr.RotationOptions `json:"rotations,omitempty"`
 }
 
-// StateError reports a state that cannot be read: a file that is not one, or
-// that is damaged or cut off.
+// StateError reports a file that is no state, or a state that is damaged or cut off.
 type StateError struct{ Reason string }
 
 func (e *StateError) Error() string { return "file: state of a factorization: " + e.Reason }
 
-// maxStateHeader bounds what is read before the checksum is known to be right.
+// maxStateHeader bounds the header, in bytes: its length is read before its checksum is checked.
 const maxStateHeader = 1 << 16
 
-// What is allocated for a matrix before any of its elements is read: the
-// descriptions of so many tiles, and a tile of so many elements. That is virtual
-// memory, which a file that ends early does not touch.
+// Before any element is read, the reader allocates at most the descriptions of maxStateTiles tiles, and
+// one tile of directTile elements. That is virtual memory, which a file that ends early does not touch.
 const (
 	maxStateTiles = 1 << 26
 	directTile    = 1 << 24
 )
 
-// castagnoli is the polynomial for which processors have an instruction.
+// castagnoli returns a hash for CRC-32C, which processors compute with an instruction.
 func castagnoli() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
 // typeName returns "f32" or "f64".
@@ -86,10 +84,15 @@ func typeName[T blocked.Element]() string {
 	return scalar.Of[T]().String()
 }
 
-// WriteState writes s: a line of identification, the length of a header, the header as
-// JSON, its CRC-32C, and then values as versions.Value.Encode writes them, each followed
-// by its CRC-32C: the pivots, if there are any, the stored tiles, and the T of rotations. An
-// error of w is returned as it is.
+// WriteState writes s to w:
+//
+//	a line of identification, the length of the header, the header as JSON, its CRC-32C
+//	the pivots, if there are any
+//	the stored tiles
+//	the T of the rotations, if there are any
+//
+// versions.Value.Encode writes the pivots, each tile and each T, and the CRC-32C of its bytes follows.
+// WriteState returns an error of w unchanged.
 func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 	head, err := stateHead(s)
 	if err != nil {
@@ -110,7 +113,7 @@ func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 	return bw.Flush()
 }
 
-// stateHead returns what stands before the tiles.
+// stateHead returns the bytes before the tiles.
 func stateHead[T blocked.Element](s *State[T]) ([]byte, error) {
 	a := s.Matrix
 	m, n := a.Dims()
@@ -148,8 +151,8 @@ func writeValue(w io.Writer, v versions.Value) error {
 	return err
 }
 
-// ReadState reads what [WriteState] has written. The error is a *StateError for
-// what is no state on T, or a damaged one, or that of r.
+// ReadState reads a state that [WriteState] has written. The error is a *StateError if the content is no
+// state with elements of type T, or is damaged or cut off. ReadState returns an error of r unchanged.
 func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	br := bufio.NewReaderSize(r, fileBuffer)
 	s, rotations, err := readHead[T](br)
@@ -165,7 +168,7 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	if rotations == nil {
 		return s, nil
 	}
-	// Only now: so many tiles there are.
+	// The T get memory only now: the tiles have shown that the file is as large as its header says.
 	if s.Rotations, err = rotationsOf(a, rotations, qr.NewRotations[T]); err != nil {
 		return nil, err
 	}
@@ -177,7 +180,8 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 	return s, nil
 }
 
-// rotationsOf makes room for the rotations of a that a header describes.
+// rotationsOf returns room for the rotations of a that a header describes by opt. A *StateError replaces
+// the panic of the function room if opt does not fit the matrix.
 func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *qr.RotationOptions,
 	room func(m, n, nb int, opt qr.RotationOptions) *qr.Rotations[T],
 ) (q *qr.Rotations[T], err error) {
@@ -190,8 +194,8 @@ func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *qr.RotationOption
 	return room(m, n, a.NB(), *opt), nil
 }
 
-// readHead reads what stands before the tiles. The tiles of the matrix have no memory, and
-// rotations are described only, if there are any.
+// readHead reads the part before the tiles. The tiles of the matrix have no memory, and State.Rotations
+// is nil: the second result describes the rotations, nil if there are none.
 func readHead[T blocked.Element](br io.Reader) (*State[T], *qr.RotationOptions, error) {
 	var start [len(stateMagic) + 4]byte
 	if err := readFull(br, start[:]); err != nil {
@@ -208,7 +212,7 @@ func readHead[T blocked.Element](br io.Reader) (*State[T], *qr.RotationOptions, 
 	if n > maxStateHeader {
 		return nil, nil, &StateError{fmt.Sprintf("a header of %d bytes", n)}
 	}
-	head, err := io.ReadAll(io.LimitReader(br, int64(n))) // grows with what is there, whatever n says
+	head, err := io.ReadAll(io.LimitReader(br, int64(n))) // allocates for the bytes that arrive, whatever n says
 	if err != nil {
 		return nil, nil, err
 	}
@@ -249,11 +253,11 @@ func readValue(r io.Reader, v versions.Value, what string) error {
 	return checkSum(r, in.sum, what)
 }
 
-// summed is a reader that takes the checksum of what passes through it.
+// summed is a reader that adds the bytes that pass through it to a checksum.
 type summed struct {
 	r   io.Reader
 	sum hash.Hash32
-	err error // of r, but for its end
+	err error // of r, other than io.EOF
 }
 
 // Read implements [io.Reader].
@@ -266,7 +270,7 @@ func (s *summed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readPivots reads the interchanges of s.
+// readPivots reads the pivots and stores them in s.
 func readPivots[T blocked.Element](r io.Reader, s *State[T]) (err error) {
 	var swaps kernels.Pivots
 	if err := readValue(r, &swaps, "the pivots"); err != nil {
@@ -286,12 +290,14 @@ func readPivots[T blocked.Element](r io.Reader, s *State[T]) (err error) {
 	return nil
 }
 
-// readTile reads tile (i, j) of a. One of more than direct elements, padding of its
-// rows included, is put together first, in memory that grows with what is there.
+// readTile reads tile (i, j) of a. If the tile may take more than direct elements with the padding of its
+// rows, readTile first decodes it into another tile, whose memory grows with the bytes that arrive. So a
+// short file cannot make it allocate a large tile.
 func readTile[T blocked.Element](r io.Reader, a *blocked.Matrix[T], i, j, direct int) error {
 	what := fmt.Sprintf("tile (%d, %d)", i, j)
 	rows, cols := a.TileDims(i, j)
-	if int64(rows) <= int64(direct)/(int64(cols)+16) {
+	const padding = 16 // elements: about what alignment adds to a row of a tile
+	if int64(rows) <= int64(direct)/(int64(cols)+padding) {
 		return readValue(r, a.MakeTile(i, j), what)
 	}
 	var all blocked.Tile[T]
@@ -308,8 +314,8 @@ func readTile[T blocked.Element](r io.Reader, a *blocked.Matrix[T], i, j, direct
 	return nil
 }
 
-// newState makes what the header describes, of the matrix all but the tiles'
-// memory.
+// newState returns the state that h describes, without its pivots and rotations. The tiles of its matrix
+// have no memory. The error is a *StateError if the header makes no sense.
 func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -317,7 +323,7 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 		}
 	}()
 	if h.NB > 0 {
-		const most = min(maxStateTiles, mostBytes/256) // a quarter of the memory, where an int has 32 bits
+		const most = min(maxStateTiles, mostBytes/256) // descriptions take a quarter of the memory, where an int has 32 bits
 		if float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > most {
 			panic(blocked.ErrShape)
 		}
@@ -333,7 +339,7 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 	return s, nil
 }
 
-// readFull fills b. What ends early is a *StateError.
+// readFull fills b. The error is a *StateError if r ends before that.
 func readFull(r io.Reader, b []byte) error {
 	_, err := io.ReadFull(r, b)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -342,7 +348,7 @@ func readFull(r io.Reader, b []byte) error {
 	return err
 }
 
-// checkSum reads a checksum and compares.
+// checkSum reads a checksum and compares it with sum. what names the checked part in an error.
 func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 	var want [4]byte
 	if err := readFull(r, want[:]); err != nil {
@@ -354,15 +360,14 @@ func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 	return nil
 }
 
-// sampled is how many tiles of a distributed matrix are fetched for its [Fingerprint] at least: up
-// to half as many more, and all of up to 23.
+// sampled is the least number of tiles that [Fingerprint] fetches of a distributed matrix with more than
+// 23 tiles. It fetches every (tiles/sampled)-th tile, so up to half as many more.
 const sampled = 12
 
-// Fingerprint returns a number that depends on the shape, the kind, the tile
-// size and every stored element of a: two CRC-32C. Of a distributed matrix with more than
-// 23 tiles it depends on the elements of 12 to 18 tiles only, which are fetched. Matrices
-// that differ have different ones but for bad luck; it protects against mistakes, not
-// against intent.
+// Fingerprint returns a number that depends on the shape, the kind, the tile size and every stored
+// element of a. It consists of two CRC-32C. If a is distributed and has more than 23 tiles, Fingerprint
+// fetches only 12 to 18 of them, and depends on no elements of the others. Different matrices may have
+// the same fingerprint, but only by bad luck. Fingerprint protects against mistakes, not against intent.
 func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
 	m, n := a.Dims()
 	sums := [2]hash.Hash32{castagnoli(), castagnoli()}
@@ -387,7 +392,7 @@ func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
 		t := a.Read(i, j)
 		for r := range t.Rows {
 			lo, hi := 0, t.Cols
-			switch { // the other triangle means nothing
+			switch { // elements of the other triangle have no meaning
 			case i == j && uplo == blas.Lower:
 				hi = r + 1
 			case i == j && uplo == blas.Upper:

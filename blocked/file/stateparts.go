@@ -15,16 +15,16 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// place is a tile's place in a file of a state: the parameter of ops "readstate", which
-// overwrites a tile, and "writestate". Operand: the tile (out or in).
+// place says where a tile lies in a file of a state. It is the parameter of op "readstate", which
+// overwrites a tile, and of op "writestate". Operand: the tile (out or in).
 type place struct {
 	Path         string // absolute
 	Size, Offset int64  // of the file, and where the tile begins
 	Row, Col     int    // of the tile, for errors
-	Factor       bool   // it is factor Row of the rotations
+	Factor       bool   // the tile is factor Row of the rotations
 }
 
-// what names the tile.
+// what returns the name of the tile for errors.
 func (p *place) what() string {
 	if p.Factor {
 		return fmt.Sprintf("factor %d", p.Row)
@@ -40,7 +40,8 @@ func (p *place) Validate() error {
 	return nil
 }
 
-// open opens the file of p, if it has the size that the driver has seen.
+// open opens the file of p. The error is an *AccessError, also if the file does not have the size that the
+// driver has seen.
 func (p *place) open(flag int) (*os.File, error) {
 	f, err := os.OpenFile(p.Path, flag, 0)
 	if err != nil {
@@ -73,13 +74,13 @@ func newPlace() any { return new(place) }
 // graph.Failure.
 func (e *StateError) Final() bool { return true }
 
-// WriteStateTiles writes to f, which is empty, what [WriteState] writes, the tiles by a task
-// for each, executed by a node that has it: nodes share the file system in which f is, and
-// list [Ops]. Run has tasks submitted to a job, and waits for its end, as la.Run does. Each
-// task flushes what it has written to the device.
+// WriteStateTiles writes s to f in the format of [WriteState]. f must be empty. WriteStateTiles writes
+// the head itself; for each tile it submits a task, which a node that has the tile executes. So all nodes
+// must share the file system of f, and list [Ops]. run must call submit with a Program, and wait for the
+// end of the tasks, as la.Run does. Each task flushes its bytes to the device.
 //
-// The error is run's, with an *[AccessError] of a node that does not have the file, or that of
-// the operating system.
+// The error is that of run or of the operating system. The error of run contains an *[AccessError] if a
+// node does not find the file.
 func WriteStateTiles[T blocked.Element](f *os.File, s *State[T], run func(submit func(p *blocked.Program[T]) error) error) error {
 	path, err := filepath.Abs(f.Name())
 	if err != nil {
@@ -96,7 +97,7 @@ func WriteStateTiles[T blocked.Element](f *os.File, s *State[T], run func(submit
 	if _, err := f.Write(head); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Truncate(at.size), f.Sync()); err != nil { // others are to see it
+	if err := errors.Join(f.Truncate(at.size), f.Sync()); err != nil { // so that other nodes see the head and the size
 		return err
 	}
 	return run(func(p *blocked.Program[T]) error {
@@ -108,15 +109,14 @@ func WriteStateTiles[T blocked.Element](f *os.File, s *State[T], run func(submit
 	})
 }
 
-// ReadStateHead reads the state in the file path but for its tiles and the T of rotations, which
-// have no memory.
-// The error is a *[StateError], or that of the operating system.
+// ReadStateHead reads the state in the file path without its tiles and the T of rotations: they have their
+// shapes, but no memory. The error is a *[StateError], or that of the operating system.
 func ReadStateHead[T blocked.Element](path string) (*State[T], error) {
 	s, _, err := openState[T](path)
 	return s, err
 }
 
-// openState is ReadStateHead, and returns the places of tiles.
+// openState is ReadStateHead that also returns where the tiles lie in the file.
 func openState[T blocked.Element](path string) (s *State[T], at *places, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -135,7 +135,7 @@ func openState[T blocked.Element](path string) (s *State[T], at *places, err err
 	if err == nil {
 		at, err = placesOf(s, path, head)
 	}
-	if err == nil && rotations != nil && at.size <= st.Size() { // so many tiles there are
+	if err == nil && rotations != nil && at.size <= st.Size() { // the file has room for all the tiles that its header announces
 		if s.Rotations, err = rotationsOf(s.Matrix, rotations, qr.OutlineRotations[T]); err == nil {
 			at, err = placesOf(s, path, head)
 		}
@@ -149,15 +149,17 @@ func openState[T blocked.Element](path string) (s *State[T], at *places, err err
 	return s, at, nil
 }
 
-// ReadStateTiles overwrites A with the tiles of the state in the file path, whose matrix has
-// the kind, shape and tile size of A, and q, if that is not nil, with its T, by a task for each,
-// which the node executes that is to have it: nodes share the file system, and list [Ops]. Run
-// is as in [WriteStateTiles]. The
-// file must stay as it is as long as what is lost with a node may be made again from it.
+// ReadStateTiles overwrites a with the tiles of the state in the file path, and q, if it is not nil, with
+// the T of that state. It submits a task for each tile and each T; the node that owns the tile executes
+// the task. So all nodes must share the file system, and list [Ops]. run is as in [WriteStateTiles].
 //
-// The error is run's, with a *[StateError] for a tile that is damaged, or an *[AccessError]
-// of a node that does not have the file; A is then undefined. It panics with blocked.ErrShape
-// if the matrices or rotations differ.
+// If a node is lost, the tasks that read its tiles run again on other nodes. So the file must stay
+// unchanged until a, if it is distributed, is closed, and at least until the tasks have ended.
+//
+// The error is that of run, or a *[StateError] for the head of the file, or that of the operating system.
+// The error of run contains a *[StateError] if a tile is damaged, and an *[AccessError] if a node does not
+// find the file; a and q are then undefined. ReadStateTiles panics with blocked.ErrShape if a differs from
+// the state's matrix in kind, shape or tile size, or if q has other options than the state's rotations.
 func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], q *qr.Rotations[T], run func(submit func(p *blocked.Program[T]) error) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -181,7 +183,7 @@ func ReadStateTiles[T blocked.Element](path string, a *blocked.Matrix[T], q *qr.
 	})
 }
 
-// places is where in a file the tiles and factors of a state begin.
+// places says where in a file the tiles and factors of a state begin.
 type places struct {
 	path    string
 	size    int64 // of the file
@@ -197,9 +199,9 @@ func (p *places) factor(n int) any {
 	return &place{Path: p.path, Size: p.size, Offset: p.factors[n], Row: n, Factor: true}
 }
 
-// placesOf returns them for a state in the file path, behind so many bytes.
+// placesOf returns the places for state s in the file path, whose head takes the given number of bytes.
 func placesOf[T blocked.Element](s *State[T], path string, head int64) (*places, error) {
-	// Beside its elements each tile has a header and a checksum.
+	// Each tile takes as many bytes beside its elements: a header and a checksum.
 	one := blocked.Tile[T]{Rows: 1, Cols: 1, Stride: 1, Data: make([]T, 1)}
 	var b bytes.Buffer
 	if err := writeValue(&b, &one); err != nil {

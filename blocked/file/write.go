@@ -15,15 +15,16 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// Write writes a to the file path in the format that its extension names:
-// .npy ([WriteNPY]), .mtx ([WriteMatrixMarket]), and either followed by .gz
-// for gzip. a is a Matrix, or any other that can be read, such as every
-// mat.Matrix of gonum. opt may be nil.
+// Write writes a to the file path in the format of its extension: .npy
+// ([WriteNPY]) or .mtx ([WriteMatrixMarket]), and compressed with gzip if .gz
+// follows. a is a Matrix, or any other blocked.Source, such as every mat.Matrix
+// of gonum. opt may be nil. The error wraps that of the operating system, or
+// says that the extension is unknown.
 //
-// The file is written under another name in the same directory, flushed to
-// the device and renamed to path, so that path holds either what it held
-// before or all of a. An existing file keeps its permissions, a symbolic link
-// is followed; a pipe or device is written to directly.
+// Write makes a file of another name in the same directory, flushes it to the
+// device, and renames it to path. So path holds either its former content or
+// all of a. An existing file keeps its permissions, and Write follows a symbolic
+// link. It writes directly to a pipe or a device.
 func Write[T blocked.Element](path string, a blocked.Source[T], opt *WriteOptions) error {
 	name, zipped := strings.CutSuffix(strings.ToLower(path), ".gz")
 	var write func(io.Writer) error
@@ -52,12 +53,13 @@ func Write[T blocked.Element](path string, a blocked.Source[T], opt *WriteOption
 	return nil
 }
 
-// replaceFile gives the file path the content that write produces, or leaves
-// it as it was and returns the error. What is no file, as a pipe, is written to.
+// replaceFile gives the file path the content that write produces. After an error
+// the file has its former content. If path is a pipe or a device, replaceFile
+// calls write with it.
 func replaceFile(path string, write func(*os.File) error) (err error) {
 	st, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // so is what a link leads to that is not there
+	case errors.Is(err, fs.ErrNotExist): // path may be a symbolic link without a target
 	case err != nil:
 		return err
 	case st.IsDir():

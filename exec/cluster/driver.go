@@ -28,7 +28,7 @@ type Driver struct {
 	dog            *watchdog       // nil if there is no watchdog
 	spareEnds      sync.Pool       // of []end: memory for reports
 	onBelowChanged func()          // of an agent's driver: called when nodes below it come or go; nil on others
-	calling        sync.Mutex      // held by call; placing and fleet.lock are taken inside it
+	calling        sync.Mutex      // held by call, which takes placing and fleet.lock inside it
 	deaf           error           // why other nodes cannot reach this one, nil if they can; fleet.lock guards it
 }
 
@@ -61,8 +61,8 @@ func (d *Driver) activeJobs() map[uint64]*job {
 	return maps.Clone(d.jobs)
 }
 
-// Await waits until so many agents are available, or ctx ends. The error then names the available
-// agents and says why other nodes that have answered are no agents of this driver. A
+// Await waits until the given number of agents is available. If ctx ends before that, the error names
+// the available agents and says why other nodes that have answered are no agents of this driver. A
 // *transport.DeafError says that other nodes cannot reach this one.
 func (d *Driver) Await(ctx context.Context, agents int) error {
 	for {
@@ -106,13 +106,13 @@ func (d *Driver) refusals() (err error) {
 	return err
 }
 
-// noteRefusal notes why a node cannot be an agent of this driver. Elsewhere says that it is an
-// agent of other nodes only.
-func (d *Driver) noteRefusal(name string, apart bool, why error) {
+// noteRefusal notes why a node cannot be an agent of this driver. elsewhere says that it is an agent
+// of another node.
+func (d *Driver) noteRefusal(name string, elsewhere bool, why error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if n := d.nodeNamed(name); n != nil && n.unavailable != nil {
-		n.unavailable, n.elsewhere = &NodeLostError{Node: name, Err: why}, apart
+		n.unavailable, n.elsewhere = &NodeLostError{Node: name, Err: why}, elsewhere
 	}
 }
 
@@ -128,9 +128,9 @@ func (d *Driver) Nodes() (names []string) {
 	return names
 }
 
-// Speeds returns how fast the owners of [Options.Owner] are, in the order of their numbers,
-// relative to each other. It counts their workers, and the times of tasks of the same ops on each
-// as soon as there are some.
+// Speeds returns the relative speeds of the owners of [Options.Owner], in the order of their numbers. A
+// speed is the number of workers times a factor from the times of tasks: the factor compares tasks of
+// the same op on different nodes, and is 1 before there are some.
 func (d *Driver) Speeds() (all []float64) {
 	nodes := d.allNodes()
 	alone := true
@@ -147,8 +147,12 @@ func (d *Driver) Speeds() (all []float64) {
 	return all
 }
 
-// ableShare returns the part of the work so far, by time, that a node can execute, and at least a
-// little, so that an owner stays possible whatever comes. The caller holds placing.
+// leastAble is the least that ableShare returns. Later tasks may be others than those so far, so every
+// node stays a possible owner.
+const leastAble = 1e-3
+
+// ableShare returns the part of the work so far, by time, that a node can execute, but at least
+// leastAble. It returns 1 if there was no work. The caller holds placing.
 func (d *Driver) ableShare(n *node) float64 {
 	able, all := 0.0, 0.0
 	for name, x := range d.experience.Ops {
@@ -160,7 +164,7 @@ func (d *Driver) ableShare(n *node) float64 {
 	if all == 0 {
 		return 1
 	}
-	return max(able/all, 1e-3)
+	return max(able/all, leastAble)
 }
 
 // Usage returns what each node has done since it joined, the driver first. A node that came back
@@ -301,8 +305,8 @@ func (d *Driver) endJob(number uint64, nodes []*node, data []*core.Entry) {
 	d.forget(number, nodes, data)
 }
 
-// forget makes nodes forget a job, or a set of data. Its memory counts as free when the message is
-// made: tasks that are assigned after that come behind the message.
+// forget makes nodes forget a job, or a set of data. The memory of data counts as free once the message
+// is made: a node gets tasks that are assigned later after the message.
 func (d *Driver) forget(number uint64, nodes []*node, data []*core.Entry) {
 	d.placing.Lock()
 	for _, n := range nodes[1:] {
@@ -390,8 +394,9 @@ func (d *Driver) sendCall(n *node) {
 	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: epoch}) })
 }
 
-// loseNode gives up a node, unless that has happened. Its tasks go to other nodes. The transport's
-// events call it, and so does the node's outbox, which therefore is closed on another goroutine.
+// loseNode gives up a node. It does nothing if the node is unavailable already. The node's tasks go to
+// other nodes. The transport's events call loseNode, and so does the node's outbox; so another
+// goroutine closes the outbox, which waits for its caller.
 func (d *Driver) loseNode(n *node, why error) {
 	d.lock.Lock()
 	n.givenUp = true
@@ -426,8 +431,8 @@ func (d *Driver) loseNode(n *node, why error) {
 	}
 }
 
-// readmit handles an agent that says that it has nothing of this driver's and knows no epoch,
-// because it believed that the driver had left. The caller holds neither placing nor the lock.
+// readmit handles an agent whose hello has no epoch. The agent believed that the driver had left, and
+// has dropped all that it had of this driver's jobs. The caller holds neither placing nor the lock.
 func (d *Driver) readmit(n *node) {
 	d.placing.Lock()
 	d.lock.Lock()

@@ -104,7 +104,7 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	return id, nil
 }
 
-// unmet returns why no present node can execute a task, nil if one can. The caller holds mu.
+// unmet returns why no available node can execute a task, nil if one can. The caller holds mu.
 func (j *job) unmet(s *graph.Spec) error {
 	c, ok := s.Constraints.(*versions.Constraints)
 	if s.Constraints != nil && !ok {
@@ -126,9 +126,9 @@ func (j *job) unmet(s *graph.Spec) error {
 	return j.noNode(op, c, j.nodes)
 }
 
-// awaitWindow begins the job if it has no tasks. If the window is full it waits until a quarter of
-// it is free. It returns the job's error if no more tasks are accepted. The caller holds both
-// locks.
+// awaitWindow begins the job if it has no number. If the window is full, it waits until a quarter of
+// the window is free. It returns the job's error if the job accepts no more tasks. The caller holds
+// submit and mu.
 func (j *job) awaitWindow() error {
 	if j.ctx.Err() != nil {
 		j.outcome.Abort(context.Cause(j.ctx))
@@ -150,9 +150,9 @@ func (j *job) awaitWindow() error {
 	return nil
 }
 
-// begin prepares for the first task, also for the first one after a Wait. Everything is new then,
-// including the job's number, because the program may have changed its data and nodes may have
-// come.
+// begin prepares the job for its first task, and for the first task after each Wait. It makes all state
+// anew, including the job's number: meanwhile the program may have changed its data, and nodes may
+// have joined. The caller holds mu.
 func (j *job) begin() (err error) {
 	if !j.recovering {
 		j.nodes = j.allNodes()
@@ -202,8 +202,8 @@ func (j *job) admitNodes() {
 	j.maxMemory = j.sched.MaxMemory(j.opt.Idle)
 }
 
-// addNodes admits a new node while the job runs. A job that began on the driver alone stays there:
-// it works in the program's memory, so data that other nodes would take from there could not be
+// addNodes admits a new node while the job runs. A job that began on the driver alone stays there: its
+// tasks overwrite the program's memory, so what other nodes fetched from that memory could not be
 // computed again.
 func (j *job) addNodes(n *node) {
 	j.mu.Lock()
@@ -291,10 +291,10 @@ func (j *job) awaitTasks() {
 	}
 }
 
-// bringHome brings the program's data into its memory, and reports whether all have come. First the
-// driver fetches all of them beside what the memory holds. As long as a lost node can take data
-// with it, nothing is overwritten from which these can be computed again. The caller holds mu,
-// which is released meanwhile.
+// bringHome brings the program's data into its memory, and reports whether all have come. The driver
+// first fetches all of them beside what that memory holds. It overwrites the memory only when nothing
+// is lost: until then the nodes may need the old contents to compute lost data again. The caller holds
+// mu; bringHome unlocks it while it fetches.
 func (j *job) bringHome() bool {
 	late := map[*core.Entry]*home{}
 	for e, h := range j.homes {
@@ -321,8 +321,9 @@ func (j *job) bringHome() bool {
 	return true
 }
 
-// fetchAll fetches data in one of the store's ways, and reports whether all have come. If there is
-// no route for some of them now, it waits until a path is tried again.
+// fetchAll fetches data with way, a method of the store, and reports whether all have come. If some of
+// them have no route now, it also waits until a path is tried again. The caller holds mu; fetchAll
+// unlocks it while it fetches.
 func (j *job) fetchAll(late map[*core.Entry]*home, way func(transport.Ref, *home, givers, func(error))) bool {
 	type failure struct {
 		e    *core.Entry

@@ -12,11 +12,12 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// keptSet implements [exec.Kept]: data that stay on the nodes between jobs.
+// keptSet implements [exec.Kept]: data that stay on the nodes between jobs. Driver.kept maps each of the
+// values to its entry.
 type keptSet struct {
 	d      *Driver
-	number uint64
-	values []versions.Shaped
+	number uint64            // of the set; job numbers and set numbers are one series
+	values []versions.Shaped // nil after Release
 }
 
 // Keep implements [exec.Keeper].
@@ -44,11 +45,15 @@ func (d *Driver) Keep(values []versions.Shaped) (exec.Kept, error) {
 	return s, nil
 }
 
-// Fetch implements [exec.Kept]. A value that only a lost node had is computed again first.
+// Fetch implements [exec.Kept]. It first computes a value again if only a lost node had it. The
+// driver tries its own copy from a holder; if that fails, recoverOrRelay runs a job that recovers
+// the value or fetches it by way of a relay.
 func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Value) error {
 	d := s.d
 	copying, end := d.exec.store.within(ctx)
 	defer end()
+	// failures also counts holders that could not be reached. Entry.FailedFetches counts only holders
+	// that did not have the value.
 	for failures := 0; ; {
 		d.placing.Lock()
 		e := d.kept[v]
@@ -60,14 +65,14 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 			d.placing.Unlock()
 			return nil
 		}
-		r, from := e.Ref, make([]string, 0, 4)
-		for _, h := range e.Sources(func(h int) bool { return d.directory.Paths.IsOpen(0, h) }) {
-			from = append(from, d.node(h).name)
+		fetched, holders := e.Ref, make([]string, 0, 4)
+		for _, node := range e.Sources(func(node int) bool { return d.directory.Paths.IsOpen(0, node) }) {
+			holders = append(holders, d.node(node).name)
 		}
 		d.placing.Unlock()
 		var err error
-		if len(from) > 0 {
-			if _, err = d.exec.store.copy(copying, into, r, givers{From: from}); err == nil {
+		if len(holders) > 0 {
+			if _, err = d.exec.store.copy(copying, into, fetched, givers{From: holders}); err == nil {
 				return nil
 			}
 			if ctx.Err() != nil {
@@ -78,23 +83,24 @@ func (s *keptSet) Fetch(ctx context.Context, v versions.Shaped, into versions.Va
 			failures++
 		}
 		if failures > maxFailedFetches {
-			return &NodeLostError{Node: strings.Join(from, ", "), Data: e.Title(), Err: err}
+			return &NodeLostError{Node: strings.Join(holders, ", "), Data: e.Title(), Err: err}
 		}
-		rest := time.Duration(0)
+		pause := time.Duration(0)
 		if err != nil { // the node may have left, and the directory may not know it yet
-			rest = backoff(failures)
+			pause = backoff(failures)
 		}
-		if there, err := s.recoverOrRelay(ctx, e, r, err, into, rest); there || err != nil {
+		if there, err := s.recoverOrRelay(ctx, e, fetched, err, into, pause); there || err != nil {
 			return err
 		}
 	}
 }
 
-// recoverOrRelay handles a value that the driver could not fetch. A job without tasks fetches it by
-// way of a relay, or computes it again if it is lost. It reports whether the value has come, and
-// pauses for at least least if not.
+// recoverOrRelay runs a job without tasks for e. why says why the driver could not fetch version
+// tried; it is nil if the driver could ask no holder. The job's recovery computes a lost value again,
+// and its relays fetch a value that the driver cannot reach. recoverOrRelay reports whether the value
+// has arrived in into. If not, it pauses for at least minPause before it returns.
 func (s *keptSet) recoverOrRelay(
-	ctx context.Context, e *core.Entry, r transport.Ref, why error, into versions.Value, least time.Duration,
+	ctx context.Context, e *core.Entry, tried transport.Ref, why error, into versions.Value, minPause time.Duration,
 ) (there bool, err error) {
 	d := s.d
 	j := withRecovery(newJob(d, d.fleet, ctx, d.allNodes()))
@@ -104,31 +110,31 @@ func (s *keptSet) recoverOrRelay(
 		return false, err
 	}
 	j.entries[e] = true
-	if why != nil && e.Ref == r { // unless it has been written or computed again since
-		j.fetchFailed(e, 0, missingFrom(r, why), why)
+	if why != nil && e.Ref == tried { // unless it has been written or computed again since
+		j.fetchFailed(e, 0, missingFrom(tried, why), why)
 	}
 	var from givers
-	name := e.Ref
-	pause, ok := j.routeHome(e)
+	current := e.Ref // which may be later than tried: other jobs write kept data
+	untilRoute, ok := j.routeHome(e)
 	if ok && !e.Lost() {
 		from = j.sourcesHome(e)
 	}
-	rest := max(min(pause, core.CutPause), j.recoveryDelay, least)
+	pause := max(min(untilRoute, core.CutPause), j.recoveryDelay, minPause)
 	j.mu.Unlock()
 	if len(from.From) == 1 && !from.Soon { // a relay, or a path that is tried again
 		copying, end := d.exec.store.within(ctx)
-		_, err := d.exec.store.copy(copying, into, name, from)
+		_, err := d.exec.store.copy(copying, into, current, from)
 		end()
 		j.mu.Lock()
 		if there = err == nil; there {
 			j.noteHome(from)
-		} else if e.Ref == name {
-			j.fetchFailed(e, 0, missingFrom(name, err), err)
+		} else if e.Ref == current { // unless it has been written meanwhile
+			j.fetchFailed(e, 0, missingFrom(current, err), err)
 		}
 		j.mu.Unlock()
 	}
 	if !there {
-		j.pause(rest)
+		j.pause(pause)
 	}
 	return there, j.Wait()
 }

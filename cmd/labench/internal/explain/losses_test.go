@@ -160,7 +160,7 @@ func TestExplainTiles(t *testing.T) {
 			x.ops[i].busy[1] = time.Duration(r.IntN(2)+1) * 40 * time.Microsecond * time.Duration(x.ops[i].calls[1])
 		}
 		x.time = time.Second
-		y := &NodesAccount{result: bench.Result{Times: []time.Duration{ms}, Cluster: &bench.Cluster{Path: r.Float64() * 1e-3}}, took: ms, longest: &bench.Node{Name: "a", Workers: 1}}
+		y := &NodesAccount{result: bench.Result{Times: []time.Duration{ms}, Cluster: &bench.Cluster{Path: r.Float64() * 1e-3}}, took: ms, busiest: &bench.Node{Name: "a", Workers: 1}}
 		x.losses, y.losses, y.time = nil, nil, time.Second
 		for k := lossKind(0); k < lossKinds; k++ {
 			x.losses = append(x.losses, loss{k, time.Duration(r.IntN(200)) * ms})

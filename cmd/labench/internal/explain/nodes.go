@@ -20,14 +20,14 @@ import (
 type NodesAccount struct {
 	ledger
 	result  bench.Result
-	nodes   []bench.Node // without lost nodes and an idle driver
-	workers int          // of nodes
-	took    time.Duration
-	busy    time.Duration
-	longest *bench.Node // busiest node: most time in tasks per worker
+	nodes   []bench.Node  // without lost nodes and an idle driver
+	workers int           // of all nodes
+	took    time.Duration // of all timed runs together
+	busy    time.Duration // of all workers, in tasks
+	busiest *bench.Node   // the node with the most time in tasks per worker
 }
 
-// NewNodesAccount returns the account of a run on nodes.
+// NewNodesAccount returns the account of result r, which nodes computed as s says.
 func NewNodesAccount(s bench.Spec, r bench.Result) *NodesAccount {
 	x := &NodesAccount{result: r}
 	for _, t := range r.Times {
@@ -42,23 +42,24 @@ func NewNodesAccount(s bench.Spec, r bench.Result) *NodesAccount {
 	}
 	perWorker := func(n *bench.Node) float64 { return n.Busy / float64(max(n.Workers, 1)) }
 	for i := range x.nodes {
-		if n := &x.nodes[i]; x.longest == nil || perWorker(n) > perWorker(x.longest) {
-			x.longest = n
+		if n := &x.nodes[i]; x.busiest == nil || perWorker(n) > perWorker(x.busiest) {
+			x.busiest = n
 		}
 	}
 	x.time = time.Duration(x.workers) * x.took
-	var lost [3]time.Duration
+	var lost [3]time.Duration // of lossOperands, lossUneven and lossIdle
 	for i := range x.nodes {
 		n := &x.nodes[i]
 		busy, waited := report.InSeconds(n.Busy), report.InSeconds(n.Starving)
 		idle := max(time.Duration(n.Workers)*x.took-busy-waited, 0)
-		uneven := report.InSeconds(perWorker(x.longest)*float64(n.Workers)) - busy - waited
+		// uneven is what the workers lack to be as busy as those of the busiest node.
+		uneven := report.InSeconds(perWorker(x.busiest)*float64(n.Workers)) - busy - waited
 		uneven = min(max(uneven, 0), idle)
 		x.busy += busy
 		lost[0], lost[1], lost[2] = lost[0]+waited, lost[1]+uneven, lost[2]+idle-uneven
 	}
-	for k, t := range lost {
-		x.losses = append(x.losses, loss{lossOperands + lossKind(k), t})
+	for i, t := range lost {
+		x.losses = append(x.losses, loss{lossOperands + lossKind(i), t})
 	}
 	x.sort()
 	return x
@@ -72,11 +73,12 @@ func (x *NodesAccount) Explain(c *bench.Cluster) {
 	}
 }
 
-// verdict explains the speed-up in words: first one general sentence, then the losses worth saying, the largest
-// first.
+// verdict explains in words where the time went. The first element is general; the others are the losses worth
+// saying, the largest first.
 func (x *NodesAccount) verdict() []string {
 	head := fmt.Sprintf("%s on %s were in tasks for %.0f %% of the time, which is the work of %.1f that never wait.",
-		report.Workers(x.workers), report.Count(len(x.nodes), "node"), 100*x.share(x.busy), float64(x.workers)*x.share(x.busy))
+		report.Workers(x.workers), report.Count(len(x.nodes), "node"), 100*x.share(x.busy),
+		float64(x.workers)*x.share(x.busy))
 	for _, n := range x.result.Nodes {
 		if n.Lost {
 			head += " " + n.Name + ", which is lost, does not count."
@@ -89,13 +91,17 @@ func (x *NodesAccount) verdict() []string {
 	return append([]string{head}, reasons...)
 }
 
+// longPath is the part of a run from which on its critical path counts as the bound on it. If the
+// path is shorter, at least 40 % of the run has another cause.
+const longPath = 0.6
+
 // long reports whether the critical path takes most of a run.
 func (x *NodesAccount) long() bool {
 	c := x.result.Cluster
-	return c.Path > 0.6*x.took.Seconds()/float64(len(x.result.Times))
+	return c.Path > longPath*x.took.Seconds()/float64(len(x.result.Times))
 }
 
-// wants returns 1 if larger tiles lessen a loss, -1 if smaller tiles do, and else 0.
+// wants returns 1 if larger tiles lessen a loss, -1 if smaller tiles do, and 0 if tile sizes do not matter to it.
 func (x *NodesAccount) wants(k lossKind) int {
 	switch {
 	case k == lossOperands:
@@ -109,7 +115,8 @@ func (x *NodesAccount) wants(k lossKind) int {
 // reason states the cause of a loss and what helps. It advises larger or smaller tiles, never both.
 func (x *NodesAccount) reason(k lossKind) string {
 	runs := float64(len(x.result.Times))
-	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
+	// tileAdvice returns advice if the losses together want the tiles that this loss wants.
+	tileAdvice := func(advice, otherwise string) string {
 		if bench.HasTiles(x.result.Op) && x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}
@@ -119,30 +126,38 @@ func (x *NodesAccount) reason(k lossKind) string {
 	case lossOperands:
 		text := "tasks waited for operands of other nodes"
 		if to, f := x.mostAwaited(); f.Waiting > 0 {
-			text += fmt.Sprintf(", most on %s for %s of %s (%s)", to, named(f.Matrix), f.From, report.Duration(f.Waiting))
+			text += fmt.Sprintf(", most on %s for %s of %s (%s)",
+				to, matrixName(f.Matrix), f.From, report.Duration(f.Waiting))
 		}
-		return text + tiles(". Fewer and larger tiles move less (--nb); a faster network moves them sooner.", ". A faster network moves them sooner.")
+		return text + tileAdvice(". Fewer and larger tiles move less (--nb); a faster network moves them sooner.",
+			". A faster network moves them sooner.")
 	case lossUneven:
-		text := fmt.Sprintf("nodes do not end together: %s was in tasks the longest, %s of each worker's %s a run", x.longest.Name,
-			report.Brief(report.InSeconds(x.longest.Busy/float64(max(x.longest.Workers, 1))/runs)), report.Brief(report.InSeconds(x.took.Seconds()/runs)))
-		if n := x.longest; n.Share > 0 {
-			text += fmt.Sprintf(", with %.0f %% of the work and %.0f %% of the workers", 100*n.Share, 100*float64(n.Workers)/float64(x.workers))
+		text := fmt.Sprintf("nodes do not end together: %s was in tasks the longest, %s of each worker's %s a run",
+			x.busiest.Name,
+			report.Brief(report.InSeconds(x.busiest.Busy/float64(max(x.busiest.Workers, 1))/runs)),
+			report.Brief(report.InSeconds(x.took.Seconds()/runs)))
+		if n := x.busiest; n.Share > 0 {
+			text += fmt.Sprintf(", with %.0f %% of the work and %.0f %% of the workers",
+				100*n.Share, 100*float64(n.Workers)/float64(x.workers))
 		}
-		return text + tiles(". More and smaller tiles divide better (--nb); a nodes file may give speeds.", ". A nodes file may give speeds.")
+		return text + tileAdvice(". More and smaller tiles divide better (--nb); a nodes file may give speeds.",
+			". A nodes file may give speeds.")
 	}
 	if c := x.result.Cluster; c.Path > 0 {
 		run := x.took.Seconds() / runs
 		if x.long() {
 			return fmt.Sprintf("no task could begin. The critical path alone takes %s of a run's %s: %sa larger problem.",
-				report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(run)), tiles("smaller tiles (--nb), or ", ""))
+				report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(run)),
+				tileAdvice("smaller tiles (--nb), or ", ""))
 		}
 		return fmt.Sprintf("no task could begin. It is not the critical path, which takes %s of a run's %s, but the order, the beginning and the end, "+
-			"where few tasks are left, and what passes between tasks: larger problems; --trace shows when.", report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(run)))
+			"where few tasks are left, and what passes between tasks: larger problems; --trace shows when.",
+			report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(run)))
 	}
 	return "no task could begin: few were ready at the beginning and at the end, or matrices came from this process and went back; --distributed makes them on the nodes."
 }
 
-// mostAwaited returns the flow for which workers waited the longest, and the node that waited.
+// mostAwaited returns the flow for which workers waited longest, and the name of the node that waited.
 func (x *NodesAccount) mostAwaited() (to string, most bench.Flow) {
 	for _, n := range x.nodes {
 		for _, f := range n.Flows {
@@ -154,8 +169,8 @@ func (x *NodesAccount) mostAwaited() (to string, most bench.Flow) {
 	return to, most
 }
 
-// named returns the name of a matrix, or "something".
-func named(matrix string) string { return cmp.Or(matrix, "something") }
+// matrixName returns the name of a matrix, or "something" if it has none.
+func matrixName(matrix string) string { return cmp.Or(matrix, "something") }
 
 // Text writes the report of the account, in lines of at most 80 columns.
 func (x *NodesAccount) Text(b *strings.Builder, p report.Paint) {
@@ -164,14 +179,16 @@ func (x *NodesAccount) Text(b *strings.Builder, p report.Paint) {
 	x.waits(b)
 	x.moved(b)
 	if c := x.result.Cluster; c.Path > 0 {
-		b.WriteString(report.Wrapped(report.Label("path"), fmt.Sprintf("%s of a run's %s: the critical path, %s that each take the mean time of their op",
-			report.Brief(report.InSeconds(c.Path)), report.Brief(report.InSeconds(x.took.Seconds()/float64(len(x.result.Times)))), report.Count(c.PathTasks, "task"))))
+		b.WriteString(report.Wrapped(report.Label("path"), fmt.Sprintf(
+			"%s of a run's %s: the critical path, %s that each take the mean time of their op",
+			report.Brief(report.InSeconds(c.Path)),
+			report.Brief(report.InSeconds(x.took.Seconds()/float64(len(x.result.Times)))), report.Count(c.PathTasks, "task"))))
 	}
 	x.ledger.table(b)
 	b.WriteString(report.Wrapped(report.Label("why"), strings.Join(x.verdict(), " ")))
 }
 
-// table writes one line per node.
+// table writes the table of the nodes, one line each: workers, tasks, times, bytes in and out, and peak memory.
 func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 	var kept, flows []int64
 	for _, n := range x.result.Nodes {
@@ -189,11 +206,12 @@ func (x *NodesAccount) table(b *strings.Builder, p report.Paint) {
 		if n.Lost {
 			name = "lost: " + n.Name
 		}
-		b.WriteString(report.Label("") + table.Row(name, sum, fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), moved(n.In), moved(n.Out), most(n.Peak)))
+		b.WriteString(report.Label("") + table.Row(name, sum,
+			fmt.Sprintf("%.2f s", n.Busy), fmt.Sprintf("%.2f s", n.Starving), moved(n.In), moved(n.Out), most(n.Peak)))
 	}
 }
 
-// versions writes which versions of each op ran, how often, how long and on which nodes.
+// versions writes which versions of each op ran, how often, for how long in total and on which nodes.
 func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 	type row struct {
 		bench.Ran
@@ -226,14 +244,17 @@ func (x *NodesAccount) versions(b *strings.Builder, p report.Paint) {
 
 // waits writes what each node waited for and from which nodes it came, the longest waits first.
 func (x *NodesAccount) waits(b *strings.Builder) {
-	const most = 4 // of each node
+	const most = 4        // flows of each node
+	const shortest = 1e-4 // seconds; a shorter wait is not worth a line
 	name := "waited"
 	for _, n := range x.result.Nodes {
 		var all []string
-		flows := slices.SortedStableFunc(slices.Values(n.Flows), func(a, b bench.Flow) int { return cmp.Compare(b.Waiting, a.Waiting) })
+		flows := slices.SortedStableFunc(slices.Values(n.Flows),
+			func(a, b bench.Flow) int { return cmp.Compare(b.Waiting, a.Waiting) })
 		for _, f := range flows[:min(len(flows), most)] {
-			if f.Waiting >= 1e-4 {
-				all = append(all, fmt.Sprintf("%s for %s of %s", report.Brief(report.InSeconds(f.Waiting)), named(f.Matrix), f.From))
+			if f.Waiting >= shortest {
+				all = append(all, fmt.Sprintf("%s for %s of %s",
+					report.Brief(report.InSeconds(f.Waiting)), matrixName(f.Matrix), f.From))
 			}
 		}
 		if all != nil {
@@ -243,18 +264,19 @@ func (x *NodesAccount) waits(b *strings.Builder) {
 	}
 }
 
-// moved writes how many bytes went between nodes, and compares them with the least possible.
+// moved writes how many bytes went between nodes, and compares that number with the least that the layout allows.
 func (x *NodesAccount) moved(b *strings.Builder) {
-	c, in := x.result.Cluster, func(n int64) string { return report.Bytes(float64(n)) }
-	text := fmt.Sprintf("%s from node to node in %s", in(c.Moved), report.Count(len(x.result.Times), "run"))
+	c, amount := x.result.Cluster, func(n int64) string { return report.Bytes(float64(n)) }
+	text := fmt.Sprintf("%s from node to node in %s", amount(c.Moved), report.Count(len(x.result.Times), "run"))
 	switch {
 	case c.Least > 0:
-		text += fmt.Sprintf(", %.2f times the %s that this layout needs at least", float64(c.Moved)/float64(c.Least), in(c.Least))
+		text += fmt.Sprintf(", %.2f times the %s that this layout needs at least",
+			float64(c.Moved)/float64(c.Least), amount(c.Least))
 	case c.Uncounted != "":
 		text += "; what the layout needs at least is not known: " + c.Uncounted
 	}
 	if d := x.result.Nodes[0]; d.Out > 0 {
-		text += fmt.Sprintf("; %s from here to the agents, %s back", in(d.Out), in(d.In))
+		text += fmt.Sprintf("; %s from here to the agents, %s back", amount(d.Out), amount(d.In))
 	}
 	b.WriteString(report.Wrapped(report.Label("moved"), text))
 }
