@@ -205,31 +205,67 @@ func (s *sketch[T]) decompose(c *TruncatedSVD[T], size, iterations int) (bound f
 		return bound, nil
 	}
 	rest, err := s.outside(q)
-	return bound + rest, err
+	return math.Hypot(bound, rest), err // the two parts of the error have orthogonal ranges
 }
 
-// outside returns a bound on ‖(I − Q·Qᵀ)·A‖₂ that fails with probability 10^−probes at most.
+// applications is the number of products with R from which the bound is computed.
+const applications = 3
+
+// outside returns a bound on ‖R‖₂, R = (I − Q·Qᵀ)·A, that fails with probability 10^−probes at most: for random vectors
+// x, 10·√(2/π) times the largest ‖R·(Rᵀ·R)²·x‖ bounds ‖R‖₂⁵. The fifth root of that factor is 1.5. Without the powers
+// the bound would be 8 times the norm, and far more if many singular values of R are alike.
 func (s *sketch[T]) outside(q General[T]) (float64, error) {
-	y, err := s.times(s.gaussian(s.n, probes), false)
-	if err != nil {
-		return 0, err
+	x := s.gaussian(s.n, probes)
+	logarithm := math.Log(10 * math.Sqrt(2/math.Pi))
+	for left := applications; ; {
+		y, err := s.times(x, false)
+		if err != nil {
+			return 0, err
+		}
+		if err := s.project(y, q); err != nil {
+			return 0, err
+		}
+		logarithm += normalize(y)
+		if left--; left == 0 {
+			break
+		}
+		// What is left of y may be no more than rounding errors, which are not orthogonal to Q.
+		if err := s.project(y, q); err != nil {
+			return 0, err
+		}
+		if x, err = s.times(y, true); err != nil { // Rᵀ·y, since Qᵀ·y is 0
+			return 0, err
+		}
+		logarithm += normalize(x)
 	}
-	z := dense[T](q.Cols, probes)
+	return math.Exp(logarithm / (2*applications - 1)), nil
+}
+
+// project subtracts Q·Qᵀ·y from y.
+func (s *sketch[T]) project(y, q General[T]) error {
+	z := dense[T](q.Cols, y.Cols)
 	if err := Gemm[T](s.ctx, s.engine, blas.Trans, blas.NoTrans, 1, q, y, 0, z); err != nil {
-		return 0, err
+		return err
 	}
-	if err := Gemm[T](s.ctx, s.engine, blas.NoTrans, blas.NoTrans, -1, q, z, 1, y); err != nil {
-		return 0, err
-	}
+	return Gemm[T](s.ctx, s.engine, blas.NoTrans, blas.NoTrans, -1, q, z, 1, y)
+}
+
+// normalize divides x by the largest norm of its columns, and returns the logarithm of that; −Inf for x = 0.
+func normalize[T Element](x General[T]) float64 {
 	most := 0.0
-	for j := range probes {
+	for j := range x.Cols {
 		norm := 0.0
-		for i := range y.Rows {
-			norm = math.Hypot(norm, float64(y.Data[i*y.Stride+j]))
+		for i := range x.Rows {
+			norm = math.Hypot(norm, float64(x.Data[i*x.Stride+j]))
 		}
 		most = max(most, norm)
 	}
-	return 10 * math.Sqrt(2/math.Pi) * most, nil
+	if most > 0 {
+		for i := range x.Data {
+			x.Data[i] = T(float64(x.Data[i]) / most)
+		}
+	}
+	return math.Log(most)
 }
 
 // check panics with ErrNotFactorized if there is no decomposition.

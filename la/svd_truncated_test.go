@@ -99,6 +99,9 @@ func TestTruncatedSVD(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if c.Bound() > 5*w[0]+rounding {
+				t.Errorf("%v: the bound is %g, the error %g", s, c.Bound(), w[0])
+			}
 			if w[0] > c.Bound()+rounding || w[0] > 1.5*least+rounding {
 				t.Errorf("%v: the error is %g, the bound %g, the least for the rank %g", s, w[0], c.Bound(), least)
 			}
