@@ -10,16 +10,16 @@ import (
 // Leaf is the largest order that [Bdsdc] solves by [Bdsqr].
 const Leaf = 32
 
-// abreast is the number of merges of a level from which on units work on different ones instead of
-// together on each.
+// abreast is the least number of merges in a level for which each unit works on a merge of its own. With fewer, all
+// units work together on one merge after the other.
 const abreast = 4
 
-// node is rows lo to hi−1 of B without row cut, of which its two parts are torn, or a leaf if cut is hi.
+// node is rows lo to hi−1 of B. Row cut is torn out and separates its two parts. In a leaf, cut is hi.
 type node struct {
 	lo, cut, hi int
 }
 
-// tree returns the nodes by their level, all of B first, and the leaves. It depends on n alone.
+// tree returns the nodes of each level, all of B first, and the leaves. They depend on n alone.
 func tree(n int) (levels [][]node, leaves []node) {
 	var grow func(lo, hi, level int)
 	grow = func(lo, hi, level int) {
@@ -39,12 +39,12 @@ func tree(n int) (levels [][]node, leaves []node) {
 	return levels, leaves
 }
 
-// Bdsdc overwrites d with the singular values of the n×n matrix B, in descending order, and u and v, n×n, with
-// its left and right vectors, as rows. e, of n−1 elements, is overwritten. work holds at least [WorkBdsdc]
-// elements. The result has the same bits for any crew.
+// Bdsdc overwrites d with the singular values of the n×n matrix B, in descending order. It overwrites the n×n
+// matrices u and v with the left and right singular vectors as rows. d has n elements and e has n−1; e is
+// overwritten. work holds at least [WorkBdsdc] elements. The result has the same bits for any crew.
 //
-// Errors in the values are of the size of rounding errors in the largest one. Elements must be finite. The
-// error is a *tridiag.ConvergenceError.
+// Values have errors of the size of rounding errors in the largest one. Elements must be finite. If the iteration
+// of a leaf does not converge, the error is a *tridiag.ConvergenceError, and the results are undefined.
 //
 // Reference: LAPACK xBDSDC with COMPQ = 'I'.
 func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Product[T], crew tridiag.Crew[T]) error {
@@ -98,7 +98,7 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Produc
 		}
 		crew(len(level), mergeScratch(most, mul), func(i, _ int, scratch []T) { one(i, tridiag.Alone(scratch)) })
 	}
-	// Rows into the order of their values, by way of the work space.
+	// work holds the rows of both sides while they are brought into the order of their values.
 	slices.Reverse(sorted)
 	for i, r := range sorted {
 		work[i] = d[r]
@@ -128,20 +128,20 @@ func scaleFor[T scalar.Real](d, e []T) T {
 	return tridiag.Scale[T](float64(most), 1)
 }
 
-// rowWork returns how many elements of work space a row of B of order n has.
+// rowWork returns the number of elements of work space for each row of B of order n.
 func rowWork(n int) int { return 3*n + n/chunk + 4 }
 
-// WorkBdsdc returns how many elements of work space [Bdsdc] needs for order n.
+// WorkBdsdc returns the number of elements of work space that [Bdsdc] needs for order n.
 func WorkBdsdc(n int) int { return n * rowWork(n) }
 
-// leaf solves rows lo to hi−1 of B. Unless they are the last ones, they have an element in column hi: it
-// becomes zero by rotations of that column with the others.
+// leaf solves rows lo to hi−1 of B. Unless they are the last rows, they have one element in column hi. Rotations of
+// that column with the others make it zero.
 func leaf[T scalar.Real](lo, hi, n int, d, e []T, u, v Matrix[T]) error {
 	cols := min(hi+1, n) - lo
 	k := hi - lo
 	right := v.Block(lo, lo, cols, cols)
 	if cols > k {
-		f := e[hi-1]
+		f := e[hi-1] // the element that the next rotation makes zero
 		for i := hi - 1; i >= lo; i-- {
 			c, s, r := tridiag.Rotation(d[i], f)
 			d[i] = r

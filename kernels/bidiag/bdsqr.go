@@ -8,18 +8,19 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// Matrix is a matrix in rows.
+// Matrix is a row-major matrix.
 type Matrix[T scalar.Real] = tridiag.Matrix[T]
 
-// sweepsPerValue is how many sweeps a singular value may take on average, as in LAPACK.
+// sweepsPerValue is how many sweeps over all rows a singular value may take on average. LAPACK's xBDSQR allows 6.
 const sweepsPerValue = 12
 
-// Bdsqr overwrites d with the singular values of the n×n matrix B, in descending order, and multiplies u
-// and v, which have n rows of any length, from the left by the matrices whose rows are its left and right
-// vectors: identities become the vectors. If both have no columns, a faster iteration finds the values. e, of
-// n−1 elements, is overwritten. Small singular values have the same relative accuracy as large ones.
+// Bdsqr overwrites d with the singular values of the n×n matrix B, in descending order. It multiplies u and v from
+// the left by the matrices whose rows are the left and right singular vectors of B, so identities become the vectors.
+// d has n elements and e has n−1; e is overwritten. u and v have n rows of any length. If both have no columns, a
+// faster iteration finds the values. Small singular values have the same relative accuracy as large ones.
 //
-// Elements must be finite. The error is a *tridiag.ConvergenceError.
+// Elements must be finite. If the iteration does not converge, the error is a *tridiag.ConvergenceError, and the
+// results are undefined.
 //
 // Reference: LAPACK xBDSQR.
 func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
@@ -52,12 +53,13 @@ func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
 // sweeps is the iteration for one matrix.
 type sweeps[T scalar.Real] struct {
 	tol    T   // relative accuracy of the values
-	thresh T   // below which an element is zero, whatever is around it
-	left   int // rows that sweeps may still pass through
-	order  int
+	thresh T   // elements of at most this magnitude become zero, whatever their neighbours are
+	left   int // how many rows the remaining sweeps may pass through, in total
+	order  int // of the whole matrix
 }
 
-// newSweeps returns the iteration for a matrix: thresh is a lower bound on its least singular value times tol.
+// newSweeps returns the iteration for a matrix. Its thresh is tol times a lower bound on the least singular value,
+// divided by √n as in LAPACK's xBDSQR, or 6·n² times the least normal number if that is more.
 func newSweeps[T scalar.Real](d, e []T) *sweeps[T] {
 	n := len(d)
 	eps := scalar.Eps[T]()
@@ -79,7 +81,7 @@ func newSweeps[T scalar.Real](d, e []T) *sweeps[T] {
 	}
 }
 
-// rows is rows first, first+step, … of a matrix.
+// rows is the rows first, first+step, first+2·step … of a matrix.
 type rows[T scalar.Real] struct {
 	m           Matrix[T]
 	first, step int
@@ -93,14 +95,14 @@ func (r rows[T]) from(i int) rows[T] { return rows[T]{r.m, r.first + r.step*i, r
 // reversed returns the n rows from the last to the first.
 func (r rows[T]) reversed(n int) rows[T] { return rows[T]{r.m, r.first + r.step*(n-1), -r.step} }
 
-// part is a diagonal block of B, or one of Bᵀ from its end to its beginning, which is bidiagonal too, with u
-// and v exchanged.
+// part is a diagonal block of B with the rows of u and v that belong to it. It may instead be a block of Bᵀ with its
+// rows and columns in reverse order, which is upper bidiagonal, too. u and v are exchanged then.
 type part[T scalar.Real] struct {
 	d, e []T
 	u, v rows[T]
 }
 
-// solve makes the elements of p.e zero.
+// solve makes the elements of p.e zero. It splits p where an element is negligible, and makes a sweep if none is.
 func (s *sweeps[T]) solve(p part[T]) error {
 	n := len(p.d)
 	if n < 2 {
@@ -135,9 +137,9 @@ func (s *sweeps[T]) solve(p part[T]) error {
 	return nil
 }
 
-// split returns an element of e that is zero, or so small that without it the values have all their accuracy;
-// the last one if there are several. If there is none, it returns −1 and a lower bound on the least
-// singular value.
+// split returns the index of an element of e that is zero, or so small that the values keep their accuracy without
+// it. If there is none, it returns −1 and a lower bound on the least singular value. It first sets elements of d that
+// are at most thresh to zero.
 func (s *sweeps[T]) split(p part[T]) (i int, least T) {
 	d, e := p.d, p.e
 	for i, x := range d {
@@ -166,8 +168,8 @@ func (s *sweeps[T]) split(p part[T]) (i int, least T) {
 	return -1, least
 }
 
-// shift returns the shift of the next sweep: the lesser singular value of the last 2×2 block, or 0 if
-// that would cost a small singular value its accuracy, or makes no difference.
+// shift returns the shift of the next sweep: the lesser singular value of the last 2×2 block. It returns 0 if that
+// shift would cost a small singular value its accuracy, or would make no difference.
 func (s *sweeps[T]) shift(p part[T], least T) T {
 	n := len(p.d)
 	eps := T(scalar.Eps[T]())
@@ -185,7 +187,7 @@ func (s *sweeps[T]) shift(p part[T], least T) T {
 	return shift
 }
 
-// zeroShift is a sweep without a shift, in which nothing is subtracted.
+// zeroShift makes a sweep without a shift. It subtracts nothing, so small singular values keep their accuracy.
 func (p part[T]) zeroShift() {
 	d, e := p.d, p.e
 	last := len(d) - 1
@@ -204,7 +206,7 @@ func (p part[T]) zeroShift() {
 	d[last], e[last-1] = h*cu, h*su
 }
 
-// shifted is a sweep with a shift.
+// shifted makes a sweep with a shift.
 func (p part[T]) shifted(shift T) {
 	d, e := p.d, p.e
 	last := len(d) - 1
@@ -228,8 +230,10 @@ func (p part[T]) shifted(shift T) {
 	e[last-1] = f
 }
 
-// lesser returns the lesser singular value of (f g; 0 h), none of which is negative, accurate to some units
-// in the last place (LAPACK's xLAS2).
+// lesser returns the lesser singular value of the matrix (f g; 0 h), whose elements are not negative. It is accurate
+// to a few units in the last place.
+//
+// Reference: LAPACK xLAS2.
 func lesser[T scalar.Real](f, g, h T) T {
 	a, b := min(f, h), max(f, h)
 	root := func(x T) T { return T(math.Sqrt(float64(x))) }

@@ -7,51 +7,61 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// dqds finds singular values alone, in float64, whose range the squares of float32 have too. It works on q and e, the
-// squares of the elements of B, of which
+// dqds is an iteration that finds singular values without vectors. It computes in float64, whose range holds the
+// squares of all float32 numbers. q and e are the squares of the elements of B. A step with the shift s is
 //
-//	d = q(0) − s;  q'(i) = d + e(i),  e'(i) = e(i)·q(i+1)/q'(i),  d = d·q(i+1)/q'(i) − s
+//	d = q(0) − s;  q'(i) = d + e(i),  e'(i) = e(i)·q(i+1)/q'(i),  d = d·q(i+1)/q'(i) − s.
 //
-// makes those of a matrix whose values have squares that are less by s. Nothing is subtracted but the shifts, so that
-// all values have a small relative error as long as no d is negative. Then s is less than the least square, and
-// e(n−2) tends to zero.
+// q' and e' belong to a matrix whose squared singular values are less by s. If s is not larger than the least squared
+// value, no d is negative. A step subtracts nothing but s, so all values then keep a small relative error. Steps make
+// e(n−2) tend to zero, and q(n−1) is then the least squared value.
 //
-// Fernando and Parlett, Accurate singular values and differential qd algorithms (1994); Parlett and Marques, An
-// implementation of the dqds algorithm (LAWN 155, 2000), of which the choice of shifts is a part. Reference: LAPACK
+// References: Fernando and Parlett, Accurate singular values and differential qd algorithms (1994); Parlett and
+// Marques, An implementation of the dqds algorithm (LAWN 155, 2000), which describes the choice of shifts; LAPACK
 // xLASQ1 to xLASQ6.
 type dqds struct {
-	q, e, q1, e1 []float64 // now, and after the next step
-	values       []float64 // squares that are found, in any order
-	left         int       // steps that may still be made
-	tol          float64   // square of the relative accuracy
+	q, e   []float64 // of the present matrix
+	q1, e1 []float64 // of the matrix before the latest step; the next step overwrites them
+	values []float64 // squared values that were found, in any order
+	left   int       // steps that may still be made
+	tol    float64   // square of the relative accuracy
 }
 
-// least is a number from which on products have all their bits. The iteration ends without a result where one is
-// less, and not negligible.
-const least = 0x1p-900
+// leastSafe is the bound below which a number may have lost bits to underflow, with a wide margin. The iteration gives
+// up if a number is less than that and not negligible.
+const leastSafe = 0x1p-900
 
-// block is rows lo to hi−1, of a matrix whose values have squares that are less by sigma than those of B.
+// topExponent is the binary exponent to which the largest element is scaled. Its square is 2⁹⁶⁰, which leaves room for
+// sums below the limit of float64, 2¹⁰²⁴, and keeps squares of small elements as far from underflow as possible.
+const topExponent = 480
+
+// stepsPerValue is the number of steps that a value may take on average, as in LAPACK's xLASQ2.
+const stepsPerValue = 30
+
+// block is rows lo to hi−1 of the present matrix. Their squared singular values are those of B less sigma + rest.
 type block struct {
 	lo, hi int
 	sigma  float64
-	rest   float64 // that sigma has been rounded down by
+	rest   float64 // what rounding has taken from sigma
 }
 
-// pivots are what a step knows about its d: the least of all, of all but the last, and of all but the last two;
-// the last three; and where the least is, or −1.
+// pivots is what a step tells about the values of d: the least of all, of all but the last one, and of all but the
+// last two; and the last three, d the very last.
 type pivots struct {
-	min, min1, min2, d, d1, d2 float64
-	at                         int // row of the least
+	min, min1, min2 float64
+	d, d1, d2       float64
+	at              int // row of the least; −1 if it is not known
 }
 
-// valuesAlone overwrites d with the singular values, in descending order, if it finds them: not if an element of d is
-// zero, or squares are out of the range of T. Otherwise d is unchanged.
+// valuesAlone overwrites d with the singular values, in descending order, and reports true. It leaves d as it is and
+// reports false for orders less than 3, if an element of d is zero or tiny beside the largest element, and if the
+// iteration gives up.
 func valuesAlone[T scalar.Real](d, e []T) bool {
 	_, ok := stepsOf(d, e)
 	return ok
 }
 
-// stepsOf is valuesAlone, and returns how many steps it has made.
+// stepsOf is valuesAlone. It also returns the number of steps that it made.
 func stepsOf[T scalar.Real](d, e []T) (steps int, ok bool) {
 	n := len(d)
 	if n < 3 {
@@ -63,19 +73,20 @@ func stepsOf[T scalar.Real](d, e []T) (steps int, ok bool) {
 			most = max(most, abs(y))
 		}
 	}
-	// As large as sums of squares allow, for the sake of small ones.
 	_, exp := math.Frexp(float64(most))
-	up := 480 - exp
+	up := topExponent - exp
+	// The scale and its reciprocal are normal numbers.
 	if most == 0 || up > 1022 || up < -1022 {
 		return 0, false
 	}
 	scale := math.Ldexp(1, up)
 	f := make([]float64, 5*n)
-	s := dqds{q: f[:n], e: f[n : 2*n], q1: f[2*n : 3*n], e1: f[3*n : 4*n], values: f[4*n : 4*n], left: 30 * n}
-	s.tol = 100 * scalar.Eps[T]() * scalar.Eps[T]()
+	s := dqds{q: f[:n], e: f[n : 2*n], q1: f[2*n : 3*n], e1: f[3*n : 4*n], values: f[4*n : 4*n],
+		left: stepsPerValue * n}
+	s.tol = 100 * scalar.Eps[T]() * scalar.Eps[T]() // (10·ε)²
 	for i, x := range d {
 		x := float64(x) * scale
-		if s.q[i] = x * x; s.q[i] < least {
+		if s.q[i] = x * x; s.q[i] < leastSafe {
 			return 0, false
 		}
 	}
@@ -98,16 +109,17 @@ func stepsOf[T scalar.Real](d, e []T) (steps int, ok bool) {
 		}
 	}
 	slices.Sort(s.values)
-	if s.values[0] < least {
+	if s.values[0] < leastSafe {
 		return 0, false
 	}
 	for i, x := range s.values {
 		d[n-1-i] = T(math.Sqrt(x) / scale)
 	}
-	return 30*n - s.left, true
+	return stepsPerValue*n - s.left, true
 }
 
-// run finds values of b from the end on, until b is empty, or it falls into two blocks: it returns the first one.
+// run finds values of b, from the last row on. It ends when b is empty or falls into two blocks. In the latter case it
+// leaves the second one in b and returns the first one. It reports false if the iteration has to give up.
 func (s *dqds) run(b *block) (other block, ok bool) {
 	if i := s.cut(*b); i > 0 {
 		return s.split(b, i), true
@@ -117,7 +129,7 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 		slices.Reverse(s.e[b.lo : b.hi-1])
 	}
 	var p pivots
-	known := 0 // how many of the last d in p are those of the last rows
+	known := 0 // how many of p.d, p.d1 and p.d2 belong to the last rows of b
 	for {
 		for b.hi > b.lo {
 			n := b.hi
@@ -161,7 +173,7 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 			switch {
 			case shift == 0:
 				return block{}, false // out of range
-			case try == 0 && next.min1 > 0 && next.min < 0: // only the last one is negative
+			case try == 0 && next.min1 > 0 && next.min < 0: // only the last d is negative
 				shift = max((shift+next.min)*(1-4*scalar.Eps[float64]()), 0)
 			case try < 3:
 				shift /= 4
@@ -169,6 +181,7 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 				shift = 0
 			}
 		}
+		// rest takes up what the sum loses to rounding.
 		sum := b.sigma + (shift + b.rest)
 		b.rest += shift - (sum - b.sigma)
 		b.sigma = sum
@@ -181,7 +194,7 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 	}
 }
 
-// cut returns where b falls into two blocks, or 0.
+// cut returns the first row of the second block if b falls into two, or 0.
 func (s *dqds) cut(b block) int {
 	for i := b.hi - 2; i >= b.lo; i-- {
 		if s.e[i] <= s.tol*b.sigma {
@@ -191,8 +204,8 @@ func (s *dqds) cut(b block) int {
 	return 0
 }
 
-// split leaves the rows from i on in b, and returns those before, which are the same in both generations from now
-// on.
+// split leaves the rows from i on in b and returns the rows before. It copies these to q1 and e1: the two pairs of
+// slices change places with each step on b, and the block has to be the same in both until its own steps begin.
 func (s *dqds) split(b *block, i int) block {
 	other := *b
 	other.hi, b.lo = i, i
@@ -201,10 +214,10 @@ func (s *dqds) split(b *block, i int) block {
 	return other
 }
 
-// found appends a value of b.
+// found appends the squared value of B that belongs to the value x of b.
 func (s *dqds) found(b block, x float64) { s.values = append(s.values, b.sigma+(x+b.rest)) }
 
-// pair appends both values of a block of two rows.
+// pair appends both squared values of a block of two rows.
 func (s *dqds) pair(b block) {
 	q0, e0, q1 := s.q[b.lo], s.e[b.lo], s.q[b.lo+1]
 	if q1 > q0 {
@@ -228,9 +241,8 @@ func (s *dqds) pair(b block) {
 	s.found(b, q1*(q0/x))
 }
 
-// step makes a step of b with a shift. It reports false if a d is negative or out of range, or bits
-// were lost in an underflow. cut says that an e may be
-// negligible.
+// step computes q1 and e1 of b from q and e, by a step with a shift. ok is false if a d is negative or out of range,
+// or if numbers have lost bits to underflow. cut reports that an element of e1 may be negligible.
 func (s *dqds) step(b block, shift float64) (p pivots, cut, ok bool) {
 	n := b.hi - b.lo
 	q, e := s.q[b.lo:b.hi], s.e[b.lo:b.hi]
@@ -243,18 +255,18 @@ func (s *dqds) step(b block, shift float64) (p pivots, cut, ok bool) {
 		return p, false, false
 	}
 	small := b.sigma * s.tol
-	floor := max(small, least)
+	floor := max(small, leastSafe)
 	for i := range n - 1 {
 		p.d2, p.d1 = p.d1, d
 		p.min2, p.min1 = p.min1, p.min
-		if e[i] <= s.tol*d { // the values of B without it are the same
+		if e[i] <= s.tol*d { // without e(i), the values are the same within their accuracy
 			q1[i], e1[i] = d, 0
 			d = q[i+1] - shift
 			cut = true
 		} else {
 			x := d + e[i]
 			t := q[i+1] / x
-			if t < least && x*least > small {
+			if t < leastSafe && x*leastSafe > small {
 				return p, false, false
 			}
 			y := e[i] * t
@@ -276,17 +288,22 @@ func (s *dqds) step(b block, shift float64) (p pivots, cut, ok bool) {
 		}
 	}
 	q1[n-1], p.d = d, d
-	return p, cut, d >= 0 && d <= math.MaxFloat64 && (p.min >= least || b.sigma+shift > 0)
+	return p, cut, d >= 0 && d <= math.MaxFloat64 && (p.min >= leastSafe || b.sigma+shift > 0)
 }
 
-// shift returns a number that should be less than the least value, and close to it. known is how many of p.d, p.d1 and
-// p.d2 are known.
+// rayleighLimit is the bound on sums of squares beyond which a quarter of the least d is the better shift: CNST1 of
+// LAPACK's xLASQ4. rayleighMargin, its CNST3, enlarges a sum for the terms that were left out.
+const rayleighLimit, rayleighMargin = .563, 1.05
+
+// shift returns the shift of the next step of b: an estimate of the least squared value of b that is rarely too large.
+// known is how many of p.d, p.d1 and p.d2 belong to the last rows of b.
 func (s *dqds) shift(b block, p pivots, known int) float64 {
 	n := b.hi
 	q, e := s.q, s.e
 	root := math.Sqrt
 	if known == 3 && p.min == p.d && p.min1 == p.d1 && n-b.lo > 2 {
-		// The last value is on its own: Gerschgorin's discs of the last three rows.
+		// The two least d are the last ones. Gerschgorin's discs of the last three rows give a bound, as in
+		// cases 2 and 3 of LAPACK's xLASQ4.
 		b1, b2 := root(q[n-1])*root(e[n-2]), root(q[n-2])*root(e[n-3])
 		a := q[n-2] + e[n-2]
 		gap := a - p.d - (b1 + b2)
@@ -308,22 +325,22 @@ func (s *dqds) shift(b block, p pivots, known int) float64 {
 	if p.at < b.lo {
 		return p.min / 4
 	}
-	// The Rayleigh quotient of the vector that belongs to the least d, less its residual. Squares of the
-	// vector's elements follow from this generation to one side, from the one before to the other.
+	// The shift is the Rayleigh quotient of the vector that belongs to the least d, less its residual. The
+	// squares of the vector's elements follow from q and e before row p.at, and from q1 and e1 behind it.
 	sum := 0.0
 	for i, x := p.at-1, 1.0; i >= b.lo && x > sum/100; i-- {
-		if x *= e[i] / q[i]; !(x < .563) {
+		if x *= e[i] / q[i]; !(x < rayleighLimit) {
 			return p.min / 4
 		}
 		sum += x
 	}
 	for i, x := p.at, 1.0; i < n-1 && x > sum/100; i++ {
-		if x *= s.e1[i] / s.q1[i+1]; !(x < .563) {
+		if x *= s.e1[i] / s.q1[i+1]; !(x < rayleighLimit) {
 			return p.min / 4
 		}
 		sum += x
 	}
-	if sum *= 1.05; sum < .563 {
+	if sum *= rayleighMargin; sum < rayleighLimit {
 		return p.min * (1 - root(sum)) / (1 + sum)
 	}
 	return p.min / 4

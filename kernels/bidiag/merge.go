@@ -7,16 +7,17 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// chunk is how many vectors of a merge are worked on by one part: so that neither the parts nor the bits
-// depend on how many units there are.
+// chunk is the number of vectors that one part of a step computes. It does not depend on the number of units, so
+// neither do the bits of the result.
 const chunk = 128
 
-// merge makes one problem of order n of two and the row between them:
+// merge solves a problem of order n whose two parts are solved, with the row between them:
 //
-//	deflate ─► roots ─► weights ─► vectors, products ─► finish
-//	  one      by rows    one           by rows           one
+//	deflate ─► pack ─► roots ─► recompute ─► vectors, product ─► finish
+//	  one     by side  by rows     one            by rows          one
 //
-// Steps by rows work on rows lo to hi−1 of the k that are left. Units may do different rows at once.
+// deflate leaves k rows, the poles. Steps by rows work on rows lo to hi−1 of these. Units may work on different rows,
+// or sides, at the same time.
 type merge[T scalar.Real] struct {
 	mul  tridiag.Product[T]
 	crew tridiag.Crew[T]
@@ -24,28 +25,34 @@ type merge[T scalar.Real] struct {
 	cut, n int
 	k      int // values that are not deflated
 
-	poles, z []T     // 0 … k−1: ascending; poles[0] is 0
-	sigma    []T     // 0 … k−1: roots
-	weights  []T     // 0 … k−1: z² and then z with which the roots are exact
-	byRow    []T     // z by the rows of u and v
-	rows     []int32 // 0 … k−1: rows of u and v that poles belong to; then those that are deflated, ascending
-	column   []int32 // 0 … k−1: of the vectors of M, in which a pole's elements are
-	kinds    []kind  // of rows of u and v
-	counts   [3]int  // of the poles of each kind
-	order    []int32 // scratch: rows by their value
-	dead     []int32 // scratch: rows that are deflated, in the order in which they were found
+	// These have k elements, one for each pole.
+	poles   []T // the d of the poles, ascending; poles[0] is 0
+	z       []T
+	sigma   []T     // roots
+	weights []T     // z²; after recompute, the z for which the computed roots are exact
+	column  []int32 // the column of the vectors of M that holds a pole's elements
+
+	// These have n elements.
+	byRow []T     // z by the rows of u and v
+	rows  []int32 // the rows of u and v that poles belong to, then the deflated rows, each in ascending order of d
+	kinds []kind  // of the rows of u and v
+	order []int32 // scratch: rows in ascending order of their values
+	dead  []int32 // scratch: deflated rows in the order in which deflate found them
+
+	counts [3]int // poles of each kind
 }
 
-// kind says which columns of a row of u and v can have elements that are not zero.
+// kind says in which columns a row of u and v may have elements that are not zero.
 type kind uint8
 
 const (
-	upper   kind = iota // 0 … cut
-	both                // all
-	lower               // cut+1 …
-	deflate             // a singular vector already
+	upper    kind = iota // 0 … cut
+	both                 // all
+	lower                // cut+1 …
+	deflated             // the row is a singular vector already
 )
 
+// newMerge returns a merge of order n.
 func newMerge[T scalar.Real](n int, mul tridiag.Product[T], crew tridiag.Crew[T]) *merge[T] {
 	f, i := make([]T, 5*n), make([]int32, 4*n)
 	return &merge[T]{
@@ -55,19 +62,22 @@ func newMerge[T scalar.Real](n int, mul tridiag.Product[T], crew tridiag.Crew[T]
 	}
 }
 
-// mergeScratch returns how much scratch a part of a merge of order n needs.
+// mergeScratch returns the number of elements of scratch that a part of a merge of order n needs.
 func mergeScratch[T scalar.Real](n int, mul tridiag.Product[T]) int {
 	return (min(chunk, n)+1)*n + mul.Work(n+1)
 }
 
-// run does all steps. Of d, elements before cut are the values of the first part and those behind it
-// of the second one, each in the order of its half of sorted, which holds rows, counted from the beginning of the
-// half; d[cut] is α and e[cut] β. u is n×n and v of order n or n+1, with a unit vector in row cut of u, and
-// the first part's vector of the null space in row cut of v.
+// run does all steps. It overwrites d with the singular values, the rows of u and v with the vectors, and sorted with
+// the rows in ascending order of their values.
+//
+// On entry, d holds the values of the first part before cut and those of the second part behind it; d[cut] is α and
+// e[cut] is β. Each half of sorted lists the rows of its part in ascending order of their values, counted from the
+// beginning of the part. u is n×n and v is square, of order n or n+1. Row cut of u is a unit vector, and row cut of v
+// is the first part's vector of the null space.
 func (m *merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work []T) {
 	m.cut = cut
 	n := m.n
-	// The squares of a part of small elements must not underflow.
+	// Scaled, so that the squares of small elements do not underflow.
 	most := max(abs(d[cut]), abs(e[cut]))
 	for i, x := range d {
 		if i != cut {
@@ -111,16 +121,16 @@ func (m *merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work [
 	multiply(d, 1/scale)
 }
 
-// side is the vectors of one side, and copies of those that are needed while they are overwritten.
+// side is the vectors of one side, u or v. The products overwrite q, so they read copies of its rows.
 type side[T scalar.Real] struct {
 	q           Matrix[T]
-	top, bottom Matrix[T] // columns 0 … cut and the others of poles' rows
-	dead        Matrix[T] // rows that are deflated
+	top, bottom Matrix[T] // the poles' rows: columns 0 … cut, and the columns behind
+	dead        Matrix[T] // the deflated rows
 }
 
-// deflate takes out rows whose z is negligible, or can be made so by a rotation: of two rows whose
-// values are close, or of a row with a negligible value and row cut, in v alone. norm is the largest element
-// of M, about.
+// deflate takes out the rows whose z is negligible. A rotation can make z negligible in two more cases: two rows with
+// close values are rotated in u and v, and a row with a negligible value is rotated with row cut, in v alone. norm is
+// about the largest element of M.
 func (m *merge[T]) deflate(beta, norm T, d []T, sorted []int32, u, v Matrix[T]) {
 	cut, n, z := m.cut, m.n, m.byRow
 	alpha := d[cut]
@@ -136,15 +146,16 @@ func (m *merge[T]) deflate(beta, norm T, d []T, sorted []int32, u, v Matrix[T]) 
 	m.mergeOrders(d, sorted)
 	z[cut] = m.joinNullSpaces(alpha, beta, v)
 	m.k, m.counts, m.dead = 0, [3]int{}, m.dead[:0]
-	last := -1 // a row that will be a pole, unless the next one makes it superfluous
-	first := true
+	last := -1    // the latest row that is not deflated; it becomes a pole unless the next row is close to it
+	first := true // row cut, the first pole, is still to come
 	for _, o := range m.order[:n-1] {
 		r := int(o)
 		switch {
 		case abs(z[r]) <= tol:
 			m.bury(r)
 		case d[r] <= tol:
-			// (z(cut) z(r); 0 d(r)), and of the second row only c·d(r) is left.
+			// A rotation of both columns of (z(cut) z(r); 0 d(r)) makes z(r) zero. Of the second row it
+			// leaves c·d(r), and an element that is negligible.
 			c, s, x := tridiag.Rotation(z[cut], z[r])
 			tridiag.Rotate(v.Row(cut), v.Row(r), c, s)
 			if z[cut] = x; x < 0 {
@@ -186,9 +197,10 @@ func (m *merge[T]) deflate(beta, norm T, d []T, sorted []int32, u, v Matrix[T]) 
 		m.pole(last, d[last])
 	}
 	if m.k > 1 {
-		// A square that is not zero, and far below tol.
+		// The secular equation needs a weight that is not zero. This one is far below tol.
 		z[cut] = max(z[cut], tol*T(scalar.Eps[T]()))
 	}
+	// Deflated rows follow the poles, sorted by insertion. They are almost in order.
 	at := m.k
 	for _, r := range m.dead {
 		i := at
@@ -201,8 +213,8 @@ func (m *merge[T]) deflate(beta, norm T, d []T, sorted []int32, u, v Matrix[T]) 
 	m.arrange()
 }
 
-// joinNullSpaces makes the element of the first part's vector of the null space the length of both parts', z(cut), which is not
-// negative, by a rotation that makes the second part's zero.
+// joinNullSpaces returns z(cut), which is not negative. If both parts have a vector of the null space, it rotates the
+// two so that row cut takes over the elements of both, and that of the second part becomes zero.
 func (m *merge[T]) joinNullSpaces(alpha, beta T, v Matrix[T]) T {
 	x := v.Row(m.cut)
 	a := alpha * x[m.cut]
@@ -221,7 +233,7 @@ func (m *merge[T]) joinNullSpaces(alpha, beta T, v Matrix[T]) T {
 	return abs(a)
 }
 
-// mergeOrders merges the two halves of sorted into order: all rows but cut.
+// mergeOrders merges the two halves of sorted into order, which then has all rows but cut.
 func (m *merge[T]) mergeOrders(d []T, sorted []int32) {
 	behind := m.cut + 1
 	a, b := sorted[:m.cut], sorted[behind:]
@@ -236,19 +248,19 @@ func (m *merge[T]) mergeOrders(d []T, sorted []int32) {
 
 // bury marks a row as deflated.
 func (m *merge[T]) bury(r int) {
-	m.kinds[r] = deflate
+	m.kinds[r] = deflated
 	m.dead = append(m.dead, int32(r))
 }
 
-// pole makes a row a pole.
+// pole makes row r the next pole, with the value d.
 func (m *merge[T]) pole(r int, d T) {
 	m.rows[m.k], m.poles[m.k] = int32(r), d
 	m.counts[m.kinds[r]]++
 	m.k++
 }
 
-// arrange gives each pole a column of the vectors of M: those of a kind side by side, so that a product
-// with rows of u or v is two without their zeros. It brings z into the order of the poles.
+// arrange gives each pole a column of the vectors of M. Columns of a kind are side by side, so that the product with
+// the rows of u or v is two products without the zeros. arrange also brings z into the order of the poles.
 func (m *merge[T]) arrange() {
 	next := [3]int{0, m.counts[upper], m.counts[upper] + m.counts[both]}
 	for i, r := range m.rows[:m.k] {
@@ -260,7 +272,7 @@ func (m *merge[T]) arrange() {
 	}
 }
 
-// pack copies the rows of a side that the product needs, and those that are deflated.
+// pack copies the poles' rows of a side to top and bottom, and the deflated rows to dead.
 func (m *merge[T]) pack(s side[T]) {
 	first := m.counts[upper]
 	for i, r := range m.rows[:m.k] {
@@ -277,8 +289,8 @@ func (m *merge[T]) pack(s side[T]) {
 	}
 }
 
-// roots finds roots lo to hi−1: row j of s becomes d(i)²−σ(j)². f becomes their factors of the weights with which
-// they are exact:
+// roots computes roots lo to hi−1 of the secular equation, and sets element i of row j of s to d(i)²−σ(j)². It sets f
+// to the factors that these roots contribute to the weights for which the computed roots are exact:
 //
 //	f(i) = Π (d(i)²−σ(j)²)/(d(i)²−d(j)²) for j = lo … hi−1, without the divisor where j = i.
 func (m *merge[T]) roots(lo, hi int, s Matrix[T], f []T) {
@@ -305,7 +317,8 @@ func (m *merge[T]) roots(lo, hi int, s Matrix[T], f []T) {
 	}
 }
 
-// recompute sets the weights to the square roots of the products of the rows of w, with the signs of z.
+// recompute multiplies the rows of w, the factors of all parts, and sets the weights to the square roots of the
+// products, with the signs of z.
 func (m *merge[T]) recompute(w Matrix[T]) {
 	for i := range m.k {
 		x := T(1)
@@ -316,8 +329,8 @@ func (m *merge[T]) recompute(w Matrix[T]) {
 	}
 }
 
-// vectors replaces rows of right, from row lo of s on as roots leaves them, by right singular vectors of M,
-// and sets left to the left ones, with their elements in the order of the poles' columns.
+// vectors overwrites right, which holds rows of s from row lo on as roots left them, with right singular vectors of M,
+// and sets left to the left ones. Their elements are in the order of the poles' columns.
 func (m *merge[T]) vectors(lo int, left, right Matrix[T], scratch []T) {
 	if m.k == 1 {
 		left.Row(0)[0], right.Row(0)[0] = 1, 1
@@ -326,35 +339,36 @@ func (m *merge[T]) vectors(lo int, left, right Matrix[T], scratch []T) {
 	d := m.poles[:m.k]
 	for j := range right.Rows {
 		l, r := left.Row(j), right.Row(j)
-		var sl, sr float64
+		var leftSum, rightSum float64
 		for i, w := range m.weights[:m.k] {
 			x := w / r[i]
 			scratch[i] = x
-			sr += float64(x) * float64(x)
+			rightSum += float64(x) * float64(x)
 			y := d[i] * x
 			if i == 0 {
 				y = -1
 			}
-			sl += float64(y) * float64(y)
+			leftSum += float64(y) * float64(y)
 		}
-		nl, nr := T(1/math.Sqrt(sl)), T(1/math.Sqrt(sr))
+		leftNorm, rightNorm := T(1/math.Sqrt(leftSum)), T(1/math.Sqrt(rightSum))
 		for i, c := range m.column[:m.k] {
 			x := scratch[i]
-			r[c], l[c] = x*nr, d[i]*x*nl
+			r[c], l[c] = x*rightNorm, d[i]*x*leftNorm
 		}
-		l[m.column[0]] = -nl
+		l[m.column[0]] = -leftNorm
 	}
 }
 
-// product sets rows of q, from row lo on, to the product of x and the packed rows.
+// product sets the rows of s.q from row lo on to the product of x and the packed rows.
 func (m *merge[T]) product(lo int, x Matrix[T], s side[T], work []T) {
 	a, b := s.top.Rows, s.bottom.Rows
 	behind := m.cut + 1
 	m.multiply(x.Block(0, 0, x.Rows, a), s.top, s.q.Block(lo, 0, x.Rows, behind), work)
-	m.multiply(x.Block(0, m.counts[upper], x.Rows, b), s.bottom, s.q.Block(lo, behind, x.Rows, s.q.Cols-behind), work)
+	m.multiply(x.Block(0, m.counts[upper], x.Rows, b), s.bottom, s.q.Block(lo, behind, x.Rows, s.q.Cols-behind),
+		work)
 }
 
-// multiply is c = a·b, zero if a has no columns.
+// multiply computes c = a·b, which is zero if a has no columns.
 func (m *merge[T]) multiply(a, b, c Matrix[T], work []T) {
 	if a.Cols == 0 {
 		for i := range c.Rows {
@@ -367,8 +381,8 @@ func (m *merge[T]) multiply(a, b, c Matrix[T], work []T) {
 	}
 }
 
-// finish puts vectors that are deflated behind the others, sets d to the values of the rows, and sorted to the
-// rows in ascending order of their values.
+// finish copies the deflated vectors behind the others. It sets d to the values of the rows, and sorted to the rows in
+// ascending order of their values.
 func (m *merge[T]) finish(d []T, sorted []int32, sides []side[T]) {
 	old := m.z[:m.n-m.k]
 	for i, r := range m.rows[m.k:m.n] {
@@ -393,5 +407,5 @@ func (m *merge[T]) finish(d []T, sorted []int32, sides []side[T]) {
 	}
 }
 
-// hypot returns √(a²+b²); the squares of what is not negligible neither over- nor underflow.
+// hypot returns √(a²+b²). It neither overflows nor underflows in between.
 func hypot[T scalar.Real](a, b T) T { return T(math.Hypot(float64(a), float64(b))) }

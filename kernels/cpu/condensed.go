@@ -7,13 +7,15 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
-// condensed is what reductions to condensed forms, tridiagonal and bidiagonal, have in common.
+// condensed is the common part of the reductions to condensed forms, tridiagonal and bidiagonal.
 type condensed[T Element] struct {
 	Routines[T]
 	crew    Crew[T]
 	vectors isa.Vectors[T]
 }
 
+// newCondensed returns the common part for a set of routines and a crew. Without a crew, the caller's goroutine does
+// all parts.
 func newCondensed[T Element](r Routines[T], crew Crew[T]) condensed[T] {
 	c := condensed[T]{Routines: r, crew: crew}
 	if crew == nil {
@@ -31,13 +33,16 @@ func newCondensed[T Element](r Routines[T], crew Crew[T]) condensed[T] {
 }
 
 const (
-	// reflectorPanel is how many reflectors are applied as one, reflectorRows to how many rows by one part.
+	// reflectorPanel is the number of reflectors that are applied as one block reflector.
 	reflectorPanel = 64
-	reflectorRows  = 256
+	// reflectorRows is the number of rows to which one part applies them.
+	reflectorRows = 256
 )
 
-// larfg makes of x the vector v of a reflector with H·x = (beta, 0, …, 0); v(0), which is 1, is not
-// stored.
+// larfg overwrites x with the vector v of the reflector H = I − tau·v·vᵀ for which H·x = (beta, 0, …, 0). It does not
+// store v(0), which is 1: the first element of x is undefined afterwards. x has at least one element.
+//
+// Reference: LAPACK xLARFG.
 func larfg[T Element](x []T) (tau, beta T) {
 	alpha, most := x[0], T(0)
 	for _, e := range x[1:] {
@@ -48,7 +53,7 @@ func larfg[T Element](x []T) (tau, beta T) {
 	}
 	scale := T(1)
 	if low := T(scalar.SafeMin[T]() / scalar.Eps[T]()); most < low && T(math.Abs(float64(alpha))) < low {
-		scale = 1 / low // so that beta has all its bits
+		scale = 1 / low // beta would have lost bits to underflow
 		for i := range x {
 			x[i] *= scale
 		}
@@ -56,8 +61,8 @@ func larfg[T Element](x []T) (tau, beta T) {
 	}
 	var sum float64
 	for _, e := range x[1:] {
-		q := float64(e / most)
-		sum += q * q
+		ratio := float64(e / most)
+		sum += ratio * ratio
 	}
 	beta = T(-math.Copysign(math.Hypot(float64(alpha), float64(most)*math.Sqrt(sum)), float64(alpha)))
 	factor := 1 / (alpha - beta)
@@ -73,18 +78,25 @@ func larfg[T Element](x []T) (tau, beta T) {
 	return (beta - alpha) / beta, beta / scale
 }
 
-// subtract is y −= Mᵀ·x for the m×n matrix M, of which rows are ld apart, and x with elements inc apart.
+// subtract computes y −= Mᵀ·x for the m×n matrix M. Its rows are ld elements apart, and the elements of x are inc
+// apart.
 func (c *condensed[T]) subtract(m, n int, a, x []T, ld, inc int, y []T) {
 	matVec[T]{alpha: -1, m: a, ld: ld, x: x, xInc: inc, y: y, yInc: 1, vectors: c.vectors}.columns(m, n)
 }
 
-// products is y += M·x for the m×n matrix M, of which rows are ld apart.
+// products computes y += M·x for the m×n matrix M, whose rows are ld elements apart.
 func (c *condensed[T]) products(m, n int, a []T, ld int, x, y []T) {
 	matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: c.vectors}.rows(m, n)
 }
 
-// factorOfBlock sets f to the upper triangular T with H(0)·…·H(nb−1) = I − Vᵀ·T·V for rows V, where gram
-// is V·Vᵀ.
+// factorOfBlock sets f to the upper triangular nb×nb factor T of a block reflector,
+//
+//	H(0)·…·H(nb−1) = I − Vᵀ·T·V,
+//
+// where the rows of V are the vectors of the reflectors H, tau are their factors, and gram is V·Vᵀ. Rows of f and gram
+// are reflectorPanel elements apart.
+//
+// Reference: LAPACK xLARFT.
 func factorOfBlock[T Element](nb int, gram, tau, f []T) {
 	const ld = reflectorPanel
 	for j := range nb {

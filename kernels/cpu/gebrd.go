@@ -7,30 +7,32 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Bidiagonal reduces matrices to bidiagonal form, and applies the reduction's reflectors.
+// Bidiagonal reduces matrices to bidiagonal form, and applies the reflectors of the reduction.
 type Bidiagonal[T Element] struct{ condensed[T] }
 
-// NewBidiagonal returns the reduction by a set of routines and a crew; nil is the caller's goroutine
-// alone. The bits of the result do not depend on the crew.
+// NewBidiagonal returns the reduction by a set of routines and a crew. If crew is nil, the caller's goroutine does all
+// the work. The bits of the result do not depend on the crew.
 func NewBidiagonal[T Element](r Routines[T], crew Crew[T]) *Bidiagonal[T] {
 	return &Bidiagonal[T]{newCondensed(r, crew)}
 }
 
 const (
-	// gebrdPanel is how many columns and rows are reduced before the rest of the matrix is updated.
+	// gebrdPanel is the number of columns and rows that are reduced before the rest of the matrix is updated.
 	gebrdPanel = 32
-	// gebrdBlock is how many rows of the rest are updated by one part.
+	// gebrdBlock is the number of rows of the rest that one part updates.
 	gebrdBlock = 128
-	// gebrdCache is how many elements of the rest a part reads twice: they stay in the second-level cache in
-	// between.
+	// gebrdCache is the number of elements that a part of a step reads twice. So many stay in the second-level
+	// cache in between.
 	gebrdCache = 1 << 17
+	// A part of a step multiplies from gebrdNarrow to gebrdWide columns.
+	gebrdNarrow, gebrdWide = 64, 256
 )
 
-// gebrdWidth returns how many columns of the rest, of which there are rows, a part multiplies.
-func gebrdWidth(rows int) int { return max(64, min(gebrdCache/rows&^15, 256)) }
+// gebrdWidth returns the number of columns, of so many rows, that a part of a step multiplies.
+func gebrdWidth(rows int) int { return max(gebrdNarrow, min(gebrdCache/rows&^15, gebrdWide)) }
 
-// gebrdParts returns an upper bound on the number of these parts.
-func gebrdParts(n int) int { return (n + 63) / 64 }
+// gebrdParts returns an upper bound on the number of these parts for n columns.
+func gebrdParts(n int) int { return (n + gebrdNarrow - 1) / gebrdNarrow }
 
 // GebrdWork returns the number of elements of scratch that Gebrd needs for an m×n matrix.
 func GebrdWork(m, n int) int {
@@ -41,13 +43,17 @@ func GebrdWork(m, n int) int {
 //
 //	Qᵀ·A·P = B,  Q = H(0)·…·H(n−1),  P = G(0)·…·G(n−2),
 //
-// an upper bidiagonal matrix with the diagonal d and e above it, by reflectors H(i) = I − tauq(i)·v(i)·v(i)ᵀ and
-// G(i) = I − taup(i)·u(i)·u(i)ᵀ. v(i) is zero above element i, which is 1, and overwrites column i of a from row
-// i+1 on; u(i) is zero up to element i, has 1 as element i+1, and overwrites row i from column i+2 on.
+// an upper bidiagonal matrix with the diagonal d and e above it. The reflectors are H(i) = I − tauq(i)·v(i)·v(i)ᵀ and
+// G(i) = I − taup(i)·u(i)·u(i)ᵀ. v(i) is zero above element i, which is 1, and overwrites column i of a from row i+1
+// on. u(i) is zero up to element i, has 1 as element i+1, and overwrites row i from column i+2 on. d and e overwrite
+// their elements of a.
 //
-// The numbers must be far enough from the ends of T's range that their squares neither over- nor
-// underflow. Reference: LAPACK xGEBRD and xLABRD; that both products of a step read the matrix once:
-// Howell et al., Cache efficient bidiagonalization using BLAS 2.5 operators (LAWN 174).
+// d and tauq have n elements, and e and taup at least n−1. work holds at least [GebrdWork] elements. Gebrd panics with
+// ErrDim if m < n, and with ErrStride or ErrShort if a does not hold such a matrix. Squares of the elements of A must
+// neither overflow nor underflow.
+//
+// References: LAPACK xGEBRD and xLABRD; Howell et al., Cache efficient bidiagonalization using BLAS 2.5 operators
+// (LAWN 174), for both products of a step in one pass over the matrix.
 func (t *Bidiagonal[T]) Gebrd(m, n int, a []T, lda int, d, e, tauq, taup, work []T) {
 	checkMatrix(m, n, len(a), lda)
 	if m < n {
@@ -70,35 +76,36 @@ func (t *Bidiagonal[T]) Gebrd(m, n int, a []T, lda int, d, e, tauq, taup, work [
 		if rest := k + nb; rest < n {
 			t.crew((m-rest+gebrdBlock-1)/gebrdBlock, t.Work(max(m, n)), func(part, _ int, work []T) {
 				i := rest + part*gebrdBlock
-				t.Gemm(blas.Trans, blas.NoTrans, min(gebrdBlock, m-i), n-rest, 2*nb, -1, p.v[i:], m, p.y[rest:], n, 1, a[i*lda+rest:], lda, work)
+				t.Gemm(blas.Trans, blas.NoTrans, min(gebrdBlock, m-i), n-rest, 2*nb, -1, p.v[i:], m, p.y[rest:], n,
+					1, a[i*lda+rest:], lda, work)
 			})
 		}
 	}
 }
 
-// bidiagonalPanel is the reduction of some columns and rows, after which the rest of A becomes A − Vᵀ·Y −
-// Xᵀ·U. Rows of V, Y, X and U belong to a step each.
+// bidiagonalPanel is the reduction of a panel, some columns and rows. After it, the rest of A becomes A − Vᵀ·Y − Xᵀ·U.
+// Each step computes one row of V, Y, X and U. V and U are the vectors of the reflectors.
 type bidiagonalPanel[T Element] struct {
 	*Bidiagonal[T]
 	m, n       int
 	a          []T
 	lda        int
-	v, x, y, u []T // rows m, m, n and n apart
-	column     []T // of A
-	sums       []T // parts of X, m apart
-	coeffs     []T // parts of products with Y and U, 2·gebrdPanel apart
+	v, x, y, u []T // rows are m, m, n and n elements apart
+	column     []T // scratch for a column of A
+	sums       []T // what each part of a step contributes to A·u, m elements apart
+	coeffs     []T // what each part contributes to Y·u and U·u, 2·gebrdPanel elements apart
 }
 
 // reduce reduces columns and rows k to k+nb−1.
 func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 	m, n := t.m, t.n
 	eps := scalar.Eps[T]()
-	large := eps * eps / scalar.SafeMin[T]() // the reciprocal of numbers whose products have lost bits
+	large := eps * eps / scalar.SafeMin[T]() // products with numbers of at most 1/large may have lost bits to underflow
 	t.columns(k, nb)
 	var c [2 * gebrdPanel]T
 	for i := k; i < k+nb; i++ {
 		p := i - k // steps of this panel so far
-		// Column i of what A has become.
+		// The earlier steps of this panel have not changed column i of A yet.
 		v := t.v[p*m:][i:m:m]
 		t.subtract(p, len(v), t.v[i:], t.y[i:], m, n, v)
 		t.subtract(p, len(v), t.x[i:], t.u[i:], m, n, v)
@@ -137,7 +144,8 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 			clear(x)
 			continue
 		}
-		// Products were with the row as it was: it is (alpha−beta)·u, but for its first element, which is beta more.
+		// The parts have multiplied the row as it was before larfg: (alpha−beta)·u, with beta added to its first
+		// element.
 		factor, beta := 1/(alpha-e[i]), e[i]
 		if !(math.Abs(float64(factor)) < large) {
 			each(func(part, lo, hi int) { t.right(i, p, lo, hi, part) })
@@ -148,7 +156,7 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 	t.store(k, nb, d)
 }
 
-// columns copies the panel's columns of A to V's rows.
+// columns copies the panel's columns of A to the rows of V.
 func (t *bidiagonalPanel[T]) columns(k, nb int) {
 	for i := k; i < t.m; i++ {
 		for p, x := range t.a[i*t.lda+k:][:nb] {
@@ -157,7 +165,7 @@ func (t *bidiagonalPanel[T]) columns(k, nb int) {
 	}
 }
 
-// store copies V's rows back, and the diagonal.
+// store copies the rows of V, below the diagonal, back to the panel's columns of A, and d to the diagonal.
 func (t *bidiagonalPanel[T]) store(k, nb int, d []T) {
 	for i := k; i < t.m; i++ {
 		row := t.a[i*t.lda+k:][:nb]
@@ -174,12 +182,14 @@ func (t *bidiagonalPanel[T]) store(k, nb int, d []T) {
 //
 //	y = tau·(Aᵀ·v − Yᵀ·(V·v) − Uᵀ·(X·v)),
 //
-// where c holds V·v and X·v, and of row i of what A becomes, which is left in row p of U.
+// where c holds V·v and X·v. It then computes the same columns of row i of A with the changes of this panel so far, and
+// leaves them in row p of U.
 func (t *bidiagonalPanel[T]) left(i, p, lo, hi int, v []T, c *[2 * gebrdPanel]T, tau T) {
 	m, n := t.m, t.n
 	y, u := t.y[p*n:][lo:hi:hi], t.u[p*n:][lo:hi:hi]
 	clear(y)
-	matVec[T]{alpha: 1, m: t.a[i*t.lda+lo:], ld: t.lda, x: v, xInc: 1, y: y, yInc: 1, vectors: t.vectors}.columns(len(v), len(y))
+	matVec[T]{alpha: 1, m: t.a[i*t.lda+lo:], ld: t.lda, x: v, xInc: 1, y: y, yInc: 1,
+		vectors: t.vectors}.columns(len(v), len(y))
 	t.subtract(p, len(y), t.y[lo:], c[:], n, 1, y)
 	t.subtract(p, len(y), t.u[lo:], c[gebrdPanel:], n, 1, y)
 	for j := range y {
@@ -190,7 +200,7 @@ func (t *bidiagonalPanel[T]) left(i, p, lo, hi int, v []T, c *[2 * gebrdPanel]T,
 	t.subtract(p, len(u), t.u[lo:], t.x[i:], n, m, u)
 }
 
-// right computes what columns lo to hi−1 contribute to A·u, Y·u and U·u.
+// right computes what columns lo to hi−1 contribute to A·u, Y·u and U·u, for part's rows of sums and coeffs.
 func (t *bidiagonalPanel[T]) right(i, p, lo, hi, part int) {
 	n := t.n
 	u := t.u[p*n:][lo:hi:hi]
@@ -206,7 +216,8 @@ func (t *bidiagonalPanel[T]) right(i, p, lo, hi, part int) {
 //
 //	x = tau·(A·u − Vᵀ·(Y·u) − Xᵀ·(U·u)),
 //
-// from what parts have left in sums and coeffs for (u − beta·e)/factor, where e is the first unit vector.
+// from what the parts have left in sums and coeffs. They have multiplied by u/factor + beta·e instead of u, where e is
+// the first unit vector.
 func (t *bidiagonalPanel[T]) combine(i, p, nb, parts int, factor, beta, tau T, x []T) {
 	m, n := t.m, t.n
 	sum, c := t.sums[i+1:m], t.coeffs
@@ -220,7 +231,7 @@ func (t *bidiagonalPanel[T]) combine(i, p, nb, parts int, factor, beta, tau T, x
 	}
 	if beta != 0 {
 		column := t.column[:len(sum)]
-		if p+1 < nb { // it is there already
+		if p+1 < nb { // V has that column of A already
 			column = t.v[(p+1)*m+i+1:]
 		} else {
 			for j := range column {

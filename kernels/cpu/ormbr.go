@@ -2,14 +2,14 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// OrmbrWork returns the number of elements of scratch that Ormbr needs for k reflectors of that order.
+// OrmbrWork returns the number of elements of scratch that OrmbrQ and OrmbrP need for k reflectors of that order.
 func OrmbrWork(order, k int) int {
 	blocks := (k + reflectorPanel - 1) / reflectorPanel
 	return blocks * reflectorPanel * (order + reflectorPanel)
 }
 
-// OrmbrQ overwrites the rows×m matrix X with X·Qᵀ, where Gebrd has left the n reflectors of Q in the m×n
-// matrix a, and tauq. So rows that are left singular vectors of B become those of A.
+// OrmbrQ overwrites the rows×m matrix X with X·Qᵀ. Gebrd has left the n reflectors of Q in the m×n matrix a and in
+// tauq. Rows that are left singular vectors of B become those of A. work holds at least OrmbrWork(m, n) elements.
 //
 // Reference: LAPACK xORMBR, with VECT = 'Q', SIDE = 'L' and TRANS = 'N' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, ldx int, work []T) {
@@ -30,8 +30,8 @@ func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, 
 	}, tauq, x, ldx, work)
 }
 
-// OrmbrP overwrites the rows×n matrix X with X·Pᵀ, where Gebrd has left the n−1 reflectors of P in a, and
-// taup. So rows that are right singular vectors of B become those of A.
+// OrmbrP overwrites the rows×n matrix X with X·Pᵀ. Gebrd has left the n−1 reflectors of P in the first n rows of a and
+// in taup. Rows that are right singular vectors of B become those of A. work holds at least OrmbrWork(n, n−1) elements.
 //
 // Reference: LAPACK xORMBR, with VECT = 'P', SIDE = 'L' and TRANS = 'T' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrP(rows, n int, a []T, lda int, taup []T, x []T, ldx int, work []T) {
@@ -46,9 +46,10 @@ func (t *Bidiagonal[T]) OrmbrP(rows, n int, a []T, lda int, taup []T, x []T, ldx
 	}, taup, x, ldx, work)
 }
 
-// ormbr multiplies X by k reflectors, of which block copies nb from the one numbered first on, as rows of cols
-// elements, to v. Reflector i is zero before element i+offset.
-func (t *Bidiagonal[T]) ormbr(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T, ldx int, work []T) {
+// ormbr multiplies X by k reflectors. Reflector i is zero before element i+offset. block copies reflectors first to
+// first+nb−1 to v, as rows of cols elements, without the elements in which all of them are zero.
+func (t *Bidiagonal[T]) ormbr(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T,
+	ldx int, work []T) {
 	checkMatrix(rows, order, len(x), ldx)
 	if rows == 0 || k == 0 {
 		return
@@ -58,7 +59,8 @@ func (t *Bidiagonal[T]) ormbr(rows, order, k, offset int, block func(first, nb, 
 	at := func(b int) (first, nb, cols int, v, f []T) {
 		first = b * reflectorPanel
 		s := work[b*size:][:size]
-		return first, min(reflectorPanel, k-first), order - first - offset, s[:reflectorPanel*order], s[reflectorPanel*order:]
+		return first, min(reflectorPanel, k-first), order - first - offset, s[:reflectorPanel*order],
+			s[reflectorPanel*order:]
 	}
 	t.crew(blocks, reflectorPanel*reflectorPanel+t.Work(order), func(b, _ int, work []T) {
 		first, nb, cols, v, f := at(b)
@@ -78,7 +80,8 @@ func (t *Bidiagonal[T]) ormbr(rows, order, k, offset int, block func(first, nb, 
 			part := x[i*ldx+first+offset:]
 			// X −= ((X·Vᵀ)·Tᵀ)·V
 			t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, part, ldx, v, cols, 0, y, reflectorPanel, work)
-			t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z, reflectorPanel, work)
+			t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z,
+				reflectorPanel, work)
 			t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, part, ldx, work)
 		}
 	})

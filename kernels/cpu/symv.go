@@ -11,9 +11,9 @@ import (
 //
 //	y += alpha·A·x
 //
-// for a symmetric n×n A of which the uplo triangle is stored: the other one is not read. x and y
-// are contiguous, of n elements, and do not overlap. With alpha = 0 neither A nor x is read. As
-// [Packed.Gemv] it reads A once and in order, and needs no scratch.
+// for a symmetric n×n matrix A whose uplo triangle is stored in a. The other triangle is not read. x and y are
+// contiguous, have n elements each, and do not overlap. With alpha = 0 neither A nor x is read. Like [Packed.Gemv],
+// Symv reads A once and in order, and needs no scratch.
 //
 // Reference: BLAS xSYMV.
 func (p *Packed[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []T) {
@@ -40,8 +40,8 @@ type symv[T Element] struct {
 	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 }
 
-// rows does what rows first to last−1 of the triangle call for. first is a multiple of 4, and so is
-// last unless it is n.
+// rows adds to y the products with rows first to last−1 of the triangle, and with their mirror images in columns first
+// to last−1. It takes four rows at a time. first is a multiple of 4, and so is last unless it is n.
 func (v *symv[T]) rows(uplo blas.Uplo, n, first, last int) {
 	for i := first; i < last; i += 4 {
 		h := min(4, n-i)
@@ -51,7 +51,7 @@ func (v *symv[T]) rows(uplo blas.Uplo, n, first, last int) {
 			v.four(i, i+4, n)
 		case uplo == blas.Lower && h == 4:
 			v.four(i, lo, hi)
-		case uplo == blas.Lower: // of an upper one nothing is left
+		case uplo == blas.Lower: // the last rows of an upper triangle are on the diagonal
 			for r := i; r < n; r++ {
 				v.row(r, lo, hi)
 			}
@@ -59,8 +59,8 @@ func (v *symv[T]) rows(uplo blas.Uplo, n, first, last int) {
 	}
 }
 
-// row does what columns lo to hi−1 of row i, none of which is on the diagonal, and those of
-// column i that they stand for, call for.
+// row adds to y the products with elements lo to hi−1 of row i, none of which is on the diagonal, and with their mirror
+// images in column i.
 func (v *symv[T]) row(i, lo, hi int) {
 	row, x, y, c := v.a[i*v.lda+lo:i*v.lda+hi], v.x[lo:hi], v.y[lo:hi], v.alpha*v.x[i]
 	var s T
@@ -71,7 +71,7 @@ func (v *symv[T]) row(i, lo, hi int) {
 	v.y[i] += v.alpha * s
 }
 
-// four is row for rows i to i+3.
+// four does the same as row for rows i to i+3, with the kernel if there is one.
 func (v *symv[T]) four(i, lo, hi int) {
 	n := hi - lo
 	if n == 0 {
@@ -98,7 +98,7 @@ func (v *symv[T]) four(i, lo, hi int) {
 	}
 }
 
-// diagonal is row for the triangle of order h on the diagonal, with the diagonal, from row i on.
+// diagonal does the same as row for the triangle of order h from element (i, i) on, including the diagonal.
 func (v *symv[T]) diagonal(lower bool, i, h int) {
 	for r := i; r < i+h; r++ {
 		v.y[r] += v.alpha * v.a[r*v.lda+r] * v.x[r]

@@ -6,15 +6,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Tridiagonal reduces symmetric matrices to tridiagonal form, and applies the reduction's
-// reflectors.
+// Tridiagonal reduces symmetric matrices to tridiagonal form, and applies the reflectors of the reduction.
 type Tridiagonal[T Element] struct {
 	condensed[T]
 	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T) // see symv
 }
 
-// NewTridiagonal returns the reduction by a set of routines and a crew; nil is the caller's goroutine
-// alone. The bits of the result do not depend on the crew.
+// NewTridiagonal returns the reduction by a set of routines and a crew. If crew is nil, the caller's goroutine does all
+// the work. The bits of the result do not depend on the crew.
 func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
 	t := &Tridiagonal[T]{condensed: newCondensed(r, crew)}
 	if p, ok := r.(*Packed[T]); ok && p.kernels != nil {
@@ -24,30 +23,37 @@ func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
 }
 
 const (
-	// sytrdPanel is how many rows are reduced before the rest of the matrix is updated.
+	// sytrdPanel is the number of rows that are reduced before the rest of the matrix is updated.
 	sytrdPanel = 16
-	// sytrdBlock is the order of the blocks of the triangle that is updated.
+	// sytrdBlock is the number of rows of the rest that one part updates.
 	sytrdBlock = 128
+	// symvMaxParts limits the parts of a product. Each has sums of its own, which one unit adds.
+	symvMaxParts = 8
+	// symvPartOrder is the order of the matrix for each part of a product.
+	symvPartOrder = 256
 )
 
 // SytrdWork returns the number of elements of scratch that Sytrd needs for order n.
 func SytrdWork(n int) int { return (4*sytrdPanel + symvParts(n)) * n }
 
-// Sytrd reduces the symmetric n×n matrix A, of which a has the upper triangle, to
+// Sytrd reduces the symmetric n×n matrix A, whose upper triangle is stored in a, to
 //
 //	Qᵀ·A·Q = T,  Q = H(0)·H(1)·…·H(n−2),  H(i) = I − tau(i)·v(i)·v(i)ᵀ,
 //
 // with the diagonal d of T and e beside it. v(i) is zero up to element i, has 1 as element i+1, and
-// overwrites row i of a from column i+2 on. The lower triangle of a is overwritten.
+// overwrites row i of a from column i+2 on. The rest of the upper triangle becomes d and e, and the lower triangle is
+// overwritten.
 //
-// The numbers must be far enough from the ends of T's range that their squares neither over- nor
-// underflow. Reference: LAPACK xSYTRD, with UPLO = 'L' for the same elements by columns.
+// d has n elements, and e and tau have at least n−1. work holds at least [SytrdWork] elements. Squares of the elements
+// of A must neither overflow nor underflow.
+//
+// Reference: LAPACK xSYTRD, with UPLO = 'L' for the same elements by columns.
 func (t *Tridiagonal[T]) Sytrd(n int, a []T, lda int, d, e, tau, work []T) {
 	checkMatrix(n, n, len(a), lda)
 	if n == 0 {
 		return
 	}
-	// V and W, and W and V again, so that the update is one product.
+	// vw holds V above W and wv holds W above V, so that the update is one product.
 	vw, wv := work[:2*sytrdPanel*n], work[2*sytrdPanel*n:4*sytrdPanel*n]
 	sums := work[4*sytrdPanel*n:][:symvParts(n)*n]
 	for k := 0; k < n; k += sytrdPanel {
@@ -62,14 +68,14 @@ func (t *Tridiagonal[T]) Sytrd(n int, a []T, lda int, d, e, tau, work []T) {
 	}
 }
 
-// panel reduces rows k to k+nb−1. It leaves v(i) in rows i−k of vw and nb+i−k of wv, and w(i) in
-// the others, with which the rest of A becomes A − v·wᵀ − w·vᵀ.
+// panel reduces rows k to k+nb−1. It leaves v(i) in row i−k of vw and in row nb+i−k of wv, and w(i) in row nb+i−k of vw
+// and in row i−k of wv. The rest of A then becomes A − Σ v(i)·w(i)ᵀ + w(i)·v(i)ᵀ.
 func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, sums []T) {
 	var coeff [2 * sytrdPanel]T
 	for i := k; i < k+nb; i++ {
 		row := a[i*lda:][:n:n]
 		p := i - k // reflectors of this panel so far
-		// Row i of what A has become.
+		// The earlier steps of this panel have not changed row i of A yet.
 		t.subtract(p, n-i, vw[i:], vw[nb*n+i:], n, n, row[i:])
 		t.subtract(p, n-i, vw[nb*n+i:], vw[i:], n, n, row[i:])
 		d[i] = row[i]
@@ -105,11 +111,11 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, 
 	}
 }
 
-// symvParts returns into how many parts a product with a matrix of order n is divided.
-func symvParts(n int) int { return max(1, min(n/256, 8)) }
+// symvParts returns the number of parts into which a product with a matrix of order n is divided.
+func symvParts(n int) int { return max(1, min(n/symvPartOrder, symvMaxParts)) }
 
-// symv is y = A·x, where a has the upper triangle. Each part multiplies some rows, of about as many
-// elements as the others', and has sums of its own, which are added in order.
+// symv computes y = A·x for a symmetric A whose upper triangle is stored in a. The parts multiply rows with about the
+// same number of elements. Each part has sums of its own, which are added in the order of the parts.
 func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 	parts := symvParts(n)
 	if parts == 1 {
@@ -117,6 +123,7 @@ func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 		t.triangle(n, a, lda, x, y).rows(blas.Upper, n, 0, n)
 		return
 	}
+	// bound returns the first row of a part, a multiple of 4. Rows before it have part/parts of the elements.
 	bound := func(part int) int {
 		if part == parts {
 			return n
@@ -137,23 +144,24 @@ func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 	}
 }
 
-// triangle is y += A·x, of which rows are to be chosen.
+// triangle returns the product y += A·x, of which the caller chooses the rows.
 func (t *Tridiagonal[T]) triangle(n int, a []T, lda int, x, y []T) *symv[T] {
 	return &symv[T]{alpha: 1, a: a, lda: lda, x: x[:n], y: y[:n], kernel: t.kernel}
 }
 
-// rank2k updates the upper triangle of rows and columns from first on, and blocks of the lower one on
-// its diagonal, A −= Vᵀ·W + Wᵀ·V.
+// rank2k computes A −= Vᵀ·W + Wᵀ·V for the upper triangle of the rows and columns from first on. It also overwrites the
+// lower triangles of the blocks on the diagonal.
 func (t *Tridiagonal[T]) rank2k(n, first, nb int, a []T, lda int, vw, wv []T) {
 	blocks := (n - first + sytrdBlock - 1) / sytrdBlock
 	t.crew(blocks, t.Work(n), func(part, _ int, work []T) {
 		i := first + part*sytrdBlock
-		t.Gemm(blas.Trans, blas.NoTrans, min(sytrdBlock, n-i), n-i, 2*nb, -1, vw[i:], n, wv[i:], n, 1, a[i*lda+i:], lda, work)
+		t.Gemm(blas.Trans, blas.NoTrans, min(sytrdBlock, n-i), n-i, 2*nb, -1, vw[i:], n, wv[i:], n, 1, a[i*lda+i:],
+			lda, work)
 	})
 }
 
-// Ormtr overwrites the m×n matrix X with X·Qᵀ, where Sytrd has left Q's reflectors in a, n×n, and
-// tau. So rows that are eigenvectors of T become eigenvectors of A.
+// Ormtr overwrites the m×n matrix X with X·Qᵀ. Sytrd has left the reflectors of Q in the n×n matrix a and in tau. Rows
+// that are eigenvectors of T become eigenvectors of A.
 //
 // Reference: LAPACK xORMTR, with SIDE = 'L' and TRANS = 'N' for the same elements by columns.
 func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int) {
@@ -169,10 +177,10 @@ func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int
 	})
 }
 
-// ormtrWork returns the scratch of ormtr beside that of its products.
+// ormtrWork returns the number of elements of scratch that ormtr needs beside that of its products.
 func ormtrWork(m, n int) int { return reflectorPanel * (n + 2*m + 2*reflectorPanel) }
 
-// ormtr is Ormtr for some rows.
+// ormtr is Ormtr for the m rows of one part.
 func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
 	take := func(k int) []T {
 		s := work[:k]

@@ -33,7 +33,7 @@ type Options struct {
 	Poison bool
 }
 
-// Validate returns an error that lists all that is wrong.
+// Validate returns an error that lists all fields that are out of range.
 func (o Options) Validate() error {
 	var bad []error
 	for _, f := range []struct {
@@ -96,8 +96,8 @@ type Accelerator struct {
 	crew   []*mover
 	closed bool
 	taken  bool // by a runtime
-	// lost is why the device cannot be used any more. Once it is set nothing is enqueued, and
-	// everything in flight has failed with it.
+	// lost is the error by which the device was lost, or nil. Once it is set, nothing is enqueued,
+	// and all calls and copies in flight have ended with it.
 	lost error
 	// bad holds the errors of releases, for Close.
 	bad []error
@@ -105,8 +105,8 @@ type Accelerator struct {
 	cache *cache
 	// parts are the allocations of the cache's arena.
 	parts []Ptr
-	// small lends small scratch memory from an allocation of its own, under: small blocks among tiles
-	// would fragment the arena.
+	// small lends small scratch memory from an allocation of its own, which begins at under. Small
+	// blocks among tiles would fragment the arena.
 	small *arena
 	under Ptr // 0 before the first use
 	pins  pinned
@@ -118,7 +118,7 @@ type Accelerator struct {
 	streams []Stream
 	turn    int
 
-	// arriving are copies in whose pieces are all on their stream. poll ends them.
+	// arriving are the copies in whose chunks are all on their stream. poll ends them.
 	arriving []*transfer
 	// moving is the number of unfinished transfers, including waiting ones; outs is the number of
 	// those to the host.
@@ -147,21 +147,22 @@ type Accelerator struct {
 // running is a launch, or several that are one on the device, from its start to its report.
 type running struct {
 	launches []*versions.Launch
-	queues   []Queue // of each
-	stream   int     // of Accelerator.streams
+	queues   []Queue // one for each launch
+	stream   int     // index in Accelerator.streams
 	ops      []use
-	// blocks are scratch memory of the device, and pins of the host, until the work has ended. From
-	// spare to spareEnd is the rest of the memory that was reserved before the version ran.
+	// blocks are scratch memory of the device, and pins are memory of the host, until the work has
+	// ended. The addresses from spare to spareEnd are what is left of the memory that was reserved
+	// before the version ran.
 	blocks          []lent
 	spare, spareEnd Ptr
 	owner           *Accelerator
 	pins            []pin
 	begin           Event
 	end             Event
-	// copied is the number of bytes that were copied in for it.
+	// copied is the number of bytes that were copied in for the call.
 	copied int64
-	// failed says that not all of it could be enqueued: Launch has returned the error, and nothing
-	// reports it again.
+	// failed says that the call could not be enqueued completely. Launch has returned the error, and
+	// Ended does not report the call.
 	failed bool
 	err    error
 
@@ -338,7 +339,7 @@ type lane struct {
 	// movers use it.
 	mu     sync.Mutex
 	stream Stream
-	// The accelerator's lock guards these.
+	// The accelerator's lock guards waiting and speed.
 	waiting []*transfer
 	speed   speed
 }

@@ -50,7 +50,8 @@ func (s *realStream) clear(typ Type, m, n int, c Matrix) error {
 func (a Matrix) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Data), Ld: a.Ld} }
 
 // Gemm implements [Stream] by cublas<t>gemm: C = α·op(A)·op(B) + β·C.
-func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix, beta float64, c Matrix) error {
+func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrix,
+	beta float64, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasSgemm", "cublasDgemm", m, n, k, a.Ld, b.Ld, c.Ld)
 	if err != nil || m == 0 || n == 0 {
 		return err
@@ -58,11 +59,13 @@ func (s *realStream) Gemm(typ Type, transA, transB blas.Transpose, m, n, k int, 
 	if k == 0 || alpha == 0 {
 		return s.scale(typ, m, n, beta, c)
 	}
-	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia()))
+	return s.failedCall(op, h.Gemm(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta,
+		c.nvidia()))
 }
 
 // Syrk implements [Stream] by cublas<t>syrk: C = α·op(A)·op(A)ᵀ + β·C, one triangle.
-func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix, beta float64, c Matrix) error {
+func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a Matrix,
+	beta float64, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasSsyrk", "cublasDsyrk", n, k, a.Ld, c.Ld)
 	if err != nil || n == 0 {
 		return err
@@ -75,7 +78,8 @@ func (s *realStream) Syrk(typ Type, uplo blas.Uplo, trans blas.Transpose, n, k i
 
 // Trsm implements [Stream] by cublas<t>trsm: op(A)·X = α·B or X·op(A) = α·B, X in the
 // place of B. With α = 0, X is 0 whatever is in A.
-func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrix) error {
+func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int,
+	alpha float64, a, b Matrix) error {
 	h, op, err := s.routine(typ, "cublasStrsm", "cublasDtrsm", m, n, a.Ld, b.Ld)
 	if err != nil || m == 0 || n == 0 {
 		return err
@@ -88,7 +92,8 @@ func (s *realStream) Trsm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.T
 
 // Trmm implements [Stream] by cublas<t>trmm, which unlike BLAS's has a matrix of its
 // own for the result: C = α·op(A)·B or α·B·op(A).
-func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b, c Matrix) error {
+func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int,
+	alpha float64, a, b, c Matrix) error {
 	h, op, err := s.routine(typ, "cublasStrmm", "cublasDtrmm", m, n, a.Ld, b.Ld, c.Ld)
 	if err != nil || m == 0 || n == 0 {
 		return err
@@ -96,7 +101,8 @@ func (s *realStream) Trmm(typ Type, side blas.Side, uplo blas.Uplo, trans blas.T
 	if alpha == 0 {
 		return s.clear(typ, m, n, c)
 	}
-	return s.failedCall(op, h.Trmm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), c.nvidia()))
+	return s.failedCall(op, h.Trmm(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(),
+		c.nvidia()))
 }
 
 // Geam implements [Stream] by cublas<t>geam: C = α·A + β·B.
@@ -140,7 +146,8 @@ func (a Matrices) nvidia() nvidia.Matrix { return nvidia.Matrix{At: uintptr(a.Ta
 
 // GemmBatched implements [Stream] by cublas<t>gemmBatched: one launch for all products. The
 // tables of addresses are on the device.
-func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices, beta float64, c Matrices, count int) error {
+func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, k int, alpha float64, a, b Matrices,
+	beta float64, c Matrices, count int) error {
 	h, op, err := s.routine(typ, "cublasSgemmBatched", "cublasDgemmBatched", m, n, k, a.Ld, b.Ld, c.Ld, count)
 	if err != nil {
 		return err
@@ -148,12 +155,14 @@ func (s *realStream) GemmBatched(typ Type, transA, transB blas.Transpose, m, n, 
 	if why := badBatch(alpha, m, n, k, count); why != "" {
 		return s.d.invalid(op, s.name, "%s", why)
 	}
-	return s.failedCall(op, h.GemmBatched(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta, c.nvidia(), count))
+	return s.failedCall(op, h.GemmBatched(typ == F64, transA, transB, m, n, k, alpha, a.nvidia(), b.nvidia(), beta,
+		c.nvidia(), count))
 }
 
 // TrsmBatched implements [Stream] by cublas<t>trsmBatched. It has no third dimension for
 // badBatch, which gets m instead.
-func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int, alpha float64, a, b Matrices, count int) error {
+func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag,
+	m, n int, alpha float64, a, b Matrices, count int) error {
 	h, op, err := s.routine(typ, "cublasStrsmBatched", "cublasDtrsmBatched", m, n, a.Ld, b.Ld, count)
 	if err != nil {
 		return err
@@ -161,7 +170,8 @@ func (s *realStream) TrsmBatched(typ Type, side blas.Side, uplo blas.Uplo, trans
 	if why := badBatch(alpha, m, n, m, count); why != "" {
 		return s.d.invalid(op, s.name, "%s", why)
 	}
-	return s.failedCall(op, h.TrsmBatched(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(), count))
+	return s.failedCall(op, h.TrsmBatched(typ == F64, side, uplo, trans, diag, m, n, alpha, a.nvidia(), b.nvidia(),
+		count))
 }
 
 // Empty products only scale C. NVIDIA's documentation does not say that its products do

@@ -62,7 +62,7 @@ type realStream struct {
 	// handles belong to this stream only, and are bound to it once. Shared handles would
 	// have to be bound again for each call, under a lock.
 	handles *nvidia.Handles
-	done    bool // it was closed
+	done    bool // the stream was closed
 }
 
 // usable returns the error of a lost or closed device, or nil. Unlike the driver, the
@@ -98,7 +98,7 @@ func (d *real) locked(f func() error) error {
 	return f()
 }
 
-// usable is that of the device. It also returns an error if the stream is closed.
+// usable returns the error of a closed stream, or of its device, or nil.
 func (s *realStream) usable(op string) error {
 	if s.done && !s.d.closed.Load() {
 		return s.d.invalid(op, s.name, "the stream is closed")

@@ -12,8 +12,8 @@ import (
 //
 // Methods that take an Event panic if it is not a *realEvent.
 type realEvent struct {
-	d *real
-	e cu.Event
+	d     *real
+	event cu.Event
 }
 
 // NewEvent implements [Device].
@@ -21,7 +21,7 @@ func (d *real) NewEvent() (Event, error) {
 	e := &realEvent{d: d}
 	err := d.in("cuEventCreate", "", func() (err error) {
 		// The waiting thread sleeps: the cores belong to the CPU workers.
-		e.e, err = cu.MakeEvent(cu.BlockingSyncEvent)
+		e.event, err = cu.MakeEvent(cu.BlockingSyncEvent)
 		return err
 	})
 	if err != nil {
@@ -32,13 +32,13 @@ func (d *real) NewEvent() (Event, error) {
 
 // Record implements [Stream] by cuEventRecord.
 func (s *realStream) Record(e Event) error {
-	return s.in("cuEventRecord", func() error { return e.(*realEvent).e.Record(s.s) })
+	return s.in("cuEventRecord", func() error { return e.(*realEvent).event.Record(s.s) })
 }
 
 // Wait implements [Stream] by cuStreamWaitEvent. It waits for the latest record of the event before
 // this call.
 func (s *realStream) Wait(e Event) error {
-	return s.in("cuStreamWaitEvent", func() error { return s.s.Wait(e.(*realEvent).e, 0) })
+	return s.in("cuStreamWaitEvent", func() error { return s.s.Wait(e.(*realEvent).event, 0) })
 }
 
 // Done implements [Event] by cuEventQuery. It also returns errors of work that was enqueued before
@@ -48,7 +48,7 @@ func (e *realEvent) Done() (bool, error) {
 	if err := e.d.usable(op, ""); err != nil {
 		return false, err
 	}
-	err := driverError(e.d.locked(e.e.Query))
+	err := driverError(e.d.locked(e.event.Query))
 	if code, ok := err.(nvidia.Code); ok && code.NotReady() {
 		return false, nil
 	}
@@ -56,13 +56,13 @@ func (e *realEvent) Done() (bool, error) {
 }
 
 // Synchronize implements [Event] by cuEventSynchronize. The thread sleeps meanwhile.
-func (e *realEvent) Synchronize() error { return e.d.in("cuEventSynchronize", "", e.e.Synchronize) }
+func (e *realEvent) Synchronize() error { return e.d.in("cuEventSynchronize", "", e.event.Synchronize) }
 
 // Since implements [Event] by cuEventElapsedTime, which has a resolution of about half a microsecond.
 func (e *realEvent) Since(earlier Event) (float64, error) {
 	var ms float64
 	err := e.d.in("cuEventElapsedTime", "", func() (err error) {
-		ms, err = earlier.(*realEvent).e.Elapsed(e.e)
+		ms, err = earlier.(*realEvent).event.Elapsed(e.event)
 		return err
 	})
 	return ms, err
@@ -70,8 +70,8 @@ func (e *realEvent) Since(earlier Event) (float64, error) {
 
 // Close implements [Event].
 func (e *realEvent) Close() error {
-	if e.e == (cu.Event{}) || e.d.closed.Load() {
+	if e.event == (cu.Event{}) || e.d.closed.Load() {
 		return nil // closed already, or destroyed with the context
 	}
-	return e.d.failed("cuEventDestroy", "", e.d.locked(func() error { return cu.DestroyEvent(&e.e) }))
+	return e.d.failed("cuEventDestroy", "", e.d.locked(func() error { return cu.DestroyEvent(&e.event) }))
 }

@@ -85,8 +85,10 @@ const (
 // on the diagonal.
 func (s *realStream) triangle(typ Type, m, n, d int, a, b Strided, mode, diag uint64) error {
 	const op = "cuLaunchKernel"
-	if m < 0 || n < 0 || int64(m)*int64(n) > math.MaxInt32 || b.Row < 1 || b.Col < 1 || mode != setUpper && (a.Row < 1 || a.Col < 1) {
-		return s.d.invalid(op, s.name, "a triangle of %d×%d from rows and columns %d and %d apart, to %d and %d", m, n, a.Row, a.Col, b.Row, b.Col)
+	if m < 0 || n < 0 || int64(m)*int64(n) > math.MaxInt32 || b.Row < 1 || b.Col < 1 ||
+		mode != setUpper && (a.Row < 1 || a.Col < 1) {
+		return s.d.invalid(op, s.name, "a triangle of %d×%d from rows and columns %d and %d apart, to %d and %d", m,
+			n, a.Row, a.Col, b.Row, b.Col)
 	}
 	if m == 0 || n == 0 {
 		return s.usable(op)
@@ -119,7 +121,9 @@ func (s *realStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error
 func (s *realStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
 	const op = "cuLaunchKernel"
 	if n < 0 || g.Ld < n || t.Row < 1 || t.Col < 1 {
-		return s.d.invalid(op, s.name, "a triangle of order %d, rows and columns %d and %d apart, from one with leading dimension %d", n, t.Row, t.Col, g.Ld)
+		return s.d.invalid(op, s.name,
+			"a triangle of order %d, rows and columns %d and %d apart, from one with leading dimension %d", n,
+			t.Row, t.Col, g.Ld)
 	}
 	if n == 0 {
 		return s.usable(op)

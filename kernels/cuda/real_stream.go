@@ -28,6 +28,7 @@ func (d *real) NewStream() (Stream, error) {
 	return s, nil
 }
 
+// newStream is NewStream with a given name.
 func (d *real) newStream(name string) (*realStream, error) {
 	const op = "cuStreamCreate"
 	s := &realStream{d: d, name: name}
@@ -89,7 +90,8 @@ func (s *realStream) end() error {
 
 // copy enqueues a copy of rows of width bytes, if there are any. It calls flat if the rows
 // lie without gaps on both sides, and pitched otherwise. op is the name of flat's call.
-func (s *realStream) copy(op string, dpitch, spitch, width int64, rows int, flat func(n int64) error, pitched func() error) error {
+func (s *realStream) copy(op string, dpitch, spitch, width int64, rows int, flat func(n int64) error,
+	pitched func() error) error {
 	if err := s.usable(op); err != nil {
 		return err
 	}

@@ -5,14 +5,14 @@ import (
 	"unsafe"
 )
 
-// Copies and fills of a simulated device. Those between host and device take
-// Latency, and then an engine of their direction, whose bandwidth they share with
-// others; those inside the device take the engine that computes, and the time of a
-// launch. All sizes are bytes.
+// Copies and fills of a simulated device. A copy between host and device waits for the time
+// Latency, and then uses the engine of its direction, whose bandwidth all such copies share. A
+// copy inside the device uses the engine that computes, for the time of a launch. All sizes
+// are bytes.
 //
-// As a real driver does, a copy looks at the host's memory when the stream comes to
-// it, not when it is queued: memory that is reused too early shows. From the first
-// step of the engine to the second, what is written is NaN.
+// A copy reads the host's memory when the stream comes to it, not when it is queued, as with a
+// real driver. So a test finds memory that is reused too early. From the first step of the
+// engine to the second, the destination is full of NaN.
 
 // area is rows of width bytes, pitch bytes apart.
 type area struct {
@@ -20,8 +20,8 @@ type area struct {
 	rows         int
 }
 
-// extent is the bytes from the first to the last. Padding behind the last row is not a
-// part: a copy may end with the allocation.
+// extent returns the number of bytes from the first to the last one. It does not include
+// padding behind the last row, since an allocation may end there.
 func (a area) extent() int64 {
 	if a.rows == 0 || a.width == 0 {
 		return 0
@@ -29,9 +29,10 @@ func (a area) extent() int64 {
 	return int64(a.rows-1)*a.pitch + a.width
 }
 
+// bytes returns the number of bytes in the rows, without padding.
 func (a area) bytes() int64 { return int64(a.rows) * a.width }
 
-// ok reports whether rows do not overlap. The pitch of a single one does not matter.
+// ok reports whether the rows do not overlap. The pitch of a single row does not matter.
 func (a area) ok() bool {
 	return a.rows >= 0 && a.width >= 0 && a.pitch >= 0 && (a.rows <= 1 || a.pitch >= a.width)
 }
@@ -43,7 +44,7 @@ func copyRows(dst []byte, da area, src []byte, sa area) {
 	}
 }
 
-// poisonRows makes all elements NaN.
+// poisonRows makes all elements of the rows NaN.
 func poisonRows(b []byte, a area) {
 	for i := range int64(a.rows) {
 		poison(b[i*a.pitch:][:a.width])
@@ -53,40 +54,44 @@ func poisonRows(b []byte, a area) {
 // CopyIn implements [Stream].
 func (s *simStream) CopyIn(dst Ptr, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) error {
 	d := s.d
-	return s.copy("CopyIn", s.device(dst), area{dpitch, width, rows}, host(src), area{spitch, width, rows}, &d.in, &d.stats.BytesIn)
+	return s.copy("CopyIn", s.device(dst), area{dpitch, width, rows}, host(src), area{spitch, width, rows}, &d.in,
+		&d.stats.BytesIn)
 }
 
 // CopyOut implements [Stream].
 func (s *simStream) CopyOut(dst unsafe.Pointer, dpitch int64, src Ptr, spitch, width int64, rows int) error {
 	d := s.d
-	return s.copy("CopyOut", host(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, &d.out, &d.stats.BytesOut)
+	return s.copy("CopyOut", host(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, &d.out,
+		&d.stats.BytesOut)
 }
 
-// Copy implements [Stream]. Where areas overlap the result is NaN.
+// Copy implements [Stream]. Where the areas overlap, the result is NaN.
 func (s *simStream) Copy(dst Ptr, dpitch int64, src Ptr, spitch, width int64, rows int) error {
 	return s.copy("Copy", s.device(dst), area{dpitch, width, rows}, s.device(src), area{spitch, width, rows}, nil, nil)
 }
 
-// memory returns n bytes on one side of a copy, for op. It is asked when the stream
-// comes to the copy.
+// memory returns n bytes on one side of a copy, for op. A copy calls it when the stream comes
+// to the copy.
 type memory func(op string, n int64) ([]byte, *DeviceError)
 
-// device is memory of the device at p: what has been freed meanwhile is found out.
+// device returns the memory of the device at p. It is an error if that was freed since the
+// copy was queued.
 func (s *simStream) device(p Ptr) memory {
 	return func(op string, n int64) ([]byte, *DeviceError) { return s.at(op, p, n) }
 }
 
-// host is memory of the host at p, of which nothing is known: a wrong address ends the
-// process, as it would with a driver.
+// host returns the memory of the host at p, without a check. A wrong address ends the process,
+// as it would with a driver.
 func host(p unsafe.Pointer) memory {
 	return func(_ string, n int64) ([]byte, *DeviceError) { return unsafe.Slice((*byte)(p), n), nil }
 }
 
-// copy queues a copy, which goes by the bus and counts in bytes, or stays inside the
-// device if bus is nil.
+// copy queues a copy that uses the engine bus, and adds its size to bytes. If bus is nil, the
+// copy stays inside the device.
 func (s *simStream) copy(op string, dst memory, da area, src memory, sa area, bus *engine, bytes *int64) error {
 	if !da.ok() || !sa.ok() {
-		return s.d.misused(op, s.name, codeInvalid, "%d rows of %d bytes, %d and %d apart", da.rows, da.width, sa.pitch, da.pitch)
+		return s.d.misused(op, s.name, codeInvalid, "%d rows of %d bytes, %d and %d apart", da.rows, da.width,
+			sa.pitch, da.pitch)
 	}
 	return s.enqueue(op, func() *DeviceError {
 		if da.extent() == 0 {
@@ -112,7 +117,7 @@ func (s *simStream) copy(op string, dst memory, da area, src memory, sa area, bu
 	})
 }
 
-// Fill implements [Stream]. It is the one writer that does not spoil what it writes
+// Fill implements [Stream]. Unlike all other writers, it does not make its destination NaN
 // before.
 func (s *simStream) Fill(dst Ptr, value byte, n int64) error {
 	if n < 0 {
@@ -132,8 +137,8 @@ func (s *simStream) Fill(dst Ptr, value byte, n int64) error {
 	})
 }
 
-// at returns n bytes of the device's memory for op, or an error. That is a misuse which
-// a device would notice only when it comes there, and has the device be lost.
+// at returns n bytes of the device's memory for op. The error is misuse that a real device
+// would notice only when it executes op. It makes the device lost.
 func (s *simStream) at(op string, p Ptr, n int64) ([]byte, *DeviceError) {
 	b, why := s.d.memory.find(p, n)
 	if why != "" {
@@ -142,7 +147,7 @@ func (s *simStream) at(op string, p Ptr, n int64) ([]byte, *DeviceError) {
 	return b, nil
 }
 
-// seconds returns the time of some work at a rate, 0 if that is 0.
+// seconds returns the time that some work takes at a rate per second; 0 if the rate is 0.
 func seconds(work, rate float64) time.Duration {
 	if rate == 0 {
 		return 0
@@ -150,7 +155,7 @@ func seconds(work, rate float64) time.Duration {
 	return time.Duration(work / rate * float64(time.Second))
 }
 
-// moved counts a copy from or to the host.
+// moved adds the size of a copy between host and device to bytes.
 func (d *Simulated) moved(a area, bytes *int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

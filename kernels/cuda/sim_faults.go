@@ -8,7 +8,8 @@ func (d *Simulated) called(op, stream string) error {
 	return err
 }
 
-// count is called with works for a method that enqueues work, which may fail late instead.
+// count is called for a method that enqueues work if works is set. A fault of such a method may be
+// late: count then returns no error, and the work makes the device lost.
 func (d *Simulated) count(op, stream string, works bool) (late bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -32,7 +33,8 @@ func (d *Simulated) count(op, stream string, works bool) (late bool, err error) 
 			late = true
 			continue
 		}
-		e := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInjected, Reason: "injected", Lost: f.Lost || f.Late}
+		e := &DeviceError{Device: d.name, Op: op, Stream: stream, Code: codeInjected, Reason: "injected",
+			Lost: f.Lost || f.Late}
 		if e.Lost {
 			d.lost = e
 		}
@@ -68,8 +70,8 @@ func (d *Simulated) lostError(op, stream string) error {
 	return d.lostErrorLocked(op, stream)
 }
 
-// lostErrorLocked is lostError for callers that hold mu. The error is that of the call, and
-// says in its reason what lost the device.
+// lostErrorLocked is lostError for callers that hold mu. The error names the call op, and its
+// reason says which method lost the device.
 func (d *Simulated) lostErrorLocked(op, stream string) error {
 	if d.lost == nil {
 		return nil

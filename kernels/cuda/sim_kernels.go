@@ -6,8 +6,8 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
 
-// What a simulated device has beside products and solutions: xGEAM of cuBLAS, and
-// the kernels of our own, which kernels.ptx has for the real ones.
+// The other routines of a simulated device: xGEAM of cuBLAS, and the kernels that real
+// devices have from kernels.ptx.
 //
 //	Geam         C = α·A + β·B
 //	CopyVectors  rows and columns, as xLASWP for a list of exchanges
@@ -15,23 +15,27 @@ import (
 //	CopyUpper    B = triu(A, d), xLACPY
 //	SetUpper     A = α on the diagonal, 0 above, xLASET
 //
-// They compute with loops, not with kernels/cpu: nothing is gained by more here.
+// They compute with simple loops, not with kernels/cpu, since their speed does not matter
+// here.
 
 // Geam implements [Stream], as cublas<t>geam without transposes.
 func (s *simStream) Geam(typ Type, m, n int, alpha float64, a Matrix, beta float64, b, c Matrix) error {
-	return s.routine("Geam", typ, geamOn[float32](s, m, n, alpha, a, beta, b, c), geamOn[float64](s, m, n, alpha, a, beta, b, c),
+	return s.routine("Geam", typ, geamOn[float32](s, m, n, alpha, a, beta, b, c),
+		geamOn[float64](s, m, n, alpha, a, beta, b, c),
 		true, shape{m, n, a.Ld}, shape{m, n, b.Ld}, shape{m, n, c.Ld})
 }
 
-// geamOn returns what the stream does for Geam.
-func geamOn[T cpu.Element](s *simStream, m, n int, alpha float64, atA Matrix, beta float64, atB, atC Matrix) func() *DeviceError {
+// geamOn returns the function that the stream runs for Geam.
+func geamOn[T cpu.Element](s *simStream, m, n int, alpha float64, atA Matrix,
+	beta float64, atB, atC Matrix) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Geam"}
 		a, b, c := o.matrix(m, n, atA), o.matrix(m, n, atB), o.matrix(m, n, atC)
 		if o.err != nil || c.data == nil {
 			return o.err
 		}
-		// C may be A or B, and is NaN by the time it is written.
+		// C may be A or B, and output makes C NaN before it writes it. So the sum is computed
+		// first.
 		sum := make([]T, len(c.data))
 		for j := range n {
 			addTo(sum[j*c.ld:], T(alpha), a.column(a.data, j))
@@ -52,9 +56,9 @@ func addTo[T cpu.Element](y []T, alpha T, x []T) {
 	}
 }
 
-// CopyVectors implements [Stream]. All vectors are looked up before the first is
-// written. Then all targets are NaN before the first copy: a target that is a source
-// too shows, as it would on a device now and then.
+// CopyVectors implements [Stream]. It looks up all vectors before it writes any. It makes all
+// targets NaN before the first copy, so a test finds a target that is also a source. On a real
+// device that would show only now and then.
 func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 	if err := s.check("CopyVectors", typ, true, shape{n, count, max(n, 1)}); err != nil {
 		return err
@@ -85,7 +89,7 @@ func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 				poison(vectors[i])
 			}
 		}, func() {
-			// In the opposite order of the table: which one it is must not matter.
+			// The order must not matter, so it is the opposite of that in the table.
 			for i := len(vectors) - 2; i >= 0; i -= 2 {
 				copy(vectors[i], vectors[i+1])
 			}
@@ -97,15 +101,16 @@ func (s *simStream) CopyVectors(typ Type, n, count int, pairs Ptr) error {
 // Larft implements [Stream]. T is one block of reflectors; versions call it for each
 // block of columns that is factored.
 func (s *simStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
-	return s.routine("Larft", typ, larftOn[float32](s, n, g, tau, t), larftOn[float64](s, n, g, tau, t), t.sane(), shape{n, n, g.Ld})
+	return s.routine("Larft", typ, larftOn[float32](s, n, g, tau, t), larftOn[float64](s, n, g, tau, t), t.sane(),
+		shape{n, n, g.Ld})
 }
 
-// larftOn returns what the stream does for Larft, as LAPACK's xLARFT does but with
-// the products of columns of V in G: column i of T is
+// larftOn returns the function that the stream runs for Larft. It computes the T of LAPACK's
+// xLARFT, with G for the products of columns of V. Column i of T is
 //
-//	T(0:i, i) = −τ(i)·T(0:i, 0:i)·G(0:i, i),  T(i, i) = τ(i)
+//	T(0:i, i) = −τ(i)·T(0:i, 0:i)·G(0:i, i),  T(i, i) = τ(i).
 //
-// computed by rows, so that row p needs only itself.
+// It goes by rows, since no row of T depends on another one.
 func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Larft"}
@@ -122,7 +127,7 @@ func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) f
 				for q := p; q < i; q++ {
 					sum += row[q] * a.data[q+i*a.ld]
 				}
-				if f[i] != 0 { // or H(i) = I, and G may be anything
+				if f[i] != 0 { // otherwise H(i) = I, and G may hold anything
 					row[i] = -f[i] * sum
 				}
 			}
@@ -132,8 +137,8 @@ func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) f
 	}
 }
 
-// CopyUpper implements [Stream]. With d = 0 it is the upper triangle or trapezoid,
-// with d = 1 what is strictly above the diagonal.
+// CopyUpper implements [Stream]. With d = 0 it copies the upper triangle or trapezoid, and
+// with d = 1 the elements above the diagonal.
 func (s *simStream) CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) error {
 	if err := s.check("CopyUpper", typ, a.sane() && b.sane(), shape{m, n, max(1, m)}); err != nil {
 		return err
@@ -141,11 +146,12 @@ func (s *simStream) CopyUpper(typ Type, m, n, d int, a, b Strided, clear bool) e
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return s.enqueue("CopyUpper", typed(typ, copyUpperOn[float32](s, m, n, d, a, b, clear), copyUpperOn[float64](s, m, n, d, a, b, clear)))
+	return s.enqueue("CopyUpper", typed(typ, copyUpperOn[float32](s, m, n, d, a, b, clear),
+		copyUpperOn[float64](s, m, n, d, a, b, clear)))
 }
 
-// copyUpperOn returns what the stream does for CopyUpper. The views may be row-major
-// or column-major.
+// copyUpperOn returns the function that the stream runs for CopyUpper. The matrices may be
+// row-major or column-major.
 func copyUpperOn[T cpu.Element](s *simStream, m, n, d int, a, b Strided, clear bool) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "CopyUpper"}
@@ -158,8 +164,8 @@ func copyUpperOn[T cpu.Element](s *simStream, m, n, d int, a, b Strided, clear b
 	}
 }
 
-// SetUpper implements [Stream]. It gives the V of a factorization its ones and zeros,
-// where R was.
+// SetUpper implements [Stream]. Factorizations use it to write the ones and zeros of V in
+// the place of R.
 func (s *simStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error {
 	if err := s.check("SetUpper", typ, a.sane(), shape{m, n, max(1, m)}); err != nil {
 		return err
@@ -167,10 +173,11 @@ func (s *simStream) SetUpper(typ Type, m, n int, diag float64, a Strided) error 
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return s.enqueue("SetUpper", typed(typ, setUpperOn[float32](s, m, n, diag, a), setUpperOn[float64](s, m, n, diag, a)))
+	return s.enqueue("SetUpper", typed(typ, setUpperOn[float32](s, m, n, diag, a),
+		setUpperOn[float64](s, m, n, diag, a)))
 }
 
-// setUpperOn returns what the stream does for SetUpper.
+// setUpperOn returns the function that the stream runs for SetUpper.
 func setUpperOn[T cpu.Element](s *simStream, m, n int, diag float64, a Strided) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "SetUpper"}
@@ -188,10 +195,9 @@ func setUpperOn[T cpu.Element](s *simStream, m, n int, diag float64, a Strided) 
 	}
 }
 
-// replace sets the elements of an m×n matrix on and above the diagonal d, and those
-// below to 0 if clear. They are NaN before. f must not look at data: by then it is
-// spoiled. No elements outside the matrix, as those between rows that are apart, are
-// touched.
+// replace sets the elements (i, j) of an m×n matrix on and above the diagonal d to f(i, j),
+// and if clear is set those below to 0. Between the two steps of the engine these elements are
+// NaN, so f must not read data. Elements between the rows of the matrix stay as they are.
 func (o *operands[T]) replace(flops float64, m, n, d int, data []T, a Strided, clear bool, f func(i, j int) T) {
 	each := func(set func(i, j int, x *T)) {
 		for i := range m {

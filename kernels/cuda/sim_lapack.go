@@ -7,15 +7,15 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// The factorizations of LAPACK on a simulated device: xPOTRF and xGEQRF, which
-// cuSOLVER has for the real ones. Their scratch memory is asked for by the …Work
-// methods and filled with NaN while they run, as its contents are undefined
-// afterwards; so is info until it is written.
+// The factorizations of LAPACK on a simulated device: xPOTRF and xGEQRF, which are cuSOLVER's
+// on real devices. The …Work methods return the sizes of their scratch memory. They fill that
+// memory with NaN, since its contents are undefined afterwards, and info until they write it.
 
-// Potrf implements [Stream]. A NaN in the triangle is not noticed: what comes
-// after it on the diagonal is NaN, and info is 0.
+// Potrf implements [Stream]. It does not notice a NaN in the triangle: the rest of the
+// diagonal becomes NaN, and info is 0.
 func (s *simStream) Potrf(typ Type, uplo blas.Uplo, n int, a Matrix, work Ptr, info Ptr) error {
-	return s.routine("Potrf", typ, potrfOn[float32](s, uplo, n, a, work, info), potrfOn[float64](s, uplo, n, a, work, info),
+	return s.routine("Potrf", typ, potrfOn[float32](s, uplo, n, a, work, info),
+		potrfOn[float64](s, uplo, n, a, work, info),
 		okUplo(uplo), shape{n, n, a.Ld})
 }
 
@@ -24,10 +24,10 @@ func (s *simStream) PotrfWork(typ Type, uplo blas.Uplo, n int, a Matrix) (bytes 
 	return s.workOf("PotrfWork", typ, n, okUplo(uplo), shape{n, n, a.Ld})
 }
 
-// potrfOn returns what the stream does for Potrf. The real routine says of a NaN
-// either that the minor is not definite, or nothing: here it says nothing, which is
-// what a version has to be prepared for. kernels/cpu does notice it; then the rest
-// of the diagonal is made NaN.
+// potrfOn returns the function that the stream runs for Potrf. The real routine may or may
+// not report a NaN as a minor that is not definite. This one does not report it, so that
+// tests show whether a version checks the diagonal. The routine of kernels/cpu does report
+// it; then this one makes the rest of the diagonal NaN instead.
 func potrfOn[T cpu.Element](s *simStream, uplo blas.Uplo, n int, at Matrix, work, info Ptr) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Potrf"}
@@ -63,8 +63,8 @@ func potrfOn[T cpu.Element](s *simStream, uplo blas.Uplo, n int, at Matrix, work
 	}
 }
 
-// firstNaN returns the order of the first leading minor of x, which is laid out
-// as the triangle a, that has a NaN; 0 if there is none.
+// firstNaN returns the order of the smallest leading minor of x that contains a NaN, or 0 if
+// there is none. x has the layout of the triangle a.
 func firstNaN[T cpu.Element](a view[T], x []T) (order int) {
 	for j := range a.n {
 		first := 0
@@ -80,13 +80,14 @@ func firstNaN[T cpu.Element](a view[T], x []T) (order int) {
 	return order
 }
 
-// The factorization of a column-major matrix is not that of its transpose: it is
-// done on a row-major copy.
+// A QR factorization of a matrix says nothing about that of its transpose. So Geqrf factors a
+// row-major copy.
 
-// Geqrf implements [Stream]. It counts 4·(m·n·k) − 2·(m+n)·k² + 4/3·k³ operations with
-// k = min(m, n), which are 2·n²·(m − n/3) for m ≥ n.
+// Geqrf implements [Stream]. It counts 4·m·n·k − 2·(m+n)·k² + 4/3·k³ operations for
+// k = min(m, n), which is 2·n²·(m − n/3) for m ≥ n.
 func (s *simStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error {
-	return s.routine("Geqrf", typ, geqrfOn[float32](s, m, n, a, tau, work, info), geqrfOn[float64](s, m, n, a, tau, work, info), true, shape{m, n, a.Ld})
+	return s.routine("Geqrf", typ, geqrfOn[float32](s, m, n, a, tau, work, info),
+		geqrfOn[float64](s, m, n, a, tau, work, info), true, shape{m, n, a.Ld})
 }
 
 // GeqrfWork implements [Stream].
@@ -94,11 +95,11 @@ func (s *simStream) GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err er
 	return s.workOf("GeqrfWork", typ, m+n, true, shape{m, n, a.Ld})
 }
 
-// simReflectors is the columns of a block of reflectors.
+// simReflectors is the number of columns of a block reflector in Geqrf.
 const simReflectors = 32
 
-// geqrfOn returns what the stream does for Geqrf. kernels/cpu returns blocks of T, of
-// which the factors of the reflectors are the diagonal:
+// geqrfOn returns the function that the stream runs for Geqrf. The routine of kernels/cpu
+// returns the triangles T of block reflectors. Their diagonals are the factors tau:
 //
 //	T  ┌─────┬─────┬──      ib rows for k columns: element (j mod ib, j)
 //	   │ ╲   │ ╲   │        is the factor of reflector j
@@ -145,8 +146,8 @@ func geqrfOn[T cpu.Element](s *simStream, m, n int, at Matrix, tau, work, info P
 	}
 }
 
-// geqrfFlops counts as LAPACK does (LAWN 41, table of xGEQRF), without the lower
-// orders.
+// geqrfFlops returns the number of operations of xGEQRF (LAWN 41), without terms of lower
+// order.
 func geqrfFlops(m, n int) float64 {
 	k := float64(min(m, n))
 	return 4*float64(m)*float64(n)*k - 2*float64(m+n)*k*k + 4*k*k*k/3

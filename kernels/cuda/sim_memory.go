@@ -7,22 +7,23 @@ import (
 	"unsafe"
 )
 
-// Memory of a simulated device, and pinned memory. Both are the host's. What a test
-// gets from an address that is wrong is an error with a reason, never other memory.
+// Memory of a simulated device, and pinned memory. Both are memory of the host. A test that
+// uses a wrong address gets an error with a reason, never other memory.
 
+// compare compares addresses, for binary searches.
 func (b simBlock) compare(p Ptr) int { return cmp.Compare(b.at, p) }
 
-// init makes m memory of n bytes of the device with the given number.
+// init makes m the memory of the device with the given number, of n bytes.
 func (m *simMemory) init(ordinal int, n int64) {
 	m.cap = n
-	// Addresses of which bit 62 is not bit 63 are none of a process on any
-	// processor of 64 bits that Go knows.
+	// No process has addresses whose bits 62 and 63 differ, on any 64-bit processor
+	// that Go supports.
 	const tag = bits.UintSize - 2
 	m.next = 1<<tag | Ptr(ordinal%64)<<(tag-8) | grain
 }
 
-// Alloc implements [Device]. Unlike a driver's it never waits for the device, and has
-// no fragmentation: what is free is enough.
+// Alloc implements [Device]. Unlike a driver's, it never waits for the device, and has no
+// fragmentation: it succeeds if n bytes are free.
 func (d *Simulated) Alloc(n int64) (Ptr, error) {
 	if err := d.called("Alloc", ""); err != nil {
 		return 0, err
@@ -37,7 +38,7 @@ func (d *Simulated) Alloc(n int64) (Ptr, error) {
 	return p, nil
 }
 
-// alloc returns memory, or 0 and how much is left.
+// alloc returns the address of n new bytes, or 0 and the number of bytes that are free.
 func (m *simMemory) alloc(n int64) (p Ptr, free int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,19 +46,19 @@ func (m *simMemory) alloc(n int64) (p Ptr, free int64) {
 	if free := m.cap - m.used; size > free {
 		return 0, free
 	}
-	// The device has the size rounded up, the block as many bytes as were asked for:
-	// an access to what was rounded up is an error.
+	// The rounded size counts as used. The block has only n bytes, so that an access
+	// behind them is an error.
 	b := simBlock{at: m.next, size: n, data: aligned(n)}
 	poison(b.data)
-	m.next += Ptr(size + grain) // what lies between is nobody's
+	m.next += Ptr(size + grain) // the gap belongs to no allocation
 	m.blocks = append(m.blocks, b)
 	m.used += size
 	m.peak = max(m.peak, m.used)
 	return b.at, 0
 }
 
-// Free implements [Device]. It does not wait for streams that use the memory: these
-// find it freed, which is misuse.
+// Free implements [Device]. It does not wait for streams that use the memory. Their next
+// access is misuse.
 func (d *Simulated) Free(p Ptr) error {
 	if err := d.called("Free", ""); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (d *Simulated) Free(p Ptr) error {
 	return nil
 }
 
-// free gives memory back, or says why it cannot.
+// free gives the memory at p back, or returns why it cannot.
 func (m *simMemory) free(p Ptr) (why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,8 +82,7 @@ func (m *simMemory) free(p Ptr) (why string) {
 	}
 	m.used -= roundUp(m.blocks[i].size, grain)
 	m.blocks[i].data = nil
-	// Dead blocks are forgotten when they are most of them, so that to find one does
-	// not take longer and longer.
+	// Freed blocks are removed when they are the majority, so that searches stay fast.
 	if m.dead++; m.dead > 1024 && 2*m.dead > len(m.blocks) {
 		m.blocks = slices.DeleteFunc(m.blocks, func(b simBlock) bool { return b.data == nil })
 		m.dead = 0
@@ -90,8 +90,8 @@ func (m *simMemory) free(p Ptr) (why string) {
 	return ""
 }
 
-// find returns n bytes at p, or why they are not there. Any address inside an
-// allocation will do, as kernels add to what Alloc returned.
+// find returns n bytes at p, or why they cannot be used. p may be any address inside an
+// allocation, since callers add offsets to the addresses that Alloc returned.
 func (m *simMemory) find(p Ptr, n int64) (b []byte, why string) {
 	if n == 0 {
 		return nil, ""
@@ -114,7 +114,7 @@ func (m *simMemory) find(p Ptr, n int64) (b []byte, why string) {
 	return m.blocks[i].data[o : o+n : o+n], ""
 }
 
-// usage returns the bytes that are allocated, and at most were.
+// usage returns the number of bytes that are allocated, and the largest number that ever was.
 func (m *simMemory) usage() (used, peak int64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -128,8 +128,8 @@ func (m *simMemory) clear() {
 	m.blocks, m.used, m.dead = nil, 0, 0
 }
 
-// AllocHost implements [Device]. The memory is ordinary memory of the program, of which
-// it is noted that it came from here.
+// AllocHost implements [Device]. The memory is ordinary memory of the program. The device
+// notes its address for FreeHost.
 func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
 	if err := d.called("AllocHost", ""); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (d *Simulated) AllocHost(n int64) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// FreeHost implements [Device]. That a copy under way uses the memory is not noticed.
+// FreeHost implements [Device]. It does not notice a copy under way that uses the memory.
 func (d *Simulated) FreeHost(p unsafe.Pointer) error {
 	if err := d.called("FreeHost", ""); err != nil {
 		return err
@@ -169,7 +169,7 @@ func aligned(n int64) []byte {
 	return raw[o : o+n : o+n]
 }
 
-// poison makes every element of b a NaN, of whichever type.
+// poison makes every element of b NaN, whether b holds float32 or float64.
 func poison(b []byte) {
 	for i := range b {
 		b[i] = 0xff

@@ -16,8 +16,8 @@ type SimOptions struct {
 	Memory  int64  // bytes; 0 means 1 GiB
 
 	// A routine takes Launch plus its floating point operations over Rate (twice
-	// that in float32), or what the host takes if that is longer. The device
-	// works on one routine at a time, from whichever stream.
+	// that in float32), or what the host takes if that is longer. All streams
+	// share the device, which works on one routine at a time.
 	Launch time.Duration
 	Rate   float64 // floating point operations a second; 0 means no limit
 
@@ -30,7 +30,7 @@ type SimOptions struct {
 	Jitter time.Duration
 	Seed   uint64
 
-	// Faults are errors to come.
+	// Faults are the errors that the device simulates.
 	Faults []Fault
 }
 

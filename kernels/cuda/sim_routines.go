@@ -18,10 +18,11 @@ import (
 //	a lower triangle     is              an upper one
 //
 // Each routine of [Stream] has two parts. The method checks its arguments, on the
-// caller's goroutine, and queues a function for the element type (typed). That one
-// looks up the operands when the stream comes to it, and computes within an engine,
-// by output: on a copy, while the memory that it will write is NaN.
+// caller's goroutine, and queues a function for the element type (typed). When the stream
+// comes to that function, the function looks up the operands and computes within an engine
+// (output). It computes on a copy, while the memory that it will write is full of NaN.
 
+// newSimRoutines returns the fastest routines of this machine.
 func newSimRoutines() simRoutines {
 	return simRoutines{cpu.Fastest[float32](cpu.Caches{}), cpu.Fastest[float64](cpu.Caches{})}
 }
@@ -29,11 +30,12 @@ func newSimRoutines() simRoutines {
 // view is a column-major matrix, or one triangle of it, in the device's memory.
 type view[T cpu.Element] struct {
 	m, n, ld int
-	uplo     blas.Uplo // of which only this triangle is meant, unless it is 0
+	uplo     blas.Uplo // the view has only this triangle; 0 means all of the matrix
 	data     []T
 }
 
-// column returns the part of column j that is meant.
+// column returns the elements of column j that belong to the view, from data with the
+// layout of the view.
 func (v view[T]) column(data []T, j int) []T {
 	lo, hi := 0, v.m
 	switch v.uplo {
@@ -45,21 +47,21 @@ func (v view[T]) column(data []T, j int) []T {
 	return data[j*v.ld+lo : j*v.ld+hi]
 }
 
-// operands looks up the operands of a routine. It keeps the first error, which the
-// routine returns before it computes: addresses of the rest are then nil.
+// operands looks up the operands of a routine. It keeps the first error, after which all
+// operands are nil. The routine returns the error before it computes.
 type operands[T cpu.Element] struct {
 	s   *simStream
 	op  string
 	err *DeviceError
 }
 
-// matrix returns an m×n matrix; without data if it has no elements.
+// matrix returns an m×n matrix. Its data is nil if it has no elements.
 func (o *operands[T]) matrix(m, n int, a Matrix) view[T] {
 	return view[T]{m: m, n: n, ld: a.Ld, data: o.vector(a.Data, Strided{Row: 1, Col: a.Ld}.extent(m, n))}
 }
 
-// vector returns n elements at p. It has to lie within one allocation and be aligned to
-// the size of an element; both are misuse that makes a device lost.
+// vector returns n elements at p. They have to lie within one allocation, and p has to be
+// aligned to the size of an element. Otherwise it is misuse that makes the device lost.
 func (o *operands[T]) vector(p Ptr, n int) []T {
 	size := int64(unsafe.Sizeof(*new(T)))
 	if o.err != nil || n == 0 {
@@ -76,21 +78,22 @@ func (o *operands[T]) vector(p Ptr, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
+// nan returns NaN.
 func nan[T cpu.Element]() T { return T(math.NaN()) }
 
-// output runs a routine that writes v. It is given a copy of from, or NaN if
-// that has no data, and scratch; what it leaves in the copy becomes v. Of v only
-// what is meant is spoiled and written: padding, and the other triangle, stay as
-// they are to the bit.
+// output runs a routine that writes v. The routine gets x, a copy of from, and work, scratch
+// elements. If from has no data, x is full of NaN. output then copies x to v. Padding of v,
+// and the triangle that v does not have, keep their bits.
 func output[T cpu.Element](s *simStream, flops float64, v, from view[T], scratch int, routine func(x, work []T)) {
 	outputIn(s, launched[T](s, flops, false), v, from, scratch, routine)
 }
 
-// outputIn is output by a routine that takes so long.
-func outputIn[T cpu.Element](s *simStream, time time.Duration, v, from view[T], scratch int, routine func(x, work []T)) {
+// outputIn is output for a routine that takes a given time.
+func outputIn[T cpu.Element](s *simStream, takes time.Duration, v, from view[T], scratch int,
+	routine func(x, work []T)) {
 	d := s.d
 	var x []T
-	d.compute.use(time, func() {
+	d.compute.use(takes, func() {
 		n := len(v.data)
 		all := versions.Scratch[T](&d.compute.work, n+scratch)
 		x = all[:n:n]
@@ -111,8 +114,7 @@ func outputIn[T cpu.Element](s *simStream, time time.Duration, v, from view[T], 
 	})
 }
 
-// hostOf returns the routines for T. One of the two fits, as an Element is a float32 or
-// a float64.
+// hostOf returns the routines for T, which is float32 or float64.
 func hostOf[T cpu.Element](s *simStream) cpu.Routines[T] {
 	r := &s.d.compute.routines
 	if host, ok := any(r.f32).(cpu.Routines[T]); ok {
@@ -121,11 +123,11 @@ func hostOf[T cpu.Element](s *simStream) cpu.Routines[T] {
 	return any(r.f64).(cpu.Routines[T])
 }
 
-// shape is the shape of an operand, and its leading dimension, in elements.
+// shape is the shape m×n of an operand, and its leading dimension, in elements.
 type shape struct{ m, n, ld int }
 
-// routine checks the arguments of a routine, as check does, and enqueues the instance
-// that is for typ.
+// routine checks the arguments of a routine, as check does, and enqueues the instance for
+// typ.
 func (s *simStream) routine(op string, typ Type, f32, f64 func() *DeviceError, rest bool, shapes ...shape) error {
 	if err := s.check(op, typ, rest, shapes...); err != nil {
 		return err
@@ -133,8 +135,8 @@ func (s *simStream) routine(op string, typ Type, f32, f64 func() *DeviceError, r
 	return s.enqueue(op, typed(typ, f32, f64))
 }
 
-// workOf is that of a factorization: so many elements, more than it needs, which finds
-// who forgets it.
+// workOf returns the size of the scratch memory of a factorization. The simulated routine
+// needs none, but fills that memory with NaN: a caller that reserves none gets an error.
 func (s *simStream) workOf(op string, typ Type, elements int, rest bool, a shape) (bytes int64, err error) {
 	if err := s.d.called(op, s.name); err != nil {
 		return 0, err
@@ -145,8 +147,8 @@ func (s *simStream) workOf(op string, typ Type, elements int, rest bool, a shape
 	return typ.Size() * int64(elements), nil
 }
 
-// check returns an error unless typ and the shapes are right, and all the rest
-// is.
+// check returns an error unless typ and the shapes are valid. rest reports whether all
+// other arguments are.
 func (s *simStream) check(op string, typ Type, rest bool, shapes ...shape) error {
 	if typ != F32 && typ != F64 {
 		return s.d.misused(op, s.name, codeInvalid, "element type %d", typ)
@@ -175,7 +177,7 @@ func turned(u blas.Uplo) blas.Uplo {
 	return blas.Lower
 }
 
-// turnedSide returns the side on which a factor of a transposed product is.
+// turnedSide returns the side of a factor in the transpose of a product.
 func turnedSide(s blas.Side) blas.Side {
 	if s == blas.Left {
 		return blas.Right
@@ -191,7 +193,7 @@ func applied(trans blas.Transpose, m, n int) (int, int) {
 	return n, m
 }
 
-// order returns the order of a triangle that is multiplied with an m×n matrix.
+// order returns the order of a triangle that multiplies an m×n matrix from that side.
 func order(side blas.Side, m, n int) int {
 	if side == blas.Left {
 		return m
@@ -199,7 +201,7 @@ func order(side blas.Side, m, n int) int {
 	return n
 }
 
-// typed returns the one of two instances of a routine that is for typ.
+// typed returns the instance of a routine for typ.
 func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
 	if typ == F32 {
 		return f32
@@ -207,8 +209,9 @@ func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
 	return f64
 }
 
-// launched returns how long a routine on T takes, without its launch if it goes with
-// another one. Rate is for float64; in float32 half as many bytes take half the time.
+// launched returns how long a routine on T takes. more says that it is launched together
+// with another one, whose time includes the launch. The option Rate is for float64; in
+// float32 half as many bytes take half the time.
 func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
 	d := seconds(flops*float64(unsafe.Sizeof(*new(T)))/8, s.d.opt.Rate)
 	if !more {
@@ -217,10 +220,10 @@ func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Durati
 	return d
 }
 
-// sane reports whether a can be a matrix.
+// sane reports whether both strides of a are positive.
 func (a Strided) sane() bool { return a.Row > 0 && a.Col > 0 }
 
-// extent returns the number of elements from the first to the last of m×n.
+// extent returns the number of elements from the first to the last one of an m×n matrix.
 func (a Strided) extent(m, n int) int {
 	if m == 0 || n == 0 {
 		return 0
@@ -228,7 +231,7 @@ func (a Strided) extent(m, n int) int {
 	return (m-1)*a.Row + (n-1)*a.Col + 1
 }
 
-// spoil makes x NaN, as memory is whose contents are undefined afterwards.
+// spoil fills x with NaN, since the contents of x are undefined from now on.
 func spoil[T cpu.Element](x []T) {
 	for i := range x {
 		x[i] = nan[T]()

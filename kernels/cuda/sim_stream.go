@@ -9,15 +9,14 @@ import (
 // A stream is a queue and a goroutine. Events are points in queues:
 //
 //	stream 1   │ gemm │ mark p │ …           Record(e): e's point is p from then on
-//	                      │ p.reached closed when the queue comes to it
-//	stream 2   │ copy │ wait p │ gemm │      Wait(e): as e was at that moment
+//	                      │ p.reached is closed when the stream comes to it
+//	stream 2   │ copy │ wait p │ gemm │      Wait(e): for the point of e at that moment
 //	host                  └► Done, Synchronize, Since
 //
 // Each Record makes a new point, so an event may be recorded again while streams still
 // wait for its previous point.
 
-// NewStream implements [Device]. Streams are numbered from 1, by which errors name
-// them.
+// NewStream implements [Device]. Streams are numbered from 1. Errors name a stream by its number.
 func (d *Simulated) NewStream() (Stream, error) {
 	if err := d.called("NewStream", ""); err != nil {
 		return nil, err
@@ -56,8 +55,8 @@ func (s *simStream) run() {
 	}
 }
 
-// execute does one piece of work. An error of it, such as an illegal address, makes the
-// device lost.
+// execute does one piece of work. If the work fails, for example by an illegal address, the
+// device is lost.
 func (s *simStream) execute(w *simWork) {
 	if w.always {
 		w.do()
@@ -77,8 +76,8 @@ func (s *simStream) execute(w *simWork) {
 }
 
 // enqueue queues the work do of a method, unless a Fault makes the method fail. An error of
-// do makes the device lost. The error of enqueue is that of a fault, of a lost device or of
-// a closed one.
+// do makes the device lost. enqueue itself returns the error of a fault, of a lost device or
+// of a closed one.
 func (s *simStream) enqueue(op string, do func() *DeviceError) error {
 	late, err := s.d.count(op, s.name, true)
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *simStream) stop() {
 	<-s.ended
 }
 
-// Close implements [Stream]. What is queued is done first. A second Close finds the
+// Close implements [Stream]. The stream does its queued work first. A second Close finds the
 // goroutine ended and returns.
 func (s *simStream) Close() error {
 	s.d.mu.Lock()
@@ -121,8 +120,8 @@ func (s *simStream) Close() error {
 	return s.d.lostError("Close", s.name)
 }
 
-// Record implements [Stream]. The event means the new point only when that is queued:
-// on a closed stream it stays what it was.
+// Record implements [Stream]. The event gets the new point after the point is queued. On a
+// closed stream the event keeps its old point.
 func (s *simStream) Record(e Event) error {
 	ev, err := s.event("Record", e)
 	if err != nil {
@@ -141,8 +140,8 @@ func (s *simStream) Record(e Event) error {
 	return nil
 }
 
-// mark queues a point. It is reached when the device is lost, too; the waiter
-// then asks whether it is.
+// mark queues a point. The stream comes to it even if the device is lost, so a goroutine
+// that waits for the point has to ask afterwards whether the device is lost.
 func (s *simStream) mark(op string) (*simPoint, error) {
 	p := &simPoint{reached: make(chan struct{})}
 	return p, s.add(simWork{op: op, always: true, do: func() *DeviceError {
@@ -152,9 +151,9 @@ func (s *simStream) mark(op string) (*simPoint, error) {
 	}})
 }
 
-// Wait implements [Stream]. The goroutine of the stream sleeps until the other one has
-// come to the point. A point is queued before anybody can wait for it: so streams never
-// wait for one another in a circle.
+// Wait implements [Stream]. The goroutine of s sleeps until the stream that recorded the
+// event has come to the point. A point is queued before any goroutine can wait for it, so
+// streams never wait for one another in a circle.
 func (s *simStream) Wait(e Event) error {
 	ev, err := s.event("Wait", e)
 	if err != nil {
@@ -173,8 +172,8 @@ func (s *simStream) Wait(e Event) error {
 	}})
 }
 
-// Synchronize implements [Stream]. Its error is that of any work before it, as with a
-// driver.
+// Synchronize implements [Stream]. It returns the error of any earlier work, as a driver
+// does.
 func (s *simStream) Synchronize() error {
 	if err := s.d.called("Synchronize", s.name); err != nil {
 		return err
@@ -187,7 +186,7 @@ func (s *simStream) Synchronize() error {
 	return s.d.lostError("Synchronize", s.name)
 }
 
-// event returns e as one of the device's.
+// event returns e as an event of the stream's device, or an error if it is of another one.
 func (s *simStream) event(op string, e Event) (*simEvent, error) {
 	ev, ok := e.(*simEvent)
 	if !ok || ev.d != s.d {
@@ -204,7 +203,7 @@ func (d *Simulated) NewEvent() (Event, error) {
 	return &simEvent{d: d}, nil
 }
 
-// last returns the point that was recorded last, nil if none was.
+// last returns the point that was recorded last, or nil if none was.
 func (e *simEvent) last() *simPoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -231,7 +230,7 @@ func (e *simEvent) Synchronize() error {
 	return e.d.lostError("Synchronize", "")
 }
 
-// Since implements [Event]. Times are the host's, of when the streams came to the
+// Since implements [Event]. It takes the host's times at which the streams came to the
 // points.
 func (e *simEvent) Since(earlier Event) (float64, error) {
 	if err := e.d.lostError("Since", ""); err != nil {
@@ -256,22 +255,23 @@ func (e *simEvent) Since(earlier Event) (float64, error) {
 	return float64(at[1].Sub(at[0])) / float64(time.Millisecond), nil
 }
 
-// Close implements [Event]. The garbage collector has the rest.
+// Close implements [Event]. The garbage collector frees the memory.
 func (e *simEvent) Close() error { return nil }
 
-// An engine does what it is given in two steps, d apart:
+// Each use of an engine has two steps, a time d apart:
 //
 //	       first                    second
 //	time ───┼────── d (modelled) ─────┼───►
 //
-// The first step spoils what will be written, the second writes it. So a reader
+// The first step fills with NaN the memory that the second step will write. So a reader
 // in between, which does not wait for the right event, reads NaN.
 
+// newEngine returns an engine that is free.
 func newEngine() engine { return engine{turn: make(chan struct{}, 1)} }
 
-// use makes the engine do two steps. The second comes a time d after the first, or when
-// the first is done if that takes longer. In modelled time, uses follow one another
-// without the pauses between them on the host, so a queue of short ones takes exactly the
+// use waits for its turn and does both steps. The second begins a time d after the first, or
+// when the first has ended if that takes longer. In modelled time, uses follow one another
+// without the pauses between them on the host, so a queue of short uses takes exactly the
 // sum of their times.
 func (e *engine) use(d time.Duration, first, second func()) {
 	end := time.Now()
@@ -292,16 +292,15 @@ func (e *engine) use(d time.Duration, first, second func()) {
 	e.free = end
 }
 
-// pause waits.
+// pause sleeps for the time d.
 func pause(d time.Duration) {
 	if d > 0 {
 		time.Sleep(d)
 	}
 }
 
-// jitter returns a random delay, so that streams overtake one another in tests.
-// They come from one sequence, so which stream gets which depends on the order in
-// which they ask.
+// jitter returns a random delay, so that streams overtake one another in tests. All streams
+// draw from one sequence, so the delay of a stream depends on the order in which they draw.
 func (d *Simulated) jitter() time.Duration {
 	if d.opt.Jitter == 0 {
 		return 0

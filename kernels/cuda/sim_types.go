@@ -13,22 +13,22 @@ import (
 // The parts of a simulated device. Their methods are in the other files sim_*.go, and use those
 // above them in this list:
 //
-//	sim_options.go   what a device is asked to be, and its errors to come
-//	sim_faults.go    errors: of faults, of misuse, of a lost device
+//	sim_options.go   options of a device, and the errors that it simulates
+//	sim_faults.go    errors of faults, of misuse and of a lost device
 //	sim_stream.go    streams, events and engines
 //	sim_memory.go    memory
 //	sim_copy.go      copies
-//	sim_routines.go  what all routines have in common
+//	sim_routines.go  the common part of all routines
 //	sim_blas.go, sim_lapack.go, sim_kernels.go   the routines
 //	sim.go           opens and closes a device
 
 // Simulated is a device whose memory and streams are the host's. It really copies, and
-// computes with the routines of kernels/cpu, after a delay. It serves tests of code for
-// devices, and is strict. It records an access outside an allocation, a use after a free
-// and the like; the call or the device fails with a *[DeviceError], and Close returns the
-// misuse. New memory is full of NaN, and so is the destination of a copy or a routine
-// until it is written: a read that is too early gets NaN. At any time at most one thread
-// of the host computes, and one copies in each direction.
+// computes with the routines of kernels/cpu, after a modelled delay. It serves tests of code
+// for devices, and is strict: for misuse, such as an access outside an allocation or a use
+// after a free, the call or the device fails with a *[DeviceError], and Close returns all
+// misuse. New memory is full of NaN, and so is the destination of a copy or a routine until
+// it is written, so a read that is too early gets NaN. At any time at most one thread of the
+// host computes, and one copies in each direction.
 type Simulated struct {
 	opt  SimOptions
 	name string // in errors: "sim0"
@@ -48,16 +48,17 @@ type Simulated struct {
 	// mu guards the rest. No goroutine holds it while it computes, copies or waits.
 	mu     sync.Mutex
 	closed bool
-	// calls counts the methods by name, and all of them together, for Faults.
+	// calls counts the calls of each method by its name, and all counts the calls of all
+	// methods, for Faults.
 	calls  map[string]int
 	all    int
 	lost   *DeviceError // how the device was lost, or nil
 	misuse []error
-	// streams are open ones, for Close.
+	// streams are the open streams, for Close.
 	streams []*simStream
 	rnd     *rand.Rand
 	stats   SimStats
-	pinned  map[unsafe.Pointer]int64 // bytes, from AllocHost
+	pinned  map[unsafe.Pointer]int64 // the sizes of memory from AllocHost, in bytes
 }
 
 // simStream is a [Stream] of a [Simulated]: a queue, and a goroutine that does the queued
@@ -66,7 +67,8 @@ type simStream struct {
 	d    *Simulated
 	name string // its number among the device's
 
-	// mu guards the queue. more says that something was queued, or the stream closed.
+	// mu guards the queue. more wakes the goroutine: work was queued, or the stream was
+	// closed.
 	mu     sync.Mutex
 	more   sync.Cond
 	queue  []simWork
@@ -80,14 +82,14 @@ type simStream struct {
 type simWork struct {
 	op     string // the method that queued it
 	do     func() *DeviceError
-	late   bool // the device is lost by it: see Fault.Late
+	late   bool // the device is lost when the stream comes to it: see Fault.Late
 	always bool
 }
 
 // simPoint is a point in a stream.
 type simPoint struct {
 	reached chan struct{}
-	at      time.Time // when it was; to be read after that
+	at      time.Time // when the stream came to it; valid after reached is closed
 }
 
 // simEvent is an [Event] of a [Simulated].
@@ -99,33 +101,33 @@ type simEvent struct {
 
 // engine is a part of a device that does one thing at a time.
 type engine struct {
-	// turn is full while a stream uses the engine. A goroutine that waits for a mutex would
-	// stop the time of package testing/synctest, so it is a channel.
+	// turn is full while a stream uses the engine. It is a channel and no mutex, since a
+	// goroutine that waits for a mutex would stop the time of package testing/synctest.
 	turn chan struct{}
 	free time.Time // when the engine is free, in modelled time
 }
 
-// simMemory is the memory of a [Simulated]. An address is a tag and an offset
-// that only grows, so that none is ever valid again after a free, and lies where
-// the host has no memory:
+// simMemory is the memory of a [Simulated]. An address consists of a tag, by which no memory
+// of the host has that address, and of an offset. Offsets only grow, so an address is never
+// valid again after a free:
 //
-//	bits 63, 62    01: no process has addresses there, on 64 bits
+//	bits 63, 62    01, which no address of a process has, on 64-bit processors
 //	bits 59–54     the device's number
-//	below          the offset; allocations are 256 bytes apart at least
+//	below          the offset; allocations are at least 256 bytes apart
 type simMemory struct {
 	mu   sync.RWMutex
 	next Ptr // of the next allocation
-	// cap is the bytes of the device, of which used are allocated, and peak were at
-	// most.
+	// cap is the size of the memory in bytes. used bytes are allocated, and peak is the
+	// largest value that used has had.
 	cap        int64
 	used, peak int64
-	// blocks are in the order of their addresses, the dead ones, which were freed,
-	// among them: that a pointer is old can be told from that it is wrong.
+	// blocks are in the order of their addresses. dead of them were freed. They stay for
+	// a while, so that an error can tell an old address from a wrong one.
 	blocks []simBlock
 	dead   int
 }
 
-// simBlock is an allocation; nil data if it was freed.
+// simBlock is an allocation. Its data is nil after it was freed.
 type simBlock struct {
 	at   Ptr
 	size int64
@@ -138,10 +140,10 @@ type simRoutines struct {
 	f64 cpu.Routines[float64]
 }
 
-// Codes of errors, those of NVIDIA's driver for the like.
+// Codes of errors. All but codeInjected are those of NVIDIA's driver for such errors.
 const (
 	codeInvalid  = 1   // invalid value
 	codeAddress  = 700 // illegal address
 	codeUnknown  = 999
-	codeInjected = 998
+	codeInjected = 998 // of a Fault
 )

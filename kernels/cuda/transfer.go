@@ -76,8 +76,8 @@ func (a *Accelerator) tell(t *transfer, l *lane) {
 	}
 }
 
-// guess is the speed before anything was copied, in seconds per byte: that of PCIe 3.0 with
-// sixteen lanes.
+// guess is the speed that time assumes before anything was copied, in seconds per byte. It is
+// about that of PCIe 3.0 with sixteen lanes.
 const guess = 1 / 12e9
 
 // learn adds a copy to the mean. Copies overlap, so a copy that began before the last one

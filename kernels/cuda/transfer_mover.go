@@ -183,16 +183,16 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 func (m *mover) copyOut(at Ptr, e *entry) error {
 	rows := m.chunk(e)
 	var last *stage
-	var first, n int // the rows in last: first to first+n-1
-	// land waits until the chunk in last has arrived, and copies it to the tile.
-	land := func() error {
+	var first, held int // last holds rows first to first+held-1
+	// finish waits until the chunk in last has arrived, and copies it to the tile.
+	finish := func() error {
 		if last == nil {
 			return nil
 		}
 		if err := last.done.Synchronize(); err != nil {
 			return err
 		}
-		moveRows(unsafe.Add(e.mem.Data, int64(first)*e.mem.Pitch), e.mem.Pitch, last.p, e.mem.Width, e.mem.Width, n)
+		moveRows(unsafe.Add(e.mem.Data, int64(first)*e.mem.Pitch), e.mem.Pitch, last.p, e.mem.Width, e.mem.Width, held)
 		return nil
 	}
 	for i := 0; i < e.mem.Rows; i += rows {
@@ -210,12 +210,12 @@ func (m *mover) copyOut(at Ptr, e *entry) error {
 		if err != nil {
 			return err
 		}
-		if err := land(); err != nil {
+		if err := finish(); err != nil {
 			return err
 		}
-		last, first, n = s, i, k
+		last, first, held = s, i, k
 	}
-	return land()
+	return finish()
 }
 
 // free frees the stages and their events. Close calls it when the goroutine has ended. The device may
@@ -237,6 +237,7 @@ func (m *mover) free() {
 // apart.
 func moveRows(dst unsafe.Pointer, dpitch int64, src unsafe.Pointer, spitch, width int64, rows int) {
 	for i := range int64(rows) {
-		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width), unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
+		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*dpitch)), width),
+			unsafe.Slice((*byte)(unsafe.Add(src, i*spitch)), width))
 	}
 }

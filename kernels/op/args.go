@@ -42,8 +42,8 @@ func operand[V any](call *versions.Call, i int) V {
 	return v
 }
 
-// factorOrder returns the order of a square factor on that side of a rows×cols matrix, and the
-// matrix's other dimension.
+// factorOrder returns the order of a square factor on the given side of a rows×cols matrix, and the
+// other dimension of the matrix.
 func factorOrder(side blas.Side, rows, cols int) (order, others int) {
 	if side == blas.Right {
 		return cols, rows
@@ -94,12 +94,15 @@ func checkT[T kernels.Element](t *kernels.Tile[T], ib, k int) {
 	}
 }
 
-// thin reports whether an operand has at most eight rows or columns. The selector keeps times of
-// thin calls apart: on one core of a Xeon (model 167) a product of 512×512 by 512×1 takes 32 µs, and
-// one of 64×64 by 64×64 with the same work 6.
+// thinDim is the number of rows or columns up to which an operand is thin.
+const thinDim = 8
+
+// thin reports whether an operand of call is thin. The selector keeps the times of thin calls apart:
+// on one core of a Xeon (model 167) a product of 512×512 by 512×1 takes 32 µs, and a product of 64×64
+// by 64×64 with the same work takes 6 µs.
 func thin[T kernels.Element](call *versions.Call) bool {
 	for _, a := range call.Args {
-		if t, ok := a.(*kernels.Tile[T]); ok && min(t.Rows, t.Cols) <= 8 {
+		if t, ok := a.(*kernels.Tile[T]); ok && min(t.Rows, t.Cols) <= thinDim {
 			return true
 		}
 	}

@@ -54,6 +54,7 @@ func asumWork[T kernels.Element](call *versions.Call) float64 {
 	return float64(a.Rows) * float64(a.Cols)
 }
 
+// asum is the function of the version of op "asum".
 func asum[T kernels.Element](call *versions.Call) error {
 	p := params[Asum](call)
 	a, s := asumOf[T](call)
@@ -78,8 +79,9 @@ func asum[T kernels.Element](call *versions.Call) error {
 // AddMagnitudes adds rows first to end−1 of A to the sums S of op "asum", which are 0 before the
 // first row. first is a multiple of 4, as is end unless it is the last row; then S does not depend on
 // how the rows are divided. If symmetric, the sums of columns are those of the whole tile, and the
-// sums of rows stay as they are. The largest magnitude is anything if there is a NaN.
-func AddMagnitudes[T kernels.Element](uplo blas.Uplo, symmetric bool, a *kernels.Tile[T], first, end int, s *kernels.Tile[float64]) {
+// sums of rows stay as they are. If there is a NaN, the largest magnitude is undefined.
+func AddMagnitudes[T kernels.Element](uplo blas.Uplo, symmetric bool, a *kernels.Tile[T], first, end int,
+	s *kernels.Tile[float64]) {
 	n := a.Cols
 	if first >= end || n == 0 {
 		return

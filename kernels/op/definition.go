@@ -15,13 +15,13 @@ type definition[T kernels.Element] struct {
 	about string // what the op does, in a line
 	host  func(i implementation[T]) versions.Version
 
-	splits bool                       // host is for implementations of smaller calls as well
-	copies func(*versions.Call) error // the one version of an op that takes no more time than a copy
+	splits bool                       // host also makes versions by smaller calls: see implementation.split
+	copies func(*versions.Call) error // the only version of an op that takes about the time of a copy
 	cuda   versions.Version           // for devices; without Run, the op has none
 }
 
-// copyVersion is the name of the version by [definition.copies]. It is not "go", so that a caller
-// who excludes portable kernels can still copy.
+// copyVersion is the name of the version by [definition.copies]. It is not "go", so a caller that
+// excludes portable kernels can still copy.
 const copyVersion = "copy"
 
 // cudaVersion is the version for devices.
@@ -70,7 +70,7 @@ func implementations[T kernels.Element]() (all []implementation[T]) {
 	if p, ok := cpu.AVX512[T](knlCaches()); ok {
 		ours("knl", knl(), p)
 	}
-	// Ours come before the C library's: on one core of a Xeon (model 167),
+	// Tessera's own kernels come before those of the C library: on one core of a Xeon (model 167),
 	// with OpenBLAS 0.3.21 on its SkylakeX kernels, gemm, syrk, trsm and potrf
 	// of 256×256 ran at 87, 81, 74 and 52 GF/s in float64 against 68, 64, 29
 	// and 20, and at 180, 153, 131 and 84 in float32 against 151, 116, 39 and

@@ -32,9 +32,10 @@ type game[T kernels.Element] struct {
 	n, ld      int
 	rows, work []T
 
-	at int // where the next row comes in rows
+	at int // index in rows where enter puts the next row
 }
 
+// newGame returns a game for m rows of n elements, which are ld elements apart in its memory.
 func newGame[T kernels.Element](l *cpu.LU[T], w *versions.Workspace, m, n, ld int) game[T] {
 	scratch := versions.Scratch[T](w, m*ld+l.Work(m, n))
 	return game[T]{n: n, ld: ld, rows: scratch[:m*ld], work: scratch[m*ld:]}
@@ -48,8 +49,8 @@ func (g *game[T]) enter(t *kernels.Tile[T]) {
 	}
 }
 
-// play factors the m rows with the interchanges x.swaps. It returns the column, from 1, whose
-// candidates are all zero, or 0.
+// play factors the m rows and sets x.swaps to the interchanges. It returns the number, from 1, of the
+// first column without a pivot other than zero, or 0.
 func (g *game[T]) play(l *cpu.LU[T], m int, x *lists[T]) (info int) {
 	k := min(m, g.n)
 	x.swaps = slices.Grow(x.swaps[:0], k)[:k]

@@ -14,14 +14,15 @@ import (
 //
 //	A = Uᵀ·diag(σ)·V.
 //
-// Operands: A (inout, m×n: overwritten), σ (out, 1×n: descending), U (out, left vectors as rows: n×m, or m×m for
-// all, the last m−n of which belong to no value), V (out, n×n: right vectors as rows). U and V are not there if Values
-// is set.
+// Operands: A (inout, m×n, overwritten), σ (out, 1×n, descending), and unless Values is set U (out, n×m or m×m) and V
+// (out, n×n). The rows of U are left singular vectors, and those of V right ones. The last m−n rows of an m×m U belong
+// to no singular value.
 //
-// Elements of A must be finite. An iteration that does not converge is a *tridiag.ConvergenceError; the rest is
-// then undefined.
+// Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
+// all operands are undefined. It panics with kernels.ErrShape if the shapes do not fit together, and with
+// kernels.ErrArgs if the number of operands is wrong.
 type Gesdd struct {
-	Values bool
+	Values bool // singular values only
 }
 
 // gesddOp defines op "gesdd".
@@ -35,7 +36,7 @@ func gesddOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// gesddOf returns the operands of op "gesdd"; u and v are nil for values only.
+// gesddOf returns the operands of op "gesdd". u and v are nil if only the values are wanted.
 func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Tile[T]) {
 	if params[Gesdd](call).Values {
 		a, sigma = args[T](call, 2)
@@ -52,8 +53,8 @@ func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Ti
 	return a, sigma, u, v
 }
 
-// gesddWork returns the work without deflation and without a QR factorization: 4·n²·(m−n/3) for the reduction, 8/3·n³
-// for divide and conquer, and 2·n³ and 2·r·n·(2·m−n) for the reflectors of n and r vectors.
+// gesddWork returns the work if nothing is deflated and A is not factored first: 4·n²·(m−n/3) for the reduction, 8/3·n³
+// for divide and conquer, and to apply the reflectors 2·n³ for V and 2·r·n·(2·m−n) for the r rows of U.
 func gesddWork[T kernels.Element](call *versions.Call) float64 {
 	a, _, u, _ := gesddOf[T](call)
 	m, n := float64(a.Rows), float64(a.Cols)
@@ -67,13 +68,13 @@ func gesddWork[T kernels.Element](call *versions.Call) float64 {
 // gesddAlone is the order up to which one unit is as fast as several.
 const gesddAlone = 192
 
-// gesddHelp returns how many units a call makes use of: they stay, since they meet once a column.
+// gesddHelp returns how many units a call uses. They stay until its end, since they synchronize once a column.
 func gesddHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
 	a, _, _, _ := gesddOf[T](call)
 	return max(1, int(float64(a.Rows)*float64(a.Cols)/(gesddAlone*gesddAlone))), true
 }
 
-// gesddBlock is how many reflectors of the QR factorization are applied as one.
+// gesddBlock is the number of reflectors of the QR factorization that are applied as one block reflector.
 const gesddBlock = 32
 
 // gesdd returns the function of a version of op "gesdd".
@@ -86,8 +87,9 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			return nil
 		}
 		scale := moderate(a, blas.All)
-		tall := 6*m >= 11*n && m > n // as in LAPACK
-		order := m                   // of the matrix that is reduced, with n columns
+		// Like LAPACK's xGESDD, gesdd first computes A = Q·R if A has at least 11/6 times as many rows as columns.
+		tall := 6*m >= 11*n && m > n
+		order := m // rows of the matrix that is reduced: A or R
 		if tall {
 			order = n
 		}
@@ -107,7 +109,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		e, tauq, taup := take(n)[:n-1], take(n), take(n)
 		d := sigma.Row(0)
 		b, ldb := a.Data, a.Stride
-		var factor []T // of the block reflectors
+		var factor []T // the triangular factors of the block reflectors of Q
 		if tall {
 			factor = take(gesddBlock * n)
 			b, ldb = take(n*n), n
@@ -118,8 +120,8 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			}
 		}
 		units := crewOrAlone[T](call)
-		t := cpu.NewBidiagonal(r, units)
-		t.Gebrd(order, n, b, ldb, d, e, tauq, taup, work)
+		reduction := cpu.NewBidiagonal(r, units)
+		reduction.Gebrd(order, n, b, ldb, d, e, tauq, taup, work)
 		if u == nil {
 			if err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}); err != nil {
 				return err
@@ -128,22 +130,24 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
 				return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
 			}
-			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
+			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int,
+				c []T, ldc int, work []T) {
 				r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
 			}}
 			if err := bidiag.Bdsdc(d, e, square(u), square(v), work, product, tridiag.Crew[T](units)); err != nil {
 				return err
 			}
-			t.OrmbrP(n, n, b, ldb, taup, v.Data, v.Stride, work)
+			reduction.OrmbrP(n, n, b, ldb, taup, v.Data, v.Stride, work)
 			for i := range n {
 				clear(u.Row(i)[n:])
 			}
 			identityFrom(u, n)
 			if tall {
-				t.OrmbrQ(n, n, n, b, ldb, tauq, u.Data, u.Stride, work)
-				gangQR(q, call, nil).Gemqrt(blas.Right, blas.Trans, u.Rows, m, n, gesddBlock, a.Data, a.Stride, factor, n, u.Data, u.Stride, work)
+				reduction.OrmbrQ(n, n, n, b, ldb, tauq, u.Data, u.Stride, work)
+				gangQR(q, call, nil).Gemqrt(blas.Right, blas.Trans, u.Rows, m, n, gesddBlock, a.Data, a.Stride,
+					factor, n, u.Data, u.Stride, work)
 			} else {
-				t.OrmbrQ(u.Rows, m, n, b, ldb, tauq, u.Data, u.Stride, work)
+				reduction.OrmbrQ(u.Rows, m, n, b, ldb, tauq, u.Data, u.Stride, work)
 			}
 		}
 		for i := range d {
@@ -153,7 +157,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 	}
 }
 
-// identityFrom makes rows of x from row i on those of the identity. x may be nil.
+// identityFrom sets the rows of x from row i on to those of the identity. x may be nil.
 func identityFrom[T kernels.Element](x *kernels.Tile[T], i int) {
 	if x == nil {
 		return

@@ -9,13 +9,13 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// helpFrom is the work in flops from which another core helps with a call, and helpWork the least
-// work for each core. Waking a thread takes some ten microseconds, and what the other core has
-// written of a tile is not in the cache of the core that continues with it:
+// helpFrom is the work in flops from which another core helps with a call. helpWork is the least work
+// for each core. Waking a thread takes some ten microseconds. The part of a tile that another core has
+// written is not in the cache of the core that continues with the tile. See
 // docs/internals/measurements.md.
 const helpFrom, helpWork = 500e6, 50e6
 
-// help returns how many units a call with that much work uses; they need not stay until its end.
+// help returns how many units a call with that much work uses. They need not stay until its end.
 func help(work float64) (units int, stay bool) {
 	if work < helpFrom {
 		return 1, false
@@ -67,7 +67,7 @@ func crew[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	}
 }
 
-// crewOrAlone is crew for calls with many steps: without a gang all parts of a step share one workspace, which
+// crewOrAlone is [crew] for calls with many steps. Without a gang, all parts of a step share one workspace, which
 // later steps and calls use again.
 func crewOrAlone[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	if call.Gang != nil {
@@ -82,7 +82,7 @@ func crewOrAlone[T kernels.Element](call *versions.Call) cpu.Crew[T] {
 	}
 }
 
-// workspaces are those of calls without a gang, beside versions.Call.Work.
+// workspaces has the workspaces of calls without a gang. They come in addition to versions.Call.Work.
 var workspaces = sync.Pool{New: func() any { return new(versions.Workspace) }}
 
 // gangQR returns q on all units of the call's gang, as [gangRoutines] does, and for the packed

@@ -7,8 +7,8 @@ import (
 )
 
 // Lacpy is the parameter of op "lacpy" (LAPACK xLACPY): B = A, in all of B (Uplo = All) or in its
-// Uplo triangle with the diagonal. The rest of B is not written. If B is only out the rest is
-// undefined, as a device has not received it.
+// Uplo triangle with the diagonal. The rest of B is not written. If B is only out, the rest is
+// undefined, since a device has not received it.
 //
 // Operands: A (in), B (out, m×n; inout to keep the rest). A is m×n or larger; its leading block
 // is copied.

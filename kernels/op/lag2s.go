@@ -5,8 +5,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Lag2s is the parameter of op "lag2s" (LAPACK DLAG2S): B = A·D, rounded to float32 once. What
-// is too large becomes infinite.
+// Lag2s is the parameter of op "lag2s" (LAPACK DLAG2S): B = A·D, rounded to float32 once.
+// Elements too large for float32 become infinite.
 //
 // Operands: A (in, m×n), D (in, float64, 1×n: the elements of a diagonal matrix), B (out,
 // float32, m×n).

@@ -57,6 +57,7 @@ func langeWork[T kernels.Element](call *versions.Call) float64 {
 	return float64(a.Rows) * float64(a.Cols)
 }
 
+// lange is the function of the version of op "lange".
 func lange[T kernels.Element](call *versions.Call) error {
 	p := params[Lange](call)
 	a, s := langeOf[T](call)
@@ -67,7 +68,7 @@ func lange[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// Measure is op "lange" on operands of the right shapes.
+// Measure computes op "lange". The caller has checked the shapes of the operands.
 func Measure[T kernels.Element](p *Lange, a *kernels.Tile[T], s *kernels.Tile[float64]) {
 	tops := s.Row(0)
 	clear(tops)
@@ -148,7 +149,8 @@ func sumSquares[T kernels.Element](x []T) Squares {
 		s0 += float64(v) * float64(v)
 	}
 	sum := s0 + s1 + (s2 + s3)
-	// Above the lower bound what vanished in the squares is below rounding.
+	// Between these bounds no square has overflowed, and squares that vanished are less than rounding
+	// errors in the sum.
 	if sum > 0x1p-900 && sum < 0x1p1000 {
 		return Squares{1, sum}
 	}
@@ -159,10 +161,10 @@ func sumSquares[T kernels.Element](x []T) Squares {
 	if top == 0 {
 		return Squares{}
 	}
-	if top-top != 0 {
+	if top-top != 0 { // infinite or NaN
 		return Squares{top, 1}
 	}
-	// One of two scales, so that most sums need no rescaling when added.
+	// There are only two scales, so that Add seldom has to rescale a sum.
 	scale := 0x1p600
 	if top < 1 {
 		scale = 0x1p-600

@@ -13,7 +13,8 @@ import (
 // the same number of rows and of columns; the last may have fewer columns. Columns are counted
 // through all tiles: column i is exchanged with column Rows[i].
 //
-// It panics with kernels.ErrShape if the shapes do not fit together, or a pivot is out of range.
+// It panics with kernels.ErrShape if the shapes do not fit together or a pivot is out of range, and
+// with kernels.ErrArgs if an operand is missing or has another type.
 type Lapmt struct {
 	Inverse bool
 }

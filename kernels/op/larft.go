@@ -31,7 +31,7 @@ func larftOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// larftOf returns the operands of op "larft", of T the columns that it writes.
+// larftOf returns the operands of op "larft". t is the columns of T that the op writes.
 func larftOf[T kernels.Element](call *versions.Call) (g, tau *kernels.Tile[T], t kernels.Tile[T]) {
 	p := params[Larft](call)
 	if len(call.Args) != 3 {
@@ -56,6 +56,7 @@ func larftWork[T kernels.Element](call *versions.Call) float64 {
 	return n * n * n / 3
 }
 
+// larft is the function of the version of op "larft".
 func larft[T kernels.Element](call *versions.Call) error {
 	g, tau, t := larftOf[T](call)
 	z := versions.Scratch[T](call.Work, g.Rows)

@@ -47,7 +47,7 @@ func lasrWork[T kernels.Element](call *versions.Call) float64 {
 	return 6 * float64(a.Rows) * float64(g.Cols)
 }
 
-// lasr goes through A by rows, which lie in memory as they are read.
+// lasr is the function of the version of op "lasr". It goes through A by rows, in the order of memory.
 func lasr[T kernels.Element](call *versions.Call) error {
 	p := params[Lasr](call)
 	g, a := lasrOf[T](call)

@@ -16,6 +16,9 @@ import (
 //
 // Operands: a *Pivots (in), then the tiles from top to bottom (inout), at least one. The tiles have
 // the same number of columns, and the same rows as the tiles of the panel.
+//
+// It panics with kernels.ErrShape if there are more interchanges than rows, and with cpu.ErrPivots if
+// a pivot is out of range.
 type Laswp struct {
 	Inverse bool
 }

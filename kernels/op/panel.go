@@ -8,7 +8,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// lists holds the list of a call's tiles, and interchanges.
+// lists holds the tiles of a call as blocks, and interchanges of rows.
 type lists[T kernels.Element] struct {
 	blocks []cpu.Block[T]
 	swaps  []int
@@ -63,6 +63,7 @@ func blocks[T kernels.Element](list []cpu.Block[T], args []any) []cpu.Block[T] {
 	return list
 }
 
+// appendBlock appends t to list.
 func appendBlock[T kernels.Element](list []cpu.Block[T], t *kernels.Tile[T]) []cpu.Block[T] {
 	return append(list, cpu.Block[T]{Rows: t.Rows, Stride: t.Stride, Data: t.Data})
 }
@@ -79,8 +80,8 @@ func luArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv 
 	return tiles, m, n, piv
 }
 
-// info returns [Pivots.Info] for a panel whose first column is offset; column is the one without
-// a pivot, from 1, or 0.
+// info returns [kernels.Pivots.Info] for a panel whose first column is offset. column is the number,
+// from 1, of the column of the panel without a pivot, or 0.
 func info(offset, column int) int {
 	if column == 0 {
 		return 0

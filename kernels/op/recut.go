@@ -58,27 +58,27 @@ func recut[T kernels.Element](call *versions.Call) error {
 	if down == 0 || min(p.Row, p.Col) < 0 {
 		panic(kernels.ErrShape)
 	}
-	widths := make([]int, p.Across) // 0 while it is not known
-	k, top, right := 1, -p.Row, 0   // the tile that is next, and where it begins in B
+	widths := make([]int, p.Across) // of the columns of tiles; 0 until a tile of that column is seen
+	k, top, right := 1, -p.Row, 0   // the next tile, its first row in B, and where the widest row of tiles ends
 	for i := range down {
 		lo, hi := triangle(p.Uplo, i, p.Across)
-		high, left := arg[T](call, k).Rows, -p.Col
+		height, left := arg[T](call, k).Rows, -p.Col
 		for j := range p.Across {
 			if j >= lo && j < hi {
 				a := arg[T](call, k)
-				if a.Rows != high || widths[j] != 0 && a.Cols != widths[j] {
+				if a.Rows != height || widths[j] != 0 && a.Cols != widths[j] {
 					panic(kernels.ErrShape)
 				}
 				widths[j] = a.Cols
 				from, to := max(left, 0), min(left+a.Cols, b.Cols)
-				for r := max(top, 0); r < min(top+high, b.Rows) && from < to; r++ {
+				for r := max(top, 0); r < min(top+height, b.Rows) && from < to; r++ {
 					copy(b.Row(r)[from:to], a.Row(r - top)[from-left:to-left])
 				}
 				k++
 			}
 			left += widths[j]
 		}
-		top, right = top+high, max(right, left)
+		top, right = top+height, max(right, left)
 	}
 	if k <= tiles || top < b.Rows || right < b.Cols {
 		panic(kernels.ErrShape)

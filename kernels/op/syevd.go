@@ -1,9 +1,8 @@
 package op
 
 import (
-	"sort"
-
 	"math"
+	"sort"
 
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -17,19 +16,20 @@ import (
 //
 //	A = Zᵀ·diag(w)·Z.
 //
-// Operands: A (inout, n×n: the upper triangle is read, all of it is overwritten), w (out, 1×n: ascending),
-// Z (out, n×n: eigenvectors of norm 1 as rows; not there if Values is set). The first rows of Z are the vectors of
-// Part; the others are overwritten.
+// Operands: A (inout, n×n; the op reads the upper triangle and overwrites all of A), w (out, 1×n, ascending), and
+// unless Values is set Z (out, n×n). The first rows of Z become the eigenvectors of Part, with norm 1; the other rows
+// are undefined.
 //
-// Elements of A must be finite. An iteration that does not converge is a *tridiag.ConvergenceError; w and Z are
-// then undefined.
+// Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
+// w and Z are undefined. It panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
+// the number of operands is wrong or the indices of Part are out of range.
 type Syevd struct {
-	Values bool
-	Part   EigenPart
+	Values bool      // eigenvalues only
+	Part   EigenPart // the eigenvectors to compute
 }
 
-// EigenPart is a part of the eigenvalues: all, those with indices First … Last−1 in ascending order, or those with
-// Above < λ ≤ UpTo.
+// EigenPart is a part of the eigenvalues, in ascending order. Kind says which part: all of them; those with the indices
+// First … Last−1; or those with Above < λ ≤ UpTo.
 type EigenPart struct {
 	Kind        EigenPartKind
 	First, Last int
@@ -46,7 +46,7 @@ const (
 	EigenByValue
 )
 
-// Of returns the indices of the part, first … last−1, of eigenvalues in ascending order.
+// Of returns the indices first … last−1 of the part. value(i) is the i-th of n eigenvalues in ascending order.
 func (p EigenPart) Of(n int, value func(i int) float64) (first, last int) {
 	switch p.Kind {
 	case EigenByIndex:
@@ -69,7 +69,7 @@ func syevdOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// syevdOf returns the operands of op "syevd"; z is nil for values only.
+// syevdOf returns the operands of op "syevd". z is nil if only the values are wanted.
 func syevdOf[T kernels.Element](call *versions.Call) (a, w, z *kernels.Tile[T]) {
 	if params[Syevd](call).Values {
 		a, w = args[T](call, 2)
@@ -89,8 +89,8 @@ func syevdOf[T kernels.Element](call *versions.Call) (a, w, z *kernels.Tile[T]) 
 	return a, w, z
 }
 
-// syevdWork returns the work without deflation: 4/3·n³ for the reduction, as much for divide and conquer, and 2·n²
-// for the reflectors of each vector.
+// syevdWork returns the work if nothing is deflated: 4/3·n³ for the reduction, as much for divide and conquer, and 2·n²
+// to apply the reflectors to each vector.
 func syevdWork[T kernels.Element](call *versions.Call) float64 {
 	a, _, z := syevdOf[T](call)
 	n := float64(a.Rows)
@@ -107,7 +107,7 @@ func syevdWork[T kernels.Element](call *versions.Call) float64 {
 // syevdAlone is the order up to which one unit is as fast as several.
 const syevdAlone = 200
 
-// syevdHelp returns how many units a call makes use of: they stay, since they meet once a column.
+// syevdHelp returns how many units a call uses. They stay until its end, since they synchronize once a column.
 func syevdHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
 	a, _, _ := syevdOf[T](call)
 	return max(1, a.Rows/syevdAlone), true
@@ -123,7 +123,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		scale := moderate(a, blas.Upper)
 		units := crewOrAlone[T](call)
-		t := cpu.NewTridiagonal(r, units)
+		reduction := cpu.NewTridiagonal(r, units)
 		size := 2*n + max(cpu.SytrdWork(n), 1)
 		if z != nil {
 			size = max(size, 2*n+tridiag.WorkStedc(n))
@@ -131,14 +131,15 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		work := versions.Scratch[T](call.Work, size)
 		e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
 		d := w.Row(0)
-		t.Sytrd(n, a.Data, a.Stride, d, e, tau, work)
+		reduction.Sytrd(n, a.Data, a.Stride, d, e, tau, work)
 		if z == nil {
 			if err := tridiag.Sterf(d, e); err != nil {
 				return err
 			}
 		} else {
 			q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: z.Stride, Data: z.Data}
-			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
+			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int,
+				c []T, ldc int, work []T) {
 				r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
 			}}
 			chosen := n
@@ -147,13 +148,13 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 				chosen = last - first
 				return first, last
 			}
-			if n == 1 { // Stedc does not ask
+			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
 			if err := tridiag.Stedc(d, e, q, work, product, tridiag.Crew[T](units), choose); err != nil {
 				return err
 			}
-			t.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride)
+			reduction.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride)
 		}
 		for i := range d {
 			d[i] /= scale
@@ -162,8 +163,8 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	}
 }
 
-// moderate multiplies a triangle of a, or all of it, by a power of two, which it returns, so that squares of its
-// elements, and sums of these, neither over- nor underflow.
+// moderate multiplies the uplo part of a by a power of two and returns that factor. Squares of the elements, and sums
+// of squares, then neither overflow nor underflow.
 func moderate[T kernels.Element](a *kernels.Tile[T], uplo blas.Uplo) T {
 	most := 0.0
 	for i := range a.Rows {

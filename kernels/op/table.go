@@ -21,6 +21,7 @@ func NewTable() *kernels.Table {
 	return builtin()
 }
 
+// builtin returns the table of all ops, and leaves the number of threads of the C library as it is.
 func builtin() *kernels.Table {
 	return kernels.MakeTable(map[kernels.Type][]*versions.Op{
 		scalar.Float32: ops[float32](),
@@ -43,13 +44,14 @@ func SetBLASThreads(n int) (ok bool) { return cpu.SetBLASThreads(n) }
 type AbsentVersion struct {
 	Op, Type, Name string
 
-	Reason string // why this build has it not
+	Reason string // why this build lacks the version
 }
 
 // Absent returns the versions that this build lacks, op by op in the order of
 // [kernels.Table.All], with the reason.
 func Absent() []AbsentVersion { return append(absent[float32](), absent[float64]()...) }
 
+// absent is Absent for the ops on tiles of T.
 func absent[T kernels.Element]() (all []AbsentVersion) {
 	present := ""
 	if info, ok := cpu.BLASLibrary(); ok {

@@ -14,7 +14,7 @@ import (
 // Operands: the tiles from top to bottom (in), at least one, all of n columns; last a *Candidates
 // (out). There are min(m, n) winners of m rows; if m ≤ n all rows win, in any order.
 type Tntleaf struct {
-	Row int // of the panel, in which the first tile begins
+	Row int // the row of the panel in which the first tile begins
 }
 
 // Validate returns an error if a field is out of range.
@@ -31,8 +31,8 @@ func tntleafOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// tntleafArgs returns the operands of op "tntleaf", the tiles as they are in
-// the call, and their dimensions.
+// tntleafArgs returns the operands of op "tntleaf": the tiles as they are in the call, the shape
+// m×n of the panel that they are, and the winners.
 func tntleafArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, c *kernels.Candidates[T]) {
 	last := len(call.Args) - 1
 	c = operand[*kernels.Candidates[T]](call, last)

@@ -24,8 +24,8 @@ func tntnodeOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// tntnodeArgs returns the operands of op "tntnode", the number of rows and that
-// of columns.
+// tntnodeArgs returns the operands of op "tntnode", and the numbers of their rows
+// together and of columns.
 func tntnodeArgs[T kernels.Element](call *versions.Call) (x, y *kernels.Candidates[T], m, n int) {
 	if len(call.Args) != 2 {
 		panic(kernels.ErrArgs)

@@ -5,9 +5,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Tntroot is the parameter of op "tntroot", which makes interchanges of the
-// winners of the last game: row i of the panel is exchanged with row Rows[i], so
-// that the winners become its first rows.
+// Tntroot is the parameter of op "tntroot", which turns the winners of the last
+// game into interchanges. Row i of the panel is exchanged with row Rows[i], so that
+// the winners become the first rows of the panel.
 //
 // Operands: *Candidates (in), *Pivots (out). If Candidates.Info is not 0, Pivots.Info
 // is Candidates.Info plus Offset. Then the last game had too few independent rows,
@@ -31,6 +31,7 @@ func tntrootOp[T kernels.Element]() definition[T] {
 	}
 }
 
+// tntrootArgs returns the operands of op "tntroot".
 func tntrootArgs[T kernels.Element](call *versions.Call) (c *kernels.Candidates[T], v *kernels.Pivots) {
 	if len(call.Args) != 2 {
 		panic(kernels.ErrArgs)
@@ -38,7 +39,7 @@ func tntrootArgs[T kernels.Element](call *versions.Call) (c *kernels.Candidates[
 	return operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Pivots](call, 1)
 }
 
-// tntrootWork returns the comparisons.
+// tntrootWork returns the number of comparisons.
 func tntrootWork[T kernels.Element](call *versions.Call) float64 {
 	c, _ := tntrootArgs[T](call)
 	return float64(len(c.Rows)) * float64(len(c.Rows))
@@ -54,7 +55,7 @@ func tntroot[T kernels.Element](call *versions.Call) error {
 	}
 	v.Rows = v.Rows[:k]
 	for i, r := range c.Rows {
-		// Where the exchanges so far have taken row r.
+		// Follow row r through the exchanges so far.
 		for j, s := range v.Rows[:i] {
 			switch r {
 			case j:

@@ -13,10 +13,10 @@ import (
 //	⎡C1⎤         ⎡C1⎤
 //	⎣C2⎦ = op(Q)·⎣C2⎦ (Side = Left) or [C1 C2] = [C1 C2]·op(Q) (Side = Right).
 //
-// Operands: V (in), T (in), C1 (inout), C2 (inout). With k the number of
-// reflectors (columns of V), C1 has at least k rows (Left) or columns (Right),
-// of which the first k take part, and C2 as many as V has rows. Tasks share V and T
-// packed ([kernels.Packings]).
+// Operands: V (in), T (in), C1 (inout), C2 (inout). Let k be the number of reflectors,
+// the columns of V. C1 has at least k rows (Left) or columns (Right), and the first k
+// take part. C2 has as many rows or columns as V has rows. Tasks share V and T packed
+// ([kernels.Packings]).
 type Tsmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
@@ -100,6 +100,7 @@ func cudaTsmqrMemory[T kernels.Element](call *versions.Call) int64 {
 	return cudaTpmqrtMemory[T](call, params[Tsmqr](call), false)
 }
 
+// cudaTpmqrt enqueues a call of op "ttmqr", if trapezoid, or "tsmqr".
 func cudaTpmqrt[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool) error {
 	skipPackings(call)
 	v, _, _, c2, rows := tpmqrtOf[T](call, p, trapezoid)
@@ -116,8 +117,8 @@ func cudaTpmqrt[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool
 	}
 	x1, x2 := q.operand(2), q.operand(3)
 	return f.eachBlock(func(j, w int) error {
-		// The rows of V in three parts: full ones, d that are a triangle in their
-		// first d columns, and what is right of that.
+		// The columns j to j+w−1 of V have three parts: full rows, a triangle of order d
+		// below these, and a rectangle to the right of the triangle.
 		//
 		//	      j   j+d  j+w
 		//	   ┌──┬────┬───┐

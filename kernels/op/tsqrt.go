@@ -13,9 +13,9 @@ import (
 //	⎡R⎤       ⎡R'⎤
 //	⎣A⎦ = Q · ⎣0 ⎦.
 //
-// Operands: R (inout), A (inout), T (out, for n reflectors). R' overwrites the
-// first n rows of R's tile in the upper triangle — what is below is neither
-// read nor written, so that it may hold another V — and V overwrites A.
+// Operands: R (inout), A (inout), T (out, for n reflectors). R' overwrites the upper
+// triangle of the first n rows of R's tile, and V overwrites A. The elements of R's tile
+// below the diagonal are neither read nor written, so they may hold another V.
 type Tsqrt struct {
 	IB int
 }
@@ -76,6 +76,7 @@ func cudaTsqrtMemory[T kernels.Element](call *versions.Call) int64 {
 	return cudaTpqrtMemory[T](call, params[Tsqrt](call))
 }
 
+// cudaTpqrt enqueues a call of op "ttqrt", if trapezoid, or "tsqrt".
 func cudaTpqrt[T kernels.Element](call *versions.Call, p *Tsqrt, trapezoid bool) error {
 	_, a, _ := tpqrtOf[T](call, p)
 	ib := p.IB
@@ -103,7 +104,7 @@ func cudaTpqrt[T kernels.Element](call *versions.Call, p *Tsqrt, trapezoid bool)
 	r, b := q.operand(0), q.operand(1)
 	return f.eachPanel(func(j, w int) error {
 		rows, right := rowsOf(j, w), n-j-w
-		d := -rows
+		d := -rows // pack and unpack then copy all elements, and with -j the trapezoid
 		if trapezoid {
 			d = -j
 		}
@@ -126,7 +127,7 @@ func cudaTpqrt[T kernels.Element](call *versions.Call, p *Tsqrt, trapezoid bool)
 	})
 }
 
-// tpqrtRows returns the rows of A that have a part in the columns from j to j+w.
+// tpqrtRows returns the number of rows of A that have elements in columns j to j+w−1.
 func tpqrtRows(m, j, w int, trapezoid bool) int {
 	if trapezoid {
 		return min(m, j+w)

@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Ttmqr is the parameter of op "ttmqr" (LAPACK xTPMQRT with L = min(m, n)): as
-// op "tsmqr", for the orthogonal factor of op "ttqrt". C2 has at least
-// min(m, n) rows (Left) or columns (Right) for an m×n V; that many take part. Tasks
-// share V and T packed ([kernels.Packings]).
+// Ttmqr is the parameter of op "ttmqr" (LAPACK xTPMQRT with L = min(m, n)). It is like
+// op "tsmqr", for the orthogonal factor of op "ttqrt". For an m×n V, C2 has at least
+// min(m, n) rows (Left) or columns (Right); the first min(m, n) take part. Tasks share
+// V and T packed ([kernels.Packings]).
 type Ttmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose

@@ -5,9 +5,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Ttqrt is the parameter of op "ttqrt" (LAPACK xTPQRT with L = min(m, n)): as
-// op "tsqrt", for an m×n tile A of which only the upper triangle (trapezoid, if
-// m < n) is read and written; below the diagonal it may hold another V.
+// Ttqrt is the parameter of op "ttqrt" (LAPACK xTPQRT with L = min(m, n)). It is like
+// op "tsqrt", but reads and writes only the upper triangle of the m×n tile A, or its
+// trapezoid if m < n. Below the diagonal the tile may hold another V.
 type Ttqrt struct {
 	IB int
 }

@@ -35,8 +35,9 @@ func (v Vectors[T]) Subtract(trans blas.Transpose, a *kernels.Tile[T], x, y []T)
 	v.r.Gemv(trans, a.Rows, a.Cols, -1, a.Data, a.Stride, x, 1, 1, y, 1)
 }
 
-// Symv computes y = alpha·A·x + beta·y for a symmetric n×n A of which the uplo triangle is stored. The other one is
-// not read, nor are A and x if alpha is 0, nor y if beta is 0. x and y are contiguous and do not overlap.
+// Symv computes y = alpha·A·x + beta·y for a symmetric n×n matrix A whose uplo triangle is stored in a. The other
+// triangle is not read. A and x are not read if alpha is 0, nor y if beta is 0. x and y are contiguous and do not
+// overlap.
 func (v Vectors[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x []T, beta T, y []T) {
 	switch beta {
 	case 0:

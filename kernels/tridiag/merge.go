@@ -6,34 +6,39 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// Merge makes one eigenproblem of order n of two, of which the first has order Cut:
+// Merge makes one eigenproblem of order N of two halves that are solved. The first half has order Cut:
 //
-//	Deflate ─► Roots ─► Weights, Order ─► Vectors ─► Product ─► Finish
-//	  one task   by rows   one              by rows    by rows    one
+//	Deflate, Pack ─► Roots, Factors ─► Weights, Order ─► Vectors, Product ─► Finish
+//	     one             by rows             one               by rows         one
 //
-// Steps by rows work on rows lo to hi−1 of the K that are left. Units may do different rows at once.
+// Deflate leaves K rows, the poles. Steps by rows work on rows lo to hi−1 of these. Units may work on different rows at
+// the same time.
 type Merge[T scalar.Real] struct {
 	Cut, N int
 	K      int // eigenvalues that are not deflated
 
-	poles, z []T     // 0 … K−1: ascending
-	weights  []T     // 0 … K−1: z² with which the roots are exact, then their square roots
-	lambda   []T     // 0 … K−1: roots
-	rows     []int32 // 0 … K−1: rows of Q that poles belong to; then those that are deflated, ascending
-	column   []int32 // 0 … K−1: of S, in which a pole's elements are
-	kinds    []kind  // of rows of Q
-	counts   [3]int  // of the poles of each kind
-	order    []int32 // scratch: rows of Q by their eigenvalue
+	// These have K elements, one for each pole.
+	poles, z []T     // poles are ascending
+	weights  []T     // ρ·z²; after Weights, the vector z for which the computed roots are exact, times √ρ
+	lambda   []T     // roots
+	column   []int32 // the column of S that holds a pole's elements
+
+	// These have N elements.
+	rows  []int32 // the rows of Q that poles belong to, then the deflated rows, each in ascending order of d
+	kinds []kind  // of the rows of Q
+	order []int32 // scratch: rows of Q in ascending order of their eigenvalues
+
+	counts [3]int // poles of each kind
 }
 
-// kind says which half of a row of Q can have elements that are not zero.
+// kind says in which half a row of Q may have elements that are not zero.
 type kind uint8
 
 const (
-	upper   kind = iota // columns 0 … Cut−1
-	both                // all
-	lower               // columns Cut … N−1
-	deflate             // an eigenvector already
+	upper    kind = iota // columns 0 … Cut−1
+	both                 // all
+	lower                // columns Cut … N−1
+	deflated             // the row is an eigenvector already
 )
 
 // newMerge returns a Merge for orders up to n.
@@ -45,16 +50,18 @@ func newMerge[T scalar.Real](n int) *Merge[T] {
 	}
 }
 
-// Deflate begins a merge: of the eigenvalues d(0) … d(cut−1) of the first half and d(cut) … of the
-// second, each in the order of its half of sorted, which holds rows of q, counted from the beginning of each half. q is
-// n×n: the eigenvectors of both, with zeros elsewhere. beta is the element of e between them.
+// Deflate begins a merge. d holds the eigenvalues of the first half before cut, and those of the second half from cut
+// on. Each half of sorted lists the rows of its half of q in ascending order of their eigenvalues, counted from the
+// beginning of the half. q is n×n and holds the eigenvectors of both halves, with zeros elsewhere. beta is the element
+// of e between the halves.
 //
-// d and rows of q are changed where eigenvalues are so close that they are made equal to the last place.
+// Where eigenvalues are so close that a rotation of their rows leaves D diagonal but for rounding, Deflate does that
+// rotation: it changes these d and these rows of q.
 func (m *Merge[T]) Deflate(cut int, beta T, d []T, sorted []int32, q Matrix[T]) {
 	n := len(d)
 	m.Cut, m.N, m.K = cut, n, 0
 	m.counts = [3]int{}
-	z := m.z[:n] // by rows of q, for the time being
+	z := m.z[:n] // by rows of q, until arrange
 	m.mergeOrders(d, sorted)
 	rho := 2 * abs(beta)
 	var zmax, dmax T
@@ -75,17 +82,16 @@ func (m *Merge[T]) Deflate(cut int, beta T, d []T, sorted []int32, q Matrix[T]) 
 	if rho*zmax <= tol {
 		tol = T(math.Inf(1)) // all are deflated
 	}
-	deflated := n          // rows[deflated:] are, the largest eigenvalue last; filled from behind, so in descending order
-	dead := m.column[:0:n] // rows that are, in the order in which they were found
-	last := int32(-1)      // a row that will be a pole, unless the next one makes it superfluous
+	dead := m.column[:0:n] // deflated rows, in the order in which this loop finds them
+	last := int32(-1)      // the latest row that is not deflated; it becomes a pole unless the next row is close to it
 	for _, r := range m.order[:n] {
 		switch {
 		case rho*abs(z[r]) <= tol:
-			m.kinds[r] = deflate
+			m.kinds[r] = deflated
 			dead = append(dead, r)
 		case last < 0:
 			last = r
-		case m.turns(last, r, tol, d, z, q):
+		case m.rotateClose(last, r, tol, d, z, q):
 			dead = append(dead, last)
 			last = r
 		default:
@@ -96,20 +102,20 @@ func (m *Merge[T]) Deflate(cut int, beta T, d []T, sorted []int32, q Matrix[T]) 
 	if last >= 0 {
 		m.pole(last, d, z)
 	}
-	// A turn changes d of a row that is dead by less than it is apart from its neighbours, as a rule.
-	deflated = m.K
+	// Deflated rows follow the poles, sorted by insertion. They are almost in order.
+	end := m.K
 	for _, r := range dead {
-		i := deflated
+		i := end
 		for ; i > m.K && d[m.rows[i-1]] > d[r]; i-- {
 			m.rows[i] = m.rows[i-1]
 		}
 		m.rows[i] = r
-		deflated++
+		end++
 	}
 	m.arrange(rho, z)
 }
 
-// mergeOrders merges the two halves of sorted into order.
+// mergeOrders merges the two halves of sorted into order, which then has all rows in ascending order.
 func (m *Merge[T]) mergeOrders(d []T, sorted []int32) {
 	a, b := sorted[:m.Cut], sorted[m.Cut:]
 	for i := range m.order[:m.N] {
@@ -121,9 +127,9 @@ func (m *Merge[T]) mergeOrders(d []T, sorted []int32) {
 	}
 }
 
-// turns rotates two rows so that z of the first one becomes 0, if their eigenvalues are so close that the
-// rotation leaves D diagonal within tol. It reports whether it has.
-func (m *Merge[T]) turns(p, r int32, tol T, d, z []T, q Matrix[T]) bool {
+// rotateClose rotates rows p and r so that z(p) becomes 0, and reports true, if their eigenvalues are so close that the
+// rotation leaves D diagonal within tol. Otherwise it changes nothing and reports false.
+func (m *Merge[T]) rotateClose(p, r int32, tol T, d, z []T, q Matrix[T]) bool {
 	s, c := z[p], z[r]
 	tau := hypot(c, s)
 	t := d[r] - d[p]
@@ -135,21 +141,21 @@ func (m *Merge[T]) turns(p, r int32, tol T, d, z []T, q Matrix[T]) bool {
 	if m.kinds[r] != m.kinds[p] {
 		m.kinds[r] = both
 	}
-	m.kinds[p] = deflate
+	m.kinds[p] = deflated
 	Rotate(q.Row(int(p)), q.Row(int(r)), c, s)
 	d[p], d[r] = d[p]*c*c+d[r]*s*s, d[p]*s*s+d[r]*c*c
 	return true
 }
 
-// pole makes a row a pole.
+// pole makes row r the next pole.
 func (m *Merge[T]) pole(r int32, d, z []T) {
 	m.rows[m.K], m.poles[m.K] = r, d[r]
 	m.counts[m.kinds[r]]++
 	m.K++
 }
 
-// arrange gives each pole a column of S: those of a kind side by side, so that S·Q is two
-// products without the zeros of Q. It brings z into the order of the poles.
+// arrange gives each pole a column of S. Columns of a kind are side by side, so that S·Q is two products without the
+// zeros of Q. arrange also brings z into the order of the poles, and sets the weights to ρ·z².
 func (m *Merge[T]) arrange(rho T, z []T) {
 	next := [3]int{0, m.counts[upper], m.counts[upper] + m.counts[both]}
 	for i, r := range m.rows[:m.K] {
@@ -163,8 +169,9 @@ func (m *Merge[T]) arrange(rho T, z []T) {
 	}
 }
 
-// Pack copies the rows of q that the product needs to top, (upper+both)×Cut, and bottom,
-// (both+lower)×(N−Cut), and those that are deflated to dead, (N−K)×N, which may be the space behind S's rows.
+// Pack copies the poles' rows of q to top and bottom: columns 0 … Cut−1 of the kinds upper and both to top, and the
+// other columns of the kinds both and lower to bottom. It copies the deflated rows to dead, which is (N−K)×N.
+// [Merge.Sizes] returns the rows of top and bottom.
 func (m *Merge[T]) Pack(q, top, bottom, dead Matrix[T]) {
 	first := m.counts[upper]
 	for i, r := range m.rows[:m.K] {
@@ -181,12 +188,12 @@ func (m *Merge[T]) Pack(q, top, bottom, dead Matrix[T]) {
 	}
 }
 
-// Sizes returns the numbers of rows of top and bottom.
+// Sizes returns the numbers of rows of top and bottom, as [Merge.Pack] fills them.
 func (m *Merge[T]) Sizes() (top, bottom int) {
 	return m.counts[upper] + m.counts[both], m.counts[both] + m.counts[lower]
 }
 
-// Roots finds roots lo to hi−1: row j of s becomes d(i)−λ(j). s is K×K.
+// Roots computes roots lo to hi−1 of the secular equation, and sets element i of row j of s to d(i)−λ(j). s is K×K.
 func (m *Merge[T]) Roots(lo, hi int, s Matrix[T]) {
 	q := &secular[T]{d: m.poles[:m.K], zz: m.weights[:m.K]}
 	for j := lo; j < hi; j++ {
@@ -194,8 +201,8 @@ func (m *Merge[T]) Roots(lo, hi int, s Matrix[T]) {
 	}
 }
 
-// Factors multiplies w, of length K, by what rows lo to hi−1 of s contribute to the weights with which the
-// roots are exact:
+// Factors multiplies w, of length K, by the factors that rows lo to hi−1 of s contribute to the weights for which the
+// computed roots are exact:
 //
 //	w(i) ·= Π (d(i)−λ(j))/(d(i)−d(j)) for j = lo … hi−1, without the divisor where j = i.
 func (m *Merge[T]) Factors(lo, hi int, s Matrix[T], w []T) {
@@ -213,15 +220,15 @@ func (m *Merge[T]) Factors(lo, hi int, s Matrix[T], w []T) {
 	}
 }
 
-// Weights sets the weights to the square roots of those in w, with the signs of z.
+// Weights sets the weights to the square roots of w, the product of all factors, with the signs of z.
 func (m *Merge[T]) Weights(w []T) {
 	for i := range m.weights[:m.K] {
 		m.weights[i] = sign(T(math.Sqrt(math.Abs(float64(w[i])))), m.z[i])
 	}
 }
 
-// Vectors replaces rows lo to hi−1 of s, as Roots leaves them, by eigenvectors of D + ρ·z·zᵀ of norm 1,
-// with their elements in the order of the columns of S. scratch has length K.
+// Vectors overwrites rows lo to hi−1 of s, which hold what Roots computed, with eigenvectors of D + ρ·z·zᵀ. They have
+// norm 1, and their elements are in the order of the poles' columns. scratch has length K or more.
 func (m *Merge[T]) Vectors(lo, hi int, s Matrix[T], scratch []T) {
 	scratch = scratch[:m.K]
 	for j := lo; j < hi; j++ {
@@ -239,10 +246,10 @@ func (m *Merge[T]) Vectors(lo, hi int, s Matrix[T], scratch []T) {
 	}
 }
 
-// gemm is [Product.Mul] with its scratch.
+// gemm is [Product.Mul] bound to its scratch.
 type gemm[T scalar.Real] func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
 
-// Product sets rows lo to hi−1 of q to the product of these rows of s and the packed rows.
+// Product sets rows lo to hi−1 of q to the product of these rows of s and the rows that Pack copied.
 func (m *Merge[T]) Product(lo, hi int, s, top, bottom, q Matrix[T], mul gemm[T]) {
 	if lo >= hi {
 		return
@@ -250,10 +257,11 @@ func (m *Merge[T]) Product(lo, hi int, s, top, bottom, q Matrix[T], mul gemm[T])
 	a, b := m.Sizes()
 	rows := hi - lo
 	product(rows, m.Cut, a, s.Block(lo, 0, rows, a), top, q.Block(lo, 0, rows, m.Cut), mul)
-	product(rows, m.N-m.Cut, b, s.Block(lo, m.counts[upper], rows, b), bottom, q.Block(lo, m.Cut, rows, m.N-m.Cut), mul)
+	product(rows, m.N-m.Cut, b, s.Block(lo, m.counts[upper], rows, b), bottom, q.Block(lo, m.Cut, rows, m.N-m.Cut),
+		mul)
 }
 
-// product is C = A·B, zero if A has no columns.
+// product computes C = A·B, which is zero if A has no columns (inner = 0).
 func product[T scalar.Real](rows, cols, inner int, a, b, c Matrix[T], mul gemm[T]) {
 	if inner == 0 {
 		for i := range rows {
@@ -264,8 +272,8 @@ func product[T scalar.Real](rows, cols, inner int, a, b, c Matrix[T], mul gemm[T
 	mul(rows, cols, inner, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 }
 
-// Order sets d to the eigenvalues of the rows that q will have: the roots, and behind them those that are
-// deflated. It sets sorted to these rows in ascending order of their eigenvalues.
+// Order sets d to the eigenvalues in the order of the rows that q will have: first the roots, then the deflated ones.
+// It sets sorted to these rows in ascending order of their eigenvalues.
 func (m *Merge[T]) Order(d []T, sorted []int32) {
 	old := m.z[:m.N-m.K]
 	for i, r := range m.rows[m.K:m.N] {
@@ -285,7 +293,7 @@ func (m *Merge[T]) Order(d []T, sorted []int32) {
 	}
 }
 
-// Finish copies rows lo to hi−1 of dead, the eigenvectors that are deflated, to their rows of q.
+// Finish copies rows lo to hi−1 of dead, which are deflated eigenvectors, to their rows of q: those behind the K roots.
 func (m *Merge[T]) Finish(lo, hi int, dead, q Matrix[T]) {
 	for i := lo; i < hi; i++ {
 		copy(q.Row(m.K+i), dead.Row(i))

@@ -10,18 +10,18 @@ import (
 // normal number of T. Between Safe and its reciprocal squares neither over- nor underflow.
 func Safe[T scalar.Real]() float64 { return math.Sqrt(scalar.SafeMin[T]()) / scalar.Eps[T]() }
 
-// Scale returns the power of two that multiplies numbers of which most is the largest magnitude, so that
-// it becomes about 1; or 1 if most is between low and 1/low already, or zero. Its reciprocal is finite.
+// Scale returns a factor for numbers whose largest magnitude is most: the power of two that makes it about 1. It
+// returns 1 if most is zero, or is between low and 1/low already. The factor and its reciprocal are normal numbers.
 func Scale[T scalar.Real](most, low float64) T {
 	if most == 0 || most > low && most < 1/low {
 		return 1
 	}
 	_, exp := math.Frexp(most)
-	limit := scalar.Pick[T](126, 1022)
+	limit := scalar.Pick[T](126, 1022) // the least exponent of a normal number is -limit
 	return T(math.Ldexp(1, -max(min(exp, limit), -limit)))
 }
 
-// scaleFor is Scale for the elements of T.
+// scaleFor is [Scale] for the elements d and e of a matrix.
 func scaleFor[T scalar.Real](d, e []T, low float64) T {
 	most := T(0)
 	for _, x := range [][]T{d, e} {
@@ -32,7 +32,7 @@ func scaleFor[T scalar.Real](d, e []T, low float64) T {
 	return Scale[T](float64(most), low)
 }
 
-// multiply is x = s·x.
+// multiply computes x = s·x.
 func multiply[T scalar.Real](x []T, s T) {
 	if s == 1 {
 		return

@@ -10,33 +10,32 @@ import (
 //
 //	f(λ) = 1 + Σ zz(i)/(d(i)−λ) = 0
 //
-// with k strictly ascending poles d and positive zz. f rises from −∞ to ∞ between two poles, and from −∞
-// to 1 behind the last one. So there is one root behind each pole, and before the next.
+// with k strictly ascending poles d and positive zz. f rises from −∞ to ∞ between two poles, and from −∞ to 1 behind
+// the last one. So there is one root between each pole and the next, and one behind the last pole.
 type secular[T scalar.Real] struct {
 	d, zz   []T
-	squares bool // poles are the squares of d, and the root's square root is the result
+	squares bool // the poles are the squares of d, and the result is the square root of λ
 }
 
-// SingularRoot returns root σ(j) > 0 of
+// SingularRoot returns the root σ > 0 behind d(j) of the equation
 //
 //	1 + Σ zz(i)/(d(i)²−σ²) = 0
 //
-// with strictly ascending d(i) ≥ 0 and positive zz, the one behind d(j), and sets diff(i) to d(i)²−σ². Each
-// difference is accurate to a few units in the last place.
+// with strictly ascending d(i) ≥ 0 and positive zz. It sets diff(i) to d(i)²−σ². Each difference is accurate to a few
+// units in the last place. d, zz and diff have the same length.
 //
 // Reference: LAPACK xLASD4.
 func SingularRoot[T scalar.Real](d, zz []T, j int, diff []T) (sigma T) {
 	return (&secular[T]{d, zz, true}).root(j, diff)
 }
 
-// root returns root j, λ, and sets diff(i) to d(i)−λ. Each difference is accurate to a few units in
-// the last place. Differences that are computed from λ are not, where λ is next to a pole.
+// root returns root λ(j), and sets diff(i) to d(i)−λ(j). Each difference is accurate to a few units in the last place.
+// A difference that the caller computes from a λ next to a pole would not be.
 //
-// The unknown is τ, the distance of λ from the nearest pole. Each step replaces the sums over
-// the poles to the left and to the right by functions with one pole each, with the same value and
-// slope at τ, and solves that equation, which is quadratic (Li's middle way). A step that leaves the
-// interval in which the root is known to be is replaced by one that halves it, so that the
-// iteration ends in any case.
+// The unknown is τ, the distance of λ from the nearest pole. Each step replaces the sum over the poles to the left by
+// a function with one pole that has the same value and slope at τ, and likewise the sum to the right. The equation then
+// is quadratic, and the step solves it (Li's middle way). If the solution is outside the interval that contains the
+// root, the step divides the interval instead. So the iteration ends in any case.
 func (q *secular[T]) root(j int, diff []T) T {
 	if len(q.d) == 1 {
 		diff[0] = -q.zz[0]
@@ -50,7 +49,7 @@ func (q *secular[T]) root(j int, diff []T) T {
 	return q.value(at.origin, at.tau)
 }
 
-// value returns the root that is τ from a pole, or its square root.
+// value returns the root that is τ behind a pole, or its square root if q.squares.
 func (q *secular[T]) value(pole int, tau T) T {
 	d := q.d[pole]
 	if q.squares {
@@ -59,8 +58,8 @@ func (q *secular[T]) value(pole int, tau T) T {
 	return d + tau
 }
 
-// run iterates until f is as small as its rounding errors, or τ does not change any more, and returns the
-// number of steps.
+// run iterates until f is as small as its rounding errors, or a step does not change τ. It returns the number of
+// steps.
 func (s *search[T]) run() (steps int) {
 	for steps = range maxSteps {
 		f, slope, bound := s.evaluate()
@@ -81,21 +80,20 @@ func (s *search[T]) run() (steps int) {
 	return steps
 }
 
-// maxSteps is far more steps than bisection takes from one end of the range of float64 to the
-// other.
+// maxSteps limits the steps for one root. Bisection takes far fewer from one end of the range of float64 to the other.
 const maxSteps = 200
 
-// search is the search for one root.
+// search is the search for one root: the one between the poles left and right, or the one behind both if last.
 type search[T scalar.Real] struct {
 	*secular[T]
-	delta       []T // d(i)−d(origin)
+	delta       []T // poles relative to the pole origin, from which τ is counted
 	origin      int
-	left, right int // poles whose functions replace the sums over poles 0 … left and right … k−1
+	left, right int // the sums over poles 0 … left and right … k−1 become functions with these poles
 	last        bool
 	tau         T
-	low, high   T     // f < 0 at low, or a pole is there; f > 0 at high, or a pole
-	parts       [4]T  // of the sums: values left and right, slopes left and right
-	halvings    uint8 // in a row
+	low, high   T     // the interval of the root: f < 0 at low and f > 0 at high, or a pole is there
+	parts       [4]T  // at τ: the left and the right sum, and their slopes
+	halvings    uint8 // steps since the last one that was inside the interval
 }
 
 // begin chooses the origin and the first τ of the search for root j.
@@ -130,7 +128,7 @@ func (q *secular[T]) begin(j int, delta []T) search[T] {
 	return s
 }
 
-// place sets the origin.
+// place sets the origin, and delta relative to it.
 func (s *search[T]) place(origin int) {
 	s.origin = origin
 	o := s.d[origin]
@@ -145,8 +143,8 @@ func (s *search[T]) place(origin int) {
 	}
 }
 
-// start replaces τ, at which the sums are known, by the root of the equation in which all poles but the two
-// beside the root stand still.
+// start replaces τ, at which evaluate has computed the sums, by the root of a simpler equation: its sums over all poles
+// but left and right are constants, those at the old τ.
 func (s *search[T]) start() {
 	a, b := s.zz[s.left], s.zz[s.right]
 	p, q := s.delta[s.left], s.delta[s.right]
@@ -185,7 +183,7 @@ func sums[T scalar.Real](delta, zz []T, tau T) (value, slope T) {
 	return v0 + v1, s0 + s1
 }
 
-// step returns the next τ.
+// step returns the next τ. f and slope are those at the present τ.
 func (s *search[T]) step(f, slope T) T {
 	p, q := s.delta[s.left]-s.tau, s.delta[s.right]-s.tau
 	c := f - p*s.parts[2] - q*s.parts[3]
@@ -193,13 +191,13 @@ func (s *search[T]) step(f, slope T) T {
 		c = -c
 	}
 	eta := quadratic(c, (p+q)*f-p*q*slope, p*q*f, s.last)
-	if !(f*eta < 0) { // also if it is NaN
+	if !(f*eta < 0) { // also if the product is NaN
 		eta = -f / slope
 	}
 	return s.within(s.tau + eta)
 }
 
-// within returns x if it is inside the interval, or else a number that is well inside.
+// within returns x if it is inside the interval, or else a number well inside that divides the interval.
 func (s *search[T]) within(x T) T {
 	if x > s.low && x < s.high {
 		s.halvings = 0
@@ -211,7 +209,7 @@ func (s *search[T]) within(x T) T {
 		return mean(s.low, s.high)
 	case s.high < 0:
 		return -mean(-s.high, -s.low)
-	case s.low == 0: // the pole: the root may be closer to it by any power of two
+	case s.low == 0: // a pole is there, and the root may be closer to it by any power of two
 		return s.high / T(math.Ldexp(1, min(1<<s.halvings, 64)))
 	case s.high == 0:
 		return s.low / T(math.Ldexp(1, min(1<<s.halvings, 64)))
@@ -219,7 +217,7 @@ func (s *search[T]) within(x T) T {
 	return s.low/2 + s.high/2
 }
 
-// mean returns the arithmetic mean of two positive numbers, or the geometric one if they are far apart.
+// mean returns the arithmetic mean of the positive numbers a < b, or their geometric mean if they are far apart.
 func mean[T scalar.Real](a, b T) T {
 	if b > 4*a {
 		return T(math.Sqrt(float64(a)) * math.Sqrt(float64(b)))
@@ -227,8 +225,8 @@ func mean[T scalar.Real](a, b T) T {
 	return a/2 + b/2
 }
 
-// quadratic returns the root of c·x² − a·x + b that lies between the poles of the equation it comes
-// from; for the last root, the one behind both.
+// quadratic returns a root of c·x² − a·x + b, which comes from an equation with two poles. It returns the root between
+// the poles, or if last is true the one behind both.
 func quadratic[T scalar.Real](c, a, b T, last bool) T {
 	root := T(math.Sqrt(math.Abs(float64(a*a - 4*b*c))))
 	switch {

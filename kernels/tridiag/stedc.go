@@ -5,15 +5,15 @@ import "github.com/tessera-la/tessera/internal/scalar"
 // Leaf is the largest order that [Stedc] solves by [Steqr].
 const Leaf = 48
 
-// chunk is how many rows of a merge are worked on by one part: so that neither the parts nor the bits
-// depend on how many units there are.
+// chunk is the number of rows that one part of a step of a merge computes. It does not depend on the number of units,
+// so neither do the bits of the result.
 const chunk = 128
 
-// Crew calls f for parts 0 to parts−1, on as many units as there are, each with work elements of
-// scratch, and returns when all have returned.
+// Crew calls f for parts 0 to parts−1, on as many units as there are. Each call of f gets work elements of scratch.
+// Crew returns when all calls have returned.
 type Crew[T scalar.Real] func(parts, work int, f func(part, parts int, work []T))
 
-// Alone is the Crew of one unit, which has scratch.
+// Alone returns the Crew of the caller's unit alone. All parts use scratch, one after the other.
 func Alone[T scalar.Real](scratch []T) Crew[T] {
 	return func(parts, work int, f func(part, parts int, work []T)) {
 		for i := range parts {
@@ -22,17 +22,18 @@ func Alone[T scalar.Real](scratch []T) Crew[T] {
 	}
 }
 
-// Product is C = A·B for matrices in rows, A m×k and B k×n, with Work elements of scratch for
-// dimensions up to dim.
+// Product multiplies row-major matrices.
 type Product[T scalar.Real] struct {
+	// Work returns the number of elements of scratch that Mul needs if no dimension is larger than dim.
 	Work func(dim int) int
-	Mul  func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T)
+	// Mul computes C = A·B, where A is m×k and B is k×n.
+	Mul func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T)
 }
 
-// node is a part of T that is torn before row cut, or a leaf if that is hi.
+// node is rows lo to hi−1 of T, which are torn before row cut. In a leaf, cut is hi.
 type node struct{ lo, cut, hi int }
 
-// tree returns the nodes by their level, the whole matrix first, and the leaves. It depends on n alone.
+// tree returns the nodes of each level, the whole matrix first, and the leaves. They depend on n alone.
 func tree(n int) (levels [][]node, leaves []node) {
 	var grow func(lo, hi, level int)
 	grow = func(lo, hi, level int) {
@@ -52,15 +53,17 @@ func tree(n int) (levels [][]node, leaves []node) {
 	return levels, leaves
 }
 
-// Choice returns which eigenvectors are wanted: those of values first … last−1 of all of them, in ascending
-// order.
+// Choice chooses the eigenvectors that [Stedc] computes. values are all eigenvalues in ascending order; the
+// eigenvectors of values first … last−1 are wanted.
 type Choice[T scalar.Real] func(values []T) (first, last int)
 
-// Stedc overwrites d with the eigenvalues of T in ascending order, and the first rows of q, n×n, with the
-// eigenvectors that choose wants, or with all if it is nil; what the other rows hold is not defined. e is
-// overwritten. work holds at least [WorkStedc] elements. The result has the same bits for any crew.
+// Stedc overwrites d with the eigenvalues of T in ascending order. It overwrites the first rows of the n×n matrix q
+// with the eigenvectors that choose selects, or with all if choose is nil; the other rows are undefined. It does not
+// call choose if n is less than 2. d has n elements and e has n−1; e is overwritten. work holds at least [WorkStedc]
+// elements. The result has the same bits for any crew.
 //
-// Elements must be finite. The error is a *ConvergenceError.
+// Elements must be finite. If the iteration of a leaf does not converge, the error is a *ConvergenceError, and the
+// results are undefined.
 //
 // Reference: LAPACK xSTEDC.
 func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew Crew[T], choose Choice[T]) error {
@@ -100,7 +103,7 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 			return err
 		}
 	}
-	// values are the eigenvalues, of which first … last−1 are chosen as soon as they are known.
+	// order sets values to the eigenvalues, and first and last to the choice, as soon as the eigenvalues are known.
 	values, first, last := make([]T, n), 0, n
 	order := func() {
 		for i, r := range sorted {
@@ -121,7 +124,8 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 			if l == 0 {
 				wanted = func() []int32 { order(); return sorted[first:last] }
 			}
-			m.run(x.cut-x.lo, e[x.cut-1], d[x.lo:x.hi], sorted[x.lo:x.hi], q.Block(x.lo, x.lo, size, size), work[2*x.lo*(n+1):], wanted)
+			m.run(x.cut-x.lo, e[x.cut-1], d[x.lo:x.hi], sorted[x.lo:x.hi], q.Block(x.lo, x.lo, size, size),
+				work[2*x.lo*(n+1):], wanted)
 		}
 		if len(level) < abreast {
 			for i := range level {
@@ -135,7 +139,7 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 		}
 		crew(len(level), mul.Work(most)+most, func(i, _ int, scratch []T) { one(i, Alone(scratch)) })
 	}
-	// Rows into the order of their eigenvalues, by way of the work space.
+	// work holds the chosen rows while they are brought into the order of their eigenvalues.
 	chosen := sorted[first:last]
 	for i, r := range chosen {
 		copy(work[i*n:][:n], q.Row(int(r)))
@@ -147,21 +151,22 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 	return nil
 }
 
-// abreast is the number of merges of a level from which on units work on different ones instead of
-// together on each.
+// abreast is the least number of merges in a level for which each unit works on a merge of its own. With fewer, all
+// units work together on one merge after the other.
 const abreast = 4
 
-// WorkStedc returns how many elements of work space [Stedc] needs for order n.
+// WorkStedc returns the number of elements of work space that [Stedc] needs for order n.
 func WorkStedc(n int) int { return 2 * n * (n + 1) }
 
-// merger makes one problem of two.
+// merger runs a [Merge] with the products and the crew of a call of [Stedc].
 type merger[T scalar.Real] struct {
 	*Merge[T]
 	mul  Product[T]
 	crew Crew[T]
 }
 
-// run does all steps of a merge. wanted returns, of sorted, what vectors are wanted: neighbours in that order.
+// run does all steps of a merge: see [Merge.Deflate] for the operands. wanted returns the rows whose vectors are to be
+// computed, a contiguous part of sorted. run calls it when sorted has the order of the merged problem.
 func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work []T, wanted func() []int32) {
 	n := len(d)
 	m.Deflate(cut, beta, d, sorted, q)
@@ -206,15 +211,16 @@ func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work
 		lo, hi := rows(part)
 		lo, hi = max(lo, roots.lo), min(hi, roots.hi)
 		m.Vectors(lo, hi, s, scratch)
-		m.Product(lo, hi, s, top, bottom, q, func(rows, cols, inner int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+		m.Product(lo, hi, s, top, bottom, q, func(rows, cols, inner int, a []T, lda int, b []T, ldb int, c []T,
+			ldc int) {
 			m.mul.Mul(rows, cols, inner, a, lda, b, ldb, c, ldc, scratch[k:])
 		})
 	})
 	m.Finish(deflated.lo, deflated.hi, dead, q)
 }
 
-// span is numbers lo … hi−1.
+// span is the numbers lo … hi−1.
 type span struct{ lo, hi int }
 
-// add makes s large enough for i.
+// add extends s so that it includes i.
 func (s *span) add(i int) { s.lo, s.hi = min(s.lo, i), max(s.hi, i+1) }

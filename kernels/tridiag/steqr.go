@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// Matrix is rows×cols elements in rows that are Stride apart.
+// Matrix is a row-major matrix, Rows×Cols elements whose rows are Stride elements apart.
 type Matrix[T scalar.Real] struct {
 	Rows, Cols, Stride int
 	Data               []T
@@ -28,20 +28,23 @@ func (m *Matrix[T]) Block(i, j, rows, cols int) Matrix[T] {
 // sweepsPerValue is how many sweeps an eigenvalue may take on average, as in LAPACK.
 const sweepsPerValue = 30
 
-// ConvergenceError says that an iteration has not converged.
+// ConvergenceError says that the iteration for a block of a matrix has not converged.
 type ConvergenceError struct {
-	Found, Order int // of so many eigenvalues of a block of a matrix, so many were found
+	Found, Order int // eigenvalues that were found, and the order of the block
 }
 
 func (e *ConvergenceError) Error() string {
 	return "tridiag: the QR iteration has not converged"
 }
 
-// Steqr overwrites d with the eigenvalues of T, in ascending order, and multiplies q from the left by
-// the matrix whose rows are its eigenvectors: an identity in q becomes the eigenvectors. e is
-// overwritten. len(e) is len(d)−1 and q has len(d) rows, of any length.
+// Steqr overwrites d with the eigenvalues of T, in ascending order. It multiplies q from the left by the matrix whose
+// rows are the eigenvectors of T, so an identity becomes the eigenvectors. d has n elements and e has n−1; e is
+// overwritten. q has n rows of any length.
 //
-// Elements must be finite. The error is a *ConvergenceError.
+// Elements must be finite. If the iteration does not converge, the error is a *ConvergenceError, and the results are
+// undefined.
+//
+// Reference: LAPACK xSTEQR.
 func Steqr[T scalar.Real](d, e []T, q Matrix[T]) error {
 	n := len(d)
 	left := sweepsPerValue * n
@@ -54,7 +57,8 @@ func Steqr[T scalar.Real](d, e []T, q Matrix[T]) error {
 			e[last] = 0
 		}
 		if last > first {
-			part := iteration[T]{d: d[first : last+1], e: e[first:last], q: q.Block(first, 0, last+1-first, q.Cols), left: &left}
+			part := iteration[T]{d: d[first : last+1], e: e[first:last],
+				q: q.Block(first, 0, last+1-first, q.Cols), left: &left}
 			if err := part.run(); err != nil {
 				return err
 			}
@@ -65,8 +69,8 @@ func Steqr[T scalar.Real](d, e []T, q Matrix[T]) error {
 	return nil
 }
 
-// negligible reports whether e(i) couples its neighbours by less than rounding does, or is so small that
-// rotations with it are not accurate.
+// negligible reports whether e(i) couples its neighbours by less than rounding does. It also reports true for an e(i)
+// so small that rotations with it are not accurate.
 func (t *iteration[T]) negligible(i int) bool {
 	return negligible(t.d, t.e, i) || math.Abs(float64(t.e[i])) <= scalar.SafeMin[T]()/scalar.Eps[T]()
 }
@@ -78,15 +82,16 @@ func negligible[T scalar.Real](d, e []T, i int) bool {
 	return x == 0 || x <= eps*math.Sqrt(math.Abs(float64(d[i])))*math.Sqrt(math.Abs(float64(d[i+1])))
 }
 
-// iteration is the iteration for a matrix none of whose e is negligible when it begins.
+// iteration is the QL iteration for a block. No element of e is negligible when it begins.
 type iteration[T scalar.Real] struct {
 	d, e []T
 	q    Matrix[T]
 	left *int // sweeps that it may still make
 }
 
-// run finds the eigenvalues from the end on where the elements are smaller, so that those of a
-// graded matrix keep their accuracy. It works on a matrix whose squares neither overflow nor underflow.
+// run finds the eigenvalues. It begins at the end whose diagonal element is smaller, so that small eigenvalues of a
+// graded matrix keep their accuracy. It scales the block, so that squares of its elements neither overflow nor
+// underflow.
 func (t *iteration[T]) run() error {
 	scale := scaleFor(t.d, t.e, Safe[T]())
 	multiply(t.d, scale)
@@ -147,8 +152,10 @@ func (t *iteration[T]) iterate() error {
 	return nil
 }
 
-// Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0 (LAPACK's xLARTG). So that c and s are accurate
-// for the smallest numbers too, it divides numbers of float64's middle range.
+// Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0. It scales its operands to the middle of the range
+// of float64, so that c and s are accurate for the smallest numbers, too.
+//
+// Reference: LAPACK xLARTG.
 func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 	if f == 0 {
 		return 1, 0, g
@@ -159,14 +166,15 @@ func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 	x, y, scale := float64(g), float64(f), 1.0
 	if most := max(math.Abs(x), math.Abs(y)); most < 0x1p-400 || most > 0x1p400 {
 		_, exp := math.Frexp(most)
-		scale = math.Ldexp(1, exp/2) // twice: its square may be denormal
+		// This is the root of the factor, since the factor itself may be denormal.
+		scale = math.Ldexp(1, exp/2)
 		x, y = x/scale/scale, y/scale/scale
 	}
 	h := math.Sqrt(x*x + y*y)
 	return T(x / h), T(y / h), T(h * scale * scale)
 }
 
-// Rotate overwrites vectors x and y, of the same length, with c·x + s·y and c·y − s·x.
+// Rotate overwrites the vectors x and y, which have the same length, with c·x + s·y and c·y − s·x.
 func Rotate[T scalar.Real](x, y []T, c, s T) {
 	y = y[:len(x)]
 	for i, a := range x {
@@ -187,7 +195,7 @@ func hypot[T scalar.Real](a, b T) T {
 // sign returns the absolute value of a with the sign of b.
 func sign[T scalar.Real](a, b T) T { return T(math.Copysign(float64(a), float64(b))) }
 
-// sortRows sorts d and moves the rows of q with it.
+// sortRows sorts d in ascending order and moves the rows of q with it.
 func sortRows[T scalar.Real](d []T, q Matrix[T]) {
 	for i := range d {
 		k := i

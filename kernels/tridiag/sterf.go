@@ -7,10 +7,12 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// Sterf overwrites d with the eigenvalues of T, in ascending order. e is overwritten. It is the variant of Pal,
-// Walker and Kahan of the QL iteration, which works on squares of e and takes no roots.
+// Sterf overwrites d with the eigenvalues of T, in ascending order. d has n elements and e has n−1; e is overwritten.
+// It is the QL iteration in the variant of Pal, Walker and Kahan, which works on the squares of e. Its inner loop takes
+// no roots.
 //
-// Elements must be finite. The error is a *ConvergenceError.
+// Elements must be finite. If the iteration does not converge, the error is a *ConvergenceError, and the results are
+// undefined.
 //
 // Reference: LAPACK xSTERF.
 func Sterf[T scalar.Real](d, e []T) error {
@@ -32,8 +34,8 @@ func Sterf[T scalar.Real](d, e []T) error {
 	return nil
 }
 
-// squares finds the eigenvalues of a block none of whose e is negligible. left is how many sweeps there may
-// still be.
+// squares overwrites d with the eigenvalues of a block in which no element of e is negligible. It makes at most *left
+// sweeps, and subtracts their number.
 func squares[T scalar.Real](d, e []T, left *int) error {
 	scale := scaleFor(d, e, Safe[T]())
 	multiply(d, scale)
@@ -77,14 +79,15 @@ func squares[T scalar.Real](d, e []T, left *int) error {
 				e[i+1] = s * r
 			}
 			before, cos := gamma, c
-			// Three quotients at once: the one of the next p does not wait for c.
+			// inverse is 1/c. Its quotient does not wait for c, so all three are computed at the same time,
+			// and p needs no division after gamma.
 			inverse := r / p
 			c, s = p/r, b/r
 			a := d[i]
 			gamma = c*(a-shift) - s*before
 			d[i+1] = before + (a - gamma)
 			switch {
-			case c > tiny: // so inverse does not overflow
+			case c > tiny: // so inverse has not overflowed
 				p = gamma * gamma * inverse
 			case c != 0:
 				p = gamma * gamma / c
