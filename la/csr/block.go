@@ -11,12 +11,11 @@ import (
 // ErrShape is the panic of an op whose operands do not fit together.
 const ErrShape Error = "csr: the operands of a task do not fit together"
 
-// Block is some rows of a sparse matrix, the operand of tasks on a [Distributed]. How many
-// rows, columns and entries it has is known before its entries are there: the memory that nodes
-// need is counted by that, and what comes from another node is checked by it. Columns have 32
-// bits, so an entry takes 12 bytes.
+// Block is consecutive rows of a sparse matrix. It is the operand of tasks on a [Distributed]. The numbers
+// of its rows, columns and entries are known before the block is filled: the runtime computes the memory
+// that nodes need from them, and Decode checks them. Columns have 32 bits, so an entry takes 12 bytes.
 //
-// An op of the program's own fills a block by [Block.Fill], and reads one by [Block.Row].
+// An op of the program fills a block by [Block.Fill], and reads one by [Block.Row].
 type Block struct {
 	shape
 	ia   []int // row i has the columns ja[ia[i]:ia[i+1]]; nil before the block is filled
@@ -24,10 +23,10 @@ type Block struct {
 	data []float64
 }
 
-// shape is what is known of a block before it is filled.
+// shape is the numbers of rows, columns and entries of a block, which may not be filled yet.
 type shape struct{ rows, cols, entries int }
 
-// check returns what makes no sense in a shape.
+// check returns a *StructureError if a number is out of range or the numbers contradict each other.
 func (s shape) check() error {
 	for _, n := range [...]int{s.rows, s.cols, s.entries} {
 		if n < 0 || n > math.MaxInt32 || s.bytes() > math.MaxInt { // an int may have 32 bits
@@ -40,25 +39,25 @@ func (s shape) check() error {
 	return nil
 }
 
-// Dims returns how many rows the block has, and columns: all those of the matrix.
+// Dims returns the number of rows of the block, and the number of columns of the matrix.
 func (b *Block) Dims() (rows, cols int) { return b.rows, b.cols }
 
 // Entries returns the number of stored elements.
 func (b *Block) Entries() int { return b.entries }
 
-// Row returns row i of the block, which must be filled: its columns and its elements. They
-// must not be written.
+// Row returns the columns and the elements of row i. The caller must not write them. The block must be
+// filled.
 func (b *Block) Row(i int) (cols []int32, values []float64) {
 	lo, hi := b.ia[i], b.ia[i+1]
 	return b.ja[lo:hi:hi], b.data[lo:hi:hi]
 }
 
-// Fill overwrites the block. It calls row for each of its rows, from 0 on, which calls add for
-// each entry of the row, by its column in the matrix. Columns may come in any order, and one may
-// come twice: both count.
+// Fill overwrites the block. It calls row for i = 0, 1, …; row must call add for each entry of row i of the
+// block, with its column in the matrix. Columns may come in any order. If a column comes twice, both entries
+// count.
 //
-// The error is a *[StructureError] if a column is out of range, or if there are not as many
-// entries as the block is to have. The block is then as it was.
+// The error is a *[StructureError] if a column is out of range, or if the number of entries is not that of
+// the block. The block is then unchanged.
 func (b *Block) Fill(row func(i int, add func(col int, v float64))) error {
 	ia, ja, data := make([]int, 1, b.rows+1), make([]int32, b.entries), make([]float64, b.entries)
 	pages.Large(ja)
@@ -90,13 +89,13 @@ func (b *Block) Fill(row func(i int, add func(col int, v float64))) error {
 	return nil
 }
 
-// view returns the block as a matrix without a runtime. Its columns are in 32 bits only.
+// view returns the block as a matrix without a runtime, which has its columns in 32 bits only.
 func (b *Block) view() *Matrix {
 	return &Matrix{rows: b.rows, cols: b.cols, ia: b.ia, narrow: b.ja, data: b.data}
 }
 
-// blockOf returns the rows lo to hi−1 of a, whose columns fit into 32 bits, as a block: it
-// aliases the elements of a.
+// blockOf returns rows lo to hi−1 of a as a block, which aliases the elements of a. a must have its columns
+// in 32 bits: see narrowed.
 func blockOf(a *Matrix, lo, hi int) Block {
 	from, to := a.ia[lo], a.ia[hi]
 	ia := slices.Clone(a.ia[lo : hi+1])
@@ -106,5 +105,5 @@ func blockOf(a *Matrix, lo, hi int) Block {
 	return Block{shape{hi - lo, a.cols, to - from}, ia, a.narrow[from:to:to], a.data[from:to:to]}
 }
 
-// bytes returns how many bytes the arrays of a block take.
+// bytes returns the size of the arrays of a filled block, in bytes.
 func (s shape) bytes() int64 { return 8*(int64(s.rows)+1) + 12*int64(s.entries) }

@@ -21,7 +21,7 @@ import (
 
 const blockFormat = 1
 
-// header returns what comes before the arrays.
+// header returns the header of the encoding.
 func (s shape) header() []byte {
 	return wire.Header([4]byte{'c', 's', 'r', blockFormat}, s.rows, s.cols, s.entries)
 }
@@ -40,7 +40,7 @@ func readShape(r io.Reader) (s shape, err error) {
 	}
 	for i, p := range [...]*int{&s.rows, &s.cols, &s.entries} {
 		n := numbers[i]
-		if n < 0 || n > math.MaxInt32 { // what an int holds everywhere
+		if n < 0 || n > math.MaxInt32 { // an int may have 32 bits
 			return s, &StructureError{-1, fmt.Sprintf("a number in the header of a block is out of range: %d", n)}
 		}
 		*p = int(n)
@@ -48,7 +48,8 @@ func readShape(r io.Reader) (s shape, err error) {
 	return s, s.check()
 }
 
-// Bytes implements [versions.Value]: also of a block that is not filled yet.
+// Bytes implements [versions.Value]. It returns the size of the filled block, even if the block is not filled
+// yet.
 func (b *Block) Bytes() int64 { return b.bytes() }
 
 // Snapshot implements [versions.Value].
@@ -58,8 +59,8 @@ func (b *Block) Snapshot() versions.Value {
 	return s
 }
 
-// Restore implements [versions.Value]. It panics with [ErrShape] if the snapshot is no block of
-// the same shape.
+// Restore implements [versions.Value]. It panics with [ErrShape] if the snapshot is not a block of the same
+// shape.
 func (b *Block) Restore(snapshot versions.Value) {
 	s, ok := snapshot.(*Block)
 	if !ok || s.shape != b.shape {
@@ -72,11 +73,11 @@ func (b *Block) Restore(snapshot versions.Value) {
 	b.ia, b.ja, b.data = append(b.ia[:0], s.ia...), append(b.ja[:0], s.ja...), append(b.data[:0], s.data...)
 }
 
-// Shape implements [versions.Shaped]: it is the header of what Encode writes.
+// Shape implements [versions.Shaped]. It returns the header that Encode writes.
 func (b *Block) Shape() []byte { return b.header() }
 
-// Reshape implements [versions.Shaped]. A block gets its memory when it is filled. The error is
-// a *[StructureError], or that of a shape that is cut short.
+// Reshape implements [versions.Shaped]. The block gets its memory later, when it is filled. The error is a
+// *[StructureError], or io.ErrUnexpectedEOF or io.EOF if the header is cut short.
 func (b *Block) Reshape(header []byte) error {
 	s, err := readShape(bytes.NewReader(header))
 	switch {
@@ -89,7 +90,7 @@ func (b *Block) Reshape(header []byte) error {
 	return nil
 }
 
-// Encode implements [versions.Value]. A block that is not filled is a *[StructureError].
+// Encode implements [versions.Value]. It returns a *[StructureError] if the block is not filled.
 func (b *Block) Encode(w io.Writer) error {
 	if b.ia == nil {
 		return errUnfilled()
@@ -110,54 +111,56 @@ func (b *Block) Encode(w io.Writer) error {
 	return wire.Write(w, b.data)
 }
 
+// errUnfilled returns the error of an operation that needs a filled block.
 func errUnfilled() error { return &StructureError{-1, "a block that is not filled yet"} }
 
-// atLeast is the size in bytes up to which a block with a shape gets its memory before its entries
-// are there. That shape may have come from another node, too.
+// atLeast is the size in bytes up to which Decode allocates all memory of a block before its entries have
+// come. It is bounded because the shape may have come from another node, too.
 const atLeast = 16 << 20
 
-// Decode implements [versions.Value]. A block without a shape takes the one that was sent. A large one,
-// and one without a shape, takes memory as entries come, no more than twice theirs. Pointers and columns are checked, so a block
-// that was decoded is a matrix. The error is a *[StructureError], or r's; b is then as it was.
+// Decode implements [versions.Value]. A block without a shape takes the shape that was sent. If the block is
+// large or has no shape, Decode allocates memory as entries come, at most twice the size of those that have
+// come. Decode checks pointers and columns, so a decoded block is a valid matrix. The error is a
+// *[StructureError], or that of r; b is then unchanged.
 func (b *Block) Decode(r io.Reader) error {
-	s, err := readShape(r)
+	sent, err := readShape(r)
 	switch {
 	case err != nil:
 		return err
 	case b.shape != shape{} && b.shape != s:
-		return &StructureError{-1, fmt.Sprintf("a block of %d×%d with %d entries was sent, want %d×%d with %d", s.rows, s.cols, s.entries, b.rows, b.cols, b.entries)}
+		return &StructureError{-1, fmt.Sprintf("a block of %d×%d with %d entries was sent, want %d×%d with %d", sent.rows, sent.cols, sent.entries, b.rows, b.cols, b.entries)}
 	}
-	x := Block{shape: s}
-	if b.shape == s && b.Bytes() <= atLeast { // or else only a header says how many entries come
-		x.ja, x.data = make([]int32, s.entries), make([]float64, s.entries)
+	x := Block{shape: sent}
+	if b.shape == sent && b.Bytes() <= atLeast { // otherwise only a header says how many entries come
+		x.ja, x.data = make([]int32, sent.entries), make([]float64, sent.entries)
 		pages.Large(x.ja)
 		pages.Large(x.data)
 		x.ja, x.data = x.ja[:0], x.data[:0]
 	}
-	ia, err := wire.ReadMore[int64](r, nil, s.rows+1)
+	ia, err := wire.ReadMore[int64](r, nil, sent.rows+1)
 	if err != nil {
 		return err
 	}
 	before := int64(0)
 	x.ia = make([]int, len(ia))
 	for i, n := range ia {
-		if n < before || n > int64(s.entries) || i == 0 && n != 0 {
-			return &StructureError{i, fmt.Sprintf("begins at entry %d of %d, after one that begins at %d", n, s.entries, before)}
+		if n < before || n > int64(sent.entries) || i == 0 && n != 0 {
+			return &StructureError{i, fmt.Sprintf("begins at entry %d of %d, after one that begins at %d", n, sent.entries, before)}
 		}
 		x.ia[i], before = int(n), n
 	}
-	if before != int64(s.entries) {
-		return &StructureError{-1, fmt.Sprintf("the rows of a block have %d entries, want %d", before, s.entries)}
+	if before != int64(sent.entries) {
+		return &StructureError{-1, fmt.Sprintf("the rows of a block have %d entries, want %d", before, sent.entries)}
 	}
-	if x.ja, err = wire.ReadMore(r, x.ja, s.entries); err != nil {
+	if x.ja, err = wire.ReadMore(r, x.ja, sent.entries); err != nil {
 		return err
 	}
 	for _, j := range x.ja {
-		if uint(j) >= uint(s.cols) {
-			return &StructureError{-1, fmt.Sprintf("column %d of %d", j, s.cols)}
+		if uint(j) >= uint(sent.cols) {
+			return &StructureError{-1, fmt.Sprintf("column %d of %d", j, sent.cols)}
 		}
 	}
-	if x.data, err = wire.ReadMore(r, x.data, s.entries); err != nil {
+	if x.data, err = wire.ReadMore(r, x.data, sent.entries); err != nil {
 		return err
 	}
 	*b = x

@@ -17,38 +17,37 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Distributed is an m×n sparse matrix in blocks of rows, each on the node where its task ran. The
-// runtime has several nodes (exec.Keeper: a cluster.Driver); no node needs memory for all blocks,
-// which stay until [Distributed.Close]. On a runtime of one machine the blocks are in its memory.
+// Distributed is an m×n sparse matrix in blocks of rows. Each block lies on the node where its task ran, if
+// the runtime has several nodes (an exec.Keeper, such as a cluster.Driver). So no node needs memory for all
+// blocks. They stay until [Distributed.Close]. On a runtime of one machine all blocks are in its memory.
 //
 //	a, err := csr.Generate(ctx, d, n, sizes, op, params) // or csr.ReadParts, csr.Scatter
 //	defer a.Close()
 //	result, err := krylov.CG(ctx, a, x, b, krylov.CGOptions{})
 //
-// Nodes list [Ops], [Values] and [Errors] in their cluster.Options, as labench agent does. The
-// tasks that made a block make it again if its node is lost. A matrix of [Scatter] is the
-// exception, as its source may have changed since: products then fail with a
-// *cluster.NodeLostError.
+// Nodes list [Ops], [Values] and [Errors] in their cluster.Options, as labench agent does. If a node is
+// lost, the tasks that made its blocks make them again. A matrix of [Scatter] is the exception, since its
+// source may have changed: products then fail with a *cluster.NodeLostError.
 //
-// It is an operator for package la/krylov, with vectors on the nodes, and a parts.Collection of
+// A Distributed is an operator for package la/krylov, with vectors on the nodes, and a parts.Collection of
 // its rows. Its methods must not be called concurrently.
 type Distributed struct {
 	rt         exec.Runtime
 	rows, cols int
-	starts     []int   // the first row of each block, and the end
-	blocks     []Block // without memory if they are kept
-	kept       exec.Kept
-	owners     int   // nodes, for policies that ask whose a block is
-	halo       *halo // nil until vectors are on the nodes
+	starts     []int     // the first row of each block, and the end
+	blocks     []Block   // shapes without memory if the blocks are on nodes
+	kept       exec.Kept // the blocks on nodes; nil if they are in memory
+	owners     int       // number of nodes, for policies that use owners
+	halo       *halo     // nil until vectors are on the nodes
 	closed     atomic.Bool
 }
 
-// Size is the rows and entries of a block.
+// Size is the number of rows and of entries of a block.
 type Size struct{ Rows, Entries int }
 
-// Generate makes a matrix with n columns and blocks of the given sizes, from the first rows on. A
-// task makes each block, by an op of the program's own, with the parameter that params returns
-// for the block's number. The block is the task's only operand, and is overwritten:
+// Generate makes a matrix with n columns from blocks of the given sizes, from top to bottom. One task per
+// block makes the block by op, an op of the program. params returns the parameter of the task for a block's
+// number. The only operand of the task is the block, which op must overwrite:
 //
 //	func(call *versions.Call) error {
 //		p, b := call.Params.(*grid), call.Args[0].(*csr.Block)
@@ -60,9 +59,10 @@ func Generate(ctx context.Context, rt exec.Runtime, n int, sizes []Size, op *ver
 	return build(ctx, rt, n, sizes, func(_ exec.Job, b int) (graph.Spec, error) { return graph.Spec{Op: op, Params: params(b)}, nil })
 }
 
-// Scatter copies a to the nodes of rt, in blocks of rows with about equally many entries; blocks
-// = 0 means one for each of exec.Working. The program must not write the elements of a meanwhile.
-// The error is a *[StructureError] if a has more than 2³¹−1 columns, or as for [Generate].
+// Scatter copies a to the nodes of rt, in the given number of blocks of rows with about equally many
+// entries; 0 means one block for each worker of exec.Working. If a has few rows, or very long ones, there
+// may be fewer blocks. The program must not write the elements of a meanwhile. The error is a
+// *[StructureError] if blocks is negative or a has more than 2³¹−1 columns, or one as of [Generate].
 func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Distributed, error) {
 	switch {
 	case blocks < 0:
@@ -72,7 +72,7 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 	case blocks == 0:
 		blocks = len(exec.Working(rt))
 	}
-	blocks = min(blocks, len(a.ja)+a.rows) // then each row is a block
+	blocks = min(blocks, len(a.ja)+a.rows) // with so many, each row is a block
 	starts := []int{0}
 	for c := 1; c <= blocks; c++ {
 		if r := reach(a.ia, share(c, blocks, len(a.ja)+a.rows)); r > starts[len(starts)-1] {
@@ -91,16 +91,16 @@ func Scatter(ctx context.Context, rt exec.Runtime, a *Matrix, blocks int) (*Dist
 	})
 }
 
-// ReadParts reads a matrix from Matrix Market files, plain or compressed with gzip. Each file has
-// the rows of a block, from the first rows on, and all columns; its header says general, not
-// symmetric. A node reads a file, and another one if that node is lost: all nodes have it under
-// the same path, as on a shared file system. This process reads only the headers, for the sizes.
+// ReadParts reads a matrix from Matrix Market files, plain or compressed with gzip. Each file has the rows
+// of a block, from top to bottom, and all columns. Its header must say general, not symmetric. A node reads
+// each file; if that node is lost, another node reads it again. So all nodes must find the files under the
+// same paths, as on a shared file system. This process reads only the headers, for the sizes.
 //
-// Entries are those of the file: an index may occur twice, and zeros are stored. Columns are
-// ascending.
+// A block has the entries of its file: an index may occur twice, and zeros are stored. The columns of a row
+// are ascending.
 //
-// The error is a *file.FormatError for a bad file; a *file.AccessError if a node cannot read its
-// file or has another one; or as for [Generate]. Files must not change before Close.
+// The error is a *file.FormatError for a bad file; a *file.AccessError if a node cannot read its file or
+// finds a file of another size; or one as of [Generate]. Files must not change before Close.
 func ReadParts(ctx context.Context, rt exec.Runtime, paths []string) (*Distributed, error) {
 	sizes, n := make([]Size, len(paths)), 0
 	for b, path := range paths {
@@ -176,7 +176,7 @@ func build(ctx context.Context, rt exec.Runtime, n int, sizes []Size, task func(
 	return a, nil
 }
 
-// nodesOf returns the number of nodes of workers.
+// nodesOf returns the number of nodes that have workers, and at least 1.
 func nodesOf(workers []exec.Worker) int {
 	hosts := map[string]bool{}
 	for _, w := range workers {
@@ -190,12 +190,12 @@ func nodesOf(workers []exec.Worker) int {
 func (a *Distributed) run(ctx context.Context, submit func(job exec.Job, blocks []graph.Datum) error) error {
 	job := a.rt.NewJob(ctx)
 	err := submit(job, a.Data(1))
-	return cmp.Or(job.Wait(), err) // which is the job's, as a rule
+	return cmp.Or(job.Wait(), err)
 }
 
-// Close releases the blocks on the nodes. The matrix must not be used any more: its methods panic
-// with blocked.ErrReleased. Close may be called several times, but not while a job uses the
-// matrix.
+// Close releases the blocks on the nodes. After it, methods that use the blocks panic with
+// blocked.ErrReleased. Close may be called several times, but not while a job uses the matrix. It returns
+// nil.
 func (a *Distributed) Close() error {
 	if !a.closed.Swap(true) && a.kept != nil {
 		a.kept.Release()
@@ -218,8 +218,8 @@ func (a *Distributed) Items(block int) int { return a.blocks[block].rows }
 // Bytes implements parts.Collection.
 func (a *Distributed) Bytes(block int) int64 { return a.blocks[block].Bytes() }
 
-// Locate implements parts.Collection: by what the runtime knows, or on one machine by the
-// element in the middle of each block.
+// Locate implements parts.Collection. It asks the runtime where the blocks are; on one machine it looks up
+// the page of the element in the middle of each block. It panics with blocked.ErrReleased after Close.
 func (a *Distributed) Locate(rt exec.Runtime) []int {
 	a.used()
 	if a.kept == nil {
@@ -241,9 +241,10 @@ func (a *Distributed) Locate(rt exec.Runtime) []int {
 // OverNodes implements parts.Spread.
 func (a *Distributed) OverNodes() bool { return a.kept != nil }
 
-// Data returns the blocks as data for tasks of the program's own, each a *[Block] that must only
-// be read. matrix is the number of the matrix in their keys, from 1, which no other data of the
-// job may have. Consecutive blocks have the same owner, for policies that use owners.
+// Data returns the blocks as data for tasks of the program. The value of each is a *[Block], which the tasks
+// must only read. matrix is the number of the matrix in the keys of the data, from 1; no other data of the
+// job may have it. The owners divide the blocks into runs of consecutive blocks, for policies that use
+// owners. Data panics with blocked.ErrReleased after Close.
 func (a *Distributed) Data(matrix uint32) []graph.Datum {
 	a.used()
 	data := make([]graph.Datum, len(a.blocks))

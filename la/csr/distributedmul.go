@@ -16,14 +16,14 @@ import (
 //
 //	dst = A·x, or dst = Aᵀ·x if trans is set,
 //
-// by a task for each block, on its node. The vectors are in the program's memory: x goes to each
-// node once, and each node sends the elements of dst for its rows. The bits of A·x are those of
-// [Matrix.MulVecTo]. For Aᵀ·x each block makes a vector of n elements, and a tree over
-// consecutive blocks adds them. So its bits depend on the division into blocks, but not on the
-// nodes, nor on lost nodes.
+// by one task for each block, on the node of the block. For op(A) of m×n, dst has m elements and x has n.
+// Both are in the program's memory: x goes to each node once, and each node sends back the elements of dst
+// for its rows. The bits of A·x are those of [Matrix.MulVecTo]. For Aᵀ·x each block makes a vector as long
+// as dst, and a tree over consecutive blocks adds these vectors. So its bits depend on the division into
+// blocks, but neither on the nodes nor on lost nodes.
 //
-// The error is an *[la.ShapeError], or the job's, after which dst is undefined. It panics with
-// [ErrOverlap] if dst and x begin at the same element.
+// The error is an *[la.ShapeError], or that of the job; dst is then undefined. MulVecTo panics with
+// [ErrOverlap] if dst and x begin at the same element, and with blocked.ErrReleased after Close.
 func (a *Distributed) MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error {
 	if m, n := (&Matrix{rows: a.rows, cols: a.cols}).op(trans); len(dst) != m || len(x) != n {
 		return &la.ShapeError{Op: "MulVecTo", Detail: fmt.Sprintf("op(A) is %d×%d, x has %d elements and dst %d", m, n, len(x), len(dst))}
@@ -41,8 +41,8 @@ func (a *Distributed) MulVecTo(ctx context.Context, dst []float64, trans bool, x
 //
 //	dst = A·B
 //
-// as [Distributed.MulVecTo] computes a product with a vector. The bits are those of
-// [Matrix.MulTo], which says what dst and B may be.
+// by one task for each block, as [Distributed.MulVecTo]. dst and b are as for [Matrix.MulTo], and so are
+// the bits and the panics. The error is an *[la.ShapeError], or that of the job; dst is then undefined.
 func (a *Distributed) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error {
 	x, y, err := wide(a.rows, a.cols, dst, b)
 	if err != nil || a.rows == 0 || x.Cols == 0 {
@@ -51,7 +51,7 @@ func (a *Distributed) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) e
 	return a.mul(ctx, ops().mm, &tile{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: x.Data}, &tile{Rows: y.Rows, Cols: y.Cols, Stride: y.Stride, Data: y.Data})
 }
 
-// mul computes y = A·x by an op.
+// mul computes y = A·x by op, in one task for each block that has rows.
 func (a *Distributed) mul(ctx context.Context, op *versions.Op, x, y *tile) error {
 	return a.run(ctx, func(job exec.Job, blocks []graph.Datum) error {
 		t, from := tasks{job: job}, datum("x", 2, 0, 0, x)
@@ -67,8 +67,8 @@ func (a *Distributed) mul(ctx context.Context, op *versions.Op, x, y *tile) erro
 	})
 }
 
-// mulTransposed computes y = Aᵀ·x. The product of the first block, and then the sum, is in y;
-// the others stay on the nodes.
+// mulTransposed computes y = Aᵀ·x. The product of the first block is in y, where the sum comes, too. The
+// products of the other blocks stay on the nodes.
 func (a *Distributed) mulTransposed(ctx context.Context, y, x []float64) error {
 	var full []int // blocks that have rows
 	for b := range a.blocks {

@@ -1,30 +1,30 @@
 package csr
 
-// halo says which elements of the parts of x each block needs. Blocks on one node share the
-// slices that come there:
+// halo says which elements of the parts of x each block needs for its product. Blocks on one node share the
+// slices that the node gets:
 //
 //	node 1   block 0 ─┬─ slice of part 2
 //	         block 1 ─┘
 //	node 2   block 2 ─── slice of part 1
 //	         block 3 ─── part 2, which is on the node
 type halo struct {
-	spans  []*tile // of each block with rows: see spanFirst
+	spans  []*tile // for each block with rows: see spanFirst
 	slices []slice
-	needs  [][]int // of each block with rows: its slices
+	needs  [][]int // for each block with rows: the slices that it needs
 }
 
-// slice is elements lo to hi−1 of a part of x, which blocks on a node need.
+// slice is elements lo to hi−1 of a part of x, which blocks on node need.
 type slice struct {
 	part, lo, hi int
 	node         int32
-	whole        bool // the part itself goes there, or is there
+	whole        bool // the node reads the part itself instead of a copy of the slice
 }
 
-// share decides what goes to which node: of each part a slice with the elements that all blocks
-// there need, or the whole part if that is most of it. It stores in the spans with which element
-// each slice begins.
+// share decides which slice of each part goes to each node: the elements that the blocks on the node need,
+// or the whole part if that is most of it. share stores the first element of each slice in the spans. here
+// says that all blocks are in the memory of this process.
 func (h *halo) share(parts []part, owners []int32, here bool) {
-	at := map[[2]int]int{} // of a node and a part: their slice
+	at := map[[2]int]int{} // from node and part to their slice
 	h.needs = make([][]int, len(parts))
 	for k, span := range h.spans {
 		for i := range parts {
@@ -57,5 +57,5 @@ func (h *halo) share(parts []part, owners []int32, here bool) {
 	}
 }
 
-// part is elements lo to hi−1 of a vector; block is the block of A that has these rows, or −1.
+// part is elements lo to hi−1 of a vector. block is the block of A with the same rows, −1 if there is none.
 type part struct{ lo, hi, block int }

@@ -7,7 +7,8 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// span computes, once, which elements of the parts of x the blocks with rows need.
+// span makes a.halo, unless it is there: a task for each block with rows finds which elements of the parts
+// of x the block needs. With one part there is no halo.
 func (a *Distributed) span(ctx context.Context, parts []part) error {
 	if a.halo != nil || len(parts) < 2 {
 		return nil
@@ -33,7 +34,7 @@ func (a *Distributed) span(ctx context.Context, parts []part) error {
 	return err
 }
 
-// receive makes the data for the slices of x, and the data that say what blocks need.
+// receive makes the data for the slices of x, and the data of the spans.
 func (v *residents) receive() {
 	matrix := v.matrix()
 	for k, s := range v.a.halo.spans {
@@ -47,15 +48,15 @@ func (v *residents) receive() {
 			rows, at = append(rows, s.hi-s.lo), append(at, n)
 		}
 	}
-	// A slice is made where the part is, and is all that goes to another node.
+	// The node of the part makes the slice, so only the slice goes to another node.
 	made := v.make(rows, func(k int) int32 { return v.owner(v.rows.parts[all[at[k]].part]) })
 	for k, n := range at {
 		v.slices[n] = made[k]
 	}
 }
 
-// send submits tasks that make the slices of a vector, and returns what blocks read instead of
-// its parts.
+// send submits tasks that make the slices of x. It returns, for each slice of the halo, the datum that
+// blocks read: the slice, or the whole part.
 func (v *residents) send(x *resident) []*graph.Datum {
 	read := make([]*graph.Datum, len(v.slices))
 	for n, d := range v.slices {

@@ -23,13 +23,13 @@ func (e Error) Error() string { return string(e) }
 // ErrOverlap is the panic of a product whose result shares memory with an operand.
 const ErrOverlap Error = "csr: the result shares memory with an operand"
 
-// ErrChanged is the panic of a product that finds other rows or columns in the caller's arrays
-// than there may be.
+// ErrChanged is the panic of a product that finds row pointers or columns out of range, because the caller
+// has changed its arrays.
 const ErrChanged Error = "csr: the caller's row pointers or columns have changed"
 
-// StructureError reports arrays that are no sparse matrix.
+// StructureError reports arrays or numbers that do not describe a sparse matrix.
 type StructureError struct {
-	Row    int // where it was found, from 0; −1 if it concerns all
+	Row    int // the row with the error, from 0; −1 if it concerns the whole matrix
 	Reason string
 }
 
@@ -40,39 +40,38 @@ func (e *StructureError) Error() string {
 	return fmt.Sprintf("csr: row %d (counted from 1): %s", e.Row+1, e.Reason)
 }
 
-// Matrix is an m×n sparse matrix in compressed sparse rows. It is safe for concurrent use as
-// long as nobody writes its elements.
+// Matrix is an m×n sparse matrix in compressed sparse rows. It is safe for concurrent use as long as no
+// goroutine writes its elements.
 type Matrix struct {
 	rows, cols int
 	ia, ja     []int // row i has the columns ja[ia[i]:ia[i+1]]
 	data       []float64
 	starts     []int // the first row of each block, and the end
 	rt         exec.Runtime
-	products   loop.Site // over blocks
-	wide       loop.Site
-	grams      loop.Site
+	products   loop.Site // of MulVecTo
+	wide       loop.Site // of MulTo
+	grams      loop.Site // of GramTo
 
 	once sync.Once
-	t    *Matrix // the transpose, when it has been asked for
+	t    *Matrix // the transpose; nil before the first call of T
 
 	narrows sync.Once
-	narrow  []int32 // ja, when a product with a vector has been asked for
+	narrow  []int32 // ja in 32 bits; nil before the first product with a vector
 }
 
-// blockWork is the entries, and rows, of a block of rows: some 10 µs of work, so that what a
-// chunk costs does not count, and the last block of a loop is not waited for long.
+// blockWork is the number of entries and rows together of a block of rows. It is some 10 µs of work: the
+// cost of handing out a chunk is small against it, and so is the wait for the last block of a loop.
 const blockWork = 1 << 13
 
-// New returns a as a Matrix whose products run on the workers of rt. Its arrays are a's, so that
-// a later change of an element counts; a must not get other ones, as by Set or Cull. The
-// columns of a row may be in any order, and one may occur twice: both count. The error is a
-// *[StructureError].
+// New returns a as a Matrix whose products run on the workers of rt. The Matrix shares the arrays of a, so
+// it sees later changes of elements. a must not get other arrays, as by Set or Cull. The columns of a row may
+// be in any order. If a column occurs twice, both entries count. The error is a *[StructureError].
 func New(rt exec.Runtime, a *sparse.CSR) (*Matrix, error) {
 	r := a.RawMatrix()
 	return of(rt, r.I, r.J, r.Indptr, r.Ind, r.Data)
 }
 
-// of returns the matrix that these arrays hold.
+// of returns the matrix with these arrays. The error is a *StructureError.
 func of(rt exec.Runtime, rows, cols int, ia, ja []int, data []float64) (*Matrix, error) {
 	switch {
 	case rows < 0 || cols < 0:
@@ -84,7 +83,7 @@ func of(rt exec.Runtime, rows, cols int, ia, ja []int, data []float64) (*Matrix,
 	case len(ja) < ia[rows] || len(data) < ia[rows]:
 		return nil, &StructureError{-1, fmt.Sprintf("%d columns and %d values for %d entries", len(ja), len(data), ia[rows])}
 	}
-	// First all pointers: then every row lies in the arrays.
+	// Check all pointers first: then every row lies in the arrays.
 	for i := range rows {
 		if ia[i+1] < ia[i] {
 			return nil, &StructureError{i, fmt.Sprintf("ends at entry %d before it begins at %d", ia[i+1], ia[i])}
@@ -100,8 +99,8 @@ func of(rt exec.Runtime, rows, cols int, ia, ja []int, data []float64) (*Matrix,
 	return &Matrix{rows: rows, cols: cols, ia: ia, ja: ja[:ia[rows]], data: data[:ia[rows]], starts: balance(ia, blockWork), rt: rt}, nil
 }
 
-// balance cuts rows into blocks of about so much work, rows and entries counted: it returns
-// where each begins, and the end.
+// balance cuts rows into blocks of about the given work, which is the number of rows and entries together.
+// It returns the first row of each block, and the end.
 func balance(ia []int, work int) (starts []int) {
 	starts = []int{0}
 	from := 0
@@ -116,14 +115,15 @@ func balance(ia []int, work int) (starts []int) {
 	return starts
 }
 
-// share returns c/n of total.
+// share returns ⌊c·total/n⌋, for 0 ≤ c ≤ n.
 func share(c, n, total int) int {
 	hi, lo := bits.Mul64(uint64(c), uint64(total))
 	q, _ := bits.Div64(hi, lo, uint64(n)) // c ≤ n
 	return int(q)
 }
 
-// reach returns the fewest rows that make up so much work, rows and entries counted.
+// reach returns the least number of rows, from the first on, that have at least the given work: rows and
+// entries together.
 func reach(ia []int, work int) int {
 	return sort.Search(len(ia)-1, func(r int) bool { return ia[r]+r >= work })
 }
@@ -137,8 +137,9 @@ func (a *Matrix) Entries() int { return len(a.ja) }
 // CSR returns a as a matrix of package sparse with the same arrays.
 func (a *Matrix) CSR() *sparse.CSR { return sparse.NewCSR(a.rows, a.cols, a.ia, a.ja, a.data) }
 
-// T returns the transpose, which is made at the first call, takes as much memory as a, and
-// is kept: an element of a that changes later does not change there. Its transpose is a.
+// T returns the transpose. The first call makes it, with as much memory as a, and later calls return the
+// same Matrix. A later change of an element of a does not change the transpose. The transpose of the result
+// is a.
 func (a *Matrix) T() *Matrix {
 	a.once.Do(func() {
 		t := &Matrix{rows: a.cols, cols: a.rows, ia: make([]int, a.cols+2), ja: make([]int, len(a.ja)), data: make([]float64, len(a.ja)), rt: a.rt}
@@ -167,8 +168,8 @@ func (a *Matrix) T() *Matrix {
 	return a.t
 }
 
-// Blocks implements parts.Collection, whose items are the rows: each block has about equally
-// many entries and rows together, unless a row alone has more.
+// Blocks implements parts.Collection, whose items are the rows. Each block has about the same number of
+// entries and rows together, unless a single row has more.
 func (a *Matrix) Blocks() int { return len(a.starts) - 1 }
 
 // Rows returns the rows of a block: lo to hi−1.
@@ -183,7 +184,7 @@ func (a *Matrix) Bytes(block int) int64 {
 	return 16*int64(a.ia[hi]-a.ia[lo]) + 8*int64(hi-lo)
 }
 
-// Locate implements parts.Collection, by the value in the middle of each block.
+// Locate implements parts.Collection. It looks up the page of the element in the middle of each block.
 func (a *Matrix) Locate(rt exec.Runtime) []int {
 	at := make([]unsafe.Pointer, a.Blocks())
 	for b := range at {
@@ -195,8 +196,9 @@ func (a *Matrix) Locate(rt exec.Runtime) []int {
 	return parts.Near(rt, at)
 }
 
-// narrowed makes the columns in 32 bits at its first call, and reports whether they fit into these.
-// A product with a vector does little but read, and then reads 12 bytes for an entry in place of 16.
+// narrowed copies the columns into 32 bits at its first call, and reports whether they fit. The time of a
+// product with a vector is mostly that of reading the matrix; with the copy it reads 12 bytes per entry
+// instead of 16.
 func (a *Matrix) narrowed() bool {
 	if a.cols > math.MaxInt32 {
 		return false
@@ -215,12 +217,11 @@ func (a *Matrix) narrowed() bool {
 	return len(a.narrow) == len(a.ja)
 }
 
-// Memory returns the bytes of the arrays, without those of the transpose and of what products
-// with vectors make.
+// Memory returns the size of the arrays in bytes, without the transpose and without the columns in 32 bits.
 func (a *Matrix) Memory() int64 { return 16*int64(len(a.ja)) + 8*int64(len(a.ia)) }
 
-// NonFinite returns the first stored element, by rows, that is infinite or NaN; ok says that
-// there is one.
+// NonFinite returns the row and column of the first stored element, by rows, that is infinite or NaN. ok is
+// false if there is none.
 func (a *Matrix) NonFinite() (row, col int, ok bool) {
 	for i := range a.rows {
 		for k := a.ia[i]; k < a.ia[i+1]; k++ {

@@ -14,11 +14,11 @@ import (
 //
 //	dst = A·B,
 //
-// where A is m×k, B dense and k×n, and dst m×n; an empty dst takes that shape. A B that is not
-// a *mat.Dense is copied into one. The bits are the same on any number of workers.
+// where A is m×k, B is dense and k×n, and dst is m×n; an empty dst takes that shape. MulTo copies B into a
+// *mat.Dense if it is none. The bits are the same on any number of workers.
 //
-// The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined. It
-// panics with [ErrOverlap] if dst is B.
+// The error is an *[la.ShapeError], or that of [loop.For]; dst is then undefined. MulTo panics with
+// [ErrOverlap] if dst and B begin at the same element.
 func (a *Matrix) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error {
 	x, y, err := wide(a.rows, a.cols, dst, b)
 	if err != nil || a.rows == 0 || x.Cols == 0 {
@@ -33,8 +33,8 @@ func (a *Matrix) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error 
 	})
 }
 
-// wide returns the operands of a product of an m×k matrix with b, those of b and of dst, which
-// takes its shape if it is empty; nothing if the product is, for gonum has no such matrices.
+// wide returns the storage x of b and y of dst for the product of an m×k matrix with b. An empty dst takes
+// the shape of the product. If the product has no elements, x and y are zero: gonum has no such matrices.
 func wide(m, k int, dst *mat.Dense, b mat.Matrix) (x, y blas64.General, err error) {
 	rows, n := b.Dims()
 	if rows != k {
@@ -59,12 +59,12 @@ func wide(m, k int, dst *mat.Dense, b mat.Matrix) (x, y blas64.General, err erro
 	return x, y, nil
 }
 
-// combine computes a row of A, which has elements in some columns, times x.
+// combine computes y = a·x for a row a of A, which has elements data in the columns ja.
 func combine[J int | int32](y []float64, ja []J, data []float64, x blas64.General) {
 	clear(y)
 	data = data[:len(ja)]
 	k := 0
-	// Two rows of x at a time: y is read and written half as often.
+	// Add two rows of x at a time, so that y is read and written half as often.
 	for ; k+2 <= len(ja); k += 2 {
 		d0, d1 := data[k], data[k+1]
 		x0 := x.Data[int(ja[k])*x.Stride:][:len(y)]
@@ -85,11 +85,11 @@ func combine[J int | int32](y []float64, ja []J, data []float64, x blas64.Genera
 //
 //	dst = AᵀA,
 //
-// where A is m×n and dst n×n; an empty dst takes that shape. The result is dense, of n²
-// elements; for n in the thousands at most. It makes the transpose once, see [Matrix.T], and
-// the bits are the same on any number of workers.
+// where A is m×n and dst is n×n; an empty dst takes that shape. The result is dense with n² elements, so n
+// should be some thousands at most. GramTo makes the transpose: see [Matrix.T]. The bits are the same on any
+// number of workers.
 //
-// The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined.
+// The error is an *[la.ShapeError], or that of [loop.For]; dst is then undefined.
 func (a *Matrix) GramTo(ctx context.Context, dst *mat.SymDense) error {
 	if a.cols == 0 {
 		return nil

@@ -14,13 +14,12 @@ import (
 //
 //	dst = A·x, or dst = Aᵀ·x if trans is set,
 //
-// where x has as many elements as op(A) has columns and dst as many as it has rows. The
-// bits are the same on any number of workers. For Aᵀ the transpose is made once: see
-// [Matrix.T]. The first product also copies the columns into 32 bits, a quarter of A's memory:
-// later ones have less to read.
+// where op(A) is m×n, x has n elements, and dst has m. The bits are the same on any number of workers. For Aᵀ
+// MulVecTo makes the transpose: see [Matrix.T]. The first product also copies the columns into 32 bits, which
+// takes a quarter of the memory of A: later products then read less.
 //
-// The error is an *[la.ShapeError], or that of [loop.For], after which dst is undefined. It
-// panics with [ErrOverlap] if dst and x begin at the same element.
+// The error is an *[la.ShapeError], or that of [loop.For]; dst is then undefined. MulVecTo panics with
+// [ErrOverlap] if dst and x begin at the same element.
 func (a *Matrix) MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error {
 	if m, n := a.op(trans); len(dst) != m || len(x) != n {
 		return &la.ShapeError{Op: "MulVecTo", Detail: fmt.Sprintf("op(A) is %d×%d, x has %d elements and dst %d", m, n, len(x), len(dst))}
@@ -50,8 +49,8 @@ func (a *Matrix) op(trans bool) (m, n int) {
 	return a.rows, a.cols
 }
 
-// mulVec computes some rows. A sum has four parts, for an addition begins each cycle and takes
-// several.
+// mulVec computes elements lo to hi−1 of the product. It adds each sum in four parts: a core can begin an
+// addition in each cycle, but an addition takes several.
 func (a *Matrix) mulVec(dst, x []float64, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		from, to := a.ia[i], a.ia[i+1]
@@ -73,10 +72,10 @@ func (a *Matrix) mulVec(dst, x []float64, lo, hi int) {
 	}
 }
 
-// mulVecNarrow is mulVec with the columns in 32 bits, and the same bits. These are the matrix's
-// own, and were held against the number of columns, as many as x has elements: so only rows are
-// checked, for the caller has their pointers. The checks of entries would take a tenth of the time.
-// Where there is assembly it computes all rows, but for the first one that makes no sense.
+// mulVecNarrow is mulVec with the columns in 32 bits; the results have the same bits. The caller cannot
+// change these columns, and narrowed has checked that they are below the number of elements of x. So
+// mulVecNarrow checks only the row pointers, which the caller can change. Checks of entries would take a
+// tenth of the time. Assembly computes the rows up to the first one with wrong pointers.
 func (a *Matrix) mulVecNarrow(dst, x []float64, lo, hi int) {
 	if spmv := native.Best().F64.SpMV; spmv != nil && lo < hi {
 		_, _ = dst[hi-1], a.ia[hi]
@@ -86,7 +85,7 @@ func (a *Matrix) mulVecNarrow(dst, x []float64, lo, hi int) {
 	at := func(j uint32) float64 { return *(*float64)(unsafe.Add(vector, 8*uintptr(j))) }
 	for i := lo; i < hi; i++ {
 		k, to := a.ia[i], a.ia[i+1]
-		if uint(k) > uint(to) || to > len(a.narrow) { // of which there are as many as values
+		if uint(k) > uint(to) || to > len(a.narrow) { // there are as many values as columns
 			panic(ErrChanged)
 		}
 		var s0, s1, s2, s3 float64

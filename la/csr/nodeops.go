@@ -13,15 +13,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Ops returns the ops of tasks on a [Distributed]. Nodes that are to execute them list them, as
-// they do those of package kernels.
+// Ops returns the ops of tasks on a [Distributed]. Nodes that execute such tasks list these ops, as they list
+// those of package kernels.
 func Ops() []*versions.Op {
 	o := ops()
 	return []*versions.Op{o.copy, o.read, o.cut, o.join, o.mv, o.span, o.mvs, o.mm, o.tmv, o.slice, o.add, o.dot}
 }
 
-// Values returns a value of each type that these ops have beside those of package kernels, for
-// programs of several nodes.
+// Values returns a value of each type of operand that these ops have and those of package kernels have not,
+// for programs of several nodes.
 func Values() []versions.Value { return []versions.Value{&Block{}} }
 
 // Errors returns an error of each type that these ops return, for programs of several nodes.
@@ -29,7 +29,7 @@ func Errors() []error {
 	return []error{&StructureError{}, &file.FormatError{}, &file.AccessError{}}
 }
 
-// Final reports that a node that tries again finds the same: see graph.Failure.
+// Final returns true, since another attempt finds the same error: see graph.Failure.
 func (e *StructureError) Final() bool { return true }
 
 // ops are the ops on blocks.
@@ -47,7 +47,7 @@ var ops = sync.OnceValue(func() (o struct {
 	add   *versions.Op // y = αx + βy, parameter *addParams: tiles x (in), unless it is y, and y (inout; out if β is 0)
 	dot   *versions.Op // a part of xᵀ·y, parameter *dotParams: tiles x (in), y (in), unless it is x, and of numbers (out)
 }) {
-	// An entry is read once by each of them; of tiles, elements.
+	// The work of a task is the number of entries of its block, or of elements of its first tile.
 	op := func(name string, run func(*versions.Call) error) *versions.Op {
 		return &versions.Op{Name: "csr" + name, Type: "f64", Versions: []versions.Version{{Name: "rows", Run: run}}, Work: func(c *versions.Call) float64 {
 			if b, ok := c.Args[0].(*Block); ok {
@@ -85,7 +85,7 @@ type readParams struct{ Path string }
 // runRead is op "csrread". It sorts the entries, which a file may have in any order.
 func runRead(call *versions.Call) error {
 	p, b := call.Params.(*readParams), call.Args[0].(*Block)
-	var list []entry // which grows with what comes, and not with what the file announces
+	var list []entry // grows as entries come, whatever number the file announces
 	err := file.ReadEntries(p.Path, nil, func(rows, cols int, entries int64, _ bool) error {
 		if rows != b.rows || cols != b.cols || entries != int64(b.entries) {
 			return &file.AccessError{File: p.Path, Reason: fmt.Sprintf("is another file than the driver has under that path: %d×%d with %d entries, want %d×%d with %d", rows, cols, entries, b.rows, b.cols, b.entries)}
@@ -110,11 +110,11 @@ func runRead(call *versions.Call) error {
 
 // cutParams is the parameter of op "csrcut".
 type cutParams struct {
-	First, Blocks int // the first cut in this block is the end of block First of Blocks
-	Total, Before int // the work of the matrix, and of what is before this block
+	First, Blocks int // the first cut in this block is the beginning of new block First of Blocks
+	Total, Before int // the work of the matrix, and that of the rows before this block
 }
 
-// Validate makes numbers that another node has sent safe to divide by.
+// Validate returns an error if a number, which another node may have sent, is out of range.
 func (p *cutParams) Validate() error {
 	if p.First < 1 || p.First >= p.Blocks || p.Total < 0 || p.Before < 0 {
 		return &StructureError{-1, fmt.Sprintf("cut %d of %d, of %d after %d", p.First, p.Blocks, p.Total, p.Before)}
@@ -122,7 +122,8 @@ func (p *cutParams) Validate() error {
 	return nil
 }
 
-// runCut is op "csrcut": a row says how many rows of the block are before a cut, and how many entries.
+// runCut is op "csrcut". Row i of the tile becomes the numbers of rows and entries of the block before cut
+// First+i.
 func runCut(call *versions.Call) error {
 	p, b, to := call.Params.(*cutParams), call.Args[0].(*Block), call.Args[1].(*tile)
 	switch {
@@ -139,10 +140,9 @@ func runCut(call *versions.Call) error {
 }
 
 // joinParams is the parameter of op "csrjoin".
-type joinParams struct{ Row int } // of the first block, with which the result begins
+type joinParams struct{ Row int } // the result begins with this row of the first block
 
-// runJoin is op "csrjoin". How many rows and entries B has is known: those of A are copied until it
-// has them.
+// runJoin is op "csrjoin". It copies rows from the blocks of A until B has the rows and entries of its shape.
 func runJoin(call *versions.Call) error {
 	blocks := call.Args[:len(call.Args)-1]
 	to, skip := call.Args[len(blocks)].(*Block), call.Params.(*joinParams).Row

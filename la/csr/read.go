@@ -13,23 +13,22 @@ import (
 
 // ReadOptions says how a file is read. The zero value works, and nil means the zero value.
 type ReadOptions struct {
-	// MaxBytes limits the memory that the matrix may take; 0 means 8 GiB. While it is read
-	// about twice as much is in use. What the file announces is held against the limit before
-	// anything is allocated, and what is allocated before the last entry has come grows
-	// with what has been read.
+	// MaxBytes limits the memory that the matrix may take; 0 means 8 GiB. During the reading
+	// about twice as much is in use. Read compares the size that the file announces with the
+	// limit before it allocates, and then allocates as entries come.
 	MaxBytes int64
 
-	// Warn, if not nil, is told of what is against the rules of the format and was read all
-	// the same, once of each kind, and that integers were rounded: see file.ReadMatrixMarket.
+	// Warn, if not nil, is called once for each kind of deviation from the rules of the format
+	// that was read nevertheless, and if integers were rounded: see file.ReadMatrixMarket.
 	Warn func(file.Warning)
 }
 
-// Read reads a Matrix Market file, plain or compressed with gzip, into a sparse matrix: what
-// file.ReadMatrixMarket accepts, where entries of the same index are added up in the order of
-// the file, and zeros are left out. Columns are ascending.
+// Read reads a Matrix Market file, plain or compressed with gzip, into a sparse matrix. It accepts the files
+// that file.ReadMatrixMarket accepts. It leaves out entries that are zero, and adds up entries of the same
+// index in the order of the file. The columns of a row are ascending. opt may be nil.
 //
-// A file that is malformed, or too large, gives a *file.FormatError with the line; others are
-// errors of the operating system.
+// The error is a *file.FormatError, if possible with the line, if the file is malformed or too large;
+// otherwise it is that of the operating system.
 func Read(rt exec.Runtime, path string, opt *ReadOptions) (*Matrix, error) {
 	var o ReadOptions
 	if opt != nil {
@@ -62,18 +61,21 @@ type coo struct {
 	list       []entry
 }
 
+// entry is element (i, j).
 type entry struct {
 	i, j int32
 	v    float64
 }
 
+// add appends an entry, unless it is zero.
 func (c *coo) add(i, j int, v float64) {
 	if v != 0 {
 		c.list = append(c.list, entry{int32(i), int32(j), v})
 	}
 }
 
-// matrix returns the entries in rows, those of the same index added up in their order.
+// matrix returns the matrix of the entries. It sorts c.list, and adds up entries of the same index in their
+// order.
 func (c *coo) matrix(rt exec.Runtime) (*Matrix, error) {
 	ia := make([]int, c.rows+1)
 	slices.SortStableFunc(c.list, func(a, b entry) int { return cmp.Or(cmp.Compare(a.i, b.i), cmp.Compare(a.j, b.j)) })
@@ -99,13 +101,13 @@ func (c *coo) matrix(rt exec.Runtime) (*Matrix, error) {
 	return of(rt, c.rows, c.cols, ia, ja, data)
 }
 
-// FromCOO returns the m×n matrix with the elements v[k] in the rows i[k] and columns j[k], in
-// any order; those of the same index are added up. The error is a *[StructureError].
+// FromCOO returns the m×n matrix with elements v[k] in row i[k] and column j[k], in any order. It adds up
+// elements of the same index in the order of k. The error is a *[StructureError].
 func FromCOO(rt exec.Runtime, m, n int, i, j []int, v []float64) (*Matrix, error) {
 	if len(i) != len(v) || len(j) != len(v) {
 		return nil, &StructureError{-1, fmt.Sprintf("%d rows, %d columns and %d values", len(i), len(j), len(v))}
 	}
-	if m < 0 || n < 0 || m > math.MaxInt32 || n > math.MaxInt32 || int64(m) >= math.MaxInt/8 { // where an int has 32 bits
+	if m < 0 || n < 0 || m > math.MaxInt32 || n > math.MaxInt32 || int64(m) >= math.MaxInt/8 { // an int may have 32 bits
 		return nil, &StructureError{-1, fmt.Sprintf("%d×%d matrix", m, n)}
 	}
 	c := coo{rows: m, cols: n, list: make([]entry, len(v))}

@@ -10,18 +10,18 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Rechunk returns a copy of a in so many blocks of rows with about equally many entries, those
-// that [Scatter] makes; 0 stands for one for each of exec.Working. A matrix with few rows, or very long
-// ones, may have fewer. Both matrices are to be closed.
+// Rechunk returns a copy of a in the given number of blocks of rows with about equally many entries, the
+// same blocks that [Scatter] would make; 0 means one block for each worker of exec.Working. If a has few
+// rows, or very long ones, there may be fewer blocks. The caller must close both matrices.
 //
-// The blocks are cut and put together on the nodes. Rows go from node to node, each at most once,
-// and none through this process, which only learns where the cuts are. What is lost with a node is
-// made again from what a was made from, also after a.Close.
+// The nodes cut the blocks and join the pieces. Each row goes from node to node at most once, and no row
+// comes to this process, which only learns where the cuts are. If a node is lost, its blocks are made again
+// from the sources of a, even after a.Close.
 //
-// A [Matrix] needs no such thing: it lies in one piece of memory, so that its loops and
-// parts.Split cut it as they like.
+// A [Matrix] needs no Rechunk: it lies in one piece of memory, where loops and parts.Split can cut anywhere.
 //
-// The error is a *[StructureError] if blocks is negative, or that of the runtime or the job.
+// The error is a *[StructureError] if blocks is negative, or that of the runtime or the job. Rechunk panics
+// with blocked.ErrReleased after Close.
 func (a *Distributed) Rechunk(ctx context.Context, blocks int) (*Distributed, error) {
 	a.used()
 	switch {
@@ -48,7 +48,7 @@ func (a *Distributed) Rechunk(ctx context.Context, blocks int) (*Distributed, er
 func (s Size) plus(t Size) Size  { return Size{s.Rows + t.Rows, s.Entries + t.Entries} }
 func (s Size) minus(t Size) Size { return Size{s.Rows - t.Rows, s.Entries - t.Entries} }
 
-// ends returns what is before each block, and the end.
+// ends returns the rows and entries before each block, and those of the matrix.
 func (a *Distributed) ends() []Size {
 	at := make([]Size, 1, len(a.blocks)+1)
 	for b := range a.blocks {
@@ -57,8 +57,8 @@ func (a *Distributed) ends() []Size {
 	return at
 }
 
-// sizes returns those of as many blocks. The nodes look in their blocks for the rows in which the
-// cuts are.
+// sizes returns the sizes of the given number of blocks, or fewer. The nodes find in their old blocks the
+// rows at which the new blocks begin.
 func (a *Distributed) sizes(ctx context.Context, blocks int) (sizes []Size, err error) {
 	ends := a.ends()
 	all := ends[len(a.blocks)]
@@ -85,7 +85,7 @@ func (a *Distributed) sizes(ctx context.Context, blocks int) (sizes []Size, err 
 	if err != nil {
 		return nil, err
 	}
-	var latest Size // all that is before the latest cut
+	var latest Size // rows and entries before the latest cut
 	cut := func(at Size) {
 		if at.Rows > latest.Rows {
 			sizes, latest = append(sizes, at.minus(latest)), at
@@ -100,22 +100,22 @@ func (a *Distributed) sizes(ctx context.Context, blocks int) (sizes []Size, err 
 	return sizes, nil
 }
 
-// recut submits tasks that put blocks of a matrix together of those of another one.
+// recut submits tasks that make new blocks from the blocks of a matrix.
 type recut struct {
-	from       []graph.Datum // what they are put together of
-	ends       []Size
-	of, owners int         // as Data: how many there will be, and on how many nodes
-	keeper     exec.Keeper // nil: all is in one memory
-	pieces     []exec.Kept
+	from       []graph.Datum // the old blocks
+	ends       []Size        // of the old blocks
+	of, owners int           // number of new blocks, and of nodes, as in Data
+	keeper     exec.Keeper   // nil if all blocks are in one memory
+	pieces     []exec.Kept   // to be released at the end
 }
 
-// block returns a task that makes block b, of the rows from lo to before hi; its last operand is
-// missing. Where others have rows of a block, too, those of b are cut off on the node that has it:
-// so each row goes only to where it is wanted.
+// block returns a task that makes new block b, which has the rows and entries between lo and hi. The caller
+// must add the last operand, the new block. If an old block has rows of several new blocks, a task on its
+// node cuts off the rows of b. So each row goes only to the node that needs it.
 func (r *recut) block(job exec.Job, b int, lo, hi Size) (s graph.Spec, err error) {
 	p := &joinParams{}
 	s = graph.Spec{Op: ops().join, Params: p}
-	// Blocks without rows may be among them.
+	// There may be blocks without rows in between.
 	first := sort.Search(len(r.from), func(k int) bool { return r.ends[k+1].Rows > lo.Rows })
 	for k := first; k < len(r.from) && r.ends[k].Rows < hi.Rows; k++ {
 		from, begin, end := &r.from[k], r.ends[k], r.ends[k+1]
@@ -139,7 +139,7 @@ func (r *recut) block(job exec.Job, b int, lo, hi Size) (s graph.Spec, err error
 	return s, nil
 }
 
-// piece submits a task that cuts rows off, from a row on, and returns them.
+// piece submits a task that copies a part of a block, from the given row on, and returns the copy.
 func (r *recut) piece(job exec.Job, from *graph.Datum, row int, part Size) (*graph.Datum, error) {
 	b := &Block{shape: shape{part.Rows, from.Value.(*Block).cols, part.Entries}}
 	kept, err := r.keeper.Keep([]versions.Shaped{b})
@@ -153,7 +153,7 @@ func (r *recut) piece(job exec.Job, from *graph.Datum, row int, part Size) (*gra
 	return d, err
 }
 
-// release has the nodes forget the pieces.
+// release makes the nodes forget the pieces.
 func (r *recut) release() {
 	for _, k := range r.pieces {
 		k.Release()

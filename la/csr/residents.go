@@ -6,21 +6,22 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// division is how vectors of one length are divided into parts.
+// division says how vectors of one length are divided into parts.
 type division struct {
 	parts []part
-	sums  []*graph.Datum // of a dot product, in this process's memory
+	sums  []*graph.Datum // for each part: its sums of a dot product, in the memory of this process
 }
 
 // resident is a vector on the nodes.
 type resident struct {
 	*division
-	data []*graph.Datum // of its parts
-	from []*graph.Datum // of those of the slice that it was made from; nil: none
+	data []*graph.Datum // for each part
+	from []*graph.Datum // for each part: that of the slice given to Load; nil if New made the vector
 }
 
-// residents are the vectors of an iteration, whose tasks are one job. So data of a lost node is
-// computed again from b and x, unless a node has a later version.
+// residents implements krylov.Vectors: the vectors of an iteration, which are on the nodes. All tasks of the
+// iteration are one job. So if a node is lost, its data are computed again from b and x, or from versions
+// that other nodes have.
 type residents struct {
 	a          *Distributed
 	tasks      tasks
@@ -28,11 +29,11 @@ type residents struct {
 	spans      []*graph.Datum
 	rows, cols *division
 	all        []*resident
-	slices     []*graph.Datum // of x, as the halo has them; nil: the part itself
-	whole      []*graph.Datum // products of the blocks of Aᵀ, and their sum, but for what is in the result
-	kept       []exec.Kept
-	matrices   uint32 // of the job, beside A
-	close      func()
+	slices     []*graph.Datum // for each slice of the halo: its copy; nil if blocks read the whole part
+	whole      []*graph.Datum // products of transposed blocks, which are then added up
+	kept       []exec.Kept    // released by Close
+	matrices   uint32         // number of matrices of the job beside A
+	close      func()         // ends the watch over the context
 }
 
 // matrix returns the number of a new matrix of the job.
@@ -41,10 +42,10 @@ func (v *residents) matrix() uint32 {
 	return v.matrices + 1
 }
 
-// make returns data for tiles of one column, of rows[k] rows each, that stay on the nodes.
+// make returns data that stay on the nodes: tile k has one column and rows[k] rows, and owner(k) owns it.
 func (v *residents) make(rows []int, owner func(k int) int32) (data []*graph.Datum) {
 	matrix := v.matrix()
-	values := make([]versions.Shaped, len(rows)) // which have no memory here, unless all is here
+	values := make([]versions.Shaped, len(rows)) // without memory here, unless the blocks are here, too
 	for k, n := range rows {
 		t := &tile{Rows: n, Cols: 1, Stride: 1}
 		if v.a.kept == nil {
@@ -62,7 +63,7 @@ func (v *residents) make(rows []int, owner func(k int) int32) (data []*graph.Dat
 	return data
 }
 
-// of returns the division of vectors of n elements.
+// of returns the division of vectors of n elements: as the rows of A, or else as its columns.
 func (v *residents) of(n int) *division {
 	if n == v.a.rows {
 		return v.rows
@@ -70,7 +71,7 @@ func (v *residents) of(n int) *division {
 	return v.cols
 }
 
-// owner returns the owner of a part.
+// owner returns the owner of a part: that of its block, or the driver.
 func (v *residents) owner(p part) int32 {
 	if p.block < 0 {
 		return 0

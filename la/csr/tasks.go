@@ -8,12 +8,12 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// datum returns t as a datum of a matrix of the job.
+// datum returns t as datum i of the matrix with the given number in the job.
 func datum(name string, matrix uint32, i int, owner int32, t *tile) *graph.Datum {
 	return &graph.Datum{Name: name, Key: graph.Key{Matrix: matrix, I: int32(i)}, Owner: owner, Value: t, Bytes: t.Bytes()}
 }
 
-// tasks submits tasks of a job, up to the first error.
+// tasks submits tasks of a job until the first error.
 type tasks struct {
 	job exec.Job
 	err error
@@ -26,14 +26,14 @@ func (t *tasks) submit(op *versions.Op, params any, operands ...graph.Operand) {
 	}
 }
 
-// wait waits for all of them. The job's error comes first, as it is usually the cause.
+// wait waits for the end of the job. It prefers the error of the job, which is usually the cause.
 func (t *tasks) wait() error {
-	t.err = cmp.Or(t.job.Wait(), t.err) // the job's is the reason, as a rule
+	t.err = cmp.Or(t.job.Wait(), t.err)
 	return t.err
 }
 
-// transposed multiplies transposed blocks by the parts x of a vector, and adds the products in a
-// tree: the sum is in sums[0].
+// transposed computes Aᵀ·x for the blocks of A and the parts of x: sums[k] becomes the product of block k
+// transposed with part k. Then it adds the products in a tree; the result is in sums[0].
 func (t *tasks) transposed(sums, blocks, x []*graph.Datum) {
 	for k := range sums {
 		t.submit(ops().tmv, nil, in(blocks[k]), in(x[k]), out(sums[k]))

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// operands returns those of a product: op(A) is m×n, x has so many rows as it has columns, and
-// y as it has rows. It panics with ErrShape unless they fit.
+// operands returns the operands of a product y = op(A)·x: for op(A) of m×n, x has n rows and y has m. It
+// panics with ErrShape if they do not fit.
 func operands(call *versions.Call, trans bool) (a *Matrix, x, y *tile, err error) {
 	b := call.Args[0].(*Block)
 	x, y = call.Args[1].(*tile), call.Args[2].(*tile)
@@ -24,8 +24,8 @@ func operands(call *versions.Call, trans bool) (a *Matrix, x, y *tile, err error
 	return a, x, y, nil
 }
 
-// elements returns the elements of a tile of one column. It panics with ErrShape if it has more, or
-// its elements do not lie together.
+// elements returns the elements of a tile of one column. It panics with ErrShape if the tile has another
+// number of columns, or if its elements are not contiguous.
 func elements(t *tile) []float64 {
 	if t.Cols != 1 || t.Stride != 1 {
 		panic(ErrShape)
@@ -33,7 +33,7 @@ func elements(t *tile) []float64 {
 	return t.Data[:t.Rows]
 }
 
-// runMV is op "csrmv", of a vector as a whole.
+// runMV is op "csrmv", for x in one piece.
 func runMV(call *versions.Call) error {
 	a, tx, ty, err := operands(call, false)
 	if err != nil {
@@ -44,9 +44,10 @@ func runMV(call *versions.Call) error {
 	return nil
 }
 
-// A span says what a block of A needs of x. It has a row for each part of x: with which element of
-// the vector the part begins, and which of its elements, lo to hi−1, the block has columns of. Where
-// it has none both are 0. What comes of the part begins with its element from.
+// A span says which elements of x a block of A needs. It has one row for each part of x. The columns of the
+// row are: the number in x of the first element of the part; the range lo to hi−1 of elements of the part for
+// which the block has columns, both 0 if it has none; and the element of the part with which the slice begins
+// that the block gets.
 const (
 	spanFirst = iota
 	spanLo
@@ -55,7 +56,8 @@ const (
 	spanned // the columns of a span
 )
 
-// runSpan is op "csrspan". Entries of a row mostly lie in the part in which the last one was.
+// runSpan is op "csrspan". It looks first in the part of the entry before: most entries of a row are in one
+// part.
 func runSpan(call *versions.Call) error {
 	b, starts, to := call.Args[0].(*Block), call.Args[1].(*tile), call.Args[2].(*tile)
 	switch {
@@ -65,22 +67,22 @@ func runSpan(call *versions.Call) error {
 		panic(ErrShape)
 	}
 	at := make([]int, starts.Rows)
-	for k := range at {
-		at[k] = int(starts.At(k, 0))
+	for part := range at {
+		at[part] = int(starts.At(part, 0))
 	}
 	if at[0] != 0 || at[to.Rows] != b.cols || !slices.IsSorted(at) {
 		panic(ErrShape)
 	}
-	for k := range to.Rows {
-		copy(to.Row(k), []float64{spanFirst: float64(at[k]), spanFrom: 0})
+	for part := range to.Rows {
+		copy(to.Row(part), []float64{spanFirst: float64(at[part]), spanFrom: 0})
 	}
-	k := 0
+	part := 0
 	for _, j := range b.ja {
 		j := int(j)
-		if j < at[k] || j >= at[k+1] {
-			k = sort.SearchInts(at, j+1) - 1
+		if j < at[part] || j >= at[part+1] {
+			part = sort.SearchInts(at, j+1) - 1
 		}
-		row, i := to.Row(k), float64(j-at[k])
+		row, i := to.Row(part), float64(j-at[part])
 		if row[spanHi] == 0 {
 			row[spanLo], row[spanHi] = i, i+1
 		} else {
@@ -90,9 +92,9 @@ func runSpan(call *versions.Call) error {
 	return nil
 }
 
-// runMVS is op "csrmvs", of a vector in parts. It puts the elements of x that the block needs where
-// they are in the whole vector. They come in parts of x, or in slices of them. The rest of that memory
-// is there, and is not touched.
+// runMVS is op "csrmvs", for x in parts. It copies the elements that the block needs, from parts of x or
+// slices of parts, to their places in a vector as long as x. It does not touch the rest of that vector, so
+// the rest takes only virtual memory.
 func runMVS(call *versions.Call) error {
 	b, span, y := call.Args[0].(*Block), call.Args[1].(*tile), call.Args[len(call.Args)-1].(*tile)
 	if b.ia == nil {
@@ -124,7 +126,7 @@ func runMVS(call *versions.Call) error {
 	return nil
 }
 
-// runMM is op "csrmm", of a dense matrix.
+// runMM is op "csrmm", for a dense matrix X.
 func runMM(call *versions.Call) error {
 	a, x, y, err := operands(call, false)
 	if err != nil {
@@ -138,7 +140,7 @@ func runMM(call *versions.Call) error {
 	return nil
 }
 
-// runTMV is op "csrtmv", which goes through the rows of A, as they are stored.
+// runTMV is op "csrtmv". It adds multiples of the rows of A, in the order in which they are stored.
 func runTMV(call *versions.Call) error {
 	a, tx, ty, err := operands(call, true)
 	if err != nil {
@@ -155,9 +157,10 @@ func runTMV(call *versions.Call) error {
 }
 
 // sliceParams is the parameter of op "csrslice".
-type sliceParams struct{ Row int } // of x, with which y begins
+type sliceParams struct{ Row int } // y begins with this element of x
 
-// runSlice is op "csrslice". A block before x and y is there for its place only.
+// runSlice is op "csrslice". A block before x and y is not read: it makes the policy run the task where the
+// block is.
 func runSlice(call *versions.Call) error {
 	n, row := len(call.Args), call.Params.(*sliceParams).Row
 	x, y := elements(call.Args[n-2].(*tile)), elements(call.Args[n-1].(*tile))
@@ -171,7 +174,7 @@ func runSlice(call *versions.Call) error {
 // addParams is the parameter of op "csradd".
 type addParams struct{ Alpha, Beta float64 }
 
-// runAdd is op "csradd". Of one operand, which is x and y, it makes αy.
+// runAdd is op "csradd". If there is one operand, it is both x and y.
 func runAdd(call *versions.Call) error {
 	p, n := call.Params.(*addParams), len(call.Args)
 	x, y := elements(call.Args[0].(*tile)), elements(call.Args[n-1].(*tile))
@@ -184,11 +187,11 @@ func runAdd(call *versions.Call) error {
 
 // dotParams is the parameter of op "csrdot".
 type dotParams struct {
-	First int // the number in the whole vector of the part's first element
+	First int // number of the part's first element in the whole vector
 	Scale float64
 }
 
-// runDot is op "csrdot". Of two operands the first is x and y.
+// runDot is op "csrdot". If there are two operands, the first is both x and y.
 func runDot(call *versions.Call) error {
 	p, n := call.Params.(*dotParams), len(call.Args)
 	x, y := elements(call.Args[0].(*tile)), elements(call.Args[n-2].(*tile))

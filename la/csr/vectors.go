@@ -11,17 +11,16 @@ import (
 	"github.com/tessera-la/tessera/la/krylov"
 )
 
-// Vectors implements krylov.Keeper: the vectors of an iteration are on the nodes of the blocks.
+// Vectors implements krylov.Keeper. The vectors of an iteration are on the nodes of the blocks:
 //
 //	            node 1                 node 2
 //	A           block 0    block 1     block 2    block 3
 //	m elements  part 0     part 1      part 2     part 3       each on the node of its block
 //	n elements  the same if m = n, or else one part on some node
 //
-// A product needs, of each part, the elements from the first to the last column of a node's
-// blocks there. The node fetches them from the node that has the part: see halo. Only b and x
-// pass through this process, at the beginning and at the end, and some dozen numbers of each dot
-// product for each block.
+// For a product, a node needs the elements of each part between the first and the last column that its
+// blocks have there. It fetches them from the node that has the part: see halo. This process handles only b
+// and x, at the beginning and at the end, and some dozen numbers per block for each dot product.
 func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (krylov.Vectors, error) {
 	if operator != krylov.Operator(a) {
 		return nil, nil
@@ -39,7 +38,7 @@ func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (kr
 	} else if err := a.span(ctx, v.rows.parts); err != nil {
 		return nil, err
 	}
-	// The iteration sees the context's end itself, between two steps. The job is told later.
+	// The iteration itself checks for the end of ctx between two steps. The context of the job ends later.
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
@@ -59,8 +58,8 @@ func (a *Distributed) Vectors(ctx context.Context, operator krylov.Operator) (kr
 	return v, nil
 }
 
-// finishing is how long tasks may run after the end of the context, so that the current iteration
-// can finish and x come back.
+// finishing is how long tasks may run after the end of the context. Meanwhile the current iteration can
+// finish, and x comes back to this process.
 const finishing = 5 * time.Second
 
 // New implements krylov.Vectors.
@@ -75,8 +74,8 @@ func (v *residents) New(n int) krylov.Vector {
 	return krylov.Vector(len(v.all) - 1)
 }
 
-// Load implements krylov.Vectors. Its tasks have the block as an operand, so they run on its
-// node.
+// Load implements krylov.Vectors. Each of its tasks has a block of A as an operand, so that it runs on the
+// node of the block.
 func (v *residents) Load(x []float64) krylov.Vector {
 	number := v.New(len(x))
 	r, matrix := v.all[number], v.matrix()
@@ -115,8 +114,8 @@ func (v *residents) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) err
 	return v.tasks.err
 }
 
-// mulTransposed computes to = Aᵀ·from: in the memory of to if that is one part, otherwise in that
-// of the first sum, from which it cuts the parts.
+// mulTransposed computes to = Aᵀ·from. If to has one part, the sum is computed in it. Otherwise the sum is
+// computed in v.whole[0], and tasks cut the parts from there.
 func (v *residents) mulTransposed(to, from *resident) {
 	var sums, blocks []*graph.Datum
 	if len(to.parts) == 1 {
@@ -169,7 +168,7 @@ func (v *residents) Dot(x, y krylov.Vector, scale float64) (float64, error) {
 			a.sums = append(a.sums, datum("sums", matrix, k, v.owner(p), column(make([]float64, vector.Len(p.lo, p.hi-p.lo)))))
 		}
 	}
-	// Each part is asked for when its task is known, so that all come at once.
+	// Ask for the sums when all tasks are submitted, so that they come at the same time.
 	there := make(chan error, len(a.parts))
 	for k, p := range a.parts {
 		operands := []graph.Operand{in(a.data[k]), in(b.data[k]), out(a.sums[k])}
@@ -189,11 +188,11 @@ func (v *residents) Dot(x, y krylov.Vector, scale float64) (float64, error) {
 			v.tasks.err = cmp.Or(v.tasks.err, v.tasks.job.Err(), err)
 		}
 	}
-	var s vector.Sum
+	var sum vector.Sum
 	for k, p := range a.parts {
-		s.Add(p.hi-p.lo, a.sums[k].Value.(*tile).Data)
+		sum.Add(p.hi-p.lo, a.sums[k].Value.(*tile).Data)
 	}
-	return s.Total(), v.tasks.err
+	return sum.Total(), v.tasks.err
 }
 
 // Close implements krylov.Vectors.

@@ -9,41 +9,42 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// CGOptions configures [CG]. The zero value is useful.
+// CGOptions configures [CG]. The zero value means the defaults.
 type CGOptions struct {
-	// Tolerance is the residual that ends the iteration, ‖b − A·x‖ ≤ Tolerance·‖b‖; 0 means 1e-10.
+	// Tolerance ends the iteration when ‖b − A·x‖ ≤ Tolerance·‖b‖; 0 means 1e-10.
 	Tolerance float64
-	// MaxIterations is the most iterations; 0 means 10·n, at least 100: without rounding n
-	// would do.
+	// MaxIterations is the largest number of iterations; 0 means 10·n, but at least 100.
+	// Without rounding n iterations would suffice.
 	MaxIterations int
 	// Observe, if not nil, is called after each iteration with the norm of its residual.
 	Observe func(iteration int, residual float64)
 }
 
-// CGResult says how [CG] has gone.
+// CGResult describes a run of [CG].
 type CGResult struct {
 	Iterations int
-	Residual   float64 // ‖b − A·x‖, computed anew from x; NaN if an error came before that
+	Residual   float64 // ‖b − A·x‖, at the end computed from x; NaN if an error came before the first residual
 }
 
 // CG solves
 //
 //	A·x = b
 //
-// for an n×n symmetric positive definite A by the method of conjugate gradients. It begins
-// with the x that is given, zeros as a rule, and overwrites it. Only A·x is asked for. It works
-// in four vectors of n elements, or six if A or b is near the ends of the range.
+// for an n×n symmetric positive definite A by the method of conjugate gradients. b and x have n elements. CG
+// begins with the given x, usually zeros, and overwrites it. It needs only products A·x, not Aᵀ·x. It uses
+// three vectors of n elements besides x and b, or five if elements of A or b are near the ends of the range of
+// float64.
 //
-// The residual that the recurrence carries along drifts away from that of x. When it is small
-// enough b − A·x is computed, and if that is not, the iteration begins anew from there.
+// The recurrence updates the residual, which by rounding drifts away from b − A·x. When the updated residual
+// is small enough, CG computes b − A·x. If that is still too large, CG begins anew from the current x.
 //
-// Powers of two make no difference: with 2ʲ·A and 2ᵏ·b the bits of x are the same, but for its
-// exponent, as long as the elements of all three are in the range.
+// Powers of two do not change the bits: with 2ʲ·A and 2ᵏ·b, x is the same but for its exponent, as long as
+// the elements of all three are in the range of float64.
 //
-// Errors: a *[la.ShapeError], an *[OptionsError]; an *[IndefiniteError] or a *[NonFiniteError];
-// a *[ConvergenceError] after MaxIterations; the cause of the context's end; what the operator
-// returns. With these, but for the first two, x is that of the last iteration. If a [Keeper] fails, x may be
-// as it was. CG panics with [ErrOverlap] if x and b begin at the same element.
+// The error is a *[la.ShapeError] or an *[OptionsError]; an *[IndefiniteError] or a *[NonFiniteError]; a
+// *[ConvergenceError] after MaxIterations; the cause of the end of ctx; or that of the operator. Except with
+// the first two, x is that of the last iteration. If a [Keeper] fails, x may be unchanged. CG panics with
+// [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
 // 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 6.18.
@@ -82,7 +83,8 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result 
 	c := cgRun{Vectors: s, x: s.Load(x), b: s.Load(b), r: s.New(n), p: s.New(n), q: s.New(n), most: most, observe: opt.Observe, result: &result}
 	defer func() { err = cmp.Or(err, s.Close(c.x)) }()
 
-	// How large A is, a product with b says. The unit of b is that of the first residual.
+	// A product with b, scaled to a norm near 1, shows how large A is. The scale of b is that of the larger of
+	// b and A·x, and so of the first residual.
 	times(s, -unit(expB), c.b, c.p)
 	var ok bool
 	if c.Vectors, c.expA, ok, err = probe(s, c.q, false, c.p, n, n); err != nil {
@@ -114,27 +116,26 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result 
 	return result, err
 }
 
-// cgRun is the vectors of CG, the residual r, the direction p, and q = A·p, and its numbers. Of A, b
-// and x it has those that are scaled.
+// cgRun is the state of CG: the residual r, the direction p, q = A·p, and numbers. A, b and x are scaled.
 type cgRun struct {
 	Vectors
 	x, b, r, p, q Vector
 	expA, expB    int     // A and b are scaled by 2^−expA and 2^−expB
-	want          float64 // of the norm of r
-	begun         bool    // x is not zero
+	want          float64 // the norm of r at which the iteration ends
+	begun         bool    // x may differ from zero
 	most          int
 	observe       func(int, float64)
 	result        *CGResult
 }
 
-// norm computes that of r and its square, and reports it.
+// norm returns ‖r‖ and its square, and stores the norm in the result.
 func (c *cgRun) norm() (r, rr float64, err error) {
 	r, rr, err = norm(c, c.r)
 	c.result.Residual = math.Ldexp(r, c.expB)
 	return r, rr, err
 }
 
-// residual computes r = b − A·x and its norm.
+// residual computes r = b − A·x, and returns ‖r‖ and its square.
 func (c *cgRun) residual() (r, rr float64, err error) {
 	c.Axpby(1, c.b, 0, c.r)
 	if c.begun {
@@ -150,15 +151,15 @@ func (c *cgRun) residual() (r, rr float64, err error) {
 	return r, rr, err
 }
 
-// unconverged is the error of a residual r.
+// unconverged returns the error for a residual that is still too large.
 func (c *cgRun) unconverged(reason string) error {
 	return &ConvergenceError{"CG", c.most, c.result.Residual, math.Ldexp(c.want, c.expB), reason}
 }
 
-// tiny is the square of residuals below which their products with A may vanish.
+// tiny bounds the square of the residual from below: with a smaller residual pᵀ·A·p may vanish.
 const tiny = 0x1p-700
 
-// iterate is the iteration.
+// iterate runs the iteration until the residual is small enough, or an error.
 func (c *cgRun) iterate(ctx context.Context) error {
 	r, rr, err := c.residual() // ‖r‖ and rᵀ·r
 	if err != nil {

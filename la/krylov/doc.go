@@ -1,9 +1,9 @@
-// Package krylov solves linear systems and least-squares problems by iterations that need
-// nothing of a matrix but its products with vectors: [CG] and [LSQR] on any [Operator], as a
-// csr.Matrix of package la/csr or a function of a program's own.
+// Package krylov solves linear systems and least-squares problems by iterations that use a matrix only in
+// products with vectors. [CG] and [LSQR] take any [Operator]: a csr.Matrix of package la/csr, or a type of
+// the program.
 //
 //	x := make([]float64, n)
 //	result, err := krylov.CG(ctx, a, x, b, krylov.CGOptions{})
 //
-// What has not converged is an error, a *[ConvergenceError], with the best x beside it.
+// An iteration that does not converge returns a *[ConvergenceError]; x is then that of the last iteration.
 package krylov

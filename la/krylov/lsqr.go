@@ -7,17 +7,17 @@ import (
 	"math"
 )
 
-// LSQROptions configures [LSQR]. The zero value is useful.
+// LSQROptions configures [LSQR]. The zero value means the defaults.
 type LSQROptions struct {
-	// Damp is λ: (A; λI)·x ≈ (b; 0) is solved, which keeps x small.
+	// Damp is λ. LSQR solves the extended system (A; λI)·x ≈ (b; 0), which keeps x small.
 	Damp float64
-	// ATol and BTol are the relative errors of A and b: x is good enough when it solves a
-	// problem within these of the given one exactly. 0 means 1e-10.
+	// ATol and BTol are the relative errors of A and b. LSQR ends when x is the exact solution of
+	// a problem whose A and b differ from the given ones by no more than these. 0 means 1e-10.
 	ATol, BTol float64
 	// ConditionLimit ends the iteration when the estimate of the condition of (A; λI) exceeds
-	// it; 0 means 1e12. Of a matrix without full rank x would go to where it means nothing.
+	// it; 0 means 1e12. Without a limit, x has no meaning if the matrix has not full rank.
 	ConditionLimit float64
-	// MaxIterations is the most iterations; 0 means 10·min(m, n), at least 100.
+	// MaxIterations is the largest number of iterations; 0 means 10·min(m, n), but at least 100.
 	MaxIterations int
 	// Observe, if not nil, is called after each iteration with the norm of its residual.
 	Observe func(iteration int, residual float64)
@@ -26,7 +26,7 @@ type LSQROptions struct {
 // Stop says why [LSQR] has ended with a solution.
 type Stop uint8
 
-// The reasons.
+// The values of Stop.
 const (
 	StopNone         Stop = iota // there is no solution: LSQR returns an error
 	StopZero                     // x = 0 is the solution
@@ -42,14 +42,14 @@ func (s Stop) String() string {
 	return fmt.Sprintf("Stop(%d)", uint8(s))
 }
 
-// LSQRResult says how [LSQR] has gone. All but Iterations and Stop are the estimates of its
+// LSQRResult describes a run of [LSQR]. All fields except Iterations and Stop are estimates from the
 // recurrences.
 type LSQRResult struct {
 	Iterations int
 	Stop       Stop
-	Residual   float64 // ‖b − A·x‖, of the extended system with Damp; NaN if an error came before that
+	Residual   float64 // ‖b − A·x‖, with Damp that of the extended system; NaN if an error came before the first residual
 	Gradient   float64 // ‖Aᵀ·(b − A·x) − λ²·x‖
-	NormA      float64 // the Frobenius norm of (A; λI), as far as it was seen
+	NormA      float64 // the Frobenius norm of (A; λI) on the directions so far
 	Condition  float64 // of (A; λI)
 	NormX      float64
 }
@@ -58,21 +58,24 @@ type LSQRResult struct {
 //
 //	‖b − A·x‖² + λ²·‖x‖²
 //
-// for an m×n operator A of any shape and rank; of several such x the one of least norm. It
-// overwrites x, whose elements do not count. It works like conjugate gradients on AᵀA + λ²I, by
-// way of the bidiagonalization of A, which loses less to rounding; it asks for A·v and Aᵀ·u
-// once an iteration and works in three vectors of n elements and two of m, or four if A is square;
-// in one more of each if A is near the ends of the range.
+// for an m×n operator A of any shape and rank. b has m elements, x has n. If several x are minimal, LSQR
+// computes the one of least norm. It overwrites x and ignores its initial elements.
 //
-// Powers of two make no difference, as for [CG]: of b; of A and λ together.
+// Without rounding the iterates are those of conjugate gradients on AᵀA + λ²I; LSQR uses the
+// bidiagonalization of A, which loses less to rounding. Each iteration needs one A·v and one Aᵀ·u. Besides x
+// and b, LSQR uses three vectors of n elements and two of m, or four in all if A is square, and one more of each
+// length if A is near the ends of the range of float64.
 //
-// It ends with a solution when one of Paige and Saunders' rules holds, r being the residual:
-// ‖r‖ ≤ BTol·‖b‖ + ATol·‖A‖·‖x‖, or ‖Aᵀr‖ ≤ ATol·‖A‖·‖r‖.
+// As in [CG], powers of two do not change the bits: neither of b, nor of A and λ together.
 //
-// Errors: a *[la.ShapeError], an *[OptionsError]; a *[NonFiniteError]; a *[ConvergenceError]
-// after MaxIterations, or when the condition is beyond its limit; the cause of the context's end;
-// what the operator returns. With these, but for the first two, x is that of the last iteration. If a
-// [Keeper] fails, x may be zeros. LSQR panics with [ErrOverlap] if x and b begin at the same element.
+// LSQR ends with a solution when one of the rules of Paige and Saunders holds for the residual r:
+//
+//	‖r‖ ≤ BTol·‖b‖ + ATol·‖A‖·‖x‖, or ‖Aᵀr‖ ≤ ATol·‖A‖·‖r‖
+//
+// The error is a *[la.ShapeError] or an *[OptionsError]; a *[NonFiniteError]; a *[ConvergenceError] after
+// MaxIterations, or when the condition exceeds its limit; the cause of the end of ctx; or that of the
+// operator. Except with the first two, x is that of the last iteration. If a [Keeper] fails, x may be zeros.
+// LSQR panics with [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Paige and Saunders, LSQR: An Algorithm for Sparse Linear Equations and Sparse Least
 // Squares, ACM Trans. Math. Softw. 8, 1982.
@@ -85,14 +88,14 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 		return s, err
 	}
 	m, n := a.Dims()
-	or := func(v *float64, usual float64) {
+	orDefault := func(v *float64, usual float64) {
 		if *v == 0 {
 			*v = usual
 		}
 	}
-	or(&opt.ATol, 1e-10)
-	or(&opt.BTol, 1e-10)
-	or(&opt.ConditionLimit, 1e12)
+	orDefault(&opt.ATol, 1e-10)
+	orDefault(&opt.BTol, 1e-10)
+	orDefault(&opt.ConditionLimit, 1e12)
 	most := opt.MaxIterations
 	if most == 0 {
 		most = max(100, 10*min(m, n))
@@ -115,7 +118,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	}
 	defer func() { err = cmp.Or(err, vs.Close(l.x)) }()
 
-	// u = b/‖b‖, and Aᵀ·u says how large A is.
+	// u = b/‖b‖, and Aᵀ·u shows how large A is.
 	l.expB = unit(expB)
 	l.normB = math.Ldexp(normB, expB-l.expB)
 	s.Residual = math.Ldexp(normB, expB)
@@ -131,8 +134,8 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	} else if !ok {
 		return s, &NonFiniteError{"LSQR", 0}
 	}
-	// A damping beyond deep of A decides alone: x is Aᵀ·b/λ² to the last digit. Then a smaller one
-	// takes its place, for which x is larger by the square of their ratio.
+	// If λ is larger than A by more than 2^deep, A does not matter beside it: x is Aᵀ·b/λ² to the last
+	// digit. LSQR then takes a λ smaller by 2^less, for which x is larger by 2^(2·less).
 	const deep = 300
 	if opt.Damp > 0 {
 		_, exp := math.Frexp(opt.Damp)
@@ -149,8 +152,8 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	return s, err
 }
 
-// lsqrRun is the vectors of LSQR: those that bidiagonalize A, u and v; w, along which x goes; A·v and
-// Aᵀ·u; and its numbers. Of A, b and x it has those that are scaled.
+// lsqrRun is the state of LSQR: u and v, the vectors of the bidiagonalization; w, the direction in which x
+// changes; A·v and Aᵀ·u; and numbers. A, b and x are scaled.
 type lsqrRun struct {
 	Vectors
 	x, b, u, v, w, av, atu Vector
@@ -162,12 +165,14 @@ type lsqrRun struct {
 	result                 *LSQRResult
 }
 
-// expX returns with which power of two x is to be multiplied.
+// expX returns the exponent of the power of two by which the scaled x must be multiplied.
 func (l *lsqrRun) expX() int { return l.expB - l.expA - 2*l.less }
 
-// bidiagonalize goes on with the bidiagonalization of A. Before is the α of the step before:
+// bidiagonalize does a step of the bidiagonalization of A, which overwrites u and v:
 //
 //	β·u = A·v − before·u, α·v = Aᵀ·u − β·v
+//
+// before is the α of the step before. β is 0 or a NaN if the step cannot go on; then v is unchanged.
 func (l *lsqrRun) bidiagonalize(before float64) (alpha, beta float64, err error) {
 	if err := l.MulVecTo(l.av, false, l.v); err != nil {
 		return 0, 0, err
@@ -187,7 +192,8 @@ func (l *lsqrRun) bidiagonalize(before float64) (alpha, beta float64, err error)
 	return alpha, beta, err
 }
 
-// iterate is the iteration.
+// iterate runs the iteration until one of the rules for the end holds, or an error. Its names are those of
+// Paige and Saunders.
 func (l *lsqrRun) iterate(ctx context.Context) error {
 	// β·u = b, α·v = Aᵀ·u
 	s, beta, damp := l.result, l.normB, l.opt.Damp
@@ -196,14 +202,15 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 	case err != nil:
 		return err
 	case alpha == 0:
-		s.Stop = StopZero // b is orthogonal to what A can reach
+		s.Stop = StopZero // b is orthogonal to the range of A
 		return nil
 	}
 	l.Axpby(1/alpha, l.v, 0, l.v)
 	l.Axpby(1, l.v, 0, l.w)
 
 	rhobar, phibar := alpha, beta
-	// Norms: of A, of what damping adds to the residual, of what x is made of.
+	// normA estimates ‖(A; λI)‖; damped is the part of the residual that damping adds; normD is the norm of the
+	// directions w/ρ, which gives the condition; normZ is the norm of the elements z, which gives ‖x‖.
 	var normA, damped, normD, z, normZ float64
 	cs2, sn2 := -1.0, 0.0
 	s.Gradient = math.Ldexp(alpha*beta, l.expA+l.expB)
@@ -221,7 +228,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 			return &NonFiniteError{"LSQR", s.Iterations}
 		}
 
-		// A rotation takes the damping away, another one β.
+		// One rotation eliminates the damping, and another one eliminates β.
 		rhobar1, psi := rhobar, 0.0
 		if damp > 0 {
 			rhobar1 = math.Hypot(rhobar, damp)
@@ -239,7 +246,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 		phibar *= sn
 		tau := sn * phi
 
-		// x and w, and the norm of what x was made of, for the condition.
+		// Update x and w.
 		l.Axpby(phi/rho, l.w, 1, l.x)
 		normW, _, err := norm(l, l.w)
 		if err != nil {
@@ -248,7 +255,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 		l.Axpby(1, l.v, -theta/rho, l.w)
 		normD = math.Hypot(normD, normW/rho)
 
-		// ‖x‖, by a rotation from the other side.
+		// Update ‖x‖ by a rotation from the right.
 		delta := sn2 * rho
 		gambar := -cs2 * rho
 		rhs := phi - delta*z
@@ -271,7 +278,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 		if !finite(normX) || !finite(residual) || !finite(normA) {
 			return &NonFiniteError{"LSQR", s.Iterations}
 		}
-		// The rules of Paige and Saunders.
+		// Paige and Saunders' rules for the end.
 		switch {
 		case residual <= l.opt.BTol*l.normB+l.opt.ATol*normA*normX:
 			s.Stop = StopConsistent

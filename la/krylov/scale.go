@@ -2,19 +2,20 @@ package krylov
 
 import "math"
 
-// Iterations square and divide. Where the elements of A or b are near the ends of the range they work
-// with others in their place, which are those times powers of two, so that nothing is rounded:
+// The iterations square and divide numbers. If elements of A or b are near the ends of the range of float64,
+// the iterations multiply A and b by powers of two, which rounds nothing:
 //
 //	(2^−a·A) · (2^(a−b)·x) = 2^−b·b
 //
-// The numbers that the iterations make are then the same, up to these powers, whatever the sizes of A
-// and b are. What is small or large in the end are x, and the norms that are reported.
+// So the iterations compute the same numbers, up to these powers, whatever the sizes of A and b are. Only
+// the final x, and the norms that are reported, may be out of range.
 
-// comfort is the exponent of the norms of A and b up to which nothing is scaled. Squares of residuals
-// that are 2^−250 of b, times A, are then still in the range.
+// comfort bounds the exponents of the norms of A and b that are not scaled. With it, the product of A and the
+// square of a residual of 2^−250·‖b‖ is still in range.
 const comfort = 100
 
-// unit returns the power of two to take a norm of that exponent for 1, 0 if it can stay as it is.
+// unit returns the exponent by which a norm with exponent exp is scaled down to about 1. It returns 0 if the
+// norm need not be scaled.
 func unit(exp int) int {
 	if exp >= -comfort && exp <= comfort {
 		return 0
@@ -22,8 +23,8 @@ func unit(exp int) int {
 	return exp
 }
 
-// magnitude returns ‖x‖ = norm·2^exp of a vector in memory, with a norm from ½ to 1. It is 0 if x is,
-// and an infinity or NaN if x has such elements.
+// magnitude returns ‖x‖ = norm·2^exp for a vector in memory, with ½ ≤ norm < 1. norm is 0 if x is zero, and
+// an infinity or NaN if x has such elements.
 func magnitude(x []float64) (norm float64, exp int) {
 	norm, exp, _, _ = measure(&memory{all: [][]float64{x}}, 0) // in memory nothing fails
 	norm, more := math.Frexp(norm)
@@ -33,7 +34,7 @@ func magnitude(x []float64) (norm float64, exp int) {
 // times computes y = 2^exp·x. y may be x.
 func times(s Vectors, exp int, x, y Vector) {
 	const most = 1000
-	// The largest steps come last: what becomes subnormal is rounded once.
+	// The largest steps come last, so that a number that becomes subnormal is rounded once.
 	step := exp % most
 	s.Axpby(math.Ldexp(1, step), x, 0, y)
 	for exp -= step; exp != 0; exp -= step {
@@ -42,9 +43,9 @@ func times(s Vectors, exp int, x, y Vector) {
 	}
 }
 
-// probe computes y = A·x, or Aᵀ·x if trans is set, for an x whose norm is near 1, and decides by the
-// norm of y which power of two A has: products of the vectors that it returns are those of
-// 2^−exp·A, and so is y. ok is false if y is not finite at any scale.
+// probe chooses the scale of A. It computes y = A·x, or Aᵀ·x if trans is set, for an x with a norm near 1,
+// and takes exp from the norm of y. It returns vectors whose products are those with 2^−exp·A; y is such a
+// product, too. ok is false if y is not finite at any scale.
 func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp int, ok bool, err error) {
 	var t *scaled
 	product := func(by int) (norm float64, exp int, err error) {
@@ -63,7 +64,7 @@ func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp 
 	}
 	norm, exp, err := product(0)
 	if err == nil && (norm == 0 || !finite(norm)) {
-		// What vanishes or overflows at one end of the range does neither at the other one.
+		// If y vanishes it is in range for a larger A, and if it overflows for a smaller one.
 		if norm == 0 {
 			norm, exp, err = product(-1000)
 		} else {
@@ -74,7 +75,7 @@ func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp 
 	case err != nil || !finite(norm):
 		return nil, 0, false, err
 	case norm == 0:
-		return s, 0, true, nil // x is in A's null space
+		return s, 0, true, nil // x is in the null space of A, or of Aᵀ
 	}
 	if exp = unit(exp); exp != 0 {
 		_, _, err = product(exp)
@@ -88,7 +89,7 @@ func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp 
 type scaled struct {
 	Vectors
 	exp int
-	x   [2]Vector // what A is multiplied by, of n elements, and of m for Aᵀ
+	x   [2]Vector // the scaled x: n elements for A, and m for Aᵀ
 }
 
 // newScaled returns vectors for an m×n A.
@@ -101,8 +102,8 @@ func newScaled(s Vectors, m, n int) *scaled {
 	return t
 }
 
-// MulVecTo implements [Vectors]. Half of the power of two goes to each side of the product, so that
-// neither what A is multiplied by nor the product leaves the range.
+// MulVecTo implements [Vectors]. It applies half of the power of two before the product and half after it, so
+// that neither the scaled x nor the product leaves the range.
 func (s *scaled) MulVecTo(dst Vector, trans bool, x Vector) error {
 	t := s.x[0]
 	if trans {

@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/internal/vector"
 )
 
-// vectorsOf returns the vectors for an iteration: the operator's, or memory.
+// vectorsOf returns the vectors for an iteration with a: those of a if it is a Keeper, or else memory.
 func vectorsOf(ctx context.Context, a Operator) (Vectors, error) {
 	if h, ok := a.(Keeper); ok {
 		if v, err := h.Vectors(ctx, a); v != nil || err != nil {
@@ -17,7 +17,7 @@ func vectorsOf(ctx context.Context, a Operator) (Vectors, error) {
 	return &memory{ctx: ctx, a: a}, nil
 }
 
-// memory is [Vectors] as slices.
+// memory implements [Vectors] by slices.
 type memory struct {
 	ctx context.Context
 	a   Operator
@@ -27,7 +27,7 @@ type memory struct {
 // New implements [Vectors].
 func (m *memory) New(n int) Vector { return m.Load(make([]float64, n)) }
 
-// Load implements [Vectors]. It makes no copy: x is what the iteration works in.
+// Load implements [Vectors]. It makes no copy: the iteration works in x itself.
 func (m *memory) Load(x []float64) Vector {
 	m.all = append(m.all, x)
 	return Vector(len(m.all) - 1)
@@ -48,17 +48,17 @@ func (m *memory) Dot(x, y Vector, scale float64) (float64, error) {
 	return vector.Dot(m.all[x], m.all[y], scale), nil
 }
 
-// Close implements [Vectors]: x has been written all along.
+// Close implements [Vectors]. It need not copy: see Load.
 func (m *memory) Close(Vector) error { return nil }
 
-// norm returns ‖x‖ and its square, which may be out of range where ‖x‖ is not.
+// norm returns ‖x‖ and its square. The square may be out of range although ‖x‖ is not.
 func norm(s Vectors, x Vector) (norm, square float64, err error) {
 	norm, exp, square, err := measure(s, x)
 	return math.Ldexp(norm, exp), square, err
 }
 
-// measure returns ‖x‖ = norm·2^exp and its square. It scales x where the sum of squares overflows or
-// nearly vanishes. The norm of finite elements is finite, which ‖x‖ and the square need not be.
+// measure returns ‖x‖ = norm·2^exp and its square. If the sum of squares overflows or nearly vanishes, it
+// computes norm from a scaled x. norm is finite if the elements are; ‖x‖ and the square may overflow.
 func measure(s Vectors, x Vector) (norm float64, exp int, square float64, err error) {
 	if square, err = s.Dot(x, x, 1); err != nil {
 		return 0, 0, 0, err

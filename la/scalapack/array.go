@@ -9,26 +9,25 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Process is a process of a grid, with the local arrays that it shares. It is safe for
-// concurrent use.
+// Process is a process of a grid, with the local arrays that it shares. It is safe for concurrent use.
 type Process struct {
 	grid Grid
 	rank int
-	own  []*versions.Op // that only this process has
+	own  []*versions.Op // ops that only this process can execute
 
 	mu     sync.Mutex              // a leaf
 	arrays map[string]any          // *Array[T] by name
-	others map[string]*versions.Op // of other processes, by name
+	others map[string]*versions.Op // ops of other processes, by name
 }
 
 // Errors returns an error of each type that these ops return, for programs of several nodes.
 func Errors() []error { return []error{&ArrayError{}} }
 
-// ArrayError says that a process does not share an array of that name, type and descriptor. The
-// *exec.TaskError around it names the node.
+// ArrayError says that a process does not share an array with the name, type and descriptor that a task
+// needs. The *exec.TaskError around the ArrayError names the node.
 type ArrayError struct {
 	Array   string
-	Process int // its number in the grid
+	Process int // number of the process in the grid
 	Reason  string
 }
 
@@ -36,10 +35,10 @@ func (e *ArrayError) Error() string {
 	return fmt.Sprintf("scalapack: process %d: array %s: %s", e.Process, e.Array, e.Reason)
 }
 
-// Final reports that a node that tries again finds the same: see graph.Failure.
+// Final returns true, since another attempt finds the same error: see graph.Failure.
 func (e *ArrayError) Final() bool { return true }
 
-// Array is a matrix in local arrays, of which this process has one.
+// Array is a matrix in local arrays, one on each process of the grid.
 type Array[T kernels.Element] struct {
 	process *Process
 	name    string
@@ -47,12 +46,13 @@ type Array[T kernels.Element] struct {
 	local   []T
 }
 
-// Share makes the local array of this process that to which tasks refer by a name, instead of
-// another one that it had. All processes of the grid call it with the same name and the same
-// descriptor, but for LLD, before one of them calls [Array.Load] or [Array.Store]. A process
-// that the grid does not have gives no array, and its descriptor needs neither CTXT_ nor LLD_.
+// Share lets tasks use the local array of this process by the given name. It replaces an array that had the
+// name. local has LLD·(cols−1)+rows elements or more, column-major, for the rows and cols of [Desc.Local].
+// All processes of the grid must call Share with the same name and the same descriptor, except CTXT_ and LLD,
+// before one of them calls [Array.Load] or [Array.Store]. A process that is not in the grid passes a nil
+// array, and its descriptor needs neither CTXT_ nor LLD.
 //
-// The error is a *[DescError] that says all that is wrong.
+// The error is a *[DescError] that lists everything that is wrong.
 func Share[T kernels.Element](s *Process, name string, desc Desc, local []T) (*Array[T], error) {
 	p, q, there := s.grid.place(s.rank)
 	if err := desc.check(name, s.grid, p, q, there, len(local)); err != nil {
@@ -65,7 +65,7 @@ func Share[T kernels.Element](s *Process, name string, desc Desc, local []T) (*A
 	return a, nil
 }
 
-// Close has the process forget the array, if another one has not taken its name.
+// Close makes the process forget the array. It does nothing if another array has taken the name.
 func (a *Array[T]) Close() {
 	a.process.mu.Lock()
 	defer a.process.mu.Unlock()
@@ -74,7 +74,7 @@ func (a *Array[T]) Close() {
 	}
 }
 
-// array returns the array that a parameter names. The error is an *ArrayError.
+// array returns the array of s that x names. The error is an *ArrayError.
 func array[T kernels.Element](s *Process, x *part) (*Array[T], error) {
 	s.mu.Lock()
 	found := s.arrays[x.Array]

@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Desc is ScaLAPACK's descriptor of a dense matrix, as its DESCINIT makes it: nine integers of
-// Fortran in this order, so that a Desc has the memory of an INTEGER DESC(9).
+// Desc is ScaLAPACK's descriptor of a dense matrix, as DESCINIT makes it. It has the memory layout of
+// INTEGER DESC(9): nine integers of Fortran in this order.
 type Desc struct {
 	Type       int32 // DTYPE_: 1, a dense matrix
 	Context    int32 // CTXT_: of the BLACS; negative on a process that is not in the grid
 	M, N       int32 // rows and columns of the whole matrix
 	MB, NB     int32 // rows and columns of a block
 	RSrc, CSrc int32 // the row and the column of the grid that have the first block
-	LLD        int32 // distance of columns of the local array
+	LLD        int32 // distance between columns of the local array, in elements
 }
 
-// Grid is a P×Q grid of the BLACS. Process (p, q) has number p·Q+q, or p+q·P if ByColumns is
-// set: as BLACS_GRIDINIT gives ranks out with ORDER 'R' and 'C'.
+// Grid is a P×Q grid of the BLACS. Process (p, q) has number p·Q+q, or p+q·P if ByColumns is set. These are
+// the numbers that BLACS_GRIDINIT assigns with ORDER 'R' and 'C'.
 type Grid struct {
 	P, Q      int
 	ByColumns bool
 }
 
-// DescError says everything that is wrong with a descriptor, or with the grid or the local array
-// to which it is to belong.
+// DescError lists everything that is wrong with a descriptor, a grid, or a local array that does not fit its
+// descriptor.
 type DescError struct {
-	Array  string // its name; empty for a grid
+	Array  string // name of the array; empty for a grid
 	Reason string
 }
 
@@ -37,7 +37,7 @@ func (e *DescError) Error() string {
 	return "scalapack: array " + e.Array + ": " + e.Reason
 }
 
-// check returns a *DescError if there is no such grid.
+// check returns a *DescError if P or Q is less than 1, or P·Q is too large.
 func (g Grid) check() error {
 	if g.P < 1 || g.Q < 1 || g.P > 1<<20/g.Q {
 		return &DescError{Reason: fmt.Sprintf("a grid of %d×%d processes", g.P, g.Q)}
@@ -53,7 +53,7 @@ func (g Grid) process(p, q int) int {
 	return p*g.Q + q
 }
 
-// place returns where in the grid a process is; ok is false if it is not there.
+// place returns the row and the column of a process in the grid. ok is false if the grid does not have it.
 func (g Grid) place(rank int) (p, q int, ok bool) {
 	switch {
 	case rank < 0 || rank >= g.P*g.Q:
@@ -64,17 +64,17 @@ func (g Grid) place(rank int) (p, q int, ok bool) {
 	return rank / g.Q, rank % g.Q, true
 }
 
-// Local returns how many rows and columns of the matrix process (p, q) has (NUMROC).
+// Local returns the numbers of rows and columns in the local array of process (p, q), as NUMROC.
 func (d *Desc) Local(g Grid, p, q int) (rows, cols int) {
 	return d.rows(g).share(p), d.cols(g).share(q)
 }
 
-// rows and cols return how the matrix is cut.
+// rows and cols say how the rows and columns are divided among the rows and columns of the grid.
 func (d *Desc) rows(g Grid) cut { return cut{int(d.M), int(d.MB), int(d.RSrc), g.P} }
 func (d *Desc) cols(g Grid) cut { return cut{int(d.N), int(d.NB), int(d.CSrc), g.Q} }
 
-// check returns a *DescError with all that is wrong with d on a process, which is in row p and
-// column q of the grid and has a local array of so many elements, if it is there.
+// check returns a *DescError that lists everything that is wrong with d, or nil. there says that the process
+// is in the grid: in row p and column q, with a local array of the given number of elements.
 func (d *Desc) check(name string, g Grid, p, q int, there bool, elements int) error {
 	var bad []string
 	wrong := func(ok bool, format string, args ...any) {
@@ -104,13 +104,14 @@ func (d *Desc) check(name string, g Grid, p, q int, there bool, elements int) er
 	return nil
 }
 
-// cut is how rows, or columns, are dealt out to those of a grid: n of them, in blocks.
+// cut divides n rows of a matrix in blocks among the rows of a grid, round by round from source on; or
+// columns likewise.
 type cut struct{ n, block, source, processes int }
 
-// share returns how many of them process k has.
+// share returns the number of rows that row k of the grid has.
 func (c cut) share(k int) int {
 	blocks := c.n / c.block
-	ahead := (c.processes + k - c.source) % c.processes // who comes before k in a round
+	ahead := (c.processes + k - c.source) % c.processes // how many come before k in a round
 	have := blocks / c.processes * c.block
 	switch extra := blocks % c.processes; {
 	case ahead < extra:
@@ -121,10 +122,12 @@ func (c cut) share(k int) int {
 	return have
 }
 
-// run is neighbours that a process has: from lo on of a tile, and from local on of its array.
+// run is n consecutive rows that a process has: from row lo of a tile on, and from row local of its array on.
+// Likewise columns.
 type run struct{ lo, local, n int }
 
-// runs returns what process k has of the n rows from first on, in order, and how many these are.
+// runs returns the runs of rows first to first+n−1 that row k of the grid has, in order, and the number of
+// their rows.
 func (c cut) runs(first, n, k int) (all []run, have int) {
 	for i := first; i < first+n; {
 		b := i / c.block

@@ -1,24 +1,23 @@
-// Package scalapack brings matrices that a program has distributed for ScaLAPACK to Tessera and
-// back: from and into the local arrays of its processes, in memory, as their descriptors say.
+// Package scalapack copies matrices that a program has distributed for ScaLAPACK to Tessera and back. It reads
+// and writes the local arrays in the memory of the processes, as their descriptors say.
 //
 //	                              on every process
 //	s, err := scalapack.NewProcess(scalapack.Grid{P: 2, Q: 2}, rank)
 //	a, err := scalapack.Share(s, "A", desc, local)  // its part of A, column-major
 //	…                                               // s.Ops and Errors among cluster.Options
 //
-//	                              on the one that drives
+//	                              on the process that is the driver
 //	err = a.Load(ctx, d, t)                         // tiles of t from the arrays
 //	err = la.NewCholesky[float64](e).FactorizeInPlace(ctx, t)
 //	err = a.Store(ctx, d, t)                        // and back
 //
-// # Who moves what
+// # Which process moves what
 //
-// Only the process of an array touches it: by ops of its own name, which no other node has, so
-// that the runtime can give their tasks to no other one. Nothing goes through the driver. Where
-// a tile lies in the array of one process, as all do if MB = NB = nb, a task of that process
-// copies it, and the tile stays there. Otherwise each process packs what it has of a tile, in
-// the order of its rows and columns there, and a task puts the parts together where the tile
-// is to be:
+// Only the process of an array reads or writes it. For that each process has ops whose names contain its
+// number. No other node has these ops, so the runtime can give their tasks only to that process. No element
+// goes through the driver. If a tile lies in the array of one process, as all tiles do if MB = NB = nb, a task
+// of that process copies the tile, which stays there. Otherwise each process packs its part of the tile, in
+// the order of rows and columns in its array. Then a task on the node of the tile assembles the parts:
 //
 //	   array of (0,0) ── pack ──┐
 //	   array of (0,1) ── pack ──┤
@@ -27,10 +26,10 @@
 //
 //	tile ── cut ──► part ── unpack ──► array of (p,q)     Store
 //
-// So every element moves once at most. Rows of a tile that a row of the grid has are those of
-// whole blocks of MB, but for the first and the last; and so the columns.
+// So every element moves between nodes at most once. The rows of a tile in a row of the grid form whole
+// blocks of MB rows, except perhaps the first and the last block; likewise the columns.
 //
-// Nothing here needs MPI: nodes of any transport will do.
+// The package does not need MPI: the nodes may use any transport.
 //
 // Reference: L. S. Blackford et al., ScaLAPACK Users' Guide, SIAM, 1997, chapter 4.
 package scalapack

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// NewProcess returns the process of a number, from 0, in a grid. One that the grid does not have
-// may drive, and serve, but has no part of any matrix. The error is a *[DescError].
+// NewProcess returns the process with number rank, from 0, in a grid. A process whose rank is beyond the grid
+// may be the driver or an agent, but it has no part of any matrix. The error is a *[DescError].
 func NewProcess(g Grid, rank int) (*Process, error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -29,13 +29,13 @@ func NewProcess(g Grid, rank int) (*Process, error) {
 	return s, nil
 }
 
-// Ops returns the ops that this process, as a node, has to list: in cluster.Options.Ops, or
-// for exec.Local nowhere.
+// Ops returns the ops that this process must list as a node, in cluster.Options.Ops. A program on exec.Local
+// need not list them.
 func (s *Process) Ops() []*versions.Op {
 	return append(append([]*versions.Op(nil), s.own...), common()...)
 }
 
-// op returns an op of a process. If it is another one's, this process cannot execute it.
+// op returns the op of a process. This process can execute it only if it is its own.
 func (s *Process) op(what string, process int, typ string) *versions.Op {
 	op := newOp(what, process, typ, nil)
 	for _, own := range s.own {
@@ -56,7 +56,7 @@ func (s *Process) pack64(c *versions.Call) error   { return pack[float64](s, c) 
 func (s *Process) unpack32(c *versions.Call) error { return unpack[float32](s, c) }
 func (s *Process) unpack64(c *versions.Call) error { return unpack[float64](s, c) }
 
-// pack overwrites a tile with the part that the process has.
+// pack overwrites the operand, a tile, with the part of a tile of the matrix that the process has.
 func pack[T kernels.Element](s *Process, call *versions.Call) error {
 	x, t := call.Params.(*part), call.Args[0].(*kernels.Tile[T])
 	a, err := array[T](s, x)
@@ -74,8 +74,8 @@ func pack[T kernels.Element](s *Process, call *versions.Call) error {
 	return nil
 }
 
-// unpack overwrites what the process has of a tile with a part. What the matrix does not store
-// stays as it is.
+// unpack overwrites the elements of a tile that the process has with a part, the operand. It leaves elements
+// unchanged that the matrix of tiles does not store.
 func unpack[T kernels.Element](s *Process, call *versions.Call) error {
 	x, t := call.Params.(*part), call.Args[0].(*kernels.Tile[T])
 	a, err := array[T](s, x)
@@ -109,7 +109,7 @@ func unpack[T kernels.Element](s *Process, call *versions.Call) error {
 	return nil
 }
 
-// indices returns where in the tile each row of a part is.
+// indices returns, for each of the n rows of a part, its row in the tile; likewise for columns.
 func indices(runs []run, n int) []int {
 	all := make([]int, 0, n)
 	for _, r := range runs {

@@ -10,19 +10,18 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Load overwrites a with the matrix that the processes share, of the same shape: a Full one with
-// all of it, others with the tiles of their half, whose diagonal ones get what is in the other
-// triangle, too. It waits until that is done. On several nodes, rt a cluster.Driver, a is
-// distributed or not; its tiles may have owners, and any size. On one machine the grid has one
-// process.
+// Load overwrites a with the matrix that the processes share, and waits until that is done. a has the same
+// shape. If a is not Full, Load overwrites only the tiles that a stores; its diagonal tiles also get the
+// elements of the other triangle. If rt is a cluster.Driver, a may be distributed or not, and its tiles may
+// have any owners and any size. On one machine the grid has one process.
 //
-// No process may write its array meanwhile, nor as long as what is lost with a node may be made
-// again from it: until a, if it is distributed, is closed, or Copies keep second copies. Arrays
-// that are lost with their process are lost.
+// No process may write its array during Load. If a is distributed, none may write it before a is closed,
+// unless cluster.Options.Copies keeps second copies: if a node is lost, its tiles are read from the arrays
+// again. If a process is lost, so is its array.
 //
-// The error is that of the job: an *exec.TaskError around an *[ArrayError] if a process does not
-// share the array, a *cluster.NoNodeError if there is no node for one. It panics with
-// blocked.ErrShape if the shapes differ.
+// The error is that of the job: an *exec.TaskError around an *[ArrayError] if a process does not share the
+// array, or a *cluster.NoNodeError if a process is no node. Load panics with blocked.ErrShape if the shapes
+// differ.
 func (x *Array[T]) Load(ctx context.Context, rt exec.Runtime, a *blocked.Matrix[T]) error {
 	m, err := newMove(ctx, rt, x, a)
 	if err != nil {
@@ -46,9 +45,9 @@ func (x *Array[T]) Load(ctx context.Context, rt exec.Runtime, a *blocked.Matrix[
 	return m.wait()
 }
 
-// Store overwrites the matrix that the processes share with a, of the same shape: of a symmetric
-// or triangular a only the triangle that it stores, so that the rest of their arrays stays as it
-// is. It waits until that is done. If it fails, the arrays are undefined.
+// Store overwrites the matrix that the processes share with a, and waits until that is done. a has the same
+// shape. If a is symmetric or triangular, Store writes only the triangle that a stores, and leaves the rest of
+// the arrays unchanged. After an error the arrays are undefined.
 //
 // Errors and panics are those of [Array.Load].
 func (x *Array[T]) Store(ctx context.Context, rt exec.Runtime, a *blocked.Matrix[T]) error {
@@ -80,11 +79,13 @@ type move[T kernels.Element] struct {
 	typ     string
 	job     exec.Job
 	program *blocked.Program[T]
-	data    [][]graph.Datum // the parts of each tile, by rows, that has several
-	kept    exec.Kept       // these stay on their nodes; nil if there are none
-	err     error           // of the first submission that has failed
+	data    [][]graph.Datum // by tile, row by row: its parts if there are several
+	kept    exec.Kept       // the parts on nodes; nil if there are none
+	err     error           // of the first submission that failed
 }
 
+// newMove begins a job for a Load or a Store, and makes the data for parts of tiles. It panics with ErrShape if
+// the shapes differ.
 func newMove[T kernels.Element](ctx context.Context, rt exec.Runtime, x *Array[T], a *blocked.Matrix[T]) (*move[T], error) {
 	if rows, cols := a.Dims(); rows != int(x.desc.M) || cols != int(x.desc.N) {
 		panic(blocked.ErrShape)
@@ -129,7 +130,7 @@ func newMove[T kernels.Element](ctx context.Context, rt exec.Runtime, x *Array[T
 	return m, nil
 }
 
-// parts returns the parts of tile (i, j), by rows of the grid.
+// parts returns the parts of tile (i, j), one for each process that has elements of it, by rows of the grid.
 func (m *move[T]) parts(i, j int) (all []*part) {
 	g, nb := m.array.process.grid, m.a.NB()
 	rows, cols := m.a.TileDims(i, j)
@@ -150,7 +151,7 @@ func (m *move[T]) parts(i, j int) (all []*part) {
 	return all
 }
 
-// process returns the number of the process whose part it is.
+// process returns the number of the process that has part x.
 func (m *move[T]) process(x *part) int { return m.array.process.grid.process(x.Row, x.Col) }
 
 // common returns an op that every process has.
@@ -163,13 +164,15 @@ func (m *move[T]) common(name string) *versions.Op {
 	return nil
 }
 
+// submit submits a task, unless an earlier submission failed.
 func (m *move[T]) submit(op *versions.Op, x *part, operands ...graph.Operand) {
 	if m.err == nil {
 		_, m.err = m.job.Submit(&graph.Spec{Op: op, Params: x, Operands: operands})
 	}
 }
 
-// wait waits for the tasks, and has the nodes forget the parts.
+// wait waits for the tasks, and makes the nodes forget the parts. It returns the error of the job, or else that
+// of the first submission that failed.
 func (m *move[T]) wait() error {
 	err := m.job.Wait()
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// whole is what descriptors of a matrix have in common, and the grid.
+// whole is the fields that the descriptors of a matrix have in common, and the grid.
 type whole struct {
 	M, N, MB, NB, RSrc, CSrc int32
 	P, Q                     int
@@ -21,8 +21,8 @@ func (w *whole) cuts() (rows, cols cut) {
 	return cut{int(w.M), int(w.MB), int(w.RSrc), w.P}, cut{int(w.N), int(w.NB), int(w.CSrc), w.Q}
 }
 
-// part is the parameter of all ops: of what process (Row, Col) of the grid has of a tile, whose
-// first element is (I, J) of the matrix.
+// part is the parameter of all ops. It describes the part of a tile that process (Row, Col) of the grid has.
+// The first element of the tile is element (I, J) of the matrix.
 type part struct {
 	Array      string
 	Whole      whole
@@ -53,7 +53,7 @@ func (x *part) Validate() error {
 	return nil
 }
 
-// runs returns which rows and columns of the tile process (row, col) has, and how many these are.
+// runs returns the rows and columns of the tile that process (row, col) has, and their numbers m and n.
 func (x *part) runs(row, col int) (rows, cols []run, m, n int) {
 	r, c := x.Whole.cuts()
 	rows, m = r.runs(x.I, x.Rows, row)
@@ -61,7 +61,7 @@ func (x *part) runs(row, col int) (rows, cols []run, m, n int) {
 	return rows, cols, m, n
 }
 
-// Names of ops. What a process does is followed by its number.
+// Names of ops. The number of the process follows the first two.
 const (
 	packing    = "scalapackpack"   // the part of a process: a tile (out) from its array
 	unpacking  = "scalapackunpack" // its array from a part (in)
@@ -69,7 +69,8 @@ const (
 	cutting    = "scalapackcut"    // a part (out) from its tile (in)
 )
 
-// newOp returns an op of a process, or with -1 of all. Without run nobody can execute it.
+// newOp returns an op of a process, or of all processes if process is -1. If run is nil, this process cannot
+// execute the op.
 func newOp(name string, process int, typ string, run func(*versions.Call) error) *versions.Op {
 	if process >= 0 {
 		name = fmt.Sprintf("%s%d", name, process)
@@ -92,7 +93,7 @@ var common = sync.OnceValue(func() []*versions.Op {
 	}
 })
 
-// shaped returns an error if t is no m×n tile.
+// shaped returns a *versions.ParamsError if t is not m×n.
 func shaped[T kernels.Element](t *kernels.Tile[T], m, n int) error {
 	if t.Rows != m || t.Cols != n {
 		return &versions.ParamsError{Op: packing, Field: "Rows, Cols", Reason: fmt.Sprintf("has a part of %d×%d, and its tile is %d×%d", m, n, t.Rows, t.Cols)}
@@ -100,8 +101,8 @@ func shaped[T kernels.Element](t *kernels.Tile[T], m, n int) error {
 	return nil
 }
 
-// each calls f with the blocks of the array that x has of a tile: from the places local and
-// column there, m×n elements that are in the part from row i and column j on.
+// each calls f for each block of a part. The block has m×n elements. It begins at row i and column j of the
+// part, and at row local and column column of the local array.
 func each(rows, cols []run, f func(i, j, local, column, m, n int)) {
 	i := 0
 	for _, r := range rows {
@@ -114,7 +115,8 @@ func each(rows, cols []run, f func(i, j, local, column, m, n int)) {
 	}
 }
 
-// parts calls f with each piece of a row of a tile, and where it is in a part.
+// parts calls f for each piece of a row of a part. The piece has n elements. It begins at row and col of the
+// tile, and at row i and column j of the part.
 func parts(rows, cols []run, f func(row, col, i, j, n int)) {
 	i := 0
 	for _, r := range rows {
@@ -129,7 +131,8 @@ func parts(rows, cols []run, f func(row, col, i, j, n int)) {
 	}
 }
 
-// assemble overwrites a tile with its parts: of all processes that have one, by rows of the grid.
+// assemble overwrites a tile with its parts. The operands are the tile, and the parts of all processes that
+// have one, by rows of the grid.
 func assemble[T kernels.Element](call *versions.Call) error {
 	x, t := call.Params.(*part), call.Args[0].(*kernels.Tile[T])
 	if err := shaped(t, x.Rows, x.Cols); err != nil {
@@ -158,7 +161,7 @@ func assemble[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// cutOut overwrites a part with what its process is to have of a tile.
+// cutOut overwrites a part, the first operand, with the elements of a tile that belong to it.
 func cutOut[T kernels.Element](call *versions.Call) error {
 	x, to, t := call.Params.(*part), call.Args[0].(*kernels.Tile[T]), call.Args[1].(*kernels.Tile[T])
 	rows, cols, m, n := x.runs(x.Row, x.Col)
