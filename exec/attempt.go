@@ -13,14 +13,15 @@ import (
 
 // attempt is one attempt at a task, on cores or on a device:
 //
-//	open ──► starts ──► the version runs ──► ends ──► learn ──► conclude
-//	 │                                                            │  │
-//	 └─► the task is cancelled, or fails: no version can run      │  └─► ready: once more
-//	                                   done, failed or ignored ◄──┘
+//	open ──► begin ──► the version runs ──► finish ──► learn ──► conclude
+//	 │                                                             │  │
+//	 └─► the task is cancelled, or fails: no version can run       │  └─► ready: once more
+//	                                    done, failed or ignored ◄──┘
 //
-// Workers on cores and devices differ in how the version runs and in which worker makes the next
-// attempt. An attempt and its task's fields belong to one goroutine at a time; after a parent's
-// version has returned they belong to none until the last child ends.
+// Without observers begin and finish are left out. Workers on cores and devices differ in how the
+// version runs, and in which worker makes the next attempt. The attempt and the fields of its task
+// belong to one goroutine at a time. After the version of a parent has returned they belong to no
+// goroutine until the last child ends.
 type attempt struct {
 	rt       *scheduler
 	watchdog *watchdog // nil if there is no watchdog
@@ -29,9 +30,8 @@ type attempt struct {
 	call     versions.Call
 	choice   versions.Choice
 
-	// Only starts sets what follows, so only for an attempt that is observed: by a recorder,
-	// stories, the watchdog, a time-out or a measuring selector. With a witness alone only start is
-	// set.
+	// Only begin sets the following fields, that is for an attempt that a recorder, stories, the
+	// watchdog, a time-out or a measuring selector observes. With a witness alone only start is set.
 	start   time.Time
 	limit   time.Duration      // the time-out; 0 if there is none
 	cancel  context.CancelFunc // of the context with the time-out
@@ -48,7 +48,7 @@ func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.T
 	if f := j.cancelled(t); f != nil {
 		return j.end(a.at, t, graph.Cancelled, f, freed), false
 	}
-	// The context is the job's, unless starts puts one with a time-out in its place.
+	// The context is the job's, unless begin replaces it by one with a time-out.
 	a.call.Ctx, a.call.Params, a.call.Local, a.call.Work, a.call.Budget = j.ctx, t.Params, t.Local(), work, &j.budget
 	if err := a.choose(t); err != nil {
 		return j.fail(a.at, t, "", err, freed), false
@@ -56,8 +56,8 @@ func (a *attempt) open(t *graph.Task, work *versions.Workspace, freed []*graph.T
 	return freed, true
 }
 
-// choose is open without the end of the task. Reduction.New, Op.Work and Snapshot are the program's
-// code: their panics become errors.
+// choose does the work of open, and returns why t fails, nil if it does not. Reduction.New, Op.Work and
+// Snapshot are code of the program: choose turns their panics into errors.
 func (a *attempt) choose(t *graph.Task) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -69,7 +69,7 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 		return errors.New("exec: the op of a task must be a *versions.Op")
 	}
 	s := a.at
-	// The order matters. The graph may make values, the copies of a reduction say, only now.
+	// The order matters. The graph may make values only now, such as the copies of a reduction.
 	// Operands are brought only to a worker that can run the task. They are saved after they have
 	// arrived and before the choice, because Op.Work may read them.
 	a.call.Args = t.Values(a.call.Args[:0])
@@ -84,8 +84,8 @@ func (a *attempt) choose(t *graph.Task) (err error) {
 	if saves(t) {
 		save(t)
 	}
-	// An op with one version here, or with a pinned one, asks the selector once. A worker has few
-	// such ops, so a list will do.
+	// For an op with one version here, or with a pinned one, the worker asks the selector only once. A
+	// worker has few such ops, so a short list suffices.
 	for i := range s.settled {
 		if x := &s.settled[i]; x.op == op {
 			a.choice = x.choice
@@ -222,7 +222,7 @@ func (a *attempt) finish(t *graph.Task, took time.Duration, err error) error {
 		a.tellWitness(x, took, err)
 	}
 	if s.record != nil {
-		// A device may have begun before the recorder did, by its own clock.
+		// By its own clock, a device may have begun before the recorder did.
 		start := max(a.start.Sub(a.rt.opt.Recorder.Began()), 0)
 		e := trace.EventOf(jobOf(t).id, t)
 		e.Version, e.Worker, e.Start, e.End = a.choice.Version.Name, s.info.ID, start, start+took
@@ -242,8 +242,8 @@ func (a *attempt) tellWitness(x graph.Witness, took time.Duration, err error) {
 }
 
 // learn tells the selector how long the version has taken, or that it has failed. A failure says
-// nothing about the version's speed, but the selector may have counted this attempt as a trial and
-// then takes that back. Each timed choice is learned once.
+// nothing about the speed of the version; but if the selector has counted the attempt as a trial, it
+// takes that back. learn is called once for each timed choice.
 func (a *attempt) learn(took time.Duration, err error) {
 	switch {
 	case !a.choice.Timed:
@@ -255,9 +255,9 @@ func (a *attempt) learn(took time.Duration, err error) {
 }
 
 // conclude ends t, whose attempt has ended with err, and appends the tasks that become ready to
-// freed. Or it reports that t is ready for another attempt.
+// freed. If t has another attempt instead, conclude makes it ready and reports again.
 //
-// If children end the task, it runs on the goroutine that has ended the last one.
+// If children end the task, conclude runs on the goroutine that has ended the last child.
 func (a *attempt) conclude(t *graph.Task, err error, freed []*graph.Task) (_ []*graph.Task, again bool) {
 	j := jobOf(t)
 	if err == nil {

@@ -18,21 +18,22 @@ type Domain interface {
 }
 
 // childJob is the job of a task's children as their parent sees it: a [job] of the same runtime, or
-// [away].
+// [remoteChildren].
 type childJob interface {
 	Job
 	// cancel aborts the children and does not wait.
 	cancel(error)
 	// release releases what the job holds. The parent calls it when all children have ended, unless
-	// left calls f.
+	// whenDone has returned true.
 	release()
 	// whenDone arranges that another goroutine calls f with the job's error when all submitted children
-	// have ended. It returns false, without a call of f, if they have ended already. Nothing is
-	// submitted after it.
+	// have ended. It returns false, without a call of f, if they have ended already. The parent submits
+	// no child after it.
 	whenDone(f func(error)) bool
 }
 
-// remoteChildren is the job of children that a [Domain] executes. The parent lends its cores while it waits.
+// remoteChildren is the job of children that a [Domain] executes. The parent lends its cores while it
+// waits.
 type remoteChildren struct {
 	Job
 	window  int
@@ -41,8 +42,8 @@ type remoteChildren struct {
 	lending func(f func())
 }
 
-// Submit implements [Job]. It lends the cores only if the window is full, because lending them
-// takes longer than to submit a task.
+// Submit implements [Job]. It lends the cores only if the window is full, because lending takes longer
+// than submitting a task.
 func (a *remoteChildren) Submit(s *graph.Spec) (id graph.TaskID, err error) {
 	if a.sent++; a.sent > a.window && a.sent-a.Job.Completed() > a.window {
 		a.lending(func() { id, err = a.Job.Submit(s) })
@@ -63,13 +64,13 @@ func (a *remoteChildren) WaitOn(d *graph.Datum) (err error) {
 	return err
 }
 
-// cancel implements [brood].
+// cancel implements [childJob].
 func (a *remoteChildren) cancel(err error) { a.end(err) }
 
-// release implements [brood].
+// release implements [childJob].
 func (a *remoteChildren) release() { a.end(nil) }
 
-// whenDone implements [brood].
+// whenDone implements [childJob].
 func (a *remoteChildren) whenDone(f func(error)) bool {
 	go func() {
 		err := a.Job.Wait()

@@ -38,9 +38,9 @@
 //	                               that of package offload
 //	local                          puts it together
 //
-// A task goes up and down once: job.Submit infers what it waits for and hands it, when it is ready,
-// to the scheduler; a worker takes it from there, makes an attempt, and the attempt ends it in its
-// job; what that has freed goes to the scheduler with the worker's next question.
+// A task goes through these files once. job.Submit infers which tasks it waits for. When it is ready, it
+// goes to the scheduler. A worker takes it from there and makes an attempt, which ends the task in its
+// job. The tasks that this frees go to the scheduler when the worker asks for its next task.
 //
 // # Accelerators
 //
@@ -52,11 +52,11 @@
 //
 // # Failure
 //
-// A task fails when its version returns an error, panics or outlasts its time-out; graph.Failure
-// says what happens then. Under graph.Fail no task submitted after the failed one is started any
-// more, but those submitted before it still run: they may fail as well, and then the smallest
-// number is the one reported. So the error of a job is that of the sequential program, on any
-// number of workers and under any policy.
+// A task fails when its version returns an error, panics or exceeds its time-out; graph.Failure says
+// what happens then. Under graph.Fail the tasks submitted after the failed one no longer start. Tasks
+// submitted before it still run and may fail as well; then the job reports the failed task with the
+// smallest number. So the error of a job is that of the sequential program, on any number of workers and
+// under any policy.
 //
 // # Tasks in tasks
 //

@@ -17,7 +17,7 @@ type endings struct {
 	news struct {
 		sync.Mutex // a leaf
 		sync.Cond
-		reached func() // called once when done reaches at
+		reached func() // called once when done reaches the number at
 		at      int64
 	}
 }

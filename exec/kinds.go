@@ -14,9 +14,12 @@ import (
 // kinds are the kinds of worker of a runtime: workers with equal targets are of one kind. They
 // decide which workers can run a task.
 //
-// That question has three parts. Does the worker's target meet the constraints of a version of the
-// op and those of the task: unfit. Do the operands fit into a device that is not lost:
-// offload.Device. Is enough memory free now: memory, when the task is about to run.
+// That question has three parts:
+//
+//   - Does the target of the worker meet the constraints of the task and of a version of its op? See
+//     unfit.
+//   - Do the operands fit into a device that is not lost? See offload.Device.
+//   - Is enough memory free now? See memory, which is asked when the task is about to run.
 type kinds struct {
 	selector *versions.Selector
 	devices  offload.Devices
@@ -34,16 +37,15 @@ func newKinds(s *versions.Selector, workers []Worker, hosts int, devices offload
 	k := kinds{selector: s, devices: devices, able: map[*versions.Op]uint64{}}
 	for i := range workers {
 		// A program may have made equal targets twice.
-		of := slices.IndexFunc(k.targets, func(on *versions.Target) bool {
-			return reflect.DeepEqual(on,
-				workers[i].Target)
+		kind := slices.IndexFunc(k.targets, func(on *versions.Target) bool {
+			return reflect.DeepEqual(on, workers[i].Target)
 		})
-		if of < 0 {
-			of = len(k.targets)
+		if kind < 0 {
+			kind = len(k.targets)
 			k.targets = append(k.targets, workers[i].Target)
 		}
-		if k.of = append(k.of, of); i < hosts {
-			k.hosts = of + 1
+		if k.of = append(k.of, kind); i < hosts {
+			k.hosts = kind + 1
 		}
 	}
 	return k
@@ -143,9 +145,9 @@ func (k *kinds) whyNone(t *graph.Task) error {
 	return errors.Join(all...)
 }
 
-// admits panics with ErrConstraints for constraints of another type than *versions.Constraints, and
-// returns why no worker can ever meet those of s, nil if one can. The constraints of the op's
-// versions are examined when it is to run.
+// admits returns why no worker can ever meet the constraints of s, nil if one can. It panics with
+// ErrConstraints if they are no *versions.Constraints. The constraints of the versions of the op are
+// examined later, when the task is about to run.
 func (k *kinds) admits(s *graph.Spec) error {
 	if s.Constraints == nil {
 		return nil

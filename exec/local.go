@@ -31,7 +31,7 @@ func NewLocal(opt Options) (*Local, error) {
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}
-	// What can fail comes before threads and devices are taken.
+	// Do first what can fail, before threads and devices are taken.
 	selector := opt.Selector
 	if selector == nil {
 		var err error
@@ -80,8 +80,8 @@ func NewLocal(opt Options) (*Local, error) {
 }
 
 // record tells a recorder, if there is one, the name of an accelerator and, if the accelerator
-// reports them, its copies. A copy's times are of the device's own clock, which may lie a little
-// before the recorder's beginning.
+// reports them, its copies. The times of a copy are those of the device's clock, by which a copy may
+// begin a little before the recorder did.
 func record(r *trace.Recorder, a offload.Accelerator, id int) {
 	if r == nil {
 		return

@@ -159,11 +159,11 @@ func (p *parent) give(t *graph.Task, i int) {
 	}
 }
 
-// settleChildren ends or waits for the children of t when its version has returned err. Later means that
-// the last child will end t. With wait set it waits for the children.
+// settleChildren handles the children of t when its version has returned err. later says that the last
+// child will end t; if wait is set, settleChildren waits for the children instead.
 //
-// An error of the version cancels the children, and an error of the children is the version's: in
-// both cases the task has failed, and may be retried as a whole.
+// If the version has failed, settleChildren cancels the children. If the children fail, the error is
+// theirs. In both cases the task has failed, and may be retried as a whole.
 func (p *parent) settleChildren(t *graph.Task, err error, wait bool) (later bool, _ error) {
 	children := p.nested
 	if children == nil {

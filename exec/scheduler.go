@@ -21,9 +21,9 @@ import (
 // tasks or teams. A worker takes the lock once a task: it hands over the tasks that its last one
 // has freed and takes its next one.
 //
-// A goroutine that brings work wakes at most one worker, and that worker the next if there is more:
-// waking a thread costs more than a short task. No worker is woken while another one still spins,
-// since that one is going to find the task.
+// A goroutine that brings work wakes at most one worker, because waking a thread costs more than a short
+// task. That worker wakes the next one if there is more work. No goroutine wakes a worker while another
+// worker spins: the spinning worker will find the task.
 type scheduler struct {
 	opt             *Options
 	selector        *versions.Selector
@@ -134,8 +134,8 @@ func (s *scheduler) redirect(t *graph.Task, w int) bool {
 	return true
 }
 
-// elsewhere gives t to the device that can execute it and misses the fewest of its
-// bytes, and reports whether there is one.
+// elsewhere gives t to a device that can execute it, and reports whether there is one. It chooses the
+// device that lacks the fewest bytes of the operands.
 func (s *scheduler) elsewhere(t *graph.Task) bool {
 	best := s.devices.Nearest(t)
 	if best < 0 {
@@ -152,8 +152,8 @@ func (s *scheduler) elsewhere(t *graph.Task) bool {
 	return true
 }
 
-// passOn gives a task that a worker on cores has taken and cannot execute to a worker
-// that can, if there is one.
+// passOn handles a task that worker w on cores has taken. If w cannot execute the task, passOn gives it to
+// a worker that can. It reports whether it has done so.
 func (s *scheduler) passOn(t *graph.Task, w int) bool {
 	return s.kinds.unfit(t, s.workers[w].Target) != nil && (s.redirect(t, w) || s.elsewhere(t))
 }
@@ -190,8 +190,8 @@ func (s *scheduler) rouse() *seat {
 		s.rouseDevices()
 	}
 	if s.ready.Reserves() && s.ready.Common() > 0 {
-		// Every worker looks for which there may be a task. The channel always has room for its
-		// token: see docs/internals/locks.md.
+		// Wake every worker for which there may be a task. The channel always has room for the token:
+		// see docs/internals/locks.md.
 		s.parked = slices.DeleteFunc(s.parked, func(w *seat) bool {
 			if !s.ready.Wants(w.info.ID) {
 				return false
@@ -242,7 +242,6 @@ func (s *scheduler) recruit(t *team, wanted int) {
 	}
 }
 
-// busy and recorder implement [teamHost]: a member that helps goes as soon as there is a
-// task for it.
+// busy and recorder implement [teamHost]. A helper leaves its team when busy reports true.
 func (s *scheduler) busy() bool                { return s.queued.Load() }
 func (s *scheduler) recorder() *trace.Recorder { return s.opt.Recorder }

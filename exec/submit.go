@@ -250,7 +250,7 @@ func (j *job) flush() {
 }
 
 // onDrained arranges that the worker that ends the last task submitted so far calls f. It returns
-// false, without a call of f, if all have ended. Nothing is submitted after it.
+// false, without a call of f, if all have ended. No task may be submitted after it.
 func (j *job) onDrained(f func()) bool {
 	j.submit.Lock()
 	j.submit.graph.Seal()
@@ -260,13 +260,13 @@ func (j *job) onDrained(f func()) bool {
 	return j.endings.at(goal, f)
 }
 
-// cancel implements [brood].
+// cancel implements [childJob].
 func (j *job) cancel(err error) { j.outcome.Abort(err) }
 
-// release implements [brood].
+// release implements [childJob].
 func (j *job) release() {}
 
-// whenDone implements [brood].
+// whenDone implements [childJob].
 func (j *job) whenDone(f func(error)) bool { return j.onDrained(func() { f(j.Wait()) }) }
 
 // close ends all jobs with ErrClosed and waits for their tasks. It reports whether they were closed

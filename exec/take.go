@@ -16,6 +16,7 @@ type turn struct {
 	heir *seat // gets the slot back: this worker ends
 }
 
+// found reports whether there is something to do.
 func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir != nil }
 
 // pop finds work for w. The caller holds mu.
@@ -67,7 +68,7 @@ func (s *scheduler) exchange(w *seat, freed []*graph.Task) turn {
 // once. Then it sleeps. It joins the list of sleepers before it releases the lock, so a goroutine
 // that brings work later finds it there.
 func (s *scheduler) await(w *seat) turn {
-	lingering, procs := true, runtime.GOMAXPROCS(0)
+	mayLinger, procs := true, runtime.GOMAXPROCS(0)
 	if procs > 1 {
 		s.spin(w, spins)
 	}
@@ -85,8 +86,8 @@ func (s *scheduler) await(w *seat) turn {
 			return x
 		}
 		// It has looked once under the lock, and found nothing.
-		if lingering && s.worthLingering(procs) {
-			lingering = false
+		if mayLinger && s.worthLingering(procs) {
+			mayLinger = false
 			s.lingering = w
 			s.mu.Unlock()
 			s.linger(w)

@@ -18,17 +18,14 @@ import (
 //	member:        joins ─► takes parts ──► none left, or a task of its own is ready ──► goes
 //	                                    └─► the team stays: sleeps until the next phase, or the end
 //
-// The leader does not wait for members to come: it executes the parts that no member takes. So
-// teams cannot wait for one another, and a task with more units than idle workers gets fewer. There
-// are two kinds:
+// The leader does not wait for members to come: it executes the parts that no member takes. So teams
+// cannot wait for one another. If a task wants more units than there are idle workers, it gets fewer.
+// There are two kinds of team:
 //
-//   - A team of helpers (versions.Version.Help): workers that find no task join it and leave when a
-//
-// task is ready.
-//   - A team that stays (Constraints.Units, or Help that stays): workers join before they take a
-//     task
-//
-// of their own, and leave when its task ends.
+//   - A team of helpers (versions.Version.Help). A worker that finds no task joins it, and leaves when
+//     a task is ready.
+//   - A team that stays (Constraints.Units, or Help that stays). A worker joins it before it takes a
+//     task of its own, and leaves when the task of the team ends.
 type team struct {
 	leader *seat
 	limit  int32 // members beside the leader
@@ -80,8 +77,8 @@ func (t *team) open() {
 	}
 }
 
-// close dismisses the members. For a team that does not stay it returns the members' time on the
-// task less the time for which the leader has waited.
+// close dismisses the members. For a team of helpers it returns the time of the members on the task,
+// less the time for which the leader has waited for them. For a team that stays it returns 0.
 func (t *team) close() (spent time.Duration) {
 	if !t.stays {
 		return time.Duration(t.worked.Load()) - t.waited
@@ -121,7 +118,7 @@ func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
 
 // lead runs parts of p on the leader and waits for the members.
 func (p *phase) lead(scratch *versions.Workspace) {
-	// Also when the leader's part ends its goroutine: no part may outlive Do.
+	// The call is deferred since a part of the leader may end the goroutine: no part may outlive Do.
 	defer p.finish()
 	for i := p.take(); i < p.parts; i = p.take() {
 		p.run(int(i), scratch)
@@ -138,8 +135,8 @@ func (p *phase) lead(scratch *versions.Workspace) {
 	}
 }
 
-// finish starts no further part and waits for those that run. After a phase without a panic there
-// are none; after a panic of the leader there may be both.
+// finish starts no further part, and waits for the parts that run. Only after a panic or Goexit of the
+// leader there may be parts of either sort.
 func (p *phase) finish() {
 	if left := p.parts - p.next.Swap(p.parts); left > 0 {
 		p.subtract(left)
@@ -154,12 +151,12 @@ func (p *phase) subtract(n int64) {
 	}
 }
 
-// take returns the next part to start; from p.parts on there is none. The counter goes on beyond
-// p.parts, by one for each vain call.
+// take returns the number of the next part to start. There is none if the number is p.parts or more:
+// each such call still increments the counter.
 func (p *phase) take() int64 { return p.next.Add(1) - 1 }
 
-// run runs one part. A panic in it, and a Goexit, become the leader's panic: the task fails
-// as if the leader had run the part itself. The other parts run to their end.
+// run runs one part. If the part panics or calls Goexit, the leader panics at the end of the phase: the
+// task fails as if the leader had run the part. The other parts run to their end.
 func (p *phase) run(i int, scratch *versions.Workspace) {
 	ok := false
 	defer func() {
@@ -232,8 +229,8 @@ func (p *phase) help(w *seat) (stays bool) {
 	return true
 }
 
-// beginShare tells the recorder, if there is one, that w begins its share: the trace shows w at the
-// leader's task until shared.
+// beginShare tells the recorder, if there is one, that w begins its share of the phase. The trace shows w
+// at the task of the leader until endShare.
 func (p *phase) beginShare(w *seat) (e trace.Event) {
 	if w.record != nil {
 		e = p.team.share
@@ -243,7 +240,7 @@ func (p *phase) beginShare(w *seat) (e trace.Event) {
 	return e
 }
 
-// endShare records the end of the share that begin has begun.
+// endShare records the end of the share e, which beginShare has begun at began.
 func (p *phase) endShare(w *seat, e trace.Event, began time.Time) {
 	if r := p.team.host.recorder(); w.record != nil {
 		e.End = r.Now()
@@ -267,6 +264,7 @@ func (o *offers) publish(t *team) {
 	o.n.Add(1)
 }
 
+// withdraw takes back publish.
 func (o *offers) withdraw(t *team) {
 	o.open[t.leader.info.ID].Store(nil)
 	o.n.Add(-1)

@@ -10,10 +10,10 @@ import (
 // watchdog is the watchdog's state. Workers tell it when attempts begin and end; it reads how many tasks
 // of each job have ended.
 //
-// A task is late when it has run for too long, without the time in which it waits for children. A
-// job is stuck when no task of it runs and none ends although a worker is idle: its tasks wait for
-// something else, a program's own lock say. Time in which the process stood still counts for
-// neither.
+// A task is late when it has run for longer than Watchdog.After, not counting the time in which it
+// waited for children. A job is stuck when none of its tasks runs or ends although a worker is idle: its
+// tasks wait for something else, such as a lock of the program. Time in which the process could not run
+// does not count for either.
 type watchdog struct {
 	sched *scheduler
 	jobs  *jobs
@@ -24,9 +24,9 @@ type watchdog struct {
 	running map[*StuckTask]runningTask
 }
 
-// runningTask is a running task: its job, and when it began or last stopped waiting.
+// runningTask is a running task.
 type runningTask struct {
-	at       time.Time
+	at       time.Time // when it began, or last began or stopped waiting for children
 	job      *job
 	excused  bool // it waits for its children
 	reported bool
@@ -40,7 +40,7 @@ func newWatchdog(s *scheduler, all *jobs) *watchdog {
 	return d
 }
 
-// begin notes that a worker begins to execute t, until [dog.end].
+// begin notes that a worker begins to execute t. The worker calls end with the result.
 func (d *watchdog) begin(t *graph.Task, version string, worker int) *StuckTask {
 	s := &StuckTask{Task: t.ID(), Op: t.Op.OpName(), Version: version, Worker: worker}
 	for i := range t.Len() {
@@ -53,8 +53,8 @@ func (d *watchdog) begin(t *graph.Task, version string, worker int) *StuckTask {
 	return s
 }
 
-// end notes that s, which begin has returned, has ended. A report of it is not taken back: the
-// program asks the job whether the task did end.
+// end notes that s, which begin has returned, has ended. The program is not told of that after a report:
+// it can ask the job.
 func (d *watchdog) end(s *StuckTask) {
 	d.mu.Lock()
 	delete(d.running, s)
@@ -76,10 +76,11 @@ func (d *watchdog) excuse(s *StuckTask) (end func()) {
 	return func() { note(false) }
 }
 
-// progress is how far a job was when it last got on. Only look uses it.
+// progress is the state of a job when the watchdog last saw a reason not to call it stuck: a task of it
+// had ended or ran, or no worker was idle. Only look uses it.
 type progress struct {
-	done     int64
-	since    time.Time // or when only tasks of other jobs kept it from getting on
+	done     int64     // tasks that had ended
+	since    time.Time // the time of that look
 	reported bool
 }
 
@@ -98,8 +99,8 @@ func (d *watchdog) forgive(pause time.Duration, now time.Time, jobs map[*job]*pr
 	}
 }
 
-// look returns what is newly stuck. A task is reported once, a job once until it gets on again.
-// Before this look the process could not run for pause.
+// look returns the tasks and jobs that have become stuck. It reports a task once, and a job once until it
+// gets on again. pause is the time before this look in which the process could not run.
 func (d *watchdog) look(pause time.Duration, now time.Time, jobs map[*job]*progress) (found []Stuck) {
 	if pause > 0 {
 		d.forgive(pause, now, jobs)

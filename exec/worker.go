@@ -121,7 +121,7 @@ func (w *worker) failGoexit() []*graph.Task {
 //	passOn ─► open ─► reserve ─► run ─► conclude ─► ended
 //	   │       │         │        │        └─► again: here, or at the next worker
 //	   │       │         │        ├─► later: the last child concludes it
-//	   │       │         │        └─► gaveWay: it goes on when the policy says so
+//	   │       │         │        └─► requeue: it goes on when the policy says so
 //	   │       │         └─► later: it waits for memory
 //	   │       └─► ended: it is cancelled, or no version can run here
 //	   └─► another worker has it
@@ -180,9 +180,9 @@ func (w *worker) requeue(t *graph.Task) {
 	w.rt.push([]*graph.Task{t}, dispatch.GaveWay)
 }
 
-// run runs the chosen version once. Later means that t's children will end it. Observers see the
-// call without the children. The selector learns the time of both, because that is what the choice
-// of the version costs.
+// run runs the chosen version once. later says that the last child of t will end t. Observers see the
+// call without the children. The selector learns the time of both together, because that is the cost of
+// choosing the version.
 func (w *worker) run(t *graph.Task) (later bool, err error) {
 	t.SetState(graph.Running)
 	// Without observers the clock is not read.
@@ -245,8 +245,8 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 	return err
 }
 
-// formTeam makes w the leader of a team for its call of v if the call can use several units: those
-// that v's constraints ask for or, by Version.Help, those that could help.
+// formTeam makes w the leader of a team for its call of v if the call can use several units. Their number
+// is that in the constraints of v, or the number of workers that could help, which Version.Help returns.
 func (w *worker) formTeam(v *versions.Version) {
 	units, stays := v.Constraints.Units, true
 	if v.Help != nil && w.rt.hosts > 1 {

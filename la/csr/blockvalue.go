@@ -127,7 +127,7 @@ func (b *Block) Decode(r io.Reader) error {
 	switch {
 	case err != nil:
 		return err
-	case b.shape != shape{} && b.shape != s:
+	case b.shape != shape{} && b.shape != sent:
 		return &StructureError{-1, fmt.Sprintf("a block of %d×%d with %d entries was sent, want %d×%d with %d", sent.rows, sent.cols, sent.entries, b.rows, b.cols, b.entries)}
 	}
 	x := Block{shape: sent}
