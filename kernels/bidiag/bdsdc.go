@@ -76,27 +76,29 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Produc
 			return err
 		}
 	}
-	for l := len(levels) - 1; l >= 0; l-- {
-		level := levels[l]
-		one := func(i int, crew tridiag.Crew[T]) {
-			x := level[i]
-			order := x.hi - x.lo
-			cols := min(order+1, n-x.lo) // of V
+	for depth := len(levels) - 1; depth >= 0; depth-- {
+		level := levels[depth]
+		mergeNode := func(i int, crew tridiag.Crew[T]) {
+			part := level[i]
+			order := part.hi - part.lo
+			cols := min(order+1, n-part.lo) // of V
 			m := newMerge(order, mul, crew)
-			m.run(x.cut-x.lo, d[x.lo:x.hi], e[x.lo:min(x.hi, n-1)], sorted[x.lo:x.hi],
-				u.Block(x.lo, x.lo, order, order), v.Block(x.lo, x.lo, cols, cols), work[x.lo*rowWork(n):])
+			m.run(part.cut-part.lo, d[part.lo:part.hi], e[part.lo:min(part.hi, n-1)], sorted[part.lo:part.hi],
+				u.Block(part.lo, part.lo, order, order), v.Block(part.lo, part.lo, cols, cols),
+				work[part.lo*rowWork(n):])
 		}
 		if len(level) < abreast {
 			for i := range level {
-				one(i, crew)
+				mergeNode(i, crew)
 			}
 			continue
 		}
-		most := 0
-		for _, x := range level {
-			most = max(most, x.hi-x.lo)
+		largest := 0
+		for _, part := range level {
+			largest = max(largest, part.hi-part.lo)
 		}
-		crew(len(level), mergeScratch(most, mul), func(i, _ int, scratch []T) { one(i, tridiag.Alone(scratch)) })
+		crew(len(level), mergeScratch(largest, mul),
+			func(i, _ int, scratch []T) { mergeNode(i, tridiag.Alone(scratch)) })
 	}
 	// work holds the rows of both sides while they are brought into the order of their values.
 	slices.Reverse(sorted)
@@ -106,12 +108,12 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Produc
 	copy(d, work)
 	sides := [2]Matrix[T]{u, v}
 	crew(2, 0, func(i, _ int, _ []T) {
-		to := work[i*n*n:][:n*n]
+		space := work[i*n*n:][:n*n]
 		for j, r := range sorted {
-			copy(to[j*n:][:n], sides[i].Row(int(r)))
+			copy(space[j*n:][:n], sides[i].Row(int(r)))
 		}
 		for j := range n {
-			copy(sides[i].Row(j), to[j*n:])
+			copy(sides[i].Row(j), space[j*n:])
 		}
 	})
 	return nil

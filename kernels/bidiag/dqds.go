@@ -73,16 +73,17 @@ func stepsOf[T scalar.Real](d, e []T) (steps int, ok bool) {
 			most = max(most, abs(y))
 		}
 	}
-	_, exp := math.Frexp(float64(most))
-	up := topExponent - exp
+	_, mostExponent := math.Frexp(float64(most))
+	scaleExponent := topExponent - mostExponent
 	// The scale and its reciprocal are normal numbers.
-	if most == 0 || up > 1022 || up < -1022 {
+	if most == 0 || scaleExponent > 1022 || scaleExponent < -1022 {
 		return 0, false
 	}
-	scale := math.Ldexp(1, up)
-	f := make([]float64, 5*n)
-	s := dqds{q: f[:n], e: f[n : 2*n], q1: f[2*n : 3*n], e1: f[3*n : 4*n], values: f[4*n : 4*n],
-		left: stepsPerValue * n}
+	scale := math.Ldexp(1, scaleExponent)
+	memory := make([]float64, 5*n)
+	s := dqds{q: memory[:n], e: memory[n : 2*n], q1: memory[2*n : 3*n], e1: memory[3*n : 4*n],
+		values: memory[4*n : 4*n],
+		left:   stepsPerValue * n}
 	s.tol = 100 * scalar.Eps[T]() * scalar.Eps[T]() // (10·ε)²
 	for i, x := range d {
 		x := float64(x) * scale

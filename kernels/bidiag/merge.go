@@ -94,25 +94,26 @@ func (m *merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work [
 	}
 	k := m.k
 	parts := (k + chunk - 1) / chunk
-	a, b := m.counts[upper]+m.counts[both], m.counts[both]+m.counts[lower]
-	s := take(k, k)
+	topRows, bottomRows := m.counts[upper]+m.counts[both], m.counts[both]+m.counts[lower]
+	diffs := take(k, k)
 	var sides [2]side[T]
 	for i, q := range []Matrix[T]{u, v} {
-		sides[i] = side[T]{q: q, top: take(a, cut+1), bottom: take(b, q.Cols-cut-1), dead: take(n-k, q.Cols)}
+		sides[i] = side[T]{q: q, top: take(topRows, cut+1), bottom: take(bottomRows, q.Cols-cut-1),
+			dead: take(n-k, q.Cols)}
 	}
-	w := take(parts, k)
+	factors := take(parts, k)
 	m.crew(2, 0, func(i, _ int, _ []T) { m.pack(sides[i]) })
 	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
 	m.crew(parts, 0, func(part, _ int, _ []T) {
 		lo, hi := rows(part)
-		m.roots(lo, hi, s, w.Row(part))
+		m.roots(lo, hi, diffs, factors.Row(part))
 	})
-	m.recompute(w)
+	m.recompute(factors)
 	m.crew(parts, mergeScratch(n, m.mul), func(part, _ int, scratch []T) {
 		lo, hi := rows(part)
 		left := Matrix[T]{Rows: hi - lo, Cols: k, Stride: k, Data: scratch[:(hi-lo)*k]}
 		scratch = scratch[(hi-lo)*k:]
-		right := s.Block(lo, 0, hi-lo, k)
+		right := diffs.Block(lo, 0, hi-lo, k)
 		m.vectors(lo, left, right, scratch[:k])
 		m.product(lo, left, sides[0], scratch[k:])
 		m.product(lo, right, sides[1], scratch[k:])

@@ -28,7 +28,7 @@ const (
 	gebrdNarrow, gebrdWide = 64, 256
 )
 
-// gebrdWidth returns the number of columns, of so many rows, that a part of a step multiplies.
+// gebrdWidth returns the number of columns, with the given number of rows, that a part of a step multiplies.
 func gebrdWidth(rows int) int { return max(gebrdNarrow, min(gebrdCache/rows&^15, gebrdWide)) }
 
 // gebrdParts returns an upper bound on the number of these parts for n columns.
@@ -102,22 +102,22 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 	eps := scalar.Eps[T]()
 	large := eps * eps / scalar.SafeMin[T]() // products with numbers of at most 1/large may have lost bits to underflow
 	t.columns(k, nb)
-	var c [2 * gebrdPanel]T
+	var dots [2 * gebrdPanel]T
 	for i := k; i < k+nb; i++ {
-		p := i - k // steps of this panel so far
+		step := i - k // the number of steps of this panel before this one
 		// The earlier steps of this panel have not changed column i of A yet.
-		v := t.v[p*m:][i:m:m]
-		t.subtract(p, len(v), t.v[i:], t.y[i:], m, n, v)
-		t.subtract(p, len(v), t.x[i:], t.u[i:], m, n, v)
+		v := t.v[step*m:][i:m:m]
+		t.subtract(step, len(v), t.v[i:], t.y[i:], m, n, v)
+		t.subtract(step, len(v), t.x[i:], t.u[i:], m, n, v)
 		tauq[i], d[i] = larfg(v)
 		v[0] = 1
 		if i == n-1 {
 			break
 		}
-		clear(c[:])
-		t.products(p, len(v), t.v[i:], m, v, c[:p])
-		t.products(p, len(v), t.x[i:], m, v, c[gebrdPanel:])
-		u := t.u[p*n:][i+1 : n : n]
+		clear(dots[:])
+		t.products(step, len(v), t.v[i:], m, v, dots[:step])
+		t.products(step, len(v), t.x[i:], m, v, dots[gebrdPanel:])
+		u := t.u[step*n:][i+1 : n : n]
 		width := gebrdWidth(m - i)
 		parts := (len(u) + width - 1) / width
 		each := func(f func(part, lo, hi int)) {
@@ -131,15 +131,15 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 			})
 		}
 		each(func(part, lo, hi int) {
-			t.left(i, p, lo, hi, v, &c, tauq[i])
-			t.right(i, p, lo, hi, part)
+			t.left(i, step, lo, hi, v, &dots, tauq[i])
+			t.right(i, step, lo, hi, part)
 		})
 		alpha, row := u[0], t.a[i*t.lda:][i+1:n]
 		taup[i], e[i] = larfg(u)
 		u[0] = 1
 		copy(row, u)
 		row[0] = e[i]
-		x := t.x[p*m:][i+1 : m : m]
+		x := t.x[step*m:][i+1 : m : m]
 		if taup[i] == 0 {
 			clear(x)
 			continue
@@ -148,10 +148,10 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 		// element.
 		factor, beta := 1/(alpha-e[i]), e[i]
 		if !(math.Abs(float64(factor)) < large) {
-			each(func(part, lo, hi int) { t.right(i, p, lo, hi, part) })
+			each(func(part, lo, hi int) { t.right(i, step, lo, hi, part) })
 			factor, beta = 1, 0
 		}
-		t.combine(i, p, nb, parts, factor, beta, taup[i], x)
+		t.combine(i, step, nb, parts, factor, beta, taup[i], x)
 	}
 	t.store(k, nb, d)
 }

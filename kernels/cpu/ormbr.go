@@ -56,14 +56,14 @@ func (t *Bidiagonal[T]) ormbr(rows, order, k, offset int, block func(first, nb, 
 	}
 	blocks := (k + reflectorPanel - 1) / reflectorPanel
 	size := reflectorPanel * (order + reflectorPanel)
-	at := func(b int) (first, nb, cols int, v, f []T) {
+	blockAt := func(b int) (first, nb, cols int, v, f []T) {
 		first = b * reflectorPanel
 		s := work[b*size:][:size]
 		return first, min(reflectorPanel, k-first), order - first - offset, s[:reflectorPanel*order],
 			s[reflectorPanel*order:]
 	}
 	t.crew(blocks, reflectorPanel*reflectorPanel+t.Work(order), func(b, _ int, work []T) {
-		first, nb, cols, v, f := at(b)
+		first, nb, cols, v, f := blockAt(b)
 		block(first, nb, cols, v)
 		gram, work := work[:reflectorPanel*reflectorPanel], work[reflectorPanel*reflectorPanel:]
 		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
@@ -76,13 +76,13 @@ func (t *Bidiagonal[T]) ormbr(rows, order, k, offset int, block func(first, nb, 
 		y, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		z, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		for b := blocks - 1; b >= 0; b-- {
-			first, nb, cols, v, f := at(b)
-			part := x[i*ldx+first+offset:]
+			first, nb, cols, v, f := blockAt(b)
+			target := x[i*ldx+first+offset:]
 			// X −= ((X·Vᵀ)·Tᵀ)·V
-			t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, part, ldx, v, cols, 0, y, reflectorPanel, work)
+			t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, target, ldx, v, cols, 0, y, reflectorPanel, work)
 			t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z,
 				reflectorPanel, work)
-			t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, part, ldx, work)
+			t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, target, ldx, work)
 		}
 	})
 }

@@ -59,8 +59,8 @@ func (v *symv[T]) rows(uplo blas.Uplo, n, first, last int) {
 	}
 }
 
-// row adds to y the products with elements lo to hi−1 of row i, none of which is on the diagonal, and with their mirror
-// images in column i.
+// row adds to y the products with elements lo to hi−1 of row i and with their mirror images in column i. None of these
+// elements is on the diagonal.
 func (v *symv[T]) row(i, lo, hi int) {
 	row, x, y, c := v.a[i*v.lda+lo:i*v.lda+hi], v.x[lo:hi], v.y[lo:hi], v.alpha*v.x[i]
 	var s T

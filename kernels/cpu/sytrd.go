@@ -144,7 +144,7 @@ func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
 	}
 }
 
-// triangle returns the product y += A·x, of which the caller chooses the rows.
+// triangle returns the product y += A·x. Its method rows does the part of some rows.
 func (t *Tridiagonal[T]) triangle(n int, a []T, lda int, x, y []T) *symv[T] {
 	return &symv[T]{alpha: 1, a: a, lda: lda, x: x[:n], y: y[:n], kernel: t.kernel}
 }
@@ -202,10 +202,10 @@ func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int
 		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		factorOfBlock(nb, gram, tau[first:last], f)
 		// X −= ((X·Vᵀ)·Tᵀ)·V
-		part := x[first+1:]
-		t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, part, ldx, v, cols, 0, y, reflectorPanel, work)
+		target := x[first+1:]
+		t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, target, ldx, v, cols, 0, y, reflectorPanel, work)
 		t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z, reflectorPanel, work)
-		t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, part, ldx, work)
+		t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, target, ldx, work)
 		last = first
 	}
 }

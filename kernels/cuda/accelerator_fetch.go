@@ -123,7 +123,7 @@ func (a *Accelerator) giveUp(e *entry) {
 // Flush fetches all values that calls of a job have used, and drops the device's copies,
 // except those that calls of another job are using. It also removes the entries of these
 // values, except those that another job has used as well. The error is a *[LostError] if a
-// value is lost. Flush removes the entry of a lost value as that of any other.
+// value is lost. Flush removes the entries of lost values, too.
 func (a *Accelerator) Flush(job uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

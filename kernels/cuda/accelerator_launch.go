@@ -108,8 +108,8 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 // value. The caller holds mu.
 func (a *Accelerator) look(r *running) error {
 	for _, u := range r.ops {
-		// A call of which only a part could be enqueued may still write here. r must
-		// not read that, so it waits until settle has restored the entry's state.
+		// A call that was enqueued only in part may still write here. r must not read
+		// that, so it waits until settle has restored the entry's state.
 		for n := 0; u.e.writer != nil && u.e.writer.failed; n++ {
 			a.pause(n)
 		}
@@ -385,11 +385,11 @@ type BatchError struct{ Reason string }
 
 func (e *BatchError) Error() string { return "cuda: no batch: " + e.Reason }
 
-// LaunchBatch starts several calls of a version, with equal keys (see [versions.Batch]), as one, and
-// divides the device's time among them. If it returns an error, none has started. The error is a
-// *[BatchError] if the calls cannot be one, that of the batch's Run, or one of Launch: for the call
-// at fault, or because the calls do not fit together on the device. If a batch's Run panics, the
-// contents of the values that the calls write are undefined.
+// LaunchBatch starts several calls of a version as one, and divides the device's time among them. The
+// calls have equal keys (see [versions.Batch]). If it returns an error, no call has started. The error
+// is a *[BatchError] if the calls cannot be one. Otherwise it is the error of the batch's Run, or one
+// that Launch returns for one of the calls or for the operands of all calls together. If the batch's
+// Run panics, the contents of the values that the calls write are undefined.
 func (a *Accelerator) LaunchBatch(all []*versions.Launch) error {
 	if len(all) == 1 {
 		return a.Launch(all[0])
@@ -405,7 +405,8 @@ func batchable(all []*versions.Launch) error {
 	if len(all) == 0 || all[0].Version.Batch == nil {
 		return &BatchError{"no calls, or of a version without batches"}
 	}
-	// The calls run at once on the device, so no call may use what another one writes.
+	// The calls run at the same time on the device, so no call may use a value that another
+	// one writes.
 	writes := make(map[any]int) // the index of the call that writes a value
 	for i, l := range all {
 		if l.Version != all[0].Version {

@@ -232,12 +232,12 @@ const (
 	modified              // the device only
 )
 
-// entry is what the cache knows of a value.
+// entry is the cache's record of a value.
 type entry struct {
 	key versions.Stored
 	mem versions.Memory
-	// pitch is the distance of rows on the device, and size that of the value's block, in
-	// bytes. A value without elements has size 0 and never a block.
+	// pitch is the distance of rows on the device, and size is the size of the value's
+	// block, both in bytes. A value without elements has size 0 and never a block.
 	pitch int64
 	size  int64
 	// jobs are the jobs that have used the value and were not flushed since.
@@ -291,7 +291,7 @@ type entry struct {
 //	being written back    leaving  will be clean soon
 //
 // Entries without a block stay until the jobs that used them are over, since
-// [cache.victim] uses what they know of earlier uses.
+// [cache.victim] needs their record of earlier uses.
 //
 // These always hold:
 //

@@ -45,8 +45,8 @@ type real struct {
 	lost   atomic.Pointer[DeviceError] // how, once the device is lost
 	closed atomic.Bool
 
-	// mu guards the lists of what Close has to free. If the primary context has other
-	// users it lives on, with everything that was allocated in it.
+	// mu guards the streams and the memory that Close has to free. If the primary
+	// context has other users, it lives on with everything that was allocated in it.
 	mu      sync.Mutex
 	streams map[*realStream]bool
 	memory  map[Ptr]bool

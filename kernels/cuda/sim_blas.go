@@ -171,7 +171,7 @@ func triangularOn[T cpu.Element](op string, s *simStream, p triangular,
 	}
 }
 
-// A batch is a sequence of single calls, of which only the first costs a launch. The
+// A batch is a sequence of single calls. Only the first one costs a launch. The
 // addresses of their matrices lie in tables on the device, one table for each operand:
 //
 //	a.Table ─► │ &A0 │ &A1 │ &A2 │ …     8 bytes each, little-endian

@@ -114,21 +114,21 @@ func (s *simStream) Larft(typ Type, n int, g Matrix, tau Ptr, t Strided) error {
 func larftOn[T cpu.Element](s *simStream, n int, g Matrix, tau Ptr, t Strided) func() *DeviceError {
 	return func() *DeviceError {
 		o := operands[T]{s: s, op: "Larft"}
-		a, f, to := o.matrix(n, n, g), o.vector(tau, n), o.vector(t.Data, t.extent(n, n))
+		a, factors, to := o.matrix(n, n, g), o.vector(tau, n), o.vector(t.Data, t.extent(n, n))
 		if o.err != nil {
 			return o.err
 		}
 		rows := make([]T, n*n)
 		for p := range n {
 			row := rows[p*n : (p+1)*n]
-			row[p] = f[p]
+			row[p] = factors[p]
 			for i := p + 1; i < n; i++ {
 				var sum T
 				for q := p; q < i; q++ {
 					sum += row[q] * a.data[q+i*a.ld]
 				}
-				if f[i] != 0 { // otherwise H(i) = I, and G may hold anything
-					row[i] = -f[i] * sum
+				if factors[i] != 0 { // otherwise H(i) = I, and G may hold anything
+					row[i] = -factors[i] * sum
 				}
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Asum is the parameter of op "asum" (PLASMA's core_asum): sums of magnitudes of a tile, of all
-// of it (Uplo = All) or of its Uplo triangle,
+// Asum is the parameter of op "asum" (PLASMA's core_asum): sums of the magnitudes in a tile (Uplo =
+// All) or in its Uplo triangle,
 //
 //	s(0, j) = Σᵢ |a(i, j)|,  s(1, i) = Σⱼ |a(i, j)|,  s(2, 0) = max |a(i, j)|.
 //

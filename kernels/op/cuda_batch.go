@@ -11,10 +11,11 @@ import (
 // Small products and solutions go to a device in batches, by the libraries' routines for many
 // matrices of one shape. For syrk and potrf there are none, or none that is faster for tiles.
 
-// layout is what determines the leading dimension of an operand on a device: operands of one
-// batch must have it in common.
+// layout determines the leading dimension of an operand on a device. An operand must have the same
+// layout in all calls of a batch.
 type layout struct{ cols, stride int }
 
+// layoutOf returns the layout of t.
 func layoutOf[T kernels.Element](t *kernels.Tile[T]) layout { return layout{t.Cols, t.Stride} }
 
 // operandTables uploads the device addresses of the n operands of each call, and returns a table

@@ -26,8 +26,8 @@ import (
 //
 //	W = Vᵀ·C,  W = Tᵀ·W (applyT),  C = C − V·W
 //
-// Below an R of another tile, V is a unit matrix on top of what replaces A. So W = C1 + Vᵀ·C2 for
-// the rows C1 of R's tile, and C1 = C1 − W.
+// If R belongs to another tile, above A, V is a unit matrix on top of the block that replaces A. Then
+// W = C1 + Vᵀ·C2 for the rows C1 of R's tile, and C1 = C1 − W.
 type cudaPanels[T kernels.Element] struct {
 	queue[T]
 	k, ib       int    // reflectors, and columns of a panel
@@ -102,7 +102,7 @@ func (f *cudaPanels[T]) unpack(rows, w, d int, tile stored, i int) error {
 	return f.s.CopyUpper(f.typ, rows, w, d, f.rowMajorT(f.from(f.panel, 0, i)), f.rowMajor(tile), false)
 }
 
-// factor factors the panel, of rows rows and w columns.
+// factor factors the panel, a rows×w matrix.
 func (f *cudaPanels[T]) factor(rows, w int) error {
 	return f.s.Geqrf(f.typ, rows, w, f.columnMajor(f.panel), f.tau, f.work, f.info)
 }

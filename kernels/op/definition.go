@@ -8,11 +8,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// definition is an op on tiles of T, with what its versions are made of. An op has either host,
-// which makes one version for each implementation of the routines, or copies.
+// definition defines an op on tiles of T and its versions. An op has either host, which makes a version
+// for each implementation of the routines, or copies.
 type definition[T kernels.Element] struct {
 	versions.Op
-	about string // what the op does, in a line
+	about string // a line that describes the op
 	host  func(i implementation[T]) versions.Version
 
 	splits bool                       // host also makes versions by smaller calls: see implementation.split

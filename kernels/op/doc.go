@@ -3,7 +3,7 @@
 // the [kernels.Table] of this build. Files, from the bottom up:
 //
 //	args.go check.go      operands and parameters of a call
-//	help.go packing.go    what the workers of a call and the tasks of an operand share
+//	help.go packing.go    work that the workers of a call share; packed operands that tasks share
 //	panel.go game.go      LU: tiles on top of each other; one game of a tournament
 //	cuda_*.go             devices: a call's queue, panels and block reflectors there
 //	definition.go         the definition of an op, and the implementations of its routines

@@ -90,11 +90,11 @@ func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	if err != nil {
 		return err
 	}
-	at := make([]stored, 0, m) // the place of each row
+	places := make([]stored, 0, m) // the place of each row
 	for i := range tiles {
 		x := q.operand(i + 1)
 		for r := range tiles[i].(*kernels.Tile[T]).Rows {
-			at = append(at, q.from(x, r, 0))
+			places = append(places, q.from(x, r, 0))
 		}
 	}
 	chunks := (len(piv.Rows)-1)/chunk + 1
@@ -103,7 +103,7 @@ func cudaLaswp[T kernels.Element](call *versions.Call) error {
 			c = chunks - 1 - c
 		}
 		lo, hi := c*chunk, min((c+1)*chunk, len(piv.Rows))
-		if err := q.move(rowMoves(m, lo, piv.Rows[lo:hi], p.Inverse), n, at, rows); err != nil {
+		if err := q.move(rowMoves(m, lo, piv.Rows[lo:hi], p.Inverse), n, places, rows); err != nil {
 			return err
 		}
 	}

@@ -70,14 +70,17 @@ func potrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	}
 }
 
-// helpPotrf is helpWith for op "potrf". One core factors the triangles down to which it splits.
+// potrfAlone is the order up to which one core factors a tile alone.
+const potrfAlone = 256
+
+// helpPotrf is helpWith for op "potrf". It asks for no help with triangles that the routine does not split.
 func helpPotrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) (units int, stay bool) {
 	p, ok := r.(*cpu.Packed[T])
 	if !ok {
 		return nil
 	}
 	return func(call *versions.Call) (int, bool) {
-		if potrfOf[T](call).Rows <= max(p.Leaf, 256) {
+		if potrfOf[T](call).Rows <= max(p.Leaf, potrfAlone) {
 			return 1, false
 		}
 		return help(potrfWork[T](call) / 4)
@@ -141,11 +144,11 @@ func cudaPotrf[T kernels.Element](call *versions.Call) error {
 	return nil
 }
 
-// potrfDiagonal is the number of integers before the diagonal in what a potrf downloads: info and
-// padding.
+// potrfDiagonal is the number of integers before the diagonal in the result that cudaPotrf downloads:
+// info and padding.
 const potrfDiagonal = 2
 
-// potrfResult returns the number of integers that a potrf downloads.
+// potrfResult returns the number of integers that cudaPotrf downloads.
 func potrfResult[T kernels.Element](n int) int {
 	return potrfDiagonal + n*int(unsafe.Sizeof(*new(T))/4)
 }

@@ -58,14 +58,14 @@ func recut[T kernels.Element](call *versions.Call) error {
 	if down == 0 || min(p.Row, p.Col) < 0 {
 		panic(kernels.ErrShape)
 	}
-	widths := make([]int, p.Across) // of the columns of tiles; 0 until a tile of that column is seen
-	k, top, right := 1, -p.Row, 0   // the next tile, its first row in B, and where the widest row of tiles ends
+	widths := make([]int, p.Across)  // of the columns of tiles; 0 until a tile of that column is seen
+	next, top, right := 1, -p.Row, 0 // the next tile, its first row in B, and where the widest row of tiles ends
 	for i := range down {
 		lo, hi := triangle(p.Uplo, i, p.Across)
-		height, left := arg[T](call, k).Rows, -p.Col
+		height, left := arg[T](call, next).Rows, -p.Col
 		for j := range p.Across {
 			if j >= lo && j < hi {
-				a := arg[T](call, k)
+				a := arg[T](call, next)
 				if a.Rows != height || widths[j] != 0 && a.Cols != widths[j] {
 					panic(kernels.ErrShape)
 				}
@@ -74,13 +74,13 @@ func recut[T kernels.Element](call *versions.Call) error {
 				for r := max(top, 0); r < min(top+height, b.Rows) && from < to; r++ {
 					copy(b.Row(r)[from:to], a.Row(r - top)[from-left:to-left])
 				}
-				k++
+				next++
 			}
 			left += widths[j]
 		}
 		top, right = top+height, max(right, left)
 	}
-	if k <= tiles || top < b.Rows || right < b.Cols {
+	if next <= tiles || top < b.Rows || right < b.Cols {
 		panic(kernels.ErrShape)
 	}
 	return nil

@@ -83,19 +83,20 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 	multiply(e, scale)
 	levels, leaves := tree(n)
 	for _, level := range levels {
-		for _, x := range level {
-			b := abs(e[x.cut-1])
-			d[x.cut-1] -= b
-			d[x.cut] -= b
+		for _, part := range level {
+			b := abs(e[part.cut-1])
+			d[part.cut-1] -= b
+			d[part.cut] -= b
 		}
 	}
 	sorted := make([]int32, n)
 	errs := make([]error, len(leaves))
 	crew(len(leaves), 0, func(i, _ int, _ []T) {
-		x := leaves[i]
-		errs[i] = Steqr(d[x.lo:x.hi], e[x.lo:x.hi-1], q.Block(x.lo, x.lo, x.hi-x.lo, x.hi-x.lo))
-		for r := range x.hi - x.lo {
-			sorted[x.lo+r] = int32(r)
+		part := leaves[i]
+		errs[i] = Steqr(d[part.lo:part.hi], e[part.lo:part.hi-1],
+			q.Block(part.lo, part.lo, part.hi-part.lo, part.hi-part.lo))
+		for r := range part.hi - part.lo {
+			sorted[part.lo+r] = int32(r)
 		}
 	})
 	for _, err := range errs {
@@ -114,30 +115,31 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 	if len(levels) == 0 {
 		order()
 	}
-	for l := len(levels) - 1; l >= 0; l-- {
-		level := levels[l]
-		one := func(i int, crew Crew[T]) {
-			x := level[i]
-			size := x.hi - x.lo
+	for depth := len(levels) - 1; depth >= 0; depth-- {
+		level := levels[depth]
+		mergeNode := func(i int, crew Crew[T]) {
+			part := level[i]
+			size := part.hi - part.lo
 			m := merger[T]{newMerge[T](size), mul, crew}
-			wanted := func() []int32 { return sorted[x.lo:x.hi] }
-			if l == 0 {
+			wanted := func() []int32 { return sorted[part.lo:part.hi] }
+			if depth == 0 {
 				wanted = func() []int32 { order(); return sorted[first:last] }
 			}
-			m.run(x.cut-x.lo, e[x.cut-1], d[x.lo:x.hi], sorted[x.lo:x.hi], q.Block(x.lo, x.lo, size, size),
-				work[2*x.lo*(n+1):], wanted)
+			m.run(part.cut-part.lo, e[part.cut-1], d[part.lo:part.hi], sorted[part.lo:part.hi],
+				q.Block(part.lo, part.lo, size, size),
+				work[2*part.lo*(n+1):], wanted)
 		}
 		if len(level) < abreast {
 			for i := range level {
-				one(i, crew)
+				mergeNode(i, crew)
 			}
 			continue
 		}
-		most := 0
-		for _, x := range level {
-			most = max(most, x.hi-x.lo)
+		largest := 0
+		for _, part := range level {
+			largest = max(largest, part.hi-part.lo)
 		}
-		crew(len(level), mul.Work(most)+most, func(i, _ int, scratch []T) { one(i, Alone(scratch)) })
+		crew(len(level), mul.Work(largest)+largest, func(i, _ int, scratch []T) { mergeNode(i, Alone(scratch)) })
 	}
 	// work holds the chosen rows while they are brought into the order of their eigenvalues.
 	chosen := sorted[first:last]
@@ -177,26 +179,27 @@ func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work
 	}
 	k := m.K
 	parts := (k + chunk - 1) / chunk
-	a, b := m.Sizes()
-	s, top, bottom, dead, w := take(k, k), take(a, cut), take(b, n-cut), take(n-k, n), take(parts, k)
+	topRows, bottomRows := m.Sizes()
+	diffs, top, bottom, dead, factors := take(k, k), take(topRows, cut), take(bottomRows, n-cut), take(n-k, n),
+		take(parts, k)
 	m.Pack(q, top, bottom, dead)
 	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
 	m.crew(parts, 0, func(part, _ int, _ []T) {
 		lo, hi := rows(part)
-		m.Roots(lo, hi, s)
-		f := w.Row(part)
+		m.Roots(lo, hi, diffs)
+		f := factors.Row(part)
 		for i := range f {
 			f[i] = 1
 		}
-		m.Factors(lo, hi, s, f)
+		m.Factors(lo, hi, diffs, f)
 	})
 	if parts > 0 {
 		for part := 1; part < parts; part++ {
-			for i, f := range w.Row(part) {
-				w.Data[i] *= f
+			for i, f := range factors.Row(part) {
+				factors.Data[i] *= f
 			}
 		}
-		m.Weights(w.Row(0))
+		m.Weights(factors.Row(0))
 	}
 	m.Order(d, sorted)
 	roots, deflated := span{k, 0}, span{n - k, 0}
@@ -210,8 +213,8 @@ func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work
 	m.crew(parts, k+m.mul.Work(n), func(part, _ int, scratch []T) {
 		lo, hi := rows(part)
 		lo, hi = max(lo, roots.lo), min(hi, roots.hi)
-		m.Vectors(lo, hi, s, scratch)
-		m.Product(lo, hi, s, top, bottom, q, func(rows, cols, inner int, a []T, lda int, b []T, ldb int, c []T,
+		m.Vectors(lo, hi, diffs, scratch)
+		m.Product(lo, hi, diffs, top, bottom, q, func(rows, cols, inner int, a []T, lda int, b []T, ldb int, c []T,
 			ldc int) {
 			m.mul.Mul(rows, cols, inner, a, lda, b, ldb, c, ldc, scratch[k:])
 		})
