@@ -87,6 +87,7 @@ type rows[T scalar.Real] struct {
 	first, step int
 }
 
+// row returns the i-th of the rows.
 func (r rows[T]) row(i int) []T { return r.m.Row(r.first + r.step*i) }
 
 // from returns the rows from row i on.

@@ -6,7 +6,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// multiply is x = s·x.
+// multiply computes x = s·x.
 func multiply[T scalar.Real](x []T, s T) {
 	if s == 1 {
 		return
@@ -16,7 +16,7 @@ func multiply[T scalar.Real](x []T, s T) {
 	}
 }
 
-// negate is x = −x.
+// negate computes x = −x.
 func negate[T scalar.Real](x []T) {
 	for i := range x {
 		x[i] = -x[i]

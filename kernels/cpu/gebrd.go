@@ -178,47 +178,47 @@ func (t *bidiagonalPanel[T]) store(k, nb int, d []T) {
 	}
 }
 
-// left computes columns lo to hi−1 of row p of Y,
+// left computes columns lo to hi−1 of row step of Y,
 //
 //	y = tau·(Aᵀ·v − Yᵀ·(V·v) − Uᵀ·(X·v)),
 //
 // where c holds V·v and X·v. It then computes the same columns of row i of A with the changes of this panel so far, and
-// leaves them in row p of U.
-func (t *bidiagonalPanel[T]) left(i, p, lo, hi int, v []T, c *[2 * gebrdPanel]T, tau T) {
+// leaves them in row step of U.
+func (t *bidiagonalPanel[T]) left(i, step, lo, hi int, v []T, c *[2 * gebrdPanel]T, tau T) {
 	m, n := t.m, t.n
-	y, u := t.y[p*n:][lo:hi:hi], t.u[p*n:][lo:hi:hi]
+	y, u := t.y[step*n:][lo:hi:hi], t.u[step*n:][lo:hi:hi]
 	clear(y)
 	matVec[T]{alpha: 1, m: t.a[i*t.lda+lo:], ld: t.lda, x: v, xInc: 1, y: y, yInc: 1,
 		vectors: t.vectors}.columns(len(v), len(y))
-	t.subtract(p, len(y), t.y[lo:], c[:], n, 1, y)
-	t.subtract(p, len(y), t.u[lo:], c[gebrdPanel:], n, 1, y)
+	t.subtract(step, len(y), t.y[lo:], c[:], n, 1, y)
+	t.subtract(step, len(y), t.u[lo:], c[gebrdPanel:], n, 1, y)
 	for j := range y {
 		y[j] *= tau
 	}
 	copy(u, t.a[i*t.lda+lo:])
-	t.subtract(p+1, len(u), t.y[lo:], t.v[i:], n, m, u)
-	t.subtract(p, len(u), t.u[lo:], t.x[i:], n, m, u)
+	t.subtract(step+1, len(u), t.y[lo:], t.v[i:], n, m, u)
+	t.subtract(step, len(u), t.u[lo:], t.x[i:], n, m, u)
 }
 
 // right computes what columns lo to hi−1 contribute to A·u, Y·u and U·u, for part's rows of sums and coeffs.
-func (t *bidiagonalPanel[T]) right(i, p, lo, hi, part int) {
+func (t *bidiagonalPanel[T]) right(i, step, lo, hi, part int) {
 	n := t.n
-	u := t.u[p*n:][lo:hi:hi]
+	u := t.u[step*n:][lo:hi:hi]
 	s, c := t.sums[part*t.m:][i+1:t.m], t.coeffs[part*2*gebrdPanel:][:2*gebrdPanel]
 	clear(s)
 	clear(c)
 	t.products(len(s), len(u), t.a[(i+1)*t.lda+lo:], t.lda, u, s)
-	t.products(p+1, len(u), t.y[lo:], n, u, c[:p+1])
-	t.products(p, len(u), t.u[lo:], n, u, c[gebrdPanel:])
+	t.products(step+1, len(u), t.y[lo:], n, u, c[:step+1])
+	t.products(step, len(u), t.u[lo:], n, u, c[gebrdPanel:])
 }
 
-// combine computes row p of X,
+// combine computes row step of X,
 //
 //	x = tau·(A·u − Vᵀ·(Y·u) − Xᵀ·(U·u)),
 //
 // from what the parts have left in sums and coeffs. They have multiplied by u/factor + beta·e instead of u, where e is
 // the first unit vector.
-func (t *bidiagonalPanel[T]) combine(i, p, nb, parts int, factor, beta, tau T, x []T) {
+func (t *bidiagonalPanel[T]) combine(i, step, nb, parts int, factor, beta, tau T, x []T) {
 	m, n := t.m, t.n
 	sum, c := t.sums[i+1:m], t.coeffs
 	for part := 1; part < parts; part++ {
@@ -231,17 +231,17 @@ func (t *bidiagonalPanel[T]) combine(i, p, nb, parts int, factor, beta, tau T, x
 	}
 	if beta != 0 {
 		column := t.column[:len(sum)]
-		if p+1 < nb { // V has that column of A already
-			column = t.v[(p+1)*m+i+1:]
+		if step+1 < nb { // V has that column of A already
+			column = t.v[(step+1)*m+i+1:]
 		} else {
 			for j := range column {
 				column[j] = t.a[(i+1+j)*t.lda+i+1]
 			}
 		}
-		for q := range p + 1 {
+		for q := range step + 1 {
 			c[q] = factor * (c[q] - beta*t.y[q*n+i+1])
 		}
-		for q := range p {
+		for q := range step {
 			c[gebrdPanel+q] = factor * (c[gebrdPanel+q] - beta*t.u[q*n+i+1])
 		}
 		for j, v := range sum {
@@ -250,8 +250,8 @@ func (t *bidiagonalPanel[T]) combine(i, p, nb, parts int, factor, beta, tau T, x
 	} else {
 		copy(x, sum)
 	}
-	t.subtract(p+1, len(x), t.v[i+1:], c, m, 1, x)
-	t.subtract(p, len(x), t.x[i+1:], c[gebrdPanel:], m, 1, x)
+	t.subtract(step+1, len(x), t.v[i+1:], c, m, 1, x)
+	t.subtract(step, len(x), t.x[i+1:], c[gebrdPanel:], m, 1, x)
 	for j := range x {
 		x[j] *= tau
 	}

@@ -74,15 +74,15 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, 
 	var coeff [2 * sytrdPanel]T
 	for i := k; i < k+nb; i++ {
 		row := a[i*lda:][:n:n]
-		p := i - k // reflectors of this panel so far
+		step := i - k // the number of reflectors of this panel before this one
 		// The earlier steps of this panel have not changed row i of A yet.
-		t.subtract(p, n-i, vw[i:], vw[nb*n+i:], n, n, row[i:])
-		t.subtract(p, n-i, vw[nb*n+i:], vw[i:], n, n, row[i:])
+		t.subtract(step, n-i, vw[i:], vw[nb*n+i:], n, n, row[i:])
+		t.subtract(step, n-i, vw[nb*n+i:], vw[i:], n, n, row[i:])
 		d[i] = row[i]
 		if i == n-1 {
 			return
 		}
-		v, w := vw[p*n:][:n:n], vw[(nb+p)*n:][:n:n]
+		v, w := vw[step*n:][:n:n], vw[(nb+step)*n:][:n:n]
 		x := row[i+1:]
 		tau[i], e[i] = larfg(x)
 		clear(v[:i+1])
@@ -92,12 +92,12 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, 
 		// w = τ·(A·v − Σ v(j)·(w(j)ᵀ·v) + w(j)·(v(j)ᵀ·v)), and then w −= ½τ·(wᵀ·v)·v.
 		y := w[i+1:]
 		t.symv(n-i-1, a[(i+1)*lda+i+1:], lda, v[i+1:], y, sums)
-		if p > 0 {
+		if step > 0 {
 			clear(coeff[:])
-			t.products(p, len(y), vw[nb*n+i+1:], n, v[i+1:], coeff[:p])
-			t.products(p, len(y), vw[i+1:], n, v[i+1:], coeff[sytrdPanel:])
-			t.subtract(p, len(y), vw[i+1:], coeff[:], n, 1, y)
-			t.subtract(p, len(y), vw[nb*n+i+1:], coeff[sytrdPanel:], n, 1, y)
+			t.products(step, len(y), vw[nb*n+i+1:], n, v[i+1:], coeff[:step])
+			t.products(step, len(y), vw[i+1:], n, v[i+1:], coeff[sytrdPanel:])
+			t.subtract(step, len(y), vw[i+1:], coeff[:], n, 1, y)
+			t.subtract(step, len(y), vw[nb*n+i+1:], coeff[sytrdPanel:], n, 1, y)
 		}
 		for j := range y {
 			y[j] *= tau[i]
@@ -106,8 +106,8 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, 
 		for j, x := range v[i+1:] {
 			y[j] += half * x
 		}
-		copy(wv[(nb+p)*n:][:n], v)
-		copy(wv[p*n:][:n], w)
+		copy(wv[(nb+step)*n:][:n], v)
+		copy(wv[step*n:][:n], w)
 	}
 }
 

@@ -164,6 +164,7 @@ func (s *simStream) check(op string, typ Type, rest bool, shapes ...shape) error
 	return nil
 }
 
+// These report whether an enumeration has a value that cuBLAS takes.
 func okTrans(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans }
 func okUplo(u blas.Uplo) bool       { return u == blas.Lower || u == blas.Upper }
 func okSide(s blas.Side) bool       { return s == blas.Left || s == blas.Right }

@@ -48,7 +48,7 @@ func asumOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *kern
 	return a, s
 }
 
-// asumWork returns the elements of A.
+// asumWork returns the number of elements of A.
 func asumWork[T kernels.Element](call *versions.Call) float64 {
 	a, _ := asumOf[T](call)
 	return float64(a.Rows) * float64(a.Cols)

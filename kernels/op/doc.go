@@ -13,6 +13,12 @@
 // Package kernels/cpu does the arithmetic (portable Go; assembly; OpenBLAS and MKL behind their
 // build tags). This package checks operands, lends scratch memory and adapts the routines to the
 // calls of the runtime. With kernels/cpu it is the only place where row-major meets column-major.
+//
+// A version panics if its call does not fit: with [kernels.ErrParams] for a parameter of another op,
+// with [kernels.ErrArgs] for operands of the wrong number or type, and with [kernels.ErrShape] for
+// operands whose shapes do not fit together. A version for devices panics with [kernels.ErrDevice] on
+// a worker without a device.
+//
 // The versions "cuda" enqueue routines of a device of kernels/cuda: products, solves, Cholesky,
 // QR, and the parts of LU other than its panel, which stays on the CPU.
 package op

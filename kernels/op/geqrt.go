@@ -105,6 +105,7 @@ func cudaGeqrt[T kernels.Element](call *versions.Call) error {
 	})
 }
 
+// cudaGeqrtMemory returns the bytes of scratch memory that cudaGeqrt needs.
 func cudaGeqrtMemory[T kernels.Element](call *versions.Call) int64 {
 	p, a, _, k := geqrtOf[T](call)
 	return panelsMemory[T](a.Rows, a.Cols, k, p.IB)

@@ -38,12 +38,13 @@ func lacpyOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
 	return a, b
 }
 
-// lacpyWork returns the elements of B.
+// lacpyWork returns the number of elements of B.
 func lacpyWork[T kernels.Element](call *versions.Call) float64 {
 	_, b := lacpyOf[T](call)
 	return float64(b.Rows) * float64(b.Cols)
 }
 
+// lacpy is the function of the version of op "lacpy".
 func lacpy[T kernels.Element](call *versions.Call) error {
 	p := params[Lacpy](call)
 	a, b := lacpyOf[T](call)

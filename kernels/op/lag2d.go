@@ -22,11 +22,13 @@ func lag2dOp[T kernels.Element]() definition[T] {
 	}
 }
 
+// lag2dWork returns the number of elements of A.
 func lag2dWork[T kernels.Element](call *versions.Call) float64 {
 	a, _, _ := lagOf[float32, T](call)
 	return float64(a.Rows) * float64(a.Cols)
 }
 
+// lag2d is the function of the version of op "lag2d".
 func lag2d[T kernels.Element](call *versions.Call) error {
 	p := params[Lag2d](call)
 	a, d, b := lagOf[float32, T](call)

@@ -34,11 +34,13 @@ func lagOf[A, B kernels.Element](call *versions.Call) (a *kernels.Tile[A], d []f
 	return a, s.Row(0), b
 }
 
+// lag2sWork returns the number of elements of A.
 func lag2sWork[T kernels.Element](call *versions.Call) float64 {
 	a, _, _ := lagOf[T, float32](call)
 	return float64(a.Rows) * float64(a.Cols)
 }
 
+// lag2s is the function of the version of op "lag2s".
 func lag2s[T kernels.Element](call *versions.Call) error {
 	_ = params[Lag2s](call)
 	a, d, b := lagOf[T, float32](call)

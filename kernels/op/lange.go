@@ -51,7 +51,7 @@ func langeOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *ker
 	return a, s
 }
 
-// langeWork returns the elements of A.
+// langeWork returns the number of elements of A.
 func langeWork[T kernels.Element](call *versions.Call) float64 {
 	a, _ := langeOf[T](call)
 	return float64(a.Rows) * float64(a.Cols)

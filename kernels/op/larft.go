@@ -49,7 +49,7 @@ func larftOf[T kernels.Element](call *versions.Call) (g, tau *kernels.Tile[T], t
 	return g, tau, t
 }
 
-// larftWork returns the floating point operations: n³/3.
+// larftWork returns n³/3.
 func larftWork[T kernels.Element](call *versions.Call) float64 {
 	g, _, _ := larftOf[T](call)
 	n := float64(g.Rows)

@@ -28,12 +28,13 @@ func lasetOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// lasetWork returns the elements of A.
+// lasetWork returns the number of elements of A.
 func lasetWork[T kernels.Element](call *versions.Call) float64 {
 	a, _ := args[T](call, 1)
 	return float64(a.Rows) * float64(a.Cols)
 }
 
+// laset is the function of the version of op "laset".
 func laset[T kernels.Element](call *versions.Call) error {
 	p := params[Laset](call)
 	a, _ := args[T](call, 1)

@@ -35,12 +35,13 @@ func lasymOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
 	return a, b
 }
 
-// lasymWork returns the elements of B.
+// lasymWork returns the number of elements of B.
 func lasymWork[T kernels.Element](call *versions.Call) float64 {
 	_, b := lasymOf[T](call)
 	return float64(b.Rows) * float64(b.Cols)
 }
 
+// lasym is the function of the version of op "lasym".
 func lasym[T kernels.Element](call *versions.Call) error {
 	p := params[Lasym](call)
 	a, b := lasymOf[T](call)

@@ -34,9 +34,10 @@ func plrntOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// plrntWork returns the elements of A.
+// plrntWork returns the number of elements of A.
 func plrntWork[T kernels.Element](call *versions.Call) float64 { return lasetWork[T](call) }
 
+// plrnt is the function of the version of op "plrnt".
 func plrnt[T kernels.Element](call *versions.Call) error {
 	p := params[Plrnt](call)
 	a, _ := args[T](call, 1)

@@ -37,7 +37,7 @@ func recutOp[T kernels.Element]() definition[T] {
 	}
 }
 
-// recutWork returns the elements of B.
+// recutWork returns the number of elements of B.
 func recutWork[T kernels.Element](call *versions.Call) float64 {
 	b := arg[T](call, 0)
 	return float64(b.Rows) * float64(b.Cols)

@@ -79,6 +79,7 @@ func cudaTrsm[T kernels.Element](call *versions.Call) error {
 	return q.trsm(p.Side, p.Uplo, p.Trans, p.Diag, b.Rows, b.Cols, p.Alpha, q.operand(0), q.operand(1))
 }
 
+// checkDiag panics unless diag is valid.
 func checkDiag(diag blas.Diag) {
 	if diag != blas.Unit && diag != blas.NonUnit {
 		panic(cpu.ErrDiag)
@@ -101,6 +102,7 @@ type trsmKey struct {
 	a, b  layout
 }
 
+// cudaTrsmKey returns the trsmKey of a call, or nil if the call goes alone.
 func cudaTrsmKey[T kernels.Element](call *versions.Call) any {
 	p := params[Trsm](call)
 	a, b := triangularOf[T](call, p, false)

@@ -96,6 +96,7 @@ func cudaTsmqr[T kernels.Element](call *versions.Call) error {
 	return cudaTpmqrt[T](call, params[Tsmqr](call), false)
 }
 
+// cudaTsmqrMemory returns the bytes of scratch memory that cudaTsmqr needs.
 func cudaTsmqrMemory[T kernels.Element](call *versions.Call) int64 {
 	return cudaTpmqrtMemory[T](call, params[Tsmqr](call), false)
 }
@@ -156,6 +157,7 @@ func cudaTpmqrt[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool
 	})
 }
 
+// cudaTpmqrtMemory returns the bytes of scratch memory that cudaTpmqrt needs.
 func cudaTpmqrtMemory[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool) int64 {
 	v, _, _, c2, _ := tpmqrtOf[T](call, p, trapezoid)
 	_, n := factorOrder(p.Side, c2.Rows, c2.Cols)

@@ -72,6 +72,7 @@ func cudaTsqrt[T kernels.Element](call *versions.Call) error {
 	return cudaTpqrt[T](call, params[Tsqrt](call), false)
 }
 
+// cudaTsqrtMemory returns the bytes of scratch memory that cudaTsqrt needs.
 func cudaTsqrtMemory[T kernels.Element](call *versions.Call) int64 {
 	return cudaTpqrtMemory[T](call, params[Tsqrt](call))
 }
@@ -135,6 +136,7 @@ func tpqrtRows(m, j, w int, trapezoid bool) int {
 	return m
 }
 
+// cudaTpqrtMemory returns the bytes of scratch memory that cudaTpqrt needs.
 func cudaTpqrtMemory[T kernels.Element](call *versions.Call, p *Tsqrt) int64 {
 	_, a, _ := tpqrtOf[T](call, p)
 	return panelsMemory[T](min(p.IB, a.Cols)+a.Rows, a.Cols, a.Cols, p.IB)

@@ -48,6 +48,7 @@ func cudaTtmqr[T kernels.Element](call *versions.Call) error {
 	return cudaTpmqrt[T](call, (*Tsmqr)(params[Ttmqr](call)), true)
 }
 
+// cudaTtmqrMemory returns the bytes of scratch memory that cudaTtmqr needs.
 func cudaTtmqrMemory[T kernels.Element](call *versions.Call) int64 {
 	return cudaTpmqrtMemory[T](call, (*Tsmqr)(params[Ttmqr](call)), true)
 }

@@ -41,6 +41,7 @@ func cudaTtqrt[T kernels.Element](call *versions.Call) error {
 	return cudaTpqrt[T](call, (*Tsqrt)(params[Ttqrt](call)), true)
 }
 
+// cudaTtqrtMemory returns the bytes of scratch memory that cudaTtqrt needs.
 func cudaTtqrtMemory[T kernels.Element](call *versions.Call) int64 {
 	return cudaTpqrtMemory[T](call, (*Tsqrt)(params[Ttqrt](call)))
 }

@@ -115,6 +115,7 @@ func cudaUnmqr[T kernels.Element](call *versions.Call) error {
 	})
 }
 
+// cudaUnmqrMemory returns the bytes of scratch memory that cudaUnmqr needs.
 func cudaUnmqrMemory[T kernels.Element](call *versions.Call) int64 {
 	p := params[Unmqr](call)
 	_, _, c, k := unmqrOf[T](call, p)
