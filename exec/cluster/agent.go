@@ -10,10 +10,10 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// agent is a node that executes tasks for drivers. It decides nothing: it begins a task as soon as
-// the task's operands are there, and reports its end. A job belongs to the driver that first named
-// it; messages of other drivers about it are refused. To the nodes below it, an agent is a driver
-// itself (domain.go).
+// agent is a node that executes tasks for drivers. It decides nothing: it begins each task as soon as the
+// operands of the task are there, and reports the end of the task. A job belongs to the driver that first
+// named it; the agent refuses messages of other drivers about the job. To the nodes below it, an agent is
+// a driver itself (domain.go).
 //
 //	call   ─► greet, or deny               a driver calls this node
 //	run    ─► work.run ─► report           tasks, and their ends
@@ -22,7 +22,7 @@ import (
 //	forget ─► endJob                       a job has ended
 type agent struct {
 	drivers
-	stopped chan error // why the agent is to end, nil if Options.Driver was closed; it has room for one
+	stopped chan error // capacity 1: why the agent must end; nil means that Options.Driver was closed
 }
 
 // Serve executes on this node the tasks that drivers send. It returns when ctx ends, when the driver
@@ -67,14 +67,14 @@ func (a *agent) serve(ctx context.Context) error {
 		why = context.Cause(ctx)
 	case why = <-a.stopped:
 	}
-	// First no message comes any more; then nothing new begins.
+	// Close the transport first, so that no message begins anything new.
 	err := opt.Transport.Close()
 	a.mu.Lock()
 	a.closed = true
 	all := slices.Collect(maps.Values(a.byName))
 	a.mu.Unlock()
 	a.domain.stop()
-	for _, d := range all { // all of them before the first wait, as they share the workers
+	for _, d := range all { // stop all before the first wait, since they share the workers
 		d.exec.stop(why)
 	}
 	for _, d := range all {
@@ -93,8 +93,8 @@ func (a *agent) handle(from string, message []byte) {
 	}
 }
 
-// receive acts on a message. The error says why the message is refused. A call is answered even if it
-// is of another protocol: the answer says which one this node speaks.
+// receive acts on a message. The error says why the message is refused. The agent answers a call even if the
+// call is of another version of the protocol: the answer contains the version of this node.
 func (a *agent) receive(from string, message []byte) error {
 	k, body, err := split(from, message)
 	if k == kindCall {
@@ -121,7 +121,8 @@ func (a *agent) receive(from string, message []byte) error {
 	return &MessageError{from, fmt.Sprintf("of kind %d", k)}
 }
 
-// onCall answers a driver. Unread is the error of a message that is of another protocol.
+// onCall answers the call of a driver. unread is the error of a call that is of another version of the
+// protocol; the body is then not decoded.
 func (a *agent) onCall(from string, body []byte, unread error) error {
 	var m call
 	err := unread
@@ -138,8 +139,8 @@ func (a *agent) onCall(from string, body []byte, unread error) error {
 	return err
 }
 
-// onRun begins tasks. First it drops what no task reads any more, because a task may bring a later
-// version of the same datum.
+// onRun begins tasks. Before that it drops the versions that no task reads any more, because a task may
+// bring a later version of the same datum.
 func (a *agent) onRun(from string, body []byte) error {
 	var m run
 	if err := decode(from, body, &m); err != nil {
@@ -147,7 +148,7 @@ func (a *agent) onRun(from string, body []byte) error {
 	}
 	d, own := a.acceptTasks(from, m.Epoch, m.Job)
 	switch {
-	case d == nil: // the tasks are for an earlier or a later life of this node
+	case d == nil: // the tasks are for another epoch of this node
 		return nil
 	case !own:
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}

@@ -8,7 +8,7 @@ type batch struct {
 	pending  bool   // the outbox has a message for it
 }
 
-// add adds a task with room for so many operands.
+// add adds a task with room for the given number of operands.
 func (b *batch) add(x task, operands int) *task {
 	n := len(b.operands)
 	if n+operands > cap(b.operands) {
@@ -21,8 +21,8 @@ func (b *batch) add(x task, operands int) *task {
 	return &b.tasks[len(b.tasks)-1]
 }
 
-// take empties the batch and returns its tasks. Reuse says that a later call may reuse their
-// memory.
+// take empties the batch and returns its tasks. If reuse is set, tasks that are added after the next
+// call may overwrite their memory.
 func (b *batch) take(reuse bool) []task {
 	old := batch{tasks: b.tasks, operands: b.operands}
 	*b = batch{sent: b.sent}

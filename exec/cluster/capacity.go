@@ -7,17 +7,17 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-// If nodes have caps on their memory, tasks wait until there is room for their data. Copies are
-// dropped first. Data of the program that only one node has can go to the driver, which needs them
-// at the end anyway. If a task writes a datum meanwhile, its fetch was useless:
+// If nodes have caps on their memory, tasks wait until there is room for their data. Nodes first drop
+// copies. If only one node has some data of the program, the driver can fetch them, which it needs at the
+// end anyway. That fetch is useless if a task writes the datum meanwhile.
 //
 //	no task uses a datum any more ─► dropUnused ─► fetchEarly: the driver has it ─► the node may drop it
 //	nothing fits, no task in flight ─► squeeze ─► fetchAllEarly, for other jobs, too; or the job fails
 //
 // fleet.placing guards all of it.
 
-// fetchEarly makes the driver fetch a datum of the program before Wait does. After that the nodes
-// need not keep it.
+// fetchEarly makes the driver fetch a datum of the program before Wait does, so that the nodes need not keep
+// the datum.
 func (c *catalog) fetchEarly(e *core.Entry) {
 	h := c.homes[e]
 	if h == nil || !c.hasAgents || e.Has(0) || e.Lost() {
@@ -59,8 +59,8 @@ func (c *catalog) isTight(e *core.Entry) bool {
 	return m.Cap > 0 && m.Used > m.Cap/2
 }
 
-// memoryError returns the error of a task for which no node has the memory. It names the node with
-// the most memory of those that can execute the task.
+// memoryError returns the error of a task for which no node has the memory. It names that node with the most
+// memory that can execute the task.
 func (c *catalog) memoryError(s *core.NodeTable, task string, uses []*core.Entry, can *core.Answer) *core.MemoryError {
 	err := &core.MemoryError{Task: task, Need: core.BytesUsed(uses)}
 	for i, n := range c.nodes {
@@ -74,10 +74,14 @@ func (c *catalog) memoryError(s *core.NodeTable, task string, uses []*core.Entry
 	return err
 }
 
-// fetchAllEarly makes the driver fetch all data of the program that are under a cap, unless it is
-// doing so, and reports whether something may come.
+// maxEmptyRounds bounds the rounds of fetchAllEarly in a row in which no datum came: lost nodes that are not
+// known to be lost give nothing.
+const maxEmptyRounds = 10
+
+// fetchAllEarly makes the driver fetch all data of the program that are on nodes with a cap, unless such
+// fetches are in progress. It reports whether any are in progress.
 func (c *catalog) fetchAllEarly() bool {
-	if c.earlyFetches == 0 && c.emptyRounds < 10 { // bounded, as lost nodes that are not known to be lost give nothing
+	if c.earlyFetches == 0 && c.emptyRounds < maxEmptyRounds {
 		for e := range c.entries {
 			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Cap > 0 {
 				c.fetchEarly(e)
@@ -90,12 +94,12 @@ func (c *catalog) fetchAllEarly() bool {
 	return c.earlyFetches > 0
 }
 
-// retryStarving makes jobs that wait for memory try again to assign tasks, except for one, which
-// may be nil.
+// retryStarving makes the jobs that wait for memory try again to assign tasks, except the job but, which may
+// be nil.
 func (f *fleet) retryStarving(but any) {
-	for _, q := range slices.Collect(maps.Keys(f.starving)) { // a copy, as some wait again
-		if place := f.starving[q]; q != but && place != nil {
-			delete(f.starving, q)
+	for _, waiting := range slices.Collect(maps.Keys(f.starving)) { // a copy, as some wait again
+		if place := f.starving[waiting]; waiting != but && place != nil {
+			delete(f.starving, waiting)
 			place()
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// catalog is the data of a job: what the driver knows of each, and under which name nodes have it.
+// catalog is the data of a job: what the driver knows about each datum, and the name that nodes have for it.
 // fleet.placing guards it.
 type catalog struct {
 	*fleet
@@ -31,14 +31,15 @@ type catalog struct {
 // routes says how values of a job get from node to node if some pairs of nodes cannot talk to each
 // other (routes.go). Callers hold fleet.placing.
 type routes interface {
-	// RouteHome reports whether there is a route for a value to the driver, and if not how long to wait.
-	// Blocked puts a task aside if a node has no route to what the task reads.
+	// routeHome reports whether there is a route for a value to the driver, and if not how long to wait.
+	// blocked puts a task aside if a node has no route to a value that the task reads.
 	routeHome(e *core.Entry) (wait time.Duration, ok bool)
 	blocked(t *graph.Task, node int) bool
 	putAside(t *graph.Task, wait time.Duration)
 	retryAside()
-	// SourcesHome and sourcesFor return from which nodes the driver, or a node, fetches a value. NoteHome
-	// and noteSuccess note that it has come, fetchFailed and noteFailures that it has not.
+	// sourcesHome and sourcesFor return the nodes from which the driver, or another node, fetches a value.
+	// noteHome and noteSuccess note that the value has come; fetchFailed and noteFailures note that it has
+	// not.
 	sourcesHome(e *core.Entry) givers
 	sourcesFor(e *core.Entry, reader int, spreads bool) givers
 	noteHome(from givers)
@@ -46,13 +47,13 @@ type routes interface {
 	fetchFailed(e *core.Entry, reader int, m missing, why error)
 	noteFailures(e *core.Entry, reader int, givers []string, why error)
 	whyLost(t *graph.Task) *NodeLostError
-	// EndRelayTask and loseRelays end the tasks of relays.
+	// endRelayTask and loseRelays end the tasks of relays.
 	endRelayTask(node int, m *end) bool
 	loseRelays(node int)
 }
 
-// ensureEntry returns the entry of a datum. At the datum's first use it publishes the datum's
-// value. A kept datum is where earlier jobs have left it.
+// ensureEntry returns the entry of a datum. At the first use of the datum it makes the entry and publishes
+// the value. The entry of a kept datum exists already: earlier jobs have left the datum on nodes.
 func (c *catalog) ensureEntry(d *graph.Datum) *core.Entry {
 	if e := c.data.Of(d); e != nil {
 		return e

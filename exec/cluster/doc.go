@@ -1,17 +1,17 @@
 // Package cluster executes the tasks of a program on several nodes.
 //
 //	d, err := cluster.NewDriver(cluster.Options{Transport: t, Runtime: local, …})
-//	err = d.Await(ctx, 3)                          // three agents are there
+//	err = d.Await(ctx, 3)                          // wait for three agents
 //	e, err := la.NewEngine(la.Options{Runtime: d}) // what la computes runs there
 //
 // and on each other node, for example in labench agent:
 //
 //	err := cluster.Serve(ctx, cluster.Options{Transport: t, Runtime: local, …})
 //
-// The node with the program is the driver. It infers what each task waits for, decides with a policy of
-// package dispatch which node executes it, and keeps the directory: which node has which version of
-// which datum. The others are agents. Driver and agents execute tasks in the same way (executor.go): on
-// a runtime of their own, as a rule an exec.Local, which chooses versions and cores itself.
+// The node with the program is the driver. It infers which tasks each task waits for. With a policy of
+// package dispatch it decides which node executes the task. It keeps the directory, which says which nodes
+// have each version of a datum. The other nodes are agents. Driver and agents execute tasks in the same way
+// (executor.go): each has a runtime, usually an exec.Local, which chooses versions and cores itself.
 //
 // # The way of a task
 //
@@ -20,43 +20,43 @@
 //	         ─► runtime of the node ─► its results are published ─► ended, in a batch ┐
 //	driver:  the directory notes the new versions ─► graph ─► tasks that are ready now ◄┘
 //
-// A node gets tasks ahead of need: several for each worker. So their operands are on their way while
-// others compute.
+// A node gets several tasks for each worker, before it can begin them. So the operands of some tasks are on
+// their way while the node computes other tasks.
 //
 // # Data
 //
-// At first a program's data are in the program's memory, on the driver. Nodes fetch them from there,
-// and fetch what tasks have made from one another. A task that updates a datum makes its next version,
-// on its node; copies of the version before are dropped. [exec.Job.Wait] brings the latest version of
-// each datum back into the program's memory, and WaitOn that of one. Until then the program's memory
-// holds what it held, and the driver computes in copies. Wait fetches all data to the driver before it
-// overwrites anything, because a node may be lost until then and its data may have to be computed
-// again. Data that are kept ([Driver.Keep]) stay where they are.
+// At first the data are in the memory of the program, on the driver. Nodes fetch them from there, and fetch
+// the results of tasks from one another. A task that updates a datum makes the next version of the datum on
+// its node; nodes then drop copies of the version before. [exec.Job.Wait] brings the latest version of each
+// datum back into the memory of the program, and WaitOn that of one datum. Until then that memory is
+// unchanged, and the driver computes in copies. Wait fetches all data to the driver before it overwrites
+// anything: if a node is lost meanwhile, its data must be computed again from the old contents. Kept data
+// ([Driver.Keep]) stay on their nodes.
 //
-// Tasks that no other node can execute run on the driver: those of ops that are bound to their
-// process, of values that are no [versions.Value], and of data that are renamed or reduced. The others
-// run where the policy says, with the same bits if each node chooses the same versions.
+// Some tasks run only on the driver: those whose op is bound to its process, those with values that are no
+// [versions.Value], and those with data that are renamed or reduced. The others run where the policy says.
+// The bits of the results do not depend on that if all nodes choose the same versions.
 //
 // # Unlike nodes
 //
-// When a node greets, it says what kinds of workers it has, and for which ops they have no version
-// (offer.go). A task goes only to nodes that have one, on workers that meet the task's own constraints
-// (core/match.go). Submit refuses a task that no present node can execute, with a *[NoNodeError]. If
-// the last node leaves that could execute a submitted task, the task fails with that error.
+// When a node answers the call of the driver, it lists its kinds of workers, and the ops for which they have
+// no version (offer.go). A task goes only to nodes that have a version for workers that meet the constraints
+// of the task (core/match.go). If no available node can execute a task, Submit refuses it with a
+// *[NoNodeError]. If the last node that can execute a submitted task leaves, the task fails with that error.
 //
 // # A tree of nodes
 //
-// Tasks may have children (exec.Nested). Children of a task on an agent run there and, if other
-// agents name it as their parent ([Options].Parent), on these, too: the agent is their driver
-// (domain.go). The data of children belong to a job of its own; their first and last versions are in
-// the memory of the parent's operands. The driver above hears of the parent only.
+// Tasks may have children (exec.Nested). Children of a task on an agent run on that agent and on the agents
+// that name it as their parent ([Options].Parent): it is the driver of these (domain.go). The children are a
+// separate job with its own data; the first and last versions of these data are in the memory of the
+// operands of the parent. The driver above sees only the parent task.
 //
 // # Loss of a node
 //
-// For each version the driver keeps how it was made (core/lineage.go). When a node is lost, its
-// tasks go to others. A task that reads lost data is put aside, and no other task begins. When those
-// in flight have ended, a job of its own computes the lost data again (recovery.go): it writes
-// stand-ins (core/reconstruction.go), which then replace the lost data.
+// For each version the driver keeps a record of the task that made it (core/lineage.go). When a node is lost,
+// its tasks go to other nodes. When a task is about to read lost data, the driver puts it aside and begins no
+// other task. When the tasks in flight have ended, a separate job computes the lost data again (recovery.go).
+// It writes stand-ins (core/reconstruction.go), which then replace the lost data.
 //
 // # Files, from the bottom up
 //

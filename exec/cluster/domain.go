@@ -10,16 +10,16 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// domain is the nodes below an agent, and the driver that the agent is to them. These nodes name
-// the agent as their parent (Options.Parent). The driver is made when the first one does.
+// domain is the nodes below an agent, and the driver that the agent is for them. These nodes name the agent
+// as their parent (Options.Parent). The driver is made at the hello of the first of them.
 //
 //	the driver above ─► run ─► agent ─► a task ─► exec.Nested ─► domain.driver ─► run ─► agents below
 //	                 ◄─ ended ◄─       its end ◄─ its children's ◄─             ◄─ ended ◄─
 //
-// Agent and driver share a transport; they never get the same kinds of messages. Data of children
-// have their own names, in a job of the domain's driver. Their first versions come from the task's
-// memory, and their last ones go back there. So the nodes above a domain and the nodes in it know
-// nothing of each other.
+// Agent and driver share a transport, since they never get the same kinds of messages. Data of children have
+// their own names, in a job of the domain's driver. Their first versions come from the memory of the parent
+// task, and their last versions go back there. So the nodes above a domain and the nodes in it know nothing
+// of each other.
 type domain struct {
 	opt     Options
 	known   known
@@ -106,8 +106,8 @@ func (x *domain) sums() (sum core.Below) {
 	return sum
 }
 
-// children returns a job for the children of a task, and its window; a nil job if there are no
-// nodes below.
+// children returns a job for the children of a task, and its window. The job is nil if there are no nodes
+// below.
 func (x *domain) children(ctx context.Context) (exec.Job, int) {
 	if x.sums().Nodes == 0 {
 		return nil, 0

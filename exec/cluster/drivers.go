@@ -9,8 +9,8 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// drivers is what an agent knows of its drivers. A driver names the agent by an epoch, another one
-// each time that it calls:
+// drivers is what an agent knows of its drivers. A driver chooses a new epoch for the agent each time that it
+// calls the agent:
 //
 //	absent ── call(e) ──► epoch e ── it leaves, or calls by e+1 ──► closing ──► absent, e is denied
 //
@@ -40,18 +40,18 @@ type drivers struct {
 type driverState struct {
 	exec        *executor
 	out         *outbox
-	predecessor chan struct{} // the closedAll of the previous driver of this name; nil if there is none
+	predecessor chan struct{} // closedAll of the previous driver of this name; nil if there is none
 	closedAll   chan struct{} // closed when the data of this driver are dropped
 
-	unreported  map[uint64][]end // by job: ends that it has not been told
-	spareEnds   []end            // memory for the next of these
+	unreported  map[uint64][]end // by job: ends that the driver has not been told
+	spareEnds   []end            // memory for the next slice in unreported
 	epoch       uint64           // 0 until it has called this node
 	deniedEpoch uint64           // the epoch of the last tasks that were denied
 }
 
-// acceptCall returns the driver that calls this node by an epoch, nil if a later call was heard. A
-// driver that calls by a newer epoch believes that this node had left, so the agent drops what the
-// driver had here. Denied reports that the epoch is one that was dropped.
+// acceptCall returns the driver that calls this node by an epoch, nil if the node has heard a call by a later
+// epoch. If the epoch is newer than the driver's, the driver believes that this node had left; then the agent
+// first drops the data and jobs of the driver. denied reports that the agent has dropped this epoch before.
 func (a *drivers) acceptCall(name string, epoch uint64) (d *driverState, denied bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,13 +93,13 @@ func (a *drivers) greet(d *driverState, m call) {
 	})
 }
 
-// deny tells a driver, which may not know that it was dropped, that this node has nothing of it. The
-// driver answers with a call, and is greeted when that is so.
+// deny tells a driver, which may not know that the agent has dropped it, that this node has nothing of the
+// driver's. The driver answers with a call, and the agent greets it when the data are gone.
 func (a *drivers) deny(d *driverState) {
 	d.out.add(func() []byte { return encode(kindHello, a.hello()) })
 }
 
-// hello returns what the agent says of itself.
+// hello returns the description of the agent, without the fields that answer a call.
 func (a *drivers) hello() hello {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,8 +127,8 @@ func (a *drivers) announce() {
 	}
 }
 
-// present returns a driver that is there, nil if it has left. Its last messages may be handled after
-// that, and must have no effect.
+// present returns a driver that is there, nil if it has left. The last messages of a driver that has left may
+// be handled late, and must have no effect.
 func (a *drivers) present(name string) *driverState {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,8 +153,8 @@ func (a *drivers) ensure(name string) *driverState {
 	return d
 }
 
-// dropUnreachable drops a driver to which a message could not be sent. If the driver is there all
-// the same, the denial tells it so.
+// dropUnreachable drops a driver to which a message could not be sent. It also sends a denial: if the driver
+// is there nevertheless, it then calls again.
 func (a *drivers) dropUnreachable(name string, d *driverState, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,12 +209,12 @@ func (a *drivers) work(d *driverState, job uint64) *work {
 	return d.exec.work(context.Background(), job, func(e end) { a.report(d, job, e) })
 }
 
-// promptTime is the least time of tasks whose ends a worker sends itself, which takes it 10 µs (two
-// cores of an EPYC, Turin, 2026-11-26). The ends of shorter tasks go together.
+// promptTime is the least time of a task whose end the worker itself sends, which takes it 10 µs (two cores of
+// an EPYC, Turin, 2026-11-26). The ends of shorter tasks are sent together.
 const promptTime = 100 * time.Microsecond
 
-// report tells a driver of the end of a task, together with ends that it has not been told yet. The
-// caller holds no lock.
+// report sends the end of a task to its driver, together with ends that were not sent yet. The caller holds
+// no lock.
 func (a *drivers) report(d *driverState, job uint64, e end) {
 	a.mu.Lock()
 	ends := d.unreported[job]
@@ -224,7 +224,7 @@ func (a *drivers) report(d *driverState, job uint64, e end) {
 	}
 	d.unreported[job] = append(ends, e)
 	a.mu.Unlock()
-	var message func() []byte // nil: a message that is pending will have this end, too
+	var message func() []byte // nil if a pending message will contain this end, too
 	if first {
 		message = func() []byte { return a.endedMessage(d, job) }
 	}
@@ -256,8 +256,8 @@ func (a *drivers) endedMessage(d *driverState, job uint64) []byte {
 	return m
 }
 
-// endJob drops what a job has on this node, which makes room for what the driver sends next. If
-// tasks of the job still run, it returns at once and a goroutine does the rest.
+// endJob drops the data of a job on this node, which makes room for what the driver sends next. If tasks of
+// the job still run, a goroutine waits for them and drops the data then.
 func (a *drivers) endJob(d *driverState, job uint64) {
 	end := func() {
 		d.exec.endJob(job)
@@ -272,13 +272,13 @@ func (a *drivers) endJob(d *driverState, job uint64) {
 	}
 }
 
-// event notes that a driver has come or left. A driver that has left is dropped: tasks that have not
-// begun are cancelled, those that run end, and its data go. The time that the transport allows for
-// silence is its lease. If it comes back it is a new driver, with nothing here.
+// event notes that a driver has come or left. When a driver leaves, the agent drops it: it cancels tasks that
+// have not begun, waits for those that run, and drops the data. The lease of a driver is the silence that the
+// transport allows. A driver that comes back is a new driver, with nothing here.
 //
-// A driver that joins calls this node. A driver that was dropped may not know that, as when its
-// process was stopped, so it is told. So is the agent above this one, which calls only nodes that
-// have said that they are below it.
+// A driver that joins calls this node. A driver that was dropped may not know of it, for example because its
+// process was stopped, so the agent sends it a denial. The agent also sends one to its parent, which calls
+// only nodes that have named it as their parent.
 func (a *drivers) event(e transport.Event) {
 	a.fetch.event(e)
 	a.domain.event(e)
@@ -297,7 +297,7 @@ func (a *drivers) event(e transport.Event) {
 // maxDenied bounds the number of drivers that have left and that an agent remembers.
 const maxDenied = 1000
 
-// drop ends what there is of a driver. The caller holds mu.
+// drop drops a driver that has left: its jobs, and on a goroutine its tasks and data. The caller holds mu.
 func (a *drivers) drop(name string, why error) {
 	d := a.byName[name]
 	if d == nil || a.closed {
@@ -323,7 +323,7 @@ func (a *drivers) drop(name string, why error) {
 		if d.predecessor != nil {
 			<-d.predecessor
 		}
-		d.out.close() // it is not told of cancelled tasks: other nodes have them now
+		d.out.close() // do not report the cancelled tasks: other nodes have them now
 		bytes := d.exec.store.currentBytes()
 		d.exec.close(&NodeLostError{Node: name, Err: why})
 		a.mu.Lock()

@@ -87,7 +87,7 @@ func (e *MessageError) Error() string {
 	return fmt.Sprintf("cluster: a message from %s: %s", e.Node, e.Reason)
 }
 
-// errDropped is why a node is lost that had dropped the driver.
+// errDropped is the cause of the loss of a node that had dropped this driver.
 var errDropped = errors.New("it has dropped what it had, as this driver was silent")
 
 // errNoVersion says that a value holds no version: it is new, or a task will write it.

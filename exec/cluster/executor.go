@@ -126,8 +126,7 @@ func (x *executor) status() (s status) {
 	return s
 }
 
-// shiftPause moves the times since which tasks wait or run by a pause of the process, which has
-// just ended.
+// shiftPause adds a pause of the process, which ended at at, to the times at which tasks began to wait or run.
 func (x *executor) shiftPause(pause time.Duration, at time.Time) {
 	now := x.meter.clock(at)
 	move := func(e *execution) {
@@ -193,9 +192,9 @@ func (x *executor) stop(cause error) {
 	}
 }
 
-// close ends all work, and then drops all data, since tasks of one job may use data of another. All
-// work is stopped before it waits for the first: a task of one job may occupy the workers that
-// another job's task waits for.
+// close ends all work and then drops all data, since tasks of one job may use data of another. It stops all
+// jobs before it waits for the first: a task of one job may occupy workers that a task of another job waits
+// for.
 func (x *executor) close(cause error) {
 	x.stop(cause)
 	x.mu.Lock()
@@ -238,7 +237,7 @@ func (w *work) start(e *execution) {
 		w.reportEnd(end{ID: e.task.ID}, err)
 		return
 	}
-	// One more than there are: no operand is the last one before all were asked for.
+	// Count one more, so that no operand is the last one before all have been asked for.
 	e.missing.Store(int32(len(e.data)) + 1)
 	here := int32(1)
 	for i := range e.data {
@@ -294,9 +293,9 @@ type localDatum struct {
 	released bool // the task has finished with it
 }
 
-// prepare makes the task's spec for the node's runtime. The error says what the node does not know:
-// an op or its parameter. A task that the driver gives to itself keeps what cannot be sent: a
-// parameter with pointers, packed operands.
+// prepare makes the spec of the task for the runtime of the node. The error says which op or parameter the
+// node does not know. A task that the driver gives to itself keeps what cannot be sent, such as a parameter
+// with pointers, or packed operands.
 func (w *work) prepare(e *execution) error {
 	t := e.task
 	e.spec = graph.Spec{Priority: t.Priority, Witness: e}
@@ -361,9 +360,9 @@ func (e *execution) noteFailure(r transport.Ref, err error) {
 	e.mu.Unlock()
 }
 
-// countArrived counts operands that have arrived. The last one hands the task to the gate. A task
-// without an op only takes copies: it needs no worker, and behind the gate other nodes' tasks would
-// wait for it.
+// countArrived counts operands that have arrived. With the last one the task goes to the gate. A task without
+// an op only copies operands, and begins at once: it needs no worker, and tasks of other nodes may wait for
+// the copies.
 func (e *execution) countArrived(n int32) {
 	if e.missing.Add(-n) > 0 {
 		return
@@ -493,7 +492,8 @@ func beginAll(all []*execution, now int64) {
 	}()
 }
 
-// setTracing notes what the driver wants to know of tasks.
+// setTracing sets what the node reports of each task: attempts with their times if trace or tell is set, and
+// the arrival of operands if tell is set.
 func (w *work) setTracing(trace, tell bool) {
 	w.traced.Store(trace || tell)
 	w.story.Store(tell)
@@ -539,7 +539,7 @@ func (w *work) reportEnd(x end, err error) {
 	w.reportLast(x)
 }
 
-// reportLast reports the last that the node says of a task.
+// reportLast sends the last report about a task.
 func (w *work) reportLast(x end) {
 	w.unreported.Add(-1)
 	w.report(x)

@@ -118,8 +118,8 @@ func (f *sharedFetches) stalled(node string) error {
 	return nil
 }
 
-// gone reports whether a node has left, or was not met a moment ago. News is closed when that may
-// have changed for another node.
+// gone reports whether a node has left, or was not met a moment ago. The channel news is closed when that may
+// have changed for a node.
 func (f *sharedFetches) gone(node string) (left bool, news <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,20 +127,21 @@ func (f *sharedFetches) gone(node string) (left bool, news <-chan struct{}) {
 	return f.left[node] || unmet && time.Since(since) < unmetTime, f.news
 }
 
-// unmetTime is how long no fetch waits for a node that was not met: as long as the fetch waited that
-// did not meet it. So such a node costs fetches half of their time at most.
+// unmetTime is how long no fetch waits for a node that was not met. It is as long as the fetch that did not
+// meet the node has waited. So such a node costs fetches at most half of their time.
 const unmetTime = 2 * meetTime
 
 // fetch is a version to be fetched.
 type fetch struct {
-	h       *held
-	r, name transport.Ref
+	h       *held         // where the version comes
+	r, name transport.Ref // the version here, and its name on the nodes that give it
 	from    givers
 	old     transport.Ref // the version whose memory it overwrites; zero if there is none
 }
 
-// fetch queues a fetch; the waiters of f.h are told of its end. It starts goroutines only as far as
-// they are of use: one for each fetch would cost more than fetching a small value.
+// fetch queues a fetch, whose end the waiters of f.h are told. It starts a goroutine only if more fetches
+// are queued than goroutines rest, and fewer goroutines exist than tokens: a goroutine for each fetch would
+// cost more than fetching a small value.
 func (s *fetcher) fetch(f fetch) {
 	s.mu.Lock()
 	s.fetches = append(s.fetches, f)
@@ -188,7 +189,7 @@ func (s *fetcher) fetchAll() {
 	}
 }
 
-// deliver tells the waiters of a datum that a version has come, and how, or why not.
+// deliver tells the waiters of a datum that version r has come, with arrival c, or why it has not come.
 func (s *fetcher) deliver(h *held, r transport.Ref, c arrival, err error) {
 	s.mu.Lock()
 	wants := h.waiters
@@ -209,7 +210,7 @@ func (s *fetcher) deliver(h *held, r transport.Ref, c arrival, err error) {
 	}
 }
 
-// within returns a context that ends with ctx, and when the store is closed. The caller calls end.
+// within returns a context that ends when ctx ends or the store is closed. The caller must call end.
 func (s *fetcher) within(ctx context.Context) (both context.Context, end func()) {
 	both, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })
@@ -219,7 +220,8 @@ func (s *fetcher) within(ctx context.Context) (both context.Context, end func())
 	}
 }
 
-// copy copies a version into a value, from this node or from another one, and returns the arrival.
+// copy copies version r into a value, from this node or from another one. It returns the arrival, which is zero
+// if the version was here.
 func (s *fetcher) copy(ctx context.Context, into versions.Value, r transport.Ref, from givers) (c arrival, err error) {
 	s.forgetOnDevices(into)
 	if s.values.copy(into, r) {
@@ -346,7 +348,7 @@ func (s *fetcher) fetchFrom(
 	return to.began, err
 }
 
-// maxSoonWait is how long a node waits at another one for a version that this is about to fetch.
+// maxSoonWait is how long a fetch waits for a version that the giver is still fetching itself.
 const maxSoonWait = 2 * time.Second
 
 // timed is a value that notes when its first byte comes.

@@ -45,7 +45,7 @@ type fleet struct {
 	closed   bool
 }
 
-// node is a node as the driver knows it.
+// node is what the driver knows of a node.
 //
 //	new ── call ──► unavailable ── hello of its epoch ──► available ── it leaves ──► givenUp
 //	                     └────────────── it leaves ────────────────────────────────────┘
@@ -54,25 +54,25 @@ type fleet struct {
 type node struct {
 	index       int
 	name        string
-	epoch       uint64 // tells it from other nodes of its name; Driver.placing and fleet.lock guard it
+	epoch       uint64 // distinguishes nodes of one name; Driver.placing and fleet.lock guard it
 	workers     int
 	out         *outbox
-	program     string      // as it says
-	offer       *core.Offer // nil until it has said hello
+	program     string      // Options.Program of the node
+	offer       *core.Offer // nil before its hello
 	jobs        int         // of other drivers, when it joined
 	unavailable error       // nil if the node is available; fleet.lock guards it and what follows
 	givenUp     bool        // it has left, for good
-	elsewhere   bool        // it is an agent of another node only
+	elsewhere   bool        // it is an agent only of another node
 	row         int         // of its first worker in Options.Trace
-	clock       clock       // compared with the driver's
+	clock       clock       // its clock, compared with the driver's
 	since       time.Time   // when it became available or unavailable
 
 	ran    map[ranKey]*Ran // tasks that have ended well; fleet.placing guards what follows
 	flows  map[flowKey]*Flow
 	memory core.Memory
-	peak   int64 // most bytes of operands that it has had, as it says
+	peak   int64 // the most bytes of operands that it has reported
 
-	busy, starving time.Duration // as it says
+	busy, starving time.Duration // as it has reported
 
 	sent, ended int64     // number of tasks
 	status      status    // its last answer to a query …
@@ -91,18 +91,19 @@ func newNode(index int, name string) *node {
 // traceRows returns the node's rows in a recording.
 func (n *node) traceRows() traceRows { return traceRows{n.row, n.workers, n.clock.offset} }
 
-// clock is what is known of a node's clock. Offset, added to its times, gives the driver's. It
-// comes from the answer with the shortest delay.
+// clock is what is known of the clock of a node. A time of the node plus offset is the time of the driver.
+// offset comes from the answer with the shortest delay.
 type clock struct {
 	offset, delay int64
 	heard         int // number of answers
 }
 
-// clockSamples is how many times a node is asked for its time. Most of the error of one answer is
-// the time that it waited on its way.
+// clockSamples is how many times the driver asks a node for its time. Several answers help, since most of the
+// error of one answer is the time for which the message waited on its way.
 const clockSamples = 8
 
-// update takes an answer that came now.
+// update takes an answer that arrived at now. With d the delay of the way there and back, the error of the
+// offset is at most d/2.
 func (c *clock) update(m *hello, now int64) {
 	delay := now - m.Called - (m.Said - m.Heard)
 	if c.heard == 0 || delay < c.delay {
@@ -173,9 +174,8 @@ func (f *fleet) lossCount() int {
 	return f.losses
 }
 
-// assignEpoch gives a node of which no other code knows yet a new epoch. Epochs grow, also from one
-// process of a driver to the next. The caller holds the lock, and placing if the node is among
-// those of the fleet.
+// assignEpoch gives n a new epoch. Epochs grow, also from one process of a driver to the next. The caller holds
+// the lock, and also placing if n is among the nodes of the fleet.
 func (f *fleet) assignEpoch(n *node) {
 	f.epochs = max(f.epochs+1, uint64(time.Now().UnixNano()))
 	n.epoch = f.epochs
@@ -206,7 +206,8 @@ func (f *fleet) notify() {
 	f.changed = make(chan struct{})
 }
 
-// addUsage takes the figures of a node's report. The caller holds placing.
+// addUsage adds the figures of a report to those of its node. titles has the names of matrices, by titleOf. The
+// caller holds placing.
 func (f *fleet) addUsage(n *node, m *ended, titles map[[2]uint64]string) {
 	n.peak, n.busy, n.starving = max(n.peak, m.Peak), max(n.busy, m.Busy), max(n.starving, m.Starving)
 	for i := range m.Copies {

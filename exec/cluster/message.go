@@ -36,15 +36,15 @@ const (
 	kindStatus                 // from an agent: the answer
 )
 
-// call asks a node for its hello. At is the time on the driver's clock, in nanoseconds since some
-// moment, as all times here.
+// call asks a node for its hello. Like all times in messages, At is in nanoseconds since an arbitrary moment,
+// here on the clock of the driver.
 type call struct {
 	_     struct{} `cbor:",toarray"`
 	At    int64
 	Epoch uint64 // names the node anew each time that it joins; never 0
 }
 
-// hello is what an agent says of itself.
+// hello is the description that an agent gives of itself.
 type hello struct {
 	_       struct{}   `cbor:",toarray"`
 	Memory  int64      // Options.Memory
@@ -60,8 +60,8 @@ type hello struct {
 	Epoch uint64
 }
 
-// check returns what a node offers that has sent this in so many bytes, or what is impossible in
-// it.
+// check returns what the sender of the hello offers. The error says which field is impossible. bytes is the
+// size of the message.
 func (m *hello) check(bytes int) (*core.Offer, error) {
 	if m.Memory < 0 {
 		return nil, fmt.Errorf("%d bytes of memory", m.Memory)
@@ -141,22 +141,22 @@ type operand struct {
 	home *home // if the task must have it in the program's memory
 }
 
-// givers are the nodes from which a version can be fetched, the first to be asked first. Soon says
-// that the first is still fetching it.
+// givers are the nodes from which a version can be fetched, in the order in which they are asked. Soon says
+// that the first node is still fetching the version.
 type givers struct {
 	From []string
 	Soon bool
 }
 
-// home is a datum in the program's memory, on the driver. The driver publishes what it holds at
-// first. If retained, other versions go into other memory, until the program needs one, or a task
-// does that only the driver can execute.
+// home is a datum in the memory of the program, on the driver. The driver publishes its first contents. If
+// retained is set, later versions go into other memory, until the program, or a task that only the driver can
+// execute, needs one in place.
 type home struct {
-	value    any           // the program's
+	value    any           // the value of the program
 	ref      transport.Ref // the version that it holds; zero while it is overwritten
 	retained bool          // there are nodes that may be lost
 	facts    core.Facts    // of the value at first
-	// Base is a copy of the first version, if retained, after another one took its place.
+	// base is a copy of the first version, if retained is set and another version has taken its place.
 	base    versions.Value
 	baseRef transport.Ref
 }

@@ -108,7 +108,7 @@ type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string { return "cluster: " + strings.Join(e.Problems, "; ") }
 
-// known is what a node can name on the wire.
+// known is the types and ops that a node can name in messages.
 type known struct {
 	ops      map[string]*versions.Op
 	values   map[string]reflect.Type
@@ -204,8 +204,8 @@ type valueError struct{ problem string }
 
 func (e *valueError) Error() string { return e.problem }
 
-// value returns a new value of a type by name, reshaped if shape is not empty. The error is a
-// *valueError, or errNoVersion if name is empty: the node should have had the value.
+// value returns a new value of the type name, reshaped if shape is not empty. The error is a *valueError; or
+// errNoVersion if name is empty, since the node should have had the value.
 func (k *known) value(name, shape string) (versions.Value, error) {
 	t, ok := k.values[name]
 	switch {

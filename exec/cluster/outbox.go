@@ -8,11 +8,11 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// outbox sends messages to one node on a goroutine of its own, so add never waits. Messages that
-// are added while one is on its way can be made as one. Its length is bounded by what the other
-// node has asked for: tasks up to its capacity, or their ends.
+// outbox sends messages to one node on a goroutine of its own, so that add never waits. While a message is on
+// its way, what others add can go into one further message. The length of an outbox is bounded by what the
+// other node has asked for: tasks up to its capacity, or their ends.
 //
-// A caller without locks may send itself if the node takes messages at once:
+// A caller without locks may itself send, if the node takes messages at once:
 //
 //	add, by any ─► pending ─► send ──┐
 //	                  └─────► flush ─┴─► sendFirst, one at a time ─► the transport
@@ -39,8 +39,8 @@ func newOutbox(t transport.Transport, to string, failed func(error)) *outbox {
 	return o
 }
 
-// add queues a message, which is made when its turn comes, as there may be more to put into it by
-// then. A nil message is left out.
+// add queues a message. The function message makes it when its turn comes, since by then it may contain more.
+// If the function returns nil, nothing is sent.
 func (o *outbox) add(message func() []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,9 +65,9 @@ func (o *outbox) wake() {
 // maxPrompt bounds the messages that flush sends.
 const maxPrompt = 8
 
-// flush queues a message, unless it is nil. If the node takes messages at once and none is on its
-// way, it sends what is pending itself, because send would have to get a core first. The caller
-// holds no lock that making a message or failed takes.
+// flush queues a message, unless it is nil. If the node takes messages at once and none is on its way, flush
+// itself sends the pending messages, because the goroutine of send would first have to get a core. The caller
+// holds no lock that a function in pending, or failed, takes.
 func (o *outbox) flush(message func() []byte) {
 	t, ok := o.transport.(transport.Prompt)
 	ok = ok && t.Prompt(o.to)
@@ -109,8 +109,8 @@ func (o *outbox) send() {
 	}
 }
 
-// sendFirst makes and sends the first message. If the node cannot be reached, it drops what is
-// pending and calls failed. The caller holds mu, which is released meanwhile.
+// sendFirst makes and sends the first pending message. If the node cannot be reached, sendFirst drops the
+// pending messages and calls failed. The caller holds mu; sendFirst unlocks it meanwhile.
 func (o *outbox) sendFirst() {
 	message := o.pending[0]
 	o.pending = o.pending[1:]

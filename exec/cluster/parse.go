@@ -7,9 +7,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// specParser decodes what tasks from other nodes say of their ops, parameters and constraints. It
-// keeps what it decoded last, which the next task often shares: nobody writes parameters. It is for
-// one goroutine at a time.
+// specParser decodes the ops, parameters and constraints of tasks from other nodes. It keeps the last ones,
+// since the next task often has the same; tasks can share parameters because no task writes them. A
+// specParser is for one goroutine at a time.
 type specParser struct {
 	op     *versions.Op
 	text   string
@@ -48,7 +48,7 @@ func (p *specParser) parse(k known, t *task, s *graph.Spec) error {
 	return nil
 }
 
-// checkSpec returns what is wrong with the operands of a task, with which graphs panic.
+// checkSpec returns what is wrong with the operands of a task. It turns the panic of Spec.Check into an error.
 func checkSpec(s *graph.Spec) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// placement is where the tasks of a job are: in the graph, with the policy, on their way to a node,
-// or there.
+// placement says where the tasks of a job are: in the graph, with the policy, on their way to a node, or on the
+// node.
 //
 //	Submit ─► graph ─► pushReady ─► scheduler ─► place ─► assign ─► batch of a node ─► send
 //	            ▲                                                                       │
 //	            └── endTask ◄── onEnded, failTask, loseNode (completion.go) ◄───────────┘
 //
-// All of it is under one lock. Submit adds to the graph. A report of ended tasks removes them,
-// hands the tasks that have become ready to the policy, and gives new ones to nodes with free
-// slots. A message is made under the lock when it is sent, so it has all tasks given until then.
+// One lock guards all of it. Submit adds tasks to the graph. A report of ended tasks removes them, hands the
+// tasks that have become ready to the policy, and gives new tasks to nodes with free slots. A message is made
+// under the lock when it is sent, so it contains all tasks that the node has been given until then.
 //
-// Node i of the job is location i and worker i of the policy. Nodes only get tasks that are ready,
-// so no node waits for another node's task, only for values that exist.
+// Node i of the job is location i and worker i of the policy. Nodes get only tasks that are ready. So a node
+// waits only for values that exist, and never for a task of another node.
 type placement struct {
 	catalog
 	ctx     context.Context
@@ -66,9 +66,8 @@ type placement struct {
 	telling
 }
 
-// pushReady hands ready tasks to the scheduler, and ends the watches among them. From is the node
-// where the end of a task made them ready, −1 if there is none. PushReady overwrites the slice. The
-// caller holds mu.
+// pushReady hands ready tasks to the scheduler, and ends the watches among them. from is the node where the end
+// of a task made them ready, −1 if there is none. pushReady overwrites the slice tasks. The caller holds mu.
 func (p *placement) pushReady(tasks []*graph.Task, from int) {
 	ready := tasks[:0]
 	for _, t := range tasks {
@@ -83,8 +82,8 @@ func (p *placement) pushReady(tasks []*graph.Task, from int) {
 	p.sched.Push(ready, from)
 }
 
-// endWatch brings a watched datum into the program's memory, notifies the watcher, and ends the
-// watch. The next writer of the datum waits for that. The caller holds mu.
+// endWatch brings a watched datum into the memory of the program, notifies the watcher, and ends watch t. The
+// next writer of the datum waits for the end of t. The caller holds mu.
 func (p *placement) endWatch(t *graph.Task, w *graph.Watch) {
 	e := p.data.Of(t.Operand(0).Datum)
 	f := t.Tainted()
@@ -187,9 +186,9 @@ func (p *placement) failMisfits() bool {
 	return true
 }
 
-// squeeze resolves the case that all tasks which could start wait for memory and none is in flight.
-// It assigns a task to a node that has room, or makes the driver fetch data of the program, also of
-// other jobs, or fails the job. It reports whether more tasks may be assignable.
+// squeeze handles the case that all tasks that could start wait for memory, and no task is in flight. It
+// assigns a task to a node that has room; or it makes the driver fetch data of the program, also for other
+// jobs; or it fails the job. It reports whether more tasks can be assigned.
 func (p *placement) squeeze() bool {
 	t, i := p.sched.Squeeze()
 	if t == nil {
@@ -294,9 +293,9 @@ func (p *placement) newTask(t *graph.Task, node int) (x task, err error) {
 	return x, nil
 }
 
-// newOperand returns an operand for a node, with the nodes from which it can be fetched, and notes
-// its transfer. An operand of a task that cannot be sent is in the program's memory if it is the
-// program's. The caller holds mu.
+// newOperand returns an operand for a node, with the nodes from which it can be fetched, and notes its
+// transfer. If the task cannot be sent, data of the program are used in the memory of the program. The caller
+// holds mu.
 func (p *placement) newOperand(e *core.Entry, mode graph.Mode, node int, sendable bool) operand {
 	y := operand{Ref: e.Ref, Mode: mode, Zero: e.Unwritten()}
 	if !sendable {
@@ -352,8 +351,8 @@ func (p *placement) send(i int) {
 	})
 }
 
-// failTask applies the failure policy to a task that has failed on a node, which has used up its
-// retries. The caller holds mu.
+// failTask applies the failure policy to a task that has failed on a node after all its retries. The caller
+// holds mu.
 func (p *placement) failTask(t *graph.Task, n *node, at int, why *fault) {
 	err := why.err(n.name, p.known.errs)
 	e := &exec.TaskError{
@@ -369,8 +368,8 @@ func (p *placement) failTask(t *graph.Task, n *node, at int, why *fault) {
 	p.applyFailure(t, at, e, late)
 }
 
-// applyFailure applies the failure policy to a failed task. Late says that the task failed because
-// the context has ended. The caller holds mu.
+// applyFailure applies the failure policy to a failed task. late says that the task failed because the context
+// of the job has ended. The caller holds mu.
 func (p *placement) applyFailure(t *graph.Task, at int, e *exec.TaskError, late bool) {
 	action := graph.Fail
 	if f := t.Failure(); f != nil {
@@ -394,8 +393,8 @@ func (p *placement) withdraw(t *graph.Task, node int) {
 	}
 }
 
-// endTask removes a task from the graph that a node has ended, or was about to get. Readers of its
-// results inherit the fault, if there is one. The caller holds mu.
+// endTask removes a task from the graph. A node has ended the task, or was about to get it. If there is a
+// fault, the readers of its results inherit the fault. The caller holds mu.
 func (p *placement) endTask(t *graph.Task, node int, s graph.State, f *graph.Fault) {
 	if !p.sendable(t) { // it did not come from the policy
 		node = -1
@@ -434,10 +433,10 @@ func (p *placement) dropUnused(e *core.Entry) {
 	}
 }
 
-// putAsideLost puts a task aside until the lost data that it reads have been computed again.
-// Meanwhile no task is assigned, because tasks in flight may be writing data that the recovery
-// needs. It returns false if the job is itself a recovery: that ends, and another one begins anew.
-// The caller holds mu.
+// putAsideLost puts a task aside until the lost data that it reads have been computed again. Meanwhile no task
+// is assigned, and the recovery waits for the tasks in flight, which may be writing data that it needs.
+// putAsideLost returns false if the job is itself a recovery: that recovery then fails, and another one
+// begins. The caller holds mu.
 func (p *placement) putAsideLost(t *graph.Task) bool {
 	if p.recovering {
 		p.outcome.Abort(p.whyLost(t))

@@ -46,8 +46,8 @@ func (j *job) recoverAndResume() {
 // maxFailedRounds bounds the recoveries that fail in a row without the loss of another node.
 const maxFailedRounds = 20
 
-// recoverLost computes lost data again. It repeats that if another node is lost meanwhile, or if
-// nodes cannot give what the recovery needs: after a pause, and a limited number of times.
+// recoverLost computes lost data again. It repeats that if another node is lost meanwhile. It also repeats it,
+// after a pause and a limited number of times, if nodes cannot give data that the recovery needs.
 func (j *job) recoverLost() (err error) {
 	for failures, losses := 0, j.lossCount(); ; {
 		j.mu.Lock()
@@ -99,6 +99,7 @@ type replay struct {
 	keptReplicas []*core.Entry // replicas that must not make room meanwhile
 }
 
+// replay returns a replay of the plan. Meanwhile the replicas that the plan reads are not evicted.
 func (j *job) replay(p core.Plan) *replay {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,8 +115,8 @@ func (j *job) replay(p core.Plan) *replay {
 	return r
 }
 
-// run submits the tasks of the plan and waits for them. Lost latest versions that have a replica
-// are copied from there.
+// run submits the tasks of the plan and waits for them. If the latest version of a lost datum has a replica,
+// run copies the replica instead.
 func (r *replay) run(lost []*core.Entry) error {
 	r.mu.Lock()
 	err := r.begin()

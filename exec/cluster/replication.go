@@ -59,7 +59,7 @@ func (j *job) startRound() {
 	j.endRoundIfDone()
 }
 
-// effort returns what a round would cost and save.
+// effort returns the figures from which core decides whether a round is due: what it would cost and save.
 func (j *job) effort(now time.Time) core.Effort {
 	x := core.Effort{
 		Tasks: j.tasksSinceRound, Overdue: j.recordsOverdue, Capped: true,
@@ -105,8 +105,8 @@ func (j *job) copyIfDue(e *core.Entry) {
 	}
 }
 
-// holdForCopy holds a task that would overwrite a version before it is copied, and reports whether
-// it does. The caller holds mu.
+// holdForCopy holds a task back if it would overwrite a version before that version is copied. It reports
+// whether it has done so. The caller holds mu.
 func (j *job) holdForCopy(t *graph.Task) bool {
 	r := j.rounds.Current
 	if r == nil || t.ID() <= r.Cut {
@@ -123,7 +123,7 @@ func (j *job) holdForCopy(t *graph.Task) bool {
 	return false
 }
 
-// pushHeld takes a datum out of the round and makes the tasks ready that it held.
+// pushHeld takes a datum out of the round, and makes the tasks ready that waited for its copy.
 func (j *job) pushHeld(e *core.Entry) {
 	r := j.rounds.Current
 	d := r.Pending[e]
@@ -193,11 +193,11 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 	return true
 }
 
-// firstCopy is the least number of tasks that take a replica, above all numbers of programs.
+// firstCopy is the least number of a task that takes a replica. It is above all numbers of tasks of programs.
 const firstCopy = 1 << 63
 
-// replicaNodes returns the nodes for replicas of a datum. One replica goes to another node than the
-// first holder's. Of two, the first holder takes one. Nodes take turns.
+// replicaNodes returns the nodes that take replicas of a datum, or fewer if there is no room. With one replica
+// it is another node than the first holder. With two, the first holder is one of them. The nodes take turns.
 func (j *job) replicaNodes(e *core.Entry, nodes int) (all []*node) {
 	fits := func(i int) bool {
 		return i > 0 && !j.sched.Absent(i) && j.sched.CanReach(e, i) &&

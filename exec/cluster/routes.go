@@ -18,11 +18,11 @@ import (
 //	a task needs a value ─► route ─► sourcesFor: a holder, or a relay, which is told first
 //	                              └► put aside until a path is tried again, or a node is given up
 //
-// A relay is told by a task without an op, as are nodes that take replicas. It then has the version
-// under its own name, as any node that has read it, and other nodes fetch it from there.
+// A task without an op makes a relay fetch a version, just as it makes a node take a replica. The relay then
+// has the version under the usual name, like any node that has read it, and other nodes fetch it from there.
 
-// firstRelay is the least number of tasks that tell relays to fetch, above those that take
-// replicas.
+// firstRelay is the least number of a task that makes a relay fetch. It is above the numbers of tasks that take
+// replicas: see firstCopy.
 const firstRelay = 3 << 62
 
 // relaying is a version on its way to a relay.
@@ -37,8 +37,8 @@ type relays struct {
 	*placement
 	loseNode    func(*node, error)   // gives up a node; called without locks
 	tasks       map[uint64]*relaying // by the number of the relay's task
-	aside       []*graph.Task        // tasks that wait for a route …
-	seenChanges int                  // … since the paths had so many changes
+	aside       []*graph.Task        // tasks that wait for a route
+	seenChanges int                  // Paths.Changes when the last of them was put aside
 }
 
 // newRelays returns the routes of a job.
@@ -46,8 +46,8 @@ func newRelays(p *placement, lose func(*node, error)) *relays {
 	return &relays{placement: p, loseNode: lose, tasks: map[uint64]*relaying{}}
 }
 
-// sourcesFor returns from which nodes a reader fetches the latest version of e. It tells a relay to
-// fetch it if necessary. The caller holds mu.
+// sourcesFor returns the nodes from which a reader fetches the latest version of e. If necessary, it makes a
+// relay fetch that version. The caller holds mu.
 func (p *relays) sourcesFor(e *core.Entry, reader int, spreads bool) givers {
 	x := p.sched.Supply(e, reader, spreads)
 	if x.Relay >= 0 {
@@ -56,7 +56,7 @@ func (p *relays) sourcesFor(e *core.Entry, reader int, spreads bool) givers {
 	return givers{p.nodeNames(x.From), x.Soon}
 }
 
-// sourcesHome returns from which nodes the driver fetches the latest version of e.
+// sourcesHome returns the nodes from which the driver fetches the latest version of e.
 func (p *relays) sourcesHome(e *core.Entry) givers { return p.sourcesFor(e, 0, false) }
 
 // noteHome notes that the driver has fetched a version from these nodes.
@@ -84,8 +84,8 @@ func (p *relays) startRelay(e *core.Entry, x core.Supply) {
 	p.send(r.node)
 }
 
-// endRelay notes that a relay has a version, or could not fetch it. M is nil if the relay is lost.
-// The caller holds mu.
+// endRelay notes that a relay has a version, or could not fetch it. m is nil if the relay is lost. The caller
+// holds mu.
 func (p *relays) endRelay(id uint64, m *end) {
 	r := p.tasks[id]
 	delete(p.tasks, id)
@@ -207,8 +207,8 @@ func (p *relays) dropHolders(e *core.Entry, of func(int) bool, names []string, w
 	}
 }
 
-// whyLost returns why a task cannot read lost data: the last node to be lost, or the last holders
-// that failed, and the datum.
+// whyLost returns why a task cannot read lost data. The error names the node that was lost last, or else the
+// holders that failed last, and the datum.
 func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	why := p.fleet.latestLoss()
 	if why.Node == "" {
@@ -223,10 +223,10 @@ func (p *relays) whyLost(t *graph.Task) *NodeLostError {
 	return why
 }
 
-// backoff returns the pause after so many failures.
+// backoff returns the pause after the given number of failures: 2ᶠ ms, at most 1.024 s.
 func backoff(fails int) time.Duration { return time.Millisecond << min(fails, 10) }
 
-// routeHome is route to the driver, as a question of its own.
+// routeHome is route for the driver as the reader. It first updates the time of the paths.
 func (p *relays) routeHome(e *core.Entry) (wait time.Duration, ok bool) {
 	p.directory.Paths.Begin(time.Now())
 	return p.route(e, 0)

@@ -8,13 +8,14 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// store holds the values that a node has of a driver's jobs. The driver's order of tasks keeps it
-// simple: at any time either tasks read a version, or one task makes the next version in its place.
+// store holds the values that a node has of the jobs of a driver. It relies on the order of tasks that the
+// driver keeps: at any time, either tasks read a version of a datum, or one task makes the next version in
+// its place.
 type store struct {
 	fetcher
 }
 
-// newStore returns a store for a node with so many workers.
+// newStore returns a store for a node with the given number of workers.
 func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *meter) *store {
 	s := &store{fetcher{
 		values: values{
@@ -37,9 +38,9 @@ func (s *store) adopt(r transport.Ref, h *home) {
 	s.publish(r, h.value)
 }
 
-// want returns the value of an operand. If later, the version is not there yet, and w is told when
-// it has been fetched. The value is new if the node had none: zero if the task reads a datum that
-// no task has written.
+// want returns the value of an operand. If later is true, the version is not there yet: w is told when it has
+// been fetched. If the node had no value, want makes one, which is zero if the task reads a datum that no
+// task has written.
 func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
 	r := o.Ref
 	s.mu.Lock()
@@ -81,8 +82,8 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 	return value, reads, nil
 }
 
-// hold returns the held datum of an operand, with memory where its version may come and the task
-// may write. If the operand is zero, it is so then. The caller holds mu.
+// hold returns the held datum of an operand. The version may come into its memory, and the task may write
+// there. If the task reads an operand that is Zero, the memory is cleared. The caller holds mu.
 func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 	r, zero := o.Ref, reads && o.Zero
 	h := s.held[keyOf(r)]
@@ -137,22 +138,22 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 	return h, nil
 }
 
-// fetchBeside calls f when the driver has a version, in addition to what the program's memory
-// holds. It copies nothing before it returns.
+// fetchBeside calls f when the driver has version r in memory beside that of the program. It copies nothing
+// before it returns.
 func (s *store) fetchBeside(r transport.Ref, to *home, from givers, f func(error)) {
 	if _, later, err := s.want(to.operand(r), from, true, false, then(f)); !later {
 		f(err)
 	}
 }
 
-// overwriteHome calls f when a version is in the program's memory, in place of what that held.
+// overwriteHome calls f when version r has replaced the contents of the program's memory.
 func (s *store) overwriteHome(r transport.Ref, to *home, from givers, f func(error)) {
 	s.bringHome(r, to, from, true, false, then(f))
 }
 
-// bringHome tells w when a version is in the program's memory. With keeps, the first version that
-// makes room is kept as the base. The version stays until a task writes the datum: tasks that only
-// the driver can execute run in the program's memory.
+// bringHome tells w when version r is in the memory of the program. If keeps is set, and the version that it
+// replaces is the first, a copy of that first version is kept as the base. r stays there until a task writes
+// the datum: tasks that only the driver can execute run in the memory of the program.
 func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -226,7 +227,8 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 	}()
 }
 
-// beginWrite ends the version that a task is about to overwrite: no fetch begins any more.
+// beginWrite ends the version that a task is about to overwrite, and waits for its readers. No fetch of it can
+// begin any more.
 func (s *store) beginWrite(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -242,7 +244,8 @@ func (s *store) beginWrite(r transport.Ref) {
 	}
 }
 
-// endWrite publishes what a task has written as the next version, before the driver hears of it.
+// endWrite publishes the value that a task has written as the next version of r, before the driver hears of the
+// end.
 func (s *store) endWrite(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -255,8 +258,8 @@ func (s *store) endWrite(r transport.Ref) {
 	s.publish(r, h.value)
 }
 
-// drop forgets a version that no task will read, and its memory, unless the node has got another
-// version since. The program's memory stays.
+// drop forgets a version that no task will read, and releases its memory, unless the node has got another
+// version since. It does not touch the memory of the program.
 func (s *store) drop(r transport.Ref) {
 	s.mu.Lock()
 	h := s.held[keyOf(r)]
@@ -281,7 +284,7 @@ func (s *store) drop(r transport.Ref) {
 	s.recycle(h.value)
 }
 
-// forget drops the data of a job, or of a set. No task of it runs any more.
+// forget drops the data of a job, or of a set of kept data. No task of the job runs any more.
 func (s *store) forget(job uint64) {
 	s.mu.Lock()
 	var all []transport.Ref

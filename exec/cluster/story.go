@@ -41,7 +41,7 @@ func (p *telling) tellAt(t *graph.Task, s exec.Step, at time.Time) {
 	p.stories.Add(id, s, at)
 }
 
-// tellSent tells to which node a task goes, and why. Bound says that only the driver can execute
+// tellSent tells to which node a task goes, and why. bound says that only the driver can execute
 // it.
 func (p *telling) tellSent(t *graph.Task, to *node, s *core.Scheduler, bound bool) {
 	if p.stories != nil {

@@ -45,7 +45,7 @@ type Flow struct {
 	Waited time.Duration // the flow's share of Starving, which fetches in progress share
 }
 
-// check returns what is impossible in the figures of a report.
+// check returns an error if a figure of a report is negative.
 func (m *ended) check() error {
 	bad := m.Peak < 0 || m.Busy < 0 || m.Starving < 0
 	for _, e := range m.Ends {

@@ -78,12 +78,12 @@ func keyOf(r transport.Ref) transport.Ref {
 	return r
 }
 
-// derivablePerWorker is the bytes of operands for each worker from which tasks may derive data to
-// share; derived data are as large. It covers panels of some 30 tiles of 512×512.
+// derivablePerWorker bounds, for each worker, the bytes of the operands from which tasks derive data to share.
+// Derived data are as large as the operands. It is enough for panels of some 30 tiles of 512×512.
 const derivablePerWorker = 64 << 20
 
-// derive returns what tasks that read a version share in a role, nil if the version is not there.
-// The least recently used makes room.
+// derive returns the derived data that tasks which read version r share in a role, nil if the version is not
+// there. fresh makes them. The least recently used derived data make room.
 func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived) versions.Derived {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ type recyclable interface {
 	versions.Stored
 }
 
-// recycle keeps a value that is not used any more for others of its kind, so that the system is not
-// asked for memory again. The total never exceeds the peak.
+// recycle keeps a value that is no longer used, so that a new value of its kind can take its memory. The bytes of
+// used and recycled values together never exceed the peak.
 func (s *values) recycle(value any) {
 	v, ok := value.(recyclable)
 	if !ok {
@@ -182,8 +182,8 @@ func (s *values) removeHeld(r transport.Ref) {
 	})
 }
 
-// newValue returns a value for an operand, recycled or new. With zero, or if it is new, it is zero.
-// The caller holds mu.
+// newValue returns a value for an operand: a recycled or a new one. It is zero if it is new or zero is set. The
+// caller holds mu.
 func (s *values) newValue(o *operand, zero bool) (any, error) {
 	if v := s.reuse(o, zero); v != nil {
 		return v, nil
@@ -191,8 +191,8 @@ func (s *values) newValue(o *operand, zero bool) (any, error) {
 	return s.known.value(o.Type, o.Shape)
 }
 
-// reuse returns a recycled value, nil if there is none of the operand's kind. With zero it is
-// cleared. The caller holds mu.
+// reuse returns a recycled value of the operand's kind, nil if there is none. It clears the value if zero is set.
+// The caller holds mu.
 func (s *values) reuse(o *operand, zero bool) any {
 	k := kindOf{o.Type, o.Shape}
 	if len(s.recycled[k]) == 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 )
 
-// Watch returns where the tasks of all jobs are, and the nodes, for the page of package monitor. It
-// does not wait: the nodes' status is what they have reported since the previous call, which has
-// queried them. Without calls nothing is queried.
+// Watch returns where the tasks of all jobs are, and the states of the nodes, for the page of package monitor.
+// It does not wait: it returns what the nodes have answered to the query of an earlier call, and queries them
+// again. Without calls of Watch the nodes are not queried.
 func (d *Driver) Watch() (c trace.Cluster) {
 	usage, own := d.Usage(), d.exec.status()
 	nodes := d.allNodes()[:len(usage)]

@@ -44,8 +44,8 @@ func newWatchdog(f *fleet, alive func() map[uint64]*job, opt *exec.Watchdog) *wa
 	return x
 }
 
-// shiftPause moves the noted times by a pause of this process, in which its tasks did not run and
-// no answer of an agent was handled. What agents say of their own tasks stands.
+// shiftPause moves the noted times by a pause of this process, in which its tasks did not run, and in which it
+// handled no answer of an agent. It does not change the times that agents have reported of their own tasks.
 func (x *watchdog) shiftPause(pause time.Duration, now time.Time) {
 	x.exec.shiftPause(pause, now)
 	for _, p := range x.jobs {
@@ -61,8 +61,8 @@ func (x *watchdog) shiftPause(pause time.Duration, now time.Time) {
 	}
 }
 
-// check returns what is newly stuck, and queries the nodes for the next check. Nothing could run
-// for pause before it.
+// check returns the tasks and jobs that have become stuck, and queries the nodes for the next check. pause is the
+// time before this check in which the process could not run.
 func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck) {
 	if pause > 0 {
 		x.shiftPause(pause, now)
