@@ -91,20 +91,27 @@ func (a *Accelerator) early() {
 // has paused in this wait. Any state may have changed when pause returns: callers check
 // their condition and lost again.
 //
-// For the first 50 times it only yields to other goroutines, since calls on small tiles
-// end soon. Then it sleeps 5 µs more each time, up to 200 µs. A long wait gets little
-// longer by that, and the cores belong to the CPU workers.
+// For the first yields times it only yields to other goroutines, since calls on small tiles
+// end soon. Then it sleeps sleepStep longer each time, up to sleepMost. That makes a long
+// wait little longer, and the cores belong to the CPU workers.
 func (a *Accelerator) pause(n int) {
 	a.tellCopies()
 	a.mu.Unlock()
-	if n < 50 {
+	if n < yields {
 		runtime.Gosched()
 	} else {
-		time.Sleep(min(time.Duration(n-49)*5*time.Microsecond, 200*time.Microsecond))
+		time.Sleep(min(time.Duration(n-yields+1)*sleepStep, sleepMost))
 	}
 	a.mu.Lock()
 	a.poll()
 }
+
+// The waits of pause.
+const (
+	yields    = 50
+	sleepStep = 5 * time.Microsecond
+	sleepMost = 200 * time.Microsecond
+)
 
 // Ended appends to ended the launches that have ended since its last call. If there are
 // none, it waits for the first one, for at most the time wait or until Wake.
@@ -121,7 +128,7 @@ func (a *Accelerator) Ended(ended []*versions.Launch, wait time.Duration) []*ver
 		for n := 0; len(a.over) == 0 && !a.woken && time.Now().Before(until); n++ {
 			// Calls in flight must be polled for. Without them only Wake can end the
 			// wait, and waiting for a channel takes no processor time.
-			if len(a.flying) > 0 || n < 50 {
+			if len(a.flying) > 0 || n < yields {
 				a.pause(n)
 				continue
 			}

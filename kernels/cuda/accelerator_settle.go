@@ -12,13 +12,14 @@ import (
 //
 //	endIn, endOut   a copy has ended
 //	settle          a call has ended: operands, scratch memory and events are released
-//	lose            the device has ended: so has all that was under way
+//	lose            the device is lost: all copies and calls under way end
 //
 // They call one another: a copy out that fails too often loses the device, which ends all other
 // copies and calls.
 
-// tellCopies calls onCopy for copies that have ended. While it runs others may note more, so it
-// loops until there are none. The caller holds mu, which it releases meanwhile.
+// tellCopies calls onCopy for copies that have ended. Other goroutines may note more copies
+// meanwhile, so it loops until there are none. The caller holds mu, which tellCopies unlocks while
+// onCopy runs.
 func (a *Accelerator) tellCopies() {
 	for len(a.told) > 0 {
 		told, f := a.told, a.onCopy
@@ -34,8 +35,8 @@ func (a *Accelerator) tellCopies() {
 	}
 }
 
-// event returns an unused event, or a new one: there are never more than were in use at once.
-// Each user records an event anew. The caller holds mu.
+// event returns an unused event, or a new one if there is none. So there are never more events than
+// were in use at the same time. Each user records an event anew. The caller holds mu.
 func (a *Accelerator) event() (Event, error) {
 	if n := len(a.events); n > 0 {
 		e := a.events[n-1]
@@ -45,7 +46,7 @@ func (a *Accelerator) event() (Event, error) {
 	return a.device.NewEvent()
 }
 
-// recycle takes back events for which nobody waits. The caller holds mu.
+// recycle takes back events that no goroutine or stream waits for. The caller holds mu.
 func (a *Accelerator) recycle(events ...Event) {
 	for _, e := range events {
 		if e != nil {

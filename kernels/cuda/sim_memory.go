@@ -83,12 +83,15 @@ func (m *simMemory) free(p Ptr) (why string) {
 	m.used -= roundUp(m.blocks[i].size, grain)
 	m.blocks[i].data = nil
 	// Freed blocks are removed when they are the majority, so that searches stay fast.
-	if m.dead++; m.dead > 1024 && 2*m.dead > len(m.blocks) {
+	if m.dead++; m.dead > keptFreed && 2*m.dead > len(m.blocks) {
 		m.blocks = slices.DeleteFunc(m.blocks, func(b simBlock) bool { return b.data == nil })
 		m.dead = 0
 	}
 	return ""
 }
+
+// keptFreed is the number of freed blocks that stay in any case, for better errors.
+const keptFreed = 1024
 
 // find returns n bytes at p, or why they cannot be used. p may be any address inside an
 // allocation, since callers add offsets to the addresses that Alloc returned.

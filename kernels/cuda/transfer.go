@@ -13,7 +13,7 @@ import (
 // Pinning the tiles themselves would save the memcpy. But it costs as much if a tile is
 // copied only once. It is impossible for tiles that share pages with others, such as
 // those of a view. And it ties their memory to the device until it is undone. Several
-// goroutines hide the cost of the memcpy: they copy at once, and each fills one of its
+// goroutines hide the cost of the memcpy: they copy in parallel, and each fills one of its
 // two stages while the other one is copied.
 
 // A transfer waits in its lane until a mover takes it:

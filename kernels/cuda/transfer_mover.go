@@ -155,7 +155,7 @@ func (m *mover) copyIn(at Ptr, e *entry, done Event) error {
 		if err != nil {
 			return err
 		}
-		// Unlocked, so that several movers copy at once.
+		// The lane is unlocked here, so that several movers copy in parallel.
 		moveRows(s.p, e.mem.Width, unsafe.Add(e.mem.Data, int64(i)*e.mem.Pitch), e.mem.Pitch, e.mem.Width, n)
 		m.lane.mu.Lock()
 		if m.a.opt.Poison && i == 0 {

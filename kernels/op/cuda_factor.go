@@ -16,15 +16,20 @@ import (
 //
 //	W = Vᵀ·C (applyVT, addVTC),  W = op(T)·W (applyT),  C = C − V·W (applyV, subtractVW)
 //
-// and from the right n×w: W = C·V, W = W·op(T), C = C − W·Vᵀ.
+// From the right, W is n×w:
+//
+//	W = C·V,  W = W·op(T),  C = C − W·Vᵀ
+//
+// The methods have the names of the steps from the left. From the right they do the corresponding
+// steps.
 type cudaFactor[T kernels.Element] struct {
 	queue[T]
-	left  bool
+	left  bool // Q is to the left of C
 	trans blas.Transpose
-	n     int // columns of C, or rows from the right
-	k, ib int
+	n     int // columns of C, or its rows if Q is on the right
+	k, ib int // reflectors, and columns of a block
 	v, t  stored
-	w     stored
+	w     stored // scratch memory
 }
 
 // newCUDAFactor returns a factor with scratch memory for W.
@@ -43,7 +48,7 @@ func checkFactor(side blas.Side, trans blas.Transpose, ib int) {
 	checkIB(ib)
 }
 
-// strip returns the shape of r rows of C, from the right of r columns.
+// strip returns the shape of r rows of C, or of r columns if Q is on the right.
 func (f *cudaFactor[T]) strip(r int) (rows, cols int) {
 	if f.left {
 		return r, f.n
@@ -51,7 +56,7 @@ func (f *cudaFactor[T]) strip(r int) (rows, cols int) {
 	return f.n, r
 }
 
-// at returns C or W from row i on, from the right from column i on.
+// at returns C or W from row i on, or from column i on if Q is on the right.
 func (f *cudaFactor[T]) at(c stored, i int) stored {
 	if f.left {
 		return f.from(c, i, 0)
@@ -74,7 +79,7 @@ func (f *cudaFactor[T]) eachBlock(apply func(j, w int) error) error {
 	return nil
 }
 
-// applyTriangle computes dst = op(A)·src, from the right dst = src·op(A), for a triangle A of
+// applyTriangle computes dst = op(A)·src, or dst = src·op(A) if Q is on the right, for a triangle A of
 // order w.
 func (f *cudaFactor[T]) applyTriangle(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, w int,
 	a, src, dst stored) error {
@@ -86,7 +91,7 @@ func (f *cudaFactor[T]) applyTriangle(uplo blas.Uplo, trans blas.Transpose, diag
 	return f.trmm(side, uplo, trans, diag, m, n, 1, a, src, dst)
 }
 
-// applyVT computes dst = Vᵀ·src, from the right dst = src·V, for a triangle of V.
+// applyVT computes dst = Vᵀ·src, or dst = src·V if Q is on the right, for a triangle of V.
 func (f *cudaFactor[T]) applyVT(uplo blas.Uplo, diag blas.Diag, w int, v, src, dst stored) error {
 	if f.left {
 		return f.applyTriangle(uplo, blas.Trans, diag, w, v, src, dst)
@@ -94,7 +99,7 @@ func (f *cudaFactor[T]) applyVT(uplo blas.Uplo, diag blas.Diag, w int, v, src, d
 	return f.applyTriangle(uplo, blas.NoTrans, diag, w, v, src, dst)
 }
 
-// applyV computes dst = V·src, from the right dst = src·Vᵀ, for a triangle of V.
+// applyV computes dst = V·src, or dst = src·Vᵀ if Q is on the right, for a triangle of V.
 func (f *cudaFactor[T]) applyV(uplo blas.Uplo, diag blas.Diag, w int, v, src, dst stored) error {
 	if f.left {
 		return f.applyTriangle(uplo, blas.NoTrans, diag, w, v, src, dst)
@@ -102,7 +107,7 @@ func (f *cudaFactor[T]) applyV(uplo blas.Uplo, diag blas.Diag, w int, v, src, ds
 	return f.applyTriangle(uplo, blas.Trans, diag, w, v, src, dst)
 }
 
-// addVTC computes W += Vᵀ·C, from the right W += C·V, for r full rows of V of w columns.
+// addVTC computes W += Vᵀ·C, or W += C·V if Q is on the right, for r full rows of V with w columns.
 func (f *cudaFactor[T]) addVTC(r, w int, v, c, to stored) error {
 	if r == 0 {
 		return nil
@@ -113,7 +118,7 @@ func (f *cudaFactor[T]) addVTC(r, w int, v, c, to stored) error {
 	return f.gemm(blas.NoTrans, blas.NoTrans, f.n, w, r, 1, c, v, 1, to)
 }
 
-// subtractVW computes C −= V·W, from the right C −= W·Vᵀ, for r full rows of V of w columns.
+// subtractVW computes C −= V·W, or C −= W·Vᵀ if Q is on the right, for r full rows of V with w columns.
 func (f *cudaFactor[T]) subtractVW(r, w int, v, from, c stored) error {
 	if r == 0 || w == 0 {
 		return nil
@@ -124,13 +129,13 @@ func (f *cudaFactor[T]) subtractVW(r, w int, v, from, c stored) error {
 	return f.gemm(blas.NoTrans, blas.Trans, f.n, r, w, -1, from, v, 1, c)
 }
 
-// addStrips computes dst = x + beta·y in w rows, from the right in w columns.
+// addStrips computes dst = x + beta·y in w rows, or in w columns if Q is on the right.
 func (f *cudaFactor[T]) addStrips(w int, x stored, beta float64, y, dst stored) error {
 	m, n := f.strip(w)
 	return f.add(m, n, x, beta, y, dst)
 }
 
-// applyT computes W = op(T)·W, from the right W·op(T), for the block at column j.
+// applyT computes W = op(T)·W, or W = W·op(T) if Q is on the right, for the block at column j.
 func (f *cudaFactor[T]) applyT(j, w int) error {
 	return f.applyTriangle(blas.Upper, f.trans, blas.NonUnit, w, f.from(f.t, 0, j), f.w, f.w)
 }

@@ -31,8 +31,8 @@ import (
 type cudaPanels[T kernels.Element] struct {
 	queue[T]
 	k, ib       int    // reflectors, and columns of a panel
-	panel, g, w stored // the transpose of a panel; G; W
-	t           stored // the result
+	panel, g, w stored // scratch memory for the transpose of a panel, for G and for W
+	t           stored // T, a result
 	tau         cuda.Ptr
 	work        cuda.Ptr
 	info        cuda.Ptr

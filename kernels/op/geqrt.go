@@ -28,7 +28,7 @@ import (
 type Geqrt struct {
 	IB int // columns of a block reflector, at least 1
 
-	Row int // first row of the tile that takes part; those above are left alone
+	Row int // first row of the tile that takes part; rows above are neither read nor written
 }
 
 // Validate returns an error if a field is out of range.

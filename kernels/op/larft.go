@@ -6,8 +6,8 @@ import (
 )
 
 // Larft is the parameter of op "larft" (LAPACK xLARFT): the triangular factor T of a
-// block reflector H = I − V·T·Vᵀ of n elementary ones, from their inner products
-// G = VᵀV and their factors tau,
+// block reflector H = I − V·T·Vᵀ, the product of n reflectors. It is computed from the
+// inner products G = Vᵀ·V of their vectors and from their factors tau,
 //
 //	T(0:j, j) = −tau(j)·T(0:j, 0:j)·G(0:j, j),  T(j, j) = tau(j),
 //

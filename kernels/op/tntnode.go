@@ -6,11 +6,11 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Tntnode is the parameter of op "tntnode", a game of the winners of two games.
+// Tntnode is the parameter of op "tntnode", a game between the winners of two games.
 //
-// Operands: *Candidates (inout), at least as many as there can be winners, and
-// *Candidates (inout). Afterwards the first operand holds the winners, and the second
-// the losers, which no later task needs.
+// Operands: two *Candidates (inout). The first has at least as many rows as there can be
+// winners. Afterwards it holds the winners, and the second operand holds the losers,
+// which no later task needs.
 type Tntnode struct{}
 
 // tntnodeOp defines op "tntnode".

@@ -13,9 +13,9 @@ import (
 //	B = Alpha·B·op(A)⁻¹  (Side = Right, A n×n)
 //
 // Operands: A (in), B (inout, m×n). Only the Uplo triangle of A is read, and
-// not its diagonal if Diag is Unit. The tile of A may be larger than A, which
-// is then its leading block: so are factors in the last tiles of a rectangular
-// matrix. With Alpha = 0 neither A nor B is read, and both may hold NaN; B becomes 0.
+// not its diagonal if Diag is Unit. A may be the leading block of a larger
+// tile, as the factor in the last tile of a rectangular matrix is. With Alpha = 0
+// neither A nor B is read, and both may hold NaN; B becomes 0.
 type Trsm struct {
 	Side  blas.Side
 	Uplo  blas.Uplo

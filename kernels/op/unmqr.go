@@ -19,8 +19,9 @@ type Unmqr struct {
 	Side  blas.Side
 	Trans blas.Transpose
 	IB    int
-	// Row is the first row of V's tile that takes part, and of C's (Left) or
-	// its first column (Right); those before are left alone.
+	// Row is the first row of V's tile that takes part, and also the first row
+	// (Left) or column (Right) of C's tile that does. The op neither reads nor
+	// writes elements before these.
 	Row int
 }
 
