@@ -11,7 +11,7 @@ import (
 //
 // The worker prefetches. Any goroutine may fetch: a worker on cores before it runs a
 // task, the worker of another accelerator before it copies the value in, and the program
-// in WaitOn. Several goroutines may want one value at a time. Each polls and checks the
+// in WaitOn. Several goroutines may want the same value at once. Each polls and checks the
 // entry again: there is no list of waiters.
 
 // Prefetch begins to copy in values that a call will soon read. It keeps values that are
