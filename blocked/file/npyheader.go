@@ -179,7 +179,7 @@ func (p *npyParser) word() string {
 
 // dict consumes the dictionary, and checks that nothing but blanks follows it.
 func (p *npyParser) dict() *npyHeader {
-	h := new(npyHeader)
+	header := new(npyHeader)
 	seen := map[string]bool{}
 	p.expect('{')
 	for p.reason == "" && !p.take('}') {
@@ -194,16 +194,16 @@ func (p *npyParser) dict() *npyHeader {
 		seen[key] = true
 		switch key {
 		case "descr":
-			h.dtype = p.descr()
+			header.dtype = p.descr()
 		case "fortran_order":
-			switch w := p.word(); w {
+			switch word := p.word(); word {
 			case "True", "False":
-				h.fortran = w == "True"
+				header.fortran = word == "True"
 			default:
-				p.fail("'fortran_order' is %q, neither True nor False", w)
+				p.fail("'fortran_order' is %q, neither True nor False", word)
 			}
 		case "shape":
-			h.m, h.n = p.shape()
+			header.m, header.n = p.shape()
 		default:
 			p.fail("unknown key %q", key)
 		}
@@ -217,7 +217,7 @@ func (p *npyParser) dict() *npyHeader {
 	if p.next(); p.pos < len(p.text) {
 		p.fail("text behind the dictionary, at byte %d", p.pos)
 	}
-	return h
+	return header
 }
 
 // descr consumes the type of the elements.

@@ -24,55 +24,55 @@ func (p *placement) onEnded(n *node, m ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.addUsage(n, &m, p.titles)
-	i := p.index(n)
-	if i < 0 || p.number == 0 {
+	at := p.index(n)
+	if at < 0 || p.number == 0 {
 		return
 	}
-	for _, x := range m.Flows {
-		if from := p.indexNamed(x.From); from >= 0 {
-			if x.Values > 0 { // otherwise they were only awaited
-				p.noteSuccess(i, from)
+	for _, flow := range m.Flows {
+		if from := p.indexNamed(flow.From); from >= 0 {
+			if flow.Values > 0 { // otherwise they were only awaited
+				p.noteSuccess(at, from)
 			}
-			p.sched.Learned.LearnTransfer(from, i, x.Values, x.Bytes, x.Took)
+			p.sched.Learned.LearnTransfer(from, at, flow.Values, flow.Bytes, flow.Took)
 		}
 	}
 	ends, width := 0, 0
 	for _, e := range m.Ends {
 		if len(e.Released) > 0 {
-			p.onReleased(n, i, &e)
+			p.onReleased(n, at, &e)
 			continue
 		}
 		if e.Returned && e.ID == 0 {
-			p.sched.EndRecall(i)
+			p.sched.EndRecall(at)
 			continue
 		}
-		if p.endRelayTask(i, &e) {
+		if p.endRelayTask(at, &e) {
 			continue
 		}
 		ends++
-		f := p.sched.Unassign(i, graph.TaskID(e.ID))
-		if f == nil {
+		flight := p.sched.Unassign(at, graph.TaskID(e.ID))
+		if flight == nil {
 			continue
 		}
-		width += f.Width
+		width += flight.Width
 		switch {
 		case e.Returned:
-			p.takeBack(f, n)
+			p.takeBack(flight, n)
 		case len(e.Missing) > 0:
-			p.returnLacking(f.Task, i, e)
+			p.returnLacking(flight.Task, at, e)
 		default:
-			p.finish(f, n, &e)
-			p.sched.Recycle(f)
+			p.finish(flight, n, &e)
+			p.sched.Recycle(flight)
 		}
 	}
-	p.sched.NoteEnded(i, ends, width, time.Now())
+	p.sched.NoteEnded(at, ends, width, time.Now())
 	if p.onEnds != nil {
 		p.onEnds()
 	}
 	p.place()
 	p.retryStarving(p)
-	for _, r := range p.sched.Reclaim() {
-		p.sendRecall(r)
+	for _, recall := range p.sched.Reclaim() {
+		p.sendRecall(recall)
 	}
 }
 

@@ -180,30 +180,30 @@ func (d *Driver) Usage() (all []Usage) {
 		if d.isElsewhere(n) {
 			continue
 		}
-		u := Usage{
+		usage := Usage{
 			Node: n.name, Program: n.program, Jobs: n.jobs, Workers: n.workers, Lost: d.unavailable(n) != nil,
 			Tasks: map[string]int{}, Busy: n.busy, Starving: n.starving, Memory: n.memory.Cap, Peak: n.peak,
 		}
 		if n.offer != nil {
-			u.Kinds, u.Below = n.offer.Kinds, n.offer.Below.Workers
-			u.BelowNodes, u.BelowMemory = n.offer.Below.Nodes, n.offer.Below.Memory
+			usage.Kinds, usage.Below = n.offer.Kinds, n.offer.Below.Workers
+			usage.BelowNodes, usage.BelowMemory = n.offer.Below.Nodes, n.offer.Below.Memory
 		}
-		for _, r := range n.ran {
-			u.Ran = append(u.Ran, *r)
-			u.Tasks[r.Op] += r.Tasks
+		for _, ran := range n.ran {
+			usage.Ran = append(usage.Ran, *ran)
+			usage.Tasks[ran.Op] += ran.Tasks
 		}
-		slices.SortFunc(u.Ran, func(a, b Ran) int {
+		slices.SortFunc(usage.Ran, func(a, b Ran) int {
 			return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Version, b.Version))
 		})
-		for _, f := range n.flows {
-			u.Flows = append(u.Flows, *f)
-			u.In += f.Bytes
-			out[f.From] += f.Bytes
+		for _, flow := range n.flows {
+			usage.Flows = append(usage.Flows, *flow)
+			usage.In += flow.Bytes
+			out[flow.From] += flow.Bytes
 		}
-		slices.SortFunc(u.Flows, func(a, b Flow) int {
+		slices.SortFunc(usage.Flows, func(a, b Flow) int {
 			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Data, b.Data))
 		})
-		all = append(all, u)
+		all = append(all, usage)
 	}
 	// Of several nodes with one name, the first has what was fetched from all.
 	for i := range all {

@@ -167,23 +167,23 @@ func (o *Options) check() (k known, err error) {
 	if len(kinds) > maxKinds {
 		bad("Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
 	}
-	for _, x := range kinds {
-		if _, ok := o.Runtime.(exec.Forgetter); x.Accelerator != "" && !ok {
+	for _, kind := range kinds {
+		if _, ok := o.Runtime.(exec.Forgetter); kind.Accelerator != "" && !ok {
 			bad("Runtime has accelerators, and cannot Forget what they have")
 		}
-		for _, name := range x.Target.Ops {
+		for _, name := range kind.Target.Ops {
 			if !slices.ContainsFunc(o.Ops, func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }) {
 				bad("Runtime has workers for %q, and there is no op of that name in Ops", name)
 			}
 		}
 	}
-	for _, v := range o.Values {
-		t := reflect.TypeOf(v)
-		if t.Kind() != reflect.Pointer {
-			bad("Values has a %v, want a pointer", t)
+	for _, value := range o.Values {
+		typ := reflect.TypeOf(value)
+		if typ.Kind() != reflect.Pointer {
+			bad("Values has a %v, want a pointer", typ)
 			continue
 		}
-		k.values[t.String()] = t.Elem()
+		k.values[typ.String()] = typ.Elem()
 	}
 	if problems != nil {
 		return k, &OptionsError{problems}

@@ -131,10 +131,10 @@ func (r *replay) run(lost []*core.Entry) error {
 			r.retellsTask[graph.TaskID(i+1)] = x.ID
 		}
 	}
-	for _, x := range r.StandIns { // stand-ins of the program's data can go to the driver
+	for _, x := range r.StandIns { // stand-ins of the program'spec data can go to the driver
 		r.entries[x] = true
-		if h := r.parent.homes[x.StandsFor]; h != nil {
-			r.homes[x] = h
+		if home := r.parent.homes[x.StandsFor]; home != nil {
+			r.homes[x] = home
 		}
 	}
 	scrap := r.Temporary(lost)
@@ -143,18 +143,18 @@ func (r *replay) run(lost []*core.Entry) error {
 			r.sched.Discard(x)
 		}
 	}
-	for _, s := range specs {
-		for _, o := range s.Operands {
+	for _, spec := range specs {
+		for _, o := range spec.Operands {
 			r.data.Of(o.Datum).Users++
 		}
 	}
 	r.mu.Unlock()
-	for _, s := range specs {
+	for _, spec := range specs {
 		if err == nil {
-			_, err = r.Submit(s)
+			_, err = r.Submit(spec)
 		}
 		r.mu.Lock()
-		for _, o := range s.Operands {
+		for _, o := range spec.Operands {
 			r.release(r.data.Of(o.Datum))
 		}
 		r.mu.Unlock()

@@ -152,10 +152,10 @@ func (j *job) failRound() {
 // startCopies makes nodes copy the latest version of a datum. It returns false if not enough nodes
 // can.
 func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
-	r := j.rounds.Current
-	nodes := j.replicaNodes(e, r.Nodes)
-	if len(nodes) < r.Nodes || r.Failed {
-		r.Failed = r.Nodes > 1
+	round := j.rounds.Current
+	nodes := j.replicaNodes(e, round.Nodes)
+	if len(nodes) < round.Nodes || round.Failed {
+		round.Failed = round.Nodes > 1
 		return false
 	}
 	set := e.Set
@@ -164,7 +164,7 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 	}
 	d.Started = true
 	replica := core.Replica{Entry: e.NewReplica(j.newName(set)), Version: e.Version}
-	c := &core.Copying{
+	copying := &core.Copying{
 		TakenCopy: core.TakenCopy{Of: e, Replica: replica}, Open: len(nodes), Nodes: map[uint64]core.Taker{},
 	}
 	e.Users++ // so that its holders keep it
@@ -173,22 +173,22 @@ func (j *job) startCopies(e *core.Entry, d *core.PendingCopy) bool {
 		j.rounds.Copying = map[uint64]*core.Copying{}
 	}
 	name := e.HeldAs()
-	for _, n := range nodes {
+	for _, node := range nodes {
 		j.rounds.LastID++
 		id := firstCopy | j.rounds.LastID
-		x := core.Taker{Node: n.index, Uses: []*core.Entry{c.Entry}}
-		if e.Has(n.index) {
-			x.Uses = append(x.Uses, e)
+		taker := core.Taker{Node: node.index, Uses: []*core.Entry{copying.Entry}}
+		if e.Has(node.index) {
+			taker.Uses = append(taker.Uses, e)
 		}
-		n.memory.Pin(x.Uses)
-		j.rounds.Copying[id], c.Nodes[id] = c, x
-		t := j.batches[n.index].add(task{ID: id, Op: core.OpNone}, 1)
-		from := e.Sources(func(h int) bool { return h == n.index || j.directory.Paths.IsOpen(n.index, h) })
-		t.Operands = append(t.Operands, operand{
-			Ref: c.Entry.Ref, Mode: graph.In, givers: givers{From: j.nodeNames(from)},
+		node.memory.Pin(taker.Uses)
+		j.rounds.Copying[id], copying.Nodes[id] = copying, taker
+		request := j.batches[node.index].add(task{ID: id, Op: core.OpNone}, 1)
+		from := e.Sources(func(h int) bool { return h == node.index || j.directory.Paths.IsOpen(node.index, h) })
+		request.Operands = append(request.Operands, operand{
+			Ref: copying.Entry.Ref, Mode: graph.In, givers: givers{From: j.nodeNames(from)},
 			Type: e.Kind, Shape: e.Shape, Copy: &name,
 		})
-		j.send(n.index)
+		j.send(node.index)
 	}
 	return true
 }

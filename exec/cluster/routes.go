@@ -69,47 +69,47 @@ func (p *relays) noteHome(from givers) {
 }
 
 // startRelay tells a relay to fetch a version.
-func (p *relays) startRelay(e *core.Entry, x core.Supply) {
-	r := &relaying{e, e.HeldAs(), x.Relay}
+func (p *relays) startRelay(e *core.Entry, supply core.Supply) {
+	relay := &relaying{e, e.HeldAs(), supply.Relay}
 	p.rounds.LastID++
 	id := firstRelay | p.rounds.LastID
-	p.tasks[id] = r
+	p.tasks[id] = relay
 	e.Users++ // so that its holders keep it
 	p.fetchesHome++
-	p.nodes[r.node].memory.Pin([]*core.Entry{e})
-	t := p.batches[r.node].add(task{ID: id, Op: core.OpNone}, 1)
-	t.Operands = append(t.Operands, operand{
-		Ref: r.name, Mode: graph.In, givers: givers{From: p.nodeNames(x.Through)}, Type: e.Kind, Shape: e.Shape,
+	p.nodes[relay.node].memory.Pin([]*core.Entry{e})
+	request := p.batches[relay.node].add(task{ID: id, Op: core.OpNone}, 1)
+	request.Operands = append(request.Operands, operand{
+		Ref: relay.name, Mode: graph.In, givers: givers{From: p.nodeNames(supply.Through)}, Type: e.Kind, Shape: e.Shape,
 	})
-	p.send(r.node)
+	p.send(relay.node)
 }
 
 // endRelay notes that a relay has a version, or could not fetch it. m is nil if the relay is lost. The caller
 // holds mu.
 func (p *relays) endRelay(id uint64, m *end) {
-	r := p.tasks[id]
+	relay := p.tasks[id]
 	delete(p.tasks, id)
-	e := r.e
-	p.nodes[r.node].memory.Unpin([]*core.Entry{e})
-	e.CancelFetch(r.node)
+	e := relay.e
+	p.nodes[relay.node].memory.Unpin([]*core.Entry{e})
+	e.CancelFetch(relay.node)
 	switch {
-	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.HeldAs() == r.name && len(e.Holders) > 0:
-		e.AddHolder(r.node)
-		if x := e.StandsFor; x != nil && x.Ref == r.name {
-			x.AddHolder(r.node)
+	case m != nil && m.Fault == nil && len(m.Missing) == 0 && e.HeldAs() == relay.name && len(e.Holders) > 0:
+		e.AddHolder(relay.node)
+		if x := e.StandsFor; x != nil && x.Ref == relay.name {
+			x.AddHolder(relay.node)
 		}
 		if e.Datum != nil {
 			e.ShowHolders(e.Datum)
 		}
 	case m != nil:
 		for _, x := range m.Missing {
-			if e.HeldAs() == r.name {
-				p.fetchFailed(e, r.node, x, errors.New(m.Why))
+			if e.HeldAs() == relay.name {
+				p.fetchFailed(e, relay.node, x, errors.New(m.Why))
 			}
 		}
-		if !e.Has(r.node) {
-			p.directory.MarkStale(r.node, r.name)
-			p.nodes[r.node].memory.Forget(e)
+		if !e.Has(relay.node) {
+			p.directory.MarkStale(relay.node, relay.name)
+			p.nodes[relay.node].memory.Forget(e)
 		}
 	}
 	p.fetchesHome--

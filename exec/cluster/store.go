@@ -42,40 +42,40 @@ func (s *store) adopt(r transport.Ref, h *home) {
 // been fetched. If the node had no value, want makes one, which is zero if the task reads a datum that no
 // task has written.
 func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (value any, later bool, err error) {
-	r := o.Ref
+	ref := o.Ref
 	s.mu.Lock()
-	h, err := s.hold(o, reads, writes)
+	datum, err := s.hold(o, reads, writes)
 	if err != nil {
 		s.mu.Unlock()
 		return nil, false, err
 	}
-	value = h.value
-	if h.has(r) {
+	value = datum.value
+	if datum.has(ref) {
 		s.mu.Unlock()
 		return value, false, nil
 	}
-	if reads && h.ref == r && h.coming {
-		h.waiters = append(h.waiters, w)
+	if reads && datum.ref == ref && datum.coming {
+		datum.waiters = append(datum.waiters, w)
 		s.mu.Unlock()
 		return value, true, nil
 	}
 	// Another version takes the place of what it holds: the task's result, or one to be fetched.
-	old, stays := h.ref, h.isHome(h.ref)
-	s.releaseDerived(h)
-	h.ref, h.err = r, errNoVersion
+	old, stays := datum.ref, datum.isHome(datum.ref)
+	s.releaseDerived(datum)
+	datum.ref, datum.err = ref, errNoVersion
 	if reads {
-		h.coming, h.err, h.waiters = true, nil, append(h.waiters, w)
+		datum.coming, datum.err, datum.waiters = true, nil, append(datum.waiters, w)
 	}
 	s.mu.Unlock()
-	if stays || old == r { // other nodes may wait for it here
+	if stays || old == ref { // other nodes may wait for it here
 		old = transport.Ref{}
 	}
 	if reads {
-		name := r
+		name := ref
 		if o.Copy != nil {
 			name = *o.Copy
 		}
-		s.fetch(fetch{h, r, name, from, old})
+		s.fetch(fetch{datum, ref, name, from, old})
 	} else if old != (transport.Ref{}) {
 		s.withdraw(old)
 	}
@@ -85,57 +85,57 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 // hold returns the held datum of an operand. The version may come into its memory, and the task may write
 // there. If the task reads an operand that is Zero, the memory is cleared. The caller holds mu.
 func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
-	r, zero := o.Ref, reads && o.Zero
-	h := s.held[keyOf(r)]
+	ref, zero := o.Ref, reads && o.Zero
+	datum := s.held[keyOf(ref)]
 	switch {
-	case h == nil:
-		v, err := s.newValue(o, zero)
+	case datum == nil:
+		value, err := s.newValue(o, zero)
 		if err != nil {
 			return nil, err
 		}
-		h = &held{ref: r, value: v, err: errNoVersion}
-		s.held[keyOf(r)] = h
-		s.addBytes(bytesOf(v))
-	case h.coming && (h.ref != r || !reads || zero) && !h.inHome():
+		datum = &held{ref: ref, value: value, err: errNoVersion}
+		s.held[keyOf(ref)] = datum
+		s.addBytes(bytesOf(value))
+	case datum.coming && (datum.ref != ref || !reads || zero) && !datum.inHome():
 		// The fetch in progress goes on into the old memory.
-		like := core.FactsOf(h.value)
-		v, err := s.newValue(&operand{Ref: r, Type: like.Kind, Shape: like.Shape}, zero)
+		like := core.FactsOf(datum.value)
+		value, err := s.newValue(&operand{Ref: ref, Type: like.Kind, Shape: like.Shape}, zero)
 		if err != nil {
 			return nil, err
 		}
-		h.detached = true
-		h = &held{ref: h.ref, value: v, home: h.home, err: errNoVersion}
-		s.held[keyOf(r)] = h
-		s.addBytes(bytesOf(v))
-	case zero && (h.ref != r || h.err != nil): // memory for a task that was given back
-		v, err := s.newValue(o, true)
+		datum.detached = true
+		datum = &held{ref: datum.ref, value: value, home: datum.home, err: errNoVersion}
+		s.held[keyOf(ref)] = datum
+		s.addBytes(bytesOf(value))
+	case zero && (datum.ref != ref || datum.err != nil): // memory for a task that was given back
+		value, err := s.newValue(o, true)
 		if err != nil {
 			return nil, err
 		}
-		s.releaseDerived(h)
-		h.value = v
+		s.releaseDerived(datum)
+		datum.value = value
 	}
 	if zero {
-		h.ref, h.err = r, nil
+		datum.ref, datum.err = ref, nil
 	}
-	if !h.inHome() || !h.home.retained || h.coming || h.has(r) && !writes {
-		return h, nil
+	if !datum.inHome() || !datum.home.retained || datum.coming || datum.has(ref) && !writes {
+		return datum, nil
 	}
 	// The program's memory keeps what it holds. The datum goes on in other memory: a copy, if the
 	// task needs this version.
-	var v any
-	if h.has(r) {
-		v = h.value.(versions.Value).Snapshot()
+	var value any
+	if datum.has(ref) {
+		value = datum.value.(versions.Value).Snapshot()
 	} else {
 		var err error
-		if v, err = s.newValue(h.home.operand(r), false); err != nil {
+		if value, err = s.newValue(datum.home.operand(ref), false); err != nil {
 			return nil, err
 		}
 	}
-	s.releaseDerived(h)
-	h.value = v
-	s.addBytes(bytesOf(v))
-	return h, nil
+	s.releaseDerived(datum)
+	datum.value = value
+	s.addBytes(bytesOf(value))
+	return datum, nil
 }
 
 // fetchBeside calls f when the driver has version r in memory beside that of the program. It copies nothing
@@ -151,48 +151,48 @@ func (s *store) overwriteHome(r transport.Ref, to *home, from givers, f func(err
 	s.bringHome(r, to, from, true, false, then(f))
 }
 
-// bringHome tells w when version r is in the memory of the program. If keeps is set, and the version that it
-// replaces is the first, a copy of that first version is kept as the base. r stays there until a task writes
+// bringHome tells w when version ref is in the memory of the program. If keeps is set, and the version that it
+// replaces is the first, a copy of that first version is kept as the base. ref stays there until a task writes
 // the datum: tasks that only the driver can execute run in the memory of the program.
-func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
+func (s *store) bringHome(ref transport.Ref, to *home, from givers, reads, keeps bool, w waiter) {
 	s.mu.Lock()
-	h := s.held[keyOf(r)]
-	if h == nil { // computed again under another name
-		h = &held{ref: r, value: to.value, err: errNoVersion}
-		s.held[keyOf(r)] = h
+	datum := s.held[keyOf(ref)]
+	if datum == nil { // computed again under another name
+		datum = &held{ref: ref, value: to.value, err: errNoVersion}
+		s.held[keyOf(ref)] = datum
 	}
-	h.home = to
+	datum.home = to
 	switch {
-	case h.coming: // perhaps into other memory
-		h.waiters = append(h.waiters, then(func(error) { s.bringHome(r, to, from, reads, keeps, w) }))
+	case datum.coming: // perhaps into other memory
+		datum.waiters = append(datum.waiters, then(func(error) { s.bringHome(ref, to, from, reads, keeps, w) }))
 		s.mu.Unlock()
 		return
-	case to.ref == r && h.value == to.value && h.err == nil:
+	case to.ref == ref && datum.value == to.value && datum.err == nil:
 		s.mu.Unlock()
-		w.got(arrival{Ref: r}, nil)
+		w.got(arrival{Ref: ref}, nil)
 		return
 	}
 	var here versions.Value // this version in other memory, where a task has left it
-	if h.ref == r && h.err == nil {
-		here, _ = h.value.(versions.Value)
+	if datum.ref == ref && datum.err == nil {
+		here, _ = datum.value.(versions.Value)
 	}
-	old, was := h.ref, to.ref
-	s.releaseDerived(h)
-	if h.value != to.value {
-		s.addBytes(-bytesOf(h.value))
+	old, was := datum.ref, to.ref
+	s.releaseDerived(datum)
+	if datum.value != to.value {
+		s.addBytes(-bytesOf(datum.value))
 	}
-	h.ref, h.coming, h.value = r, true, to.value
-	h.waiters = append(h.waiters, w)
+	datum.ref, datum.coming, datum.value = ref, true, to.value
+	datum.waiters = append(datum.waiters, w)
 	s.count.Add(1)
 	s.mu.Unlock()
 	go func() {
 		defer s.count.Done()
-		var c arrival
+		var arrived arrival
 		var err error
-		if v, ok := to.value.(versions.Value); ok && was != r {
+		if value, ok := to.value.(versions.Value); ok && was != ref {
 			var base versions.Value
 			if keeps && to.retained && to.base == nil {
-				base = v.Snapshot()
+				base = value.Snapshot()
 			}
 			s.mu.Lock()
 			if to.ref = (transport.Ref{}); base != nil { // no fetch begins to copy it
@@ -205,25 +205,25 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 			switch {
 			case !reads:
 			case here != nil:
-				s.forgetOnDevices(v)
-				v.Restore(here)
+				s.forgetOnDevices(value)
+				value.Restore(here)
 			default:
-				c, err = s.copy(s.ctx, v, r, from)
+				arrived, err = s.copy(s.ctx, value, ref, from)
 			}
 		}
-		if old != r && old != was { // other nodes may be about to fetch old == r
+		if old != ref && old != was { // other nodes may be about to fetch old == ref
 			s.transport.Drop(old)
 		}
 		s.mu.Lock()
-		to.ref = r
+		to.ref = ref
 		if err != nil { // it may be damaged
 			to.ref = transport.Ref{}
 		}
 		s.mu.Unlock()
 		if err == nil {
-			s.publish(r, to.value)
+			s.publish(ref, to.value)
 		}
-		s.deliver(h, r, c, err)
+		s.deliver(datum, ref, arrived, err)
 	}()
 }
 
@@ -231,12 +231,12 @@ func (s *store) bringHome(r transport.Ref, to *home, from givers, reads, keeps b
 // begin any more.
 func (s *store) beginWrite(r transport.Ref) {
 	s.mu.Lock()
-	h := s.held[keyOf(r)]
-	s.releaseDerived(h)
-	h.err = errNoVersion
-	stays := h.isHome(r) && h.value != h.home.value
-	if h.inHome() {
-		h.home.ref = transport.Ref{} // no fetch begins to copy it
+	datum := s.held[keyOf(r)]
+	s.releaseDerived(datum)
+	datum.err = errNoVersion
+	stays := datum.isHome(r) && datum.value != datum.home.value
+	if datum.inHome() {
+		datum.home.ref = transport.Ref{} // no fetch begins to copy it
 	}
 	s.mu.Unlock()
 	if !stays {
@@ -248,31 +248,31 @@ func (s *store) beginWrite(r transport.Ref) {
 // end.
 func (s *store) endWrite(r transport.Ref) {
 	s.mu.Lock()
-	h := s.held[keyOf(r)]
+	datum := s.held[keyOf(r)]
 	r.Version++
-	h.ref, h.err = r, nil
-	if h.inHome() {
-		h.home.ref = r
+	datum.ref, datum.err = r, nil
+	if datum.inHome() {
+		datum.home.ref = r
 	}
 	s.mu.Unlock()
-	s.publish(r, h.value)
+	s.publish(r, datum.value)
 }
 
 // drop forgets a version that no task will read, and releases its memory, unless the node has got another
 // version since. It does not touch the memory of the program.
 func (s *store) drop(r transport.Ref) {
 	s.mu.Lock()
-	h := s.held[keyOf(r)]
-	if h == nil || h.ref != r || h.coming || h.isHome(r) {
+	datum := s.held[keyOf(r)]
+	if datum == nil || datum.ref != r || datum.coming || datum.isHome(r) {
 		s.mu.Unlock()
 		return
 	}
-	s.releaseDerived(h)
-	if !h.inHome() {
-		s.addBytes(-bytesOf(h.value))
+	s.releaseDerived(datum)
+	if !datum.inHome() {
+		s.addBytes(-bytesOf(datum.value))
 	}
-	if h.home != nil {
-		h.ref, h.value, h.err = h.home.ref, h.home.value, nil
+	if datum.home != nil {
+		datum.ref, datum.value, datum.err = datum.home.ref, datum.home.value, nil
 		s.mu.Unlock()
 		s.transport.Drop(r)
 		return
@@ -280,38 +280,38 @@ func (s *store) drop(r transport.Ref) {
 	s.removeHeld(keyOf(r))
 	s.mu.Unlock()
 	s.withdraw(r)
-	s.forgetOnDevices(h.value)
-	s.recycle(h.value)
+	s.forgetOnDevices(datum.value)
+	s.recycle(datum.value)
 }
 
 // forget drops the data of a job, or of a set of kept data. No task of the job runs any more.
 func (s *store) forget(job uint64) {
 	s.mu.Lock()
-	var all []transport.Ref
+	var refs []transport.Ref
 	var unused []any
-	for k, h := range s.held {
-		if k.Job == job {
-			all = append(all, h.ref)
-			s.releaseDerived(h)
-			if h.home == nil && !h.coming { // a fetch may still write into it
-				unused = append(unused, h.value)
+	for key, datum := range s.held {
+		if key.Job == job {
+			refs = append(refs, datum.ref)
+			s.releaseDerived(datum)
+			if datum.home == nil && !datum.coming { // a fetch may still write into it
+				unused = append(unused, datum.value)
 			}
-			if !h.inHome() {
-				s.addBytes(-bytesOf(h.value))
+			if !datum.inHome() {
+				s.addBytes(-bytesOf(datum.value))
 			}
-			if h.home != nil {
-				all = append(all, h.home.ref, h.home.baseRef)
+			if datum.home != nil {
+				refs = append(refs, datum.home.ref, datum.home.baseRef)
 			}
-			s.removeHeld(k)
+			s.removeHeld(key)
 		}
 	}
 	s.mu.Unlock()
-	for _, r := range all {
-		s.withdraw(r)
+	for _, ref := range refs {
+		s.withdraw(ref)
 	}
-	for _, v := range unused {
-		s.forgetOnDevices(v)
-		s.recycle(v)
+	for _, value := range unused {
+		s.forgetOnDevices(value)
+		s.recycle(value)
 	}
 }
 
@@ -324,8 +324,8 @@ func (s *store) close() {
 	s.count.Wait()
 	s.mu.Lock()
 	all := s.held
-	for _, h := range all {
-		s.releaseDerived(h)
+	for _, datum := range all {
+		s.releaseDerived(datum)
 	}
 	s.held, s.bytes = map[transport.Ref]*held{}, 0
 	s.recycled, s.recycledBytes = nil, 0
@@ -333,11 +333,11 @@ func (s *store) close() {
 		s.trimTimer.Stop()
 	}
 	s.mu.Unlock()
-	for _, h := range all {
-		s.transport.Drop(h.ref)
-		if h.home != nil {
-			s.transport.Drop(h.home.ref)
-			s.transport.Drop(h.home.baseRef)
+	for _, datum := range all {
+		s.transport.Drop(datum.ref)
+		if datum.home != nil {
+			s.transport.Drop(datum.home.ref)
+			s.transport.Drop(datum.home.baseRef)
 		}
 	}
 }

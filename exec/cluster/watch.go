@@ -29,32 +29,32 @@ func (d *Driver) Watch() (c trace.Cluster) {
 		if !calls[i] { // it never was an agent
 			continue
 		}
-		u := &usage[i]
-		x := trace.Node{
-			Name: n.name, Lost: u.Lost, Since: now.Sub(since[i]), Workers: u.Workers, Sent: n.sent, Ended: n.ended,
-			Memory: u.Memory, In: u.In, Out: u.Out, Work: u.Busy, Starve: u.Starving,
+		used := &usage[i]
+		shown := trace.Node{
+			Name: n.name, Lost: used.Lost, Since: now.Sub(since[i]), Workers: used.Workers, Sent: n.sent, Ended: n.ended,
+			Memory: used.Memory, In: used.In, Out: used.Out, Work: used.Busy, Starve: used.Starving,
 		}
-		if !x.Lost {
+		if !shown.Lost {
 			if n.statusAt.Before(n.queriedAt) {
-				x.Silent = now.Sub(n.queriedAt)
+				shown.Silent = now.Sub(n.queriedAt)
 			}
-			x.Busy, x.Waiting, x.Held = n.status.Busy, n.status.Waiting, n.status.Held
+			shown.Busy, shown.Waiting, shown.Held = n.status.Busy, n.status.Waiting, n.status.Held
 			for _, j := range jobs {
-				x.Has += j.tasksOn(n)
+				shown.Has += j.tasksOn(n)
 			}
-			x.Waits = waitReasons(jobs, n)
-			c.Counts.Running += int64(x.Busy)
+			shown.Waits = waitReasons(jobs, n)
+			c.Counts.Running += int64(shown.Busy)
 		}
 		k, known := at[n.name]
 		if !known {
-			at[n.name], c.Nodes = len(c.Nodes), append(c.Nodes, x)
+			at[n.name], c.Nodes = len(c.Nodes), append(c.Nodes, shown)
 			continue
 		}
 		old := &c.Nodes[k]
-		x.Losses = old.Losses + 1
-		x.Sent, x.Ended, x.In, x.Out = x.Sent+old.Sent, x.Ended+old.Ended, x.In+old.In, x.Out+old.Out
-		x.Work, x.Starve = x.Work+old.Work, x.Starve+old.Starve
-		*old = x
+		shown.Losses = old.Losses + 1
+		shown.Sent, shown.Ended, shown.In, shown.Out = shown.Sent+old.Sent, shown.Ended+old.Ended, shown.In+old.In, shown.Out+old.Out
+		shown.Work, shown.Starve = shown.Work+old.Work, shown.Starve+old.Starve
+		*old = shown
 	}
 	c.Again, c.Counts.Work = d.recomputed, d.experience.Work
 	c.Counts.Submitted, c.Counts.Ended = d.pastTasks, d.pastTasks

@@ -17,6 +17,7 @@ type eigen[T la.Element] struct {
 	last   *la.EigenSym[T]
 }
 
+// newEigen makes A.
 func newEigen[T la.Element](f *maker[T]) problem {
 	a := f.symmetric(f.spec.N)
 	if !f.blank {
@@ -26,7 +27,7 @@ func newEigen[T la.Element](f *maker[T]) problem {
 	return &eigen[T]{base: f.base, a: a, values: f.spec.Values}
 }
 
-// order says nothing, as there are no tiles: see Operation.whole.
+// order returns no operation of la, since there are no tiles: see Operation.whole.
 func (p *eigen[T]) order() (op la.Operation, n, longest int) { return 0, p.a.N, p.a.N }
 
 func (p *eigen[T]) flops() float64 { return eigenFlops(p.a.N, p.values) }
@@ -41,36 +42,36 @@ func (p *eigen[T]) on(e *la.Engine) (func(context.Context) error, error) {
 // vectors, which is verified.
 func (p *eigen[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (verdict, error) {
 	n := p.a.N
-	values, c := p.last.Values(nil), p.last
+	values, decomposition := p.last.Values(nil), p.last
 	if p.values {
-		c = la.NewEigenSym[T](e)
-		if err := c.FactorizeContext(ctx, p.a, true); err != nil {
+		decomposition = la.NewEigenSym[T](e)
+		if err := decomposition.FactorizeContext(ctx, p.a, true); err != nil {
 			return verdict{}, err
 		}
 	}
 	a := la.General[T]{Rows: n, Cols: n, Stride: p.a.Stride, Data: p.a.Data}
-	v, r := empty[T](n, n), empty[T](n, n)
-	c.VectorsTo(v)
+	vectors, remainder := empty[T](n, n), empty[T](n, n)
+	decomposition.VectorsTo(vectors)
 	norm := p.norm(a)
-	with := c.Values(nil)
-	mirrored, plain := p.mirrored(a), p.plain(v)
+	with := decomposition.Values(nil)
+	mirrored, plain := p.mirrored(a), p.plain(vectors)
 	seen := p.probe(ctx, n, func(y []float64) []float64 {
 		x := plain.left(y)
-		for j, w := range with {
-			x[j] *= float64(w)
+		for j, lambda := range with {
+			x[j] *= float64(lambda)
 		}
 		return difference(mirrored.left(y), plain.right(x))
 	})
-	if err := la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, a, v, 0, r); err != nil {
+	if err := la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, a, vectors, 0, remainder); err != nil {
 		return verdict{}, err
 	}
 	for i := range n {
-		for j, w := range with {
-			r.Data[i*r.Stride+j] -= v.Data[i*v.Stride+j] * w
+		for j, lambda := range with {
+			remainder.Data[i*remainder.Stride+j] -= vectors.Data[i*vectors.Stride+j] * lambda
 		}
 	}
-	residual := over(max(p.norm(r), seen), norm, epsilon[T](), float64(n))
-	loss, err := p.lossOf(ctx, e, v)
+	residual := over(max(p.norm(remainder), seen), norm, epsilon[T](), float64(n))
+	loss, err := p.lossOf(ctx, e, vectors)
 	out := verdict{checks: []Check{{Formula("eigen"), residual, Limit("eigen")}, {orthogonality("V"), loss, Limit("eigen")}}}
 	if p.values {
 		out.checks = append(out.checks, Check{"max |λ − λ with vectors| / (n·‖A‖·ε)", over(apart(values, with), norm, epsilon[T](), float64(n)), Limit("eigen")})
@@ -78,10 +79,10 @@ func (p *eigen[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (
 	return out, err
 }
 
-// orthogonality is in words what lossOf returns.
+// orthogonality returns the formula of lossOf for a matrix with the given name.
 func orthogonality(name string) string { return "‖" + name + "ᵀ" + name + "−I‖ / (m·ε)" }
 
-// lossOf returns ‖QᵀQ − I‖/(m·ε) for an m×n matrix Q.
+// lossOf returns ‖QᵀQ − I‖/(m·ε) in the 1-norm, for an m×n matrix Q.
 func (p *base[T]) lossOf(ctx context.Context, e *la.Engine, q la.General[T]) (Number, error) {
 	g := empty[T](q.Cols, q.Cols)
 	if err := la.Gemm[T](ctx, e, blas.Trans, blas.NoTrans, 1, q, q, 0, g); err != nil {
@@ -111,11 +112,12 @@ type svd[T la.Element] struct {
 	last   *la.SVD[T]
 }
 
+// newSVD makes A.
 func newSVD[T la.Element](f *maker[T]) problem {
 	return &svd[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), values: f.spec.Values}
 }
 
-// order says nothing, as there are no tiles: see Operation.whole.
+// order returns no operation of la, since there are no tiles: see Operation.whole.
 func (p *svd[T]) order() (op la.Operation, n, longest int) {
 	return 0, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
@@ -136,17 +138,17 @@ func (p *svd[T]) on(e *la.Engine) (func(context.Context) error, error) {
 func (p *svd[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (verdict, error) {
 	m, n := p.a.Dims()
 	k := min(m, n)
-	values, c := p.last.Values(nil), p.last
+	values, decomposition := p.last.Values(nil), p.last
 	if p.values {
-		c = la.NewSVD[T](e)
-		if err := c.FactorizeContext(ctx, p.a, mat.SVDThin); err != nil {
+		decomposition = la.NewSVD[T](e)
+		if err := decomposition.FactorizeContext(ctx, p.a, mat.SVDThin); err != nil {
 			return verdict{}, err
 		}
 	}
 	u, v := empty[T](m, k), empty[T](n, k)
-	c.UTo(u)
-	c.VTo(v)
-	norm, with := p.norm(p.a), c.Values(nil)
+	decomposition.UTo(u)
+	decomposition.VTo(v)
+	norm, with := p.norm(p.a), decomposition.Values(nil)
 	lossU, err := p.lossOf(ctx, e, u)
 	if err != nil {
 		return verdict{}, err
@@ -156,8 +158,8 @@ func (p *svd[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (ve
 		return verdict{}, err
 	}
 	for i := range m {
-		for j, w := range with {
-			u.Data[i*u.Stride+j] *= w
+		for j, sigma := range with {
+			u.Data[i*u.Stride+j] *= sigma
 		}
 	}
 	a, left, right := p.plain(p.a), p.plain(u), p.plain(v)

@@ -6,7 +6,7 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// kept is what a factorization keeps of its state between runs of the program.
+// kept says where a factorization keeps its state between runs of the program.
 type kept struct {
 	keep    la.Checkpoint
 	resumed int // panels that an earlier run had factored

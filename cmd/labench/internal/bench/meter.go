@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// meter converts the progress of la's calls into that of the whole Spec. Each run counts the same. So does the
-// verification, which takes about as many operations as a run.
+// meter converts the progress of calls of la into the progress of the whole Spec. Each run counts as one stage,
+// and so does the verification, which takes about as many operations as a run.
 type meter struct {
 	report func(done, total int)
 	stages int   // runs and the verification
@@ -15,7 +15,7 @@ type meter struct {
 	parts  int   // … and the number of its parts
 	most   []int // for each part, the largest number of tasks of a call
 	paused bool
-	said   int // what report was last called with
+	said   int // the progress that was last reported
 
 	stageBegins func(Stage)           // nil if not wanted
 	within      func(done, total int) // nil if not wanted
@@ -61,7 +61,7 @@ func (m *meter) overall(done, total int) {
 	if m.report == nil || m.paused || total == 0 {
 		return
 	}
-	// total grows while tasks are submitted: the same call of the run before tells its final value.
+	// total grows while tasks are submitted. Its final value is known from the same call of the run before.
 	for len(m.most) <= m.part {
 		m.most = append(m.most, 0)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// problem is one operation with its matrices. What most operations do not need, they have from [base].
+// problem is one operation with its matrices. Most operations embed [base], whose methods do nothing.
 type problem interface {
 	// order returns what la's tile size depends on: see la.TileSize.
 	order() (op la.Operation, n, longest int)
@@ -16,15 +16,16 @@ type problem interface {
 	flops() float64
 	// reset restores the state before the first run.
 	reset()
-	// on returns a function that does what a user's call on e does, including the conversion to tiles. That is
-	// what is timed. Each function has memory of its own for what la keeps between calls.
+	// on returns a function that does what a user's call on e does, including the conversion to tiles. Calls of
+	// that function are timed. Each function has its own copy of the memory that la keeps between calls.
 	on(e *la.Engine) (once func(context.Context) error, err error)
 	// verify checks the result of the last run, with the engine that was made last. It may overwrite the
-	// operands, so it can be called once only.
+	// operands, so it can be called only once.
 	verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error)
-	// describe stores what only this operation knows of its runs.
+	// describe stores in r the results that only this operation has.
 	describe(r *Result)
-	// count counts what one run needs with the layout of the matrices. known is false if they are not distributed.
+	// count returns the counts of one run with the layout of the matrices: see package plan. known is false if
+	// the matrices are not distributed.
 	count(ctx context.Context, opt plan.Options) (c plan.Counts, known bool, err error)
 	// save writes the result to the output file, if there is one.
 	save() error

@@ -70,19 +70,19 @@ func (p *factorQR[T]) verify(ctx context.Context, e *la.Engine, step func(i, n i
 	angles = max(angles, norm1(blocked.ViewSymmetric(lower, panel), p.workers))
 
 	step(2, 4)
-	x := empty[T](m, n)
-	if err := p.f.ApplyQTo(x, blas.Left, true, p.a); err != nil {
+	remainder := empty[T](m, n)
+	if err := p.f.ApplyQTo(remainder, blas.Left, true, p.a); err != nil {
 		return verdict{}, err
 	}
 	p.f = nil
 	parallel(p.workers, k, stripes, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			for j, v := range r.Data[i*n : (i+1)*n] {
-				x.Data[i*n+j] -= v
+			for j, element := range r.Data[i*n : (i+1)*n] {
+				remainder.Data[i*n+j] -= element
 			}
 		}
 	})
-	factors = max(factors, p.norm(x))
+	factors = max(factors, p.norm(remainder))
 	return verdict{checks: []Check{
 		{Formula("qr"), over(factors, norm, epsilon[T](), float64(m)), Limit("qr")},
 		{"‖I−QᵀQ‖ / (m·ε)", over(angles, epsilon[T](), float64(m)), Limit("qr")},

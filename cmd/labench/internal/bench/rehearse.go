@@ -8,8 +8,8 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
-// Rehearsal is a runtime that executes tasks without computing anything, as those of package sim do. Reset forgets
-// what it has executed.
+// Rehearsal is a runtime that executes tasks without computing anything, such as the runtimes of package sim.
+// Reset makes it forget the tasks that it has executed.
 type Rehearsal interface {
 	exec.Runtime
 	Reset()
@@ -23,8 +23,8 @@ type Rehearsed struct {
 	Flops   float64
 }
 
-// Rehearse runs p on rt. On one node the matrices are in its memory, without elements, and a run before fills the
-// caches. On several nodes, whose speeds are given, p.Op must be gemm, cholesky, lu or qr. The matrices are then
+// Rehearse runs p on rt. On one node the matrices are in its memory, without elements, and an additional first run
+// fills the caches. On several nodes, whose speeds are given, p.Op must be gemm, cholesky, lu or qr. The matrices are then
 // distributed over the nodes, in a grid with the given number of rows; 0 means the default of a run. rt is Reset
 // before the run that counts.
 func Rehearse(ctx context.Context, p Problem, rt Rehearsal, speeds []float64, rows int) (Rehearsed, error) {

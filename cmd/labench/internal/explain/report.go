@@ -12,7 +12,7 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// short names a loss, or a gain, in the table.
+// short returns the name of a loss, or of a gain, in the table.
 func (l loss) short() string {
 	if l.time < 0 && l.kind == lossMemory {
 		return "won: tasks are faster together"
@@ -72,7 +72,7 @@ func (x *account) text(s bench.Spec, p report.Paint) string {
 	return b.String()
 }
 
-// table writes the losses, one per line.
+// table writes the losses of at least 0.05 % of the time, one per line.
 func (x *ledger) table(b *strings.Builder) {
 	name := "lost"
 	var spent []float64
@@ -196,7 +196,7 @@ func (x *account) unsteady() string {
 // shortTask is the length of a task below which the cost of scheduling it matters.
 const shortTask = 50 * time.Microsecond
 
-// wants returns 1 if larger tiles lessen a loss, -1 if smaller tiles do, and else 0.
+// wants returns 1 if larger tiles lessen a loss, -1 if smaller tiles do, and 0 if tile sizes do not matter to it.
 func (x *account) wants(k lossKind) int {
 	switch k {
 	case lossMemory:
@@ -214,7 +214,8 @@ func (x *account) wants(k lossKind) int {
 // reason states the cause of a loss and what helps. It advises larger or smaller tiles, never both.
 func (x *account) reason(k lossKind) string {
 	mean, n := x.tasks()
-	tiles := func(advice, otherwise string) string { // advice, if it agrees with that for the other losses
+	// tileAdvice returns advice if the losses together want the tiles that this loss wants.
+	tileAdvice := func(advice, otherwise string) string {
 		if bench.HasTiles(x.all.result.Op) && x.tiles(x.wants) == x.wants(k) {
 			return advice
 		}
@@ -227,12 +228,15 @@ func (x *account) reason(k lossKind) string {
 			what += fmt.Sprintf(", %s by %.1f %%", o.op, 100*o.slower())
 		}
 		if x.one.result.PeakGFLOPS <= 0 || x.all.result.PeakGFLOPS <= 0 {
-			return what + ": they share caches and memory, or the cores are slower together (labench peak)." + tiles(" Larger tiles (--nb) read less.", "")
+			return what + ": they share caches and memory, or the cores are slower together (labench peak)." +
+				tileAdvice(" Larger tiles (--nb) read less.", "")
 		}
 		if x.unsteady() != "" {
-			return what + ": they share caches and memory, or lost their cores to other programs meanwhile." + tiles(" Larger tiles (--nb) read less for the same work.", "")
+			return what + ": they share caches and memory, or lost their cores to other programs meanwhile." +
+				tileAdvice(" Larger tiles (--nb) read less for the same work.", "")
 		}
-		return what + ": they share caches and memory. " + tiles("Larger tiles (--nb) read less for the same work; labench", "labench") + " peak says how much memory gives one core and all."
+		return what + ": they share caches and memory. " +
+			tileAdvice("Larger tiles (--nb) read less for the same work; labench", "labench") + " peak says how much memory gives one core and all."
 	case lossCores:
 		return fmt.Sprintf("The cores are slower together. A loop that needs no memory runs at %s GFLOP/s on one and at %s on %d, %.2f times as much where %d would be ideal: "+
 			"other programs, clock rates or siblings of one core. labench doctor looks for them; no tile size helps.",
@@ -243,24 +247,28 @@ func (x *account) reason(k lossKind) string {
 	case lossReady:
 		what := fmt.Sprintf("Workers were idle although a task was ready: the runtime was handing it over, or another program had the core. Tasks take %s on average: ", report.Brief(mean))
 		if mean < shortTask {
-			return what + "that is short" + tiles(", so take larger tiles (--nb).", ", and tiles cannot be larger without more of what stands above.")
+			return what + "that is short" +
+				tileAdvice(", so take larger tiles (--nb).", ", and tiles cannot be larger without more of what stands above.")
 		}
 		return what + "that is long enough for the runtime, so look for other programs (top), and try again."
 	case lossThrottled:
 		return "The window of tasks in flight was full, and none of them was ready: la.Options.Window."
 	case lossWaiting:
-		if part := float64(x.path.Length) / float64(max(x.span, 1)); part > 0.6 {
+		if part := float64(x.path.Length) / float64(max(x.span, 1)); part > longPath {
 			return fmt.Sprintf("Tasks waited for the data of others. The critical path alone takes %s of %s: there is not enough to do beside it. "+
-				"%s.", report.Brief(x.path.Length), report.Brief(x.span), tiles("Smaller tiles (--nb), or a larger problem", "A larger problem has more"))
+				"%s.", report.Brief(x.path.Length), report.Brief(x.span),
+				tileAdvice("Smaller tiles (--nb), or a larger problem", "A larger problem has more"))
 		}
 		return fmt.Sprintf("Tasks waited for the data of others. It is not the critical path, which takes %s of %s, but the order, or the beginning and the end, "+
-			"where few tasks are left: %sanother --sched; --report and --trace show when.", report.Brief(x.path.Length), report.Brief(x.span), tiles("smaller tiles (--nb), ", "a larger problem, "))
+			"where few tasks are left: %sanother --sched; --report and --trace show when.",
+			report.Brief(x.path.Length), report.Brief(x.span), tileAdvice("smaller tiles (--nb), ", "a larger problem, "))
 	case lossNoTask:
 		if !bench.HasTiles(x.all.result.Op) {
 			return "No task was left to start: there is one for the whole matrix. Workers take parts of it if it is large enough."
 		}
 		return fmt.Sprintf("No task was left to start. Workers do not end together, and parts of a computation follow one another: "+
-			"%d tasks of %s on average %s.", n, report.Brief(mean), tiles("could be divided better as more and smaller ones (--nb)", "leave that; in a larger problem it counts less"))
+			"%d tasks of %s on average %s.", n, report.Brief(mean),
+			tileAdvice("could be divided better as more and smaller ones (--nb)", "leave that; in a larger problem it counts less"))
 	}
 	return fmt.Sprintf("Before the first task and after the last one: %s of %s, and %s of %s with one worker. That is memory and not arithmetic, "+
 		"matrices into tiles and back; it counts less in larger problems.", report.Brief(x.outside[1]), report.Brief(x.all.took), report.Brief(x.outside[0]), report.Brief(x.one.took))

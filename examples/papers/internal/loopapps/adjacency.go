@@ -73,7 +73,7 @@ func each(ctx context.Context, rt exec.Runtime, g Graph, do func(u, v int)) erro
 	})
 }
 
-// count adds one to an element atomically, and returns its old value.
+// count atomically adds one to of[i], and returns the old value.
 func count(of []int, i int) int {
 	return int(atomic.AddUintptr((*uintptr)(unsafe.Pointer(&of[i])), 1) - 1)
 }

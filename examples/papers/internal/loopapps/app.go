@@ -44,7 +44,7 @@ type Size struct {
 	Seed                 uint64
 }
 
-// Default sets the default numbers of points and coordinates where they are 0.
+// Default sets the numbers of points and of coordinates to the defaults of application k if they are 0.
 func (s *Size) Default(k Kind) {
 	points, dims := 1<<20, 20
 	switch k {
@@ -58,7 +58,7 @@ func (s *Size) Default(k Kind) {
 	s.Points, s.Dims = cmp.Or(s.Points, points), cmp.Or(s.Dims, dims)
 }
 
-// New makes a problem.
+// New makes a problem of application k.
 func New(ctx context.Context, rt exec.Runtime, k Kind, size Size) (Problem, error) {
 	blocks := size.Blocks * len(rt.Workers())
 	switch k {

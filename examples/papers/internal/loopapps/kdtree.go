@@ -2,13 +2,13 @@ package loopapps
 
 import "math"
 
-// kdTree finds the nearest of n points of d coordinates. Its nodes are halved along the coordinate with the
-// widest spread, until they have few points.
+// kdTree finds the nearest of n points of d coordinates. A node with more than leaf points is halved along the
+// coordinate with the widest spread.
 type kdTree struct {
 	d      int
 	x      []float64 // the points, in the order of the tree
-	ids    []int     // their numbers before
-	splits []split   // splits[i] is that of node i; its halves are nodes 2i+1 and 2i+2
+	ids    []int     // for each point in this order: its number
+	splits []split   // splits[i] is the split of node i, whose halves are nodes 2i+1 and 2i+2
 }
 
 // split describes how the points of a node are halved. The coordinate is at most value in the first half and at
@@ -18,7 +18,7 @@ type split struct {
 	value float64
 }
 
-// leaf is the largest number of points that are not halved.
+// leaf is the largest number of points of a node that is not halved.
 const leaf = 16
 
 // newKDTree returns an unordered tree, to which points are added with [kdTree.add].
@@ -48,8 +48,8 @@ func (n node) halves() (a, b node) {
 
 func (n node) leaf() bool { return n.hi-n.lo <= leaf }
 
-// grow makes the tree below a node. If depth is positive it stops that many levels below and returns the nodes
-// that remain to be grown, which may be done in parallel.
+// grow makes the tree below a node. If depth is positive, it stops after that many levels and returns the nodes
+// that remain to be grown; these can be grown in parallel.
 func (t *kdTree) grow(n node, depth int) (left []node) {
 	if n.leaf() {
 		return nil
@@ -166,7 +166,8 @@ func (t *kdTree) search(q, offsets []float64, s *nearest) {
 	}
 }
 
-// visit is search below a node. q is at least offsets away from the node's points.
+// visit searches below a node. offsets has, for each coordinate, a lower bound of the distance between q and the
+// points of the node.
 func (t *kdTree) visit(n node, q, offsets []float64, s *nearest) {
 	if n.leaf() {
 		for i := n.lo; i < n.hi; i++ {

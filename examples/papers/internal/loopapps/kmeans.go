@@ -25,7 +25,7 @@ type KMeans struct {
 	scratch       sync.Pool // of *distances
 }
 
-// distances is room for those of up to block points.
+// distances is scratch for the distances of up to block points to all centres.
 type distances struct{ products, work []float64 }
 
 // newKMeans makes n points of d coordinates that form k clouds, in the given number of blocks.
@@ -83,7 +83,7 @@ func (m *KMeans) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sit
 	return loops, nil
 }
 
-// first returns the first centres.
+// first returns the initial centres.
 func (m *KMeans) first() (centres []float64) {
 	firsts := make([]int, m.k)
 	for c := range firsts {
@@ -141,7 +141,7 @@ func (m *KMeans) assign(b *blocked.Tile[float64], lo, hi int, halves []float64, 
 	}
 }
 
-// move moves the centres to the means.
+// move moves each centre that has points to their mean.
 func (m *KMeans) move(total *clusters) {
 	for c, n := range total.counts {
 		for j := range m.d {
@@ -167,7 +167,7 @@ func (m *KMeans) Verify(first bool) error {
 	return nil
 }
 
-// lloyd returns the centres.
+// lloyd returns the final centres, computed sequentially by the definition.
 func (m *KMeans) lloyd() []float64 {
 	o := &KMeans{points: m.points, k: m.k, centres: m.first()}
 	for range m.iterations {

@@ -56,11 +56,11 @@ func (b *Neighbours) Describe() string {
 // Run implements [Problem]. It has two loops for the trees and one for the queries, or a task for each tree and
 // one for each pair of a tree and a block of queries.
 func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, sites *Sites) ([]loop.Stats, error) {
-	f, err := b.prepare(ctx, rt, 1)
+	arranged, err := b.prepare(ctx, rt, 1)
 	if err != nil {
 		return nil, err
 	}
-	q, err := b.queries.prepare(ctx, rt, 0)
+	queries, err := b.queries.prepare(ctx, rt, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -71,24 +71,24 @@ func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 	}
 	loops := make([]loop.Stats, 3)
 	next := func(k int) loop.Options {
-		o := opt
-		o.Stats, o.Site = &loops[k], &sites[k]
-		return o
+		options := opt
+		options.Stats, options.Site = &loops[k], &sites[k]
+		return options
 	}
-	if f.parts == nil {
-		trees, err := b.plant(ctx, rt, f, next(0), 0, nil)
+	if arranged.parts == nil {
+		trees, err := b.plant(ctx, rt, arranged, next(0), 0, nil)
 		if err != nil {
 			return nil, err
 		}
-		return []loop.Stats{loops[0], loops[2]}, b.ask(ctx, rt, q, trees, &loops[2])
+		return []loop.Stats{loops[0], loops[2]}, b.ask(ctx, rt, queries, trees, &loops[2])
 	}
 	// There are few trees, so several workers grow one: some nodes of each tree are left for a loop.
 	depth := 1
 	for 1<<depth < 4*len(rt.Workers()) {
 		depth++
 	}
-	left := make([][]node, f.units())
-	trees, err := b.plant(ctx, rt, f, next(0), depth, left)
+	left := make([][]node, arranged.units())
+	trees, err := b.plant(ctx, rt, arranged, next(0), depth, left)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +110,12 @@ func (b *Neighbours) Run(ctx context.Context, rt exec.Runtime, opt loop.Options,
 	}); err != nil {
 		return nil, err
 	}
-	o, numbers := next(2), q.numbers()
-	o.Parts = q.parts.Parts()
-	return loops, loop.For(ctx, rt, q.parts.Len(), o, func(c loop.Chunk) error {
+	options, numbers := next(2), queries.numbers()
+	options.Parts = queries.parts.Parts()
+	return loops, loop.For(ctx, rt, queries.parts.Len(), options, func(c loop.Chunk) error {
 		offsets := make([]float64, b.d)
-		for s := range q.parts.Spans(c.Lo, c.Hi) {
-			block := q.data.Block(s.Block)
+		for s := range queries.parts.Spans(c.Lo, c.Hi) {
+			block := queries.data.Block(s.Block)
 			for r := s.Lo; r < s.Hi; r++ {
 				i := s.First + r - s.Lo
 				if numbers != nil {
