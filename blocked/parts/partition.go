@@ -10,17 +10,17 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// Collection is a sequence of items in blocks, each of which lies in one place: [RowBlocks],
-// [Lists], a csr.Matrix of package la/csr, or a type of the program.
+// Collection is a sequence of items in blocks. Each block lies in one place. Collections are [RowBlocks],
+// [Lists], a csr.Matrix of package la/csr, and types of the program.
 type Collection interface {
-	// Blocks returns how many blocks there are.
+	// Blocks returns the number of blocks.
 	Blocks() int
-	// Items returns how many items a block has, at least 0.
+	// Items returns the number of items of a block, at least 0.
 	Items(block int) int
-	// Bytes returns the size of a block. [Split] makes partitions of about equal size.
+	// Bytes returns the size of a block in bytes. [Split] makes partitions of about equal size.
 	Bytes(block int) int64
 	// Locate returns the place of each block: the exec.Worker.Location of workers of this
-	// process, or −1 if it is not known. It looks all blocks up at once, and moves nothing: see
+	// process, or −1 if it is not known. It looks up all blocks at once, and moves none: see
 	// [Near].
 	Locate(rt exec.Runtime) []int
 }
@@ -116,6 +116,7 @@ func Split(rt exec.Runtime, c Collection, multiplicity int) *Partitions {
 	return split(sizesOf(c), c.Locate(rt), places, multiplicity)
 }
 
+// sizesOf returns the sizes of the blocks of c.
 func sizesOf(c Collection) []blockSize {
 	sizes := make([]blockSize, c.Blocks())
 	for b := range sizes {
@@ -124,7 +125,7 @@ func sizesOf(c Collection) []blockSize {
 	return sizes
 }
 
-// blockSize is the size of a block, on which partitions depend besides its place.
+// blockSize is the size of a block. Partitions depend on it and on the place of the block.
 type blockSize struct {
 	items int
 	bytes int64
@@ -165,12 +166,13 @@ func nodesOfWorkers(workers []exec.Worker) []place {
 	return placesOf(nodes)
 }
 
-// split is Split for given sizes, places of blocks, and places of workers.
+// split is Split for blocks with the given sizes at the given locations, and for the given places of
+// workers.
 func split(sizes []blockSize, at []int, places []place, multiplicity int) *Partitions {
 	if multiplicity < 0 || len(at) != len(sizes) {
 		panic(blocked.ErrShape)
 	}
-	// Blocks with a known place come first: the others go where the fewest bytes are then.
+	// Blocks with a known place come first. The others then go where the fewest bytes per worker are.
 	var strays []int
 	for b, s := range sizes {
 		if s.items < 0 || s.bytes < 0 {
@@ -221,6 +223,7 @@ func split(sizes []blockSize, at []int, places []place, multiplicity int) *Parti
 	return ps
 }
 
+// add adds a block to the place.
 func (p *place) add(block int, s blockSize) {
 	p.blocks = append(p.blocks, block)
 	p.bytes += s.bytes
@@ -290,7 +293,7 @@ func inOrder(c Collection) *Partitions {
 	return split(sizesOf(c), make([]int, c.Blocks()), []place{{workers: 1}}, 1)
 }
 
-// ones returns the partitions as parts of a loop in which each partition is one item.
+// ones returns the partitions as parts of a loop whose items are the partitions.
 func ones(ps *Partitions) []loop.Part {
 	parts := make([]loop.Part, len(ps.list))
 	for j := range parts {

@@ -14,9 +14,9 @@ import (
 	"github.com/tessera-la/tessera/exec/loop"
 )
 
-// RowBlocks is a dense matrix in blocks of whole rows, as a [Collection] whose items are the rows. It
-// suits algorithms that go through data row by row. Blocks may differ in height. Each block has
-// memory of its own, is part of the caller's memory, or lies on a node: see [RowBlocksOf].
+// RowBlocks is a dense matrix in blocks of whole rows. It is a [Collection] whose items are the rows, for
+// algorithms that go through data row by row. Blocks may differ in height. A block has memory of its
+// own, is part of the caller's memory, or lies on a node: see [RowBlocksOf].
 type RowBlocks[T blocked.Element] struct {
 	rows, cols int
 	blocks     []*blocked.Tile[T]
@@ -25,8 +25,8 @@ type RowBlocks[T blocked.Element] struct {
 	owners     []int              // of the blocks, if of is nil; nil means 0 for all
 }
 
-// CutRows returns g in blocks of n rows, which alias g.Data; the last one may have fewer. It
-// panics with ErrStorage if g's data cannot hold it, and with ErrShape if n < 1.
+// CutRows returns g in blocks of n rows, which alias g.Data. The last block may have fewer rows. CutRows
+// panics with ErrStorage if g.Data is too short for g, and with ErrShape if n < 1.
 func CutRows[T blocked.Element](g blocked.General[T], n int) *RowBlocks[T] {
 	if g.Validate() != nil {
 		panic(blocked.ErrStorage)
@@ -69,10 +69,10 @@ func JoinRows[T blocked.Element](blocks ...blocked.General[T]) (*RowBlocks[T], e
 	return a, nil
 }
 
-// RowBlocksOf returns the tiles of a, which has one tile column, as blocks of rows. The blocks alias
-// a's memory. If a is distributed the blocks are on the nodes, and tasks go through them, as with
-// [TileBlocks]; but here the items are rows. It panics with ErrShape if a has several tile columns,
-// and with ErrKind if a is not Full.
+// RowBlocksOf returns the tiles of a, which must have one tile column, as blocks of rows. The blocks
+// alias the memory of a. If a is distributed, the blocks are on the nodes, and tasks process them, as
+// with [TileBlocks]; but here the items are rows. RowBlocksOf panics with ErrShape if a has several tile
+// columns, and with ErrKind if a is not Full.
 func RowBlocksOf[T blocked.Element](a *blocked.Matrix[T]) *RowBlocks[T] {
 	switch {
 	case a.Kind() != blocked.Full:
@@ -107,7 +107,7 @@ func (a *RowBlocks[T]) here() {
 // Blocks implements [Collection].
 func (a *RowBlocks[T]) Blocks() int { return len(a.blocks) }
 
-// Items implements [Collection]: the rows of a block.
+// Items implements [Collection]. It returns the number of rows of a block.
 func (a *RowBlocks[T]) Items(block int) int { return a.blocks[block].Rows }
 
 // Bytes implements [Collection].
@@ -163,9 +163,10 @@ func (a *RowBlocks[T]) Close() error {
 	return nil
 }
 
-// Rechunk returns a copy of a in blocks of n rows; the last one may have fewer. Unlike [Split] it
-// copies every row and needs as much memory again. It panics with ErrShape if n < 1, and with
-// [blocked.ErrAway] if the blocks are on nodes: use [blocked.Program.Rechunk] then. The error is that of [loop.For].
+// Rechunk returns a copy of a in blocks of n rows. The last block may have fewer rows. Unlike [Split],
+// Rechunk copies every row and needs as much memory again. It panics with ErrShape if n < 1, and with
+// [blocked.ErrAway] if the blocks are on nodes: use [blocked.Program.Rechunk] then. The error is that of
+// [loop.For].
 func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*RowBlocks[T], error) {
 	if n < 1 {
 		panic(blocked.ErrShape)
@@ -183,9 +184,9 @@ func (a *RowBlocks[T]) Rechunk(ctx context.Context, rt exec.Runtime, n int) (*Ro
 
 // Materialize returns a copy of a with one block for each partition: block j has the rows of partition
 // j, in the order of Partition.ItemIndexes. Loops over the copy then have one block for each
-// partition, however a was divided. As a rule a worker at the partition's location copies the block,
-// so its rows stay there; only blocks that a faster place takes over move. It panics with [blocked.ErrAway] if
-// the blocks are on nodes: use [Materialize] then. The error is that of [loop.For].
+// partition, however a was divided. Usually a worker at the location of the partition copies the block,
+// so its rows stay there. Only blocks that workers of another location take over move. It panics with
+// [blocked.ErrAway] if the blocks are on nodes: use [Materialize] then. The error is that of [loop.For].
 func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Partitions) (*RowBlocks[T], error) {
 	a.here()
 	to := &RowBlocks[T]{rows: ps.Len(), cols: a.cols, blocks: make([]*blocked.Tile[T], len(ps.list))}
@@ -198,8 +199,8 @@ func (a *RowBlocks[T]) Materialize(ctx context.Context, rt exec.Runtime, ps *Par
 	})
 }
 
-// gather returns a copy of rows lo to hi−1 in the order of the partitions. New pages of the copy are
-// near to the calling worker.
+// gather returns a copy of rows lo to hi−1 in the order of the partitions. The pages of the copy are near
+// the calling worker.
 func (a *RowBlocks[T]) gather(ps *Partitions, lo, hi int) *blocked.Tile[T] {
 	to := &blocked.Tile[T]{Rows: hi - lo, Cols: a.cols, Stride: max(1, a.cols), Data: make([]T, (hi-lo)*a.cols)}
 	tiles.Renew(to.Data)

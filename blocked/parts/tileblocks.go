@@ -9,9 +9,9 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 )
 
-// TileBlocks is a [Collection] of the stored tiles of a [blocked.Matrix], by rows. Each tile is a block of one
-// item. If the matrix is distributed, each tile lies on a node, and tasks go through the partitions:
-// see [Partitions].
+// TileBlocks is a [Collection] of the stored tiles of a [blocked.Matrix], by rows. Each tile is a block of
+// one item. If the matrix is distributed, each tile lies on a node, and tasks process the partitions: see
+// [Partitions].
 type TileBlocks[T blocked.Element] struct {
 	a     *blocked.Matrix[T]
 	tiles [][2]int
@@ -61,9 +61,9 @@ func (t *TileBlocks[T]) Locate(rt exec.Runtime) []int {
 // OverNodes implements [Spread].
 func (t *TileBlocks[T]) OverNodes() bool { return t.a.IsDistributed() }
 
-// Data returns the blocks as data for tasks that the program itself submits. matrix is the number of
-// the matrix in their keys, from 1; no other data of the job may have it. The owners are those of the
-// matrix's layout.
+// Data returns the blocks as data for tasks that the program itself submits. matrix is the number of the
+// matrix in the keys of the data, from 1; no other data of the job may have it. The owners come from the
+// layout of the matrix.
 func (t *TileBlocks[T]) Data(matrix uint32) []graph.Datum {
 	t.a.Used(true) // the program's tasks may write the tiles
 	data := make([]graph.Datum, len(t.tiles))

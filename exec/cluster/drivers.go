@@ -248,12 +248,12 @@ func (a *drivers) endedMessage(d *driverState, job uint64) []byte {
 	a.mu.Unlock()
 	all := d.exec.endedMessage(job, ends)
 	all.Epoch = epoch
-	m := encode(kindEnded, all)
+	message := encode(kindEnded, all)
 	clear(ends)
 	a.mu.Lock()
 	d.spareEnds = ends[:0]
 	a.mu.Unlock()
-	return m
+	return message
 }
 
 // endJob drops the data of a job on this node, which makes room for what the driver sends next. If tasks of

@@ -182,8 +182,8 @@ func (r *replay) end() {
 	for _, x := range r.StandIns {
 		r.sched.Discard(x)
 	}
-	for _, c := range r.keptReplicas {
-		c.Evictable = true
+	for _, kept := range r.keptReplicas {
+		kept.Evictable = true
 	}
 	delete(r.starving, &r.placement)
 	defer r.retryStarving(&r.placement)

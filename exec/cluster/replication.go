@@ -31,13 +31,13 @@ const checkInterval = 20 * time.Millisecond
 
 // startRound starts a round, if one is due, when nodes have ended some tasks. The caller holds mu.
 func (j *job) startRound() {
-	r := &j.rounds
+	rounds := &j.rounds
 	now := time.Now()
 	many := j.opt.Copies.Records > 0 && j.tasksSinceRound >= j.opt.Copies.Records/2 || j.replicasLost
-	if !j.hasAgents || r.Current != nil || !many && now.Sub(r.LastCheck) < checkInterval {
+	if !j.hasAgents || rounds.Current != nil || !many && now.Sub(rounds.LastCheck) < checkInterval {
 		return
 	}
-	r.LastCheck = now
+	rounds.LastCheck = now
 	copies := core.Copies(j.opt.Copies)
 	nodes := copies.NodesDue(j.effort(now))
 	if nodes == 0 {
@@ -47,10 +47,10 @@ func (j *job) startRound() {
 	if j.recordsOverdue = nodes > 1; j.recordsOverdue { // the other kind of round frees no records
 		j.tasksSinceRound = 0
 	}
-	r.Current = &core.Round{Nodes: nodes, Cut: j.lastAssigned, Pending: map[*core.Entry]*core.PendingCopy{}}
+	rounds.Current = &core.Round{Nodes: nodes, Cut: j.lastAssigned, Pending: map[*core.Entry]*core.PendingCopy{}}
 	for e := range j.entries {
 		if j.known.canSend(e.Kind) {
-			r.Current.Pending[e] = &core.PendingCopy{Version: e.Version + r.WritesUpTo(e, r.Current.Cut)}
+			rounds.Current.Pending[e] = &core.PendingCopy{Version: e.Version + rounds.WritesUpTo(e, rounds.Current.Cut)}
 		}
 	}
 	for e := range j.entries {
@@ -258,20 +258,20 @@ func (j *job) loseCopies(n *node) {
 
 // endCopy notes that a node has taken a replica, or failed to.
 func (j *job) endCopy(c *core.Copying, id uint64, well bool) {
-	r, x := j.rounds.Current, c.Nodes[id]
+	round, taker := j.rounds.Current, c.Nodes[id]
 	delete(j.rounds.Copying, id)
-	j.nodes[x.Node].memory.Unpin(x.Uses)
-	c.Entry.Holders = append(c.Entry.Holders, x.Node)
+	j.nodes[taker.Node].memory.Unpin(taker.Uses)
+	c.Entry.Holders = append(c.Entry.Holders, taker.Node)
 	c.Failed = c.Failed || !well
 	if c.Open--; c.Open > 0 {
 		return
 	}
 	switch {
-	case c.Failed || r.Failed:
-		r.Failed = r.Failed || r.Nodes > 1
+	case c.Failed || round.Failed:
+		round.Failed = round.Failed || round.Nodes > 1
 		j.sched.Discard(c.Entry)
-	case r.Nodes > 1:
-		r.Taken = append(r.Taken, c.TakenCopy)
+	case round.Nodes > 1:
+		round.Taken = append(round.Taken, c.TakenCopy)
 	default:
 		j.setReplica(c.TakenCopy)
 	}
@@ -285,21 +285,21 @@ func (j *job) endCopy(c *core.Copying, id uint64, well bool) {
 // endRoundIfDone ends the round if no datum is pending. After a complete round of two replicas,
 // records from before its cut are freed.
 func (j *job) endRoundIfDone() {
-	r := j.rounds.Current
-	if r == nil || len(r.Pending) > 0 {
+	round := j.rounds.Current
+	if round == nil || len(round.Pending) > 0 {
 		return
 	}
 	j.rounds.Current = nil
-	if r.Failed {
-		for _, c := range r.Taken {
+	if round.Failed {
+		for _, c := range round.Taken {
 			j.sched.Discard(c.Entry)
 		}
 		return
 	}
-	for _, c := range r.Taken {
+	for _, c := range round.Taken {
 		j.setReplica(c)
 	}
-	if r.Nodes < 2 {
+	if round.Nodes < 2 {
 		return
 	}
 	all := map[*core.Entry]bool{}

@@ -83,17 +83,17 @@ func (x *watchdog) check(pause time.Duration, now time.Time) (found []exec.Stuck
 		if j.number == 0 {
 			continue
 		}
-		s := exec.Stuck{Job: j.order, Tasks: late[number], Completed: int64(j.done), Submitted: int64(j.count)}
-		p := x.jobs[number]
+		stuck := exec.Stuck{Job: j.order, Tasks: late[number], Completed: int64(j.done), Submitted: int64(j.count)}
+		last := x.jobs[number]
 		switch {
-		case p == nil || p.done != j.done || j.done == j.count || runs[number]:
+		case last == nil || last.done != j.done || j.done == j.count || runs[number]:
 			x.jobs[number] = &progress{done: j.done, since: now}
-		case now.Sub(p.since) > x.opt.After && !p.reported && x.heard(j, nodes, p.since, now):
-			p.reported = true
-			s.Waits = x.waitLines(j, nodes, now)
+		case now.Sub(last.since) > x.opt.After && !last.reported && x.heard(j, nodes, last.since, now):
+			last.reported = true
+			stuck.Waits = x.waitLines(j, nodes, now)
 		}
-		if len(s.Tasks) > 0 || len(s.Waits) > 0 {
-			found = append(found, s)
+		if len(stuck.Tasks) > 0 || len(stuck.Waits) > 0 {
+			found = append(found, stuck)
 		}
 	}
 	return found
