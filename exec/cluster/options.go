@@ -207,26 +207,26 @@ func (e *valueError) Error() string { return e.problem }
 // value returns a new value of the type name, reshaped if shape is not empty. The error is a *valueError; or
 // errNoVersion if name is empty, since the node should have had the value.
 func (k *known) value(name, shape string) (versions.Value, error) {
-	t, ok := k.values[name]
+	typ, ok := k.values[name]
 	switch {
 	case name == "":
 		return nil, errNoVersion
 	case !ok:
 		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
 	}
-	v := reflect.New(t).Interface().(versions.Value)
-	if m, ok := v.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // so that one message cannot end this process
-		if n, err := m.Measure([]byte(shape)); err == nil && n > k.maxValue {
+	value := reflect.New(typ).Interface().(versions.Value)
+	if measured, ok := value.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // so that one message cannot end this process
+		if n, err := measured.Measure([]byte(shape)); err == nil && n > k.maxValue {
 			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d",
 				name, n, k.maxValue)}
 		}
 	}
-	if s, ok := v.(versions.Shaped); ok && shape != "" {
-		if err := s.Reshape([]byte(shape)); err != nil {
+	if shaped, ok := value.(versions.Shaped); ok && shape != "" {
+		if err := shaped.Reshape([]byte(shape)); err != nil {
 			return nil, &valueError{fmt.Sprintf("a value of type %s: %v", name, err)}
 		}
 	}
-	return v, nil
+	return value, nil
 }
 
 // canSend reports whether values of a type can be sent, because other nodes can make one.

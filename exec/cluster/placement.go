@@ -217,58 +217,58 @@ func (p *placement) squeeze() bool {
 	return true // which cancels all tasks
 }
 
-// assign gives a task to a node, or cancels it. For each operand the task says which version it
-// reads and from which nodes it can be fetched, as far as the directory knows now. The caller holds
-// mu.
-func (p *placement) assign(t *graph.Task, i int) {
+// assign gives a task to a node, or cancels it. The message for the node says which version of each
+// operand the task reads, and from which nodes the version can be fetched, as far as the directory knows
+// now. The caller holds mu.
+func (p *placement) assign(t *graph.Task, node int) {
 	if f := p.outcome.Bars(t); f != nil {
 		p.tell(t, exec.Step{State: graph.Cancelled, Err: f.Err})
-		p.endTask(t, i, graph.Cancelled, f)
+		p.endTask(t, node, graph.Cancelled, f)
 		return
 	}
 	if p.holdBack != nil && p.holdBack(t) {
-		p.withdraw(t, i)
+		p.withdraw(t, node)
 		return
 	}
 	if p.sched.ReadsLost(t) {
 		if p.putAsideLost(t) {
-			p.withdraw(t, i)
+			p.withdraw(t, node)
 		} else {
-			p.endTask(t, i, graph.Cancelled, p.outcome.Why())
+			p.endTask(t, node, graph.Cancelled, p.outcome.Why())
 		}
 		return
 	}
-	if p.blocked(t, i) {
+	if p.blocked(t, node) {
 		return
 	}
-	x, err := p.newTask(t, i)
+	sent, err := p.newTask(t, node)
 	if err != nil {
 		p.tell(t, exec.Step{State: graph.Failed, Err: err})
-		p.failTask(t, p.nodes[0], i, newFault(err, nil))
+		p.failTask(t, p.nodes[0], node, newFault(err, nil))
 		return
 	}
-	if len(p.batches[i].tasks) == 0 {
-		p.toSend = append(p.toSend, i)
+	if len(p.batches[node].tasks) == 0 {
+		p.toSend = append(p.toSend, node)
 	}
 	sendable, made := p.sendable(t), core.RecordOf(p.order, t)
-	x.Retries, x.Timeout = made.Retries, made.Timeout
-	to := p.batches[i].add(x, t.Len())
+	sent.Retries, sent.Timeout = made.Retries, made.Timeout
+	queued := p.batches[node].add(sent, t.Len())
 	p.transfers = p.transfers[:0]
 	for k := range t.Len() {
-		o := t.Operand(k)
-		e := p.data.Of(o.Datum)
-		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: o.Mode})
-		to.Operands = append(to.Operands, p.newOperand(e, o.Mode, i, sendable))
+		operand := t.Operand(k)
+		e := p.data.Of(operand.Datum)
+		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: operand.Mode})
+		queued.Operands = append(queued.Operands, p.newOperand(e, operand.Mode, node, sendable))
 	}
 	if !sendable {
 		made = nil
 	}
-	p.tellSent(t, p.nodes[i], p.sched, !sendable)
+	p.tellSent(t, p.nodes[node], p.sched, !sendable)
 	t.SetState(graph.Running)
 	p.lastAssigned = max(p.lastAssigned, t.ID())
-	f := p.sched.Assign(t, i, p.transfers)
+	f := p.sched.Assign(t, node, p.transfers)
 	f.Record, f.InPlace = made, !sendable
-	p.nodes[i].sent++
+	p.nodes[node].sent++
 }
 
 // newTask returns a task for a node, without operands. The error says that its parameter cannot be

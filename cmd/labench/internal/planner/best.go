@@ -126,12 +126,12 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 			*to = append(*to, x)
 		}
 	}
-	o, err := from.options(m)
+	options, err := from.options(m)
 	if err != nil {
 		return nil, from, err
 	}
-	nodes := o.Machine.Count()
-	if o.Machine.Apart {
+	nodes := options.Machine.Count()
+	if options.Machine.Apart {
 		nodes--
 	}
 	for _, w := range all {
@@ -145,7 +145,7 @@ func (f *forecastFlags) searchOf(m *sim.Machine, all []wish) (s *search, from wi
 			s.sched = append(s.sched, w.sched)
 		}
 	}
-	several := o.Machine.Count() > 1
+	several := options.Machine.Count() > 1
 	if f.sched == "" {
 		if s.sched, err = policies("all", several); err != nil {
 			return nil, from, err

@@ -80,7 +80,8 @@ another. FILE then describes all nodes, their cores as fast as those here.`,
 	return cmd
 }
 
-// runMachine measures the links to other nodes, if asked for, and then this machine.
+// runMachine measures the links to other nodes, if the flags ask for it, and then this machine. It writes the
+// description to file.
 func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, given func(flag string) bool) (err error) {
 	var errs cli.Problems
 	o := calibrate.Options{Types: f.types, Workers: f.workers, Each: f.each}
