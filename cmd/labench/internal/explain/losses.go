@@ -12,6 +12,10 @@ import (
 // worthSaying is the part of the workers' time from which on a loss gets a sentence of its own.
 const worthSaying = 0.01
 
+// longPath is the part of a run from which on its critical path counts as the bound on it. If the
+// path is shorter, at least 40 % of the run has another cause.
+const longPath = 0.6
+
 // lossKind is a reason why p workers are not p times as fast as one.
 type lossKind uint8
 

@@ -91,10 +91,6 @@ func (x *NodesAccount) verdict() []string {
 	return append([]string{head}, reasons...)
 }
 
-// longPath is the part of a run from which on its critical path counts as the bound on it. If the
-// path is shorter, at least 40 % of the run has another cause.
-const longPath = 0.6
-
 // long reports whether the critical path takes most of a run.
 func (x *NodesAccount) long() bool {
 	c := x.result.Cluster
