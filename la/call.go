@@ -2,6 +2,7 @@ package la
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -107,6 +109,26 @@ func (e *Engine) traced(op *versions.Op, v *versions.Version, call *versions.Cal
 		Start: start, End: r.Now(), Failed: err != nil})
 	if err == nil && op.Work != nil {
 		r.Tally(worker).Worked(op.Work(call))
+	}
+	return err
+}
+
+// callWhole calls an operation on whole matrices for the named decomposition: on the calling goroutine if direct is set
+// and the engine computes here, else as a task of which all workers take parts. An iteration that does not converge
+// is a *ConvergenceError.
+func callWhole(ctx context.Context, e *Engine, direct bool, name string, o *versions.Op, params any, args ...any) (err error) {
+	if direct && !(e != nil && e.remote) {
+		err = Call(ctx, e, o, params, args...)
+	} else {
+		rt, end, failed := e.acquire()
+		if failed != nil {
+			return failed
+		}
+		defer end()
+		err = submitCall(rt, e.failure(), o, &versions.Call{Ctx: ctx, Params: params, Args: args})
+	}
+	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
+		return &ConvergenceError{Op: name, Found: failed.Found}
 	}
 	return err
 }

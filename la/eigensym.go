@@ -2,14 +2,11 @@ package la
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/kernels/tridiag"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -138,21 +135,7 @@ func (c *EigenSym[T]) decompose(ctx context.Context, part op.EigenPart, vectors 
 		args = append(args, c.z.Tile(0, 0))
 	}
 	o, params := kernels.For[T](e.ops()).Op("syevd"), &op.Syevd{Values: !vectors, Part: part}
-	var err error
-	if n <= eigenDirect && !(e != nil && e.remote) {
-		err = Call(ctx, e, o, params, args...)
-	} else {
-		rt, end, failed := e.acquire()
-		if failed != nil {
-			return failed
-		}
-		defer end()
-		err = submitCall(rt, e.failure(), o, &versions.Call{Ctx: ctx, Params: params, Args: args})
-	}
-	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
-		return &ConvergenceError{Op: "EigenSym", Found: failed.Found}
-	}
-	return err
+	return callWhole(ctx, e, n <= eigenDirect, "EigenSym", o, params, args...)
 }
 
 // check panics with ErrNotFactorized if there is no decomposition.

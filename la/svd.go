@@ -2,7 +2,6 @@ package la
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -10,8 +9,6 @@ import (
 	"github.com/tessera-la/tessera/internal/transpose"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/kernels/tridiag"
-	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -138,21 +135,7 @@ func (c *SVD[T]) decompose(ctx context.Context) error {
 		args = append(args, tileOf(&c.u, left, rows), tileOf(&c.v, cols, cols))
 	}
 	o, params := kernels.For[T](e.ops()).Op("gesdd"), &op.Gesdd{Values: values}
-	var err error
-	if rows*cols <= svdDirect*svdDirect && !(e != nil && e.remote) {
-		err = Call(ctx, e, o, params, args...)
-	} else {
-		rt, end, failed := e.acquire()
-		if failed != nil {
-			return failed
-		}
-		defer end()
-		err = submitCall(rt, e.failure(), o, &versions.Call{Ctx: ctx, Params: params, Args: args})
-	}
-	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
-		return &ConvergenceError{Op: "SVD", Found: failed.Found}
-	}
-	return err
+	return callWhole(ctx, e, rows*cols <= svdDirect*svdDirect, "SVD", o, params, args...)
 }
 
 // check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors unless its kind has

@@ -131,7 +131,7 @@ func (r *replay) run(lost []*core.Entry) error {
 			r.retellsTask[graph.TaskID(i+1)] = x.ID
 		}
 	}
-	for _, x := range r.StandIns { // stand-ins of the program'spec data can go to the driver
+	for _, x := range r.StandIns { // stand-ins of the program's data can go to the driver
 		r.entries[x] = true
 		if home := r.parent.homes[x.StandsFor]; home != nil {
 			r.homes[x] = home
