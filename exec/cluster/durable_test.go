@@ -539,6 +539,38 @@ func TestCopiesLost(t *testing.T) {
 	t.Logf("in %d runs something was gone", gone)
 }
 
+// TestUnreachableHolder: a holder that a node cannot reach still has the version, unless the driver
+// has lost that holder. A stand-in of a recovery can name a node that was lost while the recovery was
+// planned. If it stayed a holder, the driver would send the task that reads the stand-in forever.
+func TestUnreachableHolder(t *testing.T) {
+	d, _ := copyCluster(t, 2, Copies{}, 0, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	j := d.NewJob(context.Background()).(*job)
+	datum := graph.Datum{Value: &cell{}, Bytes: 8}
+	s := graph.Spec{Op: d.known.ops["add"], Params: &addend{N: 1}, Operands: []graph.Operand{{Datum: &datum, Mode: graph.InOut}}}
+	if _, err := j.Submit(&s); err != nil {
+		t.Fatal(err)
+	}
+	for j.Completed() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	j.mu.Lock()
+	e := j.data.Of(&datum)
+	e.Holders = []int{1}
+	unreachable := missing{Ref: e.Ref, Unreachable: []string{d.nodes[1].name}}
+	j.fetchFailed(e, 2, unreachable, errors.New("no route"))
+	if e.Lost() {
+		t.Error("a holder that one node cannot reach is not asked by others")
+	}
+	j.sched.RemoveNode(1)
+	e.Holders = []int{1} // as in a plan that was made just before
+	j.fetchFailed(e, 2, unreachable, errors.New("no route"))
+	if !e.Lost() {
+		t.Errorf("node 1 is lost and still a holder: %v", e.Holders)
+	}
+	e.Holders = []int{0}
+	j.mu.Unlock()
+}
+
 // again is a log that counts the tasks that are executed again.
 type again struct {
 	mu    sync.Mutex

@@ -160,14 +160,15 @@ func (p *relays) noteSuccess(reader, giver int) {
 	}
 }
 
-// fetchFailed handles a version of e that did not come to a node. Nodes that could not be reached
-// still have it. Nodes that answer that they do not have it have lost it.
+// fetchFailed handles a version of e that did not come to a node. A holder that could not be reached
+// still has it, unless the driver has lost that holder too: a plan of a recovery may name a node that
+// was lost while the plan was made. A holder that answers that it does not have the version has lost it.
 func (p *relays) fetchFailed(e *core.Entry, reader int, m missing, why error) {
 	p.noteFailures(e, reader, m.Unreachable, why)
 	e.CancelFetch(reader)
 	all := len(m.Unreachable) == 0 && len(m.Without) == 0 // no node was named
 	var failed []string
-	of := func(h int) bool { return all || slices.Contains(m.Without, p.nodes[h].name) }
+	of := func(h int) bool { return all || slices.Contains(m.Without, p.nodes[h].name) || p.sched.Absent(h) }
 	for _, h := range e.Holders {
 		if of(h) {
 			failed = append(failed, p.nodes[h].name)
