@@ -1,13 +1,13 @@
 package exec
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -74,41 +74,27 @@ const DefaultWindow = 8192
 // validate returns an *OptionsError with every problem, or nil. It examines the options alone; the
 // code that uses an option checks that the machine has what it asks for.
 func (o *Options) validate() error {
-	var bad []string
-	if o.Workers < 0 || o.Workers > maxWorkers {
-		bad = append(bad, fmt.Sprintf("Workers is %d, want 0 to %d", o.Workers, maxWorkers))
-	}
+	var bad problems.List
+	bad.Check(o.Workers >= 0 && o.Workers <= maxWorkers, "Workers is %d, want 0 to %d", o.Workers, maxWorkers)
 	if _, err := environmentWorkers(); err != nil && o.Workers == 0 && o.Resources == nil {
-		bad = append(bad, err.Error())
+		bad.Add("%v", err)
 	}
-	if int(o.Policy) >= len(dispatch.Kinds()) {
-		bad = append(bad, fmt.Sprintf("Policy is %v, want one of %v", o.Policy, dispatch.Kinds()))
-	}
-	if o.NewPolicy != nil && o.Policy != 0 {
-		bad = append(bad, fmt.Sprintf("NewPolicy is set and Policy is %v", o.Policy))
-	}
+	bad.Check(int(o.Policy) < len(dispatch.Kinds()), "Policy is %v, want one of %v", o.Policy, dispatch.Kinds())
+	bad.Check(o.NewPolicy == nil || o.Policy == 0, "NewPolicy is set and Policy is %v", o.Policy)
 	for i, r := range o.Resources {
-		if r.Workers < 1 || r.Workers > maxWorkers {
-			bad = append(bad, fmt.Sprintf("Resources[%d].Workers is %d, want 1 to %d", i, r.Workers, maxWorkers))
-		}
+		bad.Check(r.Workers >= 1 && r.Workers <= maxWorkers, "Resources[%d].Workers is %d, want 1 to %d", i, r.Workers,
+			maxWorkers)
 	}
 	// Both would define the workers.
-	if o.Resources != nil && (o.Workers != 0 || TargetOf(o.Target) != Here()) {
-		bad = append(bad, "Resources is set, and so is Workers or Target")
-	}
-	if o.Window < 0 {
-		bad = append(bad, fmt.Sprintf("Window is %d, want at least 0", o.Window))
-	}
-	if w := o.Watchdog; w != nil && (w.After <= 0 || w.Report == nil) {
-		bad = append(bad, "Watchdog wants a time After which it is to Report, and a function that does")
-	}
-	if o.Stories < 0 {
-		bad = append(bad, fmt.Sprintf("Stories is %d, want at least 0", o.Stories))
-	}
+	bad.Check(o.Resources == nil || o.Workers == 0 && TargetOf(o.Target) == Here(),
+		"Resources is set, and so is Workers or Target")
+	bad.Check(o.Window >= 0, "Window is %d, want at least 0", o.Window)
+	w := o.Watchdog
+	bad.Check(w == nil || w.After > 0 && w.Report != nil,
+		"Watchdog wants a time After which it is to Report, and a function that does")
+	bad.Check(o.Stories >= 0, "Stories is %d, want at least 0", o.Stories)
 	for i, a := range o.Accelerators {
-		if a == nil || slices.Contains(o.Accelerators[:i], a) {
-			bad = append(bad, fmt.Sprintf("Accelerators has nil, or one twice, at %d", i))
-		}
+		bad.Check(a != nil && !slices.Contains(o.Accelerators[:i], a), "Accelerators has nil, or one twice, at %d", i)
 	}
 	if bad != nil {
 		return &OptionsError{Problems: bad}

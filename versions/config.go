@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Mode is how a [Selector] chooses among the eligible versions of an op.
@@ -77,26 +79,20 @@ type Config struct {
 
 // validate reports every problem at once, as a *ConfigError.
 func (c *Config) validate() error {
-	var bad []string
-	if int(c.Mode) >= len(modeNames) {
-		bad = append(bad, fmt.Sprintf("%v is not a mode", c.Mode))
-	}
-	if c.Explore < 0 || c.Explore > maxExplore {
-		bad = append(bad, fmt.Sprintf("Explore is %d, must be between 0 and %d", c.Explore, maxExplore))
-	}
-	bad = append(bad, nameProblems("Only", c.Only)...)
-	bad = append(bad, nameProblems("Exclude", c.Exclude)...)
+	var bad problems.List
+	bad.Check(int(c.Mode) < len(modeNames), "%v is not a mode", c.Mode)
+	bad.Check(c.Explore >= 0 && c.Explore <= maxExplore, "Explore is %d, must be between 0 and %d", c.Explore, maxExplore)
+	checkList(&bad, "Only", c.Only)
+	checkList(&bad, "Exclude", c.Exclude)
 	for _, name := range c.Only {
-		if slices.Contains(c.Exclude, name) {
-			bad = append(bad, fmt.Sprintf("version %q is both asked for and excluded", name))
-		}
+		bad.Check(!slices.Contains(c.Exclude, name), "version %q is both asked for and excluded", name)
 	}
 	for _, p := range c.Fixed {
 		switch {
 		case p.Op == "" || p.Version == "":
-			bad = append(bad, fmt.Sprintf("Fixed has an empty name in %q=%q", p.Op, p.Version))
+			bad.Add("Fixed has an empty name in %q=%q", p.Op, p.Version)
 		case slices.Contains(c.Exclude, p.Version):
-			bad = append(bad, fmt.Sprintf("%s is fixed to version %q, which is excluded", p.Op, p.Version))
+			bad.Add("%s is fixed to version %q, which is excluded", p.Op, p.Version)
 		}
 	}
 	if bad != nil {
@@ -105,15 +101,11 @@ func (c *Config) validate() error {
 	return nil
 }
 
-func nameProblems(field string, names []string) (bad []string) {
+func checkList(bad *problems.List, field string, names []string) {
 	for i, name := range names {
-		if name == "" {
-			bad = append(bad, field+" has an empty name")
-		} else if slices.Contains(names[:i], name) {
-			bad = append(bad, fmt.Sprintf("%s names %q twice", field, name))
-		}
+		bad.Check(name != "", "%s has an empty name", field)
+		bad.Check(name == "" || !slices.Contains(names[:i], name), "%s names %q twice", field, name)
 	}
-	return bad
 }
 
 // check returns an *UnknownNameError, or several joined, for the names in c
@@ -223,11 +215,10 @@ func ParseNames(list string) ([]string, error) {
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
-	bad := nameProblems("the list", names)
+	var bad problems.List
+	checkList(&bad, "the list", names)
 	for _, name := range names {
-		if strings.Contains(name, "=") {
-			bad = append(bad, fmt.Sprintf("%q fixes an op, where a version's name is wanted", name))
-		}
+		bad.Check(!strings.Contains(name, "="), "%q fixes an op, where a version's name is wanted", name)
 	}
 	if bad != nil {
 		return nil, &ConfigError{Problems: bad}
@@ -243,12 +234,12 @@ func ParsePins(list string) ([]Pin, error) {
 		return nil, nil
 	}
 	var pins []Pin
-	var bad []string
+	var bad problems.List
 	for item := range strings.SplitSeq(list, ",") {
 		op, version, ok := strings.Cut(item, "=")
 		op, version = strings.TrimSpace(op), strings.TrimSpace(version)
 		if !ok || op == "" || version == "" || strings.Contains(version, "=") {
-			bad = append(bad, fmt.Sprintf("%q is not of the form op=version", strings.TrimSpace(item)))
+			bad.Add("%q is not of the form op=version", strings.TrimSpace(item))
 			continue
 		}
 		pins = append(pins, Pin{Op: op, Version: version})

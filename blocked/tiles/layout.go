@@ -3,6 +3,8 @@ package tiles
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Layout says which process owns which tile of a Matrix.
@@ -51,16 +53,11 @@ func (b BlockCyclic) Owner(i, j int) int {
 // Validate returns a *LayoutError that names everything wrong with b: a
 // negative dimension of the grid, or a source outside it.
 func (b BlockCyclic) Validate() error {
-	var bad []string
-	if b.P < 0 || b.Q < 0 {
-		bad = append(bad, fmt.Sprintf("process grid of %d×%d", b.P, b.Q))
-	}
-	if p := max(1, b.P); b.RowSource < 0 || b.RowSource >= p {
-		bad = append(bad, fmt.Sprintf("source row %d of %d", b.RowSource, p))
-	}
-	if q := max(1, b.Q); b.ColSource < 0 || b.ColSource >= q {
-		bad = append(bad, fmt.Sprintf("source column %d of %d", b.ColSource, q))
-	}
+	var bad problems.List
+	bad.Check(b.P >= 0 && b.Q >= 0, "process grid of %d×%d", b.P, b.Q)
+	p, q := max(1, b.P), max(1, b.Q)
+	bad.Check(b.RowSource >= 0 && b.RowSource < p, "source row %d of %d", b.RowSource, p)
+	bad.Check(b.ColSource >= 0 && b.ColSource < q, "source column %d of %d", b.ColSource, q)
 	if bad == nil {
 		return nil
 	}

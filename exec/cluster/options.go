@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -124,32 +125,19 @@ func (o *Options) check() (k known, err error) {
 	if _, ok := o.Runtime.(*Driver); ok {
 		return k, &OptionsError{[]string{"a Driver executes no node's tasks"}}
 	}
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	if o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority || o.ByPriority) {
-		bad("Owner is set, and so is Policy, ByPriority or NewPolicy")
-	}
-	if o.ByPriority && !o.Owner && (o.NewPolicy != nil || o.Policy != dispatch.Priority) {
-		bad("ByPriority is set, and so is Policy or NewPolicy")
-	}
-	if o.Parent == o.Transport.Self() {
-		bad("Parent is the node itself, %s", o.Parent)
-	}
-	if o.Memory < 0 {
-		bad("Memory is %d, want at least 0", o.Memory)
-	}
-	if o.Window < 0 {
-		bad("Window is %d, want at least 0", o.Window)
-	}
-	if o.Stories < 0 {
-		bad("Stories is %d, want at least 0", o.Stories)
-	}
-	if w := o.Watchdog; w != nil && (w.After <= 0 || w.Report == nil) {
-		bad("Watchdog needs a time, and a function to report to")
-	}
-	if c := &o.Copies; c.Records < 0 || c.Share < 0 || c.Share > 1 || c.Off && *c != (Copies{Off: true}) {
-		bad("Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", *c)
-	}
+	var bad problems.List
+	chosen := o.NewPolicy != nil || o.Policy != dispatch.Priority
+	bad.Check(!o.Owner || !chosen && !o.ByPriority, "Owner is set, and so is Policy, ByPriority or NewPolicy")
+	bad.Check(!o.ByPriority || o.Owner || !chosen, "ByPriority is set, and so is Policy or NewPolicy")
+	bad.Check(o.Parent != o.Transport.Self(), "Parent is the node itself, %s", o.Parent)
+	bad.Check(o.Memory >= 0, "Memory is %d, want at least 0", o.Memory)
+	bad.Check(o.Window >= 0, "Window is %d, want at least 0", o.Window)
+	bad.Check(o.Stories >= 0, "Stories is %d, want at least 0", o.Stories)
+	w := o.Watchdog
+	bad.Check(w == nil || w.After > 0 && w.Report != nil, "Watchdog needs a time, and a function to report to")
+	c := o.Copies
+	bad.Check(c.Records >= 0 && c.Share >= 0 && c.Share <= 1 && (!c.Off || c == Copies{Off: true}),
+		"Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", c)
 	if o.Window == 0 {
 		o.Window = exec.DefaultWindow
 	}
@@ -160,33 +148,28 @@ func (o *Options) check() (k known, err error) {
 	for _, op := range o.Ops {
 		k.ops[op.OpName()] = op
 	}
-	if len(o.Ops) > maxOps {
-		bad("Ops are %d, want %d at most", len(o.Ops), maxOps)
-	}
+	bad.Check(len(o.Ops) <= maxOps, "Ops are %d, want %d at most", len(o.Ops), maxOps)
 	kinds := kindsOf(o.Runtime.Workers())
-	if len(kinds) > maxKinds {
-		bad("Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
-	}
+	bad.Check(len(kinds) <= maxKinds, "Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
 	for _, kind := range kinds {
-		if _, ok := o.Runtime.(exec.Forgetter); kind.Accelerator != "" && !ok {
-			bad("Runtime has accelerators, and cannot Forget what they have")
-		}
+		_, forgets := o.Runtime.(exec.Forgetter)
+		bad.Check(kind.Accelerator == "" || forgets, "Runtime has accelerators, and cannot Forget what they have")
 		for _, name := range kind.Target.Ops {
-			if !slices.ContainsFunc(o.Ops, func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }) {
-				bad("Runtime has workers for %q, and there is no op of that name in Ops", name)
-			}
+			named := func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }
+			bad.Check(slices.ContainsFunc(o.Ops, named),
+				"Runtime has workers for %q, and there is no op of that name in Ops", name)
 		}
 	}
 	for _, value := range o.Values {
 		typ := reflect.TypeOf(value)
 		if typ.Kind() != reflect.Pointer {
-			bad("Values has a %v, want a pointer", typ)
+			bad.Add("Values has a %v, want a pointer", typ)
 			continue
 		}
 		k.values[typ.String()] = typ.Elem()
 	}
-	if problems != nil {
-		return k, &OptionsError{problems}
+	if bad != nil {
+		return k, &OptionsError{bad}
 	}
 	return k, nil
 }

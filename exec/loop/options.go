@@ -1,7 +1,5 @@
 package loop
 
-import "fmt"
-
 // Options configures a loop. The zero value is useful.
 type Options struct {
 	// Plan determines how the items are handed out. Auto, the default, needs a Site to learn.
@@ -34,21 +32,16 @@ func (o *Options) validate(n int) error {
 		sum := 0
 		for i, p := range o.Parts {
 			if p.Items < 0 || p.Items > n-sum {
-				bad = append(bad, fmt.Sprintf("Parts[%d].Items is %d, of %d items that are left", i, p.Items, n-sum))
+				bad.Add("Parts[%d].Items is %d, of %d items that are left", i, p.Items, n-sum)
 				continue
 			}
 			sum += p.Items
 		}
-		if sum != n {
-			bad = append(bad, fmt.Sprintf("Parts has %d items of %d", sum, n))
-		}
+		bad.Check(sum == n, "Parts has %d items of %d", sum, n)
 	}
-	if o.Spans && o.Stats == nil {
-		bad = append(bad, "Spans is set, and Stats is not")
-	}
-	if o.Parts != nil && (o.Layout != Central || o.Shares || o.Deterministic) {
-		bad = append(bad, "Parts is set, and so is Layout, Shares or Deterministic")
-	}
+	bad.Check(!o.Spans || o.Stats != nil, "Spans is set, and Stats is not")
+	bad.Check(o.Parts == nil || o.Layout == Central && !o.Shares && !o.Deterministic,
+		"Parts is set, and so is Layout, Shares or Deterministic")
 	if bad != nil {
 		return &OptionsError{Problems: bad}
 	}

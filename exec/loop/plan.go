@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Plan determines how the items of a loop are handed out. The zero value is Auto.
@@ -57,25 +59,14 @@ func (p Plan) inParts() string {
 }
 
 // problems returns every problem of the plan.
-func (p *Plan) problems() (bad []string) {
-	if int(p.Scheme) >= len(schemes) {
-		bad = append(bad, fmt.Sprintf("Scheme is %v, want auto or one of %v", p.Scheme, Schemes()))
-	}
-	if int(p.Layout) >= len(layouts) {
-		bad = append(bad, fmt.Sprintf("Layout is %v, want one of %v", p.Layout, Layouts()))
-	}
-	if int(p.Victim) >= len(victims) {
-		bad = append(bad, fmt.Sprintf("Victim is %v, want one of %v", p.Victim, Victims()))
-	}
-	if p.Grain < 0 {
-		bad = append(bad, fmt.Sprintf("Grain is %d, want at least 0", p.Grain))
-	}
-	if p.NewPartitioner != nil && p.Scheme != Auto {
-		bad = append(bad, fmt.Sprintf("NewPartitioner is set and Scheme is %v", p.Scheme))
-	}
-	if p.automatic() && (p.Layout != Central || p.Shares || p.Victim != SeqPri) {
-		bad = append(bad, "Layout, Shares or Victim is set, which Auto chooses: set Scheme, too")
-	}
+func (p *Plan) problems() (bad problems.List) {
+	bad.Check(int(p.Scheme) < len(schemes), "Scheme is %v, want auto or one of %v", p.Scheme, Schemes())
+	bad.Check(int(p.Layout) < len(layouts), "Layout is %v, want one of %v", p.Layout, Layouts())
+	bad.Check(int(p.Victim) < len(victims), "Victim is %v, want one of %v", p.Victim, Victims())
+	bad.Check(p.Grain >= 0, "Grain is %d, want at least 0", p.Grain)
+	bad.Check(p.NewPartitioner == nil || p.Scheme == Auto, "NewPartitioner is set and Scheme is %v", p.Scheme)
+	bad.Check(!p.automatic() || p.Layout == Central && !p.Shares && p.Victim == SeqPri,
+		"Layout, Shares or Victim is set, which Auto chooses: set Scheme, too")
 	return bad
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -215,12 +216,8 @@ func (e *MachineError) Error() string { return "sim: machine: " + strings.Join(e
 
 // Validate returns a *MachineError with every problem of m, or nil.
 func (m *Machine) Validate() error {
-	var bad []string
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			bad = append(bad, fmt.Sprintf(format, args...))
-		}
-	}
+	var bad problems.List
+	check := bad.Check
 	check(len(m.Kinds) > 0, "there is no kind of node")
 	for i := range m.Kinds {
 		k := &m.Kinds[i]

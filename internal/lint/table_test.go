@@ -46,11 +46,11 @@ func table() []entry {
 			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "blocked/parts", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "internal/wire", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
-		{pkg: "la/krylov", tessera: []string{"la", "internal/vector"}},
+		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{
 			pkg:     "la/scalapack",
-			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions", "internal/transpose"},
+			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{pkg: "la/scalapack/internal/netlib"},
@@ -60,7 +60,7 @@ func table() []entry {
 			pkg: "blocked/tiles",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory. exec for matrices
 			// that a runtime keeps on its nodes.
-			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose"},
+			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose", "internal/problems"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 			},
@@ -128,11 +128,11 @@ func table() []entry {
 			pkg:   "kernels/cuda/internal/nvidia",
 			third: []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
-		{pkg: "versions", tessera: []string{"internal/atomicfile", "internal/filelock", "internal/pages"}},
+		{pkg: "versions", tessera: []string{"internal/atomicfile", "internal/filelock", "internal/pages", "internal/problems"}},
 
 		{
 			pkg:     "exec",
-			tessera: []string{"exec/graph", "exec/dispatch", "exec/offload", "exec/trace", "versions", "internal/topo"},
+			tessera: []string{"exec/graph", "exec/dispatch", "exec/offload", "exec/trace", "versions", "internal/topo", "internal/problems"},
 		},
 		{pkg: "exec/graph"},
 		// versions for the expected times of tasks.
@@ -141,24 +141,24 @@ func table() []entry {
 		// cbor for messages. Programs that run on one machine do not import it.
 		{
 			pkg:     "exec/cluster",
-			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/internal/core", "versions", "transport"},
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/internal/core", "versions", "transport", "internal/problems"},
 			third:   []string{"github.com/fxamacker/cbor/v2"},
 		},
 		// Pure: exec/cluster and exec/sim drive it. Of transport it has the names of values.
 		{pkg: "exec/internal/core", tessera: []string{"exec/graph", "exec/dispatch", "versions", "transport"}},
 		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions"}}, // for tests
-		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions"}},
+		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions", "internal/problems"}},
 		{
 			pkg: "exec/sim",
 			// cluster for the options of a driver.
-			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/offload", "exec/cluster", "exec/internal/core", "versions"},
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/offload", "exec/cluster", "exec/internal/core", "versions", "internal/problems"},
 		},
 		// toml for the files. Programs that describe machines themselves do not import it.
 		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim", "internal/tomltext"}, third: []string{"github.com/BurntSushi/toml"}},
 		{pkg: "exec/sim/runfile", tessera: []string{"exec/sim", "exec/dispatch"}},
 		{pkg: "transport", tessera: []string{"versions"}},
 		{pkg: "transport/web/certs", tessera: []string{"internal/atomicfile"}},
-		{pkg: "transport/web", tessera: []string{"transport", "versions", "internal/listen"}, third: []string{"github.com/valyala/fasthttp"}},
+		{pkg: "transport/web", tessera: []string{"transport", "versions", "internal/listen", "internal/problems"}, third: []string{"github.com/valyala/fasthttp"}},
 		{pkg: "transport/mpi", tessera: []string{"transport", "versions", "transport/mpi/internal/libmpi"}},
 		// What has to be in C.
 		{pkg: "transport/mpi/internal/libmpi"},
@@ -172,6 +172,7 @@ func table() []entry {
 		{pkg: "internal/pages", third: []string{"golang.org/x/sys/unix"}},
 		{pkg: "internal/transpose"},
 		{pkg: "internal/wire"},
+		{pkg: "internal/problems"},
 		{pkg: "internal/vector"},
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},

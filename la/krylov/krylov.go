@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -103,14 +104,10 @@ func (e *OptionsError) Error() string {
 // checkOptions returns an *OptionsError if iterations is negative, or a value is negative or not finite.
 // names names the values.
 func checkOptions(iterations int, names string, values ...float64) error {
-	var bad []string
-	if iterations < 0 {
-		bad = append(bad, fmt.Sprintf("MaxIterations is %d, want at least 0", iterations))
-	}
+	var bad problems.List
+	bad.Check(iterations >= 0, "MaxIterations is %d, want at least 0", iterations)
 	for _, v := range values {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			bad = append(bad, fmt.Sprintf("one of %s is %v, want at least 0, and finite", names, v))
-		}
+		bad.Check(v >= 0 && !math.IsInf(v, 1), "one of %s is %v, want at least 0, and finite", names, v)
 	}
 	if bad != nil {
 		return &OptionsError{bad}

@@ -3,6 +3,8 @@ package scalapack
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Desc is ScaLAPACK's descriptor of a dense matrix, as DESCINIT makes it. It has the memory layout of
@@ -76,26 +78,21 @@ func (d *Desc) cols(g Grid) cut { return cut{int(d.N), int(d.NB), int(d.CSrc), g
 // check returns a *DescError that lists everything that is wrong with d, or nil. there says that the process
 // is in the grid: in row p and column q, with a local array of the given number of elements.
 func (d *Desc) check(name string, g Grid, p, q int, there bool, elements int) error {
-	var bad []string
-	wrong := func(ok bool, format string, args ...any) {
-		if !ok {
-			bad = append(bad, fmt.Sprintf(format, args...))
-		}
-	}
-	wrong(d.Type == 1, "DTYPE_ is %d, want 1, of a dense matrix", d.Type)
-	wrong(!there || d.Context >= 0, "CTXT_ is %d, as of a process that is not in the grid", d.Context)
-	wrong(d.M >= 0, "M_ is %d, want at least 0", d.M)
-	wrong(d.N >= 0, "N_ is %d, want at least 0", d.N)
-	wrong(d.MB >= 1, "MB_ is %d, want at least 1", d.MB)
-	wrong(d.NB >= 1, "NB_ is %d, want at least 1", d.NB)
-	wrong(d.RSrc >= 0 && int(d.RSrc) < g.P, "RSRC_ is %d, and the grid has %d rows", d.RSrc, g.P)
-	wrong(d.CSrc >= 0 && int(d.CSrc) < g.Q, "CSRC_ is %d, and the grid has %d columns", d.CSrc, g.Q)
+	var bad problems.List
+	bad.Check(d.Type == 1, "DTYPE_ is %d, want 1, of a dense matrix", d.Type)
+	bad.Check(!there || d.Context >= 0, "CTXT_ is %d, as of a process that is not in the grid", d.Context)
+	bad.Check(d.M >= 0, "M_ is %d, want at least 0", d.M)
+	bad.Check(d.N >= 0, "N_ is %d, want at least 0", d.N)
+	bad.Check(d.MB >= 1, "MB_ is %d, want at least 1", d.MB)
+	bad.Check(d.NB >= 1, "NB_ is %d, want at least 1", d.NB)
+	bad.Check(d.RSrc >= 0 && int(d.RSrc) < g.P, "RSRC_ is %d, and the grid has %d rows", d.RSrc, g.P)
+	bad.Check(d.CSrc >= 0 && int(d.CSrc) < g.Q, "CSRC_ is %d, and the grid has %d columns", d.CSrc, g.Q)
 	if bad == nil && there {
 		rows, cols := d.Local(g, p, q)
-		wrong(int(d.LLD) >= max(1, rows), "LLD_ is %d, want at least %d", d.LLD, max(1, rows))
+		bad.Check(int(d.LLD) >= max(1, rows), "LLD_ is %d, want at least %d", d.LLD, max(1, rows))
 		if bad == nil && rows > 0 && cols > 0 {
 			n := int64(d.LLD)*int64(cols-1) + int64(rows)
-			wrong(int64(elements) >= n, "the local array has %d elements, want at least %d", elements, n)
+			bad.Check(int64(elements) >= n, "the local array has %d elements, want at least %d", elements, n)
 		}
 	}
 	if bad != nil {

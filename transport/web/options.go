@@ -2,11 +2,12 @@ package web
 
 import (
 	"crypto/tls"
-	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Options configures a node.
@@ -45,30 +46,25 @@ func (e *OptionsError) Error() string { return "transport: " + strings.Join(e.Pr
 
 // check sets defaults. The error is an *OptionsError.
 func (o *Options) check() error {
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	var bad problems.List
 	if _, named := nodeOf(o.Name); o.Name == "" || len(o.Name) > 200 {
-		bad("a node needs a name of at most 200 bytes")
+		bad.Add("a node needs a name of at most 200 bytes")
 	} else if !named {
-		bad("%q is no name of a node: that has no slash, or one with letters and digits behind it", o.Name)
+		bad.Add("%q is no name of a node: that has no slash, or one with letters and digits behind it", o.Name)
 	}
 	host, _, err := net.SplitHostPort(o.Listen)
 	switch {
 	case err != nil:
-		bad("address to listen on: %v", err)
+		bad.Add("address to listen on: %v", err)
 	case o.Address == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
-		bad("to listen on %s needs an Address that others reach", o.Listen)
+		bad.Add("to listen on %s needs an Address that others reach", o.Listen)
 	case o.Plain && o.TLS == nil && !net.ParseIP(host).IsLoopback():
-		bad("%s is no loopback address, and Plain is for these only", o.Listen)
+		bad.Add("%s is no loopback address, and Plain is for these only", o.Listen)
 	}
-	if (o.TLS == nil) != o.Plain {
-		bad("a node needs either TLS or Plain")
-	}
-	if o.Greet < 0 || o.Timeout < 0 || o.Memory < 0 {
-		bad("Greet, Timeout and Memory must not be negative")
-	}
-	if problems != nil {
-		return &OptionsError{problems}
+	bad.Check((o.TLS == nil) == o.Plain, "a node needs either TLS or Plain")
+	bad.Check(min(o.Greet, o.Timeout) >= 0 && o.Memory >= 0, "Greet, Timeout and Memory must not be negative")
+	if bad != nil {
+		return &OptionsError{bad}
 	}
 	if o.Greet == 0 {
 		o.Greet = time.Second

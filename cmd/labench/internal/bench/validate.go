@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
 )
@@ -22,72 +23,45 @@ func (e *InvalidError) Error() string { return strings.Join(e.Problems, "; ") }
 // shapes. The run itself finds out whether the versions exist, the memory suffices and the file can be read.
 func (s Spec) Validate() error {
 	s = s.WithDefaults()
-	var bad []string
-	note := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
+	var bad problems.List
 	o := find(s.Op)
 	if o == nil {
-		note("unknown operation %q; known: %s", s.Op, strings.Join(Ops(), ", "))
+		bad.Add("unknown operation %q; known: %s", s.Op, strings.Join(Ops(), ", "))
 		return &InvalidError{bad} // the checks below depend on it
 	}
-	if !slices.Contains(Types(), s.Type) {
-		note("unknown type %q; known: %s", s.Type, strings.Join(Types(), ", "))
-	}
+	bad.Check(slices.Contains(Types(), s.Type), "unknown type %q; known: %s", s.Type, strings.Join(Types(), ", "))
 	for _, d := range []struct {
 		name string
 		size int
 	}{{"m", s.M}, {"n", s.N}, {"k", s.K}, {"nrhs", s.NRHS}} {
-		if d.size < 0 || d.size > math.MaxInt32 {
-			note("%s is %d, want 1 to %d", d.name, d.size, math.MaxInt32)
-		}
+		bad.Check(d.size >= 0 && d.size <= math.MaxInt32, "%s is %d, want 1 to %d", d.name, d.size, math.MaxInt32)
 	}
-	if s.K != 0 && !o.Has("k") {
-		note("k is %d, but %s has no k", s.K, s.Op)
-	}
-	if s.M != 0 && s.M != s.N && !o.Has("m") {
-		note("m is %d and n %d, but the result of %s is square: give n alone", s.M, s.N, s.Op)
-	}
+	bad.Check(s.K == 0 || o.Has("k"), "k is %d, but %s has no k", s.K, s.Op)
+	bad.Check(s.M == 0 || s.M == s.N || o.Has("m"), "m is %d and n %d, but the result of %s is square: give n alone",
+		s.M, s.N, s.Op)
 	if q := s.qrOptions(); o.Takes("tree") {
 		var options *la.OptionsError
 		if errors.As(q.Validate(), &options) {
 			bad = append(bad, options.Problems...)
 		}
 	}
-	if s.NRHS != 0 && !o.Has("nrhs") {
-		note("nrhs is %d, but %s has no right-hand sides to choose", s.NRHS, s.Op)
-	}
-	if !slices.Contains(Methods(), s.Method) || s.Method != Auto && !o.Takes("method") {
-		note("method is %v, which %s does not have", s.Method, s.Op)
-	}
-	if s.Mixed && (!o.Takes("mixed") || s.Type != "f64" || s.Method == ByQR) {
-		note("mixed precision is for solve by cholesky or lu, of type f64")
-	}
-	if s.Values && !o.Takes("values") {
-		note("values alone are for eigen and svd")
-	}
-	if s.NB != 0 && o.whole {
-		note("nb is %d, but %s has no tiles", s.NB, s.Op)
-	}
-	if s.Checkpoint.Dir != "" && (s.Pivot == la.TilePivoting || s.Variant != la.CompactQR) {
-		note("a checkpoint is for %v and %v pivoting, and for %v rotations", la.PartialPivoting, la.TournamentPivoting, la.CompactQR)
-	}
-	if s.NB < 0 || s.NB > 1<<14 {
-		note("nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)
-	}
-	if s.Workers < 0 || s.Workers > 1<<14 {
-		note("workers is %d, want 1 to %d, or 0 for one per core", s.Workers, 1<<14)
-	}
+	bad.Check(s.NRHS == 0 || o.Has("nrhs"), "nrhs is %d, but %s has no right-hand sides to choose", s.NRHS, s.Op)
+	bad.Check(slices.Contains(Methods(), s.Method) && (s.Method == Auto || o.Takes("method")),
+		"method is %v, which %s does not have", s.Method, s.Op)
+	bad.Check(!s.Mixed || o.Takes("mixed") && s.Type == "f64" && s.Method != ByQR,
+		"mixed precision is for solve by cholesky or lu, of type f64")
+	bad.Check(!s.Values || o.Takes("values"), "values alone are for eigen and svd")
+	bad.Check(s.NB == 0 || !o.whole, "nb is %d, but %s has no tiles", s.NB, s.Op)
+	bad.Check(s.Checkpoint.Dir == "" || s.Pivot != la.TilePivoting && s.Variant == la.CompactQR,
+		"a checkpoint is for %v and %v pivoting, and for %v rotations", la.PartialPivoting, la.TournamentPivoting, la.CompactQR)
+	bad.Check(s.NB >= 0 && s.NB <= 1<<14, "nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)
+	bad.Check(s.Workers >= 0 && s.Workers <= 1<<14, "workers is %d, want 1 to %d, or 0 for one per core", s.Workers, 1<<14)
 	if _, err := cuda.ParseRequest(s.Devices); err != nil {
-		note("%v", err)
+		bad.Add("%v", err)
 	}
-	if s.DevicesOnly && (s.Devices == "" || s.Devices == "none") {
-		note("work is for devices only, of which there are none")
-	}
-	if s.Repeat < 0 {
-		note("repeat is %d, want at least 1", s.Repeat)
-	}
-	if !slices.Contains(dispatch.Kinds(), s.Sched) {
-		note("unknown policy %v", s.Sched)
-	}
+	bad.Check(!s.DevicesOnly || s.Devices != "" && s.Devices != "none", "work is for devices only, of which there are none")
+	bad.Check(s.Repeat >= 0, "repeat is %d, want at least 1", s.Repeat)
+	bad.Check(slices.Contains(dispatch.Kinds(), s.Sched), "unknown policy %v", s.Sched)
 	if s.Input == "" {
 		bad = append(bad, o.checkKind(s)...)
 	}
