@@ -26,6 +26,7 @@ type Cholesky[T Element] struct {
 	// tiles are row-major: the updates UᵀU then read them along their rows.
 	u     *blocked.Matrix[T]
 	norm  norms              // of A
+	bound *lazyNorms         // if not nil, bounds of A's norms instead: see sizes
 	exp   int                // U is the factor of A divided by two to this power, which is even
 	spare *blocked.Matrix[T] // memory of a former factorization
 }
@@ -53,7 +54,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 	if u == nil {
 		u = c.spare
 	}
-	c.u, c.spare, c.norm, c.exp = nil, u, norms{}, 0
+	c.u, c.spare, c.norm, c.bound, c.exp = nil, u, norms{}, nil, 0
 	if err := c.engine.ready(ctx); err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (c *Cholesky[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T]
 // stores its upper half.
 func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) error {
 	u := r.a
-	c.u, c.spare, c.norm, c.exp = nil, u, norms{}, 0
+	c.u, c.spare, c.norm, c.bound, c.exp = nil, u, norms{}, nil, 0
 	n := u.Dim()
 	var err error
 	switch t, _ := u.Tiles(); {
@@ -128,7 +129,7 @@ func (c *Cholesky[T]) valid() {
 func (c *Cholesky[T]) IsEmpty() bool { return c.u == nil }
 
 // SymmetricDim returns n. Like all methods but Factorize, FactorizeContext, FactorizeCheckpoint,
-// IsEmpty, Reset and Clone, it panics with ErrNotFactorized if there is no factorization.
+// IsEmpty, Reset, Clone and those that take another factorization, it panics with ErrNotFactorized if there is no factorization.
 func (c *Cholesky[T]) SymmetricDim() int {
 	c.valid()
 	return c.u.Dim()
@@ -140,7 +141,7 @@ func (c *Cholesky[T]) Reset() {
 	if c.u != nil {
 		c.spare = c.u
 	}
-	c.u, c.norm, c.exp = nil, norms{}, 0
+	c.u, c.norm, c.bound, c.exp = nil, norms{}, nil, 0
 }
 
 // clear drops the factorization and its memory.
@@ -151,6 +152,9 @@ func (c *Cholesky[T]) clear() { *c = Cholesky[T]{engine: c.engine} }
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
 	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.columns), exp: src.exp}
+	if src.bound != nil {
+		c.bound = new(lazyNorms)
+	}
 }
 
 // SolveTo solves A·X = B for X, dst = X, where B is n×nrhs. dst may be b; an empty *mat.Dense
@@ -307,7 +311,7 @@ func (c *Cholesky[T]) Cond() float64 {
 	if c.u.Dim() == 0 {
 		return 0
 	}
-	k, err := conditionNumber[T](c.norm, c.inverse(context.Background(), c.engine))
+	k, err := conditionNumber[T](c.sizes(), c.inverse(context.Background(), c.engine))
 	if err != nil {
 		return math.NaN()
 	}
@@ -344,6 +348,42 @@ func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
 // the estimator's solutions. The condition number of A is the square of that of U.
 func (c *Cholesky[T]) conditionError(ctx context.Context) error {
 	return nearSingular(c.u, c.u.Dim(), 2, false, func() error {
-		return checkCondition[T](c.norm, c.inverse(ctx, c.engine))
+		return checkCondition[T](c.sizes(), c.inverse(ctx, c.engine))
 	})
+}
+
+// sizes returns the norms of A, or bounds of them if c was made from another factorization: with A = Uᵀ·U, the 1-norm of
+// column j is at most ‖Uᵀ‖₁·‖u_j‖₁, and at most √a_jj·Σ√a_ii.
+func (c *Cholesky[T]) sizes() norms {
+	if c.bound == nil {
+		return c.norm
+	}
+	k, _ := c.bound.get(func() ([]float64, error) {
+		n, nb := c.u.Dim(), c.u.NB()
+		columns, squares, rows := make([]float64, n), make([]float64, n), make([]float64, n)
+		for ti, tj := range c.u.StoredTiles() {
+			t := c.u.Tile(ti, tj)
+			for i := range t.Rows {
+				lo := 0
+				if ti == tj {
+					lo = i
+				}
+				for j := lo; j < t.Cols; j++ {
+					v := math.Abs(float64(t.Row(i)[j]))
+					columns[tj*nb+j] += v
+					squares[tj*nb+j] += v * v
+					rows[ti*nb+i] += v
+				}
+			}
+		}
+		largest, roots := 0.0, 0.0
+		for i, v := range rows {
+			largest, roots = max(largest, v), roots+math.Sqrt(squares[i])
+		}
+		for j := range columns {
+			columns[j] = min(largest*columns[j], math.Sqrt(squares[j])*roots)
+		}
+		return columns, nil
+	})
+	return k
 }

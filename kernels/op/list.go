@@ -27,6 +27,8 @@ func list[T kernels.Element]() []definition[T] {
 		ttmqrOp[T](),
 		larftOp[T](),
 		lasrOp[T](),
+		chudOp[T](),
+		chudmOp[T](),
 		syevdOp[T](),
 		gesddOp[T](),
 		tntleafOp[T](),

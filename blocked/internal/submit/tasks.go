@@ -47,7 +47,7 @@ type extent struct {
 
 // tileOps holds the ops of the tile algorithms. They are looked up once for each Program.
 type tileOps struct {
-	Gemm, Syrk, Trsm, Trmm, Potrf *versions.Op
+	Gemm, Syrk, Trsm, Trmm, Potrf, Chud, Chudm *versions.Op
 
 	Getrf, Getrfnp, Laswp, Lapmt, Tntleaf, Tntnode, Tntroot *versions.Op
 
@@ -61,7 +61,7 @@ type tileOps struct {
 func New[T tiles.Element](job exec.Job, from kernels.Ops[T], failure **graph.Failure) *Tasks[T] {
 	o := from.Op
 	return &Tasks[T]{Job: job, failure: failure, known: make(map[part][]graph.Datum), Ops: tileOps{
-		Gemm: o("gemm"), Syrk: o("syrk"), Trsm: o("trsm"), Trmm: o("trmm"), Potrf: o("potrf"),
+		Gemm: o("gemm"), Syrk: o("syrk"), Trsm: o("trsm"), Trmm: o("trmm"), Potrf: o("potrf"), Chud: o("chud"), Chudm: o("chudm"),
 		Getrf: o("getrf"), Getrfnp: o("getrfnp"), Laswp: o("laswp"), Lapmt: o("lapmt"),
 		Tntleaf: o("tntleaf"), Tntnode: o("tntnode"), Tntroot: o("tntroot"),
 		Geqrt: o("geqrt"), Unmqr: o("unmqr"), Tsqrt: o("tsqrt"), Tsmqr: o("tsmqr"), Ttqrt: o("ttqrt"), Ttmqr: o("ttmqr"), Larft: o("larft"),
