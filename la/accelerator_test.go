@@ -113,7 +113,7 @@ func everything(ctx context.Context, e *la.Engine, a *mat.Dense, spd *mat.SymDen
 	solves := map[string]func(x *mat.Dense) (mat.Matrix, error){
 		"cholesky": func(x *mat.Dense) (mat.Matrix, error) {
 			f := la.NewCholesky[float64](e)
-			return spd, inTurn(f.FactorizeContext(ctx, spd), func() error { return f.SolveTo(x, b) })
+			return spd, inTurn(f.Factorize(spd, la.WithContext(ctx)), func() error { return f.SolveTo(x, b) })
 		},
 	}
 	for _, pivoting := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting} {
@@ -122,7 +122,7 @@ func everything(ctx context.Context, e *la.Engine, a *mat.Dense, spd *mat.SymDen
 			if err != nil {
 				return a, err
 			}
-			return a, inTurn(f.FactorizeContext(ctx, a), func() error { return f.SolveTo(x, false, b) })
+			return a, inTurn(f.Factorize(a, la.WithContext(ctx)), func() error { return f.SolveTo(x, false, b) })
 		}
 	}
 	for _, variant := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
@@ -131,7 +131,7 @@ func everything(ctx context.Context, e *la.Engine, a *mat.Dense, spd *mat.SymDen
 			if err != nil {
 				return a, err
 			}
-			return a, inTurn(f.FactorizeContext(ctx, a), func() error { return f.SolveTo(x, false, b) })
+			return a, inTurn(f.Factorize(a, la.WithContext(ctx)), func() error { return f.SolveTo(x, false, b) })
 		}
 	}
 	for name, solve := range solves {

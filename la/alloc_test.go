@@ -23,3 +23,32 @@ func TestMulAllocs(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestOptionsAllocate: options that are values take no memory.
+func TestOptionsAllocate(t *testing.T) {
+	e, err := la.NewEngine(la.Options{Workers: 1, Float: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	spd, _ := optionMatrices(4)
+	chol, eigen := la.NewCholesky[float64](e), la.NewEigenSym[float64](e)
+	for name, calls := range map[string][2]func() error{
+		"Cholesky": {func() error { return chol.Factorize(spd) },
+			func() error { return chol.Factorize(spd, la.WithContext(t.Context())) }},
+		"EigenSym": {func() error { return eigen.Factorize(spd, true) },
+			func() error { return eigen.Factorize(spd, true, la.EigenIndices(0, 4), la.WithContext(t.Context())) }},
+	} {
+		var n [2]float64
+		for i, call := range calls {
+			n[i] = testing.AllocsPerRun(100, func() {
+				if err := call(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if n[1] > n[0] {
+			t.Errorf("%s: %v allocations, and %v without options", name, n[1], n[0])
+		}
+	}
+}

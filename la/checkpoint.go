@@ -20,8 +20,11 @@ import (
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
-// Checkpoint keeps the state of a long factorization in a directory, so that the factorization
-// can resume after the program or the machine has crashed.
+// Checkpoint is a [CallOption] of Factorize of [Cholesky], [LU] and [QR]. It keeps the state of a long factorization in
+// a directory, so that the factorization can resume after the program or the machine has crashed:
+//
+//	var resumed int
+//	err := lu.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states", Resumed: &resumed})
 //
 //	panels ─► wait for all tasks ─► write OP-STEP.state ─► panels ─► … ─► remove the states
 //
@@ -40,6 +43,18 @@ type Checkpoint struct {
 	// Resume makes the factorization fail with a *CheckpointError if there is no state to resume
 	// from.
 	Resume bool
+	// Resumed, if not nil, is set to the number of panels that an earlier call did: 0 if there was no state to resume
+	// from.
+	Resumed *int
+}
+
+func (Checkpoint) callOption() {}
+
+// resumedAt sets Resumed.
+func (c *Checkpoint) resumedAt(step int) {
+	if c.Resumed != nil {
+		*c.Resumed = step
+	}
 }
 
 // CheckpointError reports a checkpoint that cannot be written, or from which the factorization
@@ -234,22 +249,23 @@ type stepwise[T Element] struct {
 
 // outcome is a factorization that was done by steps.
 type outcome[T Element] struct {
-	state   *file.State[T]
-	stats   blocked.Stats // of the matrix that was factored
-	exp     int           // it is A divided by two to this power
-	resumed int           // the number of panels that an earlier call did
+	state *file.State[T]
+	stats blocked.Stats // of the matrix that was factored
+	exp   int           // it is A divided by two to this power
 }
 
 // checkpointed factors a copy of a. It resumes from the latest intact state, in the state's tile
 // size, and keeps the state after every few steps. At the end it removes the states.
 func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a Source[T],
 ) (done outcome[T], err error) {
+	c.resumedAt(0)
 	if err := e.ready(ctx); err != nil {
 		return done, err
 	}
 	if done, err = resume(e, c, w, a); err != nil {
 		return outcome[T]{}, err
 	}
+	c.resumedAt(done.state.Step)
 	return done, finishSteps(ctx, e, c, w, done.state)
 }
 
@@ -314,7 +330,7 @@ func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (do
 	if err := w.prepare(s); err != nil {
 		return done, &CheckpointError{path, "the factorization cannot go on from it", err}
 	}
-	done.state, done.resumed = s, s.Step
+	done.state = s
 	return done, nil
 }
 
@@ -322,14 +338,11 @@ func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (do
 // factorization resumes, in the tile size of the state. Its states are of a after scaleInPlace.
 func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a *blocked.Matrix[T],
 ) (done outcome[T], err error) {
+	c.resumedAt(0)
 	if err := c.validate(); err != nil {
 		return done, err
 	}
-	exp := 0
-	r, err := measured(ctx, e, a)
-	if err == nil {
-		exp, r, err = scaleInPlace(ctx, e, a, r)
-	}
+	r, exp, err := scaleInPlace(ctx, e, a)
 	if err != nil {
 		return done, err
 	}
@@ -340,8 +353,8 @@ func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoin
 		}
 		return done, err
 	}
-	done = outcome[T]{s, r.stats, exp, s.Step} // finishSteps changes Step
-	return done, finishSteps(ctx, e, c, w, s)
+	c.resumedAt(s.Step)
+	return outcome[T]{s, r.stats, exp}, finishSteps(ctx, e, c, w, s)
 }
 
 // restore overwrites a with the latest intact state and returns that; if there is none, it returns

@@ -48,7 +48,9 @@ func keptLU(pivoting la.Pivoting) func(ctx context.Context, e *la.Engine, seed u
 		if err != nil {
 			return 0, nil, err
 		}
-		resumed, err := f.FactorizeCheckpoint(ctx, keptMatrix(seed), keep)
+		var resumed int
+		keep.Resumed = &resumed
+		err = f.Factorize(keptMatrix(seed), la.WithContext(ctx), keep)
 		if err != nil {
 			return resumed, nil, err
 		}
@@ -68,7 +70,9 @@ func factorizations() []kept {
 		{"cholesky", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
 			a := keptMatrix(seed)
 			c := la.NewCholesky[float64](e)
-			resumed, err := c.FactorizeCheckpoint(ctx, la.Symmetric[float64]{Uplo: blas.Upper, N: keptOrder, Stride: a.Stride, Data: a.Data}, keep)
+			var resumed int
+			keep.Resumed = &resumed
+			err := c.Factorize(la.Symmetric[float64]{Uplo: blas.Upper, N: keptOrder, Stride: a.Stride, Data: a.Data}, la.WithContext(ctx), keep)
 			if err != nil {
 				return resumed, nil, err
 			}
@@ -83,7 +87,9 @@ func factorizations() []kept {
 			if err != nil {
 				return 0, nil, err
 			}
-			resumed, err := q.FactorizeCheckpoint(ctx, keptMatrix(seed), keep)
+			var resumed int
+			keep.Resumed = &resumed
+			err = q.Factorize(keptMatrix(seed), la.WithContext(ctx), keep)
 			if err != nil {
 				return resumed, nil, err
 			}
@@ -277,14 +283,14 @@ func TestCheckpointMisuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bad *la.CheckpointError
-	if _, err := lu.FactorizeCheckpoint(context.Background(), keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
+	if err := lu.Factorize(keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
 		t.Errorf("tile pivoting: %v", err)
 	}
 	qr, err := la.NewQRWith[float64](e, la.QROptions{Variant: la.DenseQR})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := qr.FactorizeCheckpoint(context.Background(), keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
+	if err := qr.Factorize(keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
 		t.Errorf("dense rotations: %v", err)
 	}
 }
@@ -306,7 +312,9 @@ func TestCheckpointRotations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resumed, err := q.FactorizeCheckpoint(ctx, a, keep)
+		var resumed int
+		keep.Resumed = &resumed
+		err = q.Factorize(a, la.WithContext(ctx), keep)
 		if err != nil {
 			return resumed, nil, err
 		}

@@ -363,7 +363,7 @@ func TestNotFactorized(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var cancelled la.Cholesky[float64]
-	if err := cancelled.FactorizeContext(ended, mat.NewSymDense(1, []float64{4})); !errors.Is(err, context.Canceled) {
+	if err := cancelled.Factorize(mat.NewSymDense(1, []float64{4}), la.WithContext(ended)); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*la.Cholesky[float64]{"zero": {}, "failed": &failed, "reset": &reset, "cancelled": &cancelled} {

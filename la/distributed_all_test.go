@@ -95,7 +95,7 @@ func TestGrids(t *testing.T) {
 		b := away(t, rt, waves(blocked.Full, n, nrhs, nb), p, q)
 		f, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: pivoting, GrowthLimit: 1e300})
 		if err == nil {
-			err = errors.Join(f.FactorizeInPlace(ctx, a), f.SolveInPlace(ctx, false, b))
+			err = errors.Join(f.Factorize(a, la.WithContext(ctx), la.InPlace()), f.SolveTo(b, false, b, la.WithContext(ctx), la.InPlace()))
 		}
 		if err != nil {
 			t.Fatalf("%v on %d×%d: %v", pivoting, p, q, err)
@@ -116,7 +116,7 @@ func TestGrids(t *testing.T) {
 		}
 		f, err := la.NewQRWith[float64](e, opt)
 		if err == nil {
-			err = errors.Join(f.FactorizeInPlace(ctx, a), f.SolveInPlace(ctx, b, x))
+			err = errors.Join(f.Factorize(a, la.WithContext(ctx), la.InPlace()), f.SolveTo(x, false, b, la.WithContext(ctx), la.InPlace()))
 		}
 		if err != nil {
 			t.Fatalf("%v on %d×%d: %v", tree, p, q, err)
@@ -385,11 +385,11 @@ func TestDistributedList(t *testing.T) {
 		t.Error(err)
 	}
 	after := map[string]func(){
-		"At":               func() { closed.At(0, 0) },
-		"CopyTo":           func() { closed.CopyTo(mat.NewDense(n, n, nil), 1) },
-		"Gemm":             func() { la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, closed, there["b"], 0, there["b"]) },
-		"Norm":             func() { la.Norm[float64](e, closed, lapack.MaxAbs) },
-		"FactorizeInPlace": func() { la.NewLU[float64](e).FactorizeInPlace(ctx, closed) },
+		"At":        func() { closed.At(0, 0) },
+		"CopyTo":    func() { closed.CopyTo(mat.NewDense(n, n, nil), 1) },
+		"Gemm":      func() { la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, closed, there["b"], 0, there["b"]) },
+		"Norm":      func() { la.Norm[float64](e, closed, lapack.MaxAbs) },
+		"Factorize": func() { la.NewLU[float64](e).Factorize(closed, la.WithContext(ctx), la.InPlace()) },
 	}
 	for name, call := range after {
 		if r := panics(call); r != blocked.ErrReleased {

@@ -55,19 +55,18 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 			}
 		}
 	}
+	opts := []la.CallOption{la.WithContext(ctx), la.InPlace()}
+	if keep.Dir != "" {
+		keep.Resumed = &resumed
+		opts = append(opts, keep)
+	}
 	switch {
-	case q != nil && keep.Dir != "":
-		resumed, err = q.FactorizeInPlaceCheckpoint(ctx, a, keep)
 	case q != nil:
-		err = q.FactorizeInPlace(ctx, a)
-	case isLU && keep.Dir != "":
-		resumed, err = f.FactorizeInPlaceCheckpoint(ctx, a, keep)
+		err = q.Factorize(a, opts...)
 	case isLU:
-		err = f.FactorizeInPlace(ctx, a)
-	case keep.Dir != "":
-		resumed, err = c.FactorizeInPlaceCheckpoint(ctx, a, keep)
+		err = f.Factorize(a, opts...)
 	default:
-		err = c.FactorizeInPlace(ctx, a)
+		err = c.Factorize(a, opts...)
 	}
 	if err != nil {
 		return resumed, nil, err
@@ -81,7 +80,7 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 	switch {
 	case q != nil: // with all of the rotations
 		b := waves(blocked.Full, awayOrder, 2, awayTile)
-		if err := q.SolveInPlace(ctx, b, b); err != nil {
+		if err := q.SolveTo(b, false, b, la.WithContext(ctx), la.InPlace()); err != nil {
 			return resumed, nil, err
 		}
 		for i := range awayOrder {

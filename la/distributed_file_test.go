@@ -52,7 +52,7 @@ func TestDistributedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		step()
-		if err := la.NewCholesky[float64](e).FactorizeInPlace(ctx, a); err != nil {
+		if err := la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx), la.InPlace()); err != nil {
 			t.Fatal(err)
 		}
 		if err := file.WriteTiles(out, a, nil, func(submit func(p *blocked.Program[float64]) error) error { return la.Run(ctx, e, submit) }); err != nil {

@@ -195,38 +195,38 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 	}
 
 	chol := la.NewCholesky[float64](e)
-	must("Cholesky", chol.FactorizeInPlace(ctx, spd))
+	must("Cholesky", chol.Factorize(spd, la.WithContext(ctx), la.InPlace()))
 	tournament, err := la.NewLUWith[float64](e, la.LUOptions{Pivoting: la.TournamentPivoting})
 	must("tournament", err)
 	played := matrix(blocked.Full, n, n, 12, 3)
-	must("tournament", tournament.FactorizeInPlace(ctx, played))
+	must("tournament", tournament.Factorize(played, la.WithContext(ctx), la.InPlace()))
 	step("factored")
 	read("tournament", played)
 	read("U", spd)
-	must("Solve", chol.SolveInPlace(ctx, c))
+	must("Solve", chol.SolveTo(c, c, la.WithContext(ctx), la.InPlace()))
 	read("X", c)
 	add("cond", chol.Cond())
 	add("logdet", chol.LogDet())
 
 	lu := la.NewLU[float64](e)
-	must("LU", lu.FactorizeInPlace(ctx, general))
+	must("LU", lu.Factorize(general, la.WithContext(ctx), la.InPlace()))
 	read("LU", general)
-	must("Solve", lu.SolveInPlace(ctx, true, b))
+	must("Solve", lu.SolveTo(b, true, b, la.WithContext(ctx), la.InPlace()))
 	read("Y", b)
 	add("cond", lu.Cond())
 
 	qr, err := la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy})
 	must("QR", err)
-	must("QR", qr.FactorizeInPlace(ctx, tall))
+	must("QR", qr.Factorize(tall, la.WithContext(ctx), la.InPlace()))
 	read("QR", tall)
 	rhs, x := matrix(blocked.Full, 2*n, nrhs, 6, 0), matrix(blocked.Full, n, nrhs, 7, 0)
-	must("Solve", qr.SolveInPlace(ctx, rhs, x))
+	must("Solve", qr.SolveTo(x, false, rhs, la.WithContext(ctx), la.InPlace()))
 	read("Z", x)
 	add("cond", qr.Cond())
 	square := matrix(blocked.Full, n, n, 8, 1)
-	must("QR", qr.FactorizeInPlace(ctx, square))
+	must("QR", qr.Factorize(square, la.WithContext(ctx), la.InPlace()))
 	add("logdet", qr.Det())
-	must("Solve", qr.SolveInPlace(ctx, x, x))
+	must("Solve", qr.SolveTo(x, false, x, la.WithContext(ctx), la.InPlace()))
 	read("X", x)
 	return all
 }
@@ -252,11 +252,11 @@ func TestInPlaceErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bad *la.NonFiniteError
-	if err := la.NewCholesky[float64](e).FactorizeInPlace(ctx, a); !errors.As(err, &bad) || bad.Row != 11 || bad.Col != 20 {
+	if err := la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx), la.InPlace()); !errors.As(err, &bad) || bad.Row != 11 || bad.Col != 20 {
 		t.Errorf("a NaN: %v", err)
 	}
 	var shape *la.ShapeError
-	if err := la.NewLU[float64](e).FactorizeInPlace(ctx, a); !errors.As(err, &shape) {
+	if err := la.NewLU[float64](e).Factorize(a, la.WithContext(ctx), la.InPlace()); !errors.As(err, &shape) {
 		t.Errorf("LU of a symmetric matrix: %v", err)
 	}
 	c := la.NewCholesky[float64](e)
@@ -265,7 +265,7 @@ func TestInPlaceErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var minor *la.NotPositiveDefiniteError
-	if err := c.FactorizeInPlace(ctx, a); !errors.As(err, &minor) || minor.Minor != 1 || !c.IsEmpty() {
+	if err := c.Factorize(a, la.WithContext(ctx), la.InPlace()); !errors.As(err, &minor) || minor.Minor != 1 || !c.IsEmpty() {
 		t.Errorf("not positive definite: %v", err)
 	}
 	defer func() {
@@ -346,7 +346,7 @@ func TestBytesMoved(t *testing.T) {
 		t.Fatal(norm, err)
 	}
 	before = moved()
-	if err := la.NewCholesky[float64](e).FactorizeInPlace(ctx, u); err != nil {
+	if err := la.NewCholesky[float64](e).Factorize(u, la.WithContext(ctx), la.InPlace()); err != nil {
 		t.Fatal(err)
 	}
 	want = need(func(k, j int, reads func(i, j int)) {

@@ -187,7 +187,7 @@ func columnSums[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T],
 func choleskyDivisor[T Element](ctx context.Context, e *Engine, a SymmetricSource[T]) (divisor[T], error) {
 	d := divisor[T]{report: SolveReport{Method: MethodCholesky}}
 	c := &Cholesky[T]{engine: e}
-	if err := c.FactorizeContext(ctx, a); err != nil {
+	if err := c.factorize(ctx, a); err != nil {
 		return d, err
 	}
 	return divisorOfCholesky(ctx, e, c), nil
@@ -207,7 +207,7 @@ func divisorOfCholesky[T Element](ctx context.Context, e *Engine, c *Cholesky[T]
 func luDivisor[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T], error) {
 	d := divisor[T]{report: SolveReport{Method: MethodLU}}
 	f := &LU[T]{engine: e}
-	if err := f.FactorizeContext(ctx, a); err != nil {
+	if err := f.factorize(ctx, a); err != nil {
 		return d, err
 	}
 	return divisorOfLU(ctx, f), nil

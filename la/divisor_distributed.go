@@ -25,7 +25,7 @@ func distributedDivisor[T Element](ctx context.Context, e *Engine, a *blocked.Ma
 			c := &Cholesky[T]{engine: e}
 			copied, err := copyDistributed(ctx, e, a, blocked.SymUpper)
 			if err == nil {
-				err = c.FactorizeInPlace(ctx, copied)
+				err = c.factorizeInPlace(ctx, copied, nil)
 			}
 			var npd *NotPositiveDefiniteError
 			if err == nil {
@@ -53,7 +53,7 @@ func distributedLUDivisor[T Element](ctx context.Context, e *Engine, a *blocked.
 	f := &LU[T]{engine: e}
 	copied, err := copyDistributed(ctx, e, a, blocked.Full)
 	if err == nil {
-		err = f.FactorizeInPlace(ctx, copied)
+		err = f.factorizeInPlace(ctx, copied, nil)
 	}
 	if err != nil {
 		closeMatrix(copied)

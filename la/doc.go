@@ -14,6 +14,9 @@
 // [Solve] looks at a matrix and takes the method that it calls for, [SolveSPD]
 // and [SolveGeneral] factor in float32 and refine in float64.
 //
+// Methods that take long have options after their operands, as in
+// chol.Factorize(a, la.WithContext(ctx)): see [CallOption].
+//
 // # What there is not
 //
 // There are no eigenvalues but of symmetric matrices ([EigenSym]; singular values are in [SVD], [TruncatedSVD]

@@ -2,7 +2,6 @@ package la
 
 import (
 	"context"
-	"math"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
@@ -35,24 +34,6 @@ type EigenSym[T Element] struct {
 	vectors bool // z has the vectors of values in its first rows
 }
 
-// EigenPart is a part of the eigenvalues of a symmetric matrix; the zero value is all of them. See [EigenIndices]
-// and [EigenInterval].
-type EigenPart struct{ part op.EigenPart }
-
-// EigenIndices returns the part of eigenvalues first … last−1 in ascending order, counted from 0.
-func EigenIndices(first, last int) EigenPart {
-	return EigenPart{op.EigenPart{Kind: op.EigenByIndex, First: first, Last: last}}
-}
-
-// EigenInterval returns the part of eigenvalues λ with above < λ ≤ upTo, which may be infinite. There are none if
-// one of these is NaN.
-func EigenInterval(above, upTo float64) EigenPart {
-	if math.IsNaN(above) || math.IsNaN(upTo) {
-		above, upTo = 0, 0
-	}
-	return EigenPart{op.EigenPart{Kind: op.EigenByValue, Above: above, UpTo: upTo}}
-}
-
 // NewEigenSym returns an empty decomposition that computes on e.
 func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine: e} }
 
@@ -60,27 +41,27 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // former decomposition is replaced and its memory used again. Of a matrix in memory only the stored
 // triangle is read, of a Full *blocked.Matrix the upper one.
 //
+// The options are [WithContext] and an [EigenPart]. A decomposition that has begun is not broken off when the context
+// ends, but its result is then dropped, and the cause returned. The result of a part is its eigenvalues in ascending
+// order, and their eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
+// 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize
+// panics with mat.ErrIndexOutOfRange if the part has indices that A has not.
+//
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
 //
-// Reference: LAPACK xSYEVD, xSYTRD, xSTEDC, xSTERF, xORMTR.
-func (c *EigenSym[T]) Factorize(a SymmetricSource[T], vectors bool) error {
-	return c.FactorizeContext(context.Background(), a, vectors)
+// Reference: LAPACK xSYEVD, xSYTRD, xSTEDC, xSTERF, xORMTR; xSYEVR for what a part is.
+func (c *EigenSym[T]) Factorize(a SymmetricSource[T], vectors bool, opts ...CallOption) error {
+	o, err := optionsOf("EigenSym.Factorize", takesPart, opts)
+	if err != nil {
+		c.Reset()
+		return err
+	}
+	return c.factorize(o.ctx, a, o.part, vectors)
 }
 
-// FactorizeContext is Factorize in a context. A decomposition that has begun is not broken off when ctx
-// ends, but its result is then dropped, and the cause returned.
-func (c *EigenSym[T]) FactorizeContext(ctx context.Context, a SymmetricSource[T], vectors bool) error {
-	return c.FactorizePart(ctx, a, EigenPart{}, vectors)
-}
-
-// FactorizePart is FactorizeContext for a part of the eigenvalues, in ascending order, and their eigenvectors.
-// Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to 2·n²·(n−k) operations
-// of the transformation back, and most of the last step of divide and conquer. It panics with mat.ErrIndexOutOfRange
-// if part has indices that A has not.
-//
-// Reference: LAPACK xSYEVR, for what is asked for.
-func (c *EigenSym[T]) FactorizePart(ctx context.Context, a SymmetricSource[T], part EigenPart, vectors bool) error {
+// factorize is Factorize in a context, of a part.
+func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part EigenPart, vectors bool) error {
 	n := a.SymmetricDim()
 	if p := part.part; p.Kind == op.EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > n) {
 		panic(mat.ErrIndexOutOfRange)
@@ -187,7 +168,7 @@ func (c *EigenSym[T]) Reset() { c.valid = false }
 // [EigenSym.Factorize], or the cause of the context's end.
 func Eigenvalues[T Element](ctx context.Context, e *Engine, a SymmetricSource[T]) ([]T, error) {
 	c := NewEigenSym[T](e)
-	if err := c.FactorizeContext(ctx, a, false); err != nil {
+	if err := c.factorize(ctx, a, EigenPart{}, false); err != nil {
 		return nil, err
 	}
 	return c.values, nil

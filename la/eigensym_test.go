@@ -163,13 +163,13 @@ func TestEigenSymErrors(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	mine := errors.New("mine")
 	cancel(mine)
-	if err := c.FactorizeContext(ctx, a, true); !errors.Is(err, mine) || !c.IsEmpty() {
+	if err := c.Factorize(a, true, la.WithContext(ctx)); !errors.Is(err, mine) || !c.IsEmpty() {
 		t.Errorf("cancelled: %v", err)
 	}
 	// One that ends while the matrix is read, or later: the result is dropped.
 	ctx, cancel = context.WithCancelCause(context.Background())
 	var late la.EigenSym[float64]
-	if err := late.FactorizeContext(ctx, &cancelling{cancel: func() { cancel(mine) }}, true); !errors.Is(err, mine) || !late.IsEmpty() {
+	if err := late.Factorize(&cancelling{cancel: func() { cancel(mine) }}, true, la.WithContext(ctx)); !errors.Is(err, mine) || !late.IsEmpty() {
 		t.Errorf("cancelled late: %v, empty %t", err, late.IsEmpty())
 	}
 	var none la.EigenSym[float64]
@@ -279,7 +279,7 @@ func TestEigenSymPart(t *testing.T) {
 				"interval": la.EigenInterval(at(first-1), at(last-1)),
 			} {
 				for _, vectors := range []bool{true, false} {
-					if err := some.FactorizePart(ctx, a, p, vectors); err != nil {
+					if err := some.Factorize(a, vectors, la.WithContext(ctx), p); err != nil {
 						t.Fatal(err)
 					}
 					limit := 0.0 // values alone come from another algorithm
@@ -311,7 +311,7 @@ func TestEigenSymPart(t *testing.T) {
 	a := randomSymmetric(5, rng)
 	var c la.EigenSym[float64]
 	for _, p := range []la.EigenPart{la.EigenInterval(2, 1), la.EigenInterval(math.NaN(), 1), la.EigenInterval(1e9, math.Inf(1))} {
-		if err := c.FactorizePart(ctx, a, p, true); err != nil || len(c.Values(nil)) != 0 || c.SymmetricDim() != 5 {
+		if err := c.Factorize(a, true, la.WithContext(ctx), p); err != nil || len(c.Values(nil)) != 0 || c.SymmetricDim() != 5 {
 			t.Errorf("%v: %v, %d values", p, err, len(c.Values(nil)))
 		}
 	}
@@ -322,7 +322,7 @@ func TestEigenSymPart(t *testing.T) {
 					t.Errorf("%v: %v", bad, r)
 				}
 			}()
-			c.FactorizePart(ctx, a, la.EigenIndices(bad[0], bad[1]), true)
+			c.Factorize(a, true, la.WithContext(ctx), la.EigenIndices(bad[0], bad[1]))
 		}()
 	}
 	if w, err := la.Eigenvalues[float64](ctx, nil, a); err != nil || len(w) != 5 || !slices.IsSorted(w) {

@@ -257,7 +257,7 @@ func TestCancel(t *testing.T) {
 		opt.Deterministic, opt.Table = true, s.table()
 		e := start(t, opt)
 		c := la.NewCholesky[float64](e)
-		s.cancelled(t, "Cholesky", 165, 4, c, func(ctx context.Context) error { return c.FactorizeContext(ctx, a) }, func(what string) {
+		s.cancelled(t, "Cholesky", 165, 4, c, func(ctx context.Context) error { return c.Factorize(a, la.WithContext(ctx)) }, func(what string) {
 			small(t, choleskyResidual[float64](factor(t, c), load[float64](a, blas.NoTrans)), 30, "%s", what)
 		}, func(what string) { unchanged(t, what, general(a), before, nil) })
 	}

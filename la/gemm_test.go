@@ -235,7 +235,7 @@ func TestContextBefore(t *testing.T) {
 			"gemm":     la.Gemm(ctx, e, blas.NoTrans, blas.NoTrans, 1, a, a, 0, c),
 			"syrk":     la.Syrk(ctx, e, blas.NoTrans, 1, a, 0, sym),
 			"trsm":     la.Trsm(ctx, e, blas.Left, blas.NoTrans, 0, tri, c),
-			"cholesky": chol.FactorizeContext(ctx, sym),
+			"cholesky": chol.Factorize(sym, la.WithContext(ctx)),
 		} {
 			if err != cause {
 				t.Errorf("%s, %s: %v, want the cause", v.name, name, err)

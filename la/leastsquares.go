@@ -49,7 +49,7 @@ func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (x *bloc
 	m, n := a.Dims()
 	q := &QR[T]{engine: e}
 	if m >= n {
-		if err := q.FactorizeContext(ctx, a); err != nil {
+		if err := q.factorize(ctx, a); err != nil {
 			return nil, err
 		}
 		return q.solve(ctx, false, b)
@@ -60,7 +60,7 @@ func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (x *bloc
 	if trans == blas.NoTrans {
 		at = at.Transposed()
 	}
-	err = q.FactorizeContext(ctx, at)
+	err = q.factorize(ctx, at)
 	if _, ok := errors.AsType[*NonFiniteError](err); ok {
 		return nil, nonFinite(at, blas.Trans) // the first by rows of A
 	}

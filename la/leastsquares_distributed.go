@@ -62,10 +62,10 @@ func solveDistributedQR[T Element](ctx context.Context, e *Engine, a *blocked.Ma
 	}
 	q := &QR[T]{engine: e}
 	if err == nil {
-		err = q.FactorizeInPlace(ctx, f)
+		err = q.factorizeInPlace(ctx, f, nil)
 	}
 	if err == nil && m >= n {
-		err = q.SolveInPlace(ctx, y, z)
+		err = q.solveInPlace(ctx, z, false, y)
 	} else if err == nil {
 		err = q.leastNorm(ctx, y, z)
 	}

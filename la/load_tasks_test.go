@@ -39,7 +39,7 @@ func readers[T la.Element](t *testing.T, e *la.Engine) (all []reader[T]) {
 	t.Helper()
 	c := la.NewCholesky[T](e)
 	all = append(all, reader[T]{"Cholesky", func(ctx context.Context, a la.Source[T]) error {
-		return c.FactorizeContext(ctx, a.(la.SymmetricSource[T]))
+		return c.Factorize(a.(la.SymmetricSource[T]), la.WithContext(ctx))
 	}, func() la.General[T] {
 		g := la.General[T]{Rows: large, Cols: large, Stride: large, Data: make([]T, large*large)}
 		c.UTo(la.Triangular[T]{Uplo: blas.Upper, Diag: blas.NonUnit, N: large, Data: g.Data, Stride: g.Stride})
@@ -50,7 +50,9 @@ func readers[T la.Element](t *testing.T, e *la.Engine) (all []reader[T]) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, reader[T]{"LU, " + p.String(), f.FactorizeContext, func() la.General[T] {
+		all = append(all, reader[T]{"LU, " + p.String(), func(ctx context.Context, a la.Source[T]) error {
+			return f.Factorize(a, la.WithContext(ctx))
+		}, func() la.General[T] {
 			g := padded[T](large, large, 0)
 			f.FactorTo(g)
 			return g
@@ -61,7 +63,9 @@ func readers[T la.Element](t *testing.T, e *la.Engine) (all []reader[T]) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, reader[T]{"QR, " + v.String(), q.FactorizeContext, func() la.General[T] {
+		all = append(all, reader[T]{"QR, " + v.String(), func(ctx context.Context, a la.Source[T]) error {
+			return q.Factorize(a, la.WithContext(ctx))
+		}, func() la.General[T] {
 			g := padded[T](large, large, 0)
 			q.RTo(g)
 			return g

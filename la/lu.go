@@ -75,8 +75,8 @@ func (f *LU[T]) singular() error {
 // IsEmpty reports whether f holds no factorization.
 func (f *LU[T]) IsEmpty() bool { return f.lu == nil }
 
-// Dims returns m and n. Like all methods but Factorize, FactorizeContext, FactorizeCheckpoint,
-// IsEmpty, Reset and Clone, it panics with ErrNotFactorized if there is no factorization.
+// Dims returns m and n. Like all methods but Factorize, IsEmpty, Reset and Clone, it panics with ErrNotFactorized if
+// there is no factorization.
 func (f *LU[T]) Dims() (m, n int) {
 	f.valid()
 	return f.lu.Dims()

@@ -3,9 +3,11 @@ package la
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels"
@@ -15,20 +17,34 @@ import (
 // Factorize computes the factorization of a, which does not change. It replaces an earlier
 // factorization and uses its memory again.
 //
+// The options are [WithContext], [InPlace] and a [Checkpoint], as of [Cholesky.Factorize]. In place a is a
+// *blocked.Matrix of kind Full; after a *BreakdownError Factorize cannot fall back to partial pivoting then, as A is
+// overwritten. Partial and tournament pivoting keep states. If a tournament breaks down, the resumed panels are those of
+// the factorization with partial pivoting that replaces it.
+//
 // The error is a *SingularError with LAPACK's value if U has a zero on its diagonal. The
 // factorization is then complete, and the methods that do not divide by the diagonal work. After
 // any other error f is empty: a *NonFiniteError; a *BreakdownError if the pivoting breaks down
 // and [LUOptions.OnBreakdown] is ReturnError; an *exec.TaskError that names the version that
-// failed; or exec.ErrClosed.
+// failed; exec.ErrClosed; a *ShapeError in place; or a *CheckpointError.
 //
 // Reference: LAPACK xGETRF.
-func (f *LU[T]) Factorize(a Source[T]) error {
-	return f.FactorizeContext(context.Background(), a)
+func (f *LU[T]) Factorize(a Source[T], opts ...CallOption) error {
+	o, err := optionsOf("LU.Factorize", takesInPlace|takesCheckpoint, opts)
+	switch {
+	case err != nil:
+		f.Reset()
+		return err
+	case o.inPlace:
+		return f.factorizeInPlace(o.ctx, a, o.keep)
+	case o.keep != nil:
+		return f.factorizeBySteps(o.ctx, a, o.keep)
+	}
+	return f.factorize(o.ctx, a)
 }
 
-// FactorizeContext is Factorize in a context. When ctx ends it returns the cause as soon as the
-// running kernels have returned; f is then empty.
-func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
+// factorize is Factorize of a copy.
+func (f *LU[T]) factorize(ctx context.Context, a Source[T]) error {
 	top, err := f.factorizeUnscaled(ctx, a)
 	exp := scaleExponent[T](top)
 	if _, broken := errors.AsType[*BreakdownError](err); exp == 0 || f.lu == nil && !broken {
@@ -40,7 +56,7 @@ func (f *LU[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
 	return err
 }
 
-// factorizeUnscaled is FactorizeContext without scaling. top is the largest magnitude of a, 0 if
+// factorizeUnscaled is factorize without scaling. top is the largest magnitude of a, 0 if
 // a was not read.
 func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
@@ -63,14 +79,14 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	if one {
 		pivoting = PartialPivoting // in one tile all are the same
 	}
-	err = r.finish(f.factorize(ctx, r, pivots, pivoting))
+	err = r.finish(f.decompose(ctx, r, pivots, pivoting))
 	if err == nil {
 		err = f.broken(ctx, factors, pivots, pivoting, r.stats.Max)
 	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
 		factors.CopyFrom(a, f.engine.copying(false))
-		err = f.factorize(ctx, r, pivots, pivoting)
+		err = f.decompose(ctx, r, pivots, pivoting)
 	}
 	if err != nil {
 		return r.stats.Max, err
@@ -80,8 +96,8 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	return f.top, f.singular()
 }
 
-// factorize overwrites the matrix that r reads with its factors.
-func (f *LU[T]) factorize(ctx context.Context, r *reading[T], pivots *lu.Pivots, pivoting Pivoting) error {
+// decompose overwrites the matrix that r reads with its factors.
+func (f *LU[T]) decompose(ctx context.Context, r *reading[T], pivots *lu.Pivots, pivoting Pivoting) error {
 	factors := r.a
 	mt, nt := factors.Tiles()
 	switch {
@@ -139,4 +155,97 @@ func (f *LU[T]) broken(ctx context.Context, factors *blocked.Matrix[T], pivots *
 		return &BreakdownError{Growth: growth, Limit: limit}
 	}
 	return nil
+}
+
+// factorizeInPlace is Factorize in the tiles of a. keep may be nil.
+func (f *LU[T]) factorizeInPlace(ctx context.Context, a Source[T], keep *Checkpoint) error {
+	f.clear()
+	factors, err := tilesInPlace(a, blocked.Full, "a Full one")
+	if err != nil {
+		return err
+	}
+	pivoting := f.opt.Pivoting
+	done := outcome[T]{state: &file.State[T]{Matrix: factors}}
+	if keep != nil {
+		if err := f.checkpointable(keep); err != nil {
+			return err
+		}
+		done, err = checkpointedInPlace(ctx, f.engine, keep, getrfSteps[T](pivoting, nil), factors)
+	} else {
+		var r *reading[T]
+		if r, done.exp, err = scaleInPlace(ctx, f.engine, factors); err != nil {
+			return err
+		}
+		m, n := factors.Dims()
+		done.state.Pivots, done.stats = lu.NewPivots(m, n, factors.NB()), r.stats
+		err = f.decompose(ctx, r, done.state.Pivots, pivoting)
+	}
+	if err == nil {
+		err = f.broken(ctx, factors, done.state.Pivots, pivoting, done.stats.Max)
+	}
+	return f.adopt(done, pivoting, err)
+}
+
+// factorizeBySteps is Factorize of a copy, with a checkpoint.
+func (f *LU[T]) factorizeBySteps(ctx context.Context, a Source[T], keep *Checkpoint) error {
+	f.clear()
+	if err := f.checkpointable(keep); err != nil {
+		return err
+	}
+	pivoting := f.opt.Pivoting
+	factor := func() (outcome[T], error) {
+		steps := getrfSteps[T](pivoting, func() int { return f.tileSize(a.Dims()) })
+		return checkpointed(ctx, f.engine, keep, steps, a)
+	}
+	done, err := factor()
+	if err == nil {
+		err = f.broken(ctx, done.state.Matrix, done.state.Pivots, pivoting, done.stats.Max)
+	}
+	if broken := (*BreakdownError)(nil); errors.As(err, &broken) {
+		pivoting = PartialPivoting
+		done, err = factor()
+	}
+	return f.adopt(done, pivoting, err)
+}
+
+// adopt makes f the factorization that was done, unless there is an error.
+func (f *LU[T]) adopt(done outcome[T], pivoting Pivoting, err error) error {
+	if err != nil {
+		return err
+	}
+	f.lu, f.pivots, f.pivoting = done.state.Matrix, done.state.Pivots, pivoting
+	f.norm, f.exp, f.top = newNorms(done.stats.Columns), done.exp, done.stats.Max
+	return f.singular()
+}
+
+// checkpointable returns a *CheckpointError if the pivoting keeps no states.
+func (f *LU[T]) checkpointable(keep *Checkpoint) error {
+	if f.opt.Pivoting == TilePivoting {
+		return &CheckpointError{Path: keep.Dir,
+			Reason: fmt.Sprintf("%v pivoting keeps no states, %v and %v pivoting do",
+				f.opt.Pivoting, PartialPivoting, TournamentPivoting)}
+	}
+	return nil
+}
+
+// getrfSteps returns the steps of the LU factorization with partial or tournament pivoting. Each
+// pivoting has states of its own.
+func getrfSteps[T Element](pivoting Pivoting, tileSize func() int) stepwise[T] {
+	w := stepwise[T]{op: "getrf", kind: blocked.Full, tileSize: tileSize}
+	if pivoting == TournamentPivoting {
+		w.op = "calu"
+	}
+	w.prepare = func(s *file.State[T]) error {
+		if m, n := s.Matrix.Dims(); s.Pivots == nil {
+			s.Pivots = lu.NewPivots(m, n, s.Matrix.NB())
+		}
+		return nil
+	}
+	w.submit = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+		if pivoting == TournamentPivoting {
+			return lu.GetrfTournamentSteps(p, s.Matrix, s.Pivots, from, to)
+		}
+		return lu.GetrfSteps(p, s.Matrix, s.Pivots, from, to)
+	}
+	return w
 }

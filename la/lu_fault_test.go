@@ -94,7 +94,7 @@ func TestLUCancel(t *testing.T) {
 		opt.Deterministic, opt.Table = true, s.table()
 		e := start(t, opt)
 		for pivoting, f := range lus[float64](t, e) {
-			s.cancelled(t, pivoting, 330, 11, f, func(ctx context.Context) error { return f.FactorizeContext(ctx, a) }, func(what string) {
+			s.cancelled(t, pivoting, 330, 11, f, func(ctx context.Context) error { return f.Factorize(a, la.WithContext(ctx)) }, func(what string) {
 				small(t, luResidual(f, load[float64](a, blas.NoTrans)), 30, "%s", what)
 			}, func(what string) { unchanged(t, what, a, before, nil) })
 		}
@@ -102,7 +102,7 @@ func TestLUCancel(t *testing.T) {
 	// Before it has begun, and while it falls back.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errBroken)
-	if err := la.NewLU[float64](nil).FactorizeContext(ctx, a); err != errBroken {
+	if err := la.NewLU[float64](nil).Factorize(a, la.WithContext(ctx)); err != errBroken {
 		t.Errorf("%v, want the cause", err)
 	}
 	e := start(t, la.Options{Workers: 2, NB: 5, Direct: -1, Deterministic: true, Table: s.table()})
@@ -119,7 +119,7 @@ func TestLUCancel(t *testing.T) {
 	for i := range 5 {
 		zero.Set(i, 0, 0)
 	}
-	if err := f.FactorizeContext(ctx, zero); err != errBroken || !f.IsEmpty() {
+	if err := f.Factorize(zero, la.WithContext(ctx)); err != errBroken || !f.IsEmpty() {
 		t.Errorf("falling back: %v, want the cause", err)
 	}
 }

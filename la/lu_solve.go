@@ -30,8 +30,24 @@ import (
 // *SingularError leaves that, too. SolveTo panics with ErrNotFactorized if there is no
 // factorization.
 //
+// The options are [WithContext] and [InPlace], as of [Cholesky.SolveTo]; in place a *SingularError leaves B unchanged,
+// and SolveTo panics with mat.ErrSquare if A is not square.
+//
 // Reference: LAPACK xGETRS.
-func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
+func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T], opts ...CallOption) error {
+	f.valid()
+	o, err := optionsOf("LU.SolveTo", takesInPlace, opts)
+	switch {
+	case err != nil:
+		return err
+	case o.inPlace:
+		return f.solveInPlace(o.ctx, dst, trans, b)
+	}
+	return f.solveTo(o.ctx, dst, trans, b)
+}
+
+// solveTo is SolveTo with a copy of b.
+func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b Source[T]) error {
 	if err := f.check("SolveTo"); err != nil {
 		return err
 	}
@@ -47,15 +63,15 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	if n == 0 || nrhs == 0 {
 		return nil
 	}
-	condition := f.conditionError(context.Background())
+	condition := f.conditionError(ctx)
 	if noSolution(condition) {
 		return condition
 	}
 	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), f.engine.copying(false))
-	if err := f.solveOverwrite(context.Background(), transposition(trans), x); err != nil {
+	if err := f.solveOverwrite(ctx, transposition(trans), x); err != nil {
 		return err
 	}
-	if err := inRange(context.Background(), f.engine, x, b); err != nil {
+	if err := inRange(ctx, f.engine, x, b); err != nil {
 		return err
 	}
 	x.CopyTo(to, f.engine.options().Workers)
@@ -63,18 +79,38 @@ func (f *LU[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 }
 
 // SolveVecTo solves A·x = b, or Aᵀ·x = b if trans, for one right-hand side, dst = x, as SolveTo
-// does.
-func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
+// does. The option is [WithContext].
+func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opts ...CallOption) error {
 	if err := f.check("SolveVecTo"); err != nil {
+		return err
+	}
+	ctx, err := contextOf("LU.SolveVecTo", opts)
+	if err != nil {
 		return err
 	}
 	n := f.order()
 	if err := f.singular(); err != nil && b.Len() == n {
 		return err // dst does not get its shape
 	}
-	return solveVector("A", n, n, dst, b, func(dst Destination[T], b Source[T]) error {
-		return f.SolveTo(dst, trans, b)
+	return solveVector(ctx, "A", n, n, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
+		return f.solveTo(ctx, dst, trans, b)
 	})
+}
+
+// solveInPlace overwrites dst, which is b, with op(A)⁻¹·b.
+func (f *LU[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool, b Source[T]) error {
+	f.order()
+	x, err := rightSideInPlace(f.lu, dst, b)
+	if err != nil {
+		return err
+	}
+	if err := f.singular(); err != nil {
+		return err
+	}
+	if err := f.solveOverwrite(ctx, transposition(trans), x); err != nil {
+		return err
+	}
+	return f.conditionError(ctx)
 }
 
 // solveOverwrite overwrites x with op(A)⁻¹·x.
@@ -107,11 +143,15 @@ func (f *LU[T]) submitSolve(s *executor[T], trans blas.Transpose, x *blocked.Mat
 // cheaper and more accurate than a product with its inverse.
 //
 // The errors and the panic are those of SolveTo. After an *OverflowError, an *exec.TaskError or
-// exec.ErrClosed dst is undefined.
+// exec.ErrClosed dst is undefined. The option is [WithContext].
 //
 // Reference: LAPACK xGETRI.
-func (f *LU[T]) InverseTo(dst Sink[T]) error {
+func (f *LU[T]) InverseTo(dst Sink[T], opts ...CallOption) error {
 	if err := f.check("InverseTo"); err != nil {
+		return err
+	}
+	ctx, err := contextOf("LU.InverseTo", opts)
+	if err != nil {
 		return err
 	}
 	n, nb := f.order(), f.lu.NB()
@@ -124,15 +164,15 @@ func (f *LU[T]) InverseTo(dst Sink[T]) error {
 	if n == 0 {
 		return nil
 	}
-	condition := f.conditionError(context.Background())
+	condition := f.conditionError(ctx)
 	if noSolution(condition) {
 		return condition
 	}
 	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)
-	if err := f.invert(context.Background(), v); err != nil {
+	if err := f.invert(ctx, v); err != nil {
 		return err
 	}
-	if err := inRange(context.Background(), f.engine, v, nil); err != nil {
+	if err := inRange(ctx, f.engine, v, nil); err != nil {
 		return err
 	}
 	back()
@@ -159,17 +199,18 @@ func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 // estimate is a lower bound, which is rarely below a third of the true value. It is +Inf if A is
 // singular or one of the norms out of range, and NaN if a solution fails, for example on a closed
 // engine. The first call computes a few solutions on the engine. Cond panics with mat.ErrSquare
-// if A is not square.
+// if A is not square. The option is [WithContext], as of [Cholesky.Cond].
 //
 // Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
-func (f *LU[T]) Cond() float64 {
+func (f *LU[T]) Cond(opts ...CallOption) float64 {
+	ctx := mustContext("LU.Cond", opts)
 	if f.order() == 0 {
 		return 0
 	}
 	if f.singular() != nil {
 		return math.Inf(1)
 	}
-	k, err := conditionNumber[T](f.norm, f.inverse(context.Background()))
+	k, err := conditionNumber[T](f.norm, f.inverse(ctx))
 	if err != nil {
 		return math.NaN()
 	}

@@ -170,7 +170,7 @@ func checkFloat32Factors(r *blocked.Matrix[float32], n int, power float64, k nor
 func factorizeFloat32(ctx context.Context, f *LU[float32], factors *blocked.Matrix[float32], n int,
 	columns []float64) error {
 	pivots := lu.NewPivots(n, n, factors.NB())
-	if err := f.factorize(ctx, &reading[float32]{a: factors}, pivots, PartialPivoting); err != nil {
+	if err := f.decompose(ctx, &reading[float32]{a: factors}, pivots, PartialPivoting); err != nil {
 		return err
 	}
 	f.lu, f.pivots, f.norm = factors, pivots, newNorms(columns)

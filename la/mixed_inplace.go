@@ -17,7 +17,7 @@ import (
 // kind SymUpper and does not change. The nodes need memory of half of A for the factor in
 // float32.
 //
-// After a fallback A holds its factor in float64, as after [Cholesky.FactorizeInPlace], and
+// After a fallback A holds its factor in float64, as after [Cholesky.Factorize] in place, and
 // BackwardError is NaN.
 //
 // The error is a *ShapeError, or that of SolveSPD. B is then undefined, or after a finite
@@ -62,10 +62,10 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, s.engine, d) }
 	return s.solveInPlace(b, func() error {
 		double := NewCholesky[float64](s.engine)
-		if err := double.FactorizeInPlace(ctx, a); err != nil {
+		if err := double.factorizeInPlace(ctx, a, nil); err != nil {
 			return err
 		}
-		return double.SolveInPlace(ctx, b)
+		return double.solveInPlace(ctx, b, b)
 	})
 }
 
@@ -95,10 +95,10 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 	s.correct = func(d *blocked.Matrix[float32]) error { return single.solve(ctx, blas.NoTrans, d) }
 	return s.solveInPlace(b, func() error {
 		double := NewLU[float64](s.engine)
-		if err := double.FactorizeInPlace(ctx, a); err != nil {
+		if err := double.factorizeInPlace(ctx, a, nil); err != nil {
 			return err
 		}
-		return double.SolveInPlace(ctx, false, b)
+		return double.solveInPlace(ctx, b, false, b)
 	})
 }
 

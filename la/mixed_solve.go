@@ -74,7 +74,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
 		single = Cholesky[float32]{} // the memory
 		double := Cholesky[float64]{engine: e}
-		if err := double.FactorizeContext(ctx, v); err != nil {
+		if err := double.factorize(ctx, v); err != nil {
 			return nil, err
 		}
 		x = retiled(x, double.u.NB(), e)
@@ -130,7 +130,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	s.double = func(x *blocked.Matrix[float64]) (*blocked.Matrix[float64], error) {
 		single = nil // the memory
 		double := &LU[float64]{engine: e}
-		if err := double.FactorizeContext(ctx, a); err != nil {
+		if err := double.factorize(ctx, a); err != nil {
 			return nil, err
 		}
 		condition := double.conditionError(ctx)

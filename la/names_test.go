@@ -44,6 +44,7 @@ func TestErrorsNameTheCall(t *testing.T) {
 	solved := func(_ la.SolveReport, err error) error { return err }
 	refined := func(_ la.Refinement, err error) error { return err }
 	number := func(_ float64, err error) error { return err }
+	small := full(2, 2)
 	short, long := make([]float64, 2), make([]float64, 3)
 	for _, c := range []struct {
 		op, operands string // those that the text names
@@ -89,14 +90,17 @@ func TestErrorsNameTheCall(t *testing.T) {
 		{"SolveVecTo", "A b", chol.SolveVecTo(v(3), v(2))},
 		{"SolveVecTo", "dst", chol.SolveVecTo(v(2), v(3))},
 		{"InverseTo", "dst", chol.InverseTo(mat.NewSymDense(2, nil))},
-		{"SolveInPlace", "A B", chol.SolveInPlace(ctx, full(2, 2))},
+		{"SolveTo", "A B", chol.SolveTo(small, small, la.InPlace())},
+		{"SolveTo", "dst b", chol.SolveTo(small, full(2, 2), la.InPlace())},
+		{"SolveTo", "dst b", chol.SolveTo(d(3, 1), d(3, 1), la.InPlace())},
 		{"SolveTo", "A b", lu.SolveTo(d(3, 1), false, d(2, 1))},
 		{"SolveTo", "dst", lu.SolveTo(band, false, d(3, 3))},
 		{"SolveTo", "A", tall.SolveTo(d(3, 1), false, d(2, 1))},
 		{"SolveVecTo", "A b", lu.SolveVecTo(v(3), false, v(2))},
 		{"InverseTo", "dst", lu.InverseTo(d(2, 2))},
 		{"InverseTo", "A", tall.InverseTo(d(2, 2))},
-		{"SolveInPlace", "A B", lu.SolveInPlace(ctx, false, full(2, 2))},
+		{"SolveTo", "A B", lu.SolveTo(small, false, small, la.InPlace())},
+		{"SolveTo", "dst b", lu.SolveTo(d(3, 1), false, d(3, 1), la.InPlace())},
 		{"SolveTo", "op(A) b", qr.SolveTo(d(3, 1), false, d(2, 1))},
 		{"SolveTo", "dst", qr.SolveTo(d(2, 1), false, d(3, 1))},
 		{"SolveVecTo", "op(A) b", qr.SolveVecTo(v(3), false, v(2))},
@@ -105,10 +109,14 @@ func TestErrorsNameTheCall(t *testing.T) {
 		{"ApplyQTo", "Q b", qr.ApplyQTo(d(3, 3), blas.Left, false, d(2, 3))},
 		{"ApplyQTo", "dst", qr.ApplyQTo(d(2, 3), blas.Left, false, d(3, 3))},
 		{"ApplyQTo", "side", qr.ApplyQTo(d(3, 3), 'X', false, d(3, 3))},
-		{"SolveInPlace", "A B X", qr.SolveInPlace(ctx, full(2, 2), full(2, 2))},
-		{"FactorizeInPlace", "a", new(la.Cholesky[float64]).FactorizeInPlace(ctx, full(3, 2))},
-		{"FactorizeInPlace", "a", new(la.LU[float64]).FactorizeInPlace(ctx, blocked.New[float64](blocked.SymUpper, 3, 3, 2))},
-		{"FactorizeInPlace", "a", new(la.QR[float64]).FactorizeInPlace(ctx, blocked.New[float64](blocked.SymUpper, 3, 3, 2))},
+		{"SolveTo", "A B X", qr.SolveTo(small, false, small, la.InPlace())},
+		{"SolveTo", "dst b", qr.SolveTo(d(3, 1), false, d(3, 1), la.InPlace())},
+		{"Factorize", "a", new(la.Cholesky[float64]).Factorize(sym, la.InPlace())},
+		{"Factorize", "a", new(la.LU[float64]).Factorize(one, la.InPlace())},
+		{"Factorize", "a", new(la.QR[float64]).Factorize(one, la.InPlace())},
+		{"Factorize", "a", new(la.Cholesky[float64]).Factorize(full(3, 2), la.InPlace())},
+		{"Factorize", "a", new(la.LU[float64]).Factorize(blocked.New[float64](blocked.SymUpper, 3, 3, 2), la.WithContext(ctx), la.InPlace())},
+		{"Factorize", "a", new(la.QR[float64]).Factorize(blocked.New[float64](blocked.SymUpper, 3, 3, 2), la.WithContext(ctx), la.InPlace())},
 		{"MulVecTo", "op(A) x dst", sparse.MulVecTo(ctx, short, false, long)},
 		{"MulTo", "a b", sparse.MulTo(ctx, d(3, 3), d(2, 3))},
 		{"MulTo", "dst", sparse.MulTo(ctx, d(2, 3), d(3, 3))},

@@ -145,7 +145,7 @@ func TestProgressOfFailure(t *testing.T) {
 			}
 			return errBroken
 		})
-		err := la.NewCholesky[float64](e).FactorizeContext(ctx, a)
+		err := la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx))
 		cancel()
 		done, total, reports := w.take()
 		if err == nil || reports == 0 || total <= done || total > 10*11*12/6 || done > 20 {

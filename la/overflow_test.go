@@ -93,15 +93,15 @@ func TestOverflow(t *testing.T) {
 			}},
 			"LU.SolveTo": {n, 2, func(dst *mat.Dense, v float64) error {
 				f := la.NewLU[float64](e)
-				return errors.Join(f.FactorizeContext(t.Context(), square), f.SolveTo(dst, true, b(n, v)))
+				return errors.Join(f.Factorize(square, la.WithContext(t.Context())), f.SolveTo(dst, true, b(n, v)))
 			}},
 			"Cholesky.SolveTo": {n, 2, func(dst *mat.Dense, v float64) error {
 				c := la.NewCholesky[float64](e)
-				return errors.Join(c.FactorizeContext(t.Context(), symmetric), c.SolveTo(dst, b(n, v)))
+				return errors.Join(c.Factorize(symmetric, la.WithContext(t.Context())), c.SolveTo(dst, b(n, v)))
 			}},
 			"QR.SolveTo": {n, 2, func(dst *mat.Dense, v float64) error {
 				q := la.NewQR[float64](e)
-				return errors.Join(q.FactorizeContext(t.Context(), tiny(n+3, n)), q.SolveTo(dst, false, b(n+3, v)))
+				return errors.Join(q.Factorize(tiny(n+3, n), la.WithContext(t.Context())), q.SolveTo(dst, false, b(n+3, v)))
 			}},
 			"inverse by LU": {n, n, func(dst *mat.Dense, v float64) error {
 				_, err := la.Inverse[float64](t.Context(), e, dst, smaller(square))

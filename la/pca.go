@@ -38,15 +38,22 @@ func NewPCA[T Element](e *Engine) *PCA[T] {
 // Factorize analyses a, which is not changed. weights has one weight for each observation, or is nil: then all are 1. A
 // former analysis is replaced and its memory used again.
 //
+// The option is [WithContext]. A decomposition that has begun is not broken off when the context ends, but its result
+// is then dropped, and the cause returned.
+//
 // The error is a *ShapeError if there is another number of weights, ErrWeights, a *NonFiniteError, or one of
 // [SVD.Factorize]. c is then empty.
-func (c *PCA[T]) Factorize(a Source[T], weights []T) error {
-	return c.FactorizeContext(context.Background(), a, weights)
+func (c *PCA[T]) Factorize(a Source[T], weights []T, opts ...CallOption) error {
+	ctx, err := contextOf("PCA.Factorize", opts)
+	if err != nil {
+		c.svd.Reset()
+		return err
+	}
+	return c.factorize(ctx, a, weights)
 }
 
-// FactorizeContext is Factorize in a context. A decomposition that has begun is not broken off when ctx
-// ends, but its result is then dropped, and the cause returned.
-func (c *PCA[T]) FactorizeContext(ctx context.Context, a Source[T], weights []T) error {
+// factorize is Factorize in a context.
+func (c *PCA[T]) factorize(ctx context.Context, a Source[T], weights []T) error {
 	m, n := a.Dims()
 	c.svd.Reset()
 	e := c.svd.engine
@@ -85,15 +92,15 @@ func (c *PCA[T]) FactorizeContext(ctx context.Context, a Source[T], weights []T)
 		c.center(weights)
 	}
 	if m < 2*n {
-		return c.svd.FactorizeContext(ctx, c.a, mat.SVDThinV)
+		return c.svd.factorize(ctx, c.a, mat.SVDThinV)
 	}
 	// A = Q·R has the values and the right vectors of R.
-	if err := c.qr.FactorizeContext(ctx, c.a); err != nil {
+	if err := c.qr.factorize(ctx, c.a); err != nil {
 		return err
 	}
 	upper := General[T]{Rows: n, Cols: n, Stride: max(n, 1), Data: make([]T, n*n)}
 	c.qr.RTo(upper)
-	return c.svd.FactorizeContext(ctx, upper, mat.SVDThinV)
+	return c.svd.factorize(ctx, upper, mat.SVDThinV)
 }
 
 // center subtracts the means of the columns, and multiplies rows by the roots of their weights.

@@ -1,7 +1,6 @@
 package la
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -52,57 +51,6 @@ func NewQRWith[T Element](e *Engine, opt QROptions) (*QR[T], error) {
 	return &QR[T]{engine: e, opt: opt}, nil
 }
 
-// Factorize computes the factorization of a, which does not change. It replaces an earlier
-// factorization and uses its memory again.
-//
-// Every finite matrix has one. The error is a *NonFiniteError, an *exec.TaskError that names the
-// version that failed, or exec.ErrClosed; q is then empty.
-//
-// Reference: LAPACK xGEQRF.
-func (q *QR[T]) Factorize(a Source[T]) error { return q.FactorizeContext(context.Background(), a) }
-
-// FactorizeContext is Factorize in a context. When ctx ends it returns the cause as soon as the
-// running kernels have returned; q is then empty.
-func (q *QR[T]) FactorizeContext(ctx context.Context, a Source[T]) error {
-	q.Reset()
-	if err := q.engine.ready(ctx); err != nil {
-		return err
-	}
-	top, err := q.factorizeUnscaled(ctx, a)
-	if exp := scaleExponent[T](top); exp != 0 && err == nil {
-		q.Reset()
-		if _, err = q.factorizeUnscaled(ctx, scaledCopy(q.engine, a, -exp)); err == nil {
-			q.f.exp = exp
-		}
-	}
-	return err
-}
-
-// factorizeUnscaled is FactorizeContext without scaling. top is the largest magnitude of a.
-func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
-	m, n := a.Dims()
-	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
-	f := q.spare
-	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
-		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
-		f.rotations = qr.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
-	}
-	later := !one && f.variant == CompactQR
-	if later && f.a == nil {
-		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles
-	}
-	r := newReading(q.engine, f.a, a, blocked.Full, nb, !later, true)
-	f.a, q.spare = r.a, f
-	if err := r.nonFinite(); err != nil {
-		return 0, err
-	}
-	if err := r.finish(f.factorize(ctx, q.engine, r)); err != nil {
-		return 0, err
-	}
-	q.f, q.spare = f, nil
-	return r.stats.Max, nil
-}
-
 // valid panics with ErrNotFactorized if there is no factorization.
 func (q *QR[T]) valid() {
 	if q.f == nil {
@@ -125,8 +73,8 @@ func (q *QR[T]) Reset() {
 // clear drops the factorization and its memory.
 func (q *QR[T]) clear() { q.f, q.wide, q.spare = nil, nil, nil }
 
-// Dims returns the shape of A. Like all methods but Factorize, FactorizeContext, IsEmpty, Reset
-// and TileSize, it panics with ErrNotFactorized if there is no factorization.
+// Dims returns the shape of A. Like all methods but Factorize, IsEmpty, Reset and TileSize, it panics with
+// ErrNotFactorized if there is no factorization.
 func (q *QR[T]) Dims() (m, n int) {
 	q.valid()
 	return q.f.a.Dims()
@@ -172,29 +120,33 @@ func (q *QR[T]) RTo(dst Sink[T]) {
 // larger than n this costs more than the factorization: see [QR.QThinTo] and [QR.ApplyQTo].
 //
 // The error is a *ShapeError, an *exec.TaskError that names the version that failed, or
-// exec.ErrClosed; dst is undefined after the last two.
+// exec.ErrClosed; dst is undefined after the last two. The option is [WithContext].
 //
 // Reference: LAPACK xORGQR.
-func (q *QR[T]) QTo(dst Sink[T]) error {
+func (q *QR[T]) QTo(dst Sink[T], opts ...CallOption) error {
 	q.valid()
 	m, _ := q.f.a.Dims()
-	return q.columnsTo("QTo", dst, m)
+	return q.columnsTo("QTo", dst, m, opts)
 }
 
 // QThinTo computes the first min(m, n) columns of Q in dst, m×min(m, n); an empty *mat.Dense
 // takes that shape. They are an orthonormal basis of the columns of A if these are independent,
 // and A is their product with the first min(m, n) rows of R.
 //
-// The errors are those of [QR.QTo].
-func (q *QR[T]) QThinTo(dst Sink[T]) error {
+// The errors are those of [QR.QTo]. The option is [WithContext].
+func (q *QR[T]) QThinTo(dst Sink[T], opts ...CallOption) error {
 	q.valid()
 	m, n := q.f.a.Dims()
-	return q.columnsTo("QThinTo", dst, min(m, n))
+	return q.columnsTo("QThinTo", dst, min(m, n), opts)
 }
 
 // columnsTo computes the first k columns of Q in dst.
-func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
+func (q *QR[T]) columnsTo(op string, dst Sink[T], k int, opts []CallOption) error {
 	m, _ := q.f.a.Dims()
+	ctx, err := contextOf("QR."+op, opts)
+	if err != nil {
+		return err
+	}
 	if err := shapeResult[T](op, "factor", dst, m, k); err != nil {
 		return err
 	}
@@ -202,7 +154,7 @@ func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
 		return nil
 	}
 	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
-	if err := q.f.columns(context.Background(), q.engine, v); err != nil {
+	if err := q.f.columns(ctx, q.engine, v); err != nil {
 		return err
 	}
 	back()
@@ -218,10 +170,15 @@ func (q *QR[T]) columnsTo(op string, dst Sink[T], k int) error {
 //
 // The error is a *ShapeError, also if side is neither Left nor Right, an *exec.TaskError that
 // names the version that failed, or exec.ErrClosed; dst is then unchanged but for its shape.
+// The option is [WithContext].
 //
 // Reference: LAPACK xORMQR.
-func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Source[T]) error {
+func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Source[T], opts ...CallOption) error {
 	q.valid()
+	ctx, err := contextOf("QR.ApplyQTo", opts)
+	if err != nil {
+		return err
+	}
 	m, _ := q.f.a.Dims()
 	r, c := b.Dims()
 	switch {
@@ -241,7 +198,6 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 		return nil
 	}
 	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), q.engine.copying(false))
-	ctx := context.Background()
 	exp := scaleExponent[T](x.Norm(lapack.MaxAbs, q.engine.options().Workers))
 	if exp != 0 {
 		scaleByPower(x, -exp)

@@ -223,7 +223,7 @@ func TestQRCancel(t *testing.T) {
 	} {
 		c.opt.Deterministic, c.opt.Table = true, s.table()
 		q := newQR[float64](t, start(t, c.opt), c.qr)
-		s.cancelled(t, name, 90, 4, q, func(ctx context.Context) error { return q.FactorizeContext(ctx, a) },
+		s.cancelled(t, name, 90, 4, q, func(ctx context.Context) error { return q.Factorize(a, la.WithContext(ctx)) },
 			func(what string) { checkQR(t, q, load[float64](a, blas.NoTrans), "%s", what) }, func(what string) { unchanged(t, what, a, before, nil) })
 	}
 }

@@ -31,9 +31,27 @@ import (
 // But for the finite mat.Condition an error leaves dst unchanged, except for its shape. SolveTo
 // panics with ErrNotFactorized if there is no factorization.
 //
+// The options are [WithContext] and [InPlace]. In place dst and b are *blocked.Matrix, Full and in the tile size of
+// the factorization, A is not wider than high, and trans is false. SolveTo overwrites b with Qᵀ·B, whose rows below
+// row n have the norms of the residuals; dst may be b if A is square. Distributed matrices stay on their nodes. There is
+// no *OverflowError then, and after another error dst and b are undefined, or after a mat.Condition dst is a solution
+// whose digits may all be wrong.
+//
 // Reference: LAPACK xGELS.
-func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
+func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T], opts ...CallOption) error {
 	q.valid()
+	o, err := optionsOf("QR.SolveTo", takesInPlace, opts)
+	switch {
+	case err != nil:
+		return err
+	case o.inPlace:
+		return q.solveInPlace(o.ctx, dst, trans, b)
+	}
+	return q.solveTo(o.ctx, dst, trans, b)
+}
+
+// solveTo is SolveTo with a copy of b.
+func (q *QR[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b Source[T]) error {
 	rows, cols := q.operator(trans)
 	m, nrhs := b.Dims()
 	if m != rows {
@@ -49,9 +67,9 @@ func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	if cols == 0 || nrhs == 0 {
 		return nil
 	}
-	x, err := q.solve(context.Background(), trans, b)
+	x, err := q.solve(ctx, trans, b)
 	if x != nil {
-		if overflow := inRange(context.Background(), q.engine, x, b); overflow != nil {
+		if overflow := inRange(ctx, q.engine, x, b); overflow != nil {
 			return overflow
 		}
 		x.CopyTo(to, q.engine.options().Workers)
@@ -59,13 +77,70 @@ func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T]) error {
 	return err
 }
 
-// SolveVecTo solves for one right-hand side, dst = x, as SolveTo does.
-func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T]) error {
+// SolveVecTo solves for one right-hand side, dst = x, as SolveTo does. The option is [WithContext].
+func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opts ...CallOption) error {
 	q.valid()
+	ctx, err := contextOf("QR.SolveVecTo", opts)
+	if err != nil {
+		return err
+	}
 	rows, cols := q.operator(trans)
-	return solveVector("op(A)", rows, cols, dst, b, func(dst Destination[T], b Source[T]) error {
-		return q.SolveTo(dst, trans, b)
+	return solveVector(ctx, "op(A)", rows, cols, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
+		return q.solveTo(ctx, dst, trans, b)
 	})
+}
+
+// solveInPlace is SolveTo in the tiles of b and dst.
+func (q *QR[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool, to Source[T]) error {
+	f := q.f
+	m, n := f.a.Dims()
+	nb := f.a.NB()
+	b, ok := to.(*blocked.Matrix[T])
+	x, isMatrix := dst.(*blocked.Matrix[T])
+	if !ok || !isMatrix || trans {
+		return &ShapeError{"SolveTo", "in place dst and b are of type *blocked.Matrix, and trans is false"}
+	}
+	rows, nrhs := b.Dims()
+	height, width := x.Dims()
+	if b.Kind() != blocked.Full || x.Kind() != blocked.Full || rows != m || height != n || width != nrhs ||
+		b.NB() != nb || x.NB() != nb || m < n {
+		return &ShapeError{"SolveTo",
+			fmt.Sprintf("A is %d×%d in tiles of %d, B %v, %d×%d in tiles of %d, X %v, %d×%d in tiles of %d", m, n,
+				nb, b.Kind(), rows, nrhs, b.NB(), x.Kind(), height, width, x.NB())}
+	}
+
+	if n == 0 || nrhs == 0 {
+		return q.engine.ready(ctx)
+	}
+	if err := triangleError(f.a, f.order()); err != nil {
+		return err
+	}
+	r, end, err := f.triangle(ctx, q.engine)
+	if err != nil {
+		return err
+	}
+	defer end()
+	power, err := scaleRightSide(ctx, q.engine, b, f.exp)
+	if err != nil {
+		return err
+	}
+	err = Run(ctx, q.engine, func(p *blocked.Program[T]) error {
+		err := qr.Ormqr(p, blas.Left, blas.Trans, f.a, f.rotations, b)
+		if err == nil && x != b {
+			err = p.CopyLeading(b, x)
+		}
+		if err == nil {
+			err = p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, r, x)
+		}
+		return err
+	})
+	if x != b {
+		err = rescale(ctx, q.engine, b, -power, err)
+	}
+	if err = rescale(ctx, q.engine, x, -power-f.exp, err); err != nil {
+		return err
+	}
+	return f.conditionError(ctx, q.engine)
 }
 
 // operator returns the shape of op(A).
@@ -164,14 +239,15 @@ func (q *QR[T]) factorizeTransposed(s *executor[T], z *qrFactors[T]) {
 // estimate is a lower bound, which is rarely below a third of the true value. It is +Inf if a
 // norm is out of range or R has no inverse, and NaN if a solution fails, for example on a closed
 // engine. The first call computes a few solutions on the engine, and for an A that is wider than
-// high it also factors R.
+// high it also factors R. The option is [WithContext], as of [Cholesky.Cond].
 //
 // Reference: LAPACK xTRCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
-func (q *QR[T]) Cond() float64 {
+func (q *QR[T]) Cond(opts ...CallOption) float64 {
 	q.valid()
+	ctx := mustContext("QR.Cond", opts)
 	e, close := q.engine.openSession()
 	defer close()
-	ctx, f := context.Background(), q.f
+	f := q.f
 	if f.order() == 0 {
 		return 0
 	}

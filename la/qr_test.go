@@ -351,7 +351,7 @@ func TestQRNotFactorized(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var cancelled la.QR[float64]
-	if err := cancelled.FactorizeContext(ended, one); !errors.Is(err, context.Canceled) {
+	if err := cancelled.Factorize(one, la.WithContext(ended)); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	for name, q := range map[string]*la.QR[float64]{"zero": {}, "failed": &failed, "reset": &reset, "cancelled": &cancelled} {

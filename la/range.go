@@ -85,18 +85,19 @@ func withScaledColumns[T Element](ctx context.Context, e *Engine, x *blocked.Mat
 	return err
 }
 
-// scaleInPlace divides a by 2^exp if it is near the ends of the range; r holds the statistics of
-// a. It returns exp and the statistics after that.
-func scaleInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], r *reading[T]) (exp int,
-	_ *reading[T], err error) {
+// scaleInPlace divides a by 2^exp if it is near the ends of the range. It returns a with its statistics after that, and
+// exp. The error may be a *NonFiniteError.
+func scaleInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (r *reading[T], exp int, err error) {
+	if r, err = measured(ctx, e, a); err != nil {
+		return nil, 0, err
+	}
 	if exp = scaleExponent[T](r.stats.Max); exp == 0 {
-		return 0, r, nil
+		return r, 0, nil
 	}
-	if err := scaleDistributed(ctx, e, a, -exp); err != nil {
-		return exp, nil, err
+	if err = scaleDistributed(ctx, e, a, -exp); err == nil {
+		r, err = measured(ctx, e, a)
 	}
-	r, err = measured(ctx, e, a)
-	return exp, r, err
+	return r, exp, err
 }
 
 // scaleCopy divides a by 2^exp if it is near the ends of the range, and returns the statistics

@@ -202,15 +202,15 @@ func TestRangeCheckpoint(t *testing.T) {
 		}
 		lu, chol, qr := la.NewLU[float64](e), la.NewCholesky[float64](e), la.NewQR[float64](e)
 		keep := func() la.Checkpoint { return la.Checkpoint{Dir: t.TempDir(), Every: 2} }
-		if _, err := lu.FactorizeCheckpoint(t.Context(), a, keep()); err != nil {
+		if err := lu.Factorize(a, la.WithContext(t.Context()), keep()); err != nil {
 			t.Fatal(err)
 		}
 		check("LU", lu.SolveTo(x, false, b))
-		if _, err := chol.FactorizeCheckpoint(t.Context(), la.Symmetric[float64]{Uplo: blas.Upper, N: 20, Stride: 20, Data: a.Data}, keep()); err != nil {
+		if err := chol.Factorize(la.Symmetric[float64]{Uplo: blas.Upper, N: 20, Stride: 20, Data: a.Data}, la.WithContext(t.Context()), keep()); err != nil {
 			t.Fatal(err)
 		}
 		check("Cholesky", chol.SolveTo(x, b))
-		if _, err := qr.FactorizeCheckpoint(t.Context(), a, keep()); err != nil {
+		if err := qr.Factorize(a, la.WithContext(t.Context()), keep()); err != nil {
 			t.Fatal(err)
 		}
 		check("QR", qr.SolveTo(x, false, b))
@@ -246,15 +246,15 @@ func TestRangeDistributed(t *testing.T) {
 	for name, solve := range map[string]func(exp int) (*blocked.Matrix[float64], error){
 		"Cholesky": func(exp int) (*blocked.Matrix[float64], error) {
 			x, f := at(exp, blocked.Full, n, 3), la.NewCholesky[float64](e)
-			return x, errors.Join(f.FactorizeInPlace(ctx, at(exp, blocked.SymUpper, n, n)), f.SolveInPlace(ctx, x))
+			return x, errors.Join(f.Factorize(at(exp, blocked.SymUpper, n, n), la.WithContext(ctx), la.InPlace()), f.SolveTo(x, x, la.WithContext(ctx), la.InPlace()))
 		},
 		"LU": func(exp int) (*blocked.Matrix[float64], error) {
 			x, f := at(exp, blocked.Full, n, 3), la.NewLU[float64](e)
-			return x, errors.Join(f.FactorizeInPlace(ctx, at(exp, blocked.Full, n, n)), f.SolveInPlace(ctx, false, x))
+			return x, errors.Join(f.Factorize(at(exp, blocked.Full, n, n), la.WithContext(ctx), la.InPlace()), f.SolveTo(x, false, x, la.WithContext(ctx), la.InPlace()))
 		},
 		"QR": func(exp int) (*blocked.Matrix[float64], error) {
 			x, f := at(exp, blocked.Full, n, 3), la.NewQR[float64](e)
-			return x, errors.Join(f.FactorizeInPlace(ctx, at(exp, blocked.Full, n, n)), f.SolveInPlace(ctx, x, x))
+			return x, errors.Join(f.Factorize(at(exp, blocked.Full, n, n), la.WithContext(ctx), la.InPlace()), f.SolveTo(x, false, x, la.WithContext(ctx), la.InPlace()))
 		},
 	} {
 		want, err := solve(0)

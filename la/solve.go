@@ -27,7 +27,7 @@ import (
 //
 // The kind of a distributed A (blocked.Distributed, on the engine's runtime) decides the method;
 // its elements do not. A does not change: the nodes factor a copy, which needs their memory;
-// [LU.FactorizeInPlace] and its siblings need none. B is copied to the nodes. Tasks write a
+// [LU.Factorize] and its siblings need none with [InPlace]. B is copied to the nodes. Tasks write a
 // distributed dst, also if A is not distributed.
 //
 // The error is one of:

@@ -53,17 +53,24 @@ const (
 // rows or columns (mat.SVDFullU, mat.SVDFullV, mat.SVDFull). One side takes as long as both. A former
 // decomposition is replaced and its memory used again.
 //
+// The option is [WithContext]. A decomposition that has begun is not broken off when the context ends, but its result
+// is then dropped, and the cause returned.
+//
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
 //
 // Reference: LAPACK xGESDD, xGEBRD, xBDSDC, xLASQ1, xORMBR.
-func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind) error {
-	return c.FactorizeContext(context.Background(), a, kind)
+func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind, opts ...CallOption) error {
+	ctx, err := contextOf("SVD.Factorize", opts)
+	if err != nil {
+		c.Reset()
+		return err
+	}
+	return c.factorize(ctx, a, kind)
 }
 
-// FactorizeContext is Factorize in a context. A decomposition that has begun is not broken off when ctx
-// ends, but its result is then dropped, and the cause returned.
-func (c *SVD[T]) FactorizeContext(ctx context.Context, a Source[T], kind mat.SVDKind) error {
+// factorize is Factorize in a context.
+func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) error {
 	m, n := a.Dims()
 	c.valid = false
 	if err := c.engine.ready(ctx); err != nil {
@@ -278,17 +285,20 @@ func vectorsTo[T Element](dst Sink[T], x *blocked.Matrix[T], rows, n int) {
 // zero. An empty *mat.Dense takes the shape. It panics with ErrNoVectors unless there are vectors of both sides, and with ErrRank
 // if rank is not between 0 and the number of singular values that are not zero.
 //
-// The errors are those of [Gemm].
+// The errors are those of [Gemm]. The option is [WithContext].
 //
 // Reference: LAPACK xGELSD.
-func (c *SVD[T]) SolveTo(dst Destination[T], b Source[T], rank int) error {
+func (c *SVD[T]) SolveTo(dst Destination[T], b Source[T], rank int, opts ...CallOption) error {
 	left, right := c.factors(rank)
+	ctx, err := contextOf("SVD.SolveTo", opts)
+	if err != nil {
+		return err
+	}
 	rows, cols := b.Dims()
 	if rows != c.m {
 		return &ShapeError{"SVD.SolveTo", fmt.Sprintf("A is %d×%d and b %d×%d", c.m, c.n, rows, cols)}
 	}
 	y := General[T]{Rows: rank, Cols: cols, Stride: max(cols, 1), Data: make([]T, rank*cols)}
-	ctx := context.Background()
 	if err := gemmFor[T](ctx, c.engine, callNames{"SVD.SolveTo", "y"}, blas.NoTrans, blas.NoTrans, 1, left, b, 0, y); err != nil {
 		return err
 	}
@@ -302,15 +312,19 @@ func (c *SVD[T]) SolveTo(dst Destination[T], b Source[T], rank int) error {
 
 // PseudoInverseTo computes dst = A⁺, n×m, the Moore-Penrose inverse of A as a matrix of the given rank. It is like
 // SolveTo otherwise, which is cheaper and more accurate than a product with the result.
-func (c *SVD[T]) PseudoInverseTo(dst Destination[T], rank int) error {
+func (c *SVD[T]) PseudoInverseTo(dst Destination[T], rank int, opts ...CallOption) error {
 	left, right := c.factors(rank)
+	ctx, err := contextOf("SVD.PseudoInverseTo", opts)
+	if err != nil {
+		return err
+	}
 	y := General[T]{Rows: rank, Cols: c.m, Stride: max(c.m, 1), Data: make([]T, rank*c.m)}
 	for i := range rank {
 		for j, x := range left.Data[i*left.Stride:][:c.m] {
 			y.Data[i*y.Stride+j] = x / c.values[i]
 		}
 	}
-	return gemmFor[T](context.Background(), c.engine, callNames{"SVD.PseudoInverseTo", "dst"}, blas.Trans, blas.NoTrans, 1, right, y, 0, dst)
+	return gemmFor[T](ctx, c.engine, callNames{"SVD.PseudoInverseTo", "dst"}, blas.Trans, blas.NoTrans, 1, right, y, 0, dst)
 }
 
 // factors returns the first vectors of both sides as rows.
@@ -338,7 +352,7 @@ func (c *SVD[T]) Reset() { c.valid = false }
 // of [SVD.Factorize], or the cause of the context's end.
 func SingularValues[T Element](ctx context.Context, e *Engine, a Source[T]) ([]T, error) {
 	c := NewSVD[T](e)
-	if err := c.FactorizeContext(ctx, a, mat.SVDNone); err != nil {
+	if err := c.factorize(ctx, a, mat.SVDNone); err != nil {
 		return nil, err
 	}
 	return c.values, nil
@@ -349,9 +363,9 @@ func SingularValues[T Element](ctx context.Context, e *Engine, a Source[T]) ([]T
 // [SVD.Factorize] and [Gemm]. It panics with ErrRcond if rcond is negative or NaN.
 func PseudoInverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a Source[T], rcond float64) (rank int, err error) {
 	c := NewSVD[T](e)
-	if err := c.FactorizeContext(ctx, a, mat.SVDThin); err != nil {
+	if err := c.factorize(ctx, a, mat.SVDThin); err != nil {
 		return 0, err
 	}
 	rank = c.Rank(rcond)
-	return rank, c.PseudoInverseTo(dst, rank)
+	return rank, c.PseudoInverseTo(dst, rank, WithContext(ctx))
 }

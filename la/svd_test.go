@@ -209,7 +209,7 @@ func TestSVDErrors(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	mine := errors.New("mine")
 	cancel(mine)
-	if err := c.FactorizeContext(ctx, a, mat.SVDThin); !errors.Is(err, mine) || !c.IsEmpty() {
+	if err := c.Factorize(a, mat.SVDThin, la.WithContext(ctx)); !errors.Is(err, mine) || !c.IsEmpty() {
 		t.Errorf("cancelled: %v", err)
 	}
 	e := engineOf(t, la.Options{Workers: 1})

@@ -38,31 +38,25 @@ type TruncatedSVD[T Element] struct {
 	bound  float64
 }
 
-// TruncatedOptions are parameters of [TruncatedSVD.FactorizeContext].
-type TruncatedOptions struct {
-	// Oversampling is p, by how many columns the random matrix has more than k. 0 means 10.
-	Oversampling int
-	// Iterations is q. More of them are better if the singular values of A fall slowly. 0 means 2, and −1 means
-	// none.
-	Iterations int
-	// Seed is that of the random numbers. The result depends on it, within the bound.
-	Seed uint64
-}
-
 // NewTruncatedSVD returns an empty decomposition that computes on e.
 func NewTruncatedSVD[T Element](e *Engine) *TruncatedSVD[T] { return &TruncatedSVD[T]{engine: e} }
 
-// Factorize computes an approximation of rank k to a, which is not changed, with the default options. A former
-// decomposition is replaced.
+// Factorize computes an approximation of rank k to a, which is not changed. A former decomposition is replaced. The
+// options are [WithContext] and [TruncatedOptions].
 //
 // It panics with ErrRank if k is negative or greater than min(m, n). The error is a *NonFiniteError, a *ShapeError for
 // options that are out of range, or one of [Gemm], [QR.Factorize] or [SVD.Factorize]. c is then empty.
-func (c *TruncatedSVD[T]) Factorize(a Source[T], k int) error {
-	return c.FactorizeContext(context.Background(), a, k, TruncatedOptions{})
+func (c *TruncatedSVD[T]) Factorize(a Source[T], k int, opts ...CallOption) error {
+	o, err := optionsOf("TruncatedSVD.Factorize", takesTruncated, opts)
+	if err != nil {
+		c.valid = false
+		return err
+	}
+	return c.factorize(o.ctx, a, k, o.truncated)
 }
 
-// FactorizeContext is Factorize with options, in a context. It ends with the cause when ctx ends.
-func (c *TruncatedSVD[T]) FactorizeContext(ctx context.Context, a Source[T], k int, opt TruncatedOptions) error {
+// factorize is Factorize in a context.
+func (c *TruncatedSVD[T]) factorize(ctx context.Context, a Source[T], k int, opt TruncatedOptions) error {
 	m, n := a.Dims()
 	if k < 0 || k > min(m, n) {
 		panic(ErrRank)
@@ -152,10 +146,10 @@ func (s *sketch[T]) times(x General[T], transposed bool) (General[T], error) {
 // orthonormal returns an orthonormal basis of a space that contains the columns of x.
 func (s *sketch[T]) orthonormal(x General[T]) (General[T], error) {
 	q := NewQR[T](s.engine)
-	if err := q.FactorizeContext(s.ctx, x); err != nil {
+	if err := q.factorize(s.ctx, x); err != nil {
 		return x, err
 	}
-	return x, q.QThinTo(x)
+	return x, q.QThinTo(x, WithContext(s.ctx))
 }
 
 // probes is the number of random vectors from which the bound is computed.
@@ -181,7 +175,7 @@ func (s *sketch[T]) decompose(c *TruncatedSVD[T], size, iterations int) (bound f
 		return 0, err
 	}
 	small := NewSVD[T](s.engine)
-	if err := small.FactorizeContext(s.ctx, b, mat.SVDThin); err != nil {
+	if err := small.factorize(s.ctx, b, mat.SVDThin); err != nil {
 		return 0, err
 	}
 	k := len(c.values)

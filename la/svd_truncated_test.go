@@ -119,7 +119,7 @@ func TestTruncatedSVDSeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := la.NewTruncatedSVD[float64](e)
-		if err := c.FactorizeContext(t.Context(), a, 5, la.TruncatedOptions{Seed: 3}); err != nil {
+		if err := c.Factorize(a, 5, la.TruncatedOptions{Seed: 3}, la.WithContext(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		got := append(c.Values(nil), c.Bound())
@@ -129,7 +129,7 @@ func TestTruncatedSVDSeed(t *testing.T) {
 		if !floats.Equal(got, first) {
 			t.Errorf("%d workers: %v, want %v", workers, got, first)
 		}
-		if err := c.FactorizeContext(t.Context(), a, 5, la.TruncatedOptions{Seed: 4, Iterations: -1}); err != nil {
+		if err := c.Factorize(a, 5, la.TruncatedOptions{Seed: 4, Iterations: -1}, la.WithContext(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if floats.Equal(c.Values(nil), first[:5]) {
@@ -144,12 +144,12 @@ func TestTruncatedSVDErrors(t *testing.T) {
 	c := la.NewTruncatedSVD[float64](nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.FactorizeContext(ctx, a, 3, la.TruncatedOptions{}); !errors.Is(err, context.Canceled) {
+	if err := c.Factorize(a, 3, la.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	var shape *la.ShapeError
 	for _, opt := range []la.TruncatedOptions{{Oversampling: -1}, {Iterations: -2}} {
-		if err := c.FactorizeContext(t.Context(), a, 3, opt); !errors.As(err, &shape) {
+		if err := c.Factorize(a, 3, opt, la.WithContext(t.Context())); !errors.As(err, &shape) {
 			t.Errorf("%v: %v", opt, err)
 		}
 	}

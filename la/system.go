@@ -68,8 +68,8 @@ func shapeResult[T Element](op, what string, dst Source[T], m, n int) error {
 
 // solveVector solves for one right-hand side with solve, which solves for several. A is
 // rows×cols, and name its name in errors.
-func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b VectorSource[T],
-	solve func(dst Destination[T], b Source[T]) error) error {
+func solveVector[T Element](ctx context.Context, name string, rows, cols int, dst VectorSink[T], b VectorSource[T],
+	solve func(ctx context.Context, dst Destination[T], b Source[T]) error) error {
 	if b.Len() != rows {
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("%s is %d×%d and b has %d elements", name, rows, cols, b.Len())}
 	}
@@ -77,7 +77,7 @@ func solveVector[T Element](name string, rows, cols int, dst VectorSink[T], b Ve
 	if shape[T](to, cols, 1); dst.Len() != cols {
 		return &ShapeError{"SolveVecTo", fmt.Sprintf("the solution has %d elements and dst %d", cols, dst.Len())}
 	}
-	return solve(to, column[T]{b})
+	return solve(ctx, to, column[T]{b})
 }
 
 // retiled returns x in tiles of nb×nb.
@@ -86,4 +86,24 @@ func retiled[T Element](x *blocked.Matrix[T], nb int, e *Engine) *blocked.Matrix
 		x, _ = blocked.From[T](x, blocked.Full, nb, e.copying(false))
 	}
 	return x
+}
+
+// solvable returns a *ShapeError of op unless b is a right-hand side for a in the same tile size.
+func solvable[T Element](op string, a, b *blocked.Matrix[T]) error {
+	n, _ := a.Dims()
+	if m, nrhs := b.Dims(); b.Kind() != blocked.Full || m != n || b.NB() != a.NB() {
+		return &ShapeError{op, fmt.Sprintf("A is %d×%d in tiles of %d, B %v, %d×%d in tiles of %d", n, n, a.NB(),
+			b.Kind(), m, nrhs, b.NB())}
+	}
+	return nil
+}
+
+// rightSideInPlace returns b, which a solution with the factors in a is to overwrite, or a *ShapeError unless dst is b and
+// fits a.
+func rightSideInPlace[T Element](a *blocked.Matrix[T], dst Destination[T], b Source[T]) (*blocked.Matrix[T], error) {
+	x, ok := b.(*blocked.Matrix[T])
+	if to, isMatrix := dst.(*blocked.Matrix[T]); !ok || !isMatrix || to != x {
+		return nil, &ShapeError{"SolveTo", "in place dst and b are the same *blocked.Matrix"}
+	}
+	return x, solvable("SolveTo", a, x)
 }

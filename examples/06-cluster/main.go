@@ -146,10 +146,10 @@ func solve(rt runtime.Runtime) (x []float64, err error) {
 		return nil, err
 	}
 	lu := la.NewLU[float64](e)
-	if err := lu.FactorizeInPlace(ctx, a); err != nil {
+	if err := lu.Factorize(a, la.WithContext(ctx), la.InPlace()); err != nil {
 		return nil, err
 	}
-	if err := lu.SolveInPlace(ctx, false, b); err != nil {
+	if err := lu.SolveTo(b, false, b, la.WithContext(ctx), la.InPlace()); err != nil {
 		return nil, err
 	}
 	for i := range n {

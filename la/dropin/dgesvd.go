@@ -1,7 +1,6 @@
 package dropin
 
 import (
-	"context"
 	"errors"
 	"math"
 
@@ -47,7 +46,7 @@ func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 	e := co.enter()
 	defer co.leave()
 	c := la.NewSVD[float64](e)
-	err := c.FactorizeContext(context.Background(), la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a[:(m-1)*lda+n]}, kind)
+	err := c.Factorize(la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a[:(m-1)*lda+n]}, kind)
 	_, nonFinite := errors.AsType[*la.NonFiniteError](err)
 	_, unfinished := errors.AsType[*la.ConvergenceError](err)
 	if nonFinite || unfinished {

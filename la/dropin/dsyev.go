@@ -1,7 +1,6 @@
 package dropin
 
 import (
-	"context"
 	"errors"
 
 	"github.com/tessera-la/tessera/la"
@@ -32,7 +31,7 @@ func (l LAPACK) Dsyev(jobz lapack.EVJob, uplo blas.Uplo, n int, a []float64, lda
 	e := co.enter()
 	defer co.leave()
 	c := la.NewEigenSym[float64](e)
-	err := c.FactorizeContext(context.Background(), la.Symmetric[float64]{Uplo: uplo, N: n, Stride: lda, Data: a[:(n-1)*lda+n]}, vectors)
+	err := c.Factorize(la.Symmetric[float64]{Uplo: uplo, N: n, Stride: lda, Data: a[:(n-1)*lda+n]}, vectors)
 	_, nonFinite := errors.AsType[*la.NonFiniteError](err)
 	_, unfinished := errors.AsType[*la.ConvergenceError](err)
 	if nonFinite || unfinished {

@@ -40,7 +40,7 @@ func BenchmarkNodes(b *testing.B) {
 					if err := a.SetLayout(grid, nodes); err != nil {
 						return err
 					}
-					return la.NewCholesky[float64](e).FactorizeInPlace(ctx, a)
+					return la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx), la.InPlace())
 				})
 				if err != nil {
 					b.Fatal(err)

@@ -30,7 +30,7 @@ func Example() {
 			Nodes: []sim.Nodes{{Kind: "a core of 10 GFLOP/s", Count: 1}},
 		}
 		p, err := plan.Run(context.Background(), sim.Options{Machine: m}, 400, func(ctx context.Context, _ plan.Runtime, e *la.Engine) error {
-			return la.NewCholesky[float64](e).FactorizeContext(ctx, a)
+			return la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx))
 		})
 		if err != nil {
 			fmt.Println(err)
@@ -60,7 +60,7 @@ func TestNodes(t *testing.T) {
 			if reset {
 				rt.Reset()
 			}
-			return la.NewCholesky[float64](e).FactorizeInPlace(ctx, a)
+			return la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx), la.InPlace())
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestErrors(t *testing.T) {
 	m := &sim.Machine{Kinds: []sim.Kind{{Name: "x", Cores: 1, Rate: 1}}, Nodes: []sim.Nodes{{Kind: "x", Count: 1}}}
 	m.Kinds[0].Rate = 1e-8
 	if _, err := plan.Run(context.Background(), sim.Options{Machine: m}, 50, func(ctx context.Context, _ plan.Runtime, e *la.Engine) error {
-		return la.NewCholesky[float64](e).FactorizeContext(ctx, la.Symmetric[float64]{Uplo: blas.Upper, N: 100, Stride: 100, Data: make([]float64, 100*100)})
+		return la.NewCholesky[float64](e).Factorize(la.Symmetric[float64]{Uplo: blas.Upper, N: 100, Stride: 100, Data: make([]float64, 100*100)}, la.WithContext(ctx))
 	}); err == nil || !strings.Contains(err.Error(), "that takes more than") {
 		t.Errorf("longer than time: %v", err)
 	}

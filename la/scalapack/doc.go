@@ -8,7 +8,7 @@
 //
 //	                              on the process that is the driver
 //	err = a.Load(ctx, d, t)                         // tiles of t from the arrays
-//	err = la.NewCholesky[float64](e).FactorizeInPlace(ctx, t)
+//	err = la.NewCholesky[float64](e).Factorize(t, la.WithContext(ctx), la.InPlace())
 //	err = a.Store(ctx, d, t)                        // and back
 //
 // # Which process moves what

@@ -26,17 +26,14 @@ type distributed[T la.Element] struct {
 	e       *la.Engine
 	input   *file.Array        // of A; nil if it is random
 	a, b, c *blocked.Matrix[T] // gemm: C = A·B; others: A only
-	// factors computes factors of A in place, and solve overwrites a right-hand side with the solution; nil for gemm.
-	factors interface {
-		FactorizeInPlace(ctx context.Context, a *blocked.Matrix[T]) error
-		FactorizeInPlaceCheckpoint(ctx context.Context, a *blocked.Matrix[T], keep la.Checkpoint) (resumed int, err error)
-	}
-	solve    func(ctx context.Context, x *blocked.Matrix[T]) error
+	// factor computes factors of A in place, and solve overwrites a right-hand side with the solution; nil for gemm.
+	factor   func(opts ...la.CallOption) error
+	solve    func(x *blocked.Matrix[T], opts ...la.CallOption) error
 	speeds   []float64 // of the nodes that matrices are distributed over
 	gridRows int       // of the grid of nodes; 0: chosen
 	err      error     // of making the matrices
-	resumed  int       // panels that an earlier run had factored
-	known    float64   // bytes of metadata of tiles and tasks; a float64, since it may overflow
+	kept     kept
+	known    float64 // bytes of metadata of tiles and tasks; a float64, since it may overflow
 }
 
 // save makes the nodes write the result, if s has an output file.
@@ -211,35 +208,37 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 		p.a, p.b, p.c = p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb), p.matrix(blocked.Full, n, n, nb)
 	case "cholesky":
 		f := la.NewCholesky[T](e)
-		p.a, p.factors, p.solve = p.matrix(blocked.SymUpper, n, n, nb), f, f.SolveInPlace
+		p.a = p.matrix(blocked.SymUpper, n, n, nb)
+		p.factor = func(opts ...la.CallOption) error { return f.Factorize(p.a, opts...) }
+		p.solve = func(x *blocked.Matrix[T], opts ...la.CallOption) error { return f.SolveTo(x, x, opts...) }
 	case "qr":
 		f, err := la.NewQRWith[T](e, p.s.qrOptions())
 		if err != nil {
 			return nil, err
 		}
-		p.a, p.factors = p.matrix(blocked.Full, n, n, nb), f
-		p.solve = func(ctx context.Context, x *blocked.Matrix[T]) error { return f.SolveInPlace(ctx, x, x) }
+		p.a = p.matrix(blocked.Full, n, n, nb)
+		p.factor = func(opts ...la.CallOption) error { return f.Factorize(p.a, opts...) }
+		p.solve = func(x *blocked.Matrix[T], opts ...la.CallOption) error { return f.SolveTo(x, false, x, opts...) }
 	default:
 		f := la.NewLU[T](e)
-		p.a, p.factors = p.matrix(blocked.Full, n, n, nb), f
-		p.solve = func(ctx context.Context, x *blocked.Matrix[T]) error { return f.SolveInPlace(ctx, false, x) }
+		p.a = p.matrix(blocked.Full, n, n, nb)
+		p.factor = func(opts ...la.CallOption) error { return f.Factorize(p.a, opts...) }
+		p.solve = func(x *blocked.Matrix[T], opts ...la.CallOption) error { return f.SolveTo(x, false, x, opts...) }
 	}
-	return func(ctx context.Context) (err error) {
-		switch keep := p.s.Checkpoint; {
+	p.kept.keep = p.s.Checkpoint
+	return func(ctx context.Context) error {
+		switch {
 		case p.err != nil:
 			return p.err
-		case p.factors == nil:
+		case p.factor == nil:
 			return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, p.a, p.b, 0, p.c)
-		case keep.Dir != "":
-			p.resumed, err = p.factors.FactorizeInPlaceCheckpoint(ctx, p.a, keep)
-			return err
 		}
-		return p.factors.FactorizeInPlace(ctx, p.a)
+		return p.factor(la.WithContext(ctx), la.InPlace(), p.kept.option())
 	}, p.err
 }
 
 // describe stores the progress of an earlier run.
-func (p *distributed[T]) describe(r *Result) { r.Resumed = p.resumed }
+func (p *distributed[T]) describe(r *Result) { p.kept.describe(r) }
 
 // verify computes a residual with one vector: of a system that is solved with the factors, or of C·x compared
 // with A·(B·x).
@@ -269,7 +268,7 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 		return norm
 	}
 	var size float64
-	if p.factors == nil { // z = C·x − A·(B·x), where y = −B·x
+	if p.factor == nil { // z = C·x − A·(B·x), where y = −B·x
 		multiply(p.b, x, 0, y)
 		multiply(p.a, y, 0, z)
 		size = norm(p.a) * norm(y)
@@ -277,7 +276,7 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 			err = la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, -1, p.c, x, 1, z)
 		}
 	} else { // z = b − A·x, or its negative
-		err = p.solve(ctx, x)
+		err = p.solve(x, la.WithContext(ctx), la.InPlace())
 		p.random(p.s.Seed, p.a)
 		p.random(p.s.Seed+right, z)
 		if err = errors.Join(err, p.err); err == nil && p.a.Kind() != blocked.Full {

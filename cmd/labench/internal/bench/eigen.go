@@ -35,7 +35,7 @@ func (p *eigen[T]) flops() float64 { return eigenFlops(p.a.N, p.values) }
 func (p *eigen[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	c := la.NewEigenSym[T](e)
 	p.last = c
-	return func(ctx context.Context) error { return c.FactorizeContext(ctx, p.a, !p.values) }, nil
+	return func(ctx context.Context) error { return c.Factorize(p.a, !p.values, la.WithContext(ctx)) }, nil
 }
 
 // verify computes A·V − V·Λ and VᵀV − I. Eigenvalues alone are compared with those of a decomposition with
@@ -45,7 +45,7 @@ func (p *eigen[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (
 	values, decomposition := p.last.Values(nil), p.last
 	if p.values {
 		decomposition = la.NewEigenSym[T](e)
-		if err := decomposition.FactorizeContext(ctx, p.a, true); err != nil {
+		if err := decomposition.Factorize(p.a, true, la.WithContext(ctx)); err != nil {
 			return verdict{}, err
 		}
 	}
@@ -130,7 +130,7 @@ func (p *svd[T]) on(e *la.Engine) (func(context.Context) error, error) {
 		kind = mat.SVDNone
 	}
 	p.last = c
-	return func(ctx context.Context) error { return c.FactorizeContext(ctx, p.a, kind) }, nil
+	return func(ctx context.Context) error { return c.Factorize(p.a, kind, la.WithContext(ctx)) }, nil
 }
 
 // verify computes A − U·Σ·Vᵀ, UᵀU − I and VᵀV − I. Singular values alone are compared with those of a decomposition
@@ -141,7 +141,7 @@ func (p *svd[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (ve
 	values, decomposition := p.last.Values(nil), p.last
 	if p.values {
 		decomposition = la.NewSVD[T](e)
-		if err := decomposition.FactorizeContext(ctx, p.a, mat.SVDThin); err != nil {
+		if err := decomposition.Factorize(p.a, mat.SVDThin, la.WithContext(ctx)); err != nil {
 			return verdict{}, err
 		}
 	}

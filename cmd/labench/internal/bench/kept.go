@@ -14,17 +14,22 @@ type kept struct {
 
 // factorization is a factorization of la, of matrices from an S.
 type factorization[S any] interface {
-	FactorizeContext(ctx context.Context, a S) error
-	FactorizeCheckpoint(ctx context.Context, a S, keep la.Checkpoint) (resumed int, err error)
+	Factorize(a S, opts ...la.CallOption) error
 }
 
 // factor factors a. It saves states if there is a directory for them.
-func factor[S any](ctx context.Context, k *kept, f factorization[S], a S) (err error) {
+func factor[S any](ctx context.Context, k *kept, f factorization[S], a S) error {
+	return f.Factorize(a, la.WithContext(ctx), k.option())
+}
+
+// option returns the option of a call that saves states, nil if there is no directory for them.
+func (k *kept) option() la.CallOption {
 	if k.keep.Dir == "" {
-		return f.FactorizeContext(ctx, a)
+		return nil
 	}
-	k.resumed, err = f.FactorizeCheckpoint(ctx, a, k.keep)
-	return err
+	keep := k.keep
+	keep.Resumed = &k.resumed
+	return keep
 }
 
 // describe stores the progress of an earlier run.

@@ -103,19 +103,19 @@ func (p *system[T]) solve(ctx context.Context, e *la.Engine) error {
 		return p.refine(ctx, e)
 	case p.method == ByCholesky:
 		c := la.NewCholesky[T](e)
-		if err := c.FactorizeContext(ctx, upper); err != nil {
+		if err := c.Factorize(upper, la.WithContext(ctx)); err != nil {
 			return err
 		}
 		return c.SolveTo(p.x, p.b)
 	case p.method == ByLU:
 		f := la.NewLU[T](e)
-		if err := f.FactorizeContext(ctx, p.a); err != nil {
+		if err := f.Factorize(p.a, la.WithContext(ctx)); err != nil {
 			return err
 		}
 		return f.SolveTo(p.x, false, p.b)
 	case p.method == ByQR:
 		q := la.NewQR[T](e)
-		if err := q.FactorizeContext(ctx, p.a); err != nil {
+		if err := q.Factorize(p.a, la.WithContext(ctx)); err != nil {
 			return err
 		}
 		return q.SolveTo(p.x, false, p.b)
@@ -134,7 +134,7 @@ func (p *system[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int
 		return v, err
 	}
 	f := la.NewLU[T](e)
-	if err := f.FactorizeContext(ctx, p.a); err != nil {
+	if err := f.Factorize(p.a, la.WithContext(ctx)); err != nil {
 		return v, err
 	}
 	v.growth = f.Growth()

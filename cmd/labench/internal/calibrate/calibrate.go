@@ -217,10 +217,10 @@ func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb, tiles int
 		return nil, err
 	}
 	return []program{
-		{nothing, func() error { return chol.FactorizeContext(ctx, upper) }},
-		{nothing, func() error { return lu.FactorizeContext(ctx, full) }},
-		{nothing, func() error { return qr.FactorizeContext(ctx, full) }},
-		{nothing, func() error { return tree.FactorizeContext(ctx, full) }},
+		{nothing, func() error { return chol.Factorize(upper, la.WithContext(ctx)) }},
+		{nothing, func() error { return lu.Factorize(full, la.WithContext(ctx)) }},
+		{nothing, func() error { return qr.Factorize(full, la.WithContext(ctx)) }},
+		{nothing, func() error { return tree.Factorize(full, la.WithContext(ctx)) }},
 		{nothing, func() error {
 			return la.Gemm[T](ctx, e, blas.NoTrans, blas.NoTrans, 1, full, full, 0, c)
 		}},

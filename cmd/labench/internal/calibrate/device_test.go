@@ -84,13 +84,13 @@ func TestDevices(t *testing.T) {
 			run   func(ctx context.Context, e *la.Engine, a la.General[float64]) error
 		}{
 			{"cholesky", 1, matgen.SPD, func(ctx context.Context, e *la.Engine, a la.General[float64]) error {
-				return la.NewCholesky[float64](e).FactorizeContext(ctx, la.Symmetric[float64]{Uplo: 'U', N: n, Stride: n, Data: a.Data})
+				return la.NewCholesky[float64](e).Factorize(la.Symmetric[float64]{Uplo: 'U', N: n, Stride: n, Data: a.Data}, la.WithContext(ctx))
 			}},
 			{"lu", .8, matgen.Random, func(ctx context.Context, e *la.Engine, a la.General[float64]) error {
-				return la.NewLU[float64](e).FactorizeContext(ctx, a)
+				return la.NewLU[float64](e).Factorize(a, la.WithContext(ctx))
 			}},
 			{"qr", 1, matgen.Random, func(ctx context.Context, e *la.Engine, a la.General[float64]) error {
-				return la.NewQR[float64](e).FactorizeContext(ctx, a)
+				return la.NewQR[float64](e).Factorize(a, la.WithContext(ctx))
 			}},
 		} {
 			a, err := random[float64](c.kind, n)

@@ -78,11 +78,11 @@ func factor(t *testing.T, rt exec.Runtime, what string, n, nb int, layout blocke
 	case "gemm":
 		err = la.Gemm[float64](ctx, e, blas.NoTrans, blas.NoTrans, 1, all[0], all[1], 0, all[2])
 	case "cholesky":
-		err = la.NewCholesky[float64](e).FactorizeInPlace(ctx, all[0])
+		err = la.NewCholesky[float64](e).Factorize(all[0], la.WithContext(ctx), la.InPlace())
 	case "lu":
-		err = la.NewLU[float64](e).FactorizeInPlace(ctx, all[0])
+		err = la.NewLU[float64](e).Factorize(all[0], la.WithContext(ctx), la.InPlace())
 	case "qr":
-		err = la.NewQR[float64](e).FactorizeInPlace(ctx, all[0])
+		err = la.NewQR[float64](e).Factorize(all[0], la.WithContext(ctx), la.InPlace())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,146 @@
+package la
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/kernels/op"
+)
+
+// CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart] or
+// [TruncatedOptions]. A method says which ones it takes; all take a context:
+//
+//	err := chol.Factorize(a)
+//	err := chol.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states"})
+//
+// An option that a method does not take is an *[OptionsError], before the method reads an operand. A nil option is
+// none, and of two of one kind the last one counts.
+type CallOption interface{ callOption() }
+
+// WithContext ends the call with the cause of ctx's end, as soon as the running kernels have returned. The
+// result is then undefined, and a factorization empty.
+func WithContext(ctx context.Context) CallOption { return contextOption{ctx} }
+
+// InPlace makes Factorize use the tiles of a matrix, a *blocked.Matrix that may be distributed
+// (blocked.Distributed), instead of a copy; and SolveTo overwrite the right-hand side, which may be distributed, too.
+func InPlace() CallOption { return inPlaceOption{} }
+
+// EigenPart is a part of the eigenvalues of a symmetric matrix, for [EigenSym.Factorize]; the zero value is all of
+// them. See [EigenIndices] and [EigenInterval].
+type EigenPart struct{ part op.EigenPart }
+
+// EigenIndices returns the part of eigenvalues first … last−1 in ascending order, counted from 0.
+func EigenIndices(first, last int) EigenPart {
+	return EigenPart{op.EigenPart{Kind: op.EigenByIndex, First: first, Last: last}}
+}
+
+// EigenInterval returns the part of eigenvalues λ with above < λ ≤ upTo, which may be infinite. There are none if
+// one of these is NaN.
+func EigenInterval(above, upTo float64) EigenPart {
+	if math.IsNaN(above) || math.IsNaN(upTo) {
+		above, upTo = 0, 0
+	}
+	return EigenPart{op.EigenPart{Kind: op.EigenByValue, Above: above, UpTo: upTo}}
+}
+
+// TruncatedOptions are parameters of [TruncatedSVD.Factorize].
+type TruncatedOptions struct {
+	// Oversampling is p, by how many columns the random matrix has more than k. 0 means 10.
+	Oversampling int
+	// Iterations is q. More of them are better if the singular values of A fall slowly. 0 means 2, and −1 means
+	// none.
+	Iterations int
+	// Seed is that of the random numbers. The result depends on it, within the bound.
+	Seed uint64
+}
+
+type (
+	contextOption struct{ ctx context.Context }
+	inPlaceOption struct{}
+)
+
+func (contextOption) callOption()    {}
+func (inPlaceOption) callOption()    {}
+func (EigenPart) callOption()        {}
+func (TruncatedOptions) callOption() {}
+
+// callOptions is what the options of a call say.
+type callOptions struct {
+	ctx       context.Context
+	inPlace   bool
+	keep      *Checkpoint // nil: the call keeps no states
+	part      EigenPart
+	truncated TruncatedOptions
+}
+
+// optionKind is a set of kinds of options other than a context.
+type optionKind uint8
+
+const (
+	takesInPlace optionKind = 1 << iota
+	takesCheckpoint
+	takesPart
+	takesTruncated
+)
+
+func (k optionKind) String() string {
+	return map[optionKind]string{takesInPlace: "InPlace", takesCheckpoint: "Checkpoint", takesPart: "EigenPart",
+		takesTruncated: "TruncatedOptions"}[k]
+}
+
+// optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
+// It allocates nothing but for a checkpoint or an error.
+func optionsOf(method string, takes optionKind, opts []CallOption) (o callOptions, err error) {
+	o.ctx = context.Background()
+	var bad problems
+	for _, opt := range opts {
+		var kind optionKind
+		switch x := opt.(type) {
+		case contextOption:
+			o.ctx = x.ctx
+		case inPlaceOption:
+			o.inPlace, kind = true, takesInPlace
+		case Checkpoint:
+			keep := x
+			o.keep, kind = &keep, takesCheckpoint
+		case EigenPart:
+			o.part, kind = x, takesPart
+		case TruncatedOptions:
+			o.truncated, kind = x, takesTruncated
+		}
+		if kind&^takes != 0 {
+			bad.add("%s takes no %v", method, kind)
+		}
+	}
+	return o, bad.err()
+}
+
+// contextOf returns the context of a call of the named method, which takes no other option.
+func contextOf(method string, opts []CallOption) (context.Context, error) {
+	o, err := optionsOf(method, 0, opts)
+	return o.ctx, err
+}
+
+// mustContext is contextOf for a method that returns no error: it panics with that.
+func mustContext(method string, opts []CallOption) context.Context {
+	ctx, err := contextOf(method, opts)
+	if err != nil {
+		panic(err)
+	}
+	return ctx
+}
+
+// tilesInPlace returns the matrix a that Factorize is to overwrite, or a *ShapeError unless it is a matrix of tiles of
+// the given kind, which want names.
+func tilesInPlace[T Element](a Source[T], kind blocked.Kind, want string) (*blocked.Matrix[T], error) {
+	m, ok := a.(*blocked.Matrix[T])
+	switch {
+	case !ok:
+		return nil, &ShapeError{"Factorize", fmt.Sprintf("a is a %T, and only a *blocked.Matrix is factored in place", a)}
+	case m.Kind() != kind:
+		return nil, &ShapeError{"Factorize", fmt.Sprintf("a is %v, want %s in place", m.Kind(), want)}
+	}
+	return m, nil
+}

@@ -1,0 +1,152 @@
+package la
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/qr"
+)
+
+// Factorize computes the factorization of a, which does not change. It replaces an earlier
+// factorization and uses its memory again.
+//
+// The options are [WithContext], and for CompactQR [InPlace] and a [Checkpoint], as of [Cholesky.Factorize]. In place
+// a is a *blocked.Matrix of kind Full. A resumed factorization uses the rotations of the state, so the number of
+// workers may have changed.
+//
+// Every finite matrix has a factorization. The error is a *NonFiniteError, an *exec.TaskError that names the version that
+// failed, or exec.ErrClosed; in place it may be a *ShapeError, and with a checkpoint a *CheckpointError. q is then empty.
+//
+// Reference: LAPACK xGEQRF.
+func (q *QR[T]) Factorize(a Source[T], opts ...CallOption) error {
+	o, err := optionsOf("QR.Factorize", takesInPlace|takesCheckpoint, opts)
+	switch {
+	case err != nil:
+		q.Reset()
+		return err
+	case o.inPlace:
+		return q.factorizeInPlace(o.ctx, a, o.keep)
+	case o.keep != nil:
+		return q.factorizeBySteps(o.ctx, a, o.keep)
+	}
+	return q.factorize(o.ctx, a)
+}
+
+// factorize is Factorize of a copy.
+func (q *QR[T]) factorize(ctx context.Context, a Source[T]) error {
+	q.Reset()
+	if err := q.engine.ready(ctx); err != nil {
+		return err
+	}
+	top, err := q.factorizeUnscaled(ctx, a)
+	if exp := scaleExponent[T](top); exp != 0 && err == nil {
+		q.Reset()
+		if _, err = q.factorizeUnscaled(ctx, scaledCopy(q.engine, a, -exp)); err == nil {
+			q.f.exp = exp
+		}
+	}
+	return err
+}
+
+// factorizeUnscaled is factorize without scaling. top is the largest magnitude of a.
+func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
+	m, n := a.Dims()
+	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
+	f := q.spare
+	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
+		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
+		f.rotations = qr.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
+	}
+	later := !one && f.variant == CompactQR
+	if later && f.a == nil {
+		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles
+	}
+	r := newReading(q.engine, f.a, a, blocked.Full, nb, !later, true)
+	f.a, q.spare = r.a, f
+	if err := r.nonFinite(); err != nil {
+		return 0, err
+	}
+	if err := r.finish(f.factorize(ctx, q.engine, r)); err != nil {
+		return 0, err
+	}
+	q.f, q.spare = f, nil
+	return r.stats.Max, nil
+}
+
+// factorizeInPlace is Factorize in the tiles of a. keep may be nil.
+func (q *QR[T]) factorizeInPlace(ctx context.Context, a Source[T], keep *Checkpoint) error {
+	q.clear()
+	m, err := tilesInPlace(a, blocked.Full, "a Full one")
+	if err != nil {
+		return err
+	}
+	if q.opt.Variant != CompactQR {
+		return &ShapeError{"Factorize", fmt.Sprintf("the variant is %v, want %v in place", q.opt.Variant, CompactQR)}
+	}
+	if keep != nil {
+		return q.adopt(checkpointedInPlace(ctx, q.engine, keep, geqrfSteps[T](q.opt.rotations(q.engine), nil), m))
+	}
+	r, exp, err := scaleInPlace(ctx, q.engine, m)
+	if err != nil {
+		return err
+	}
+	rotations, err := qr.RotationsFor(m, q.opt.rotations(q.engine))
+	if err != nil {
+		return err
+	}
+	f := &qrFactors[T]{a: m, rotations: rotations}
+	if err := f.factorize(ctx, q.engine, r); err != nil {
+		return err
+	}
+	f.exp, q.f = exp, f
+	return nil
+}
+
+// factorizeBySteps is Factorize of a copy, with a checkpoint.
+func (q *QR[T]) factorizeBySteps(ctx context.Context, a Source[T], keep *Checkpoint) error {
+	q.clear()
+	if q.opt.Variant != CompactQR {
+		return &CheckpointError{Path: keep.Dir,
+			Reason: fmt.Sprintf("the variant is %v; only %v keeps states", q.opt.Variant, CompactQR)}
+	}
+	steps := geqrfSteps[T](q.opt.rotations(q.engine), func() int {
+		m, n := a.Dims()
+		nb, _ := qrTileSize[T](q.engine, &q.opt, m, n)
+		return nb
+	})
+	return q.adopt(checkpointed(ctx, q.engine, keep, steps, a))
+}
+
+// adopt makes q the factorization that was done, unless there is an error.
+func (q *QR[T]) adopt(done outcome[T], err error) error {
+	if err == nil {
+		r := done.state.Rotations
+		q.f = &qrFactors[T]{a: done.state.Matrix, rotations: r, flops: r.Flops(), exp: done.exp}
+	}
+	return err
+}
+
+// geqrfSteps returns the steps of the QR factorization. A resumed factorization uses the
+// rotations of its state: they depend on the number of cores of the call that began it.
+func geqrfSteps[T Element](opt qr.RotationOptions, tileSize func() int) stepwise[T] {
+	w := stepwise[T]{op: "geqrf", kind: blocked.Full, tileSize: tileSize}
+	w.prepare = func(s *file.State[T]) (err error) {
+		if s.Rotations == nil {
+			s.Rotations, err = qr.RotationsFor(s.Matrix, opt)
+			return err
+		}
+		m, n := s.Matrix.Dims()
+		want, has := qr.OutlineRotations[T](m, n, s.Matrix.NB(), opt).Options(), s.Rotations.Options()
+		if want.Tree != has.Tree || want.Domain != has.Domain || want.IB != has.IB {
+			return fmt.Errorf("its tree is %v, its domain %d and its block %d, and %v, %d and %d are wanted",
+				has.Tree, has.Domain, has.IB, want.Tree, want.Domain, want.IB)
+		}
+		return nil
+	}
+	w.submit = func(p *blocked.Program[T], s *file.State[T], from, to int) error {
+		return qr.GeqrfSteps(p, s.Matrix, s.Rotations, from, to)
+	}
+	return w
+}
