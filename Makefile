@@ -48,6 +48,9 @@ TAKES_APART := ^(Fuzz|TestDirectory$$|TestFrame|TestNonsense$$)
 # the address of a bus error, which qemu leaves out.
 NOT_EMULATED := ^(TestProcessesSaveTogether|TestKilledWhileSaving|TestMappedFileShrinks)$$
 
+# The packages with assembly for arm64, and those above that the drop-in's and la's users call.
+ARM64 := ./kernels/cpu/... ./kernels/op ./la ./la/dropin
+
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
 # emulated ARCH PACKAGES: tests packages for another processor, which qemu emulates.
 define FUNCTIONS
@@ -59,7 +62,7 @@ emulated() {
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-386 test-s390x test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts fuzz soak mutations lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts fuzz soak mutations lint fmt fmt-check vet \
 	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
@@ -103,7 +106,7 @@ test: ## test the default build, in six minutes of processor time
 test-all: ## test all that this machine can run, in half an hour
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT
 	failed=
-	for target in test test-blas test-noasm test-nocgo test-386 test-s390x test-long test-race test-cuda test-mpi examples; do
+	for target in test test-blas test-noasm test-nocgo test-386 test-s390x test-arm64 test-long test-race test-cuda test-mpi examples; do
 		echo "== make $$target"
 		if ! $(MAKE) --no-print-directory "$$target" 2>&1 | tee "$$log"; then
 			what=$$(.ci/failed "$$log")
@@ -177,6 +180,12 @@ test-s390x: ## test what reads or writes bytes with the high byte first, on qemu
 	@$(FUNCTIONS)
 	if command -v qemu-s390x >/dev/null; then emulated s390x "$(or $(PACKAGES),$(BYTES))"
 	else echo "  left out  the high byte first: no qemu-s390x; get it with: make deps"; fi
+
+test-arm64: ## test the kernels, la and the drop-in on qemu-aarch64, with no word about speed (PACKAGES= RUN=)
+	@if command -v qemu-aarch64 >/dev/null; then
+		GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -vet=off -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-aarch64" \
+			-skip '$(NOT_EMULATED)' -run '$(RUN)' $(or $(PACKAGES),$(ARM64))
+	else echo "  left out  arm64: no qemu-aarch64; get it with: make deps"; fi
 
 test-noasm: ## test the packages with assembly without it
 	@packages=$$({ find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n'; grep -rl --include='*.go' '/kernels/cpu/native"' . | xargs -n1 dirname; } | sort -u)
@@ -270,8 +279,9 @@ deps: ## install what the tag openblas and the tests need (Debian, as root)
 	links $(LINK_LAPACKE) || missing+=(liblapacke)
 	command -v dot >/dev/null || missing+=(graphviz)
 	command -v chromium >/dev/null || missing+=(chromium)
-	type qemu-arm qemu-s390x &>/dev/null || missing+=(qemu-user)
-	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, LAPACKE, graphviz, Chromium and qemu are here"; exit; fi
+	type qemu-arm qemu-s390x qemu-aarch64 &>/dev/null || missing+=(qemu-user)
+	command -v aarch64-linux-gnu-objdump >/dev/null || missing+=(binutils-aarch64-linux-gnu)
+	if ((!$${#missing[@]})); then echo "a C compiler, OpenBLAS, LAPACKE, graphviz, Chromium, qemu and objdump for arm64 are here"; exit; fi
 	if ! command -v apt-get >/dev/null; then
 		echo "this is not Debian: install $${missing[*]} or what they are called here" >&2; exit 1
 	fi

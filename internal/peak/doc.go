@@ -6,7 +6,7 @@
 //
 // The FMA loop keeps enough independent sums in registers to fill two vector
 // pipes of four to six cycles latency and touches no memory. It is written in
-// assembly for AVX-512 and AVX2 on amd64; elsewhere, and with the build tag
+// assembly for AVX-512 and AVX2 on amd64 and NEON on arm64; elsewhere, and with the build tag
 // noasm, a loop in Go takes its place, which measures what compiled Go
 // reaches without vector instructions.
 package peak

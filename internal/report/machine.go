@@ -23,6 +23,8 @@ func Vectors(m *topo.Identity) string {
 		return "AVX2"
 	case m.Has("avx"):
 		return "AVX"
+	case m.Arch == "arm64":
+		return "NEON"
 	}
 	return ""
 }

@@ -15,7 +15,7 @@
 // Row-major meets column-major here and nowhere else: blas_netlib.go flips uplo
 // for potrf, and CBLAS swaps operands without touching the data.
 //
-// Assembly is in a folder for each instruction set, avx2 and avx512: a table of
+// Assembly is in a folder for each instruction set, avx2, avx512 and neon: a table of
 // kernels (kernels/cpu/isa.Table) that [Native] builds the routines around. Where an entry
 // is nil the portable code is used.
 //

@@ -10,7 +10,7 @@ import (
 
 // NewTable returns a new table of all ops with the versions of this build in order of preference:
 // on a device ("cuda", which no worker on the CPU takes); in assembly for one processor ("knl")
-// and for instruction sets ("avx512", "avx2"); the C library of a build tag ("openblas" or "mkl",
+// and for instruction sets ("avx512", "avx2", "neon"); the C library of a build tag ("openblas" or "mkl",
 // and "openblas-split" or "mkl-split" for trsm and potrf by smaller calls); portable Go ("go").
 //
 // A kernel uses one thread, so NewTable sets the number of threads of the C library to one, for

@@ -7,11 +7,12 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu/avx2"
 	"github.com/tessera-la/tessera/kernels/cpu/avx512"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"github.com/tessera-la/tessera/kernels/cpu/neon"
 )
 
 // sets is what Sets returns.
 var sets = sync.OnceValue(func() []*isa.Table {
-	return []*isa.Table{avx512.Table(), avx2.Table()}
+	return []*isa.Table{avx512.Table(), avx2.Table(), neon.Table()}
 })
 
 // Sets returns all instruction sets, the preferred one of an architecture first. Those that

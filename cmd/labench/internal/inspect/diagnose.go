@@ -71,10 +71,10 @@ func (x *Findings) tagWithoutLibrary() (string, string) {
 	return "", ""
 }
 
-// width ranks the vector instructions of a machine: 0 for SSE or none, 1 for AVX, 2 for AVX2 with FMA, 3 for
-// AVX-512.
+// width ranks the vector instructions of a machine: 0 for SSE or none, 1 for AVX, 2 for AVX2 with FMA and for NEON,
+// 3 for AVX-512.
 func width(m *topo.Machine) int {
-	return map[string]int{"AVX": 1, "AVX2": 2, "AVX-512": 3}[report.Vectors(&m.Identity)]
+	return map[string]int{"AVX": 1, "AVX2": 2, "NEON": 2, "AVX-512": 3}[report.Vectors(&m.Identity)]
 }
 
 // coreWidth ranks the processors for which OpenBLAS has kernels by their vector instructions, as width does. It

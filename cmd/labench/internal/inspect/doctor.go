@@ -162,6 +162,9 @@ func (x *Findings) Chart(p report.Paint) string {
 			line("", "disturbed three times over by what else runs: these may be too low")
 		}
 	}
+	if m.Arch == "arm64" {
+		line("", "nobody has timed the kernels on arm64 yet: please file what labench peak prints here as an issue")
+	}
 	build := "no build tags"
 	if len(x.Tags) > 0 {
 		build = "tags " + strings.Join(x.Tags, ", ")

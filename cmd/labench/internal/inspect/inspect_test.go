@@ -91,6 +91,22 @@ func healthy() *Findings {
 	return x
 }
 
+// TestDoctorARM: on arm64 the report asks for a measurement.
+func TestDoctorARM(t *testing.T) {
+	x := healthy()
+	if text := x.Chart(report.Paint{}); strings.Contains(text, "nobody has timed") {
+		t.Errorf("on amd64:\n%s", text)
+	}
+	x.Machine.Arch, x.Machine.Features = "arm64", nil
+	if text := x.Chart(report.Paint{}); !strings.Contains(text, "nobody has timed") {
+		t.Errorf("no request to time them:\n%s", text)
+	}
+	x.Kernels[0], x.Tags = "gemm go", []string{"noasm"}
+	if found := x.Diagnose(); len(found) != 1 || found[0].Remedy != "build without the tag noasm" {
+		t.Errorf("portable kernels: %+v", found)
+	}
+}
+
 // TestDoctor breaks one thing at a time.
 func TestDoctor(t *testing.T) {
 	env := func(set map[string]string) func(string) (string, bool) {
