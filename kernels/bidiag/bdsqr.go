@@ -28,15 +28,9 @@ func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
 	if n == 0 || u.Cols == 0 && v.Cols == 0 && valuesAlone(d, e) {
 		return nil
 	}
-	most := T(0)
-	for _, x := range [][]T{d, e} {
-		for _, y := range x {
-			most = max(most, abs(y))
-		}
-	}
-	scale := tridiag.Scale[T](float64(most), tridiag.Safe[T]())
-	multiply(d, scale)
-	multiply(e, scale)
+	scale := tridiag.ScaleFor(d, e, tridiag.Safe[T]())
+	tridiag.Multiply(d, scale)
+	tridiag.Multiply(e, scale)
 	s := newSweeps(d, e)
 	err := s.solve(part[T]{d, e, rows[T]{u, 0, 1}, rows[T]{v, 0, 1}})
 	for i, x := range d {
@@ -45,7 +39,7 @@ func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
 			negate(v.Row(i))
 		}
 	}
-	multiply(d, 1/scale)
+	tridiag.Multiply(d, 1/scale)
 	sortRows(d, u, v)
 	return err
 }
@@ -269,8 +263,8 @@ func sortRows[T scalar.Real](d []T, u, v Matrix[T]) {
 		}
 		if k != i {
 			d[i], d[k] = d[k], d[i]
-			swap(u.Row(i), u.Row(k))
-			swap(v.Row(i), v.Row(k))
+			tridiag.Swap(u.Row(i), u.Row(k))
+			tridiag.Swap(v.Row(i), v.Row(k))
 		}
 	}
 }

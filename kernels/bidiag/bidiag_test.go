@@ -269,7 +269,7 @@ func TestBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, u1, v1, err := solve(p.d, p.e, true, tridiag.Alone(make([]float64, mergeScratch(n, byGonum[float64]()))))
+		alone, u1, v1, err := solve(p.d, p.e, true, tridiag.Alone(make([]float64, mergeScratch(n)+byGonum[float64]().Work(n+1))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,13 +295,13 @@ func TestValues(t *testing.T) {
 				continue
 			}
 			want, f := slices.Clone(p.d), slices.Clone(p.e)
-			scale := scaleFor(want, f)
-			multiply(want, scale)
-			multiply(f, scale)
+			scale := tridiag.ScaleFor(want, f, 1)
+			tridiag.Multiply(want, scale)
+			tridiag.Multiply(f, scale)
 			if !(lapackgonum.Implementation{}).Dbdsqr(blas.Upper, n, 0, 0, 0, want, f, nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
 				t.Fatalf("%s: gonum's has not converged", p.name)
 			}
-			multiply(want, 1/scale)
+			tridiag.Multiply(want, 1/scale)
 			dc, _, _, err := solve(p.d, p.e, true, together[float64])
 			if err != nil {
 				t.Fatal(err)
@@ -354,7 +354,7 @@ func BenchmarkBdsdc(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", p.name, n), func(b *testing.B) {
 				u, v := padded[float64](n), padded[float64](n)
 				work := make([]float64, WorkBdsdc(n))
-				scratch := make([]float64, mergeScratch(n, byGonum[float64]()))
+				scratch := make([]float64, mergeScratch(n)+byGonum[float64]().Work(n+1))
 				for b.Loop() {
 					if err := Bdsdc(slices.Clone(p.d), slices.Clone(p.e), u, v, work, byGonum[float64](), tridiag.Alone(scratch)); err != nil {
 						b.Fatal(err)

@@ -12,9 +12,9 @@
 //	M = ⎢   D1   ⎥                        the problem that is left; z is α and β times columns of V1 and V2
 //	    ⎣      D2⎦
 //	                                      take out the rows that are singular values already ([merge.deflate])
-//	1 + Σ z(i)²/(d(i)²−σ²) = 0            the secular equation ([merge.roots])
+//	1 + Σ z(i)²/(d(i)²−σ²) = 0            the secular equation ([tridiag.Merge.Run])
 //	z(i)/(d(i)²−σ²), d(i)·z(i)/(d(i)²−σ²) right and left vectors of M, not yet scaled ([merge.vectors])
-//	                                      multiply them by those of B1 and B2: most of the work ([merge.product])
+//	                                      multiply them by those of B1 and B2: most of the work
 //
 // Vectors are rows everywhere: B = Uᵀ·diag(σ)·V. B1 has one column more than it has rows, and so has B2 unless it
 // contains the last row of B. The last row of V1 or V2 then is a vector of the part's null space.

@@ -7,10 +7,10 @@
 //	T = ⎡T1   ⎤ + ρ·v·vᵀ           tear: v = (0 … 0 1 ±1 0 … 0)
 //	    ⎣   T2⎦
 //	T1, T2 = Qᵀ·D·Q                solve both halves in the same way
-//	D + ρ·z·zᵀ, z = Q·v            [Merge.Deflate]: take out the eigenpairs that it has already
-//	1 + ρ·Σ z(i)²/(d(i)−λ) = 0     [Merge.Roots]: the secular equation
-//	S, with rows z(i)/(d(i)−λ)     [Merge.Weights], [Merge.Vectors]
-//	S·Q                            [Merge.Product]: most of the work, as products of matrices
+//	D + ρ·z·zᵀ, z = Q·v            take out the eigenpairs that it has already
+//	1 + ρ·Σ z(i)²/(d(i)−λ) = 0     the secular equation
+//	S, with rows z(i)/(d(i)−λ)     the eigenvectors
+//	S·Q                            most of the work, as products of matrices: [Merge.Run]
 //
 // Vectors are rows everywhere: row i of the n×n matrix Q is the eigenvector of the i-th
 // eigenvalue, so that T = Qᵀ·diag(d)·Q. So a rotation of two vectors, or a copy of one, goes through

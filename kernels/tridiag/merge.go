@@ -6,105 +6,93 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// Merge makes one eigenproblem of order N of two halves that are solved. The first half has order Cut:
+// Merge makes one problem of order N of two parts that are solved. It is the common part of merges of eigenproblems
+// and, in package bidiag, of singular value problems:
 //
-//	Deflate, Pack ─► Roots, Factors ─► Weights, Order ─► Vectors, Product ─► Finish
-//	     one             by rows             one               by rows         one
+//	deflation ─► pack ─► roots ─► weights, order ─► vectors, products ─► deflated vectors
+//	   one      by side  by rows        one              by rows               one
 //
-// Deflate leaves K rows, the poles. Steps by rows work on rows lo to hi−1 of these. Units may work on different rows at
-// the same time.
+// Deflation, which is the caller's, leaves K rows, the poles; [Merge.Run] does the rest. Steps by rows work on rows lo
+// to hi−1 of these. Units may work on different rows, or sides, at the same time.
 type Merge[T scalar.Real] struct {
-	Cut, N int
-	K      int // eigenvalues that are not deflated
+	Mul     Product[T]
+	Crew    Crew[T]
+	Squares bool // the equation is that of [SingularRoot]
+
+	N, Behind int // the order, and the first row and column of the second part
+	K         int // values that are not deflated
 
 	// These have K elements, one for each pole.
-	poles, z []T     // poles are ascending
-	weights  []T     // ρ·z²; after Weights, the vector z for which the computed roots are exact, times √ρ
-	lambda   []T     // roots
-	column   []int32 // the column of S that holds a pole's elements
+	Poles   []T     // ascending
+	Z       []T     // the vector of the rank-one term
+	Weights []T     // ρ·Z²; for the vectors, the vector Z for which the computed roots are exact, times √ρ
+	Column  []int32 // the column of the computed vectors that holds a pole's elements
+	roots   []T
 
 	// These have N elements.
-	rows  []int32 // the rows of Q that poles belong to, then the deflated rows, each in ascending order of d
-	kinds []kind  // of the rows of Q
-	order []int32 // scratch: rows of Q in ascending order of their eigenvalues
+	ByRow []T     // Z by the rows of the vectors
+	Kinds []Kind  // of the rows
+	Order []int32 // rows in ascending order of their values
+	rows  []int32 // the rows that poles belong to, then the deflated rows, each in ascending order of their values
+	dead  []int32 // deflated rows as Bury noted them
 
 	counts [3]int // poles of each kind
 }
 
-// kind says in which half a row of Q may have elements that are not zero.
-type kind uint8
+// Kind says in which columns a row of the vectors may have elements that are not zero.
+type Kind uint8
 
+// The kinds of rows.
 const (
-	upper    kind = iota // columns 0 … Cut−1
-	both                 // all
-	lower                // columns Cut … N−1
-	deflated             // the row is an eigenvector already
+	Upper    Kind = iota // 0 … Behind−1
+	Both                 // all
+	Lower                // Behind … N−1
+	Deflated             // the row is a vector of the result already
 )
 
-// newMerge returns a Merge for orders up to n.
-func newMerge[T scalar.Real](n int) *Merge[T] {
-	f, i := make([]T, 4*n), make([]int32, 3*n)
+// NewMerge returns a Merge of order n.
+func NewMerge[T scalar.Real](n int, mul Product[T], crew Crew[T]) *Merge[T] {
+	f, i := make([]T, 5*n), make([]int32, 4*n)
 	return &Merge[T]{
-		poles: f[:n], z: f[n : 2*n], weights: f[2*n : 3*n], lambda: f[3*n:],
-		rows: i[:n], column: i[n : 2*n], order: i[2*n:], kinds: make([]kind, n),
+		Mul: mul, Crew: crew, N: n,
+		Poles: f[:n], Z: f[n : 2*n], Weights: f[2*n : 3*n], roots: f[3*n : 4*n], ByRow: f[4*n:],
+		Column: i[:n], Order: i[n : 2*n], rows: i[2*n : 3*n], dead: i[3*n : 3*n], Kinds: make([]Kind, n),
 	}
 }
 
-// Deflate begins a merge. d holds the eigenvalues of the first half before cut, and those of the second half from cut
-// on. Each half of sorted lists the rows of its half of q in ascending order of their eigenvalues, counted from the
-// beginning of the half. q is n×n and holds the eigenvectors of both halves, with zeros elsewhere. beta is the element
-// of e between the halves.
-//
-// Where eigenvalues are so close that a rotation of their rows leaves D diagonal but for rounding, Deflate does that
-// rotation: it changes these d and these rows of q.
-func (m *Merge[T]) Deflate(cut int, beta T, d []T, sorted []int32, q Matrix[T]) {
-	n := len(d)
-	m.Cut, m.N, m.K = cut, n, 0
-	m.counts = [3]int{}
-	z := m.z[:n] // by rows of q, until arrange
-	m.mergeOrders(d, sorted)
-	rho := 2 * abs(beta)
-	var zmax, dmax T
-	for i := range n {
-		if i < cut {
-			m.kinds[i] = upper
-			z[i] = q.Data[i*q.Stride+cut-1] * T(math.Sqrt2/2)
+// MergeOrders sets Order to the first rows and those from Behind on, in ascending order of d. Each part of sorted lists
+// the rows of its part in that order, counted from the beginning of the part.
+func (m *Merge[T]) MergeOrders(first int, d []T, sorted []int32) {
+	a, b := sorted[:first], sorted[m.Behind:]
+	m.Order = m.Order[:len(a)+len(b)]
+	for i := range m.Order {
+		if len(b) == 0 || len(a) > 0 && d[a[0]] <= d[int(b[0])+m.Behind] {
+			m.Order[i], a = a[0], a[1:]
 		} else {
-			m.kinds[i] = lower
-			z[i] = q.Data[i*q.Stride+cut] * T(math.Sqrt2/2)
-			if beta < 0 {
-				z[i] = -z[i]
-			}
-		}
-		zmax, dmax = max(zmax, abs(z[i])), max(dmax, abs(d[i]))
-	}
-	tol := 8 * T(scalar.Eps[T]()) * max(dmax, zmax)
-	if rho*zmax <= tol {
-		tol = T(math.Inf(1)) // all are deflated
-	}
-	dead := m.column[:0:n] // deflated rows, in the order in which this loop finds them
-	last := int32(-1)      // the latest row that is not deflated; it becomes a pole unless the next row is close to it
-	for _, r := range m.order[:n] {
-		switch {
-		case rho*abs(z[r]) <= tol:
-			m.kinds[r] = deflated
-			dead = append(dead, r)
-		case last < 0:
-			last = r
-		case m.rotateClose(last, r, tol, d, z, q):
-			dead = append(dead, last)
-			last = r
-		default:
-			m.pole(last, d, z)
-			last = r
+			m.Order[i], b = b[0]+int32(m.Behind), b[1:]
 		}
 	}
-	if last >= 0 {
-		m.pole(last, d, z)
-	}
-	// Deflated rows follow the poles, sorted by insertion. They are almost in order.
+}
+
+// Bury notes that row r is deflated.
+func (m *Merge[T]) Bury(r int) {
+	m.Kinds[r] = Deflated
+	m.dead = append(m.dead, int32(r))
+}
+
+// Pole makes row r the next pole, with the value d.
+func (m *Merge[T]) Pole(r int, d T) {
+	m.rows[m.K], m.Poles[m.K] = int32(r), d
+	m.counts[m.Kinds[r]]++
+	m.K++
+}
+
+// EndDeflation sorts the deflated rows, whose values are in d, and sets the weights. It gives each pole a column.
+// Columns of a kind are side by side, so that the products with the rows of the vectors are two products without zeros.
+func (m *Merge[T]) EndDeflation(rho T, d []T) {
+	// Insertion: the deflated rows are almost in order.
 	end := m.K
-	for _, r := range dead {
+	for _, r := range m.dead {
 		i := end
 		for ; i > m.K && d[m.rows[i-1]] > d[r]; i-- {
 			m.rows[i] = m.rows[i-1]
@@ -112,174 +100,150 @@ func (m *Merge[T]) Deflate(cut int, beta T, d []T, sorted []int32, q Matrix[T]) 
 		m.rows[i] = r
 		end++
 	}
-	m.arrange(rho, z)
-}
-
-// mergeOrders merges the two halves of sorted into order, which then has all rows in ascending order.
-func (m *Merge[T]) mergeOrders(d []T, sorted []int32) {
-	a, b := sorted[:m.Cut], sorted[m.Cut:]
-	for i := range m.order[:m.N] {
-		if len(b) == 0 || len(a) > 0 && d[a[0]] <= d[int(b[0])+m.Cut] {
-			m.order[i], a = a[0], a[1:]
-		} else {
-			m.order[i], b = b[0]+int32(m.Cut), b[1:]
-		}
-	}
-}
-
-// rotateClose rotates rows p and r so that z(p) becomes 0, and reports true, if their eigenvalues are so close that the
-// rotation leaves D diagonal within tol. Otherwise it changes nothing and reports false.
-func (m *Merge[T]) rotateClose(p, r int32, tol T, d, z []T, q Matrix[T]) bool {
-	s, c := z[p], z[r]
-	tau := hypot(c, s)
-	t := d[r] - d[p]
-	c, s = c/tau, -s/tau
-	if abs(t*c*s) > tol {
-		return false
-	}
-	z[r], z[p] = tau, 0
-	if m.kinds[r] != m.kinds[p] {
-		m.kinds[r] = both
-	}
-	m.kinds[p] = deflated
-	Rotate(q.Row(int(p)), q.Row(int(r)), c, s)
-	d[p], d[r] = d[p]*c*c+d[r]*s*s, d[p]*s*s+d[r]*c*c
-	return true
-}
-
-// pole makes row r the next pole.
-func (m *Merge[T]) pole(r int32, d, z []T) {
-	m.rows[m.K], m.poles[m.K] = r, d[r]
-	m.counts[m.kinds[r]]++
-	m.K++
-}
-
-// arrange gives each pole a column of S. Columns of a kind are side by side, so that S·Q is two products without the
-// zeros of Q. arrange also brings z into the order of the poles, and sets the weights to ρ·z².
-func (m *Merge[T]) arrange(rho T, z []T) {
-	next := [3]int{0, m.counts[upper], m.counts[upper] + m.counts[both]}
+	next := [3]int{0, m.counts[Upper], m.counts[Upper] + m.counts[Both]}
 	for i, r := range m.rows[:m.K] {
-		k := m.kinds[r]
-		m.column[i] = int32(next[k])
-		next[k]++
-		m.weights[i] = z[r]
-	}
-	for i, x := range m.weights[:m.K] {
-		m.z[i], m.weights[i] = x, rho*x*x
+		kind, z := m.Kinds[r], m.ByRow[r]
+		m.Column[i] = int32(next[kind])
+		next[kind]++
+		m.Z[i], m.Weights[i] = z, rho*z*z
 	}
 }
 
-// Pack copies the poles' rows of q to top and bottom: columns 0 … Cut−1 of the kinds upper and both to top, and the
-// other columns of the kinds both and lower to bottom. It copies the deflated rows to dead, which is (N−K)×N.
-// [Merge.Sizes] returns the rows of top and bottom.
-func (m *Merge[T]) Pack(q, top, bottom, dead Matrix[T]) {
-	first := m.counts[upper]
+// side is vectors of one side. The products overwrite q, so they read copies of its rows.
+type side[T scalar.Real] struct {
+	q           Matrix[T]
+	top, bottom Matrix[T] // the poles' rows: columns 0 … Behind−1 of the kinds Upper and Both, others of Both and Lower
+	dead        Matrix[T] // the deflated rows
+}
+
+// pack copies the rows of a side.
+func (m *Merge[T]) pack(s side[T]) {
 	for i, r := range m.rows[:m.K] {
-		k, c := m.kinds[r], int(m.column[i])
-		if k != lower {
-			copy(top.Row(c), q.Row(int(r)))
+		kind, c := m.Kinds[r], int(m.Column[i])
+		if kind != Lower {
+			copy(s.top.Row(c), s.q.Row(int(r)))
 		}
-		if k != upper {
-			copy(bottom.Row(c-first), q.Row(int(r))[m.Cut:])
+		if kind != Upper {
+			copy(s.bottom.Row(c-m.counts[Upper]), s.q.Row(int(r))[m.Behind:])
 		}
 	}
 	for i, r := range m.rows[m.K:m.N] {
-		copy(dead.Row(i), q.Row(int(r)))
+		copy(s.dead.Row(i), s.q.Row(int(r)))
 	}
 }
 
-// Sizes returns the numbers of rows of top and bottom, as [Merge.Pack] fills them.
-func (m *Merge[T]) Sizes() (top, bottom int) {
-	return m.counts[upper] + m.counts[both], m.counts[both] + m.counts[lower]
-}
-
-// Roots computes roots lo to hi−1 of the secular equation, and sets element i of row j of s to d(i)−λ(j). s is K×K.
-func (m *Merge[T]) Roots(lo, hi int, s Matrix[T]) {
-	q := &secular[T]{d: m.poles[:m.K], zz: m.weights[:m.K]}
-	for j := lo; j < hi; j++ {
-		m.lambda[j] = q.root(j, s.Row(j))
+// Run does all steps after deflation. It overwrites d with the values, and sorted with the rows in ascending order of
+// their values. Then it calls wanted, if that is not nil: only the vectors of the rows that wanted returns, a contiguous
+// part of sorted, are computed. They overwrite rows of sides, square matrices that hold the vectors of both parts with
+// zeros elsewhere.
+//
+// vectors makes of rows lo to hi−1 of s, which hold the differences of the poles and a root, the vectors in terms of
+// the poles, for each side: their elements are in the order of Column. It gets at least scratch elements of work space.
+func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wanted func() []int32, scratch int,
+	vectors func(lo, hi int, s Matrix[T], scratch []T) []Matrix[T]) {
+	take := func(rows, cols int) Matrix[T] {
+		x := Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}
+		work = work[rows*cols:]
+		return x
+	}
+	k, n := m.K, m.N
+	parts := (k + chunk - 1) / chunk
+	diffs := take(k, k)
+	all := make([]side[T], len(sides))
+	cols := 0
+	for i, q := range sides {
+		cols = max(cols, q.Cols)
+		all[i] = side[T]{q, take(m.counts[Upper]+m.counts[Both], m.Behind),
+			take(m.counts[Both]+m.counts[Lower], q.Cols-m.Behind), take(n-k, q.Cols)}
+	}
+	factors := take(parts, k)
+	m.Crew(len(all), 0, func(i, _ int, _ []T) { m.pack(all[i]) })
+	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
+	m.Crew(parts, 0, func(part, _ int, _ []T) {
+		lo, hi := rows(part)
+		m.solve(lo, hi, diffs, factors.Row(part))
+	})
+	m.weigh(factors)
+	m.order(d, sorted)
+	first, last, firstDead, lastDead := 0, k, 0, n-k
+	if wanted != nil {
+		first, last, firstDead, lastDead = k, 0, n-k, 0
+		for _, r := range wanted() {
+			if r := int(r); r < k {
+				first, last = min(first, r), max(last, r+1)
+			} else {
+				firstDead, lastDead = min(firstDead, r-k), max(lastDead, r-k+1)
+			}
+		}
+	}
+	m.Crew(parts, scratch+m.Mul.Work(cols), func(part, _ int, work []T) {
+		lo, hi := rows(part)
+		if lo, hi = max(lo, first), min(hi, last); lo >= hi {
+			return
+		}
+		for i, x := range vectors(lo, hi, diffs, work[:scratch]) {
+			m.product(lo, x, all[i], work[scratch:])
+		}
+	})
+	for _, s := range all {
+		for i := firstDead; i < lastDead; i++ {
+			copy(s.q.Row(k+i), s.dead.Row(i))
+		}
 	}
 }
 
-// Factors multiplies w, of length K, by the factors that rows lo to hi−1 of s contribute to the weights for which the
+// solve computes roots lo to hi−1 of the secular equation, and sets element i of row j of s to p(i)−λ(j), where p(i)
+// is d(i) or, for squares, d(i)². It sets f to the factors that these roots contribute to the weights for which the
 // computed roots are exact:
 //
-//	w(i) ·= Π (d(i)−λ(j))/(d(i)−d(j)) for j = lo … hi−1, without the divisor where j = i.
-func (m *Merge[T]) Factors(lo, hi int, s Matrix[T], w []T) {
-	d := m.poles[:m.K]
-	w = w[:m.K]
+//	f(i) = Π (p(i)−λ(j))/(p(i)−p(j)) for j = lo … hi−1, without the divisor where j = i.
+func (m *Merge[T]) solve(lo, hi int, s Matrix[T], f []T) {
+	if m.Squares && m.K == 1 {
+		m.roots[0] = m.Z[0]
+		return
+	}
+	d := m.Poles[:m.K]
+	q := &secular[T]{d, m.Weights[:m.K], m.Squares}
+	f = f[:len(d)]
+	for i := range f {
+		f[i] = 1
+	}
 	for j := lo; j < hi; j++ {
 		x, dj := s.Row(j)[:len(d)], d[j]
-		for i := range j {
-			w[i] *= x[i] / (d[i] - dj)
-		}
-		w[j] *= x[j]
-		for i := j + 1; i < len(d); i++ {
-			w[i] *= x[i] / (d[i] - dj)
-		}
-	}
-}
-
-// Weights sets the weights to the square roots of w, the product of all factors, with the signs of z.
-func (m *Merge[T]) Weights(w []T) {
-	for i := range m.weights[:m.K] {
-		m.weights[i] = sign(T(math.Sqrt(math.Abs(float64(w[i])))), m.z[i])
-	}
-}
-
-// Vectors overwrites rows lo to hi−1 of s, which hold what Roots computed, with eigenvectors of D + ρ·z·zᵀ. They have
-// norm 1, and their elements are in the order of the poles' columns. scratch has length K or more.
-func (m *Merge[T]) Vectors(lo, hi int, s Matrix[T], scratch []T) {
-	scratch = scratch[:m.K]
-	for j := lo; j < hi; j++ {
-		x := s.Row(j)
-		var sum float64
-		for i, w := range m.weights[:m.K] {
-			v := w / x[i]
-			scratch[i] = v
-			sum += float64(v) * float64(v)
-		}
-		norm := T(1 / math.Sqrt(sum))
-		for i, c := range m.column[:m.K] {
-			x[c] = scratch[i] * norm
+		m.roots[j] = q.root(j, x)
+		for i := range x {
+			distance := d[i] - dj
+			if m.Squares {
+				distance *= d[i] + dj
+			}
+			if i == j {
+				distance = 1
+			}
+			f[i] *= x[i] / distance
 		}
 	}
 }
 
-// gemm is [Product.Mul] bound to its scratch.
-type gemm[T scalar.Real] func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int)
-
-// Product sets rows lo to hi−1 of q to the product of these rows of s and the rows that Pack copied.
-func (m *Merge[T]) Product(lo, hi int, s, top, bottom, q Matrix[T], mul gemm[T]) {
-	if lo >= hi {
-		return
-	}
-	a, b := m.Sizes()
-	rows := hi - lo
-	product(rows, m.Cut, a, s.Block(lo, 0, rows, a), top, q.Block(lo, 0, rows, m.Cut), mul)
-	product(rows, m.N-m.Cut, b, s.Block(lo, m.counts[upper], rows, b), bottom, q.Block(lo, m.Cut, rows, m.N-m.Cut),
-		mul)
-}
-
-// product computes C = A·B, which is zero if A has no columns (inner = 0).
-func product[T scalar.Real](rows, cols, inner int, a, b, c Matrix[T], mul gemm[T]) {
-	if inner == 0 {
-		for i := range rows {
-			clear(c.Row(i))
+// weigh multiplies the rows of w, the factors of all parts, and sets the weights to the square roots of the products,
+// with the signs of Z.
+func (m *Merge[T]) weigh(w Matrix[T]) {
+	for i := range m.K {
+		x := T(1)
+		for p := range w.Rows {
+			x *= w.Row(p)[i]
 		}
-		return
+		m.Weights[i] = sign(T(math.Sqrt(math.Abs(float64(x)))), m.Z[i])
 	}
-	mul(rows, cols, inner, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 }
 
-// Order sets d to the eigenvalues in the order of the rows that q will have: first the roots, then the deflated ones.
-// It sets sorted to these rows in ascending order of their eigenvalues.
-func (m *Merge[T]) Order(d []T, sorted []int32) {
-	old := m.z[:m.N-m.K]
+// order sets d to the values in the order of the rows that the vectors will have: first the roots, then the deflated
+// ones. It sets sorted to these rows in ascending order of their values.
+func (m *Merge[T]) order(d []T, sorted []int32) {
+	old := m.Z[:m.N-m.K]
 	for i, r := range m.rows[m.K:m.N] {
 		old[i] = d[r]
 	}
-	copy(d, m.lambda[:m.K])
+	copy(d, m.roots[:m.K])
 	copy(d[m.K:], old)
 	i, j := 0, m.K
 	for k := range sorted[:m.N] {
@@ -293,9 +257,23 @@ func (m *Merge[T]) Order(d []T, sorted []int32) {
 	}
 }
 
-// Finish copies rows lo to hi−1 of dead, which are deflated eigenvectors, to their rows of q: those behind the K roots.
-func (m *Merge[T]) Finish(lo, hi int, dead, q Matrix[T]) {
-	for i := lo; i < hi; i++ {
-		copy(q.Row(m.K+i), dead.Row(i))
+// product sets the rows of s.q from row lo on to the product of x and the packed rows.
+func (m *Merge[T]) product(lo int, x Matrix[T], s side[T], work []T) {
+	a, b := s.top.Rows, s.bottom.Rows
+	m.multiply(x.Block(0, 0, x.Rows, a), s.top, s.q.Block(lo, 0, x.Rows, m.Behind), work)
+	m.multiply(x.Block(0, m.counts[Upper], x.Rows, b), s.bottom,
+		s.q.Block(lo, m.Behind, x.Rows, s.q.Cols-m.Behind), work)
+}
+
+// multiply computes c = a·b, which is zero if a has no columns.
+func (m *Merge[T]) multiply(a, b, c Matrix[T], work []T) {
+	if a.Cols == 0 {
+		for i := range c.Rows {
+			clear(c.Row(i))
+		}
+		return
+	}
+	if c.Cols > 0 {
+		m.Mul.Mul(c.Rows, c.Cols, a.Cols, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride, work)
 	}
 }

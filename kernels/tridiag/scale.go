@@ -21,8 +21,8 @@ func Scale[T scalar.Real](most, low float64) T {
 	return T(math.Ldexp(1, -max(min(exp, limit), -limit)))
 }
 
-// scaleFor is [Scale] for the elements d and e of a matrix.
-func scaleFor[T scalar.Real](d, e []T, low float64) T {
+// ScaleFor is [Scale] for the elements d and e of a matrix.
+func ScaleFor[T scalar.Real](d, e []T, low float64) T {
 	most := T(0)
 	for _, x := range [][]T{d, e} {
 		for _, y := range x {
@@ -32,8 +32,8 @@ func scaleFor[T scalar.Real](d, e []T, low float64) T {
 	return Scale[T](float64(most), low)
 }
 
-// multiply computes x = s·x.
-func multiply[T scalar.Real](x []T, s T) {
+// Multiply computes x = s·x.
+func Multiply[T scalar.Real](x []T, s T) {
 	if s == 1 {
 		return
 	}

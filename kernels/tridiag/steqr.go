@@ -93,19 +93,19 @@ type iteration[T scalar.Real] struct {
 // graded matrix keep their accuracy. It scales the block, so that squares of its elements neither overflow nor
 // underflow.
 func (t *iteration[T]) run() error {
-	scale := scaleFor(t.d, t.e, Safe[T]())
-	multiply(t.d, scale)
-	multiply(t.e, scale)
+	scale := ScaleFor(t.d, t.e, Safe[T]())
+	Multiply(t.d, scale)
+	Multiply(t.e, scale)
 	n := len(t.d)
 	if abs(t.d[n-1]) < abs(t.d[0]) {
 		slices.Reverse(t.d)
 		slices.Reverse(t.e)
 		for i := range n / 2 {
-			swap(t.q.Row(i), t.q.Row(n-1-i))
+			Swap(t.q.Row(i), t.q.Row(n-1-i))
 		}
 	}
 	err := t.iterate()
-	multiply(t.d, 1/scale)
+	Multiply(t.d, 1/scale)
 	return err
 }
 
@@ -206,13 +206,13 @@ func sortRows[T scalar.Real](d []T, q Matrix[T]) {
 		}
 		if k != i {
 			d[i], d[k] = d[k], d[i]
-			swap(q.Row(i), q.Row(k))
+			Swap(q.Row(i), q.Row(k))
 		}
 	}
 }
 
-// swap exchanges the elements of two vectors.
-func swap[T any](x, y []T) {
+// Swap exchanges the elements of two vectors.
+func Swap[T any](x, y []T) {
 	for i := range x {
 		x[i], y[i] = y[i], x[i]
 	}

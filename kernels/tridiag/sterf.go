@@ -37,9 +37,9 @@ func Sterf[T scalar.Real](d, e []T) error {
 // squares overwrites d with the eigenvalues of a block in which no element of e is negligible. It makes at most *left
 // sweeps, and subtracts their number.
 func squares[T scalar.Real](d, e []T, left *int) error {
-	scale := scaleFor(d, e, Safe[T]())
-	multiply(d, scale)
-	defer func() { multiply(d, 1/scale) }()
+	scale := ScaleFor(d, e, Safe[T]())
+	Multiply(d, scale)
+	defer func() { Multiply(d, 1/scale) }()
 	for i, x := range e {
 		x *= scale
 		e[i] = x * x

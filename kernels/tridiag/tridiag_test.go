@@ -256,9 +256,9 @@ func TestValues(t *testing.T) {
 	for _, n := range []int{1, 2, 50, 100, 230} {
 		for _, p := range problems(n, rng) {
 			d, e := slices.Clone(p.d), slices.Clone(p.e)
-			scale := scaleFor(d, e, 1) // gonum does not solve tiny and huge ones
-			multiply(d, scale)
-			multiply(e, scale)
+			scale := ScaleFor(d, e, 1) // gonum does not solve tiny and huge ones
+			Multiply(d, scale)
+			Multiply(e, scale)
 			if !(lapackgonum.Implementation{}).Dsterf(n, d, e) {
 				continue
 			}
