@@ -167,16 +167,14 @@ func (s *suite[T]) gemmNonFinite(t *testing.T) {
 						c.Set(i0, j0, T(bad))
 					}
 					s.must(t, &p, a, b, c)
-					for i := range m {
-						for j := range n {
-							hit := in != "B" && i == i0 || in == "B" && j == j0
-							if in == "C" {
-								hit = i == i0 && j == j0
-							}
-							x := c.At(i, j)
-							if hit == finite(x) || math.IsNaN(bad) && hit && x == x {
-								t.Fatalf("%s at (%d, %d, %d): C(%d, %d) = %v", what, i0, j0, l0, i, j, x)
-							}
+					for i, j := range cells(m, n) {
+						hit := in != "B" && i == i0 || in == "B" && j == j0
+						if in == "C" {
+							hit = i == i0 && j == j0
+						}
+						x := c.At(i, j)
+						if hit == finite(x) || math.IsNaN(bad) && hit && x == x {
+							t.Fatalf("%s at (%d, %d, %d): C(%d, %d) = %v", what, i0, j0, l0, i, j, x)
 						}
 					}
 				}

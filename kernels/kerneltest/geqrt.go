@@ -97,10 +97,8 @@ func (s *suite[T]) geqrtFrom(t *testing.T, a *kernels.Tile[T], ib, row int) {
 	k := min(m, n)
 	what := fmt.Sprintf("m=%d n=%d ib=%d stride=%d row=%d", m, n, ib, a.Stride, row)
 	in := func(i, j int) bool { return i >= row }
-	for i := range row {
-		for j := range n {
-			a.Set(i, j, T(math.NaN()))
-		}
+	for i, j := range cells(row, n) {
+		a.Set(i, j, T(math.NaN()))
 	}
 	extra := s.rnd.IntN(3)
 	tt := newTile[T](min(ib, k)+extra, k+extra, extra)
@@ -126,10 +124,8 @@ func (s *suite[T]) geqrtFrom(t *testing.T, a *kernels.Tile[T], ib, row int) {
 func factored[T kernels.Element](t *testing.T, what string, q reflectors[T], m, n int, a, r func(i, j int) float64) {
 	t.Helper()
 	size := 0.0
-	for i := range m {
-		for j := range n {
-			size = max(size, math.Abs(a(i, j)))
-		}
+	for i, j := range cells(m, n) {
+		size = max(size, math.Abs(a(i, j)))
 	}
 	if size == 0 {
 		size = 1
@@ -171,11 +167,9 @@ func (s *suite[T]) hostile(f func(set func(a *kernels.Tile[T], use func(i, j int
 		func(_, _ int) float64 { return 1 },
 	} {
 		f(func(a *kernels.Tile[T], use func(i, j int) bool) {
-			for i := range a.Rows {
-				for j := range a.Cols {
-					if use(i, j) {
-						a.Set(i, j, T(element(i, j)))
-					}
+			for i, j := range cells(a.Rows, a.Cols) {
+				if use(i, j) {
+					a.Set(i, j, T(element(i, j)))
 				}
 			}
 		})

@@ -32,10 +32,8 @@ func (s *suite[T]) stack(m, n int, f func(i, j int) float64) *panelCase[T] {
 			h = s.rnd.IntN(h + 1)
 		}
 		t := newTile[T](h, n, s.rnd.IntN(4))
-		for i := range h {
-			for j := range n {
-				t.Set(i, j, T(f(top+i, j)))
-			}
+		for i, j := range cells(h, n) {
+			t.Set(i, j, T(f(top+i, j)))
 		}
 		s.mark(t, nil)
 		c.tiles = append(c.tiles, t)
@@ -185,10 +183,8 @@ func referencePivots(m, n int, f func(i, j int) float64) (ipiv []int, u []float6
 		return ipiv, u
 	}
 	a := make([]float64, m*n)
-	for i := range m {
-		for j := range n {
-			a[i*n+j] = f(i, j)
-		}
+	for i, j := range cells(m, n) {
+		a[i*n+j] = f(i, j)
 	}
 	lapack.Implementation{}.Dgetrf(m, n, a, n, ipiv)
 	for i := range u {

@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -257,11 +258,9 @@ func (s *suite[T]) mark(a *kernels.Tile[T], use func(i, j int) bool) {
 // fill sets the elements for which use(i, j) holds to normal variates times
 // scale; nil means all.
 func (s *suite[T]) fill(a *kernels.Tile[T], scale float64, use func(i, j int) bool) {
-	for i := range a.Rows {
-		for j := range a.Cols {
-			if use == nil || use(i, j) {
-				a.Set(i, j, T(scale*s.rnd.NormFloat64()))
-			}
+	for i, j := range cells(a.Rows, a.Cols) {
+		if use == nil || use(i, j) {
+			a.Set(i, j, T(scale*s.rnd.NormFloat64()))
 		}
 	}
 }
@@ -271,6 +270,19 @@ func (s *suite[T]) random(r, c, pad int) *kernels.Tile[T] {
 	a := newTile[T](r, c, pad)
 	s.fill(a, 1, nil)
 	return a
+}
+
+// cells yields the indices of the elements of an m×n matrix, row by row.
+func cells(m, n int) iter.Seq2[int, int] {
+	return func(yield func(i, j int) bool) {
+		for i := range m {
+			for j := range n {
+				if !yield(i, j) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // clone returns a copy of a with its padding and guard.

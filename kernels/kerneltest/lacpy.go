@@ -33,11 +33,9 @@ func (s *suite[T]) Lacpy(t *testing.T) {
 			s.mark(b, nil)
 			before := clone(b)
 			s.must(t, &op.Lacpy{Uplo: uplo}, a, b)
-			for i := range m {
-				for j := range n {
-					if inPart(uplo, i, j) && b.At(i, j) != a.At(i, j) {
-						t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, uplo, i, j, b.At(i, j), a.At(i, j))
-					}
+			for i, j := range cells(m, n) {
+				if inPart(uplo, i, j) && b.At(i, j) != a.At(i, j) {
+					t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, uplo, i, j, b.At(i, j), a.At(i, j))
 				}
 			}
 			untouched(t, "lacpy", b, before, func(i, j int) bool { return inPart(uplo, i, j) })
@@ -53,15 +51,13 @@ func (s *suite[T]) Laset(t *testing.T) {
 		s.mark(a, nil)
 		before := clone(a)
 		s.must(t, &op.Laset{Uplo: uplo, Alpha: 3, Beta: -2}, a)
-		for i := range m {
-			for j := range n {
-				want := T(3)
-				if i == j {
-					want = -2
-				}
-				if inPart(uplo, i, j) && a.At(i, j) != want {
-					t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, uplo, i, j, a.At(i, j), want)
-				}
+		for i, j := range cells(m, n) {
+			want := T(3)
+			if i == j {
+				want = -2
+			}
+			if inPart(uplo, i, j) && a.At(i, j) != want {
+				t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, uplo, i, j, a.At(i, j), want)
 			}
 		}
 		untouched(t, "laset", a, before, func(i, j int) bool { return inPart(uplo, i, j) })
@@ -100,12 +96,10 @@ func (s *suite[T]) Recut(t *testing.T) {
 			s.mark(b, nil)
 			before := clone(b)
 			s.must(t, &op.Recut{Across: len(wides), Row: row, Col: col, Uplo: uplo}, append([]any{b}, tiles...)...)
-			for i := range b.Rows {
-				for j := range b.Cols {
-					y, x := place[row+i], across[col+j]
-					if a := at[[2]int{y[0], x[0]}]; a != nil && b.At(i, j) != a.At(y[1], x[1]) {
-						t.Fatalf("%c, from (%d, %d) on: (%d, %d) is %v, want %v", uplo, row, col, i, j, b.At(i, j), a.At(y[1], x[1]))
-					}
+			for i, j := range cells(b.Rows, b.Cols) {
+				y, x := place[row+i], across[col+j]
+				if a := at[[2]int{y[0], x[0]}]; a != nil && b.At(i, j) != a.At(y[1], x[1]) {
+					t.Fatalf("%c, from (%d, %d) on: (%d, %d) is %v, want %v", uplo, row, col, i, j, b.At(i, j), a.At(y[1], x[1]))
 				}
 			}
 			untouched(t, "recut", b, before, func(int, int) bool { return true })

@@ -26,21 +26,17 @@ func (s *suite[T]) Lasr(t *testing.T) {
 				}
 				want := make([]float64, m*n)
 				top := 0.0
-				for i := range m {
-					for j := range n {
-						want[i*n+j] = float64(a.At(i, j))
-						top = max(top, math.Abs(want[i*n+j]))
-					}
+				for i, j := range cells(m, n) {
+					want[i*n+j] = float64(a.At(i, j))
+					top = max(top, math.Abs(want[i*n+j]))
 				}
 				gonum.Implementation{}.Dlasr(blas.Right, lapack.Variable, direct, m, n, c, sin, want, max(n, 1))
 				s.mark(a, nil)
 				was, factors := clone(a), clone(g)
 				s.must(t, &op.Lasr{Backward: direct == lapack.Backward}, g, a)
-				for i := range m {
-					for j := range n {
-						if d := math.Abs(float64(a.At(i, j)) - want[i*n+j]); !(d <= 8*eps[T]()*float64(n)*top) {
-							t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, direct, i, j, a.At(i, j), want[i*n+j])
-						}
+				for i, j := range cells(m, n) {
+					if d := math.Abs(float64(a.At(i, j)) - want[i*n+j]); !(d <= 8*eps[T]()*float64(n)*top) {
+						t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, direct, i, j, a.At(i, j), want[i*n+j])
 					}
 				}
 				untouched(t, "lasr", a, was, func(i, j int) bool { return true })

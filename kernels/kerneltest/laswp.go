@@ -23,11 +23,9 @@ func (s *suite[T]) Laswp(t *testing.T) {
 			a0 := c.clone()
 			s.must(t, forth, c.swapArgs()...)
 			perm := permutation(m, c.piv.Rows)
-			for i := range m {
-				for j := range n {
-					if got, want := c.at(i, j), a0.at(perm[i], j); got != want {
-						t.Fatalf("%v: (%d, %d) is %v, want %v", c, i, j, got, want)
-					}
+			for i, j := range cells(m, n) {
+				if got, want := c.at(i, j), a0.at(perm[i], j); got != want {
+					t.Fatalf("%v: (%d, %d) is %v, want %v", c, i, j, got, want)
 				}
 			}
 			for i := range c.tiles {
@@ -82,12 +80,10 @@ func (s *suite[T]) Lapmt(t *testing.T) {
 					s.must(t, forth, args...)
 					// B·P has the columns where Pᵀ·Bᵀ has the rows.
 					perm := permutation(n, args[0].(*kernels.Pivots).Rows)
-					for i := range m {
-						for j := range n {
-							got, want := tiles[j/nb].At(i, j%nb), before[perm[j]/nb].At(i, perm[j]%nb)
-							if got != want {
-								t.Fatalf("%d×%d in tiles of %d: (%d, %d) is %v, want %v", m, n, nb, i, j, got, want)
-							}
+					for i, j := range cells(m, n) {
+						got, want := tiles[j/nb].At(i, j%nb), before[perm[j]/nb].At(i, perm[j]%nb)
+						if got != want {
+							t.Fatalf("%d×%d in tiles of %d: (%d, %d) is %v, want %v", m, n, nb, i, j, got, want)
 						}
 					}
 					for i := range tiles {

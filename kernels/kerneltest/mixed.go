@@ -18,18 +18,16 @@ func (s *suite[T]) Lange(t *testing.T) {
 				a, got := newTile[T](m, n, 1), newTile[float64](1, max(n, 2), 0)
 				s.fill(a, scale, nil)
 				tops, sum := make([]float64, max(n, 2)), 0.0
-				for i := range m {
-					for j := range n {
-						v := float64(a.At(i, j)) / scale
-						if symmetric && !inPart(uplo, i, j) {
-							v = float64(a.At(j, i)) / scale
-						}
-						if symmetric || inPart(uplo, i, j) {
-							sum += v * v
-						}
-						if inPart(uplo, i, j) {
-							tops[j] = max(tops[j], math.Abs(float64(a.At(i, j))))
-						}
+				for i, j := range cells(m, n) {
+					v := float64(a.At(i, j)) / scale
+					if symmetric && !inPart(uplo, i, j) {
+						v = float64(a.At(j, i)) / scale
+					}
+					if symmetric || inPart(uplo, i, j) {
+						sum += v * v
+					}
+					if inPart(uplo, i, j) {
+						tops[j] = max(tops[j], math.Abs(float64(a.At(i, j))))
 					}
 				}
 				s.must(t, &op.Lange{Uplo: uplo, Symmetric: symmetric}, a, got)
@@ -89,31 +87,25 @@ func (s *suite[T]) lag(t *testing.T) {
 			before := clone(wide)
 			if s.op.Name == "lag2s" {
 				s.must(t, &op.Lag2s{}, wide, d, single)
-				for i := range m {
-					for j := range n {
-						if got, want := single.At(i, j), float32(float64(wide.At(i, j))*d.At(0, j)); got != want {
-							t.Fatalf("(%d, %d) is %v, want %v", i, j, got, want)
-						}
+				for i, j := range cells(m, n) {
+					if got, want := single.At(i, j), float32(float64(wide.At(i, j))*d.At(0, j)); got != want {
+						t.Fatalf("(%d, %d) is %v, want %v", i, j, got, want)
 					}
 				}
 				continue
 			}
-			for i := range m {
-				for j := range n {
-					single.Set(i, j, float32(i-j)/3)
-				}
+			for i, j := range cells(m, n) {
+				single.Set(i, j, float32(i-j)/3)
 			}
 			for _, add := range []bool{true, false} {
 				s.must(t, &op.Lag2d{Add: add}, single, d, wide)
-				for i := range m {
-					for j := range n {
-						want := float64(single.At(i, j)) * d.At(0, j)
-						if add {
-							want += float64(before.At(i, j))
-						}
-						if got := wide.At(i, j); got != T(want) {
-							t.Fatalf("(%d, %d) is %v, want %v", i, j, got, T(want))
-						}
+				for i, j := range cells(m, n) {
+					want := float64(single.At(i, j)) * d.At(0, j)
+					if add {
+						want += float64(before.At(i, j))
+					}
+					if got := wide.At(i, j); got != T(want) {
+						t.Fatalf("(%d, %d) is %v, want %v", i, j, got, T(want))
 					}
 				}
 			}
@@ -133,15 +125,13 @@ func (s *suite[T]) Lasym(t *testing.T) {
 			a, b := newTile[T](n, n, 1), newTile[T](n, n, 2)
 			s.fill(a, 1, nil)
 			s.must(t, &op.Lasym{Uplo: uplo}, a, b)
-			for i := range n {
-				for j := range n {
-					want := a.At(i, j)
-					if !inPart(uplo, i, j) {
-						want = a.At(j, i)
-					}
-					if b.At(i, j) != want {
-						t.Fatalf("%c: (%d, %d) is %v, want %v", uplo, i, j, b.At(i, j), want)
-					}
+			for i, j := range cells(n, n) {
+				want := a.At(i, j)
+				if !inPart(uplo, i, j) {
+					want = a.At(j, i)
+				}
+				if b.At(i, j) != want {
+					t.Fatalf("%c: (%d, %d) is %v, want %v", uplo, i, j, b.At(i, j), want)
 				}
 			}
 		}

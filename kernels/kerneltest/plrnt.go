@@ -20,27 +20,23 @@ func (s *suite[T]) Plrnt(t *testing.T) {
 		q := p
 		q.Row, q.Col = p.Row+4, p.Col+2
 		s.must(t, &q, part)
-		for i := range part.Rows {
-			for j := range part.Cols {
-				if part.At(i, j) != whole.At(4+i, 2+j) {
-					t.Fatalf("(%d, %d) is %v in one tile and %v in another", i, j, part.At(i, j), whole.At(4+i, 2+j))
-				}
+		for i, j := range cells(part.Rows, part.Cols) {
+			if part.At(i, j) != whole.At(4+i, 2+j) {
+				t.Fatalf("(%d, %d) is %v in one tile and %v in another", i, j, part.At(i, j), whole.At(4+i, 2+j))
 			}
 		}
 		sum, squares, unlike := 0.0, 0.0, 0
-		for i := range n {
-			for j := range n {
-				x := float64(whole.At(i, j))
-				if i == j {
-					x -= 7
-				}
-				if !(x >= -0.5 && x <= 0.5) {
-					t.Fatalf("(%d, %d) is %v", i, j, x)
-				}
-				sum, squares = sum+x, squares+x*x
-				if whole.At(i, j) != whole.At(j, i) {
-					unlike++
-				}
+		for i, j := range cells(n, n) {
+			x := float64(whole.At(i, j))
+			if i == j {
+				x -= 7
+			}
+			if !(x >= -0.5 && x <= 0.5) {
+				t.Fatalf("(%d, %d) is %v", i, j, x)
+			}
+			sum, squares = sum+x, squares+x*x
+			if whole.At(i, j) != whole.At(j, i) {
+				unlike++
 			}
 		}
 		// Of n² numbers: mean 0 and mean square 1/12, each within five deviations.
@@ -62,23 +58,19 @@ func (s *suite[T]) Asum(t *testing.T) {
 			}
 			a, got := newTile[T](m, n, 1), newTile[float64](3, max(m, n)+1, 1)
 			s.fill(a, 1, nil)
-			for r := range got.Rows {
-				for k := range got.Cols {
-					got.Set(r, k, 7)
-				}
+			for r, k := range cells(got.Rows, got.Cols) {
+				got.Set(r, k, 7)
 			}
 			columns, rows, tops := make([]float64, got.Cols), make([]float64, got.Cols), make([]float64, got.Cols)
-			for i := range m {
-				for j := range n {
-					v := math.Abs(float64(a.At(i, j)))
-					if symmetric && !inPart(uplo, i, j) {
-						v = math.Abs(float64(a.At(j, i)))
-					}
-					if symmetric || inPart(uplo, i, j) {
-						columns[j] += v
-						rows[i] += v
-						tops[0] = max(tops[0], v)
-					}
+			for i, j := range cells(m, n) {
+				v := math.Abs(float64(a.At(i, j)))
+				if symmetric && !inPart(uplo, i, j) {
+					v = math.Abs(float64(a.At(j, i)))
+				}
+				if symmetric || inPart(uplo, i, j) {
+					columns[j] += v
+					rows[i] += v
+					tops[0] = max(tops[0], v)
 				}
 			}
 			s.must(t, &op.Asum{Uplo: uplo, Symmetric: symmetric}, a, got)

@@ -87,10 +87,8 @@ func (q reflectors[T]) apply(trans bool, x [][]float64) {
 				ref.Daxpy(n, f, vx[r], 1, tvx[p], 1)
 			}
 		}
-		for i := range q.order {
-			for p := range w {
-				ref.Daxpy(n, -q.v(i, j0+p), tvx[p], 1, x[i], 1)
-			}
+		for i, p := range cells(q.order, w) {
+			ref.Daxpy(n, -q.v(i, j0+p), tvx[p], 1, x[i], 1)
 		}
 	}
 }

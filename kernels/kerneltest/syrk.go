@@ -120,11 +120,9 @@ func (s *suite[T]) syrkNonFinite(t *testing.T) {
 				s.fill(c, 1, in)
 				setOp(a, p.Trans, i0, l0, T(bad))
 				s.must(t, &p, a, c)
-				for i := range n {
-					for j := range n {
-						if x := c.At(i, j); in(i, j) && (i == i0 || j == i0) == finite(x) {
-							t.Fatalf("%c%c n=%d k=%d, %v in row %d: C(%d, %d) = %v", p.Uplo, p.Trans, n, k, bad, i0, i, j, x)
-						}
+				for i, j := range cells(n, n) {
+					if x := c.At(i, j); in(i, j) && (i == i0 || j == i0) == finite(x) {
+						t.Fatalf("%c%c n=%d k=%d, %v in row %d: C(%d, %d) = %v", p.Uplo, p.Trans, n, k, bad, i0, i, j, x)
 					}
 				}
 			}

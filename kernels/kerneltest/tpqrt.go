@@ -65,12 +65,10 @@ func (s *suite[T]) tpqrt(t *testing.T) {
 		s.fill(top, 1, inTriangle(blas.Upper))
 		s.fill(a, 0, in)
 		top0, a0 := clone(top), clone(a)
-		for i := range 30 {
-			for j := range 30 {
-				if in(i, j) {
-					a.Set(i, j, 0) // fill makes zeros of both signs
-					a0.Set(i, j, 0)
-				}
+		for i, j := range cells(30, 30) {
+			if in(i, j) {
+				a.Set(i, j, 0) // fill makes zeros of both signs
+				a0.Set(i, j, 0)
 			}
 		}
 		s.must(t, tpqrtParams(triangle, 8), top, a, tt)

@@ -180,16 +180,14 @@ func (s *suite[T]) trsmNonFinite(t *testing.T) {
 				i0, j0 := s.rnd.IntN(d), s.rnd.IntN(d)
 				b.Set(i0, j0, T(bad))
 				s.must(t, s.trsmParam(p), a, b)
-				for i := range d {
-					for j := range d {
-						other := j != j0
-						if p.Side == blas.Right {
-							other = i != i0
-						}
-						x := b.At(i, j)
-						if other && !finite(x) || i == i0 && j == j0 && finite(x) {
-							t.Fatalf("%c%c%c%c n=%d, %v at (%d, %d): X(%d, %d) = %v", p.Side, p.Uplo, p.Trans, p.Diag, d, bad, i0, j0, i, j, x)
-						}
+				for i, j := range cells(d, d) {
+					other := j != j0
+					if p.Side == blas.Right {
+						other = i != i0
+					}
+					x := b.At(i, j)
+					if other && !finite(x) || i == i0 && j == j0 && finite(x) {
+						t.Fatalf("%c%c%c%c n=%d, %v at (%d, %d): X(%d, %d) = %v", p.Side, p.Uplo, p.Trans, p.Diag, d, bad, i0, j0, i, j, x)
 					}
 				}
 			}
