@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/internal/problems"
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Mode is how a [Selector] chooses among the eligible versions of an op.
@@ -24,15 +25,10 @@ const (
 	Thorough
 )
 
-var modeNames = [...]string{Profiled: "profiled", Static: "static", Thorough: "thorough"}
+var modes = words.Of[Mode]{Profiled: "profiled", Static: "static", Thorough: "thorough"}
 
 // String returns the mode's name.
-func (m Mode) String() string {
-	if int(m) < len(modeNames) {
-		return modeNames[m]
-	}
-	return fmt.Sprintf("Mode(%d)", uint8(m))
-}
+func (m Mode) String() string { return modes.Name(m) }
 
 // Pin fixes the version of one op.
 type Pin struct {
@@ -80,7 +76,7 @@ type Config struct {
 // validate reports every problem at once, as a *ConfigError.
 func (c *Config) validate() error {
 	var bad problems.List
-	bad.Check(int(c.Mode) < len(modeNames), "%v is not a mode", c.Mode)
+	bad.Check(int(c.Mode) < len(modes), "%v is not a mode", c.Mode)
 	bad.Check(c.Explore >= 0 && c.Explore <= maxExplore, "Explore is %d, must be between 0 and %d", c.Explore, maxExplore)
 	checkList(&bad, "Only", c.Only)
 	checkList(&bad, "Exclude", c.Exclude)

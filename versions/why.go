@@ -1,6 +1,6 @@
 package versions
 
-import "fmt"
+import "github.com/tessera-la/tessera/internal/words"
 
 // Why is the reason for the choice of a version.
 type Why uint8
@@ -25,7 +25,7 @@ const (
 	Fastest
 )
 
-var whyNames = [...]string{
+var reasons = words.Of[Why]{
 	None:      "none can run",
 	Sole:      "the only one that can run",
 	Pinned:    "fixed by the configuration",
@@ -37,9 +37,4 @@ var whyNames = [...]string{
 }
 
 // String returns the reason in words.
-func (w Why) String() string {
-	if int(w) < len(whyNames) {
-		return whyNames[w]
-	}
-	return fmt.Sprintf("Why(%d)", uint8(w))
-}
+func (w Why) String() string { return reasons.Name(w) }

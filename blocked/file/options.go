@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 const (
@@ -50,12 +51,9 @@ const (
 	WantTriUpper
 )
 
-func (w Want) String() string {
-	if names := []string{"as-stored", "full", "sym-lower", "sym-upper", "tri-lower", "tri-upper"}; int(w) < len(names) {
-		return names[w]
-	}
-	return fmt.Sprintf("Want(%d)", uint8(w))
-}
+var wants = words.Of[Want]{"as-stored", "full", "sym-lower", "sym-upper", "tri-lower", "tri-upper"}
+
+func (w Want) String() string { return wants.Name(w) }
 
 // kind returns the Kind of the Matrix for w. symmetric says that the file is symmetric.
 func (w Want) kind(symmetric bool) blocked.Kind {

@@ -103,7 +103,7 @@ func OutlineRotations[T blocked.Element](m, n, nb int, opt RotationOptions) *Rot
 	if m < 0 || n < 0 || nb < 1 || opt.Domain < 0 || opt.IB < 0 || opt.Cores < 0 {
 		panic(blocked.ErrShape)
 	}
-	if opt.Tree >= trees {
+	if int(opt.Tree) >= len(trees) {
 		panic(blocked.ErrKind)
 	}
 	ib := opt.IB

@@ -2,9 +2,11 @@ package qr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Tree is the reduction tree of the QR factorization of a column of tiles: the order
@@ -60,37 +62,22 @@ const (
 	//	4 ─╯ │
 	//	5 ───╯
 	TreeDomains
-
-	trees // number of trees
 )
 
-var treeNames = [trees]string{"auto", "flat", "binary", "greedy", "domains"}
+var trees = words.Of[Tree]{"auto", "flat", "binary", "greedy", "domains"}
 
-func (t Tree) String() string {
-	if t < trees {
-		return treeNames[t]
-	}
-	return fmt.Sprintf("Tree(%d)", uint8(t))
-}
+func (t Tree) String() string { return trees.Name(t) }
 
 // Trees returns all trees.
-func Trees() []Tree {
-	all := make([]Tree, trees)
-	for i := range all {
-		all[i] = Tree(i)
-	}
-	return all
-}
+func Trees() []Tree { return trees.All() }
 
 // ParseTree returns the tree called name, as String names it. The error for
 // another name lists the known ones.
 func ParseTree(name string) (Tree, error) {
-	for i, s := range treeNames {
-		if s == name {
-			return Tree(i), nil
-		}
+	if i := slices.Index(trees, name); i >= 0 {
+		return Tree(i), nil
 	}
-	return 0, fmt.Errorf("blocked: there is no tree %q; known are %s", name, strings.Join(treeNames[:], ", "))
+	return 0, fmt.Errorf("blocked: there is no tree %q; known are %s", name, strings.Join(trees, ", "))
 }
 
 // qrKind is one of the three things that happen to a tile of a column.

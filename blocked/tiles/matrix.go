@@ -2,12 +2,12 @@ package tiles
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/words"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -25,13 +25,10 @@ const (
 	TriUpper
 )
 
-func (k Kind) String() string {
-	names := [...]string{"full", "symmetric, lower half stored", "symmetric, upper half stored", "lower triangular", "upper triangular"}
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
+var kinds = words.Of[Kind]{"full", "symmetric, lower half stored", "symmetric, upper half stored", "lower triangular",
+	"upper triangular"}
+
+func (k Kind) String() string { return kinds.Name(k) }
 
 // Uplo returns the triangle that k stores, or blas.All.
 func (k Kind) Uplo() blas.Uplo {

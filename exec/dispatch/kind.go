@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Kind names a built-in policy. If a policy leaves open which of several tasks comes first, it is
@@ -36,31 +37,24 @@ const (
 	EarliestFinish
 )
 
-var names = [...]string{"priority", "fifo", "lifo", "locality", "fifodata", "steal", "eft"}
+var names = words.Of[Kind]{"priority", "fifo", "lifo", "locality", "fifodata", "steal", "eft"}
 
 // Kinds returns all policies.
-func Kinds() []Kind { return []Kind{Priority, FIFO, LIFO, Locality, FIFOData, Steal, EarliestFinish} }
+func Kinds() []Kind { return names.All() }
 
-func (k Kind) String() string {
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
+func (k Kind) String() string { return names.Name(k) }
 
 // UnknownKindError reports a word that names no policy.
 type UnknownKindError struct{ Word string }
 
 func (e *UnknownKindError) Error() string {
-	return fmt.Sprintf("unknown scheduling policy %q; known: %s", e.Word, strings.Join(names[:], ", "))
+	return fmt.Sprintf("unknown scheduling policy %q; known: %s", e.Word, strings.Join(names, ", "))
 }
 
 // Parse returns the policy called s. The error is an *UnknownKindError.
 func Parse(s string) (Kind, error) {
-	for i, n := range names {
-		if strings.EqualFold(s, n) {
-			return Kind(i), nil
-		}
+	if k, ok := names.Find(s); ok {
+		return k, nil
 	}
 	return 0, &UnknownKindError{Word: s}
 }

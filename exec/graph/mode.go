@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Mode says how a task accesses a datum.
@@ -62,13 +64,9 @@ const (
 	Cancelled              // never ran: its input is tainted or its job is over
 )
 
-func (s State) String() string {
-	names := [...]string{"waiting", "ready", "running", "done", "failed", "cancelled"}
-	if int(s) < len(names) {
-		return names[s]
-	}
-	return fmt.Sprintf("State(%d)", uint32(s))
-}
+var states = words.Of[State]{"waiting", "ready", "running", "done", "failed", "cancelled"}
+
+func (s State) String() string { return states.Name(s) }
 
 // Action is what a job does when a task has failed.
 type Action uint8
@@ -84,13 +82,9 @@ const (
 	Ignore
 )
 
-func (a Action) String() string {
-	names := [...]string{"fail", "cancel-successors", "ignore"}
-	if int(a) < len(names) {
-		return names[a]
-	}
-	return fmt.Sprintf("Action(%d)", uint8(a))
-}
+var actions = words.Of[Action]{"fail", "cancel-successors", "ignore"}
+
+func (a Action) String() string { return actions.Name(a) }
 
 // Failure is a task's failure policy. The zero value fails the job at the
 // first error. It may be shared by many tasks and must not change.

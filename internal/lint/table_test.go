@@ -46,7 +46,7 @@ func table() []entry {
 			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "blocked/parts", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "internal/wire", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
-		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems"}},
+		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems", "internal/words"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{
 			pkg:     "la/scalapack",
@@ -60,7 +60,7 @@ func table() []entry {
 			pkg: "blocked/tiles",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory. exec for matrices
 			// that a runtime keeps on its nodes.
-			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose", "internal/problems"},
+			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose", "internal/problems", "internal/words"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 			},
@@ -83,11 +83,11 @@ func table() []entry {
 		// Algorithms by family, on a Program.
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
-		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/words"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "blocked/chol", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
-			pkg: "blocked/file", tessera: []string{"blocked", "blocked/lu", "blocked/qr", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar"},
+			pkg: "blocked/file", tessera: []string{"blocked", "blocked/lu", "blocked/qr", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar", "internal/words"},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
 		// The contract: no arithmetic, no device.
@@ -122,7 +122,7 @@ func table() []entry {
 			pkg: "kernels/cuda",
 			// cpu for the simulated device, which computes with the
 			// fastest routines of this machine; nvidia for the real ones.
-			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia"},
+			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia", "internal/words"},
 			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -130,15 +130,15 @@ func table() []entry {
 			pkg:   "kernels/cuda/internal/nvidia",
 			third: []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
-		{pkg: "versions", tessera: []string{"internal/atomicfile", "internal/filelock", "internal/pages", "internal/problems"}},
+		{pkg: "versions", tessera: []string{"internal/atomicfile", "internal/filelock", "internal/pages", "internal/problems", "internal/words"}},
 
 		{
 			pkg:     "exec",
 			tessera: []string{"exec/graph", "exec/dispatch", "exec/offload", "exec/trace", "versions", "internal/topo", "internal/problems"},
 		},
-		{pkg: "exec/graph"},
+		{pkg: "exec/graph", tessera: []string{"internal/words"}},
 		// versions for the expected times of tasks.
-		{pkg: "exec/dispatch", tessera: []string{"exec/graph", "versions"}},
+		{pkg: "exec/dispatch", tessera: []string{"exec/graph", "versions", "internal/words"}},
 		{pkg: "exec/offload", tessera: []string{"exec/graph", "versions"}},
 		// cbor for messages. Programs that run on one machine do not import it.
 		{
@@ -148,7 +148,7 @@ func table() []entry {
 		},
 		// Pure: exec/cluster and exec/sim drive it. Of transport it has the names of values.
 		{pkg: "exec/internal/core", tessera: []string{"exec/graph", "exec/dispatch", "versions", "transport"}},
-		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions"}}, // for tests
+		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions", "internal/words"}}, // for tests
 		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions", "internal/problems"}},
 		{
 			pkg: "exec/sim",
@@ -175,6 +175,7 @@ func table() []entry {
 		{pkg: "internal/transpose"},
 		{pkg: "internal/wire"},
 		{pkg: "internal/problems"},
+		{pkg: "internal/words"},
 		{pkg: "internal/vector"},
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},

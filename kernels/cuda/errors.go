@@ -1,6 +1,10 @@
 package cuda
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tessera-la/tessera/internal/words"
+)
 
 // Each kind of error has a type, so that callers know what to do:
 //
@@ -91,13 +95,10 @@ const (
 	NoAccess                   // a device that lets this process in
 )
 
-func (m Missing) String() string {
-	words := [...]string{"no support for CUDA in this program", "no driver", "no device", "no cuBLAS and cuSOLVER", "no access"}
-	if int(m) < len(words) {
-		return words[m]
-	}
-	return fmt.Sprintf("Missing(%d)", uint8(m))
-}
+var missing = words.Of[Missing]{"no support for CUDA in this program", "no driver", "no device",
+	"no cuBLAS and cuSOLVER", "no access"}
+
+func (m Missing) String() string { return missing.Name(m) }
 
 // UnavailableError says why there are no devices. Err is for people; programs look at
 // Missing.

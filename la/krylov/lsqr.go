@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // LSQROptions configures [LSQR]. The zero value means the defaults.
@@ -34,13 +36,10 @@ const (
 	StopLeastSquares             // the residual is minimal within ATol
 )
 
-func (s Stop) String() string {
-	names := [...]string{"no solution", "x = 0 is the solution", "A·x = b within the tolerances", "a least-squares solution within the tolerance"}
-	if int(s) < len(names) {
-		return names[s]
-	}
-	return fmt.Sprintf("Stop(%d)", uint8(s))
-}
+var stops = words.Of[Stop]{"no solution", "x = 0 is the solution", "A·x = b within the tolerances",
+	"a least-squares solution within the tolerance"}
+
+func (s Stop) String() string { return stops.Name(s) }
 
 // LSQRResult describes a run of [LSQR]. All fields except Iterations and Stop are estimates from the
 // recurrences.

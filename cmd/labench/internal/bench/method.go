@@ -2,7 +2,9 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/tessera-la/tessera/internal/words"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -17,23 +19,17 @@ const (
 	ByQR                     // by la.QR
 )
 
-// Methods returns all methods.
-func Methods() []Method { return []Method{Auto, ByCholesky, ByLU, ByQR} }
+var methods = words.Of[Method]{"auto", "cholesky", "lu", "qr"}
 
-func (m Method) String() string {
-	names := [...]string{"auto", "cholesky", "lu", "qr"}
-	if int(m) < len(names) {
-		return names[m]
-	}
-	return fmt.Sprintf("Method(%d)", uint8(m))
-}
+// Methods returns all methods.
+func Methods() []Method { return methods.All() }
+
+func (m Method) String() string { return methods.Name(m) }
 
 // ParseMethod returns the method called name.
 func ParseMethod(name string) (Method, error) {
-	for _, m := range Methods() {
-		if m.String() == name {
-			return m, nil
-		}
+	if i := slices.Index(methods, name); i >= 0 {
+		return Method(i), nil
 	}
 	return 0, fmt.Errorf("unknown method %q", name)
 }

@@ -2,7 +2,6 @@ package matcalls
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/origin"
 	"github.com/tessera-la/tessera/internal/quiet"
+	"github.com/tessera-la/tessera/internal/words"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/dropin"
@@ -32,16 +32,12 @@ const (
 	QR                 // QR.Factorize, with its condition estimate
 )
 
-// Ops returns all calls.
-func Ops() []Op { return []Op{Mul, Cholesky, LU, QR} }
+var names = words.Of[Op]{"mul", "cholesky", "lu", "qr"}
 
-func (o Op) String() string {
-	names := [...]string{"mul", "cholesky", "lu", "qr"}
-	if int(o) < len(names) {
-		return names[o]
-	}
-	return fmt.Sprintf("Op(%d)", uint8(o))
-}
+// Ops returns all calls.
+func Ops() []Op { return names.All() }
+
+func (o Op) String() string { return names.Name(o) }
 
 // flops returns the number of operations of the factorization or product, on which rates are based. Other work
 // of the call does not count.

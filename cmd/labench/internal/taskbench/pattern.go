@@ -1,10 +1,11 @@
 package taskbench
 
 import (
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Pattern is a pattern of dependencies.
@@ -24,23 +25,12 @@ const (
 	RandomNearest                // a random subset of the Radix points around i, and i
 )
 
-var names = [...]string{"trivial", "no_comm", "stencil_1d", "dom", "tree", "fft", "all_to_all", "nearest", "spread", "random_nearest"}
+var names = words.Of[Pattern]{"trivial", "no_comm", "stencil_1d", "dom", "tree", "fft", "all_to_all", "nearest", "spread", "random_nearest"}
 
 // Patterns returns all patterns.
-func Patterns() []Pattern {
-	ps := make([]Pattern, len(names))
-	for i := range ps {
-		ps[i] = Pattern(i)
-	}
-	return ps
-}
+func Patterns() []Pattern { return names.All() }
 
-func (p Pattern) String() string {
-	if int(p) < len(names) {
-		return names[p]
-	}
-	return fmt.Sprintf("Pattern(%d)", uint8(p))
-}
+func (p Pattern) String() string { return names.Name(p) }
 
 // Graph is a graph of tasks.
 type Graph struct {

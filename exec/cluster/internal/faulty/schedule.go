@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Kind is a kind of trouble.
@@ -20,14 +22,10 @@ const (
 	Crashed               // the nodes of A crash
 )
 
+var kinds = words.Of[Kind]{Partition: "partition", OneWay: "one way", Stalled: "stall", Crashed: "crash"}
+
 // String returns the name of a kind.
-func (k Kind) String() string {
-	names := [...]string{Partition: "partition", OneWay: "one way", Stalled: "stall", Crashed: "crash"}
-	if k < 0 || int(k) >= len(names) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return names[k]
-}
+func (k Kind) String() string { return kinds.Name(k) }
 
 // Step is some trouble of a schedule.
 type Step struct {
