@@ -15,6 +15,7 @@ func guess(id Identity, cpus, threads int) *Machine {
 	}
 	m.Online = m.Allowed
 	m.Nodes = []Node{{CPUs: m.Allowed}}
+	m.publish()
 	m.note("on %s the placement of cores, caches and NUMA nodes is not read: assuming one node", id.OS)
 	m.note("on %s threads cannot be pinned, and the size of main memory is not read", id.OS)
 	return m

@@ -30,6 +30,7 @@ func Read(root fs.FS, id Identity, allowed CPUSet) *Machine {
 	r.cgroups()
 	r.available()
 	r.names()
+	r.m.publish()
 	return m
 }
 

@@ -214,7 +214,7 @@ func TestReadARM64(t *testing.T) {
 	if m.Brand != "ARM Neoverse-N1" || m.Hypervisor != "xen" || m.Packages() != 1 || m.KNL() {
 		t.Errorf("%q on %q, %d packages, KNL %v", m.Brand, m.Hypervisor, m.Packages(), m.KNL())
 	}
-	if len(m.Caches) != 0 && m.Arch != Identify().Arch {
+	if m.CacheSize(1) != 64<<10 || m.CacheSize(2) != 1<<20 || m.CacheSize(3) != 0 || len(m.Caches) != 2 {
 		t.Errorf("caches of another machine: %+v", m.Caches)
 	}
 	root.put("proc/cpuinfo", "CPU implementer\t: 0x99\nCPU part\t: 0x1\n")
@@ -232,6 +232,20 @@ func TestGuess(t *testing.T) {
 	m := guess(Identity{OS: "darwin"}, 8, 2)
 	if len(m.Cores) != 4 || m.SMT() != 2 || len(m.Nodes) != 1 || len(m.Notes) == 0 || len(m.Spread(9)) != 9 {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestPublished: what a machine lists counts, but on macOS, which lists the smaller caches.
+func TestPublished(t *testing.T) {
+	own := []Cache{{Level: 1, Type: "Data", Size: 64 << 10}, {Level: 2, Type: "Unified", Size: 4 << 20}}
+	for brand, want := range map[string][2]int64{
+		"ARM Neoverse-V2": {64 << 10, 4 << 20}, "Apple M1 Max": {128 << 10, 12 << 20}, "Apple M4": {128 << 10, 16 << 20}, "Intel": {64 << 10, 4 << 20},
+	} {
+		m := &Machine{Identity: Identity{Brand: brand}, Caches: own}
+		m.publish()
+		if got := [2]int64{m.CacheSize(1), m.CacheSize(2)}; got != want {
+			t.Errorf("%s: %v, want %v", brand, got, want)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ func Native[T Element](set *isa.Table, c Caches) (p *Packed[T], ok bool) {
 		Pack:    pack[T],
 		kernels: k,
 		leaves:  leavesOf(k),
-		vectors: vectors[T]{Kernels: k, lanes: k.Lanes},
+		vectors: vectors[T]{Kernels: k, lanes: k.Lanes, packA: k.PackA},
 	}
 	if p.leaves.set() {
 		p.Leaf = 512

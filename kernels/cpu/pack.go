@@ -138,7 +138,7 @@ func (p *Packed[T]) packedB(o operand[T], n, k, pc int) []T {
 
 // packsA reports whether large packs an op(A) of m rows.
 func (p *Packed[T]) packsA(a operand[T], m int) bool {
-	return a.trans || part(m, p.MC, p.MR)*a.ld > p.vectors.spanA
+	return a.trans || p.vectors.packA || part(m, p.MC, p.MR)*a.ld > p.vectors.spanA
 }
 
 // operandA gives s its block of the m×k op(A), from row ic and column pc on: packed,

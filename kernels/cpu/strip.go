@@ -12,7 +12,8 @@ import (
 // are, packed or not.
 type vectors[T Element] struct {
 	*isa.Kernels[T]
-	lanes int // elements in a vector; NR is three vectors
+	lanes int  // elements in a vector; NR is three vectors
+	packA bool // for large products: see [isa.Kernels.PackA]
 
 	// Sizes in elements: of a block of A that stays in the second-level cache
 	// while B and C pass through, and of the memory that a block of A and of B

@@ -48,6 +48,10 @@ type Kernels[T scalar.Real] struct {
 	// PackStrips packs Strips strips of B abreast, PackPanels Panels panels of Aᵀ. Either may be nil.
 	PackStrips, PackPanels func(p *Panel)
 
+	// PackA reports that A is to be packed for large products wherever it lies: in place it takes more
+	// instructions.
+	PackA bool
+
 	// Triangles. Solve solves with panels of a triangle, Factor factors a diagonal block.
 	Solve, Factor func(t *Leaf)
 	// Transpose transposes blocks of as many rows and columns as a vector has lanes: rows lie a

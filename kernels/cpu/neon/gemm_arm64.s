@@ -255,18 +255,18 @@ step:
 	VLD1R.P (R1)(R5), [V0.D2]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first1
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved1
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved1
 
-first:
+first1:
 	FMOVD (R6), F4
 
-loaded:
+moved1:
 	ADD R7, R6
 	WORD $0x4e60cc88 // fmla v8.2d, v4.2d, v0.2d
 	WORD $0x4e60cca9 // fmla v9.2d, v5.2d, v0.2d
@@ -503,18 +503,18 @@ step:
 	WORD $0x4e60cca9 // fmla v9.2d, v5.2d, v0.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first2
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved2
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved2
 
-first:
+first2:
 	FMOVD (R6), F4
 
-loaded:
+moved2:
 	ADD R7, R6
 	WORD $0x4e60cc8a // fmla v10.2d, v4.2d, v0.2d
 	WORD $0x4e60ccab // fmla v11.2d, v5.2d, v0.2d
@@ -761,18 +761,18 @@ step:
 	WORD $0x4e60cceb // fmla v11.2d, v7.2d, v0.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first3
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved3
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved3
 
-first:
+first3:
 	FMOVD (R6), F4
 
-loaded:
+moved3:
 	ADD R7, R6
 	WORD $0x4e60cc8c // fmla v12.2d, v4.2d, v0.2d
 	WORD $0x4e60ccad // fmla v13.2d, v5.2d, v0.2d
@@ -1012,18 +1012,18 @@ step:
 	VLD1R.P (R2)(R5), [V1.D2]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first4
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved4
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved4
 
-first:
+first4:
 	FMOVD (R6), F4
 
-loaded:
+moved4:
 	ADD R7, R6
 	WORD $0x4e60cc88 // fmla v8.2d, v4.2d, v0.2d
 	WORD $0x4e61cc8e // fmla v14.2d, v4.2d, v1.2d
@@ -1284,18 +1284,18 @@ step:
 	WORD $0x4e61ccaf // fmla v15.2d, v5.2d, v1.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first5
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved5
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved5
 
-first:
+first5:
 	FMOVD (R6), F4
 
-loaded:
+moved5:
 	ADD R7, R6
 	WORD $0x4e60cc8a // fmla v10.2d, v4.2d, v0.2d
 	WORD $0x4e61cc90 // fmla v16.2d, v4.2d, v1.2d
@@ -1575,18 +1575,18 @@ step:
 	WORD $0x4e61ccf1 // fmla v17.2d, v7.2d, v1.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first6
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved6
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved6
 
-first:
+first6:
 	FMOVD (R6), F4
 
-loaded:
+moved6:
 	ADD R7, R6
 	WORD $0x4e60cc8c // fmla v12.2d, v4.2d, v0.2d
 	WORD $0x4e61cc92 // fmla v18.2d, v4.2d, v1.2d
@@ -1841,18 +1841,18 @@ step:
 	VLD1R.P (R3)(R5), [V2.D2]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first7
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved7
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved7
 
-first:
+first7:
 	FMOVD (R6), F4
 
-loaded:
+moved7:
 	ADD R7, R6
 	WORD $0x4e60cc88 // fmla v8.2d, v4.2d, v0.2d
 	WORD $0x4e61cc8e // fmla v14.2d, v4.2d, v1.2d
@@ -2135,18 +2135,18 @@ step:
 	WORD $0x4e62ccb5 // fmla v21.2d, v5.2d, v2.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first8
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved8
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved8
 
-first:
+first8:
 	FMOVD (R6), F4
 
-loaded:
+moved8:
 	ADD R7, R6
 	WORD $0x4e60cc8a // fmla v10.2d, v4.2d, v0.2d
 	WORD $0x4e61cc90 // fmla v16.2d, v4.2d, v1.2d
@@ -2457,18 +2457,18 @@ step:
 	WORD $0x4e62ccf7 // fmla v23.2d, v7.2d, v2.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first9
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved9
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved9
 
-first:
+first9:
 	FMOVD (R6), F4
 
-loaded:
+moved9:
 	ADD R7, R6
 	WORD $0x4e60cc8c // fmla v12.2d, v4.2d, v0.2d
 	WORD $0x4e61cc92 // fmla v18.2d, v4.2d, v1.2d
@@ -2785,18 +2785,18 @@ step:
 	VLD1R.P (R4)(R5), [V3.D2]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first10
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved10
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved10
 
-first:
+first10:
 	FMOVD (R6), F4
 
-loaded:
+moved10:
 	ADD R7, R6
 	WORD $0x4e60cc88 // fmla v8.2d, v4.2d, v0.2d
 	WORD $0x4e61cc8e // fmla v14.2d, v4.2d, v1.2d
@@ -3163,18 +3163,18 @@ step:
 	WORD $0x4e63ccbb // fmla v27.2d, v5.2d, v3.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first11
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved11
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved11
 
-first:
+first11:
 	FMOVD (R6), F4
 
-loaded:
+moved11:
 	ADD R7, R6
 	WORD $0x4e60cc8a // fmla v10.2d, v4.2d, v0.2d
 	WORD $0x4e61cc90 // fmla v16.2d, v4.2d, v1.2d
@@ -3831,18 +3831,18 @@ step:
 	WORD $0x4e63ccfd // fmla v29.2d, v7.2d, v3.2d
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $2, R14
-	BLT first
+	BLT first12
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved12
 	ADD $16, R6, R15
 	SUB $2, R14, R19
 	FMOVD (R15), F5
-	B loaded
+	B moved12
 
-first:
+first12:
 	FMOVD (R6), F4
 
-loaded:
+moved12:
 	ADD R7, R6
 	WORD $0x4e60cc8c // fmla v12.2d, v4.2d, v0.2d
 	WORD $0x4e61cc92 // fmla v18.2d, v4.2d, v1.2d
@@ -4167,40 +4167,36 @@ step:
 	VLD1R.P (R1)(R5), [V0.S4]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first13
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved13
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one13
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved13
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved13
 
-second1:
+one13:
 	FMOVS (R15), F5
+	B moved13
 
-second:
-	B loaded
-
-first:
+first13:
 	CMP $2, R14
-	BLT only1
+	BLT only13
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved13
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved13
 
-only1:
+only13:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved13:
 	ADD R7, R6
 	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
 	WORD $0x4e20cca9 // fmla v9.4s, v5.4s, v0.4s
@@ -4437,40 +4433,36 @@ step:
 	WORD $0x4e20cca9 // fmla v9.4s, v5.4s, v0.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first14
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved14
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one14
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved14
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved14
 
-second1:
+one14:
 	FMOVS (R15), F5
+	B moved14
 
-second:
-	B loaded
-
-first:
+first14:
 	CMP $2, R14
-	BLT only1
+	BLT only14
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved14
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved14
 
-only1:
+only14:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved14:
 	ADD R7, R6
 	WORD $0x4e20cc8a // fmla v10.4s, v4.4s, v0.4s
 	WORD $0x4e20ccab // fmla v11.4s, v5.4s, v0.4s
@@ -4717,40 +4709,36 @@ step:
 	WORD $0x4e20cceb // fmla v11.4s, v7.4s, v0.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first15
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved15
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one15
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved15
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved15
 
-second1:
+one15:
 	FMOVS (R15), F5
+	B moved15
 
-second:
-	B loaded
-
-first:
+first15:
 	CMP $2, R14
-	BLT only1
+	BLT only15
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved15
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved15
 
-only1:
+only15:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved15:
 	ADD R7, R6
 	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
 	WORD $0x4e20ccad // fmla v13.4s, v5.4s, v0.4s
@@ -4990,40 +4978,36 @@ step:
 	VLD1R.P (R2)(R5), [V1.S4]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first16
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved16
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one16
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved16
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved16
 
-second1:
+one16:
 	FMOVS (R15), F5
+	B moved16
 
-second:
-	B loaded
-
-first:
+first16:
 	CMP $2, R14
-	BLT only1
+	BLT only16
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved16
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved16
 
-only1:
+only16:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved16:
 	ADD R7, R6
 	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
 	WORD $0x4e21cc8e // fmla v14.4s, v4.4s, v1.4s
@@ -5284,40 +5268,36 @@ step:
 	WORD $0x4e21ccaf // fmla v15.4s, v5.4s, v1.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first17
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved17
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one17
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved17
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved17
 
-second1:
+one17:
 	FMOVS (R15), F5
+	B moved17
 
-second:
-	B loaded
-
-first:
+first17:
 	CMP $2, R14
-	BLT only1
+	BLT only17
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved17
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved17
 
-only1:
+only17:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved17:
 	ADD R7, R6
 	WORD $0x4e20cc8a // fmla v10.4s, v4.4s, v0.4s
 	WORD $0x4e21cc90 // fmla v16.4s, v4.4s, v1.4s
@@ -5597,40 +5577,36 @@ step:
 	WORD $0x4e21ccf1 // fmla v17.4s, v7.4s, v1.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first18
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved18
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one18
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved18
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved18
 
-second1:
+one18:
 	FMOVS (R15), F5
+	B moved18
 
-second:
-	B loaded
-
-first:
+first18:
 	CMP $2, R14
-	BLT only1
+	BLT only18
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved18
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved18
 
-only1:
+only18:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved18:
 	ADD R7, R6
 	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
 	WORD $0x4e21cc92 // fmla v18.4s, v4.4s, v1.4s
@@ -5885,40 +5861,36 @@ step:
 	VLD1R.P (R3)(R5), [V2.S4]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first19
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved19
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one19
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved19
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved19
 
-second1:
+one19:
 	FMOVS (R15), F5
+	B moved19
 
-second:
-	B loaded
-
-first:
+first19:
 	CMP $2, R14
-	BLT only1
+	BLT only19
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved19
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved19
 
-only1:
+only19:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved19:
 	ADD R7, R6
 	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
 	WORD $0x4e21cc8e // fmla v14.4s, v4.4s, v1.4s
@@ -6201,40 +6173,36 @@ step:
 	WORD $0x4e22ccb5 // fmla v21.4s, v5.4s, v2.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first20
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved20
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one20
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved20
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved20
 
-second1:
+one20:
 	FMOVS (R15), F5
+	B moved20
 
-second:
-	B loaded
-
-first:
+first20:
 	CMP $2, R14
-	BLT only1
+	BLT only20
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved20
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved20
 
-only1:
+only20:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved20:
 	ADD R7, R6
 	WORD $0x4e20cc8a // fmla v10.4s, v4.4s, v0.4s
 	WORD $0x4e21cc90 // fmla v16.4s, v4.4s, v1.4s
@@ -6545,40 +6513,36 @@ step:
 	WORD $0x4e22ccf7 // fmla v23.4s, v7.4s, v2.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first21
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved21
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one21
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved21
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved21
 
-second1:
+one21:
 	FMOVS (R15), F5
+	B moved21
 
-second:
-	B loaded
-
-first:
+first21:
 	CMP $2, R14
-	BLT only1
+	BLT only21
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved21
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved21
 
-only1:
+only21:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved21:
 	ADD R7, R6
 	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
 	WORD $0x4e21cc92 // fmla v18.4s, v4.4s, v1.4s
@@ -6895,40 +6859,36 @@ step:
 	VLD1R.P (R4)(R5), [V3.S4]
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first22
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved22
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one22
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved22
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved22
 
-second1:
+one22:
 	FMOVS (R15), F5
+	B moved22
 
-second:
-	B loaded
-
-first:
+first22:
 	CMP $2, R14
-	BLT only1
+	BLT only22
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved22
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved22
 
-only1:
+only22:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved22:
 	ADD R7, R6
 	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
 	WORD $0x4e21cc8e // fmla v14.4s, v4.4s, v1.4s
@@ -7295,40 +7255,36 @@ step:
 	WORD $0x4e23ccbb // fmla v27.4s, v5.4s, v3.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first23
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved23
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one23
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved23
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved23
 
-second1:
+one23:
 	FMOVS (R15), F5
+	B moved23
 
-second:
-	B loaded
-
-first:
+first23:
 	CMP $2, R14
-	BLT only1
+	BLT only23
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved23
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved23
 
-only1:
+only23:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved23:
 	ADD R7, R6
 	WORD $0x4e20cc8a // fmla v10.4s, v4.4s, v0.4s
 	WORD $0x4e21cc90 // fmla v16.4s, v4.4s, v1.4s
@@ -8036,40 +7992,36 @@ step:
 	WORD $0x4e23ccfd // fmla v29.4s, v7.4s, v3.4s
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $4, R14
-	BLT first
+	BLT first24
 	FMOVQ (R6), F4
-	BEQ loaded
+	BEQ moved24
 	ADD $16, R6, R15
 	SUB $4, R14, R19
 	CMP $2, R19
-	BLT second1
+	BLT one24
 	FMOVD (R15), F5
-	BEQ second
-	ADD $8, R15, R20
-	VLD1 (R20), V5.S[2]
-	B second
+	BEQ moved24
+	ADD $8, R15, R15
+	VLD1 (R15), V5.S[2]
+	B moved24
 
-second1:
+one24:
 	FMOVS (R15), F5
+	B moved24
 
-second:
-	B loaded
-
-first:
+first24:
 	CMP $2, R14
-	BLT only1
+	BLT only24
 	FMOVD (R6), F4
-	BEQ only
-	ADD $8, R6, R20
-	VLD1 (R20), V4.S[2]
-	B only
+	BEQ moved24
+	ADD $8, R6, R15
+	VLD1 (R15), V4.S[2]
+	B moved24
 
-only1:
+only24:
 	FMOVS (R6), F4
 
-only:
-
-loaded:
+moved24:
 	ADD R7, R6
 	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
 	WORD $0x4e21cc92 // fmla v18.4s, v4.4s, v1.4s

@@ -6,12 +6,39 @@ import "github.com/tessera-la/tessera/kernels/cpu/isa"
 
 // fill sets the kernels of t, if this build has them.
 func fill(t *isa.Table) {
+	// SpMV stays portable: NEON cannot load elements from several places at once. PackStrips and
+	// PackPanels are left out, for nobody has measured what they gain here.
 	t.F64 = isa.Kernels[float64]{
-		Lanes: 4, Rows: 4,
-		Gemm: gemmF64, PackRows: packRows, PackTransposed: packTransposedF64,
+		Lanes: 4, Rows: rows,
+		Gemm: gemmF64, PackRows: packRows, PackTransposed: packTransposedF64, PackA: true,
+		Solve: solveF64, Factor: factorF64, Transpose: transposeF64, PackTriangle: packTriangleF64,
+		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 2, LUTall: luTall,
+		Exchange: exchange,
+		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
+		FMA: fmaF64, FMAFlops: 48 * 2 * 2, // 24 sums, twice
+		Vectors: isa.Vectors[float64]{
+			Set:  t.Name,
+			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64,
+			AbsSums: absSumsF64, TopBits: topBitsF64,
+			CopyRows: copyRows, Triad: triadF64,
+		},
 	}
 	t.F32 = isa.Kernels[float32]{
-		Lanes: 8, Rows: 4,
-		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32,
+		Lanes: 8, Rows: rows,
+		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32, PackA: true,
+		Solve: solveF32, Factor: factorF32, Transpose: transposeF32, PackTriangle: packTriangleF32,
+		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 2, LUTall: luTall,
+		Exchange: exchange,
+		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
+		FMA: fmaF32, FMAFlops: 48 * 4 * 2, // 24 sums, twice
+		Vectors: isa.Vectors[float32]{
+			Set:  t.Name,
+			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32,
+			AbsSums: absSumsF32, TopBits: topBitsF32,
+			CopyRows: copyRows,
+		},
 	}
 }
+
+// luTall is the least number of rows of a panel for several cores: the same as with AVX2.
+const luTall = 24576

@@ -247,46 +247,12 @@ func (g *generator) any(h, v int, masked bool) {
 		multiply(n, q)
 	}
 	if masked {
-		g.partial(regB)
+		g.partial(regB, "R6")
 		g.p("ADD R7, R6")
 		multiply(pair, left)
 	}
 	g.p("SUBS $1, R10")
 	g.p("BNE step")
-}
-
-// partial loads a vector of which R6 points to only R14 lanes, fewer than there are, into r and r+1.
-func (g *generator) partial(r int) {
-	g.zero(r + 1)
-	g.p("CMP $%d, R14", g.per())
-	g.p("BLT first")
-	g.p("FMOVQ (R6), F%d", r)
-	g.p("BEQ loaded")
-	g.p("ADD $%d, R6, R15", reg)
-	g.p("SUB $%d, R14, R19", g.per())
-	g.few(r+1, "R15", "R19", "second")
-	g.p("B loaded")
-	g.l("\nfirst:")
-	g.few(r, "R6", "R14", "only")
-	g.l("\nloaded:")
-}
-
-// few loads n elements, fewer than a register holds, into register r.
-func (g *generator) few(r int, at, n, label string) {
-	if g.size == 8 {
-		g.p("FMOVD (%s), F%d", at, r)
-		return
-	}
-	g.p("CMP $2, %s", n)
-	g.p("BLT %s1", label)
-	g.p("FMOVD (%s), F%d", at, r)
-	g.p("BEQ %s", label)
-	g.p("ADD $8, %s, R20", at)
-	g.p("VLD1 (R20), V%d.S[2]", r)
-	g.p("B %s", label)
-	g.l("\n%s1:", label)
-	g.p("FMOVS (%s), F%d", at, r)
-	g.l("\n%s:", label)
 }
 
 // epilogue writes what happens to the sums of a tile by Tiles.Mode, and the end of the loop over

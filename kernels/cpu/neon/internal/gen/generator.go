@@ -11,6 +11,7 @@ type generator struct {
 	elem
 	text         bytes.Buffer
 	declarations bytes.Buffer
+	labels       int // that partial has made
 }
 
 // elem is what differs between the element types.
@@ -84,6 +85,65 @@ func (g *generator) store(n, r int, pointer, by string) {
 	default:
 		g.p("VST1.P %s, %s(%s)", list(r, n), by, pointer)
 	}
+}
+
+// partial loads a vector of which only R14 lanes are there, fewer than it has, into registers r and
+// r+1. R15 and R19 are lost.
+func (g *generator) partial(r int, at string) {
+	g.zero(r + 1)
+	g.part(r, at, func(r int, at string) { g.p("FMOVQ (%s), F%d", at, r) }, func(size, r int, at string, lane int) {
+		name := map[int]string{8: "FMOVD", 4: "FMOVS"}[size]
+		if lane > 0 {
+			g.p("VLD1 (%s), V%d.S[%d]", at, r, lane)
+		} else {
+			g.p("%s (%s), F%d", name, at, r)
+		}
+	})
+}
+
+// partialStore stores what partial loads.
+func (g *generator) partialStore(r int, at string) {
+	g.part(r, at, func(r int, at string) { g.p("FMOVQ F%d, (%s)", r, at) }, func(size, r int, at string, lane int) {
+		name := map[int]string{8: "FMOVD", 4: "FMOVS"}[size]
+		if lane > 0 {
+			g.p("VST1 V%d.S[%d], (%s)", r, lane, at)
+		} else {
+			g.p("%s F%d, (%s)", name, r, at)
+		}
+	})
+}
+
+// part moves R14 lanes of the vector in r and r+1: a whole register by quad, and what is left by few,
+// which moves some bytes from a lane on.
+func (g *generator) part(r int, at string, quad func(r int, at string), few func(size, r int, at string, lane int)) {
+	g.labels++
+	n := g.labels
+	rest := func(r int, at, count, label string) {
+		if g.size == 8 {
+			few(8, r, at, 0)
+			return
+		}
+		g.p("CMP $2, %s", count)
+		g.p("BLT %s%d", label, n)
+		few(8, r, at, 0)
+		g.p("BEQ moved%d", n)
+		g.p("ADD $8, %s, R15", at)
+		few(4, r, "R15", 2)
+		g.p("B moved%d", n)
+		g.l("\n%s%d:", label, n)
+		few(4, r, at, 0)
+	}
+	g.p("CMP $%d, R14", g.per())
+	g.p("BLT first%d", n)
+	quad(r, at)
+	g.p("BEQ moved%d", n)
+	g.p("ADD $%d, %s, R15", reg, at)
+	g.p("SUB $%d, R14, R19", g.per())
+	rest(r+1, "R15", "R19", "one")
+	g.p("B moved%d", n)
+	g.l("\nfirst%d:", n)
+	rest(r, at, "R14", "only")
+	g.l("\nmoved%d:", n)
 }
 
 // zero clears register r.
