@@ -62,12 +62,7 @@ func newLoopCommand(a *cli.App) *cobra.Command {
   papers loop components --vertices 20169700 --edges 122170400  # the paper's
   papers loop linreg --plot chunks.svg
   papers loop kmeans --blocks 48`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage(fmt.Errorf("loop wants one application: %s", cli.Words(apps)))
-			}
-			return nil
-		},
+		Args:      cli.OneArg("loop wants one application: " + cli.Words(apps)),
 		ValidArgs: cli.NamesOf(apps...),
 		RunE:      func(cmd *cobra.Command, args []string) error { return runLoop(cmd.Context(), a, args[0], &f) },
 	}

@@ -33,6 +33,16 @@ func (e *UsageError) Error() string { return e.err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.err }
 
+// OneArg returns the check of a command that takes one argument. Its error says want.
+func OneArg(want string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usage(errors.New(want))
+		}
+		return nil
+	}
+}
+
 // NoArgs refuses arguments that are not flags.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -2,11 +2,13 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
 )
 
 // Way is one of several ways to compute the same result.
@@ -49,3 +51,23 @@ func Compare(ctx context.Context, turns int, ways ...Way) (best []Run, err error
 
 // ms returns d in milliseconds.
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Same returns a check that the elements of got, when it is called, are those of want. Its error is what.
+func Same(what string, got *[]float64, want []float64) func() error {
+	return func() error {
+		if !slices.Equal(*got, want) {
+			return errors.New(what)
+		}
+		return nil
+	}
+}
+
+// Submit submits tasks, in that order.
+func Submit(job exec.Job, tasks ...*graph.Spec) error {
+	for _, t := range tasks {
+		if _, err := job.Submit(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -287,15 +287,11 @@ func (p *distributed[T]) verify(ctx context.Context, _ *la.Engine, step func(i, 
 		size = norm(p.a) * norm(x)
 	}
 	step(1, 1)
-	eps := 0x1p-53
-	if p.s.Type == "f32" {
-		eps = 0x1p-24
-	}
 	c := Check{Formula: "‖B−AX‖ / (n·‖A‖·‖X‖·ε), X one column", Limit: 30}
 	if p.c != nil {
 		c.Formula = "‖Cx−A(Bx)‖ / (n·‖A‖·‖Bx‖·ε), x random"
 	}
-	c.Residual = Number(norm(z) / (float64(n) * size * eps))
+	c.Residual = Number(norm(z) / (float64(n) * size * epsilon[T]()))
 	v.checks = []Check{c}
 	return v, err
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -38,24 +38,11 @@ const panel = 512
 const probes = 3
 
 // epsilon returns LAPACK's ε of T.
-func epsilon[T la.Element]() float64 {
-	if size[T]() == 4 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
+func epsilon[T la.Element]() float64 { return scalar.Eps[T]() }
 
 // least returns the smallest positive T, which is the error of an underflow.
 func least[T la.Element]() float64 {
-	if size[T]() == 4 {
-		return math.SmallestNonzeroFloat32
-	}
-	return math.SmallestNonzeroFloat64
-}
-
-func size[T la.Element]() uintptr {
-	var zero T
-	return unsafe.Sizeof(zero)
+	return scalar.Pick[T](math.SmallestNonzeroFloat32, math.SmallestNonzeroFloat64)
 }
 
 // over divides x by each element of d in turn, so that no product of them overflows or underflows. 0/0 is 0.

@@ -74,12 +74,7 @@ const (
 )
 
 // eps returns the unit roundoff of T.
-func eps[T kernels.Element]() float64 {
-	if typ, _ := typeOf[T](); typ == cuda.F32 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
+func eps[T kernels.Element]() float64 { return scalar.Eps[T]() }
 
 // OnCores returns the version of op that this machine's workers on cores prefer.
 func OnCores(op *versions.Op, on *versions.Target) *versions.Version {

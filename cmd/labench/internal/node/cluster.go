@@ -55,12 +55,7 @@ authority.`,
 		Example: `  labench cluster init certs --nodes node1,node2,laptop
   scp -r certs/node1 node1:certs
   labench agent --listen 10.0.0.1:7400 --certs certs          on node1`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage(errors.New("want one directory"))
-			}
-			return nil
-		},
+		Args: cli.OneArg("want one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(nodes) == 0 {
 				return cli.Usage(errors.New("--nodes names no node"))

@@ -57,12 +57,7 @@ another. FILE then describes all nodes, their cores as fast as those here.`,
   labench machine gpu.toml --devices auto
   labench machine two.toml --cluster local:2
   labench machine nodes.toml --cluster 10.0.0.1:7400 --certs certs/laptop`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage(errors.New("want one file"))
-			}
-			return nil
-		},
+		Args: cli.OneArg("want one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runMachine(cmd.Context(), a, f, args[0], cmd.Flags().Changed)
 		},

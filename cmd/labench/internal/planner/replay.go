@@ -60,12 +60,7 @@ Every combination of what is listed is a line of a table.`,
   labench replay run.json --sched fifo --sched steal --workers 1,2,4,8
   labench replay run.json --workers 1:64:x2 --speed 1,2
   labench replay run.json --nodes 1,2,4 --link 10,100 --csv nodes.csv`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage(errors.New("want one file, which --record of an operation has written"))
-			}
-			return nil
-		},
+		Args: cli.OneArg("want one file, which --record of an operation has written"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
 			given := cmd.Flags().Changed

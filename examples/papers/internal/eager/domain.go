@@ -2,10 +2,8 @@ package eager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
@@ -116,12 +114,7 @@ func domains(ctx context.Context) error {
 			return study.Way{Nodes: nodes(c.agents, decompose, solve), Submit: func(job exec.Job) error {
 				got = make([]float64, len(want))
 				return decomposed(job, eager, c.generators, got)
-			}, Check: func() error {
-				if !slices.Equal(got, want) {
-					return errors.New("other solutions")
-				}
-				return nil
-			}}
+			}, Check: study.Same("other solutions", &got, want)}
 		})
 		if _, err := study.Compare(ctx, *turns, ways...); err != nil {
 			return err
@@ -147,10 +140,5 @@ func decomposed(job exec.Job, eager bool, generators int, results []float64) err
 			return err
 		}
 	}
-	for _, s := range later {
-		if _, err := job.Submit(s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return study.Submit(job, later...)
 }

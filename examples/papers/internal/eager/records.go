@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/exec"
@@ -108,18 +107,8 @@ func read(ctx context.Context, kind string, lengths []int) error {
 					todo = append(todo, spec(countWords, params(part, eager), study.In(o.Datum), study.Out(counts)))
 				}
 			}
-			for _, s := range todo {
-				if _, err := job.Submit(s); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, Check: func() error {
-			if !slices.Equal(got, want) {
-				return errors.New("other counts")
-			}
-			return nil
-		}}
+			return study.Submit(job, todo...)
+		}, Check: study.Same("other counts", &got, want)}
 	})...)
 	return err
 }

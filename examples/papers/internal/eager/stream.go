@@ -2,7 +2,6 @@ package eager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -120,12 +119,7 @@ func stream(ctx context.Context) error {
 			t := task(eager)
 			got = make([]float64, len(want))
 			return streamed(job, &t, getting, known, sets, got)
-		}, Check: func() error {
-			if !slices.Equal(got, want) {
-				return errors.New("other scores")
-			}
-			return nil
-		}}
+		}, Check: study.Same("other scores", &got, want)}
 	}
 	ways := []study.Way{way(1, false), way(2, true)}
 	ways[0].Name, ways[1].Name = "out of core, lazy", "streamed, eager"

@@ -147,12 +147,7 @@ func grid() ([]study.Way, error) {
 		return nil, errors.New("the machines have learned nothing")
 	}
 	var got row
-	check := func() error {
-		if !slices.Equal(got, want) {
-			return errors.New("other scores")
-		}
-		return nil
-	}
+	check := study.Same("other scores", &got, want)
 	submit := func(each func(exec.Job, combination, *graph.Datum, *graph.Datum) error) func(exec.Job) error {
 		return func(job exec.Job) error {
 			got = make(row, len(all))

@@ -3,7 +3,6 @@ package nested
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
@@ -45,10 +44,10 @@ func grower(job exec.Job, points *graph.Datum, forest row, first int) error {
 	for i := range len(forest) / treeSize {
 		seed, sample := &growing{int64(first + i)}, study.Datum(make(row, n))
 		tree := study.Datum(forest[i*treeSize : (i+1)*treeSize])
-		if _, err := job.Submit(&graph.Spec{Op: picks, Params: seed, Operands: []graph.Operand{study.In(points), study.Out(sample)}}); err != nil {
-			return err
-		}
-		if _, err := job.Submit(&graph.Spec{Op: trains, Params: seed, Operands: []graph.Operand{study.In(points), study.In(sample), study.Out(tree)}}); err != nil {
+		if err := study.Submit(job,
+			&graph.Spec{Op: picks, Params: seed, Operands: []graph.Operand{study.In(points), study.Out(sample)}},
+			&graph.Spec{Op: trains, Params: seed, Operands: []graph.Operand{study.In(points), study.In(sample), study.Out(tree)}},
+		); err != nil {
 			return err
 		}
 	}
@@ -69,12 +68,7 @@ func forest() ([]study.Way, error) {
 		return nil, errors.New("the forest has learned nothing")
 	}
 	var got row
-	check := func() error {
-		if !slices.Equal(got, want) {
-			return errors.New("another forest")
-		}
-		return nil
-	}
+	check := study.Same("another forest", &got, want)
 	flat := func(job exec.Job) error {
 		got = make(row, len(want))
 		return grower(job, study.Datum(points), got, 0)
