@@ -28,16 +28,26 @@ func (p *Tsmqr) Validate() error { return check("tsmqr", p) }
 
 // tsmqrOp defines op "tsmqr".
 func tsmqrOp[T kernels.Element]() definition[T] {
+	op := versions.Op{Name: "tsmqr", Work: tsmqrWork[T], NewParams: fresh[Tsmqr]}
+	return tpmqrtOp[T](op, "Q of tsqrt times two tiles", false, params[Tsmqr])
+}
+
+// tpmqrtOp defines op "ttmqr", if triangle, or "tsmqr". p returns the parameter of a call.
+func tpmqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
+	p func(*versions.Call) *Tsmqr) definition[T] {
+	op.Thin, op.Derive = thin[T], sharePacked[T](asFactor, -1)
 	return definition[T]{
-		Op: versions.Op{Name: "tsmqr", Work: tsmqrWork[T], NewParams: fresh[Tsmqr], Thin: thin[T],
-			Derive: sharePacked[T](asFactor, -1)},
-		about: "Q of tsqrt times two tiles",
+		Op: op, about: about,
 		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error {
-				return tpmqrt(i.qr, call, params[Tsmqr](call), false)
-			}, Help: helpWith[T](i.qr, tsmqrWork[T])}
+			return versions.Version{
+				Run:  func(call *versions.Call) error { return tpmqrt(i.qr, call, p(call), triangle) },
+				Help: helpWith[T](i.qr, op.Work),
+			}
 		},
-		cuda: versions.Version{Run: cudaTsmqr[T], Memory: cudaTsmqrMemory[T]},
+		cuda: versions.Version{
+			Run:    func(call *versions.Call) error { return cudaTpmqrt[T](call, p(call), triangle) },
+			Memory: func(call *versions.Call) int64 { return cudaTpmqrtMemory[T](call, p(call), triangle) },
+		},
 	}
 }
 
@@ -90,18 +100,8 @@ func tpmqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, p *Tsmq
 	return nil
 }
 
-// cudaTsmqr is the function of version "cuda" of op "tsmqr". V is a unit matrix,
-// which meets C1, on top of a full one, which meets C2.
-func cudaTsmqr[T kernels.Element](call *versions.Call) error {
-	return cudaTpmqrt[T](call, params[Tsmqr](call), false)
-}
-
-// cudaTsmqrMemory returns the bytes of scratch memory that cudaTsmqr needs.
-func cudaTsmqrMemory[T kernels.Element](call *versions.Call) int64 {
-	return cudaTpmqrtMemory[T](call, params[Tsmqr](call), false)
-}
-
-// cudaTpmqrt enqueues a call of op "ttmqr", if trapezoid, or "tsmqr".
+// cudaTpmqrt enqueues a call of op "ttmqr", if trapezoid, or "tsmqr". V is a unit matrix, which meets C1, on top of a
+// full one or an upper trapezoid, which meets C2.
 func cudaTpmqrt[T kernels.Element](call *versions.Call, p *Tsmqr, trapezoid bool) error {
 	skipPackings(call)
 	v, _, _, c2, rows := tpmqrtOf[T](call, p, trapezoid)

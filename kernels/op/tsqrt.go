@@ -25,15 +25,22 @@ func (p *Tsqrt) Validate() error { return check("tsqrt", p) }
 
 // tsqrtOp defines op "tsqrt".
 func tsqrtOp[T kernels.Element]() definition[T] {
+	op := versions.Op{Name: "tsqrt", Work: tsqrtWork[T], NewParams: fresh[Tsqrt]}
+	return tpqrtOp[T](op, "QR of a triangle upon a tile", false, params[Tsqrt])
+}
+
+// tpqrtOp defines op "ttqrt", if triangle, or "tsqrt". p returns the parameter of a call.
+func tpqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
+	p func(*versions.Call) *Tsqrt) definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "tsqrt", Work: tsqrtWork[T], NewParams: fresh[Tsqrt]},
-		about: "QR of a triangle upon a tile",
+		Op: op, about: about,
 		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error {
-				return tpqrt(i.qr, call, params[Tsqrt](call), false)
-			}}
+			return versions.Version{Run: func(call *versions.Call) error { return tpqrt(i.qr, call, p(call), triangle) }}
 		},
-		cuda: versions.Version{Run: cudaTsqrt[T], Memory: cudaTsqrtMemory[T]},
+		cuda: versions.Version{
+			Run:    func(call *versions.Call) error { return cudaTpqrt[T](call, p(call), triangle) },
+			Memory: func(call *versions.Call) int64 { return cudaTpqrtMemory[T](call, p(call)) },
+		},
 	}
 }
 
@@ -65,16 +72,6 @@ func tpqrt[T kernels.Element](q cpu.QRRoutines[T], call *versions.Call, p *Tsqrt
 	work := versions.Scratch[T](call.Work, q.Work(max(m, a.Cols), a.Cols, p.IB))
 	q.Tpqrt(m, a.Cols, l, p.IB, r.Data, r.Stride, a.Data, a.Stride, t.Data, t.Stride, work)
 	return nil
-}
-
-// cudaTsqrt is the function of version "cuda" of op "tsqrt".
-func cudaTsqrt[T kernels.Element](call *versions.Call) error {
-	return cudaTpqrt[T](call, params[Tsqrt](call), false)
-}
-
-// cudaTsqrtMemory returns the bytes of scratch memory that cudaTsqrt needs.
-func cudaTsqrtMemory[T kernels.Element](call *versions.Call) int64 {
-	return cudaTpqrtMemory[T](call, params[Tsqrt](call))
 }
 
 // cudaTpqrt enqueues a call of op "ttqrt", if trapezoid, or "tsqrt".

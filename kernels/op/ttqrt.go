@@ -17,16 +17,9 @@ func (p *Ttqrt) Validate() error { return check("ttqrt", p) }
 
 // ttqrtOp defines op "ttqrt".
 func ttqrtOp[T kernels.Element]() definition[T] {
-	return definition[T]{
-		Op:    versions.Op{Name: "ttqrt", Work: ttqrtWork[T], NewParams: fresh[Ttqrt]},
-		about: "QR of a triangle upon a triangle",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error {
-				return tpqrt(i.qr, call, (*Tsqrt)(params[Ttqrt](call)), true)
-			}}
-		},
-		cuda: versions.Version{Run: cudaTtqrt[T], Memory: cudaTtqrtMemory[T]},
-	}
+	op := versions.Op{Name: "ttqrt", Work: ttqrtWork[T], NewParams: fresh[Ttqrt]}
+	return tpqrtOp[T](op, "QR of a triangle upon a triangle", true,
+		func(call *versions.Call) *Tsqrt { return (*Tsqrt)(params[Ttqrt](call)) })
 }
 
 // ttqrtWork returns 2·k²·n − 4/3·k³ + 2·k·(n−k)² for k = min(m, n).
@@ -34,14 +27,4 @@ func ttqrtWork[T kernels.Element](call *versions.Call) float64 {
 	_, a, _ := tpqrtOf[T](call, (*Tsqrt)(params[Ttqrt](call)))
 	n, k := float64(a.Cols), float64(min(a.Rows, a.Cols))
 	return 2*k*k*n - 4*k*k*k/3 + 2*k*(n-k)*(n-k)
-}
-
-// cudaTtqrt is the function of version "cuda" of op "ttqrt".
-func cudaTtqrt[T kernels.Element](call *versions.Call) error {
-	return cudaTpqrt[T](call, (*Tsqrt)(params[Ttqrt](call)), true)
-}
-
-// cudaTtqrtMemory returns the bytes of scratch memory that cudaTtqrt needs.
-func cudaTtqrtMemory[T kernels.Element](call *versions.Call) int64 {
-	return cudaTpqrtMemory[T](call, (*Tsqrt)(params[Ttqrt](call)))
 }
