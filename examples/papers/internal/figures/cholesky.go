@@ -29,10 +29,7 @@ func cholesky(ctx context.Context, r *Result) error {
 			if s == apart {
 				over = 1
 			}
-			m, err := nodesOf(n, over, rates{"potrf": 72e9})
-			if err != nil {
-				return err
-			}
+			m := nodesOf(n, over, rates{"potrf": 72e9})
 			seconds, err := often(func(seed uint64) (outcome, error) {
 				m.Noise.Seed = seed
 				return run(ctx, options(m, dispatch.Locality, looking(m)), 4*k, factored(16))
@@ -70,10 +67,7 @@ func choleskyUnlike(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "nodes, half of them Xeons and half Xeon Phis", "GFLOP/s"
 	const xeon = "from node to node, without the Xeon Phis"
 	for n := 2; n <= 16; n *= 2 {
-		m, err := cobi(n, cobiPotrf)
-		if err != nil {
-			return err
-		}
+		m := cobi(n, cobiPotrf)
 		gemmOnPhis(m)
 		for _, s := range []string{nodeToNode, fromLustre, xeon} {
 			if m.Costs.Files = 0; s == fromLustre {

@@ -42,7 +42,7 @@ type Claim struct {
 	Here  string // what our figure shows
 }
 
-// Make makes the figure. The error is that of ctx, or of an invalid machine or program.
+// Make makes the figure. The error is that of ctx, or of an invalid program.
 func (f *Figure) Make(ctx context.Context) (*Result, error) {
 	r := &Result{}
 	r.Chart.Title = f.Title

@@ -165,10 +165,7 @@ func TestSchedulers(t *testing.T) {
 	for n := 4; n <= 16; n *= 2 {
 		var seconds [2]float64
 		for i, policy := range []dispatch.Kind{dispatch.Locality, dispatch.FIFOData} {
-			m, err := cobi(n, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := cobi(n, nil)
 			x, err := run(context.Background(), options(m, policy, looking(m)), 4*k, product(32))
 			if err != nil {
 				t.Fatal(err)
@@ -207,10 +204,7 @@ func TestHierarchy(t *testing.T) {
 func TestCascades(t *testing.T) {
 	c := cascade{blocks: 16, iterations: 3, leaf: 2, merge: 4}
 	took := func(nodes, in int, nested bool) float64 {
-		m, err := agents(nodes, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := agents(nodes, in)
 		s, err := c.search(context.Background(), m, 24, nested, 0)
 		if err != nil {
 			t.Fatal(err)

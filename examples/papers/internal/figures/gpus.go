@@ -12,16 +12,13 @@ import (
 
 // minotauro returns a model of Minotauro with the given number of nodes, half of each kind. The cores of each
 // socket execute two tasks at a time.
-func minotauro(nodes int) (*sim.Machine, error) {
-	m, err := machine("minotauro")
-	if err != nil {
-		return nil, err
-	}
+func minotauro(nodes int) *sim.Machine {
+	m := machine("minotauro")
 	for i := range m.Kinds {
 		m.Nodes[i].Count = nodes / 2
 		slots(&m.Kinds[i], 2, 1, nil)
 	}
-	return m, nil
+	return m
 }
 
 // How GPUs get values, as series of figure 23.
@@ -43,10 +40,7 @@ func gpus(ctx context.Context, r *Result) error {
 	var busy [2]float64 // part of the time in which GPUs compute if values stay there
 	for at, nodes := range []int{2, 4} {
 		for n, c := range gpuCases {
-			m, err := minotauro(nodes)
-			if err != nil {
-				return err
-			}
+			m := minotauro(nodes)
 			for i := range m.Kinds {
 				for d := range m.Kinds[i].Devices {
 					c.change(m, &m.Kinds[i].Devices[d])

@@ -62,11 +62,8 @@ func (f *workflow) parent(j exec.Job, name string, children func(j exec.Job) err
 // agents returns MareNostrum 4 with the given number of computing nodes below a node with the main task. If in
 // is not 0, in nodes form a domain, in which one node is the parent of the others. A microsecond of work takes
 // a worker a microsecond.
-func agents(nodes, in int) (*sim.Machine, error) {
-	m, err := machine("marenostrum4")
-	if err != nil {
-		return nil, err
-	}
+func agents(nodes, in int) *sim.Machine {
+	m := machine("marenostrum4")
 	k := &m.Kinds[0]
 	k.Rate, k.Cache, k.Memory = 1e6, 0, 0
 	m.Costs.Serial = 0
@@ -77,7 +74,7 @@ func agents(nodes, in int) (*sim.Machine, error) {
 	if in > 1 {
 		m.Nodes = append(m.Nodes, sim.Nodes{Kind: k.Name, Count: heads * (in - 1), Below: "heads"})
 	}
-	return m, nil
+	return m
 }
 
 // takes returns the duration of a program.
@@ -193,20 +190,14 @@ func gridSearch(ctx context.Context, r *Result) error {
 			count, part = 125, 2
 		}
 		for i, name := range []string{agentsOnly, domains} {
-			m, err := agents(nodes, []int{1, 4}[i])
-			if err != nil {
-				return err
-			}
+			m := agents(nodes, []int{1, 4}[i])
 			x, err := c.search(ctx, m, count, true, unlikeness)
 			if err != nil {
 				return err
 			}
 			r.add(name, float64(nodes), part*x)
 		}
-		m, err := agents(nodes, 1)
-		if err != nil {
-			return err
-		}
+		m := agents(nodes, 1)
 		one, err := c.search(ctx, m, 5, false, 0) // one after the other: 250 take 50 times as long
 		if err != nil {
 			return err
@@ -217,13 +208,11 @@ func gridSearch(ctx context.Context, r *Result) error {
 	r.line("published, flat, estimated", plotting.Point{X: 4, Y: 55774}, plotting.Point{X: 50, Y: 55774})
 	var small [2]float64
 	for i, nested := range []bool{false, true} {
-		m, err := agents(4, 1)
+		x, err := iris.search(ctx, agents(4, 1), 125, nested, 0)
 		if err != nil {
 			return err
 		}
-		if small[i], err = iris.search(ctx, m, 125, nested, 0); err != nil {
-			return err
-		}
+		small[i] = x
 	}
 	r.published("tasks", "tasks", 707653, float64(250*c.tasks()))
 	r.published("4 nodes, 125 cascades, flat", "s", 27887, r.at(flat, 4)/2)
@@ -247,10 +236,7 @@ func gridSearch(ctx context.Context, r *Result) error {
 // forest returns the duration of a random forest.
 func forest(ctx context.Context, nodes, trees int, nested bool) (float64, error) {
 	const sample, grow = 0.5, 10.0
-	m, err := agents(nodes, 1)
-	if err != nil {
-		return 0, err
-	}
+	m := agents(nodes, 1)
 	f := newWorkflow()
 	train := func(j exec.Job, n int) error {
 		for range n {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tessera-la/tessera/examples/papers/internal/loopapps"
 	"github.com/tessera-la/tessera/exec/loop"
-	"github.com/tessera-la/tessera/exec/sim/machinefile"
 )
 
 // Connected components as in the paper: the rows of the matrix after scaling up.
@@ -34,16 +33,12 @@ func schemes() []loop.Scheme {
 }
 
 // sockets returns the sockets of the workers of a machine of one node.
-func sockets(name string) (of []int, err error) {
-	m, err := machinefile.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	k := &m.Kinds[0]
+func sockets(name string) (of []int) {
+	k := &machine(name).Kinds[0]
 	for i := range k.Sockets * k.Cores {
 		of = append(of, i/k.Cores)
 	}
-	return of, nil
+	return of
 }
 
 // sparse is the rows of a graph's matrix, as prefix sums of their costs.
@@ -118,10 +113,7 @@ func central(ctx context.Context, r *Result) error {
 
 // one makes a series of figure 7.
 func (r *Result) one(ctx context.Context, g *sparse, name, label string, shuffled bool) error {
-	of, err := sockets(name)
-	if err != nil {
-		return err
-	}
+	of := sockets(name)
 	series := label
 	if shuffled {
 		series += ", shuffled"
@@ -201,10 +193,7 @@ func queues(name string) func(ctx context.Context, r *Result) error {
 	return func(ctx context.Context, r *Result) error {
 		r.named()
 		r.Chart.XLabel, r.Chart.YLabel = "scheme", "time, mean over four victims, STATIC = 100"
-		of, err := sockets(name)
-		if err != nil {
-			return err
-		}
+		of := sockets(name)
 		g := newSparse(true)
 		labels := map[loop.Layout]string{loop.PerCore: "a queue per core", loop.PerSocket: "a queue per socket, with shares"}
 		for _, layout := range []loop.Layout{loop.PerCore, loop.PerSocket} {
@@ -260,10 +249,7 @@ func regression(ctx context.Context, r *Result) error {
 	const chunk = 0.16 / 3 // part of the time of STATIC there: TSS has three more chunks per worker
 	published := map[string][2]float64{"2×10 cores": {116, 124}, "2×28 cores": {150, 160}}
 	for _, m := range daphneMachines {
-		of, err := sockets(m.name)
-		if err != nil {
-			return err
-		}
+		of := sockets(m.name)
 		static := 0.0
 		for i, s := range schemes() {
 			x := loop.Predict(rows, of, loop.Plan{Scheme: s}, loop.Model{

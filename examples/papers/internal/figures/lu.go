@@ -19,15 +19,12 @@ func decomposed(blocks int) func(p *program) ([]grid, func()) {
 }
 
 // xeons returns COBI's Xeon nodes with the given number of tasks per socket.
-func xeons(nodes, perSocket int) (*sim.Machine, error) {
-	m, err := machine("cobi")
-	if err != nil {
-		return nil, err
-	}
+func xeons(nodes, perSocket int) *sim.Machine {
+	m := machine("cobi")
 	m.Nodes = m.Nodes[:1]
 	m.Nodes[0].Count = nodes
 	slots(&m.Kinds[0], perSocket, 1, rates{"getrf": 41e9})
-	return m, nil
+	return m
 }
 
 // lu is figure 26.
@@ -35,10 +32,7 @@ func lu(ctx context.Context, r *Result) error {
 	r.Chart.XLabel, r.Chart.YLabel = "Xeon nodes of 28 cores", "GFLOP/s, of 8/3·n³ flops"
 	n := 80. * k
 	for nodes := 1; nodes <= 8; nodes *= 2 {
-		m, err := xeons(nodes, 4)
-		if err != nil {
-			return err
-		}
+		m := xeons(nodes, 4)
 		for _, s := range []string{nodeToNode, fromLustre} {
 			if m.Costs.Files = 0; s == fromLustre {
 				m.Costs.Files = lustre
@@ -73,10 +67,7 @@ func luSchedulers(ctx context.Context, r *Result) error {
 		files, host float64
 	}{{fromLustre, lustre, 1}, {"files, 17 GB/s, 2.5 times as long to look", 17e9, 2.5}, {nodeToNode, 0, 1}} {
 		for at, policy := range []dispatch.Kind{dispatch.Locality, dispatch.FIFOData} {
-			m, err := xeons(7, 14)
-			if err != nil {
-				return err
-			}
+			m := xeons(7, 14)
 			m.Costs.Files = c.files
 			opt := options(m, policy, c.host*looking(m))
 			opt.Record = c.files == lustre

@@ -38,10 +38,7 @@ func oversubscription(ctx context.Context, r *Result) error {
 		waits float64
 	}{{small, 4 * k, waits}, {large, 8 * k, waits}, {slowest, 8 * k, 1}} {
 		for _, threads := range []float64{4, 8, 16, 32} {
-			m, err := machine("marenostrum3")
-			if err != nil {
-				return err
-			}
+			m := machine("marenostrum3")
 			m.Apart = false
 			m.Take(1)
 			slots(&m.Kinds[0], 2, threads/4, nil)
@@ -74,14 +71,11 @@ func oversubscription(ctx context.Context, r *Result) error {
 
 // nodesOf returns MareNostrum III with the given number of computing nodes, as in sections 4.3 to 4.5: four
 // tasks per node, each with over times as many threads as its 4 cores.
-func nodesOf(nodes int, over float64, r rates) (*sim.Machine, error) {
-	m, err := machine("marenostrum3")
-	if err != nil {
-		return nil, err
-	}
+func nodesOf(nodes int, over float64, r rates) *sim.Machine {
+	m := machine("marenostrum3")
 	m.Take(nodes)
 	slots(&m.Kinds[0], 2, over, r)
-	return m, nil
+	return m
 }
 
 // distributed is figure 16.
@@ -94,10 +88,7 @@ func distributed(ctx context.Context, r *Result) error {
 	}{{name, 0}, {"files, 40 GB/s", 40e9}, {"files, 20 GB/s", 20e9}}
 	for n := 1; n <= 64; n *= 2 {
 		for _, f := range files {
-			m, err := nodesOf(n, 4, nil)
-			if err != nil {
-				return err
-			}
+			m := nodesOf(n, 4, nil)
 			m.Costs.Files = f.rate
 			x, err := run(ctx, options(m, dispatch.Locality, looking(m)), 4*k, product(16))
 			if err != nil {
@@ -105,10 +96,7 @@ func distributed(ctx context.Context, r *Result) error {
 			}
 			r.add(f.name, float64(n), x.gflops)
 		}
-		m, err := nodesOf(n, 4, nil)
-		if err != nil {
-			return err
-		}
+		m := nodesOf(n, 4, nil)
 		x, err := run(ctx, options(m, dispatch.Locality, looking(m)), 4*k, ranked(16))
 		if err != nil {
 			return err
@@ -132,15 +120,12 @@ func distributed(ctx context.Context, r *Result) error {
 
 // cobi returns COBI with half of the nodes Xeons and half Xeon Phis. They execute 8 and 4 tasks at a time
 // (section 4.3).
-func cobi(nodes int, r rates) (*sim.Machine, error) {
-	m, err := machine("cobi")
-	if err != nil {
-		return nil, err
-	}
+func cobi(nodes int, r rates) *sim.Machine {
+	m := machine("cobi")
 	m.Nodes[0].Count, m.Nodes[1].Count = nodes/2, nodes/2
 	slots(&m.Kinds[0], 4, 1, r)
 	slots(&m.Kinds[1], 4, 1, r)
-	return m, nil
+	return m
 }
 
 // unlike is figure 18.
@@ -152,10 +137,7 @@ func unlike(ctx context.Context, r *Result) error {
 		for i, policy := range []dispatch.Kind{dispatch.Locality, dispatch.FIFOData} {
 			names[w][i] = []string{"locality, ", "FIFOData, "}[i] + how
 			for n := 2; n <= 16; n *= 2 {
-				m, err := cobi(n, nil)
-				if err != nil {
-					return err
-				}
+				m := cobi(n, nil)
 				if how == fromLustre {
 					m.Costs.Files = lustre
 				}

@@ -35,10 +35,7 @@ func qr(ctx context.Context, r *Result) error {
 	for _, slow := range []float64{1, 2} {
 		for _, save := range []bool{false, true} {
 			for nodes := 1; nodes <= 16; nodes *= 2 {
-				m, err := nodesOf(nodes, 4, rates{"qr": 251e9 / 2, "littleqr": littleQR(4*k, 251e9/2, slow*element)})
-				if err != nil {
-					return err
-				}
+				m := nodesOf(nodes, 4, rates{"qr": 251e9 / 2, "littleqr": littleQR(4*k, 251e9/2, slow*element)})
 				seconds, err := often(func(seed uint64) (outcome, error) {
 					m.Noise.Seed = seed
 					return run(ctx, options(m, dispatch.Locality, looking(m)), 4*k, func(p *program) ([]grid, func()) {

@@ -26,10 +26,7 @@ func histogram(ctx context.Context, nodes, per int, split bool) (float64, error)
 		part = 5.0
 		bins = 4 * 4 * 4 * 4 * 4 * 8 // bytes of a histogram
 	)
-	m, err := machine("marenostrum4")
-	if err != nil {
-		return 0, err
-	}
+	m := machine("marenostrum4")
 	m.Take(nodes)
 	k := &m.Kinds[0]
 	k.Rate, k.Cache, k.Memory = 1e9, 0, 0

@@ -19,10 +19,7 @@ const (
 
 // traced runs a program on COBI, with half of the nodes of each kind, and records it.
 func traced(ctx context.Context, nodes int, r rates, change func(m *sim.Machine), plan func(p *program) ([]grid, func())) (outcome, *sim.Machine, error) {
-	m, err := cobi(nodes, r)
-	if err != nil {
-		return outcome{}, nil, err
-	}
+	m := cobi(nodes, r)
 	change(m)
 	opt := options(m, dispatch.Locality, looking(m))
 	opt.Record = true
