@@ -2597,28 +2597,130 @@ panel:
 	VEOR V26.B16, V26.B16, V26.B16
 	VEOR V27.B16, V27.B16, V27.B16
 	CBZ R10, done
+	CMP $8, R5
+	BEQ columns
+	MOVD R11, R1
+	CMP $32, R5
+	BNE rows
+	CMP $32, R7
+	BNE rows
+	SUBS $4, R10
+	BLT tail
+
+panels:
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc0188e // fmla v14.2d, v4.2d, v0.d[1]
+	WORD $0x4fc11094 // fmla v20.2d, v4.2d, v1.d[0]
+	WORD $0x4fc1189a // fmla v26.2d, v4.2d, v1.d[1]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc018af // fmla v15.2d, v5.2d, v0.d[1]
+	WORD $0x4fc110b5 // fmla v21.2d, v5.2d, v1.d[0]
+	WORD $0x4fc118bb // fmla v27.2d, v5.2d, v1.d[1]
+	WORD $0x4fc210c8 // fmla v8.2d, v6.2d, v2.d[0]
+	WORD $0x4fc218ce // fmla v14.2d, v6.2d, v2.d[1]
+	WORD $0x4fc310d4 // fmla v20.2d, v6.2d, v3.d[0]
+	WORD $0x4fc318da // fmla v26.2d, v6.2d, v3.d[1]
+	WORD $0x4fc210e9 // fmla v9.2d, v7.2d, v2.d[0]
+	WORD $0x4fc218ef // fmla v15.2d, v7.2d, v2.d[1]
+	WORD $0x4fc310f5 // fmla v21.2d, v7.2d, v3.d[0]
+	WORD $0x4fc318fb // fmla v27.2d, v7.2d, v3.d[1]
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc0188e // fmla v14.2d, v4.2d, v0.d[1]
+	WORD $0x4fc11094 // fmla v20.2d, v4.2d, v1.d[0]
+	WORD $0x4fc1189a // fmla v26.2d, v4.2d, v1.d[1]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc018af // fmla v15.2d, v5.2d, v0.d[1]
+	WORD $0x4fc110b5 // fmla v21.2d, v5.2d, v1.d[0]
+	WORD $0x4fc118bb // fmla v27.2d, v5.2d, v1.d[1]
+	WORD $0x4fc210c8 // fmla v8.2d, v6.2d, v2.d[0]
+	WORD $0x4fc218ce // fmla v14.2d, v6.2d, v2.d[1]
+	WORD $0x4fc310d4 // fmla v20.2d, v6.2d, v3.d[0]
+	WORD $0x4fc318da // fmla v26.2d, v6.2d, v3.d[1]
+	WORD $0x4fc210e9 // fmla v9.2d, v7.2d, v2.d[0]
+	WORD $0x4fc218ef // fmla v15.2d, v7.2d, v2.d[1]
+	WORD $0x4fc310f5 // fmla v21.2d, v7.2d, v3.d[0]
+	WORD $0x4fc318fb // fmla v27.2d, v7.2d, v3.d[1]
+	SUBS $4, R10
+	BGE panels
+
+tail:
+	ADDS $4, R10
+	BEQ done
+
+rows:
+	VLD1.P (R1)(R5), [V0.B16, V1.B16]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc0188e // fmla v14.2d, v4.2d, v0.d[1]
+	WORD $0x4fc11094 // fmla v20.2d, v4.2d, v1.d[0]
+	WORD $0x4fc1189a // fmla v26.2d, v4.2d, v1.d[1]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc018af // fmla v15.2d, v5.2d, v0.d[1]
+	WORD $0x4fc110b5 // fmla v21.2d, v5.2d, v1.d[0]
+	WORD $0x4fc118bb // fmla v27.2d, v5.2d, v1.d[1]
+	SUBS $1, R10
+	BNE rows
+	B done
+
+columns:
 	MOVD R11, R1
 	MOVD ARG_RS, R13
 	ADD R13, R1, R2
 	ADD R13, R2, R3
 	ADD R13, R3, R4
+	SUBS $2, R10
+	BLT rest
 
-step:
-	VLD1R.P (R1)(R5), [V0.D2]
-	VLD1R.P (R2)(R5), [V1.D2]
-	VLD1R.P (R3)(R5), [V2.D2]
-	VLD1R.P (R4)(R5), [V3.D2]
+several:
+	FMOVQ.P 16(R1), F0
+	FMOVQ.P 16(R2), F1
+	FMOVQ.P 16(R3), F2
+	FMOVQ.P 16(R4), F3
 	VLD1.P (R6)(R7), [V4.B16, V5.B16]
-	WORD $0x4e60cc88 // fmla v8.2d, v4.2d, v0.2d
-	WORD $0x4e61cc8e // fmla v14.2d, v4.2d, v1.2d
-	WORD $0x4e62cc94 // fmla v20.2d, v4.2d, v2.2d
-	WORD $0x4e63cc9a // fmla v26.2d, v4.2d, v3.2d
-	WORD $0x4e60cca9 // fmla v9.2d, v5.2d, v0.2d
-	WORD $0x4e61ccaf // fmla v15.2d, v5.2d, v1.2d
-	WORD $0x4e62ccb5 // fmla v21.2d, v5.2d, v2.2d
-	WORD $0x4e63ccbb // fmla v27.2d, v5.2d, v3.2d
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc1108e // fmla v14.2d, v4.2d, v1.d[0]
+	WORD $0x4fc21094 // fmla v20.2d, v4.2d, v2.d[0]
+	WORD $0x4fc3109a // fmla v26.2d, v4.2d, v3.d[0]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc110af // fmla v15.2d, v5.2d, v1.d[0]
+	WORD $0x4fc210b5 // fmla v21.2d, v5.2d, v2.d[0]
+	WORD $0x4fc310bb // fmla v27.2d, v5.2d, v3.d[0]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4fc01888 // fmla v8.2d, v4.2d, v0.d[1]
+	WORD $0x4fc1188e // fmla v14.2d, v4.2d, v1.d[1]
+	WORD $0x4fc21894 // fmla v20.2d, v4.2d, v2.d[1]
+	WORD $0x4fc3189a // fmla v26.2d, v4.2d, v3.d[1]
+	WORD $0x4fc018a9 // fmla v9.2d, v5.2d, v0.d[1]
+	WORD $0x4fc118af // fmla v15.2d, v5.2d, v1.d[1]
+	WORD $0x4fc218b5 // fmla v21.2d, v5.2d, v2.d[1]
+	WORD $0x4fc318bb // fmla v27.2d, v5.2d, v3.d[1]
+	SUBS $2, R10
+	BGE several
+
+rest:
+	ADDS $2, R10
+	BEQ done
+
+single:
+	FMOVD.P 8(R1), F0
+	FMOVD.P 8(R2), F1
+	FMOVD.P 8(R3), F2
+	FMOVD.P 8(R4), F3
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc1108e // fmla v14.2d, v4.2d, v1.d[0]
+	WORD $0x4fc21094 // fmla v20.2d, v4.2d, v2.d[0]
+	WORD $0x4fc3109a // fmla v26.2d, v4.2d, v3.d[0]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc110af // fmla v15.2d, v5.2d, v1.d[0]
+	WORD $0x4fc210b5 // fmla v21.2d, v5.2d, v2.d[0]
+	WORD $0x4fc310bb // fmla v27.2d, v5.2d, v3.d[0]
 	SUBS $1, R10
-	BNE step
+	BNE single
 
 done:
 	MOVD ARG_MODE, R13
@@ -2933,36 +3035,196 @@ panel:
 	VEOR V28.B16, V28.B16, V28.B16
 	VEOR V29.B16, V29.B16, V29.B16
 	CBZ R10, done
+	CMP $8, R5
+	BEQ columns
+	MOVD R11, R1
+	CMP $32, R5
+	BNE rows
+	CMP $64, R7
+	BNE rows
+	SUBS $4, R10
+	BLT tail
+
+panels:
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc0188e // fmla v14.2d, v4.2d, v0.d[1]
+	WORD $0x4fc11094 // fmla v20.2d, v4.2d, v1.d[0]
+	WORD $0x4fc1189a // fmla v26.2d, v4.2d, v1.d[1]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc018af // fmla v15.2d, v5.2d, v0.d[1]
+	WORD $0x4fc110b5 // fmla v21.2d, v5.2d, v1.d[0]
+	WORD $0x4fc118bb // fmla v27.2d, v5.2d, v1.d[1]
+	WORD $0x4fc010ca // fmla v10.2d, v6.2d, v0.d[0]
+	WORD $0x4fc018d0 // fmla v16.2d, v6.2d, v0.d[1]
+	WORD $0x4fc110d6 // fmla v22.2d, v6.2d, v1.d[0]
+	WORD $0x4fc118dc // fmla v28.2d, v6.2d, v1.d[1]
+	WORD $0x4fc010eb // fmla v11.2d, v7.2d, v0.d[0]
+	WORD $0x4fc018f1 // fmla v17.2d, v7.2d, v0.d[1]
+	WORD $0x4fc110f7 // fmla v23.2d, v7.2d, v1.d[0]
+	WORD $0x4fc118fd // fmla v29.2d, v7.2d, v1.d[1]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc21088 // fmla v8.2d, v4.2d, v2.d[0]
+	WORD $0x4fc2188e // fmla v14.2d, v4.2d, v2.d[1]
+	WORD $0x4fc31094 // fmla v20.2d, v4.2d, v3.d[0]
+	WORD $0x4fc3189a // fmla v26.2d, v4.2d, v3.d[1]
+	WORD $0x4fc210a9 // fmla v9.2d, v5.2d, v2.d[0]
+	WORD $0x4fc218af // fmla v15.2d, v5.2d, v2.d[1]
+	WORD $0x4fc310b5 // fmla v21.2d, v5.2d, v3.d[0]
+	WORD $0x4fc318bb // fmla v27.2d, v5.2d, v3.d[1]
+	WORD $0x4fc210ca // fmla v10.2d, v6.2d, v2.d[0]
+	WORD $0x4fc218d0 // fmla v16.2d, v6.2d, v2.d[1]
+	WORD $0x4fc310d6 // fmla v22.2d, v6.2d, v3.d[0]
+	WORD $0x4fc318dc // fmla v28.2d, v6.2d, v3.d[1]
+	WORD $0x4fc210eb // fmla v11.2d, v7.2d, v2.d[0]
+	WORD $0x4fc218f1 // fmla v17.2d, v7.2d, v2.d[1]
+	WORD $0x4fc310f7 // fmla v23.2d, v7.2d, v3.d[0]
+	WORD $0x4fc318fd // fmla v29.2d, v7.2d, v3.d[1]
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc0188e // fmla v14.2d, v4.2d, v0.d[1]
+	WORD $0x4fc11094 // fmla v20.2d, v4.2d, v1.d[0]
+	WORD $0x4fc1189a // fmla v26.2d, v4.2d, v1.d[1]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc018af // fmla v15.2d, v5.2d, v0.d[1]
+	WORD $0x4fc110b5 // fmla v21.2d, v5.2d, v1.d[0]
+	WORD $0x4fc118bb // fmla v27.2d, v5.2d, v1.d[1]
+	WORD $0x4fc010ca // fmla v10.2d, v6.2d, v0.d[0]
+	WORD $0x4fc018d0 // fmla v16.2d, v6.2d, v0.d[1]
+	WORD $0x4fc110d6 // fmla v22.2d, v6.2d, v1.d[0]
+	WORD $0x4fc118dc // fmla v28.2d, v6.2d, v1.d[1]
+	WORD $0x4fc010eb // fmla v11.2d, v7.2d, v0.d[0]
+	WORD $0x4fc018f1 // fmla v17.2d, v7.2d, v0.d[1]
+	WORD $0x4fc110f7 // fmla v23.2d, v7.2d, v1.d[0]
+	WORD $0x4fc118fd // fmla v29.2d, v7.2d, v1.d[1]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc21088 // fmla v8.2d, v4.2d, v2.d[0]
+	WORD $0x4fc2188e // fmla v14.2d, v4.2d, v2.d[1]
+	WORD $0x4fc31094 // fmla v20.2d, v4.2d, v3.d[0]
+	WORD $0x4fc3189a // fmla v26.2d, v4.2d, v3.d[1]
+	WORD $0x4fc210a9 // fmla v9.2d, v5.2d, v2.d[0]
+	WORD $0x4fc218af // fmla v15.2d, v5.2d, v2.d[1]
+	WORD $0x4fc310b5 // fmla v21.2d, v5.2d, v3.d[0]
+	WORD $0x4fc318bb // fmla v27.2d, v5.2d, v3.d[1]
+	WORD $0x4fc210ca // fmla v10.2d, v6.2d, v2.d[0]
+	WORD $0x4fc218d0 // fmla v16.2d, v6.2d, v2.d[1]
+	WORD $0x4fc310d6 // fmla v22.2d, v6.2d, v3.d[0]
+	WORD $0x4fc318dc // fmla v28.2d, v6.2d, v3.d[1]
+	WORD $0x4fc210eb // fmla v11.2d, v7.2d, v2.d[0]
+	WORD $0x4fc218f1 // fmla v17.2d, v7.2d, v2.d[1]
+	WORD $0x4fc310f7 // fmla v23.2d, v7.2d, v3.d[0]
+	WORD $0x4fc318fd // fmla v29.2d, v7.2d, v3.d[1]
+	SUBS $4, R10
+	BGE panels
+
+tail:
+	ADDS $4, R10
+	BEQ done
+
+rows:
+	VLD1.P (R1)(R5), [V0.B16, V1.B16]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc0188e // fmla v14.2d, v4.2d, v0.d[1]
+	WORD $0x4fc11094 // fmla v20.2d, v4.2d, v1.d[0]
+	WORD $0x4fc1189a // fmla v26.2d, v4.2d, v1.d[1]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc018af // fmla v15.2d, v5.2d, v0.d[1]
+	WORD $0x4fc110b5 // fmla v21.2d, v5.2d, v1.d[0]
+	WORD $0x4fc118bb // fmla v27.2d, v5.2d, v1.d[1]
+	WORD $0x4fc010ca // fmla v10.2d, v6.2d, v0.d[0]
+	WORD $0x4fc018d0 // fmla v16.2d, v6.2d, v0.d[1]
+	WORD $0x4fc110d6 // fmla v22.2d, v6.2d, v1.d[0]
+	WORD $0x4fc118dc // fmla v28.2d, v6.2d, v1.d[1]
+	WORD $0x4fc010eb // fmla v11.2d, v7.2d, v0.d[0]
+	WORD $0x4fc018f1 // fmla v17.2d, v7.2d, v0.d[1]
+	WORD $0x4fc110f7 // fmla v23.2d, v7.2d, v1.d[0]
+	WORD $0x4fc118fd // fmla v29.2d, v7.2d, v1.d[1]
+	SUBS $1, R10
+	BNE rows
+	B done
+
+columns:
 	MOVD R11, R1
 	MOVD ARG_RS, R13
 	ADD R13, R1, R2
 	ADD R13, R2, R3
 	ADD R13, R3, R4
+	SUBS $2, R10
+	BLT rest
 
-step:
-	VLD1R.P (R1)(R5), [V0.D2]
-	VLD1R.P (R2)(R5), [V1.D2]
-	VLD1R.P (R3)(R5), [V2.D2]
-	VLD1R.P (R4)(R5), [V3.D2]
+several:
+	FMOVQ.P 16(R1), F0
+	FMOVQ.P 16(R2), F1
+	FMOVQ.P 16(R3), F2
+	FMOVQ.P 16(R4), F3
 	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
-	WORD $0x4e60cc88 // fmla v8.2d, v4.2d, v0.2d
-	WORD $0x4e61cc8e // fmla v14.2d, v4.2d, v1.2d
-	WORD $0x4e62cc94 // fmla v20.2d, v4.2d, v2.2d
-	WORD $0x4e63cc9a // fmla v26.2d, v4.2d, v3.2d
-	WORD $0x4e60cca9 // fmla v9.2d, v5.2d, v0.2d
-	WORD $0x4e61ccaf // fmla v15.2d, v5.2d, v1.2d
-	WORD $0x4e62ccb5 // fmla v21.2d, v5.2d, v2.2d
-	WORD $0x4e63ccbb // fmla v27.2d, v5.2d, v3.2d
-	WORD $0x4e60ccca // fmla v10.2d, v6.2d, v0.2d
-	WORD $0x4e61ccd0 // fmla v16.2d, v6.2d, v1.2d
-	WORD $0x4e62ccd6 // fmla v22.2d, v6.2d, v2.2d
-	WORD $0x4e63ccdc // fmla v28.2d, v6.2d, v3.2d
-	WORD $0x4e60cceb // fmla v11.2d, v7.2d, v0.2d
-	WORD $0x4e61ccf1 // fmla v17.2d, v7.2d, v1.2d
-	WORD $0x4e62ccf7 // fmla v23.2d, v7.2d, v2.2d
-	WORD $0x4e63ccfd // fmla v29.2d, v7.2d, v3.2d
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc1108e // fmla v14.2d, v4.2d, v1.d[0]
+	WORD $0x4fc21094 // fmla v20.2d, v4.2d, v2.d[0]
+	WORD $0x4fc3109a // fmla v26.2d, v4.2d, v3.d[0]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc110af // fmla v15.2d, v5.2d, v1.d[0]
+	WORD $0x4fc210b5 // fmla v21.2d, v5.2d, v2.d[0]
+	WORD $0x4fc310bb // fmla v27.2d, v5.2d, v3.d[0]
+	WORD $0x4fc010ca // fmla v10.2d, v6.2d, v0.d[0]
+	WORD $0x4fc110d0 // fmla v16.2d, v6.2d, v1.d[0]
+	WORD $0x4fc210d6 // fmla v22.2d, v6.2d, v2.d[0]
+	WORD $0x4fc310dc // fmla v28.2d, v6.2d, v3.d[0]
+	WORD $0x4fc010eb // fmla v11.2d, v7.2d, v0.d[0]
+	WORD $0x4fc110f1 // fmla v17.2d, v7.2d, v1.d[0]
+	WORD $0x4fc210f7 // fmla v23.2d, v7.2d, v2.d[0]
+	WORD $0x4fc310fd // fmla v29.2d, v7.2d, v3.d[0]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01888 // fmla v8.2d, v4.2d, v0.d[1]
+	WORD $0x4fc1188e // fmla v14.2d, v4.2d, v1.d[1]
+	WORD $0x4fc21894 // fmla v20.2d, v4.2d, v2.d[1]
+	WORD $0x4fc3189a // fmla v26.2d, v4.2d, v3.d[1]
+	WORD $0x4fc018a9 // fmla v9.2d, v5.2d, v0.d[1]
+	WORD $0x4fc118af // fmla v15.2d, v5.2d, v1.d[1]
+	WORD $0x4fc218b5 // fmla v21.2d, v5.2d, v2.d[1]
+	WORD $0x4fc318bb // fmla v27.2d, v5.2d, v3.d[1]
+	WORD $0x4fc018ca // fmla v10.2d, v6.2d, v0.d[1]
+	WORD $0x4fc118d0 // fmla v16.2d, v6.2d, v1.d[1]
+	WORD $0x4fc218d6 // fmla v22.2d, v6.2d, v2.d[1]
+	WORD $0x4fc318dc // fmla v28.2d, v6.2d, v3.d[1]
+	WORD $0x4fc018eb // fmla v11.2d, v7.2d, v0.d[1]
+	WORD $0x4fc118f1 // fmla v17.2d, v7.2d, v1.d[1]
+	WORD $0x4fc218f7 // fmla v23.2d, v7.2d, v2.d[1]
+	WORD $0x4fc318fd // fmla v29.2d, v7.2d, v3.d[1]
+	SUBS $2, R10
+	BGE several
+
+rest:
+	ADDS $2, R10
+	BEQ done
+
+single:
+	FMOVD.P 8(R1), F0
+	FMOVD.P 8(R2), F1
+	FMOVD.P 8(R3), F2
+	FMOVD.P 8(R4), F3
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fc01088 // fmla v8.2d, v4.2d, v0.d[0]
+	WORD $0x4fc1108e // fmla v14.2d, v4.2d, v1.d[0]
+	WORD $0x4fc21094 // fmla v20.2d, v4.2d, v2.d[0]
+	WORD $0x4fc3109a // fmla v26.2d, v4.2d, v3.d[0]
+	WORD $0x4fc010a9 // fmla v9.2d, v5.2d, v0.d[0]
+	WORD $0x4fc110af // fmla v15.2d, v5.2d, v1.d[0]
+	WORD $0x4fc210b5 // fmla v21.2d, v5.2d, v2.d[0]
+	WORD $0x4fc310bb // fmla v27.2d, v5.2d, v3.d[0]
+	WORD $0x4fc010ca // fmla v10.2d, v6.2d, v0.d[0]
+	WORD $0x4fc110d0 // fmla v16.2d, v6.2d, v1.d[0]
+	WORD $0x4fc210d6 // fmla v22.2d, v6.2d, v2.d[0]
+	WORD $0x4fc310dc // fmla v28.2d, v6.2d, v3.d[0]
+	WORD $0x4fc010eb // fmla v11.2d, v7.2d, v0.d[0]
+	WORD $0x4fc110f1 // fmla v17.2d, v7.2d, v1.d[0]
+	WORD $0x4fc210f7 // fmla v23.2d, v7.2d, v2.d[0]
+	WORD $0x4fc310fd // fmla v29.2d, v7.2d, v3.d[0]
 	SUBS $1, R10
-	BNE step
+	BNE single
 
 done:
 	MOVD ARG_MODE, R13
@@ -6671,28 +6933,147 @@ panel:
 	VEOR V26.B16, V26.B16, V26.B16
 	VEOR V27.B16, V27.B16, V27.B16
 	CBZ R10, done
+	CMP $4, R5
+	BEQ columns
+	MOVD R11, R1
+	CMP $16, R5
+	BNE rows
+	CMP $32, R7
+	BNE rows
+	SUBS $4, R10
+	BLT tail
+
+panels:
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4fa0108e // fmla v14.4s, v4.4s, v0.s[1]
+	WORD $0x4f801894 // fmla v20.4s, v4.4s, v0.s[2]
+	WORD $0x4fa0189a // fmla v26.4s, v4.4s, v0.s[3]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4fa010af // fmla v15.4s, v5.4s, v0.s[1]
+	WORD $0x4f8018b5 // fmla v21.4s, v5.4s, v0.s[2]
+	WORD $0x4fa018bb // fmla v27.4s, v5.4s, v0.s[3]
+	WORD $0x4f8110c8 // fmla v8.4s, v6.4s, v1.s[0]
+	WORD $0x4fa110ce // fmla v14.4s, v6.4s, v1.s[1]
+	WORD $0x4f8118d4 // fmla v20.4s, v6.4s, v1.s[2]
+	WORD $0x4fa118da // fmla v26.4s, v6.4s, v1.s[3]
+	WORD $0x4f8110e9 // fmla v9.4s, v7.4s, v1.s[0]
+	WORD $0x4fa110ef // fmla v15.4s, v7.4s, v1.s[1]
+	WORD $0x4f8118f5 // fmla v21.4s, v7.4s, v1.s[2]
+	WORD $0x4fa118fb // fmla v27.4s, v7.4s, v1.s[3]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f821088 // fmla v8.4s, v4.4s, v2.s[0]
+	WORD $0x4fa2108e // fmla v14.4s, v4.4s, v2.s[1]
+	WORD $0x4f821894 // fmla v20.4s, v4.4s, v2.s[2]
+	WORD $0x4fa2189a // fmla v26.4s, v4.4s, v2.s[3]
+	WORD $0x4f8210a9 // fmla v9.4s, v5.4s, v2.s[0]
+	WORD $0x4fa210af // fmla v15.4s, v5.4s, v2.s[1]
+	WORD $0x4f8218b5 // fmla v21.4s, v5.4s, v2.s[2]
+	WORD $0x4fa218bb // fmla v27.4s, v5.4s, v2.s[3]
+	WORD $0x4f8310c8 // fmla v8.4s, v6.4s, v3.s[0]
+	WORD $0x4fa310ce // fmla v14.4s, v6.4s, v3.s[1]
+	WORD $0x4f8318d4 // fmla v20.4s, v6.4s, v3.s[2]
+	WORD $0x4fa318da // fmla v26.4s, v6.4s, v3.s[3]
+	WORD $0x4f8310e9 // fmla v9.4s, v7.4s, v3.s[0]
+	WORD $0x4fa310ef // fmla v15.4s, v7.4s, v3.s[1]
+	WORD $0x4f8318f5 // fmla v21.4s, v7.4s, v3.s[2]
+	WORD $0x4fa318fb // fmla v27.4s, v7.4s, v3.s[3]
+	SUBS $4, R10
+	BGE panels
+
+tail:
+	ADDS $4, R10
+	BEQ done
+
+rows:
+	VLD1.P (R1)(R5), [V0.B16]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4fa0108e // fmla v14.4s, v4.4s, v0.s[1]
+	WORD $0x4f801894 // fmla v20.4s, v4.4s, v0.s[2]
+	WORD $0x4fa0189a // fmla v26.4s, v4.4s, v0.s[3]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4fa010af // fmla v15.4s, v5.4s, v0.s[1]
+	WORD $0x4f8018b5 // fmla v21.4s, v5.4s, v0.s[2]
+	WORD $0x4fa018bb // fmla v27.4s, v5.4s, v0.s[3]
+	SUBS $1, R10
+	BNE rows
+	B done
+
+columns:
 	MOVD R11, R1
 	MOVD ARG_RS, R13
 	ADD R13, R1, R2
 	ADD R13, R2, R3
 	ADD R13, R3, R4
+	SUBS $4, R10
+	BLT rest
 
-step:
-	VLD1R.P (R1)(R5), [V0.S4]
-	VLD1R.P (R2)(R5), [V1.S4]
-	VLD1R.P (R3)(R5), [V2.S4]
-	VLD1R.P (R4)(R5), [V3.S4]
+several:
+	FMOVQ.P 16(R1), F0
+	FMOVQ.P 16(R2), F1
+	FMOVQ.P 16(R3), F2
+	FMOVQ.P 16(R4), F3
 	VLD1.P (R6)(R7), [V4.B16, V5.B16]
-	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
-	WORD $0x4e21cc8e // fmla v14.4s, v4.4s, v1.4s
-	WORD $0x4e22cc94 // fmla v20.4s, v4.4s, v2.4s
-	WORD $0x4e23cc9a // fmla v26.4s, v4.4s, v3.4s
-	WORD $0x4e20cca9 // fmla v9.4s, v5.4s, v0.4s
-	WORD $0x4e21ccaf // fmla v15.4s, v5.4s, v1.4s
-	WORD $0x4e22ccb5 // fmla v21.4s, v5.4s, v2.4s
-	WORD $0x4e23ccbb // fmla v27.4s, v5.4s, v3.4s
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f81108e // fmla v14.4s, v4.4s, v1.s[0]
+	WORD $0x4f821094 // fmla v20.4s, v4.4s, v2.s[0]
+	WORD $0x4f83109a // fmla v26.4s, v4.4s, v3.s[0]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4f8110af // fmla v15.4s, v5.4s, v1.s[0]
+	WORD $0x4f8210b5 // fmla v21.4s, v5.4s, v2.s[0]
+	WORD $0x4f8310bb // fmla v27.4s, v5.4s, v3.s[0]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4fa01088 // fmla v8.4s, v4.4s, v0.s[1]
+	WORD $0x4fa1108e // fmla v14.4s, v4.4s, v1.s[1]
+	WORD $0x4fa21094 // fmla v20.4s, v4.4s, v2.s[1]
+	WORD $0x4fa3109a // fmla v26.4s, v4.4s, v3.s[1]
+	WORD $0x4fa010a9 // fmla v9.4s, v5.4s, v0.s[1]
+	WORD $0x4fa110af // fmla v15.4s, v5.4s, v1.s[1]
+	WORD $0x4fa210b5 // fmla v21.4s, v5.4s, v2.s[1]
+	WORD $0x4fa310bb // fmla v27.4s, v5.4s, v3.s[1]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4f801888 // fmla v8.4s, v4.4s, v0.s[2]
+	WORD $0x4f81188e // fmla v14.4s, v4.4s, v1.s[2]
+	WORD $0x4f821894 // fmla v20.4s, v4.4s, v2.s[2]
+	WORD $0x4f83189a // fmla v26.4s, v4.4s, v3.s[2]
+	WORD $0x4f8018a9 // fmla v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f8118af // fmla v15.4s, v5.4s, v1.s[2]
+	WORD $0x4f8218b5 // fmla v21.4s, v5.4s, v2.s[2]
+	WORD $0x4f8318bb // fmla v27.4s, v5.4s, v3.s[2]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4fa01888 // fmla v8.4s, v4.4s, v0.s[3]
+	WORD $0x4fa1188e // fmla v14.4s, v4.4s, v1.s[3]
+	WORD $0x4fa21894 // fmla v20.4s, v4.4s, v2.s[3]
+	WORD $0x4fa3189a // fmla v26.4s, v4.4s, v3.s[3]
+	WORD $0x4fa018a9 // fmla v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa118af // fmla v15.4s, v5.4s, v1.s[3]
+	WORD $0x4fa218b5 // fmla v21.4s, v5.4s, v2.s[3]
+	WORD $0x4fa318bb // fmla v27.4s, v5.4s, v3.s[3]
+	SUBS $4, R10
+	BGE several
+
+rest:
+	ADDS $4, R10
+	BEQ done
+
+single:
+	FMOVS.P 4(R1), F0
+	FMOVS.P 4(R2), F1
+	FMOVS.P 4(R3), F2
+	FMOVS.P 4(R4), F3
+	VLD1.P (R6)(R7), [V4.B16, V5.B16]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f81108e // fmla v14.4s, v4.4s, v1.s[0]
+	WORD $0x4f821094 // fmla v20.4s, v4.4s, v2.s[0]
+	WORD $0x4f83109a // fmla v26.4s, v4.4s, v3.s[0]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4f8110af // fmla v15.4s, v5.4s, v1.s[0]
+	WORD $0x4f8210b5 // fmla v21.4s, v5.4s, v2.s[0]
+	WORD $0x4f8310bb // fmla v27.4s, v5.4s, v3.s[0]
 	SUBS $1, R10
-	BNE step
+	BNE single
 
 done:
 	MOVD ARG_MODE, R13
@@ -7025,36 +7406,229 @@ panel:
 	VEOR V28.B16, V28.B16, V28.B16
 	VEOR V29.B16, V29.B16, V29.B16
 	CBZ R10, done
+	CMP $4, R5
+	BEQ columns
+	MOVD R11, R1
+	CMP $16, R5
+	BNE rows
+	CMP $64, R7
+	BNE rows
+	SUBS $4, R10
+	BLT tail
+
+panels:
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4fa0108e // fmla v14.4s, v4.4s, v0.s[1]
+	WORD $0x4f801894 // fmla v20.4s, v4.4s, v0.s[2]
+	WORD $0x4fa0189a // fmla v26.4s, v4.4s, v0.s[3]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4fa010af // fmla v15.4s, v5.4s, v0.s[1]
+	WORD $0x4f8018b5 // fmla v21.4s, v5.4s, v0.s[2]
+	WORD $0x4fa018bb // fmla v27.4s, v5.4s, v0.s[3]
+	WORD $0x4f8010ca // fmla v10.4s, v6.4s, v0.s[0]
+	WORD $0x4fa010d0 // fmla v16.4s, v6.4s, v0.s[1]
+	WORD $0x4f8018d6 // fmla v22.4s, v6.4s, v0.s[2]
+	WORD $0x4fa018dc // fmla v28.4s, v6.4s, v0.s[3]
+	WORD $0x4f8010eb // fmla v11.4s, v7.4s, v0.s[0]
+	WORD $0x4fa010f1 // fmla v17.4s, v7.4s, v0.s[1]
+	WORD $0x4f8018f7 // fmla v23.4s, v7.4s, v0.s[2]
+	WORD $0x4fa018fd // fmla v29.4s, v7.4s, v0.s[3]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f811088 // fmla v8.4s, v4.4s, v1.s[0]
+	WORD $0x4fa1108e // fmla v14.4s, v4.4s, v1.s[1]
+	WORD $0x4f811894 // fmla v20.4s, v4.4s, v1.s[2]
+	WORD $0x4fa1189a // fmla v26.4s, v4.4s, v1.s[3]
+	WORD $0x4f8110a9 // fmla v9.4s, v5.4s, v1.s[0]
+	WORD $0x4fa110af // fmla v15.4s, v5.4s, v1.s[1]
+	WORD $0x4f8118b5 // fmla v21.4s, v5.4s, v1.s[2]
+	WORD $0x4fa118bb // fmla v27.4s, v5.4s, v1.s[3]
+	WORD $0x4f8110ca // fmla v10.4s, v6.4s, v1.s[0]
+	WORD $0x4fa110d0 // fmla v16.4s, v6.4s, v1.s[1]
+	WORD $0x4f8118d6 // fmla v22.4s, v6.4s, v1.s[2]
+	WORD $0x4fa118dc // fmla v28.4s, v6.4s, v1.s[3]
+	WORD $0x4f8110eb // fmla v11.4s, v7.4s, v1.s[0]
+	WORD $0x4fa110f1 // fmla v17.4s, v7.4s, v1.s[1]
+	WORD $0x4f8118f7 // fmla v23.4s, v7.4s, v1.s[2]
+	WORD $0x4fa118fd // fmla v29.4s, v7.4s, v1.s[3]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f821088 // fmla v8.4s, v4.4s, v2.s[0]
+	WORD $0x4fa2108e // fmla v14.4s, v4.4s, v2.s[1]
+	WORD $0x4f821894 // fmla v20.4s, v4.4s, v2.s[2]
+	WORD $0x4fa2189a // fmla v26.4s, v4.4s, v2.s[3]
+	WORD $0x4f8210a9 // fmla v9.4s, v5.4s, v2.s[0]
+	WORD $0x4fa210af // fmla v15.4s, v5.4s, v2.s[1]
+	WORD $0x4f8218b5 // fmla v21.4s, v5.4s, v2.s[2]
+	WORD $0x4fa218bb // fmla v27.4s, v5.4s, v2.s[3]
+	WORD $0x4f8210ca // fmla v10.4s, v6.4s, v2.s[0]
+	WORD $0x4fa210d0 // fmla v16.4s, v6.4s, v2.s[1]
+	WORD $0x4f8218d6 // fmla v22.4s, v6.4s, v2.s[2]
+	WORD $0x4fa218dc // fmla v28.4s, v6.4s, v2.s[3]
+	WORD $0x4f8210eb // fmla v11.4s, v7.4s, v2.s[0]
+	WORD $0x4fa210f1 // fmla v17.4s, v7.4s, v2.s[1]
+	WORD $0x4f8218f7 // fmla v23.4s, v7.4s, v2.s[2]
+	WORD $0x4fa218fd // fmla v29.4s, v7.4s, v2.s[3]
+	VLD1.P 64(R6), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f831088 // fmla v8.4s, v4.4s, v3.s[0]
+	WORD $0x4fa3108e // fmla v14.4s, v4.4s, v3.s[1]
+	WORD $0x4f831894 // fmla v20.4s, v4.4s, v3.s[2]
+	WORD $0x4fa3189a // fmla v26.4s, v4.4s, v3.s[3]
+	WORD $0x4f8310a9 // fmla v9.4s, v5.4s, v3.s[0]
+	WORD $0x4fa310af // fmla v15.4s, v5.4s, v3.s[1]
+	WORD $0x4f8318b5 // fmla v21.4s, v5.4s, v3.s[2]
+	WORD $0x4fa318bb // fmla v27.4s, v5.4s, v3.s[3]
+	WORD $0x4f8310ca // fmla v10.4s, v6.4s, v3.s[0]
+	WORD $0x4fa310d0 // fmla v16.4s, v6.4s, v3.s[1]
+	WORD $0x4f8318d6 // fmla v22.4s, v6.4s, v3.s[2]
+	WORD $0x4fa318dc // fmla v28.4s, v6.4s, v3.s[3]
+	WORD $0x4f8310eb // fmla v11.4s, v7.4s, v3.s[0]
+	WORD $0x4fa310f1 // fmla v17.4s, v7.4s, v3.s[1]
+	WORD $0x4f8318f7 // fmla v23.4s, v7.4s, v3.s[2]
+	WORD $0x4fa318fd // fmla v29.4s, v7.4s, v3.s[3]
+	SUBS $4, R10
+	BGE panels
+
+tail:
+	ADDS $4, R10
+	BEQ done
+
+rows:
+	VLD1.P (R1)(R5), [V0.B16]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4fa0108e // fmla v14.4s, v4.4s, v0.s[1]
+	WORD $0x4f801894 // fmla v20.4s, v4.4s, v0.s[2]
+	WORD $0x4fa0189a // fmla v26.4s, v4.4s, v0.s[3]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4fa010af // fmla v15.4s, v5.4s, v0.s[1]
+	WORD $0x4f8018b5 // fmla v21.4s, v5.4s, v0.s[2]
+	WORD $0x4fa018bb // fmla v27.4s, v5.4s, v0.s[3]
+	WORD $0x4f8010ca // fmla v10.4s, v6.4s, v0.s[0]
+	WORD $0x4fa010d0 // fmla v16.4s, v6.4s, v0.s[1]
+	WORD $0x4f8018d6 // fmla v22.4s, v6.4s, v0.s[2]
+	WORD $0x4fa018dc // fmla v28.4s, v6.4s, v0.s[3]
+	WORD $0x4f8010eb // fmla v11.4s, v7.4s, v0.s[0]
+	WORD $0x4fa010f1 // fmla v17.4s, v7.4s, v0.s[1]
+	WORD $0x4f8018f7 // fmla v23.4s, v7.4s, v0.s[2]
+	WORD $0x4fa018fd // fmla v29.4s, v7.4s, v0.s[3]
+	SUBS $1, R10
+	BNE rows
+	B done
+
+columns:
 	MOVD R11, R1
 	MOVD ARG_RS, R13
 	ADD R13, R1, R2
 	ADD R13, R2, R3
 	ADD R13, R3, R4
+	SUBS $4, R10
+	BLT rest
 
-step:
-	VLD1R.P (R1)(R5), [V0.S4]
-	VLD1R.P (R2)(R5), [V1.S4]
-	VLD1R.P (R3)(R5), [V2.S4]
-	VLD1R.P (R4)(R5), [V3.S4]
+several:
+	FMOVQ.P 16(R1), F0
+	FMOVQ.P 16(R2), F1
+	FMOVQ.P 16(R3), F2
+	FMOVQ.P 16(R4), F3
 	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
-	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
-	WORD $0x4e21cc8e // fmla v14.4s, v4.4s, v1.4s
-	WORD $0x4e22cc94 // fmla v20.4s, v4.4s, v2.4s
-	WORD $0x4e23cc9a // fmla v26.4s, v4.4s, v3.4s
-	WORD $0x4e20cca9 // fmla v9.4s, v5.4s, v0.4s
-	WORD $0x4e21ccaf // fmla v15.4s, v5.4s, v1.4s
-	WORD $0x4e22ccb5 // fmla v21.4s, v5.4s, v2.4s
-	WORD $0x4e23ccbb // fmla v27.4s, v5.4s, v3.4s
-	WORD $0x4e20ccca // fmla v10.4s, v6.4s, v0.4s
-	WORD $0x4e21ccd0 // fmla v16.4s, v6.4s, v1.4s
-	WORD $0x4e22ccd6 // fmla v22.4s, v6.4s, v2.4s
-	WORD $0x4e23ccdc // fmla v28.4s, v6.4s, v3.4s
-	WORD $0x4e20cceb // fmla v11.4s, v7.4s, v0.4s
-	WORD $0x4e21ccf1 // fmla v17.4s, v7.4s, v1.4s
-	WORD $0x4e22ccf7 // fmla v23.4s, v7.4s, v2.4s
-	WORD $0x4e23ccfd // fmla v29.4s, v7.4s, v3.4s
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f81108e // fmla v14.4s, v4.4s, v1.s[0]
+	WORD $0x4f821094 // fmla v20.4s, v4.4s, v2.s[0]
+	WORD $0x4f83109a // fmla v26.4s, v4.4s, v3.s[0]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4f8110af // fmla v15.4s, v5.4s, v1.s[0]
+	WORD $0x4f8210b5 // fmla v21.4s, v5.4s, v2.s[0]
+	WORD $0x4f8310bb // fmla v27.4s, v5.4s, v3.s[0]
+	WORD $0x4f8010ca // fmla v10.4s, v6.4s, v0.s[0]
+	WORD $0x4f8110d0 // fmla v16.4s, v6.4s, v1.s[0]
+	WORD $0x4f8210d6 // fmla v22.4s, v6.4s, v2.s[0]
+	WORD $0x4f8310dc // fmla v28.4s, v6.4s, v3.s[0]
+	WORD $0x4f8010eb // fmla v11.4s, v7.4s, v0.s[0]
+	WORD $0x4f8110f1 // fmla v17.4s, v7.4s, v1.s[0]
+	WORD $0x4f8210f7 // fmla v23.4s, v7.4s, v2.s[0]
+	WORD $0x4f8310fd // fmla v29.4s, v7.4s, v3.s[0]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fa01088 // fmla v8.4s, v4.4s, v0.s[1]
+	WORD $0x4fa1108e // fmla v14.4s, v4.4s, v1.s[1]
+	WORD $0x4fa21094 // fmla v20.4s, v4.4s, v2.s[1]
+	WORD $0x4fa3109a // fmla v26.4s, v4.4s, v3.s[1]
+	WORD $0x4fa010a9 // fmla v9.4s, v5.4s, v0.s[1]
+	WORD $0x4fa110af // fmla v15.4s, v5.4s, v1.s[1]
+	WORD $0x4fa210b5 // fmla v21.4s, v5.4s, v2.s[1]
+	WORD $0x4fa310bb // fmla v27.4s, v5.4s, v3.s[1]
+	WORD $0x4fa010ca // fmla v10.4s, v6.4s, v0.s[1]
+	WORD $0x4fa110d0 // fmla v16.4s, v6.4s, v1.s[1]
+	WORD $0x4fa210d6 // fmla v22.4s, v6.4s, v2.s[1]
+	WORD $0x4fa310dc // fmla v28.4s, v6.4s, v3.s[1]
+	WORD $0x4fa010eb // fmla v11.4s, v7.4s, v0.s[1]
+	WORD $0x4fa110f1 // fmla v17.4s, v7.4s, v1.s[1]
+	WORD $0x4fa210f7 // fmla v23.4s, v7.4s, v2.s[1]
+	WORD $0x4fa310fd // fmla v29.4s, v7.4s, v3.s[1]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f801888 // fmla v8.4s, v4.4s, v0.s[2]
+	WORD $0x4f81188e // fmla v14.4s, v4.4s, v1.s[2]
+	WORD $0x4f821894 // fmla v20.4s, v4.4s, v2.s[2]
+	WORD $0x4f83189a // fmla v26.4s, v4.4s, v3.s[2]
+	WORD $0x4f8018a9 // fmla v9.4s, v5.4s, v0.s[2]
+	WORD $0x4f8118af // fmla v15.4s, v5.4s, v1.s[2]
+	WORD $0x4f8218b5 // fmla v21.4s, v5.4s, v2.s[2]
+	WORD $0x4f8318bb // fmla v27.4s, v5.4s, v3.s[2]
+	WORD $0x4f8018ca // fmla v10.4s, v6.4s, v0.s[2]
+	WORD $0x4f8118d0 // fmla v16.4s, v6.4s, v1.s[2]
+	WORD $0x4f8218d6 // fmla v22.4s, v6.4s, v2.s[2]
+	WORD $0x4f8318dc // fmla v28.4s, v6.4s, v3.s[2]
+	WORD $0x4f8018eb // fmla v11.4s, v7.4s, v0.s[2]
+	WORD $0x4f8118f1 // fmla v17.4s, v7.4s, v1.s[2]
+	WORD $0x4f8218f7 // fmla v23.4s, v7.4s, v2.s[2]
+	WORD $0x4f8318fd // fmla v29.4s, v7.4s, v3.s[2]
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fa01888 // fmla v8.4s, v4.4s, v0.s[3]
+	WORD $0x4fa1188e // fmla v14.4s, v4.4s, v1.s[3]
+	WORD $0x4fa21894 // fmla v20.4s, v4.4s, v2.s[3]
+	WORD $0x4fa3189a // fmla v26.4s, v4.4s, v3.s[3]
+	WORD $0x4fa018a9 // fmla v9.4s, v5.4s, v0.s[3]
+	WORD $0x4fa118af // fmla v15.4s, v5.4s, v1.s[3]
+	WORD $0x4fa218b5 // fmla v21.4s, v5.4s, v2.s[3]
+	WORD $0x4fa318bb // fmla v27.4s, v5.4s, v3.s[3]
+	WORD $0x4fa018ca // fmla v10.4s, v6.4s, v0.s[3]
+	WORD $0x4fa118d0 // fmla v16.4s, v6.4s, v1.s[3]
+	WORD $0x4fa218d6 // fmla v22.4s, v6.4s, v2.s[3]
+	WORD $0x4fa318dc // fmla v28.4s, v6.4s, v3.s[3]
+	WORD $0x4fa018eb // fmla v11.4s, v7.4s, v0.s[3]
+	WORD $0x4fa118f1 // fmla v17.4s, v7.4s, v1.s[3]
+	WORD $0x4fa218f7 // fmla v23.4s, v7.4s, v2.s[3]
+	WORD $0x4fa318fd // fmla v29.4s, v7.4s, v3.s[3]
+	SUBS $4, R10
+	BGE several
+
+rest:
+	ADDS $4, R10
+	BEQ done
+
+single:
+	FMOVS.P 4(R1), F0
+	FMOVS.P 4(R2), F1
+	FMOVS.P 4(R3), F2
+	FMOVS.P 4(R4), F3
+	VLD1.P (R6)(R7), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f81108e // fmla v14.4s, v4.4s, v1.s[0]
+	WORD $0x4f821094 // fmla v20.4s, v4.4s, v2.s[0]
+	WORD $0x4f83109a // fmla v26.4s, v4.4s, v3.s[0]
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4f8110af // fmla v15.4s, v5.4s, v1.s[0]
+	WORD $0x4f8210b5 // fmla v21.4s, v5.4s, v2.s[0]
+	WORD $0x4f8310bb // fmla v27.4s, v5.4s, v3.s[0]
+	WORD $0x4f8010ca // fmla v10.4s, v6.4s, v0.s[0]
+	WORD $0x4f8110d0 // fmla v16.4s, v6.4s, v1.s[0]
+	WORD $0x4f8210d6 // fmla v22.4s, v6.4s, v2.s[0]
+	WORD $0x4f8310dc // fmla v28.4s, v6.4s, v3.s[0]
+	WORD $0x4f8010eb // fmla v11.4s, v7.4s, v0.s[0]
+	WORD $0x4f8110f1 // fmla v17.4s, v7.4s, v1.s[0]
+	WORD $0x4f8210f7 // fmla v23.4s, v7.4s, v2.s[0]
+	WORD $0x4f8310fd // fmla v29.4s, v7.4s, v3.s[0]
 	SUBS $1, R10
-	BNE step
+	BNE single
 
 done:
 	MOVD ARG_MODE, R13

@@ -106,17 +106,17 @@ func (g *generator) kernel(h, v int, masked bool) {
 		}
 	}
 	g.p("CBZ R10, done")
-	if whole && v == vecs {
+	if whole {
 		g.p("CMP $%d, R5", g.size)
 		g.p("BEQ columns")
 		g.p("MOVD R11, R1")
 		g.p("CMP $%d, R5", rows*g.size)
 		g.p("BNE rows")
-		g.p("CMP $%d, R7", vec)
+		g.p("CMP $%d, R7", (pair*v-1)%4*reg+reg) // with the rest of a packed row
 		g.p("BNE rows")
-		g.panels()
-		g.rows()
-		g.columns()
+		g.panels(pair * v)
+		g.rows(pair * v)
+		g.columns(pair * v)
 	} else {
 		g.any(h, v, masked)
 	}
@@ -135,19 +135,19 @@ func (g *generator) products(n, q int, at func(i int) (register, element int)) {
 	}
 }
 
-// panels writes the loop over columns of A and rows of B without gaps, four of them at a time: all
-// loads are of four registers.
-func (g *generator) panels() {
+// panels writes the loop over columns of A and rows of B, of n registers, without gaps, four of them at
+// a time: all loads are of four registers.
+func (g *generator) panels(n int) {
 	steps := g.per() // that four registers of A hold
 	g.p("SUBS $4, R10")
 	g.p("BLT tail")
 	g.l("\npanels:")
 	for range 4 / steps {
 		g.load(4, regA, "R1", "64")
-		for b := 0; b < steps*width; b += 4 {
+		for b := 0; b < steps*n; b += 4 {
 			g.load(4, regB, "R6", "64")
 			for r := range 4 {
-				s, q := (b+r)/width, (b+r)%width
+				s, q := (b+r)/n, (b+r)%n
 				for i := range rows {
 					e := s*rows + i
 					g.by("fmla", sum(i, q), regB+r, regA+e/g.per(), e%g.per())
@@ -163,36 +163,38 @@ func (g *generator) panels() {
 }
 
 // rows writes the loop over columns of A that lie anywhere.
-func (g *generator) rows() {
+func (g *generator) rows(n int) {
 	g.l("\nrows:")
 	g.load(rows/g.per(), regA, "R1", "R5")
-	g.rowOfB(func(i int) (int, int) { return regA + i/g.per(), i % g.per() })
+	g.rowOfB(n, func(i int) (int, int) { return regA + i/g.per(), i % g.per() })
 	g.p("SUBS $1, R10")
 	g.p("BNE rows")
 	g.p("B done")
 }
 
-// rowOfB adds the products with a row of B.
-func (g *generator) rowOfB(at func(i int) (register, element int)) {
-	g.load(4, regB, "R6", "64")
-	g.products(4, 0, at)
-	g.load(2, regB, "R6", "R7")
-	g.products(2, 4, at)
+// rowOfB adds the products with a row of B, of n registers.
+func (g *generator) rowOfB(n int, at func(i int) (register, element int)) {
+	if n > 4 {
+		g.load(4, regB, "R6", "64")
+		g.products(4, 0, at)
+	}
+	g.load((n-1)%4+1, regB, "R6", "R7")
+	g.products((n-1)%4+1, (n-1)/4*4, at)
 }
 
 // columns writes the loop over rows of A that lie anywhere: as many of their elements at a time as
 // a register holds.
-func (g *generator) columns() {
+func (g *generator) columns(n int) {
 	g.l("\ncolumns:")
 	g.rowsOfA(rows)
 	steps := g.per()
-	loop := func(label string, n int, load string) {
+	loop := func(label string, elements int, load string) {
 		g.l("\n%s:", label)
 		for i := range rows {
-			g.p("%s.P %d(R%d), F%d", load, n*g.size, 1+i, regA+i)
+			g.p("%s.P %d(R%d), F%d", load, elements*g.size, 1+i, regA+i)
 		}
-		for s := range n {
-			g.rowOfB(func(i int) (int, int) { return regA + i, s })
+		for s := range elements {
+			g.rowOfB(n, func(i int) (int, int) { return regA + i, s })
 		}
 	}
 	g.p("SUBS $%d, R10", steps)
