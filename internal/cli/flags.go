@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,34 +43,29 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// synonym returns the flag of this program that a user may mean by name, which other programs, or other
-// commands of this one, use. It returns "" if there is none.
+// synonyms are the flags of this program that a user may mean by words of other programs, or of other commands of
+// this one.
+var synonyms = map[string]string{
+	"sched":    "policy policies scheduler",
+	"n":        "size sizes order orders dim",
+	"workers":  "threads cores jobs procs j",
+	"nb":       "tile tiles tile-size block blocksize block-size b",
+	"type":     "dtype precision",
+	"devices":  "gpu gpus device",
+	"input":    "file",
+	"repeat":   "runs iterations reps repeats",
+	"versions": "version",
+	"verify":   "check",
+	"cluster":  "nodes agents peers",
+	"output":   "out o",
+}
+
+// synonym returns the flag that a user may mean by name, or "".
 func synonym(name string) string {
-	switch name {
-	case "policy", "policies", "scheduler":
-		return "sched"
-	case "size", "sizes", "order", "orders", "dim":
-		return "n"
-	case "threads", "cores", "jobs", "procs", "j":
-		return "workers"
-	case "tile", "tiles", "tile-size", "block", "blocksize", "block-size", "b":
-		return "nb"
-	case "dtype", "precision":
-		return "type"
-	case "gpu", "gpus", "device":
-		return "devices"
-	case "file":
-		return "input"
-	case "runs", "iterations", "reps", "repeats":
-		return "repeat"
-	case "version":
-		return "versions"
-	case "check":
-		return "verify"
-	case "nodes", "agents", "peers":
-		return "cluster"
-	case "out", "o":
-		return "output"
+	for flag, words := range synonyms {
+		if slices.Contains(strings.Fields(words), name) {
+			return flag
+		}
 	}
 	return ""
 }

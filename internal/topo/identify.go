@@ -35,21 +35,11 @@ func Identify() Identity {
 // repeat a name to fill them.
 func hypervisor(vendor string) string {
 	vendor = strings.Trim(vendor, " \x00")
-	switch vendor {
-	case "Microsoft Hv":
-		return "Hyper-V"
-	case "Linux KVM Hv":
-		return "KVM"
-	case "XenVMMXenVMM":
-		return "Xen"
-	case "TCGTCGTCGTCG":
-		return "QEMU"
-	case "VBoxVBoxVBox":
-		return "VirtualBox"
-	case "prl hyperv", "lrpepyh  vr":
-		return "Parallels"
-	case "QXNQSBMV":
-		return "QNX"
+	if name := map[string]string{
+		"Microsoft Hv": "Hyper-V", "Linux KVM Hv": "KVM", "XenVMMXenVMM": "Xen", "TCGTCGTCGTCG": "QEMU",
+		"VBoxVBoxVBox": "VirtualBox", "prl hyperv": "Parallels", "lrpepyh  vr": "Parallels", "QXNQSBMV": "QNX",
+	}[vendor]; name != "" {
+		return name
 	}
 	for n := 2; n <= len(vendor)/2; n++ {
 		name := vendor[:n]

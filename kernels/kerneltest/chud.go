@@ -11,21 +11,19 @@ import (
 
 // Chud judges by the products that the change keeps.
 func (s *suite[T]) Chud(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 3, 5, 16, 33} {
-		for _, k := range []int{0, 1, 2, 5} {
-			for _, down := range []bool{false, true} {
-				u, x := s.factorAndRows(n, k)
-				wasU, wasX := clone(u), clone(x)
-				cos, sin := newTile[T](k, n, 1), newTile[T](k, n, 2)
-				s.must(t, &op.Chud{Down: down}, u, x, cos, sin)
-				untouched(t, "chud: U", u, wasU, func(i, j int) bool { return i <= j })
-				if got := changeError(down, u, u, wasU, wasU, wasX, wasX); !(got <= 10*float64(n+k)*eps[T]()) {
-					t.Errorf("n %d, k %d, down %v: residual %.3g", n, k, down, got)
-				}
-				for i := range n {
-					if !(u.At(i, i) > 0) {
-						t.Errorf("n %d, k %d: diagonal %d is %v", n, k, i, u.At(i, i))
-					}
+	for n, k := range pairs([]int{0, 1, 2, 3, 5, 16, 33}, []int{0, 1, 2, 5}) {
+		for _, down := range []bool{false, true} {
+			u, x := s.factorAndRows(n, k)
+			wasU, wasX := clone(u), clone(x)
+			cos, sin := newTile[T](k, n, 1), newTile[T](k, n, 2)
+			s.must(t, &op.Chud{Down: down}, u, x, cos, sin)
+			untouched(t, "chud: U", u, wasU, func(i, j int) bool { return i <= j })
+			if got := changeError(down, u, u, wasU, wasU, wasX, wasX); !(got <= 10*float64(n+k)*eps[T]()) {
+				t.Errorf("n %d, k %d, down %v: residual %.3g", n, k, down, got)
+			}
+			for i := range n {
+				if !(u.At(i, i) > 0) {
+					t.Errorf("n %d, k %d: diagonal %d is %v", n, k, i, u.At(i, i))
 				}
 			}
 		}
@@ -45,45 +43,41 @@ func (s *suite[T]) Chud(t *testing.T) {
 
 // Chudm applies the rotations of a tile on the diagonal.
 func (s *suite[T]) Chudm(t *testing.T) {
-	for _, m := range []int{0, 1, 3, 4, 9} {
-		for _, n := range []int{0, 1, 2, 7, 33} {
-			for _, k := range []int{0, 1, 3} {
-				for _, down := range []bool{false, true} {
-					u, x := s.factorAndRows(m, k)
-					wasU, wasX := clone(u), clone(x)
-					cos, sin := newTile[T](k, m, 1), newTile[T](k, m, 0)
-					s.rotations(down, u, x, cos, sin)
-					right, y := s.random(m, n, 1), s.random(k, n, 2)
-					s.mark(right, nil)
-					wasRight, wasY, wasCos, wasSin := clone(right), clone(y), clone(cos), clone(sin)
-					s.must(t, &op.Chudm{Down: down}, cos, sin, right, y)
-					untouched(t, "chudm: U", right, wasRight, func(int, int) bool { return true })
-					untouched(t, "chudm: X", y, wasY, func(int, int) bool { return true })
-					identical(t, "chudm: C", cos, wasCos)
-					identical(t, "chudm: S", sin, wasSin)
-					limit := 40 * float64(m+k) * eps[T]()
-					if got := changeError(down, u, right, wasU, wasRight, wasX, wasY); !(got <= limit) {
-						t.Errorf("%d×%d, k %d, down %v: U residual %.3g", m, n, k, down, got)
-					}
-					sign := 1.0
-					if down {
-						sign = -1
-					}
-					for j := range n {
-						was, is, scale := 0.0, 0.0, 0.0
-						for i := range m {
-							was += float64(wasRight.At(i, j)) * float64(wasRight.At(i, j))
-							is += float64(right.At(i, j)) * float64(right.At(i, j))
-						}
-						for i := range k {
-							was += sign * float64(wasY.At(i, j)) * float64(wasY.At(i, j))
-							is += sign * float64(y.At(i, j)) * float64(y.At(i, j))
-							scale += float64(wasY.At(i, j)) * float64(wasY.At(i, j))
-						}
-						if !(math.Abs(was-is) <= limit*(1+is+2*scale)*2) {
-							t.Errorf("%d×%d, k %d, down %v: column %d has %v, want %v", m, n, k, down, j, is, was)
-						}
-					}
+	for m, n := range pairs([]int{0, 1, 3, 4, 9}, []int{0, 1, 2, 7, 33}) {
+		for k, down := range pairs([]int{0, 1, 3}, []bool{false, true}) {
+			u, x := s.factorAndRows(m, k)
+			wasU, wasX := clone(u), clone(x)
+			cos, sin := newTile[T](k, m, 1), newTile[T](k, m, 0)
+			s.rotations(down, u, x, cos, sin)
+			right, y := s.random(m, n, 1), s.random(k, n, 2)
+			s.mark(right, nil)
+			wasRight, wasY, wasCos, wasSin := clone(right), clone(y), clone(cos), clone(sin)
+			s.must(t, &op.Chudm{Down: down}, cos, sin, right, y)
+			untouched(t, "chudm: U", right, wasRight, func(int, int) bool { return true })
+			untouched(t, "chudm: X", y, wasY, func(int, int) bool { return true })
+			identical(t, "chudm: C", cos, wasCos)
+			identical(t, "chudm: S", sin, wasSin)
+			limit := 40 * float64(m+k) * eps[T]()
+			if got := changeError(down, u, right, wasU, wasRight, wasX, wasY); !(got <= limit) {
+				t.Errorf("%d×%d, k %d, down %v: U residual %.3g", m, n, k, down, got)
+			}
+			sign := 1.0
+			if down {
+				sign = -1
+			}
+			for j := range n {
+				was, is, scale := 0.0, 0.0, 0.0
+				for i := range m {
+					was += float64(wasRight.At(i, j)) * float64(wasRight.At(i, j))
+					is += float64(right.At(i, j)) * float64(right.At(i, j))
+				}
+				for i := range k {
+					was += sign * float64(wasY.At(i, j)) * float64(wasY.At(i, j))
+					is += sign * float64(y.At(i, j)) * float64(y.At(i, j))
+					scale += float64(wasY.At(i, j)) * float64(wasY.At(i, j))
+				}
+				if !(math.Abs(was-is) <= limit*(1+is+2*scale)*2) {
+					t.Errorf("%d×%d, k %d, down %v: column %d has %v, want %v", m, n, k, down, j, is, was)
 				}
 			}
 		}

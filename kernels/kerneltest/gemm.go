@@ -14,14 +14,12 @@ var transposes = [...]blas.Transpose{blas.NoTrans, blas.Trans}
 
 func (s *suite[T]) Gemm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
-		for _, p := range gemmParams(1, 1) {
-			for _, m := range sizes {
-				n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
-				s.gemmCase(t, p, m, n, k, s.rnd.IntN(4), 1)
-				s.gemmCase(t, p, n, m, k, s.rnd.IntN(4), 1)
-				s.gemmCase(t, p, n, k, m, s.rnd.IntN(4), 1)
-				s.gemmCase(t, p, m, m, m, 0, 1)
-			}
+		for p, m := range pairs(gemmParams(1, 1), sizes[:]) {
+			n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
+			s.gemmCase(t, p, m, n, k, s.rnd.IntN(4), 1)
+			s.gemmCase(t, p, n, m, k, s.rnd.IntN(4), 1)
+			s.gemmCase(t, p, n, k, m, s.rnd.IntN(4), 1)
+			s.gemmCase(t, p, m, m, m, 0, 1)
 		}
 		for _, d := range large {
 			p := gemmParams(-1, 1)[s.rnd.IntN(4)]
@@ -32,32 +30,24 @@ func (s *suite[T]) Gemm(t *testing.T) {
 		s.gemmCase(t, gemmParams(1, 1)[1], 259, 261, 260, 3, 1)
 	})
 	t.Run("scalars", func(t *testing.T) {
-		for _, alpha := range scalars {
-			for _, beta := range scalars {
-				for _, p := range gemmParams(alpha, beta) {
-					for _, d := range [...]int{1, 5, 18, 33} {
-						s.gemmCase(t, p, d, d+1, d+2, 1, 1)
-					}
-				}
+		for alpha, beta := range pairs(scalars[:], scalars[:]) {
+			for p, d := range pairs(gemmParams(alpha, beta), []int{1, 5, 18, 33}) {
+				s.gemmCase(t, p, d, d+1, d+2, 1, 1)
 			}
 		}
 		p := op.Gemm{TransA: blas.ConjTrans, TransB: blas.ConjTrans, Alpha: 1}
 		s.gemmCase(t, p, 9, 8, 7, 0, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
-		for _, size := range [...]float64{extreme[T](), 1 / extreme[T]()} {
-			for _, p := range gemmParams(1, 0) {
-				s.gemmCase(t, p, 37, 38, 39, 1, size)
-			}
+		for size, p := range pairs([]float64{extreme[T](), 1 / extreme[T]()}, gemmParams(1, 0)) {
+			s.gemmCase(t, p, 37, 38, 39, 1, size)
 		}
 	})
 	t.Run("nonfinite", func(t *testing.T) { s.gemmNonFinite(t) })
 	t.Run("repeat", func(t *testing.T) {
-		for _, p := range gemmParams(-1, 1) {
-			for _, d := range [...]int{7, 33, 131} {
-				a, b, c := s.random(d, d, 1), s.random(d, d, 2), s.random(d, d, 3)
-				s.repeat(t, &p, a, b, c)
-			}
+		for p, d := range pairs(gemmParams(-1, 1), []int{7, 33, 131}) {
+			a, b, c := s.random(d, d, 1), s.random(d, d, 2), s.random(d, d, 3)
+			s.repeat(t, &p, a, b, c)
 		}
 	})
 	s.work(t, 2*3*4*5, &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans}, newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0))
@@ -65,10 +55,8 @@ func (s *suite[T]) Gemm(t *testing.T) {
 
 // gemmParams returns the four pairs of transposes.
 func gemmParams(alpha, beta float64) (ps []op.Gemm) {
-	for _, ta := range transposes {
-		for _, tb := range transposes {
-			ps = append(ps, op.Gemm{TransA: ta, TransB: tb, Alpha: alpha, Beta: beta})
-		}
+	for ta, tb := range pairs(transposes[:], transposes[:]) {
+		ps = append(ps, op.Gemm{TransA: ta, TransB: tb, Alpha: alpha, Beta: beta})
 	}
 	return ps
 }
@@ -147,35 +135,33 @@ func accumulated[T kernels.Element](t *testing.T, what string, c, c0 *kernels.Ti
 // gemmNonFinite checks that a NaN or an infinity in an operand reaches those
 // elements of C that depend on it, and no other.
 func (s *suite[T]) gemmNonFinite(t *testing.T) {
-	for _, p := range gemmParams(1, 1) {
-		for _, d := range [...]int{3, 19, 37} {
-			for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-				m, n, k := d, d+1, d+2
-				i0, j0, l0 := s.rnd.IntN(m), s.rnd.IntN(n), s.rnd.IntN(k)
-				for _, in := range [...]string{"A", "B", "C"} {
-					what := fmt.Sprintf("%c%c m=%d n=%d k=%d, %v in %s", p.TransA, p.TransB, m, n, k, bad, in)
-					a, b := gemmTiles[T](p, m, n, k, 1)
-					s.fill(a, 1, nil)
-					s.fill(b, 1, nil)
-					c := s.random(m, n, 1)
-					switch in {
-					case "A":
-						setOp(a, p.TransA, i0, l0, T(bad))
-					case "B":
-						setOp(b, p.TransB, l0, j0, T(bad))
-					case "C":
-						c.Set(i0, j0, T(bad))
+	for p, d := range pairs(gemmParams(1, 1), []int{3, 19, 37}) {
+		for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			m, n, k := d, d+1, d+2
+			i0, j0, l0 := s.rnd.IntN(m), s.rnd.IntN(n), s.rnd.IntN(k)
+			for _, in := range [...]string{"A", "B", "C"} {
+				what := fmt.Sprintf("%c%c m=%d n=%d k=%d, %v in %s", p.TransA, p.TransB, m, n, k, bad, in)
+				a, b := gemmTiles[T](p, m, n, k, 1)
+				s.fill(a, 1, nil)
+				s.fill(b, 1, nil)
+				c := s.random(m, n, 1)
+				switch in {
+				case "A":
+					setOp(a, p.TransA, i0, l0, T(bad))
+				case "B":
+					setOp(b, p.TransB, l0, j0, T(bad))
+				case "C":
+					c.Set(i0, j0, T(bad))
+				}
+				s.must(t, &p, a, b, c)
+				for i, j := range cells(m, n) {
+					hit := in != "B" && i == i0 || in == "B" && j == j0
+					if in == "C" {
+						hit = i == i0 && j == j0
 					}
-					s.must(t, &p, a, b, c)
-					for i, j := range cells(m, n) {
-						hit := in != "B" && i == i0 || in == "B" && j == j0
-						if in == "C" {
-							hit = i == i0 && j == j0
-						}
-						x := c.At(i, j)
-						if hit == finite(x) || math.IsNaN(bad) && hit && x == x {
-							t.Fatalf("%s at (%d, %d, %d): C(%d, %d) = %v", what, i0, j0, l0, i, j, x)
-						}
+					x := c.At(i, j)
+					if hit == finite(x) || math.IsNaN(bad) && hit && x == x {
+						t.Fatalf("%s at (%d, %d, %d): C(%d, %d) = %v", what, i0, j0, l0, i, j, x)
 					}
 				}
 			}

@@ -195,10 +195,8 @@ func (s *suite[T]) Unmqr(t *testing.T) {
 
 // eachApplication calls f for both sides and transposes.
 func eachApplication(f func(side blas.Side, trans blas.Transpose)) {
-	for _, side := range [...]blas.Side{blas.Left, blas.Right} {
-		for _, trans := range transposes {
-			f(side, trans)
-		}
+	for side, trans := range pairs([]blas.Side{blas.Left, blas.Right}, transposes[:]) {
+		f(side, trans)
 	}
 }
 

@@ -257,15 +257,11 @@ func (s *suite[T]) twins(m, n int) func(i, j int) float64 {
 
 // panelSizes are the shapes of panels that the suites go through.
 func panelSizes(f func(m, n int)) {
-	for _, m := range sizes {
-		for _, n := range sizes {
-			f(m, n)
-		}
+	for m, n := range pairs(sizes[:], sizes[:]) {
+		f(m, n)
 	}
-	for _, m := range large {
-		for _, n := range [...]int{1, 15, 64, 129} {
-			f(m, n)
-		}
+	for m, n := range pairs(large[:], []int{1, 15, 64, 129}) {
+		f(m, n)
 	}
 	f(64, 257)
 	f(700, 48)
@@ -362,26 +358,24 @@ func (s *suite[T]) scaled(t *testing.T, c *panelCase[T], scale float64) {
 // getrfNonFinite checks that with a NaN or an infinity in the last column the
 // pivots are the reference's, and that one elsewhere comes to an end.
 func (s *suite[T]) getrfNonFinite(t *testing.T) {
-	for _, m := range [...]int{1, 5, 20, 40, 70} {
-		for _, n := range [...]int{1, 4, 18, 35} {
-			for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-				for range 4 {
-					f, row := s.normal(m, n, 1), s.rnd.IntN(m)
-					at := func(column int) func(i, j int) float64 {
-						return func(i, j int) float64 {
-							if i == row && j == column {
-								return bad
-							}
-							return float64(T(f(i, j)))
+	for m, n := range pairs([]int{1, 5, 20, 40, 70}, []int{1, 4, 18, 35}) {
+		for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for range 4 {
+				f, row := s.normal(m, n, 1), s.rnd.IntN(m)
+				at := func(column int) func(i, j int) float64 {
+					return func(i, j int) float64 {
+						if i == row && j == column {
+							return bad
 						}
+						return float64(T(f(i, j)))
 					}
-					s.reference(t, fmt.Sprint(bad), m, n, at(n-1))
-					c := s.stack(m, n, at(s.rnd.IntN(n)))
-					s.must(t, &op.Getrf{}, c.args()...)
-					for i, p := range c.piv.Rows {
-						if p < i || p >= m {
-							t.Fatalf("%v, %v: row %d exchanged with row %d", bad, c, i, p)
-						}
+				}
+				s.reference(t, fmt.Sprint(bad), m, n, at(n-1))
+				c := s.stack(m, n, at(s.rnd.IntN(n)))
+				s.must(t, &op.Getrf{}, c.args()...)
+				for i, p := range c.piv.Rows {
+					if p < i || p >= m {
+						t.Fatalf("%v, %v: row %d exchanged with row %d", bad, c, i, p)
 					}
 				}
 			}

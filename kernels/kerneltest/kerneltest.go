@@ -272,6 +272,19 @@ func (s *suite[T]) random(r, c, pad int) *kernels.Tile[T] {
 	return a
 }
 
+// pairs yields each of as with each of bs.
+func pairs[A, B any](as []A, bs []B) iter.Seq2[A, B] {
+	return func(yield func(A, B) bool) {
+		for _, a := range as {
+			for _, b := range bs {
+				if !yield(a, b) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // cells yields the indices of the elements of an m×n matrix, row by row.
 func cells(m, n int) iter.Seq2[int, int] {
 	return func(yield func(i, j int) bool) {

@@ -15,11 +15,9 @@ func inPart(uplo blas.Uplo, i, j int) bool {
 
 // eachPart calls test for the shapes and the parts that ops lacpy and laset know.
 func eachPart(test func(m, n int, uplo blas.Uplo)) {
-	for _, m := range []int{0, 1, 2, 7, 9} {
-		for _, n := range []int{0, 1, 2, 5, 16} {
-			for _, uplo := range []blas.Uplo{blas.All, blas.Lower, blas.Upper} {
-				test(m, n, uplo)
-			}
+	for m, n := range pairs([]int{0, 1, 2, 7, 9}, []int{0, 1, 2, 5, 16}) {
+		for _, uplo := range []blas.Uplo{blas.All, blas.Lower, blas.Upper} {
+			test(m, n, uplo)
 		}
 	}
 }

@@ -76,37 +76,35 @@ func (s *suite[T]) Lag2d(t *testing.T) { s.lag(t) }
 
 // lag checks that elements are rounded once, and added to where they should be.
 func (s *suite[T]) lag(t *testing.T) {
-	for _, m := range []int{0, 1, 3, 17} {
-		for _, n := range []int{0, 1, 2, 16} {
-			d := newTile[float64](1, n, 0)
-			for j := range n {
-				d.Set(0, j, math.Ldexp(1, j-3))
-			}
-			wide, single := newTile[T](m, n, 1), newTile[float32](m, n, 2)
-			s.fill(wide, 1, nil)
-			before := clone(wide)
-			if s.op.Name == "lag2s" {
-				s.must(t, &op.Lag2s{}, wide, d, single)
-				for i, j := range cells(m, n) {
-					if got, want := single.At(i, j), float32(float64(wide.At(i, j))*d.At(0, j)); got != want {
-						t.Fatalf("(%d, %d) is %v, want %v", i, j, got, want)
-					}
-				}
-				continue
-			}
+	for m, n := range pairs([]int{0, 1, 3, 17}, []int{0, 1, 2, 16}) {
+		d := newTile[float64](1, n, 0)
+		for j := range n {
+			d.Set(0, j, math.Ldexp(1, j-3))
+		}
+		wide, single := newTile[T](m, n, 1), newTile[float32](m, n, 2)
+		s.fill(wide, 1, nil)
+		before := clone(wide)
+		if s.op.Name == "lag2s" {
+			s.must(t, &op.Lag2s{}, wide, d, single)
 			for i, j := range cells(m, n) {
-				single.Set(i, j, float32(i-j)/3)
+				if got, want := single.At(i, j), float32(float64(wide.At(i, j))*d.At(0, j)); got != want {
+					t.Fatalf("(%d, %d) is %v, want %v", i, j, got, want)
+				}
 			}
-			for _, add := range []bool{true, false} {
-				s.must(t, &op.Lag2d{Add: add}, single, d, wide)
-				for i, j := range cells(m, n) {
-					want := float64(single.At(i, j)) * d.At(0, j)
-					if add {
-						want += float64(before.At(i, j))
-					}
-					if got := wide.At(i, j); got != T(want) {
-						t.Fatalf("(%d, %d) is %v, want %v", i, j, got, T(want))
-					}
+			continue
+		}
+		for i, j := range cells(m, n) {
+			single.Set(i, j, float32(i-j)/3)
+		}
+		for _, add := range []bool{true, false} {
+			s.must(t, &op.Lag2d{Add: add}, single, d, wide)
+			for i, j := range cells(m, n) {
+				want := float64(single.At(i, j)) * d.At(0, j)
+				if add {
+					want += float64(before.At(i, j))
+				}
+				if got := wide.At(i, j); got != T(want) {
+					t.Fatalf("(%d, %d) is %v, want %v", i, j, got, T(want))
 				}
 			}
 		}
@@ -120,19 +118,17 @@ func (s *suite[T]) lag(t *testing.T) {
 }
 
 func (s *suite[T]) Lasym(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 9} {
-		for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
-			a, b := newTile[T](n, n, 1), newTile[T](n, n, 2)
-			s.fill(a, 1, nil)
-			s.must(t, &op.Lasym{Uplo: uplo}, a, b)
-			for i, j := range cells(n, n) {
-				want := a.At(i, j)
-				if !inPart(uplo, i, j) {
-					want = a.At(j, i)
-				}
-				if b.At(i, j) != want {
-					t.Fatalf("%c: (%d, %d) is %v, want %v", uplo, i, j, b.At(i, j), want)
-				}
+	for n, uplo := range pairs([]int{0, 1, 2, 9}, []blas.Uplo{blas.Lower, blas.Upper}) {
+		a, b := newTile[T](n, n, 1), newTile[T](n, n, 2)
+		s.fill(a, 1, nil)
+		s.must(t, &op.Lasym{Uplo: uplo}, a, b)
+		for i, j := range cells(n, n) {
+			want := a.At(i, j)
+			if !inPart(uplo, i, j) {
+				want = a.At(j, i)
+			}
+			if b.At(i, j) != want {
+				t.Fatalf("%c: (%d, %d) is %v, want %v", uplo, i, j, b.At(i, j), want)
 			}
 		}
 	}

@@ -26,21 +26,17 @@ func (s *suite[T]) Potrf(t *testing.T) {
 		}
 	})
 	t.Run("conditioned", func(t *testing.T) {
-		for _, uplo := range uplos {
-			for _, n := range [...]int{5, 33, 70} {
-				for _, kappa := range [...]float64{2, math.Sqrt(0.1 / eps[T]()), 0.01 / eps[T]()} {
-					s.potrfCase(t, uplo, s.graded(uplo, n, kappa))
-				}
+		for uplo, n := range pairs(uplos[:], []int{5, 33, 70}) {
+			for _, kappa := range [...]float64{2, math.Sqrt(0.1 / eps[T]()), 0.01 / eps[T]()} {
+				s.potrfCase(t, uplo, s.graded(uplo, n, kappa))
 			}
 		}
 	})
 	t.Run("extreme", func(t *testing.T) {
 		big := extreme[T]() * extreme[T]() / 0x1p20
-		for _, uplo := range uplos {
-			for _, n := range [...]int{5, 33, 70} {
-				s.potrfCase(t, uplo, s.spd(uplo, n, 1, big))
-				s.potrfCase(t, uplo, s.spd(uplo, n, 1, 1/big))
-			}
+		for uplo, n := range pairs(uplos[:], []int{5, 33, 70}) {
+			s.potrfCase(t, uplo, s.spd(uplo, n, 1, big))
+			s.potrfCase(t, uplo, s.spd(uplo, n, 1, 1/big))
 		}
 	})
 	t.Run("minor", func(t *testing.T) { s.potrfMinor(t) })

@@ -30,41 +30,31 @@ func (s *suite[T]) Syrk(t *testing.T) {
 		s.syrkCase(t, syrkParams(-1, 1)[0], 259, 261, 3, 1)
 	})
 	t.Run("scalars", func(t *testing.T) {
-		for _, alpha := range scalars {
-			for _, beta := range scalars {
-				for _, p := range syrkParams(alpha, beta) {
-					for _, d := range [...]int{1, 5, 18, 35} {
-						s.syrkCase(t, p, d, d+1, 1, 1)
-					}
-				}
+		for alpha, beta := range pairs(scalars[:], scalars[:]) {
+			for p, d := range pairs(syrkParams(alpha, beta), []int{1, 5, 18, 35}) {
+				s.syrkCase(t, p, d, d+1, 1, 1)
 			}
 		}
 		s.syrkCase(t, op.Syrk{Uplo: blas.Upper, Trans: blas.ConjTrans, Alpha: 1}, 9, 8, 0, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
-		for _, size := range [...]float64{extreme[T](), 1 / extreme[T]()} {
-			for _, p := range syrkParams(1, 0) {
-				s.syrkCase(t, p, 37, 39, 1, size)
-			}
+		for size, p := range pairs([]float64{extreme[T](), 1 / extreme[T]()}, syrkParams(1, 0)) {
+			s.syrkCase(t, p, 37, 39, 1, size)
 		}
 	})
 	t.Run("nonfinite", func(t *testing.T) { s.syrkNonFinite(t) })
 	t.Run("repeat", func(t *testing.T) {
-		for _, p := range syrkParams(-1, 1) {
-			for _, d := range [...]int{7, 33, 131} {
-				a, c := s.random(d, d, 2), s.random(d, d, 3)
-				s.repeat(t, &p, a, c)
-			}
+		for p, d := range pairs(syrkParams(-1, 1), []int{7, 33, 131}) {
+			a, c := s.random(d, d, 2), s.random(d, d, 3)
+			s.repeat(t, &p, a, c)
 		}
 	})
 	s.work(t, 3*4*5, &op.Syrk{Uplo: blas.Lower, Trans: blas.Trans}, newTile[T](5, 3, 0), newTile[T](3, 3, 0))
 }
 
 func syrkParams(alpha, beta float64) (ps []op.Syrk) {
-	for _, uplo := range uplos {
-		for _, tr := range transposes {
-			ps = append(ps, op.Syrk{Uplo: uplo, Trans: tr, Alpha: alpha, Beta: beta})
-		}
+	for uplo, tr := range pairs(uplos[:], transposes[:]) {
+		ps = append(ps, op.Syrk{Uplo: uplo, Trans: tr, Alpha: alpha, Beta: beta})
 	}
 	return ps
 }
@@ -111,19 +101,17 @@ func (s *suite[T]) syrkCase(t *testing.T, p op.Syrk, n, k, pad int, scale float6
 func (s *suite[T]) syrkNonFinite(t *testing.T) {
 	for _, p := range syrkParams(1, 1) {
 		in := inTriangle(p.Uplo)
-		for _, n := range [...]int{3, 19, 37} {
-			for _, bad := range [...]float64{math.NaN(), math.Inf(1)} {
-				k := n + 1
-				i0, l0 := s.rnd.IntN(n), s.rnd.IntN(k)
-				a, c := syrkTile[T](p, n, k, 1), newTile[T](n, n, 1)
-				s.fill(a, 1, nil)
-				s.fill(c, 1, in)
-				setOp(a, p.Trans, i0, l0, T(bad))
-				s.must(t, &p, a, c)
-				for i, j := range cells(n, n) {
-					if x := c.At(i, j); in(i, j) && (i == i0 || j == i0) == finite(x) {
-						t.Fatalf("%c%c n=%d k=%d, %v in row %d: C(%d, %d) = %v", p.Uplo, p.Trans, n, k, bad, i0, i, j, x)
-					}
+		for n, bad := range pairs([]int{3, 19, 37}, []float64{math.NaN(), math.Inf(1)}) {
+			k := n + 1
+			i0, l0 := s.rnd.IntN(n), s.rnd.IntN(k)
+			a, c := syrkTile[T](p, n, k, 1), newTile[T](n, n, 1)
+			s.fill(a, 1, nil)
+			s.fill(c, 1, in)
+			setOp(a, p.Trans, i0, l0, T(bad))
+			s.must(t, &p, a, c)
+			for i, j := range cells(n, n) {
+				if x := c.At(i, j); in(i, j) && (i == i0 || j == i0) == finite(x) {
+					t.Fatalf("%c%c n=%d k=%d, %v in row %d: C(%d, %d) = %v", p.Uplo, p.Trans, n, k, bad, i0, i, j, x)
 				}
 			}
 		}

@@ -31,10 +31,8 @@ func (s *suite[T]) trsm(t *testing.T) {
 	})
 	t.Run("scalars", func(t *testing.T) {
 		for _, alpha := range scalars {
-			for _, p := range trsmParams(alpha) {
-				for _, d := range [...]int{1, 5, 18, 35, 67} {
-					s.trsmCase(t, p, d, d+1, 1, 1, 1)
-				}
+			for p, d := range pairs(trsmParams(alpha), []int{1, 5, 18, 35, 67}) {
+				s.trsmCase(t, p, d, d+1, 1, 1, 1)
 			}
 		}
 		p := op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.ConjTrans, Diag: blas.Unit, Alpha: 1}
@@ -59,10 +57,8 @@ func (s *suite[T]) trsm(t *testing.T) {
 		t.Run("singular", func(t *testing.T) { s.trsmSingular(t) })
 	}
 	t.Run("repeat", func(t *testing.T) {
-		for _, p := range trsmParams(-1) {
-			for _, d := range [...]int{7, 33, 131} {
-				s.repeat(t, s.trsmParam(p), s.triangle(p, d, 1, 1), s.random(d, d, 3))
-			}
+		for p, d := range pairs(trsmParams(-1), []int{7, 33, 131}) {
+			s.repeat(t, s.trsmParam(p), s.triangle(p, d, 1, 1), s.random(d, d, 3))
 		}
 	})
 	s.work(t, 3*5*5, s.trsmParam(op.Trsm{Side: blas.Right}), newTile[T](5, 5, 0), newTile[T](3, 5, 0))
@@ -82,13 +78,9 @@ func (s *suite[T]) trsmParam(p op.Trsm) any {
 
 // trsmParams returns the 16 cases.
 func trsmParams(alpha float64) (ps []op.Trsm) {
-	for _, side := range [...]blas.Side{blas.Left, blas.Right} {
-		for _, uplo := range uplos {
-			for _, tr := range transposes {
-				for _, diag := range [...]blas.Diag{blas.NonUnit, blas.Unit} {
-					ps = append(ps, op.Trsm{Side: side, Uplo: uplo, Trans: tr, Diag: diag, Alpha: alpha})
-				}
-			}
+	for side, uplo := range pairs([]blas.Side{blas.Left, blas.Right}, uplos[:]) {
+		for tr, diag := range pairs(transposes[:], []blas.Diag{blas.NonUnit, blas.Unit}) {
+			ps = append(ps, op.Trsm{Side: side, Uplo: uplo, Trans: tr, Diag: diag, Alpha: alpha})
 		}
 	}
 	return ps
@@ -173,22 +165,20 @@ func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm, m, n, pad int, scale, xscal
 // trsmNonFinite checks that a NaN or an infinity in one vector of B stays in it
 // and does not get lost.
 func (s *suite[T]) trsmNonFinite(t *testing.T) {
-	for _, p := range trsmParams(1) {
-		for _, d := range [...]int{3, 19, 45} {
-			for _, bad := range [...]float64{math.NaN(), math.Inf(-1)} {
-				a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1)
-				i0, j0 := s.rnd.IntN(d), s.rnd.IntN(d)
-				b.Set(i0, j0, T(bad))
-				s.must(t, s.trsmParam(p), a, b)
-				for i, j := range cells(d, d) {
-					other := j != j0
-					if p.Side == blas.Right {
-						other = i != i0
-					}
-					x := b.At(i, j)
-					if other && !finite(x) || i == i0 && j == j0 && finite(x) {
-						t.Fatalf("%c%c%c%c n=%d, %v at (%d, %d): X(%d, %d) = %v", p.Side, p.Uplo, p.Trans, p.Diag, d, bad, i0, j0, i, j, x)
-					}
+	for p, d := range pairs(trsmParams(1), []int{3, 19, 45}) {
+		for _, bad := range [...]float64{math.NaN(), math.Inf(-1)} {
+			a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1)
+			i0, j0 := s.rnd.IntN(d), s.rnd.IntN(d)
+			b.Set(i0, j0, T(bad))
+			s.must(t, s.trsmParam(p), a, b)
+			for i, j := range cells(d, d) {
+				other := j != j0
+				if p.Side == blas.Right {
+					other = i != i0
+				}
+				x := b.At(i, j)
+				if other && !finite(x) || i == i0 && j == j0 && finite(x) {
+					t.Fatalf("%c%c%c%c n=%d, %v at (%d, %d): X(%d, %d) = %v", p.Side, p.Uplo, p.Trans, p.Diag, d, bad, i0, j0, i, j, x)
 				}
 			}
 		}

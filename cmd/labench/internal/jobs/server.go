@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -25,34 +26,14 @@ const headerJob = "X-Tessera-Job"
 
 // status returns the HTTP status of a refusal.
 func (k Kind) status() int {
-	switch k {
-	case BadSpec:
-		return http.StatusBadRequest
-	case NotFound:
-		return http.StatusNotFound
-	case NotYet:
-		return http.StatusConflict
-	case Full:
-		return http.StatusTooManyRequests
-	case TooLarge:
-		return http.StatusRequestEntityTooLarge
-	}
-	return http.StatusInternalServerError
+	status := map[Kind]int{BadSpec: http.StatusBadRequest, NotFound: http.StatusNotFound, NotYet: http.StatusConflict,
+		Full: http.StatusTooManyRequests, TooLarge: http.StatusRequestEntityTooLarge}
+	return cmp.Or(status[k], http.StatusInternalServerError)
 }
 
 // fileOf returns the file for the last word of a path, or "" if the word is unknown.
 func fileOf(what string) string {
-	switch what {
-	case "log":
-		return FileLog
-	case "report":
-		return FileReport
-	case "text":
-		return FileText
-	case "matrix":
-		return FileMatrix
-	}
-	return ""
+	return map[string]string{"log": FileLog, "report": FileReport, "text": FileText, "matrix": FileMatrix}[what]
 }
 
 // Server serves a queue over HTTP:
