@@ -100,20 +100,9 @@ func (c *Cascade) Run(ctx context.Context, rt exec.Runtime, opt loop.Options, si
 func (c *Cascade) merge(ctx context.Context, rt exec.Runtime, f formed, opt loop.Options, layer []svm.Machine) ([]svm.Machine, error) {
 	next := make([]svm.Machine, (len(layer)+1)/2)
 	copy(next[len(layer)/2:], layer[len(layer)/2*2:]) // an odd one is passed on
-	pair := func(i int) (err error) {
+	return next, f.run(ctx, rt, len(layer)/2, opt, func(i int) (err error) {
 		next[i], err = svm.Train(ctx, c.params, layer[2*i], layer[2*i+1], c.labels)
 		return err
-	}
-	if f.parts == nil {
-		return next, tasks(ctx, rt, len(layer)/2, opt.Stats, pair)
-	}
-	return next, loop.For(ctx, rt, len(layer)/2, opt, func(c loop.Chunk) error {
-		for i := c.Lo; i < c.Hi; i++ {
-			if err := pair(i); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }
 

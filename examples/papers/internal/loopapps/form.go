@@ -186,15 +186,22 @@ func (f formed) items(unit int, firsts, numbers []int) iter.Seq2[int, []float64]
 // each calls do for every unit, for several units at once. The form decides between a loop whose items are the
 // partitions, and one task for each block. In the second case opt.Stats must not be nil.
 func (f formed) each(ctx context.Context, rt exec.Runtime, opt loop.Options, do func(unit int) error) error {
+	if f.parts != nil {
+		for _, p := range f.parts.Partitions() {
+			opt.Parts = append(opt.Parts, loop.Part{Items: 1, Location: p.Location})
+		}
+	}
+	return f.run(ctx, rt, f.units(), opt, do)
+}
+
+// run calls do(0) to do(n−1), in a loop or, if the form has tasks, in one task each.
+func (f formed) run(ctx context.Context, rt exec.Runtime, n int, opt loop.Options, do func(i int) error) error {
 	if f.parts == nil {
-		return tasks(ctx, rt, f.units(), opt.Stats, do)
+		return tasks(ctx, rt, n, opt.Stats, do)
 	}
-	for _, p := range f.parts.Partitions() {
-		opt.Parts = append(opt.Parts, loop.Part{Items: 1, Location: p.Location})
-	}
-	return loop.For(ctx, rt, f.units(), opt, func(c loop.Chunk) error {
-		for u := c.Lo; u < c.Hi; u++ {
-			if err := do(u); err != nil {
+	return loop.For(ctx, rt, n, opt, func(c loop.Chunk) error {
+		for i := c.Lo; i < c.Hi; i++ {
+			if err := do(i); err != nil {
 				return err
 			}
 		}
