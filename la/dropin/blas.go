@@ -7,9 +7,10 @@ import (
 
 // BLAS implements gonum's blas.Float64 and blas.Float32, and by gonum's own
 // routines the complex ones: xGEMM, xSYRK, xSYR2K, xSYMM, xTRMM and xTRSM with
-// package la, xSYMV by its kernel, large xGEMV and xTRSV in parts on several
-// cores, all others, and small problems, by gonum's. The zero value computes with la's default engine,
-// whose workers live for one call.
+// package la; xGEMV, xSYMV, xGER, xSYR, xSYR2, xTRMV, xTRSV and those on single
+// vectors by kernels, on several cores if the operands are large; all others,
+// small problems, and most vectors with gaps, by gonum's. The zero value computes
+// with la's default engine, whose workers live for one call.
 //
 // It keeps gonum's contract; in particular it panics as gonum does, and the
 // matrix that is written must not share memory with another operand.

@@ -35,12 +35,16 @@ func (b BLAS) Strsv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 // smallTrsv is the largest n·n left to gonum by default.
 const smallTrsv = 1 << 15
 
-// vectors is what trsv is made of: the routines on T.
+// vectors is what trsv and trmv are made of: the routines on T.
 type vectors[T la.Element] struct {
 	gemv func(tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
 	dot  func(n int, x []T, incX int, y []T, incY int) T
 	axpy func(n int, alpha T, x []T, incX int, y []T, incY int)
+	trmv func(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T, incX int)
 }
+
+// vectorBlock is the order of the blocks on the diagonal.
+const vectorBlock = 128
 
 // trsv solves op(A)·x = b in blocks of x, such that A is read in panels of
 // rows: where it is not transposed, what is solved is taken out of a block
@@ -49,15 +53,14 @@ type vectors[T la.Element] struct {
 //	NoTrans:  x(k) = A(k,k)⁻¹·(x(k) − A(k,rest)·x(rest))
 //	Trans:    x(k) = A(k,k)⁻ᵀ·x(k),  x(rest) −= A(k,rest)ᵀ·x(k)
 func trsv[T la.Element](v vectors[T], uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T) {
-	const block = 128
 	upper := uplo == blas.Upper
-	blocks := (n + block - 1) / block
+	blocks := (n + vectorBlock - 1) / vectorBlock
 	for step := range blocks {
 		k := step
 		if upper == (tA == blas.NoTrans) {
 			k = blocks - 1 - step
 		}
-		lo, hi := k*block, min((k+1)*block, n)
+		lo, hi := k*vectorBlock, min((k+1)*vectorBlock, n)
 		// The columns of the panel beside the triangle.
 		from, to := 0, lo
 		if upper {
@@ -115,9 +118,9 @@ func vectorsOf[T la.Element](b BLAS) vectors[T] {
 }
 
 func vectors32(b BLAS) vectors[float32] {
-	return vectors[float32]{b.Sgemv, b.Implementation.Sdot, b.Implementation.Saxpy}
+	return vectors[float32]{b.Sgemv, b.Sdot, b.Saxpy, b.Implementation.Strmv}
 }
 
 func vectors64(b BLAS) vectors[float64] {
-	return vectors[float64]{b.Dgemv, b.Implementation.Ddot, b.Implementation.Daxpy}
+	return vectors[float64]{b.Dgemv, b.Ddot, b.Daxpy, b.Implementation.Dtrmv}
 }

@@ -21,6 +21,8 @@ func fill(t *isa.Table) {
 		Vectors: narrower.F64.Vectors,
 	}
 	t.F64.Symv = symvF64
+	t.F64.Dot, t.F64.Axpy, t.F64.Scal, t.F64.Rot = dotF64, axpyF64, scalF64, rotF64
+	t.F64.Asum, t.F64.Amax, t.F64.SumSquares = asumF64, amaxF64, sumSquaresF64
 	t.F32 = isa.Kernels[float32]{
 		Lanes: 16, Rows: 8,
 		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32,
@@ -32,6 +34,8 @@ func fill(t *isa.Table) {
 		Vectors: narrower.F32.Vectors,
 	}
 	t.F32.Symv = symvF32
+	t.F32.Dot, t.F32.Axpy, t.F32.Scal, t.F32.Rot = dotF32, axpyF32, scalF32, rotF32
+	t.F32.Asum, t.F32.Amax, t.F32.SumSquares = asumF32, amaxF32, sumSquaresF32
 }
 
 // luTall is the least number of rows of a panel for several cores. Below it the

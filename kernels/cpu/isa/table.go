@@ -95,6 +95,16 @@ type Vectors[T scalar.Real] struct {
 	// Symv does both, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
 	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 
+	// Single vectors of n elements, n at least 1: s = Σ x·y; y += alpha·x; x = alpha·x; and
+	// x, y = c·x + s·y, c·y − s·x. Asum is Σ |x|, Amax the greatest |x| without NaN, SumSquares
+	// Σ x² in float64. They come together.
+	Dot        func(n int, x, y, s *T)
+	Axpy       func(n int, x, y, alpha *T)
+	Scal       func(n int, x, alpha *T)
+	Rot        func(n int, x, y, c, s *T)
+	Asum, Amax func(n int, x, s *T)
+	SumSquares func(n int, x *T, s *float64)
+
 	// AbsSums adds the magnitudes of four rows of n elements, stride apart, to the sums of their
 	// columns and to the four sums of the rows, and raises the four elements of top to the largest
 	// in a fourth of the columns. What NaN do to top depends on where they are. n is a positive

@@ -1,0 +1,130 @@
+package dropin
+
+import (
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
+
+// smallRank1 is the largest m·n of an update left to gonum by default.
+const smallRank1 = 24 * 24
+
+// Dger computes
+//
+//	A += alpha·x·yᵀ
+//
+// for an m×n A, row by row. A y with gaps, and small matrices, are gonum's. It panics as gonum's does.
+//
+// Reference: BLAS xGER.
+func (b BLAS) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	if !ger(b.core, host64, m, n, alpha, x, incX, y, incY, a, lda) {
+		b.Implementation.Dger(m, n, alpha, x, incX, y, incY, a, lda)
+	}
+}
+
+// Sger is Dger in float32.
+func (b BLAS) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
+	if !ger(b.core, host32, m, n, alpha, x, incX, y, incY, a, lda) {
+		b.Implementation.Sger(m, n, alpha, x, incX, y, incY, a, lda)
+	}
+}
+
+// ger does what it can do faster than gonum, and reports whether that is all.
+func ger[T la.Element](co *core, host func() *cpu.Packed[T], m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
+	if co.small(smallRank1, m, n) || alpha == 0 || incX <= 0 || incY != 1 || !fits(m, n, a, lda) || len(x) <= (m-1)*incX || len(y) < n {
+		return false
+	}
+	k := host()
+	rows := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			k.Axpy(alpha*x[i*incX], y[:n], a[i*lda:][:n])
+		}
+	}
+	if m*n < 2*smallGemv {
+		rows(0, m)
+	} else {
+		parallel(co, m, max(smallGemv/n, 16), rows)
+	}
+	return true
+}
+
+// Dsyr computes
+//
+//	A += alpha·x·xᵀ
+//
+// for a symmetric n×n A of which the uplo triangle is stored. An x with gaps, and small matrices, are gonum's.
+// It panics as gonum's does.
+//
+// Reference: BLAS xSYR.
+func (b BLAS) Dsyr(uplo blas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int) {
+	if !syr(b.core, host64, uplo, n, alpha, x, incX, nil, 1, a, lda) {
+		b.Implementation.Dsyr(uplo, n, alpha, x, incX, a, lda)
+	}
+}
+
+// Ssyr is Dsyr in float32.
+func (b BLAS) Ssyr(uplo blas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int) {
+	if !syr(b.core, host32, uplo, n, alpha, x, incX, nil, 1, a, lda) {
+		b.Implementation.Ssyr(uplo, n, alpha, x, incX, a, lda)
+	}
+}
+
+// Dsyr2 computes
+//
+//	A += alpha·x·yᵀ + alpha·y·xᵀ
+//
+// for a symmetric n×n A of which the uplo triangle is stored. Vectors with gaps, and small matrices, are
+// gonum's. It panics as gonum's does.
+//
+// Reference: BLAS xSYR2.
+func (b BLAS) Dsyr2(uplo blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	if len(y) < n || !syr(b.core, host64, uplo, n, alpha, x, incX, y, incY, a, lda) {
+		b.Implementation.Dsyr2(uplo, n, alpha, x, incX, y, incY, a, lda)
+	}
+}
+
+// Ssyr2 is Dsyr2 in float32.
+func (b BLAS) Ssyr2(uplo blas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
+	if len(y) < n || !syr(b.core, host32, uplo, n, alpha, x, incX, y, incY, a, lda) {
+		b.Implementation.Ssyr2(uplo, n, alpha, x, incX, y, incY, a, lda)
+	}
+}
+
+// syr does what it can do of xSYR2, or of xSYR if y is nil, faster than gonum, and reports whether that is all.
+func syr[T la.Element](
+	co *core, host func() *cpu.Packed[T], uplo blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int,
+) bool {
+	if co.small(smallRank1, n, n) || alpha == 0 || incX != 1 || incY != 1 || !triangle(uplo) || !fits(n, n, a, lda) || len(x) < n {
+		return false
+	}
+	k := host()
+	row := func(i int) {
+		from, to := 0, i+1
+		if uplo == blas.Upper {
+			from, to = i, n
+		}
+		r := a[i*lda:]
+		switch {
+		case y != nil:
+			k.Axpy(alpha*x[i], y[from:to], r[from:to])
+			k.Axpy(alpha*y[i], x[from:to], r[from:to])
+		case x[i] != 0: // otherwise gonum leaves the row, even if x has NaN
+			k.Axpy(alpha*x[i], x[from:to], r[from:to])
+		}
+	}
+	if n*n < 4*smallGemv {
+		for i := range n {
+			row(i)
+		}
+		return true
+	}
+	parallel(co, (n+1)/2, max(smallGemv/n, 16), func(lo, hi int) { // a long row and a short one
+		for i := lo; i < hi; i++ {
+			row(i)
+			if i != n-1-i {
+				row(n - 1 - i)
+			}
+		}
+	})
+	return true
+}
