@@ -43,37 +43,25 @@ const (
 // store v(0), which is 1: the first element of x is undefined afterwards. x has at least one element.
 //
 // Reference: LAPACK xLARFG.
-func larfg[T Element](x []T) (tau, beta T) {
-	alpha, most := x[0], T(0)
-	for _, e := range x[1:] {
-		most = max(most, T(math.Abs(float64(e))))
-	}
-	if most == 0 {
+func (c *condensed[T]) larfg(x []T) (tau, beta T) {
+	alpha, norm := x[0], nrm2With(&c.vectors, x[1:])
+	if norm == 0 {
 		return 0, alpha
 	}
 	scale := T(1)
-	if low := T(scalar.SafeMin[T]() / scalar.Eps[T]()); most < low && T(math.Abs(float64(alpha))) < low {
+	if low := T(scalar.SafeMin[T]() / scalar.Eps[T]()); T(norm) < low && T(math.Abs(float64(alpha))) < low {
 		scale = 1 / low // beta would have lost bits to underflow
-		for i := range x {
-			x[i] *= scale
-		}
-		alpha, most = x[0], most*scale
+		scalWith(&c.vectors, scale, x)
+		alpha, norm = x[0], nrm2With(&c.vectors, x[1:])
 	}
-	var sum float64
-	for _, e := range x[1:] {
-		ratio := float64(e / most)
-		sum += ratio * ratio
-	}
-	beta = T(-math.Copysign(math.Hypot(float64(alpha), float64(most)*math.Sqrt(sum)), float64(alpha)))
+	beta = T(-math.Copysign(math.Hypot(float64(alpha), norm), float64(alpha)))
 	factor := 1 / (alpha - beta)
 	if math.IsInf(float64(factor), 0) || factor == 0 {
 		for i := range x[1:] {
 			x[1+i] /= alpha - beta
 		}
 	} else {
-		for i := range x[1:] {
-			x[1+i] *= factor
-		}
+		scalWith(&c.vectors, factor, x[1:])
 	}
 	return (beta - alpha) / beta, beta / scale
 }

@@ -109,7 +109,7 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 		v := t.v[step*m:][i:m:m]
 		t.subtract(step, len(v), t.v[i:], t.y[i:], m, n, v)
 		t.subtract(step, len(v), t.x[i:], t.u[i:], m, n, v)
-		tauq[i], d[i] = larfg(v)
+		tauq[i], d[i] = t.larfg(v)
 		v[0] = 1
 		if i == n-1 {
 			break
@@ -135,7 +135,7 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 			t.right(i, step, lo, hi, part)
 		})
 		alpha, row := u[0], t.a[i*t.lda:][i+1:n]
-		taup[i], e[i] = larfg(u)
+		taup[i], e[i] = t.larfg(u)
 		u[0] = 1
 		copy(row, u)
 		row[0] = e[i]
@@ -192,9 +192,7 @@ func (t *bidiagonalPanel[T]) left(i, step, lo, hi int, v []T, c *[2 * gebrdPanel
 		vectors: t.vectors}.columns(len(v), len(y))
 	t.subtract(step, len(y), t.y[lo:], c[:], n, 1, y)
 	t.subtract(step, len(y), t.u[lo:], c[gebrdPanel:], n, 1, y)
-	for j := range y {
-		y[j] *= tau
-	}
+	scalWith(&t.vectors, tau, y)
 	copy(u, t.a[i*t.lda+lo:])
 	t.subtract(step+1, len(u), t.y[lo:], t.v[i:], n, m, u)
 	t.subtract(step, len(u), t.u[lo:], t.x[i:], n, m, u)
@@ -252,7 +250,5 @@ func (t *bidiagonalPanel[T]) combine(i, step, nb, parts int, factor, beta, tau T
 	}
 	t.subtract(step+1, len(x), t.v[i+1:], c, m, 1, x)
 	t.subtract(step, len(x), t.x[i+1:], c[gebrdPanel:], m, 1, x)
-	for j := range x {
-		x[j] *= tau
-	}
+	scalWith(&t.vectors, tau, x)
 }

@@ -64,80 +64,98 @@ type matVec[T Element] struct {
 	vectors isa.Vectors[T]
 }
 
-// vecChunk is the number of elements of a vector that are made contiguous at a
-// time, on the stack.
-const vecChunk = 512
+// vecChunk is the number of elements of a vector with gaps that are made contiguous
+// at a time, on the stack. Of a vector without gaps, nearChunk elements are taken at
+// a time: they stay in the first-level cache while the rows pass by.
+const (
+	vecChunk  = 512
+	nearChunk = 4096
+)
 
-// rows computes y += alpha·M·x for an m×n M: the inner products of its rows
-// with x, four at a time.
+// rows computes y += alpha·M·x for an m×n M.
 func (v matVec[T]) rows(m, n int) {
+	if v.xInc == 1 {
+		for j := 0; j < n; j += nearChunk {
+			v.rowsBy(j, v.x[j:min(j+nearChunk, n)], m)
+		}
+		return
+	}
 	var buf [vecChunk]T
 	for j := 0; j < n; j += vecChunk {
 		x := buf[:min(vecChunk, n-j)]
 		for l := range x {
-			x[l] = v.alpha * v.x[(j+l)*v.xInc]
+			x[l] = v.x[(j+l)*v.xInc]
 		}
-		i := 0
-		for ; i+4 <= m; i += 4 {
-			r0, r1 := v.m[i*v.ld+j:][:len(x)], v.m[(i+1)*v.ld+j:][:len(x)]
-			r2, r3 := v.m[(i+2)*v.ld+j:][:len(x)], v.m[(i+3)*v.ld+j:][:len(x)]
-			var s0, s1, s2, s3 T
-			done := 0
-			if v.vectors.Dots != nil {
-				done, s0, s1, s2, s3 = v.dots(r0, x)
-			}
-			for l, s := range x[done:] {
-				s0 += r0[done+l] * s
-				s1 += r1[done+l] * s
-				s2 += r2[done+l] * s
-				s3 += r3[done+l] * s
-			}
-			v.y[i*v.yInc] += s0
-			v.y[(i+1)*v.yInc] += s1
-			v.y[(i+2)*v.yInc] += s2
-			v.y[(i+3)*v.yInc] += s3
-		}
-		for ; i < m; i++ {
-			r := v.m[i*v.ld+j:][:len(x)]
-			var s0 T
-			for l, s := range x {
-				s0 += r[l] * s
-			}
-			v.y[i*v.yInc] += s0
-		}
+		v.rowsBy(j, x, m)
 	}
 }
 
-// columns computes y += alpha·Mᵀ·x for an m×n M: the sum of its rows times the
-// elements of x, four at a time.
+// rowsBy adds the products of columns of M from j on with x: the inner products of its rows with x, four
+// at a time.
+func (v *matVec[T]) rowsBy(j int, x []T, m int) {
+	i := 0
+	for ; i+4 <= m; i += 4 {
+		r0, r1 := v.m[i*v.ld+j:][:len(x)], v.m[(i+1)*v.ld+j:][:len(x)]
+		r2, r3 := v.m[(i+2)*v.ld+j:][:len(x)], v.m[(i+3)*v.ld+j:][:len(x)]
+		var s0, s1, s2, s3 T
+		done := 0
+		if v.vectors.Dots != nil {
+			done, s0, s1, s2, s3 = v.dots(r0, x)
+		}
+		for l, s := range x[done:] {
+			s0 += r0[done+l] * s
+			s1 += r1[done+l] * s
+			s2 += r2[done+l] * s
+			s3 += r3[done+l] * s
+		}
+		v.y[i*v.yInc] += v.alpha * s0
+		v.y[(i+1)*v.yInc] += v.alpha * s1
+		v.y[(i+2)*v.yInc] += v.alpha * s2
+		v.y[(i+3)*v.yInc] += v.alpha * s3
+	}
+	for ; i < m; i++ {
+		v.y[i*v.yInc] += v.alpha * dotWith(&v.vectors, v.m[i*v.ld+j:][:len(x)], x)
+	}
+}
+
+// columns computes y += alpha·Mᵀ·x for an m×n M.
 func (v matVec[T]) columns(m, n int) {
+	if v.yInc == 1 {
+		for j := 0; j < n; j += nearChunk {
+			v.columnsTo(j, v.y[j:min(j+nearChunk, n)], m)
+		}
+		return
+	}
 	var buf [vecChunk]T
 	for j := 0; j < n; j += vecChunk {
 		y := buf[:min(vecChunk, n-j)]
 		clear(y)
-		i := 0
-		for ; i+4 <= m; i += 4 {
-			r0, r1 := v.m[i*v.ld+j:][:len(y)], v.m[(i+1)*v.ld+j:][:len(y)]
-			r2, r3 := v.m[(i+2)*v.ld+j:][:len(y)], v.m[(i+3)*v.ld+j:][:len(y)]
-			s0, s1 := v.x[i*v.xInc], v.x[(i+1)*v.xInc]
-			s2, s3 := v.x[(i+2)*v.xInc], v.x[(i+3)*v.xInc]
-			done := 0
-			if v.vectors.Axpys != nil {
-				done = v.axpys(r0, &[4]T{s0, s1, s2, s3}, y)
-			}
-			for l := done; l < len(y); l++ {
-				y[l] += (r0[l]*s0 + r1[l]*s1) + (r2[l]*s2 + r3[l]*s3)
-			}
-		}
-		for ; i < m; i++ {
-			r, s := v.m[i*v.ld+j:][:len(y)], v.x[i*v.xInc]
-			for l := range y {
-				y[l] += r[l] * s
-			}
-		}
+		v.columnsTo(j, y, m)
 		for l, s := range y {
-			v.y[(j+l)*v.yInc] += v.alpha * s
+			v.y[(j+l)*v.yInc] += s
 		}
+	}
+}
+
+// columnsTo adds to y the products of columns of M from j on: the sum of its rows times the elements of x,
+// four at a time.
+func (v *matVec[T]) columnsTo(j int, y []T, m int) {
+	i := 0
+	for ; i+4 <= m; i += 4 {
+		r0, r1 := v.m[i*v.ld+j:][:len(y)], v.m[(i+1)*v.ld+j:][:len(y)]
+		r2, r3 := v.m[(i+2)*v.ld+j:][:len(y)], v.m[(i+3)*v.ld+j:][:len(y)]
+		s0, s1 := v.alpha*v.x[i*v.xInc], v.alpha*v.x[(i+1)*v.xInc]
+		s2, s3 := v.alpha*v.x[(i+2)*v.xInc], v.alpha*v.x[(i+3)*v.xInc]
+		done := 0
+		if v.vectors.Axpys != nil {
+			done = v.axpys(r0, &[4]T{s0, s1, s2, s3}, y)
+		}
+		for l := done; l < len(y); l++ {
+			y[l] += (r0[l]*s0 + r1[l]*s1) + (r2[l]*s2 + r3[l]*s3)
+		}
+	}
+	for ; i < m; i++ {
+		axpyWith(&v.vectors, v.alpha*v.x[i*v.xInc], v.m[i*v.ld+j:][:len(y)], y)
 	}
 }
 

@@ -12,31 +12,30 @@ import (
 //
 // Reference: BLAS level 1.
 
-// level1 are the routines of an instruction set, or of none.
+// level1 are the routines of an instruction set, without functions if there is none.
 func (p *Packed[T]) level1() *isa.Vectors[T] {
-	if p.kernels != nil && p.kernels.Dot != nil {
+	if p.kernels != nil {
 		return &p.kernels.Vectors
 	}
-	return nil
+	return new(isa.Vectors[T])
 }
 
 // Dot returns Σ x·y.
-func (p *Packed[T]) Dot(x, y []T) (s T) {
-	y = y[:len(x)]
-	if v := p.level1(); v != nil && len(x) > 0 {
+func (p *Packed[T]) Dot(x, y []T) T { return dotWith(p.level1(), x, y[:len(x)]) }
+
+func dotWith[T Element](v *isa.Vectors[T], x, y []T) (s T) {
+	if v.Dot != nil && len(x) > 0 {
 		v.Dot(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&s))
 		return s
 	}
-	for i, xi := range x {
-		s += xi * y[i]
-	}
-	return s
+	return dot(x, y)
 }
 
 // Axpy computes y += alpha·x.
-func (p *Packed[T]) Axpy(alpha T, x, y []T) {
-	y = y[:len(x)]
-	if v := p.level1(); v != nil && len(x) > 0 {
+func (p *Packed[T]) Axpy(alpha T, x, y []T) { axpyWith(p.level1(), alpha, x, y[:len(x)]) }
+
+func axpyWith[T Element](v *isa.Vectors[T], alpha T, x, y []T) {
+	if v.Axpy != nil && len(x) > 0 {
 		v.Axpy(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&alpha))
 		return
 	}
@@ -46,8 +45,10 @@ func (p *Packed[T]) Axpy(alpha T, x, y []T) {
 }
 
 // Scal computes x = alpha·x.
-func (p *Packed[T]) Scal(alpha T, x []T) {
-	if v := p.level1(); v != nil && len(x) > 0 {
+func (p *Packed[T]) Scal(alpha T, x []T) { scalWith(p.level1(), alpha, x) }
+
+func scalWith[T Element](v *isa.Vectors[T], alpha T, x []T) {
+	if v.Scal != nil && len(x) > 0 {
 		v.Scal(len(x), isa.Hide(&x[0]), isa.Hide(&alpha))
 		return
 	}
@@ -59,7 +60,7 @@ func (p *Packed[T]) Scal(alpha T, x []T) {
 // Rot applies a plane rotation: x, y = c·x + s·y, c·y − s·x.
 func (p *Packed[T]) Rot(x, y []T, c, s T) {
 	y = y[:len(x)]
-	if v := p.level1(); v != nil && len(x) > 0 {
+	if v := p.level1(); v.Rot != nil && len(x) > 0 {
 		v.Rot(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&c), isa.Hide(&s))
 		return
 	}
@@ -70,7 +71,7 @@ func (p *Packed[T]) Rot(x, y []T, c, s T) {
 
 // Asum returns Σ |x|.
 func (p *Packed[T]) Asum(x []T) (s T) {
-	if v := p.level1(); v != nil && len(x) > 0 {
+	if v := p.level1(); v.Asum != nil && len(x) > 0 {
 		v.Asum(len(x), isa.Hide(&x[0]), isa.Hide(&s))
 		return s
 	}
@@ -94,7 +95,7 @@ func (p *Packed[T]) Iamax(x []T) int {
 		return 0
 	}
 	v := p.level1()
-	if v == nil {
+	if v.Amax == nil {
 		return firstGreatest(x)
 	}
 	block, most := 0, T(-1)
@@ -133,26 +134,24 @@ const (
 
 // Nrm2 returns √(Σ x²). It neither overflows nor underflows unless the result does. The result is
 // NaN if x has one, else +Inf if x has an infinity.
-func (p *Packed[T]) Nrm2(x []T) T {
-	if len(x) == 0 {
-		return 0
-	}
-	s := p.sumSquares(x)
-	if s >= leastSquares && s <= mostSquares {
-		return T(math.Sqrt(s))
-	}
-	return T(scaledNorm(x))
-}
+func (p *Packed[T]) Nrm2(x []T) T { return T(nrm2With(p.level1(), x)) }
 
-func (p *Packed[T]) sumSquares(x []T) (s float64) {
-	if v := p.level1(); v != nil {
+func nrm2With[T Element](v *isa.Vectors[T], x []T) float64 {
+	var s float64
+	switch {
+	case len(x) == 0:
+		return 0
+	case v.SumSquares != nil:
 		v.SumSquares(len(x), isa.Hide(&x[0]), isa.Hide(&s))
-		return s
+	default:
+		for _, xi := range x {
+			s += float64(xi) * float64(xi)
+		}
 	}
-	for _, xi := range x {
-		s += float64(xi) * float64(xi)
+	if s >= leastSquares && s <= mostSquares {
+		return math.Sqrt(s)
 	}
-	return s
+	return scaledNorm(x)
 }
 
 // scaledNorm is Nrm2 for magnitudes whose squares overflow or vanish.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
@@ -17,6 +18,12 @@ import (
 //
 // Reference: BLAS xSYMV.
 func (p *Packed[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []T) {
+	p.SymvBy(nil, uplo, n, alpha, a, lda, x, y)
+}
+
+// SymvBy is [Packed.Symv] by a crew, of which each unit does the part of some rows. If crew is nil, the caller's
+// goroutine does all rows. The bits of the result do not depend on the number of units.
+func (p *Packed[T]) SymvBy(crew Crew[T], uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []T) {
 	checkUplo(uplo)
 	checkMatrix(n, n, len(a), lda)
 	checkMatrix(1, n, len(x), max(1, n))
@@ -24,20 +31,70 @@ func (p *Packed[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []
 	if alpha == 0 {
 		return
 	}
-	v := symv[T]{alpha: alpha, a: a, lda: lda, x: x, y: y}
-	if p.kernels != nil {
-		v.kernel = p.kernels.Symv
+	v := symv[T]{alpha: alpha, a: a, lda: lda, x: x, y: y, vectors: p.level1()}
+	if crew == nil {
+		v.rows(uplo, n, 0, n)
+		return
 	}
-	v.rows(uplo, n, 0, n)
+	v.inParts(crew, uplo, n, make([]T, symvParts(n)*n))
 }
 
 // symv is one call of Symv.
 type symv[T Element] struct {
-	alpha  T
-	a      []T
-	lda    int
-	x, y   []T
-	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
+	alpha   T
+	a       []T
+	lda     int
+	x, y    []T
+	vectors *isa.Vectors[T]
+}
+
+const (
+	// symvMaxParts limits the parts of a product. Each has sums of its own, which one unit adds.
+	symvMaxParts = 8
+	// symvPartOrder is the order of the matrix for each part of a product.
+	symvPartOrder = 256
+)
+
+// symvParts returns the number of parts into which a product with a matrix of order n is divided.
+func symvParts(n int) int { return max(1, min(n/symvPartOrder, symvMaxParts)) }
+
+// inParts adds the product to y. The parts multiply rows with about the same number of elements. Each part has n of the
+// sums, which are added to y in the order of the parts.
+func (v *symv[T]) inParts(crew Crew[T], uplo blas.Uplo, n int, sums []T) {
+	parts := symvParts(n)
+	if parts == 1 {
+		v.rows(uplo, n, 0, n)
+		return
+	}
+	// bound returns the first row of a part, a multiple of 4.
+	bound := func(part int) int {
+		share := float64(part) / float64(parts) // of the elements, which lie in the rows before that row
+		switch {
+		case part == parts:
+			return n
+		case uplo == blas.Upper:
+			return int(float64(n)*(1-math.Sqrt(1-share))) &^ 3
+		}
+		return int(float64(n)*math.Sqrt(share)) &^ 3
+	}
+	// reach returns the elements of y that the rows of a part change.
+	reach := func(part int) (from, to int) {
+		if uplo == blas.Upper {
+			return bound(part), n
+		}
+		return 0, bound(part + 1)
+	}
+	crew(parts, 0, func(part, _ int, _ []T) {
+		w := *v
+		w.y = sums[part*n:][:n]
+		from, to := reach(part)
+		clear(w.y[from:to])
+		w.rows(uplo, n, bound(part), bound(part+1))
+	})
+	for part := range parts {
+		from, to := reach(part)
+		axpyWith(v.vectors, 1, sums[part*n+from:part*n+to], v.y[from:to])
+	}
 }
 
 // rows adds to y the products with rows first to last−1 of the triangle, and with their mirror images in columns first
@@ -82,9 +139,9 @@ func (v *symv[T]) four(i, lo, hi int) {
 	x, y := v.x[lo:hi], v.y[lo:hi]
 	c, s := [4]T{v.alpha * v.x[i], v.alpha * v.x[i+1], v.alpha * v.x[i+2], v.alpha * v.x[i+3]}, [4]T{}
 	done := 0
-	if step := vecStep / int(unsafe.Sizeof(v.alpha)); v.kernel != nil && n >= step {
+	if step := vecStep / int(unsafe.Sizeof(v.alpha)); v.vectors.Symv != nil && n >= step {
 		done = n &^ (step - 1)
-		v.kernel(isa.Hide(&r0[0]), v.lda, done, isa.Hide(&x[0]), isa.Hide(&c), isa.Hide(&s), isa.Hide(&y[0]))
+		v.vectors.Symv(isa.Hide(&r0[0]), v.lda, done, isa.Hide(&x[0]), isa.Hide(&c), isa.Hide(&s), isa.Hide(&y[0]))
 	}
 	for j := done; j < n; j++ {
 		s[0] += r0[j] * x[j]

@@ -1,25 +1,14 @@
 package cpu
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/blas"
-)
+import "gonum.org/v1/gonum/blas"
 
 // Tridiagonal reduces symmetric matrices to tridiagonal form, and applies the reflectors of the reduction.
-type Tridiagonal[T Element] struct {
-	condensed[T]
-	kernel func(a *T, lda, n int, x *T, c, s *[4]T, y *T) // see symv
-}
+type Tridiagonal[T Element] struct{ condensed[T] }
 
 // NewTridiagonal returns the reduction by a set of routines and a crew. If crew is nil, the caller's goroutine does all
 // the work. The bits of the result do not depend on the crew.
 func NewTridiagonal[T Element](r Routines[T], crew Crew[T]) *Tridiagonal[T] {
-	t := &Tridiagonal[T]{condensed: newCondensed(r, crew)}
-	if p, ok := r.(*Packed[T]); ok && p.kernels != nil {
-		t.kernel = p.kernels.Symv
-	}
-	return t
+	return &Tridiagonal[T]{newCondensed(r, crew)}
 }
 
 const (
@@ -27,10 +16,6 @@ const (
 	sytrdPanel = 16
 	// sytrdBlock is the number of rows of the rest that one part updates.
 	sytrdBlock = 128
-	// symvMaxParts limits the parts of a product. Each has sums of its own, which one unit adds.
-	symvMaxParts = 8
-	// symvPartOrder is the order of the matrix for each part of a product.
-	symvPartOrder = 256
 )
 
 // SytrdWork returns the number of elements of scratch that Sytrd needs for order n.
@@ -84,7 +69,7 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, 
 		}
 		v, w := vw[step*n:][:n:n], vw[(nb+step)*n:][:n:n]
 		x := row[i+1:]
-		tau[i], e[i] = larfg(x)
+		tau[i], e[i] = t.larfg(x)
 		clear(v[:i+1])
 		clear(w[:i+1])
 		copy(v[i+1:], x)
@@ -99,54 +84,18 @@ func (t *Tridiagonal[T]) panel(n, k, nb int, a []T, lda int, d, e, tau, vw, wv, 
 			t.subtract(step, len(y), vw[i+1:], coeff[:], n, 1, y)
 			t.subtract(step, len(y), vw[nb*n+i+1:], coeff[sytrdPanel:], n, 1, y)
 		}
-		for j := range y {
-			y[j] *= tau[i]
-		}
-		half := -tau[i] / 2 * dot(y, v[i+1:])
-		for j, x := range v[i+1:] {
-			y[j] += half * x
-		}
+		scalWith(&t.vectors, tau[i], y)
+		axpyWith(&t.vectors, -tau[i]/2*dotWith(&t.vectors, y, v[i+1:]), v[i+1:], y)
 		copy(wv[(nb+step)*n:][:n], v)
 		copy(wv[step*n:][:n], w)
 	}
 }
 
-// symvParts returns the number of parts into which a product with a matrix of order n is divided.
-func symvParts(n int) int { return max(1, min(n/symvPartOrder, symvMaxParts)) }
-
-// symv computes y = A·x for a symmetric A whose upper triangle is stored in a. The parts multiply rows with about the
-// same number of elements. Each part has sums of its own, which are added in the order of the parts.
+// symv computes y = A·x for a symmetric A whose upper triangle is stored in a.
 func (t *Tridiagonal[T]) symv(n int, a []T, lda int, x, y, sums []T) {
-	parts := symvParts(n)
-	if parts == 1 {
-		clear(y)
-		t.triangle(n, a, lda, x, y).rows(blas.Upper, n, 0, n)
-		return
-	}
-	// bound returns the first row of a part, a multiple of 4. Rows before it have part/parts of the elements.
-	bound := func(part int) int {
-		if part == parts {
-			return n
-		}
-		return int(float64(n)*(1-math.Sqrt(1-float64(part)/float64(parts)))) &^ 3
-	}
-	t.crew(parts, 0, func(part, _ int, _ []T) {
-		s := sums[part*n:][:n]
-		clear(s)
-		t.triangle(n, a, lda, x, s).rows(blas.Upper, n, bound(part), bound(part+1))
-	})
-	copy(y, sums[:n])
-	for part := 1; part < parts; part++ {
-		from := bound(part)
-		for j, v := range sums[part*n+from:][:n-from] {
-			y[from+j] += v
-		}
-	}
-}
-
-// triangle returns the product y += A·x. Its method rows does the part of some rows.
-func (t *Tridiagonal[T]) triangle(n int, a []T, lda int, x, y []T) *symv[T] {
-	return &symv[T]{alpha: 1, a: a, lda: lda, x: x[:n], y: y[:n], kernel: t.kernel}
+	clear(y)
+	v := symv[T]{alpha: 1, a: a, lda: lda, x: x[:n], y: y[:n], vectors: &t.vectors}
+	v.inParts(t.crew, blas.Upper, n, sums)
 }
 
 // rank2k computes A −= Vᵀ·W + Wᵀ·V for the upper triangle of the rows and columns from first on. It also overwrites the

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
@@ -231,5 +232,22 @@ func parallel(c *core, n, grain int, f func(lo, hi int)) {
 		others.Go(func() { f(lo, hi) })
 	}
 	f(0, n/parts&^7)
+	others.Wait()
+}
+
+// each calls f(0) to f(n-1), on as many goroutines as there are workers. They take the next number when they
+// are done with one, and have ended when it returns.
+func each(c *core, n int, f func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			f(i)
+		}
+	}
+	var others sync.WaitGroup
+	for range min(c.workers(), n) - 1 {
+		others.Go(work)
+	}
+	work()
 	others.Wait()
 }

@@ -33,11 +33,7 @@ func unitStride[T la.Element](n int, x []T, incX int, y []T, incY int) bool {
 
 // pieces calls f for the pieces of n elements, on several cores.
 func pieces(co *core, n int, f func(lo, hi int)) {
-	parallel(co, (n+longPiece-1)/longPiece, 1, func(first, last int) {
-		for i := first; i < last; i++ {
-			f(i*longPiece, min((i+1)*longPiece, n))
-		}
-	})
+	each(co, (n+longPiece-1)/longPiece, func(i int) { f(i*longPiece, min((i+1)*longPiece, n)) })
 }
 
 // total returns the sum of what f returns for the pieces of n elements.

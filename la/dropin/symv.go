@@ -1,7 +1,7 @@
 package dropin
 
 import (
-	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 )
@@ -10,19 +10,19 @@ import (
 //
 //	y = alpha·A·x + beta·y
 //
-// for a symmetric n×n A of which one triangle is stored, and reads that once. Vectors with gaps, and small
+// for a symmetric n×n A of which one triangle is stored, and reads that once, in parts for each core. Vectors with gaps, and small
 // matrices, are gonum's. It panics as gonum's does.
 //
 // Reference: BLAS xSYMV.
 func (b BLAS) Dsymv(uplo blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if !symv(b.core, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if !symv(b.core, host64, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Dsymv(uplo, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Ssymv is Dsymv in float32.
 func (b BLAS) Ssymv(uplo blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
-	if !symv(b.core, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if !symv(b.core, host32, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Ssymv(uplo, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -31,10 +31,22 @@ func (b BLAS) Ssymv(uplo blas.Uplo, n int, alpha float32, a []float32, lda int, 
 const smallSymv = 32 * 32
 
 // symv does what it can do faster than gonum, and reports whether that is all.
-func symv[T la.Element](co *core, uplo blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) bool {
+func symv[T la.Element](
+	co *core, host func() *cpu.Packed[T], uplo blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
+) bool {
 	if co.small(smallSymv, n, n) || incX != 1 || incY != 1 || !triangle(uplo) || !fits(n, n, a, lda) || len(x) < n || len(y) < n {
 		return false
 	}
-	op.HostVectors[T]().Symv(uplo, n, alpha, a, lda, x, beta, y)
+	k := host()
+	switch y = y[:n]; beta {
+	case 0:
+		clear(y)
+	case 1:
+	default:
+		k.Scal(beta, y)
+	}
+	k.SymvBy(func(parts, _ int, f func(part, parts int, work []T)) {
+		each(co, parts, func(i int) { f(i, parts, nil) })
+	}, uplo, n, alpha, a, lda, x[:n], y)
 	return true
 }

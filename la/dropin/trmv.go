@@ -1,6 +1,12 @@
 package dropin
 
-import "gonum.org/v1/gonum/blas"
+import (
+	"slices"
+
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/blas"
+)
 
 // Dtrmv computes
 //
@@ -15,7 +21,7 @@ func (b BLAS) Dtrmv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 		b.Implementation.Dtrmv(uplo, tA, diag, n, a, lda, x, incX)
 		return
 	}
-	vectors64(b).multiply(uplo, tA, diag, n, a, lda, x)
+	trmv(b.core, host64(), b.Implementation.Dtrmv, uplo, tA, diag, n, a, lda, x)
 }
 
 // Strmv is Dtrmv in float32.
@@ -24,33 +30,31 @@ func (b BLAS) Strmv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 		b.Implementation.Strmv(uplo, tA, diag, n, a, lda, x, incX)
 		return
 	}
-	vectors32(b).multiply(uplo, tA, diag, n, a, lda, x)
+	trmv(b.core, host32(), b.Implementation.Strmv, uplo, tA, diag, n, a, lda, x)
 }
 
-// multiply computes x = op(A)·x in blocks of x, in the order opposite to that of trsv. A is read in panels of rows:
+// trmv computes x = op(A)·x in blocks of x, several at once, those on the diagonal by gonum's routine:
 //
 //	NoTrans:  x(k) = A(k,k)·x(k) + A(k,rest)·x(rest)
-//	Trans:    x(rest) += A(k,rest)ᵀ·x(k),  x(k) = A(k,k)ᵀ·x(k)
-func (v vectors[T]) multiply(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T) {
-	upper := uplo == blas.Upper
-	blocks := (n + vectorBlock - 1) / vectorBlock
-	for step := range blocks {
-		k := step
-		if upper != (tA == blas.NoTrans) {
-			k = blocks - 1 - step
-		}
-		lo, hi := k*vectorBlock, min((k+1)*vectorBlock, n)
-		from, to := 0, lo // the columns of the panel beside the triangle
-		if upper {
+//	Trans:    x(k) = A(k,k)ᵀ·x(k) + A(rest,k)ᵀ·x(rest)
+func trmv[T la.Element](
+	co *core, k *cpu.Packed[T], small func(blas.Uplo, blas.Transpose, blas.Diag, int, []T, int, []T, int),
+	uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T,
+) {
+	old := slices.Clone(x[:n])
+	each(co, (n+vectorBlock-1)/vectorBlock, func(i int) {
+		lo, hi := i*vectorBlock, min((i+1)*vectorBlock, n)
+		small(uplo, tA, diag, hi-lo, a[lo*lda+lo:], lda, x[lo:hi], 1)
+		from, to := 0, lo // the part of op(A) beside the triangle
+		if (uplo == blas.Upper) == (tA == blas.NoTrans) {
 			from, to = hi, n
 		}
-		xk := x[lo:hi]
-		if tA != blas.NoTrans && from < to {
-			v.gemv(blas.Trans, hi-lo, to-from, 1, a[lo*lda+from:], lda, xk, 1, 1, x[from:to], 1)
+		switch {
+		case from == to:
+		case tA == blas.NoTrans:
+			k.Gemv(tA, hi-lo, to-from, 1, a[lo*lda+from:], lda, old[from:to], 1, 1, x[lo:hi], 1)
+		default:
+			k.Gemv(tA, to-from, hi-lo, 1, a[from*lda+lo:], lda, old[from:to], 1, 1, x[lo:hi], 1)
 		}
-		v.trmv(uplo, tA, diag, hi-lo, a[lo*lda+lo:], lda, xk, 1)
-		if tA == blas.NoTrans && from < to {
-			v.gemv(blas.NoTrans, hi-lo, to-from, 1, a[lo*lda+from:], lda, x[from:to], 1, 1, xk, 1)
-		}
-	}
+	})
 }

@@ -35,12 +35,11 @@ func (b BLAS) Strsv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 // smallTrsv is the largest n·n left to gonum by default.
 const smallTrsv = 1 << 15
 
-// vectors is what trsv and trmv are made of: the routines on T.
+// vectors is what trsv is made of: the routines on T.
 type vectors[T la.Element] struct {
 	gemv func(tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
 	dot  func(n int, x []T, incX int, y []T, incY int) T
 	axpy func(n int, alpha T, x []T, incX int, y []T, incY int)
-	trmv func(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T, incX int)
 }
 
 // vectorBlock is the order of the blocks on the diagonal.
@@ -118,9 +117,9 @@ func vectorsOf[T la.Element](b BLAS) vectors[T] {
 }
 
 func vectors32(b BLAS) vectors[float32] {
-	return vectors[float32]{b.Sgemv, b.Sdot, b.Saxpy, b.Implementation.Strmv}
+	return vectors[float32]{b.Sgemv, b.Sdot, b.Saxpy}
 }
 
 func vectors64(b BLAS) vectors[float64] {
-	return vectors[float64]{b.Dgemv, b.Ddot, b.Daxpy, b.Implementation.Dtrmv}
+	return vectors[float64]{b.Dgemv, b.Ddot, b.Daxpy}
 }

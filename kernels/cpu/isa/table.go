@@ -97,7 +97,7 @@ type Vectors[T scalar.Real] struct {
 
 	// Single vectors of n elements, n at least 1: s = Σ x·y; y += alpha·x; x = alpha·x; and
 	// x, y = c·x + s·y, c·y − s·x. Asum is Σ |x|, Amax the greatest |x| without NaN, SumSquares
-	// Σ x² in float64. They come together.
+	// Σ x² in float64.
 	Dot        func(n int, x, y, s *T)
 	Axpy       func(n int, x, y, alpha *T)
 	Scal       func(n int, x, alpha *T)
