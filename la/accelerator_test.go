@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -291,13 +293,13 @@ func TestAcceleratorOptions(t *testing.T) {
 	if err := opt.Validate(); !errors.As(err, &bad) || len(bad.Problems) != 3 {
 		t.Errorf("got %v", err)
 	}
-	if _, err := la.OpenAccelerators("gpu"); err == nil {
+	if _, err := engine.OpenAccelerators("gpu"); err == nil {
 		t.Error("gpu names no device")
 	}
-	if none, err := la.OpenAccelerators("none"); err != nil || none != nil {
+	if none, err := engine.OpenAccelerators("none"); err != nil || none != nil {
 		t.Errorf("none: %v, %v", none, err)
 	}
-	opened, err := la.OpenAccelerators("sim:2")
+	opened, err := engine.OpenAccelerators("sim:2")
 	if err != nil || len(opened) != 2 || opened[1].Name() != "sim1" {
 		t.Errorf("sim:2: %v, %v", opened, err)
 	}
@@ -326,7 +328,7 @@ func TestAcceleratorsPanels(t *testing.T) {
 		return all
 	}
 	for name, fixed := range map[string][]versions.Pin{"panels": pins("cuda", "go"), "applications": pins("go", "cuda"), "both": pins("cuda", "cuda")} {
-		for _, tree := range []la.Tree{la.TreeFlat, la.TreeBinary, la.TreeGreedy} {
+		for _, tree := range []qr.Tree{qr.TreeFlat, qr.TreeBinary, qr.TreeGreedy} {
 			for _, devices := range []int{1, 2} {
 				all, sims := simulated(t, devices, nb, 12)
 				e := engineOf(t, la.Options{Accelerators: all, Workers: 2, NB: nb, Direct: -1, Fixed: fixed})

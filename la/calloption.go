@@ -6,7 +6,9 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart] or
@@ -94,7 +96,7 @@ func (k optionKind) String() string {
 // It allocates nothing but for a checkpoint or an error.
 func optionsOf(method string, takes optionKind, opts []CallOption) (o callOptions, err error) {
 	o.ctx = context.Background()
-	var bad problems
+	var bad problems.List
 	for _, opt := range opts {
 		var kind optionKind
 		switch x := opt.(type) {
@@ -111,10 +113,10 @@ func optionsOf(method string, takes optionKind, opts []CallOption) (o callOption
 			o.truncated, kind = x, takesTruncated
 		}
 		if kind&^takes != 0 {
-			bad.add("%s takes no %v", method, kind)
+			bad.Add("%s takes no %v", method, kind)
 		}
 	}
-	return o, bad.err()
+	return o, engine.ErrorOf(bad)
 }
 
 // contextOf returns the context of a call of the named method, which takes no other option.

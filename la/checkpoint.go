@@ -18,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/internal/atomicfile"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Checkpoint is a [CallOption] of Factorize of [Cholesky], [LU] and [QR]. It keeps the state of a long factorization in
@@ -232,7 +233,7 @@ func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 
 // runner returns Run for package file, which submits tasks that read or write files.
 func runner[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Program[T]) error) error {
-	return func(submit func(p *blocked.Program[T]) error) error { return Run(ctx, e, submit) }
+	return func(submit func(p *blocked.Program[T]) error) error { return engine.Run(ctx, e, submit) }
 }
 
 // stepwise is a factorization by steps, each of one panel, between which its state can be kept.
@@ -259,7 +260,7 @@ type outcome[T Element] struct {
 func checkpointed[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T], a Source[T],
 ) (done outcome[T], err error) {
 	c.resumedAt(0)
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return done, err
 	}
 	if done, err = resume(e, c, w, a); err != nil {
@@ -278,7 +279,7 @@ func finishSteps[T Element](ctx context.Context, e *Engine, c *Checkpoint, w ste
 	every := c.every(panels)
 	for s.Step < panels {
 		to := min(s.Step+every, panels)
-		err := Run(ctx, e, func(p *blocked.Program[T]) error { return w.submit(p, s, s.Step, to) })
+		err := engine.Run(ctx, e, func(p *blocked.Program[T]) error { return w.submit(p, s, s.Step, to) })
 		if err != nil {
 			return err
 		}
@@ -315,7 +316,7 @@ func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (do
 	} else {
 		nb = w.tileSize()
 	}
-	copied, stats := blocked.From(a, w.kind, nb, e.copying(true))
+	copied, stats := blocked.From(a, w.kind, nb, copying(e, true))
 	done.stats, done.exp = scaleCopy(e, copied, stats)
 	if stats.NonFinite {
 		return done, &NonFiniteError{Row: stats.Row, Col: stats.Col}

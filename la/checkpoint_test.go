@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -83,7 +84,7 @@ func factorizations() []kept {
 		{"lu", keptLU(la.PartialPivoting)},
 		{"lu, tournament", keptLU(la.TournamentPivoting)},
 		{"qr", func(ctx context.Context, e *la.Engine, seed uint64, keep la.Checkpoint) (int, []float64, error) {
-			q, err := la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy}) // by any number of workers
+			q, err := la.NewQRWith[float64](e, la.QROptions{Tree: qr.TreeGreedy}) // by any number of workers
 			if err != nil {
 				return 0, nil, err
 			}
@@ -322,7 +323,7 @@ func TestCheckpointRotations(t *testing.T) {
 		return resumed, thin.Data[:300*60], q.QThinTo(thin)
 	}
 	three, one := engine(3), engine(1)
-	for _, tree := range []la.Tree{la.TreeAuto, la.TreeBinary} {
+	for _, tree := range []qr.Tree{qr.TreeAuto, qr.TreeBinary} {
 		dir := t.TempDir()
 		_, want, err := factor(t.Context(), three, la.QROptions{Tree: tree}, la.Checkpoint{Dir: t.TempDir()})
 		if err != nil {
@@ -332,7 +333,7 @@ func TestCheckpointRotations(t *testing.T) {
 			t.Skipf("it was too fast: %v", err)
 		}
 		var bad *la.CheckpointError
-		for _, other := range []la.QROptions{{Tree: la.TreeFlat}, {Tree: tree, InnerBlock: 7}} {
+		for _, other := range []la.QROptions{{Tree: qr.TreeFlat}, {Tree: tree, InnerBlock: 7}} {
 			if _, _, err := factor(t.Context(), one, other, la.Checkpoint{Dir: dir}); !errors.As(err, &bad) {
 				t.Errorf("%v: went on by %+v: %v", tree, other, err)
 			}

@@ -87,7 +87,7 @@ func (c *Cholesky[T]) factorTo(dst TriangularSink[T], kind mat.TriKind) {
 		scaleByPower(u, c.exp/2)
 	}
 	// A symmetric view of U gives U above and Uᵀ = L below the diagonal.
-	u.CopyTo(dst, c.engine.options().Workers)
+	u.CopyTo(dst, c.engine.Options().Workers)
 }
 
 // Det returns the determinant of A, +Inf or 0 if it is out of range.

@@ -7,8 +7,8 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/file"
-	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -55,10 +55,10 @@ func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error
 		u = c.spare
 	}
 	c.u, c.spare, c.norm, c.bound, c.exp = nil, u, norms{}, nil, 0
-	if err := c.engine.ready(ctx); err != nil {
+	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
-	nb, one := TileSize[T](c.engine, OpCholesky, n, n)
+	nb, one := engine.TileSize[T](c.engine, engine.OpCholesky, n, n)
 	nb = max(1, nb)
 	a = c.upper(a)
 	if !fits(u, n, n, nb) {
@@ -74,7 +74,7 @@ func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error
 	if _, npd := errors.AsType[*NotPositiveDefiniteError](err); exp == 0 || err != nil && !npd {
 		return err
 	}
-	v, stats := blocked.From(Source[T](a), blocked.SymUpper, nb, c.engine.copying(true))
+	v, stats := blocked.From(Source[T](a), blocked.SymUpper, nb, copying(c.engine, true))
 	stats, exp = scaleCopy(c.engine, v, stats)
 	if err := c.decompose(ctx, c.engine, &reading[T]{a: v, stats: stats}); err != nil {
 		return err
@@ -92,10 +92,10 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	var err error
 	switch t, _ := u.Tiles(); {
 	case n == 0:
-	case t == 1 && goesDirect[T](e, OpCholesky, n) && !u.IsDistributed():
-		err = Call(ctx, e, kernels.For[T](e.ops()).Op("potrf"), &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
+	case t == 1 && engine.GoesDirect[T](e, engine.OpCholesky, n) && !u.IsDistributed():
+		err = engine.Call(ctx, e, engine.Ops[T](e).Op("potrf"), &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
-		err = Run(ctx, e, func(p *blocked.Program[T]) error {
+		err = engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 			r.priority = chol.PotrfLoads(t)
 			if err := r.submit(p); err != nil {
 				return err
@@ -113,7 +113,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 // upper returns a, or a symmetric copy of a lower triangle that is read as a symmetric matrix.
 func (c *Cholesky[T]) upper(a SymmetricSource[T]) SymmetricSource[T] {
 	if m, ok := any(a).(*blocked.Matrix[T]); ok && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), c.engine.copying(false))
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(c.engine, false))
 	}
 	return a
 }
@@ -140,7 +140,7 @@ func (c *Cholesky[T]) factorizeInPlace(ctx context.Context, a SymmetricSource[T]
 // factorizeBySteps is Factorize of a copy, with a checkpoint.
 func (c *Cholesky[T]) factorizeBySteps(ctx context.Context, a SymmetricSource[T], keep *Checkpoint) error {
 	c.clear()
-	steps := potrfSteps[T](func() int { return tileSize[T](c.engine, OpCholesky, max(a.SymmetricDim(), 1)) })
+	steps := potrfSteps[T](func() int { return engine.Cut[T](c.engine, engine.OpCholesky, max(a.SymmetricDim(), 1)) })
 	return c.adopt(checkpointed(ctx, c.engine, keep, steps, Source[T](c.upper(a))))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -51,7 +52,7 @@ func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[
 	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
 		return nil
 	}
-	x, _ := blocked.From(b, blocked.Full, c.u.NB(), c.engine.copying(false))
+	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine, false))
 	if err := c.solveOverwrite(ctx, c.engine, x); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[
 	if noSolution(condition) {
 		return condition
 	}
-	x.CopyTo(to, c.engine.options().Workers)
+	x.CopyTo(to, c.engine.Options().Workers)
 	return condition
 }
 
@@ -87,7 +88,7 @@ func (c *Cholesky[T]) solveOverwrite(ctx context.Context, e *Engine, x *blocked.
 func (c *Cholesky[T]) solve(ctx context.Context, e *Engine, x *blocked.Matrix[T]) error {
 	mt, _ := x.Tiles()
 	n, nrhs := x.Dims()
-	return execute(ctx, e, solvesDirect[T](e, mt, n, nrhs) && distributedNB[T](c.u, x) == 0, func(s *executor[T]) {
+	return execute(ctx, e, engine.SolvesDirect[T](e, mt, n, nrhs) && distributedNB[T](c.u, x) == 0, func(s *executor[T]) {
 		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, x)
 		s.trsm(blas.Upper, blas.NoTrans, blas.NonUnit, c.u, x)
 	})
@@ -123,7 +124,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error 
 	if n == 0 {
 		return nil
 	}
-	v, _, back := writable[T](dst, blocked.SymLower, nb, false, c.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.SymLower, nb, false, c.engine.Options().Workers)
 	w := blocked.New[T](blocked.TriLower, n, n, nb)
 	if err := c.invert(ctx, c.engine, w, v); err != nil {
 		return err
@@ -139,7 +140,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error 
 func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matrix[T]) error {
 	n := c.u.Dim()
 	t := tiles.Count(n, c.u.NB())
-	err := execute(ctx, e, t == 1 && goesDirect[T](e, OpCholesky, n) && !c.u.IsDistributed(), func(s *executor[T]) {
+	err := execute(ctx, e, t == 1 && engine.GoesDirect[T](e, engine.OpCholesky, n) && !c.u.IsDistributed(), func(s *executor[T]) {
 		if s.p != nil {
 			s.err = chol.Potri(s.p, c.u, w, v)
 			return

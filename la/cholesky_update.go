@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -36,7 +37,7 @@ func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T]) erro
 		return nil
 	}
 	ctx := context.Background()
-	x, _ := blocked.From(b, blocked.Full, c.u.NB(), c.engine.copying(false))
+	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine, false))
 	err = withScaledColumns(ctx, c.engine, x, c.exp/2, func() error { return c.solveL(ctx, trans, x) })
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T]) erro
 	if err := inRange(ctx, c.engine, x, b); err != nil {
 		return err
 	}
-	x.CopyTo(to, c.engine.options().Workers)
+	x.CopyTo(to, c.engine.Options().Workers)
 	return nil
 }
 
@@ -52,7 +53,7 @@ func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T]) erro
 func (c *Cholesky[T]) solveL(ctx context.Context, trans bool, x *blocked.Matrix[T]) error {
 	mt, _ := x.Tiles()
 	n, nrhs := x.Dims()
-	direct := solvesDirect[T](c.engine, mt, n, nrhs) && distributedNB[T](c.u, x) == 0
+	direct := engine.SolvesDirect[T](c.engine, mt, n, nrhs) && distributedNB[T](c.u, x) == 0
 	return execute(ctx, c.engine, direct, func(s *executor[T]) {
 		s.trsm(blas.Upper, transposition(!trans), blas.NonUnit, c.u, x)
 	})
@@ -134,7 +135,7 @@ func (c *Cholesky[T]) change(orig *Cholesky[T], v, x *blocked.Matrix[T], down bo
 		u = v
 	}
 	ctx := context.Background()
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	n := v.Dim()
@@ -142,22 +143,22 @@ func (c *Cholesky[T]) change(orig *Cholesky[T], v, x *blocked.Matrix[T], down bo
 	switch {
 	case x.Rows() == 0:
 		if u != v {
-			v.CopyFrom(u, e.copying(false))
+			v.CopyFrom(u, copying(e, false))
 		}
 	case n > 0:
-		err := execute(ctx, e, t == 1 && x.MT() == 1 && goesDirect[T](e, OpCholesky, n), func(s *executor[T]) {
+		err := execute(ctx, e, t == 1 && x.MT() == 1 && engine.GoesDirect[T](e, engine.OpCholesky, n), func(s *executor[T]) {
 			if s.p != nil {
 				s.err = chol.Chud(s.p, down, u, x, v)
 				return
 			}
 			if u != v {
-				v.CopyFrom(u, e.copying(false))
+				v.CopyFrom(u, copying(e, false))
 			}
 			cos, sin := blocked.New[T](blocked.Full, x.Rows(), n, n), blocked.New[T](blocked.Full, x.Rows(), n, n)
 			s.call(s.ops().Op("chud"), &op.Chud{Down: down}, v.Tile(0, 0), x.Tile(0, 0), cos.Tile(0, 0), sin.Tile(0, 0))
 		})
 		if err != nil {
-			return unwrapped(err)
+			return err
 		}
 	}
 	c.replace(v, orig.exp)
@@ -206,7 +207,7 @@ func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T]) error {
 		if err := orig.solveL(context.Background(), false, x); err != nil {
 			return err
 		}
-	} else if err := c.engine.ready(context.Background()); err != nil {
+	} else if err := c.engine.Ready(context.Background()); err != nil {
 		return err
 	}
 	rest := math.Ldexp(float64(v.AtVec(n)), -orig.exp)
@@ -217,9 +218,9 @@ func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T]) error {
 	if !(d > 0) {
 		return &NotPositiveDefiniteError{Minor: n + 1}
 	}
-	nb, _ := TileSize[T](c.engine, OpCholesky, n+1, n+1)
+	nb, _ := engine.TileSize[T](c.engine, engine.OpCholesky, n+1, n+1)
 	u := c.memory(n+1, max(nb, 1))
-	copyFactor(u, orig.u, n, c.engine.options().Workers)
+	copyFactor(u, orig.u, n, c.engine.Options().Workers)
 	for i := range n {
 		u.Set(i, n, x.At(i, 0))
 	}
@@ -242,9 +243,9 @@ func (c *Cholesky[T]) DropVecSym(orig *Cholesky[T], i int) error {
 	if orig.u.IsDistributed() {
 		return blocked.ErrAway
 	}
-	nb, _ := TileSize[T](c.engine, OpCholesky, n-1, n-1)
+	nb, _ := engine.TileSize[T](c.engine, engine.OpCholesky, n-1, n-1)
 	u := c.memory(n-1, max(nb, 1))
-	copyFactor(u, orig.u, i, c.engine.options().Workers)
+	copyFactor(u, orig.u, i, c.engine.Options().Workers)
 	// Uᵀ·U for the rows and columns after i has lost the product of row i of U.
 	row := blocked.New[T](blocked.Full, 1, n-1, u.NB())
 	for j := i + 1; j < n; j++ {

@@ -32,9 +32,9 @@ func Cond[T Element](ctx context.Context, e *Engine, a Source[T], norm lapack.Ma
 	if n != cols {
 		return 0, &ShapeError{"Cond", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
 	}
-	e, end := e.openSession()
+	e, end := e.Session()
 	defer end()
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return 0, err
 	}
 	if n == 0 {

@@ -4,6 +4,11 @@ import (
 	"context"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
+	"github.com/tessera-la/tessera/exec/offload"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la/engine"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -162,4 +167,127 @@ func (f *LU[T]) SolveInPlace(ctx context.Context, trans bool, b *blocked.Matrix[
 // Deprecated: use SolveTo with [InPlace].
 func (q *QR[T]) SolveInPlace(ctx context.Context, b, x *blocked.Matrix[T]) error {
 	return q.SolveTo(x, false, b, WithContext(ctx), InPlace())
+}
+
+// What an engineer needs of an engine is in package engine, and the trees of QR are in blocked/qr.
+type (
+	// Info describes what an engine computes with.
+	//
+	// Deprecated: use engine.Info.
+	Info = engine.Info
+	// Operation is an operation with tile sizes of its own.
+	//
+	// Deprecated: use engine.Operation.
+	Operation = engine.Operation
+	// Tree is the order in which a [QR] eliminates the tiles of a column.
+	//
+	// Deprecated: use qr.Tree of package blocked/qr.
+	Tree = qr.Tree
+)
+
+// The operations.
+//
+// Deprecated: use those of package engine.
+const (
+	OpGemm     = engine.OpGemm
+	OpSyrk     = engine.OpSyrk
+	OpTrsm     = engine.OpTrsm
+	OpCholesky = engine.OpCholesky
+	OpLU       = engine.OpLU
+	OpQR       = engine.OpQR
+)
+
+// The trees.
+//
+// Deprecated: use those of package blocked/qr.
+const (
+	TreeAuto    = qr.TreeAuto
+	TreeFlat    = qr.TreeFlat
+	TreeBinary  = qr.TreeBinary
+	TreeGreedy  = qr.TreeGreedy
+	TreeDomains = qr.TreeDomains
+)
+
+// ErrNoRuntime is the panic of Engine.Runtime for a nil engine.
+//
+// Deprecated: use engine.ErrNoRuntime.
+const ErrNoRuntime = engine.ErrNoRuntime
+
+// Trees returns all trees.
+//
+// Deprecated: use qr.Trees.
+func Trees() []qr.Tree { return qr.Trees() }
+
+// ParseTree returns the tree with the given name.
+//
+// Deprecated: use qr.ParseTree.
+func ParseTree(name string) (qr.Tree, error) { return qr.ParseTree(name) }
+
+// Call executes one operation on the calling goroutine.
+//
+// Deprecated: use engine.Call.
+func Call(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
+	return engine.Call(ctx, e, op, params, args...)
+}
+
+// Run executes a program of tile algorithms.
+//
+// Deprecated: use engine.Run.
+func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Program[T]) error) error {
+	return engine.Run(ctx, e, program)
+}
+
+// Ops returns the operations on tiles of T.
+//
+// Deprecated: use engine.Ops.
+func Ops[T Element](e *Engine) kernels.Ops[T] { return engine.Ops[T](e) }
+
+// Explain says which version of an operation the engine would select.
+//
+// Deprecated: use engine.Explain.
+func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
+	return engine.Explain[T](e, op, call)
+}
+
+// TileSize returns the tile size of an operation.
+//
+// Deprecated: use engine.TileSize.
+func TileSize[T Element](e *Engine, op engine.Operation, n, longest int) (nb int, direct bool) {
+	return engine.TileSize[T](e, op, n, longest)
+}
+
+// TuningKey returns the name of op on T in a profile.
+//
+// Deprecated: use engine.TuningKey.
+func TuningKey[T Element](op engine.Operation) string { return engine.TuningKey[T](op) }
+
+// OpenAccelerators opens accelerators.
+//
+// Deprecated: use engine.OpenAccelerators.
+func OpenAccelerators(names string) ([]offload.Accelerator, error) {
+	return engine.OpenAccelerators(names)
+}
+
+// ParsePivoting returns the Pivoting with the given name.
+//
+// Deprecated: use its method Set.
+func ParsePivoting(name string) (x Pivoting, err error) {
+	err = x.Set(name)
+	return x, err
+}
+
+// ParseOnBreakdown returns the OnBreakdown with the given name.
+//
+// Deprecated: use its method Set.
+func ParseOnBreakdown(name string) (x OnBreakdown, err error) {
+	err = x.Set(name)
+	return x, err
+}
+
+// ParseQRVariant returns the QRVariant with the given name.
+//
+// Deprecated: use its method Set.
+func ParseQRVariant(name string) (x QRVariant, err error) {
+	err = x.Set(name)
+	return x, err
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
 // problems collects what is wrong with options.
-func problems[T la.Element](b *testing.B, n int) map[la.Operation]func(e *la.Engine) error {
+func problems[T la.Element](b *testing.B, n int) map[engine.Operation]func(e *la.Engine) error {
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(1, 1))
 	x, y, z := random[T](rnd, n, n, 0), random[T](rnd, n, n, 0), random[T](rnd, n, n, 0)
@@ -26,18 +27,18 @@ func problems[T la.Element](b *testing.B, n int) map[la.Operation]func(e *la.Eng
 	}
 	spd := symmetric[T](b, matgen.Spec{Kind: matgen.SPD, N: n}, blas.Upper, 0)
 	factors := map[*la.Engine]*la.Cholesky[T]{}
-	return map[la.Operation]func(e *la.Engine) error{
-		la.OpGemm: func(e *la.Engine) error {
+	return map[engine.Operation]func(e *la.Engine) error{
+		engine.OpGemm: func(e *la.Engine) error {
 			return la.Gemm(ctx, e, blas.NoTrans, blas.NoTrans, 1, x, y, 0, z)
 		},
-		la.OpSyrk: func(e *la.Engine) error {
+		engine.OpSyrk: func(e *la.Engine) error {
 			return la.Syrk(ctx, e, blas.NoTrans, 1, x, 0, la.Symmetric[T]{Uplo: blas.Lower, N: n, Stride: n, Data: z.Data})
 		},
-		la.OpTrsm: func(e *la.Engine) error {
+		engine.OpTrsm: func(e *la.Engine) error {
 			copy(z.Data, x.Data)
 			return la.Trsm(ctx, e, blas.Left, blas.NoTrans, 1, l, z)
 		},
-		la.OpCholesky: func(e *la.Engine) error {
+		engine.OpCholesky: func(e *la.Engine) error {
 			if factors[e] == nil {
 				factors[e] = la.NewCholesky[T](e)
 			}
@@ -50,7 +51,7 @@ func benchDirect[T la.Element](b *testing.B, typ string) {
 	one := start(b, la.Options{Direct: 1 << 14})
 	for _, n := range []int{32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048} {
 		calls := problems[T](b, n)
-		for _, op := range []la.Operation{la.OpGemm, la.OpSyrk, la.OpTrsm, la.OpCholesky} {
+		for _, op := range []engine.Operation{engine.OpGemm, engine.OpSyrk, engine.OpTrsm, engine.OpCholesky} {
 			b.Run(fmt.Sprintf("%v/%s/%d", op, typ, n), func(b *testing.B) {
 				ways := []struct {
 					name string

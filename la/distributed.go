@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Systems with distributed matrices. What A is copied to, B and X are on the nodes, by the
@@ -15,7 +16,7 @@ import (
 // distributedOn returns a if it is distributed over the nodes of e, else nil.
 func distributedOn[T Element](e *Engine, a Source[T]) *blocked.Matrix[T] {
 	m, ok := a.(*blocked.Matrix[T])
-	if _, keeps := e.options().Runtime.(exec.Keeper); !ok || !keeps || !m.IsDistributed() {
+	if _, keeps := e.Options().Runtime.(exec.Keeper); !ok || !keeps || !m.IsDistributed() {
 		return nil
 	}
 	return m
@@ -26,11 +27,11 @@ func distributedOn[T Element](e *Engine, a Source[T]) *blocked.Matrix[T] {
 func copyDistributed[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T],
 	kind blocked.Kind) (*blocked.Matrix[T], error) {
 	m, n := a.Dims()
-	b, err := tiles.DistributedLike[T](e.options().Runtime, a, kind, m, n)
+	b, err := tiles.DistributedLike[T](e.Options().Runtime, a, kind, m, n)
 	if err != nil {
 		return nil, err
 	}
-	return b, Run(ctx, e, func(p *blocked.Program[T]) error {
+	return b, engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 		if kind == blocked.Full {
 			return p.Whole(a, b)
 		}
@@ -40,12 +41,12 @@ func copyDistributed[T Element](ctx context.Context, e *Engine, a *blocked.Matri
 
 // scatter overwrites the distributed x with b.
 func scatter[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], b Source[T]) error {
-	return Run(ctx, e, func(p *blocked.Program[T]) error { return p.Load(x, b, blocked.LoadOptions{}) })
+	return engine.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Load(x, b, blocked.LoadOptions{}) })
 }
 
 // scaleDistributed multiplies a by 2^exp, in steps that are in range.
 func scaleDistributed[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T], exp int) error {
-	return Run(ctx, e, func(p *blocked.Program[T]) error {
+	return engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 		for exp != 0 {
 			step := min(max(exp, -100), 100)
 			if err := p.Lascl(T(math.Ldexp(1, step)), a); err != nil {

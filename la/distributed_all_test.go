@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
@@ -102,7 +103,7 @@ func TestGrids(t *testing.T) {
 		}
 		return solution{a, b}, append(f.Swaps(nil), int(math.Float64bits(f.Growth())))
 	}
-	qr := func(rt exec.Runtime, tree la.Tree, p, q int) solution {
+	qrOn := func(rt exec.Runtime, tree qr.Tree, p, q int) solution {
 		t.Helper()
 		e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 		if err != nil {
@@ -111,7 +112,7 @@ func TestGrids(t *testing.T) {
 		a := away(t, rt, waves(blocked.Full, m, n, nb), p, q)
 		b, x := away(t, rt, waves(blocked.Full, m, nrhs, nb), p, q), away(t, rt, waves(blocked.Full, n, nrhs, nb), p, q)
 		opt := la.QROptions{Tree: tree}
-		if tree == la.TreeDomains {
+		if tree == qr.TreeDomains {
 			opt.Domain = 3
 		}
 		f, err := la.NewQRWith[float64](e, opt)
@@ -135,10 +136,10 @@ func TestGrids(t *testing.T) {
 			}
 		}
 	}
-	for _, tree := range []la.Tree{la.TreeFlat, la.TreeBinary, la.TreeGreedy, la.TreeDomains} {
-		want := qr(one, tree, 2, 2)
+	for _, tree := range []qr.Tree{qr.TreeFlat, qr.TreeBinary, qr.TreeGreedy, qr.TreeDomains} {
+		want := qrOn(one, tree, 2, 2)
 		for _, grid := range [][2]int{{2, 2}, {1, 4}, {4, 1}} {
-			got, what := qr(d, tree, grid[0], grid[1]), fmt.Sprintf("%v on %v", tree, grid)
+			got, what := qrOn(d, tree, grid[0], grid[1]), fmt.Sprintf("%v on %v", tree, grid)
 			same(t, what+", factors", got.factor, want.factor)
 			same(t, what+", solution", got.x, want.x)
 		}

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 const awayOrder, awayTile = 150, 16
@@ -36,7 +38,7 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 		return 0, nil, err
 	}
 	defer a.Close()
-	if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, seed, bump) }); err != nil {
+	if err := engine.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, seed, bump) }); err != nil {
 		return 0, nil, err
 	}
 	lose(false)
@@ -48,7 +50,7 @@ func awayFactors(ctx context.Context, rt exec.Runtime, op string, seed uint64, k
 	}
 	isLU := strings.HasPrefix(op, "lu")
 	var q *la.QR[float64]
-	for _, tree := range la.Trees() {
+	for _, tree := range qr.Trees() {
 		if op == "qr, "+tree.String() {
 			if q, err = la.NewQRWith[float64](e, la.QROptions{Tree: tree}); err != nil {
 				return 0, nil, err

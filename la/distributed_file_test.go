@@ -14,6 +14,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // TestDistributedFiles: nodes read their tiles of a file, factor, and write the factor, each
@@ -48,14 +49,14 @@ func TestDistributedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return file.ReadTiles(p, a, from) }); err != nil {
+		if err := engine.Run(ctx, e, func(p *blocked.Program[float64]) error { return file.ReadTiles(p, a, from) }); err != nil {
 			t.Fatal(err)
 		}
 		step()
 		if err := la.NewCholesky[float64](e).Factorize(a, la.WithContext(ctx), la.InPlace()); err != nil {
 			t.Fatal(err)
 		}
-		if err := file.WriteTiles(out, a, nil, func(submit func(p *blocked.Program[float64]) error) error { return la.Run(ctx, e, submit) }); err != nil {
+		if err := file.WriteTiles(out, a, nil, func(submit func(p *blocked.Program[float64]) error) error { return engine.Run(ctx, e, submit) }); err != nil {
 			t.Fatal(err)
 		}
 		if a.IsDistributed() && a.Tile(0, 0).Data != nil {
@@ -117,7 +118,7 @@ func TestDistributedFilesErrors(t *testing.T) {
 	}
 	defer b.Close()
 	read := func() error {
-		return la.Run(ctx, e, func(p *blocked.Program[float32]) error { return file.ReadTiles(p, b, from) })
+		return engine.Run(ctx, e, func(p *blocked.Program[float32]) error { return file.ReadTiles(p, b, from) })
 	}
 	var task *exec.TaskError
 	var format *file.FormatError

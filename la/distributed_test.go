@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/cluster/clustertest"
@@ -215,7 +216,7 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 	read("Y", b)
 	add("cond", lu.Cond())
 
-	qr, err := la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy})
+	qr, err := la.NewQRWith[float64](e, la.QROptions{Tree: qr.TreeGreedy})
 	must("QR", err)
 	must("QR", qr.Factorize(tall, la.WithContext(ctx), la.InPlace()))
 	read("QR", tall)

@@ -6,6 +6,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -14,13 +15,13 @@ func (d *divisor[T]) newMatrix(e *Engine, kind blocked.Kind, m, n int) (*blocked
 	if d.distributed == nil {
 		return blocked.New[T](kind, m, n, d.nb), nil
 	}
-	return tiles.DistributedLike[T](e.options().Runtime, d.distributed, kind, m, n)
+	return tiles.DistributedLike[T](e.Options().Runtime, d.distributed, kind, m, n)
 }
 
 // load returns a copy of b in d's tile size, distributed if A is.
 func (d *divisor[T]) load(ctx context.Context, e *Engine, b Source[T]) (*blocked.Matrix[T], error) {
 	if d.distributed == nil {
-		x, _ := blocked.From(b, blocked.Full, d.nb, e.copying(false))
+		x, _ := blocked.From(b, blocked.Full, d.nb, copying(e, false))
 		return x, nil
 	}
 	m, n := b.Dims()
@@ -145,7 +146,7 @@ func triangularDivisor[T Element](ctx context.Context, e *Engine, v *blocked.Mat
 			mt, _ := x.Tiles()
 			_, nrhs := x.Dims()
 			return withScaledColumns(ctx, e, x, exp, func() error {
-				return execute(ctx, e, !isDistributed && solvesDirect[T](e, mt, n, nrhs), func(s *executor[T]) {
+				return execute(ctx, e, !isDistributed && engine.SolvesDirect[T](e, mt, n, nrhs), func(s *executor[T]) {
 					s.trsm(uplo, trans, blas.NonUnit, v, x)
 				})
 			})
@@ -167,7 +168,7 @@ func columnSums[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T],
 	error) {
 	byRows := trans != blas.NoTrans
 	if distributedOn[T](e, v) == nil {
-		if workers := e.options().Workers; byRows {
+		if workers := e.Options().Workers; byRows {
 			return v.RowSums(workers), nil
 		} else {
 			return v.ColumnSums(workers), nil

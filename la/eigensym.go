@@ -6,6 +6,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -67,7 +68,7 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 		panic(mat.ErrIndexOutOfRange)
 	}
 	c.valid = false
-	if err := c.engine.ready(ctx); err != nil {
+	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
 	m, isMatrix := any(a).(*blocked.Matrix[T])
@@ -75,7 +76,7 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 		return blocked.ErrAway
 	}
 	if isMatrix && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), c.engine.copying(false))
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(c.engine, false))
 	}
 	if !fits(c.a, n, n, max(n, 1)) {
 		c.a, c.z = nil, nil
@@ -115,7 +116,7 @@ func (c *EigenSym[T]) decompose(ctx context.Context, part op.EigenPart, vectors 
 	if vectors {
 		args = append(args, c.z.Tile(0, 0))
 	}
-	o, params := kernels.For[T](e.ops()).Op("syevd"), &op.Syevd{Values: !vectors, Part: part}
+	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: part}
 	return callWhole(ctx, e, n <= eigenDirect, "EigenSym", o, params, args...)
 }
 

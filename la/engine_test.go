@@ -16,6 +16,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -274,14 +275,14 @@ func TestExplain(t *testing.T) {
 		call.Args = append(call.Args, &kernels.Tile[float32]{Rows: 8, Cols: 8, Stride: 8, Data: make([]float32, 64)})
 	}
 	for _, e := range []*la.Engine{nil, start(t, la.Options{Workers: 1, Only: []string{"go"}})} {
-		x, ok := la.Explain[float32](e, "gemm", call)
+		x, ok := engine.Explain[float32](e, "gemm", call)
 		if !ok || x.Op != "gemm/f32" || x.Chosen == "" || x.String() == "" {
 			t.Errorf("%v: %v", ok, x)
 		}
 		if e != nil && x.Chosen != "go" {
 			t.Errorf("chosen is %q", x.Chosen)
 		}
-		if _, ok := la.Explain[float32](e, "svd", call); ok {
+		if _, ok := engine.Explain[float32](e, "svd", call); ok {
 			t.Error("there is no svd")
 		}
 	}

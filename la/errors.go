@@ -1,17 +1,14 @@
 package la
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Error is the type of the constants with which misused methods panic.
-type Error string
-
-func (e Error) Error() string { return string(e) }
+type Error = engine.Error
 
 // ErrNotFactorized is the panic of a method that needs a factorization and finds none.
 const ErrNotFactorized Error = "la: no valid factorization"
@@ -30,9 +27,6 @@ const ErrNoVectors Error = "la: the decomposition has no vectors"
 // ErrWeights is the error of [PCA] for weights that are negative, infinite or NaN, or whose sum, which is the number of
 // observations if there are none, is not greater than 1.
 const ErrWeights Error = "la: PCA: weights must be finite, not negative, and have a sum greater than 1"
-
-// ErrNoRuntime is the panic of [Engine.Runtime] for a nil engine.
-const ErrNoRuntime Error = "la: a nil engine has no runtime: make an engine with NewEngine"
 
 // ShapeError reports operands whose shapes do not fit together.
 type ShapeError struct {
@@ -118,38 +112,5 @@ func (e *BreakdownError) Error() string {
 	return fmt.Sprintf("la: elements grew by %.3g, the limit is %.3g; partial pivoting is stable", e.Growth, e.Limit)
 }
 
-// unwrapped returns the error about the matrix without the task that found it, or err.
-func unwrapped(err error) error {
-	if npd, ok := errors.AsType[*NotPositiveDefiniteError](err); ok {
-		return npd
-	}
-	return err
-}
-
-// OptionsError lists everything that is wrong with an Options.
-type OptionsError struct{ Problems []string }
-
-func (e *OptionsError) Error() string {
-	return "la: invalid options: " + strings.Join(e.Problems, "; ")
-}
-
-// problems collects what is wrong with options.
-type problems []string
-
-// add notes a problem.
-func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
-
-// check notes a problem unless ok.
-func (p *problems) check(ok bool, format string, args ...any) {
-	if !ok {
-		p.add(format, args...)
-	}
-}
-
-// err returns an *OptionsError, or nil if there is no problem.
-func (p problems) err() error {
-	if p == nil {
-		return nil
-	}
-	return &OptionsError{Problems: p}
-}
+// OptionsError lists everything that is wrong with options: those of an engine, of a factorization or of a call.
+type OptionsError = engine.OptionsError

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -88,7 +89,7 @@ func triangularInverse[T Element](ctx context.Context, e *Engine, uplo blas.Uplo
 	solve := func(trans blas.Transpose) func(x ...[]float64) error {
 		if a.IsDistributed() {
 			return solveAsMatrix(a.NB(), func(x *blocked.Matrix[T]) error {
-				return Run(ctx, e, func(p *blocked.Program[T]) error {
+				return engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 					return p.Trsm(blas.Left, uplo, trans, blas.NonUnit, 1, a, x)
 				})
 			})

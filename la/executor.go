@@ -2,11 +2,14 @@ package la
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/kernels/tridiag"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -29,7 +32,7 @@ func execute[T Element](ctx context.Context, e *Engine, direct bool, steps func(
 		steps(s)
 		return s.err
 	}
-	return Run(ctx, e, func(p *blocked.Program[T]) error {
+	return engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 		s.p = p
 		steps(s)
 		return s.err
@@ -37,12 +40,12 @@ func execute[T Element](ctx context.Context, e *Engine, direct bool, steps func(
 }
 
 // ops returns the operations of the engine.
-func (s *executor[T]) ops() kernels.Ops[T] { return kernels.For[T](s.e.ops()) }
+func (s *executor[T]) ops() kernels.Ops[T] { return engine.Ops[T](s.e) }
 
 // call calls a kernel. An executor with a program must not call it.
 func (s *executor[T]) call(op *versions.Op, params any, args ...any) {
 	if s.err == nil {
-		s.err = Call(s.ctx, s.e, op, params, args...)
+		s.err = engine.Call(s.ctx, s.e, op, params, args...)
 	}
 }
 
@@ -95,6 +98,15 @@ func (s *executor[T]) resize(x *blocked.Matrix[T], rows int) *blocked.Matrix[T] 
 		return x.Leading(rows, n)
 	}
 	y := blocked.New[T](blocked.Full, rows, n, x.NB())
-	y.Leading(m, n).CopyFrom(x, s.e.copying(false))
+	y.Leading(m, n).CopyFrom(x, copying(s.e, false))
 	return y
+}
+
+// callWhole is engine.CallTeam for the named decomposition. An iteration that does not converge is a *ConvergenceError.
+func callWhole(ctx context.Context, e *Engine, alone bool, name string, o *versions.Op, params any, args ...any) error {
+	err := engine.CallTeam(ctx, e, alone, o, params, args...)
+	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
+		return &ConvergenceError{Op: name, Found: failed.Found}
+	}
+	return err
 }

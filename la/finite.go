@@ -33,7 +33,7 @@ func finiteSource[T Element](e *Engine, b Source[T]) bool {
 // finite. For a distributed v the error may be one of tasks.
 func largest[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], trans blas.Transpose) (float64, error) {
 	if distributedOn[T](e, v) == nil {
-		top := v.Norm(lapack.MaxAbs, e.options().Workers)
+		top := v.Norm(lapack.MaxAbs, e.Options().Workers)
 		if top-top != 0 {
 			return 0, nonFinite(v, trans)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -54,7 +55,7 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, tr
 	if k != kb {
 		return &ShapeError{by.op, fmt.Sprintf("op(A) is %d×%d and op(B) %d×%d", m, k, kb, n)}
 	}
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	to, err := sink(by.op, by.dst, c)
@@ -74,11 +75,11 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, tr
 		k, transA, transB = 0, blas.NoTrans, blas.NoTrans
 		a, b = General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}
 	}
-	size := geometric(m, n)
+	size := engine.MeanOrder(m, n)
 	thin := min(m, n) == 1
-	nb, one := TileSize[T](e, OpGemm, size, max(m, n, k))
+	nb, one := engine.TileSize[T](e, engine.OpGemm, size, max(m, n, k))
 	if thin {
-		nb, one = vectorTile[T](e, max(m, n), k)
+		nb, one = engine.VectorTile[T](e, max(m, n), k)
 	}
 	if d := distributedNB[T](c, a, b); d > 0 {
 		one, nb = false, d
@@ -87,11 +88,11 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, tr
 			return err
 		}
 	} else if !thin {
-		nb = narrowTile(e, nb, size, max(m, n, k))
+		nb = engine.NarrowTile(e, nb, size, max(m, n, k))
 	}
-	vc, in, back := writable[T](to, blocked.Full, nb, beta != 0, e.options().Workers)
-	va, transA := readable(a, transA, nb, in, e.options().Workers)
-	vb, transB := readable(b, transB, nb, in, e.options().Workers)
+	vc, in, back := writable[T](to, blocked.Full, nb, beta != 0, e.Options().Workers)
+	va, transA := readable(a, transA, nb, in, e.Options().Workers)
+	vb, transB := readable(b, transB, nb, in, e.Options().Workers)
 	err = execute(ctx, e, one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
@@ -124,7 +125,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		return err
 	}
 	n, k := dims(a, trans)
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	if beta == 0 {
@@ -140,14 +141,14 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		k, trans = 0, blas.NoTrans
 		a = General[T]{Rows: n, Stride: 1}
 	}
-	nb, one := TileSize[T](e, OpSyrk, n, max(n, k))
+	nb, one := engine.TileSize[T](e, engine.OpSyrk, n, max(n, k))
 	if d := distributedNB[T](c, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
-		nb = narrowTile(e, nb, n, max(n, k))
+		nb = engine.NarrowTile(e, nb, n, max(n, k))
 	}
-	vc, in, back := writable[T](c, blocked.SymLower, nb, beta != 0, e.options().Workers)
-	va, trans := readable(a, trans, nb, in, e.options().Workers)
+	vc, in, back := writable[T](c, blocked.SymLower, nb, beta != 0, e.Options().Workers)
+	va, trans := readable(a, trans, nb, in, e.Options().Workers)
 	err := execute(ctx, e, one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = s.p.Syrk(trans, alpha, va, beta, vc)
@@ -190,7 +191,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 	if na, _ := a.Triangle(); na != order {
 		return &ShapeError{"Trsm", fmt.Sprintf("A is %d×%d and B %d×%d", na, na, m, n)}
 	}
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	if m == 0 || n == 0 {
@@ -200,18 +201,18 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 		return gemmFor[T](ctx, e, callNames{"Trsm", "B"}, blas.NoTrans, blas.NoTrans, 0,
 			General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
-	nb, one := TileSize[T](e, OpTrsm, order, max(m, n))
+	nb, one := engine.TileSize[T](e, engine.OpTrsm, order, max(m, n))
 	if d := distributedNB[T](b, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
-		nb = narrowTile(e, nb, order, max(m, n))
+		nb = engine.NarrowTile(e, nb, order, max(m, n))
 	}
 	to, err := sink("Trsm", "B", b)
 	if err != nil {
 		return err
 	}
-	vb, in, back := writable[T](to, blocked.Full, nb, true, e.options().Workers)
-	va, trans := readableAs[T](a, triangleKind(a), trans, nb, in, e.options().Workers)
+	vb, in, back := writable[T](to, blocked.Full, nb, true, e.Options().Workers)
+	va, trans := readableAs[T](a, triangleKind(a), trans, nb, in, e.Options().Workers)
 	uplo := va.Kind().Uplo()
 	err = execute(ctx, e, one, func(s *executor[T]) {
 		if s.p != nil {

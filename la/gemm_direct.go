@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -65,7 +66,7 @@ func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 		p.params = op.Gemm{TransA: scalar.Compose[T](transA, ta), TransB: scalar.Compose[T](transB, tb),
 			Alpha: float64(alpha), Beta: float64(beta)}
 		p.call.Ctx = ctx
-		done, err = true, invokeDirect(e, kernels.For[T](e.ops()).Op("gemm"), &p.call)
+		done, err = true, engine.Invoke(e, engine.Ops[T](e).Op("gemm"), &p.call)
 		p.call.Ctx = nil
 	}
 	for i := range p.tiles {

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
@@ -51,7 +52,7 @@ func gemvFor[T Element](ctx context.Context, e *Engine, by callNames, trans blas
 	if x.Len() != n {
 		return &ShapeError{by.op, fmt.Sprintf("op(A) is %d×%d and x has %d elements", m, n, x.Len())}
 	}
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	if to := (columnSink[T]{column[T]{y}, y}); beta == 0 {
@@ -76,7 +77,7 @@ func gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 	beta T, y General[T]) error {
 	n, _ := a.Dims()
 	if _, ok := a.(SymmetricSource[T]); ok && alpha != 0 && n > 0 && distributedNB[T](a) == 0 {
-		nb, one := vectorTile[T](e, n, tiles.Count(n, 4)) // tasks also copy, and gain from 2048 on
+		nb, one := engine.VectorTile[T](e, n, tiles.Count(n, 4)) // tasks also copy, and gain from 2048 on
 		if one {
 			nb = n
 		}
@@ -91,18 +92,18 @@ func gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 // is set, else by tasks.
 func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *blocked.Matrix[T], x General[T], beta T,
 	y General[T]) error {
-	workers := e.options().Workers
+	workers := e.Options().Workers
 	vy := blocked.View(y, a.NB())
 	vx, _ := readable[T](x, blas.NoTrans, a.NB(), vy, workers)
 	if overlap(a, vy) {
-		a, _ = blocked.From[T](a, a.Kind(), a.NB(), e.copying(false))
+		a, _ = blocked.From[T](a, a.Kind(), a.NB(), copying(e, false))
 	}
 	if one {
 		callSymv(alpha, a.Kind().Uplo(), a.Tile(0, 0), vx.Tile(0, 0), beta, vy.Tile(0, 0))
 		return nil
 	}
 	diag := blocked.NewDiagonal(a, workers)
-	return Run(ctx, e, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
+	return engine.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Symm(alpha, a, diag, vx, beta, vy) })
 }
 
 // callSymv is xSYMV on tiles.

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -88,7 +89,7 @@ func TestInfo(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(x)
-	var back la.Info
+	var back engine.Info
 	if err != nil || json.Unmarshal(text, &back) != nil || back.Versions["gemm/f64"] != "go" || back.Workers != 2 {
 		t.Errorf("%s, %v", text, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Inverse computes dst = A⁻¹ for an n×n matrix A, distributed or not, by the method that [Solve]
@@ -27,9 +28,9 @@ func Inverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a So
 	if err != nil {
 		return SolveReport{}, err
 	}
-	e, end := e.openSession()
+	e, end := e.Session()
 	defer end()
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return SolveReport{}, err
 	}
 	if n == 0 {
@@ -83,7 +84,7 @@ func (d *divisor[T]) invert(ctx context.Context, e *Engine, n int) (v *blocked.M
 	case d.distributed == nil:
 		v.SetIdentity()
 	default:
-		err = Run(ctx, e, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
+		err = engine.Run(ctx, e, func(p *blocked.Program[T]) error { return p.Laset(0, 1, v) })
 	}
 	if err == nil {
 		err = d.solve(v)

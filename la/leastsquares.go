@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -55,8 +56,8 @@ func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (x *bloc
 		return q.solve(ctx, false, b)
 	}
 	// The factorization of Aᵀ gives the solution without another one.
-	nb, _ := qrTileSize[T](e, &q.opt, n, m)
-	at, trans := readable(a, blas.NoTrans, nb, nil, e.options().Workers)
+	nb, _ := engine.QRTileSize[T](e, q.opt.TileSize, n, m)
+	at, trans := readable(a, blas.NoTrans, nb, nil, e.Options().Workers)
 	if trans == blas.NoTrans {
 		at = at.Transposed()
 	}

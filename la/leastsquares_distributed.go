@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -32,7 +33,7 @@ func solveDistributedQR[T Element](ctx context.Context, e *Engine, a *blocked.Ma
 			return nil
 		}
 		var v *blocked.Matrix[T]
-		if v, err = tiles.DistributedLike[T](e.options().Runtime, a, blocked.Full, m, n); err == nil {
+		if v, err = tiles.DistributedLike[T](e.Options().Runtime, a, blocked.Full, m, n); err == nil {
 			made = append(made, v)
 		}
 		return v
@@ -41,7 +42,7 @@ func solveDistributedQR[T Element](ctx context.Context, e *Engine, a *blocked.Ma
 	if err != nil {
 		return nil, err
 	}
-	err = Run(ctx, e, func(p *blocked.Program[T]) error {
+	err = engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 		if m < n {
 			return errors.Join(p.Transpose(a, f), p.Load(y, b, blocked.LoadOptions{}))
 		}
@@ -97,7 +98,7 @@ func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
 	if err != nil {
 		return err
 	}
-	err = Run(ctx, q.engine, func(p *blocked.Program[T]) error {
+	err = engine.Run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
 			qr.Ormqr(p, blas.Left, blas.NoTrans, f.a, f.rotations, x))
 	})

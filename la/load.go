@@ -38,7 +38,7 @@ func newReading[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind 
 	m, n := src.Dims()
 	if one || int64(m)*int64(n)*8 < loadByTasksFrom {
 		r := &reading[T]{a: a}
-		opt := blocked.CopyOptions{Workers: e.options().Workers, Stats: true}
+		opt := blocked.CopyOptions{Workers: e.Options().Workers, Stats: true}
 		if a != nil {
 			r.stats = a.CopyFrom(src, opt)
 		} else {

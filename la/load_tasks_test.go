@@ -16,6 +16,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -80,7 +81,7 @@ func inTiles[T la.Element](t *testing.T, e *la.Engine, a la.Symmetric[T], nb int
 	t.Helper()
 	u, _ := blocked.From[T](a, blocked.SymUpper, nb, blocked.CopyOptions{})
 	factored, _ := blocked.From[T](a, blocked.Full, nb, blocked.CopyOptions{})
-	err := la.Run(context.Background(), e, func(p *blocked.Program[T]) error {
+	err := engine.Run(context.Background(), e, func(p *blocked.Program[T]) error {
 		return inTurn(chol.Potrf(p, u), func() error { return lu.Getrf(p, factored, lu.NewPivots(large, large, nb)) })
 	})
 	if err != nil {

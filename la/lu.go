@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -80,6 +81,21 @@ func (f *LU[T]) IsEmpty() bool { return f.lu == nil }
 func (f *LU[T]) Dims() (m, n int) {
 	f.valid()
 	return f.lu.Dims()
+}
+
+// TileSize returns the tile size with which Factorize cuts an m×n matrix. If one kernel factors
+// such a matrix as a whole, direct is true and nb is the larger of m and n. It needs no
+// factorization.
+func (f *LU[T]) TileSize(m, n int) (nb int, direct bool) {
+	if engine.GoesDirect[T](f.engine, engine.OpLU, max(m, n)) {
+		return max(1, m, n), true
+	}
+	return f.tileSize(m, n), false
+}
+
+// tileSize is TileSize for a matrix that is cut into tiles.
+func (f *LU[T]) tileSize(m, n int) int {
+	return engine.LUTileSize[T](f.engine, m, n, f.opt.Pivoting == PartialPivoting)
 }
 
 // Pivoting returns the pivoting of the factorization: that of the options, or PartialPivoting

@@ -10,8 +10,8 @@ import (
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
-	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Factorize computes the factorization of a, which does not change. It replaces an earlier
@@ -61,7 +61,7 @@ func (f *LU[T]) factorize(ctx context.Context, a Source[T]) error {
 func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
 	f.Reset()
-	if err := f.engine.ready(ctx); err != nil {
+	if err := f.engine.Ready(ctx); err != nil {
 		return 0, err
 	}
 	nb, one := f.TileSize(m, n)
@@ -85,7 +85,7 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
-		factors.CopyFrom(a, f.engine.copying(false))
+		factors.CopyFrom(a, copying(f.engine, false))
 		err = f.decompose(ctx, r, pivots, pivoting)
 	}
 	if err != nil {
@@ -104,10 +104,10 @@ func (f *LU[T]) decompose(ctx context.Context, r *reading[T], pivots *lu.Pivots,
 	case mt == 0 || nt == 0:
 		return nil
 	case mt == 1 && nt == 1 && r.src == nil && !factors.IsDistributed():
-		getrf := kernels.For[T](f.engine.ops()).Op("getrf")
-		return Call(ctx, f.engine, getrf, &op.Getrf{}, factors.Tile(0, 0), pivots.Panel(0))
+		getrf := engine.Ops[T](f.engine).Op("getrf")
+		return engine.Call(ctx, f.engine, getrf, &op.Getrf{}, factors.Tile(0, 0), pivots.Panel(0))
 	}
-	return Run(ctx, f.engine, func(p *blocked.Program[T]) error {
+	return engine.Run(ctx, f.engine, func(p *blocked.Program[T]) error {
 		if err := r.submit(p); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -62,7 +63,7 @@ func (f *LU[T]) FactorTo(dst Sink[T]) {
 	if r, c := dst.Dims(); r != m || c != n {
 		panic(mat.ErrShape)
 	}
-	f.factors().CopyTo(dst, f.engine.options().Workers)
+	f.factors().CopyTo(dst, f.engine.Options().Workers)
 }
 
 // factors returns L and U of A: U is scaled back.
@@ -115,18 +116,18 @@ func (f *LU[T]) triangleTo(dst TriangularSink[T], k int, kind mat.TriKind, unitA
 	if empty {
 		return true
 	}
-	f.factors().Leading(k, k).CopyTo(dst, f.engine.options().Workers)
+	f.factors().Leading(k, k).CopyTo(dst, f.engine.Options().Workers)
 	return unit
 }
 
 // maxima returns the largest magnitudes in the tile columns of L and in the tile rows of U.
 func (f *LU[T]) maxima(ctx context.Context, factors *blocked.Matrix[T]) (l, u []float64, err error) {
 	if !factors.IsDistributed() {
-		l, u = lu.FactorMaxima(factors, f.engine.options().Workers)
+		l, u = lu.FactorMaxima(factors, f.engine.Options().Workers)
 		return l, u, nil
 	}
 	var tops *blocked.Magnitudes[T]
-	err = Run(ctx, f.engine, func(p *blocked.Program[T]) (err error) {
+	err = engine.Run(ctx, f.engine, func(p *blocked.Program[T]) (err error) {
 		tops, err = p.ColumnMax(factors)
 		return err
 	})

@@ -1,8 +1,12 @@
 package la
 
 import (
+	"github.com/tessera-la/tessera/internal/problems"
+	"github.com/tessera-la/tessera/la/engine"
 	"math"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Pivoting is how the factorization of an [LU] finds its pivots.
@@ -23,17 +27,14 @@ const (
 	TilePivoting
 )
 
-func pivotings() []string { return []string{"partial", "tournament", "tile"} }
+var pivotings = words.Of[Pivoting]{"partial", "tournament", "tile"}
 
-// String returns the name that [ParsePivoting] reads.
-func (p Pivoting) String() string { return nameOf(pivotings(), uint8(p), "Pivoting") }
+// String returns the name that Set reads.
+func (p Pivoting) String() string { return pivotings.Name(p) }
 
-// ParsePivoting returns the pivoting with the given name: partial, tournament or tile. The error
-// for any other name lists these.
-func ParsePivoting(name string) (Pivoting, error) {
-	i, err := parseName(pivotings(), name, "pivoting")
-	return Pivoting(i), err
-}
+// Set sets p to the pivoting with the given name: partial, tournament or tile. The error for any other name lists
+// these.
+func (p *Pivoting) Set(name string) error { return setName(p, pivotings, name, "pivoting") }
 
 // OnBreakdown is what Factorize does when tile pivoting breaks down.
 type OnBreakdown uint8
@@ -46,16 +47,14 @@ const (
 	FallBack
 )
 
-func consequences() []string { return []string{"error", "fallback"} }
+var consequences = words.Of[OnBreakdown]{"error", "fallback"}
 
-// String returns the name that [ParseOnBreakdown] reads.
-func (b OnBreakdown) String() string { return nameOf(consequences(), uint8(b), "OnBreakdown") }
+// String returns the name that Set reads.
+func (b OnBreakdown) String() string { return consequences.Name(b) }
 
-// ParseOnBreakdown returns the OnBreakdown with the given name: error or fallback. The error for
-// any other name lists these.
-func ParseOnBreakdown(name string) (OnBreakdown, error) {
-	i, err := parseName(consequences(), name, "consequence of a breakdown")
-	return OnBreakdown(i), err
+// Set sets b to the OnBreakdown with the given name: error or fallback. The error for any other name lists these.
+func (b *OnBreakdown) Set(name string) error {
+	return setName(b, consequences, name, "consequence of a breakdown")
 }
 
 // LUOptions configures an [LU]. The zero value pivots partially.
@@ -73,12 +72,12 @@ type LUOptions struct {
 
 // Validate returns an *OptionsError that lists everything that is wrong with o, or nil.
 func (o *LUOptions) Validate() error {
-	var bad problems
-	bad.check(int(o.Pivoting) < len(pivotings()), "Pivoting is %v, want one of %s", o.Pivoting,
-		strings.Join(pivotings(), ", "))
-	bad.check(int(o.OnBreakdown) < len(consequences()), "OnBreakdown is %v, want one of %s", o.OnBreakdown,
-		strings.Join(consequences(), ", "))
-	bad.check(o.GrowthLimit == 0 || o.GrowthLimit >= 1 && o.GrowthLimit <= math.MaxFloat64,
+	var bad problems.List
+	bad.Check(int(o.Pivoting) < len(pivotings), "Pivoting is %v, want one of %s", o.Pivoting,
+		strings.Join(pivotings, ", "))
+	bad.Check(int(o.OnBreakdown) < len(consequences), "OnBreakdown is %v, want one of %s", o.OnBreakdown,
+		strings.Join(consequences, ", "))
+	bad.Check(o.GrowthLimit == 0 || o.GrowthLimit >= 1 && o.GrowthLimit <= math.MaxFloat64,
 		"GrowthLimit is %v, want 0 or a number from 1", o.GrowthLimit)
-	return bad.err()
+	return engine.ErrorOf(bad)
 }

@@ -180,20 +180,22 @@ func TestLUTournament(t *testing.T) {
 
 // TestLUOptions checks names, parsers and what Validate finds.
 func TestLUOptions(t *testing.T) {
+	var pivoting la.Pivoting
+	var consequence la.OnBreakdown
 	for _, p := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting, la.TilePivoting} {
-		if got, err := la.ParsePivoting(strings.ToUpper(p.String())); got != p || err != nil {
-			t.Errorf("%v is read as %v, %v", p, got, err)
+		if err := pivoting.Set(strings.ToUpper(p.String())); pivoting != p || err != nil {
+			t.Errorf("%v is read as %v, %v", p, pivoting, err)
 		}
 	}
 	for _, b := range []la.OnBreakdown{la.ReturnError, la.FallBack} {
-		if got, err := la.ParseOnBreakdown(b.String()); got != b || err != nil {
-			t.Errorf("%v is read as %v, %v", b, got, err)
+		if err := consequence.Set(b.String()); consequence != b || err != nil {
+			t.Errorf("%v is read as %v, %v", b, consequence, err)
 		}
 	}
-	if _, err := la.ParsePivoting("complete"); err == nil || !strings.Contains(err.Error(), "partial, tournament, tile") {
+	if err := pivoting.Set("complete"); err == nil || !strings.Contains(err.Error(), "partial, tournament, tile") {
 		t.Errorf("%v does not name what is known", err)
 	}
-	if _, err := la.ParseOnBreakdown(""); err == nil || !strings.Contains(err.Error(), "error, fallback") {
+	if err := consequence.Set(""); err == nil || !strings.Contains(err.Error(), "error, fallback") {
 		t.Errorf("%v does not name what is known", err)
 	}
 	if la.Pivoting(9).String() != "Pivoting(9)" || la.OnBreakdown(9).String() != "OnBreakdown(9)" {

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -67,14 +68,14 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 	if noSolution(condition) {
 		return condition
 	}
-	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), f.engine.copying(false))
+	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), copying(f.engine, false))
 	if err := f.solveOverwrite(ctx, transposition(trans), x); err != nil {
 		return err
 	}
 	if err := inRange(ctx, f.engine, x, b); err != nil {
 		return err
 	}
-	x.CopyTo(to, f.engine.options().Workers)
+	x.CopyTo(to, f.engine.Options().Workers)
 	return condition
 }
 
@@ -122,7 +123,7 @@ func (f *LU[T]) solveOverwrite(ctx context.Context, trans blas.Transpose, x *blo
 func (f *LU[T]) solve(ctx context.Context, trans blas.Transpose, x *blocked.Matrix[T]) error {
 	mt, _ := x.Tiles()
 	n, nrhs := x.Dims()
-	return execute(ctx, f.engine, solvesDirect[T](f.engine, mt, n, nrhs) && distributedNB[T](f.lu, x) == 0,
+	return execute(ctx, f.engine, engine.SolvesDirect[T](f.engine, mt, n, nrhs) && distributedNB[T](f.lu, x) == 0,
 		func(s *executor[T]) { f.submitSolve(s, trans, x) })
 }
 
@@ -168,7 +169,7 @@ func (f *LU[T]) InverseTo(dst Sink[T], opts ...CallOption) error {
 	if noSolution(condition) {
 		return condition
 	}
-	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.Full, nb, false, f.engine.Options().Workers)
 	if err := f.invert(ctx, v); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (f *LU[T]) InverseTo(dst Sink[T], opts ...CallOption) error {
 func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 	n := f.order()
 	t := tiles.Count(n, f.lu.NB())
-	err := execute(ctx, f.engine, t == 1 && goesDirect[T](f.engine, OpLU, n) && !f.lu.IsDistributed(),
+	err := execute(ctx, f.engine, t == 1 && engine.GoesDirect[T](f.engine, engine.OpLU, n) && !f.lu.IsDistributed(),
 		func(s *executor[T]) {
 			if s.p != nil {
 				s.err = lu.Getri(s.p, f.lu, f.pivots, v)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // tallLU returns both factors and the pivots of a, factored on an engine with the
@@ -77,7 +78,7 @@ func TestLUTallTileSize(t *testing.T) {
 		nb, _ := la.NewLU[float64](start(t, opt)).TileSize(m, n)
 		return nb
 	}
-	usual, _ := la.TileSize[float64](start(t, la.Options{Workers: 2, Float: true}), la.OpLU, n, m)
+	usual, _ := engine.TileSize[float64](start(t, la.Options{Workers: 2, Float: true}), engine.OpLU, n, m)
 	if nb := size(la.Options{Only: []string{"go"}}); nb != usual {
 		t.Errorf("tiles of %d with version go, which shares nothing, want %d", nb, usual)
 	}
@@ -86,7 +87,7 @@ func TestLUTallTileSize(t *testing.T) {
 	}
 	e := start(t, la.Options{Workers: 1, Float: true})
 	for _, version := range []string{"avx2", "avx512"} {
-		x, _ := la.Explain[float64](e, "getrf", nil)
+		x, _ := engine.Explain[float64](e, "getrf", nil)
 		for _, v := range x.Versions {
 			if v.Name == version && v.Reason == "" {
 				if nb := size(la.Options{Only: []string{version}}); nb != 256 {

@@ -1,5 +1,7 @@
 package la
 
+import "github.com/tessera-la/tessera/internal/words"
+
 // Method is how [Solve] and [Inverse] treat a matrix.
 type Method uint8
 
@@ -20,9 +22,9 @@ const (
 	MethodQR
 )
 
-func (m Method) String() string {
-	return nameOf([]string{"none", "diagonal", "triangular", "Cholesky", "LU", "QR"}, uint8(m), "Method")
-}
+var methods = words.Of[Method]{"none", "diagonal", "triangular", "Cholesky", "LU", "QR"}
+
+func (m Method) String() string { return methods.Name(m) }
 
 // SolveReport reports how a system was solved.
 type SolveReport struct {

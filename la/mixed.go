@@ -9,8 +9,9 @@ import (
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/internal/words"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -50,9 +51,9 @@ const (
 	NoConvergence
 )
 
-func (f Fallback) String() string {
-	return nameOf([]string{"unknown", "none", "out of range", "not factored", "no convergence"}, uint8(f), "Fallback")
-}
+var fallbacks = words.Of[Fallback]{"unknown", "none", "out of range", "not factored", "no convergence"}
+
+func (f Fallback) String() string { return fallbacks.Name(f) }
 
 // underflows is the norm in float32 below which the one in float64 may differ, as elements below
 // 2⁻¹⁴⁹ become zero.
@@ -99,24 +100,24 @@ func unsolved(err error) (Refinement, error) {
 func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 	mt, nt := r.Tiles()
 	if s.tasks {
-		return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error {
+		return engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error {
 			if err := p.CopyLeading(b, r); err != nil {
 				return err
 			}
 			return s.submitProduct(p, x, r)
 		})
 	}
-	r.CopyFrom(b, s.engine.copying(false))
-	if mt == 1 && nt == 1 && goesDirect[float64](s.engine, OpGemm, s.n) {
+	r.CopyFrom(b, copying(s.engine, false))
+	if mt == 1 && nt == 1 && engine.GoesDirect[float64](s.engine, engine.OpGemm, s.n) {
 		a := s.a
 		if s.diag != nil {
 			a = s.diag.Tile(0)
 		}
 		params := &op.Gemm{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
-		return Call(s.ctx, s.engine, kernels.For[float64](s.engine.ops()).Op("gemm"), params, a.Tile(0, 0),
+		return engine.Call(s.ctx, s.engine, engine.Ops[float64](s.engine).Op("gemm"), params, a.Tile(0, 0),
 			x.Tile(0, 0), r.Tile(0, 0))
 	}
-	return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return s.submitProduct(p, x, r) })
+	return engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return s.submitProduct(p, x, r) })
 }
 
 // submitProduct submits r = r − A·x.
@@ -186,16 +187,16 @@ func like[T Element](s *refiner, b *blocked.Matrix[float64]) (*blocked.Matrix[T]
 	if !s.tasks {
 		return blocked.New[T](blocked.Full, m, n, b.NB()), nil
 	}
-	return tiles.DistributedLike[T](s.engine.options().Runtime, b, blocked.Full, m, n)
+	return tiles.DistributedLike[T](s.engine.Options().Runtime, b, blocked.Full, m, n)
 }
 
 // columnMax returns the largest magnitude in each column of a.
 func (s *refiner) columnMax(a *blocked.Matrix[float64]) ([]float64, error) {
 	if !s.tasks {
-		return a.ColumnMax(s.engine.options().Workers), nil
+		return a.ColumnMax(s.engine.Options().Workers), nil
 	}
 	var tops *blocked.Magnitudes[float64]
-	err := Run(s.ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
+	err := engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
 		tops, err = p.ColumnMax(a)
 		return err
 	})
@@ -208,17 +209,17 @@ func (s *refiner) columnMax(a *blocked.Matrix[float64]) ([]float64, error) {
 // toSingle computes d = a·diag(scale) in float32.
 func (s *refiner) toSingle(d *blocked.Matrix[float32], a *blocked.Matrix[float64], scale []float64) error {
 	if !s.tasks {
-		tiles.ScaleColumns(d, a, scale, false, s.engine.options().Workers)
+		tiles.ScaleColumns(d, a, scale, false, s.engine.Options().Workers)
 		return nil
 	}
-	return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, scale, d) })
+	return engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, scale, d) })
 }
 
 // addSingle computes x = x + d·diag(scale).
 func (s *refiner) addSingle(x *blocked.Matrix[float64], d *blocked.Matrix[float32], scale []float64) error {
 	if !s.tasks {
-		tiles.ScaleColumns(x, d, scale, true, s.engine.options().Workers)
+		tiles.ScaleColumns(x, d, scale, true, s.engine.Options().Workers)
 		return nil
 	}
-	return Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2d(p, d, scale, true, x) })
+	return engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2d(p, d, scale, true, x) })
 }

@@ -10,7 +10,7 @@ import (
 // result: otherwise ‖A‖∞·‖x‖∞ or a product in A·x might overflow, and the residual of a small b
 // underflow.
 func (s *refiner) backwardError(b, x *blocked.Matrix[float64]) (float64, error) {
-	workers := s.engine.options().Workers
+	workers := s.engine.Options().Workers
 	norm := s.norm
 	if norm == 0 || norm-norm != 0 {
 		norm = s.a.Norm(infinityNorm(s.trans), workers)
@@ -48,8 +48,8 @@ func (s *refiner) backwardError(b, x *blocked.Matrix[float64]) (float64, error) 
 
 // shift replaces A by a copy times 2^exp.
 func (s *refiner) shift(exp int) {
-	workers := s.engine.options().Workers
-	a, _ := blocked.From[float64](s.a, s.a.Kind(), s.a.NB(), s.engine.copying(false))
+	workers := s.engine.Options().Workers
+	a, _ := blocked.From[float64](s.a, s.a.Kind(), s.a.NB(), copying(s.engine, false))
 	scaleByPower(a, exp)
 	s.a = a
 	if s.diag != nil {

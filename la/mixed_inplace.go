@@ -8,6 +8,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -41,8 +42,8 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 		if u, stats, err = s.single(); err != nil {
 			return err
 		}
-		rt := s.engine.options().Runtime
-		err = Run(ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
+		rt := s.engine.Options().Runtime
+		err = engine.Run(ctx, s.engine, func(p *blocked.Program[float64]) (err error) {
 			s.diag, err = p.DistributedDiagonal(rt, a)
 			return err
 		})
@@ -109,9 +110,9 @@ func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[flo
 	if err := solvable(op, a, b); err != nil {
 		return nil, nil, err
 	}
-	e, end = e.openSession()
+	e, end = e.Session()
 	n, nrhs := b.Dims()
-	if err := e.ready(ctx); err != nil || n == 0 || nrhs == 0 {
+	if err := e.Ready(ctx); err != nil || n == 0 || nrhs == 0 {
 		end()
 		return nil, nil, err
 	}
@@ -122,11 +123,11 @@ func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[flo
 // if an element is out of range; the matrix may then not be nil.
 func (s *refiner) single() (*blocked.Matrix[float32], *blocked.Sums[float32], error) {
 	a := s.a
-	u, err := tiles.DistributedLike[float32](s.engine.options().Runtime, a, a.Kind(), s.n, s.n)
+	u, err := tiles.DistributedLike[float32](s.engine.Options().Runtime, a, a.Kind(), s.n, s.n)
 	if err != nil {
 		return nil, nil, err
 	}
-	err = Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, nil, u) })
+	err = engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return blocked.Lag2s(p, a, nil, u) })
 	if err != nil {
 		return u, nil, err
 	}
@@ -153,7 +154,7 @@ func (s *refiner) solveInPlace(b *blocked.Matrix[float64], double func() error) 
 		report.BackwardError = math.NaN()
 		return report, double()
 	}
-	err = Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
+	err = engine.Run(s.ctx, s.engine, func(p *blocked.Program[float64]) error { return p.CopyLeading(x, b) })
 	if err = errors.Join(err, x.Close()); err != nil {
 		return Refinement{}, err
 	}

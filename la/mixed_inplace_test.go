@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -89,7 +90,7 @@ func mixedInPlace(t *testing.T, rt exec.Runtime, e *la.Engine, spd bool, n int, 
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { a.Close() })
-		if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Load(a, src, blocked.LoadOptions{}) }); err != nil {
+		if err := engine.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Load(a, src, blocked.LoadOptions{}) }); err != nil {
 			t.Fatal(err)
 		}
 		return a

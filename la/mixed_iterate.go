@@ -17,9 +17,9 @@ const residualRounding = 4
 
 // solve computes dst = A⁻¹·b.
 func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error) {
-	nb, workers := s.a.NB(), s.engine.options().Workers
+	nb, workers := s.a.NB(), s.engine.Options().Workers
 	// The tiles of b are its own: dst may be b.
-	right, stats := blocked.From(b, blocked.Full, nb, s.engine.copying(true))
+	right, stats := blocked.From(b, blocked.Full, nb, copying(s.engine, true))
 	var report Refinement
 	if stats.NonFinite {
 		report.Fallback = OutOfRange
@@ -39,7 +39,7 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 			return s.deliver(report, dst, x, right, nil)
 		}
 	}
-	x, _ := blocked.From[float64](right, blocked.Full, nb, s.engine.copying(false))
+	x, _ := blocked.From[float64](right, blocked.Full, nb, copying(s.engine, false))
 	x, condition := s.double(x)
 	if x == nil {
 		return Refinement{}, condition
@@ -59,7 +59,7 @@ func (s *refiner) deliver(report Refinement, dst Sink[float64], x, b *blocked.Ma
 	if err := inRange(s.ctx, s.engine, x, b); err != nil {
 		return Refinement{}, err
 	}
-	x.CopyTo(dst, s.engine.options().Workers)
+	x.CopyTo(dst, s.engine.Options().Workers)
 	return report, condition
 }
 

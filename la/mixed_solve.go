@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -44,26 +45,26 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 		return unsolved(err)
 	}
 	defer end()
-	nb, _ := TileSize[float32](e, OpCholesky, n, n)
+	nb, _ := engine.TileSize[float32](e, engine.OpCholesky, n, n)
 	half := blocked.SymUpper
 	if m, ok := any(a).(*blocked.Matrix[float64]); ok && m.Kind() == blocked.TriLower {
 		half = blocked.SymLower // all that is stored
-		a, _ = blocked.From[float64](m, half, nb, e.copying(false))
+		a, _ = blocked.From[float64](m, half, nb, copying(e, false))
 	}
 	v, _, ok := tiles.ViewOf[float64](a, nb)
 	if !ok || v.Kind() != blocked.SymLower && v.Kind() != blocked.SymUpper {
-		v, _ = blocked.From[float64](a, half, nb, e.copying(false))
+		v, _ = blocked.From[float64](a, half, nb, copying(e, false))
 	}
-	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.options().Workers)}
+	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.Options().Workers)}
 	var single Cholesky[float32]
 	s.factor = func() error {
-		u, stats := tiles.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, e.copying(true))
+		u, stats := tiles.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, copying(e, true))
 		if stats.NonFinite {
 			return errRange
 		}
 		s.norm = stats.Norm
 		if s.norm < underflows {
-			s.norm = v.Norm(lapack.MaxRowSum, e.options().Workers)
+			s.norm = v.Norm(lapack.MaxRowSum, e.Options().Workers)
 		}
 		if err := single.decompose(ctx, e, &reading[float32]{a: u, stats: stats}); err != nil {
 			return err
@@ -111,18 +112,18 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 		return unsolved(err)
 	}
 	defer end()
-	nb, _ := TileSize[float32](e, OpLU, n, n)
-	v, trans := readable(a, blas.NoTrans, nb, nil, e.options().Workers)
+	nb, _ := engine.TileSize[float32](e, engine.OpLU, n, n)
+	v, trans := readable(a, blas.NoTrans, nb, nil, e.Options().Workers)
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, trans: trans}
 	single := &LU[float32]{engine: e}
 	s.factor = func() error {
-		lu, stats := tiles.Convert[float32](a, blocked.Full, nb, e.copying(true))
+		lu, stats := tiles.Convert[float32](a, blocked.Full, nb, copying(e, true))
 		if stats.NonFinite {
 			return errRange
 		}
-		s.norm = lu.Norm(lapack.MaxRowSum, e.options().Workers)
+		s.norm = lu.Norm(lapack.MaxRowSum, e.Options().Workers)
 		if s.norm < underflows {
-			s.norm = v.Norm(infinityNorm(trans), e.options().Workers)
+			s.norm = v.Norm(infinityNorm(trans), e.Options().Workers)
 		}
 		return factorizeFloat32(ctx, single, lu, n, stats.Columns)
 	}

@@ -3,22 +3,16 @@ package la
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
-// nameOf returns names[i], or typ(i) if there is no such name.
-func nameOf(names []string, i uint8, typ string) string {
-	if int(i) < len(names) {
-		return names[i]
+// setName sets to to the value with the given name, in upper or lower case.
+func setName[E ~uint8](to *E, names words.Of[E], name, what string) error {
+	e, ok := names.Find(name)
+	if !ok {
+		return fmt.Errorf("la: unknown %s %q; known are %s", what, name, strings.Join(names, ", "))
 	}
-	return fmt.Sprintf("%s(%d)", typ, i)
-}
-
-// parseName returns the index of name among names, in upper or lower case.
-func parseName(names []string, name, what string) (int, error) {
-	for i, n := range names {
-		if strings.EqualFold(n, name) {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("la: unknown %s %q; known are %s", what, name, strings.Join(names, ", "))
+	*to = e
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -29,7 +30,7 @@ func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
 		panic(mat.ErrNormOrder)
 	}
 	const nb = 512 // enough tiles to share out, and what is read in a row is long
-	workers := e.options().Workers
+	workers := e.Options().Workers
 	v, trans, ok := tiles.ViewOf(a, nb)
 	if m, isMatrix := any(a).(*blocked.Matrix[T]); isMatrix && m.IsDistributed() {
 		x, err := NormInPlace(context.Background(), e, m, norm)
@@ -40,7 +41,7 @@ func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
 	} else if isMatrix {
 		v, trans = m, blas.NoTrans
 	} else if !ok {
-		v, _ = blocked.From(a, blocked.Full, nb, e.copying(false))
+		v, _ = blocked.From(a, blocked.Full, nb, copying(e, false))
 		trans = blas.NoTrans
 	}
 	if trans != blas.NoTrans {
@@ -71,7 +72,7 @@ func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]
 	switch norm {
 	case lapack.Frobenius:
 		var squares *blocked.Magnitudes[T]
-		err := Run(ctx, e, func(p *blocked.Program[T]) (err error) {
+		err := engine.Run(ctx, e, func(p *blocked.Program[T]) (err error) {
 			squares, err = p.Lassq(a)
 			return err
 		})
@@ -100,7 +101,7 @@ func NormInPlace[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]
 
 // sums returns the sums of magnitudes of the columns and rows of a, computed by tasks.
 func sums[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (s *blocked.Sums[T], err error) {
-	err = Run(ctx, e, func(p *blocked.Program[T]) error {
+	err = engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 		s, err = p.Asum(a)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -40,10 +41,10 @@ func TestFixedTypes(t *testing.T) {
 	} {
 		opt.Table, opt.Static = table, true
 		e := start(t, opt)
-		if x, ok := la.Explain[float64](e, "gemm", nil); !ok || x.Chosen != "mine" {
+		if x, ok := engine.Explain[float64](e, "gemm", nil); !ok || x.Chosen != "mine" {
 			t.Errorf("%+v: f64 takes %v", opt.Fixed, x)
 		}
-		if x, ok := la.Explain[float32](e, "gemm", nil); !ok || x.Chosen == "" || x.Chosen == "mine" {
+		if x, ok := engine.Explain[float32](e, "gemm", nil); !ok || x.Chosen == "" || x.Chosen == "mine" {
 			t.Errorf("%+v: f32 takes %v", opt.Fixed, x)
 		}
 	}

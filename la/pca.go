@@ -57,7 +57,7 @@ func (c *PCA[T]) factorize(ctx context.Context, a Source[T], weights []T) error 
 	m, n := a.Dims()
 	c.svd.Reset()
 	e := c.svd.engine
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	if x, ok := any(a).(*blocked.Matrix[T]); ok && x.IsDistributed() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/qr"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -84,7 +85,7 @@ func (q *QR[T]) Dims() (m, n int) {
 // such a matrix as a whole, direct is true and nb is the larger of m and n. It needs no
 // factorization.
 func (q *QR[T]) TileSize(m, n int) (nb int, direct bool) {
-	return qrTileSize[T](q.engine, &q.opt, m, n)
+	return engine.QRTileSize[T](q.engine, q.opt.TileSize, m, n)
 }
 
 // Flops returns the floating-point operations of the factorization.
@@ -108,7 +109,7 @@ func (q *QR[T]) RTo(dst Sink[T]) {
 	if r == 0 || c == 0 {
 		return
 	}
-	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.Options().Workers)
 	q.f.copyR(v)
 	if q.f.exp != 0 {
 		scaleByPower(v, q.f.exp)
@@ -153,7 +154,7 @@ func (q *QR[T]) columnsTo(op string, dst Sink[T], k int, opts []CallOption) erro
 	if m == 0 || k == 0 {
 		return nil
 	}
-	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.options().Workers)
+	v, _, back := writable[T](dst, blocked.Full, q.f.a.NB(), false, q.engine.Options().Workers)
 	if err := q.f.columns(ctx, q.engine, v); err != nil {
 		return err
 	}
@@ -197,8 +198,8 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	if r == 0 || c == 0 {
 		return nil
 	}
-	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), q.engine.copying(false))
-	exp := scaleExponent[T](x.Norm(lapack.MaxAbs, q.engine.options().Workers))
+	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), copying(q.engine, false))
+	exp := scaleExponent[T](x.Norm(lapack.MaxAbs, q.engine.Options().Workers))
 	if exp != 0 {
 		scaleByPower(x, -exp)
 	}
@@ -211,7 +212,7 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	if exp != 0 {
 		scaleByPower(x, exp)
 	}
-	x.CopyTo(to, q.engine.options().Workers)
+	x.CopyTo(to, q.engine.Options().Workers)
 	return nil
 }
 

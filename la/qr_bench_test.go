@@ -38,10 +38,10 @@ func BenchmarkQR(b *testing.B) {
 // BenchmarkQROptions compares trees, tile sizes and widths of block reflectors.
 func BenchmarkQROptions(b *testing.B) {
 	for _, s := range [][2]int{{1024, 1024}, {2048, 2048}, {16384, 256}} {
-		for _, tree := range la.Trees() {
+		for _, tree := range qr.Trees() {
 			for _, nb := range []int{128, 192, 256} {
 				for _, ib := range []int{32, 48, 64} {
-					if tree != la.TreeAuto && (nb != 192 || ib != 32) {
+					if tree != qr.TreeAuto && (nb != 192 || ib != 32) {
 						continue
 					}
 					b.Run(fmt.Sprintf("%dx%d/%v/nb=%d/ib=%d", s[0], s[1], tree, nb, ib), func(b *testing.B) {

@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/blocked/qr"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Factorize computes the factorization of a, which does not change. It replaces an earlier
@@ -37,7 +38,7 @@ func (q *QR[T]) Factorize(a Source[T], opts ...CallOption) error {
 // factorize is Factorize of a copy.
 func (q *QR[T]) factorize(ctx context.Context, a Source[T]) error {
 	q.Reset()
-	if err := q.engine.ready(ctx); err != nil {
+	if err := q.engine.Ready(ctx); err != nil {
 		return err
 	}
 	top, err := q.factorizeUnscaled(ctx, a)
@@ -53,7 +54,7 @@ func (q *QR[T]) factorize(ctx context.Context, a Source[T]) error {
 // factorizeUnscaled is factorize without scaling. top is the largest magnitude of a.
 func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
-	nb, one := qrTileSize[T](q.engine, &q.opt, m, n)
+	nb, one := engine.QRTileSize[T](q.engine, q.opt.TileSize, m, n)
 	f := q.spare
 	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
 		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
@@ -113,7 +114,7 @@ func (q *QR[T]) factorizeBySteps(ctx context.Context, a Source[T], keep *Checkpo
 	}
 	steps := geqrfSteps[T](q.opt.rotations(q.engine), func() int {
 		m, n := a.Dims()
-		nb, _ := qrTileSize[T](q.engine, &q.opt, m, n)
+		nb, _ := engine.QRTileSize[T](q.engine, q.opt.TileSize, m, n)
 		return nb
 	})
 	return q.adopt(checkpointed(ctx, q.engine, keep, steps, a))

@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -55,7 +56,7 @@ func (f *qrFactors[T]) submit(s *executor[T]) {
 // direct reports whether kernels on the calling goroutine compute with f, for operands of up to
 // extent rows or columns.
 func (f *qrFactors[T]) direct(e *Engine, extent int) bool {
-	return f.one && goesDirect[T](e, OpQR, max(extent, f.a.NB()))
+	return f.one && engine.GoesDirect[T](e, engine.OpQR, max(extent, f.a.NB()))
 }
 
 // apply returns op(Q)·x or x·op(Q). It may overwrite x.
@@ -95,7 +96,7 @@ func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix
 		v.SetIdentity()
 		return nil
 	case f.q != nil:
-		f.q.Leading(m, k).CopyTo(v, e.options().Workers)
+		f.q.Leading(m, k).CopyTo(v, e.Options().Workers)
 		return nil
 	}
 	return execute(ctx, e, f.direct(e, 0), func(s *executor[T]) {
@@ -144,10 +145,10 @@ func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matr
 	case !f.a.IsDistributed():
 		return f.a.Leading(k, k), func() {}, nil
 	}
-	if r, err = blocked.Distributed[T](e.options().Runtime, blocked.Full, k, k, f.a.NB()); err != nil {
+	if r, err = blocked.Distributed[T](e.Options().Runtime, blocked.Full, k, k, f.a.NB()); err != nil {
 		return nil, nil, err
 	}
-	if err = Run(ctx, e, func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
+	if err = engine.Run(ctx, e, func(p *blocked.Program[T]) error { return p.CopyUpper(f.a, r) }); err != nil {
 		r.Close()
 		return nil, nil, err
 	}
@@ -158,10 +159,10 @@ func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matr
 func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, error) {
 	k := f.order()
 	if !f.a.IsDistributed() {
-		return f.a.UpperColumnSums(k, e.options().Workers), nil
+		return f.a.UpperColumnSums(k, e.Options().Workers), nil
 	}
 	var s *blocked.Sums[T]
-	err := Run(ctx, e, func(p *blocked.Program[T]) (err error) {
+	err := engine.Run(ctx, e, func(p *blocked.Program[T]) (err error) {
 		s, err = p.AsumUpper(f.a)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
@@ -26,8 +27,8 @@ import (
 func TestQROptions(t *testing.T) {
 	for words, opt := range map[string]la.QROptions{
 		"Tree Domain InnerBlock TileSize Variant": {Tree: 99, Domain: -1, InnerBlock: -2, TileSize: 1 << 20, Variant: 9},
-		"Tree":   {Tree: la.TreeGreedy, Variant: la.DenseQR},
-		"Domain": {Tree: la.TreeBinary, Domain: 3},
+		"Tree":   {Tree: qr.TreeGreedy, Variant: la.DenseQR},
+		"Domain": {Tree: qr.TreeBinary, Domain: 3},
 	} {
 		_, err := la.NewQRWith[float64](nil, opt)
 		var bad *la.OptionsError
@@ -42,15 +43,16 @@ func TestQROptions(t *testing.T) {
 		}
 	}
 	for _, v := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
-		if got, err := la.ParseQRVariant(v.String()); err != nil || got != v {
+		var got la.QRVariant
+		if err := got.Set(v.String()); err != nil || got != v {
 			t.Errorf("%v is parsed as %v, %v", v, got, err)
 		}
-		if _, err := la.ParseQRVariant("sparse"); err == nil || !strings.Contains(err.Error(), v.String()) {
+		if err := got.Set("sparse"); err == nil || !strings.Contains(err.Error(), v.String()) {
 			t.Errorf("%v does not name %v", err, v)
 		}
 	}
-	for _, tree := range la.Trees() {
-		if got, err := la.ParseTree(tree.String()); err != nil || got != tree {
+	for _, tree := range qr.Trees() {
+		if got, err := qr.ParseTree(tree.String()); err != nil || got != tree {
 			t.Errorf("%v is parsed as %v, %v", tree, got, err)
 		}
 	}
@@ -120,8 +122,8 @@ func TestQRFaults(t *testing.T) {
 		qr  la.QROptions
 	}{
 		"tiles":    {la.Options{Workers: 3, NB: 5, Direct: -1, Deterministic: true, Float: true}, la.QROptions{}},
-		"binary":   {la.Options{Workers: 3, NB: 5, Direct: -1, Deterministic: true, Float: true}, la.QROptions{Tree: la.TreeBinary}},
-		"profiled": {la.Options{Workers: 2, NB: 5, Direct: -1, Only: []string{"fragile"}}, la.QROptions{Tree: la.TreeGreedy}},
+		"binary":   {la.Options{Workers: 3, NB: 5, Direct: -1, Deterministic: true, Float: true}, la.QROptions{Tree: qr.TreeBinary}},
+		"profiled": {la.Options{Workers: 2, NB: 5, Direct: -1, Only: []string{"fragile"}}, la.QROptions{Tree: qr.TreeGreedy}},
 		"explicit": {la.Options{Workers: 2, NB: 7, Direct: -1, Deterministic: true}, la.QROptions{Variant: la.MemorySaveQR}},
 		"direct":   {la.Options{Workers: 1, Deterministic: true}, la.QROptions{}},
 	} {
@@ -218,7 +220,7 @@ func TestQRCancel(t *testing.T) {
 		qr  la.QROptions
 	}{
 		"one worker": {la.Options{Workers: 1, NB: 5, Direct: -1}, la.QROptions{}},
-		"window":     {la.Options{Workers: 3, NB: 5, Direct: -1, Float: true, Window: 4}, la.QROptions{Tree: la.TreeGreedy}},
+		"window":     {la.Options{Workers: 3, NB: 5, Direct: -1, Float: true, Window: 4}, la.QROptions{Tree: qr.TreeGreedy}},
 		"explicit":   {la.Options{Workers: 2, NB: 9, Direct: -1}, la.QROptions{Variant: la.DenseQR}},
 	} {
 		c.opt.Deterministic, c.opt.Table = true, s.table()
@@ -289,7 +291,7 @@ func TestQRDeterminism(t *testing.T) {
 	for _, qo := range qrOptions() {
 		testQRDeterminism[float64](t, opt, qo, 45, 30)
 	}
-	testQRDeterminism[float32](t, opt, la.QROptions{Tree: la.TreeBinary}, 30, 45)
+	testQRDeterminism[float32](t, opt, la.QROptions{Tree: qr.TreeBinary}, 30, 45)
 	testQRDeterminism[float32](t, la.Options{Deterministic: true}, la.QROptions{}, 70, 3)
 	testQRDeterminism[float64](t, la.Options{Deterministic: true, Direct: -1}, la.QROptions{}, 400, 90)
 }
@@ -423,7 +425,7 @@ func TestQRVersions(t *testing.T) {
 			continue
 		}
 		t.Cleanup(func() { e.Close() })
-		for _, tree := range []la.Tree{la.TreeFlat, la.TreeGreedy} {
+		for _, tree := range []qr.Tree{qr.TreeFlat, qr.TreeGreedy} {
 			for _, s := range [][2]int{{170, 130}, {90, 160}} {
 				what := fmt.Sprintf("%s, %v, %v", v.Name, tree, s)
 				q, a := factoredQR[float64](t, e, la.QROptions{Tree: tree}, matgen.Spec{Kind: matgen.Cond, M: s[0], N: s[1], Cond: 1e3})

@@ -5,28 +5,10 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/blocked/qr"
-	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/internal/problems"
+	"github.com/tessera-la/tessera/internal/words"
+	"github.com/tessera-la/tessera/la/engine"
 )
-
-// Tree is the order in which a [QR] eliminates the tiles of a column. All trees are equally
-// accurate.
-type Tree = qr.Tree
-
-// The trees; package blocked has pictures of them.
-const (
-	TreeAuto    = qr.TreeAuto    // by the shape of the matrix and the number of workers
-	TreeFlat    = qr.TreeFlat    // one tile after the other
-	TreeBinary  = qr.TreeBinary  // in pairs
-	TreeGreedy  = qr.TreeGreedy  // as many as possible as soon as possible
-	TreeDomains = qr.TreeDomains // flat in domains, which are joined in pairs
-)
-
-// Trees returns all trees.
-func Trees() []Tree { return qr.Trees() }
-
-// ParseTree returns the tree with the given name: auto, flat, binary, greedy or domains. The
-// error for any other name lists these.
-func ParseTree(name string) (Tree, error) { return qr.ParseTree(name) }
 
 // QRVariant is the form in which a [QR] keeps and applies the rotations whose product is Q.
 type QRVariant uint8
@@ -44,23 +26,21 @@ const (
 	MemorySaveQR
 )
 
-func qrVariants() []string { return []string{"compact", "dense", "memory-save"} }
+var qrVariants = words.Of[QRVariant]{"compact", "dense", "memory-save"}
 
-// String returns the name that [ParseQRVariant] reads.
-func (v QRVariant) String() string { return nameOf(qrVariants(), uint8(v), "QRVariant") }
+// String returns the name that Set reads.
+func (v QRVariant) String() string { return qrVariants.Name(v) }
 
-// ParseQRVariant returns the variant with the given name: compact, dense or memory-save. The
-// error for any other name lists these.
-func ParseQRVariant(name string) (QRVariant, error) {
-	i, err := parseName(qrVariants(), name, "QR variant")
-	return QRVariant(i), err
-}
+// Set sets v to the variant with the given name: compact, dense or memory-save. The error for any other name lists
+// these.
+func (v *QRVariant) Set(name string) error { return setName(v, qrVariants, name, "QR variant") }
 
 // QROptions configures a [QR]. The zero value chooses everything.
 type QROptions struct {
-	// Tree is the order in which tiles are eliminated. The explicit variants have only TreeFlat; for
+	// Tree is the order in which the tiles of a column are eliminated. All are equally accurate, and package
+	// blocked/qr has pictures of them. The explicit variants have only TreeFlat; for
 	// them TreeAuto means that.
-	Tree Tree
+	Tree qr.Tree
 	// Domain is the number of tiles in a domain of TreeDomains; 0 means one
 	// domain of the first column for each worker.
 	Domain int
@@ -77,52 +57,28 @@ type QROptions struct {
 // Validate returns an *OptionsError that lists everything that is wrong with o,
 // or nil.
 func (o *QROptions) Validate() error {
-	var bad problems
-	bad.check(int(o.Tree) < len(Trees()), "Tree is %v, want one of %v", o.Tree, Trees())
-	bad.check(o.Domain >= 0, "Domain is %d, want at least 0", o.Domain)
-	bad.check(o.Domain <= 0 || o.Tree == TreeDomains, "Domain is %d, which %v does not have", o.Domain, o.Tree)
-	bad.check(o.InnerBlock >= 0, "InnerBlock is %d, want at least 0", o.InnerBlock)
-	bad.check(o.TileSize >= 0 && o.TileSize <= maxNB, "TileSize is %d, want 0 to %d", o.TileSize, maxNB)
-	if int(o.Variant) >= len(qrVariants()) {
-		bad.add("Variant is %v, want one of %s", o.Variant, strings.Join(qrVariants(), ", "))
+	var bad problems.List
+	bad.Check(int(o.Tree) < len(qr.Trees()), "Tree is %v, want one of %v", o.Tree, qr.Trees())
+	bad.Check(o.Domain >= 0, "Domain is %d, want at least 0", o.Domain)
+	bad.Check(o.Domain <= 0 || o.Tree == qr.TreeDomains, "Domain is %d, which %v does not have", o.Domain, o.Tree)
+	bad.Check(o.InnerBlock >= 0, "InnerBlock is %d, want at least 0", o.InnerBlock)
+	bad.Check(o.TileSize >= 0 && o.TileSize <= engine.MaxTileSize, "TileSize is %d, want 0 to %d", o.TileSize, engine.MaxTileSize)
+	if int(o.Variant) >= len(qrVariants) {
+		bad.Add("Variant is %v, want one of %s", o.Variant, strings.Join(qrVariants, ", "))
 	} else {
-		bad.check(o.Variant == CompactQR || o.Tree == TreeAuto || o.Tree == TreeFlat,
-			"Tree is %v, and variant %v has only %v", o.Tree, o.Variant, TreeFlat)
+		bad.Check(o.Variant == CompactQR || o.Tree == qr.TreeAuto || o.Tree == qr.TreeFlat,
+			"Tree is %v, and variant %v has only %v", o.Tree, o.Variant, qr.TreeFlat)
 	}
-	return bad.err()
+	return engine.ErrorOf(bad)
 }
 
 // rotations returns the options of the tile algorithm.
 func (o *QROptions) rotations(e *Engine) qr.RotationOptions {
-	r := qr.RotationOptions{Tree: o.Tree, Domain: o.Domain, IB: o.InnerBlock, Cores: e.cores()}
+	r := qr.RotationOptions{Tree: o.Tree, Domain: o.Domain, IB: o.InnerBlock, Cores: e.Cores()}
 	if o.Variant != CompactQR {
-		r.Tree = TreeFlat
+		r.Tree = qr.TreeFlat
 	}
 	return r
-}
-
-// qrTileSize returns the tile size for the QR factorization of an m×n matrix on e, and whether
-// one kernel factors it as a whole.
-func qrTileSize[T Element](e *Engine, o *QROptions, m, n int) (nb int, direct bool) {
-	longest := max(1, m, n)
-	forced := o.TileSize
-	if forced == 0 {
-		forced = e.options().NB
-	}
-	if goesDirect[T](e, OpQR, longest) && (o.TileSize == 0 || longest <= o.TileSize) {
-		return longest, true
-	}
-	if forced > 0 {
-		return forced, false
-	}
-	nb, short := tileSize[T](e, OpQR, geometric(m, n)), max(1, min(m, n))
-	if short >= nb {
-		return evenTileSize(short, tiles.Count(short, nb)), false
-	}
-	// A tile of a narrow matrix is no wider than that. It gets as many elements
-	// by being longer, as long as there are some for each worker.
-	long := min(nb*nb/short, longest/(2*max(1, e.cores())))
-	return min(max(nb, evenTileSize(longest, tiles.Count(longest, max(1, long)))), maxNB), false
 }
 
 // QRFlops holds the floating-point operations of a QR factorization.

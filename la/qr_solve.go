@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/qr"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -72,7 +73,7 @@ func (q *QR[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 		if overflow := inRange(ctx, q.engine, x, b); overflow != nil {
 			return overflow
 		}
-		x.CopyTo(to, q.engine.options().Workers)
+		x.CopyTo(to, q.engine.Options().Workers)
 	}
 	return err
 }
@@ -110,7 +111,7 @@ func (q *QR[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool
 	}
 
 	if n == 0 || nrhs == 0 {
-		return q.engine.ready(ctx)
+		return q.engine.Ready(ctx)
 	}
 	if err := triangleError(f.a, f.order()); err != nil {
 		return err
@@ -124,7 +125,7 @@ func (q *QR[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool
 	if err != nil {
 		return err
 	}
-	err = Run(ctx, q.engine, func(p *blocked.Program[T]) error {
+	err = engine.Run(ctx, q.engine, func(p *blocked.Program[T]) error {
 		err := qr.Ormqr(p, blas.Left, blas.Trans, f.a, f.rotations, b)
 		if err == nil && x != b {
 			err = p.CopyLeading(b, x)
@@ -158,7 +159,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	rows, cols := q.operator(trans)
 	_, nrhs := b.Dims()
 	if rows == 0 {
-		return blocked.New[T](blocked.Full, cols, nrhs, f.a.NB()), e.ready(ctx)
+		return blocked.New[T](blocked.Full, cols, nrhs, f.a.NB()), e.Ready(ctx)
 	}
 	triangle := f
 	wide := rows < cols != trans
@@ -168,8 +169,8 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		defer q.mu.Unlock()
 		triangle = q.transposed()
 	}
-	x, _ = blocked.From(b, blocked.Full, f.a.NB(), e.copying(false))
-	back := scaleColumns(x, f.exp, e.options().Workers)
+	x, _ = blocked.From(b, blocked.Full, f.a.NB(), copying(e, false))
+	back := scaleColumns(x, f.exp, e.Options().Workers)
 	err = execute(ctx, e, f.direct(e, nrhs), func(s *executor[T]) {
 		if wide {
 			q.factorizeTransposed(s, triangle)
@@ -202,7 +203,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		return nil, err
 	}
 	if back != nil {
-		shiftColumns(x, x, back, e.options().Workers)
+		shiftColumns(x, x, back, e.Options().Workers)
 	}
 	return x, err
 }
@@ -245,7 +246,7 @@ func (q *QR[T]) factorizeTransposed(s *executor[T], z *qrFactors[T]) {
 func (q *QR[T]) Cond(opts ...CallOption) float64 {
 	q.valid()
 	ctx := mustContext("QR.Cond", opts)
-	e, close := q.engine.openSession()
+	e, close := q.engine.Session()
 	defer close()
 	f := q.f
 	if f.order() == 0 {

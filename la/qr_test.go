@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -78,8 +79,8 @@ func qrShapes(nb int) [][2]int {
 
 // qrOptions are all trees and variants.
 func qrOptions() []la.QROptions {
-	all := []la.QROptions{{Tree: la.TreeDomains, Domain: 2, InnerBlock: 3}, {Variant: la.DenseQR}, {Variant: la.MemorySaveQR, InnerBlock: 2}}
-	for _, tree := range la.Trees() {
+	all := []la.QROptions{{Tree: qr.TreeDomains, Domain: 2, InnerBlock: 3}, {Variant: la.DenseQR}, {Variant: la.MemorySaveQR, InnerBlock: 2}}
+	for _, tree := range qr.Trees() {
 		all = append(all, la.QROptions{Tree: tree, InnerBlock: 2})
 	}
 	return all
@@ -153,7 +154,7 @@ func TestQRKinds(t *testing.T) {
 		qr  la.QROptions
 	}{
 		"tiles":    {la.Options{Workers: 2, NB: 5, Direct: -1}, la.QROptions{}},
-		"greedy":   {la.Options{Workers: 3, NB: 3, Direct: -1, Float: true}, la.QROptions{Tree: la.TreeGreedy}},
+		"greedy":   {la.Options{Workers: 3, NB: 3, Direct: -1, Float: true}, la.QROptions{Tree: qr.TreeGreedy}},
 		"explicit": {la.Options{Workers: 2, NB: 7, Direct: -1}, la.QROptions{Variant: la.MemorySaveQR}},
 		"direct":   {la.Options{Workers: 1}, la.QROptions{}},
 	} {
@@ -197,7 +198,7 @@ func TestQRSources(t *testing.T) {
 func TestQRResults(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 3))
 	for engine, e := range engines(t) {
-		for _, opt := range []la.QROptions{{}, {Tree: la.TreeBinary}, {Variant: la.DenseQR}} {
+		for _, opt := range []la.QROptions{{}, {Tree: qr.TreeBinary}, {Variant: la.DenseQR}} {
 			for _, s := range [][2]int{{17, 11}, {11, 17}, {12, 12}} {
 				m, n := s[0], s[1]
 				k := min(m, n)

@@ -34,7 +34,7 @@ func scaleExponent[T Element](top float64) int {
 // scaledCopy returns a copy of a times 2^exp.
 func scaledCopy[T Element](e *Engine, a Source[T], exp int) *blocked.Matrix[T] {
 	m, n := a.Dims()
-	v, _ := blocked.From(a, blocked.Full, max(1, min(max(m, n), 256)), e.copying(false))
+	v, _ := blocked.From(a, blocked.Full, max(1, min(max(m, n), 256)), copying(e, false))
 	scaleByPower(v, exp)
 	return v
 }
@@ -76,7 +76,7 @@ func withScaledColumns[T Element](ctx context.Context, e *Engine, x *blocked.Mat
 		}
 		return rescale(ctx, e, x, -power-exp, err)
 	}
-	workers := e.options().Workers
+	workers := e.Options().Workers
 	back := scaleColumns(x, exp, workers)
 	err := solve()
 	if err == nil && back != nil {
@@ -108,7 +108,7 @@ func scaleCopy[T Element](e *Engine, a *blocked.Matrix[T], stats blocked.Stats) 
 		return stats, 0
 	}
 	scaleByPower(a, -exp)
-	return a.Stats(e.options().Workers), exp
+	return a.Stats(e.Options().Workers), exp
 }
 
 // scaleRightSide multiplies the right side b of a system by 2^power to about 1, if it is near the
@@ -139,7 +139,7 @@ func rescale[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], ex
 func scaledTriangle[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], exp int) (_ *blocked.Matrix[T],
 	end func() error, err error) {
 	if distributedOn[T](e, v) == nil {
-		w, _ := blocked.From(Source[T](v), v.Kind(), v.NB(), e.copying(false))
+		w, _ := blocked.From(Source[T](v), v.Kind(), v.NB(), copying(e, false))
 		scaleByPower(w, exp)
 		return w, nil, nil
 	}

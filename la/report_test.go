@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
 )
@@ -42,7 +43,7 @@ func TestReportsBesideErrors(t *testing.T) {
 		t.Errorf("nothing: %v, %+v", err, r)
 	}
 	// No version can run: there is no ground for one.
-	if x, ok := la.Explain[float64](nil, "nosuch", nil); ok || x.Why != versions.None {
+	if x, ok := engine.Explain[float64](nil, "nosuch", nil); ok || x.Why != versions.None {
 		t.Errorf("no such operation: %v", x.Why)
 	}
 	s, err := versions.NewSelector(versions.Config{})

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -43,7 +44,7 @@ func TestRuntime(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 	job := rt.NewJob(context.Background())
-	if _, err := job.Submit(&graph.Spec{Op: la.Ops[float64](nil).All()[0]}); err != nil {
+	if _, err := job.Submit(&graph.Spec{Op: engine.Ops[float64](nil).All()[0]}); err != nil {
 		t.Errorf("the engine has closed a runtime that is not its own: %v", err)
 	}
 	job.Wait()

@@ -12,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/la/krylov"
 	"gonum.org/v1/gonum/mat"
 )
@@ -119,7 +120,7 @@ func TestEngineRuntime(t *testing.T) {
 		t.Errorf("the program's runtime after the engine's Close: %v", err)
 	}
 	defer func() {
-		if p := recover(); p != la.ErrNoRuntime {
+		if p := recover(); p != engine.ErrNoRuntime {
 			t.Errorf("nil engine: %v", p)
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -79,19 +80,19 @@ func newDivisor[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor
 	if m := distributedOn(e, a); m != nil {
 		return distributedDivisor(ctx, e, m)
 	}
-	workers := e.options().Workers
+	workers := e.Options().Workers
 	n, _ := a.Dims()
 	if d, ok := a.(interface{ Diag() int }); ok && d.Diag() == n {
 		return diagonalDivisor(a)
 	}
-	nb, _ := TileSize[T](e, OpTrsm, n, n)
+	nb, _ := engine.TileSize[T](e, engine.OpTrsm, n, n)
 	v, trans, ok := tiles.ViewOf(a, nb)
 	if !ok {
 		kind := blocked.Full
 		if t, ok := a.(TriangularSource[T]); ok {
 			kind = triangleKind(t)
 		}
-		v, _ = blocked.From(a, kind, nb, e.copying(false))
+		v, _ = blocked.From(a, kind, nb, copying(e, false))
 		a, trans = v, blas.NoTrans
 	}
 	s := v.Structure(workers)

@@ -40,10 +40,10 @@ func (s substitution[T]) solve(uplo blas.Uplo, trans blas.Transpose, diag blas.D
 	vectors [][]T) error {
 	n, nb := a.Dim(), a.NB()
 	nt := tiles.Count(n, nb)
-	transposed, workers := trans != blas.NoTrans, s.engine.options().Workers
+	transposed, workers := trans != blas.NoTrans, s.engine.Options().Workers
 	part := func(x []T, k int) []T { return x[k*nb : min((k+1)*nb, n)] }
 	for step := range nt {
-		if err := s.engine.ready(s.ctx); err != nil {
+		if err := s.engine.Ready(s.ctx); err != nil {
 			return err
 		}
 		k, next := step, 1

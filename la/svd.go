@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/internal/transpose"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -73,7 +74,7 @@ func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind, opts ...CallOption) er
 func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) error {
 	m, n := a.Dims()
 	c.valid = false
-	if err := c.engine.ready(ctx); err != nil {
+	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
 	if x, ok := any(a).(*blocked.Matrix[T]); ok && x.IsDistributed() {
@@ -141,7 +142,7 @@ func (c *SVD[T]) decompose(ctx context.Context) error {
 		}
 		args = append(args, tileOf(&c.u, left, rows), tileOf(&c.v, cols, cols))
 	}
-	o, params := kernels.For[T](e.ops()).Op("gesdd"), &op.Gesdd{Values: values}
+	o, params := engine.Ops[T](e).Op("gesdd"), &op.Gesdd{Values: values}
 	return callWhole(ctx, e, rows*cols <= svdDirect*svdDirect, "SVD", o, params, args...)
 }
 

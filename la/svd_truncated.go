@@ -73,7 +73,7 @@ func (c *TruncatedSVD[T]) factorize(ctx context.Context, a Source[T], k int, opt
 		opt.Iterations = 2
 	}
 	e := c.engine
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	if x, ok := any(a).(*blocked.Matrix[T]); ok && x.IsDistributed() {
@@ -85,7 +85,7 @@ func (c *TruncatedSVD[T]) factorize(ctx context.Context, a Source[T], k int, opt
 		c.valid = true
 		return nil
 	}
-	x, trans := readable(a, blas.NoTrans, max(1, min(max(m, n), 256)), nil, e.options().Workers)
+	x, trans := readable(a, blas.NoTrans, max(1, min(max(m, n), 256)), nil, e.Options().Workers)
 	top, err := largest(ctx, e, x, trans)
 	if err != nil {
 		return err

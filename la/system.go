@@ -13,12 +13,12 @@ import (
 func beginSystem[T Element](ctx context.Context, e *Engine, op string, m, n int, dst Destination[T],
 	b Source[T]) (to Sink[T], _ *Engine, end func(), err error) {
 	if to, err = checkSystem(op, m, n, dst, b); err == nil {
-		err = e.ready(ctx)
+		err = e.Ready(ctx)
 	}
 	if _, nrhs := b.Dims(); err != nil || n == 0 || nrhs == 0 {
 		return nil, nil, nil, err
 	}
-	e, end = e.openSession()
+	e, end = e.Session()
 	return to, e, end, nil
 }
 
@@ -35,7 +35,7 @@ func deliver[T Element](ctx context.Context, e *Engine, report SolveReport, dst 
 	}
 	switch to := distributedOn[T](e, dst); to {
 	case nil:
-		x.CopyTo(dst, e.options().Workers)
+		x.CopyTo(dst, e.Options().Workers)
 	default:
 		if failed := scatter(ctx, e, to, x); failed != nil {
 			return report, failed
@@ -83,7 +83,7 @@ func solveVector[T Element](ctx context.Context, name string, rows, cols int, ds
 // retiled returns x in tiles of nb×nb.
 func retiled[T Element](x *blocked.Matrix[T], nb int, e *Engine) *blocked.Matrix[T] {
 	if x.NB() != nb {
-		x, _ = blocked.From[T](x, blocked.Full, nb, e.copying(false))
+		x, _ = blocked.From[T](x, blocked.Full, nb, copying(e, false))
 	}
 	return x
 }

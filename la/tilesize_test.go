@@ -5,11 +5,12 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
-func operations() []la.Operation {
-	return []la.Operation{la.OpGemm, la.OpSyrk, la.OpTrsm, la.OpCholesky, la.OpLU, la.OpQR}
+func operations() []engine.Operation {
+	return []engine.Operation{engine.OpGemm, engine.OpSyrk, engine.OpTrsm, engine.OpCholesky, engine.OpLU, engine.OpQR}
 }
 
 // The default divides evenly, leaves work for every worker and is not extreme.
@@ -18,7 +19,7 @@ func TestTileSizeByDefault(t *testing.T) {
 		e := start(t, la.Options{Workers: workers, Direct: -1, Float: true})
 		for _, op := range operations() {
 			for n := 1; n < 20000; n += 1 + n/50 {
-				nb, direct := la.TileSize[float64](e, op, n, n)
+				nb, direct := engine.TileSize[float64](e, op, n, n)
 				if direct || nb < 1 || nb > 1024 || nb%8 != 0 {
 					t.Fatalf("%v, %d workers, n = %d: %d, %v", op, workers, n, nb, direct)
 				}
@@ -39,14 +40,14 @@ func TestTileSizeByDefault(t *testing.T) {
 func TestTileSizeForAccelerators(t *testing.T) {
 	devices, _ := simulated(t, 1, 64, 12)
 	p := new(versions.Profile)
-	p.SetTileSize(la.TuningKey[float64](la.OpGemm), exec.Here(), 2, 8192, 256, 1e9)
-	size := func(opt la.Options, op la.Operation, n int) int {
+	p.SetTileSize(engine.TuningKey[float64](engine.OpGemm), exec.Here(), 2, 8192, 256, 1e9)
+	size := func(opt la.Options, op engine.Operation, n int) int {
 		e, err := la.NewEngine(opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		nb, _ := la.TileSize[float64](e, op, n, n)
+		nb, _ := engine.TileSize[float64](e, op, n, n)
 		return nb
 	}
 	plain, with := la.Options{Workers: 2}, la.Options{Workers: 2, Accelerators: devices}
@@ -57,7 +58,7 @@ func TestTileSizeForAccelerators(t *testing.T) {
 			}
 		}
 		for n, want := range map[int]int{4096: 1024, 8192: 1024, 16384: 1024, 32768: 2048, 65536: 2048} {
-			if want > 1024 && (op == la.OpLU || op == la.OpQR) {
+			if want > 1024 && (op == engine.OpLU || op == engine.OpQR) {
 				want = 1024
 			}
 			if nb := size(with, op, n); nb != want {
@@ -71,11 +72,11 @@ func TestTileSizeForAccelerators(t *testing.T) {
 	}{
 		"nb":            {func(o *la.Options) { o.NB = 100 }, 100},
 		"profile":       {func(o *la.Options) { o.Profile = p }, 256},
-		"deterministic": {func(o *la.Options) { o.Deterministic = true }, size(la.Options{Workers: 2, Deterministic: true}, la.OpCholesky, 8192)},
+		"deterministic": {func(o *la.Options) { o.Deterministic = true }, size(la.Options{Workers: 2, Deterministic: true}, engine.OpCholesky, 8192)},
 	} {
-		op, opt := la.OpGemm, with
+		op, opt := engine.OpGemm, with
 		if name == "deterministic" {
-			op = la.OpCholesky
+			op = engine.OpCholesky
 		}
 		if c.set(&opt); size(opt, op, 8192) != c.want {
 			t.Errorf("%s: %d, want %d", name, size(opt, op, 8192), c.want)
@@ -85,7 +86,7 @@ func TestTileSizeForAccelerators(t *testing.T) {
 
 func TestTileSizeOfOptions(t *testing.T) {
 	p := new(versions.Profile)
-	p.SetTileSize(la.TuningKey[float64](la.OpGemm), exec.Here(), 2, 1000, 256, 1e9)
+	p.SetTileSize(engine.TuningKey[float64](engine.OpGemm), exec.Here(), 2, 1000, 256, 1e9)
 	for _, c := range []struct {
 		name       string
 		opt        la.Options
@@ -108,11 +109,11 @@ func TestTileSizeOfOptions(t *testing.T) {
 		{"deterministic", la.Options{Workers: 2, Profile: p, Deterministic: true}, 1000, 1000, 0, false},
 	} {
 		e := start(t, c.opt)
-		nb, direct := la.TileSize[float64](e, la.OpGemm, c.n, c.longest)
+		nb, direct := engine.TileSize[float64](e, engine.OpGemm, c.n, c.longest)
 		if c.nb == 0 {
 			opt := c.opt
 			opt.Profile = nil
-			c.nb, _ = la.TileSize[float64](start(t, opt), la.OpGemm, c.n, c.longest)
+			c.nb, _ = engine.TileSize[float64](start(t, opt), engine.OpGemm, c.n, c.longest)
 		}
 		if nb != c.nb || direct != c.direct {
 			t.Errorf("%s: %d, %v; want %d, %v", c.name, nb, direct, c.nb, c.direct)
@@ -129,9 +130,9 @@ func TestTileSizeDeterministic(t *testing.T) {
 	}
 	for _, op := range operations() {
 		for n := 1; n < 10000; n += 1 + n/20 {
-			want, one := la.TileSize[float32](engines[0], op, n, n)
+			want, one := engine.TileSize[float32](engines[0], op, n, n)
 			for _, e := range engines[1:] {
-				if nb, direct := la.TileSize[float32](e, op, n, n); nb != want || direct != one {
+				if nb, direct := engine.TileSize[float32](e, op, n, n); nb != want || direct != one {
 					t.Fatalf("%v, n = %d: %d, %v with %d workers; %d, %v with one", op, n, nb, direct, len(e.Workers()), want, one)
 				}
 			}

@@ -202,7 +202,7 @@ func readPart[T blocked.Element](c *versions.Call) (err error) {
 // [WriteNPY]: a symmetric matrix is written with both triangles.
 //
 // WriteTiles makes a file of another name in the same directory, with the header and the full size. Then it
-// calls run, which must call submit with a Program and wait for the end of the tasks, as la.Run does. Each
+// calls run, which must call submit with a Program and wait for the end of the tasks, as engine.Run does. Each
 // task flushes its bytes to the device. At the end WriteTiles renames the file to path or, after an error,
 // removes it. So path holds either its former content or all of a. An existing file keeps its permissions,
 // and WriteTiles follows a symbolic link.

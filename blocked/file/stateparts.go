@@ -77,7 +77,7 @@ func (e *StateError) Final() bool { return true }
 // WriteStateTiles writes s to f in the format of [WriteState]. f must be empty. WriteStateTiles writes
 // the head itself; for each tile it submits a task, which a node that has the tile executes. So all nodes
 // must share the file system of f, and list [Ops]. run must call submit with a Program, and wait for the
-// end of the tasks, as la.Run does. Each task flushes its bytes to the device.
+// end of the tasks, as engine.Run does. Each task flushes its bytes to the device.
 //
 // The error is that of run or of the operating system. The error of run contains an *[AccessError] if a
 // node does not find the file.

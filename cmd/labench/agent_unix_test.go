@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/cmd/labench/internal/node"
 	local "github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
@@ -290,7 +291,7 @@ func compute(rt local.Runtime, k int) ([]float64, error) {
 		}
 	default:
 		var q *la.QR[float64]
-		if q, err = la.NewQRWith[float64](e, la.QROptions{Tree: la.TreeGreedy}); err != nil {
+		if q, err = la.NewQRWith[float64](e, la.QROptions{Tree: qr.TreeGreedy}); err != nil {
 			return nil, err
 		}
 		if err = q.Factorize(a); err == nil {

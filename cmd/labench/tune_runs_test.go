@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -35,11 +36,11 @@ func TestTuneRuns(t *testing.T) {
 	if len(sizes) != 4 {
 		t.Fatalf("%v", sizes)
 	}
-	for i, op := range []la.Operation{la.OpCholesky, la.OpGemm, la.OpSyrk, la.OpTrsm} {
+	for i, op := range []engine.Operation{engine.OpCholesky, engine.OpGemm, engine.OpSyrk, engine.OpTrsm} {
 		// As many tiles as with the tuned size, and evenly.
 		parts := (700 + sizes[i].NB - 1) / sizes[i].NB
 		want := ((700+parts-1)/parts + 7) / 8 * 8
-		if nb, _ := la.TileSize[float32](e, op, 700, 700); sizes[i].Op != la.TuningKey[float32](op) || nb != want {
+		if nb, _ := engine.TileSize[float32](e, op, 700, 700); sizes[i].Op != engine.TuningKey[float32](op) || nb != want {
 			t.Errorf("%v: la takes %d, tuned is %+v", op, nb, sizes[i])
 		}
 	}

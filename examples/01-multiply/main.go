@@ -18,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -27,7 +28,7 @@ func main() {
 	log.SetFlags(0)
 	rng := rand.New(rand.NewPCG(1, 2))
 
-	for _, step := range []func(*rand.Rand) error{gonumMatrices, transposes, engine} {
+	for _, step := range []func(*rand.Rand) error{gonumMatrices, transposes, ownEngine} {
 		if err := step(rng); err != nil {
 			log.Fatal(err)
 		}
@@ -69,8 +70,8 @@ func transposes(rng *rand.Rand) error {
 	return check("C = 2·Aᵀ·B - C", c, x, &want, bound, epsilon64)
 }
 
-// engine computes a float32 product on an Engine of its own.
-func engine(rng *rand.Rand) error {
+// ownEngine computes a float32 product on an Engine of its own.
+func ownEngine(rng *rand.Rand) error {
 	const n = 1500
 	a, b := general(rng, n), general(rng, n)
 	c := la.General[float32]{Rows: n, Cols: n, Stride: n, Data: make([]float32, n*n)}
@@ -111,7 +112,7 @@ func engine(rng *rand.Rand) error {
 		Params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		Args:   []any{tile, tile, tile},
 	}
-	if why, ok := la.Explain[float32](e, "gemm", call); ok {
+	if why, ok := engine.Explain[float32](e, "gemm", call); ok {
 		fmt.Print(why)
 	}
 

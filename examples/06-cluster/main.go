@@ -27,6 +27,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/transport/web"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -140,7 +141,7 @@ func solve(rt runtime.Runtime) (x []float64, err error) {
 		return nil, err
 	}
 	random := func(m *blocked.Matrix[float64], seed uint64) error {
-		return la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(m, seed, 0) })
+		return engine.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(m, seed, 0) })
 	}
 	if err := errors.Join(random(a, 1), random(b, 2)); err != nil {
 		return nil, err

@@ -21,20 +21,22 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec", "exec/graph", "exec/dispatch", "exec/offload", "exec/trace",
-				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/scalar", "internal/transpose",
+				"la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec", "exec/offload",
+				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/problems", "internal/scalar", "internal/transpose", "internal/words",
 			},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 				"gonum.org/v1/gonum/blas/gonum", // xSYMV, which memory bounds
 			},
 		},
+		// What la computes with, for engineers; la has other names for some of it.
+		{pkg: "la/engine", tessera: []string{"blocked", "blocked/tiles", "exec", "exec/dispatch", "exec/graph", "exec/offload", "exec/trace", "kernels", "kernels/op", "versions", "internal/problems", "internal/scalar", "internal/words"}},
 		{
 			pkg: "la/dropin",
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
 			// every allocation counts; kernels/cpu for vectors, which are no tiles.
-			tessera: []string{"la", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/cpu", "kernels/op", "versions", "internal/scalar", "internal/transpose"},
+			tessera: []string{"la", "la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/cpu", "kernels/op", "versions", "internal/scalar", "internal/transpose"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they

@@ -15,7 +15,7 @@ import (
 //
 // Devices have the driver's numbers, which CUDA_VISIBLE_DEVICES can change.
 //
-// Programs pass the word to la.OpenAccelerators. A program that asks for a device by number gets
+// Programs pass the word to engine.OpenAccelerators. A program that asks for a device by number gets
 // that device or an error. "auto" takes the devices that there are; if there are none, the
 // program works on cores.
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -44,7 +45,7 @@ func newCore(opt Options) *core {
 			units++
 		}
 	}
-	return &core{opt: opt, units: units, ops64: la.Ops[float64](opt.Engine), ops32: la.Ops[float32](opt.Engine)}
+	return &core{opt: opt, units: units, ops64: engine.Ops[float64](opt.Engine), ops32: engine.Ops[float32](opt.Engine)}
 }
 
 // enter begins a computation and returns the engine for it, nil if there is
@@ -92,7 +93,7 @@ func (c *core) smallCube(limit, m, n, k int) bool {
 // ops returns the operations on tiles of T.
 func ops[T la.Element](c *core) kernels.Ops[T] {
 	if c == nil {
-		return la.Ops[T](nil)
+		return engine.Ops[T](nil)
 	}
 	return *scalar.Pick[T, any](&c.ops32, &c.ops64).(*kernels.Ops[T])
 }
@@ -100,24 +101,24 @@ func ops[T la.Element](c *core) kernels.Ops[T] {
 // tileSize returns la's tile size for a result whose size goes by n, in a
 // problem that costs as much as a cube of the dimension longest; one says that
 // such a problem is better given to one kernel.
-func tileSize[T la.Element](c *core, op la.Operation, n int, dims ...int) (nb int, one bool) {
+func tileSize[T la.Element](c *core, op engine.Operation, n int, dims ...int) (nb int, one bool) {
 	e := c.enter()
 	defer c.leave()
-	return la.TileSize[T](e, op, max(n, 1), mean(dims...))
+	return engine.TileSize[T](e, op, max(n, 1), mean(dims...))
 }
 
 // run executes a program of tile algorithms.
 func run[T la.Element](c *core, routine string, program func(p *blocked.Program[T]) error) error {
 	e := c.enter()
 	defer c.leave()
-	return check(routine, la.Run(context.Background(), e, program))
+	return check(routine, engine.Run(context.Background(), e, program))
 }
 
 // call executes op on the calling goroutine.
 func (c *core) call(routine string, op *versions.Op, params any, args ...any) error {
 	e := c.enter()
 	defer c.leave()
-	return check(routine, la.Call(context.Background(), e, op, params, args...))
+	return check(routine, engine.Call(context.Background(), e, op, params, args...))
 }
 
 // check panics with a *FailedError unless err is nil or speaks of the numbers

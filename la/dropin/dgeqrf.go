@@ -6,6 +6,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // smallGeqrf is the largest product m·n·min(m, n) left to gonum by default. On a
@@ -54,7 +55,7 @@ func geqrf(co *core, routine string, a la.General[float64], tau []float64, nb, i
 // are applied to n columns, and of the block reflectors in them. If the problem
 // is better given to one kernel, the slice is as wide as there are columns.
 func reflectorSizes(co *core, m, n, k int) (nb, ib int) {
-	nb, whole := tileSize[float64](co, la.OpQR, mean(n, k), m, n, k)
+	nb, whole := tileSize[float64](co, engine.OpQR, mean(n, k), m, n, k)
 	if whole {
 		nb = max(n, k)
 	}

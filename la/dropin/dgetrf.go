@@ -6,6 +6,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -28,7 +29,7 @@ func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 	if co.smallCube(smallGetrf, m, n, k) || !fits(m, n, a, lda) || len(ipiv) != k {
 		return l.Implementation.Dgetrf(m, n, a, lda, ipiv)
 	}
-	_, whole := tileSize[float64](co, la.OpLU, k, m, n, k)
+	_, whole := tileSize[float64](co, engine.OpLU, k, m, n, k)
 	if whole {
 		v := &kernels.Pivots{Rows: ipiv[:0:k]}
 		t := &kernels.Tile[float64]{Rows: m, Cols: n, Stride: lda, Data: a}

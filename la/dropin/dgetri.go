@@ -3,7 +3,7 @@ package dropin
 import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // smallGetri is the cube of the largest order left to gonum by default.
@@ -23,7 +23,7 @@ func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 	if singular(n, a, lda) {
 		return false
 	}
-	nb, _ := tileSize[float64](co, la.OpTrsm, n, n, n, n)
+	nb, _ := tileSize[float64](co, engine.OpTrsm, n, n, n, n)
 	nb = min(nb, n)
 	w := blocked.New[float64](blocked.Full, n, n, nb)
 	va, v := view(n, n, a, lda, nb), lu.NewPivots(n, n, nb)

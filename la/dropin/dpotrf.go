@@ -4,7 +4,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/chol"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -26,7 +26,7 @@ func (l LAPACK) Dpotrf(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if co.smallCube(smallPotrf, n, n, n) || !triangle(uplo) || !fits(n, n, a, lda) {
 		return l.Implementation.Dpotrf(uplo, n, a, lda)
 	}
-	nb, whole := tileSize[float64](co, la.OpCholesky, n, n, n, n)
+	nb, whole := tileSize[float64](co, engine.OpCholesky, n, n, n, n)
 	if whole {
 		d := one[float64]()
 		d.potrf = op.Potrf{Uplo: uplo}

@@ -3,7 +3,7 @@ package dropin
 import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/chol"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -25,7 +25,7 @@ func (l LAPACK) Dpotri(uplo blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if singular(n, a, lda) {
 		return false
 	}
-	nb, _ := tileSize[float64](co, la.OpCholesky, n, n, n, n)
+	nb, _ := tileSize[float64](co, engine.OpCholesky, n, n, n, n)
 	v := viewSym(uplo, n, a, lda, nb)
 	w := blocked.New[float64](blocked.TriLower, n, n, nb)
 	run(co, "Dpotri", func(p *blocked.Program[float64]) error { return chol.Potri(p, v, w, v) })

@@ -5,6 +5,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -45,7 +46,7 @@ func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k
 		gemmVector(co, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
 	}
-	nb, whole := tileSize[T](co, la.OpGemm, mean(m, n), m, n, k)
+	nb, whole := tileSize[T](co, engine.OpGemm, mean(m, n), m, n, k)
 	ar, ac := shape(tA, m, k)
 	br, bc := shape(tB, k, n)
 	if whole {

@@ -3,6 +3,7 @@ package dropin
 import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -38,7 +39,7 @@ func symm[T la.Element](co *core, routine string, side blas.Side, uplo blas.Uplo
 		!fits(m, n, b, ldb) || !fits(m, n, c, ldc) || !fits(order, order, a, lda) {
 		return false
 	}
-	nb, whole := tileSize[T](co, la.OpGemm, mean(m, n), m, n, order)
+	nb, whole := tileSize[T](co, engine.OpGemm, mean(m, n), m, n, order)
 	if whole {
 		nb = order
 	}

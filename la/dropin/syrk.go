@@ -4,6 +4,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -38,7 +39,7 @@ func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transp
 		!fits(n, n, c, ldc) || !fitsOp(tA, n, k, a, lda) {
 		return false
 	}
-	nb, whole := tileSize[T](co, la.OpSyrk, n, n, n, k)
+	nb, whole := tileSize[T](co, engine.OpSyrk, n, n, n, k)
 	r, s := shape(tA, n, k)
 	if whole {
 		d := one[T]()

@@ -5,6 +5,7 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -53,7 +54,7 @@ func triangular[T la.Element](co *core, routine string, product bool, side blas.
 		trsmVector(co, side, uplo, tA, diag, order, alpha, a, lda, b, ldb)
 		return true
 	}
-	nb, whole := tileSize[T](co, la.OpTrsm, order, m, n, order)
+	nb, whole := tileSize[T](co, engine.OpTrsm, order, m, n, order)
 	if whole {
 		d := one[T]()
 		d.trsm = op.Trsm{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: float64(alpha)}

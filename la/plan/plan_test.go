@@ -16,6 +16,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/la/plan"
 	"gonum.org/v1/gonum/blas"
 )
@@ -54,7 +55,7 @@ func TestNodes(t *testing.T) {
 				return err
 			}
 			defer a.Close()
-			if err := la.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 1, 500) }); err != nil {
+			if err := engine.Run(ctx, e, func(p *blocked.Program[float64]) error { return p.Plrnt(a, 1, 500) }); err != nil {
 				return err
 			}
 			if reset {

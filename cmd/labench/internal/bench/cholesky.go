@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -25,7 +26,9 @@ func newCholesky[T la.Element](f *maker[T]) problem {
 	return &cholesky[T]{base: f.base, kept: kept{keep: f.spec.Checkpoint}, a: a}
 }
 
-func (p *cholesky[T]) order() (op la.Operation, n, longest int) { return la.OpCholesky, p.a.N, p.a.N }
+func (p *cholesky[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpCholesky, p.a.N, p.a.N
+}
 
 func (p *cholesky[T]) flops() float64 {
 	n := float64(p.a.N)

@@ -5,13 +5,14 @@ import (
 
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // openDevices opens the accelerators of s and sets them in opt. It returns their names, and a function that
 // closes them; the caller closes the engine first.
 func openDevices(s Spec, opt *la.Options) (closeAll func() error, names []string, err error) {
-	all, err := la.OpenAccelerators(s.Devices)
+	all, err := engine.OpenAccelerators(s.Devices)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -48,16 +49,16 @@ func (p *distributed[T]) save() error {
 	return file.WriteTiles(p.s.Output, a, nil, p.tasks)
 }
 
-func (p *distributed[T]) order() (op la.Operation, n, longest int) {
+func (p *distributed[T]) order() (op engine.Operation, n, longest int) {
 	switch p.s.Op {
 	case "gemm":
-		return la.OpGemm, p.s.N, p.s.N
+		return engine.OpGemm, p.s.N, p.s.N
 	case "cholesky":
-		return la.OpCholesky, p.s.N, p.s.N
+		return engine.OpCholesky, p.s.N, p.s.N
 	case "qr":
-		return la.OpQR, p.s.N, p.s.N
+		return engine.OpQR, p.s.N, p.s.N
 	}
-	return la.OpLU, p.s.N, p.s.N
+	return engine.OpLU, p.s.N, p.s.N
 }
 
 func (p *distributed[T]) flops() float64 {
@@ -199,7 +200,7 @@ func (p *distributed[T]) reset() {
 func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.e = e
 	op, n, longest := p.order()
-	nb, _ := la.TileSize[T](e, op, n, longest)
+	nb, _ := engine.TileSize[T](e, op, n, longest)
 	if p.speeds == nil {
 		p.calibrate(nb)
 	}

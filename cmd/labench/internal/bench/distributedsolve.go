@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -22,14 +23,14 @@ type distributedSystem[T la.Element] struct {
 // symmetric reports whether A is symmetric. Then only one half of it is stored.
 func (p *distributedSystem[T]) symmetric() bool { return p.s.Method == ByCholesky }
 
-func (p *distributedSystem[T]) order() (op la.Operation, n, longest int) {
+func (p *distributedSystem[T]) order() (op engine.Operation, n, longest int) {
 	switch {
 	case p.s.Op == "lstsq" || p.s.Method == ByQR:
-		return la.OpQR, mean(p.s.M, p.s.N), max(p.s.M, p.s.N)
+		return engine.OpQR, mean(p.s.M, p.s.N), max(p.s.M, p.s.N)
 	case p.symmetric():
-		return la.OpCholesky, p.s.N, p.s.N
+		return engine.OpCholesky, p.s.N, p.s.N
 	}
-	return la.OpLU, p.s.N, p.s.N
+	return engine.OpLU, p.s.N, p.s.N
 }
 
 func (p *distributedSystem[T]) flops() float64 {
@@ -54,7 +55,7 @@ func (p *distributedSystem[T]) reset() {
 func (p *distributedSystem[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.e = e
 	op, n, longest := p.order()
-	nb, _ := la.TileSize[T](e, op, n, longest)
+	nb, _ := engine.TileSize[T](e, op, n, longest)
 	if p.speeds == nil {
 		p.calibrate(nb)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -28,7 +29,7 @@ func newEigen[T la.Element](f *maker[T]) problem {
 }
 
 // order returns no operation of la, since there are no tiles: see Operation.whole.
-func (p *eigen[T]) order() (op la.Operation, n, longest int) { return 0, p.a.N, p.a.N }
+func (p *eigen[T]) order() (op engine.Operation, n, longest int) { return 0, p.a.N, p.a.N }
 
 func (p *eigen[T]) flops() float64 { return eigenFlops(p.a.N, p.values) }
 
@@ -118,7 +119,7 @@ func newSVD[T la.Element](f *maker[T]) problem {
 }
 
 // order returns no operation of la, since there are no tiles: see Operation.whole.
-func (p *svd[T]) order() (op la.Operation, n, longest int) {
+func (p *svd[T]) order() (op engine.Operation, n, longest int) {
 	return 0, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 )
@@ -48,10 +49,10 @@ func TestGrowth(t *testing.T) {
 // Every tree and variant is verified, on shapes that suit it or do not.
 func TestRotations(t *testing.T) {
 	var specs []Spec
-	for _, tree := range la.Trees() {
+	for _, tree := range qr.Trees() {
 		specs = append(specs, Spec{Problem: Problem{Tree: tree}})
 	}
-	specs = append(specs, Spec{Problem: Problem{Tree: la.TreeDomains, Domain: 2, IB: 7}}, Spec{Problem: Problem{Variant: la.DenseQR}}, Spec{Problem: Problem{Variant: la.MemorySaveQR}})
+	specs = append(specs, Spec{Problem: Problem{Tree: qr.TreeDomains, Domain: 2, IB: 7}}, Spec{Problem: Problem{Variant: la.DenseQR}}, Spec{Problem: Problem{Variant: la.MemorySaveQR}})
 	for _, s := range specs {
 		for _, shape := range [][2]int{{100, 100}, {330, 40}, {40, 330}, {17, 5}} {
 			s.Op, s.M, s.N, s.NB, s.Repeat, s.Verify, s.NoPeak = "qr", shape[0], shape[1], 32, 1, true, true
@@ -69,7 +70,7 @@ func TestRotations(t *testing.T) {
 		}
 	}
 	var invalid *InvalidError
-	if _, err := Run(context.Background(), Spec{Problem: Problem{Op: "qr", N: 9, Tree: la.TreeGreedy, Variant: la.DenseQR, IB: -1}}); !errors.As(err, &invalid) ||
+	if _, err := Run(context.Background(), Spec{Problem: Problem{Op: "qr", N: 9, Tree: qr.TreeGreedy, Variant: la.DenseQR, IB: -1}}); !errors.As(err, &invalid) ||
 		len(invalid.Problems) != 2 {
 		t.Errorf("a tree that the variant does not have, and a negative block: %v", err)
 	}

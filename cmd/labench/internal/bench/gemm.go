@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -18,8 +19,8 @@ func newGemm[T la.Element](f *maker[T]) problem {
 	return &gemm[T]{f.base, f.first(s.M, s.K, false), f.generate(s.Matrix, 1, s.K, s.N, false), f.empty(s.M, s.N)}
 }
 
-func (p *gemm[T]) order() (op la.Operation, n, longest int) {
-	return la.OpGemm, mean(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
+func (p *gemm[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpGemm, mean(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
 }
 
 func (p *gemm[T]) flops() float64 {
@@ -38,7 +39,7 @@ func (p *gemm[T]) on(e *la.Engine) (func(context.Context) error, error) {
 // that of the run.
 func (p *gemm[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	op, n0, longest := p.order()
-	nb, _ := la.TileSize[T](e, op, n0, longest)
+	nb, _ := engine.TileSize[T](e, op, n0, longest)
 	m, k := p.a.Dims()
 	n := p.c.Cols
 	wrong := sample(p.seed, nb, false, p.c, p.a, func(l, j int) T { return p.b.Data[l*p.b.Stride+j] })

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -21,8 +22,8 @@ func newLU[T la.Element](f *maker[T]) problem {
 	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, kept: kept{keep: s.Checkpoint}}
 }
 
-func (p *lu[T]) order() (op la.Operation, n, longest int) {
-	return la.OpLU, min(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
+func (p *lu[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpLU, min(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
 func (p *lu[T]) flops() float64 { return luFlops(p.a.Rows, p.a.Cols) }
@@ -38,7 +39,7 @@ func (p *lu[T]) on(e *la.Engine) (func(context.Context) error, error) {
 func (p *lu[T]) describe(r *Result) {
 	p.kept.describe(r)
 	r.Pivoting, r.Growth = p.f.Pivoting().String(), Number(p.f.Growth())
-	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // la.TileSize does not consider tall matrices
+	r.NB, r.Direct = p.f.TileSize(p.a.Rows, p.a.Cols) // engine.TileSize does not consider tall matrices
 }
 
 // verify computes P⁻¹·A − L·U with gemm, panel by panel of L.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 	"github.com/tessera-la/tessera/exec"
-	"github.com/tessera-la/tessera/la"
 )
 
 // TestPlan: tasks and what has to move follow the speeds, and too many tasks are not counted.
@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 	defer rt.Close()
 	const n, nb = 1200, 50
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
-		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: la.TreeFlat}}.WithDefaults()
+		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: qr.TreeFlat}}.WithDefaults()
 		x, err := planned[float64](context.Background(), s, []float64{1, 3, 1, 1}, plan.Options{Runtime: rt, Apart: true, Cost: func(string) float64 { return 1 }})
 		if err != nil {
 			t.Fatal(err)

@@ -5,12 +5,13 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // problem is one operation with its matrices. Most operations embed [base], whose methods do nothing.
 type problem interface {
-	// order returns what la's tile size depends on: see la.TileSize.
-	order() (op la.Operation, n, longest int)
+	// order returns what la's tile size depends on: see engine.TileSize.
+	order() (op engine.Operation, n, longest int)
 	// flops returns the floating point operations of a run as LAPACK counts
 	// them (LAPACK Working Note 41).
 	flops() float64

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -23,8 +24,8 @@ func newQR[T la.Element](f *maker[T]) problem {
 	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), kept: kept{keep: f.spec.Checkpoint}}
 }
 
-func (p *factorQR[T]) order() (op la.Operation, n, longest int) {
-	return la.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
+func (p *factorQR[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
 func (p *factorQR[T]) flops() float64 { return qr.QRFlops(p.a.Rows, p.a.Cols) }
@@ -40,7 +41,7 @@ func (p *factorQR[T]) describe(r *Result) {
 	p.kept.describe(r)
 	flops := p.f.Flops()
 	r.Flops, r.Performed = flops.Standard, flops.Performed
-	r.NB, r.Direct = p.f.TileSize(p.a.Dims()) // la.TileSize does not consider narrow matrices
+	r.NB, r.Direct = p.f.TileSize(p.a.Dims()) // engine.TileSize does not consider narrow matrices
 }
 
 // verify computes R − QᵀA with la's Qᵀ, and I − QᵀQ with syrk on the first columns of Q.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Rehearsal is a runtime that executes tasks without computing anything, such as the runtimes of package sim.
@@ -60,7 +61,7 @@ func rehearse[T la.Element](ctx context.Context, s Spec, rt Rehearsal, speeds []
 	defer p.close()
 	op, n, longest := p.order()
 	x = Rehearsed{Problem: s.Problem, Flops: p.flops(), Bytes: int64(find(s.Op).elements(s)) * int64(unsafe.Sizeof(*new(T)))}
-	x.NB, _ = la.TileSize[T](e, op, n, longest)
+	x.NB, _ = engine.TileSize[T](e, op, n, longest)
 	if !s.Distributed {
 		if err := fitsBooks(s.books(x.NB)); err != nil {
 			return x, err

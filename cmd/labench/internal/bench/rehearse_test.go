@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/sim"
-	"github.com/tessera-la/tessera/la"
 )
 
 // TestRehearse: on several nodes, operations that can be distributed move what plan.Runtime counts.
@@ -23,7 +23,7 @@ func TestRehearse(t *testing.T) {
 	}
 	defer rt.Close()
 	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
-		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: la.TreeFlat}}
+		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: qr.TreeFlat}}
 		virtual, err := sim.NewCluster(sim.Options{Machine: m, Nodes: cluster.Options{Owner: true, Stay: true}, Context: ctx, Setup: true})
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -61,7 +62,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 			failed = err
 		}
 	}()
-	e, err := engine[T](opt)
+	e, err := newEngine[T](opt)
 	if err != nil {
 		return Result{}, err
 	}
@@ -86,7 +87,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	if !find(s.Op).whole {
-		r.NB, r.Direct = la.TileSize[T](e, op, n, longest)
+		r.NB, r.Direct = engine.TileSize[T](e, op, n, longest)
 	}
 	m.begin(Stage{Name: "measuring the peak"})
 	if err := r.peak(ctx, s, workers); err != nil {
@@ -241,9 +242,9 @@ func addUsage(a, b []trace.Usage) []trace.Usage {
 	return a
 }
 
-// engine is la.NewEngine, but the error names the op on T if there is no version for it. la considers all types
+// newEngine is la.NewEngine, but the error names the op on T if there is no version for it. la considers all types
 // and might name another one.
-func engine[T la.Element](opt la.Options) (*la.Engine, error) {
+func newEngine[T la.Element](opt la.Options) (*la.Engine, error) {
 	e, err := la.NewEngine(opt)
 	if none := (*versions.NoVersionError)(nil); !errors.As(err, &none) {
 		return e, err
@@ -299,7 +300,7 @@ func explored[T la.Element](e *la.Engine, sum trace.Summary) bool {
 		calls[name] += u.Calls
 	}
 	for op, n := range calls {
-		x, _ := la.Explain[T](e, op, nil)
+		x, _ := engine.Explain[T](e, op, nil)
 		eligible := 0
 		for _, v := range x.Versions {
 			if v.Reason == "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -85,8 +86,8 @@ func newSystem[T la.Element](f *maker[T]) problem {
 	return &system[T]{equations: f.equations(a), method: s.Method, mixed: s.Mixed, used: used}
 }
 
-func (p *system[T]) order() (op la.Operation, n, longest int) {
-	op = map[Method]la.Operation{ByCholesky: la.OpCholesky, ByLU: la.OpLU, ByQR: la.OpQR}[p.used]
+func (p *system[T]) order() (op engine.Operation, n, longest int) {
+	op = map[Method]engine.Operation{ByCholesky: engine.OpCholesky, ByLU: engine.OpLU, ByQR: engine.OpQR}[p.used]
 	return op, p.a.Rows, p.a.Rows
 }
 
@@ -174,8 +175,8 @@ func newLstsq[T la.Element](f *maker[T]) problem {
 	return &lstsq[T]{equations: f.equations(f.first(f.spec.M, f.spec.N, false))}
 }
 
-func (p *lstsq[T]) order() (op la.Operation, n, longest int) {
-	return la.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
+func (p *lstsq[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpQR, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
 func (p *lstsq[T]) flops() float64 { return lstsqFlops(p.a.Rows, p.a.Cols, p.b.Cols) }

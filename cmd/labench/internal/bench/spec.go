@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
@@ -33,7 +34,7 @@ type Problem struct {
 
 	Pivot       la.Pivoting    // of lu
 	OnBreakdown la.OnBreakdown // of lu
-	Tree        la.Tree        // of qr, like the two fields below
+	Tree        qr.Tree        // of qr, like the two fields below
 	Domain      int            // tiles of a domain; 0: automatic
 	IB          int            // columns of a block reflector; 0: automatic
 	Variant     la.QRVariant
@@ -57,7 +58,7 @@ type Local struct {
 	Profile    *versions.Profile
 	Target     versions.Target // declares the workers; see la.Options
 	Resources  []exec.Resource // declares workers of several kinds, instead of Target
-	Devices    string          // accelerators beside the workers: see la.OpenAccelerators
+	Devices    string          // accelerators beside the workers: see engine.OpenAccelerators
 	// DevicesOnly keeps workers from executing ops that have versions for the devices.
 	DevicesOnly bool
 }
@@ -132,7 +133,7 @@ func (p Problem) Chosen() (words []string) {
 	if p.Pivot != la.PartialPivoting {
 		words = append(words, p.Pivot.String()+" pivoting")
 	}
-	if p.Tree != la.TreeAuto {
+	if p.Tree != qr.TreeAuto {
 		words = append(words, p.Tree.String()+" tree")
 	}
 	if p.Variant != la.CompactQR {

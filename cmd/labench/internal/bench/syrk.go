@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 )
@@ -19,8 +20,8 @@ func newSyrk[T la.Element](f *maker[T]) problem {
 	return &syrk[T]{f.base, f.first(f.spec.N, f.spec.K, false), f.empty(f.spec.N, f.spec.N)}
 }
 
-func (p *syrk[T]) order() (op la.Operation, n, longest int) {
-	return la.OpSyrk, p.a.Rows, max(p.a.Rows, p.a.Cols)
+func (p *syrk[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpSyrk, p.a.Rows, max(p.a.Rows, p.a.Cols)
 }
 
 func (p *syrk[T]) flops() float64 {
@@ -42,7 +43,7 @@ func (p *syrk[T]) on(e *la.Engine) (func(context.Context) error, error) {
 // verify computes C − A·Aᵀ in C with gemm, one block row at a time.
 func (p *syrk[T]) verify(ctx context.Context, e *la.Engine, step func(i, n int)) (verdict, error) {
 	op, n0, longest := p.order()
-	nb, _ := la.TileSize[T](e, op, n0, longest)
+	nb, _ := engine.TileSize[T](e, op, n0, longest)
 	n, k := p.a.Dims()
 	wrong := sample(p.seed, nb, true, p.c, p.a, func(l, j int) T { return p.a.Data[j*p.a.Stride+l] })
 	a, c := p.plain(p.a), p.mirrored(p.c)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -19,7 +20,7 @@ type Trial struct {
 	// kernel.
 	Default int
 	Direct  bool
-	Op      la.Operation
+	Op      engine.Operation
 	Key     string // of the op and the type in a profile
 	N       int    // what la's tile size depends on
 	Flops   float64
@@ -80,7 +81,7 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	// la's choice without a profile, and without learning about versions.
 	fresh := s
 	fresh.Profile = new(versions.Profile)
-	e, err := engine[T](fresh.options())
+	e, err := newEngine[T](fresh.options())
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +93,9 @@ func newTrial[T la.Element](ctx context.Context, s Spec) (*Trial, error) {
 	}
 	op, n, longest := p.order()
 	t := &trial[T]{spec: s, p: p}
-	out := &Trial{Op: op, Key: la.TuningKey[T](op), N: n, Flops: p.flops(), Workers: len(workers), Target: workers[0].Target,
+	out := &Trial{Op: op, Key: engine.TuningKey[T](op), N: n, Flops: p.flops(), Workers: len(workers), Target: workers[0].Target,
 		Time: t.time, Close: t.close}
-	out.Default, out.Direct = la.TileSize[T](e, op, n, longest)
+	out.Default, out.Direct = engine.TileSize[T](e, op, n, longest)
 	return out, nil
 }
 

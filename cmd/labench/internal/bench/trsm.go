@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -40,8 +41,8 @@ func (e *DiagonalError) Error() string {
 	return fmt.Sprintf("the triangle is singular: column %d (counted from 1) has a zero on the diagonal", e.Index+1)
 }
 
-func (p *trsm[T]) order() (op la.Operation, n, longest int) {
-	return la.OpTrsm, p.x.Rows, max(p.x.Rows, p.x.Cols)
+func (p *trsm[T]) order() (op engine.Operation, n, longest int) {
+	return engine.OpTrsm, p.x.Rows, max(p.x.Rows, p.x.Cols)
 }
 
 func (p *trsm[T]) flops() float64 {

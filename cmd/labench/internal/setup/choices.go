@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/la"
@@ -23,13 +24,13 @@ type choice struct {
 func choices() []choice {
 	return []choice{
 		{"pivot", cli.NamesOf(la.PartialPivoting, la.TournamentPivoting, la.TilePivoting), "where pivots are looked for",
-			func(s *bench.Problem, w string) (err error) { s.Pivot, err = la.ParsePivoting(w); return err }},
+			func(s *bench.Problem, w string) error { return s.Pivot.Set(w) }},
 		{"on-breakdown", cli.NamesOf(la.ReturnError, la.FallBack), "what follows when tile pivoting breaks down",
-			func(s *bench.Problem, w string) (err error) { s.OnBreakdown, err = la.ParseOnBreakdown(w); return err }},
-		{"tree", cli.NamesOf(la.Trees()...), "order in which the tiles of a column are annihilated",
-			func(s *bench.Problem, w string) (err error) { s.Tree, err = la.ParseTree(w); return err }},
+			func(s *bench.Problem, w string) error { return s.OnBreakdown.Set(w) }},
+		{"tree", cli.NamesOf(qr.Trees()...), "order in which the tiles of a column are annihilated",
+			func(s *bench.Problem, w string) (err error) { s.Tree, err = qr.ParseTree(w); return err }},
 		{"variant", cli.NamesOf(la.CompactQR, la.DenseQR, la.MemorySaveQR), "form of the rotations",
-			func(s *bench.Problem, w string) (err error) { s.Variant, err = la.ParseQRVariant(w); return err }},
+			func(s *bench.Problem, w string) error { return s.Variant.Set(w) }},
 		{"method", cli.NamesOf(bench.Methods()...), "how to solve",
 			func(s *bench.Problem, w string) (err error) { s.Method, err = bench.ParseMethod(w); return err }},
 	}

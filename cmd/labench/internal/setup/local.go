@@ -13,6 +13,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -64,7 +65,7 @@ func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err err
 	}
 	c.Profile = p.Profile
 	WarnNoDevice(a, f.Devices)
-	if x.Accelerators, err = la.OpenAccelerators(f.Devices); err != nil {
+	if x.Accelerators, err = engine.OpenAccelerators(f.Devices); err != nil {
 		return nil, nil, err
 	}
 	closeAll := func() (err error) {

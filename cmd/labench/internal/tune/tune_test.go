@@ -18,7 +18,7 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/cli"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
 )
@@ -26,7 +26,7 @@ import (
 // fakeTrial is a machine on which tiles of a quarter of the order are the
 // fastest, twice as fast in single precision, and 64 is the default.
 func fakeTrial(_ context.Context, s bench.Problem, l bench.Local) (*bench.Trial, error) {
-	t := &bench.Trial{Default: 64, Direct: s.N <= 128, Op: la.OpCholesky, Key: s.Op + "/" + s.Type, N: s.N, Flops: 1e9,
+	t := &bench.Trial{Default: 64, Direct: s.N <= 128, Op: engine.OpCholesky, Key: s.Op + "/" + s.Type, N: s.N, Flops: 1e9,
 		Workers: max(l.Workers, 1), Target: exec.Here(), Close: func() error { return nil }}
 	t.Time = func(_ context.Context, nb int) (time.Duration, error) {
 		x := math.Log2(float64(4*nb) / float64(s.N))

@@ -1,4 +1,4 @@
-package la
+package engine
 
 import (
 	"cmp"
@@ -43,8 +43,8 @@ type Info struct {
 // Info describes what the engine computes with, for a program's log or an error report. For a nil
 // engine it describes the workers that its calls would start.
 func (e *Engine) Info() Info {
-	x := Info{Go: runtime.Version(), Policy: e.options().Scheduling().String(), Versions: map[string]string{}}
-	switch o := e.options(); {
+	x := Info{Go: runtime.Version(), Policy: e.Options().Scheduling().String(), Versions: map[string]string{}}
+	switch o := e.Options(); {
 	case o.Runtime != nil:
 		x.Policy = "the runtime's"
 	case o.NewPolicy != nil:
@@ -61,7 +61,7 @@ func (e *Engine) Info() Info {
 	selector, target := e.selection()
 	x.Processor = target.Processor
 	x.WorkersBy = "machine"
-	switch o := e.options(); {
+	switch o := e.Options(); {
 	case o.Runtime != nil, o.Resources != nil, o.Workers > 0:
 		x.WorkersBy = "options"
 	case os.Getenv(exec.WorkersVariable) != "":
@@ -85,7 +85,7 @@ func (e *Engine) Info() Info {
 	if library, ok := op.LinkedLibrary(); ok {
 		x.Library = &library
 	}
-	for _, op := range e.ops().All() {
+	for _, op := range e.Table().All() {
 		x.Versions[op.OpName()] = selector.Explain(op, nil, target).Chosen
 	}
 	return x

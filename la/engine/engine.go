@@ -1,4 +1,4 @@
-package la
+package engine
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
@@ -27,7 +26,7 @@ type Engine struct {
 	devices    bool // there are accelerators
 	remote     bool // some operations have no version for the workers on cores
 	closed     atomic.Bool
-	session    bool // e stands for a nil engine in several calls: see openSession
+	session    bool // e stands for a nil engine in several calls: see Session
 
 	reporting sync.Mutex // held while Options.Progress is called
 }
@@ -41,12 +40,12 @@ var preferred = sync.OnceValue(func() *versions.Selector {
 	return s
 })
 
-// NewEngine returns an engine with running workers; the caller must Close it.
+// New returns an engine with running workers; the caller must Close it.
 //
 // The error is an *OptionsError that lists what is wrong with the options; a
 // *versions.ConfigError or *versions.UnknownNameError; or a *versions.NoVersionError if an
 // operation has no version left that can run here.
-func NewEngine(opt Options) (*Engine, error) {
+func New(opt Options) (*Engine, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
@@ -125,9 +124,9 @@ func (e *Engine) Close() error {
 	return e.rt.Close()
 }
 
-// ready returns why the engine may not compute: the cause of the context's end, or
+// Ready returns why the engine may not compute: the cause of the context's end, or
 // exec.ErrClosed.
-func (e *Engine) ready(ctx context.Context) error {
+func (e *Engine) Ready(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -163,8 +162,8 @@ func (e *Engine) Workers() []exec.Worker {
 	return e.rt.Workers()
 }
 
-// ops returns the engine's table.
-func (e *Engine) ops() *kernels.Table {
+// Table returns the operations and their versions.
+func (e *Engine) Table() *kernels.Table {
 	if e == nil {
 		return buildTable()
 	}
@@ -179,8 +178,8 @@ func (e *Engine) selection() (*versions.Selector, *versions.Target) {
 	return e.selector, e.target()
 }
 
-// options returns the engine's options.
-func (e *Engine) options() *Options {
+// Options returns the engine's options, the zero ones for a nil engine. The caller does not change them.
+func (e *Engine) Options() *Options {
 	if e == nil {
 		return &Options{}
 	}
@@ -189,7 +188,7 @@ func (e *Engine) options() *Options {
 
 // failure returns the failure policy of tasks, nil for the default.
 func (e *Engine) failure() *graph.Failure {
-	if n := e.options().Retries; n > 0 {
+	if n := e.Options().Retries; n > 0 {
 		return &graph.Failure{Retries: n}
 	}
 	return nil
@@ -239,11 +238,6 @@ func (e *Engine) checkVersions() error {
 		}
 	}
 	return nil
-}
-
-// copying returns the options of a conversion on e's workers.
-func (e *Engine) copying(stats bool) blocked.CopyOptions {
-	return blocked.CopyOptions{Workers: e.options().Workers, Stats: stats}
 }
 
 // target returns what the first worker offers to versions.

@@ -1,4 +1,4 @@
-package la
+package engine
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // Run executes a program on the engine's workers and waits for its end. The program submits tile
 // algorithms of package blocked; the engine interleaves them:
 //
-//	err := la.Run(ctx, e, func(p *blocked.Program[float64]) error {
+//	err := engine.Run(ctx, e, func(p *blocked.Program[float64]) error {
 //		chol.Potrf(p, a)
 //		return p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, b)
 //	})
@@ -20,8 +20,8 @@ import (
 // The error is the first one in the order of submission: a *NotPositiveDefiniteError, an
 // *exec.TaskError that names the version that failed, exec.ErrClosed, the cause of ctx's end, or
 // the program's own error. The matrices that the program writes are then undefined.
-func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Program[T]) error) (err error) {
-	if err := e.ready(ctx); err != nil {
+func Run[T blocked.Element](ctx context.Context, e *Engine, program func(p *blocked.Program[T]) error) (err error) {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	rt, end, err := e.acquire()
@@ -30,7 +30,7 @@ func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Prog
 	}
 	defer end()
 	job := rt.NewJob(ctx)
-	p := blocked.NewProgram(job, kernels.For[T](e.ops()))
+	p := blocked.NewProgram(job, kernels.For[T](e.Table()))
 	p.Failure = e.failure()
 	var all atomic.Bool
 	if e != nil && e.opt.Progress != nil {
@@ -45,13 +45,13 @@ func Run[T Element](ctx context.Context, e *Engine, program func(p *blocked.Prog
 }
 
 // Ops returns the operations on tiles of T that the engine works with.
-func Ops[T Element](e *Engine) kernels.Ops[T] { return kernels.For[T](e.ops()) }
+func Ops[T blocked.Element](e *Engine) kernels.Ops[T] { return kernels.For[T](e.Table()) }
 
 // Explain says which version of an operation on T the engine would select for call, and why. op
 // is the operation's name in package kernels, such as "gemm" or "getrf". It returns false if
 // there is no such operation.
-func Explain[T Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
-	for _, o := range kernels.For[T](e.ops()).All() {
+func Explain[T blocked.Element](e *Engine, op string, call *versions.Call) (versions.Explanation, bool) {
+	for _, o := range kernels.For[T](e.Table()).All() {
 		if o.Name == op {
 			selector, target := e.selection()
 			return selector.Explain(o, call, target), true

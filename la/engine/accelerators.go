@@ -1,4 +1,4 @@
-package la
+package engine
 
 import (
 	"github.com/tessera-la/tessera/exec/offload"
@@ -12,9 +12,9 @@ import (
 // The error is a *cuda.RequestError for other names, a *cuda.NoDeviceError if a named device does
 // not exist, or the driver's error. It is no error if "auto" finds no device.
 //
-//	devices, err := la.OpenAccelerators("auto")
+//	devices, err := engine.OpenAccelerators("auto")
 //	…
-//	e, err := la.NewEngine(la.Options{Accelerators: devices})
+//	e, err := engine.New(engine.Options{Accelerators: devices})
 func OpenAccelerators(names string) ([]offload.Accelerator, error) {
 	opened, err := op.OpenAccelerators(names)
 	var all []offload.Accelerator

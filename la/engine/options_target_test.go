@@ -1,4 +1,4 @@
-package la_test
+package engine_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/engine"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -37,16 +37,16 @@ func TestTarget(t *testing.T) {
 		{versions.Target{Features: []string{"telepathy"}}, `Target.Features names "telepathy"`},
 		{versions.Target{Memory: -1}, "Target.Memory is -1"},
 	} {
-		opt := la.Options{Table: table, Target: test.target}
+		opt := engine.Options{Table: table, Target: test.target}
 		err := opt.Validate()
-		var bad *la.OptionsError
+		var bad *engine.OptionsError
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%+v: %v", test.target, err)
 		case test.want != "" && (!errors.As(err, &bad) || len(bad.Problems) != 1 || !strings.Contains(bad.Problems[0], test.want)):
 			t.Errorf("%+v: %v, want %q", test.target, err, test.want)
 		}
-		e, newErr := la.NewEngine(opt)
+		e, newErr := engine.New(opt)
 		if (err == nil) != (newErr == nil) {
 			t.Errorf("%+v: NewEngine says %v", test.target, newErr)
 		}
@@ -54,8 +54,8 @@ func TestTarget(t *testing.T) {
 			e.Close()
 		}
 	}
-	opt := la.Options{Table: table, Target: versions.Target{Processor: "x", Units: 7, Arch: "y"}, Workers: -1}
-	var bad *la.OptionsError
+	opt := engine.Options{Table: table, Target: versions.Target{Processor: "x", Units: 7, Arch: "y"}, Workers: -1}
+	var bad *engine.OptionsError
 	if err := opt.Validate(); !errors.As(err, &bad) || len(bad.Problems) != 4 {
 		t.Errorf("%v, want four problems", err)
 	}

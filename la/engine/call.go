@@ -1,8 +1,7 @@
-package la
+package engine
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/trace"
-	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -50,19 +48,20 @@ var scratch = sync.Pool{New: func() any { return new(versions.Workspace) }}
 // The error is an *exec.TaskError, without task and worker, if a version fails or panics or the
 // operands do not fit the operation; exec.ErrClosed; or the cause of ctx's end.
 func Call(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
-	if err := e.ready(ctx); err != nil {
+	if err := e.Ready(ctx); err != nil {
 		return err
 	}
 	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
 	defer scratch.Put(call.Work)
-	return invokeDirect(e, op, call)
+	return Invoke(e, op, call)
 }
 
-// invokeDirect selects a version for a complete call and runs it on the calling goroutine. If the
+// Invoke is [Call] for a complete call, which the caller may use again: it allocates nothing. It does not ask whether
+// the engine may compute: see [Engine.Ready]. If the
 // first worker cannot run the operation, or failed tasks are to be retried, it submits a task.
-func invokeDirect(e *Engine, op *versions.Op, call *versions.Call) error {
+func Invoke(e *Engine, op *versions.Op, call *versions.Call) error {
 	selector, target := e.selection()
-	if e.isRemote(op) || e.options().Retries > 0 {
+	if e.isRemote(op) || e.Options().Retries > 0 {
 		return submitCall(e.rt, e.failure(), op, call)
 	}
 	choice, err := selector.Select(op, call, target)
@@ -113,22 +112,16 @@ func (e *Engine) traced(op *versions.Op, v *versions.Version, call *versions.Cal
 	return err
 }
 
-// callWhole calls an operation on whole matrices for the named decomposition: on the calling goroutine if direct is set
-// and the engine computes here, else as a task of which all workers take parts. An iteration that does not converge
-// is a *ConvergenceError.
-func callWhole(ctx context.Context, e *Engine, direct bool, name string, o *versions.Op, params any, args ...any) (err error) {
-	if direct && !(e != nil && e.remote) {
-		err = Call(ctx, e, o, params, args...)
-	} else {
-		rt, end, failed := e.acquire()
-		if failed != nil {
-			return failed
-		}
-		defer end()
-		err = submitCall(rt, e.failure(), o, &versions.Call{Ctx: ctx, Params: params, Args: args})
+// CallTeam executes one operation on whole matrices: on the calling goroutine, as [Call] does, if alone is set and the
+// engine computes there; else as a task of which all workers take parts. The errors are those of Call.
+func CallTeam(ctx context.Context, e *Engine, alone bool, op *versions.Op, params any, args ...any) error {
+	if alone && !(e != nil && e.remote) {
+		return Call(ctx, e, op, params, args...)
 	}
-	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
-		return &ConvergenceError{Op: name, Found: failed.Found}
+	rt, end, err := e.acquire()
+	if err != nil {
+		return err
 	}
-	return err
+	defer end()
+	return submitCall(rt, e.failure(), op, &versions.Call{Ctx: ctx, Params: params, Args: args})
 }

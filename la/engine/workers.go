@@ -1,12 +1,12 @@
-package la
+package engine
 
 import "github.com/tessera-la/tessera/exec"
 
-// openSession returns an engine for several calls that should share workers, and end, which the
+// Session returns an engine for several calls that should share workers, and end, which the
 // caller must call. For a non-nil e it is e itself. For nil it is a session: a temporary engine
 // that chooses as a nil Engine does, starts its workers in the first call with tasks, and closes
 // them in end. One goroutine uses a session.
-func (e *Engine) openSession() (s *Engine, end func()) {
+func (e *Engine) Session() (s *Engine, end func()) {
 	if e != nil {
 		return e, func() {}
 	}

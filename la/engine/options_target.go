@@ -1,4 +1,4 @@
-package la
+package engine
 
 import (
 	"cmp"
@@ -7,23 +7,24 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/versions"
 )
 
 // checkTarget returns what is wrong with a declaration of workers: properties that this machine
 // lacks or no version of ops requires. prefix is the option's path in messages; it is not empty
 // for one of several kinds.
-func checkTarget(ops []*versions.Op, prefix string, t *versions.Target) (bad problems) {
+func checkTarget(ops []*versions.Op, prefix string, t *versions.Target) (bad problems.List) {
 	here := exec.Here()
 	same := strings.EqualFold
-	bad.check(t.Kind == "" || same(t.Kind, here.Kind), "Target.Kind is %q, and an engine's workers are of kind %s",
+	bad.Check(t.Kind == "" || same(t.Kind, here.Kind), "Target.Kind is %q, and an engine's workers are of kind %s",
 		t.Kind, here.Kind)
-	bad.check(t.Arch == "" || same(t.Arch, here.Arch), "Target.Arch is %q, and this machine is %s", t.Arch, here.Arch)
+	bad.Check(t.Arch == "" || same(t.Arch, here.Arch), "Target.Arch is %q, and this machine is %s", t.Arch, here.Arch)
 	for _, f := range t.Features {
 		has := slices.ContainsFunc(here.Features, func(h string) bool { return same(h, f) })
-		bad.check(has, "Target.Features names %q, which this processor lacks", f)
+		bad.Check(has, "Target.Features names %q, which this processor lacks", f)
 	}
-	bad.check(t.Memory >= 0 && (here.Memory <= 0 || t.Memory <= here.Memory),
+	bad.Check(t.Memory >= 0 && (here.Memory <= 0 || t.Memory <= here.Memory),
 		"Target.Memory is %d, and this process may use %d bytes", t.Memory, here.Memory)
 	// One of several kinds may have a name that tells it from the others only.
 	if t.Processor != "" && prefix == "" && !same(t.Processor, here.Processor) {
@@ -32,14 +33,14 @@ func checkTarget(ops []*versions.Op, prefix string, t *versions.Target) (bad pro
 			return versions.Constraints{Processor: name}.Unmet(&versions.Target{Processor: t.Processor}) == ""
 		})
 		names := cmp.Or(strings.Join(known, ", "), "none")
-		bad.check(asked, "Target.Processor is %q, for which there is no version; known: %s", t.Processor, names)
+		bad.Check(asked, "Target.Processor is %q, for which there is no version; known: %s", t.Processor, names)
 	}
 	most := mostUnits(ops, t)
-	bad.check(t.Units >= 0 && t.Units <= most,
+	bad.Check(t.Units >= 0 && t.Units <= most,
 		"Target.Units is %d, and no version that such workers can run takes more than %d", t.Units, most)
 	for _, name := range t.Ops {
 		has := slices.ContainsFunc(ops, func(op *versions.Op) bool { return op.Name == name || op.OpName() == name })
-		bad.check(has, "Target.Ops names %q, and there is no such operation", name)
+		bad.Check(has, "Target.Ops names %q, and there is no such operation", name)
 	}
 	for i := range bad {
 		bad[i] = prefix + bad[i]

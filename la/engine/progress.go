@@ -1,4 +1,4 @@
-package la
+package engine
 
 import (
 	"sync"

@@ -1,9 +1,8 @@
-package la
+package engine
 
 import (
 	"cmp"
 	"fmt"
-	"github.com/tessera-la/tessera/kernels/op"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +12,9 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -108,50 +109,50 @@ type Options struct {
 	Runtime exec.Runtime
 }
 
-// maxNB is the largest tile size: a float64 tile then takes 2 GiB. maxWorkers is exec's limit.
+// MaxTileSize is the largest tile size: a float64 tile then takes 2 GiB. maxWorkers is exec's limit.
 const (
-	maxNB      = 1 << 14
-	maxWorkers = 1 << 14
+	MaxTileSize = 1 << 14
+	maxWorkers  = 1 << 14
 )
 
 // Validate returns an *OptionsError that lists everything that is wrong with o, or nil: numbers
 // out of range, options that exclude each other, and a Target that no version requires.
-// [NewEngine] checks whether the versions that o names exist.
+// [New] checks whether the versions that o names exist.
 func (o *Options) Validate() error {
-	var bad problems
-	bad.check(o.Workers >= 0 && o.Workers <= maxWorkers, "Workers is %d, want 0 to %d", o.Workers, maxWorkers)
-	bad.check(o.NB >= 0 && o.NB <= maxNB, "NB is %d, want 0 to %d", o.NB, maxNB)
-	bad.check(o.Direct >= -1, "Direct is %d, want at least -1", o.Direct)
-	bad.check(int(o.Policy) < len(dispatch.Kinds()), "Policy is %v, want one of %v", o.Policy, dispatch.Kinds())
+	var bad problems.List
+	bad.Check(o.Workers >= 0 && o.Workers <= maxWorkers, "Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+	bad.Check(o.NB >= 0 && o.NB <= MaxTileSize, "NB is %d, want 0 to %d", o.NB, MaxTileSize)
+	bad.Check(o.Direct >= -1, "Direct is %d, want at least -1", o.Direct)
+	bad.Check(int(o.Policy) < len(dispatch.Kinds()), "Policy is %v, want one of %v", o.Policy, dispatch.Kinds())
 	for i, a := range o.Accelerators {
 		switch {
 		case a == nil:
-			bad.add("Accelerators[%d] is nil", i)
+			bad.Add("Accelerators[%d] is nil", i)
 		case slices.Contains(o.Accelerators[:i], a):
-			bad.add("Accelerators[%d] is %s once more", i, a.Name())
+			bad.Add("Accelerators[%d] is %s once more", i, a.Name())
 		case a.Lost() != nil:
-			bad.add("Accelerators[%d] is of no use: %v", i, a.Lost())
+			bad.Add("Accelerators[%d] is of no use: %v", i, a.Lost())
 		}
 	}
-	bad.check(!o.ByPriority || o.Policy == dispatch.Priority, "ByPriority is set and Policy is %v", o.Policy)
+	bad.Check(!o.ByPriority || o.Policy == dispatch.Priority, "ByPriority is set and Policy is %v", o.Policy)
 	for i, r := range o.Resources {
-		bad.check(r.Workers >= 1 && r.Workers <= maxWorkers, "Resources[%d].Workers is %d, want 1 to %d", i,
+		bad.Check(r.Workers >= 1 && r.Workers <= maxWorkers, "Resources[%d].Workers is %d, want 1 to %d", i,
 			r.Workers, maxWorkers)
 	}
-	bad.check(o.Resources == nil || o.Workers == 0 && reflect.ValueOf(o.Target).IsZero(),
+	bad.Check(o.Resources == nil || o.Workers == 0 && reflect.ValueOf(o.Target).IsZero(),
 		"Resources is set, and so is Workers or Target")
-	bad.check(o.NewPolicy == nil || !o.ByPriority && o.Policy == 0,
+	bad.Check(o.NewPolicy == nil || !o.ByPriority && o.Policy == 0,
 		"NewPolicy is set, and so is Policy (%v) or ByPriority", o.Policy)
-	bad.check(o.Window >= 0, "Window is %d, want at least 0", o.Window)
-	bad.check(o.Retries >= 0, "Retries is %d, want at least 0", o.Retries)
+	bad.Check(o.Window >= 0, "Window is %d, want at least 0", o.Window)
+	bad.Check(o.Retries >= 0, "Retries is %d, want at least 0", o.Retries)
 	set := o.clashes()
-	bad.check(o.Runtime == nil || len(set) == 0, "Runtime has its own %s", strings.Join(set, ", "))
+	bad.Check(o.Runtime == nil || len(set) == 0, "Runtime has its own %s", strings.Join(set, ", "))
 	ops := o.table().All()
 	bad = append(bad, checkTarget(ops, "", &o.Target)...)
 	for i := range o.Resources {
 		bad = append(bad, checkTarget(ops, fmt.Sprintf("Resources[%d].", i), &o.Resources[i].Target)...)
 	}
-	return bad.err()
+	return ErrorOf(bad)
 }
 
 // clashes returns the names of the set options that only a runtime of the engine's own can
