@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/tessera-la/tessera/kernels/cpu/isa"
+import (
+	"runtime"
+
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+)
 
 // Packed is the level-3 routines built around one GEMM micro-kernel, after
 // Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
@@ -53,7 +57,7 @@ type Packed[T Element] struct {
 // Portable returns the routines around the micro-kernel in plain Go, which
 // run everywhere and are the reference for all others.
 func Portable[T Element]() *Packed[T] {
-	return &Packed[T]{
+	p := &Packed[T]{
 		MR: 4, NR: 2,
 		MC: 128, KC: 256, NC: 256,
 		Leaf:  32,
@@ -61,6 +65,11 @@ func Portable[T Element]() *Packed[T] {
 		Micro: micro4x2[T],
 		Pack:  pack[T],
 	}
+	switch runtime.GOARCH {
+	case "arm64", "loong64", "ppc64", "ppc64le", "riscv64": // 32 floating point registers
+		p.NR, p.Micro = 4, micro4x4[T]
+	}
+	return p
 }
 
 // Work implements [Routines].
