@@ -32,13 +32,14 @@ func TestOptionsRefused(t *testing.T) {
 	var chol la.Cholesky[float64]
 	var lu la.LU[float64]
 	var qr la.QR[float64]
+	var ldl la.LDL[float64]
 	var eigen la.EigenSym[float64]
 	var svd la.SVD[float64]
 	var pca la.PCA[float64]
 	var truncated la.TruncatedSVD[float64]
 	ready := func() {
 		t.Helper()
-		if err := errors.Join(chol.Factorize(spd), lu.Factorize(full), qr.Factorize(full), eigen.Factorize(spd, true),
+		if err := errors.Join(chol.Factorize(spd), lu.Factorize(full), qr.Factorize(full), ldl.Factorize(spd), eigen.Factorize(spd, true),
 			svd.Factorize(full, mat.SVDThin), pca.Factorize(full, nil), truncated.Factorize(full, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +53,15 @@ func TestOptionsRefused(t *testing.T) {
 		{"Cholesky.SolveTo takes no Checkpoint", chol.SolveTo(x, x, keep)},
 		{"Cholesky.SolveVecTo takes no InPlace", chol.SolveVecTo(la.Vector[float64]{1, 2, 3}, la.Vector[float64]{1, 2, 3}, la.InPlace())},
 		{"Cholesky.InverseTo takes no InPlace", chol.InverseTo(spd, la.InPlace())},
+		{"Cholesky.SolveLTo takes no InPlace", chol.SolveLTo(x, false, x, la.InPlace())},
+		{"Cholesky.SymRankOne takes no InPlace", chol.SymRankOne(&chol, 1, la.Vector[float64]{1, 2, 3}, la.InPlace())},
+		{"Cholesky.SymRankK takes no InPlace", chol.SymRankK(&chol, 1, x, la.InPlace())},
+		{"Cholesky.ExtendVecSym takes no InPlace", chol.ExtendVecSym(&chol, la.Vector[float64]{1, 2, 3}, la.InPlace())},
+		{"Cholesky.DropVecSym takes no InPlace", chol.DropVecSym(&chol, 0, la.InPlace())},
+		{"LDL.SolveTo takes no InPlace", ldl.SolveTo(x, x, la.InPlace())},
+		{"LDL.SolveVecTo takes no InPlace", ldl.SolveVecTo(la.Vector[float64]{1, 2, 3}, la.Vector[float64]{1, 2, 3}, la.InPlace())},
+		{"LDL.InverseTo takes no InPlace", ldl.InverseTo(spd, la.InPlace())},
+		{"LDL.Factorize takes no Checkpoint", ldl.Factorize(nil, keep)},
 		{"LU.SolveTo takes no EigenPart", lu.SolveTo(x, false, x, part)},
 		{"LU.SolveVecTo takes no InPlace", lu.SolveVecTo(la.Vector[float64]{1, 2, 3}, false, la.Vector[float64]{1, 2, 3}, la.InPlace())},
 		{"LU.InverseTo takes no InPlace; LU.InverseTo takes no Checkpoint", lu.InverseTo(full, la.InPlace(), keep)},
@@ -74,7 +84,7 @@ func TestOptionsRefused(t *testing.T) {
 			t.Errorf("%v, want %s", c.err, c.want)
 		}
 	}
-	if !chol.IsEmpty() || !lu.IsEmpty() || !qr.IsEmpty() || !eigen.IsEmpty() || !svd.IsEmpty() {
+	if !chol.IsEmpty() || !lu.IsEmpty() || !qr.IsEmpty() || !ldl.IsEmpty() || !eigen.IsEmpty() || !svd.IsEmpty() {
 		t.Error("a refused factorization leaves another")
 	}
 	ready()

@@ -22,11 +22,15 @@ import (
 //
 // The error is a *ShapeError, an *OverflowError if B is finite and X is not, an *exec.TaskError that names the version
 // that failed, or exec.ErrClosed. It leaves dst unchanged, except for its shape. SolveLTo panics with ErrNotFactorized
-// if there is no factorization.
+// if there is no factorization. The option is [WithContext].
 //
 // Reference: LAPACK xTRTRS.
-func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T]) error {
+func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T], opts ...CallOption) error {
 	c.valid()
+	ctx, err := contextOf("Cholesky.SolveLTo", opts)
+	if err != nil {
+		return err
+	}
 	n := c.u.Dim()
 	to, err := checkSystem("SolveLTo", n, n, dst, b)
 	if err != nil {
@@ -36,7 +40,6 @@ func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T]) erro
 	if n == 0 || nrhs == 0 {
 		return nil
 	}
-	ctx := context.Background()
 	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine, false))
 	err = withScaledColumns(ctx, c.engine, x, c.exp/2, func() error { return c.solveL(ctx, trans, x) })
 	if err != nil {
@@ -73,22 +76,32 @@ func (c *Cholesky[T]) solveL(ctx context.Context, trans bool, x *blocked.Matrix[
 // The error is a *ShapeError, a *NonFiniteError for x, at column 0, if √|alpha|·x is not finite, a
 // *NotPositiveDefiniteError if the result is not positive definite, blocked.ErrAway if the factor is distributed, an
 // *exec.TaskError that names the version that failed, or exec.ErrClosed. It leaves c unchanged. If alpha is 0, x is
-// not read. SymRankOne panics with ErrNotFactorized if orig holds no factorization.
+// not read. SymRankOne panics with ErrNotFactorized if orig holds no factorization. The option is [WithContext].
 //
 // Reference: LINPACK xCHUD and xCHDD; gonum's mat.Cholesky.SymRankOne, which returns false instead of an error.
-func (c *Cholesky[T]) SymRankOne(orig *Cholesky[T], alpha T, x VectorSource[T]) error {
-	return c.symRankK("SymRankOne", orig, alpha, column[T]{x})
+func (c *Cholesky[T]) SymRankOne(orig *Cholesky[T], alpha T, x VectorSource[T], opts ...CallOption) error {
+	orig.valid()
+	ctx, err := contextOf("Cholesky.SymRankOne", opts)
+	if err != nil {
+		return err
+	}
+	return c.symRankK(ctx, "SymRankOne", orig, alpha, column[T]{x})
 }
 
 // SymRankK makes c the factorization of A + alpha·X·Xᵀ, where orig is that of A and X is n×k. It takes 3·k·n²
 // operations, and reads the factor once for many columns of X. Where k is more than about n/30, a new factorization is
 // faster. Otherwise it is like SymRankOne.
-func (c *Cholesky[T]) SymRankK(orig *Cholesky[T], alpha T, x Source[T]) error {
-	return c.symRankK("SymRankK", orig, alpha, x)
+func (c *Cholesky[T]) SymRankK(orig *Cholesky[T], alpha T, x Source[T], opts ...CallOption) error {
+	orig.valid()
+	ctx, err := contextOf("Cholesky.SymRankK", opts)
+	if err != nil {
+		return err
+	}
+	return c.symRankK(ctx, "SymRankK", orig, alpha, x)
 }
 
-func (c *Cholesky[T]) symRankK(name string, orig *Cholesky[T], alpha T, x Source[T]) error {
-	orig.valid()
+// symRankK is SymRankK for the method of that name.
+func (c *Cholesky[T]) symRankK(ctx context.Context, name string, orig *Cholesky[T], alpha T, x Source[T]) error {
 	n, nb := orig.u.Dim(), orig.u.NB()
 	m, k := x.Dims()
 	if m != n {
@@ -111,7 +124,7 @@ func (c *Cholesky[T]) symRankK(name string, orig *Cholesky[T], alpha T, x Source
 			}
 		}
 	}
-	return c.change(orig, c.memory(n, nb), rows, alpha < 0)
+	return c.change(ctx, orig, c.memory(n, nb), rows, alpha < 0)
 }
 
 // shapesOf says what shapes two matrices have.
@@ -129,12 +142,11 @@ func (c *Cholesky[T]) memory(n, nb int) *blocked.Matrix[T] {
 
 // change makes c the factorization in v of VᵀV = UᵀU ± XᵀX, where U is orig's factor, or v itself if it is a new one of
 // another order, and x holds the rows of X.
-func (c *Cholesky[T]) change(orig *Cholesky[T], v, x *blocked.Matrix[T], down bool) error {
+func (c *Cholesky[T]) change(ctx context.Context, orig *Cholesky[T], v, x *blocked.Matrix[T], down bool) error {
 	e, u := c.engine, orig.u
 	if u.Dim() != v.Dim() {
 		u = v
 	}
-	ctx := context.Background()
 	if err := e.Ready(ctx); err != nil {
 		return err
 	}
@@ -181,11 +193,15 @@ func (c *Cholesky[T]) replace(v *blocked.Matrix[T], exp int) {
 //
 // The error is a *ShapeError if v has not n+1 elements, a *NonFiniteError, a *NotPositiveDefiniteError unless
 // k > wᵀ·A⁻¹·w, or another one of SymRankOne, which also says what the condition numbers are. It leaves c unchanged.
-// ExtendVecSym panics with ErrNotFactorized if orig holds no factorization.
+// ExtendVecSym panics with ErrNotFactorized if orig holds no factorization. The option is [WithContext].
 //
 // Reference: gonum's mat.Cholesky.ExtendVecSym, which returns false instead of an error.
-func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T]) error {
+func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T], opts ...CallOption) error {
 	orig.valid()
+	ctx, err := contextOf("Cholesky.ExtendVecSym", opts)
+	if err != nil {
+		return err
+	}
 	n := orig.u.Dim()
 	if v.Len() != n+1 {
 		return &ShapeError{"ExtendVecSym", shapesOf("A", n, n, "v", v.Len(), 1)}
@@ -204,10 +220,10 @@ func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T]) error {
 		}
 	}
 	if n > 0 {
-		if err := orig.solveL(context.Background(), false, x); err != nil {
+		if err := orig.solveL(ctx, false, x); err != nil {
 			return err
 		}
-	} else if err := c.engine.Ready(context.Background()); err != nil {
+	} else if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
 	rest := math.Ldexp(float64(v.AtVec(n)), -orig.exp)
@@ -234,8 +250,12 @@ func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T]) error {
 //
 // The errors are those of SymRankOne. They leave c unchanged. DropVecSym panics with ErrNotFactorized if orig holds no
 // factorization, and with mat.ErrIndexOutOfRange if A has no row i.
-func (c *Cholesky[T]) DropVecSym(orig *Cholesky[T], i int) error {
+func (c *Cholesky[T]) DropVecSym(orig *Cholesky[T], i int, opts ...CallOption) error {
 	orig.valid()
+	ctx, err := contextOf("Cholesky.DropVecSym", opts)
+	if err != nil {
+		return err
+	}
 	n := orig.u.Dim()
 	if i < 0 || i >= n {
 		panic(mat.ErrIndexOutOfRange)
@@ -254,7 +274,7 @@ func (c *Cholesky[T]) DropVecSym(orig *Cholesky[T], i int) error {
 	if i == n-1 {
 		row = row.Leading(0, n-1)
 	}
-	return c.change(orig, u, row, false)
+	return c.change(ctx, orig, u, row, false)
 }
 
 // copyFactor copies the upper triangle of src, without its row and column drop, to dst, which may be of a larger

@@ -79,16 +79,20 @@ type NotPositiveDefiniteError = kernels.NotPositiveDefiniteError
 // SingularError reports a matrix without an inverse.
 type SingularError struct {
 	// Column is the column, from 1, of the first zero on the diagonal of the
-	// factor U, or of a triangular or diagonal matrix: LAPACK's info.
+	// factor U, or of a triangular or diagonal matrix: LAPACK's info. From [LDL] it is a column
+	// of A, which exchanges columns.
 	Column int
 
 	diagonal bool // the diagonal is the matrix's own
+	pivoted  bool // rows and columns were exchanged: Column is the matrix's own
 }
 
 func (e *SingularError) Error() string {
 	switch {
 	case e.diagonal:
 		return fmt.Sprintf("la: matrix is singular: column %d (counted from 1) has a zero on the diagonal", e.Column)
+	case e.pivoted:
+		return fmt.Sprintf("la: matrix is singular: column %d (counted from 1) is zero or depends on others", e.Column)
 	case e.Column == 1:
 		return "la: matrix is singular: column 1 (counted from 1) is zero"
 	}

@@ -29,6 +29,7 @@ func list[T kernels.Element]() []definition[T] {
 		lasrOp[T](),
 		chudOp[T](),
 		chudmOp[T](),
+		sytrfOp[T](),
 		syevdOp[T](),
 		gesddOp[T](),
 		tntleafOp[T](),
