@@ -5,6 +5,7 @@ import (
 
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
+	"gonum.org/v1/gonum/blas"
 )
 
 // condensed is the common part of the reductions to condensed forms, tridiagonal and bidiagonal.
@@ -99,5 +100,65 @@ func factorOfBlock[T Element](nb int, gram, tau, f []T) {
 			f[i*ld+j] = -tau[j] * s
 		}
 		f[j*ld+j] = tau[j]
+	}
+}
+
+// ReflectorsWork returns the number of elements of scratch that Ormtr, OrmbrQ and OrmbrP need for k reflectors of that order.
+func ReflectorsWork(order, k int) int {
+	blocks := (k + reflectorPanel - 1) / reflectorPanel
+	return blocks * reflectorPanel * (order + reflectorPanel)
+}
+
+// applyReflectors multiplies X by k reflectors. Reflector i is zero before element i+offset. block copies reflectors first to
+// first+nb−1 to v, as rows of cols elements, without the elements in which all of them are zero.
+func (t *condensed[T]) applyReflectors(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T,
+	ldx int, work []T) {
+	checkMatrix(rows, order, len(x), ldx)
+	if rows == 0 || k == 0 {
+		return
+	}
+	blocks := (k + reflectorPanel - 1) / reflectorPanel
+	size := reflectorPanel * (order + reflectorPanel)
+	blockAt := func(b int) (first, nb, cols int, v, f []T) {
+		first = b * reflectorPanel
+		s := work[b*size:][:size]
+		return first, min(reflectorPanel, k-first), order - first - offset, s[:reflectorPanel*order],
+			s[reflectorPanel*order:]
+	}
+	t.crew(blocks, reflectorPanel*reflectorPanel+t.Work(order), func(b, _ int, work []T) {
+		first, nb, cols, v, f := blockAt(b)
+		block(first, nb, cols, v)
+		gram, work := work[:reflectorPanel*reflectorPanel], work[reflectorPanel*reflectorPanel:]
+		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
+		factorOfBlock(nb, gram, tau[first:first+nb], f)
+	})
+	parts := (rows + reflectorRows - 1) / reflectorRows
+	t.crew(parts, 2*reflectorPanel*reflectorRows+t.Work(max(reflectorRows, order)), func(part, _ int, work []T) {
+		i := part * reflectorRows
+		m := min(reflectorRows, rows-i)
+		y, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
+		z, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
+		for b := blocks - 1; b >= 0; b-- {
+			first, nb, cols, v, f := blockAt(b)
+			target := x[i*ldx+first+offset:]
+			// X −= ((X·Vᵀ)·Tᵀ)·V
+			t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, target, ldx, v, cols, 0, y, reflectorPanel, work)
+			t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z,
+				reflectorPanel, work)
+			t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, target, ldx, work)
+		}
+	})
+}
+
+// reflectorRowsOf returns the function that copies reflectors whose elements, without the 1, are in rows of a from the
+// second one above the diagonal on. They are zero before element 1.
+func reflectorRowsOf[T Element](a []T, lda int) func(first, nb, cols int, v []T) {
+	return func(first, nb, cols int, v []T) {
+		for i := range nb {
+			row := v[i*cols:][:cols]
+			clear(row[:i])
+			row[i] = 1
+			copy(row[i+1:], a[(first+i)*lda+first+i+2:][:cols-i-1])
+		}
 	}
 }

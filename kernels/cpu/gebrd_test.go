@@ -72,7 +72,7 @@ func checkGebrd[T Element](t *testing.T, r *Bidiagonal[T], kind string, m, n int
 		return q
 	}
 	q, p := identity(m), identity(n)
-	work = make([]T, OrmbrWork(m, n))
+	work = make([]T, ReflectorsWork(m, n))
 	for i := range work {
 		work[i] = T(math.NaN())
 	}
@@ -143,7 +143,7 @@ func BenchmarkGebrd(b *testing.B) {
 			a[i] = rng.Float64()
 		}
 		d, e, tauq, taup := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-		work := make([]float64, max(GebrdWork(n, n), OrmbrWork(n, n)))
+		work := make([]float64, max(GebrdWork(n, n), ReflectorsWork(n, n)))
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				copy(c, a)

@@ -110,51 +110,10 @@ func (t *Tridiagonal[T]) rank2k(n, first, nb int, a []T, lda int, vw, wv []T) {
 }
 
 // Ormtr overwrites the m×n matrix X with X·Qᵀ. Sytrd has left the reflectors of Q in the n×n matrix a and in tau. Rows
-// that are eigenvectors of T become eigenvectors of A.
+// that are eigenvectors of T become eigenvectors of A. work holds at least ReflectorsWork(n, n−1) elements.
 //
 // Reference: LAPACK xORMTR, with SIDE = 'L' and TRANS = 'N' for the same elements by columns.
-func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int) {
+func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	checkMatrix(m, n, len(x), ldx)
-	if m == 0 || n < 2 {
-		return
-	}
-	parts := (m + reflectorRows - 1) / reflectorRows
-	t.crew(parts, ormtrWork(min(m, reflectorRows), n)+t.Work(max(reflectorRows, n)), func(part, _ int, work []T) {
-		i := part * reflectorRows
-		t.ormtr(min(reflectorRows, m-i), n, a, lda, tau, x[i*ldx:], ldx, work)
-	})
-}
-
-// ormtrWork returns the number of elements of scratch that ormtr needs beside that of its products.
-func ormtrWork(m, n int) int { return reflectorPanel * (n + 2*m + 2*reflectorPanel) }
-
-// ormtr is Ormtr for the m rows of one part.
-func (t *Tridiagonal[T]) ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
-	take := func(k int) []T {
-		s := work[:k]
-		work = work[k:]
-		return s
-	}
-	v, y, z := take(reflectorPanel*n), take(reflectorPanel*m), take(reflectorPanel*m)
-	f, gram := take(reflectorPanel*reflectorPanel), take(reflectorPanel*reflectorPanel)
-	for last := n - 1; last > 0; {
-		first := (last - 1) / reflectorPanel * reflectorPanel
-		nb := last - first
-		cols := n - first - 1 // of X that the block changes
-		for i := range nb {
-			row := v[i*cols:][:cols]
-			clear(row[:i])
-			row[i] = 1
-			copy(row[i+1:], a[(first+i)*lda+first+i+2:][:cols-i-1])
-		}
-		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
-		factorOfBlock(nb, gram, tau[first:last], f)
-		// X −= ((X·Vᵀ)·Tᵀ)·V
-		target := x[first+1:]
-		t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, target, ldx, v, cols, 0, y, reflectorPanel, work)
-		t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z, reflectorPanel, work)
-		t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, target, ldx, work)
-		last = first
-	}
+	t.applyReflectors(m, n, max(n-1, 0), 1, reflectorRowsOf(a, lda), tau, x, ldx, work)
 }

@@ -59,7 +59,7 @@ func checkSytrd[T Element](t *testing.T, r *Tridiagonal[T], kind string, n int) 
 	for i := range n {
 		q[i*n+i] = 1
 	}
-	r.Ormtr(n, n, a, lda, tau, q, max(n, 1))
+	r.Ormtr(n, n, a, lda, tau, q, max(n, 1), make([]T, ReflectorsWork(n, n-1)))
 	eps := 2 * scalar.Eps[T]()
 	var worst, loss float64
 	product := make([]float64, n*n) // Qᵀ·A
@@ -128,9 +128,9 @@ func BenchmarkSytrd(b *testing.B) {
 			for i := range a {
 				a[i] = rng.Float64() / 10
 			}
-			tau := make([]float64, n)
+			tau, work := make([]float64, n), make([]float64, ReflectorsWork(n, n-1))
 			for b.Loop() {
-				r.Ormtr(n, n, a, n, tau, x, n)
+				r.Ormtr(n, n, a, n, tau, x, n, work)
 			}
 			b.ReportMetric(float64(n)*float64(n)*float64(n)*2/1e9*float64(b.N)/b.Elapsed().Seconds(), "GFLOPS")
 		})

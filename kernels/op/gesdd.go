@@ -95,7 +95,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		}
 		size := cpu.GebrdWork(order, n)
 		if u != nil {
-			size = max(size, bidiag.WorkBdsdc(n), cpu.OrmbrWork(order, n))
+			size = max(size, bidiag.WorkBdsdc(n), cpu.ReflectorsWork(order, n))
 		}
 		if tall {
 			size = max(size, q.Work(m, n, gesddBlock)) + n*n + gesddBlock*n

@@ -126,7 +126,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		reduction := cpu.NewTridiagonal(r, units)
 		size := 2*n + max(cpu.SytrdWork(n), 1)
 		if z != nil {
-			size = max(size, 2*n+tridiag.WorkStedc(n))
+			size = max(size, 2*n+max(tridiag.WorkStedc(n), cpu.ReflectorsWork(n, n-1)))
 		}
 		work := versions.Scratch[T](call.Work, size)
 		e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
@@ -154,7 +154,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			if err := tridiag.Stedc(d, e, q, work, product, tridiag.Crew[T](units), choose); err != nil {
 				return err
 			}
-			reduction.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride)
+			reduction.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride, work)
 		}
 		for i := range d {
 			d[i] /= scale
