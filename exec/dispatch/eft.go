@@ -93,7 +93,7 @@ func (q *earliestFinish) soonest(t *graph.Task, from, n int, finish float64) (be
 
 // put queues t, of cost c, for a worker.
 func (q *earliestFinish) put(t *graph.Task, worker int, c float64) {
-	q.queue[worker].push(costed{prioritised{t.Priority, t.ID(), t}, c})
+	q.queue[worker].push(costed{t, c})
 	q.load[worker] += c
 	if c == 0 {
 		q.unknown[worker]++
@@ -107,12 +107,12 @@ func (q *earliestFinish) refresh(worker int) {
 	if q.unknown[worker] == 0 {
 		return
 	}
-	tasks := q.queue[worker].tasks
-	if last := &tasks[len(tasks)-1]; last.cost != 0 || q.on(last.task, worker) == 0 {
+	tasks := q.queue[worker].At
+	if last := &tasks[len(tasks)-1].Value; last.cost != 0 || q.on(last.task, worker) == 0 {
 		return
 	}
 	for i := range tasks {
-		x := &tasks[i]
+		x := &tasks[i].Value
 		if x.cost != 0 {
 			continue
 		}
@@ -139,9 +139,9 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	}
 	// Each round gives a task to an accelerator, so the queue gets shorter.
 	mine := &q.queue[worker]
-	for len(mine.tasks) > 0 {
+	for len(mine.At) > 0 {
 		if worker >= q.hosts || !q.delegate(worker) {
-			return q.take(worker, worker, 0, mine.tasks[0].cost)
+			return q.take(worker, worker, 0, mine.At[0].Value.cost)
 		}
 	}
 	if q.owned != nil && !q.owned.takes(worker) {
@@ -150,7 +150,7 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	// Take from the worker with the largest load.
 	victim := -1
 	for w := range q.queue {
-		if len(q.queue[w].tasks) == 0 {
+		if len(q.queue[w].At) == 0 {
 			continue
 		}
 		if q.refresh(w); victim < 0 || q.load[w] > q.load[victim] {
@@ -166,9 +166,9 @@ func (q *earliestFinish) Pop(worker int) *graph.Task {
 	// Look at the end of the heap, where tasks of low priority are. Only the victim may be able to
 	// run the last ones, so try a few; not all, since Costs is asked for each.
 	const tries = 8
-	tasks, best, least := q.queue[victim].tasks, -1, 0.0
+	tasks, best, least := q.queue[victim].At, -1, 0.0
 	for i := len(tasks) - 1; i >= max(len(tasks)-tries, 0); i-- {
-		t := tasks[i].task
+		t := tasks[i].Value.task
 		if q.owned != nil {
 			if c, ok := q.owned.pays(q, t, worker, victim); ok && (best < 0 || c < least) {
 				best, least = i, c
@@ -193,7 +193,7 @@ func (q *earliestFinish) delegate(worker int) bool {
 	if q.hosts == len(q.queue) {
 		return false
 	}
-	t := q.queue[worker].tasks[0].task
+	t := q.queue[worker].At[0].Value.task
 	best, cost := q.soonest(t, q.hosts, len(q.queue)-q.hosts, q.on(t, worker))
 	if best < 0 {
 		return false
@@ -205,7 +205,7 @@ func (q *earliestFinish) delegate(worker int) bool {
 
 // remove takes task i out of a worker's queue.
 func (q *earliestFinish) remove(worker, i int) *graph.Task {
-	x := q.queue[worker].remove(i)
+	x := q.queue[worker].Remove(i).Value
 	c := x.cost
 	if c == 0 {
 		q.unknown[worker]--

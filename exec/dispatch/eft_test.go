@@ -1,12 +1,14 @@
 package dispatch
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/heap"
 )
 
 // speeds are costs by worker and task; moving a byte takes a second.
@@ -113,13 +115,11 @@ func TestEarliestFinishRandom(t *testing.T) {
 				running[w] = false
 			}
 			var first *graph.Task
-			if q := p.queue[w].tasks; len(q) > 0 {
-				first = slices.MinFunc(q, func(a, b costed) int {
-					if a.before(&b.prioritised) {
-						return -1
-					}
-					return 1
-				}).task
+			if q := p.queue[w].At; len(q) > 0 {
+				first = slices.MinFunc(q, func(a, b heap.Item[int64, costed]) int {
+					x, y := a.Value.task, b.Value.task
+					return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.ID(), y.ID()))
+				}).Value.task
 			}
 			got := p.Pop(w)
 			switch {
@@ -133,7 +133,7 @@ func TestEarliestFinishRandom(t *testing.T) {
 				if idle && len(held) > 0 {
 					some := false
 					for k := range workers {
-						some = some || len(p.queue[k].tasks) > 0
+						some = some || len(p.queue[k].At) > 0
 					}
 					if !some {
 						t.Fatalf("seed %d: %d tasks are held by nobody", seed, len(held))
@@ -152,8 +152,8 @@ func TestEarliestFinishRandom(t *testing.T) {
 		for w := range workers {
 			for p.Pop(w) != nil {
 			}
-			if p.load[w] < 0 || len(p.queue[w].tasks) > 0 {
-				t.Fatalf("seed %d: worker %d: load %v, %d tasks left", seed, w, p.load[w], len(p.queue[w].tasks))
+			if p.load[w] < 0 || len(p.queue[w].At) > 0 {
+				t.Fatalf("seed %d: worker %d: load %v, %d tasks left", seed, w, p.load[w], len(p.queue[w].At))
 			}
 		}
 		if p.Len() != 0 {

@@ -54,7 +54,7 @@ func repeated(t *graph.Task, i int) bool {
 // inputs of a ready task are complete, and can only be copied elsewhere.
 type scored struct {
 	locations []int // of workers
-	heaps     []heap
+	heaps     []placeHeap
 	score     func(t *graph.Task, location int) float64 // nil: bytes are the score, and the last heap has all tasks
 	held      Held
 	yield     func(location int, bytes int64) // the argument of held: adds to the entry adding
@@ -80,7 +80,7 @@ type place struct {
 }
 
 func newScored(m Machine, score func(*graph.Task, int) float64) *scored {
-	return &scored{locations: m.Locations, score: score, heaps: make([]heap, m.Places())}
+	return &scored{locations: m.Locations, score: score, heaps: make([]placeHeap, m.Places())}
 }
 
 // fewPlaces is the number of locations up to which a heap for each location costs no more than a
@@ -96,7 +96,7 @@ func newNear(m Machine) *scored {
 	case n <= fewPlaces && m.Held == nil:
 		return newScored(m, func(t *graph.Task, location int) float64 { return float64(t.BytesAt(location)) })
 	}
-	q := &scored{locations: m.Locations, heaps: make([]heap, m.Places()+1), held: m.Held}
+	q := &scored{locations: m.Locations, heaps: make([]placeHeap, m.Places()+1), held: m.Held}
 	if q.held == nil {
 		q.held = byData
 	}
@@ -183,8 +183,8 @@ func (q *scored) take(e *entry) *graph.Task {
 	return t
 }
 
-// heap is a binary heap of places, the highest score first.
-type heap []*place
+// placeHeap is a binary heap of places, the highest score first.
+type placeHeap []*place
 
 // precedes reports whether p comes before o.
 func (p *place) precedes(o *place) bool {
@@ -192,13 +192,13 @@ func (p *place) precedes(o *place) bool {
 }
 
 // set puts p at i.
-func (h heap) set(i int, p *place) {
+func (h placeHeap) set(i int, p *place) {
 	h[i] = p
 	p.index = i
 }
 
 // up puts p at the free place i or above it.
-func (h heap) up(i int, p *place) {
+func (h placeHeap) up(i int, p *place) {
 	for i > 0 {
 		up := (i - 1) / 2
 		if !p.precedes(h[up]) {
@@ -212,7 +212,7 @@ func (h heap) up(i int, p *place) {
 
 // remove takes place i out. The last place moves there, and then down or up: it may come from
 // another branch.
-func (h *heap) remove(i int) {
+func (h *placeHeap) remove(i int) {
 	n := len(*h) - 1
 	p := (*h)[n]
 	(*h)[n] = nil
@@ -223,7 +223,7 @@ func (h *heap) remove(i int) {
 }
 
 // down moves the free place i down until p may be put there or above, and returns it.
-func (h heap) down(i int, p *place) int {
+func (h placeHeap) down(i int, p *place) int {
 	for c := 2*i + 1; c < len(h); c = 2*i + 1 {
 		if c+1 < len(h) && h[c+1].precedes(h[c]) {
 			c++

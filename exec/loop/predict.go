@@ -1,9 +1,10 @@
 package loop
 
 import (
-	"container/heap"
 	"math"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/heap"
 )
 
 // Model is the cost of a loop on some machine, for [Predict]. Times are in seconds.
@@ -30,20 +31,21 @@ func Predict(items int, locations []int, p Plan, m Model) Stats {
 func predict(d *Dispenser, items int, m Model) Stats {
 	hands := make([]hand, len(d.takers))
 	free := make([]float64, d.Queues()) // when each queue is free
-	line := make(waiting, len(d.takers))
-	for w := range line {
-		line[w].worker = w
+	var line heap.Heap[float64, int]    // workers by the time at which they ask next
+	for w := range d.takers {
+		at := 0.0
 		if m.Start != nil {
-			line[w].at = m.Start[w]
+			at = m.Start[w]
 		}
+		line.Push(heap.Item[float64, int]{Key: at, Seq: uint64(w), Value: w})
 	}
-	heap.Init(&line)
 	end := 0.0
-	for len(line) > 0 {
-		w, now := line[0].worker, line[0].at
+	for len(line.At) > 0 {
+		next := line.At[0]
+		w, now := next.Value, next.Key
 		c, ok := d.Next(w)
 		if !ok {
-			heap.Pop(&line)
+			line.Remove(0)
 			continue
 		}
 		got := max(now, free[c.Queue]) + m.Take
@@ -60,8 +62,8 @@ func predict(d *Dispenser, items int, m Model) Stats {
 			h.spans = append(h.spans, Span{c, seconds(start), seconds(done)})
 		}
 		end = max(end, done)
-		line[0].at = done
-		heap.Fix(&line, 0)
+		next.Key = done
+		line.Set(0, next)
 	}
 	s := Stats{Items: items, Plan: d.plan, Took: seconds(end)}
 	s.gather(hands)
@@ -70,17 +72,3 @@ func predict(d *Dispenser, items int, m Model) Stats {
 
 // seconds returns x seconds, to the nearest nanosecond.
 func seconds(x float64) time.Duration { return time.Duration(math.Round(x * float64(time.Second))) }
-
-// waiting is workers in the order in which they ask next, equal times by number.
-type waiting []struct {
-	at     float64
-	worker int
-}
-
-func (w waiting) Len() int { return len(w) }
-func (w waiting) Less(i, j int) bool {
-	return w[i].at < w[j].at || w[i].at == w[j].at && w[i].worker < w[j].worker
-}
-func (w waiting) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
-func (w waiting) Push(any)      {}
-func (w *waiting) Pop() any     { *w = (*w)[:len(*w)-1]; return nil }

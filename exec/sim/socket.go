@@ -74,7 +74,7 @@ func (t *socket) advance() {
 		return
 	}
 	for i := range t.class {
-		if c := &t.class[i]; len(c.runs) > 0 {
+		if c := &t.class[i]; len(c.runs.At) > 0 {
 			c.clock += passed * c.rate
 		}
 	}
@@ -153,7 +153,7 @@ func (p *coreShare) begin(r *run, threads int, ratio, seconds float64) {
 	p.s.began++
 	r.class = p.classOf(ratio, threads)
 	c := &p.class[r.class]
-	c.push(ending{c.clock + seconds, p.s.began, r})
+	c.runs.Push(ending{Key: c.clock + seconds, Seq: p.s.began, Value: r})
 	p.addRuns(threads)
 }
 
@@ -163,9 +163,9 @@ func (p *coreShare) stop(r *run) {
 		return
 	}
 	c := &p.class[r.class]
-	if i := slices.IndexFunc(c.runs, func(d ending) bool { return d.run == r }); i >= 0 { // else it has not begun
+	if i := slices.IndexFunc(c.runs.At, func(d ending) bool { return d.Value == r }); i >= 0 { // else it has not begun
 		p.advance()
-		c.remove(i)
+		c.runs.Remove(i)
 		p.addRuns(-c.threads)
 	}
 }
@@ -184,8 +184,8 @@ func (t *socket) settle() {
 	for i := range t.class {
 		c := &t.class[i]
 		c.rate = c.speed()
-		if len(c.runs) > 0 {
-			next = min(next, t.s.now+max(c.runs[0].end-c.clock, 0)/c.rate)
+		if len(c.runs.At) > 0 {
+			next = min(next, t.s.now+max(c.runs.At[0].Key-c.clock, 0)/c.rate)
 		}
 	}
 	// If the end is later than before, one event finds nothing to end.
@@ -206,24 +206,24 @@ func (t *socket) fire(due uint64) {
 		var first *ending
 		for i := range t.class {
 			c := &t.class[i]
-			if len(c.runs) == 0 {
+			if len(c.runs.At) == 0 {
 				continue
 			}
 			// A rest below the resolution of the time is none.
-			r := &c.runs[0]
-			if left := (r.end - c.clock) / c.rate; t.s.now+left > t.s.now+1e-12 {
+			r := &c.runs.At[0]
+			if left := (r.Key - c.clock) / c.rate; t.s.now+left > t.s.now+1e-12 {
 				continue
 			}
-			if first == nil || r.seq < first.seq {
+			if first == nil || r.Seq < first.Seq {
 				first = r
 			}
 		}
 		if first == nil {
 			break
 		}
-		r := first.run
+		r := first.Value
 		c := &t.class[r.class]
-		c.remove(0)
+		c.runs.Remove(0)
 		c.of.addRuns(-c.threads)
 		r.done(r)
 	}
@@ -235,41 +235,4 @@ func (t *socket) fire(due uint64) {
 			p.handle()
 		}
 	}
-}
-
-func (d *ending) before(o *ending) bool { return d.end < o.end || d.end == o.end && d.seq < o.seq }
-
-func (c *class) push(d ending) {
-	c.runs = append(c.runs, d)
-	c.up(len(c.runs)-1, d)
-}
-
-func (c *class) up(i int, d ending) {
-	for i > 0 && d.before(&c.runs[(i-1)/2]) {
-		c.runs[i] = c.runs[(i-1)/2]
-		i = (i - 1) / 2
-	}
-	c.runs[i] = d
-}
-
-// remove takes ending i out.
-func (c *class) remove(i int) {
-	n := len(c.runs) - 1
-	d := c.runs[n]
-	c.runs[n] = ending{}
-	c.runs = c.runs[:n]
-	if i == n {
-		return
-	}
-	for k := 2*i + 1; k < n; k = 2*i + 1 {
-		if k+1 < n && c.runs[k+1].before(&c.runs[k]) {
-			k++
-		}
-		if !c.runs[k].before(&d) {
-			break
-		}
-		c.runs[i] = c.runs[k]
-		i = k
-	}
-	c.up(i, d)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/offload"
 	"github.com/tessera-la/tessera/exec/trace"
+	"github.com/tessera-la/tessera/internal/heap"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -170,18 +171,14 @@ type class struct {
 	of      *coreShare
 	threads int
 	ratio   float64
-	clock   float64  // seconds of progress, as measured on an otherwise idle socket
-	rate    float64  // speed of the clock, in seconds a second
-	runs    []ending // a heap
+	clock   float64                  // seconds of progress, as measured on an otherwise idle socket
+	rate    float64                  // speed of the clock, in seconds a second
+	runs    heap.Heap[float64, *run] // their endings
 }
 
-// ending is the end of a call by the clock of its class; of equal ends the lowest seq is first. It
+// ending is the end of a call by the clock of its class; of equal ends the lowest number of a run is first. It
 // is apart from run, so that a heap of endings takes few cache lines.
-type ending struct {
-	end float64
-	seq uint64
-	run *run
-}
+type ending = heap.Item[float64, *run]
 
 // device is an accelerator of a node with its worker, which works as those of package offload:
 //

@@ -140,7 +140,7 @@ func table() []entry {
 		},
 		{pkg: "exec/graph", tessera: []string{"internal/words"}},
 		// versions for the expected times of tasks.
-		{pkg: "exec/dispatch", tessera: []string{"exec/graph", "versions", "internal/words"}},
+		{pkg: "exec/dispatch", tessera: []string{"exec/graph", "versions", "internal/words", "internal/heap"}},
 		{pkg: "exec/offload", tessera: []string{"exec/graph", "versions"}},
 		// cbor for messages. Programs that run on one machine do not import it.
 		{
@@ -151,11 +151,11 @@ func table() []entry {
 		// Pure: exec/cluster and exec/sim drive it. Of transport it has the names of values.
 		{pkg: "exec/internal/core", tessera: []string{"exec/graph", "exec/dispatch", "versions", "transport"}},
 		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions", "internal/words"}}, // for tests
-		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions", "internal/problems"}},
+		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions", "internal/problems", "internal/heap"}},
 		{
 			pkg: "exec/sim",
 			// cluster for the options of a driver.
-			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/offload", "exec/cluster", "exec/internal/core", "versions", "internal/problems"},
+			tessera: []string{"exec", "exec/graph", "exec/trace", "exec/dispatch", "exec/offload", "exec/cluster", "exec/internal/core", "versions", "internal/problems", "internal/heap"},
 		},
 		// toml for the files. Programs that describe machines themselves do not import it.
 		{pkg: "exec/sim/machinefile", tessera: []string{"exec/sim", "internal/tomltext"}, third: []string{"github.com/BurntSushi/toml"}},
@@ -178,6 +178,7 @@ func table() []entry {
 		{pkg: "internal/wire"},
 		{pkg: "internal/problems"},
 		{pkg: "internal/words"},
+		{pkg: "internal/heap"},
 		{pkg: "internal/vector"},
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
