@@ -62,7 +62,7 @@ emulated() {
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts fuzz soak mutations lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-portable test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts fuzz soak mutations lint fmt fmt-check vet \
 	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
@@ -186,6 +186,18 @@ test-arm64: ## test the kernels, la and the drop-in on qemu-aarch64, with no wor
 		GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -vet=off -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-aarch64" \
 			-skip '$(NOT_EMULATED)' -run '$(RUN)' $(or $(PACKAGES),$(ARM64))
 	else echo "  left out  arm64: no qemu-aarch64; get it with: make deps"; fi
+
+test-portable: ## build all for riscv64, ppc64le and wasm, and test the portable kernels there, on qemu and node (PACKAGES= RUN=)
+	@check() { # GOOS GOARCH WHAT RUNS IT
+		GOOS=$$1 GOARCH=$$2 CGO_ENABLED=0 $(GO) build ./...
+		if command -v "$$3" >/dev/null; then
+			GOOS=$$1 GOARCH=$$2 CGO_ENABLED=0 $(TEST) -short -vet=off -exec "$${*:4}" -run '$(RUN)' $(or $(PACKAGES),./kernels/cpu)
+		else echo "  left out  tests for $$2: no $$3"; fi
+	}
+	for arch in riscv64 ppc64le; do
+		check linux $$arch qemu-$$arch env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-$$arch
+	done
+	check js wasm node "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec"
 
 test-noasm: ## test the packages with assembly without it
 	@packages=$$({ find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n'; grep -rl --include='*.go' '/kernels/cpu/native"' . | xargs -n1 dirname; } | sort -u)
