@@ -77,31 +77,37 @@ type callOptions struct {
 	truncated TruncatedOptions
 }
 
-// optionKind is a set of kinds of options other than a context.
+// optionKind is a set of kinds of options.
 type optionKind uint8
 
 const (
-	takesInPlace optionKind = 1 << iota
+	takesContext optionKind = 1 << iota
+	takesInPlace
 	takesCheckpoint
 	takesPart
 	takesTruncated
 )
 
 func (k optionKind) String() string {
-	return map[optionKind]string{takesInPlace: "InPlace", takesCheckpoint: "Checkpoint", takesPart: "EigenPart",
-		takesTruncated: "TruncatedOptions"}[k]
+	return map[optionKind]string{takesContext: "WithContext", takesInPlace: "InPlace", takesCheckpoint: "Checkpoint",
+		takesPart: "EigenPart", takesTruncated: "TruncatedOptions"}[k]
 }
 
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
 // It allocates nothing but for a checkpoint or an error.
-func optionsOf(method string, takes optionKind, opts []CallOption) (o callOptions, err error) {
-	o.ctx = context.Background()
+func optionsOf(method string, takes optionKind, opts []CallOption) (callOptions, error) {
+	return optionsIn(context.Background(), method, takes|takesContext, opts)
+}
+
+// optionsIn is optionsOf for a function that has a context as its first argument.
+func optionsIn(ctx context.Context, function string, takes optionKind, opts []CallOption) (o callOptions, err error) {
+	o.ctx = ctx
 	var bad problems.List
 	for _, opt := range opts {
 		var kind optionKind
 		switch x := opt.(type) {
 		case contextOption:
-			o.ctx = x.ctx
+			o.ctx, kind = x.ctx, takesContext
 		case inPlaceOption:
 			o.inPlace, kind = true, takesInPlace
 		case Checkpoint:
@@ -113,7 +119,7 @@ func optionsOf(method string, takes optionKind, opts []CallOption) (o callOption
 			o.truncated, kind = x, takesTruncated
 		}
 		if kind&^takes != 0 {
-			bad.Add("%s takes no %v", method, kind)
+			bad.Add("%s takes no %v", function, kind)
 		}
 	}
 	return o, engine.ErrorOf(bad)
@@ -134,15 +140,15 @@ func mustContext(method string, opts []CallOption) context.Context {
 	return ctx
 }
 
-// tilesInPlace returns the matrix a that Factorize is to overwrite, or a *ShapeError unless it is a matrix of tiles of
-// the given kind, which want names.
-func tilesInPlace[T Element](a Source[T], kind blocked.Kind, want string) (*blocked.Matrix[T], error) {
+// tilesInPlace returns the matrix a that op is to overwrite, or a *ShapeError unless it is a matrix of tiles of the given
+// kind, which want names. name is that of a.
+func tilesInPlace[T Element](op, name string, a Source[T], kind blocked.Kind, want string) (*blocked.Matrix[T], error) {
 	m, ok := a.(*blocked.Matrix[T])
 	switch {
 	case !ok:
-		return nil, &ShapeError{"Factorize", fmt.Sprintf("a is a %T, and only a *blocked.Matrix is factored in place", a)}
+		return nil, &ShapeError{op, fmt.Sprintf("%s is a %T, and only a *blocked.Matrix is overwritten in place", name, a)}
 	case m.Kind() != kind:
-		return nil, &ShapeError{"Factorize", fmt.Sprintf("a is %v, want %s in place", m.Kind(), want)}
+		return nil, &ShapeError{op, fmt.Sprintf("%s is %v, want %s in place", name, m.Kind(), want)}
 	}
 	return m, nil
 }

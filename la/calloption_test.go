@@ -72,6 +72,8 @@ func TestOptionsRefused(t *testing.T) {
 		{"QR.ApplyQTo takes no InPlace", qr.ApplyQTo(x, blas.Left, false, x, la.InPlace())},
 		{"SVD.SolveTo takes no InPlace", svd.SolveTo(x, x, 1, la.InPlace())},
 		{"SVD.PseudoInverseTo takes no InPlace", svd.PseudoInverseTo(full, 1, la.InPlace())},
+		{"SolveSPD takes no WithContext", second(la.SolveSPD(t.Context(), nil, x, spd, x, la.WithContext(t.Context())))},
+		{"SolveGeneral takes no Checkpoint", second(la.SolveGeneral(t.Context(), nil, x, full, x, keep))},
 		{"Cholesky.Factorize takes no EigenPart", chol.Factorize(nil, part)},
 		{"LU.Factorize takes no EigenPart", lu.Factorize(bad, part)},
 		{"QR.Factorize takes no TruncatedOptions", qr.Factorize(bad, la.TruncatedOptions{})},

@@ -121,7 +121,7 @@ func (c *Cholesky[T]) upper(a SymmetricSource[T]) SymmetricSource[T] {
 // factorizeInPlace is Factorize in the tiles of a. keep may be nil.
 func (c *Cholesky[T]) factorizeInPlace(ctx context.Context, a SymmetricSource[T], keep *Checkpoint) error {
 	c.clear()
-	u, err := tilesInPlace(Source[T](a), blocked.SymUpper, "a SymUpper")
+	u, err := tilesInPlace("Factorize", "a", Source[T](a), blocked.SymUpper, "a SymUpper")
 	if err != nil {
 		return err
 	}

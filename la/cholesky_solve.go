@@ -69,7 +69,7 @@ func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[
 
 // solveInPlace overwrites dst, which is b, with A⁻¹·b.
 func (c *Cholesky[T]) solveInPlace(ctx context.Context, dst Destination[T], b Source[T]) error {
-	x, err := rightSideInPlace(c.u, dst, b)
+	x, err := rightSideInPlace("SolveTo", c.u, dst, b)
 	if err != nil {
 		return err
 	}

@@ -291,3 +291,17 @@ func ParseQRVariant(name string) (x QRVariant, err error) {
 	err = x.Set(name)
 	return x, err
 }
+
+// SolveSPDInPlace overwrites b with the solution of A·X = B.
+//
+// Deprecated: use [SolveSPD] with [InPlace].
+func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (Refinement, error) {
+	return SolveSPD(ctx, e, b, a, b, InPlace())
+}
+
+// SolveGeneralInPlace overwrites b with the solution of A·X = B.
+//
+// Deprecated: use [SolveGeneral] with [InPlace].
+func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (Refinement, error) {
+	return SolveGeneral(ctx, e, b, a, b, InPlace())
+}

@@ -185,8 +185,13 @@ func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 
 	for i, a := range []*blocked.Matrix[float64]{spd, general} {
 		x := matrix(blocked.Full, n, nrhs, 9, 0)
-		solve := []func(context.Context, *la.Engine, *blocked.Matrix[float64], *blocked.Matrix[float64]) (la.Refinement, error){la.SolveSPDInPlace, la.SolveGeneralInPlace}[i]
-		report, err := solve(ctx, e, a, x)
+		var report la.Refinement
+		var err error
+		if i == 0 {
+			report, err = la.SolveSPD(ctx, e, x, a, x, la.InPlace())
+		} else {
+			report, err = la.SolveGeneral(ctx, e, x, a, x, la.InPlace())
+		}
 		must("mixed precision", err)
 		if report.Fallback != la.NoFallback || report.Iterations == 0 || report.BackwardError > 1e-15 {
 			t.Fatalf("mixed precision: %+v", report)

@@ -10,23 +10,22 @@ import (
 // Error is the type of the constants with which misused methods panic.
 type Error = engine.Error
 
-// ErrNotFactorized is the panic of a method that needs a factorization and finds none.
-const ErrNotFactorized Error = "la: no valid factorization"
-
-// ErrRank is the panic of a method of [SVD] for a rank that is negative or greater than that of A, and ErrRcond for
-// an rcond that is negative or NaN.
 const (
-	ErrRank  Error = "la: the rank is out of range"
+	// ErrNotFactorized is the panic of a method that needs a factorization and finds none.
+	ErrNotFactorized Error = "la: no valid factorization"
+	// ErrNoVectors is the panic of a method that needs eigenvectors, or singular vectors, where only the values were
+	// computed.
+	ErrNoVectors Error = "la: the decomposition has no vectors"
+	// ErrRank is the panic of a method of [SVD] for a rank that is negative or greater than that of A.
+	ErrRank Error = "la: the rank is out of range"
+	// ErrRcond is the panic of a method of [SVD] for an rcond that is negative or NaN.
 	ErrRcond Error = "la: rcond is negative or NaN"
+	// ErrSliceLength is the panic of a method that is given a slice of the wrong length.
+	ErrSliceLength Error = "la: wrong length of slice"
+	// ErrWeights is the error of [PCA] for weights that are negative, infinite or NaN, or whose sum, which is the number
+	// of observations if there are none, is not greater than 1.
+	ErrWeights Error = "la: PCA: weights must be finite, not negative, and have a sum greater than 1"
 )
-
-// ErrNoVectors is the panic of a method that needs eigenvectors, or singular vectors, where only the values were
-// computed.
-const ErrNoVectors Error = "la: the decomposition has no vectors"
-
-// ErrWeights is the error of [PCA] for weights that are negative, infinite or NaN, or whose sum, which is the number of
-// observations if there are none, is not greater than 1.
-const ErrWeights Error = "la: PCA: weights must be finite, not negative, and have a sum greater than 1"
 
 // ShapeError reports operands whose shapes do not fit together.
 type ShapeError struct {

@@ -160,7 +160,7 @@ func (f *LU[T]) broken(ctx context.Context, factors *blocked.Matrix[T], pivots *
 // factorizeInPlace is Factorize in the tiles of a. keep may be nil.
 func (f *LU[T]) factorizeInPlace(ctx context.Context, a Source[T], keep *Checkpoint) error {
 	f.clear()
-	factors, err := tilesInPlace(a, blocked.Full, "a Full one")
+	factors, err := tilesInPlace("Factorize", "a", a, blocked.Full, "a Full one")
 	if err != nil {
 		return err
 	}

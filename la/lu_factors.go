@@ -11,10 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ErrSliceLength is the panic of a method that is given a slice of the wrong
-// length.
-const ErrSliceLength Error = "la: wrong length of slice"
-
 // Pivots returns the permutation P of A = P·L·U as gonum's mat.LU.RowPivots does: row i of A is
 // row p[i] of L·U, so P has its ones at (i, p[i]). If dst is not nil the result goes there;
 // Pivots panics with ErrSliceLength unless dst has m elements. For LAPACK's form see [LU.Swaps].

@@ -101,7 +101,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 // solveInPlace overwrites dst, which is b, with op(A)⁻¹·b.
 func (f *LU[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool, b Source[T]) error {
 	f.order()
-	x, err := rightSideInPlace(f.lu, dst, b)
+	x, err := rightSideInPlace("SolveTo", f.lu, dst, b)
 	if err != nil {
 		return err
 	}

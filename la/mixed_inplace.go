@@ -3,7 +3,6 @@ package la
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -13,23 +12,18 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// SolveSPDInPlace is [SolveSPD] on matrices that tasks use where they are, such as distributed
-// ones. It overwrites B, Full and in the tile size of A, with the solution of A·X = B. A is of
-// kind SymUpper and does not change. The nodes need memory of half of A for the factor in
-// float32.
-//
-// After a fallback A holds its factor in float64, as after [Cholesky.Factorize] in place, and
-// BackwardError is NaN.
-//
-// The error is a *ShapeError, or that of SolveSPD. B is then undefined, or after a finite
-// mat.Condition a solution whose digits may all be wrong.
-//
-// Reference: LAPACK xDSPOSV.
-func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (Refinement, error) {
-	if a.Kind() != blocked.SymUpper {
-		return Refinement{}, &ShapeError{"SolveSPDInPlace", fmt.Sprintf("A is %v, want a SymUpper", a.Kind())}
+// solveSPDInPlace is SolveSPD with tasks on the tiles of its operands.
+func solveSPDInPlace(ctx context.Context, e *Engine, dst Destination[float64], in SymmetricSource[float64],
+	to Source[float64]) (Refinement, error) {
+	a, err := tilesInPlace[float64]("SolveSPD", "A", in, blocked.SymUpper, "a SymUpper")
+	if err != nil {
+		return Refinement{}, err
 	}
-	s, end, err := inPlace(ctx, e, "SolveSPDInPlace", a, b)
+	b, err := rightSideInPlace("SolveSPD", a, dst, to)
+	if err != nil {
+		return Refinement{}, err
+	}
+	s, end, err := inPlace(ctx, e, a, b)
 	if err != nil || s == nil {
 		return unsolved(err)
 	}
@@ -70,15 +64,18 @@ func SolveSPDInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float6
 	})
 }
 
-// SolveGeneralInPlace is [SolveGeneral] as [SolveSPDInPlace] is SolveSPD. A is Full.
-//
-// Reference: LAPACK xDSGESV.
-func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (Refinement, error) {
-	if m, n := a.Dims(); a.Kind() != blocked.Full || m != n {
-		return Refinement{}, &ShapeError{"SolveGeneralInPlace",
-			fmt.Sprintf("A is %v, %d×%d, and must be Full and square", a.Kind(), m, n)}
+// solveGeneralInPlace is SolveGeneral with tasks on the tiles of its operands.
+func solveGeneralInPlace(ctx context.Context, e *Engine, dst Destination[float64], in,
+	to Source[float64]) (Refinement, error) {
+	a, err := tilesInPlace("SolveGeneral", "A", in, blocked.Full, "a Full one")
+	if err != nil {
+		return Refinement{}, err
 	}
-	s, end, err := inPlace(ctx, e, "SolveGeneralInPlace", a, b)
+	b, err := rightSideInPlace("SolveGeneral", a, dst, to)
+	if err != nil {
+		return Refinement{}, err
+	}
+	s, end, err := inPlace(ctx, e, a, b)
 	if err != nil || s == nil {
 		return unsolved(err)
 	}
@@ -105,11 +102,7 @@ func SolveGeneralInPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[fl
 
 // inPlace returns the refiner of A·X = B, nil if there is nothing to solve; the caller calls end
 // after its use.
-func inPlace(ctx context.Context, e *Engine, op string, a, b *blocked.Matrix[float64]) (s *refiner, end func(),
-	err error) {
-	if err := solvable(op, a, b); err != nil {
-		return nil, nil, err
-	}
+func inPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (s *refiner, end func(), err error) {
 	e, end = e.Session()
 	n, nrhs := b.Dims()
 	if err := e.Ready(ctx); err != nil || n == 0 || nrhs == 0 {

@@ -51,9 +51,15 @@ func TestMixedInPlace(t *testing.T) {
 func mixedInPlace(t *testing.T, rt exec.Runtime, e *la.Engine, spd bool, n int, scale, slope float64, want la.Fallback) {
 	const nb, nrhs = 8, 11
 	ctx := context.Background()
-	kind, solve := blocked.Full, la.SolveGeneralInPlace
+	kind := blocked.Full
 	if spd {
-		kind, solve = blocked.SymUpper, la.SolveSPDInPlace
+		kind = blocked.SymUpper
+	}
+	solve := func(ctx context.Context, e *la.Engine, a, b *blocked.Matrix[float64]) (la.Refinement, error) {
+		if spd {
+			return la.SolveSPD(ctx, e, b, a, b, la.InPlace())
+		}
+		return la.SolveGeneral(ctx, e, b, a, b, la.InPlace())
 	}
 	// A = Q·D·Q with a reflection Q, and the diagonal D falls from 1 to 10^slope.
 	v := func(i int) float64 {
@@ -148,24 +154,24 @@ func TestMixedInPlaceErrors(t *testing.T) {
 	b, other := blocked.New[float64](blocked.Full, 9, 2, 4), blocked.New[float64](blocked.Full, 9, 2, 5)
 	var shape *la.ShapeError
 	for i, err := range []error{
-		second(la.SolveSPDInPlace(ctx, nil, full, b)), second(la.SolveGeneralInPlace(ctx, nil, sym, b)),
-		second(la.SolveSPDInPlace(ctx, nil, sym, other)), second(la.SolveGeneralInPlace(ctx, nil, full, other)),
+		second(la.SolveSPD(ctx, nil, b, full, b, la.InPlace())), second(la.SolveGeneral(ctx, nil, b, sym, b, la.InPlace())),
+		second(la.SolveSPD(ctx, nil, other, sym, other, la.InPlace())), second(la.SolveGeneral(ctx, nil, other, full, other, la.InPlace())),
 	} {
 		if !errors.As(err, &shape) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
 	var singular *la.SingularError
-	if r, err := la.SolveGeneralInPlace(ctx, nil, full, b); r.Fallback != la.NotFactored || !errors.As(err, &singular) {
+	if r, err := la.SolveGeneral(ctx, nil, b, full, b, la.InPlace()); r.Fallback != la.NotFactored || !errors.As(err, &singular) {
 		t.Errorf("zeros: %+v, %v", r, err)
 	}
 	var minor *la.NotPositiveDefiniteError
-	if r, err := la.SolveSPDInPlace(ctx, nil, sym, b); r.Fallback != la.NotFactored || !errors.As(err, &minor) {
+	if r, err := la.SolveSPD(ctx, nil, b, sym, b, la.InPlace()); r.Fallback != la.NotFactored || !errors.As(err, &minor) {
 		t.Errorf("zeros: %+v, %v", r, err)
 	}
 	sym.Set(2, 3, math.NaN())
 	var bad *la.NonFiniteError
-	if r, err := la.SolveSPDInPlace(ctx, nil, sym, b); r.Fallback != la.OutOfRange || !errors.As(err, &bad) {
+	if r, err := la.SolveSPD(ctx, nil, b, sym, b, la.InPlace()); r.Fallback != la.OutOfRange || !errors.As(err, &bad) {
 		t.Errorf("a NaN: %+v, %v", r, err)
 	}
 }

@@ -35,10 +35,23 @@ import (
 //
 // But for the finite mat.Condition an error leaves dst unchanged, except for its shape.
 //
+// The option is [InPlace], for matrices that tasks use where they are, such as distributed ones: A is a
+// *blocked.Matrix of kind SymUpper, and dst and b are the same one, Full and in the tile size of A. A does not change,
+// but after a fallback it holds its factor in float64, as after [Cholesky.Factorize] in place, and BackwardError is NaN.
+// The nodes need memory of half of A for the factor in float32. There is no *OverflowError then, and after another error
+// dst is undefined, or after a finite mat.Condition a solution whose digits may all be wrong.
+//
 // Reference: LAPACK xDSPOSV; N. J. Higham, Accuracy and Stability of Numerical Algorithms,
 // chapter 12.
 func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a SymmetricSource[float64],
-	b Source[float64]) (Refinement, error) {
+	b Source[float64], opts ...CallOption) (Refinement, error) {
+	o, err := optionsIn(ctx, "SolveSPD", takesInPlace, opts)
+	switch {
+	case err != nil:
+		return Refinement{}, err
+	case o.inPlace:
+		return solveSPDInPlace(ctx, e, dst, a, b)
+	}
 	n := a.SymmetricDim()
 	to, e, end, err := beginSystem(ctx, e, "SolveSPD", n, n, dst, b)
 	if err != nil || to == nil {
@@ -101,11 +114,21 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 // The error is a *ShapeError; a *NonFiniteError for A, or a *SingularError, both found in
 // float64; or else that of SolveSPD.
 //
+// The option is [InPlace], as of SolveSPD; A is then Full.
+//
 // Reference: LAPACK xDSGESV.
-func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b Source[float64]) (Refinement, error) {
+func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b Source[float64],
+	opts ...CallOption) (Refinement, error) {
+	o, err := optionsIn(ctx, "SolveGeneral", takesInPlace, opts)
+	if err != nil {
+		return Refinement{}, err
+	}
 	n, cols := a.Dims()
 	if n != cols {
 		return Refinement{}, &ShapeError{"SolveGeneral", fmt.Sprintf("A is %d×%d, and must be square", n, cols)}
+	}
+	if o.inPlace {
+		return solveGeneralInPlace(ctx, e, dst, a, b)
 	}
 	to, e, end, err := beginSystem(ctx, e, "SolveGeneral", n, n, dst, b)
 	if err != nil || to == nil {

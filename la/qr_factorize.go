@@ -79,7 +79,7 @@ func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 // factorizeInPlace is Factorize in the tiles of a. keep may be nil.
 func (q *QR[T]) factorizeInPlace(ctx context.Context, a Source[T], keep *Checkpoint) error {
 	q.clear()
-	m, err := tilesInPlace(a, blocked.Full, "a Full one")
+	m, err := tilesInPlace("Factorize", "a", a, blocked.Full, "a Full one")
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,12 @@ func TestReportsBesideErrors(t *testing.T) {
 	b, long := mat.NewDense(2, 1, []float64{1, 1}), mat.NewDense(3, 1, nil)
 	full := blocked.New[float64](blocked.Full, 2, 2, 2)
 	for name, solve := range map[string]func() (la.Refinement, error){
-		"SolveSPD, indefinite":      func() (la.Refinement, error) { return la.SolveSPD(ctx, nil, new(mat.Dense), sym, b) },
-		"SolveSPD, shape":           func() (la.Refinement, error) { return la.SolveSPD(ctx, nil, new(mat.Dense), sym, long) },
-		"SolveGeneral, NaN":         func() (la.Refinement, error) { return la.SolveGeneral(ctx, nil, new(mat.Dense), bad, b) },
-		"SolveGeneral, shape":       func() (la.Refinement, error) { return la.SolveGeneral(ctx, nil, new(mat.Dense), bad, long) },
-		"SolveSPDInPlace, kind":     func() (la.Refinement, error) { return la.SolveSPDInPlace(ctx, nil, full, full) },
-		"SolveGeneralInPlace, here": func() (la.Refinement, error) { return la.SolveGeneralInPlace(ctx, nil, full, full) },
+		"SolveSPD, indefinite":   func() (la.Refinement, error) { return la.SolveSPD(ctx, nil, new(mat.Dense), sym, b) },
+		"SolveSPD, shape":        func() (la.Refinement, error) { return la.SolveSPD(ctx, nil, new(mat.Dense), sym, long) },
+		"SolveGeneral, NaN":      func() (la.Refinement, error) { return la.SolveGeneral(ctx, nil, new(mat.Dense), bad, b) },
+		"SolveGeneral, shape":    func() (la.Refinement, error) { return la.SolveGeneral(ctx, nil, new(mat.Dense), bad, long) },
+		"SolveSPD, in place":     func() (la.Refinement, error) { return la.SolveSPD(ctx, nil, full, full, full, la.InPlace()) },
+		"SolveGeneral, in place": func() (la.Refinement, error) { return la.SolveGeneral(ctx, nil, full, full, full, la.InPlace()) },
 	} {
 		if r, err := solve(); err == nil || r.Fallback == la.NoFallback || r.Fallback != la.UnknownFallback && r.BackwardError == 0 {
 			t.Errorf("%s: %v beside %+v, %v", name, err, r, r.Fallback)

@@ -98,12 +98,12 @@ func solvable[T Element](op string, a, b *blocked.Matrix[T]) error {
 	return nil
 }
 
-// rightSideInPlace returns b, which a solution with the factors in a is to overwrite, or a *ShapeError unless dst is b and
-// fits a.
-func rightSideInPlace[T Element](a *blocked.Matrix[T], dst Destination[T], b Source[T]) (*blocked.Matrix[T], error) {
+// rightSideInPlace returns b, which op is to overwrite with a solution with the matrix or the factors in a, or a
+// *ShapeError unless dst is b and fits a.
+func rightSideInPlace[T Element](op string, a *blocked.Matrix[T], dst Destination[T], b Source[T]) (*blocked.Matrix[T], error) {
 	x, ok := b.(*blocked.Matrix[T])
 	if to, isMatrix := dst.(*blocked.Matrix[T]); !ok || !isMatrix || to != x {
-		return nil, &ShapeError{"SolveTo", "in place dst and b are the same *blocked.Matrix"}
+		return nil, &ShapeError{op, "in place dst and b are the same *blocked.Matrix"}
 	}
-	return x, solvable("SolveTo", a, x)
+	return x, solvable(op, a, x)
 }

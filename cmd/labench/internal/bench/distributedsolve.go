@@ -82,9 +82,9 @@ func (p *distributedSystem[T]) solve(ctx context.Context) (err error) {
 	case p.s.Mixed:
 		q := any(p).(*distributedSystem[float64]) // Validate ensures this type
 		if p.symmetric() {
-			q.refined, err = la.SolveSPDInPlace(ctx, q.e, q.a, q.c)
+			q.refined, err = la.SolveSPD(ctx, q.e, q.c, q.a, q.c, la.InPlace())
 		} else {
-			q.refined, err = la.SolveGeneralInPlace(ctx, q.e, q.a, q.c)
+			q.refined, err = la.SolveGeneral(ctx, q.e, q.c, q.a, q.c, la.InPlace())
 		}
 		return err
 	case p.s.Op == "lstsq" || p.s.Method == ByQR:
