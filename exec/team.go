@@ -67,6 +67,11 @@ type phase struct {
 	panicked   atomic.Pointer[PanicError]
 }
 
+// teamSpins is how often the leader looks for the end of a phase, and a member of a team that stays for the next one,
+// before they sleep: some hundred microseconds, about as long as a part of a phase takes. Waking a thread costs ten
+// and more, and a team may have a phase for each column of a matrix.
+const teamSpins = 10 * spins
+
 // open offers a team that stays to workers and wakes some. Another team is offered in each phase
 // with several parts.
 func (t *team) open() {
@@ -123,9 +128,8 @@ func (p *phase) lead(scratch *versions.Workspace) {
 	for i := p.take(); i < p.parts; i = p.take() {
 		p.run(int(i), scratch)
 	}
-	// Members have the remaining parts and are about to end, so spinning pays.
 	since := time.Now()
-	for i := 0; i < spins && p.unfinished.Load() > 0; i++ {
+	for i := 0; i < teamSpins && p.unfinished.Load() > 0; i++ {
 		pause()
 	}
 	<-p.done
@@ -186,9 +190,12 @@ func (t *team) serve(w *seat) {
 
 // nextPhase returns the phase that follows last for a member, or nil if the member is to leave.
 func (t *team) nextPhase(last *phase) *phase {
-	p := t.current.Load()
+	p, limit := t.current.Load(), teamSpins
+	if runtime.GOMAXPROCS(0) == 1 { // only a member that sleeps lets the leader go on
+		limit = 0
+	}
 	if t.stays {
-		for i := 0; i < spins && p == last && !t.over.Load() && runtime.GOMAXPROCS(0) > 1; i++ {
+		for i := 0; i < limit && p == last && !t.over.Load(); i++ {
 			pause()
 			p = t.current.Load()
 		}
