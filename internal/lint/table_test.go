@@ -114,7 +114,7 @@ func table() []entry {
 		{pkg: "kernels/cpu/native", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/avx512", "kernels/cpu/isa", "kernels/cpu/neon", "internal/topo"}},
 		{pkg: "kernels/cpu/avx2", tessera: []string{"kernels/cpu/isa"}},
 		{pkg: "kernels/cpu/avx512", tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa"}}, // avx2 for what memory bounds
-		{pkg: "kernels/cpu/neon", tessera: []string{"kernels/cpu/isa", "internal/scalar"}},
+		{pkg: "kernels/cpu/neon", tessera: []string{"kernels/cpu/isa"}},
 		{pkg: "kernels/cpu/neon/internal/gen"},
 		{pkg: "kernels/tridiag", tessera: []string{"internal/scalar"}},                   // the arithmetic; products are others'
 		{pkg: "kernels/bidiag", tessera: []string{"kernels/tridiag", "internal/scalar"}}, // the secular equation is the same

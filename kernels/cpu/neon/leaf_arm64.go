@@ -12,7 +12,7 @@ import "github.com/tessera-la/tessera/kernels/cpu/isa"
 func solveF64(t *isa.Leaf)
 
 //go:noescape
-func factorTileF64(t *isa.Leaf)
+func factorF64(t *isa.Leaf)
 
 //go:noescape
 func transposeF64(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int)
@@ -24,7 +24,7 @@ func packTriangleF64(dst, src unsafe.Pointer, stride, n int)
 func solveF32(t *isa.Leaf)
 
 //go:noescape
-func factorTileF32(t *isa.Leaf)
+func factorF32(t *isa.Leaf)
 
 //go:noescape
 func transposeF32(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int)

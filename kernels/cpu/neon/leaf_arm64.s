@@ -2794,9 +2794,66 @@ DATA factorsF64<>+40(SB)/8, $factor30F64<>(SB)
 
 GLOBL factorsF64<>(SB), RODATA, $48
 
-// func factorTileF64(t *isa.Leaf)
-TEXT ·factorTileF64(SB), NOSPLIT, $0-8
+// func factorF64(t *isa.Leaf)
+TEXT ·factorF64(SB), NOSPLIT, $8-8
 	MOVD t+0(FP), R0
+	MOVD ARG_X, R6
+	MOVD ARG_K, R10
+	MOVD ARG_C, R8
+	MOVD ARG_LDC, R9
+	MOVD ARG_WIDTH, R1
+	MOVD ARG_LAST, R14
+	MOVD ARG_LANE, R3
+	MOVD $96, R2
+	MADD R2, R6, R10, R6
+	ADD R3<<3, R6
+	ADD R3<<3, R8
+	SUB $1, R1
+	LSL $2, R1
+	ADD R14, R1
+	SUB R3, R1
+	MOVD $4, R11
+	SUB R14, R11
+	MOVD $4, R10
+
+in:
+	MOVD R6, R4
+	MOVD R8, R5
+	SUBS $2, R1, R7
+	BLT infew
+
+inquads:
+	FMOVQ.P 16(R5), F0
+	FMOVQ.P F0, 16(R4)
+	SUBS $2, R7
+	BGE inquads
+
+infew:
+	ADDS $2, R7
+	BEQ indone
+
+inone:
+	FMOVD.P 8(R5), F0
+	FMOVD.P F0, 8(R4)
+	SUBS $1, R7
+	BNE inone
+
+indone:
+	CBZ R11, full
+	MOVD R11, R7
+
+empty:
+	MOVD.P ZR, 8(R4)
+	SUBS $1, R7
+	BNE empty
+
+full:
+	ADD $104, R6
+	ADD R9, R8
+	ADD $8, R8
+	SUB $1, R1
+	SUBS $1, R10
+	BNE in
 	MOVD ARG_WIDTH, R1
 	MOVD ARG_LANE, R3
 	SUB $1, R1
@@ -2805,7 +2862,56 @@ TEXT ·factorTileF64(SB), NOSPLIT, $0-8
 	ADD R3, R1
 	MOVD $factorsF64<>(SB), R2
 	MOVD (R2)(R1<<3), R2
-	B (R2)
+	CALL (R2)
+	MOVD ARG_X, R6
+	MOVD ARG_K, R10
+	MOVD ARG_C, R8
+	MOVD ARG_LDC, R9
+	MOVD ARG_WIDTH, R1
+	MOVD ARG_LAST, R14
+	MOVD ARG_LANE, R3
+	MOVD $96, R2
+	MADD R2, R6, R10, R6
+	ADD R3<<3, R6
+	ADD R3<<3, R8
+	SUB $1, R1
+	LSL $2, R1
+	ADD R14, R1
+	SUB R3, R1
+	MOVD $4, R11
+	SUB R14, R11
+	MOVD $4, R10
+
+out:
+	MOVD R6, R4
+	MOVD R8, R5
+	SUBS $2, R1, R7
+	BLT outfew
+
+outquads:
+	FMOVQ.P 16(R4), F0
+	FMOVQ.P F0, 16(R5)
+	SUBS $2, R7
+	BGE outquads
+
+outfew:
+	ADDS $2, R7
+	BEQ outdone
+
+outone:
+	FMOVD.P 8(R4), F0
+	FMOVD.P F0, 8(R5)
+	SUBS $1, R7
+	BNE outone
+
+outdone:
+	ADD $104, R6
+	ADD R9, R8
+	ADD $8, R8
+	SUB $1, R1
+	SUBS $1, R10
+	BNE out
+	RET
 
 // func transposeF64(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int)
 TEXT ·transposeF64(SB), NOSPLIT, $0-56
@@ -6598,9 +6704,66 @@ DATA factorsF32<>+40(SB)/8, $factor31F32<>(SB)
 
 GLOBL factorsF32<>(SB), RODATA, $48
 
-// func factorTileF32(t *isa.Leaf)
-TEXT ·factorTileF32(SB), NOSPLIT, $0-8
+// func factorF32(t *isa.Leaf)
+TEXT ·factorF32(SB), NOSPLIT, $8-8
 	MOVD t+0(FP), R0
+	MOVD ARG_X, R6
+	MOVD ARG_K, R10
+	MOVD ARG_C, R8
+	MOVD ARG_LDC, R9
+	MOVD ARG_WIDTH, R1
+	MOVD ARG_LAST, R14
+	MOVD ARG_LANE, R3
+	MOVD $96, R2
+	MADD R2, R6, R10, R6
+	ADD R3<<2, R6
+	ADD R3<<2, R8
+	SUB $1, R1
+	LSL $3, R1
+	ADD R14, R1
+	SUB R3, R1
+	MOVD $8, R11
+	SUB R14, R11
+	MOVD $4, R10
+
+in:
+	MOVD R6, R4
+	MOVD R8, R5
+	SUBS $4, R1, R7
+	BLT infew
+
+inquads:
+	FMOVQ.P 16(R5), F0
+	FMOVQ.P F0, 16(R4)
+	SUBS $4, R7
+	BGE inquads
+
+infew:
+	ADDS $4, R7
+	BEQ indone
+
+inone:
+	FMOVS.P 4(R5), F0
+	FMOVS.P F0, 4(R4)
+	SUBS $1, R7
+	BNE inone
+
+indone:
+	CBZ R11, full
+	MOVD R11, R7
+
+empty:
+	MOVW.P ZR, 4(R4)
+	SUBS $1, R7
+	BNE empty
+
+full:
+	ADD $100, R6
+	ADD R9, R8
+	ADD $4, R8
+	SUB $1, R1
+	SUBS $1, R10
+	BNE in
 	MOVD ARG_WIDTH, R1
 	MOVD ARG_LANE, R3
 	SUB $1, R1
@@ -6609,7 +6772,56 @@ TEXT ·factorTileF32(SB), NOSPLIT, $0-8
 	ADD R3, R1
 	MOVD $factorsF32<>(SB), R2
 	MOVD (R2)(R1<<3), R2
-	B (R2)
+	CALL (R2)
+	MOVD ARG_X, R6
+	MOVD ARG_K, R10
+	MOVD ARG_C, R8
+	MOVD ARG_LDC, R9
+	MOVD ARG_WIDTH, R1
+	MOVD ARG_LAST, R14
+	MOVD ARG_LANE, R3
+	MOVD $96, R2
+	MADD R2, R6, R10, R6
+	ADD R3<<2, R6
+	ADD R3<<2, R8
+	SUB $1, R1
+	LSL $3, R1
+	ADD R14, R1
+	SUB R3, R1
+	MOVD $8, R11
+	SUB R14, R11
+	MOVD $4, R10
+
+out:
+	MOVD R6, R4
+	MOVD R8, R5
+	SUBS $4, R1, R7
+	BLT outfew
+
+outquads:
+	FMOVQ.P 16(R4), F0
+	FMOVQ.P F0, 16(R5)
+	SUBS $4, R7
+	BGE outquads
+
+outfew:
+	ADDS $4, R7
+	BEQ outdone
+
+outone:
+	FMOVS.P 4(R4), F0
+	FMOVS.P F0, 4(R5)
+	SUBS $1, R7
+	BNE outone
+
+outdone:
+	ADD $100, R6
+	ADD R9, R8
+	ADD $4, R8
+	SUB $1, R1
+	SUBS $1, R10
+	BNE out
+	RET
 
 // func transposeF32(dst unsafe.Pointer, dstStride, dstStep int, src unsafe.Pointer, srcStride, srcStep, blocks int)
 TEXT ·transposeF32(SB), NOSPLIT, $0-56

@@ -9,7 +9,7 @@ func fill(t *isa.Table) {
 	// SpMV stays portable: NEON cannot load elements from several places at once. PackStrips and
 	// PackPanels are left out, for nobody has measured what they gain here.
 	t.F64 = isa.Kernels[float64]{
-		Lanes: 4, Rows: rows,
+		Lanes: 4, Rows: 4,
 		Gemm: gemmF64, PackRows: packRows, PackTransposed: packTransposedF64, PackA: true,
 		Solve: solveF64, Factor: factorF64, Transpose: transposeF64, PackTriangle: packTriangleF64,
 		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 2, LUTall: luTall,
@@ -24,7 +24,7 @@ func fill(t *isa.Table) {
 		},
 	}
 	t.F32 = isa.Kernels[float32]{
-		Lanes: 8, Rows: rows,
+		Lanes: 8, Rows: 4,
 		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32, PackA: true,
 		Solve: solveF32, Factor: factorF32, Transpose: transposeF32, PackTriangle: packTriangleF32,
 		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 2, LUTall: luTall,

@@ -222,7 +222,8 @@ func (g *generator) factors() {
 		}
 	}
 	g.l("GLOBL %s(SB), RODATA, $%d\n", table, size)
-	g.function("factorTile"+g.typ, "t *isa.Leaf", "R0")
+	g.framed("factor"+g.typ, "t *isa.Leaf", 8, "R0")
+	g.triangle(true)
 	g.fields("ARG", "WIDTH R1", "LANE R3")
 	g.p("SUB $1, R1")
 	g.p("LSL $1, R1")
@@ -230,8 +231,68 @@ func (g *generator) factors() {
 	g.p("ADD R3, R1")
 	g.p("MOVD $%s(SB), R2", table)
 	g.p("MOVD (R2)(R1<<3), R2")
-	g.p("B (R2)")
-	g.l("")
+	g.p("CALL (R2)")
+	g.triangle(false)
+	g.ret()
+}
+
+// triangle copies what the tile has of C, from the diagonal on, into X, filled up with zeros, or back:
+// NEON has no masks, and of X all may be written to.
+//
+//	R6  row of X    R8 row of C    R1 elements of it    R10 rows left
+//	R4, R5, R7      the same within a row               R11 zeros
+func (g *generator) triangle(in bool) {
+	label := map[bool]string{true: "in", false: "out"}[in]
+	g.fields("ARG", "X R6", "K R10", "C R8", "LDC R9", "WIDTH R1", "LAST R14", "LANE R3")
+	g.p("MOVD $%d, R2", g.stride())
+	g.p("MADD R2, R6, R10, R6")
+	g.p("ADD R3<<%d, R6", g.shift)
+	g.p("ADD R3<<%d, R8", g.shift)
+	g.p("SUB $1, R1")
+	g.p("LSL $%d, R1", 5-g.shift)
+	g.p("ADD R14, R1")
+	g.p("SUB R3, R1")
+	g.p("MOVD $%d, R11", g.lanes())
+	g.p("SUB R14, R11")
+	g.p("MOVD $%d, R10", rows)
+	from, to := "R4", "R5"
+	if in {
+		from, to = to, from
+	}
+	g.l("\n%s:", label)
+	g.p("MOVD R6, R4")
+	g.p("MOVD R8, R5")
+	g.p("SUBS $%d, R1, R7", g.per())
+	g.p("BLT %sfew", label)
+	g.l("\n%squads:", label)
+	g.p("FMOVQ.P %d(%s), F0", reg, from)
+	g.p("FMOVQ.P F0, %d(%s)", reg, to)
+	g.p("SUBS $%d, R7", g.per())
+	g.p("BGE %squads", label)
+	g.l("\n%sfew:", label)
+	g.p("ADDS $%d, R7", g.per())
+	g.p("BEQ %sdone", label)
+	g.l("\n%sone:", label)
+	g.p("%s.P %d(%s), F0", g.sop("FMOV"), g.size, from)
+	g.p("%s.P F0, %d(%s)", g.sop("FMOV"), g.size, to)
+	g.p("SUBS $1, R7")
+	g.p("BNE %sone", label)
+	g.l("\n%sdone:", label)
+	if in {
+		g.p("CBZ R11, full")
+		g.p("MOVD R11, R7")
+		g.l("\nempty:")
+		g.p("%s.P ZR, %d(R4)", map[int]string{8: "MOVD", 4: "MOVW"}[g.size], g.size)
+		g.p("SUBS $1, R7")
+		g.p("BNE empty")
+		g.l("\nfull:")
+	}
+	g.p("ADD $%d, R6", g.stride()+g.size)
+	g.p("ADD R9, R8")
+	g.p("ADD $%d, R8", g.size)
+	g.p("SUB $1, R1")
+	g.p("SUBS $1, R10")
+	g.p("BNE %s", label)
 }
 
 // factor writes the kernel for v vectors, of which the panel begins in register at.
