@@ -146,7 +146,7 @@ func tilesInPlace[T Element](op, name string, a Source[T], kind blocked.Kind, wa
 	m, ok := a.(*blocked.Matrix[T])
 	switch {
 	case !ok:
-		return nil, &ShapeError{op, fmt.Sprintf("%s is a %T, and only a *blocked.Matrix is overwritten in place", name, a)}
+		return nil, &ShapeError{op, fmt.Sprintf("%s is a %T, and InPlace overwrites only *blocked.Matrix", name, a)}
 	case m.Kind() != kind:
 		return nil, &ShapeError{op, fmt.Sprintf("%s is %v, want %s in place", name, m.Kind(), want)}
 	}

@@ -283,8 +283,8 @@ func testLUKinds[T la.Element](t *testing.T, opt la.Options, sizes []int) {
 					singular := factorized(t, f, f.Factorize(a), "%s", what)
 					unchanged(t, what, a, a0, nil)
 					limit := 30.0
-					if kind == matgen.Foster {
-						limit *= f.Growth() // what it is for
+					if kind == matgen.Foster || kind == matgen.Wilkinson {
+						limit *= f.Growth() // what they are for
 					}
 					small(t, luResidual(f, load[T](a, blas.NoTrans)), limit, "%s", what)
 					switch kind {
