@@ -21,7 +21,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec", "exec/offload",
+				"la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec",
 				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/problems", "internal/scalar", "internal/transpose", "internal/words",
 			},
 			third: []string{
