@@ -11,8 +11,8 @@ import (
 	"github.com/tessera-la/tessera/la/engine"
 )
 
-// CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart] or
-// [TruncatedOptions]. A method says which ones it takes; all take a context:
+// CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart],
+// [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
 //
 //	err := chol.Factorize(a)
 //	err := chol.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states"})
@@ -58,6 +58,16 @@ type TruncatedOptions struct {
 	Seed uint64
 }
 
+// LeastNorm makes [LeastSquares] accept a matrix of deficient rank. It finds the rank by a QR factorization with column
+// pivoting, [PivotedQR], and of all x that minimize ‖b − A·x‖₂ for A as a matrix of that rank the one of least ‖x‖₂.
+type LeastNorm struct {
+	// RCond is how small a diagonal element of R counts as zero, in units of the largest one. 0 means max(m, n)·ε, with
+	// the distance ε between 1 and the next number.
+	RCond float64
+	// Rank gets the rank, unless it is nil.
+	Rank *int
+}
+
 type (
 	contextOption struct{ ctx context.Context }
 	inPlaceOption struct{}
@@ -67,6 +77,7 @@ func (contextOption) callOption()    {}
 func (inPlaceOption) callOption()    {}
 func (EigenPart) callOption()        {}
 func (TruncatedOptions) callOption() {}
+func (LeastNorm) callOption()        {}
 
 // callOptions is what the options of a call say.
 type callOptions struct {
@@ -75,6 +86,7 @@ type callOptions struct {
 	keep      *Checkpoint // nil: the call keeps no states
 	part      EigenPart
 	truncated TruncatedOptions
+	leastNorm *LeastNorm // nil: A has full rank
 }
 
 // optionKind is a set of kinds of options.
@@ -86,15 +98,16 @@ const (
 	takesCheckpoint
 	takesPart
 	takesTruncated
+	takesLeastNorm
 )
 
 func (k optionKind) String() string {
 	return map[optionKind]string{takesContext: "WithContext", takesInPlace: "InPlace", takesCheckpoint: "Checkpoint",
-		takesPart: "EigenPart", takesTruncated: "TruncatedOptions"}[k]
+		takesPart: "EigenPart", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
 }
 
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
-// It allocates nothing but for a checkpoint or an error.
+// It allocates nothing but for a checkpoint, a LeastNorm or an error.
 func optionsOf(method string, takes optionKind, opts []CallOption) (callOptions, error) {
 	return optionsIn(context.Background(), method, takes|takesContext, opts)
 }
@@ -117,6 +130,9 @@ func optionsIn(ctx context.Context, function string, takes optionKind, opts []Ca
 			o.part, kind = x, takesPart
 		case TruncatedOptions:
 			o.truncated, kind = x, takesTruncated
+		case LeastNorm:
+			norm := x
+			o.leastNorm, kind = &norm, takesLeastNorm
 		}
 		if kind&^takes != 0 {
 			bad.Add("%s takes no %v", function, kind)

@@ -33,13 +33,14 @@ func TestOptionsRefused(t *testing.T) {
 	var lu la.LU[float64]
 	var qr la.QR[float64]
 	var ldl la.LDL[float64]
+	var pivoted la.PivotedQR[float64]
 	var eigen la.EigenSym[float64]
 	var svd la.SVD[float64]
 	var pca la.PCA[float64]
 	var truncated la.TruncatedSVD[float64]
 	ready := func() {
 		t.Helper()
-		if err := errors.Join(chol.Factorize(spd), lu.Factorize(full), qr.Factorize(full), ldl.Factorize(spd), eigen.Factorize(spd, true),
+		if err := errors.Join(chol.Factorize(spd), lu.Factorize(full), qr.Factorize(full), ldl.Factorize(spd), pivoted.Factorize(full), eigen.Factorize(spd, true),
 			svd.Factorize(full, mat.SVDThin), pca.Factorize(full, nil), truncated.Factorize(full, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -76,6 +77,11 @@ func TestOptionsRefused(t *testing.T) {
 		{"SolveGeneral takes no Checkpoint", second(la.SolveGeneral(t.Context(), nil, x, full, x, keep))},
 		{"Cholesky.Factorize takes no EigenPart", chol.Factorize(nil, part)},
 		{"LU.Factorize takes no EigenPart", lu.Factorize(bad, part)},
+		{"PivotedQR.SolveTo takes no InPlace", pivoted.SolveTo(x, x, 3, la.InPlace())},
+		{"PivotedQR.QThinTo takes no InPlace", pivoted.QThinTo(full, la.InPlace())},
+		{"PivotedQR.NullSpaceTo takes no InPlace", pivoted.NullSpaceTo(full, 0, la.InPlace())},
+		{"PivotedQR.Factorize takes no LeastNorm", pivoted.Factorize(bad, la.LeastNorm{})},
+		{"LeastSquares takes no InPlace", la.LeastSquares[float64](t.Context(), nil, x, full, x, la.InPlace())},
 		{"QR.Factorize takes no TruncatedOptions", qr.Factorize(bad, la.TruncatedOptions{})},
 		{"EigenSym.Factorize takes no InPlace", eigen.Factorize(nil, true, la.InPlace())},
 		{"SVD.Factorize takes no EigenPart", svd.Factorize(bad, mat.SVDThin, part)},
@@ -86,7 +92,7 @@ func TestOptionsRefused(t *testing.T) {
 			t.Errorf("%v, want %s", c.err, c.want)
 		}
 	}
-	if !chol.IsEmpty() || !lu.IsEmpty() || !qr.IsEmpty() || !ldl.IsEmpty() || !eigen.IsEmpty() || !svd.IsEmpty() {
+	if !chol.IsEmpty() || !lu.IsEmpty() || !qr.IsEmpty() || !ldl.IsEmpty() || !pivoted.IsEmpty() || !eigen.IsEmpty() || !svd.IsEmpty() {
 		t.Error("a refused factorization leaves another")
 	}
 	ready()

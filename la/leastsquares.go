@@ -29,15 +29,27 @@ import (
 //
 // But for the finite mat.Condition an error leaves dst unchanged, except for its shape.
 //
-// Reference: LAPACK xGELS.
-func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) error {
+// The option is [LeastNorm]: A may be of any rank then, there is no mat.Condition, and a distributed A is blocked.ErrAway.
+//
+// Reference: LAPACK xGELS, and xGELSY for LeastNorm.
+func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T], opts ...CallOption) error {
+	o, err := optionsIn(ctx, "LeastSquares", takesLeastNorm, opts)
+	if err != nil {
+		return err
+	}
 	m, n := a.Dims()
 	to, e, end, err := beginSystem(ctx, e, "LeastSquares", m, n, dst, b)
 	if err != nil || to == nil {
 		return err
 	}
 	defer end()
-	x, err := solveQR(ctx, e, a, b)
+	solve := solveQR[T]
+	if o.leastNorm != nil {
+		solve = func(ctx context.Context, e *Engine, a, b Source[T]) (*blocked.Matrix[T], error) {
+			return solveLeastNorm(ctx, e, a, b, o.leastNorm)
+		}
+	}
+	x, err := solve(ctx, e, a, b)
 	_, err = deliver(ctx, e, SolveReport{}, to, x, b, err)
 	return err
 }

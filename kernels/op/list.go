@@ -30,6 +30,8 @@ func list[T kernels.Element]() []definition[T] {
 		chudOp[T](),
 		chudmOp[T](),
 		sytrfOp[T](),
+		geqp3Op[T](),
+		ormlqOp[T](),
 		syevdOp[T](),
 		gesddOp[T](),
 		tntleafOp[T](),

@@ -166,13 +166,12 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 // moderate multiplies the uplo part of a by a power of two and returns that factor. Squares of the elements, and sums
 // of squares, then neither overflow nor underflow.
 func moderate[T kernels.Element](a *kernels.Tile[T], uplo blas.Uplo) T {
-	most := 0.0
+	var top uint64
 	for i := range a.Rows {
 		lo, hi := triangle(uplo, i, a.Cols)
-		for _, x := range a.Row(i)[lo:hi] {
-			most = max(most, math.Abs(float64(x)))
-		}
+		top = max(top, cpu.TopBits(a.Row(i)[lo:hi]))
 	}
+	most := math.Float64frombits(top)
 	s := tridiag.Scale[T](most, tridiag.Safe[T]())
 	if s == 1 {
 		return 1
