@@ -118,7 +118,10 @@ func TestOptionsContext(t *testing.T) {
 	var lu la.LU[float64]
 	var qr la.QR[float64]
 	var svd la.SVD[float64]
-	if err := errors.Join(chol.Factorize(spd), lu.Factorize(full), qr.Factorize(full), svd.Factorize(full, mat.SVDThin)); err != nil {
+	var ldl la.LDL[float64]
+	var pivoted la.PivotedQR[float64]
+	if err := errors.Join(chol.Factorize(spd), lu.Factorize(full), qr.Factorize(full), svd.Factorize(full, mat.SVDThin),
+		ldl.Factorize(spd), pivoted.Factorize(full)); err != nil {
 		t.Fatal(err)
 	}
 	stop := errors.New("enough")
@@ -128,6 +131,19 @@ func TestOptionsContext(t *testing.T) {
 	tile, half := blocked.New[float64](blocked.Full, n, n, n), blocked.New[float64](blocked.SymUpper, n, n, n)
 	for name, err := range map[string]error{
 		"Cholesky.SolveTo":          chol.SolveTo(x, x, ctx),
+		"Cholesky.SolveLTo":         chol.SolveLTo(x, false, x, ctx),
+		"Cholesky.SymRankOne":       chol.SymRankOne(&chol, 1, v, ctx),
+		"Cholesky.SymRankK":         chol.SymRankK(&chol, 1, x, ctx),
+		"Cholesky.ExtendVecSym":     chol.ExtendVecSym(&chol, mat.NewVecDense(n+1, nil), ctx),
+		"Cholesky.DropVecSym":       chol.DropVecSym(&chol, 0, ctx),
+		"LDL.Factorize":             new(la.LDL[float64]).Factorize(spd, ctx),
+		"LDL.SolveTo":               ldl.SolveTo(x, x, ctx),
+		"LDL.SolveVecTo":            ldl.SolveVecTo(v, v, ctx),
+		"LDL.InverseTo":             ldl.InverseTo(mat.NewSymDense(n, nil), ctx),
+		"PivotedQR.Factorize":       new(la.PivotedQR[float64]).Factorize(full, ctx),
+		"PivotedQR.SolveTo":         pivoted.SolveTo(x, x, n, ctx),
+		"PivotedQR.QThinTo":         pivoted.QThinTo(square, ctx),
+		"PivotedQR.NullSpaceTo":     pivoted.NullSpaceTo(mat.NewDense(n, 1, nil), n-1, ctx),
 		"Cholesky.SolveVecTo":       chol.SolveVecTo(v, v, ctx),
 		"Cholesky.InverseTo":        chol.InverseTo(mat.NewSymDense(n, nil), ctx),
 		"LU.SolveTo":                lu.SolveTo(x, false, x, ctx),

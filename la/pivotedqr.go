@@ -48,7 +48,8 @@ type PivotedQR[T Element] struct {
 // PivotedQROptions are options of a factorization with column pivoting. The zero value is what NewPivotedQR takes.
 type PivotedQROptions struct {
 	// Exact has each step take the column with the largest norm of what is left of it, as LAPACK's xGEQP3 does. The
-	// diagonal of R then has descending magnitudes, but for rounding. It takes several times as long for a large matrix.
+	// diagonal of R then has descending magnitudes, but for rounding. A high matrix is not factored in two stages, and
+	// FactorTo has its reflectors. It takes several times as long for a large matrix.
 	Exact bool
 }
 
@@ -95,7 +96,7 @@ func (f *PivotedQR[T]) factorize(ctx context.Context, a Source[T]) error {
 		return blocked.ErrAway
 	}
 	f.m, f.n = m, n
-	if m >= 2*n && m*n >= pivotedDirect*pivotedDirect {
+	if m >= 2*n && m*n >= pivotedDirect*pivotedDirect && !f.opt.Exact {
 		if f.tall == nil {
 			f.tall = NewQR[T](f.engine)
 		}
@@ -225,6 +226,46 @@ func (f *PivotedQR[T]) RTo(dst Sink[T]) {
 				x = T(math.Ldexp(float64(f.b.Tile(0, 0).Row(j)[i]), f.exp))
 			}
 			dst.Set(i, j, x)
+		}
+	}
+}
+
+// FactorTo copies the factors to dst, m×n, and tau, as LAPACK's xGEQP3 stores them: R on and above the diagonal, and
+// below it the vectors of the reflectors H(i) = I − tau(i)·v·vᵀ of Q = H(0)·H(1)·…, without their first element, which
+// is 1. An empty *mat.Dense takes the shape. It panics with ErrNoVectors unless the factorization is
+// [PivotedQROptions.Exact], with mat.ErrShape if dst has another shape, and with ErrSliceLength unless tau has min(m, n)
+// elements.
+func (f *PivotedQR[T]) FactorTo(dst Sink[T], tau []T) {
+	f.check()
+	if !f.opt.Exact {
+		panic(ErrNoVectors)
+	}
+	shape[T](dst, f.m, f.n)
+	if r, c := dst.Dims(); r != f.m || c != f.n {
+		panic(mat.ErrShape)
+	}
+	if len(tau) != len(f.tau) {
+		panic(ErrSliceLength)
+	}
+	copy(tau, f.tau)
+	if len(tau) == 0 {
+		return
+	}
+	var to kernels.Tile[T]
+	b := f.b.Tile(0, 0)
+	trans, raw := asTile[T](dst, &to)
+	if raw = raw && trans == blas.NoTrans; raw {
+		transpose.Copy(to.Data, to.Stride, b.Data, b.Stride, f.m, f.n)
+	}
+	if raw && f.exp == 0 {
+		return
+	}
+	for j := range f.n {
+		for i, v := range b.Row(j)[:f.m] {
+			if i <= j {
+				v = T(math.Ldexp(float64(v), f.exp))
+			}
+			dst.Set(i, j, v)
 		}
 	}
 }

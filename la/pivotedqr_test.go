@@ -288,6 +288,18 @@ func TestPivotedQRExact(t *testing.T) {
 		gonum.Implementation{}.Dgeqp3(m, n, c.RawMatrix().Data, n, jpvt, tau, work, len(work))
 		r := mat.NewDense(min(m, n), n, nil)
 		f.RTo(r)
+		factors, own := mat.NewDense(m, n, nil), make([]float64, min(m, n))
+		f.FactorTo(factors, own)
+		for j := range min(m, n) {
+			if d := math.Abs(own[j] - tau[j]); !(d < 1e-9) {
+				t.Errorf("%d×%d: tau %d is %v, gonum's %v", m, n, j, own[j], tau[j])
+			}
+			for i := range m {
+				if d := math.Abs(factors.At(i, j) - c.At(i, j)); !(d < 1e-8*float64(n)) {
+					t.Fatalf("%d×%d: factor (%d, %d) is %v, gonum's %v", m, n, i, j, factors.At(i, j), c.At(i, j))
+				}
+			}
+		}
 		for i, p := range f.Pivots(nil) {
 			if p != jpvt[i] {
 				t.Fatalf("%d×%d: pivot %d is %d, gonum's %d", m, n, i, p, jpvt[i])

@@ -46,6 +46,7 @@ func TestSuites(t *testing.T) {
 		{"Dgetri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgetriTest(t, l) }},
 		{"Dgecon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgeconTest(t, l) }},
 		{"Dgeqrf", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgeqrfTest(t, l) }},
+		{"Dgeqp3", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.Dgeqp3Test(t, l) }},
 		{"Dorgqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorgqrTest(t, l) }},
 		{"Dormqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormqrTest(t, l) }},
 		{"Dgelqf", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgelqfTest(t, l) }},
