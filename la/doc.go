@@ -11,6 +11,8 @@
 //	if err := chol.Factorize(a); err != nil { … }
 //	err := chol.SolveTo(&x, b)
 //
+// A matrix of deficient rank has [PivotedQR], and a symmetric one that is not definite [LDL].
+//
 // [Solve] looks at a matrix and takes the method that it calls for, [SolveSPD]
 // and [SolveGeneral] factor in float32 and refine in float64.
 //
@@ -20,8 +22,7 @@
 // # What there is not
 //
 // There are no eigenvalues but of symmetric matrices ([EigenSym]; singular values are in [SVD], [TruncatedSVD]
-// and [PCA]), no QR factorization with column pivoting, no updates of a factorization, no band matrices and no complex
-// numbers. Use gonum's mat for them. With la/dropin installed, the products and triangular systems inside
+// and [PCA]), no updates of a factorization other than [Cholesky], no band matrices and no complex numbers. Use gonum's mat for them. With la/dropin installed, the products and triangular systems inside
 // gonum's code run here.
 // Sparse matrices are in la/csr, iterative methods in la/krylov; there are no sparse
 // factorizations.
@@ -48,7 +49,7 @@
 // mat.Condition says that a matrix is singular to working precision, from gonum's
 // mat.ConditionTolerance on in float64; if it is finite there is a solution beside it,
 // as with gonum. Misuse that no data can
-// cause panics: every method of a [Cholesky], [LU] or [QR] that needs a
+// cause panics: every method of a [Cholesky], [LU], [QR] and their like that needs a
 // factorization panics with [ErrNotFactorized] where there is none, and raw
 // matrices whose fields make no sense — no Uplo, too small a Stride, too little
 // Data — panic with a constant of package blocked; its NewGeneral, NewSymmetric

@@ -30,6 +30,8 @@
 //	prepacked, shared       operands packed before; several cores
 //	lu, getrf*, laswp       LU of a panel in blocks of rows
 //	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt
+//	condensed               what reductions by a crew share: sytrd, gebrd, ormbr, and the
+//	                        factorizations with pivots from anywhere: sytrf, geqp3
 //	native                  Packed around the kernels of a table
 //	blas*, qr_netlib        the C library
 package cpu
