@@ -64,23 +64,32 @@ type matVec[T Element] struct {
 	vectors isa.Vectors[T]
 }
 
-// vecChunk is the number of elements of a vector with gaps that are made contiguous
-// at a time, on the stack. Of a vector without gaps, nearChunk elements are taken at
-// a time: they stay in the first-level cache while the rows pass by.
+// vecChunk is the number of elements of a vector that are taken at a time: they stay in the first-level cache while the
+// rows pass by. A vector with gaps is made contiguous, with the same chunks, so that the bits do not depend on gaps; up
+// to nearChunk elements of it are on the stack.
 const (
-	vecChunk  = 512
-	nearChunk = 4096
+	vecChunk  = 4096
+	nearChunk = 512
 )
+
+// contiguous returns memory for chunks of a vector of n elements. near has nearChunk elements.
+func contiguous[T Element](n int, near []T) []T {
+	if n <= len(near) {
+		return near
+	}
+	return make([]T, min(n, vecChunk))
+}
 
 // rows computes y += alpha·M·x for an m×n M.
 func (v matVec[T]) rows(m, n int) {
 	if v.xInc == 1 {
-		for j := 0; j < n; j += nearChunk {
-			v.rowsBy(j, v.x[j:min(j+nearChunk, n)], m)
+		for j := 0; j < n; j += vecChunk {
+			v.rowsBy(j, v.x[j:min(j+vecChunk, n)], m)
 		}
 		return
 	}
-	var buf [vecChunk]T
+	var near [nearChunk]T
+	buf := contiguous(n, near[:])
 	for j := 0; j < n; j += vecChunk {
 		x := buf[:min(vecChunk, n-j)]
 		for l := range x {
@@ -121,18 +130,21 @@ func (v *matVec[T]) rowsBy(j int, x []T, m int) {
 // columns computes y += alpha·Mᵀ·x for an m×n M.
 func (v matVec[T]) columns(m, n int) {
 	if v.yInc == 1 {
-		for j := 0; j < n; j += nearChunk {
-			v.columnsTo(j, v.y[j:min(j+nearChunk, n)], m)
+		for j := 0; j < n; j += vecChunk {
+			v.columnsTo(j, v.y[j:min(j+vecChunk, n)], m)
 		}
 		return
 	}
-	var buf [vecChunk]T
+	var near [nearChunk]T
+	buf := contiguous(n, near[:])
 	for j := 0; j < n; j += vecChunk {
 		y := buf[:min(vecChunk, n-j)]
-		clear(y)
+		for l := range y {
+			y[l] = v.y[(j+l)*v.yInc]
+		}
 		v.columnsTo(j, y, m)
 		for l, s := range y {
-			v.y[(j+l)*v.yInc] += s
+			v.y[(j+l)*v.yInc] = s
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -140,6 +141,39 @@ func benchmarkGemv[T Element](b *testing.B) {
 						p.Gemv(trans, n, n, 1, a, n, x, 1, 1, y, 1)
 					}
 				})
+			}
+		}
+	}
+}
+
+// TestGemvGaps: gaps between the elements of the vectors change no bit of the result.
+func TestGemvGaps(t *testing.T) {
+	all := natives[float64](Caches{})
+	all["go"] = Portable[float64]()
+	for name, p := range all {
+		for _, s := range [][2]int{{3, 5}, {37, 100}, {100, 37}, {7, 5000}, {5000, 7}} {
+			m, n := s[0], s[1]
+			a, x, y := randomSlice[float64](m*n), randomSlice[float64](3*(m+n)), randomSlice[float64](2*(m+n))
+			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+				rows, cols := m, n
+				if trans == blas.Trans {
+					rows, cols = n, m
+				}
+				near, dense := make([]float64, cols), make([]float64, rows)
+				for i := range near {
+					near[i] = x[3*i]
+				}
+				for i := range dense {
+					dense[i] = y[2*i]
+				}
+				far := slices.Clone(y)
+				p.Gemv(trans, m, n, 1.25, a, n, near, 1, 0.5, dense, 1)
+				p.Gemv(trans, m, n, 1.25, a, n, x, 3, 0.5, far, 2)
+				for i, v := range dense {
+					if far[2*i] != v || far[2*i+1] != y[2*i+1] {
+						t.Fatalf("%s: %c %d×%d: element %d is %v with gaps, %v without", name, trans, m, n, i, far[2*i], v)
+					}
+				}
 			}
 		}
 	}
