@@ -62,7 +62,7 @@ type TruncatedOptions struct {
 // pivoting, [PivotedQR], and of all x that minimize ‖b − A·x‖₂ for A as a matrix of that rank the one of least ‖x‖₂.
 type LeastNorm struct {
 	// RCond is how small a diagonal element of R counts as zero, in units of the largest one. 0 means max(m, n)·ε, with
-	// the distance ε between 1 and the next number.
+	// the distance ε between 1 and the next number. LeastSquares panics with ErrRcond if it is negative or NaN.
 	RCond float64
 	// Rank gets the rank, unless it is nil.
 	Rank *int

@@ -192,7 +192,8 @@ func (c *Cholesky[T]) replace(v *blocked.Matrix[T], exp int) {
 // otherwise. It takes n² operations, and a copy.
 //
 // The error is a *ShapeError if v has not n+1 elements, a *NonFiniteError, a *NotPositiveDefiniteError unless
-// k > wᵀ·A⁻¹·w, or another one of SymRankOne, which also says what the condition numbers are. It leaves c unchanged.
+// k > wᵀ·A⁻¹·w, an *OverflowError if k is too large beside elements of A near the lower end of the range, or another one
+// of SymRankOne, which also says what the condition numbers are. It leaves c unchanged.
 // ExtendVecSym panics with ErrNotFactorized if orig holds no factorization. The option is [WithContext].
 //
 // Reference: gonum's mat.Cholesky.ExtendVecSym, which returns false instead of an error.
@@ -233,6 +234,9 @@ func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T], opts ..
 	d := T(math.Sqrt(max(rest, 0)))
 	if !(d > 0) {
 		return &NotPositiveDefiniteError{Minor: n + 1}
+	}
+	if d-d != 0 {
+		return &OverflowError{n, n}
 	}
 	nb, _ := engine.TileSize[T](c.engine, engine.OpCholesky, n+1, n+1)
 	u := c.memory(n+1, max(nb, 1))

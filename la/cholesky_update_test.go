@@ -280,6 +280,13 @@ func TestCholeskyUpdateErrors(t *testing.T) {
 		if npd, ok := errors.AsType[*la.NotPositiveDefiniteError](c.ExtendVecSym(c, long)); !ok || npd.Minor != n+1 {
 			t.Errorf("Extend, not positive definite: %v", npd)
 		}
+		var tiny la.Cholesky[float64]
+		if err := tiny.Factorize(mat.NewSymDense(1, []float64{1e-300})); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := errors.AsType[*la.OverflowError](tiny.ExtendVecSym(&tiny, la.Vector[float64]{0, 1e300})); !ok || tiny.SymmetricDim() != 1 {
+			t.Error("Extend: the last element overflows, which is no error")
+		}
 		for _, err := range []error{c.ExtendVecSym(c, x), c.SymRankOne(c, 1, long), c.SolveLTo(&mat.Dense{}, false, long)} {
 			if _, ok := errors.AsType[*la.ShapeError](err); !ok {
 				t.Errorf("shapes: %v", err)

@@ -16,9 +16,9 @@ const (
 	// ErrNoVectors is the panic of a method that needs eigenvectors, or singular vectors, where only the values were
 	// computed.
 	ErrNoVectors Error = "la: the decomposition has no vectors"
-	// ErrRank is the panic of a method of [SVD] for a rank that is negative or greater than that of A.
+	// ErrRank is the panic of a method of [SVD] or [PivotedQR] for a rank that is negative or greater than that of A.
 	ErrRank Error = "la: the rank is out of range"
-	// ErrRcond is the panic of a method of [SVD] for an rcond that is negative or NaN.
+	// ErrRcond is the panic of [SVD], [PivotedQR] and [LeastNorm] for an rcond that is negative or NaN.
 	ErrRcond Error = "la: rcond is negative or NaN"
 	// ErrSliceLength is the panic of a method that is given a slice of the wrong length.
 	ErrSliceLength Error = "la: wrong length of slice"

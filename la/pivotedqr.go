@@ -96,6 +96,7 @@ func (f *PivotedQR[T]) factorize(ctx context.Context, a Source[T]) error {
 		return blocked.ErrAway
 	}
 	f.m, f.n = m, n
+	exp := 0
 	if m >= 2*n && m*n >= pivotedDirect*pivotedDirect && !f.opt.Exact {
 		if f.tall == nil {
 			f.tall = NewQR[T](f.engine)
@@ -103,9 +104,10 @@ func (f *PivotedQR[T]) factorize(ctx context.Context, a Source[T]) error {
 		if err := f.tall.factorize(ctx, a); err != nil {
 			return err
 		}
-		r := General[T]{Rows: n, Cols: n, Stride: max(n, 1), Data: make([]T, n*n)}
-		f.tall.RTo(r)
-		a, m = r, n
+		// R of A divided by 2^exp: that of A may overflow.
+		r := blocked.New[T](blocked.Full, n, n, f.tall.f.a.NB())
+		f.tall.f.copyR(r)
+		a, m, exp = r, n, f.tall.f.exp
 	} else {
 		f.tall = nil
 	}
@@ -119,6 +121,7 @@ func (f *PivotedQR[T]) factorize(ctx context.Context, a Source[T]) error {
 		return err
 	}
 	_, f.exp = scaleCopy(f.engine, f.a, r.stats)
+	f.exp += exp
 	b := tileOf(&f.b, n, m)
 	if m > 0 && n > 0 {
 		x := f.a.Tile(0, 0)

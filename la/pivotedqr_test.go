@@ -415,6 +415,44 @@ func TestPivotedQRErrors(t *testing.T) {
 	}
 }
 
+// TestPivotedQRTallRange: a tall matrix is finite, and its R is not.
+func TestPivotedQRTallRange(t *testing.T) {
+	const m, n = 400, 100
+	rng := rand.New(rand.NewPCG(24, 24))
+	a, want := mat.NewDense(m, n, nil), mat.NewDense(n, 1, nil)
+	for i := range m {
+		for j := range n {
+			a.Set(i, j, math.Ldexp(1+rng.Float64(), 1023))
+		}
+		a.Set(i, 1, a.At(i, 0))
+	}
+	for _, f := range []*la.PivotedQR[float64]{la.NewPivotedQR[float64](nil), la.NewPivotedQRWith[float64](nil, la.PivotedQROptions{Exact: true})} {
+		if err := f.Factorize(a); err != nil {
+			t.Fatal(err)
+		}
+		if r := f.Rank(1e-12); r != n-1 {
+			t.Errorf("rank %d", r)
+		}
+		for j := range n {
+			want.Set(j, 0, rng.NormFloat64())
+		}
+		want.Set(1, 0, want.At(0, 0)) // of least norm
+		var b, x mat.Dense
+		var half mat.Dense
+		half.Scale(0x1p-30, a)
+		b.Mul(&half, want)
+		b.Scale(0x1p-10, &b)
+		if err := f.SolveTo(&x, &b, n-1); err != nil {
+			t.Fatal(err)
+		}
+		for j := range n {
+			if d := math.Abs(math.Ldexp(x.At(j, 0), 40) - want.At(j, 0)); !(d < 1e-10) {
+				t.Fatalf("x[%d] is off by %v", j, d)
+			}
+		}
+	}
+}
+
 func BenchmarkPivotedQR(b *testing.B) {
 	e, err := la.NewEngine(la.Options{})
 	must(err)
