@@ -22,6 +22,7 @@ type Cholesky[T Element] struct {
 	bound *lazyNorms         // if not nil, bounds of A's norms instead: see sizes
 	exp   int                // U is the factor of A divided by two to this power, which is even
 	spare *blocked.Matrix[T] // memory of a former factorization
+	lent  bool               // u is the caller's, and does not become spare memory
 }
 
 // NewCholesky returns an empty factorization that computes on e.
@@ -47,10 +48,10 @@ func (c *Cholesky[T]) SymmetricDim() int {
 // Reset drops the factorization. Its memory stays for the next one of the same size; drop c to
 // free it.
 func (c *Cholesky[T]) Reset() {
-	if c.u != nil {
+	if c.u != nil && !c.lent {
 		c.spare = c.u
 	}
-	c.u, c.norm, c.bound, c.exp = nil, norms{}, nil, 0
+	c.u, c.lent, c.norm, c.bound, c.exp = nil, false, norms{}, nil, 0
 }
 
 // clear drops the factorization and its memory.

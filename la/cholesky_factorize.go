@@ -40,7 +40,9 @@ func (c *Cholesky[T]) Factorize(a SymmetricSource[T], opts ...CallOption) error 
 		c.Reset()
 		return err
 	case o.inPlace:
-		return c.factorizeInPlace(o.ctx, a, o.keep)
+		err := c.factorizeInPlace(o.ctx, a, o.keep)
+		c.lent = c.u != nil
+		return err
 	case o.keep != nil:
 		return c.factorizeBySteps(o.ctx, a, o.keep)
 	}
@@ -50,11 +52,8 @@ func (c *Cholesky[T]) Factorize(a SymmetricSource[T], opts ...CallOption) error 
 // factorize is Factorize of a copy.
 func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 	n := a.SymmetricDim()
-	u := c.u
-	if u == nil {
-		u = c.spare
-	}
-	c.u, c.spare, c.norm, c.bound, c.exp = nil, u, norms{}, nil, 0
+	c.Reset()
+	u := c.spare
 	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}

@@ -177,10 +177,10 @@ func (c *Cholesky[T]) change(ctx context.Context, orig *Cholesky[T], v, x *block
 	return nil
 }
 
-// replace makes v c's factor, of A divided by 2^exp, and its former factor spare memory.
+// replace makes v c's factor, of A divided by 2^exp, and its former factor spare memory unless that is the caller's.
 func (c *Cholesky[T]) replace(v *blocked.Matrix[T], exp int) {
-	c.spare = c.u
-	c.u, c.norm, c.bound, c.exp = v, norms{}, new(lazyNorms), exp
+	c.Reset()
+	c.u, c.bound, c.exp = v, new(lazyNorms), exp
 }
 
 // ExtendVecSym makes c the factorization of

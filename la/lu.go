@@ -33,6 +33,7 @@ type LU[T Element] struct {
 	// The memory of an earlier factorization.
 	spare       *blocked.Matrix[T]
 	sparePivots *lu.Pivots
+	lent        bool // lu is the caller's, and does not become spare memory
 }
 
 // NewLU returns an empty factorization with partial pivoting that computes on
@@ -108,10 +109,10 @@ func (f *LU[T]) Pivoting() Pivoting {
 // Reset drops the factorization. Its memory stays for the next one of the same size; drop f to
 // free it.
 func (f *LU[T]) Reset() {
-	if f.lu != nil {
+	if f.lu != nil && !f.lent {
 		f.spare, f.sparePivots = f.lu, f.pivots
 	}
-	f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting = nil, nil, norms{}, 0, 0, 0
+	f.lent, f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting = false, nil, nil, norms{}, 0, 0, 0
 }
 
 // clear drops the factorization and its memory.

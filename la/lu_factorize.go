@@ -36,7 +36,9 @@ func (f *LU[T]) Factorize(a Source[T], opts ...CallOption) error {
 		f.Reset()
 		return err
 	case o.inPlace:
-		return f.factorizeInPlace(o.ctx, a, o.keep)
+		err := f.factorizeInPlace(o.ctx, a, o.keep)
+		f.lent = f.lu != nil
+		return err
 	case o.keep != nil:
 		return f.factorizeBySteps(o.ctx, a, o.keep)
 	}

@@ -32,6 +32,7 @@ type QR[T Element] struct {
 
 	f     *qrFactors[T] // nil if there is no factorization
 	spare *qrFactors[T] // memory of a former factorization
+	lent  bool          // f is in the caller's tiles, and does not become spare memory
 
 	// Rᵀ = Z·S of an A that is wider than high, made when it is first needed.
 	mu sync.Mutex
@@ -65,14 +66,14 @@ func (q *QR[T]) IsEmpty() bool { return q.f == nil }
 // Reset drops the factorization. Its memory stays for the next one of the same size; drop q to
 // free it.
 func (q *QR[T]) Reset() {
-	if q.f != nil {
+	if q.f != nil && !q.lent {
 		q.spare = q.f
 	}
-	q.f, q.wide = nil, nil
+	q.f, q.lent, q.wide = nil, false, nil
 }
 
 // clear drops the factorization and its memory.
-func (q *QR[T]) clear() { q.f, q.wide, q.spare = nil, nil, nil }
+func (q *QR[T]) clear() { *q = QR[T]{engine: q.engine, opt: q.opt} }
 
 // Dims returns the shape of A. Like all methods but Factorize, IsEmpty, Reset and TileSize, it panics with
 // ErrNotFactorized if there is no factorization.

@@ -28,7 +28,9 @@ func (q *QR[T]) Factorize(a Source[T], opts ...CallOption) error {
 		q.Reset()
 		return err
 	case o.inPlace:
-		return q.factorizeInPlace(o.ctx, a, o.keep)
+		err := q.factorizeInPlace(o.ctx, a, o.keep)
+		q.lent = q.f != nil
+		return err
 	case o.keep != nil:
 		return q.factorizeBySteps(o.ctx, a, o.keep)
 	}
