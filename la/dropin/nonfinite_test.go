@@ -412,7 +412,12 @@ func TestNonFiniteTable(t *testing.T) {
 		if err := os.WriteFile(path, []byte(head+begin+table.String()+end+tail), 0o666); err != nil {
 			t.Fatal(err)
 		}
-	} else if old != table.String() {
+		return
+	}
+	if runtime.GOARCH != "amd64" { // there gonum's assembly takes a β that is NaN for 1
+		old = strings.Replace(old, "| β = NaN | finite | NaN | `gemv` |\n", "", 1)
+	}
+	if old != table.String() {
 		t.Errorf("%s has another table; go test ./la/dropin -run NonFiniteTable -rewrite writes this:\n%s", path, table.String())
 	}
 }

@@ -13,7 +13,8 @@ const smallRank1 = 24 * 24
 //
 //	A += alpha·x·yᵀ
 //
-// for an m×n A, row by row. A y with gaps, and small matrices, are gonum's. It panics as gonum's does.
+// for an m×n A, row by row. Small matrices are gonum's, but not with a negative increment, which its assembly takes
+// for a positive one. It panics as gonum's does.
 //
 // Reference: BLAS xGER.
 func (b BLAS) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
@@ -29,15 +30,26 @@ func (b BLAS) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, 
 	}
 }
 
-// ger does what it can do faster than gonum, and reports whether that is all.
+// magnitude returns |inc|.
+func magnitude(inc int) int { return max(inc, -inc) }
+
+// ger does what it can do faster than gonum, or right, and reports whether that is all.
 func ger[T la.Element](co *core, host func() *cpu.Packed[T], m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
-	if co.small(smallRank1, m, n) || alpha == 0 || incX <= 0 || incY != 1 || !fits(m, n, a, lda) || len(x) <= (m-1)*incX || len(y) < n {
+	if incX > 0 && incY > 0 && co.small(smallRank1, m, n) || alpha == 0 || incX == 0 || incY == 0 || !fits(m, n, a, lda) ||
+		len(x) <= (m-1)*magnitude(incX) || len(y) <= (n-1)*magnitude(incY) {
 		return false
 	}
-	k := host()
+	if incY != 1 {
+		gaps, from := y, max(0, (1-n)*incY)
+		y = make([]T, n)
+		for j := range y {
+			y[j] = gaps[from+j*incY]
+		}
+	}
+	k, from := host(), max(0, (1-m)*incX)
 	rows := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			k.Axpy(alpha*x[i*incX], y[:n], a[i*lda:][:n])
+			k.Axpy(alpha*x[from+i*incX], y[:n], a[i*lda:][:n])
 		}
 	}
 	if m*n < 2*smallGemv {
