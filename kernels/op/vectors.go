@@ -44,9 +44,7 @@ func (v Vectors[T]) Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x []T, 
 		clear(y[:n])
 	case 1:
 	default:
-		for i := range y[:n] {
-			y[i] *= beta
-		}
+		v.r.Scal(beta, y[:n])
 	}
 	v.r.Symv(uplo, n, alpha, a, lda, x[:n], y[:n])
 }

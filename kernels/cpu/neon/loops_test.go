@@ -61,7 +61,7 @@ func (l *loop) fraction(c core) float64 {
 // TestLoops disassembles the micro-kernels of gemm and holds their innermost loops to what docs/arm64.md says.
 func TestLoops(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds for arm64")
+		t.Skip("builds a program for arm64; make test-long runs it")
 	}
 	const objdump = "aarch64-linux-gnu-objdump"
 	if _, err := exec.LookPath(objdump); err != nil {
