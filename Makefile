@@ -181,11 +181,10 @@ test-s390x: ## test what reads or writes bytes with the high byte first, on qemu
 	if command -v qemu-s390x >/dev/null; then emulated s390x "$(or $(PACKAGES),$(BYTES))"
 	else echo "  left out  the high byte first: no qemu-s390x; get it with: make deps"; fi
 
-# A case of TestDependentColumns is at its limit where the compiler fuses products and sums.
 test-arm64: ## test the kernels, la and the drop-in on qemu-aarch64, with no word about speed (PACKAGES= RUN=)
 	@if command -v qemu-aarch64 >/dev/null; then
 		GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -vet=off -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-aarch64" \
-			-skip '$(NOT_EMULATED)|^TestDependentColumns$$' -run '$(RUN)' $(or $(PACKAGES),$(ARM64))
+			-skip '$(NOT_EMULATED)' -run '$(RUN)' $(or $(PACKAGES),$(ARM64))
 	else echo "  left out  arm64: no qemu-aarch64; get it with: make deps"; fi
 
 test-portable: ## build all for riscv64, ppc64le and wasm, and test the portable kernels there, on qemu and node (PACKAGES= RUN=)

@@ -1,6 +1,7 @@
 package la
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -225,15 +226,11 @@ func longest(n, count int, unit float64, solve func(x ...[]float64) error) (floa
 	if ok, err := finiteAfter(solve, vectors...); !ok {
 		return math.Inf(1), err
 	}
-	length := 0.0
+	most := 0.0
 	for _, x := range vectors {
-		top, s := math.Abs(x[argmax(x)]), 0.0
-		for _, v := range x {
-			s += v / top * (v / top)
-		}
-		length = max(length, top/unit*math.Sqrt(s))
+		most = max(most, length(x)/unit)
 	}
-	return length, nil
+	return most, nil
 }
 
 // conditionNumber returns the condition number of A.
@@ -279,6 +276,78 @@ func checkConditionBy[T Element](k norms, v inverse, tolerance float64) error {
 	return mat.Condition(min(all, math.MaxFloat64))
 }
 
+// checkColumns returns a mat.Condition if columns of the matrix A that r is the factor R of, by QR,
+// depend on each other but for rounding. k are the norms of R, v is its inverse.
+//
+// The computed R is that of columns a_j+Δa_j, where ‖Δa_j‖ ≤ δ·‖a_j‖. If Σ c_j·a_j = 0, the computed
+// R maps c to a vector of the length of Σ c_j·Δa_j, at most about δ·‖(c_j·‖a_j‖)‖ as errors add up
+// at random. So ‖D·R⁻¹‖₂ ≥ 1/δ, where D has the lengths of the columns on its diagonal. This number
+// does not depend on the scale of the columns.
+//
+// In a square matrix such a Σ c_j·Δa_j is one rounding error. In a tall one it is a vector of
+// m−n+1 of them. In 25,000 random matrices of up to 3000×30 each, with and without fused
+// multiply-adds, δ was at most 13·ε for a column that repeats another one. It was 8·ε with n = 300,
+// and grows as √n.
+//
+// References: N. J. Higham, Accuracy and Stability of Numerical Algorithms, theorem 19.4; M. P.
+// Connolly and N. J. Higham, Probabilistic rounding error analysis of Householder QR
+// factorization, SIAM J. Matrix Anal. Appl. 44 (2023).
+func checkColumns[T Element](r *blocked.Matrix[T], k norms, v inverse) error {
+	root := math.Sqrt(float64(v.n))
+	limit := 1 / (max(16, root/2) * scalar.Eps[T]())
+	// ‖D·R⁻¹‖₂ is at most ‖R‖₁·‖R⁻¹‖₂, and that at most √n times the condition number in the
+	// 1-norm, of which the estimate may be a third.
+	if all, err := k.bound.get(func() (float64, error) { return conditionBound[T](k.norm1, v) }); err != nil || all <= limit {
+		return err
+	}
+	all, err := conditionNumber[T](k, v)
+	if err != nil || 3*root*all <= limit {
+		return err
+	}
+	lengths := make([]float64, v.n)
+	for j := range lengths {
+		s := 0.0
+		for i := range j + 1 {
+			x := float64(r.At(i, j)) / k.norm1
+			s += x * x
+		}
+		lengths[j] = math.Sqrt(s)
+	}
+	// Three steps of the power method: if the number is near the limit or beyond, one singular
+	// value is far from most others.
+	scaled := v.scaled(1, lengths)
+	unit := unit[T](k.norm1)
+	x, rnd, largest := make([]float64, v.n), rand.New(rand.NewPCG(0x13198a2e03707344, uint64(v.n))), 0.0
+	for i := range x {
+		x[i] = rnd.NormFloat64()
+	}
+	for _, step := range []func(x ...[]float64) error{scaled.apply, scaled.transposed, scaled.apply} {
+		former := length(x)
+		for i := range x {
+			x[i] *= unit / former
+		}
+		if ok, err := finiteAfter(step, x); !ok {
+			return cmp.Or(err, error(mat.Condition(min(all, math.MaxFloat64))))
+		}
+		if largest = max(largest, k.norm1/unit*length(x)); largest >= limit {
+			return mat.Condition(min(all, math.MaxFloat64))
+		}
+	}
+	return nil
+}
+
+// length returns the 2-norm of x.
+func length(x []float64) float64 {
+	top, s := math.Abs(x[argmax(x)]), 0.0
+	if top == 0 {
+		return 0
+	}
+	for _, v := range x {
+		s += v / top * (v / top)
+	}
+	return top * math.Sqrt(s)
+}
+
 // cachedEstimate is a number that is estimated when it is first needed.
 type cachedEstimate struct {
 	mu    sync.Mutex
@@ -308,12 +377,10 @@ func (x *cachedEstimate) get(estimate func() (float64, error)) (float64, error) 
 // R has no inverse: a zero is on its diagonal, or an element is out of range. A finite one that
 // overflows becomes the largest number. If R shows nothing, verdict decides.
 //
-// A column that depends on those before it, but for rounding, shows in R: its diagonal element is
-// at most 8·ε of another element of its column. In QR factorizations of random matrices with such
-// a column, of up to 20000 rows in float32 and float64, the ratio was at most 8.4·ε and typically
-// 2 to 6·ε. The condition number of such a matrix can be just below the tolerance of verdict. If
-// R is transposed, its columns are combinations of rows of A and of similar size, so the element
-// may be in another column.
+// A column that depends on those before it, but for rounding, mostly shows in R: its diagonal
+// element is typically 2 to 6·ε of another element of its column, and verdict need not estimate.
+// If R is transposed, its columns are combinations of rows of A and of similar size, so the
+// element may be in another column.
 func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, turned bool, verdict func() error) error {
 	diagonal, lo, hi := diagonalOf(r, n)
 	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is

@@ -176,7 +176,12 @@ func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, er
 // inverse, or an error of the estimator's tasks.
 func (f *qrFactors[T]) conditionError(ctx context.Context, e *Engine) error {
 	return nearSingular(f.a, f.order(), 1, f.transposed, func() error {
-		return f.withEstimator(ctx, e, func(k norms, v inverse) error { return checkCondition[T](k, v) })
+		return f.withEstimator(ctx, e, func(k norms, v inverse) error {
+			if err := checkCondition[T](k, v); err != nil {
+				return err
+			}
+			return checkColumns(f.a, k, v)
+		})
 	})
 }
 
