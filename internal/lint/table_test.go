@@ -45,9 +45,15 @@ func table() []entry {
 			pkg: "la/csr",
 			// kernels for the vectors of tasks, exec/graph and versions for these. What keeps the vectors of
 			// la/krylov's iterations on nodes does with them what is done there.
-			tessera: []string{"la", "la/krylov", "blocked", "blocked/file", "blocked/parts", "kernels", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/vector", "internal/wire", "kernels/cpu/native"},
+			// kernels/cpu and topo for the routines that fit the caches of a core: fronts of a Cholesky factorization
+			// are too many and too small to be tiles.
+			tessera: []string{"la", "la/krylov", "la/csr/internal/order", "la/csr/internal/supernodal", "blocked", "blocked/file", "blocked/parts", "kernels", "kernels/cpu", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/problems", "internal/scalar", "internal/topo", "internal/vector", "internal/wire", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
 		},
+		// Pure: patterns.
+		{pkg: "la/csr/internal/order"},
+		// Arithmetic without a runtime.
+		{pkg: "la/csr/internal/supernodal", tessera: []string{"la/csr/internal/order", "kernels/cpu", "internal/pages", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems", "internal/words"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{

@@ -1,0 +1,196 @@
+package csr
+
+import (
+	"context"
+	"math"
+	"sync"
+	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/csr/internal/order"
+	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
+)
+
+// ErrNotFactorized is the panic of a method of [Cholesky] that needs a factorization and finds none.
+const ErrNotFactorized Error = "csr: no valid factorization"
+
+// Cholesky is the factorization of a sparse symmetric positive definite n×n matrix,
+//
+//	P·A·Pᵀ = L·Lᵀ,
+//
+// with a permutation P and L lower triangular. P is an order of elimination in which L has few entries. The element type
+// T is that of L and of solutions: with float32 the factor takes half the memory.
+//
+// The factor is computed by supernodes: consecutive columns that have the same rows, or almost so, are a dense matrix.
+//
+// The zero value holds no factorization and has the options of the zero value. Several goroutines may read a Cholesky at
+// once.
+//
+// References: Duff and Reid, The multifrontal solution of indefinite sparse symmetric linear equations, ACM TOMS 9
+// (1983); Chen, Davis, Hager and Rajamanickam, Algorithm 887: CHOLMOD, ACM TOMS 35 (2008).
+type Cholesky[T la.Element] struct {
+	opt      CholeskyOptions
+	valid    bool
+	pattern  *order.Graph // of the last matrix that was analyzed
+	ordering Ordering     // what Automatic has come to for it
+	factor   *supernodal.Factor[T]
+	worker   *supernodal.Worker[T]
+	exp      int // it is the factorization of A divided by two to this power
+}
+
+// NewCholesky returns an empty factorization with the options given.
+func NewCholesky[T la.Element](opt CholeskyOptions) *Cholesky[T] { return &Cholesky[T]{opt: opt} }
+
+// caches returns the sizes of the caches of a core.
+var caches = sync.OnceValue(func() cpu.Caches {
+	m := topo.Detect()
+	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
+})
+
+// Factorize computes the factorization of a, which does not change. It replaces an earlier factorization and uses its
+// memory again. If a has the pattern of the matrix of the last call, the order of elimination and all that follows from
+// the pattern are those of that call.
+//
+// The error is one of:
+//   - a *[la.OptionsError];
+//   - a *[StructureError] if a is not square;
+//   - a *[la.NonFiniteError] or a *[SymmetryError];
+//   - a *[MemoryError] if the factorization takes more memory than it may;
+//   - a *[NotPositiveDefiniteError];
+//   - the cause of the context's end.
+//
+// f is then empty.
+func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
+	f.valid = false
+	if err := f.opt.validate(a.rows); err != nil {
+		return err
+	}
+	m, err := symmetric(a, f.opt.Triangle)
+	if err != nil {
+		return err
+	}
+	if !hasPattern(m, f.pattern) {
+		if err := f.analyze(ctx, m); err != nil {
+			return err
+		}
+	}
+	f.exp = exponent[T](m)
+	if n := f.factor.Supernodes(); n > 0 {
+		err := f.factor.Subtree(ctx, f.worker, m, math.Ldexp(1, -f.exp), 0, int32(n-1))
+		if e, ok := err.(*supernodal.IndefiniteError); ok {
+			err = &NotPositiveDefiniteError{int(e.Row) + 1}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.valid = true
+	return nil
+}
+
+// analyze finds an order of elimination for the pattern of m, and allocates the factor.
+func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix) error {
+	f.pattern, f.factor, f.worker = nil, nil, nil
+	g := graphOf(m)
+	ordering, p := f.order(g)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	a := supernodal.Analyze(g, p)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	size := int64(unsafe.Sizeof(*new(T)))
+	limit := f.opt.MaxBytes
+	if limit == 0 {
+		limit = topo.Detect().UsableMemory()
+	}
+	e := &MemoryError{Rows: g.N(), Entries: a.Entries, Factor: size * a.Stored(), Work: size * (a.Stack + a.Front), Limit: limit}
+	if e.Factor+e.Work > limit && limit > 0 || a.Stored() > math.MaxInt/size {
+		return e
+	}
+	f.factor = supernodal.NewFactor[T](a, caches())
+	f.worker = f.factor.NewWorker()
+	f.pattern, f.ordering = g, ordering
+	return nil
+}
+
+// order returns an order of elimination, and its name.
+func (f *Cholesky[T]) order(g *order.Graph) (Ordering, []int32) {
+	switch f.opt.Ordering {
+	case Natural:
+		return Natural, order.Natural(g.N())
+	case Given:
+		return Given, f.opt.permutation()
+	}
+	return AMD, order.AMD(g)
+}
+
+// exponent returns a power of two by which m is divided so that the elements of its factor are in the middle of the range
+// of T: 0 if they are without.
+func exponent[T la.Element](m *supernodal.Matrix) int {
+	top := 0.0
+	for _, v := range m.Data {
+		top = max(top, math.Abs(v))
+	}
+	if _, e := math.Frexp(top); top > 0 && (e < -scalar.Pick[T](40, 400) || e > scalar.Pick[T](40, 400)) {
+		return e
+	}
+	return 0
+}
+
+// check panics with ErrNotFactorized if there is no factorization.
+func (f *Cholesky[T]) check() {
+	if !f.valid {
+		panic(ErrNotFactorized)
+	}
+}
+
+// IsEmpty reports whether f holds no factorization.
+func (f *Cholesky[T]) IsEmpty() bool { return !f.valid }
+
+// SymmetricDim returns n. Like all methods but Factorize, IsEmpty and Reset, it panics with [ErrNotFactorized] if there is
+// no factorization.
+func (f *Cholesky[T]) SymmetricDim() int {
+	f.check()
+	return f.pattern.N()
+}
+
+// Reset drops the factorization. Its memory, and what follows from the pattern, stay for the next one; drop f to free
+// them.
+func (f *Cholesky[T]) Reset() { f.valid = false }
+
+// LogDet returns the logarithm of the determinant of A. The sum is in float64.
+func (f *Cholesky[T]) LogDet() float64 {
+	f.check()
+	return f.factor.LogDet() + float64(f.pattern.N()*f.exp)*math.Ln2
+}
+
+// Permutation returns the order of elimination: row k of P·A is row p[k] of A.
+func (f *Cholesky[T]) Permutation() []int {
+	f.check()
+	p := make([]int, len(f.factor.Order))
+	for k, i := range f.factor.Order {
+		p[k] = int(i)
+	}
+	return p
+}
+
+// CholeskyStats describes a factorization.
+type CholeskyStats struct {
+	Ordering   Ordering // not Automatic: the one taken
+	Entries    int64    // of L, zeros of supernodes not counted
+	Stored     int64    // elements that are stored for L
+	Supernodes int
+	Flops      float64 // multiplications and additions of a factorization
+}
+
+// Stats describes the factorization.
+func (f *Cholesky[T]) Stats() CholeskyStats {
+	f.check()
+	a := f.factor.Analysis
+	return CholeskyStats{f.ordering, a.Entries, a.Stored(), a.Supernodes(), a.Flops}
+}

@@ -1,0 +1,220 @@
+package supernodal
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tessera-la/tessera/la/csr/internal/order"
+)
+
+// Analysis is what follows from the pattern of a matrix and an order of elimination. It is read-only once made.
+//
+// Supernode s has the columns First[s] … First[s+1]−1 of the factor, and the rows Rows[RowPtr[s]:RowPtr[s+1]], in
+// ascending order: first its own columns, then those below. Children come before their parent, and each subtree is
+// consecutive.
+type Analysis struct {
+	Order    []int32 // column k of the factor is that of row Order[k] of the matrix
+	Inverse  []int32
+	First    []int32
+	Parent   []int32 // of a supernode; −1 of a root
+	Child    []int32 // the children of s are Child[ChildPtr[s]:ChildPtr[s+1]], in ascending order
+	ChildPtr []int32
+	RowPtr   []int
+	Rows     []int32
+	Panel    []int // the panel of s is elements Panel[s] … Panel[s+1]−1 of the factor
+
+	Entries int64   // of the factor, for this order, without the zeros that supernodes have
+	Flops   float64 // multiplications and additions of a factorization, the zeros of supernodes included
+	Work    []float64
+	// Stack is the largest number of elements of contributions that wait for their parents, and Front that of
+	// contributions that a front makes.
+	Stack, Front int64
+}
+
+// Supernodes returns the number of supernodes.
+func (a *Analysis) Supernodes() int { return len(a.Parent) }
+
+// rows returns the rows of supernode s, and how many of them are its columns.
+func (a *Analysis) rows(s int32) (rows []int32, columns int) {
+	return a.Rows[a.RowPtr[s]:a.RowPtr[s+1]], int(a.First[s+1] - a.First[s])
+}
+
+// Analyze returns the analysis for an order of elimination. The columns of the factor come in another order, which is
+// equivalent: the factor has the same entries.
+func Analyze(g *order.Graph, p []int32) *Analysis {
+	q, parent, counts := postordered(g, p)
+	a := &Analysis{}
+	for _, c := range counts {
+		a.Entries += int64(c)
+	}
+	nodes := amalgamate(parent, counts)
+	a.arrange(nodes, q)
+	a.structure(g)
+	a.measure()
+	return a
+}
+
+// postordered returns an equivalent order in which the elimination tree is in postorder, that tree, and the numbers of
+// entries in the columns of the factor.
+func postordered(g *order.Graph, p []int32) (q, parent, counts []int32) {
+	inverse, _ := order.Inverse(p)
+	tree := order.Tree(g, p, inverse)
+	post := order.Postorder(tree)
+	at, _ := order.Inverse(post)
+	q, parent = make([]int32, len(p)), make([]int32, len(p))
+	for k, i := range post {
+		q[k], parent[k] = p[i], -1
+		if tree[i] >= 0 {
+			parent[k] = at[tree[i]]
+		}
+	}
+	inverse, _ = order.Inverse(q)
+	return q, parent, order.Counts(g, q, inverse, parent)
+}
+
+// arrange numbers supernodes and columns in a postorder of the tree of supernodes. Of the children of a supernode those
+// come first whose subtrees need much more memory while they are computed than they leave behind. That minimizes the
+// memory for contributions.
+//
+// Reference: J. W. H. Liu, On the storage requirement in the out-of-core multifrontal method for sparse factorization,
+// ACM TOMS 12 (1986).
+func (a *Analysis) arrange(nodes []supernode, q []int32) {
+	n := len(nodes)
+	children := make([][]int32, n)
+	var roots []int32
+	peak, left := make([]int64, n), make([]int64, n) // of a subtree: at most, and after it
+	for i := range nodes {                           // children come before their parents
+		if p := nodes[i].parent; p >= 0 {
+			children[p] = append(children[p], int32(i))
+		} else {
+			roots = append(roots, int32(i))
+		}
+		slices.SortStableFunc(children[i], func(x, y int32) int { return cmp.Compare(peak[y]-left[y], peak[x]-left[x]) })
+		m := int64(nodes[i].rows - nodes[i].columns)
+		left[i] = m * (m + 1) / 2
+		var waiting int64
+		for _, c := range children[i] {
+			peak[i] = max(peak[i], waiting+peak[c])
+			waiting += left[c]
+		}
+		peak[i] = max(peak[i], waiting, left[i])
+	}
+	a.First = make([]int32, 1, n+1)
+	a.Order = make([]int32, 0, len(q))
+	a.Parent = make([]int32, n)
+	number := make([]int32, n)
+	visit := func(i int32) {
+		s := int32(len(a.First) - 1)
+		number[i] = s
+		for _, c := range nodes[i].members {
+			a.Order = append(a.Order, q[c])
+		}
+		a.First = append(a.First, int32(len(a.Order)))
+		for _, c := range children[i] {
+			a.Parent[number[c]] = s
+		}
+		a.Parent[s] = -1
+	}
+	next := make([]int, n) // the child that is visited next
+	for _, root := range roots {
+		for path := []int32{root}; len(path) > 0; {
+			i := path[len(path)-1]
+			if next[i] < len(children[i]) {
+				path = append(path, children[i][next[i]])
+				next[i]++
+				continue
+			}
+			visit(i)
+			path = path[:len(path)-1]
+		}
+	}
+	a.Inverse, _ = order.Inverse(a.Order)
+	a.ChildPtr, a.Child = make([]int32, n+1), make([]int32, n)
+	for _, p := range a.Parent {
+		if p >= 0 {
+			a.ChildPtr[p+1]++
+		}
+	}
+	for s := range n {
+		a.ChildPtr[s+1] += a.ChildPtr[s]
+	}
+	at := slices.Clone(a.ChildPtr)
+	for s, p := range a.Parent {
+		if p >= 0 {
+			a.Child[at[p]] = int32(s)
+			at[p]++
+		}
+	}
+}
+
+// structure finds the rows of all supernodes: their columns, the entries of the matrix, and the rows of their children.
+func (a *Analysis) structure(g *order.Graph) {
+	n := a.Supernodes()
+	a.RowPtr = make([]int, 1, n+1)
+	seen := make([]int32, len(a.Order))
+	for k := range seen {
+		seen[k] = -1
+	}
+	for s := range int32(n) {
+		lo, hi := a.First[s], a.First[s+1]
+		add := func(k int32) {
+			if k >= hi && seen[k] != s {
+				seen[k] = s
+				a.Rows = append(a.Rows, k)
+			}
+		}
+		for k := lo; k < hi; k++ {
+			a.Rows = append(a.Rows, k)
+		}
+		from := len(a.Rows)
+		for k := lo; k < hi; k++ {
+			for _, i := range g.Row(a.Order[k]) {
+				add(a.Inverse[i])
+			}
+		}
+		for _, c := range a.Child[a.ChildPtr[s]:a.ChildPtr[s+1]] {
+			rows, columns := a.rows(c)
+			for _, k := range rows[columns:] {
+				add(k)
+			}
+		}
+		slices.Sort(a.Rows[from:])
+		a.RowPtr = append(a.RowPtr, len(a.Rows))
+	}
+}
+
+// measure computes where panels are, and what the factorization takes.
+func (a *Analysis) measure() {
+	n := a.Supernodes()
+	a.Panel = make([]int, n+1)
+	a.Work = make([]float64, n)
+	left := make([]int64, n)
+	var waiting int64
+	for s := range int32(n) {
+		rows, columns := a.rows(s)
+		a.Panel[s+1] = a.Panel[s] + columns*len(rows)
+		m := int64(len(rows) - columns)
+		for k := range columns {
+			r := float64(len(rows) - k)
+			a.Work[s] += r * r
+		}
+		a.Flops += a.Work[s]
+		a.Front = max(a.Front, m*m)
+		waiting += m*(m+1)/2 - left[s] // left[s] is what the children of s contribute
+		a.Stack = max(a.Stack, waiting)
+		if p := a.Parent[s]; p >= 0 {
+			left[p] += m * (m + 1) / 2
+		}
+	}
+}
+
+// Stored returns the number of elements of all panels.
+func (a *Analysis) Stored() int64 { return int64(a.Panel[a.Supernodes()]) }
+
+// mostRows returns the largest number of rows of a supernode.
+func (a *Analysis) mostRows() (most int) {
+	for s := range a.Supernodes() {
+		most = max(most, a.RowPtr[s+1]-a.RowPtr[s])
+	}
+	return most
+}
