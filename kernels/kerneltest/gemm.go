@@ -14,12 +14,14 @@ var transposes = [...]blas.Transpose{blas.NoTrans, blas.Trans}
 
 func (s *suite[T]) Gemm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
-		for p, m := range pairs(gemmParams(1, 1), sizes[:]) {
-			n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
-			s.gemmCase(t, p, m, n, k, s.rnd.IntN(4), 1)
-			s.gemmCase(t, p, n, m, k, s.rnd.IntN(4), 1)
-			s.gemmCase(t, p, n, k, m, s.rnd.IntN(4), 1)
-			s.gemmCase(t, p, m, m, m, 0, 1)
+		for c, p := range gemmParams(1, 1) {
+			for i, m := range sizes {
+				d := [3]int{sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]}
+				d[(c+i)%3] = m
+				s.gemmCase(t, p, d[0], d[1], d[2], s.rnd.IntN(4), 1)
+				s.gemmCase(t, p, d[2], d[0], d[1], s.rnd.IntN(4), 1)
+			}
+			s.gemmCase(t, p, 64, 64, 64, 0, 1)
 		}
 		for _, d := range large {
 			p := gemmParams(-1, 1)[s.rnd.IntN(4)]
@@ -31,7 +33,8 @@ func (s *suite[T]) Gemm(t *testing.T) {
 	})
 	t.Run("scalars", func(t *testing.T) {
 		for alpha, beta := range pairs(scalars[:], scalars[:]) {
-			for p, d := range pairs(gemmParams(alpha, beta), []int{1, 5, 18, 33}) {
+			for _, p := range gemmParams(alpha, beta) {
+				d := [...]int{1, 5, 18, 33}[s.rnd.IntN(4)]
 				s.gemmCase(t, p, d, d+1, d+2, 1, 1)
 			}
 		}

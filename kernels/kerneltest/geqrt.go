@@ -13,7 +13,7 @@ import (
 func (s *suite[T]) Geqrt(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
-			for range 4 {
+			for range 2 {
 				n, ib := sizes[s.rnd.IntN(len(sizes))], blockings[s.rnd.IntN(len(blockings))]
 				s.geqrtCase(t, s.random(m, n, s.rnd.IntN(4)), ib)
 				s.geqrtCase(t, s.random(n, m, s.rnd.IntN(4)), ib)
@@ -25,15 +25,11 @@ func (s *suite[T]) Geqrt(t *testing.T) {
 		s.geqrtCase(t, s.random(128, 128, 0), 128)
 	})
 	t.Run("hostile", func(t *testing.T) {
-		for _, ib := range [...]int{3, 8, 20, 64} {
-			s.hostile(func(set func(a *kernels.Tile[T], use func(i, j int) bool)) {
-				for _, d := range [...][2]int{{40, 40}, {65, 33}, {20, 50}} {
-					a := newTile[T](d[0], d[1], 1)
-					set(a, func(i, j int) bool { return true })
-					s.geqrtCase(t, a, ib)
-				}
-			})
-		}
+		s.hostile(func(d [2]int, ib int, set func(a *kernels.Tile[T], use func(i, j int) bool)) {
+			a := newTile[T](d[0], d[1], 1)
+			set(a, func(i, j int) bool { return true })
+			s.geqrtCase(t, a, ib)
+		})
 	})
 	t.Run("triangle", func(t *testing.T) {
 		// What is zero below the diagonal already stays as it is.
@@ -143,8 +139,9 @@ func factored[T kernels.Element](t *testing.T, what string, q reflectors[T], m, 
 }
 
 // hostile fills a matrix, where use holds, in one way after the other that is hard
-// on a factorization, and calls f each time.
-func (s *suite[T]) hostile(f func(set func(a *kernels.Tile[T], use func(i, j int) bool))) {
+// on a factorization, and calls f each time, with two of the sizes and blocks that
+// it goes through.
+func (s *suite[T]) hostile(f func(size [2]int, ib int, set func(a *kernels.Tile[T], use func(i, j int) bool))) {
 	most, least := 0x1.8p1015, 0x1p-1074
 	if eps[T]() > 1e-10 {
 		most, least = 0x1.8p119, 0x1p-149
@@ -152,7 +149,7 @@ func (s *suite[T]) hostile(f func(set func(a *kernels.Tile[T], use func(i, j int
 	// power returns a number between 1/most and most.
 	power := func(f float64) float64 { return math.Pow(most, 1-2*f) }
 	up := func(x float64) float64 { return x * (1 - 2*s.rnd.Float64()) }
-	for _, element := range []func(i, j int) float64{
+	for way, element := range []func(i, j int) float64{
 		func(_, _ int) float64 { return 0 },
 		func(_, _ int) float64 { return up(most) },
 		func(_, _ int) float64 { return up(1 / most) },
@@ -166,20 +163,23 @@ func (s *suite[T]) hostile(f func(set func(a *kernels.Tile[T], use func(i, j int
 		func(i, j int) float64 { return float64((i%5 - 2) * (j%7 - 3)) }, // rank one
 		func(_, _ int) float64 { return 1 },
 	} {
-		f(func(a *kernels.Tile[T], use func(i, j int) bool) {
+		set := func(a *kernels.Tile[T], use func(i, j int) bool) {
 			for i, j := range cells(a.Rows, a.Cols) {
 				if use(i, j) {
 					a.Set(i, j, T(element(i, j)))
 				}
 			}
-		})
+		}
+		for c := way; c < way+2; c++ {
+			f([...][2]int{{40, 40}, {65, 33}, {20, 50}}[c%3], [...]int{3, 8, 20, 64}[c%4], set)
+		}
 	}
 }
 
 func (s *suite[T]) Unmqr(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
 		for _, m := range sizes {
-			for range 4 {
+			for range 2 {
 				n, k := sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]
 				s.unmqrCase(t, m, n, k, blockings[s.rnd.IntN(len(blockings))], s.rnd.IntN(4))
 			}

@@ -11,7 +11,7 @@ import (
 // Gesdd judges by residual and orthogonality, as LAPACK's own tests do, and values alone by those that
 // come with vectors.
 func (s *suite[T]) Gesdd(t *testing.T) {
-	for _, shape := range [][2]int{{0, 0}, {3, 0}, {1, 1}, {2, 2}, {3, 3}, {5, 4}, {9, 1}, {31, 31}, {32, 32}, {33, 33}, {60, 50}, {70, 37}, {100, 30}, {90, 90}} {
+	for _, shape := range [][2]int{{0, 0}, {3, 0}, {1, 1}, {2, 2}, {3, 3}, {5, 4}, {9, 1}, {32, 32}, {33, 33}, {70, 37}, {100, 30}, {90, 90}} {
 		m, n := shape[0], shape[1]
 		for name, x := range s.spectral() {
 			a := newTile[T](m, n, 2)

@@ -128,8 +128,8 @@ func (s *suite[T]) potrfCase(t *testing.T, uplo blas.Uplo, a *kernels.Tile[T]) {
 	ratio(t, what, residual, float64(n)*norm1(n, n, sym(was))*eps[T](), 30)
 }
 
-// potrfMinor puts the failing minor in every position of a matrix that spans
-// several leaves, in several ways.
+// potrfMinor puts the failing minor at the borders of all leaves and vectors of a
+// matrix that spans several leaves, in several ways.
 func (s *suite[T]) potrfMinor(t *testing.T) {
 	const n, offset = 70, 1000
 	fails := func(what string, uplo blas.Uplo, a *kernels.Tile[T], minor int) {
@@ -154,6 +154,9 @@ func (s *suite[T]) potrfMinor(t *testing.T) {
 	}
 	for _, uplo := range uplos {
 		for i := range n {
+			if i%8 > 1 && i%8 < 7 && i != n-1 {
+				continue
+			}
 			for _, bad := range [...]float64{-1, 0, math.NaN(), math.Inf(-1)} {
 				a := s.spd(uplo, n, 1, 1)
 				a.Set(i, i, T(bad))

@@ -59,19 +59,21 @@ func indefiniteError[T kernels.Element](a, u, d *kernels.Tile[T], swaps []int) f
 		return float64(u.At(i, j))
 	}
 	worst, top := 0.0, 1.0
-	for i := range n {
-		for j := range n {
-			p, q := perm[i], perm[j]
-			x := float64(a.At(min(p, q), max(p, q)))
-			sum := -x
-			for k := range n {
-				sum += at(k, i) * float64(d.At(0, k)) * at(k, j)
-				if k+1 < n {
-					sum += float64(d.At(1, k)) * (at(k, i)*at(k+1, j) + at(k+1, i)*at(k, j))
-				}
-			}
-			worst, top = max(worst, math.Abs(sum)), max(top, math.Abs(x))
+	columns := rows(n, n, transpose(at))
+	scaled := rows(n, n, func(j, k int) float64 { // those of D·U
+		sum := float64(d.At(0, k)) * at(k, j)
+		if k > 0 {
+			sum += float64(d.At(1, k-1)) * at(k-1, j)
 		}
+		if k+1 < n {
+			sum += float64(d.At(1, k)) * at(k+1, j)
+		}
+		return sum
+	})
+	for i, j := range cells(n, n) {
+		p, q := perm[i], perm[j]
+		x := float64(a.At(min(p, q), max(p, q)))
+		worst, top = max(worst, math.Abs(dot(columns[i], scaled[j])-x)), max(top, math.Abs(x))
 	}
 	return worst / top / max(float64(n), 1) / (2 * eps[T]())
 }
