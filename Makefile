@@ -142,7 +142,7 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 # tests of programs, where nobody reads what it would say. Of tests that repeat the
 # same under many settings, it sees some: the policies on three nodes, one version
 # with every op in parts.
-NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfExplicit|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON|Plan|Machine|AgentLost|Resume)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
+NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON|Plan|Machine|AgentLost|Resume)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
 NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machinefile|runfile)|la/krylov|transport/web/certs|examples/.*|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck|cli|report)
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
@@ -400,7 +400,7 @@ examples: ## run every example; each checks its own result
 		$(GO) run -tags '$(TAGS)' "./$$dir"
 		count=$$((count + 1))
 	done
-	for study in nested eager; do
+	for study in nested eager qr; do
 		echo "== examples/papers $$study"
 		$(GO) run -tags '$(TAGS)' ./examples/papers $$study
 		count=$$((count + 1))

@@ -70,7 +70,6 @@ func everything(t *testing.T, p *blocked.Program[float64]) error {
 		f, q := full(), qr.NewRotations[float64](n, n, nb, qr.RotationOptions{Tree: tree, IB: ib, Cores: 3})
 		errs = append(errs, qr.Geqrf(p, f, q), qr.Ormqr(p, blas.Right, blas.Trans, f, q, c), qr.Orgqr(p, f, q, full()))
 	}
-	_, _, err = qr.GeqrfExplicit(p, full(), qr.NewRotations[float64](n, n, nb, qr.RotationOptions{Tree: qr.TreeFlat}), true)
 	sliced := func() *qr.Slices[float64] { return qr.SliceColumns(blockedtest.Memory[float64](n, n), nb) }
 	v, t1 := sliced(), qr.NewReflectors[float64](n, n, nb, ib)
 	return errors.Join(append(errs, err, qr.GeqrfColumns(p, v, t1), qr.OrmqrColumns(p, blas.Left, blas.Trans, v, t1, sliced()), qr.OrgqrColumns(p, v, t1, sliced()),

@@ -93,7 +93,7 @@ func inTurn(err error, next func() error) error {
 }
 
 // everything computes a product, a solution by each factorization, and checks
-// what A·X leaves of B. Tournament pivoting and the variants of QR are in it.
+// what A·X leaves of B. Tournament pivoting and QR are in it.
 func everything(ctx context.Context, e *la.Engine, a *mat.Dense, spd *mat.SymDense, b *mat.Dense) error {
 	n, _ := a.Dims()
 	var c, want mat.Dense
@@ -127,14 +127,9 @@ func everything(ctx context.Context, e *la.Engine, a *mat.Dense, spd *mat.SymDen
 			return a, inTurn(f.Factorize(a, la.WithContext(ctx)), func() error { return f.SolveTo(x, false, b) })
 		}
 	}
-	for _, variant := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
-		solves["qr "+variant.String()] = func(x *mat.Dense) (mat.Matrix, error) {
-			f, err := la.NewQRWith[float64](e, la.QROptions{Variant: variant})
-			if err != nil {
-				return a, err
-			}
-			return a, inTurn(f.Factorize(a, la.WithContext(ctx)), func() error { return f.SolveTo(x, false, b) })
-		}
+	solves["qr"] = func(x *mat.Dense) (mat.Matrix, error) {
+		f := la.NewQR[float64](e)
+		return a, inTurn(f.Factorize(a, la.WithContext(ctx)), func() error { return f.SolveTo(x, false, b) })
 	}
 	for name, solve := range solves {
 		x := mat.NewDense(n, n, nil)

@@ -287,13 +287,6 @@ func TestCheckpointMisuse(t *testing.T) {
 	if err := lu.Factorize(keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
 		t.Errorf("tile pivoting: %v", err)
 	}
-	qr, err := la.NewQRWith[float64](e, la.QROptions{Variant: la.DenseQR})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := qr.Factorize(keptMatrix(1), la.Checkpoint{Dir: t.TempDir()}); !errors.As(err, &bad) {
-		t.Errorf("dense rotations: %v", err)
-	}
 }
 
 // TestCheckpointRotations: QR goes on by the rotations of the state, with another number of

@@ -59,20 +59,14 @@ func readers[T la.Element](t *testing.T, e *la.Engine) (all []reader[T]) {
 			return g
 		}})
 	}
-	for _, v := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
-		q, err := la.NewQRWith[T](e, la.QROptions{Variant: v})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, reader[T]{"QR, " + v.String(), func(ctx context.Context, a la.Source[T]) error {
-			return q.Factorize(a, la.WithContext(ctx))
-		}, func() la.General[T] {
-			g := padded[T](large, large, 0)
-			q.RTo(g)
-			return g
-		}})
-	}
-	return all
+	q := la.NewQR[T](e)
+	return append(all, reader[T]{"QR", func(ctx context.Context, a la.Source[T]) error {
+		return q.Factorize(a, la.WithContext(ctx))
+	}, func() la.General[T] {
+		g := padded[T](large, large, 0)
+		q.RTo(g)
+		return g
+	}})
 }
 
 // inTiles returns the factors of a that some of the readers are to find, from tile

@@ -93,7 +93,7 @@ func (q *QR[T]) TileSize(m, n int) (nb int, direct bool) {
 func (q *QR[T]) Flops() QRFlops {
 	q.valid()
 	m, n := q.f.a.Dims()
-	return QRFlops{Standard: qr.QRFlops(m, n), Performed: q.f.flops}
+	return QRFlops{Standard: qr.QRFlops(m, n), Performed: q.f.rotations.Flops()}
 }
 
 // RTo copies R with its zeros below the diagonal to dst: all of it if dst is m×n, the first

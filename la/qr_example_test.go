@@ -5,6 +5,7 @@ import (
 	"log"
 	"math"
 
+	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -91,27 +92,26 @@ func ExampleQR_ApplyQTo() {
 }
 
 func ExampleNewQRWith() {
-	// The variants for comparison, by their amount of work. The tile size is
-	// small for the example's sake: leave TileSize out.
+	// Two trees, by their amount of work. The tile size is small for the example's
+	// sake: leave TileSize out.
 	a := mat.NewDense(100, 100, nil)
 	for i := range 100 {
 		for j := range 100 {
 			a.Set(i, j, math.Sin(float64(i*i+j)))
 		}
 	}
-	for _, variant := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
-		qr, err := la.NewQRWith[float64](nil, la.QROptions{TileSize: 5, Variant: variant})
+	for _, tree := range []qr.Tree{qr.TreeFlat, qr.TreeGreedy} {
+		f, err := la.NewQRWith[float64](nil, la.QROptions{TileSize: 5, Tree: tree})
 		if err != nil {
 			log.Fatal(err)
 		}
-		if err := qr.Factorize(a); err != nil {
+		if err := f.Factorize(a); err != nil {
 			log.Fatal(err)
 		}
-		f := qr.Flops()
-		fmt.Printf("%v: %.1f times the standard\n", variant, f.Performed/f.Standard)
+		flops := f.Flops()
+		fmt.Printf("%v: %.1f times the standard\n", tree, flops.Performed/flops.Standard)
 	}
 	// Output:
-	// compact: 1.0 times the standard
-	// dense: 5.0 times the standard
-	// memory-save: 4.0 times the standard
+	// flat: 1.0 times the standard
+	// greedy: 1.1 times the standard
 }

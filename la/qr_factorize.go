@@ -13,7 +13,7 @@ import (
 // Factorize computes the factorization of a, which does not change. It replaces an earlier
 // factorization and uses its memory again.
 //
-// The options are [WithContext], and for CompactQR [InPlace] and a [Checkpoint], as of [Cholesky.Factorize]. In place
+// The options are [WithContext], [InPlace] and a [Checkpoint], as of [Cholesky.Factorize]. In place
 // a is a *blocked.Matrix of kind Full. A resumed factorization uses the rotations of the state, so the number of
 // workers may have changed.
 //
@@ -59,14 +59,13 @@ func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	nb, one := engine.QRTileSize[T](q.engine, q.opt.TileSize, m, n)
 	f := q.spare
 	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
-		f = &qrFactors[T]{one: one, variant: q.opt.Variant}
+		f = &qrFactors[T]{one: one}
 		f.rotations = qr.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
 	}
-	later := !one && f.variant == CompactQR
-	if later && f.a == nil {
+	if !one && f.a == nil {
 		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles
 	}
-	r := newReading(q.engine, f.a, a, blocked.Full, nb, !later, true)
+	r := newReading(q.engine, f.a, a, blocked.Full, nb, one, true)
 	f.a, q.spare = r.a, f
 	if err := r.nonFinite(); err != nil {
 		return 0, err
@@ -84,9 +83,6 @@ func (q *QR[T]) factorizeInPlace(ctx context.Context, a Source[T], keep *Checkpo
 	m, err := tilesInPlace("Factorize", "a", a, blocked.Full, "a Full one")
 	if err != nil {
 		return err
-	}
-	if q.opt.Variant != CompactQR {
-		return &ShapeError{"Factorize", fmt.Sprintf("the variant is %v, want %v in place", q.opt.Variant, CompactQR)}
 	}
 	if keep != nil {
 		return q.adopt(checkpointedInPlace(ctx, q.engine, keep, geqrfSteps[T](q.opt.rotations(q.engine), nil), m))
@@ -110,10 +106,6 @@ func (q *QR[T]) factorizeInPlace(ctx context.Context, a Source[T], keep *Checkpo
 // factorizeBySteps is Factorize of a copy, with a checkpoint.
 func (q *QR[T]) factorizeBySteps(ctx context.Context, a Source[T], keep *Checkpoint) error {
 	q.clear()
-	if q.opt.Variant != CompactQR {
-		return &CheckpointError{Path: keep.Dir,
-			Reason: fmt.Sprintf("the variant is %v; only %v keeps states", q.opt.Variant, CompactQR)}
-	}
 	steps := geqrfSteps[T](q.opt.rotations(q.engine), func() int {
 		m, n := a.Dims()
 		nb, _ := engine.QRTileSize[T](q.engine, q.opt.TileSize, m, n)
@@ -125,8 +117,7 @@ func (q *QR[T]) factorizeBySteps(ctx context.Context, a Source[T], keep *Checkpo
 // adopt makes q the factorization that was done, unless there is an error.
 func (q *QR[T]) adopt(done outcome[T], err error) error {
 	if err == nil {
-		r := done.state.Rotations
-		q.f = &qrFactors[T]{a: done.state.Matrix, rotations: r, flops: r.Flops(), exp: done.exp}
+		q.f = &qrFactors[T]{a: done.state.Matrix, rotations: done.state.Rotations, exp: done.exp}
 	}
 	return err
 }

@@ -15,10 +15,7 @@ import (
 type qrFactors[T Element] struct {
 	a          *blocked.Matrix[T] // R, and below its diagonal what rotations needs
 	rotations  *qr.Rotations[T]
-	one        bool // a is one tile, and goes to one kernel
-	variant    QRVariant
-	q          *blocked.Matrix[T] // Q, if the variant computes it
-	flops      float64
+	one        bool      // a is one tile, and goes to one kernel
 	exp        int       // it is of A divided by two to this power
 	size       lazyNorms // of the triangle in R
 	transposed bool      // A is Rᵀ of a wide matrix: its columns are combinations of that matrix's rows
@@ -26,7 +23,7 @@ type qrFactors[T Element] struct {
 
 // factorize overwrites f.a, which r reads, with its factorization, on e.
 func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) error {
-	f.q, f.flops, f.exp, f.size = nil, f.rotations.Flops(), 0, lazyNorms{}
+	f.exp, f.size = 0, lazyNorms{}
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}
@@ -34,17 +31,13 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 		if s.p != nil {
 			s.err = r.submit(s.p)
 		}
-		switch {
-		case s.err != nil:
-		case f.one || f.variant == CompactQR:
+		if s.err == nil {
 			f.submit(s)
-		default:
-			f.q, f.flops, s.err = qr.GeqrfExplicit(s.p, f.a, f.rotations, f.variant == MemorySaveQR)
 		}
 	})
 }
 
-// submit submits the factorization in compact form.
+// submit submits the factorization.
 func (f *qrFactors[T]) submit(s *executor[T]) {
 	if s.p != nil {
 		s.err = qr.Geqrf(s.p, f.a, f.rotations)
@@ -67,15 +60,6 @@ func (f *qrFactors[T]) apply(s *executor[T], side blas.Side, trans blas.Transpos
 	switch {
 	case s.err != nil || mt == 0 || nt == 0 || n == 0:
 		return x // Q is the identity, or a step has failed
-	case f.q != nil:
-		r, c := x.Dims()
-		y := blocked.New[T](blocked.Full, r, c, x.NB())
-		if side == blas.Left {
-			s.err = s.p.Gemm(trans, blas.NoTrans, 1, f.q, x, 0, y)
-		} else {
-			s.err = s.p.Gemm(blas.NoTrans, trans, 1, x, f.q, 0, y)
-		}
-		return y
 	case s.p != nil:
 		s.err = qr.Ormqr(s.p, side, trans, f.a, f.rotations, x)
 		return x
@@ -89,14 +73,8 @@ func (f *qrFactors[T]) apply(s *executor[T], side blas.Side, trans blas.Transpos
 
 // columns overwrites v with the first columns of Q.
 func (f *qrFactors[T]) columns(ctx context.Context, e *Engine, v *blocked.Matrix[T]) error {
-	m, k := v.Dims()
-	_, n := f.a.Dims()
-	switch {
-	case n == 0:
+	if _, n := f.a.Dims(); n == 0 {
 		v.SetIdentity()
-		return nil
-	case f.q != nil:
-		f.q.Leading(m, k).CopyTo(v, e.Options().Workers)
 		return nil
 	}
 	return execute(ctx, e, f.direct(e, 0), func(s *executor[T]) {

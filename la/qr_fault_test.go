@@ -26,9 +26,8 @@ import (
 // TestQROptions checks that everything that is wrong is reported at once.
 func TestQROptions(t *testing.T) {
 	for words, opt := range map[string]la.QROptions{
-		"Tree Domain InnerBlock TileSize Variant": {Tree: 99, Domain: -1, InnerBlock: -2, TileSize: 1 << 20, Variant: 9},
-		"Tree":   {Tree: qr.TreeGreedy, Variant: la.DenseQR},
-		"Domain": {Tree: qr.TreeBinary, Domain: 3},
+		"Tree Domain InnerBlock TileSize": {Tree: 99, Domain: -1, InnerBlock: -2, TileSize: 1 << 20},
+		"Domain":                          {Tree: qr.TreeBinary, Domain: 3},
 	} {
 		_, err := la.NewQRWith[float64](nil, opt)
 		var bad *la.OptionsError
@@ -40,15 +39,6 @@ func TestQROptions(t *testing.T) {
 			if !strings.Contains(err.Error(), word) {
 				t.Errorf("%v does not mention %s", err, word)
 			}
-		}
-	}
-	for _, v := range []la.QRVariant{la.CompactQR, la.DenseQR, la.MemorySaveQR} {
-		var got la.QRVariant
-		if err := got.Set(v.String()); err != nil || got != v {
-			t.Errorf("%v is parsed as %v, %v", v, got, err)
-		}
-		if err := got.Set("sparse"); err == nil || !strings.Contains(err.Error(), v.String()) {
-			t.Errorf("%v does not name %v", err, v)
 		}
 	}
 	for _, tree := range qr.Trees() {
@@ -91,23 +81,21 @@ func TestQRTileSize(t *testing.T) {
 	}
 }
 
-// TestQRFlops compares what is counted with the known leading terms.
+// TestQRFlops compares what is counted with the known leading term.
 func TestQRFlops(t *testing.T) {
 	e := start(t, la.Options{Workers: 1, NB: 4, Direct: -1})
 	const n = 120
 	a := random[float64](rand.New(rand.NewPCG(9, 4)), n, n, 0)
-	for variant, want := range map[la.QRVariant]float64{la.CompactQR: 4. / 3, la.DenseQR: 20. / 3, la.MemorySaveQR: 16. / 3} {
-		q := newQR[float64](t, e, la.QROptions{Variant: variant})
-		if err := q.Factorize(a); err != nil {
-			t.Fatal(err)
-		}
-		f := q.Flops()
-		if standard := 4. / 3 * n * n * n; !(f.Standard > 0.999*standard && f.Standard < 1.001*standard) {
-			t.Errorf("%v: the standard is %g, want %g", variant, f.Standard, standard)
-		}
-		if got := f.Performed / (n * n * n); !(got > 0.97*want && got < 1.12*want) {
-			t.Errorf("%v: %.3g·n³, want %.3g·n³", variant, got, want)
-		}
+	q := newQR[float64](t, e, la.QROptions{})
+	if err := q.Factorize(a); err != nil {
+		t.Fatal(err)
+	}
+	f := q.Flops()
+	if standard := 4. / 3 * n * n * n; !(f.Standard > 0.999*standard && f.Standard < 1.001*standard) {
+		t.Errorf("the standard is %g, want %g", f.Standard, standard)
+	}
+	if got := f.Performed / (n * n * n); !(got > 0.97*4/3 && got < 1.12*4/3) {
+		t.Errorf("%.3g·n³, want 4/3·n³", got)
 	}
 }
 
@@ -124,7 +112,6 @@ func TestQRFaults(t *testing.T) {
 		"tiles":    {la.Options{Workers: 3, NB: 5, Direct: -1, Deterministic: true, Float: true}, la.QROptions{}},
 		"binary":   {la.Options{Workers: 3, NB: 5, Direct: -1, Deterministic: true, Float: true}, la.QROptions{Tree: qr.TreeBinary}},
 		"profiled": {la.Options{Workers: 2, NB: 5, Direct: -1, Only: []string{"fragile"}}, la.QROptions{Tree: qr.TreeGreedy}},
-		"explicit": {la.Options{Workers: 2, NB: 7, Direct: -1, Deterministic: true}, la.QROptions{Variant: la.MemorySaveQR}},
 		"direct":   {la.Options{Workers: 1, Deterministic: true}, la.QROptions{}},
 	} {
 		c.opt.Table = s.table()
@@ -183,9 +170,8 @@ func TestQRClosed(t *testing.T) {
 	}
 	small, _ := factoredQR[float64](t, e, la.QROptions{}, matgen.Spec{Kind: matgen.Random, M: 4, N: 3})
 	wide, _ := factoredQR[float64](t, e, la.QROptions{}, matgen.Spec{Kind: matgen.Random, M: 30, N: 70})
-	explicit, _ := factoredQR[float64](t, e, la.QROptions{Variant: la.DenseQR}, matgen.Spec{Kind: matgen.Random, M: 30, N: 20})
 	e.Close()
-	for _, q := range []*la.QR[float64]{small, wide, explicit} {
+	for _, q := range []*la.QR[float64]{small, wide} {
 		m, n := q.Dims()
 		var r mat.Dense
 		q.RTo(&r) // a copy needs no worker
@@ -194,9 +180,7 @@ func TestQRClosed(t *testing.T) {
 			"SolveVecTo": q.SolveVecTo(&mat.VecDense{}, true, mat.NewVecDense(n, nil)),
 			"ApplyQTo":   q.ApplyQTo(&mat.Dense{}, blas.Left, true, mat.NewDense(m, 2, nil)),
 			"Factorize":  la.NewQR[float64](e).Factorize(mat.NewDense(m, n, nil)),
-		}
-		if q != explicit {
-			errs["QTo"] = q.QTo(&mat.Dense{})
+			"QTo":        q.QTo(&mat.Dense{}),
 		}
 		for name, err := range errs {
 			if err != exec.ErrClosed {
@@ -221,7 +205,6 @@ func TestQRCancel(t *testing.T) {
 	}{
 		"one worker": {la.Options{Workers: 1, NB: 5, Direct: -1}, la.QROptions{}},
 		"window":     {la.Options{Workers: 3, NB: 5, Direct: -1, Float: true, Window: 4}, la.QROptions{Tree: qr.TreeGreedy}},
-		"explicit":   {la.Options{Workers: 2, NB: 9, Direct: -1}, la.QROptions{Variant: la.DenseQR}},
 	} {
 		c.opt.Deterministic, c.opt.Table = true, s.table()
 		q := newQR[float64](t, start(t, c.opt), c.qr)

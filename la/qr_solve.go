@@ -218,10 +218,8 @@ func (q *QR[T]) transposed() *qrFactors[T] {
 	nb := q.f.a.NB()
 	r := blocked.New[T](blocked.Full, m, n, nb)
 	q.f.copyR(r)
-	opt := q.opt
-	opt.Variant = CompactQR
 	return &qrFactors[T]{a: r.Transposed(), one: q.f.one, transposed: true,
-		rotations: qr.NewRotations[T](n, m, nb, opt.rotations(q.engine))}
+		rotations: qr.NewRotations[T](n, m, nb, q.opt.rotations(q.engine))}
 }
 
 // factorizeTransposed factors z, the result of transposed, unless it is factored.

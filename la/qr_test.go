@@ -77,9 +77,9 @@ func qrShapes(nb int) [][2]int {
 		{2 * nb, 2*nb + 1}, {3*nb + 2, 3*nb + 2}, {6*nb + 1, nb + 2}, {40 * nb, 1}, {nb + 2, 5*nb + 1}, {1, 4 * nb}}
 }
 
-// qrOptions are all trees and variants.
+// qrOptions are all trees.
 func qrOptions() []la.QROptions {
-	all := []la.QROptions{{Tree: qr.TreeDomains, Domain: 2, InnerBlock: 3}, {Variant: la.DenseQR}, {Variant: la.MemorySaveQR, InnerBlock: 2}}
+	all := []la.QROptions{{Tree: qr.TreeDomains, Domain: 2, InnerBlock: 3}}
 	for _, tree := range qr.Trees() {
 		all = append(all, la.QROptions{Tree: tree, InnerBlock: 2})
 	}
@@ -101,9 +101,6 @@ func testQR[T la.Element](t *testing.T) {
 	for _, opt := range qrOptions() {
 		q := newQR[T](t, e, opt) // its memory is used again from shape to shape
 		for _, s := range qrShapes(nb) {
-			if s[0] > 20*nb && opt.Variant != la.CompactQR {
-				continue
-			}
 			a := random[T](rand.New(rand.NewPCG(1, uint64(s[0]))), s[0], s[1], 2)
 			a0 := clone(a)
 			if err := q.Factorize(a); err != nil {
@@ -115,7 +112,7 @@ func testQR[T la.Element](t *testing.T) {
 	}
 }
 
-// TestQR factors random matrices of many shapes with all trees and variants.
+// TestQR factors random matrices of many shapes with all trees.
 func TestQR(t *testing.T) {
 	t.Run("f64", testQR[float64])
 	t.Run("f32", testQR[float32])
@@ -153,10 +150,9 @@ func TestQRKinds(t *testing.T) {
 		opt la.Options
 		qr  la.QROptions
 	}{
-		"tiles":    {la.Options{Workers: 2, NB: 5, Direct: -1}, la.QROptions{}},
-		"greedy":   {la.Options{Workers: 3, NB: 3, Direct: -1, Float: true}, la.QROptions{Tree: qr.TreeGreedy}},
-		"explicit": {la.Options{Workers: 2, NB: 7, Direct: -1}, la.QROptions{Variant: la.MemorySaveQR}},
-		"direct":   {la.Options{Workers: 1}, la.QROptions{}},
+		"tiles":  {la.Options{Workers: 2, NB: 5, Direct: -1}, la.QROptions{}},
+		"greedy": {la.Options{Workers: 3, NB: 3, Direct: -1, Float: true}, la.QROptions{Tree: qr.TreeGreedy}},
+		"direct": {la.Options{Workers: 1}, la.QROptions{}},
 	} {
 		t.Run("f64/"+name, func(t *testing.T) { testQRKinds[float64](t, v.opt, v.qr, sizes) })
 		t.Run("f32/"+name, func(t *testing.T) { testQRKinds[float32](t, v.opt, v.qr, sizes) })
@@ -198,7 +194,7 @@ func TestQRSources(t *testing.T) {
 func TestQRResults(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 3))
 	for engine, e := range engines(t) {
-		for _, opt := range []la.QROptions{{}, {Tree: qr.TreeBinary}, {Variant: la.DenseQR}} {
+		for _, opt := range []la.QROptions{{}, {Tree: qr.TreeBinary}} {
 			for _, s := range [][2]int{{17, 11}, {11, 17}, {12, 12}} {
 				m, n := s[0], s[1]
 				k := min(m, n)

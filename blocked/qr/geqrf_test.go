@@ -159,56 +159,6 @@ func TestGeqrf(t *testing.T) {
 	testGeqrf[float32](t, rt, []int{4})
 }
 
-// TestGeqrfExplicit forms rotations as matrices and compares what that takes
-// with what is said of it.
-func TestGeqrfExplicit(t *testing.T) {
-	rt := blockedtest.StartLocal(t, exec.Options{Workers: 2})
-	t.Run("f64", func(t *testing.T) { testExplicit[float64](t, rt) })
-	t.Run("f32", func(t *testing.T) { testExplicit[float32](t, rt) })
-}
-
-func testExplicit[T blocked.Element](t *testing.T, rt *exec.Local) {
-	rnd := rand.New(rand.NewPCG(3, 3))
-	const nb = 4
-	for _, s := range qrShapes(nb) {
-		m, n := s[0], s[1]
-		full := blockedtest.Normal[T](rnd, m, n)
-		var total [2]float64
-		for mode, sparse := range []bool{false, true} {
-			what := fmt.Sprintf("%d×%d, sparse %v", m, n, sparse)
-			f, _ := blocked.From[T](full, blocked.Full, nb, blocked.CopyOptions{})
-			rot := qr.NewRotations[T](m, n, nb, qr.RotationOptions{Tree: qr.TreeFlat, IB: 2})
-			var q *blocked.Matrix[T]
-			if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) (err error) {
-				q, total[mode], err = qr.GeqrfExplicit(p, f, rot, sparse)
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-			isQR[T](t, what, m, n, elementOf(q), upper(f), blockedtest.Of(full, blas.NoTrans))
-		}
-		if total[1] > total[0] {
-			t.Errorf("%d×%d: sparse takes %g flops, dense %g", m, n, total[1], total[0])
-		}
-	}
-	// 20/3·n³ and 16/3·n³ in the limit of many tiles.
-	const tiles = 40
-	full := blockedtest.Normal[T](rnd, tiles, tiles)
-	for sparse, want := range map[bool]float64{false: 20. / 3, true: 16. / 3} {
-		f, _ := blocked.From[T](full, blocked.Full, 1, blocked.CopyOptions{})
-		rot := qr.NewRotations[T](tiles, tiles, 1, qr.RotationOptions{Tree: qr.TreeFlat})
-		if _, err := blockedtest.Compute(t, rt, func(p *blocked.Program[T]) error {
-			_, flops, err := qr.GeqrfExplicit(p, f, rot, sparse)
-			if got := flops / (tiles * tiles * tiles); math.Abs(got/want-1) > 0.1 {
-				t.Errorf("sparse %v: %.3g·n³ flops, want about %.3g·n³", sparse, got, want)
-			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestGeqrfTwice factors two matrices with the same Rotations in one program: the
 // second factorization takes the place of the first.
 func TestGeqrfTwice(t *testing.T) {
@@ -303,12 +253,10 @@ func TestGeqrfEnded(t *testing.T) {
 	blockedtest.EndedWithJob(t, func(p *blocked.Program[float64]) map[string]error {
 		a, c := blocked.New[float64](blocked.Full, 9, 7, 4), blocked.New[float64](blocked.Full, 9, 9, 4)
 		q := qr.NewRotations[float64](9, 7, 4, qr.RotationOptions{Tree: qr.TreeFlat})
-		_, _, explicit := qr.GeqrfExplicit(p, a, q, true)
 		return map[string]error{
-			"geqrf":    qr.Geqrf(p, a, q),
-			"ormqr":    qr.Ormqr(p, blas.Left, blas.Trans, a, q, c),
-			"orgqr":    qr.Orgqr(p, a, q, blocked.New[float64](blocked.Full, 9, 3, 4)),
-			"explicit": explicit,
+			"geqrf": qr.Geqrf(p, a, q),
+			"ormqr": qr.Ormqr(p, blas.Left, blas.Trans, a, q, c),
+			"orgqr": qr.Orgqr(p, a, q, blocked.New[float64](blocked.Full, 9, 3, 4)),
 		}
 	})
 }
@@ -325,24 +273,20 @@ func TestGeqrfPanics(t *testing.T) {
 			f    func()
 			want blocked.Error
 		}{
-			"negative":            {func() { qr.NewRotations[float64](-1, 3, 4, flat) }, blocked.ErrShape},
-			"no tiles":            {func() { qr.NewRotations[float64](1, 3, 0, flat) }, blocked.ErrShape},
-			"negative block":      {func() { qr.NewRotations[float64](1, 3, 2, qr.RotationOptions{IB: -1}) }, blocked.ErrShape},
-			"tree":                {func() { qr.NewRotations[float64](1, 3, 2, qr.RotationOptions{Tree: 50}) }, blocked.ErrKind},
-			"geqrf, symmetric":    {func() { qr.Geqrf(p, sym, q) }, blocked.ErrKind},
-			"geqrf, shape":        {func() { qr.Geqrf(p, size(9, 8, 4), q) }, blocked.ErrShape},
-			"geqrf, tiles":        {func() { qr.Geqrf(p, size(9, 7, 5), q) }, blocked.ErrShape},
-			"ormqr, symmetric":    {func() { qr.Ormqr(p, blas.Left, blas.Trans, a, q, sym) }, blocked.ErrKind},
-			"ormqr, rows":         {func() { qr.Ormqr(p, blas.Left, blas.Trans, a, q, size(7, 9, 4)) }, blocked.ErrShape},
-			"ormqr, columns":      {func() { qr.Ormqr(p, blas.Right, blas.Trans, a, q, size(9, 7, 4)) }, blocked.ErrShape},
-			"ormqr, tiles":        {func() { qr.Ormqr(p, blas.Left, blas.Trans, a, q, size(9, 7, 3)) }, blocked.ErrShape},
-			"orgqr, symmetric":    {func() { qr.Orgqr(p, a, q, sym) }, blocked.ErrKind},
-			"orgqr, rows":         {func() { qr.Orgqr(p, a, q, size(7, 7, 4)) }, blocked.ErrShape},
-			"orgqr, columns":      {func() { qr.Orgqr(p, a, q, size(9, 10, 4)) }, blocked.ErrShape},
-			"explicit, symmetric": {func() { qr.GeqrfExplicit(p, sym, qr.NewRotations[float64](9, 9, 4, flat), true) }, blocked.ErrKind},
-			"explicit, tree": {func() {
-				qr.GeqrfExplicit(p, a, qr.NewRotations[float64](9, 7, 4, qr.RotationOptions{Tree: qr.TreeBinary}), true)
-			}, blocked.ErrShape},
+			"negative":         {func() { qr.NewRotations[float64](-1, 3, 4, flat) }, blocked.ErrShape},
+			"no tiles":         {func() { qr.NewRotations[float64](1, 3, 0, flat) }, blocked.ErrShape},
+			"negative block":   {func() { qr.NewRotations[float64](1, 3, 2, qr.RotationOptions{IB: -1}) }, blocked.ErrShape},
+			"tree":             {func() { qr.NewRotations[float64](1, 3, 2, qr.RotationOptions{Tree: 50}) }, blocked.ErrKind},
+			"geqrf, symmetric": {func() { qr.Geqrf(p, sym, q) }, blocked.ErrKind},
+			"geqrf, shape":     {func() { qr.Geqrf(p, size(9, 8, 4), q) }, blocked.ErrShape},
+			"geqrf, tiles":     {func() { qr.Geqrf(p, size(9, 7, 5), q) }, blocked.ErrShape},
+			"ormqr, symmetric": {func() { qr.Ormqr(p, blas.Left, blas.Trans, a, q, sym) }, blocked.ErrKind},
+			"ormqr, rows":      {func() { qr.Ormqr(p, blas.Left, blas.Trans, a, q, size(7, 9, 4)) }, blocked.ErrShape},
+			"ormqr, columns":   {func() { qr.Ormqr(p, blas.Right, blas.Trans, a, q, size(9, 7, 4)) }, blocked.ErrShape},
+			"ormqr, tiles":     {func() { qr.Ormqr(p, blas.Left, blas.Trans, a, q, size(9, 7, 3)) }, blocked.ErrShape},
+			"orgqr, symmetric": {func() { qr.Orgqr(p, a, q, sym) }, blocked.ErrKind},
+			"orgqr, rows":      {func() { qr.Orgqr(p, a, q, size(7, 7, 4)) }, blocked.ErrShape},
+			"orgqr, columns":   {func() { qr.Orgqr(p, a, q, size(9, 10, 4)) }, blocked.ErrShape},
 		} {
 			if v := blockedtest.Recovered(c.f); v != c.want {
 				t.Errorf("%s: panic %v, want %v", name, v, c.want)

@@ -80,7 +80,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%s: %v is left", line, left)
 		}
 	}
-	for _, wrong := range []string{"lu -n 100 --resume", "cholesky -n 100 --every 3", "cholesky -n 100 --checkpoint x --every -1", "qr -n 100 --variant dense --checkpoint x", "lu -n 100 --checkpoint x --resume --repeat 2"} {
+	for _, wrong := range []string{"lu -n 100 --resume", "cholesky -n 100 --every 3", "cholesky -n 100 --checkpoint x --every -1", "lu -n 100 --checkpoint x --resume --repeat 2"} {
 		if code, _, _ := labench(t, strings.Fields(wrong)...); code != 2 {
 			t.Errorf("%s: exit code %d", wrong, code)
 		}

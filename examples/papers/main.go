@@ -6,6 +6,7 @@
 //	go run ./examples/papers loop components  compares ways to hand out the items of loops
 //	go run ./examples/papers nested           compares flat and nested tasks on several nodes
 //	go run ./examples/papers eager            compares lazy and eager release of outputs
+//	go run ./examples/papers qr               compares forms of the rotations of a QR factorization
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/examples/papers/internal/eager"
 	"github.com/tessera-la/tessera/examples/papers/internal/nested"
+	"github.com/tessera-la/tessera/examples/papers/internal/rotations"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/report"
 )
@@ -38,7 +40,8 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take the arguments of the process
 	root.AddCommand(newFiguresCommand(a), newLoopCommand(a),
 		newStudyCommand("nested", "Compare flat and nested tasks on several nodes", nested.Flags(), nested.Run),
-		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Flags(), eager.Run))
+		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Flags(), eager.Run),
+		newStudyCommand("qr", "Compare forms of the rotations of a QR factorization", rotations.Flags(), rotations.Run))
 	cmd, err := cli.Misspelt(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)

@@ -57,6 +57,7 @@ func TestWrong(t *testing.T) {
 		"loop compnents":                    "Did you mean components?",
 		"nested --nodes 0":                  "want at least 1",
 		"eager --parts 0":                   "want at least 1",
+		"qr --nb 0":                         "want at least 1",
 	} {
 		if code, _, errs := papers(t, strings.Fields(line)...); code == cli.ExitPassed || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
 			t.Errorf("%s: exit code %d: %s", line, code, errs)

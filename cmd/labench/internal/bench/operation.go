@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/tessera-la/tessera/internal/matgen"
-	"github.com/tessera-la/tessera/la"
 )
 
 // Operation is one line of the table of operations. It says how to run and describe an operation.
@@ -91,15 +90,12 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	qr := Operation{
 		packs: true, Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "variant", "checkpoint"},
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "checkpoint"},
 		Formula: "‖R−QᵀA‖ / (m·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
 			k := min(m, n)
 			elements := 2 * m * n // the matrix and its tiles
-			if s.Variant != la.CompactQR {
-				elements += 3 * m * m // Q, and the rotations
-			}
 			if s.Verify {
 				elements += 2*m*n + m*k + k*n + k*k
 			}

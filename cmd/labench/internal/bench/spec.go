@@ -37,10 +37,9 @@ type Problem struct {
 	Tree        qr.Tree        // of qr, like the two fields below
 	Domain      int            // tiles of a domain; 0: automatic
 	IB          int            // columns of a block reflector; 0: automatic
-	Variant     la.QRVariant
-	Method      Method // of solve
-	Mixed       bool   // of solve: factor in float32, refine in float64
-	Values      bool   // of eigen and svd: no vectors
+	Method      Method         // of solve
+	Mixed       bool           // of solve: factor in float32, refine in float64
+	Values      bool           // of eigen and svd: no vectors
 
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
 	Seed   uint64
@@ -136,9 +135,6 @@ func (p Problem) Chosen() (words []string) {
 	if p.Tree != qr.TreeAuto {
 		words = append(words, p.Tree.String()+" tree")
 	}
-	if p.Variant != la.CompactQR {
-		words = append(words, p.Variant.String())
-	}
 	if p.Method != Auto {
 		words = append(words, "by "+p.Method.String())
 	}
@@ -150,7 +146,7 @@ func (p Problem) Chosen() (words []string) {
 
 // qrOptions returns la's options of a QR factorization.
 func (p Problem) qrOptions() la.QROptions {
-	return la.QROptions{Tree: p.Tree, Domain: p.Domain, InnerBlock: p.IB, Variant: p.Variant}
+	return la.QROptions{Tree: p.Tree, Domain: p.Domain, InnerBlock: p.IB}
 }
 
 // floats returns the dimensions of p as float64, since their products may overflow an int.

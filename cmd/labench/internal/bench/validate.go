@@ -52,8 +52,8 @@ func (s Spec) Validate() error {
 		"mixed precision is for solve by cholesky or lu, of type f64")
 	bad.Check(!s.Values || o.Takes("values"), "values alone are for eigen and svd")
 	bad.Check(s.NB == 0 || !o.whole, "nb is %d, but %s has no tiles", s.NB, s.Op)
-	bad.Check(s.Checkpoint.Dir == "" || s.Pivot != la.TilePivoting && s.Variant == la.CompactQR,
-		"a checkpoint is for %v and %v pivoting, and for %v rotations", la.PartialPivoting, la.TournamentPivoting, la.CompactQR)
+	bad.Check(s.Checkpoint.Dir == "" || s.Pivot != la.TilePivoting,
+		"a checkpoint is for %v and %v pivoting", la.PartialPivoting, la.TournamentPivoting)
 	bad.Check(s.NB >= 0 && s.NB <= 1<<14, "nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)
 	bad.Check(s.Workers >= 0 && s.Workers <= 1<<14, "workers is %d, want 1 to %d, or 0 for one per core", s.Workers, 1<<14)
 	if _, err := cuda.ParseRequest(s.Devices); err != nil {

@@ -23,7 +23,7 @@ import (
 // The list contains what is allowed, so a new flag is refused until it is added here. A client may be a
 // stranger to the agent's user.
 func jobTakes() []string {
-	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "variant", "mixed", "values", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
+	return []string{"n", "m", "k", "nrhs", "method", "pivot", "on-breakdown", "tree", "mixed", "values", "domain", "ib", "nb", "type", "matrix", "seed", "repeat", "warmup", "verify", "every", "distributed", "agents", "copies", "sched"}
 }
 
 // CheckJob returns what is wrong with a job. It checks the job's own words first, and then the command line

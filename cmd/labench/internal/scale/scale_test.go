@@ -472,7 +472,7 @@ func TestScaleUsage(t *testing.T) {
 // What an operation has of its own holds for all points, and is said.
 func TestScaleChoices(t *testing.T) {
 	defer goleak.VerifyNone(t, labtest.Stays()...)
-	words := map[string]string{"pivot": "tile", "on-breakdown": "fallback", "tree": "auto", "variant": "compact", "method": "auto"}
+	words := map[string]string{"pivot": "tile", "on-breakdown": "fallback", "tree": "auto", "method": "auto"}
 	given := map[string]*string{}
 	for flag := range words {
 		w := words[flag]

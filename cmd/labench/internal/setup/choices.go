@@ -29,8 +29,6 @@ func choices() []choice {
 			func(s *bench.Problem, w string) error { return s.OnBreakdown.Set(w) }},
 		{"tree", cli.NamesOf(qr.Trees()...), "order in which the tiles of a column are annihilated",
 			func(s *bench.Problem, w string) (err error) { s.Tree, err = qr.ParseTree(w); return err }},
-		{"variant", cli.NamesOf(la.CompactQR, la.DenseQR, la.MemorySaveQR), "form of the rotations",
-			func(s *bench.Problem, w string) error { return s.Variant.Set(w) }},
 		{"method", cli.NamesOf(bench.Methods()...), "how to solve",
 			func(s *bench.Problem, w string) (err error) { s.Method, err = bench.ParseMethod(w); return err }},
 	}

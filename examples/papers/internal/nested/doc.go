@@ -13,7 +13,6 @@
 //
 // A cascade waits for each of its rounds. Flat, the program waits, as in the paper, and only one cascade is in
 // progress at a time. With a goroutine for each cascade all are in progress, and nested gains little more.
-// under way at a time. With a goroutine for each, all are, and nested gains little beside that.
 //
 //	go run ./examples/papers nested
 //	go run ./examples/papers nested --unit 2ms --nodes 8
