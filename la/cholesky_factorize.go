@@ -52,6 +52,9 @@ func (c *Cholesky[T]) Factorize(a SymmetricSource[T], opts ...CallOption) error 
 // factorize is Factorize of a copy.
 func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 	n := a.SymmetricDim()
+	if done, err := c.factorizeDirect(ctx, n, a); done {
+		return err
+	}
 	c.Reset()
 	u := c.spare
 	if err := c.engine.Ready(ctx); err != nil {
@@ -80,6 +83,37 @@ func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error
 	}
 	c.exp = exp
 	return nil
+}
+
+// factorizeDirect is factorize of a small matrix. It may return without having done it; c's memory is then undefined.
+func (c *Cholesky[T]) factorizeDirect(ctx context.Context, n int, a SymmetricSource[T]) (done bool, err error) {
+	d := directly[T](ctx, c.engine, n)
+	if d == nil {
+		return false, nil
+	}
+	defer d.leave()
+	src, upper, ok := symmetricOf(a)
+	if !ok || src.rows != n {
+		return false, nil
+	}
+	u := c.u
+	if u == nil || c.lent {
+		u = c.spare
+	}
+	if !fits(u, n, n, n) || u.IsDistributed() {
+		u = blocked.New[T](blocked.SymUpper, n, n, n)
+	}
+	t := u.Tile(0, 0)
+	if !d.loadUpper(t.Data, t.Stride, src, upper) {
+		return false, nil
+	}
+	if info := d.Potrf(n, t.Data, t.Stride); info != 0 {
+		c.Reset()
+		return true, &NotPositiveDefiniteError{Minor: info}
+	}
+	c.u, c.spare, c.lent, c.bound, c.exp = u, nil, false, nil, 0
+	c.norm.reset(d.columns[:n])
+	return true, nil
 }
 
 // decompose factors the matrix that r reads, on e, in r's tiles, which become c's. The matrix

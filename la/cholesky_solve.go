@@ -45,6 +45,14 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T], opts ...CallOptio
 // solveTo is SolveTo with a copy of b.
 func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[T]) error {
 	n := c.u.Dim()
+	if d, f := c.direct(ctx); d != nil {
+		defer d.leave()
+		if from, ok := memoryOf(b); ok && from.rows == n {
+			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&f, c.norm, false, to, from) {
+				return nil
+			}
+		}
+	}
 	to, err := checkSystem("SolveTo", n, n, dst, b)
 	if err != nil {
 		return err
@@ -101,7 +109,25 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 	if err != nil {
 		return err
 	}
+	if d, f := c.direct(ctx); d != nil {
+		defer d.leave()
+		if to, from, ok := vectorsOf(f.n, dst, f.n, b); ok && d.solve(&f, c.norm, false, to, from) {
+			return nil
+		}
+	}
 	return solveVector(ctx, "A", c.u.Dim(), c.u.Dim(), dst, b, c.solveTo)
+}
+
+// direct returns a desk for a small factorization, and its factors, or nil.
+func (c *Cholesky[T]) direct(ctx context.Context) (d *desk[T], f factors[T]) {
+	n := c.u.Dim()
+	if c.u.NB() >= n && c.exp == 0 && c.bound == nil && !c.u.IsDistributed() {
+		if d = directly[T](ctx, c.engine, n); d != nil {
+			t := c.u.Tile(0, 0)
+			f = factors[T]{form: formCholesky, a: t.Data, n: n, ld: t.Stride}
+		}
+	}
+	return d, f
 }
 
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A. A solution with A is

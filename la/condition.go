@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
@@ -23,13 +24,15 @@ func norm1EstimateOf(v inverse, unit float64) (float64, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	vectors := make([]float64, 3*n)
-	x, sign, alternating := vectors[:n], vectors[n:2*n], vectors[2*n:]
+	s := takeEstimation(3 * n)
+	defer s.leave()
+	x, sign, alternating := s.all[:n], s.all[n:2*n], s.all[2*n:3*n]
+	clear(sign)
 	for i := range x {
 		x[i] = unit / float64(n)
 	}
 	if n == 1 {
-		ok, err := finiteAfter(v.apply, x)
+		ok, err := finiteAfter(v.apply, s.of(x))
 		if !ok {
 			return math.Inf(1), err
 		}
@@ -43,21 +46,21 @@ func norm1EstimateOf(v inverse, unit float64) (float64, error) {
 			alternating[i] = -alternating[i]
 		}
 	}
-	if ok, err := finiteAfter(v.apply, x, alternating); !ok {
+	if ok, err := finiteAfter(v.apply, s.of(x, alternating)); !ok {
 		return math.Inf(1), err
 	}
 	least := 2 * (sum(alternating) / float64(3*n))
 	estimate := sum(x)
 	signs(sign, x)
 	scaledSigns(x, sign, unit)
-	if ok, err := finiteAfter(v.transposed, x); !ok {
+	if ok, err := finiteAfter(v.transposed, s.of(x)); !ok {
 		return math.Inf(1), err
 	}
 	largest := argmax(x)
 	for range 4 {
 		clear(x)
 		x[largest] = unit
-		if ok, err := finiteAfter(v.apply, x); !ok {
+		if ok, err := finiteAfter(v.apply, s.of(x)); !ok {
 			return math.Inf(1), err
 		}
 		former := estimate
@@ -68,7 +71,7 @@ func norm1EstimateOf(v inverse, unit float64) (float64, error) {
 			break
 		}
 		scaledSigns(x, sign, unit)
-		if ok, err := finiteAfter(v.transposed, x); !ok {
+		if ok, err := finiteAfter(v.transposed, s.of(x)); !ok {
 			return math.Inf(1), err
 		}
 		last := largest
@@ -80,8 +83,32 @@ func norm1EstimateOf(v inverse, unit float64) (float64, error) {
 	return max(estimate, least), nil
 }
 
+// estimation is the memory of an estimate. Estimates of small matrices are frequent, so it is used again.
+type estimation struct {
+	all     []float64
+	vectors [2][]float64
+}
+
+var estimations = sync.Pool{New: func() any { return new(estimation) }}
+
+// takeEstimation returns memory of at least n elements; leave returns it.
+func takeEstimation(n int) *estimation {
+	s := estimations.Get().(*estimation)
+	if len(s.all) < n {
+		s.all = make([]float64, n)
+	}
+	return s
+}
+
+func (s *estimation) leave() { estimations.Put(s) }
+
+// of returns its arguments, one or two, as a slice for a function that may keep it.
+func (s *estimation) of(vectors ...[]float64) [][]float64 {
+	return s.vectors[:copy(s.vectors[:], vectors)]
+}
+
 // finiteAfter overwrites the vectors with their solutions, and reports whether these are finite.
-func finiteAfter(solve func(x ...[]float64) error, vectors ...[]float64) (bool, error) {
+func finiteAfter(solve func(x ...[]float64) error, vectors [][]float64) (bool, error) {
 	if err := solve(vectors...); err != nil {
 		return false, err
 	}
@@ -148,17 +175,40 @@ func noSolution(err error) bool {
 type norms struct {
 	norm1   float64   // of A
 	columns []float64 // the 1-norms of the columns of A; nil if nothing may scale the columns
-	// The condition number of A, an upper bound of it, and that of A with columns of equal norm.
-	plain, bound, scaled *cachedEstimate
+	*estimates
+}
+
+// estimates are the condition number of A, an upper bound of it, and that of A with columns of equal norm.
+type estimates struct {
+	plain, bound, scaled cachedEstimate
+	fine                 atomic.Bool // A is known not to be singular to working precision: see directly
 }
 
 // newNorms returns the norms of a matrix whose columns have the given 1-norms.
 func newNorms(columns []float64) norms {
-	n := norms{columns: columns, plain: new(cachedEstimate), bound: new(cachedEstimate), scaled: new(cachedEstimate)}
-	for _, v := range columns {
-		n.norm1 = max(n.norm1, v)
-	}
+	n := norms{columns: columns, estimates: new(estimates)}
+	n.norm1 = largestOf(columns)
 	return n
+}
+
+// reset makes n the norms of another matrix, whose columns have the 1-norms given. It uses n's memory again; nobody else
+// has it.
+func (n *norms) reset(columns []float64) {
+	if n.estimates == nil {
+		n.estimates = new(estimates)
+	}
+	n.plain.value, n.bound.value, n.scaled.value = 0, 0, 0
+	n.fine.Store(false)
+	n.columns = append(n.columns[:0], columns...)
+	n.norm1 = largestOf(columns)
+}
+
+// largestOf returns the largest of values that are not negative.
+func largestOf(values []float64) (top float64) {
+	for _, v := range values {
+		top = max(top, v)
+	}
+	return top
 }
 
 // unit returns a power of two as the norm of the vectors that an estimator solves for. It is so
@@ -215,15 +265,18 @@ func conditionBound[T Element](norm float64, v inverse) (float64, error) {
 // longest solves for count random vectors whose elements are uniform in [−unit, unit], and
 // returns the largest 2-norm of a solution divided by unit; +Inf if one is not finite.
 func longest(n, count int, unit float64, solve func(x ...[]float64) error) (float64, error) {
-	rnd := rand.New(rand.NewPCG(0x243f6a8885a308d3, uint64(n)))
-	all, vectors := make([]float64, count*n), make([][]float64, count)
+	var rnd rand.PCG
+	rnd.Seed(0x243f6a8885a308d3, uint64(n))
+	s := takeEstimation(count * n)
+	defer s.leave()
+	vectors, all := s.vectors[:count], s.all[:count*n]
 	for i := range all {
-		all[i] = unit * (2*rnd.Float64() - 1)
+		all[i] = unit * (2*(float64(rnd.Uint64()<<11>>11)/(1<<53)) - 1)
 	}
 	for i := range vectors {
 		vectors[i] = all[i*n : (i+1)*n]
 	}
-	if ok, err := finiteAfter(solve, vectors...); !ok {
+	if ok, err := finiteAfter(solve, vectors); !ok {
 		return math.Inf(1), err
 	}
 	most := 0.0
@@ -276,8 +329,8 @@ func checkConditionBy[T Element](k norms, v inverse, tolerance float64) error {
 	return mat.Condition(min(all, math.MaxFloat64))
 }
 
-// checkColumns returns a mat.Condition if columns of the matrix A that r is the factor R of, by QR,
-// depend on each other but for rounding. k are the norms of R, v is its inverse.
+// checkColumns returns a mat.Condition if columns of a matrix A depend on each other but for rounding.
+// r returns the magnitudes of the elements of the factor R of A, by QR. k are the norms of R, v is its inverse.
 //
 // The computed R is that of columns a_j+Δa_j, where ‖Δa_j‖ ≤ δ·‖a_j‖. If Σ c_j·a_j = 0, the computed
 // R maps c to a vector of the length of Σ c_j·Δa_j, at most about δ·‖(c_j·‖a_j‖)‖ as errors add up
@@ -292,7 +345,7 @@ func checkConditionBy[T Element](k norms, v inverse, tolerance float64) error {
 // References: N. J. Higham, Accuracy and Stability of Numerical Algorithms, theorem 19.4; M. P.
 // Connolly and N. J. Higham, Probabilistic rounding error analysis of Householder QR
 // factorization, SIAM J. Matrix Anal. Appl. 44 (2023).
-func checkColumns[T Element](r *blocked.Matrix[T], k norms, v inverse) error {
+func checkColumns[T Element](r func(i, j int) float64, k norms, v inverse) error {
 	root := math.Sqrt(float64(v.n))
 	limit := 1 / (max(16, root/2) * scalar.Eps[T]())
 	// ‖D·R⁻¹‖₂ is at most ‖R‖₁·‖R⁻¹‖₂, and that at most √n times the condition number in the
@@ -308,7 +361,7 @@ func checkColumns[T Element](r *blocked.Matrix[T], k norms, v inverse) error {
 	for j := range lengths {
 		s := 0.0
 		for i := range j + 1 {
-			x := float64(r.At(i, j)) / k.norm1
+			x := r(i, j) / k.norm1
 			s += x * x
 		}
 		lengths[j] = math.Sqrt(s)
@@ -326,7 +379,7 @@ func checkColumns[T Element](r *blocked.Matrix[T], k norms, v inverse) error {
 		for i := range x {
 			x[i] *= unit / former
 		}
-		if ok, err := finiteAfter(step, x); !ok {
+		if ok, err := finiteAfter(step, [][]float64{x}); !ok {
 			return cmp.Or(err, error(mat.Condition(min(all, math.MaxFloat64))))
 		}
 		if largest = max(largest, k.norm1/unit*length(x)); largest >= limit {
@@ -354,12 +407,8 @@ type cachedEstimate struct {
 	value float64 // 0: not yet
 }
 
-// get returns the number. It returns the error of estimate, and estimates again the next time. A
-// nil x stores nothing.
+// get returns the number. It returns the error of estimate, and estimates again the next time.
 func (x *cachedEstimate) get(estimate func() (float64, error)) (float64, error) {
-	if x == nil {
-		return estimate()
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.value == 0 {
@@ -382,11 +431,23 @@ func (x *cachedEstimate) get(estimate func() (float64, error)) (float64, error) 
 // If R is transposed, its columns are combinations of rows of A and of similar size, so the
 // element may be in another column.
 func nearSingular[T Element](r *blocked.Matrix[T], n int, power float64, turned bool, verdict func() error) error {
-	diagonal, lo, hi := diagonalOf(r, n)
+	return nearSingularBy[T](magnitudesOf(r), make([]float64, n), power, turned, verdict)
+}
+
+// magnitudesOf returns the function of the magnitudes of a's elements.
+func magnitudesOf[T Element](a *blocked.Matrix[T]) func(i, j int) float64 {
+	return func(i, j int) float64 { return math.Abs(float64(a.At(i, j))) }
+}
+
+// nearSingularBy is nearSingular for a triangle whose elements have the magnitudes at. diagonal is scratch, of as many
+// elements as the triangle has rows.
+func nearSingularBy[T Element](at func(i, j int) float64, diagonal []float64, power float64, turned bool,
+	verdict func() error) error {
+	lo, hi := diagonalOf(at, diagonal)
 	if lo == 0 || hi-hi != 0 { // hi is NaN if one of them is
 		return mat.Condition(math.Inf(1))
 	}
-	ratio, inRange := dependence(r, diagonal, hi, power)
+	ratio, inRange := dependence[T](at, diagonal, hi, power)
 	if turned {
 		ratio = max(ratio, hi/lo)
 	}
@@ -408,30 +469,34 @@ func triangleError[T Element](r *blocked.Matrix[T], n int) error {
 	return nil
 }
 
-// diagonalOf returns the magnitudes of the first n diagonal elements of a, the least and the
-// largest. It reads each once, as the tiles of a distributed matrix are fetched.
-func diagonalOf[T Element](a *blocked.Matrix[T], n int) (diagonal []float64, lo, hi float64) {
-	diagonal, lo = make([]float64, n), math.Inf(1)
+// diagonalOf sets diagonal to the diagonal elements of a triangle whose elements have the magnitudes at, and returns the
+// least and the largest one. It reads each once, as the tiles of a distributed matrix are fetched.
+func diagonalOf(at func(i, j int) float64, diagonal []float64) (lo, hi float64) {
+	lo = math.Inf(1)
 	for i := range diagonal {
-		diagonal[i] = math.Abs(float64(a.At(i, i)))
+		diagonal[i] = at(i, i)
 		lo, hi = min(lo, diagonal[i]), max(hi, diagonal[i])
 	}
-	return diagonal, lo, hi
+	return lo, hi
 }
 
 // dependence returns the largest ratio (|r_ij|/|r_jj|)^power of an element above the diagonal and
-// the diagonal element of its column. It skips columns whose diagonal element is not small
+// the diagonal element of its column, where |r_ij| is at(i, j). It skips columns whose diagonal element is not small
 // against hi, the largest one, and stops at a column that depends on those before it but for
 // rounding. It reports whether all elements that it has read are finite.
-func dependence[T Element](r *blocked.Matrix[T], diagonal []float64, hi, power float64) (ratio float64, inRange bool) {
+func dependence[T Element](at func(i, j int) float64, diagonal []float64, hi, power float64) (ratio float64, inRange bool) {
 	limit := 1 / (8 * scalar.Eps[T]())
+	small := math.Sqrt(limit)
+	if power != 1 {
+		small = math.Pow(small, 1/power)
+	}
 	for j := 0; j < len(diagonal) && ratio < limit; j++ {
 		d := diagonal[j]
-		if math.Pow(hi/d, power) < math.Sqrt(limit) {
+		if hi/d < small {
 			continue
 		}
 		for i := range j {
-			s := math.Abs(float64(r.At(i, j)))
+			s := at(i, j)
 			if s-s != 0 {
 				return ratio, false
 			}

@@ -47,6 +47,9 @@ type callNames struct{ op, dst string }
 // gemmFor is Gemm with the names of the called function.
 func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, transB blas.Transpose, alpha T,
 	a, b Source[T], beta T, c Destination[T]) error {
+	if gemmDirect(ctx, e, transA, transB, alpha, a, b, beta, c) {
+		return nil
+	}
 	if err := checkTrans(by.op, transA, transB); err != nil {
 		return err
 	}

@@ -45,6 +45,9 @@ func Gemv[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 // gemvFor is Gemv with the names of the called function.
 func gemvFor[T Element](ctx context.Context, e *Engine, by callNames, trans blas.Transpose, alpha T, a Source[T],
 	x VectorSource[T], beta T, y VectorSink[T]) error {
+	if gemvDirect(ctx, e, trans, alpha, a, x, beta, y) {
+		return nil
+	}
 	if err := checkTrans(by.op, trans); err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T],
 		return err
 	}
 	m, n := a.Dims()
+	if o.leastNorm == nil && leastSquaresDirect(ctx, e, dst, m, n, a, b) {
+		return nil
+	}
 	to, e, end, err := beginSystem(ctx, e, "LeastSquares", m, n, dst, b)
 	if err != nil || to == nil {
 		return err
@@ -52,6 +55,25 @@ func LeastSquares[T Element](ctx context.Context, e *Engine, dst Destination[T],
 	x, err := solve(ctx, e, a, b)
 	_, err = deliver(ctx, e, SolveReport{}, to, x, b, err)
 	return err
+}
+
+// leastSquaresDirect is LeastSquares for a small problem, if it returns true.
+func leastSquaresDirect[T Element](ctx context.Context, e *Engine, dst Destination[T], m, n int, a, b Source[T]) bool {
+	if m < n || n == 0 {
+		return false
+	}
+	d := directly[T](ctx, e, m)
+	if d == nil {
+		return false
+	}
+	defer d.leave()
+	src, ok := memoryOf(a)
+	from, isMemory := memoryOf(b)
+	if !ok || !isMemory || src.rows != m || src.cols != n || from.rows != m {
+		return false
+	}
+	to, ok := resultMemory(dst, n, from.cols)
+	return ok && d.solveTall(src, to, from)
 }
 
 // solveQR returns the least-squares or minimum-norm solution, nil if there is none.

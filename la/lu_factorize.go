@@ -62,6 +62,9 @@ func (f *LU[T]) factorize(ctx context.Context, a Source[T]) error {
 // a was not read.
 func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
+	if f.factorizeDirect(ctx, m, n, a) {
+		return 0, f.singular()
+	}
 	f.Reset()
 	if err := f.engine.Ready(ctx); err != nil {
 		return 0, err
@@ -96,6 +99,41 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	f.lu, f.pivots, f.spare, f.sparePivots = factors, pivots, nil, nil
 	f.pivoting, f.norm, f.top = pivoting, newNorms(r.stats.Columns), r.stats.Max
 	return f.top, f.singular()
+}
+
+// factorizeDirect is factorizeUnscaled of a small square matrix. It may return without having done it; f's memory is then
+// undefined.
+func (f *LU[T]) factorizeDirect(ctx context.Context, m, n int, a Source[T]) (done bool) {
+	if m != n {
+		return false
+	}
+	d := directly[T](ctx, f.engine, n)
+	if d == nil {
+		return false
+	}
+	defer d.leave()
+	src, ok := memoryOf(a)
+	if !ok || src.rows != n || src.cols != n {
+		return false
+	}
+	factors, pivots := f.lu, f.pivots
+	if factors == nil || f.lent {
+		factors, pivots = f.spare, f.sparePivots
+	}
+	if !fits(factors, n, n, n) || factors.IsDistributed() {
+		factors, pivots = blocked.New[T](blocked.Full, n, n, n), lu.NewPivots(n, n, n)
+	}
+	t := factors.Tile(0, 0)
+	top, ok := d.load(t.Data, t.Stride, src)
+	if !ok {
+		return false
+	}
+	panel := pivots.Panel(0)
+	panel.Info = d.Getrf(n, t.Data, t.Stride, panel.Rows)
+	f.lu, f.pivots, f.spare, f.sparePivots, f.lent = factors, pivots, nil, nil, false
+	f.pivoting, f.exp, f.top = PartialPivoting, 0, top
+	f.norm.reset(d.columns[:n])
+	return true
 }
 
 // decompose overwrites the matrix that r reads with its factors.

@@ -53,6 +53,14 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 		return err
 	}
 	n := f.order()
+	if d, fs := f.direct(ctx); d != nil {
+		defer d.leave()
+		if from, ok := memoryOf(b); ok && from.rows == n {
+			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&fs, f.norm, trans, to, from) {
+				return nil
+			}
+		}
+	}
 	m, nrhs := b.Dims()
 	if err := f.singular(); err != nil && m == n {
 		return err // dst does not get its shape
@@ -90,12 +98,30 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err
 	}
 	n := f.order()
+	if d, fs := f.direct(ctx); d != nil {
+		defer d.leave()
+		if to, from, ok := vectorsOf(n, dst, n, b); ok && d.solve(&fs, f.norm, trans, to, from) {
+			return nil
+		}
+	}
 	if err := f.singular(); err != nil && b.Len() == n {
 		return err // dst does not get its shape
 	}
 	return solveVector(ctx, "A", n, n, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
 		return f.solveTo(ctx, dst, trans, b)
 	})
+}
+
+// direct returns a desk for a small factorization with an inverse, and its factors, or nil.
+func (f *LU[T]) direct(ctx context.Context) (d *desk[T], fs factors[T]) {
+	n, _ := f.lu.Dims()
+	if f.lu.NB() >= n && f.exp == 0 && !f.lu.IsDistributed() && f.pivots.Info() == 0 {
+		if d = directly[T](ctx, f.engine, n); d != nil {
+			t := f.lu.Tile(0, 0)
+			fs = factors[T]{form: formLU, a: t.Data, n: n, ld: t.Stride, swaps: f.pivots.Panel(0).Rows}
+		}
+	}
+	return d, fs
 }
 
 // solveInPlace overwrites dst, which is b, with op(A)⁻¹·b.

@@ -155,8 +155,9 @@ func (s *refiner) assess(rTop, xTop, bTop []float64) (excess, backward float64) 
 // The tolerance grows with n. The condition number of a rounded singular matrix grows with n, and
 // so does that of random matrices, which refinement can solve.
 func checkFloat32Factors(r *blocked.Matrix[float32], n int, power float64, k norms, v inverse) error {
-	diagonal, _, hi := diagonalOf(r, n)
-	if ratio, inRange := dependence(r, diagonal, hi, power); !inRange || ratio >= 1/(8*scalar.Eps[float32]()) {
+	at, diagonal := magnitudesOf(r), make([]float64, n)
+	_, hi := diagonalOf(at, diagonal)
+	if ratio, inRange := dependence[float32](at, diagonal, hi, power); !inRange || ratio >= 1/(8*scalar.Eps[float32]()) {
 		return errDependent
 	}
 	err := checkConditionBy[float32](k, v, tolerance[float32]()*max(8, float64(n)/16))

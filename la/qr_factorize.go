@@ -39,6 +39,9 @@ func (q *QR[T]) Factorize(a Source[T], opts ...CallOption) error {
 
 // factorize is Factorize of a copy.
 func (q *QR[T]) factorize(ctx context.Context, a Source[T]) error {
+	if q.factorizeDirect(ctx, a) {
+		return nil
+	}
 	q.Reset()
 	if err := q.engine.Ready(ctx); err != nil {
 		return err
@@ -51,6 +54,42 @@ func (q *QR[T]) factorize(ctx context.Context, a Source[T]) error {
 		}
 	}
 	return err
+}
+
+// factorizeDirect is factorize of a small matrix that is not wider than high. It may return without having done it; q's
+// memory is then undefined.
+func (q *QR[T]) factorizeDirect(ctx context.Context, a Source[T]) (done bool) {
+	m, n := a.Dims()
+	if m < n || n == 0 || q.opt.TileSize != 0 && q.opt.TileSize < m {
+		return false
+	}
+	d := directly[T](ctx, q.engine, m)
+	if d == nil {
+		return false
+	}
+	defer d.leave()
+	src, ok := memoryOf(a)
+	if !ok || src.rows != m || src.cols != n {
+		return false
+	}
+	f := q.f
+	if f == nil || q.lent {
+		f = q.spare
+	}
+	if f == nil || !f.one || !fits(f.a, m, n, m) || f.a.IsDistributed() {
+		f = &qrFactors[T]{one: true, a: blocked.New[T](blocked.Full, m, n, m)}
+		f.rotations = qr.NewRotations[T](m, n, m, q.opt.rotations(q.engine))
+	}
+	v, t := f.a.Tile(0, 0), f.rotations.FirstT()
+	if _, ok := d.load(v.Data, v.Stride, src); !ok {
+		return false
+	}
+	d.Geqrt(m, n, f.rotations.IB(), v.Data, v.Stride, t.Data, t.Stride)
+	f.exp = 0
+	f.size.known = true
+	f.size.reset(d.upperSums(v.Data, n, v.Stride))
+	q.f, q.spare, q.lent, q.wide = f, nil, false, nil
+	return true
 }
 
 // factorizeUnscaled is factorize without scaling. top is the largest magnitude of a.

@@ -158,7 +158,7 @@ func (f *qrFactors[T]) conditionError(ctx context.Context, e *Engine) error {
 			if err := checkCondition[T](k, v); err != nil {
 				return err
 			}
-			return checkColumns(f.a, k, v)
+			return checkColumns[T](magnitudesOf(f.a), k, v)
 		})
 	})
 }

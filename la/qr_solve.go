@@ -54,6 +54,14 @@ func (q *QR[T]) SolveTo(dst Destination[T], trans bool, b Source[T], opts ...Cal
 // solveTo is SolveTo with a copy of b.
 func (q *QR[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b Source[T]) error {
 	rows, cols := q.operator(trans)
+	if d := q.direct(ctx, trans); d != nil {
+		defer d.leave()
+		if from, ok := memoryOf(b); ok && from.rows == rows {
+			if to, ok := resultMemory(dst, cols, from.cols); ok && q.solveDirect(d, to, from) {
+				return nil
+			}
+		}
+	}
 	m, nrhs := b.Dims()
 	if m != rows {
 		return &ShapeError{"SolveTo", fmt.Sprintf("op(A) is %d×%d and b %d×%d", rows, cols, m, nrhs)}
@@ -86,9 +94,31 @@ func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err
 	}
 	rows, cols := q.operator(trans)
+	if d := q.direct(ctx, trans); d != nil {
+		defer d.leave()
+		if to, from, ok := vectorsOf(cols, dst, rows, b); ok && q.solveDirect(d, to, from) {
+			return nil
+		}
+	}
 	return solveVector(ctx, "op(A)", rows, cols, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
 		return q.solveTo(ctx, dst, trans, b)
 	})
+}
+
+// direct returns a desk for least-squares solutions with a small factorization, or nil.
+func (q *QR[T]) direct(ctx context.Context, trans bool) *desk[T] {
+	m, n := q.f.a.Dims()
+	if trans || m < n || n == 0 || !q.f.one || q.f.exp != 0 || !q.f.size.known || q.f.a.IsDistributed() {
+		return nil
+	}
+	return directly[T](ctx, q.engine, m)
+}
+
+// solveDirect writes the solution for b to dst, or returns false.
+func (q *QR[T]) solveDirect(d *desk[T], dst, b memory[T]) bool {
+	m, n := q.f.a.Dims()
+	v, t := q.f.a.Tile(0, 0), q.f.rotations.FirstT()
+	return d.leastSquares(m, n, q.f.rotations.IB(), v.Data, v.Stride, t.Data, t.Stride, q.f.size.norms, dst, b)
 }
 
 // solveInPlace is SolveTo in the tiles of b and dst.

@@ -49,6 +49,9 @@ import (
 // Reference: LAPACK xPOSV, xGESV, xGELS, xTRTRS; gonum's mat.Dense.Solve.
 func Solve[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b Source[T]) (SolveReport, error) {
 	m, n := a.Dims()
+	if method := solveDirect(ctx, e, dst, m, n, a, b); method != MethodNone {
+		return SolveReport{Method: method}, nil
+	}
 	to, e, end, err := beginSystem(ctx, e, "Solve", m, n, dst, b)
 	if err != nil || to == nil {
 		return SolveReport{}, err
@@ -72,6 +75,38 @@ func Solve[T Element](ctx context.Context, e *Engine, dst Destination[T], a, b S
 		return d.report, err
 	}
 	return deliver(ctx, e, d.report, to, x, b, d.condition())
+}
+
+// solveDirect is Solve for a small system, if it returns its method.
+func solveDirect[T Element](ctx context.Context, e *Engine, dst Destination[T], m, n int, a, b Source[T]) Method {
+	if m < n || n == 0 {
+		return MethodNone
+	}
+	d := directly[T](ctx, e, m)
+	if d == nil {
+		return MethodNone
+	}
+	defer d.leave()
+	src, upper, symmetric := memory[T]{}, false, false
+	s, ok := a.(SymmetricSource[T])
+	if ok {
+		src, upper, symmetric = symmetricOf(s)
+	} else {
+		src, ok = memoryOf(a)
+	}
+	from, isMemory := memoryOf(b)
+	if !ok || !isMemory || src.rows != m || src.cols != n || from.rows != m {
+		return MethodNone
+	}
+	to, ok := resultMemory(dst, n, from.cols)
+	switch {
+	case !ok:
+	case m == n:
+		return d.solveSystem(src, symmetric, upper, to, from)
+	case d.solveTall(src, to, from):
+		return MethodQR
+	}
+	return MethodNone
 }
 
 // newDivisor prepares the n×n matrix a for solutions by the method that its type or its elements

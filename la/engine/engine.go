@@ -27,6 +27,7 @@ type Engine struct {
 	remote     bool // some operations have no version for the workers on cores
 	closed     atomic.Bool
 	session    bool // e stands for a nil engine in several calls: see Session
+	plainUpTo  int  // see Plain
 
 	reporting sync.Mutex // held while Options.Progress is called
 }
@@ -49,7 +50,7 @@ func New(opt Options) (*Engine, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{opt: opt, table: opt.table()}
+	e := &Engine{opt: opt, table: opt.table(), plainUpTo: opt.plainUpTo()}
 	if opt.Runtime != nil {
 		if err := e.attach(opt.Runtime); err != nil {
 			return nil, err
@@ -122,6 +123,20 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	return e.rt.Close()
+}
+
+// Plain reports whether a call in ctx may compute a problem of that order without the engine: whether nothing of it could be
+// seen or would be different. A plain engine takes versions as a nil one does, or may choose them by what it has
+// measured, which makes no difference for small problems; it records no trace and retries no task; and it is open, as ctx
+// is.
+func (e *Engine) Plain(ctx context.Context, order int) bool {
+	if ctx.Done() != nil && ctx.Err() != nil {
+		return false
+	}
+	if e == nil {
+		return true
+	}
+	return order <= e.plainUpTo && !e.closed.Load()
 }
 
 // Ready returns why the engine may not compute: the cause of the context's end, or

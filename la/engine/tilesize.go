@@ -328,9 +328,6 @@ func deviceParts(op Operation, n, cores int) int {
 // roundUp returns the least multiple of m that is at least n.
 func roundUp(n, m int) int { return tiles.Count(n, m) * m }
 
-// alwaysDirect is the least value of directUpTo.
-const alwaysDirect = 240
-
 // directUpTo returns the largest order of a problem on T that one kernel computes by default: up
 // to there it takes less time than tasks. ready says that the workers exist; a nil engine has to
 // start them. One worker gains nothing from tiles, but above that order loses nothing either, and

@@ -1,0 +1,218 @@
+package cpu
+
+import "math"
+
+// The routines of this file are for problems of a few rows, where to pack, or to call assembly, takes longer than the
+// arithmetic. They check nothing but what Go checks, and no other routine of this package calls them: in Packed a sum has
+// the same bits whatever is around it, and here it is added up in another order.
+
+// SmallGemm computes C = alpha·A·B + beta·C for an m×n C and k from 1 to 4. Element (i, p) of A is a[i*ra+p*ca], and
+// element (p, j) of B is b[p*rb+j*cb]. With beta = 0, C is not read.
+func SmallGemm[T Element](m, n, k int, alpha T, a []T, ra, ca int, b []T, rb, cb int, beta T, c []T, ldc int) {
+	for i := range m {
+		ci := c[i*ldc : i*ldc+n]
+		var a0, a1, a2, a3 T
+		a0 = alpha * a[i*ra]
+		if k > 1 {
+			a1 = alpha * a[i*ra+ca]
+		}
+		if k > 2 {
+			a2 = alpha * a[i*ra+2*ca]
+		}
+		if k > 3 {
+			a3 = alpha * a[i*ra+3*ca]
+		}
+		for j := range ci {
+			o := j * cb
+			s := a0 * b[o]
+			switch k {
+			case 2:
+				s += a1 * b[o+rb]
+			case 3:
+				s += a1*b[o+rb] + a2*b[o+2*rb]
+			case 4:
+				s += a1*b[o+rb] + (a2*b[o+2*rb] + a3*b[o+3*rb])
+			}
+			if beta != 0 {
+				s += beta * ci[j]
+			}
+			ci[j] = s
+		}
+	}
+}
+
+// SmallPotrf is [Packed.Potrf] of an upper triangle.
+func SmallPotrf[T Element](n int, a []T, lda int) (info int) {
+	for k := range n {
+		row := a[k*lda+k : k*lda+n]
+		d := row[0]
+		if !(d > 0) { // written so that a NaN fails too
+			return k + 1
+		}
+		d = T(math.Sqrt(float64(d)))
+		row[0] = d
+		row = row[1:]
+		for j := range row {
+			row[j] /= d
+		}
+		for i := range row {
+			s := row[i]
+			right := row[i:]
+			below := a[(k+1+i)*lda+k+1+i:][:len(right)]
+			for j, v := range right {
+				below[j] -= s * v
+			}
+		}
+	}
+	return 0
+}
+
+// SmallGetrf is [LU.Getrf] of an m×n matrix in one block. No element is NaN.
+func SmallGetrf[T Element](m, n int, a []T, lda int, ipiv []int) (info int) {
+	for k := range min(m, n) {
+		p, top := k, abs(a[k*lda+k])
+		for i := k + 1; i < m; i++ {
+			if v := abs(a[i*lda+k]); v > top {
+				p, top = i, v
+			}
+		}
+		ipiv[k] = p
+		row := a[k*lda : k*lda+n]
+		if p != k {
+			other := a[p*lda : p*lda+n]
+			for j, v := range row {
+				row[j], other[j] = other[j], v
+			}
+		}
+		if top == 0 {
+			if info == 0 {
+				info = k + 1
+			}
+			continue
+		}
+		d := row[k]
+		row = row[k+1:]
+		for i := k + 1; i < m; i++ {
+			l := a[i*lda+k] / d
+			a[i*lda+k] = l
+			below := a[i*lda+k+1:][:len(row)]
+			for j, v := range row {
+				below[j] -= l * v
+			}
+		}
+	}
+	return info
+}
+
+// SmallGeqrt is [QR.Geqrt] of an m×n matrix whose k = min(m, n) reflectors are one block: T is k×k. The squares of the
+// columns' norms are in the range of float64, or the columns are zero. w has n elements of scratch.
+func SmallGeqrt[T Element](m, n int, a []T, lda int, t []T, ldt int, w []T) {
+	for j := range min(m, n) {
+		// The reflector I − tau·v·vᵀ that makes (beta, 0, …) of column j, with v = (1, …).
+		sum := 0.0
+		for i := j + 1; i < m; i++ {
+			v := float64(a[i*lda+j])
+			sum += v * v
+		}
+		row := a[j*lda+j : j*lda+n]
+		tau := T(0)
+		if sum != 0 {
+			alpha := row[0]
+			beta := T(math.Sqrt(float64(alpha)*float64(alpha) + sum))
+			if alpha > 0 {
+				beta = -beta
+			}
+			tau = (beta - alpha) / beta
+			by := 1 / (alpha - beta)
+			for i := j + 1; i < m; i++ {
+				a[i*lda+j] *= by
+			}
+			row[0] = beta
+		}
+		t[j*ldt+j] = tau
+		right := row[1:]
+		if tau != 0 && len(right) > 0 {
+			w := w[:len(right)]
+			copy(w, right)
+			for i := j + 1; i < m; i++ {
+				v, ai := a[i*lda+j], a[i*lda+j+1:][:len(w)]
+				for l, x := range ai {
+					w[l] += v * x
+				}
+			}
+			for l := range w {
+				w[l] *= tau
+				right[l] -= w[l]
+			}
+			for i := j + 1; i < m; i++ {
+				v, ai := a[i*lda+j], a[i*lda+j+1:][:len(w)]
+				for l, x := range w {
+					ai[l] -= v * x
+				}
+			}
+		}
+		// T(0:j, j) = −tau·T(0:j, 0:j)·V(:, 0:j)ᵀ·v
+		if j > 0 {
+			w := w[:j]
+			copy(w, a[j*lda:j*lda+j])
+			for i := j + 1; i < m; i++ {
+				v := a[i*lda+j]
+				for l, x := range a[i*lda : i*lda+j] {
+					w[l] += v * x
+				}
+			}
+			for i := range w {
+				s := T(0)
+				for l, x := range t[i*ldt+i : i*ldt+j] {
+					s += x * w[i+l]
+				}
+				t[i*ldt+j] = -tau * s
+			}
+		}
+	}
+}
+
+// SmallReflect overwrites the m×n matrix C with op(Q)·C for the k reflectors in V whose tau are on the diagonals of T's
+// blocks of ib columns: op(Q) is Qᵀ if trans, else Q. w has n elements of scratch.
+func SmallReflect[T Element](trans bool, m, n, k, ib int, v []T, ldv int, t []T, ldt int, c []T, ldc int, w []T) {
+	for step := range k {
+		j := step
+		if !trans {
+			j = k - 1 - step
+		}
+		tau := t[j%ib*ldt+j]
+		if tau == 0 {
+			continue
+		}
+		if n == 1 {
+			s := c[j*ldc]
+			for i := j + 1; i < m; i++ {
+				s += v[i*ldv+j] * c[i*ldc]
+			}
+			s *= tau
+			c[j*ldc] -= s
+			for i := j + 1; i < m; i++ {
+				c[i*ldc] -= s * v[i*ldv+j]
+			}
+			continue
+		}
+		w, top := w[:n], c[j*ldc:j*ldc+n]
+		copy(w, top)
+		for i := j + 1; i < m; i++ {
+			s := v[i*ldv+j]
+			for l, x := range c[i*ldc : i*ldc+n] {
+				w[l] += s * x
+			}
+		}
+		for l := range w {
+			w[l] *= tau
+			top[l] -= w[l]
+		}
+		for i := j + 1; i < m; i++ {
+			s, ci := v[i*ldv+j], c[i*ldc:i*ldc+n]
+			for l, x := range w {
+				ci[l] -= s * x
+			}
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package op
+
+import (
+	"sync"
+
+	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Small is the routines of ops for small matrices in plain row-major memory: without a table, a selection, or a call as
+// data. They are those of the machine's preferred instruction set, or loops where these are faster. A routine whose
+// arguments do not fit together panics. One goroutine at a time uses a Small.
+type Small[T kernels.Element] struct {
+	p     *cpu.Packed[T]
+	lu    *cpu.LU[T]
+	qr    *cpu.QR[T]
+	work  []T
+	block [1]cpu.Block[T]
+}
+
+// The orders up to which loops are faster than calls of assembly, which takes 100 to 1000 ns for any order (Xeon with
+// AVX-512, BenchmarkSmall in la).
+const (
+	loopPotrf = 6
+	loopGetrf = 10
+	loopGeqrt = 20
+	loopTrsv  = 10
+)
+
+// NewSmall returns the routines for this machine.
+func NewSmall[T kernels.Element]() *Small[T] {
+	r := scalar.Pick[T](any(small32), any(small64)).(func() *Small[T])()
+	return &Small[T]{p: r.p, lu: r.lu, qr: r.qr}
+}
+
+var (
+	small32 = sync.OnceValue(newSmall[float32])
+	small64 = sync.OnceValue(newSmall[float64])
+)
+
+func newSmall[T kernels.Element]() *Small[T] {
+	p := cpu.Fastest[T](caches())
+	return &Small[T]{p: p, lu: cpu.NewLU[T](p, caches()), qr: cpu.NewQR[T](p)}
+}
+
+// scratch returns n elements.
+func (s *Small[T]) scratch(n int) []T {
+	if len(s.work) < n {
+		s.work = make([]T, n)
+	}
+	return s.work
+}
+
+// Gemm computes C = alpha·op(A)·op(B) + beta·C, with op(A) m×k and op(B) k×n. With beta = 0, C is not read.
+func (s *Small[T]) Gemm(transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	if k > 0 && k <= 4 && m*n <= 16 {
+		ra, ca, rb, cb := lda, 1, ldb, 1
+		if transA {
+			ra, ca = 1, lda
+		}
+		if transB {
+			rb, cb = 1, ldb
+		}
+		cpu.SmallGemm(m, n, k, alpha, a, ra, ca, b, rb, cb, beta, c, ldc)
+		return
+	}
+	s.p.Gemm(trans(transA), trans(transB), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, s.scratch(s.p.Work(max(m, n, k))))
+}
+
+// trans returns blas.Trans if t, else blas.NoTrans.
+func trans(t bool) blas.Transpose {
+	if t {
+		return blas.Trans
+	}
+	return blas.NoTrans
+}
+
+// Gemv computes y = alpha·op(A)·x + beta·y for an m×n A. With beta = 0, y is not read.
+func (s *Small[T]) Gemv(transA bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+	s.p.Gemv(trans(transA), m, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Potrf overwrites the upper triangle of A with U, A = Uᵀ·U. It returns 0, or the order of the first leading minor that
+// is not positive definite.
+func (s *Small[T]) Potrf(n int, a []T, lda int) (info int) {
+	if n <= loopPotrf {
+		return cpu.SmallPotrf(n, a, lda)
+	}
+	return s.p.Potrf(blas.Upper, n, a, lda, s.scratch(s.p.Work(n)))
+}
+
+// Getrf overwrites the n×n A with L and U, P·A = L·U, and ipiv with the interchanges. It returns 0, or the column, from
+// 1, of the first pivot that is zero.
+func (s *Small[T]) Getrf(n int, a []T, lda int, ipiv []int) (info int) {
+	if n <= loopGetrf {
+		return cpu.SmallGetrf(n, n, a, lda, ipiv)
+	}
+	s.block[0] = cpu.Block[T]{Rows: n, Stride: lda, Data: a}
+	info = s.lu.Getrf(n, s.block[:], ipiv, s.scratch(s.lu.Work(n, n)))
+	s.block[0].Data = nil
+	return info
+}
+
+// Geqrt overwrites the m×n A, with m ≥ n, with R and V, and T, in blocks of ib columns, as op "geqrt" does. Squares of
+// its columns' norms neither over- nor underflow.
+func (s *Small[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int) {
+	// In float32 the sums of loops round more than those of the kernels, which have fused multiply-adds.
+	if n <= min(loopGeqrt, ib) && scalar.Of[T]() == scalar.Float64 {
+		cpu.SmallGeqrt(m, n, a, lda, t, ldt, s.scratch(n))
+		return
+	}
+	s.qr.Geqrt(m, n, ib, a, lda, t, ldt, s.scratch(s.qr.Work(max(m, n), min(m, n), ib)))
+}
+
+// Unmqr overwrites the m×n C with Qᵀ·C, or Q·C if not transposed, for the k reflectors that Geqrt left in V and T.
+func (s *Small[T]) Unmqr(transposed bool, m, n, k, ib int, v []T, ldv int, t []T, ldt int, c []T, ldc int) {
+	if n == 1 || k <= loopGeqrt {
+		cpu.SmallReflect(transposed, m, n, k, ib, v, ldv, t, ldt, c, ldc, s.scratch(n))
+		return
+	}
+	s.qr.Gemqrt(blas.Left, trans(transposed), m, n, k, ib, v, ldv, t, ldt, c, ldc, s.scratch(s.qr.Work(max(m, n), k, ib)))
+}
+
+// Trsm overwrites the m×n B with op(A)⁻¹·B for the upper triangle of A or, if lower, its lower one. With unit, the
+// diagonal is taken to be ones.
+func (s *Small[T]) Trsm(lower, transposed, unit bool, m, n int, a []T, lda int, b []T, ldb int) {
+	uplo, diag := blas.Upper, blas.NonUnit
+	if lower {
+		uplo = blas.Lower
+	}
+	if unit {
+		diag = blas.Unit
+	}
+	if m <= loopTrsv && n == 1 && ldb == 1 {
+		s.p.Trsv(uplo, trans(transposed), diag, m, a, lda, b[:m])
+		return
+	}
+	s.p.Trsm(blas.Left, uplo, trans(transposed), diag, m, n, 1, a, lda, b, ldb, s.scratch(s.p.Work(max(m, n))))
+}
+
+// Syrk computes the upper triangle of the n×n C = Aᵀ·A for a k×n A.
+func (s *Small[T]) Syrk(n, k int, a []T, lda int, c []T, ldc int) {
+	s.p.Syrk(blas.Upper, blas.Trans, n, k, 1, a, lda, 0, c, ldc, s.scratch(s.p.Work(max(n, k))))
+}

@@ -1,0 +1,149 @@
+package la
+
+import "math"
+
+// regular reports whether the matrix with these factors and norms is not singular to working precision. If it is, the
+// other way has the error.
+func (d *desk[T]) regular(f *factors[T], k norms) bool {
+	if k.fine.Load() {
+		return true
+	}
+	d.by, d.of, d.inverse.n, d.inverse.root = *f, k, f.n, nil
+	power := 1.0
+	if f.form == formCholesky {
+		power, d.inverse.root = 2, d.root
+	}
+	if nearSingularBy[T](d.at, d.diagonal[:f.n], power, false, d.verdict) != nil {
+		return false
+	}
+	k.fine.Store(true)
+	return true
+}
+
+// solve writes the quotient of b by the factors f to dst. It returns false, and changes nothing, if an operand or the
+// solution is not plain, or the matrix may be singular.
+func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b memory[T]) bool {
+	if b.rows != f.n || !d.regular(f, k) {
+		return false
+	}
+	x, ok := d.right(b)
+	if !ok {
+		return false
+	}
+	d.divide(f, transposed, b.cols, x)
+	return deliverPlain(x, dst)
+}
+
+// deliverPlain copies x, a matrix without gaps of at least the rows of dst, to dst, unless an element is not finite.
+func deliverPlain[T Element](x []T, dst memory[T]) bool {
+	x = x[:dst.rows*dst.cols]
+	s := T(0)
+	for _, v := range x {
+		s += v * 0
+	}
+	if s != 0 { // it is NaN
+		return false
+	}
+	if dst.stride == dst.cols {
+		copy(dst.data, x)
+		return true
+	}
+	for i := range dst.rows {
+		copy(dst.data[i*dst.stride:][:dst.cols], x[i*dst.cols:])
+	}
+	return true
+}
+
+// leastSquares writes the least-squares solution for b with Q and R of an m×n matrix, m ≥ n, in v, whose rows are ld
+// apart, and t. k are the norms of R.
+func (d *desk[T]) leastSquares(m, n, ib int, v []T, ld int, t []T, ldt int, k norms, dst, b memory[T]) bool {
+	f := factors[T]{form: formR, a: v, n: n, ld: ld}
+	if b.rows != m || !d.regular(&f, k) {
+		return false
+	}
+	x, ok := d.right(b)
+	if !ok {
+		return false
+	}
+	d.Unmqr(true, m, b.cols, n, ib, v, ld, t, ldt, x, b.cols)
+	d.divide(&f, false, b.cols, x[:n*b.cols])
+	return deliverPlain(x, dst)
+}
+
+// upperSums returns the sums of the columns of the upper triangle of order n.
+func (d *desk[T]) upperSums(a []T, n, ld int) []float64 {
+	sums := d.columns[:n]
+	clear(sums)
+	for i := range n {
+		right := sums[i:]
+		for j, v := range a[i*ld+i : i*ld+n] {
+			right[j] += math.Abs(float64(v))
+		}
+	}
+	return sums
+}
+
+// solveSystem solves the n×n system A·X = B by the method that A's elements call for, if that is Cholesky or LU. It
+// returns MethodNone, and changes nothing, if it is another one or something is not plain. With symmetric, only the upper
+// triangle of A is stored or, without upper, the lower one.
+func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b memory[T]) Method {
+	n := a.rows
+	d.f = atLeast(d.f, n*n)
+	f, method := factors[T]{form: formCholesky, a: d.f, n: n, ld: n}, MethodCholesky
+	triangular, mirrored := false, true
+	if !symmetric {
+		triangular, mirrored = structureOf(a)
+	}
+	for i := 0; i < n && mirrored; i++ {
+		mirrored = a.data[i*a.stride+i] > 0
+	}
+	switch {
+	case triangular || symmetric && !mirrored:
+		return MethodNone
+	case mirrored:
+		if !d.loadUpper(d.f, n, a, upper || !symmetric) || d.Potrf(n, d.f, n) != 0 {
+			return MethodNone
+		}
+	default:
+		f.form, f.swaps, method = formLU, d.ipiv[:n], MethodLU
+		if _, ok := d.load(d.f, n, a); !ok || d.Getrf(n, d.f, n, f.swaps) != 0 {
+			return MethodNone
+		}
+	}
+	d.own.reset(d.columns[:n])
+	if !d.solve(&f, d.own, false, dst, b) {
+		return MethodNone
+	}
+	return method
+}
+
+// structureOf reports whether all elements of a on one side of the diagonal are zero, and whether a is symmetric.
+func structureOf[T Element](a memory[T]) (triangular, symmetric bool) {
+	lower, upper, symmetric := true, true, true
+	for i := range a.rows {
+		for j, v := range a.data[i*a.stride:][:i] {
+			w := a.data[j*a.stride+i]
+			upper, lower, symmetric = upper && v == 0, lower && w == 0, symmetric && v == w
+		}
+		if !(lower || upper || symmetric) {
+			break
+		}
+	}
+	return lower || upper, symmetric
+}
+
+// solveTall solves the least-squares problem with the m×n matrix a, m ≥ n.
+func (d *desk[T]) solveTall(a, dst, b memory[T]) bool {
+	m, n := a.rows, a.cols
+	d.f, d.t = atLeast(d.f, m*n), atLeast(d.t, n*n)
+	if _, ok := d.load(d.f, n, a); !ok {
+		return false
+	}
+	ib := min(n, tallBlock)
+	d.Geqrt(m, n, ib, d.f, n, d.t, n)
+	d.own.reset(d.upperSums(d.f, n, n))
+	return d.leastSquares(m, n, ib, d.f, n, d.t, n, d.own, dst, b)
+}
+
+// tallBlock is the number of columns of the block reflectors of solveTall.
+const tallBlock = 32
