@@ -57,6 +57,8 @@ type Matrix struct {
 
 	narrows sync.Once
 	narrow  []int32 // ja in 32 bits; nil before the first product with a vector
+
+	work workspace // of iterations
 }
 
 // blockWork is the number of entries and rows together of a block of rows. It is some 10 µs of work: the

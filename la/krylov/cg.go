@@ -3,10 +3,7 @@ package krylov
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
-
-	"github.com/tessera-la/tessera/la"
 )
 
 // CGOptions configures [CG]. The zero value means the defaults.
@@ -18,6 +15,8 @@ type CGOptions struct {
 	MaxIterations int
 	// Observe, if not nil, is called after each iteration with the norm of its residual.
 	Observe func(iteration int, residual float64)
+	// Preconditioner, if not nil, is a symmetric positive definite M that resembles A.
+	Preconditioner Preconditioner
 }
 
 // CGResult describes a run of [CG].
@@ -32,14 +31,18 @@ type CGResult struct {
 //
 // for an n×n symmetric positive definite A by the method of conjugate gradients. b and x have n elements. CG
 // begins with the given x, usually zeros, and overwrites it. It needs only products A·x, not Aᵀ·x. It uses
-// three vectors of n elements besides x and b, or five if elements of A or b are near the ends of the range of
-// float64.
+// three vectors of n elements besides x and b, four with a preconditioner, and two more if elements of A or b are
+// near the ends of the range of float64.
+//
+// With a preconditioner M each iteration also solves M·z = r. CG then converges as for a matrix with the
+// eigenvalues of M⁻¹·A. The rule for its end is the same: it looks at b − A·x.
 //
 // The recurrence updates the residual, which by rounding drifts away from b − A·x. When the updated residual
 // is small enough, CG computes b − A·x. If that is still too large, CG begins anew from the current x.
 //
 // Powers of two do not change the bits: with 2ʲ·A and 2ᵏ·b, x is the same but for its exponent, as long as
-// the elements of all three are in the range of float64.
+// the elements of all three are in the range of float64. With a preconditioner that holds if M becomes 2ʲ·M to the
+// last bit, as those of package la/csr do.
 //
 // The error is a *[la.ShapeError] or an *[OptionsError]; an *[IndefiniteError] or a *[NonFiniteError]; a
 // *[ConvergenceError] after MaxIterations; the cause of the end of ctx; or that of the operator. Except with
@@ -47,113 +50,43 @@ type CGResult struct {
 // [ErrOverlap] if x and b begin at the same element.
 //
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
-// 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithm 6.18.
-func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (result CGResult, err error) {
-	result.Residual = math.NaN()
-	if err := checkOptions(opt.MaxIterations, "Tolerance", opt.Tolerance); err != nil {
-		return result, err
-	}
-	n, columns := a.Dims()
-	if n != columns {
-		return result, &la.ShapeError{Op: "CG", Detail: fmt.Sprintf("A is %d×%d, not square", n, columns)}
-	}
-	if err := checkShapes("CG", a, x, b); err != nil {
-		return result, err
-	}
-	tolerance, most := opt.Tolerance, opt.MaxIterations
-	if tolerance == 0 {
-		tolerance = 1e-10
-	}
-	if most == 0 {
-		most = max(100, 10*n)
-	}
-	normB, expB := magnitude(b)
-	normX, expX := magnitude(x)
-	switch {
-	case !finite(normB) || !finite(normX):
-		return result, &NonFiniteError{"CG", 0}
-	case normB == 0:
-		clear(x)
-		return CGResult{}, nil
-	}
-	s, err := vectorsOf(ctx, a)
-	if err != nil {
-		return result, err
-	}
-	c := cgRun{Vectors: s, x: s.Load(x), b: s.Load(b), r: s.New(n), p: s.New(n), q: s.New(n), most: most, observe: opt.Observe, result: &result}
-	defer func() { err = cmp.Or(err, s.Close(c.x)) }()
-
-	// A product with b, scaled to a norm near 1, shows how large A is. The scale of b is that of the larger of
-	// b and A·x, and so of the first residual.
-	times(s, -unit(expB), c.b, c.p)
-	var ok bool
-	if c.Vectors, c.expA, ok, err = probe(s, c.q, false, c.p, n, n); err != nil {
-		return result, err
-	} else if !ok {
-		return result, &NonFiniteError{"CG", 0}
-	}
-	if c.expB = expB; normX != 0 {
-		c.expB = max(expB, expX+c.expA)
-		c.begun = true
-	}
-	c.expB = unit(c.expB)
-	if c.expB != 0 {
-		b := s.New(n)
-		times(s, -c.expB, c.b, b)
-		c.b = b
-	}
-	c.want = math.Ldexp(tolerance*normB, expB-c.expB)
-	if back := c.expB - c.expA; back != 0 {
-		times(s, -back, c.x, c.x)
-		defer func() {
-			times(s, back, c.x, c.x)
-			if norm, _, _, e := measure(s, c.x); err == nil && e == nil && !finite(norm) {
-				err = &NonFiniteError{"CG", result.Iterations}
-			}
-		}()
-	}
-	err = c.iterate(ctx)
-	return result, err
-}
-
-// cgRun is the state of CG: the residual r, the direction p, q = A·p, and numbers. A, b and x are scaled.
-type cgRun struct {
-	Vectors
-	x, b, r, p, q Vector
-	expA, expB    int     // A and b are scaled by 2^−expA and 2^−expB
-	want          float64 // the norm of r at which the iteration ends
-	begun         bool    // x may differ from zero
-	most          int
-	observe       func(int, float64)
-	result        *CGResult
-}
-
-// norm returns ‖r‖ and its square, and stores the norm in the result.
-func (c *cgRun) norm() (r, rr float64, err error) {
-	r, rr, err = norm(c, c.r)
-	c.result.Residual = math.Ldexp(r, c.expB)
-	return r, rr, err
-}
-
-// residual computes r = b − A·x, and returns ‖r‖ and its square.
-func (c *cgRun) residual() (r, rr float64, err error) {
-	c.Axpby(1, c.b, 0, c.r)
-	if c.begun {
-		if err := c.MulVecTo(c.q, false, c.x); err != nil {
-			return 0, 0, err
+// 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithms 6.18 and 9.1.
+func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (CGResult, error) {
+	result, err := solveSystem(ctx, "CG", a, x, b, options(opt), func(s *system) error {
+		c := cgRun{system: s, p: s.New(s.n), z: s.r}
+		if s.solve != nil {
+			c.z = s.New(s.n)
 		}
-		c.Axpby(-1, c.q, 1, c.r)
-	}
-	c.begun = true
-	if r, rr, err = c.norm(); err == nil && !finite(r) {
-		err = &NonFiniteError{"CG", c.result.Iterations}
-	}
-	return r, rr, err
+		return c.iterate(ctx)
+	})
+	return CGResult(result), err
 }
 
-// unconverged returns the error for a residual that is still too large.
-func (c *cgRun) unconverged(reason string) error {
-	return &ConvergenceError{"CG", c.most, c.result.Residual, math.Ldexp(c.want, c.expB), reason}
+// cgRun is the state of CG: the residual r, z = M⁻¹·r, the direction p and q = A·p. Without a preconditioner z is
+// r.
+type cgRun struct {
+	*system
+	p, z Vector
+}
+
+// precondition computes z, and returns rᵀ·z for a known rᵀ·r.
+func (c *cgRun) precondition(rr float64) (float64, error) {
+	if c.solve == nil {
+		return rr, nil
+	}
+	if err := c.solve(c.z, c.r); err != nil {
+		return 0, err
+	}
+	rz, err := c.Dot(c.r, c.z, 1)
+	switch {
+	case err != nil:
+		return 0, err
+	case !finite(rz):
+		return 0, c.outOfRange()
+	case rz <= 0 && rr >= tiny:
+		return 0, &IndefiniteError{c.result.Iterations, math.Ldexp(rz/rr, c.expM), true}
+	}
+	return rz, nil
 }
 
 // tiny bounds the square of the residual from below: with a smaller residual pᵀ·A·p may vanish.
@@ -166,48 +99,50 @@ func (c *cgRun) iterate(ctx context.Context) error {
 		return err
 	}
 	for result := c.result; r > c.want; {
-		for c.Axpby(1, c.r, 0, c.p); ; {
-			if err := context.Cause(ctx); err != nil {
+		rz, err := c.precondition(rr)
+		if err != nil {
+			return err
+		}
+		for c.Axpby(1, c.z, 0, c.p); ; {
+			if err := c.may(ctx); err != nil {
 				return err
 			}
-			if result.Iterations == c.most {
-				return c.unconverged("the limit of iterations")
-			}
-			if err := c.MulVecTo(c.q, false, c.p); err != nil {
-				return err
-			}
-			pq, err := c.Dot(c.p, c.q, 1)
+			pq, err := mulVecDot(c.Vectors, c.q, c.p)
 			if err != nil {
 				return err
 			}
 			result.Iterations++
 			switch {
 			case !finite(pq) || !finite(rr) || rr < tiny:
-				return &NonFiniteError{"CG", result.Iterations}
+				return c.outOfRange()
 			case pq <= 0:
 				pp, err := c.Dot(c.p, c.p, 1)
-				return cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA)}))
+				return cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA), false}))
 			}
-			alpha, before := rr/pq, rr
+			alpha, before := rz/pq, rz
 			c.Axpby(alpha, c.p, 1, c.x)
-			c.Axpby(-alpha, c.q, 1, c.r)
-			if r, rr, err = c.norm(); err != nil {
+			if rr, err = axpbyDot(c.Vectors, -alpha, c.q, 1, c.r, c.r); err != nil {
 				return err
 			}
-			if c.observe != nil {
-				c.observe(result.Iterations, result.Residual)
+			if r, err = root(c.Vectors, c.r, rr); err != nil {
+				return err
 			}
+			c.note(r)
+			c.observed()
 			if !(r > c.want) {
 				break
 			}
-			c.Axpby(1, c.r, rr/before, c.p)
+			if rz, err = c.precondition(rr); err != nil {
+				return err
+			}
+			c.Axpby(1, c.z, rz/before, c.p)
 		}
-		drifted := result.Residual
+		updated := r
 		if r, rr, err = c.residual(); err != nil {
 			return err
 		}
 		if r > c.want && result.Iterations == c.most {
-			return c.unconverged(fmt.Sprintf("the limit of iterations; the recurrence has %.3g", drifted))
+			return c.drifted(updated)
 		}
 	}
 	return nil

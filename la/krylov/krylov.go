@@ -55,6 +55,16 @@ type Vectors interface {
 	Close(x Vector) error
 }
 
+// FusedVectors is [Vectors] that do two operations in one pass over memory. The results have the bits of the
+// two operations one after the other.
+type FusedVectors interface {
+	Vectors
+	// MulVecDot computes dst = A·x and returns xᵀ·dst.
+	MulVecDot(dst, x Vector) (float64, error)
+	// AxpbyDot computes y = αx + βy and returns yᵀ·z. z may be y.
+	AxpbyDot(alpha float64, x Vector, beta float64, y, z Vector) (float64, error)
+}
+
 // ConvergenceError reports an iteration that has ended without a solution. x is that of the last iteration.
 type ConvergenceError struct {
 	Method     string
@@ -72,18 +82,23 @@ func (e *ConvergenceError) Error() string {
 }
 
 // IndefiniteError reports that the matrix of CG is not positive definite: CG has found a direction p ≠ 0
-// for which pᵀ·A·p ≤ 0.
+// for which pᵀ·A·p ≤ 0. If Preconditioner is set, the same was found of M⁻¹ for a residual.
 type IndefiniteError struct {
-	Iteration int
-	Curvature float64 // pᵀ·A·p / ‖p‖²
+	Iteration      int
+	Curvature      float64 // pᵀ·A·p / ‖p‖², or rᵀ·M⁻¹·r / ‖r‖²
+	Preconditioner bool
 }
 
 func (e *IndefiniteError) Error() string {
-	return fmt.Sprintf("krylov: CG: the matrix is not positive definite: iteration %d has found a curvature of %.3g", e.Iteration, e.Curvature)
+	what := "matrix"
+	if e.Preconditioner {
+		what = "preconditioner"
+	}
+	return fmt.Sprintf("krylov: CG: the %s is not positive definite: iteration %d has found a curvature of %.3g", what, e.Iteration, e.Curvature)
 }
 
 // NonFiniteError reports a number out of range: an infinity or a NaN in b or the initial x (Iteration 0), or
-// in a product with a finite vector; squares that overflow or vanish; or a solution with elements that
+// in a product with a finite vector, or in one with the preconditioner; squares that overflow or vanish; or a solution with elements that
 // overflow.
 type NonFiniteError struct {
 	Method    string

@@ -139,6 +139,61 @@ func TestCGFails(t *testing.T) {
 	}
 }
 
+// inverse is a preconditioner: the inverse of a matrix.
+type inverse struct {
+	*mat.Dense
+	do func() error
+}
+
+func (m *inverse) SolveVecTo(_ context.Context, dst, r []float64) error {
+	if m.do != nil {
+		if err := m.do(); err != nil {
+			return err
+		}
+	}
+	mat.NewVecDense(len(dst), dst).MulVec(m.Dense, mat.NewVecDense(len(r), r))
+	return nil
+}
+
+// TestPreconditioner: with the inverse of A one iteration suffices, and what is wrong with M is said.
+func TestPreconditioner(t *testing.T) {
+	const n = 30
+	a, b := definite(n, 6), vector(n, 5)
+	m := &inverse{Dense: new(mat.Dense)}
+	if err := m.Inverse(a); err != nil {
+		t.Fatal(err)
+	}
+	one := func(m krylov.Preconditioner) (krylov.CGResult, error) {
+		return krylov.CG(t.Context(), &dense{Dense: a}, make([]float64, n), b, krylov.CGOptions{Preconditioner: m})
+	}
+	if r, err := one(m); err != nil || r.Iterations > 2 {
+		t.Error(r, err)
+	}
+	cause := errors.New("not today")
+	if _, err := one(&inverse{m.Dense, func() error { return cause }}); err != cause {
+		t.Error(err)
+	}
+	minus := mat.DenseCopyOf(m.Dense)
+	minus.Scale(-1, minus)
+	_, err := one(&inverse{Dense: minus})
+	if ie, ok := errors.AsType[*krylov.IndefiniteError](err); !ok || !ie.Preconditioner || !(ie.Curvature < 0) || ie.Iteration != 0 {
+		t.Error(err)
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		bad := mat.DenseCopyOf(m.Dense)
+		bad.Set(1, 2, v)
+		_, err := one(&inverse{Dense: bad})
+		if ne, ok := errors.AsType[*krylov.NonFiniteError](err); !ok || ne.Iteration != 0 {
+			t.Error(err)
+		}
+	}
+	if _, err := one(&inverse{Dense: random(n, n+1, 1)}); err == nil {
+		t.Error("a preconditioner of another shape")
+	} else if _, ok := errors.AsType[*la.ShapeError](err); !ok {
+		t.Error(err)
+	}
+}
+
 // TestEnds: the context's end, and an operator's error, end both methods.
 func TestEnds(t *testing.T) {
 	const n = 40

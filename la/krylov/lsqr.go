@@ -87,18 +87,8 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 		return s, err
 	}
 	m, n := a.Dims()
-	orDefault := func(v *float64, usual float64) {
-		if *v == 0 {
-			*v = usual
-		}
-	}
-	orDefault(&opt.ATol, 1e-10)
-	orDefault(&opt.BTol, 1e-10)
-	orDefault(&opt.ConditionLimit, 1e12)
-	most := opt.MaxIterations
-	if most == 0 {
-		most = max(100, 10*min(m, n))
-	}
+	opt.ATol, opt.BTol, opt.ConditionLimit = cmp.Or(opt.ATol, 1e-10), cmp.Or(opt.BTol, 1e-10), cmp.Or(opt.ConditionLimit, 1e12)
+	most := cmp.Or(opt.MaxIterations, max(100, 10*min(m, n)))
 	clear(x)
 	normB, expB := magnitude(b)
 	switch {
@@ -107,7 +97,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	case normB == 0:
 		return LSQRResult{Stop: StopZero}, nil
 	}
-	vs, err := vectorsOf(ctx, a)
+	vs, _, err := vectorsOf(ctx, a, nil, x)
 	if err != nil {
 		return s, err
 	}
@@ -144,7 +134,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	err = l.iterate(ctx)
 	if l.expX() != 0 {
 		times(vs, l.expX(), l.x, l.x)
-		if norm, _, _, e := measure(vs, l.x); err == nil && e == nil && !finite(norm) {
+		if norm, _, e := measure(vs, l.x); err == nil && e == nil && !finite(norm) {
 			s.Stop, err = StopNone, &NonFiniteError{"LSQR", s.Iterations}
 		}
 	}

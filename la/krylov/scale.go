@@ -26,7 +26,7 @@ func unit(exp int) int {
 // magnitude returns ‖x‖ = norm·2^exp for a vector in memory, with ½ ≤ norm < 1. norm is 0 if x is zero, and
 // an infinity or NaN if x has such elements.
 func magnitude(x []float64) (norm float64, exp int) {
-	norm, exp, _, _ = measure(&memory{all: [][]float64{x}}, 0) // in memory nothing fails
+	norm, exp, _ = measure(&memory{all: [][]float64{x}}, 0) // in memory nothing fails
 	norm, more := math.Frexp(norm)
 	return norm, exp + more
 }
@@ -43,8 +43,8 @@ func times(s Vectors, exp int, x, y Vector) {
 	}
 }
 
-// probe chooses the scale of A. It computes y = A·x, or Aᵀ·x if trans is set, for an x with a norm near 1,
-// and takes exp from the norm of y. It returns vectors whose products are those with 2^−exp·A; y is such a
+// probe chooses the scale of A, or of M⁻¹: see inverse. It computes y = A·x, or Aᵀ·x if trans is set, for an x
+// with a norm near 1, and takes exp from the norm of y. It returns vectors whose products are those with 2^−exp·A; y is such a
 // product, too. ok is false if y is not finite at any scale.
 func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp int, ok bool, err error) {
 	var t *scaled
@@ -58,7 +58,7 @@ func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp 
 		if err = a.MulVecTo(y, trans, x); err != nil {
 			return 0, 0, err
 		}
-		norm, exp, _, err = measure(a, y)
+		norm, exp, err = measure(a, y)
 		norm, more := math.Frexp(norm)
 		return norm, by + exp + more, err
 	}

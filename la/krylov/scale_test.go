@@ -55,10 +55,24 @@ type solver struct {
 	solve func(a krylov.Operator, k int, x, b []float64) (iterations int, residual float64, err error)
 }
 
-func solvers() (all []solver) {
+func solvers(t *testing.T, rt exec.Runtime) (all []solver) {
 	cg := func(a krylov.Operator, _ int, x, b []float64) (int, float64, error) {
 		r, err := krylov.CG(context.Background(), a, x, b, krylov.CGOptions{Tolerance: 1e-14})
 		return r.Iterations, r.Residual, err
+	}
+	with := func(d *mat.Dense, precondition func(a *csr.Matrix) (krylov.Preconditioner, error)) func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
+		return func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
+			m, err := precondition(sparseOf(t, rt, d, k))
+			if err != nil {
+				return 0, 0, err
+			}
+			r, err := krylov.CG(context.Background(), a, x, b, krylov.CGOptions{Tolerance: 1e-14, Preconditioner: m})
+			return r.Iterations, r.Residual, err
+		}
+	}
+	jacobi := func(a *csr.Matrix) (krylov.Preconditioner, error) { return csr.NewJacobi(a) }
+	ic := func(a *csr.Matrix) (krylov.Preconditioner, error) {
+		return csr.NewIC(a, csr.ICOptions{Relax: 0.5, Drop: 0.2})
 	}
 	lsqr := func(damp float64) func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
 		return func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
@@ -73,6 +87,8 @@ func solvers() (all []solver) {
 		{"CG 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, 3}), []float64{5, 4}, nil, cg},
 		{"CG 70×70", chain(70), integers(70, 1).RawMatrix().Data, nil, cg},
 		{"CG 9×9 from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], cg},
+		{"CG 70×70 with Jacobi", chain(70), integers(70, 1).RawMatrix().Data, nil, with(chain(70), jacobi)},
+		{"CG 9×9 with IC from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], with(chain(9), ic)},
 		{"LSQR 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, 3}), []float64{5, 4}, nil, lsqr(0)},
 		{"LSQR 30×8", integers(30, 8), integers(30, 2).RawMatrix().Data[30:], nil, lsqr(0)},
 		{"LSQR 8×30", integers(8, 30), integers(8, 2).RawMatrix().Data[8:], nil, lsqr(0)},
@@ -91,7 +107,7 @@ func TestScales(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close()
-	for _, s := range solvers() {
+	for _, s := range solvers(t, rt) {
 		m, n := s.a.Dims()
 		for kind, operator := range map[string]func(k int) krylov.Operator{
 			"dense": func(k int) krylov.Operator {

@@ -7,17 +7,7 @@ import (
 	"github.com/tessera-la/tessera/internal/vector"
 )
 
-// vectorsOf returns the vectors for an iteration with a: those of a if it is a Keeper, or else memory.
-func vectorsOf(ctx context.Context, a Operator) (Vectors, error) {
-	if h, ok := a.(Keeper); ok {
-		if v, err := h.Vectors(ctx, a); v != nil || err != nil {
-			return v, err
-		}
-	}
-	return &memory{ctx: ctx, a: a}, nil
-}
-
-// memory implements [Vectors] by slices.
+// memory implements [MemoryVectors] by slices.
 type memory struct {
 	ctx context.Context
 	a   Operator
@@ -32,6 +22,9 @@ func (m *memory) Load(x []float64) Vector {
 	m.all = append(m.all, x)
 	return Vector(len(m.all) - 1)
 }
+
+// Slice implements [MemoryVectors].
+func (m *memory) Slice(x Vector) []float64 { return m.all[x] }
 
 // MulVecTo implements [Vectors].
 func (m *memory) MulVecTo(dst Vector, trans bool, x Vector) error {
@@ -51,18 +44,53 @@ func (m *memory) Dot(x, y Vector, scale float64) (float64, error) {
 // Close implements [Vectors]. It need not copy: see Load.
 func (m *memory) Close(Vector) error { return nil }
 
-// norm returns ‖x‖ and its square. The square may be out of range although ‖x‖ is not.
-func norm(s Vectors, x Vector) (norm, square float64, err error) {
-	norm, exp, square, err := measure(s, x)
-	return math.Ldexp(norm, exp), square, err
+// mulVecDot computes dst = A·x and returns xᵀ·dst, in one pass if the vectors can.
+func mulVecDot(s Vectors, dst, x Vector) (float64, error) {
+	if f, ok := s.(FusedVectors); ok {
+		return f.MulVecDot(dst, x)
+	}
+	if err := s.MulVecTo(dst, false, x); err != nil {
+		return 0, err
+	}
+	return s.Dot(x, dst, 1)
 }
 
-// measure returns ‖x‖ = norm·2^exp and its square. If the sum of squares overflows or nearly vanishes, it
-// computes norm from a scaled x. norm is finite if the elements are; ‖x‖ and the square may overflow.
-func measure(s Vectors, x Vector) (norm float64, exp int, square float64, err error) {
-	if square, err = s.Dot(x, x, 1); err != nil {
-		return 0, 0, 0, err
+// axpbyDot computes y = αx + βy and returns yᵀ·z, in one pass if the vectors can. z may be y.
+func axpbyDot(s Vectors, alpha float64, x Vector, beta float64, y, z Vector) (float64, error) {
+	if f, ok := s.(FusedVectors); ok {
+		return f.AxpbyDot(alpha, x, beta, y, z)
 	}
+	s.Axpby(alpha, x, beta, y)
+	return s.Dot(y, z, 1)
+}
+
+// norm returns ‖x‖ and its square. The square may be out of range although ‖x‖ is not.
+func norm(s Vectors, x Vector) (norm, square float64, err error) {
+	if square, err = s.Dot(x, x, 1); err != nil {
+		return 0, 0, err
+	}
+	norm, err = root(s, x, square)
+	return norm, square, err
+}
+
+// root returns ‖x‖ for a known xᵀ·x.
+func root(s Vectors, x Vector, square float64) (float64, error) {
+	norm, exp, err := scaledRoot(s, x, square)
+	return math.Ldexp(norm, exp), err
+}
+
+// measure returns ‖x‖ = norm·2^exp. norm is finite if the elements are; ‖x‖ may overflow.
+func measure(s Vectors, x Vector) (norm float64, exp int, err error) {
+	square, err := s.Dot(x, x, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	return scaledRoot(s, x, square)
+}
+
+// scaledRoot returns ‖x‖ = norm·2^exp for a known xᵀ·x. If that overflows or nearly vanishes, it computes norm
+// from a scaled x.
+func scaledRoot(s Vectors, x Vector, square float64) (norm float64, exp int, err error) {
 	scale := 1.0
 	switch {
 	case square >= 0x1p1000:
@@ -73,8 +101,8 @@ func measure(s Vectors, x Vector) (norm float64, exp int, square float64, err er
 	norm = square
 	if exp != 0 {
 		if norm, err = s.Dot(x, x, scale); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, err
 		}
 	}
-	return math.Sqrt(norm), exp, square, nil
+	return math.Sqrt(norm), exp, nil
 }
