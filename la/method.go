@@ -30,6 +30,8 @@ func (m Method) String() string { return methods.Name(m) }
 type SolveReport struct {
 	// Method is the method that gave the solution or the error.
 	Method Method
+	// Band says that the method worked on the band of the matrix alone.
+	Band bool
 	// Minor is not 0 if a symmetric matrix with a positive diagonal was not positive definite, and
 	// MethodLU solved it instead: the order of the minor that is not positive definite, as in
 	// [NotPositiveDefiniteError].

@@ -20,7 +20,9 @@ import (
 //	m < n                           QR: of all solutions X has the smallest ‖x‖₂
 //
 // The type of A decides, or else its elements; a matrix that is almost symmetric is not
-// symmetric. Solve does not exploit bands. To solve with one matrix several times, keep its
+// symmetric. Of a matrix with a method Bandwidth, such as *mat.BandDense, *mat.SymBandDense and
+// *mat.Tridiag, Solve reads and factors the band alone, if it is less than half of the diagonals; see
+// [BandLU] and [BandCholesky]. To solve with one matrix several times, keep its
 // factorization: see [Cholesky], [LU] and [QR]. For large systems see [SolveSPD] and
 // [SolveGeneral].
 //
@@ -119,6 +121,9 @@ func newDivisor[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor
 	n, _ := a.Dims()
 	if d, ok := a.(interface{ Diag() int }); ok && d.Diag() == n {
 		return diagonalDivisor(a)
+	}
+	if kl, ku, ok := inBand(a); ok {
+		return bandDivisor(ctx, e, a, kl, ku)
 	}
 	nb, _ := engine.TileSize[T](e, engine.OpTrsm, n, n)
 	v, trans, ok := tiles.ViewOf(a, nb)

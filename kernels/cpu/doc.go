@@ -30,6 +30,7 @@
 //	prepacked, shared       operands packed before; several cores
 //	lu, getrf*, laswp       LU of a panel in blocks of rows
 //	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt
+//	band, pbtrf, gbtrf      band matrices, by the routines of dense ones
 //	condensed               what reductions by a crew share: sytrd, gebrd, ormbr, and the
 //	                        factorizations with pivots from anywhere: sytrf, geqp3
 //	native                  Packed around the kernels of a table

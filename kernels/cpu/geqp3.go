@@ -225,20 +225,12 @@ func (p *pivotedRows[T]) exchange(k, j int) {
 	if j == k {
 		return
 	}
-	swapRows(p.b[k*p.ldb:][:p.m], p.b[j*p.ldb:][:p.m])
-	swapRows(p.f[k*geqp3Panel:][:geqp3Panel], p.f[j*geqp3Panel:][:geqp3Panel])
+	exchangeRows(p.b[k*p.ldb:][:p.m], p.b[j*p.ldb:][:p.m])
+	exchangeRows(p.f[k*geqp3Panel:][:geqp3Panel], p.f[j*geqp3Panel:][:geqp3Panel])
 	p.norms[k], p.norms[j] = p.norms[j], p.norms[k]
 	p.last[k], p.last[j] = p.last[j], p.last[k]
 	if p.swaps == nil {
 		p.perm[k], p.perm[j] = p.perm[j], p.perm[k]
-	}
-}
-
-// swapRows exchanges the elements of x and y.
-func swapRows[T Element](x, y []T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		x[i], y[i] = y[i], v
 	}
 }
 
@@ -340,8 +332,8 @@ func (p *pivotedRows[T]) follow(k int, swaps []int, sketch []T) {
 			continue
 		}
 		x, y := k+i, k+j
-		swapRows(p.b[x*p.ldb:][:p.m], p.b[y*p.ldb:][:p.m])
-		swapRows(sketch[x*geqp3Width:][:geqp3Width], sketch[y*geqp3Width:][:geqp3Width])
+		exchangeRows(p.b[x*p.ldb:][:p.m], p.b[y*p.ldb:][:p.m])
+		exchangeRows(sketch[x*geqp3Width:][:geqp3Width], sketch[y*geqp3Width:][:geqp3Width])
 		p.perm[x], p.perm[y] = p.perm[y], p.perm[x]
 	}
 }

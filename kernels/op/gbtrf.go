@@ -1,0 +1,99 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Gbtrf is the parameter of op "gbtrf" (LAPACK xGBTRF): the LU factorization of a square band matrix with partial
+// pivoting,
+//
+//	A = P·L·U.
+//
+// Operands: A (inout, n rows of 1 + lower + upper elements, see Room, one behind the other: a
+// [cpu.Band]), P (out, a *kernels.Pivots, for op "gbtrs"). KL and KU of the diagonals of A below and above the main one
+// are not zero. A zero pivot is no error: Pivots.Info is then its column, from 1.
+type Gbtrf struct{ KL, KU int }
+
+// Gbtrs is the parameter of op "gbtrs" (LAPACK xGBTRS): the solution with the factors of op "gbtrf", B = op(A)⁻¹·B.
+//
+// Operands: A (in), P (in), B (inout, n×nrhs).
+type Gbtrs struct {
+	KL, KU int
+	Trans  blas.Transpose
+}
+
+// Room returns the numbers of diagonals below and above the main one for which A has memory.
+func (p *Gbtrf) Room() (lower, upper int) { return cpu.GbtrfRoom(p.KL, p.KU) }
+
+// gbtrfOp defines op "gbtrf".
+func gbtrfOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "gbtrf", Work: gbtrfWork[T], NewParams: fresh[Gbtrf]},
+		about: "LU factorization of a band matrix, A = PLU",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: gbtrf(i), Help: gbtrfHelp[T]}
+		},
+	}
+}
+
+// gbtrsOp defines op "gbtrs".
+func gbtrsOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "gbtrs", Work: gbtrsWork[T], NewParams: fresh[Gbtrs]},
+		about: "solution with the factors of gbtrf",
+		host:  func(i implementation[T]) versions.Version { return versions.Version{Run: gbtrs(i)} },
+	}
+}
+
+// gbtrfWork returns 2·n·kl·(ku+1), the flops without exchanges of rows.
+func gbtrfWork[T kernels.Element](call *versions.Call) float64 {
+	p := params[Gbtrf](call)
+	return 2 * float64(arg[T](call, 0).Rows) * float64(p.KL) * float64(p.KU+1)
+}
+
+// gbtrsWork returns 2·n·(kl+ku+1)·nrhs.
+func gbtrsWork[T kernels.Element](call *versions.Call) float64 {
+	p := params[Gbtrs](call)
+	return 2 * float64(arg[T](call, 0).Rows) * float64(p.KL+p.KU+1) * float64(arg[T](call, 2).Cols)
+}
+
+// gbtrfHelp is bandHelp for op "gbtrf".
+func gbtrfHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
+	p := params[Gbtrf](call)
+	return bandHelp(min(p.KL, p.KU))
+}
+
+// gbtrf returns the function of a version of op "gbtrf".
+func gbtrf[T kernels.Element](i implementation[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Gbtrf](call)
+		t := cpu.NewBands(i.blas, i.lu, crewOrAlone[T](call))
+		lower, upper := cpu.GbtrfRoom(p.KL, p.KU)
+		a, pivots := bandOf[T](call, 0, lower, upper), operand[*kernels.Pivots](call, 1)
+		if cap(pivots.Rows) < a.N {
+			pivots.Rows = make([]int, a.N)
+		}
+		pivots.Rows = pivots.Rows[:a.N]
+		pivots.Info = t.Gbtrf(p.KL, p.KU, a, pivots.Rows, versions.Scratch[T](call.Work, t.GbtrfWork(p.KL, p.KU, 0)))
+		return nil
+	}
+}
+
+// gbtrs returns the function of a version of op "gbtrs".
+func gbtrs[T kernels.Element](i implementation[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		p := params[Gbtrs](call)
+		t := cpu.NewBands(i.blas, i.lu, nil)
+		lower, upper := cpu.GbtrfRoom(p.KL, p.KU)
+		a, pivots, b := bandOf[T](call, 0, lower, upper), operand[*kernels.Pivots](call, 1), arg[T](call, 2)
+		if b.Rows != a.N || len(pivots.Rows) != a.N {
+			panic(kernels.ErrShape)
+		}
+		work := versions.Scratch[T](call.Work, t.GbtrfWork(p.KL, p.KU, b.Cols))
+		t.Gbtrs(p.Trans, p.KL, p.KU, a, pivots.Rows, b.Cols, b.Data, b.Stride, work)
+		return nil
+	}
+}
