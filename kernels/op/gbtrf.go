@@ -25,6 +25,12 @@ type Gbtrs struct {
 	Trans  blas.Transpose
 }
 
+// Validate returns an error if a field is out of range.
+func (p *Gbtrf) Validate() error { return check("gbtrf", p) }
+
+// Validate returns an error if a field is out of range.
+func (p *Gbtrs) Validate() error { return check("gbtrs", p) }
+
 // Room returns the numbers of diagonals below and above the main one for which A has memory.
 func (p *Gbtrf) Room() (lower, upper int) { return cpu.GbtrfRoom(p.KL, p.KU) }
 

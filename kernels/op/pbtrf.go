@@ -21,6 +21,12 @@ type Pbtrf struct{ K int }
 // Operands: A (in), B (inout, n×nrhs).
 type Pbtrs struct{ K int }
 
+// Validate returns an error if a field is out of range.
+func (p *Pbtrf) Validate() error { return check("pbtrf", p) }
+
+// Validate returns an error if a field is out of range.
+func (p *Pbtrs) Validate() error { return check("pbtrs", p) }
+
 // Room returns the number of diagonals above the main one for which A has memory.
 func (p *Pbtrf) Room() (upper int) { return cpu.PbtrfRoom(p.K) }
 
