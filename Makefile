@@ -49,7 +49,7 @@ TAKES_APART := ^(Fuzz|TestDirectory$$|TestFrame|TestNonsense$$)
 NOT_EMULATED := ^(TestProcessesSaveTogether|TestKilledWhileSaving|TestMappedFileShrinks)$$
 
 # The packages with assembly for arm64, and those above that the drop-in's and la's users call.
-ARM64 := ./kernels/cpu/... ./kernels/op ./la ./la/dropin
+ARM64 := ./kernels/cpu/... ./kernels/op ./la ./la/csr ./la/dropin
 
 # links FLAGS: succeeds if a C program can be linked with FLAGS.
 # emulated ARCH PACKAGES: tests packages for another processor, which qemu emulates.

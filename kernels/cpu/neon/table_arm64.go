@@ -6,8 +6,7 @@ import "github.com/tessera-la/tessera/kernels/cpu/isa"
 
 // fill sets the kernels of t, if this build has them.
 func fill(t *isa.Table) {
-	// SpMV stays portable: NEON cannot load elements from several places at once. PackStrips and
-	// PackPanels are left out, for nobody has measured what they gain here.
+	// PackStrips and PackPanels are left out, for nobody has measured what they gain here.
 	t.F64 = isa.Kernels[float64]{
 		Lanes: 4, Rows: 4,
 		Gemm: gemmF64, PackRows: packRows, PackTransposed: packTransposedF64, PackA: true,
@@ -19,8 +18,10 @@ func fill(t *isa.Table) {
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
 			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64,
+			Dot: dotF64, Axpy: axpyF64, Scal: scalF64, Rot: rotF64,
+			Asum: asumF64, Amax: amaxF64, SumSquares: sumSquaresF64,
 			AbsSums: absSumsF64, TopBits: topBitsF64,
-			CopyRows: copyRows, Triad: triadF64,
+			CopyRows: copyRows, SpMV: spmvF64, Triad: triadF64,
 		},
 	}
 	t.F32 = isa.Kernels[float32]{
@@ -34,6 +35,8 @@ func fill(t *isa.Table) {
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,
 			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32,
+			Dot: dotF32, Axpy: axpyF32, Scal: scalF32, Rot: rotF32,
+			Asum: asumF32, Amax: amaxF32, SumSquares: sumSquaresF32,
 			AbsSums: absSumsF32, TopBits: topBitsF32,
 			CopyRows: copyRows,
 		},

@@ -6,7 +6,8 @@ import "fmt"
 // 22 set, two doubles, of registers 0. "Arm Architecture Reference Manual for A-profile", C7.
 var opcodes = map[string]uint32{
 	"fmla": 0x4E20CC00, "fmls": 0x4EA0CC00, "fadd": 0x4E20D400, "fsub": 0x4EA0D400, "fmul": 0x6E20DC00,
-	"fdiv": 0x6E20FC00, "fmax": 0x4E20F400, "faddp": 0x6E20D400, "fcmgt": 0x6EA0E400, "smax": 0x4EA06400, "cmgt": 0x4EA03400,
+	"fdiv": 0x6E20FC00, "fmax": 0x4E20F400, "faddp": 0x6E20D400, "fmaxp": 0x6E20F400, "fcmgt": 0x6EA0E400, "facgt": 0x6EA0EC00,
+	"smax": 0x4EA06400, "cmgt": 0x4EA03400,
 }
 
 // byElement are those of which the last operand is an element.

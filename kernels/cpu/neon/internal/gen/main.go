@@ -10,7 +10,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("gen: ")
-	for name, g := range map[string]*generator{"gemm": gemmFile(), "leaf": leafFile(), "lu": luFile(), "qr": qrFile(), "vectors": vectorsFile()} {
+	for name, g := range map[string]*generator{"gemm": gemmFile(), "leaf": leafFile(), "level1": level1File(), "lu": luFile(), "qr": qrFile(), "vectors": vectorsFile()} {
 		write(name+"_arm64.s", g.text.Bytes())
 		src, err := format.Source(declarations(g))
 		if err != nil {
