@@ -3,7 +3,6 @@ package dropin
 import (
 	"math"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/blas"
 )
@@ -24,8 +23,8 @@ func (l LAPACK) Dtrtri(uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda i
 	if diag == blas.NonUnit && singular(n, a, lda) {
 		return false
 	}
-	kept := triangles.Get().(*[]float64)
-	defer triangles.Put(kept)
+	kept := spaces.Get().(*[]float64)
+	defer spaces.Put(kept)
 	*kept = pack((*kept)[:0], uplo, diag, n, a, lda)
 	l.trtri(uplo, diag, n, a, lda)
 	if !inRange(uplo, diag, n, a, lda, *kept) {
@@ -56,10 +55,6 @@ func triangleRow(uplo blas.Uplo, diag blas.Diag, n, i int) (lo, hi int) {
 	}
 	return i + unit, n
 }
-
-// triangles keeps memory for packed triangles: to allocate and collect it took as
-// long as to copy and search them.
-var triangles = sync.Pool{New: func() any { return new([]float64) }}
 
 // pack appends the rows of a triangle to packed, one behind the other.
 func pack(packed []float64, uplo blas.Uplo, diag blas.Diag, n int, a []float64, lda int) []float64 {

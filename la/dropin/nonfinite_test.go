@@ -87,6 +87,18 @@ func all() []tried {
 		x.tau = make([]float64, x.n)
 		ref.Dgelqf(x.n, x.n, x.a, x.n, x.tau, space(x.n), len(space(x.n)))
 	}
+	// A as a band matrix of kd diagonals beside the main one, which dominates.
+	kd := func(x *input) int { return x.n / 4 }
+	band := func(x *input) {
+		for i := range x.n {
+			if x.uplo == blas.Upper {
+				x.a[i*x.n] += 100
+			} else {
+				x.a[i*x.n+kd(x)] += 100
+			}
+		}
+	}
+	bandCholesky := func(x *input) { band(x); ref.Dpbtrf(x.uplo, x.n, kd(x), x.a, x.n) }
 	return []tried{
 		{"gemm", "ABC", "T", "αβ", nil, func(r routines, x *input) answer {
 			r.Dgemm(x.trans, x.transB, x.n, x.n, x.n, x.alpha, x.a, x.n, x.b, x.n, x.beta, x.c, x.n)
@@ -132,6 +144,24 @@ func all() []tried {
 		{"potrf", "A", "u", "", nil, func(r routines, x *input) answer {
 			ok := r.l.Dpotrf(x.uplo, x.n, x.a, x.n)
 			if !ok { // what is left in A is of no use
+				return answer{nil, false}
+			}
+			return wrote(x.a, ok)
+		}},
+		{"pbtrf", "A", "u", "", band, func(r routines, x *input) answer {
+			ok := r.l.Dpbtrf(x.uplo, x.n, kd(x), x.a, x.n)
+			if !ok {
+				return answer{nil, false}
+			}
+			return wrote(x.a, ok)
+		}},
+		{"pbtrs", "AC", "u", "", bandCholesky, func(r routines, x *input) answer {
+			r.l.Dpbtrs(x.uplo, x.n, kd(x), x.n, x.a, x.n, x.c, x.n)
+			return wrote(x.c, true)
+		}},
+		{"pstrf", "A", "u", "", nil, func(r routines, x *input) answer {
+			_, ok := r.l.Dpstrf(x.uplo, x.n, x.a, x.n, make([]int, x.n), -1, space(x.n))
+			if !ok {
 				return answer{nil, false}
 			}
 			return wrote(x.a, ok)
