@@ -824,10 +824,10 @@ TEXT ·exchange(SB), NOSPLIT, $0-32
 	MOVD y+8(FP), R1
 	MOVD next+16(FP), R2
 	MOVD n+24(FP), R3
-	SUBS $64, R3
-	BLT rest4
+	ADDS $-64, R3
+	BLT rest16
 
-loop4:
+loop16:
 	VLD1 (R0), [V0.B16, V1.B16, V2.B16, V3.B16]
 	VLD1 (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
 	PRFM (R2), PLDL1KEEP
@@ -835,14 +835,13 @@ loop4:
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R1)
 	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R0)
 	SUBS $64, R3
-	BGE loop4
+	BGE loop16
 
-rest4:
-	ADDS $64, R3
-	SUBS $16, R3
-	BLT rest1
+rest16:
+	ADDS $48, R3
+	BLT rest4
 
-loop1:
+loop4:
 	VLD1 (R0), [V0.B16]
 	VLD1 (R1), [V4.B16]
 	PRFM (R2), PLDL1KEEP
@@ -850,20 +849,20 @@ loop1:
 	VST1.P [V0.B16], 16(R1)
 	VST1.P [V4.B16], 16(R0)
 	SUBS $16, R3
+	BGE loop4
+
+rest4:
+	ADDS $12, R3
+	BLT rest1
+
+loop1:
+	FMOVS (R0), F0
+	FMOVS (R1), F4
+	FMOVS.P F0, 4(R1)
+	FMOVS.P F4, 4(R0)
+	SUBS $4, R3
 	BGE loop1
 
 rest1:
-	ADDS $16, R3
-	BEQ done
-
-loop:
-	MOVWU (R0), R4
-	MOVWU (R1), R5
-	MOVW.P R4, 4(R1)
-	MOVW.P R5, 4(R0)
-	SUBS $4, R3
-	BNE loop
-
-done:
 	RET
 

@@ -215,10 +215,10 @@ row:
 	MOVD R0, R6
 	MOVD R2, R7
 	MOVD R4, R8
-	SUBS $64, R8
-	BLT rest4
+	ADDS $-64, R8
+	BLT rest8
 
-loop4:
+loop8:
 	VLD1.P 64(R7), [V0.B16, V1.B16, V2.B16, V3.B16]
 	VLD1 (R6), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
@@ -227,34 +227,33 @@ loop4:
 	WORD $0x4ee3d4e3 // fsub v3.2d, v7.2d, v3.2d
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R6)
 	SUBS $64, R8
-	BGE loop4
+	BGE loop8
 
-rest4:
-	ADDS $64, R8
-	SUBS $16, R8
-	BLT rest1
+rest8:
+	ADDS $48, R8
+	BLT rest2
 
-loop1:
+loop2:
 	VLD1.P 16(R7), [V0.B16]
 	VLD1 (R6), [V4.B16]
 	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
 	VST1.P [V0.B16], 16(R6)
 	SUBS $16, R8
+	BGE loop2
+
+rest2:
+	ADDS $8, R8
+	BLT rest1
+
+loop1:
+	FMOVD.P 8(R7), F0
+	FMOVD (R6), F4
+	WORD $0x4ee0d480 // fsub v0.2d, v4.2d, v0.2d
+	FMOVD.P F0, 8(R6)
+	SUBS $8, R8
 	BGE loop1
 
 rest1:
-	ADDS $16, R8
-	BEQ next
-
-element:
-	FMOVD.P 8(R7), F0
-	FMOVD (R6), F1
-	FSUBD F0, F1, F0
-	FMOVD.P F0, 8(R6)
-	SUBS $8, R8
-	BNE element
-
-next:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R5
@@ -274,37 +273,36 @@ row:
 	MOVD R0, R6
 	MOVD R2, R7
 	MOVD R4, R8
-	SUBS $64, R8
-	BLT rest4
+	ADDS $-64, R8
+	BLT rest8
 
-loop4:
+loop8:
 	VLD1.P 64(R7), [V0.B16, V1.B16, V2.B16, V3.B16]
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R6)
 	SUBS $64, R8
-	BGE loop4
+	BGE loop8
 
-rest4:
-	ADDS $64, R8
-	SUBS $16, R8
-	BLT rest1
+rest8:
+	ADDS $48, R8
+	BLT rest2
 
-loop1:
+loop2:
 	VLD1.P 16(R7), [V0.B16]
 	VST1.P [V0.B16], 16(R6)
 	SUBS $16, R8
-	BGE loop1
+	BGE loop2
 
-rest1:
-	ADDS $16, R8
-	BEQ next
+rest2:
+	ADDS $8, R8
+	BLT rest1
 
-element:
+loop1:
 	FMOVD.P 8(R7), F0
 	FMOVD.P F0, 8(R6)
 	SUBS $8, R8
-	BNE element
+	BGE loop1
 
-next:
+rest1:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R5
@@ -514,10 +512,10 @@ row:
 	MOVD R0, R6
 	MOVD R2, R7
 	MOVD R4, R8
-	SUBS $64, R8
-	BLT rest4
+	ADDS $-64, R8
+	BLT rest16
 
-loop4:
+loop16:
 	VLD1.P 64(R7), [V0.B16, V1.B16, V2.B16, V3.B16]
 	VLD1 (R6), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4ea0d480 // fsub v0.4s, v4.4s, v0.4s
@@ -526,34 +524,33 @@ loop4:
 	WORD $0x4ea3d4e3 // fsub v3.4s, v7.4s, v3.4s
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R6)
 	SUBS $64, R8
-	BGE loop4
+	BGE loop16
 
-rest4:
-	ADDS $64, R8
-	SUBS $16, R8
-	BLT rest1
+rest16:
+	ADDS $48, R8
+	BLT rest4
 
-loop1:
+loop4:
 	VLD1.P 16(R7), [V0.B16]
 	VLD1 (R6), [V4.B16]
 	WORD $0x4ea0d480 // fsub v0.4s, v4.4s, v0.4s
 	VST1.P [V0.B16], 16(R6)
 	SUBS $16, R8
+	BGE loop4
+
+rest4:
+	ADDS $12, R8
+	BLT rest1
+
+loop1:
+	FMOVS.P 4(R7), F0
+	FMOVS (R6), F4
+	WORD $0x4ea0d480 // fsub v0.4s, v4.4s, v0.4s
+	FMOVS.P F0, 4(R6)
+	SUBS $4, R8
 	BGE loop1
 
 rest1:
-	ADDS $16, R8
-	BEQ next
-
-element:
-	FMOVS.P 4(R7), F0
-	FMOVS (R6), F1
-	FSUBS F0, F1, F0
-	FMOVS.P F0, 4(R6)
-	SUBS $4, R8
-	BNE element
-
-next:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R5
@@ -573,37 +570,36 @@ row:
 	MOVD R0, R6
 	MOVD R2, R7
 	MOVD R4, R8
-	SUBS $64, R8
-	BLT rest4
+	ADDS $-64, R8
+	BLT rest16
 
-loop4:
+loop16:
 	VLD1.P 64(R7), [V0.B16, V1.B16, V2.B16, V3.B16]
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R6)
 	SUBS $64, R8
-	BGE loop4
+	BGE loop16
 
-rest4:
-	ADDS $64, R8
-	SUBS $16, R8
-	BLT rest1
+rest16:
+	ADDS $48, R8
+	BLT rest4
 
-loop1:
+loop4:
 	VLD1.P 16(R7), [V0.B16]
 	VST1.P [V0.B16], 16(R6)
 	SUBS $16, R8
-	BGE loop1
+	BGE loop4
 
-rest1:
-	ADDS $16, R8
-	BEQ next
+rest4:
+	ADDS $12, R8
+	BLT rest1
 
-element:
+loop1:
 	FMOVS.P 4(R7), F0
 	FMOVS.P F0, 4(R6)
 	SUBS $4, R8
-	BNE element
+	BGE loop1
 
-next:
+rest1:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R5

@@ -146,6 +146,53 @@ func (g *generator) part(r int, at string, quad func(r int, at string), few func
 	g.l("\nmoved%d:", n)
 }
 
+// unroll is how many registers a turn of a kernel takes. Each has sums of its own.
+const unroll = 4
+
+// turns writes the loops over elements, whose number, times unit, is in register left: over unroll registers,
+// over one, and over one element. each writes what happens to n whole registers, or to the first element
+// of one that is zero beyond it.
+func (g *generator) turns(left string, unit int, each func(n int, whole bool)) {
+	over := 0
+	for _, step := range []struct {
+		n, elements int
+		whole       bool
+	}{{unroll, unroll * g.per(), true}, {1, g.per(), true}, {1, 1, false}} {
+		units := step.elements * unit
+		g.p("ADDS $%d, %s", over-units, left)
+		g.p("BLT rest%d", step.elements)
+		g.l("\nloop%d:", step.elements)
+		each(step.n, step.whole)
+		g.p("SUBS $%d, %s", units, left)
+		g.p("BGE loop%d", step.elements)
+		g.l("\nrest%d:", step.elements)
+		over = units
+	}
+}
+
+// take loads what a turn is for, and moves the pointer if put is not to store it.
+func (g *generator) take(n int, whole, move bool, r int, pointer string) {
+	switch {
+	case whole && move:
+		g.load(n, r, pointer, fmt.Sprint(n*reg))
+	case whole:
+		g.load(n, r, pointer, "")
+	case move:
+		g.p("%s.P %d(%s), F%d", g.sop("FMOV"), g.size, pointer, r)
+	default:
+		g.p("%s (%s), F%d", g.sop("FMOV"), pointer, r)
+	}
+}
+
+// put stores it, and moves the pointer.
+func (g *generator) put(n int, whole bool, r int, pointer string) {
+	if whole {
+		g.store(n, r, pointer, fmt.Sprint(n*reg))
+	} else {
+		g.p("%s.P F%d, %d(%s)", g.sop("FMOV"), r, g.size, pointer)
+	}
+}
+
 // zero clears register r.
 func (g *generator) zero(r int) { g.p("VEOR V%d.B16, V%d.B16, V%d.B16", r, r, r) }
 

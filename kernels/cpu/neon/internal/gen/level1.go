@@ -31,57 +31,12 @@ func (g *generator) level1(name string, vectors, elements []string) {
 	g.function(name+g.typ, params, registers...)
 }
 
-// unroll is how many registers a turn of a kernel takes. Each has sums of its own.
-const unroll = 4
-
-// turns writes the loops over R0 elements: over unroll registers, over one, and over one element. each
-// writes what happens to n registers, or to the first element of one that is zero beyond it.
-func (g *generator) turns(each func(n int, whole bool)) {
-	left := 0
-	for _, step := range []struct {
-		n, elements int
-		whole       bool
-	}{{unroll, unroll * g.per(), true}, {1, g.per(), true}, {1, 1, false}} {
-		g.p("ADDS $%d, R0", left-step.elements)
-		g.p("BLT rest%d", step.elements)
-		g.l("\nloop%d:", step.elements)
-		each(step.n, step.whole)
-		g.p("SUBS $%d, R0", step.elements)
-		g.p("BGE loop%d", step.elements)
-		g.l("\nrest%d:", step.elements)
-		left = step.elements
-	}
-}
-
-// take loads what a turn takes, and moves the pointer if there is nothing to put back. put stores it, and
-// moves the pointer.
-func (g *generator) take(n int, whole, move bool, r int, pointer string) {
-	switch {
-	case whole && move:
-		g.load(n, r, pointer, fmt.Sprint(n*reg))
-	case whole:
-		g.load(n, r, pointer, "")
-	case move:
-		g.p("%s.P %d(%s), F%d", g.sop("FMOV"), g.size, pointer, r)
-	default:
-		g.p("%s (%s), F%d", g.sop("FMOV"), pointer, r)
-	}
-}
-
-func (g *generator) put(n int, whole bool, r int, pointer string) {
-	if whole {
-		g.store(n, r, pointer, fmt.Sprint(n*reg))
-	} else {
-		g.p("%s.P F%d, %d(%s)", g.sop("FMOV"), r, g.size, pointer)
-	}
-}
-
 // dot writes s = Σ x·y.
 func (g *generator) dot() {
 	const sum, x, y = 0, 4, 8
 	g.level1("dot", []string{"x", "y"}, []string{"s"})
 	g.zeroSums(sum)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, true, x, "R1")
 		g.take(n, whole, true, y, "R2")
 		for k := range n {
@@ -96,7 +51,7 @@ func (g *generator) axpy() {
 	const alpha, x, y = 0, 4, 8
 	g.level1("axpy", []string{"x", "y"}, []string{"alpha"})
 	g.p("%s (R3), F%d", g.sop("FMOV"), alpha)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, true, x, "R1")
 		g.take(n, whole, false, y, "R2")
 		for k := range n {
@@ -112,7 +67,7 @@ func (g *generator) scal() {
 	const alpha, x = 0, 4
 	g.level1("scal", []string{"x"}, []string{"alpha"})
 	g.p("%s (R3), F%d", g.sop("FMOV"), alpha)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, false, x, "R1")
 		for k := range n {
 			g.by("fmul", x+k, x+k, alpha, 0)
@@ -129,7 +84,7 @@ func (g *generator) rot() {
 	g.p("%s (R3), F%d", g.sop("FMOV"), c)
 	g.p("%s (R4), F%d", g.sop("FMOV"), s)
 	g.p("%s F%d, F%d", g.sop("FNEG"), s, less)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, false, x, "R1")
 		g.take(n, whole, false, y, "R2")
 		for k := range n {
@@ -153,7 +108,7 @@ func (g *generator) sumSquares() {
 	single := g.size == 4
 	g.function("sumSquares"+g.typ, fmt.Sprintf("n int, x *%s, s *float64", g.float()), "R0", "R1", "R3")
 	g.zeroSums(sum)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, true, x, "R1")
 		elem := g.elem
 		defer func() { g.elem = elem }()
@@ -181,7 +136,7 @@ func (g *generator) asum() {
 	const sum, x = 0, 4
 	g.level1("asum", []string{"x"}, []string{"s"})
 	g.zeroSums(sum)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, true, x, "R1")
 		for k := range n {
 			g.one("fabs", x+k, x+k)
@@ -196,7 +151,7 @@ func (g *generator) amax() {
 	const top, x, greater = 0, 4, 8
 	g.level1("amax", []string{"x"}, []string{"s"})
 	g.zeroSums(top)
-	g.turns(func(n int, whole bool) {
+	g.turns("R0", 1, func(n int, whole bool) {
 		g.take(n, whole, true, x, "R1")
 		for k := range n {
 			g.vec("facgt", greater+k, x+k, top+k)

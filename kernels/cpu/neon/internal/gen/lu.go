@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // Registers of the kernels for columns of L and U:
 //
 //	R0  *LUColumn
@@ -243,31 +241,17 @@ func (g *generator) luScaleColumn() {
 //
 //	R0, R1 the pieces    R2 what is to be fetched    R3 bytes left
 func (g *generator) exchange() {
+	g.elem = elems()[1]
 	g.function("exchange", "x, y, next unsafe.Pointer, n int", "R0", "R1", "R2", "R3")
-	for _, n := range []int{4, 1} {
-		bytes := n * reg
-		g.p("SUBS $%d, R3", bytes)
-		g.p("BLT rest%d", n)
-		g.l("\nloop%d:", n)
-		g.load(n, 0, "R0", "")
-		g.load(n, 4, "R1", "")
-		g.p("PRFM (R2), PLDL1KEEP")
-		g.p("ADD $%d, R2", bytes)
-		g.store(n, 0, "R1", fmt.Sprint(bytes))
-		g.store(n, 4, "R0", fmt.Sprint(bytes))
-		g.p("SUBS $%d, R3", bytes)
-		g.p("BGE loop%d", n)
-		g.l("\nrest%d:", n)
-		g.p("ADDS $%d, R3", bytes)
-	}
-	g.p("BEQ done")
-	g.l("\nloop:")
-	g.p("MOVWU (R0), R4")
-	g.p("MOVWU (R1), R5")
-	g.p("MOVW.P R4, 4(R1)")
-	g.p("MOVW.P R5, 4(R0)")
-	g.p("SUBS $4, R3")
-	g.p("BNE loop")
-	g.l("\ndone:")
+	g.turns("R3", g.size, func(n int, whole bool) {
+		g.take(n, whole, false, 0, "R0")
+		g.take(n, whole, false, 4, "R1")
+		if whole {
+			g.p("PRFM (R2), PLDL1KEEP")
+			g.p("ADD $%d, R2", n*reg)
+		}
+		g.put(n, whole, 0, "R1")
+		g.put(n, whole, 4, "R0")
+	})
 	g.ret()
 }

@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // The kernels for QR work on rows of 64 bytes, four registers: as many columns as there is room for.
 //
 // Registers of those on the rows of a panel:
@@ -113,36 +111,16 @@ func (g *generator) qrBlock(name string) {
 	g.p("MOVD R0, R6")
 	g.p("MOVD R2, R7")
 	g.p("MOVD R4, R8")
-	for _, n := range []int{4, 1} {
-		bytes := n * reg
-		g.p("SUBS $%d, R8", bytes)
-		g.p("BLT rest%d", n)
-		g.l("\nloop%d:", n)
-		g.load(n, 0, "R7", fmt.Sprint(bytes))
+	g.turns("R8", g.size, func(n int, whole bool) {
+		g.take(n, whole, true, 0, "R7")
 		if name == "Subtract" {
-			g.load(n, 4, "R6", "")
+			g.take(n, whole, false, 4, "R6")
 			for j := range n {
 				g.vec("fsub", j, 4+j, j)
 			}
 		}
-		g.store(n, 0, "R6", fmt.Sprint(bytes))
-		g.p("SUBS $%d, R8", bytes)
-		g.p("BGE loop%d", n)
-		g.l("\nrest%d:", n)
-		g.p("ADDS $%d, R8", bytes)
-	}
-	g.p("BEQ next")
-	g.l("\nelement:")
-	move := g.sop("FMOV")
-	g.p("%s.P %d(R7), F0", move, g.size)
-	if name == "Subtract" {
-		g.p("%s (R6), F1", move)
-		g.p("%s F0, F1, F0", g.sop("FSUB"))
-	}
-	g.p("%s.P F0, %d(R6)", move, g.size)
-	g.p("SUBS $%d, R8", g.size)
-	g.p("BNE element")
-	g.l("\nnext:")
+		g.put(n, whole, 0, "R6")
+	})
 	g.p("ADD R1, R0")
 	g.p("ADD R3, R2")
 	g.p("SUBS $1, R5")
