@@ -57,7 +57,7 @@ func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (CGResul
 		if s.solve != nil {
 			c.z = s.New(s.n)
 		}
-		return c.iterate(ctx)
+		return s.cycles(func(r, rr float64) (float64, error) { return c.cycle(ctx, r, rr) })
 	})
 	return CGResult(result), err
 }
@@ -92,58 +92,45 @@ func (c *cgRun) precondition(rr float64) (float64, error) {
 // tiny bounds the square of the residual from below: with a smaller residual pᵀ·A·p may vanish.
 const tiny = 0x1p-700
 
-// iterate runs the iteration until the residual is small enough, or an error.
-func (c *cgRun) iterate(ctx context.Context) error {
-	r, rr, err := c.residual() // ‖r‖ and rᵀ·r
+// cycle runs the iteration from r = b − A·x until the residual is small enough, or an error.
+func (c *cgRun) cycle(ctx context.Context, r, rr float64) (updated float64, err error) {
+	rz, err := c.precondition(rr)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for result := c.result; r > c.want; {
-		rz, err := c.precondition(rr)
+	result := c.result
+	for c.Axpby(1, c.z, 0, c.p); ; {
+		if err := c.may(ctx); err != nil {
+			return 0, err
+		}
+		pq, err := mulVecDot(c.Vectors, c.q, c.p)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		for c.Axpby(1, c.z, 0, c.p); ; {
-			if err := c.may(ctx); err != nil {
-				return err
-			}
-			pq, err := mulVecDot(c.Vectors, c.q, c.p)
-			if err != nil {
-				return err
-			}
-			result.Iterations++
-			switch {
-			case !finite(pq) || !finite(rr) || rr < tiny:
-				return c.outOfRange()
-			case pq <= 0:
-				pp, err := c.Dot(c.p, c.p, 1)
-				return cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA), false}))
-			}
-			alpha, before := rz/pq, rz
-			c.Axpby(alpha, c.p, 1, c.x)
-			if rr, err = axpbyDot(c.Vectors, -alpha, c.q, 1, c.r, c.r); err != nil {
-				return err
-			}
-			if r, err = root(c.Vectors, c.r, rr); err != nil {
-				return err
-			}
-			c.note(r)
-			c.observed()
-			if !(r > c.want) {
-				break
-			}
-			if rz, err = c.precondition(rr); err != nil {
-				return err
-			}
-			c.Axpby(1, c.z, rz/before, c.p)
+		result.Iterations++
+		switch {
+		case !finite(pq) || !finite(rr) || rr < tiny:
+			return 0, c.outOfRange()
+		case pq <= 0:
+			pp, err := c.Dot(c.p, c.p, 1)
+			return 0, cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA), false}))
 		}
-		updated := r
-		if r, rr, err = c.residual(); err != nil {
-			return err
+		alpha, before := rz/pq, rz
+		c.Axpby(alpha, c.p, 1, c.x)
+		if rr, err = axpbyDot(c.Vectors, -alpha, c.q, 1, c.r, c.r); err != nil {
+			return 0, err
 		}
-		if r > c.want && result.Iterations == c.most {
-			return c.drifted(updated)
+		if r, err = root(c.Vectors, c.r, rr); err != nil {
+			return 0, err
 		}
+		c.note(r)
+		c.observed()
+		if !(r > c.want) {
+			return r, nil
+		}
+		if rz, err = c.precondition(rr); err != nil {
+			return 0, err
+		}
+		c.Axpby(1, c.z, rz/before, c.p)
 	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -114,20 +113,6 @@ type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string {
 	return "krylov: invalid options: " + strings.Join(e.Problems, "; ")
-}
-
-// checkOptions returns an *OptionsError if iterations is negative, or a value is negative or not finite.
-// names names the values.
-func checkOptions(iterations int, names string, values ...float64) error {
-	var bad problems.List
-	bad.Check(iterations >= 0, "MaxIterations is %d, want at least 0", iterations)
-	for _, v := range values {
-		bad.Check(v >= 0 && !math.IsInf(v, 1), "one of %s is %v, want at least 0, and finite", names, v)
-	}
-	if bad != nil {
-		return &OptionsError{bad}
-	}
-	return nil
 }
 
 // Error is the type of the constant [ErrOverlap].

@@ -88,74 +88,63 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	}
 	m, n := a.Dims()
 	opt.ATol, opt.BTol, opt.ConditionLimit = cmp.Or(opt.ATol, 1e-10), cmp.Or(opt.BTol, 1e-10), cmp.Or(opt.ConditionLimit, 1e12)
-	most := cmp.Or(opt.MaxIterations, max(100, 10*min(m, n)))
+	p := progress{Residual: math.NaN()}
+	l := lsqrRun{frame: frame{method: "LSQR", m: m, n: n, most: cmp.Or(opt.MaxIterations, max(100, 10*min(m, n))), observe: opt.Observe, result: &p}, opt: opt, lsqr: &s}
 	clear(x)
 	normB, expB := magnitude(b)
 	switch {
 	case !finite(normB):
-		return s, &NonFiniteError{"LSQR", 0}
+		return s, l.outOfRange()
 	case normB == 0:
 		return LSQRResult{Stop: StopZero}, nil
 	}
-	vs, _, err := vectorsOf(ctx, a, nil, x)
-	if err != nil {
-		return s, err
-	}
-	l := lsqrRun{Vectors: vs, x: vs.Load(x), b: vs.Load(b), u: vs.New(m), v: vs.New(n), w: vs.New(n), av: vs.New(m), opt: opt, most: most, result: &s}
-	if l.atu = l.av; m != n {
-		l.atu = vs.New(n)
-	}
-	defer func() { err = cmp.Or(err, vs.Close(l.x)) }()
-
-	// u = b/‖b‖, and Aᵀ·u shows how large A is.
-	l.expB = unit(expB)
-	l.normB = math.Ldexp(normB, expB-l.expB)
-	s.Residual = math.Ldexp(normB, expB)
-	from := l.b
-	if l.expB != 0 {
-		times(vs, -l.expB, l.b, l.u)
-		from = l.u
-	}
-	vs.Axpby(1/l.normB, from, 0, l.u)
-	var ok bool
-	if l.Vectors, l.expA, ok, err = probe(vs, l.v, true, l.u, m, n); err != nil {
-		return s, err
-	} else if !ok {
-		return s, &NonFiniteError{"LSQR", 0}
-	}
-	// If λ is larger than A by more than 2^deep, A does not matter beside it: x is Aᵀ·b/λ² to the last
-	// digit. LSQR then takes a λ smaller by 2^less, for which x is larger by 2^(2·less).
-	const deep = 300
-	if opt.Damp > 0 {
-		_, exp := math.Frexp(opt.Damp)
-		l.less = max(0, exp-l.expA-deep)
-	}
-	l.opt.Damp = math.Ldexp(opt.Damp, -l.expA-l.less)
-	err = l.iterate(ctx)
-	if l.expX() != 0 {
-		times(vs, l.expX(), l.x, l.x)
-		if norm, _, e := measure(vs, l.x); err == nil && e == nil && !finite(norm) {
-			s.Stop, err = StopNone, &NonFiniteError{"LSQR", s.Iterations}
-		}
+	err = l.within(ctx, a, nil, x, b, func() error { return l.begin(ctx, normB, expB) })
+	if s.Iterations, s.Residual = p.Iterations, p.Residual; err != nil {
+		s.Stop = StopNone
 	}
 	return s, err
 }
 
 // lsqrRun is the state of LSQR: u and v, the vectors of the bidiagonalization; w, the direction in which x
-// changes; A·v and Aᵀ·u; and numbers. A, b and x are scaled.
+// changes; A·v and Aᵀ·u; and numbers.
 type lsqrRun struct {
-	Vectors
-	x, b, u, v, w, av, atu Vector
-	expA, expB             int // A and b are scaled by 2^−expA and 2^−expB
-	less                   int // λ is scaled by 2^−(expA+less)
-	normB                  float64
-	opt                    LSQROptions
-	most                   int
-	result                 *LSQRResult
+	frame
+	u, v, w, av, atu Vector
+	less             int // λ is scaled by 2^−(expA+less)
+	opt              LSQROptions
+	lsqr             *LSQRResult
 }
 
-// expX returns the exponent of the power of two by which the scaled x must be multiplied.
-func (l *lsqrRun) expX() int { return l.expB - l.expA - 2*l.less }
+// begin scales A, b and λ, and runs the iteration. ‖b‖ is norm·2^exp.
+func (l *lsqrRun) begin(ctx context.Context, norm float64, exp int) error {
+	l.u, l.v, l.w, l.av = l.New(l.m), l.New(l.n), l.New(l.n), l.New(l.m)
+	if l.atu = l.av; l.m != l.n {
+		l.atu = l.New(l.n)
+	}
+	// u = b/‖b‖, and Aᵀ·u shows how large A is.
+	l.expB = unit(exp)
+	l.normB = math.Ldexp(norm, exp-l.expB)
+	l.note(l.normB)
+	from := l.b
+	if l.expB != 0 {
+		times(l, -l.expB, l.b, l.u)
+		from = l.u
+	}
+	l.Axpby(1/l.normB, from, 0, l.u)
+	if err := l.size(l.v, true, l.u); err != nil {
+		return err
+	}
+	// If λ is larger than A by more than 2^deep, A does not matter beside it: x is Aᵀ·b/λ² to the last
+	// digit. LSQR then takes a λ smaller by 2^less, for which x is larger by 2^(2·less).
+	const deep = 300
+	if l.opt.Damp > 0 {
+		_, exp := math.Frexp(l.opt.Damp)
+		l.less = max(0, exp-l.expA-deep)
+	}
+	l.opt.Damp = math.Ldexp(l.opt.Damp, -l.expA-l.less)
+	l.expX = l.expB - l.expA - 2*l.less
+	return l.iterate(ctx)
+}
 
 // bidiagonalize does a step of the bidiagonalization of A, which overwrites u and v:
 //
@@ -185,7 +174,7 @@ func (l *lsqrRun) bidiagonalize(before float64) (alpha, beta float64, err error)
 // Paige and Saunders.
 func (l *lsqrRun) iterate(ctx context.Context) error {
 	// β·u = b, α·v = Aᵀ·u
-	s, beta, damp := l.result, l.normB, l.opt.Damp
+	s, beta, damp := l.lsqr, l.normB, l.opt.Damp
 	alpha, _, err := norm(l, l.v)
 	switch {
 	case err != nil:
@@ -203,18 +192,18 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 	var normA, damped, normD, z, normZ float64
 	cs2, sn2 := -1.0, 0.0
 	s.Gradient = math.Ldexp(alpha*beta, l.expA+l.expB)
-	for s.Iterations < l.most {
-		if err := context.Cause(ctx); err != nil {
+	for {
+		if err := l.may(ctx); err != nil {
 			return err
 		}
-		s.Iterations++
+		l.result.Iterations++
 		before := alpha
 		if alpha, beta, err = l.bidiagonalize(before); err != nil {
 			return err
 		}
 		normA = math.Hypot(math.Hypot(normA, before), math.Hypot(beta, damp))
 		if !finite(alpha) || !finite(beta) {
-			return &NonFiniteError{"LSQR", s.Iterations}
+			return l.outOfRange()
 		}
 
 		// One rotation eliminates the damping, and another one eliminates β.
@@ -226,7 +215,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 		}
 		rho := math.Hypot(rhobar1, beta)
 		if rho == 0 {
-			return &NonFiniteError{"LSQR", s.Iterations}
+			return l.outOfRange()
 		}
 		c, sn := rhobar1/rho, beta/rho
 		theta := sn * alpha
@@ -256,16 +245,14 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 
 		damped = math.Hypot(damped, psi)
 		residual, gradient := math.Hypot(phibar, damped), alpha*math.Abs(tau)
-		s.Residual = math.Ldexp(residual, l.expB)
+		l.note(residual)
 		s.Gradient = math.Ldexp(gradient, l.expA+l.expB)
 		s.NormA = math.Ldexp(normA, l.expA+l.less)
-		s.NormX = math.Ldexp(normX, l.expX())
+		s.NormX = math.Ldexp(normX, l.expX)
 		s.Condition = normA * normD
-		if l.opt.Observe != nil {
-			l.opt.Observe(s.Iterations, s.Residual)
-		}
+		l.observed()
 		if !finite(normX) || !finite(residual) || !finite(normA) {
-			return &NonFiniteError{"LSQR", s.Iterations}
+			return l.outOfRange()
 		}
 		// Paige and Saunders' rules for the end.
 		switch {
@@ -276,8 +263,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 			s.Stop = StopLeastSquares
 			return nil
 		case s.Condition >= l.opt.ConditionLimit:
-			return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, l.opt.ConditionLimit)}
+			return l.unconverged(fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, l.opt.ConditionLimit))
 		}
 	}
-	return &ConvergenceError{"LSQR", s.Iterations, s.Residual, 0, "the limit of iterations"}
 }

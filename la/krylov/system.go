@@ -17,31 +17,16 @@ type options struct {
 	Preconditioner Preconditioner
 }
 
-// progress is what these methods report: see [CGResult].
-type progress struct {
-	Iterations int
-	Residual   float64
-}
-
-// system is A·x = b for a square A as an iteration sees it: with vectors, and A, b, x and M scaled as scale.go
-// says. r and q are two vectors of n elements for the iteration; at its begin they have no meaning.
+// system is A·x = b for a square A as an iteration sees it. r and q are two vectors of n elements for the
+// iteration; at its begin they have no meaning.
 type system struct {
-	Vectors
-	method     string
-	n          int
-	x, b, r, q Vector
-	solve      func(dst, r Vector) error // dst = M⁻¹·r; nil without a preconditioner
-	expA, expB int                       // A and b are scaled by 2^−expA and 2^−expB
-	expM       int                       // M⁻¹ is scaled by 2^−expM
-	normB      float64                   // ‖b‖
-	want       float64                   // the norm of the residual at which the iteration ends
-	begun      bool                      // x may differ from zero
-	most       int
-	observe    func(int, float64)
-	result     *progress
+	frame
+	r, q  Vector
+	expM  int  // M⁻¹ is scaled by 2^−expM
+	begun bool // x may differ from zero
 }
 
-// solveSystem is the frame of the methods for a square A: it checks the arguments, scales A, b and x, calls
+// solveSystem is the frame of the methods for a square A: it checks the arguments, scales A, b, x and M, calls
 // iterate, and scales x back.
 func solveSystem(ctx context.Context, method string, a Operator, x, b []float64, opt options, iterate func(*system) error) (result progress, err error) {
 	result.Residual = math.NaN()
@@ -55,64 +40,69 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 	if err := cmp.Or(checkShapes(method, a, x, b), checkPreconditioner(method, opt.Preconditioner, n)); err != nil {
 		return result, err
 	}
-	tolerance, most := cmp.Or(opt.Tolerance, 1e-10), cmp.Or(opt.MaxIterations, max(100, 10*n))
+	s := &system{frame: frame{method: method, m: n, n: n, most: cmp.Or(opt.MaxIterations, max(100, 10*n)), observe: opt.Observe, result: &result}}
 	normB, expB := magnitude(b)
 	normX, expX := magnitude(x)
 	switch {
 	case !finite(normB) || !finite(normX):
-		return result, &NonFiniteError{method, 0}
+		return result, s.outOfRange()
 	case normB == 0:
 		clear(x)
 		return progress{}, nil
 	}
-	v, solve, err := vectorsOf(ctx, a, opt.Preconditioner, x)
-	if err != nil {
-		return result, err
-	}
-	s := &system{Vectors: v, method: method, n: n, x: v.Load(x), b: v.Load(b), r: v.New(n), q: v.New(n), solve: solve, most: most, observe: opt.Observe, result: &result}
-	defer func() { err = cmp.Or(err, v.Close(s.x)) }()
-
-	// Products with b, scaled to a norm near 1, show how large A and M are. The scale of b is that of the
-	// larger of b and A·x, and so of the first residual.
-	times(v, -unit(expB), s.b, s.r)
-	var ok bool
-	if s.Vectors, s.expA, ok, err = probe(v, s.q, false, s.r, n, n); err != nil {
-		return result, err
-	} else if !ok {
-		return result, &NonFiniteError{method, 0}
-	}
-	if solve != nil {
-		var m Vectors
-		if m, s.expM, ok, err = probe(inverse{v, solve}, s.q, false, s.r, n, n); err != nil {
-			return result, err
-		} else if !ok {
-			return result, &NonFiniteError{method, 0}
+	err = s.within(ctx, a, opt.Preconditioner, x, b, func() error {
+		// Products with b, scaled to a norm near 1, show how large A and M are. The scale of b is that of the
+		// larger of b and A·x, and so of the first residual.
+		v := s.Vectors
+		s.r, s.q = v.New(n), v.New(n)
+		times(v, -unit(expB), s.b, s.r)
+		if err := s.size(s.q, false, s.r); err != nil {
+			return err
 		}
-		s.solve = func(dst, r Vector) error { return m.MulVecTo(dst, false, r) }
-	}
-	if s.expB = expB; normX != 0 {
-		s.expB = max(expB, expX+s.expA)
-		s.begun = true
-	}
-	s.expB = unit(s.expB)
-	if s.expB != 0 {
-		b := v.New(n)
-		times(v, -s.expB, s.b, b)
-		s.b = b
-	}
-	s.normB = math.Ldexp(normB, expB-s.expB)
-	s.want = math.Ldexp(tolerance*normB, expB-s.expB)
-	if back := s.expB - s.expA; back != 0 {
-		times(v, -back, s.x, s.x)
-		defer func() {
-			times(v, back, s.x, s.x)
-			if norm, _, e := measure(v, s.x); err == nil && e == nil && !finite(norm) {
-				err = &NonFiniteError{method, result.Iterations}
+		if s.solve != nil {
+			m, exp, err := s.probe(inverse{v, s.solve}, s.q, false, s.r, n, n)
+			if err != nil {
+				return err
 			}
-		}()
-	}
-	err = iterate(s)
+			s.expM, s.solve = exp, func(dst, r Vector) error { return m.MulVecTo(dst, false, r) }
+		}
+		if s.expB = expB; normX != 0 {
+			s.expB = max(expB, expX+s.expA)
+			s.begun = true
+		}
+		if s.expB = unit(s.expB); s.expB != 0 {
+			b := v.New(n)
+			times(v, -s.expB, s.b, b)
+			s.b = b
+		}
+		s.normB = math.Ldexp(normB, expB-s.expB)
+		s.want = math.Ldexp(cmp.Or(opt.Tolerance, 1e-10)*normB, expB-s.expB)
+		if s.expX = s.expB - s.expA; s.expX != 0 {
+			times(v, -s.expX, s.x, s.x)
+		}
+		return iterate(s)
+	})
 	return result, err
+}
+
+// cycles calls cycle until b − A·x is small enough, or until an error. cycle improves x; it gets ‖r‖ and rᵀ·r for r = b − A·x,
+// and returns the norm of the residual that it has updated.
+func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) error {
+	r, rr, err := s.residual()
+	for err == nil && r > s.want {
+		var updated float64
+		if updated, err = cycle(r, rr); err != nil {
+			return err
+		}
+		if r, rr, err = s.residual(); err == nil && r > s.want && s.result.Iterations == s.most {
+			reason := limit
+			if updated <= s.want {
+				reason = fmt.Sprintf("%s; the recurrence has %.3g", limit, math.Ldexp(updated, s.expB))
+			}
+			return s.unconverged(reason)
+		}
+	}
+	return err
 }
 
 // residual computes r = b − A·x with q for A·x, and returns ‖r‖ and its square. It stores the norm in the
@@ -131,39 +121,4 @@ func (s *system) residual() (r, rr float64, err error) {
 	}
 	s.note(r)
 	return r, rr, err
-}
-
-// note stores the norm of the residual in the result.
-func (s *system) note(r float64) { s.result.Residual = math.Ldexp(r, s.expB) }
-
-// observed calls Observe after an iteration.
-func (s *system) observed() {
-	if s.observe != nil {
-		s.observe(s.result.Iterations, s.result.Residual)
-	}
-}
-
-// outOfRange returns the error for numbers that are not finite.
-func (s *system) outOfRange() error { return &NonFiniteError{s.method, s.result.Iterations} }
-
-// unconverged returns the error for a residual that is still too large.
-func (s *system) unconverged(reason string) error {
-	return &ConvergenceError{s.method, s.result.Iterations, s.result.Residual, math.Ldexp(s.want, s.expB), reason}
-}
-
-// may returns the error of an iteration that must not begin: the end of ctx, or the limit of iterations.
-func (s *system) may(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	if s.result.Iterations == s.most {
-		return s.unconverged("the limit of iterations")
-	}
-	return nil
-}
-
-// drifted returns the error after the last iteration if the residual that was updated is small enough, and
-// the one that was computed from x is not.
-func (s *system) drifted(updated float64) error {
-	return s.unconverged(fmt.Sprintf("the limit of iterations; the recurrence has %.3g", math.Ldexp(updated, s.expB)))
 }
