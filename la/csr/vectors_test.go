@@ -70,6 +70,40 @@ func TestDistributedCG(t *testing.T) {
 	}
 }
 
+// TestDistributedMethods: the other methods for square matrices have the bits of one machine, too, and exchange only
+// numbers with the nodes.
+func TestDistributedMethods(t *testing.T) {
+	const side, blocks = 12, 4
+	made := &counts{}
+	d, _ := nodes(t, 2, false, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} }, nil)
+	a, here := generate(t, d, side, blocks, made)
+	b := vector(side*side, 1)
+	for name, solve := range map[string]func(a krylov.Operator, x []float64) (int, error){
+		"GMRES": func(a krylov.Operator, x []float64) (int, error) {
+			r, err := krylov.GMRES(t.Context(), a, x, b, krylov.GMRESOptions{Restart: 12, Tolerance: 1e-6})
+			return r.Iterations, err
+		},
+		"BiCGSTAB": func(a krylov.Operator, x []float64) (int, error) {
+			r, err := krylov.BiCGSTAB(t.Context(), a, x, b, krylov.BiCGSTABOptions{})
+			return r.Iterations, err
+		},
+		"MINRES": func(a krylov.Operator, x []float64) (int, error) {
+			r, err := krylov.MINRES(t.Context(), a, x, b, krylov.MINRESOptions{})
+			return r.Iterations, err
+		},
+	} {
+		x, want := vector(side*side, 2), vector(side*side, 2)
+		many, err := solve(a, x)
+		expected, err2 := solve(here, want)
+		if err := errors.Join(err, err2); err != nil || many != expected || !slices.Equal(x, want) {
+			t.Errorf("%s: %v, %d iterations, and %d on one machine; or other bits", name, err, many, expected)
+		}
+	}
+	if n := moved(d, "A") + moved(d, "v"); n != 0 {
+		t.Errorf("%d bytes of the matrix and of vectors went through the driver", n)
+	}
+}
+
 // traffic returns the bytes that nodes have fetched, and those from the driver and to it.
 func traffic(d *cluster.Driver) (all, driver int64) {
 	for _, u := range d.Usage() {

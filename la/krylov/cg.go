@@ -52,7 +52,7 @@ type CGResult struct {
 // Reference: Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems,
 // 1952; Saad, Iterative Methods for Sparse Linear Systems, algorithms 6.18 and 9.1.
 func CG(ctx context.Context, a Operator, x, b []float64, opt CGOptions) (CGResult, error) {
-	result, err := solveSystem(ctx, "CG", a, x, b, options(opt), func(s *system) error {
+	result, err := solveSystem(ctx, "CG", a, x, b, options(opt), nil, func(s *system) error {
 		c := cgRun{system: s, p: s.New(s.n), z: s.r}
 		if s.solve != nil {
 			c.z = s.New(s.n)
@@ -84,13 +84,10 @@ func (c *cgRun) precondition(rr float64) (float64, error) {
 	case !finite(rz):
 		return 0, c.outOfRange()
 	case rz <= 0 && rr >= tiny:
-		return 0, &IndefiniteError{c.result.Iterations, math.Ldexp(rz/rr, c.expM), true}
+		return 0, &IndefiniteError{c.result.Iterations, math.Ldexp(rz/rr, c.expM), true, "CG"}
 	}
 	return rz, nil
 }
-
-// tiny bounds the square of the residual from below: with a smaller residual pᵀ·A·p may vanish.
-const tiny = 0x1p-700
 
 // cycle runs the iteration from r = b − A·x until the residual is small enough, or an error.
 func (c *cgRun) cycle(ctx context.Context, r, rr float64) (updated float64, err error) {
@@ -113,7 +110,7 @@ func (c *cgRun) cycle(ctx context.Context, r, rr float64) (updated float64, err 
 			return 0, c.outOfRange()
 		case pq <= 0:
 			pp, err := c.Dot(c.p, c.p, 1)
-			return 0, cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA), false}))
+			return 0, cmp.Or(err, error(&IndefiniteError{result.Iterations, math.Ldexp(pq/pp, c.expA), false, "CG"}))
 		}
 		alpha, before := rz/pq, rz
 		c.Axpby(alpha, c.p, 1, c.x)

@@ -32,9 +32,8 @@ type frame struct {
 }
 
 // checkOptions returns an *OptionsError if iterations is negative, or a value is negative or not finite.
-// names names the values.
-func checkOptions(iterations int, names string, values ...float64) error {
-	var bad problems.List
+// names names the values. bad is what was wrong before.
+func checkOptions(bad problems.List, iterations int, names string, values ...float64) error {
 	bad.Check(iterations >= 0, "MaxIterations is %d, want at least 0", iterations)
 	for _, v := range values {
 		bad.Check(v >= 0 && !math.IsInf(v, 1), "one of %s is %v, want at least 0, and finite", names, v)

@@ -19,8 +19,8 @@ type Operator interface {
 }
 
 // Keeper is an [Operator] that itself stores the vectors of an iteration. A csr.Distributed stores them on
-// its nodes. [CG] and [LSQR] give it b and x at the beginning, get x at the end, and meanwhile exchange only
-// numbers with it. If the Keeper fails, x may be unchanged after CG, or zeros after LSQR.
+// its nodes. The methods give it b and x at the beginning, get x at the end, and meanwhile exchange only
+// numbers with it. If the Keeper fails, x may be unchanged, or zeros after LSQR.
 type Keeper interface {
 	Operator
 	// Vectors returns room for the vectors of an iteration with a. It returns nil if a is not this
@@ -36,7 +36,7 @@ type Vector int
 // operator has rows or columns. If a method without an error result fails, the next call of a method with
 // one returns the error.
 //
-// If the products have the same bits as in memory, so has the result of [CG]: package internal/vector does
+// If the products have the same bits as in memory, so has the result of a method: package internal/vector does
 // all other operations on vectors.
 type Vectors interface {
 	// New makes a vector of n elements; n is the number of rows or of columns. The caller writes the
@@ -81,11 +81,12 @@ func (e *ConvergenceError) Error() string {
 }
 
 // IndefiniteError reports that the matrix of CG is not positive definite: CG has found a direction p ≠ 0
-// for which pᵀ·A·p ≤ 0. If Preconditioner is set, the same was found of M⁻¹ for a residual.
+// for which pᵀ·A·p ≤ 0. If Preconditioner is set, CG or MINRES has found the same of M⁻¹ for a residual.
 type IndefiniteError struct {
 	Iteration      int
 	Curvature      float64 // pᵀ·A·p / ‖p‖², or rᵀ·M⁻¹·r / ‖r‖²
 	Preconditioner bool
+	Method         string
 }
 
 func (e *IndefiniteError) Error() string {
@@ -93,7 +94,19 @@ func (e *IndefiniteError) Error() string {
 	if e.Preconditioner {
 		what = "preconditioner"
 	}
-	return fmt.Sprintf("krylov: CG: the %s is not positive definite: iteration %d has found a curvature of %.3g", what, e.Iteration, e.Curvature)
+	return fmt.Sprintf("krylov: %s: the %s is not positive definite: iteration %d has found a curvature of %.3g", e.Method, what, e.Iteration, e.Curvature)
+}
+
+// BreakdownError reports an iteration that has found no way on from its x, with any larger number of iterations.
+type BreakdownError struct {
+	Method    string
+	Iteration int
+	Residual  float64 // ‖b − A·x‖
+	Reason    string
+}
+
+func (e *BreakdownError) Error() string {
+	return fmt.Sprintf("krylov: %s: breakdown in iteration %d, with a residual of %.3g: %s", e.Method, e.Iteration, e.Residual, e.Reason)
 }
 
 // NonFiniteError reports a number out of range: an infinity or a NaN in b or the initial x (Iteration 0), or
@@ -120,7 +133,7 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// ErrOverlap is the panic of [CG] and [LSQR] if x and b begin at the same element.
+// ErrOverlap is the panic of the methods if x and b begin at the same element.
 const ErrOverlap Error = "krylov: x and b are the same vector"
 
 // checkShapes returns a *la.ShapeError if b or x does not fit the operator. It panics with [ErrOverlap] if

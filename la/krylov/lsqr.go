@@ -80,7 +80,7 @@ type LSQRResult struct {
 // Squares, ACM Trans. Math. Softw. 8, 1982.
 func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s LSQRResult, err error) {
 	s.Residual = math.NaN()
-	if err := checkOptions(opt.MaxIterations, "Damp, ATol, BTol and ConditionLimit", opt.Damp, opt.ATol, opt.BTol, opt.ConditionLimit); err != nil {
+	if err := checkOptions(nil, opt.MaxIterations, "Damp, ATol, BTol and ConditionLimit", opt.Damp, opt.ATol, opt.BTol, opt.ConditionLimit); err != nil {
 		return s, err
 	}
 	if err := checkShapes("LSQR", a, x, b); err != nil {

@@ -56,18 +56,19 @@ type solver struct {
 }
 
 func solvers(t *testing.T, rt exec.Runtime) (all []solver) {
-	cg := func(a krylov.Operator, _ int, x, b []float64) (int, float64, error) {
-		r, err := krylov.CG(context.Background(), a, x, b, krylov.CGOptions{Tolerance: 1e-14})
-		return r.Iterations, r.Residual, err
+	plain := func(method string) func(a krylov.Operator, _ int, x, b []float64) (int, float64, error) {
+		return func(a krylov.Operator, _ int, x, b []float64) (int, float64, error) {
+			return square[method](context.Background(), a, x, b, settings{tolerance: 1e-14})
+		}
 	}
-	with := func(d *mat.Dense, precondition func(a *csr.Matrix) (krylov.Preconditioner, error)) func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
+	cg := plain("CG")
+	with := func(method string, d *mat.Dense, precondition func(a *csr.Matrix) (krylov.Preconditioner, error)) func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
 		return func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
 			m, err := precondition(sparseOf(t, rt, d, k))
 			if err != nil {
 				return 0, 0, err
 			}
-			r, err := krylov.CG(context.Background(), a, x, b, krylov.CGOptions{Tolerance: 1e-14, Preconditioner: m})
-			return r.Iterations, r.Residual, err
+			return square[method](context.Background(), a, x, b, settings{tolerance: 1e-14, m: m})
 		}
 	}
 	jacobi := func(a *csr.Matrix) (krylov.Preconditioner, error) { return csr.NewJacobi(a) }
@@ -87,8 +88,16 @@ func solvers(t *testing.T, rt exec.Runtime) (all []solver) {
 		{"CG 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, 3}), []float64{5, 4}, nil, cg},
 		{"CG 70×70", chain(70), integers(70, 1).RawMatrix().Data, nil, cg},
 		{"CG 9×9 from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], cg},
-		{"CG 70×70 with Jacobi", chain(70), integers(70, 1).RawMatrix().Data, nil, with(chain(70), jacobi)},
-		{"CG 9×9 with IC from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], with(chain(9), ic)},
+		{"CG 70×70 with Jacobi", chain(70), integers(70, 1).RawMatrix().Data, nil, with("CG", chain(70), jacobi)},
+		{"CG 9×9 with IC from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], with("CG", chain(9), ic)},
+		{"GMRES 2×2", mat.NewDense(2, 2, []float64{4, 1, -2, 3}), []float64{5, 4}, nil, plain("GMRES")},
+		{"GMRES(4) 9×9 from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], plain("GMRES(4)")},
+		{"GMRES 9×9 with IC", chain(9), integers(9, 1).RawMatrix().Data, nil, with("GMRES", chain(9), ic)},
+		{"BiCGSTAB 2×2", mat.NewDense(2, 2, []float64{4, 1, -2, 3}), []float64{5, 4}, nil, plain("BiCGSTAB")},
+		{"BiCGSTAB 9×9 with Jacobi from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], with("BiCGSTAB", chain(9), jacobi)},
+		{"MINRES 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, -3}), []float64{5, 4}, nil, plain("MINRES")},
+		{"MINRES 9×9 from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], plain("MINRES")},
+		{"MINRES 9×9 with IC", chain(9), integers(9, 1).RawMatrix().Data, nil, with("MINRES", chain(9), ic)},
 		{"LSQR 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, 3}), []float64{5, 4}, nil, lsqr(0)},
 		{"LSQR 30×8", integers(30, 8), integers(30, 2).RawMatrix().Data[30:], nil, lsqr(0)},
 		{"LSQR 8×30", integers(8, 30), integers(8, 2).RawMatrix().Data[8:], nil, lsqr(0)},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -27,10 +28,10 @@ type system struct {
 }
 
 // solveSystem is the frame of the methods for a square A: it checks the arguments, scales A, b, x and M, calls
-// iterate, and scales x back.
-func solveSystem(ctx context.Context, method string, a Operator, x, b []float64, opt options, iterate func(*system) error) (result progress, err error) {
+// iterate, and scales x back. bad is what is wrong with other options.
+func solveSystem(ctx context.Context, method string, a Operator, x, b []float64, opt options, bad problems.List, iterate func(*system) error) (result progress, err error) {
 	result.Residual = math.NaN()
-	if err := checkOptions(opt.MaxIterations, "Tolerance", opt.Tolerance); err != nil {
+	if err := checkOptions(bad, opt.MaxIterations, "Tolerance", opt.Tolerance); err != nil {
 		return result, err
 	}
 	n, columns := a.Dims()
@@ -90,6 +91,9 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) error {
 	r, rr, err := s.residual()
 	for err == nil && r > s.want {
+		if rr < tiny {
+			return s.outOfRange()
+		}
 		var updated float64
 		if updated, err = cycle(r, rr); err != nil {
 			return err
@@ -103,6 +107,17 @@ func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) 
 		}
 	}
 	return err
+}
+
+// tiny bounds the square of the residual from below: with a smaller residual squares may vanish.
+const tiny = 0x1p-700
+
+// cancelled is what rounding leaves, at most, of numbers that cancel to zero, relative to these.
+const cancelled = 0x1p-44
+
+// broken returns the error for an iteration that cannot go on.
+func (s *system) broken(reason string) error {
+	return &BreakdownError{s.method, s.result.Iterations, s.result.Residual, reason}
 }
 
 // residual computes r = b − A·x with q for A·x, and returns ‖r‖ and its square. It stores the norm in the
