@@ -109,6 +109,9 @@ func (k optionKind) String() string {
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
 // It allocates nothing but for a checkpoint, a LeastNorm or an error.
 func optionsOf(method string, takes optionKind, opts []CallOption) (callOptions, error) {
+	if len(opts) == 0 {
+		return callOptions{ctx: context.Background()}, nil
+	}
 	return optionsIn(context.Background(), method, takes|takesContext, opts)
 }
 
@@ -143,6 +146,9 @@ func optionsIn(ctx context.Context, function string, takes optionKind, opts []Ca
 
 // contextOf returns the context of a call of the named method, which takes no other option.
 func contextOf(method string, opts []CallOption) (context.Context, error) {
+	if len(opts) == 0 {
+		return context.Background(), nil
+	}
 	o, err := optionsOf(method, 0, opts)
 	return o.ctx, err
 }

@@ -48,7 +48,7 @@ func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[
 	if d, f := c.direct(ctx); d != nil {
 		defer d.leave()
 		if from, ok := memoryOf(b); ok && from.rows == n {
-			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&f, c.norm, false, to, from) {
+			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&f, c.norm, false, &to, &from) {
 				return nil
 			}
 		}
@@ -111,7 +111,8 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 	}
 	if d, f := c.direct(ctx); d != nil {
 		defer d.leave()
-		if to, from, ok := vectorsOf(f.n, dst, f.n, b); ok && d.solve(&f, c.norm, false, to, from) {
+		var to, from memory[T]
+		if vectorsOf(f.n, dst, &to, f.n, b, &from) && d.solve(&f, c.norm, false, &to, &from) {
 			return nil
 		}
 	}

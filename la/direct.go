@@ -68,6 +68,8 @@ func desks[T Element]() *sync.Pool { return scalar.Pick[T](desks32, desks64) }
 
 // leave ends the use of d.
 func (d *desk[T]) leave() {
-	d.by, d.of = factors[T]{}, norms{}
+	if d.by.a != nil {
+		d.by, d.of = factors[T]{}, norms{}
+	}
 	desks[T]().Put(d)
 }

@@ -2,6 +2,7 @@ package la
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -124,39 +125,64 @@ type memory[T Element] struct {
 	data               []T
 }
 
-// memoryOf returns the memory of a matrix, which is no copy, or false if it is not known or too short.
-func memoryOf[T Element](a Source[T]) (m memory[T], ok bool) {
+// of makes m the memory of a matrix, which is no copy. It returns false if that is not known or too short.
+//
+// It and its like write the fields of m one by one, and their callers hand m on by its address: a copy of a structure that
+// has just been written field by field waits for the fields.
+func (m *memory[T]) of(a Source[T]) bool {
 	switch a := any(a).(type) {
 	case *mat.Dense:
-		g := general[T](a)
-		m = memory[T]{g.Rows, g.Cols, g.Stride, g.Data}
+		return m.ofDense(a)
 	case *mat.VecDense:
-		return vectorOf[T](any(a))
+		return m.ofVecDense(a)
 	case General[T]:
-		m = memory[T]{a.Rows, a.Cols, a.Stride, a.Data}
+		m.rows, m.cols, m.stride, m.data = a.Rows, a.Cols, a.Stride, a.Data
 	case *General[T]:
-		m = memory[T]{a.Rows, a.Cols, a.Stride, a.Data}
+		m.rows, m.cols, m.stride, m.data = a.Rows, a.Cols, a.Stride, a.Data
 	case Vector[T]:
-		m = memory[T]{len(a), 1, 1, a}
+		m.rows, m.cols, m.stride, m.data = len(a), 1, 1, a
+	default:
+		return false
 	}
-	return m, m.holds()
+	return m.holds()
 }
 
-// vectorOf is memoryOf for a vector, as a column.
-func vectorOf[T Element](v any) (m memory[T], ok bool) {
-	switch v := v.(type) {
+// ofVector is of for a vector, as a column.
+func (m *memory[T]) ofVector(v VectorSource[T]) bool {
+	switch v := any(v).(type) {
 	case *mat.VecDense:
-		if v.IsEmpty() {
-			return m, false
-		}
-		r := v.RawVector()
-		if data, isT := any(&r.Data).(*[]T); isT {
-			m = memory[T]{r.N, 1, r.Inc, *data}
-		}
+		return m.ofVecDense(v)
 	case Vector[T]:
-		m = memory[T]{len(v), 1, 1, v}
+		m.rows, m.cols, m.stride, m.data = len(v), 1, 1, v
+		return len(v) > 0
 	}
-	return m, m.holds()
+	return false
+}
+
+func (m *memory[T]) ofDense(a *mat.Dense) bool {
+	r := a.RawMatrix()
+	data, isT := any(&r.Data).(*[]T)
+	if !isT {
+		return false
+	}
+	m.rows, m.cols, m.stride, m.data = r.Rows, r.Cols, r.Stride, *data
+	return m.holds()
+}
+
+func (m *memory[T]) ofVecDense(v *mat.VecDense) bool {
+	r := v.RawVector()
+	data, isT := any(&r.Data).(*[]T)
+	if !isT {
+		return false
+	}
+	m.rows, m.cols, m.stride, m.data = r.N, 1, r.Inc, *data
+	return m.holds()
+}
+
+// memoryOf returns the memory of a matrix, or false.
+func memoryOf[T Element](a Source[T]) (m memory[T], ok bool) {
+	ok = m.of(a)
+	return m, ok
 }
 
 // symmetricOf is memoryOf for a symmetric matrix, of which the upper triangle is stored, or else the lower one.
@@ -181,8 +207,11 @@ func symmetricOf[T Element](a SymmetricSource[T]) (m memory[T], upper, ok bool) 
 
 // holds reports whether m has an element and the memory for all.
 func (m *memory[T]) holds() bool {
-	return m.rows > 0 && m.cols > 0 && m.stride >= m.cols && len(m.data) >= m.cols &&
-		m.rows-1 <= (len(m.data)-m.cols)/m.stride
+	if m.rows <= 0 || m.cols <= 0 || m.stride < m.cols || len(m.data) < m.cols {
+		return false
+	}
+	hi, lo := bits.Mul(uint(m.rows-1), uint(m.stride))
+	return hi == 0 && lo <= uint(len(m.data)-m.cols)
 }
 
 // resultMemory returns the memory of dst, which takes the shape m×n if it is empty, or false.
@@ -194,17 +223,18 @@ func resultMemory[T Element](dst Source[T], m, n int) (to memory[T], ok bool) {
 	return to, ok && to.rows == m && to.cols == n
 }
 
-// vectorsOf returns the memory of a result of n elements, which takes this length if it is empty, and of a vector of m, or
-// false.
-func vectorsOf[T Element](n int, dst VectorSink[T], m int, b VectorSource[T]) (to, from memory[T], ok bool) {
-	if from, ok = vectorOf[T](b); !ok || from.rows != m {
-		return to, from, false
-	}
+// vectorsOf makes to the memory of a result of n elements, which takes this length if it is empty, and from that of a
+// vector of m. It returns false if it cannot.
+func vectorsOf[T Element](n int, dst VectorSink[T], to *memory[T], m int, b VectorSource[T], from *memory[T]) bool {
+	return from.ofVector(b) && from.rows == m && to.ofResult(n, dst)
+}
+
+// ofResult makes m the memory of a vector of n elements, which takes this length if it is empty, or returns false.
+func (m *memory[T]) ofResult(n int, dst VectorSink[T]) bool {
 	if v, isDense := any(dst).(*mat.VecDense); isDense && v.IsEmpty() {
 		v.ReuseAsVec(n)
 	}
-	to, ok = vectorOf[T](dst)
-	return to, from, ok && to.rows == n
+	return m.ofVector(dst) && m.rows == n
 }
 
 // farthest is the exponent of the largest and least magnitudes of elements that direct computations take: their squares
@@ -273,7 +303,7 @@ func plainSums[T Element](sums []float64) bool {
 }
 
 // right returns a copy of b without gaps, or false if an element of it is not plain.
-func (d *desk[T]) right(b memory[T]) (x []T, ok bool) {
+func (d *desk[T]) right(b *memory[T]) (x []T, ok bool) {
 	least, most := farthest[T]()
 	d.x = atLeast(d.x, b.rows*b.cols)
 	x = d.x[:b.rows*b.cols]

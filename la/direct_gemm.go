@@ -4,27 +4,26 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
 
-// factorOf is memoryOf for a factor of a product, which may be the transpose of a matrix in memory.
-func factorOf[T Element](a Source[T], by blas.Transpose) (m memory[T], transposed, ok bool) {
+// ofFactor is of for a factor op(A) of a product, where A may be the transpose of a matrix in memory, too. op(A) is the
+// transpose of m if transposed.
+func (m *memory[T]) ofFactor(a Source[T], by blas.Transpose) (transposed, ok bool) {
 	transposed = by == blas.Trans || by == blas.ConjTrans
 	if !transposed && by != blas.NoTrans {
-		return m, false, false
+		return false, false
 	}
-	if t, isTransposed := any(a).(mat.Transpose); isTransposed {
-		d, isDense := t.Matrix.(*mat.Dense)
-		if !isDense {
-			return m, false, false
-		}
-		g := general[T](d)
-		m = memory[T]{g.Rows, g.Cols, g.Stride, g.Data}
-		return m, !transposed, m.holds()
+	switch a := any(a).(type) {
+	case *mat.Dense:
+		return transposed, m.ofDense(a)
+	case mat.Transpose:
+		d, isDense := a.Matrix.(*mat.Dense)
+		return !transposed, isDense && m.ofDense(d)
 	}
-	m, ok = memoryOf(a)
-	return m, transposed, ok
+	return transposed, m.of(a)
 }
 
 // shape returns the rows and columns of m, or of its transpose.
@@ -45,11 +44,12 @@ func (m *memory[T]) apart(c *memory[T]) bool {
 // gemmDirect is Gemm of small matrices in memory, if it returns true.
 func gemmDirect[T Element](ctx context.Context, e *Engine, transA, transB blas.Transpose, alpha T, a, b Source[T], beta T,
 	c Destination[T]) bool {
-	ma, ta, ok := factorOf(a, transA)
+	var ma, mb, mc memory[T]
+	ta, ok := ma.ofFactor(a, transA)
 	if !ok || alpha == 0 {
 		return false
 	}
-	mb, tb, ok := factorOf(b, transB)
+	tb, ok := mb.ofFactor(b, transB)
 	if !ok {
 		return false
 	}
@@ -58,19 +58,26 @@ func gemmDirect[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 	if k != kb || max(m, n, k) > smallOrder {
 		return false
 	}
-	mc, ok := memoryOf[T](c)
-	if !ok && beta == 0 {
-		mc, ok = resultMemory(c, m, n)
+	if ok = mc.of(c); !ok && beta == 0 {
+		shape(Source[T](c), m, n)
+		ok = mc.of(c)
 	}
 	if !ok || mc.rows != m || mc.cols != n || !ma.apart(&mc) || !mb.apart(&mc) {
 		return false
+	}
+	if max(m, n, k) <= op.LoopGemm {
+		if !e.Plain(ctx, op.LoopGemm) {
+			return false
+		}
+		op.SmallGemm(ta, tb, m, n, k, alpha, ma.data, ma.stride, mb.data, mb.stride, beta, mc.data, mc.stride)
+		return true
 	}
 	d := directly[T](ctx, e, max(m, n, k))
 	if d == nil {
 		return false
 	}
 	if n == 1 && !tb && k > 4 {
-		d.Gemv(ta, ma.rows, ma.cols, alpha, ma.data, ma.stride, mb.data, mb.stride, beta, mc.data, mc.stride)
+		op.SmallGemv(ta, ma.rows, ma.cols, alpha, ma.data, ma.stride, mb.data, mb.stride, beta, mc.data, mc.stride)
 	} else {
 		d.Gemm(ta, tb, m, n, k, alpha, ma.data, ma.stride, mb.data, mb.stride, beta, mc.data, mc.stride)
 	}
@@ -81,27 +88,21 @@ func gemmDirect[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 // gemvDirect is Gemv of a small matrix in memory, if it returns true.
 func gemvDirect[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha T, a Source[T], x VectorSource[T],
 	beta T, y VectorSink[T]) bool {
-	ma, ta, ok := factorOf(a, trans)
-	if !ok || alpha == 0 {
+	var ma, mx, my memory[T]
+	ta, ok := ma.ofFactor(a, trans)
+	if !ok || alpha == 0 || !mx.ofVector(x) {
 		return false
 	}
 	m, n := ma.shape(ta)
-	mx, ok := vectorOf[T](x)
-	if !ok || mx.rows != n || max(m, n) > smallOrder {
+	if mx.rows != n || max(m, n) > smallOrder || !e.Plain(ctx, max(m, n)) {
 		return false
 	}
-	my, ok := vectorOf[T](y)
-	if !ok && beta == 0 {
-		my, _, ok = vectorsOf(m, y, n, x)
+	if ok = my.ofVector(y); !ok && beta == 0 {
+		ok = my.ofResult(m, y)
 	}
 	if !ok || my.rows != m || !ma.apart(&my) || !mx.apart(&my) {
 		return false
 	}
-	d := directly[T](ctx, e, max(m, n))
-	if d == nil {
-		return false
-	}
-	d.Gemv(ta, ma.rows, ma.cols, alpha, ma.data, ma.stride, mx.data, mx.stride, beta, my.data, my.stride)
-	d.leave()
+	op.SmallGemv(ta, ma.rows, ma.cols, alpha, ma.data, ma.stride, mx.data, mx.stride, beta, my.data, my.stride)
 	return true
 }

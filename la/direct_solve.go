@@ -22,7 +22,7 @@ func (d *desk[T]) regular(f *factors[T], k norms) bool {
 
 // solve writes the quotient of b by the factors f to dst. It returns false, and changes nothing, if an operand or the
 // solution is not plain, or the matrix may be singular.
-func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b memory[T]) bool {
+func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b *memory[T]) bool {
 	if b.rows != f.n || !d.regular(f, k) {
 		return false
 	}
@@ -35,7 +35,7 @@ func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b memory[T
 }
 
 // deliverPlain copies x, a matrix without gaps of at least the rows of dst, to dst, unless an element is not finite.
-func deliverPlain[T Element](x []T, dst memory[T]) bool {
+func deliverPlain[T Element](x []T, dst *memory[T]) bool {
 	x = x[:dst.rows*dst.cols]
 	s := T(0)
 	for _, v := range x {
@@ -56,7 +56,7 @@ func deliverPlain[T Element](x []T, dst memory[T]) bool {
 
 // leastSquares writes the least-squares solution for b with Q and R of an m×n matrix, m ≥ n, in v, whose rows are ld
 // apart, and t. k are the norms of R.
-func (d *desk[T]) leastSquares(m, n, ib int, v []T, ld int, t []T, ldt int, k norms, dst, b memory[T]) bool {
+func (d *desk[T]) leastSquares(m, n, ib int, v []T, ld int, t []T, ldt int, k norms, dst, b *memory[T]) bool {
 	f := factors[T]{form: formR, a: v, n: n, ld: ld}
 	if b.rows != m || !d.regular(&f, k) {
 		return false
@@ -86,7 +86,7 @@ func (d *desk[T]) upperSums(a []T, n, ld int) []float64 {
 // solveSystem solves the n×n system A·X = B by the method that A's elements call for, if that is Cholesky or LU. It
 // returns MethodNone, and changes nothing, if it is another one or something is not plain. With symmetric, only the upper
 // triangle of A is stored or, without upper, the lower one.
-func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b memory[T]) Method {
+func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b *memory[T]) Method {
 	n := a.rows
 	d.f = atLeast(d.f, n*n)
 	f, method := factors[T]{form: formCholesky, a: d.f, n: n, ld: n}, MethodCholesky
@@ -133,7 +133,7 @@ func structureOf[T Element](a memory[T]) (triangular, symmetric bool) {
 }
 
 // solveTall solves the least-squares problem with the m×n matrix a, m ≥ n.
-func (d *desk[T]) solveTall(a, dst, b memory[T]) bool {
+func (d *desk[T]) solveTall(a memory[T], dst, b *memory[T]) bool {
 	m, n := a.rows, a.cols
 	d.f, d.t = atLeast(d.f, m*n), atLeast(d.t, n*n)
 	if _, ok := d.load(d.f, n, a); !ok {

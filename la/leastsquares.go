@@ -73,7 +73,7 @@ func leastSquaresDirect[T Element](ctx context.Context, e *Engine, dst Destinati
 		return false
 	}
 	to, ok := resultMemory(dst, n, from.cols)
-	return ok && d.solveTall(src, to, from)
+	return ok && d.solveTall(src, &to, &from)
 }
 
 // solveQR returns the least-squares or minimum-norm solution, nil if there is none.

@@ -56,7 +56,7 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 	if d, fs := f.direct(ctx); d != nil {
 		defer d.leave()
 		if from, ok := memoryOf(b); ok && from.rows == n {
-			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&fs, f.norm, trans, to, from) {
+			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&fs, f.norm, trans, &to, &from) {
 				return nil
 			}
 		}
@@ -100,7 +100,8 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	n := f.order()
 	if d, fs := f.direct(ctx); d != nil {
 		defer d.leave()
-		if to, from, ok := vectorsOf(n, dst, n, b); ok && d.solve(&fs, f.norm, trans, to, from) {
+		var to, from memory[T]
+		if vectorsOf(n, dst, &to, n, b, &from) && d.solve(&fs, f.norm, trans, &to, &from) {
 			return nil
 		}
 	}

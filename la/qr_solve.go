@@ -57,7 +57,7 @@ func (q *QR[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 	if d := q.direct(ctx, trans); d != nil {
 		defer d.leave()
 		if from, ok := memoryOf(b); ok && from.rows == rows {
-			if to, ok := resultMemory(dst, cols, from.cols); ok && q.solveDirect(d, to, from) {
+			if to, ok := resultMemory(dst, cols, from.cols); ok && q.solveDirect(d, &to, &from) {
 				return nil
 			}
 		}
@@ -96,7 +96,8 @@ func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	rows, cols := q.operator(trans)
 	if d := q.direct(ctx, trans); d != nil {
 		defer d.leave()
-		if to, from, ok := vectorsOf(cols, dst, rows, b); ok && q.solveDirect(d, to, from) {
+		var to, from memory[T]
+		if vectorsOf(cols, dst, &to, rows, b, &from) && q.solveDirect(d, &to, &from) {
 			return nil
 		}
 	}
@@ -115,7 +116,7 @@ func (q *QR[T]) direct(ctx context.Context, trans bool) *desk[T] {
 }
 
 // solveDirect writes the solution for b to dst, or returns false.
-func (q *QR[T]) solveDirect(d *desk[T], dst, b memory[T]) bool {
+func (q *QR[T]) solveDirect(d *desk[T], dst, b *memory[T]) bool {
 	m, n := q.f.a.Dims()
 	v, t := q.f.a.Tile(0, 0), q.f.rotations.FirstT()
 	return d.leastSquares(m, n, q.f.rotations.IB(), v.Data, v.Stride, t.Data, t.Stride, q.f.size.norms, dst, b)

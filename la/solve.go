@@ -104,8 +104,8 @@ func solveDirect[T Element](ctx context.Context, e *Engine, dst Destination[T], 
 	switch {
 	case !ok:
 	case m == n:
-		return d.solveSystem(src, symmetric, upper, to, from)
-	case d.solveTall(src, to, from):
+		return d.solveSystem(src, symmetric, upper, &to, &from)
+	case d.solveTall(src, &to, &from):
 		return MethodQR
 	}
 	return MethodNone

@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -172,6 +173,60 @@ func TestGemvGaps(t *testing.T) {
 				for i, v := range dense {
 					if far[2*i] != v || far[2*i+1] != y[2*i+1] {
 						t.Fatalf("%s: %c %d×%d: element %d is %v with gaps, %v without", name, trans, m, n, i, far[2*i], v)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSmallGemv: small products with vectors agree with sums in float64 in every instruction set, for all shapes around
+// those of vectors, and read and write nothing else.
+func TestSmallGemv(t *testing.T) {
+	t.Run("float64", testSmallGemv[float64])
+	t.Run("float32", testSmallGemv[float32])
+}
+
+func testSmallGemv[T Element](t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	all := natives[T](Caches{})
+	all["go"] = Portable[T]()
+	sizes := []int{1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32, 33, 40, 63, 64}
+	for name, p := range all {
+		for _, m := range sizes {
+			for _, n := range sizes {
+				for _, transposed := range []bool{false, true} {
+					lda, incX, incY := n+rnd.IntN(3), 1+rnd.IntN(2), 1+rnd.IntN(2)
+					alpha, beta := T(1), T(0)
+					if rnd.IntN(2) == 0 {
+						alpha, beta = T(rnd.NormFloat64()), T(rnd.NormFloat64())
+					}
+					a := randomSlice[T]((m-1)*lda + n)
+					for i := range m - 1 {
+						for j := n; j < lda; j++ {
+							a[i*lda+j] = T(math.NaN())
+						}
+					}
+					rows, cols := m, n
+					if transposed {
+						rows, cols = n, m
+					}
+					x, y := randomSlice[T]((cols-1)*incX+1), randomSlice[T]((rows-1)*incY+2)
+					want := append([]T(nil), y...)
+					for i := range rows {
+						var s float64
+						for j := range cols {
+							v := a[min(i*lda+j, len(a)-1)]
+							if transposed {
+								v = a[j*lda+i]
+							}
+							s += float64(v) * float64(x[j*incX])
+						}
+						want[i*incY] = T(float64(alpha)*s) + beta*want[i*incY]
+					}
+					p.SmallGemv(transposed, m, n, alpha, a, lda, x, incX, beta, y, incY)
+					if i := differ(y, want); i >= 0 {
+						t.Fatalf("%s: %d×%d, transposed %v: element %d is %v, want %v", name, m, n, transposed, i, y[i], want[i])
 					}
 				}
 			}

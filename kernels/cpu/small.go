@@ -1,6 +1,10 @@
 package cpu
 
-import "math"
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/kernels/cpu/isa"
+)
 
 // The routines of this file are for problems of a few rows, where to pack, or to call assembly, takes longer than the
 // arithmetic. They check nothing but what Go checks, and no other routine of this package calls them: in Packed a sum has
@@ -11,33 +15,95 @@ import "math"
 func SmallGemm[T Element](m, n, k int, alpha T, a []T, ra, ca int, b []T, rb, cb int, beta T, c []T, ldc int) {
 	for i := range m {
 		ci := c[i*ldc : i*ldc+n]
-		var a0, a1, a2, a3 T
-		a0 = alpha * a[i*ra]
-		if k > 1 {
-			a1 = alpha * a[i*ra+ca]
-		}
-		if k > 2 {
-			a2 = alpha * a[i*ra+2*ca]
-		}
-		if k > 3 {
-			a3 = alpha * a[i*ra+3*ca]
-		}
-		for j := range ci {
-			o := j * cb
-			s := a0 * b[o]
-			switch k {
-			case 2:
-				s += a1 * b[o+rb]
-			case 3:
-				s += a1*b[o+rb] + a2*b[o+2*rb]
-			case 4:
-				s += a1*b[o+rb] + (a2*b[o+2*rb] + a3*b[o+3*rb])
+		a0 := alpha * a[i*ra]
+		switch k {
+		case 1:
+			for j := range ci {
+				smallSum(a0*b[j*cb], beta, &ci[j])
 			}
-			if beta != 0 {
-				s += beta * ci[j]
+		case 2:
+			a1 := alpha * a[i*ra+ca]
+			for j := range ci {
+				smallSum(a0*b[j*cb]+a1*b[j*cb+rb], beta, &ci[j])
 			}
-			ci[j] = s
+		case 3:
+			a1, a2 := alpha*a[i*ra+ca], alpha*a[i*ra+2*ca]
+			for j := range ci {
+				smallSum(a0*b[j*cb]+(a1*b[j*cb+rb]+a2*b[j*cb+2*rb]), beta, &ci[j])
+			}
+		case 4:
+			a1, a2, a3 := alpha*a[i*ra+ca], alpha*a[i*ra+2*ca], alpha*a[i*ra+3*ca]
+			for j := range ci {
+				smallSum(a0*b[j*cb]+a1*b[j*cb+rb]+(a2*b[j*cb+2*rb]+a3*b[j*cb+3*rb]), beta, &ci[j])
+			}
 		}
+	}
+}
+
+// SmallOrder is the largest dimension of a matrix that SmallGemv takes.
+const SmallOrder = 64
+
+// SmallGemv is [Packed.Gemv] for m and n from 1 to SmallOrder. alpha is not 0.
+func (p *Packed[T]) SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+	switch {
+	case transposed && m <= loopGemv && n <= loopGemv:
+		for j := range n {
+			s := T(0)
+			for i := range m {
+				s += a[i*lda+j] * x[i*incX]
+			}
+			smallSum(alpha*s, beta, &y[j*incY])
+		}
+	case transposed:
+		p.Gemv('T', m, n, alpha, a, lda, x, incX, beta, y, incY)
+	case m >= 8 && p.kernels != nil && p.kernels.MulVec != nil:
+		if incX == 1 && incY == 1 && alpha == 1 && beta == 0 {
+			p.kernels.MulVec(isa.Hide(&a[:(m-1)*lda+n][0]), lda, m, n, isa.Hide(&x[:n][0]), isa.Hide(&y[:m][0]))
+			return
+		}
+		p.smallGemv(m, n, alpha, a, lda, x, incX, beta, y, incY)
+	case n > loopGemv:
+		p.Gemv('N', m, n, alpha, a, lda, x, incX, beta, y, incY)
+	case incX == 1:
+		x = x[:n]
+		for i := range m {
+			s := T(0)
+			for j, v := range a[i*lda:][:len(x)] {
+				s += v * x[j]
+			}
+			smallSum(alpha*s, beta, &y[i*incY])
+		}
+	default:
+		for i := range m {
+			s := T(0)
+			for j, v := range a[i*lda:][:n] {
+				s += v * x[j*incX]
+			}
+			smallSum(alpha*s, beta, &y[i*incY])
+		}
+	}
+}
+
+// loopGemv is the largest dimension of products that loops do.
+const loopGemv = 8
+
+// smallSum sets y to s + beta·y, without reading it if beta = 0.
+func smallSum[T Element](s, beta T, y *T) {
+	if beta != 0 {
+		s += beta * *y
+	}
+	*y = s
+}
+
+// smallGemv is SmallGemv by a kernel, with copies of the vectors.
+func (p *Packed[T]) smallGemv(m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+	var from, sums [SmallOrder]T
+	for j := range n {
+		from[j] = x[j*incX]
+	}
+	p.kernels.MulVec(isa.Hide(&a[:(m-1)*lda+n][0]), lda, m, n, isa.Hide(&from[0]), isa.Hide(&sums[0]))
+	for i, s := range sums[:m] {
+		smallSum(alpha*s, beta, &y[i*incY])
 	}
 }
 

@@ -31,15 +31,15 @@ func (p *Packed[T]) Trsv(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, n
 		if end > first && !transposed {
 			p.Gemv(trans, hi-lo, end-first, -1, a[lo*lda+first:], lda, x[first:end], 1, 1, x[lo:hi], 1)
 		}
-		trsvSmall(lower, transposed, diag == blas.Unit, a[lo*lda+lo:], lda, x[lo:hi])
+		SmallTrsv(lower, transposed, diag == blas.Unit, a[lo*lda+lo:], lda, x[lo:hi])
 		if end > first && transposed {
 			p.Gemv(trans, hi-lo, end-first, -1, a[lo*lda+first:], lda, x[lo:hi], 1, 1, x[first:end], 1)
 		}
 	}
 }
 
-// trsvSmall is Trsv for a small triangle.
-func trsvSmall[T Element](lower, transposed, unit bool, a []T, lda int, x []T) {
+// SmallTrsv is [Packed.Trsv] for a small triangle of the order that x has.
+func SmallTrsv[T Element](lower, transposed, unit bool, a []T, lda int, x []T) {
 	n := len(x)
 	for step := range n {
 		i := step

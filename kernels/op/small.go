@@ -31,7 +31,7 @@ const (
 
 // NewSmall returns the routines for this machine.
 func NewSmall[T kernels.Element]() *Small[T] {
-	r := scalar.Pick[T](any(small32), any(small64)).(func() *Small[T])()
+	r := smallOf[T]()
 	return &Small[T]{p: r.p, lu: r.lu, qr: r.qr}
 }
 
@@ -39,6 +39,11 @@ var (
 	small32 = sync.OnceValue(newSmall[float32])
 	small64 = sync.OnceValue(newSmall[float64])
 )
+
+// smallOf returns the routines from which others are made. It has no scratch.
+func smallOf[T kernels.Element]() *Small[T] {
+	return scalar.Pick[T](any(small32), any(small64)).(func() *Small[T])()
+}
 
 func newSmall[T kernels.Element]() *Small[T] {
 	p := cpu.Fastest[T](caches())
@@ -53,19 +58,38 @@ func (s *Small[T]) scratch(n int) []T {
 	return s.work
 }
 
-// Gemm computes C = alpha·op(A)·op(B) + beta·C, with op(A) m×k and op(B) k×n. With beta = 0, C is not read.
-func (s *Small[T]) Gemm(transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	if k > 0 && k <= 4 && m*n <= 16 {
-		ra, ca, rb, cb := lda, 1, ldb, 1
+// LoopGemm is the largest dimension of products that SmallGemm does.
+const LoopGemm = 4
+
+// SmallGemm is [Small.Gemm] for dimensions of 1 to LoopGemm.
+func SmallGemm[T kernels.Element](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T,
+	ldc int) {
+	ra, ca, rb, cb := lda, 1, ldb, 1
+	if transA {
+		ra, ca = 1, lda
+	}
+	if transB {
+		rb, cb = 1, ldb
+	}
+	cpu.SmallGemm(m, n, k, alpha, a, ra, ca, b, rb, cb, beta, c, ldc)
+}
+
+// SmallGemv computes y = alpha·op(A)·x + beta·y for an m×n A of 1 to [cpu.SmallOrder] rows and columns, and an alpha that
+// is not 0. With beta = 0, y is not read.
+func SmallGemv[T kernels.Element](transA bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+	if max(m, n) <= LoopGemm {
+		rows, cols, ra, ca := m, n, lda, 1
 		if transA {
-			ra, ca = 1, lda
+			rows, cols, ra, ca = n, m, 1, lda
 		}
-		if transB {
-			rb, cb = 1, ldb
-		}
-		cpu.SmallGemm(m, n, k, alpha, a, ra, ca, b, rb, cb, beta, c, ldc)
+		cpu.SmallGemm(rows, 1, cols, alpha, a, ra, ca, x, incX, 1, beta, y, incY)
 		return
 	}
+	smallOf[T]().p.SmallGemv(transA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+}
+
+// Gemm computes C = alpha·op(A)·op(B) + beta·C, with op(A) m×k and op(B) k×n. With beta = 0, C is not read.
+func (s *Small[T]) Gemm(transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	s.p.Gemm(trans(transA), trans(transB), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, s.scratch(s.p.Work(max(m, n, k))))
 }
 
@@ -75,11 +99,6 @@ func trans(t bool) blas.Transpose {
 		return blas.Trans
 	}
 	return blas.NoTrans
-}
-
-// Gemv computes y = alpha·op(A)·x + beta·y for an m×n A. With beta = 0, y is not read.
-func (s *Small[T]) Gemv(transA bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
-	s.p.Gemv(trans(transA), m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Potrf overwrites the upper triangle of A with U, A = Uᵀ·U. It returns 0, or the order of the first leading minor that
@@ -126,16 +145,16 @@ func (s *Small[T]) Unmqr(transposed bool, m, n, k, ib int, v []T, ldv int, t []T
 // Trsm overwrites the m×n B with op(A)⁻¹·B for the upper triangle of A or, if lower, its lower one. With unit, the
 // diagonal is taken to be ones.
 func (s *Small[T]) Trsm(lower, transposed, unit bool, m, n int, a []T, lda int, b []T, ldb int) {
+	if m <= loopTrsv && n == 1 && ldb == 1 {
+		cpu.SmallTrsv(lower, transposed, unit, a, lda, b[:m])
+		return
+	}
 	uplo, diag := blas.Upper, blas.NonUnit
 	if lower {
 		uplo = blas.Lower
 	}
 	if unit {
 		diag = blas.Unit
-	}
-	if m <= loopTrsv && n == 1 && ldb == 1 {
-		s.p.Trsv(uplo, trans(transposed), diag, m, a, lda, b[:m])
-		return
 	}
 	s.p.Trsm(blas.Left, uplo, trans(transposed), diag, m, n, 1, a, lda, b, ldb, s.scratch(s.p.Work(max(m, n))))
 }

@@ -17,7 +17,7 @@ func fill(t *isa.Table) {
 		FMA: fmaF64, FMAFlops: 24 * 4 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
-			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64,
+			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64, MulVec: mulvecF64,
 			Dot: dotF64, Axpy: axpyF64, Scal: scalF64, Rot: rotF64,
 			Asum: asumF64, Amax: amaxF64, SumSquares: sumSquaresF64,
 			AbsSums: absSumsF64, TopBits: topBitsF64,
@@ -35,7 +35,7 @@ func fill(t *isa.Table) {
 		FMA: fmaF32, FMAFlops: 24 * 8 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,
-			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32,
+			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32, MulVec: mulvecF32,
 			Dot: dotF32, Axpy: axpyF32, Scal: scalF32, Rot: rotF32,
 			Asum: asumF32, Amax: amaxF32, SumSquares: sumSquaresF32,
 			AbsSums: absSumsF32, TopBits: topBitsF32,

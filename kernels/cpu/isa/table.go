@@ -92,7 +92,9 @@ type Vectors[T scalar.Real] struct {
 	// of i. n is a positive multiple of the elements in 64 bytes.
 	Dots  func(a *T, lda, n int, x *T, s *[4]T)
 	Axpys func(a *T, lda, n int, s *[4]T, y *T)
-	// Symv does both, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
+	// MulVec is y = A·x for m ≥ 8 rows of n ≥ 1 elements, lda apart, which are few. It may be nil.
+	MulVec func(a *T, lda, m, n int, x, y *T)
+	// Symv does what Dots and Axpys do, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
 	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 
 	// Single vectors of n elements, n at least 1: s = Σ x·y; y += alpha·x; x = alpha·x; and
