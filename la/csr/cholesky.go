@@ -36,8 +36,7 @@ type Cholesky[T la.Element] struct {
 	valid    bool
 	pattern  *order.Graph // of the last matrix that was analyzed
 	ordering Ordering     // what Automatic has come to for it
-	factor   *supernodal.Factor[T]
-	worker   *supernodal.Worker[T]
+	factor   *fronts[T]
 	exp      int // it is the factorization of A divided by two to this power
 }
 
@@ -73,27 +72,28 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 		return err
 	}
 	if !hasPattern(m, f.pattern) {
-		if err := f.analyze(ctx, m); err != nil {
+		if err := f.analyze(ctx, m, cores(a.rt)); err != nil {
 			return err
+		}
+	} else if n := cores(a.rt); n != f.factor.cores {
+		// The division for other cores will do if there is no memory for a new one.
+		if d, err := f.divide(f.factor.Analysis, n); err == nil {
+			f.factor.divide(d)
 		}
 	}
 	f.exp = exponent[T](m)
-	if n := f.factor.Supernodes(); n > 0 {
-		err := f.factor.Subtree(ctx, f.worker, m, math.Ldexp(1, -f.exp), 0, int32(n-1))
-		if e, ok := err.(*supernodal.IndefiniteError); ok {
-			err = &NotPositiveDefiniteError{int(e.Row) + 1}
-		}
-		if err != nil {
-			return err
-		}
+	f.factor.Begin(m, math.Ldexp(1, -f.exp))
+	err = f.factor.compute(ctx, a.rt)
+	if e, ok := f.factor.End().(*supernodal.IndefiniteError); ok && err == nil {
+		err = &NotPositiveDefiniteError{int(e.Row) + 1}
 	}
-	f.valid = true
-	return nil
+	f.valid = err == nil
+	return err
 }
 
-// analyze finds an order of elimination for the pattern of m, and allocates the factor.
-func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix) error {
-	f.pattern, f.factor, f.worker = nil, nil, nil
+// analyze finds an order of elimination for the pattern of m, and allocates the factor for a runtime with so many cores.
+func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, cores int) error {
+	f.pattern, f.factor = nil, nil
 	g := graphOf(m)
 	ordering, p := f.order(g)
 	if err := context.Cause(ctx); err != nil {
@@ -103,19 +103,34 @@ func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	d, err := f.divide(a, cores)
+	if err != nil {
+		return err
+	}
+	f.factor = &fronts[T]{Factor: supernodal.NewFactor[T](a, d.of, caches()), split: d}
+	f.pattern, f.ordering = g, ordering
+	return nil
+}
+
+// divide divides the fronts of an analysis for a runtime with so many cores. If there is not enough memory for several
+// goroutines, it takes one. The error is a *MemoryError if there is not enough for one.
+func (f *Cholesky[T]) divide(a *supernodal.Analysis, cores int) (split, error) {
 	size := int64(unsafe.Sizeof(*new(T)))
 	limit := f.opt.MaxBytes
 	if limit == 0 {
 		limit = topo.Detect().UsableMemory()
 	}
-	e := &MemoryError{Rows: g.N(), Entries: a.Entries, Factor: size * a.Stored(), Work: size * (a.Stack + a.Front), Limit: limit}
-	if e.Factor+e.Work > limit && limit > 0 || a.Stored() > math.MaxInt/size {
-		return e
+	for goroutines := cores; ; goroutines = 1 {
+		d := a.Divide(a.Grain(goroutines))
+		most := int64(min(goroutines, len(d.Parts)))
+		e := &MemoryError{Rows: len(a.Order), Entries: a.Entries, Factor: size * a.Stored(), Work: size * (d.Arena[0] + d.Arena[1] + most*(d.Stack+d.Front)), Limit: limit}
+		if (limit <= 0 || e.Factor+e.Work <= limit) && a.Stored() <= math.MaxInt/size {
+			return split{d, cores, goroutines}, nil
+		}
+		if goroutines == 1 {
+			return split{}, e
+		}
 	}
-	f.factor = supernodal.NewFactor[T](a, caches())
-	f.worker = f.factor.NewWorker()
-	f.pattern, f.ordering = g, ordering
-	return nil
 }
 
 // order returns an order of elimination, and its name.

@@ -26,9 +26,6 @@ type Analysis struct {
 	Entries int64   // of the factor, for this order, without the zeros that supernodes have
 	Flops   float64 // multiplications and additions of a factorization, the zeros of supernodes included
 	Work    []float64
-	// Stack is the largest number of elements of contributions that wait for their parents, and Front that of
-	// contributions that a front makes.
-	Stack, Front int64
 }
 
 // Supernodes returns the number of supernodes.
@@ -37,6 +34,14 @@ func (a *Analysis) Supernodes() int { return len(a.Parent) }
 // rows returns the rows of supernode s, and how many of them are its columns.
 func (a *Analysis) rows(s int32) (rows []int32, columns int) {
 	return a.Rows[a.RowPtr[s]:a.RowPtr[s+1]], int(a.First[s+1] - a.First[s])
+}
+
+// children returns the children of s in ascending order.
+func (a *Analysis) children(s int32) []int32 { return a.Child[a.ChildPtr[s]:a.ChildPtr[s+1]] }
+
+// below returns the number of rows of supernode s below its columns.
+func (a *Analysis) below(s int32) int {
+	return a.RowPtr[s+1] - a.RowPtr[s] - int(a.First[s+1]-a.First[s])
 }
 
 // Analyze returns the analysis for an order of elimination. The columns of the factor come in another order, which is
@@ -172,7 +177,7 @@ func (a *Analysis) structure(g *order.Graph) {
 				add(a.Inverse[i])
 			}
 		}
-		for _, c := range a.Child[a.ChildPtr[s]:a.ChildPtr[s+1]] {
+		for _, c := range a.children(s) {
 			rows, columns := a.rows(c)
 			for _, k := range rows[columns:] {
 				add(k)
@@ -183,28 +188,19 @@ func (a *Analysis) structure(g *order.Graph) {
 	}
 }
 
-// measure computes where panels are, and what the factorization takes.
+// measure computes where panels are, and the work.
 func (a *Analysis) measure() {
 	n := a.Supernodes()
 	a.Panel = make([]int, n+1)
 	a.Work = make([]float64, n)
-	left := make([]int64, n)
-	var waiting int64
 	for s := range int32(n) {
 		rows, columns := a.rows(s)
 		a.Panel[s+1] = a.Panel[s] + columns*len(rows)
-		m := int64(len(rows) - columns)
 		for k := range columns {
 			r := float64(len(rows) - k)
 			a.Work[s] += r * r
 		}
 		a.Flops += a.Work[s]
-		a.Front = max(a.Front, m*m)
-		waiting += m*(m+1)/2 - left[s] // left[s] is what the children of s contribute
-		a.Stack = max(a.Stack, waiting)
-		if p := a.Parent[s]; p >= 0 {
-			left[p] += m * (m + 1) / 2
-		}
 	}
 }
 

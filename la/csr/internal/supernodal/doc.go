@@ -16,10 +16,13 @@
 //
 // Files from the bottom up:
 //
-//	supernodes   which columns make a supernode
-//	analysis     the tree of supernodes, their rows, and what the factorization takes
-//	factor       the factor, and the memory for fronts
-//	front        one front: assembled, factored, contributed to the parent
-//	subtree      the fronts of a subtree
-//	solve        solutions with the factor
+//	supernodes    which columns make a supernode
+//	analysis      the tree of supernodes, their rows, and what the factorization takes
+//	contribution  what a front contributes to its parent
+//	division      which fronts are computed by one goroutine, and where contributions wait
+//	factor        the factor, and the memory for fronts
+//	assembly      elements of the matrix, and contributions, come to a front
+//	front         one front: assembled, factored, contributed to the parent
+//	part          the fronts of a part
+//	solve         solutions with the factor
 package supernodal

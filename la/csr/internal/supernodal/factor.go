@@ -1,6 +1,10 @@
 package supernodal
 
 import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
 	"github.com/tessera-la/tessera/internal/pages"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -13,37 +17,90 @@ type Matrix struct {
 	Data []float64
 }
 
-// Factor is a Cholesky factor. Different goroutines may compute different fronts at once, if those of the children are
-// computed before.
+// Factor is a Cholesky factor, and the memory for what its fronts contribute.
 type Factor[T scalar.Real] struct {
 	*Analysis
+	*Division
 	Panels  []T
 	r       *cpu.Packed[T]
-	waiting [][]T // what a supernode contributes to its parent, until that has it
+	arenas  [2][]T
+	waiting [][]T // what a supernode contributes to its parent, until that has it: packed in the same part, else in bands
+
+	// The factorization that was begun last.
+	m      *Matrix
+	scale  float64
+	failed atomic.Int64 // the first front with a pivot that is not positive, and this pivot
 }
 
 // NewFactor returns a factor without values. caches are those of a core.
-func NewFactor[T scalar.Real](a *Analysis, caches cpu.Caches) *Factor[T] {
+func NewFactor[T scalar.Real](a *Analysis, d *Division, caches cpu.Caches) *Factor[T] {
 	f := &Factor[T]{Analysis: a, Panels: make([]T, a.Panel[a.Supernodes()]), r: cpu.Fastest[T](caches), waiting: make([][]T, a.Supernodes())}
 	pages.Large(f.Panels)
+	f.Divide(d)
 	return f
+}
+
+// Divide divides factorizations from now on by d.
+func (f *Factor[T]) Divide(d *Division) {
+	f.Division = d
+	for x, n := range d.Arena {
+		f.arenas[x] = make([]T, n)
+		pages.Large(f.arenas[x])
+	}
 }
 
 // Worker is the memory in which a goroutine computes fronts.
 type Worker[T scalar.Real] struct {
 	at    []int32 // where a row of the matrix is in the front
 	to    []int32 // where the rows of a contribution are in the front
-	front []T     // what the front contributes: a square, of which the upper triangle is used
+	front []T     // what the front contributes to a parent in the same part, in bands
 	stack []T     // contributions that wait for their parents
 	top   int     // of the stack
 	work  []T     // scratch of the routines
+
+	r    cpu.Routines[T] // those of the factor, alone or by a crew
+	crew cpu.Crew[T]     // nil if the goroutine is alone
 }
 
 // NewWorker returns memory for the fronts of f.
 func (f *Factor[T]) NewWorker() *Worker[T] {
 	most := f.mostRows()
-	w := &Worker[T]{at: make([]int32, len(f.Order)), to: make([]int32, most), front: make([]T, f.Front), stack: make([]T, f.Stack), work: make([]T, f.r.Work(most))}
+	w := &Worker[T]{at: make([]int32, len(f.Order)), to: make([]int32, most), front: make([]T, f.Front), stack: make([]T, f.Stack), work: make([]T, f.r.Work(most)), r: f.r}
 	pages.Large(w.front)
 	pages.Large(w.stack)
 	return w
 }
+
+// IndefiniteError reports a pivot that is not positive.
+type IndefiniteError struct {
+	Row int32 // of the matrix, from 0
+}
+
+func (e *IndefiniteError) Error() string {
+	return fmt.Sprintf("the pivot of row %d (counted from 1) is not positive", e.Row+1)
+}
+
+// Begin begins the factorization of m, whose elements are multiplied by scale.
+func (f *Factor[T]) Begin(m *Matrix, scale float64) {
+	f.m, f.scale = m, scale
+	f.failed.Store(math.MaxInt64)
+}
+
+// End returns an *IndefiniteError if a pivot was not positive: that of the first front, whatever the division.
+func (f *Factor[T]) End() error {
+	f.m = nil
+	if e := f.failed.Load(); e < math.MaxInt64 {
+		return &IndefiniteError{f.Order[int32(e)]}
+	}
+	return nil
+}
+
+// fail notes that column k of the factor, in supernode s, has a pivot that is not positive.
+func (f *Factor[T]) fail(s, k int32) {
+	e := int64(s)<<32 | int64(k)
+	for old := f.failed.Load(); e < old && !f.failed.CompareAndSwap(old, e); old = f.failed.Load() {
+	}
+}
+
+// after reports whether a front before s has failed.
+func (f *Factor[T]) after(s int32) bool { return int64(s) > f.failed.Load()>>32 }

@@ -1,0 +1,141 @@
+package csr
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// frontsOp is the op of tasks that compute a part of a factorization. Its parameter is a frontsParams. Operands: the parts that
+// it reads (in), the part (out). They stand for contributions, which the factor has.
+var frontsOp = sync.OnceValue(func() *versions.Op {
+	return &versions.Op{Name: "csrfronts", Bound: true, Work: func(c *versions.Call) float64 { return c.Params.(frontsParams).work() },
+		Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error { return c.Params.(frontsParams).compute(c) },
+			Help: func(c *versions.Call) (units int, stay bool) { return c.Params.(frontsParams).units(), false }}}}
+})
+
+// frontsParams is a *frontsTask of any element type.
+type frontsParams interface {
+	work() float64
+	units() int
+	compute(*versions.Call) error
+}
+
+// frontsTask is the parameter of op "csrfronts".
+type frontsTask[T la.Element] struct {
+	f      *fronts[T]
+	number int
+}
+
+func (p *frontsTask[T]) of() *supernodal.Part { return &p.f.Parts[p.number] }
+
+// work returns the number of operations.
+func (p *frontsTask[T]) work() float64 { return p.of().Work }
+
+// units returns how many cores can compute the part together.
+func (p *frontsTask[T]) units() int {
+	const each = 50e6 // operations
+	return 1 + int(min(p.of().Shared/each, 1<<10))
+}
+
+// compute computes the part.
+func (p *frontsTask[T]) compute(call *versions.Call) error {
+	w := p.f.borrow()
+	defer p.f.giveBack(w)
+	if call.Gang == nil {
+		return p.f.Compute(call.Ctx, w, p.number, 1, nil)
+	}
+	return p.f.Compute(call.Ctx, w, p.number, call.Gang.Units(), cpu.Crew[T](func(parts, work int, f func(part, parts int, work []T)) {
+		call.Parallel(parts, func(i int, w *versions.Workspace) { f(i, parts, versions.Scratch[T](w, work)) })
+	}))
+}
+
+// fronts is a factor that is computed by several goroutines.
+type fronts[T la.Element] struct {
+	*supernodal.Factor[T]
+	split
+
+	mu      sync.Mutex
+	workers []*supernodal.Worker[T] // that no goroutine uses now
+}
+
+// split is a division of a factorization for a runtime.
+type split struct {
+	of         *supernodal.Division
+	cores      int // of the runtime
+	goroutines int // that may compute at once
+}
+
+// divide divides factorizations from now on by s.
+func (f *fronts[T]) divide(s split) {
+	f.split, f.workers = s, nil
+	f.Divide(s.of)
+}
+
+// borrow returns memory for a goroutine.
+func (f *fronts[T]) borrow() *supernodal.Worker[T] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.workers); n > 0 {
+		w := f.workers[n-1]
+		f.workers = f.workers[:n-1]
+		return w
+	}
+	return f.NewWorker()
+}
+
+// giveBack takes back memory that a goroutine has borrowed.
+func (f *fronts[T]) giveBack(w *supernodal.Worker[T]) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.workers = append(f.workers, w)
+}
+
+// alone is the number of operations up to which a factorization stays with the caller: some milliseconds.
+const alone = 1e7
+
+// compute computes all fronts, by tasks of rt if that pays.
+func (f *fronts[T]) compute(ctx context.Context, rt exec.Runtime) error {
+	if f.goroutines == 1 || f.Flops < alone {
+		w := f.borrow()
+		defer f.giveBack(w)
+		for p := range f.Parts {
+			if err := f.Compute(ctx, w, p, 1, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	t := tasks{job: rt.NewJob(ctx)}
+	parts := f.Parts
+	data, params := make([]graph.Datum, len(parts)), make([]frontsTask[T], len(parts))
+	for p := range parts {
+		params[p] = frontsTask[T]{f, p}
+		data[p].Value = &params[p]
+		s := graph.Spec{Op: frontsOp(), Params: &params[p], Priority: int64(parts[p].Ahead / f.Flops * 1e6)}
+		for _, c := range parts[p].Reads {
+			s.Operands = append(s.Operands, in(&data[c]))
+		}
+		s.Operands = append(s.Operands, out(&data[p]))
+		if t.err == nil {
+			_, t.err = t.job.Submit(&s)
+		}
+	}
+	return t.wait()
+}
+
+// cores returns how many workers rt has on cores of this process.
+func cores(rt exec.Runtime) (n int) {
+	for _, w := range rt.Workers() {
+		if w.Accelerator == "" && w.Host == "" {
+			n++
+		}
+	}
+	return max(n, 1)
+}

@@ -1,0 +1,106 @@
+package csr_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/dispatch"
+	"github.com/tessera-la/tessera/la/csr"
+)
+
+// TestCholeskyWorkers: the same bits, and the same error, on any number of workers under any policy, also if one
+// factorization is used again.
+func TestCholeskyWorkers(t *testing.T) {
+	s := poisson(18, 19, 20) // its largest fronts are for several workers
+	bad := poisson(18, 19, 20)
+	for k := range bad.v {
+		if i := bad.i[k]; i == bad.j[k] && i%1000 == 77 {
+			bad.v[k] = 0.1
+		}
+	}
+	var want []float64
+	column := 0
+	again := csr.NewCholesky[float64](csr.CholeskyOptions{})
+	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 2}, {Workers: 5, Policy: dispatch.FIFO}, {Workers: 3, Policy: dispatch.LIFO}, {Workers: 2}} {
+		rt, err := exec.NewLocal(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := s.matrix(t, rt)
+		for _, f := range []*csr.Cholesky[float64]{again, csr.NewCholesky[float64](csr.CholeskyOptions{})} {
+			if err := f.Factorize(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			x := vector(s.n, 4)
+			if err := f.SolveVecTo(t.Context(), x, x); err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = x
+			}
+			if !slices.Equal(x, want) {
+				t.Errorf("%d workers: another solution", opt.Workers)
+			}
+			var e *csr.NotPositiveDefiniteError
+			if err := f.Factorize(t.Context(), bad.matrix(t, rt)); !errors.As(err, &e) || column > 0 && e.Column != column {
+				t.Errorf("%d workers: %v, want column %d", opt.Workers, err, column)
+			} else {
+				column = e.Column
+			}
+		}
+		rt.Close()
+		if err := again.Factorize(t.Context(), a); opt.Workers > 1 && !errors.Is(err, exec.ErrClosed) {
+			t.Errorf("%d workers that have ended: %v", opt.Workers, err)
+		}
+	}
+}
+
+// TestCholeskyCancelled: the end of the context ends a factorization by tasks, which may then begin anew.
+func TestCholeskyCancelled(t *testing.T) {
+	rt := start(t, 2)
+	s := poisson(24, 24, 24)
+	a := s.matrix(t, rt)
+	var f csr.Cholesky[float64]
+	if err := f.Factorize(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		err := f.Factorize(ctx, a)
+		cancel()
+		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || !f.IsEmpty()) {
+			t.Errorf("after %v: %v", after, err)
+		}
+	}
+	if err := f.Factorize(t.Context(), a); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCholeskyMemory: where there is no memory for several goroutines, one factorizes.
+func TestCholeskyMemory(t *testing.T) {
+	one, two := poisson(20, 20, 20).matrix(t, start(t, 1)), poisson(20, 20, 20).matrix(t, start(t, 2))
+	need := func(a *csr.Matrix, limit int64) *csr.MemoryError {
+		f := csr.NewCholesky[float64](csr.CholeskyOptions{MaxBytes: limit})
+		var e *csr.MemoryError
+		if err := f.Factorize(t.Context(), a); err != nil && !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+		return e
+	}
+	e := need(one, 1)
+	if e == nil {
+		t.Fatal("a factorization in one byte")
+	}
+	least := e.Factor + e.Work
+	if e := need(two, least); e != nil {
+		t.Error(e)
+	}
+	if e := need(two, least-1); e == nil || e.Factor+e.Work != least {
+		t.Error(e)
+	}
+}
