@@ -18,12 +18,21 @@ func NewJacobi(a *Matrix) (*Jacobi, error) {
 		return nil, err
 	}
 	d, exp := a.diagonal()
+	inverse, err := reciprocals("NewJacobi", d)
+	if err != nil {
+		return nil, err
+	}
+	return &Jacobi{inverse, math.Ldexp(1, -exp)}, nil
+}
+
+// reciprocals overwrites d with 1/d. The error is a *PivotError.
+func reciprocals(method string, d []float64) ([]float64, error) {
 	for i, v := range d {
 		if d[i] = 1 / v; v == 0 || math.IsInf(d[i], 0) {
-			return nil, &PivotError{"NewJacobi", i, v, "an element of the diagonal that has no reciprocal"}
+			return nil, &PivotError{method, i, v, "an element of the diagonal that has no reciprocal"}
 		}
 	}
-	return &Jacobi{d, math.Ldexp(1, -exp)}, nil
+	return d, nil
 }
 
 // Dims returns the order of M, twice.

@@ -75,6 +75,13 @@ func solvers(t *testing.T, rt exec.Runtime) (all []solver) {
 	ic := func(a *csr.Matrix) (krylov.Preconditioner, error) {
 		return csr.NewIC(a, csr.ICOptions{Relax: 0.5, Drop: 0.2})
 	}
+	ssor := func(a *csr.Matrix) (krylov.Preconditioner, error) { return csr.NewSSOR(a, 1.25) }
+	ilu := func(a *csr.Matrix) (krylov.Preconditioner, error) {
+		return csr.NewILU(a, csr.ILUOptions{Relax: 0.5, Drop: 0.1})
+	}
+	blocks := func(a *csr.Matrix) (krylov.Preconditioner, error) {
+		return csr.NewBlockJacobi(a, csr.BlockJacobiOptions{Size: 4})
+	}
 	lsqr := func(damp float64) func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
 		return func(a krylov.Operator, k int, x, b []float64) (int, float64, error) {
 			r, err := krylov.LSQR(context.Background(), a, x, b, krylov.LSQROptions{ATol: 1e-14, BTol: 1e-14, Damp: math.Ldexp(damp, k)})
@@ -98,6 +105,9 @@ func solvers(t *testing.T, rt exec.Runtime) (all []solver) {
 		{"MINRES 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, -3}), []float64{5, 4}, nil, plain("MINRES")},
 		{"MINRES 9×9 from elsewhere", chain(9), integers(9, 1).RawMatrix().Data, integers(9, 2).RawMatrix().Data[9:], plain("MINRES")},
 		{"MINRES 9×9 with IC", chain(9), integers(9, 1).RawMatrix().Data, nil, with("MINRES", chain(9), ic)},
+		{"CG 9×9 with SSOR", chain(9), integers(9, 1).RawMatrix().Data, nil, with("CG", chain(9), ssor)},
+		{"BiCGSTAB 9×9 with ILU", chain(9), integers(9, 1).RawMatrix().Data, nil, with("BiCGSTAB", chain(9), ilu)},
+		{"GMRES(4) 9×9 with blocks", chain(9), integers(9, 1).RawMatrix().Data, nil, with("GMRES(4)", chain(9), blocks)},
 		{"LSQR 2×2", mat.NewDense(2, 2, []float64{4, 1, 1, 3}), []float64{5, 4}, nil, lsqr(0)},
 		{"LSQR 30×8", integers(30, 8), integers(30, 2).RawMatrix().Data[30:], nil, lsqr(0)},
 		{"LSQR 8×30", integers(8, 30), integers(8, 2).RawMatrix().Data[8:], nil, lsqr(0)},
