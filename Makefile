@@ -44,9 +44,9 @@ BYTES := ./blocked/file ./exec/sim/machinefile ./exec/sim/runfile ./exec/trace .
 MESSAGES := ./exec/cluster ./transport/web
 TAKES_APART := ^(Fuzz|TestDirectory$$|TestFrame|TestNonsense$$)
 
-# Tests that start this program once more, which the kernel does not run, and one that needs
-# the address of a bus error, which qemu leaves out.
-NOT_EMULATED := ^(TestProcessesSaveTogether|TestKilledWhileSaving|TestMappedFileShrinks)$$
+# Tests that start this program once more, which the kernel does not run; one that needs the
+# address of a bus error, which qemu leaves out; and one in which a worker on another core helps.
+NOT_EMULATED := ^(TestProcessesSaveTogether|TestKilledWhileSaving|TestCheckpointKilled|TestMappedFileShrinks|TestHelpBits)$$
 
 # The packages with assembly for arm64, and those above that the drop-in's and la's users call.
 ARM64 := ./kernels/cpu/... ./kernels/op ./la ./la/csr ./la/dropin
