@@ -12,7 +12,7 @@
 //	err := chol.SolveTo(&x, b)
 //
 // A matrix of deficient rank has [PivotedQR], and a symmetric one that is not definite [LDL].
-// Band matrices have [BandLU] and [BandCholesky].
+// Rows of a least-squares problem come and go in [ThinQR]. Band matrices have [BandLU] and [BandCholesky].
 //
 // [Solve] looks at a matrix and takes the method that it calls for, [SolveSPD]
 // and [SolveGeneral] factor in float32 and refine in float64.

@@ -35,6 +35,9 @@ func (v Vectors[T]) Subtract(trans blas.Transpose, a *kernels.Tile[T], x, y []T)
 	v.r.Gemv(trans, a.Rows, a.Cols, -1, a.Data, a.Stride, x, 1, 1, y, 1)
 }
 
+// Rot applies a plane rotation to the elements of x and y, which are as many: x = c·x + s·y, y = c·y − s·x.
+func (v Vectors[T]) Rot(x, y []T, c, s T) { v.r.Rot(x, y, c, s) }
+
 // Symv computes y = alpha·A·x + beta·y for a symmetric n×n matrix A whose uplo triangle is stored in a. The other
 // triangle is not read. A and x are not read if alpha is 0, nor y if beta is 0. x and y are contiguous and do not
 // overlap.
