@@ -53,13 +53,9 @@ func TestOptionsAllocate(t *testing.T) {
 	}
 }
 
-// TestSmallAllocs: small problems allocate nothing once the values that they use have been used. Inverses do not take the
-// short way.
+// TestSmallAllocs: small problems allocate nothing once the values that they use have been used.
 func TestSmallAllocs(t *testing.T) {
 	for _, c := range smallCalls {
-		if c.name == "inverse" {
-			continue
-		}
 		for _, n := range []int{2, 3, 4, 8, 16, 32} {
 			_, ours := c.with(n)
 			if allocs := testing.AllocsPerRun(50, ours); allocs > 0 {

@@ -151,11 +151,19 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error 
 	if n == 0 {
 		return nil
 	}
+	if d, f := c.direct(ctx); d != nil {
+		defer d.leave()
+		if to, upper, ok := symmetricOf[T](dst); ok && d.invertSymmetric(&f, c.norm, &to, upper) {
+			return nil
+		}
+	}
 	v, _, back := writable[T](dst, blocked.SymLower, nb, false, c.engine.Options().Workers)
-	w := blocked.New[T](blocked.TriLower, n, n, nb)
+	memory := kept[T]()
+	w := memory.triangle(n, nb)
 	if err := c.invert(ctx, c.engine, w, v); err != nil {
 		return err
 	}
+	memory.inverse.Put(w)
 	if err := inRange(ctx, c.engine, v, nil); err != nil {
 		return err
 	}

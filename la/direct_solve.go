@@ -34,6 +34,38 @@ func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b *memory[
 	return deliverPlain(x, dst)
 }
 
+// invertSymmetric writes A⁻¹ for the factor U of A = Uᵀ·U to the upper triangle of dst, or to the lower one. It returns
+// false, and changes nothing, if an element is not plain, or A may be singular.
+func (d *desk[T]) invertSymmetric(f *factors[T], k norms, dst *memory[T], upper bool) bool {
+	n := f.n
+	if !d.regular(f, k) {
+		return false
+	}
+	d.f, d.t = atLeast(d.f, n*n), atLeast(d.t, n*n)
+	x := d.t[:n*n]
+	d.Potri(n, f.a, f.ld, d.f, x, n)
+	s := T(0)
+	for i := range n {
+		for _, v := range x[i*n+i : i*n+n] {
+			s += v * 0
+		}
+	}
+	if s != 0 { // it is NaN
+		return false
+	}
+	for i := range n {
+		row := x[i*n+i : i*n+n]
+		if upper {
+			copy(dst.data[i*dst.stride+i:], row)
+			continue
+		}
+		for j, v := range row {
+			dst.data[(i+j)*dst.stride+i] = v
+		}
+	}
+	return true
+}
+
 // deliverPlain copies x, a matrix without gaps of at least the rows of dst, to dst, unless an element is not finite.
 func deliverPlain[T Element](x []T, dst *memory[T]) bool {
 	x = x[:dst.rows*dst.cols]

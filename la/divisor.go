@@ -207,11 +207,22 @@ func divisorOfCholesky[T Element](ctx context.Context, e *Engine, c *Cholesky[T]
 // luDivisor factors a and returns the divisor.
 func luDivisor[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor[T], error) {
 	d := divisor[T]{report: SolveReport{Method: MethodLU}}
-	f := &LU[T]{engine: e}
+	pool := kept[T]()
+	f := pool.lu.Get().(*LU[T])
+	f.engine = e
+	d.end = func() error {
+		f.Reset()
+		f.engine = nil
+		pool.lu.Put(f)
+		return nil
+	}
 	if err := f.factorize(ctx, a); err != nil {
 		return d, err
 	}
-	return divisorOfLU(ctx, f), nil
+	end := d.end
+	d = divisorOfLU(ctx, f)
+	d.end = end
+	return d, nil
 }
 
 // divisorOfLU returns the divisor of a factorization.

@@ -32,7 +32,7 @@
 //
 // An [Engine] holds the workers and what was learned about the versions of
 // each operation. A nil *Engine, as in the zero Cholesky above, stands for
-// the default options with workers that live for one call; make one with
+// the default options with workers that end by themselves; make one with
 // [NewEngine] to keep them, to choose tile size, scheduling policy and
 // versions, to follow progress, or to record a trace.
 //

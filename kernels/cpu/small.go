@@ -133,6 +133,36 @@ func SmallPotrf[T Element](n int, a []T, lda int) (info int) {
 	return 0
 }
 
+// SmallPotri computes the upper triangle of C = (Uᵀ·U)⁻¹ = Wᵀ·W, W = U⁻ᵀ, for the upper triangle of an n×n U. w is n×n
+// scratch without gaps.
+func SmallPotri[T Element](n int, u []T, ldu int, w, c []T, ldc int) {
+	for i := range n {
+		clear(c[i*ldc+i : i*ldc+n])
+	}
+	for i := range n {
+		// Row i of W: W(i, :) = (eᵢ − Σ U(k, i)·W(k, :)) / U(i, i).
+		row := w[i*n : i*n+i+1]
+		clear(row)
+		row[i] = 1
+		for k := range i {
+			s := u[k*ldu+i]
+			for j, v := range w[k*n : k*n+k+1] {
+				row[j] -= s * v
+			}
+		}
+		by := 1 / u[i*ldu+i]
+		for j := range row {
+			row[j] *= by
+		}
+		for j, s := range row {
+			to := c[j*ldc+j : j*ldc+i+1]
+			for l, v := range row[j:] {
+				to[l] += s * v
+			}
+		}
+	}
+}
+
 // SmallGetrf is [LU.Getrf] of an m×n matrix in one block. No element is NaN.
 func SmallGetrf[T Element](m, n int, a []T, lda int, ipiv []int) (info int) {
 	for k := range min(m, n) {

@@ -27,6 +27,7 @@ const (
 	loopGetrf = 10
 	loopGeqrt = 20
 	loopTrsv  = 10
+	loopPotri = 12
 )
 
 // NewSmall returns the routines for this machine.
@@ -108,6 +109,21 @@ func (s *Small[T]) Potrf(n int, a []T, lda int) (info int) {
 		return cpu.SmallPotrf(n, a, lda)
 	}
 	return s.p.Potrf(blas.Upper, n, a, lda, s.scratch(s.p.Work(n)))
+}
+
+// Potri computes the upper triangle of C = A⁻¹ from U, A = Uᵀ·U. w has n² elements of scratch.
+func (s *Small[T]) Potri(n int, u []T, ldu int, w, c []T, ldc int) {
+	w = w[:n*n]
+	if n <= loopPotri {
+		cpu.SmallPotri(n, u, ldu, w, c, ldc)
+		return
+	}
+	clear(w)
+	for i := range n {
+		w[i*n+i] = 1
+	}
+	s.Trsm(false, true, false, n, n, u, ldu, w, n)
+	s.Syrk(n, n, w, n, c, ldc)
 }
 
 // Getrf overwrites the n×n A with L and U, P·A = L·U, and ipiv with the interchanges. It returns 0, or the column, from

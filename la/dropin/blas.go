@@ -10,7 +10,7 @@ import (
 // package la; xGEMV, xSYMV, xGER, xSYR, xSYR2, xTRMV, xTRSV and those on single
 // vectors by kernels, on several cores if the operands are large; all others,
 // small problems, and most vectors with gaps, by gonum's. The zero value computes
-// with la's default engine, whose workers live for one call.
+// with la's default engine, whose workers end by themselves.
 //
 // It keeps gonum's contract; in particular it panics as gonum does, and the
 // matrix that is written must not share memory with another operand.

@@ -24,5 +24,5 @@
 // workers. Install and Restore write variables of gonum's that are not
 // guarded: they must not run beside anything that uses gonum's blas64, blas32,
 // lapack64 or mat. A BLAS kept from before Restore goes on to work, with workers
-// that live for one call.
+// that end by themselves.
 package dropin

@@ -7,7 +7,7 @@ import (
 
 // LAPACK implements gonum's lapack.Float64: the routines that have a method
 // here with package la, all others, and small problems, by gonum's. The zero
-// value computes with la's default engine, whose workers live for one call.
+// value computes with la's default engine, whose workers end by themselves.
 //
 // It keeps gonum's contract, panics included: matrices are row-major and
 // overwritten in place, factors lie where LAPACK puts them, and reflectors and

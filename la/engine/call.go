@@ -122,6 +122,9 @@ func CallTeam(ctx context.Context, e *Engine, alone bool, op *versions.Op, param
 	if err != nil {
 		return err
 	}
-	defer end()
-	return submitCall(rt, e.failure(), op, &versions.Call{Ctx: ctx, Params: params, Args: args})
+	clean := false
+	defer func() { end(clean) }()
+	err = submitCall(rt, e.failure(), op, &versions.Call{Ctx: ctx, Params: params, Args: args})
+	clean = true
+	return err
 }

@@ -15,8 +15,9 @@ import (
 )
 
 // Engine holds workers and what is known about the versions of operations. It is safe for
-// concurrent use; calls share the workers. A nil *Engine stands for the zero Options with workers
-// that live for one call; it takes the first eligible version of each operation.
+// concurrent use; calls share the workers. A nil *Engine stands for the zero Options; its workers
+// start when a call needs them, and end a tenth of a second after the last call. It takes the first eligible version of
+// each operation.
 type Engine struct {
 	opt        Options
 	table      *kernels.Table
@@ -26,20 +27,13 @@ type Engine struct {
 	devices    bool // there are accelerators
 	remote     bool // some operations have no version for the workers on cores
 	closed     atomic.Bool
-	session    bool // e stands for a nil engine in several calls: see Session
-	plainUpTo  int  // see Plain
+	session    bool  // e stands for a nil engine in several calls: see Session
+	crew       *crew // of a session, from its first call with tasks on
+	unclean    bool  // a call of the session has left tasks
+	plainUpTo  int   // see Plain
 
 	reporting sync.Mutex // held while Options.Progress is called
 }
-
-// preferred is the selector of a nil engine; nothing configures it after it is made.
-var preferred = sync.OnceValue(func() *versions.Selector {
-	s, err := versions.NewSelector(versions.Config{Mode: versions.Static})
-	if err != nil {
-		panic(err) // the configuration is empty
-	}
-	return s
-})
 
 // New returns an engine with running workers; the caller must Close it.
 //
@@ -160,7 +154,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 // It lives as long as the engine. After [Engine.Close] its jobs, and so loops and products of
 // sparse matrices, return exec.ErrClosed, unless it is Options.Runtime. Close the engine, not the
 // runtime, after that work. Runtime panics with [ErrNoRuntime] if e is nil, as the workers of a
-// nil engine live for one call only.
+// nil engine end by themselves.
 func (e *Engine) Runtime() exec.Runtime {
 	if e == nil {
 		panic(ErrNoRuntime)

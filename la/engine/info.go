@@ -71,7 +71,7 @@ func (e *Engine) Info() Info {
 	if err != nil {
 		x.WorkersBy = err.Error()
 	} else {
-		defer end()
+		defer end(true)
 		x.Pinned = true
 		for _, w := range rt.Workers() {
 			if w.Accelerator != "" {

@@ -28,7 +28,8 @@ func Run[T blocked.Element](ctx context.Context, e *Engine, program func(p *bloc
 	if err != nil {
 		return err
 	}
-	defer end()
+	clean := false
+	defer func() { end(clean) }()
 	job := rt.NewJob(ctx)
 	p := blocked.NewProgram(job, kernels.For[T](e.Table()))
 	p.Failure = e.failure()
@@ -38,7 +39,9 @@ func Run[T blocked.Element](ctx context.Context, e *Engine, program func(p *bloc
 	}
 	err = program(p)
 	all.Store(true)
-	if jobErr := job.Wait(); jobErr != nil {
+	jobErr := job.Wait()
+	clean = true
+	if jobErr != nil {
 		err = jobErr // err only repeats it, and the job knows the smallest failing task
 	}
 	return unwrapped(err)

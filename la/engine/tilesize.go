@@ -98,7 +98,7 @@ func GoesDirect[T blocked.Element](e *Engine, op Operation, n int) bool {
 		return false // a tile size that is asked for is used
 	}
 	// The number of workers may be the environment's, which small problems should not pay for.
-	return n <= alwaysDirect || n <= directUpTo[T](op, e.Cores(), !e.temporary())
+	return n <= alwaysDirect || n <= directUpTo[T](op, e.Cores())
 }
 
 // SolvesDirect reports whether kernels on the calling goroutine solve with a triangle of order n,
@@ -114,7 +114,7 @@ func SolvesDirect[T blocked.Element](e *Engine, mt, n, nrhs int) bool {
 	if GoesDirect[T](e, OpTrsm, max(n, nrhs)) {
 		return true
 	}
-	upTo := float64(directUpTo[T](OpTrsm, e.Cores(), !e.temporary()))
+	upTo := float64(directUpTo[T](OpTrsm, e.Cores()))
 	return e.Options().Direct == 0 && float64(n)*float64(n)*float64(nrhs) <= upTo*upTo*upTo
 }
 
@@ -137,12 +137,8 @@ func NarrowTile(e *Engine, nb, n, longest int) int {
 // Measured on two workers: tasks win from n = 1024 on, and tiles of 1024 or less are
 // within 10 % of the best at n = 6000 (float64, EPYC, Zen 5, 2026-11-24).
 func VectorTile[T blocked.Element](e *Engine, m, n int) (nb int, direct bool) {
-	const ready, fresh, tile = 4 << 20, 8 << 20, 512
+	const upTo, tile = 4 << 20, 512
 	o, longest := e.Options(), max(m, n)
-	upTo := ready
-	if e.temporary() {
-		upTo = fresh
-	}
 	if o.Direct != 0 || o.NB > 0 || e != nil && (e.remote || e.devices) {
 		size := MeanOrder(longest, 1)
 		if nb, direct = TileSize[T](e, OpGemm, size, longest); !direct {
@@ -329,17 +325,13 @@ func deviceParts(op Operation, n, cores int) int {
 func roundUp(n, m int) int { return tiles.Count(n, m) * m }
 
 // directUpTo returns the largest order of a problem on T that one kernel computes by default: up
-// to there it takes less time than tasks. ready says that the workers exist; a nil engine has to
-// start them. One worker gains nothing from tiles, but above that order loses nothing either, and
+// to there it takes less time than tasks. One worker gains nothing from tiles, but above that order loses nothing either, and
 // can stop between tasks.
-func directUpTo[T blocked.Element](op Operation, workers int, ready bool) int {
+func directUpTo[T blocked.Element](op Operation, workers int) int {
 	if workers == 1 {
 		return 640
 	}
-	upTo := [...]int{OpGemm: 300, OpSyrk: 352, OpTrsm: 400, OpCholesky: 576, OpLU: 400, OpQR: 320}[op]
-	if ready {
-		upTo = [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440, OpLU: 320, OpQR: 256}[op]
-	}
+	upTo := [...]int{OpGemm: 240, OpSyrk: 240, OpTrsm: 304, OpCholesky: 440, OpLU: 320, OpQR: 256}[op]
 	return scalar.Pick[T](upTo*5/4, upTo) // 2^(1/3): twice as fast, it takes as long
 }
 

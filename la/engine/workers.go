@@ -4,35 +4,37 @@ import "github.com/tessera-la/tessera/exec"
 
 // Session returns an engine for several calls that should share workers, and end, which the
 // caller must call. For a non-nil e it is e itself. For nil it is a session: a temporary engine
-// that chooses as a nil Engine does, starts its workers in the first call with tasks, and closes
-// them in end. One goroutine uses a session.
+// that chooses as a nil Engine does, takes workers in the first call with tasks, and keeps them
+// until end. One goroutine uses a session.
 func (e *Engine) Session() (s *Engine, end func()) {
 	if e != nil {
 		return e, func() {}
 	}
 	s = &Engine{table: buildTable(), selector: preferred(), session: true}
 	return s, func() {
-		if s.rt != nil {
-			s.rt.Close()
+		if s.crew != nil {
+			theStanding().leave(s.crew, !s.unclean)
 		}
 	}
 }
 
-// acquire returns the workers for one call; the caller calls end after it.
-func (e *Engine) acquire() (rt exec.Runtime, end func(), err error) {
+// acquire returns the workers for one call. The caller calls end after it, which is clean if no task of it is left.
+func (e *Engine) acquire() (rt exec.Runtime, end func(clean bool), err error) {
 	switch {
-	case e == nil: // workers for this call only
-		local, err := exec.NewLocal(exec.Options{Selector: preferred()})
+	case e == nil:
+		c, err := theStanding().take()
 		if err != nil {
 			return nil, nil, err
 		}
-		return local, func() { local.Close() }, nil
-	case e.rt == nil: // the first call of a session starts them
-		local, err := e.start()
-		if err != nil {
-			return nil, nil, err
+		return c.rt, func(clean bool) { theStanding().leave(c, clean) }, nil
+	case e.session:
+		if e.crew == nil {
+			if e.crew, err = theStanding().take(); err != nil {
+				return nil, nil, err
+			}
+			e.rt = e.crew.rt
 		}
-		e.rt = local
+		return e.rt, func(clean bool) { e.unclean = e.unclean || !clean }, nil
 	}
-	return e.rt, func() {}, nil
+	return e.rt, func(bool) {}, nil
 }
