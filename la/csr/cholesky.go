@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -72,7 +73,7 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 		return err
 	}
 	if !hasPattern(m, f.pattern) {
-		if err := f.analyze(ctx, m, cores(a.rt)); err != nil {
+		if err := f.analyze(ctx, m, a.rt); err != nil {
 			return err
 		}
 	} else if n := cores(a.rt); n != f.factor.cores {
@@ -91,19 +92,22 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 	return err
 }
 
-// analyze finds an order of elimination for the pattern of m, and allocates the factor for a runtime with so many cores.
-func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, cores int) error {
+// analyze finds an order of elimination for the pattern of m, and allocates the factor for a runtime.
+func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, rt exec.Runtime) error {
 	f.pattern, f.factor = nil, nil
 	g := graphOf(m)
-	ordering, p := f.order(g)
+	ordering, columns, err := f.order(ctx, g, rt)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	a := supernodal.Analyze(g, columns)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	a := supernodal.Analyze(g, p)
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	d, err := f.divide(a, cores)
+	d, err := f.divide(a, cores(rt))
 	if err != nil {
 		return err
 	}
@@ -133,15 +137,33 @@ func (f *Cholesky[T]) divide(a *supernodal.Analysis, cores int) (split, error) {
 	}
 }
 
-// order returns an order of elimination, and its name.
-func (f *Cholesky[T]) order(g *order.Graph) (Ordering, []int32) {
+// dissectFrom is the number of operations for each entry of the matrix from which on Automatic looks for separators. It is
+// about where the factorization takes as long as that. (go test ./la/csr -run '^$' -bench Poisson/60, 2 cores with
+// AVX-512: 5 µs an entry, and 8e10 operations a second.)
+const dissectFrom = 3e5
+
+// order returns an order of elimination with its name, and the columns of its factor.
+func (f *Cholesky[T]) order(ctx context.Context, g *order.Graph, rt exec.Runtime) (o Ordering, c *supernodal.Columns, err error) {
 	switch f.opt.Ordering {
 	case Natural:
-		return Natural, order.Natural(g.N())
+		return Natural, supernodal.Count(g, order.Natural(g.N())), nil
 	case Given:
-		return Given, f.opt.permutation()
+		return Given, supernodal.Count(g, f.opt.permutation()), nil
 	}
-	return AMD, order.AMD(g)
+	if f.opt.Ordering != NestedDissection {
+		c = supernodal.Count(g, order.AMD(g))
+		if f.opt.Ordering == AMD || c.Flops < dissectFrom*float64(len(g.Adj)) {
+			return AMD, c, nil
+		}
+	}
+	p, err := order.NestedDissection(g, func(n int, do func(int)) error { return each(ctx, rt, n, do) })
+	if err != nil {
+		return 0, nil, err
+	}
+	if d := supernodal.Count(g, p); c == nil || d.Flops < c.Flops {
+		return NestedDissection, d, nil
+	}
+	return AMD, c, nil
 }
 
 // exponent returns a power of two by which m is divided so that the elements of its factor are in the middle of the range

@@ -13,7 +13,8 @@ import (
 type Ordering uint8
 
 const (
-	// Automatic is AMD.
+	// Automatic is AMD, or NestedDissection where AMD gives a factorization with so many operations that it pays to look
+	// for a better order, and where that has fewer. These are large grids in three dimensions above all.
 	Automatic Ordering = iota
 	// AMD is approximate minimum degree: it eliminates next a row with about the fewest entries.
 	AMD
@@ -21,10 +22,13 @@ const (
 	Natural
 	// Given is the order that CholeskyOptions.Permutation gives.
 	Given
+	// NestedDissection is the order in which separators come last: sets of rows that divide the others in two parts without
+	// entries in each other. It takes much longer to find than AMD, and often has a factor with fewer entries.
+	NestedDissection
 )
 
 // orderings are the names, in the order of the constants.
-var orderings = [...]string{"automatic", "amd", "natural", "given"}
+var orderings = [...]string{"automatic", "amd", "natural", "given", "nested-dissection"}
 
 func (o Ordering) String() string {
 	if int(o) < len(orderings) {
@@ -78,7 +82,7 @@ type CholeskyOptions struct {
 // validate returns a *la.OptionsError for the factorization of a matrix of order n, or nil.
 func (o *CholeskyOptions) validate(n int) error {
 	var bad problems.List
-	bad.Check(o.Ordering <= Given, "CholeskyOptions.Ordering = %v is no ordering", o.Ordering)
+	bad.Check(o.Ordering <= NestedDissection, "CholeskyOptions.Ordering = %v is no ordering", o.Ordering)
 	bad.Check(o.Triangle <= Lower, "CholeskyOptions.Triangle = %v is no triangle", o.Triangle)
 	bad.Check(o.MaxBytes >= 0, "CholeskyOptions.MaxBytes = %d is negative", o.MaxBytes)
 	if o.Ordering == Given {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
@@ -128,6 +129,20 @@ func (f *fronts[T]) compute(ctx context.Context, rt exec.Runtime) error {
 		}
 	}
 	return t.wait()
+}
+
+// each calls do(0) to do(n−1) on the workers of rt.
+func each(ctx context.Context, rt exec.Runtime, n int, do func(int)) error {
+	if n == 1 {
+		do(0)
+		return context.Cause(ctx)
+	}
+	return loop.For(ctx, rt, n, loop.Options{Plan: loop.Plan{Scheme: loop.SS}}, func(c loop.Chunk) error {
+		for k := c.Lo; k < c.Hi; k++ {
+			do(k)
+		}
+		return nil
+	})
 }
 
 // cores returns how many workers rt has on cores of this process.

@@ -136,7 +136,7 @@ func TestCholesky(t *testing.T) {
 	rt := start(t, 2)
 	for name, s := range systems() {
 		a := s.matrix(t, rt)
-		for _, o := range []csr.Ordering{csr.Automatic, csr.AMD, csr.Natural, csr.Given} {
+		for _, o := range []csr.Ordering{csr.Automatic, csr.AMD, csr.Natural, csr.Given, csr.NestedDissection} {
 			name := fmt.Sprintf("%s, %v", name, o)
 			opt := csr.CholeskyOptions{Ordering: o}
 			if o == csr.Given {

@@ -17,9 +17,16 @@ import "math"
 //
 // Reference: Amestoy, Davis and Duff, An approximate minimum degree ordering algorithm, SIAM J. Matrix Anal. Appl. 17
 // (1996), with the aggressive absorption of their Algorithm 837, ACM TOMS 30 (2004).
-func AMD(g *Graph) []int32 {
-	a := newAMD(g)
-	for a.left > 0 {
+func AMD(g *Graph) []int32 { return amdWithHalo(g, g.N()) }
+
+// amdWithHalo returns such an order of the first rows of g, which are eliminated. The others, their halo, stay; degrees
+// count them.
+//
+// Reference: Pellegrini, Roman and Amestoy, Hybridizing nested dissection and halo approximate minimum degree for
+// efficient sparse matrix ordering, Concurrency: Practice and Experience 12 (2000).
+func amdWithHalo(g *Graph, rows int) []int32 {
+	a := newAMD(g, rows)
+	for a.left > g.N()-rows {
 		a.eliminate(a.minimum())
 	}
 	return a.order()
@@ -53,29 +60,30 @@ type amd struct {
 
 	pivots []int32 // the elements, in the order of elimination
 	dense  []int32 // the rows with many entries
-	left   int     // how many rows are still to be eliminated
+	left   int     // how many rows are not eliminated yet
+	halo   int32   // the first row of the halo
 }
 
 // newAMD returns the graph before the first step.
-func newAMD(g *Graph) *amd {
+func newAMD(g *Graph, rows int) *amd {
 	n := g.N()
 	a := &amd{
 		start: make([]int, n), length: make([]int32, n), elements: make([]int32, n),
 		lists: make([]int32, len(g.Adj)+len(g.Adj)/5+n), free: len(g.Adj),
 		size: make([]int32, n), degree: make([]int32, n), into: make([]int32, n), mark: make([]int, n), flag: 2,
 		head: make([]int32, n), next: make([]int32, n), prev: make([]int32, n),
-		bucket: make([]int32, n), chain: make([]int32, n), hash: make([]int32, n), left: n,
+		bucket: make([]int32, n), chain: make([]int32, n), hash: make([]int32, n), left: n, halo: int32(rows),
 	}
 	copy(a.lists, g.Adj)
 	copy(a.start, g.Ptr)
-	many := int32(max(16, min(10*math.Sqrt(float64(n)), float64(n)))) // as many entries as make a row dense
+	many := int32(manyEntries(n))
 	for i := range n {
 		a.head[i], a.bucket[i], a.into[i] = -1, -1, -1
 		a.mark[i], a.size[i] = 1, 1
 		a.length[i] = int32(g.Ptr[i+1] - g.Ptr[i])
 	}
 	for i := range int32(n) {
-		if a.length[i] > many {
+		if a.length[i] > many && i < a.halo {
 			a.size[i], a.elements[i] = 0, -1
 			a.dense = append(a.dense, i)
 			a.left--
@@ -87,8 +95,14 @@ func newAMD(g *Graph) *amd {
 	return a
 }
 
-// insert puts a variable into the list of its degree.
+// manyEntries returns the number of entries beyond which a row of a matrix of order n comes last from the beginning.
+func manyEntries(n int) int { return int(max(16, min(10*math.Sqrt(float64(n)), float64(n)))) }
+
+// insert puts a variable into the list of its degree, unless it is in the halo.
 func (a *amd) insert(i int32) {
+	if i >= a.halo {
+		return
+	}
 	d := a.degree[i]
 	first := a.head[d]
 	a.next[i], a.prev[i] = first, -1
@@ -101,6 +115,9 @@ func (a *amd) insert(i int32) {
 
 // remove takes a variable from the list of its degree.
 func (a *amd) remove(i int32) {
+	if i >= a.halo {
+		return
+	}
 	next, prev := a.next[i], a.prev[i]
 	if next >= 0 {
 		a.prev[next] = prev
@@ -261,7 +278,7 @@ func (a *amd) update(e int32) (rows int32) {
 				to++
 			}
 		}
-		if to == first {
+		if to == first && i < a.halo {
 			n := -a.size[i]
 			rows += n
 			a.degree[e] -= n
@@ -312,7 +329,7 @@ func (a *amd) compare(e int32) {
 
 // same reports whether the lists of variables j and k are equal but for their order. Those in the list of j are marked.
 func (a *amd) same(j, k int32) bool {
-	if a.length[j] != a.length[k] || a.elements[j] != a.elements[k] {
+	if a.length[j] != a.length[k] || a.elements[j] != a.elements[k] || (j < a.halo) != (k < a.halo) {
 		return false
 	}
 	for _, x := range a.lists[a.start[k]+1 : a.start[k]+int(a.length[k])] {
@@ -360,7 +377,7 @@ func (a *amd) order() []int32 {
 	for _, e := range a.pivots {
 		pivot[e] = true
 	}
-	for i := n - 1; i >= 0; i-- {
+	for i := int(a.halo) - 1; i >= 0; i-- {
 		if pivot[i] || a.into[i] < 0 {
 			continue
 		}

@@ -3,5 +3,8 @@
 //
 //	p := order.AMD(g) // row p[k] of the matrix is eliminated as number k
 //
+// Files from the bottom up: graph, tree (elimination trees and counts), amd; coarse (graphs that stand for larger ones),
+// separator, dissection.
+//
 // Every order is a permutation, and depends on the pattern alone.
 package order

@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -57,6 +58,14 @@ func arrow(n int) *order.Graph {
 	return graph(n, edges)
 }
 
+// stars returns the edges of stars of 30 rows, which no matching makes much coarser.
+func stars() (edges [][2]int) {
+	for i := range 900 {
+		edges = append(edges, [2]int{i, i / 30 * 30}, [2]int{i / 30 * 30, i / 300 * 300})
+	}
+	return edges
+}
+
 // random returns a graph with about so many edges.
 func random(n, edges int, seed uint64) *order.Graph {
 	rnd := rand.New(rand.NewPCG(seed, 7))
@@ -71,7 +80,7 @@ func random(n, edges int, seed uint64) *order.Graph {
 func graphs() map[string]*order.Graph {
 	all := map[string]*order.Graph{
 		"none": graph(0, nil), "one": graph(1, nil), "two": graph(2, [][2]int{{0, 1}}), "no edges": graph(9, nil),
-		"path": grid(40, 1, 1), "2-D": grid(13, 11, 1), "3-D": grid(6, 5, 7), "arrow": arrow(60), "full": random(20, 4000, 1),
+		"path": grid(40, 1, 1), "long path": grid(700, 1, 1), "larger 2-D": grid(40, 30, 1), "larger random": random(500, 700, 3), "stars": graph(900, stars()), "2-D": grid(13, 11, 1), "3-D": grid(6, 5, 7), "arrow": arrow(60), "full": random(20, 4000, 1),
 		"two parts": graph(6, [][2]int{{0, 3}, {3, 5}, {1, 2}, {2, 4}, {4, 1}}),
 	}
 	for seed := range uint64(40) {
@@ -118,11 +127,20 @@ func entries(columns [][]int32) (n int) {
 
 // orders returns the orders of a graph, by their names.
 func orders(g *order.Graph) map[string][]int32 {
-	return map[string][]int32{"natural": order.Natural(g.N()), "AMD": order.AMD(g)}
+	backwards := func(n int, do func(int)) error {
+		for k := n - 1; k >= 0; k-- {
+			do(k)
+		}
+		return nil
+	}
+	nested, err := order.NestedDissection(g, backwards)
+	if err != nil {
+		panic(err)
+	}
+	return map[string][]int32{"natural": order.Natural(g.N()), "AMD": order.AMD(g), "nested dissection": nested}
 }
 
-// TestOrders: every order is a permutation, and the same one each time; minimum degree does not fill more than no order,
-// but for a little.
+// TestOrders: every order is a permutation, and the same one each time; none fills much more than no order.
 func TestOrders(t *testing.T) {
 	for name, g := range graphs() {
 		natural := entries(factor(g, order.Natural(g.N())))
@@ -134,7 +152,11 @@ func TestOrders(t *testing.T) {
 			if !slices.Equal(p, again[by]) {
 				t.Errorf("%s: %s differs from one call to the next", name, by)
 			}
-			if n := entries(factor(g, p)); n > natural+natural/8 {
+			limit := natural + natural/8
+			if by == "nested dissection" {
+				limit = 3 * natural / 2 // separators of a path fill
+			}
+			if n := entries(factor(g, p)); n > limit {
 				t.Errorf("%s: %s has %d entries in the factor, no order %d", name, by, n, natural)
 			}
 		}
@@ -182,31 +204,56 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// count returns the number of entries of a factor.
+func count(g *order.Graph, p []int32) (n int) {
+	inverse, _ := order.Inverse(p)
+	tree := order.Tree(g, p, inverse)
+	post := order.Postorder(tree)
+	at, _ := order.Inverse(post)
+	q, parent := make([]int32, len(p)), make([]int32, len(p))
+	for k, i := range post {
+		q[k], parent[k] = p[i], -1
+		if tree[i] >= 0 {
+			parent[k] = at[tree[i]]
+		}
+	}
+	inverse, _ = order.Inverse(q)
+	for _, c := range order.Counts(g, q, inverse, parent) {
+		n += int(c)
+	}
+	return n
+}
+
 // TestAMD: AMD fills no more than CHOLMOD's. The entries of the factor are those that CHOLMOD 3.0.14 counts with its AMD.
 func TestAMD(t *testing.T) {
 	for _, c := range []struct {
 		x, y, z, entries int
 	}{{300, 300, 1, 2928059}, {30, 30, 30, 5605774}} {
 		g := grid(c.x, c.y, c.z)
-		p := order.AMD(g)
-		inverse, _ := order.Inverse(p)
-		tree := order.Tree(g, p, inverse)
-		post := order.Postorder(tree)
-		at, _ := order.Inverse(post)
-		q, parent := make([]int32, len(p)), make([]int32, len(p))
-		for k, i := range post {
-			q[k], parent[k] = p[i], -1
-			if tree[i] >= 0 {
-				parent[k] = at[tree[i]]
-			}
-		}
-		inverse, _ = order.Inverse(q)
-		got := 0
-		for _, n := range order.Counts(g, q, inverse, parent) {
-			got += int(n)
-		}
-		if got > c.entries+c.entries/50 {
+		if got := count(g, order.AMD(g)); got > c.entries+c.entries/50 {
 			t.Errorf("%d×%d×%d: %d entries, CHOLMOD's AMD has %d", c.x, c.y, c.z, got, c.entries)
 		}
+	}
+}
+
+// TestNestedDissection: nested dissection fills less than METIS. The entries of the factor are those that CHOLMOD 3.0.14
+// counts with METIS 5.1.0.
+func TestNestedDissection(t *testing.T) {
+	for _, c := range []struct {
+		x, y, z, entries int
+	}{{150, 150, 1, 490124}, {30, 30, 30, 4127709}} {
+		g := grid(c.x, c.y, c.z)
+		if got := count(g, orders(g)["nested dissection"]); got > c.entries {
+			t.Errorf("%d×%d×%d: %d entries, METIS has %d", c.x, c.y, c.z, got, c.entries)
+		}
+	}
+	// Rows with many entries come last, and no order needs a separator.
+	g := arrow(5000)
+	if p := orders(g)["nested dissection"]; p[4999] != 0 {
+		t.Errorf("the full row is not the last one, but %d", p[4999])
+	}
+	failed := errors.New("failed")
+	if _, err := order.NestedDissection(g, func(int, func(int)) error { return failed }); err != failed {
+		t.Error(err)
 	}
 }

@@ -44,37 +44,45 @@ func (a *Analysis) below(s int32) int {
 	return a.RowPtr[s+1] - a.RowPtr[s] - int(a.First[s+1]-a.First[s])
 }
 
-// Analyze returns the analysis for an order of elimination. The columns of the factor come in another order, which is
-// equivalent: the factor has the same entries.
-func Analyze(g *order.Graph, p []int32) *Analysis {
-	q, parent, counts := postordered(g, p)
-	a := &Analysis{}
-	for _, c := range counts {
-		a.Entries += int64(c)
-	}
-	nodes := amalgamate(parent, counts)
-	a.arrange(nodes, q)
-	a.structure(g)
-	a.measure()
-	return a
+// Columns is what the columns of a factor have: the first look at an order of elimination.
+type Columns struct {
+	Order   []int32 // an order that gives the same factor, in which the elimination tree is in postorder
+	parent  []int32 // the elimination tree
+	counts  []int32 // entries
+	Entries int64   // of all columns
+	Flops   float64 // multiplications and additions of a factorization
 }
 
-// postordered returns an equivalent order in which the elimination tree is in postorder, that tree, and the numbers of
-// entries in the columns of the factor.
-func postordered(g *order.Graph, p []int32) (q, parent, counts []int32) {
+// Count returns the columns of the factor for an order of elimination.
+func Count(g *order.Graph, p []int32) *Columns {
 	inverse, _ := order.Inverse(p)
 	tree := order.Tree(g, p, inverse)
 	post := order.Postorder(tree)
 	at, _ := order.Inverse(post)
-	q, parent = make([]int32, len(p)), make([]int32, len(p))
+	c := &Columns{Order: make([]int32, len(p)), parent: make([]int32, len(p))}
 	for k, i := range post {
-		q[k], parent[k] = p[i], -1
+		c.Order[k], c.parent[k] = p[i], -1
 		if tree[i] >= 0 {
-			parent[k] = at[tree[i]]
+			c.parent[k] = at[tree[i]]
 		}
 	}
-	inverse, _ = order.Inverse(q)
-	return q, parent, order.Counts(g, q, inverse, parent)
+	inverse, _ = order.Inverse(c.Order)
+	c.counts = order.Counts(g, c.Order, inverse, c.parent)
+	for _, n := range c.counts {
+		c.Entries += int64(n)
+		c.Flops += float64(n) * float64(n)
+	}
+	return c
+}
+
+// Analyze returns the analysis for an order of elimination, of which c are the columns. The columns of the factor come in
+// another order, which is equivalent: the factor has the same entries.
+func Analyze(g *order.Graph, c *Columns) *Analysis {
+	a := &Analysis{Entries: c.Entries}
+	a.arrange(amalgamate(c.parent, c.counts), c.Order)
+	a.structure(g)
+	a.measure()
+	return a
 }
 
 // arrange numbers supernodes and columns in a postorder of the tree of supernodes. Of the children of a supernode those

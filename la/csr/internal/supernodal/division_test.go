@@ -117,7 +117,7 @@ func TestDivision(t *testing.T) {
 			n = max(n, e[0]+1, e[1]+1)
 		}
 		m, g := system(n, edges)
-		a := Analyze(g, order.AMD(g))
+		a := Analyze(g, Count(g, order.AMD(g)))
 		whole := a.Divide(math.Inf(1))
 		if len(whole.Parts) > 1 || whole.Arena != [2]int64{} {
 			t.Errorf("%s: %d parts, arenas %v", name, len(whole.Parts), whole.Arena)
@@ -165,7 +165,7 @@ func TestDivision(t *testing.T) {
 // TestParts: no part of a grid has much more work than was asked for, unless it is one front.
 func TestParts(t *testing.T) {
 	_, g := system(2500, patterns()["grid"])
-	a := Analyze(g, order.AMD(g))
+	a := Analyze(g, Count(g, order.AMD(g)))
 	for _, share := range []float64{4, 16, 64} {
 		grain := a.Flops / share
 		d := a.Divide(grain)
