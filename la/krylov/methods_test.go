@@ -347,3 +347,23 @@ func (h hidden) Dims() (m, n int) { return h.a.Dims() }
 func (h hidden) MulVecTo(ctx context.Context, dst []float64, trans bool, x []float64) error {
 	return h.a.MulVecTo(ctx, dst, trans, x)
 }
+
+// TestFunc: a function is an operator, with its transpose or without.
+func TestFunc(t *testing.T) {
+	d := random(9, 5, 1)
+	f := krylov.Func{M: 9, N: 5, Mul: func(_ context.Context, dst, x []float64) error {
+		mat.NewVecDense(9, dst).MulVec(d, mat.NewVecDense(5, x))
+		return nil
+	}}
+	x, b := make([]float64, 5), vector(9, 2)
+	if _, err := krylov.LSQR(t.Context(), f, x, b, krylov.LSQROptions{}); err != krylov.ErrNoTranspose {
+		t.Error(err)
+	}
+	f.MulTrans = func(_ context.Context, dst, x []float64) error {
+		mat.NewVecDense(5, dst).MulVec(d.T(), mat.NewVecDense(9, x))
+		return nil
+	}
+	if _, err := krylov.LSQR(t.Context(), f, x, b, krylov.LSQROptions{}); err != nil || far(x, leastSquares(t, d, b, 0)) > 1e-8 {
+		t.Error(err)
+	}
+}
