@@ -17,7 +17,7 @@ import (
 // those of package kernels.
 func Ops() []*versions.Op {
 	o := ops()
-	return []*versions.Op{o.copy, o.read, o.cut, o.join, o.mv, o.span, o.mvs, o.mm, o.tmv, o.slice, o.add, o.dot}
+	return []*versions.Op{o.copy, o.read, o.cut, o.join, o.mv, o.span, o.mvs, o.mm, o.tmv, o.slice, o.add, o.dot, o.ilu, o.solve}
 }
 
 // Values returns a value of each type of operand that these ops have and those of package kernels have not,
@@ -26,7 +26,7 @@ func Values() []versions.Value { return []versions.Value{&Block{}} }
 
 // Errors returns an error of each type that these ops return, for programs of several nodes.
 func Errors() []error {
-	return []error{&StructureError{}, &file.FormatError{}, &file.AccessError{}}
+	return []error{&StructureError{}, &PivotError{}, &file.FormatError{}, &file.AccessError{}}
 }
 
 // Final returns true, since another attempt finds the same error: see graph.Failure.
@@ -45,6 +45,8 @@ var ops = sync.OnceValue(func() (o struct {
 	tmv   *versions.Op // y = Aᵀ·x: block A (in), tiles x, m×1 (in), y, n×1 (out)
 	slice *versions.Op // y = some rows of x, parameter *sliceParams: maybe a block, for its place (in), tiles x (in), y (out)
 	add   *versions.Op // y = αx + βy, parameter *addParams: tiles x (in), unless it is y, and y (inout; out if β is 0)
+	ilu   *versions.Op // M = L·U ≈ the square part of A, parameter *rowsParams: blocks A (in), M (out)
+	solve *versions.Op // y = M⁻¹·r, parameter *rowsParams: block M (in), tiles r (in), y (out)
 	dot   *versions.Op // a part of xᵀ·y, parameter *dotParams: tiles x (in), y (in), unless it is x, and of numbers (out)
 }) {
 	// The work of a task is the number of entries of its block, or of elements of its first tile.
@@ -59,6 +61,9 @@ var ops = sync.OnceValue(func() (o struct {
 	o.copy, o.read, o.cut, o.join = op("copy", runCopy), op("read", runRead), op("cut", runCut), op("join", runJoin)
 	o.mv, o.span, o.mvs, o.mm, o.tmv = op("mv", runMV), op("span", runSpan), op("mvs", runMVS), op("mm", runMM), op("tmv", runTMV)
 	o.slice, o.add, o.dot = op("slice", runSlice), op("add", runAdd), op("dot", runDot)
+	o.ilu, o.solve = op("ilu", runILU), op("solve", runSolve)
+	o.ilu.NewParams = func() any { return new(rowsParams) }
+	o.solve.NewParams = func() any { return new(rowsParams) }
 	o.slice.Work = func(c *versions.Call) float64 { return float64(c.Args[len(c.Args)-1].(*tile).Rows) }
 	o.read.NewParams = func() any { return new(readParams) }
 	o.cut.NewParams = func() any { return new(cutParams) }

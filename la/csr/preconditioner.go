@@ -20,6 +20,9 @@ func (e *PivotError) Error() string {
 	return fmt.Sprintf("csr: %s: the pivot of row %d (counted from 1) is %.3g: %s", e.Method, e.Row+1, e.Pivot, e.Reason)
 }
 
+// Final returns true, since another attempt finds the same error: see graph.Failure.
+func (e *PivotError) Final() bool { return true }
+
 // square returns the error for a matrix without a preconditioner: a *la.ShapeError if it is not square, a
 // *la.NonFiniteError, or a *StructureError if it is too large for indexes of 32 bits.
 func (a *Matrix) square(method string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
+	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr"
 	"github.com/tessera-la/tessera/la/krylov"
 	"github.com/tessera-la/tessera/versions"
@@ -102,6 +103,146 @@ func TestDistributedMethods(t *testing.T) {
 	if n := moved(d, "A") + moved(d, "v"); n != 0 {
 		t.Errorf("%d bytes of the matrix and of vectors went through the driver", n)
 	}
+}
+
+// TestDistributedILU: on nodes, too, an iteration with a preconditioner has the bits of one machine, also if a node is
+// killed meanwhile; M is that of NewBlockJacobi with NewILU; and all vectors stay on the nodes.
+func TestDistributedILU(t *testing.T) {
+	const side, blocks = 16, 4
+	for _, killed := range []bool{false, true} {
+		made := &counts{}
+		d, kill := nodes(t, 3, false, func(node string) []*versions.Op { return []*versions.Op{gridOp(node, made)} },
+			func(o *cluster.Options) { o.Owner, o.Stay = killed, killed })
+		a, whole := generate(t, d, side, blocks, made)
+		victim := ""
+		for node := range made.of {
+			victim = node
+		}
+		here, _ := generate(t, start(t, 2), side, blocks, &counts{})
+		b, n := vector(side*side, 1), side*side
+		var results []krylov.CGResult
+		var xs [][]float64
+		for _, a := range []*csr.Distributed{here, a} {
+			m, err := csr.NewDistributedILU(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := make([]float64, n)
+			r, err := krylov.CG(t.Context(), a, x, b, krylov.CGOptions{Preconditioner: m, Observe: func(k int, _ float64) {
+				if killed && k == 5 && a != here {
+					kill[victim[len(victim)-1]-'0']()
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			results, xs = append(results, r), append(xs, x)
+			z := make([]float64, n)
+			if err := m.SolveVecTo(t.Context(), z, b); err != nil {
+				t.Fatal(err)
+			}
+			jacobi, err := csr.NewBlockJacobi(whole, csr.BlockJacobiOptions{Size: n / blocks, Solver: func(b *csr.Matrix) (krylov.Preconditioner, error) { return csr.NewILU(b, csr.ILUOptions{}) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]float64, n)
+			if err := jacobi.SolveVecTo(t.Context(), want, b); err != nil || distance(z, want) > 1e-13*norm(want) {
+				t.Errorf("M⁻¹·b differs by %v, %v", distance(z, want), err)
+			}
+			m.Close()
+			if fault := panicOf(func() { m.SolveVecTo(t.Context(), z, b) }); fault != blocked.ErrReleased {
+				t.Error(fault)
+			}
+		}
+		if killed != (made.sum() > blocks) {
+			t.Errorf("%v have made %d blocks, after a node was killed: %v", made.of, blocks, killed)
+		}
+		plain, err := krylov.CG(t.Context(), whole, make([]float64, n), b, krylov.CGOptions{})
+		if err != nil || !slices.Equal(xs[0], xs[1]) || results[0] != results[1] || results[0].Iterations >= plain.Iterations*3/4 {
+			t.Errorf("%v: %+v, without %+v; the same bits: %v", err, results, plain, slices.Equal(xs[0], xs[1]))
+		}
+		if n := moved(d, "A") + moved(d, "v"); n != 0 {
+			t.Errorf("%d bytes of matrices and of vectors went through the driver", n)
+		}
+	}
+}
+
+// TestDistributedILUOf: columns in any order, some of them twice, and what cannot be factored says why.
+func TestDistributedILUOf(t *testing.T) {
+	entries := unsymmetric(60, 4)
+	rt := start(t, 2)
+	whole := entries.matrix(t, rt)
+	a, err := csr.Generate(t.Context(), rt, 60, []csr.Size{{Rows: 60, Entries: len(entries.v)}}, &versions.Op{Name: "any", NewParams: func() any { return new(grid) }, Versions: []versions.Version{{Name: "go", Run: func(call *versions.Call) error {
+		return call.Args[0].(*csr.Block).Fill(func(i int, add func(int, float64)) {
+			for k := len(entries.v) - 1; k >= 0; k-- {
+				if entries.i[k] == i {
+					add(entries.j[k], entries.v[k])
+				}
+			}
+		})
+	}}}}, func(int) any { return new(grid) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	m, err := csr.NewDistributedILU(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	ilu, err := csr.NewILU(whole, csr.ILUOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, want, b := make([]float64, 60), make([]float64, 60), vector(60, 1)
+	if err := errors.Join(m.SolveVecTo(t.Context(), x, b), ilu.SolveVecTo(t.Context(), want, b)); err != nil || distance(x, want) > 1e-12*norm(want) {
+		t.Errorf("%v, differ by %v", err, distance(x, want))
+	}
+	if err := m.SolveVecTo(t.Context(), x, b[:3]); !isShape(err) {
+		t.Error(err)
+	}
+	// Another matrix has other vectors: then M is applied in memory.
+	other, err := csr.Scatter(t.Context(), rt, whole, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if r, err := krylov.GMRES(t.Context(), other, x, b, krylov.GMRESOptions{Preconditioner: m}); err != nil || r.Iterations > 20 {
+		t.Error(r, err)
+	}
+	d, _ := nodes(t, 2, false, nil, nil)
+	for what, v := range map[string]float64{"zero": 0, "NaN": math.NaN()} {
+		bad, err := csr.FromCOO(start(t, 1), 4, 4, []int{0, 1, 2, 3, 3}, []int{0, 1, 2, 3, 0}, []float64{1, 1, 1, v, 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := csr.Scatter(t.Context(), d, bad, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = csr.NewDistributedILU(t.Context(), a)
+		if e, ok := errors.AsType[*csr.PivotError](err); !ok || e.Row != 3 || e.Pivot == 1 {
+			t.Errorf("%s: %v", what, err)
+		}
+		a.Close()
+	}
+	wide, err := csr.FromCOO(rt, 2, 3, nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := csr.Scatter(t.Context(), rt, wide, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := csr.NewDistributedILU(t.Context(), w); !isShape(err) {
+		t.Error(err)
+	}
+}
+
+func isShape(err error) bool {
+	_, ok := errors.AsType[*la.ShapeError](err)
+	return ok
 }
 
 // traffic returns the bytes that nodes have fetched, and those from the driver and to it.
