@@ -40,14 +40,15 @@ func (a *Matrix) Vectors(ctx context.Context, operator krylov.Operator) (krylov.
 	if operator != krylov.Operator(a) {
 		return nil, nil
 	}
-	return &local{ctx: ctx, whole: context.WithoutCancel(ctx), a: a}, nil
+	return &local{ctx: ctx, whole: context.WithoutCancel(ctx), a: a, op: a}, nil
 }
 
 // local implements krylov.FusedVectors and krylov.MemoryVectors by slices.
 type local struct {
 	ctx   context.Context
 	whole context.Context // for operations on vectors, which the end of ctx does not interrupt
-	a     *Matrix
+	a     *Matrix         // its workers and its workspace
+	op    krylov.Operator // a, or what has the elements in its place
 	all   [][]float64
 	lent  []*[]float64 // from the pool
 	sums  []float64
@@ -105,7 +106,7 @@ func (l *local) MulVecTo(dst krylov.Vector, trans bool, x krylov.Vector) error {
 	if l.err != nil {
 		return l.err
 	}
-	return l.a.MulVecTo(l.ctx, l.all[dst], trans, l.all[x])
+	return l.op.MulVecTo(l.ctx, l.all[dst], trans, l.all[x])
 }
 
 // Axpby implements krylov.Vectors.
@@ -149,7 +150,7 @@ func (l *local) total(site *loop.Site, n int, do func(part []float64, lo, hi int
 // MulVecDot implements krylov.FusedVectors.
 func (l *local) MulVecDot(dst, x krylov.Vector) (float64, error) {
 	a, y, v := l.a, l.all[dst], l.all[x]
-	if l.err != nil || a.Blocks() < 2 || !a.narrowed() {
+	if l.err != nil || l.op != krylov.Operator(a) || a.Blocks() < 2 || !a.narrowed() {
 		if err := l.MulVecTo(dst, false, x); err != nil {
 			return 0, err
 		}

@@ -75,30 +75,38 @@ func New(rt exec.Runtime, a *sparse.CSR) (*Matrix, error) {
 
 // of returns the matrix with these arrays. The error is a *StructureError.
 func of(rt exec.Runtime, rows, cols int, ia, ja []int, data []float64) (*Matrix, error) {
+	if err := checkRows(rows, cols, ia, ja, len(data)); err != nil {
+		return nil, err
+	}
+	return &Matrix{rows: rows, cols: cols, ia: ia, ja: ja[:ia[rows]], data: data[:ia[rows]], starts: balance(ia, blockWork), rt: rt}, nil
+}
+
+// checkRows returns a *StructureError unless these arrays describe a matrix.
+func checkRows[J int | int32](rows, cols int, ia []int, ja []J, values int) error {
 	switch {
 	case rows < 0 || cols < 0:
-		return nil, &StructureError{-1, fmt.Sprintf("%d×%d matrix", rows, cols)}
+		return &StructureError{-1, fmt.Sprintf("%d×%d matrix", rows, cols)}
 	case len(ia) != rows+1:
-		return nil, &StructureError{-1, fmt.Sprintf("%d row pointers for %d rows, want one more than rows", len(ia), rows)}
+		return &StructureError{-1, fmt.Sprintf("%d row pointers for %d rows, want one more than rows", len(ia), rows)}
 	case ia[0] != 0:
-		return nil, &StructureError{0, fmt.Sprintf("begins at entry %d", ia[0])}
-	case len(ja) < ia[rows] || len(data) < ia[rows]:
-		return nil, &StructureError{-1, fmt.Sprintf("%d columns and %d values for %d entries", len(ja), len(data), ia[rows])}
+		return &StructureError{0, fmt.Sprintf("begins at entry %d", ia[0])}
+	case len(ja) < ia[rows] || values < ia[rows]:
+		return &StructureError{-1, fmt.Sprintf("%d columns and %d values for %d entries", len(ja), values, ia[rows])}
 	}
 	// Check all pointers first: then every row lies in the arrays.
 	for i := range rows {
 		if ia[i+1] < ia[i] {
-			return nil, &StructureError{i, fmt.Sprintf("ends at entry %d before it begins at %d", ia[i+1], ia[i])}
+			return &StructureError{i, fmt.Sprintf("ends at entry %d before it begins at %d", ia[i+1], ia[i])}
 		}
 	}
 	for i := range rows {
 		for _, j := range ja[ia[i]:ia[i+1]] {
 			if uint(j) >= uint(cols) {
-				return nil, &StructureError{i, fmt.Sprintf("column %d of %d", j+1, cols)}
+				return &StructureError{i, fmt.Sprintf("column %d of %d", j+1, cols)}
 			}
 		}
 	}
-	return &Matrix{rows: rows, cols: cols, ia: ia, ja: ja[:ia[rows]], data: data[:ia[rows]], starts: balance(ia, blockWork), rt: rt}, nil
+	return nil
 }
 
 // balance cuts rows into blocks of about the given work, which is the number of rows and entries together.
