@@ -178,6 +178,9 @@ func TestCholesky(t *testing.T) {
 					}
 				}
 				dense.Factorize(m)
+				if got, err := f.Cond(t.Context()); err != nil || !(got > 0.2*dense.Cond() && got < 5*dense.Cond()) {
+					t.Errorf("%s: condition %v, dense %v, %v", name, got, dense.Cond(), err)
+				}
 				if got, want := f.LogDet(), dense.LogDet(); math.Abs(got-want) > 1e-11*(1+math.Abs(want)) {
 					t.Errorf("%s: log det %v, want %v", name, got, want)
 				}
@@ -395,6 +398,9 @@ func TestCholeskyErrors(t *testing.T) {
 		t.Error(err)
 	}
 	if err := f.SolveVecTo(cancelled, make([]float64, 144), make([]float64, 144)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := f.Cond(cancelled); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	b := make([]float64, 144)
