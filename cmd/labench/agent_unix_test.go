@@ -262,7 +262,7 @@ func freePort(t *testing.T) string {
 
 // compute returns a solution by one of the computations.
 func compute(rt local.Runtime, k int) ([]float64, error) {
-	const n, nb = 1600, 100
+	const n, nb = 800, 50
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 	if err != nil {
 		return nil, err

@@ -55,26 +55,22 @@ func forOp(op string, args []string) []string {
 }
 
 func TestReports(t *testing.T) {
+	flags := map[string][]string{"f64": {"-n", "150", "--nb", "32", "--workers", "3", "--sched", "fifodata", "--repeat", "2"},
+		"f32": {"-n", "60", "--verify=false", "--warmup", "0", "--versions", "go"}}
 	for _, op := range bench.Ops() {
 		for _, typ := range bench.Types() {
-			for _, args := range [][]string{
-				{"-n", "60"},
-				{"-n", "150", "--nb", "32", "--workers", "3", "--sched", "fifodata", "--repeat", "2"},
-				{"-n", "150", "--verify=false", "--warmup", "0", "--versions", "go"},
-			} {
-				args = forOp(op, append([]string{op, "--type", typ}, args...))
-				code, out, errs := labench(t, args...)
-				if code != cli.ExitPassed || errs != "" {
-					t.Errorf("%v: exit code %d: %s", args, code, errs)
-				}
-				labtest.Narrow(t, strings.Join(args, " "), out)
-				want := "pass\n"
-				if slices.Contains(args, "--verify=false") {
-					want = "not checked\n"
-				}
-				if !strings.Contains(out, want) {
-					t.Errorf("%v: no %q in\n%s", args, want, out)
-				}
+			args := forOp(op, append([]string{op, "--type", typ}, flags[typ]...))
+			code, out, errs := labench(t, args...)
+			if code != cli.ExitPassed || errs != "" {
+				t.Errorf("%v: exit code %d: %s", args, code, errs)
+			}
+			labtest.Narrow(t, strings.Join(args, " "), out)
+			want := "pass\n"
+			if slices.Contains(args, "--verify=false") {
+				want = "not checked\n"
+			}
+			if !strings.Contains(out, want) {
+				t.Errorf("%v: no %q in\n%s", args, want, out)
 			}
 		}
 	}

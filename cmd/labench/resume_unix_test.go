@@ -33,9 +33,6 @@ func TestResume(t *testing.T) {
 	for _, line := range []string{
 		"lu -n 600 --nb 50 --workers 1 --versions go",
 		"cholesky -n 800 --nb 50 --workers 1" + nodes,
-		"lu -n 600 --nb 50 --workers 1 --distributed" + nodes,
-		"cholesky -n 800 --nb 50 --workers 1 --distributed" + nodes,
-		"qr -n 500 --nb 50 --workers 1 --tree greedy --versions go",
 		"qr -n 500 --nb 50 --workers 1 --distributed" + nodes,
 	} {
 		args := append(strings.Fields(line), "--profile", "none", "--json")
