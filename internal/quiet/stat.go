@@ -49,9 +49,12 @@ func readStat(root fs.FS, of topo.CPUSet) (c counters, ok bool) {
 // readChildren returns the CPU time in seconds of the running children of a process. They are the agents of a
 // cluster that it has started.
 func readChildren(root fs.FS, process int) (seconds float64) {
-	all, _ := fs.Glob(root, "proc/[0-9]*/stat")
-	for _, path := range all {
-		text, _ := fs.ReadFile(root, path)
+	all, _ := fs.ReadDir(root, "proc")
+	for _, entry := range all {
+		if _, err := strconv.Atoi(entry.Name()); err != nil {
+			continue
+		}
+		text, _ := fs.ReadFile(root, "proc/"+entry.Name()+"/stat")
 		// The name, in parentheses, may hold anything. Behind it are state and parent; user and system time are
 		// fields 11 and 12 after the state.
 		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))

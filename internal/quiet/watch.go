@@ -54,9 +54,12 @@ func (w *Watch) Stop() (Load, bool) { return w.stop(time.Since(w.begin).Seconds(
 
 func (w *Watch) stop(seconds float64) (Load, bool) {
 	const shortest = 0.1
+	if !w.ok || seconds < shortest {
+		return Load{}, false
+	}
 	mine, counted := w.taken()
 	now, ok := readStat(w.root, w.allowed)
-	if !w.ok || !counted || !ok || seconds < shortest {
+	if !counted || !ok {
 		return Load{}, false
 	}
 	// Two counters in hundredths of a second may differ by one for each CPU.
