@@ -27,7 +27,7 @@ func TestPlatforms(t *testing.T) {
 		t.Skip("checks the types of all packages for other platforms: run by make test-long")
 	}
 	src := &sources{fset: token.NewFileSet()}
-	for _, platform := range []string{"linux/arm64", "darwin/arm64", "windows/amd64", "linux/386", "linux/s390x", "freebsd/amd64", "illumos/amd64", "js/wasm"} {
+	for _, platform := range []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64", "linux/386", "linux/s390x", "freebsd/amd64", "illumos/amd64", "js/wasm"} {
 		t.Run(platform, func(t *testing.T) {
 			t.Parallel()
 			for _, err := range buildErrors(t, src, filepath.Join("..", ".."), platform) {
