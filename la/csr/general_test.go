@@ -59,7 +59,7 @@ func TestGeneral(t *testing.T) {
 	if _, err := la.Solve(t.Context(), nil, &want, dense(entries), mat.NewVecDense(n, b)); err != nil {
 		t.Fatal(err)
 	}
-	count := map[string]int{}
+	count := map[string]int{} // docs/solving.md has them
 	for name, make1 := range general {
 		m, err := make1(a)
 		if err != nil {
