@@ -5,20 +5,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/la"
-	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
 )
-
-// norm1 returns the 1-norm of m: the largest sum of the magnitudes in a column, or in a row.
-func norm1(m *supernodal.Matrix) (norm float64) {
-	for i := range len(m.Ptr) - 1 {
-		sum := 0.0
-		for _, v := range m.Data[m.Ptr[i]:m.Ptr[i+1]] {
-			sum += math.Abs(v)
-		}
-		norm = max(norm, sum)
-	}
-	return norm
-}
 
 // Cond estimates the condition number ‖A‖₁·‖A⁻¹‖₁ by some five solutions. But for rounding the estimate is a lower bound,
 // which is rarely below a third of the true value. It is +Inf if a solution overflows, and 0 if n = 0. A solution has about

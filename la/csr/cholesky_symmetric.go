@@ -152,6 +152,18 @@ func checkSymmetry(m *supernodal.Matrix) error {
 	return nil
 }
 
+// norm1 returns the 1-norm of m: the largest sum of the magnitudes in a column, or in a row.
+func norm1(m *supernodal.Matrix) (norm float64) {
+	for i := range len(m.Ptr) - 1 {
+		sum := 0.0
+		for _, v := range m.Data[m.Ptr[i]:m.Ptr[i+1]] {
+			sum += math.Abs(v)
+		}
+		norm = max(norm, sum)
+	}
+	return norm
+}
+
 // graphOf returns the pattern of m.
 func graphOf(m *supernodal.Matrix) *order.Graph {
 	n := len(m.Ptr) - 1
