@@ -30,7 +30,8 @@ func table() []entry {
 			},
 		},
 		// What la computes with, for engineers; la has other names for some of it.
-		{pkg: "la/engine", tessera: []string{"blocked", "blocked/tiles", "exec", "exec/dispatch", "exec/graph", "exec/offload", "exec/trace", "kernels", "kernels/op", "versions", "internal/problems", "internal/scalar", "internal/words"}},
+		// exec/loop for what has no tiles.
+		{pkg: "la/engine", tessera: []string{"blocked", "blocked/tiles", "exec", "exec/dispatch", "exec/graph", "exec/loop", "exec/offload", "exec/trace", "kernels", "kernels/op", "versions", "internal/problems", "internal/scalar", "internal/words"}},
 		{
 			pkg: "la/dropin",
 			// blocked to work in the caller's memory, which BLAS says how to
@@ -54,6 +55,8 @@ func table() []entry {
 		{pkg: "la/csr/internal/order"},
 		// Arithmetic without a runtime.
 		{pkg: "la/csr/internal/supernodal", tessera: []string{"la/csr/internal/order", "kernels/cpu", "internal/pages", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		// Problems that are too many and too small to be tasks: their routines, and the workers.
+		{pkg: "la/batch", tessera: []string{"la", "la/engine", "kernels/cpu", "kernels/op", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems", "internal/words"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{

@@ -46,6 +46,10 @@ func smallOf[T kernels.Element]() *Small[T] {
 	return scalar.Pick[T](any(small32), any(small64)).(func() *Small[T])()
 }
 
+// SmallLanes returns the routines for several small matrices at once, or nil if this machine has none. One goroutine at a
+// time uses them.
+func SmallLanes[T kernels.Element]() *cpu.Lanes[T] { return smallOf[T]().p.Lanes() }
+
 func newSmall[T kernels.Element]() *Small[T] {
 	p := cpu.Fastest[T](caches())
 	return &Small[T]{p: p, lu: cpu.NewLU[T](p, caches()), qr: cpu.NewQR[T](p)}
@@ -156,6 +160,20 @@ func (s *Small[T]) Unmqr(transposed bool, m, n, k, ib int, v []T, ldv int, t []T
 		return
 	}
 	s.qr.Gemqrt(blas.Left, trans(transposed), m, n, k, ib, v, ldv, t, ldt, c, ldc, s.scratch(s.qr.Work(max(m, n), k, ib)))
+}
+
+// Geqr2 overwrites the m×n A, m ≥ n, with R and V, and tau with the factors of its reflectors, one by one.
+func (s *Small[T]) Geqr2(m, n int, a []T, lda int, tau []T) {
+	w := s.scratch(n*n + n)
+	cpu.SmallGeqrt(m, n, a, lda, w, n, w[n*n:])
+	for i := range tau[:n] {
+		tau[i] = w[i*n+i]
+	}
+}
+
+// Ormqr overwrites the m×n C with Qᵀ·C for the k reflectors that Geqr2 left in V and tau.
+func (s *Small[T]) Ormqr(m, n, k int, v []T, ldv int, tau, c []T, ldc int) {
+	cpu.SmallReflect(true, m, n, k, 1, v, ldv, tau, k, c, ldc, s.scratch(n))
 }
 
 // Trsm overwrites the m×n B with op(A)⁻¹·B for the upper triangle of A or, if lower, its lower one. With unit, the

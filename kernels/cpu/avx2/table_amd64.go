@@ -14,6 +14,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 2, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
+		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64,
 		FMA: fmaF64, FMAFlops: 24 * 4 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
@@ -32,6 +33,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 2, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
+		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32,
 		FMA: fmaF32, FMAFlops: 24 * 8 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,

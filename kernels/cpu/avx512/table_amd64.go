@@ -17,6 +17,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 1, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
+		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64,
 		FMA: fmaF64, FMAFlops: 32 * 8 * 2, // 16 sums, twice
 		Vectors: narrower.F64.Vectors,
 	}
@@ -30,6 +31,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 1, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
+		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32,
 		FMA: fmaF32, FMAFlops: 32 * 16 * 2, // 16 sums, twice
 		Vectors: narrower.F32.Vectors,
 	}

@@ -77,6 +77,12 @@ type Kernels[T scalar.Real] struct {
 
 	Vectors[T]
 
+	// Several matrices at once, one in each lane: vectors of Lanes elements take the place of elements. LaneUpdate is
+	// y_j −= Σ s_p·x_(p,j) for j < n and p < k, both at least 1; the s are ss, the rows of x xs vectors apart. LaneScale is
+	// y_j *= s for n ≥ 1 vectors that are ys vectors apart. Transpose is needed.
+	LaneUpdate func(k, n int, s *T, ss int, x *T, xs int, y *T)
+	LaneScale  func(n int, s, y *T, ys int)
+
 	// FMA does n rounds of FMAFlops floating point operations in registers: as many independent
 	// multiply-adds as keep all units busy.
 	FMA      func(n int)
