@@ -241,15 +241,14 @@ func testMinors[T la.Element](t *testing.T, e *la.Engine, what string, n int) {
 // TestMinors lets every minor fail in turn, inside tiles and across their
 // borders, whatever the policy and the number of workers.
 func TestMinors(t *testing.T) {
-	for _, nb := range []int{3, 7, 16} {
-		for _, policy := range dispatch.Kinds() {
-			for _, workers := range []int{1, 2, 3} {
-				e := start(t, la.Options{Workers: workers, NB: nb, Direct: -1, Policy: policy, Float: true})
-				what := fmt.Sprintf("nb %d, %v, %d workers", nb, policy, workers)
-				testMinors[float64](t, e, what, 3*nb+2)
-				if workers == 2 {
-					testMinors[float32](t, e, what, 3*nb+2)
-				}
+	for i, nb := range []int{3, 7, 16} {
+		for j, policy := range dispatch.Kinds() {
+			workers := 1 + (i+j)%3 // in pairs with tile sizes and with policies
+			e := start(t, la.Options{Workers: workers, NB: nb, Direct: -1, Policy: policy, Float: true})
+			what := fmt.Sprintf("nb %d, %v, %d workers", nb, policy, workers)
+			testMinors[float64](t, e, what, 3*nb+2)
+			if workers == 2 {
+				testMinors[float32](t, e, what, 3*nb+2)
 			}
 		}
 	}

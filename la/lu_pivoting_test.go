@@ -248,18 +248,17 @@ func TestLUDeterminism(t *testing.T) {
 	for _, pivoting := range []la.Pivoting{la.PartialPivoting, la.TournamentPivoting, la.TilePivoting} {
 		var want []float64
 		var want32 []float32
-		for _, workers := range []int{1, 2, 3, 7} {
-			for _, policy := range dispatch.Kinds() {
-				for _, window := range []int{0, 5} {
-					e := start(t, la.Options{Deterministic: true, NB: 8, Direct: -1, Workers: workers, Policy: policy, Window: window, Float: true})
-					got, got32 := luResults[float64](t, e, 67, pivoting), luResults[float32](t, e, 67, pivoting)
-					if want == nil {
-						want, want32 = got, got32
-					}
-					for i := range want {
-						if bits(got[i]) != bits(want[i]) || bits(got32[i]) != bits(want32[i]) {
-							t.Fatalf("%v, %d workers, %v, window %d: number %d is %v, was %v", pivoting, workers, policy, window, i, got[i], want[i])
-						}
+		for w, workers := range []int{1, 2, 3, 7} {
+			for k, policy := range dispatch.Kinds() {
+				window := 5 * ((w + k) % 2)
+				e := start(t, la.Options{Deterministic: true, NB: 8, Direct: -1, Workers: workers, Policy: policy, Window: window, Float: true})
+				got, got32 := luResults[float64](t, e, 67, pivoting), luResults[float32](t, e, 67, pivoting)
+				if want == nil {
+					want, want32 = got, got32
+				}
+				for i := range want {
+					if bits(got[i]) != bits(want[i]) || bits(got32[i]) != bits(want32[i]) {
+						t.Fatalf("%v, %d workers, %v, window %d: number %d is %v, was %v", pivoting, workers, policy, window, i, got[i], want[i])
 					}
 				}
 			}

@@ -52,7 +52,7 @@ func TestSVD(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, on := range []*la.Engine{nil, e} {
 		c := la.NewSVD[float64](on)
-		for _, s := range [][2]int{{1, 1}, {2, 2}, {3, 1}, {1, 3}, {50, 50}, {200, 193}, {193, 200}, {300, 300}, {500, 90}, {90, 500}, {300, 300}, {1000, 3}} {
+		for shape, s := range [][2]int{{1, 1}, {2, 2}, {3, 1}, {1, 3}, {50, 50}, {200, 193}, {193, 200}, {300, 300}, {500, 90}, {90, 500}, {300, 300}, {1000, 3}} {
 			m, n := s[0], s[1]
 			a := randomSVD(m, n, rng)
 			var gonum mat.SVD
@@ -60,7 +60,10 @@ func TestSVD(t *testing.T) {
 				t.Fatal("gonum's")
 			}
 			want := gonum.Values(nil)
-			for _, kind := range []mat.SVDKind{mat.SVDThin, mat.SVDFull, mat.SVDNone, mat.SVDThinU, mat.SVDThinV, mat.SVDFullU | mat.SVDThinV} {
+			for j, kind := range []mat.SVDKind{mat.SVDThin, mat.SVDFull, mat.SVDNone, mat.SVDThinU, mat.SVDThinV, mat.SVDFullU | mat.SVDThinV} {
+				if max(m, n) > 200 && (shape+j)%2 > 0 { // all of each shape's by the small ones
+					continue
+				}
 				if err := c.Factorize(a, kind); err != nil {
 					t.Fatal(err)
 				}
