@@ -3,6 +3,8 @@ package csr_test
 import (
 	"context"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/la/csr"
+	"gonum.org/v1/gonum/mat"
 )
 
 // TestCholeskyWorkers: the same bits, and the same error, on any number of workers under any policy, also if one
@@ -102,5 +105,45 @@ func TestCholeskyMemory(t *testing.T) {
 	}
 	if e := need(two, least-1); e == nil || e.Factor+e.Work != least {
 		t.Error(e)
+	}
+}
+
+// TestCholeskyJumps: diffusion whose coefficients differ by many orders from one edge to the next, and hang on one point.
+func TestCholeskyJumps(t *testing.T) {
+	rt := start(t, 2)
+	for seed := range uint64(3) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		s := poisson(15, 14, 13)
+		sum := make([]float64, s.n)
+		for k := range s.v {
+			if s.i[k] < s.j[k] { // its mirror image follows
+				w := math.Pow(10, 12*rnd.Float64()-6)
+				s.v[k], s.v[k+1] = -w, -w
+				sum[s.i[k]] += w
+				sum[s.j[k]] += w
+			}
+		}
+		sum[0] += 1e-6
+		for k := range s.v {
+			if s.i[k] == s.j[k] {
+				s.v[k] = sum[s.i[k]]
+			}
+		}
+		b, x := mat.NewDense(s.n, 1, vector(s.n, 5)), mat.NewDense(s.n, 1, nil)
+		for _, o := range []csr.Ordering{csr.AMD, csr.NestedDissection} {
+			f := csr.NewCholesky[float64](csr.CholeskyOptions{Ordering: o})
+			if err := f.Factorize(t.Context(), s.matrix(t, rt)); err != nil {
+				t.Fatal(seed, o, err)
+			}
+			if err := f.SolveTo(t.Context(), x, b); err != nil {
+				t.Fatal(seed, o, err)
+			}
+			if r := residual(s, x, b, 0x1p-52); !(r < 1) {
+				t.Errorf("seed %d, %v: scaled residual %.3g", seed, o, r)
+			}
+			if c, err := f.Cond(t.Context()); err != nil || c < 1e9 {
+				t.Errorf("seed %d, %v: condition %.3g, %v", seed, o, c, err)
+			}
+		}
 	}
 }
