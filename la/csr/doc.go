@@ -10,7 +10,8 @@
 //
 // [Read] reads a Matrix Market file, and [FromCOO] takes entries in any order. Neither makes a dense
 // matrix. A Matrix is an operator for the iterative methods of package la/krylov, and a parts.Collection of
-// its rows.
+// its rows. A [Single] is such an operator with elements in float32. [NewJacobi], [NewBlockJacobi], [NewSSOR],
+// [NewIC] and [NewILU] make preconditioners, and [NewDistributedILU] makes one on nodes.
 //
 // A [Distributed] is a matrix whose blocks of rows are on the nodes of a cluster. The nodes can make or read
 // the blocks themselves, so the matrix need not fit into any single machine.
