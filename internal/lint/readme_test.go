@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 		readme:                                  {"go mod edit -require github.com/tessera-la/tessera@v0.0.0 -replace "},
 		read("docs", "images", "libraries.svg"): {"gonum", "OpenBLAS", "MKL"},
 		read("docs", "gonum.md"):                {"**What `la` has not:** eigenvalues of matrices that are not symmetric", "| gonum's `mat` | `la` |", "`la.Cholesky`", "Products gain from order"},
-		read("docs", "solving.md"):              {"There are no eigenvalues but of symmetric"},
+		read("docs", "solving.md"):              {"Of eigenvalues there are those of symmetric"},
 		read("la", "doc.go"):                    {"There are no eigenvalues"},
 		read("CHANGELOG.md"):                    {"\n## Unreleased\n"},
 	} {
