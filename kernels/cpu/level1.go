@@ -39,6 +39,7 @@ func axpyWith[T Element](v *isa.Vectors[T], alpha T, x, y []T) {
 		v.Axpy(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&alpha))
 		return
 	}
+	y = y[:len(x)] // no checks in the loop
 	for i, xi := range x {
 		y[i] += alpha * xi
 	}

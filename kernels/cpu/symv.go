@@ -151,14 +151,15 @@ func (v *symv[T]) four(i, lo, hi int) {
 		done = n &^ (step - 1)
 		v.vectors.Symv(isa.Hide(&r0[0]), v.lda, done, isa.Hide(&x[0]), isa.Hide(&c), isa.Hide(&s), isa.Hide(&y[0]))
 	}
+	c0, c1, c2, c3, s0, s1, s2, s3 := c[0], c[1], c[2], c[3], s[0], s[1], s[2], s[3] // in registers
 	for j := done; j < n; j++ {
-		s[0] += r0[j] * x[j]
-		s[1] += r1[j] * x[j]
-		s[2] += r2[j] * x[j]
-		s[3] += r3[j] * x[j]
-		y[j] += (r0[j]*c[0] + r1[j]*c[1]) + (r2[j]*c[2] + r3[j]*c[3])
+		s0 += r0[j] * x[j]
+		s1 += r1[j] * x[j]
+		s2 += r2[j] * x[j]
+		s3 += r3[j] * x[j]
+		y[j] += (r0[j]*c0 + r1[j]*c1) + (r2[j]*c2 + r3[j]*c3)
 	}
-	for r, sum := range s {
+	for r, sum := range [4]T{s0, s1, s2, s3} {
 		v.y[i+r] += v.alpha * sum
 	}
 }
