@@ -14,7 +14,7 @@ func (p *Packed[T]) Gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a 
 	}
 	scale(m, n, beta, c, ldc)
 	if m == 1 || n == 1 || p.small(m, n, k) {
-		gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
+		p.gemmSmall(ta, tb, m, n, k, alpha, a, lda, b, ldb, c, ldc)
 		return
 	}
 	p.update(blas.All, operand[T]{a, lda, ta, nil}, operand[T]{b, ldb, tb, nil}, m, n, k, alpha, c, ldc, work)
@@ -154,47 +154,84 @@ func scaleVec[T Element](beta T, x []T) {
 	}
 }
 
-// gemmSmall computes C += alpha·op(A)·op(B) without packing, for matrices so
-// small, or so narrow, that packing would take longer than the arithmetic.
-func gemmSmall[T Element](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
-	ra, ca := lda, 1
-	if ta {
-		ra, ca = 1, lda
-	}
-	if n == 1 && !tb {
-		gemvColumn(ta, m, k, alpha, a, lda, b, ldb, c, ldc)
-		return
-	}
-	for i := range m {
-		ci := c[i*ldc : i*ldc+n]
-		ai := a[i*ra:]
-		if tb {
-			for j := range ci {
-				var s T
-				for l, v := range b[j*ldb : j*ldb+k] {
-					s += ai[l*ca] * v
-				}
-				ci[j] += alpha * s
-			}
-			continue
-		}
-		for l := range k {
-			t := alpha * ai[l*ca]
-			for j, v := range b[l*ldb : l*ldb+n] {
-				ci[j] += t * v
-			}
+// gemmSmall computes C += alpha·op(A)·op(B) without packing, for matrices so small, or so narrow, that packing would
+// take longer than the arithmetic. Each element has the bits that update gives it: they do not depend on the part of
+// a product that a call computes.
+func (p *Packed[T]) gemmSmall(ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	kcMax := part(k, p.KC, 1)
+	for pc := 0; pc < k; pc += kcMax {
+		kc := min(kcMax, k-pc)
+		x, _, _ := operand[T]{a, lda, ta, nil}.from(0, pc)
+		y, _, _ := operand[T]{b, ldb, tb, nil}.from(pc, 0)
+		if n == 1 && !tb {
+			gemvColumn(ta, m, kc, alpha, x, lda, y, ldb, c, ldc)
+		} else {
+			gemmRows(ta, tb, m, n, kc, alpha, x, lda, y, ldb, c, ldc)
 		}
 	}
 }
 
-// gemvColumn is gemmSmall for one column: the elements of B lie ldb apart and
-// those of C ldc.
+// smallSums is the number of sums that gemmSmall has at a time.
+const smallSums = 64
+
+// gemmRows is gemmSmall by rows of C, for a k of at most KC.
+func gemmRows[T Element](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
+	ra, ca := lda, 1
+	if ta {
+		ra, ca = 1, lda
+	}
+	var sums [smallSums]T
+	for i := range m {
+		ai, ci := a[i*ra:], c[i*ldc:i*ldc+n]
+		if tb {
+			for j := range ci {
+				var s T
+				for l, v := range b[j*ldb : j*ldb+k] {
+					s += ai[l*ca] * (alpha * v)
+				}
+				ci[j] += s
+			}
+			continue
+		}
+		for j := 0; j < n; j += smallSums {
+			to := ci[j:min(j+smallSums, n)]
+			s := sums[:len(to)]
+			clear(s)
+			for l := range k {
+				addProducts(s, ai[l*ca], b[l*ldb+j:], alpha)
+			}
+			add(to, s)
+		}
+	}
+}
+
+// addProducts computes s += t·(alpha·x).
+func addProducts[T Element](s []T, t T, x []T, alpha T) {
+	x = x[:len(s)]
+	if alpha == 1 || alpha == -1 { // t·alpha has no rounding error
+		t *= alpha
+		for j, v := range x {
+			s[j] += t * v
+		}
+		return
+	}
+	for j, v := range x {
+		s[j] += t * (alpha * v)
+	}
+}
+
+// gemvColumn is gemmSmall for one column and a k of at most KC: the elements of B lie ldb apart and those of C ldc.
 func gemvColumn[T Element](ta bool, m, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	if ta {
-		for l := range k {
-			t := alpha * b[l*ldb]
-			for i, v := range a[l*lda : l*lda+m] {
-				c[i*ldc] += t * v
+		var sums [smallSums]T
+		for i := 0; i < m; i += smallSums {
+			s := sums[:min(smallSums, m-i)]
+			clear(s)
+			for l := range k {
+				addProducts(s, alpha*b[l*ldb], a[l*lda+i:], 1)
+			}
+			for j, v := range s {
+				c[(i+j)*ldc] += v
 			}
 		}
 		return
@@ -202,8 +239,8 @@ func gemvColumn[T Element](ta bool, m, k int, alpha T, a []T, lda int, b []T, ld
 	for i := range m {
 		var s T
 		for l, v := range a[i*lda : i*lda+k] {
-			s += v * b[l*ldb]
+			s += v * (alpha * b[l*ldb])
 		}
-		c[i*ldc] += alpha * s
+		c[i*ldc] += s
 	}
 }

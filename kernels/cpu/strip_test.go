@@ -96,6 +96,15 @@ func TestStripsSameBits(t *testing.T) {
 	for name, p := range natives[float32](Caches{}) {
 		t.Run(name+"/float32", func(t *testing.T) { testSameBits(t, p) })
 	}
+	t.Run("go/float64", func(t *testing.T) { testSameBits(t, shallow(Portable[float64]())) })
+	t.Run("go/float32", func(t *testing.T) { testSameBits(t, shallow(Portable[float32]())) })
+}
+
+// shallow returns p with blocks that have fewer columns than the test's matrices.
+func shallow[T Element](p *Packed[T]) *Packed[T] {
+	q := *p
+	q.KC = 16
+	return &q
 }
 
 // packing returns p with small blocks that are always packed.
