@@ -305,7 +305,7 @@ func TestVectorsInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		for _, opt := range []krylov.CGOptions{{MaxIterations: 40}, {MaxIterations: 40, Preconditioner: m}} {
+		for _, opt := range []krylov.CGOptions{{MaxIterations: 10}, {MaxIterations: 10, Preconditioner: m}} {
 			var before []float64
 			for _, op := range []krylov.Operator{a, plain{a}, d, a} {
 				x := vector(n, 2)
