@@ -161,86 +161,55 @@ func (p *Packed[T]) gemmSmall(ta, tb bool, m, n, k int, alpha T, a []T, lda int,
 	kcMax := part(k, p.KC, 1)
 	for pc := 0; pc < k; pc += kcMax {
 		kc := min(kcMax, k-pc)
-		x, _, _ := operand[T]{a, lda, ta, nil}.from(0, pc)
-		y, _, _ := operand[T]{b, ldb, tb, nil}.from(pc, 0)
-		if n == 1 && !tb {
-			gemvColumn(ta, m, kc, alpha, x, lda, y, ldb, c, ldc)
-		} else {
-			gemmRows(ta, tb, m, n, kc, alpha, x, lda, y, ldb, c, ldc)
+		x, ra, ca := operand[T]{a, lda, ta, nil}.from(0, pc)
+		y, rb, cb := operand[T]{b, ldb, tb, nil}.from(pc, 0)
+		switch {
+		case n == 1: // Cᵀ = alpha·Bᵀ·Aᵀ
+			gemmRows(1, m, kc, alpha, y, 0, rb, 1, x, ca, ra, c, 0, ldc)
+		case alpha == 1 || alpha == -1: // no rounding error, wherever it multiplies
+			gemmRows(m, n, kc, alpha, x, ra, ca, 1, y, rb, cb, c, ldc, 1)
+		default:
+			gemmRows(m, n, kc, 1, x, ra, ca, alpha, y, rb, cb, c, ldc, 1)
 		}
 	}
 }
 
-// smallSums is the number of sums that gemmSmall has at a time.
-const smallSums = 64
-
-// gemmRows is gemmSmall by rows of C, for a k of at most KC.
-func gemmRows[T Element](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
-	ra, ca := lda, 1
-	if ta {
-		ra, ca = 1, lda
-	}
-	var sums [smallSums]T
+// gemmRows computes C += (alpha·A)·(beta·B), where the rows of a matrix are r elements apart and its columns c.
+func gemmRows[T Element](m, n, k int, alpha T, a []T, ra, ca int, beta T, b []T, rb, cb int, c []T, rc, cc int) {
 	for i := range m {
-		ai, ci := a[i*ra:], c[i*ldc:i*ldc+n]
-		if tb {
-			for j := range ci {
-				var s T
-				for l, v := range b[j*ldb : j*ldb+k] {
-					s += ai[l*ca] * (alpha * v)
+		ai, ci := a[i*ra:], c[i*rc:]
+		j := 0
+		for ; j+4 <= n; j += 4 {
+			var s0, s1, s2, s3 T
+			b0, b1, b2, b3 := b[j*cb:], b[(j+1)*cb:], b[(j+2)*cb:], b[(j+3)*cb:]
+			if beta == 1 {
+				for l := range k {
+					t, at := alpha*ai[l*ca], l*rb
+					s0 += t * b0[at]
+					s1 += t * b1[at]
+					s2 += t * b2[at]
+					s3 += t * b3[at]
 				}
-				ci[j] += s
+			} else {
+				for l := range k {
+					t, at := ai[l*ca], l*rb
+					s0 += t * (beta * b0[at])
+					s1 += t * (beta * b1[at])
+					s2 += t * (beta * b2[at])
+					s3 += t * (beta * b3[at])
+				}
 			}
-			continue
+			ci[j*cc] += s0
+			ci[(j+1)*cc] += s1
+			ci[(j+2)*cc] += s2
+			ci[(j+3)*cc] += s3
 		}
-		for j := 0; j < n; j += smallSums {
-			to := ci[j:min(j+smallSums, n)]
-			s := sums[:len(to)]
-			clear(s)
+		for ; j < n; j++ {
+			var s T
 			for l := range k {
-				addProducts(s, ai[l*ca], b[l*ldb+j:], alpha)
+				s += (alpha * ai[l*ca]) * (beta * b[l*rb+j*cb])
 			}
-			add(to, s)
+			ci[j*cc] += s
 		}
-	}
-}
-
-// addProducts computes s += t·(alpha·x).
-func addProducts[T Element](s []T, t T, x []T, alpha T) {
-	x = x[:len(s)]
-	if alpha == 1 || alpha == -1 { // t·alpha has no rounding error
-		t *= alpha
-		for j, v := range x {
-			s[j] += t * v
-		}
-		return
-	}
-	for j, v := range x {
-		s[j] += t * (alpha * v)
-	}
-}
-
-// gemvColumn is gemmSmall for one column and a k of at most KC: the elements of B lie ldb apart and those of C ldc.
-func gemvColumn[T Element](ta bool, m, k int, alpha T, a []T, lda int, b []T, ldb int, c []T, ldc int) {
-	if ta {
-		var sums [smallSums]T
-		for i := 0; i < m; i += smallSums {
-			s := sums[:min(smallSums, m-i)]
-			clear(s)
-			for l := range k {
-				addProducts(s, alpha*b[l*ldb], a[l*lda+i:], 1)
-			}
-			for j, v := range s {
-				c[(i+j)*ldc] += v
-			}
-		}
-		return
-	}
-	for i := range m {
-		var s T
-		for l, v := range a[i*lda : i*lda+k] {
-			s += v * (alpha * b[l*ldb])
-		}
-		c[i*ldc] += s
 	}
 }
