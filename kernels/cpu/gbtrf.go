@@ -3,7 +3,6 @@ package cpu
 import (
 	"math"
 
-	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -76,7 +75,6 @@ func (t *Bands[T]) Gbtrf(kl, ku int, a *Band[T], ipiv []int, work []T) (info int
 // gbtf2 is Gbtrf column by column.
 func (t *Bands[T]) gbtf2(kl, ku int, a *Band[T], ipiv []int) (info int) {
 	n, ld := a.N, a.ld()
-	tiny := T(scalar.SafeMin[T]())
 	end := 0
 	for j := range n {
 		below := min(kl, n-1-j)
@@ -98,18 +96,15 @@ func (t *Bands[T]) gbtf2(kl, ku int, a *Band[T], ipiv []int) (info int) {
 		if p != 0 {
 			exchangeRows(a.row(j, j, end), a.row(j+p, j, end))
 		}
+		// The reciprocal of a pivot that comes again and again would have the same rounding error in all of these steps.
 		pivot := column[0]
-		scale := T(1)
-		if top >= tiny {
-			scale, pivot = 1/pivot, 1
-		}
 		row := a.row(j, j+1, end)
 		for i := 1; i <= below; i++ {
 			l := column[i*ld]
 			if l == 0 {
 				continue
 			}
-			l = l * scale / pivot
+			l /= pivot
 			column[i*ld] = l
 			t.axpy(-l, row, a.at(j+i, j+1))
 		}
