@@ -147,6 +147,8 @@ NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfColumn
 # The same by package: many matrices, shapes and exponents of la, la/csr, kernels/bidiag and
 # kernels/tridiag; files of every kind; labench's commands, and those that start processes.
 NO_RACE_MORE := ^Test(SVD|SVDFloat32|EigenSym|EigenSymFloat32|LDL|Band|CholeskyUpdates|Grids|SolveSPDIterations|QRVersions|Range|LUTall|LoadNonFinite|PivotedQR|MixedTiny|LULateNaN|DependentColumns|Thin|DistributedScales|Values|Chosen|Roots|SingularRoots|ReadCheck|ReadNPZHostile|METG|SubmitTree|TuneRuns|ScaleRuns|DropinRuns|UnlikeAgents|ReportAfterLoss|Local)$$
+# Packages without goroutines of their own, and lints.
+NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machinefile|runfile)|la/krylov|transport/web/certs|examples/.*|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck|cli|report|scalar|tomltext|acceptance)
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1

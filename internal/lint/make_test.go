@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,23 @@ func TestMakeTimeouts(t *testing.T) {
 	for i, line := range strings.Split(string(text), "\n") {
 		if runs.MatchString(line) && !only.MatchString(line) {
 			t.Errorf("Makefile:%d: tests without a limit of their own: %s", i+1, strings.TrimSpace(line))
+		}
+	}
+}
+
+// TestMakeVariables: make takes a variable that nothing defines for an empty one. So each that the Makefile uses is
+// defined there, or the user or make gives it.
+func TestMakeVariables(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := []string{"CURDIR", "MAKE", "MAKEFILE_LIST", "FROM", "LOSSES", "PACKAGES", "SEEDS"}
+	for _, use := range regexp.MustCompile(`\$\(([A-Z_]+)\)`).FindAllStringSubmatch(string(text), -1) {
+		name := use[1]
+		defined := regexp.MustCompile(`(?m)(^|[ :])` + name + ` *[:?]?=|^define ` + name + `$`)
+		if !defined.Match(text) && !slices.Contains(given, name) {
+			t.Errorf("the Makefile uses %s, which nothing defines", name)
 		}
 	}
 }
