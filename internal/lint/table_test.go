@@ -49,7 +49,7 @@ func table() []entry {
 			// kernels/cpu and topo for the routines that fit the caches of a core: fronts of a Cholesky factorization
 			// are too many and too small to be tiles.
 			tessera: []string{"la", "la/krylov", "la/csr/internal/order", "la/csr/internal/supernodal", "blocked", "blocked/file", "blocked/parts", "kernels", "kernels/cpu", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/problems", "internal/scalar", "internal/topo", "internal/vector", "internal/wire", "kernels/cpu/native"},
-			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat"},
+			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/lapack/gonum", "gonum.org/v1/gonum/mat"},
 		},
 		// Pure: patterns.
 		{pkg: "la/csr/internal/order"},

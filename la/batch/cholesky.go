@@ -50,11 +50,7 @@ func CholeskySolve[T la.Element](ctx context.Context, e *la.Engine, u, b Matrice
 
 // cholesky factors a, and solves for b if that is not nil.
 func cholesky[T la.Element](ctx context.Context, e *la.Engine, name string, a Matrices[T], b *Matrices[T]) error {
-	operands := []*Matrices[T]{&a, b}
-	if b == nil {
-		operands = operands[:1]
-	}
-	if err := complete(name, "ab", operands...); err != nil {
+	if err := complete(name, "ab", &a, b); err != nil {
 		return err
 	}
 	n, nrhs := a.Rows, 0

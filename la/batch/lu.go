@@ -62,11 +62,7 @@ func LUSolve[T la.Element](ctx context.Context, e *la.Engine, lu Matrices[T], pi
 
 // factorLU factors a, and solves for b if that is not nil. pivots may be nil.
 func factorLU[T la.Element](ctx context.Context, e *la.Engine, name string, a Matrices[T], pivots []int, b *Matrices[T]) error {
-	operands := []*Matrices[T]{&a, b}
-	if b == nil {
-		operands = operands[:1]
-	}
-	if err := complete(name, "ab", operands...); err != nil {
+	if err := complete(name, "ab", &a, b); err != nil {
 		return err
 	}
 	n, nrhs := a.Rows, 0

@@ -40,11 +40,7 @@ func LeastSquares[T la.Element](ctx context.Context, e *la.Engine, a, b Matrices
 
 // factorQR factors a, if it is to, and solves for b if that is not nil. tau may be nil if it does both.
 func factorQR[T la.Element](ctx context.Context, e *la.Engine, name string, a Matrices[T], tau []T, b *Matrices[T], factor bool) error {
-	operands := []*Matrices[T]{&a, b}
-	if b == nil {
-		operands = operands[:1]
-	}
-	if err := complete(name, "ab", operands...); err != nil {
+	if err := complete(name, "ab", &a, b); err != nil {
 		return err
 	}
 	m, n, nrhs := a.Rows, a.Cols, 0

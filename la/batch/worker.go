@@ -17,7 +17,6 @@ import (
 type worker[T la.Element] struct {
 	small *op.Small[T]
 	lanes *cpu.Lanes[T] // nil if there are none
-	upTo  int           // largest order that is computed interleaved
 
 	a, b, t     []T // interleaved operands
 	stage       []T // operands without gaps
@@ -32,7 +31,7 @@ const interleavedUpTo = 32
 const single = 8
 
 func newWorker[T la.Element]() *worker[T] {
-	return &worker[T]{small: op.NewSmall[T](), lanes: op.SmallLanes[T](), upTo: interleavedUpTo}
+	return &worker[T]{small: op.NewSmall[T](), lanes: op.SmallLanes[T]()}
 }
 
 var (
@@ -42,7 +41,7 @@ var (
 
 // group returns how many problems of an order are computed at a time, and whether they are interleaved.
 func (w *worker[T]) group(order int) (problems int, interleaved bool) {
-	if w.lanes != nil && order <= w.upTo {
+	if w.lanes != nil && order <= interleavedUpTo {
 		return w.lanes.Count(), true
 	}
 	return single, false
@@ -148,9 +147,13 @@ func run[T la.Element](ctx context.Context, e *la.Engine, count, order int, work
 func notDefinite(info int) error { return &la.NotPositiveDefiniteError{Minor: info} }
 func singular(info int) error    { return &la.SingularError{Column: info} }
 
-// complete completes operands, and returns a *la.ShapeError if one makes no sense or has another number of matrices.
+// complete completes operands that are not nil, and returns a *la.ShapeError if one makes no sense or has another number
+// of matrices.
 func complete[T la.Element](op string, names string, all ...*Matrices[T]) error {
 	for i, a := range all {
+		if a == nil {
+			continue
+		}
 		if err := a.complete(op, names[i:i+1]); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/krylov"
+	"gonum.org/v1/gonum/lapack/gonum"
 )
 
 // BlockJacobiOptions configures [NewBlockJacobi]. The zero value means blocks of 16 rows.
@@ -162,7 +163,7 @@ type inverse struct {
 	s float64   // 2^−exp
 }
 
-// newInverse inverts a by Gauss and Jordan's method with partial pivoting. The inverse of a symmetric matrix is
+// newInverse inverts a by its LU factorization. The inverse of a symmetric matrix is
 // symmetric.
 func newInverse(a *Matrix) (*inverse, error) {
 	n := a.rows
@@ -180,48 +181,15 @@ func newInverse(a *Matrix) (*inverse, error) {
 			symmetric = symmetric && m.v[i*n+j] == m.v[j*n+i]
 		}
 	}
-	from := make([]int, n) // the row that was exchanged with row k
+	pivots, work := make([]int, n), make([]float64, n)
+	impl := gonum.Implementation{}
+	impl.Dgetrf(n, n, m.v, max(n, 1), pivots)
 	for k := range n {
-		p, size := k, math.Abs(m.v[k*n+k])
-		for i := k + 1; i < n; i++ {
-			if v := math.Abs(m.v[i*n+k]); v > size {
-				p, size = i, v
-			}
-		}
-		if from[k] = p; size == 0 || math.IsInf(1/size, 0) {
+		if size := math.Abs(m.v[k*n+k]); !(size > 0) || math.IsInf(1/size, 0) {
 			return nil, &PivotError{"NewBlockJacobi", k, size / m.s, fmt.Sprintf("a block of %d rows that is singular", n)}
 		}
-		if p != k {
-			a, b := row(k), row(p)
-			for j := range a {
-				a[j], b[j] = b[j], a[j]
-			}
-		}
-		pivot := 1 / m.v[k*n+k]
-		own := row(k)
-		own[k] = 1
-		for j := range own {
-			own[j] *= pivot
-		}
-		for i := range n {
-			if i != k {
-				other := row(i)
-				by := other[k]
-				other[k] = 0
-				for j, v := range own {
-					other[j] -= by * v
-				}
-			}
-		}
 	}
-	for k := n - 1; k >= 0; k-- {
-		if p := from[k]; p != k {
-			for i := range n {
-				r := row(i)
-				r[k], r[p] = r[p], r[k]
-			}
-		}
-	}
+	impl.Dgetri(n, m.v, max(n, 1), pivots, work, len(work))
 	if symmetric {
 		for i := range n {
 			for j := range i {
