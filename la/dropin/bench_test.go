@@ -103,10 +103,25 @@ func matCalls(n int) []matCall {
 	var chol mat.Cholesky
 	var lu mat.LU
 	var qr mat.QR
+	var pivoted mat.PivotedCholesky
+	band, right := mat.NewSymBandDense(n, n/8, nil), mat.NewDense(n, 10, nil)
+	for i := range n {
+		for j := i; j <= min(i+n/8, n-1); j++ {
+			band.SetSymBand(i, j, rnd.Float64())
+		}
+		band.SetSymBand(i, i, float64(n))
+		right.Set(i, i%10, 1)
+	}
+	var banded, factored mat.BandCholesky
+	factored.Factorize(band)
+	var solved mat.Dense
 	return []matCall{
 		{"Mul", func() { c.Mul(a, a) }},
 		{"MulVec", func() { y.MulVec(a, x) }},
 		{"Cholesky", func() { chol.Factorize(spd) }},
+		{"PivotedCholesky", func() { pivoted.Factorize(spd, -1) }},
+		{"BandCholesky", func() { banded.Factorize(band) }},
+		{"BandCholesky.SolveTo", func() { _ = factored.SolveTo(&solved, right) }},
 		{"LU", func() { lu.Factorize(a) }},
 		{"QR", func() { qr.Factorize(a) }},
 		{"Inverse", func() { check(inv.Inverse(a)) }},
