@@ -38,8 +38,9 @@ type Cholesky[T la.Element] struct {
 	pattern  *order.Graph // of the last matrix that was analyzed
 	ordering Ordering     // what Automatic has come to for it
 	factor   *fronts[T]
-	exp      int     // it is the factorization of A divided by two to this power
-	norm     float64 // ‖A‖₁
+	rt       exec.Runtime // of the last matrix
+	exp      int          // it is the factorization of A divided by two to this power
+	norm     float64      // ‖A‖₁
 }
 
 // NewCholesky returns an empty factorization with the options given.
@@ -83,7 +84,7 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 			f.factor.divide(d)
 		}
 	}
-	f.exp, f.norm = exponent[T](m), norm1(m)
+	f.rt, f.exp, f.norm = a.rt, exponent[T](m), norm1(m)
 	f.factor.Begin(m, math.Ldexp(1, -f.exp))
 	err = f.factor.compute(ctx, a.rt)
 	if e, ok := f.factor.End().(*supernodal.IndefiniteError); ok && err == nil {
@@ -113,6 +114,7 @@ func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, rt exec
 		return err
 	}
 	f.factor = &fronts[T]{Factor: supernodal.NewFactor[T](a, d.of, caches()), split: d}
+	f.factor.make = f.factor.NewWorker
 	f.pattern, f.ordering = g, ordering
 	return nil
 }

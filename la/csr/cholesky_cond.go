@@ -11,7 +11,7 @@ import (
 // which is rarely below a third of the true value. It is +Inf if a solution overflows, and 0 if n = 0. A solution has about
 // as many wrong digits as the condition number has before its point.
 //
-// The error is the cause of the context's end. Cond panics with [ErrNotFactorized] if there is no factorization.
+// The error is the cause of the context's end, or [exec.ErrClosed] for a large factor whose runtime has ended. Cond panics with [ErrNotFactorized] if there is no factorization.
 //
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (f *Cholesky[T]) Cond(ctx context.Context) (float64, error) {
@@ -21,7 +21,7 @@ func (f *Cholesky[T]) Cond(ctx context.Context) (float64, error) {
 		return 0, nil
 	}
 	v, x, signs := make([]float64, n), make([]float64, n), make([]int, n)
-	y, scratch := make([]T, n), make([]T, f.factor.SolveScratch(1))
+	y := make([]T, n)
 	inverse, step, state := 0.0, 0, [3]int{}
 	for {
 		if inverse, step = (gonum.Implementation{}).Dlacn2(n, v, x, signs, inverse, step, &state); step == 0 {
@@ -33,7 +33,9 @@ func (f *Cholesky[T]) Cond(ctx context.Context) (float64, error) {
 		for i := range y {
 			y[i] = T(x[i])
 		}
-		f.factor.Solve(y, 1, scratch)
+		if err := f.factor.solve(ctx, f.rt, y, 1); err != nil {
+			return 0, err
+		}
 		for i := range x {
 			x[i] = float64(y[i])
 		}

@@ -11,8 +11,8 @@ import (
 
 // SolveVecTo solves A·x = b, dst = x, where dst and b have n elements. dst may be b.
 //
-// The error is an *[la.ShapeError]; an *[la.OverflowError] if b is finite and the solution is not; or the cause of the
-// context's end. dst is then unchanged. SolveVecTo panics with [ErrNotFactorized] if there is no factorization.
+// The error is an *[la.ShapeError]; an *[la.OverflowError] if b is finite and the solution is not; the cause of the
+// context's end; or [exec.ErrClosed] for a large factor whose runtime has ended. dst is then unchanged. SolveVecTo panics with [ErrNotFactorized] if there is no factorization.
 func (f *Cholesky[T]) SolveVecTo(ctx context.Context, dst, b []T) error {
 	f.check()
 	n := f.pattern.N()
@@ -56,7 +56,9 @@ func (f *Cholesky[T]) solveTo(ctx context.Context, dst la.Sink[T], b la.Source[T
 			x[k*nrhs+j] = v
 		}
 	}
-	f.factor.Solve(x, nrhs, make([]T, f.factor.SolveScratch(nrhs)))
+	if err := f.factor.solve(ctx, f.rt, x, nrhs); err != nil {
+		return err
+	}
 	for k, v := range x {
 		if f.exp != 0 {
 			v = T(float64(v) * scale)

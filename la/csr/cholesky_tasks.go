@@ -61,9 +61,33 @@ func (p *frontsTask[T]) compute(call *versions.Call) error {
 type fronts[T la.Element] struct {
 	*supernodal.Factor[T]
 	split
+	kept[*supernodal.Worker[T]]
+}
 
-	mu      sync.Mutex
-	workers []*supernodal.Worker[T] // that no goroutine uses now
+// kept is memory for goroutines: what no goroutine uses now.
+type kept[W any] struct {
+	make func() W
+	mu   sync.Mutex
+	free []W
+}
+
+// borrow returns memory for a goroutine.
+func (k *kept[W]) borrow() W {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n := len(k.free); n > 0 {
+		w := k.free[n-1]
+		k.free = k.free[:n-1]
+		return w
+	}
+	return k.make()
+}
+
+// giveBack takes back memory that a goroutine has borrowed.
+func (k *kept[W]) giveBack(w W) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.free = append(k.free, w)
 }
 
 // split is a division of a factorization for a runtime.
@@ -75,27 +99,8 @@ type split struct {
 
 // divide divides factorizations from now on by s.
 func (f *fronts[T]) divide(s split) {
-	f.split, f.workers = s, nil
+	f.split, f.free = s, nil
 	f.Divide(s.of)
-}
-
-// borrow returns memory for a goroutine.
-func (f *fronts[T]) borrow() *supernodal.Worker[T] {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n := len(f.workers); n > 0 {
-		w := f.workers[n-1]
-		f.workers = f.workers[:n-1]
-		return w
-	}
-	return f.NewWorker()
-}
-
-// giveBack takes back memory that a goroutine has borrowed.
-func (f *fronts[T]) giveBack(w *supernodal.Worker[T]) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.workers = append(f.workers, w)
 }
 
 // alone is the number of operations up to which a factorization stays with the caller: some milliseconds.

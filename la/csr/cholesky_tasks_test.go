@@ -38,14 +38,14 @@ func TestCholeskyWorkers(t *testing.T) {
 			if err := f.Factorize(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			x := vector(s.n, 4)
-			if err := f.SolveVecTo(t.Context(), x, x); err != nil {
+			x := mat.NewDense(s.n, 4, vector(4*s.n, 4))
+			if err := f.SolveTo(t.Context(), x, x); err != nil {
 				t.Fatal(err)
 			}
 			if want == nil {
-				want = x
+				want = x.RawMatrix().Data
 			}
-			if !slices.Equal(x, want) {
+			if !slices.Equal(x.RawMatrix().Data, want) {
 				t.Errorf("%d workers: another solution", opt.Workers)
 			}
 			var e *csr.NotPositiveDefiniteError
@@ -55,7 +55,14 @@ func TestCholeskyWorkers(t *testing.T) {
 				column = e.Column
 			}
 		}
+		if err := again.Factorize(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		x := mat.NewDense(s.n, 4, nil)
 		rt.Close()
+		if err := again.SolveTo(t.Context(), x, x); opt.Workers > 1 && !errors.Is(err, exec.ErrClosed) || opt.Workers == 1 && err != nil {
+			t.Errorf("solution by %d workers that have ended: %v", opt.Workers, err)
+		}
 		if err := again.Factorize(t.Context(), a); opt.Workers > 1 && !errors.Is(err, exec.ErrClosed) {
 			t.Errorf("%d workers that have ended: %v", opt.Workers, err)
 		}

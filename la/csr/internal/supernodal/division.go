@@ -21,7 +21,8 @@ import "math"
 // contributes to another part waits as it is computed, in one of two arenas: that of the part's depth in the tree of parts, even
 // or odd. There it may lie where the parts below those that it reads had theirs.
 type Division struct {
-	Parts []Part
+	Parts []Part // in an order in which each comes after those that it reads
+
 	// Arena is the number of elements of each arena.
 	Arena [2]int64
 	// Stack is the largest number of elements of contributions that wait on the stack of a part, and Front that of a
@@ -36,6 +37,8 @@ type Division struct {
 type Part struct {
 	Supernodes []int32 // in ascending order
 	Reads      []int32 // the parts, all with smaller numbers, that contribute to it
+	Above      int32   // the supernode of another part to which its roots contribute; −1 for none
+	Into       int32   // that part, which reads it; −1 for none
 	Work       float64
 	Shared     float64 // the work of fronts so large that several cores may share each
 	Ahead      float64 // the work of fronts that are computed after this part: those above its own
@@ -53,9 +56,27 @@ const sharedWork = 1e8
 // Divide divides the fronts into parts of about grain operations, and larger ones where single fronts are. There is one
 // part if grain is infinite.
 func (a *Analysis) Divide(grain float64) *Division {
+	d := &Division{}
+	var root []int32
+	d.Parts, d.of, root = a.partition(a.Work, grain)
+	for k := range d.Parts {
+		p := &d.Parts[k]
+		for _, s := range p.Supernodes {
+			if a.Work[s] >= sharedWork {
+				p.Shared += a.Work[s]
+			}
+		}
+	}
+	d.arenas(a, root)
+	d.measure(a, root)
+	return d
+}
+
+// partition divides the supernodes, which take work, into parts that take about grain, and more where single supernodes do.
+// It returns the part of each, and the part of which it is a root, −1 for none. Part.Shared is left out.
+func (a *Analysis) partition(work []float64, grain float64) (parts []Part, of, root []int32) {
 	n := int32(a.Supernodes())
-	d := &Division{of: make([]int32, n), across: make([]place, n)}
-	root := make([]int32, n) // the part of which a supernode is a root; −1 of none
+	of, root = make([]int32, n), make([]int32, n)
 	weight := make([]float64, n)
 	// group makes parts of subtrees, and returns the work of those that are left to their parent.
 	group := func(subtrees []int32, all bool) float64 {
@@ -63,17 +84,17 @@ func (a *Analysis) Divide(grain float64) *Division {
 		var light []int32
 		flush := func() {
 			for _, c := range light[first:] {
-				root[c] = int32(len(d.Parts))
+				root[c] = int32(len(parts))
 			}
 			if first < len(light) {
-				d.Parts = append(d.Parts, Part{})
+				parts = append(parts, Part{})
 			}
 			first, sum = len(light), 0
 		}
 		for _, c := range subtrees {
 			if weight[c] >= grain {
-				root[c] = int32(len(d.Parts))
-				d.Parts = append(d.Parts, Part{})
+				root[c] = int32(len(parts))
+				parts = append(parts, Part{})
 				continue
 			}
 			light = append(light, c)
@@ -88,8 +109,8 @@ func (a *Analysis) Divide(grain float64) *Division {
 	}
 	var roots []int32
 	for s := range n {
-		root[s], d.across[s].at = -1, -1
-		weight[s] = a.Work[s] + group(a.children(s), a.Work[s] >= grain)
+		root[s] = -1
+		weight[s] = work[s] + group(a.children(s), work[s] >= grain)
 		if a.Parent[s] < 0 {
 			roots = append(roots, s)
 		}
@@ -98,39 +119,37 @@ func (a *Analysis) Divide(grain float64) *Division {
 	ahead := make([]float64, n)
 	for s := n - 1; s >= 0; s-- {
 		if up := a.Parent[s]; up >= 0 {
-			ahead[s] = ahead[up] + a.Work[up]
+			ahead[s] = ahead[up] + work[up]
 		}
-		if d.of[s] = root[s]; root[s] < 0 {
-			d.of[s] = d.of[a.Parent[s]]
+		if of[s] = root[s]; root[s] < 0 {
+			of[s] = of[a.Parent[s]]
 		}
 	}
 	for s := range n {
-		p := &d.Parts[d.of[s]]
+		p := &parts[of[s]]
 		p.Supernodes = append(p.Supernodes, s)
-		p.Work += a.Work[s]
-		if a.Work[s] >= sharedWork {
-			p.Shared += a.Work[s]
-		}
+		p.Work += work[s]
 		if root[s] >= 0 {
-			p.Ahead = max(p.Ahead, ahead[s])
+			p.Above, p.Ahead = a.Parent[s], max(p.Ahead, ahead[s])
 		}
 	}
-	d.arenas(a, root)
-	d.measure(a, root)
-	return d
+	for k := range parts {
+		p := &parts[k]
+		if p.Into = -1; p.Above >= 0 {
+			p.Into = of[p.Above]
+			parts[p.Into].Reads = append(parts[p.Into].Reads, int32(k))
+		}
+	}
+	return parts, of, root
 }
 
 // arenas says where contributions to other parts are.
 func (d *Division) arenas(a *Analysis, root []int32) {
 	n := len(d.Parts)
-	parent, contributes := make([]int32, n), make([]int64, n)
+	contributes := make([]int64, n)
+	d.across = make([]place, len(root))
 	for s, p := range root {
-		if p < 0 {
-			continue
-		}
-		parent[p] = -1
-		if up := a.Parent[s]; up >= 0 {
-			parent[p] = d.of[up]
+		if d.across[s].at = -1; p >= 0 && a.Parent[s] >= 0 {
 			contributes[p] += bandedSize(a.below(int32(s)))
 		}
 	}
@@ -138,14 +157,14 @@ func (d *Division) arenas(a *Analysis, root []int32) {
 	needs, base := make([][2]int64, n), make([][2]int64, n)
 	depth := make([]int, n)
 	for p := n - 1; p >= 0; p-- {
-		if up := parent[p]; up >= 0 {
+		if up := d.Parts[p].Into; up >= 0 {
 			depth[p] = depth[up] + 1
 		}
 	}
 	for p := range n {
 		x := depth[p] % 2
 		needs[p][x] = max(needs[p][x], contributes[p])
-		up := parent[p]
+		up := d.Parts[p].Into
 		if up < 0 {
 			// Roots of the tree contribute nothing; their subtrees may be computed at the same time.
 			for x := range 2 {
@@ -154,14 +173,13 @@ func (d *Division) arenas(a *Analysis, root []int32) {
 			}
 			continue
 		}
-		d.Parts[up].Reads = append(d.Parts[up].Reads, int32(p))
 		for x := range 2 {
 			base[p][x] = needs[up][x]
 			needs[up][x] += needs[p][x]
 		}
 	}
 	for p := n - 1; p >= 0; p-- {
-		if up := parent[p]; up >= 0 {
+		if up := d.Parts[p].Into; up >= 0 {
 			base[p][0] += base[up][0]
 			base[p][1] += base[up][1]
 		}

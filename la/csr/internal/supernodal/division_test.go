@@ -162,6 +162,84 @@ func TestDivision(t *testing.T) {
 	}
 }
 
+// TestSolution: the solution has a small residual for any parts, and for the same parts the bits do not depend on which
+// goroutine computes which.
+func TestSolution(t *testing.T) {
+	for name, edges := range patterns() {
+		n := 0
+		for _, e := range edges {
+			n = max(n, e[0]+1, e[1]+1)
+		}
+		m, g := system(n, edges)
+		a := Analyze(g, Count(g, order.AMD(g)))
+		f := NewFactor[float64](a, a.Divide(math.Inf(1)), cpu.Caches{})
+		if err := factorize(t, f, m, false); err != nil {
+			t.Fatal(name, err)
+		}
+		for _, grain := range []float64{1, 100, 3000, math.Inf(1)} {
+			f.Solving, _, _ = a.partition(a.Work, grain)
+			for _, nrhs := range []int{1, 3} {
+				rnd := rand.New(rand.NewPCG(3, 4))
+				b := make([]float64, n*nrhs)
+				for k := range b {
+					b[k] = rnd.NormFloat64()
+				}
+				x := slices.Clone(b)
+				s := f.NewSolution(x, nrhs)
+				d := s.NewDesk()
+				for p := range f.Solving {
+					s.Forward(p, d)
+				}
+				for p := len(f.Solving) - 1; p >= 0; p-- {
+					s.Backward(p, d)
+				}
+				for i := range n {
+					for j := range nrhs {
+						r, scale := b[int(a.Inverse[i])*nrhs+j], 0.0
+						for e := m.Ptr[i]; e < m.Ptr[i+1]; e++ {
+							v := m.Data[e] * x[int(a.Inverse[m.Cols[e]])*nrhs+j]
+							r, scale = r-v, scale+math.Abs(v)
+						}
+						if !(math.Abs(r) <= 1e-13*(1+scale)) {
+							t.Fatalf("%s, grain %g: residual %g in row %d", name, grain, r, i)
+						}
+					}
+				}
+				if y := slices.Clone(b); !slices.Equal(together(f, y, nrhs), x) {
+					t.Errorf("%s, grain %g, %d right-hand sides: another solution by goroutines", name, grain, nrhs)
+				}
+			}
+		}
+	}
+}
+
+// together computes the solution with a goroutine for each part, all at once, and returns x.
+func together(f *Factor[float64], x []float64, nrhs int) []float64 {
+	s := f.NewSolution(x, nrhs)
+	forward, backward := make([]chan struct{}, len(f.Solving)), make([]chan struct{}, len(f.Solving))
+	for p := range f.Solving {
+		forward[p], backward[p] = make(chan struct{}), make(chan struct{})
+	}
+	var wg sync.WaitGroup
+	for k, p := range f.Solving {
+		wg.Go(func() {
+			for _, c := range p.Reads {
+				<-forward[c]
+			}
+			d := s.NewDesk()
+			s.Forward(k, d)
+			close(forward[k])
+			if p.Into >= 0 {
+				<-backward[p.Into]
+			}
+			s.Backward(k, d)
+			close(backward[k])
+		})
+	}
+	wg.Wait()
+	return x
+}
+
 // TestParts: no part of a grid has much more work than was asked for, unless it is one front.
 func TestParts(t *testing.T) {
 	_, g := system(2500, patterns()["grid"])

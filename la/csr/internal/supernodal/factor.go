@@ -21,6 +21,7 @@ type Matrix struct {
 type Factor[T scalar.Real] struct {
 	*Analysis
 	*Division
+	Solving []Part // of a solution; Part.Work is elements of the factor
 	Panels  []T
 	r       *cpu.Packed[T]
 	arenas  [2][]T
@@ -32,11 +33,19 @@ type Factor[T scalar.Real] struct {
 	failed atomic.Int64 // the first front with a pivot that is not positive, and this pivot
 }
 
+// solveGrain is about the number of elements of the factor that a part of a solution takes: some tenths of a millisecond.
+const solveGrain = 1 << 18
+
 // NewFactor returns a factor without values. caches are those of a core.
 func NewFactor[T scalar.Real](a *Analysis, d *Division, caches cpu.Caches) *Factor[T] {
 	f := &Factor[T]{Analysis: a, Panels: make([]T, a.Panel[a.Supernodes()]), r: cpu.Fastest[T](caches), waiting: make([][]T, a.Supernodes())}
 	pages.Large(f.Panels)
 	f.Divide(d)
+	elements := make([]float64, a.Supernodes())
+	for s := range elements {
+		elements[s] = float64(a.Panel[s+1] - a.Panel[s])
+	}
+	f.Solving, _, _ = a.partition(elements, solveGrain)
 	return f
 }
 

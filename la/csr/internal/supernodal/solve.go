@@ -2,36 +2,96 @@ package supernodal
 
 import (
 	"math"
+	"slices"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 )
 
-// SolveScratch returns the number of elements of scratch that Solve needs for so many right-hand sides.
-func (f *Factor[T]) SolveScratch(nrhs int) int {
-	most := f.mostRows()
-	return most*nrhs + f.r.Work(max(most, nrhs))
+// Solution is right-hand sides on their way to solutions, by the parts of [Factor.Solving]. Its bits do not depend on which
+// goroutine computes which part.
+type Solution[T scalar.Real] struct {
+	f    *Factor[T]
+	x    []T
+	nrhs int
+	sums [][]T // what a part adds to the rows of the supernode above it
 }
 
-// Solve overwrites the right-hand sides x, an n×nrhs matrix whose rows are in the order of the factor, with the
-// solutions. scratch has SolveScratch elements.
-func (f *Factor[T]) Solve(x []T, nrhs int, scratch []T) {
-	n := int32(f.Supernodes())
-	for s := range n {
-		f.forward(s, x, nrhs, scratch)
+// NewSolution returns the solution of U·Uᵀ = A for right-hand sides x, an n×nrhs matrix whose rows are in the order of the
+// factor. x is overwritten.
+func (f *Factor[T]) NewSolution(x []T, nrhs int) *Solution[T] {
+	s := &Solution[T]{f, x, nrhs, make([][]T, len(f.Solving))}
+	for k, p := range f.Solving {
+		if p.Above >= 0 {
+			rows, _ := f.rows(p.Above)
+			s.sums[k] = make([]T, len(rows)*nrhs)
+		}
 	}
-	for s := n - 1; s >= 0; s-- {
-		f.backward(s, x, nrhs, scratch)
+	return s
+}
+
+// Desk is the memory in which a goroutine computes parts of a solution.
+type Desk[T scalar.Real] struct {
+	sums []T // what is to be added to x; zeros between parts
+	work []T
+}
+
+// NewDesk returns memory for parts of s.
+func (s *Solution[T]) NewDesk() *Desk[T] {
+	most := s.f.mostRows()
+	return &Desk[T]{make([]T, len(s.x)), make([]T, most*s.nrhs+s.f.r.Work(max(most, s.nrhs)))}
+}
+
+// Forward computes the part of Uᵀ·y = b, when the parts that it reads are computed. The parts are those of Solving.
+func (s *Solution[T]) Forward(part int, d *Desk[T]) {
+	p := &s.f.Solving[part]
+	for _, c := range p.Reads {
+		s.each(&s.f.Solving[c], s.sums[c], d, func(here, there []T) {
+			for j, v := range there {
+				here[j] += v
+			}
+		})
+	}
+	for _, k := range p.Supernodes {
+		s.f.forward(k, s.x, s.nrhs, d)
+	}
+	s.each(p, s.sums[part], d, func(here, there []T) {
+		copy(there, here)
+		clear(here)
+	})
+}
+
+// each calls do for each row of the supernode above p, with what there is for it on the desk and in sums.
+func (s *Solution[T]) each(p *Part, sums []T, d *Desk[T], do func(here, there []T)) {
+	if p.Above < 0 {
+		return
+	}
+	rows, _ := s.f.rows(p.Above)
+	for i, row := range rows {
+		do(d.sums[int(row)*s.nrhs:(int(row)+1)*s.nrhs], sums[i*s.nrhs:(i+1)*s.nrhs])
+	}
+}
+
+// Backward computes the part of U·x = y, when that above it is computed.
+func (s *Solution[T]) Backward(part int, d *Desk[T]) {
+	for _, k := range slices.Backward(s.f.Solving[part].Supernodes) {
+		s.f.backward(k, s.x, s.nrhs, d.work)
 	}
 }
 
 // forward computes the part of Uᵀ·y = b that belongs to supernode s.
-func (f *Factor[T]) forward(s int32, x []T, nrhs int, scratch []T) {
+func (f *Factor[T]) forward(s int32, x []T, nrhs int, d *Desk[T]) {
 	rows, columns := f.rows(s)
 	n := len(rows)
 	below := n - columns
 	panel := f.Panels[f.Panel[s]:f.Panel[s+1]]
 	own := x[int(rows[0])*nrhs : (int(rows[0])+columns)*nrhs]
-	sum, work := scratch[:below*nrhs], scratch[below*nrhs:]
+	sum, work := d.work[:below*nrhs], d.work[below*nrhs:]
+	sums := d.sums[int(rows[0])*nrhs:][:len(own)]
+	for j, v := range sums {
+		own[j] += v
+	}
+	clear(sums)
 	if nrhs == 1 {
 		f.r.Trsv(blas.Upper, blas.Trans, blas.NonUnit, columns, panel, n, own)
 		if below > 0 {
@@ -44,7 +104,7 @@ func (f *Factor[T]) forward(s int32, x []T, nrhs int, scratch []T) {
 		}
 	}
 	for i, row := range rows[columns:] {
-		to := x[int(row)*nrhs : (int(row)+1)*nrhs]
+		to := d.sums[int(row)*nrhs : (int(row)+1)*nrhs]
 		for j, v := range sum[i*nrhs : (i+1)*nrhs] {
 			to[j] -= v
 		}

@@ -1,0 +1,99 @@
+package csr
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
+	"github.com/tessera-la/tessera/versions"
+)
+
+// solutionOp is the op of tasks that compute a part of a solution, forward or backward. Its parameter is a solutionParams. Operands:
+// the parts that it reads (in), the part (out). They stand for rows, which the solution has.
+var solutionOp = sync.OnceValue(func() *versions.Op {
+	return &versions.Op{Name: "csrsolution", Bound: true, Work: func(c *versions.Call) float64 { return c.Params.(solutionParams).work() },
+		Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
+			c.Params.(solutionParams).compute()
+			return nil
+		}}}}
+})
+
+// solutionParams is a *solutionTask of any element type.
+type solutionParams interface {
+	work() float64
+	compute()
+}
+
+// solutionTask is the parameter of op "csrsolution".
+type solutionTask[T la.Element] struct {
+	s        *solution[T]
+	number   int
+	backward bool
+}
+
+// work returns the number of operations.
+func (p *solutionTask[T]) work() float64 { return 2 * p.s.parts[p.number].Work * float64(p.s.nrhs) }
+
+// compute computes the part.
+func (p *solutionTask[T]) compute() {
+	d := p.s.borrow()
+	defer p.s.giveBack(d)
+	if p.backward {
+		p.s.Backward(p.number, d)
+	} else {
+		p.s.Forward(p.number, d)
+	}
+}
+
+// solution is a solution that is computed by several goroutines.
+type solution[T la.Element] struct {
+	*supernodal.Solution[T]
+	parts []supernodal.Part
+	nrhs  int
+	kept[*supernodal.Desk[T]]
+}
+
+// solveAlone is the number of elements of the factor, times that of right-hand sides, up to which a solution stays with the
+// caller: about a millisecond.
+const solveAlone = 1 << 20
+
+// solve overwrites the right-hand sides x, an n×nrhs matrix whose rows are in the order of the factor, with the solutions.
+// The error is the cause of the context's end, or that of the runtime.
+func (f *fronts[T]) solve(ctx context.Context, rt exec.Runtime, x []T, nrhs int) error {
+	s := &solution[T]{Solution: f.NewSolution(x, nrhs), parts: f.Solving, nrhs: nrhs}
+	s.make = s.NewDesk
+	n := len(s.parts)
+	if f.goroutines == 1 || f.Stored()*int64(nrhs) < solveAlone {
+		d := s.NewDesk()
+		for p := range n {
+			s.Forward(p, d)
+		}
+		for p := n - 1; p >= 0; p-- {
+			s.Backward(p, d)
+		}
+		return nil
+	}
+	t := tasks{job: rt.NewJob(ctx)}
+	data, params := make([]graph.Datum, n), make([]solutionTask[T], 2*n)
+	for k := range params {
+		p := &params[k]
+		*p = solutionTask[T]{s, k, false}
+		var operands []graph.Operand
+		if k < n {
+			for _, c := range s.parts[k].Reads {
+				operands = append(operands, in(&data[c]))
+			}
+			data[k].Value = p
+		} else {
+			*p = solutionTask[T]{s, 2*n - 1 - k, true}
+			if up := s.parts[p.number].Into; up >= 0 {
+				operands = append(operands, in(&data[up]))
+			}
+		}
+		t.submit(solutionOp(), p, append(operands, graph.Operand{Datum: &data[p.number], Mode: graph.InOut})...)
+	}
+	return t.wait()
+}
