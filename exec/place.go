@@ -30,7 +30,7 @@ type Worker struct {
 // and all are spread over the machine's nodes as if they were of one kind. More workers than cores
 // share cores.
 func place(opt *Options) []Worker {
-	m := machine()
+	m := topo.Here()
 	resources := opt.Resources
 	if resources == nil {
 		resources = []Resource{{Workers: opt.Workers, Target: opt.Target}}

@@ -10,9 +10,6 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// machine describes this machine. It is read once, since that takes a hundred small files.
-var machine = sync.OnceValue(topo.Detect)
-
 // WorkersVariable is the environment variable with the number of workers of a runtime whose options
 // do not say it.
 const WorkersVariable = "TESSERA_WORKERS"
@@ -26,7 +23,7 @@ func DefaultWorkers() int {
 	if n, err := environmentWorkers(); n > 0 && err == nil {
 		return n
 	}
-	return machine().Workers()
+	return topo.Here().Workers()
 }
 
 // environmentWorkers returns the value of [WorkersVariable], 0 if it is not set.
@@ -44,14 +41,14 @@ func environmentWorkers() (n int, err error) {
 }
 
 // here is what Here returns.
-var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, machine()) })
+var here = sync.OnceValue(func() *versions.Target { return complete(versions.Target{}, topo.Here()) })
 
 // Here returns the target of workers on this machine as detected. All runtimes share it, since a
 // selector keeps its knowledge by target. It must not be changed.
 func Here() *versions.Target { return here() }
 
 // TargetOf returns o with empty fields filled in from this machine, as Options.Target is.
-func TargetOf(o versions.Target) *versions.Target { return target(&o, machine()) }
+func TargetOf(o versions.Target) *versions.Target { return target(&o, topo.Here()) }
 
 // target returns o completed from m; if o is empty, the shared target of Here.
 func target(o *versions.Target, m *topo.Machine) *versions.Target {

@@ -29,7 +29,7 @@ type nodes struct {
 // thisMachine returns the nodes of this machine.
 var thisMachine = sync.OnceValue(func() *nodes {
 	_, unsupported := topo.Affinity()
-	return nodesOf(topo.Detect(), unsupported)
+	return nodesOf(topo.Here(), unsupported)
 })
 
 // nodesOf returns the nodes of m, on which threads cannot be pinned if

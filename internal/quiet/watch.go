@@ -3,7 +3,6 @@ package quiet
 import (
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/tessera-la/tessera/internal/topo"
@@ -22,12 +21,8 @@ type Watch struct {
 
 // Start begins a Watch.
 func Start() *Watch {
-	return start(os.DirFS("/"), allowed(), OwnTime)
+	return start(os.DirFS("/"), topo.Here().Allowed, OwnTime)
 }
-
-// allowed returns the CPUs that this process may use. Detect reads about a hundred small files, so this is done
-// once.
-var allowed = sync.OnceValue(func() topo.CPUSet { return topo.Detect().Allowed })
 
 func start(root fs.FS, allowed topo.CPUSet, own func() (float64, bool)) *Watch {
 	w := &Watch{root: root, own: own, allowed: allowed}

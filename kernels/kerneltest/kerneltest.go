@@ -21,7 +21,7 @@ import (
 // Table runs the suites on every version of every op of tab that this machine
 // can run.
 func Table(t *testing.T, tab *kernels.Table) {
-	m := topo.Detect()
+	m := topo.Here()
 	for _, op := range tab.All() {
 		for i := range op.Versions {
 			t.Run(op.OpName()+"/"+op.Versions[i].Name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // caches returns the sizes of this machine's caches.
 var caches = sync.OnceValue(func() cpu.Caches {
-	m := topo.Detect()
+	m := topo.Here()
 	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
 })
 

@@ -48,7 +48,7 @@ func NewCholesky[T la.Element](opt CholeskyOptions) *Cholesky[T] { return &Chole
 
 // caches returns the sizes of the caches of a core.
 var caches = sync.OnceValue(func() cpu.Caches {
-	m := topo.Detect()
+	m := topo.Here()
 	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
 })
 
@@ -119,23 +119,18 @@ func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, rt exec
 	return nil
 }
 
-// littleMemory is a number of bytes that any machine has. For more it is asked how much is free, which takes half a
-// millisecond.
-const littleMemory = 16 << 20
-
 // divide divides the fronts of an analysis for a runtime with so many cores. If there is not enough memory for several
 // goroutines, it takes one. The error is a *MemoryError if there is not enough for one.
 func (f *Cholesky[T]) divide(a *supernodal.Analysis, cores int) (split, error) {
 	size := int64(unsafe.Sizeof(*new(T)))
 	limit := f.opt.MaxBytes
+	if limit == 0 {
+		limit = topo.Here().UsableMemory()
+	}
 	for goroutines := cores; ; goroutines = 1 {
 		d := a.Divide(a.Grain(goroutines))
 		most := int64(min(goroutines, len(d.Parts)))
-		e := &MemoryError{Rows: len(a.Order), Entries: a.Entries, Factor: size * a.Stored(), Work: size * (d.Arena[0] + d.Arena[1] + most*(d.Stack+d.Front))}
-		if limit == 0 && e.Factor+e.Work > littleMemory {
-			limit = topo.Detect().UsableMemory()
-		}
-		e.Limit = limit
+		e := &MemoryError{Rows: len(a.Order), Entries: a.Entries, Factor: size * a.Stored(), Work: size * (d.Arena[0] + d.Arena[1] + most*(d.Stack+d.Front)), Limit: limit}
 		if (limit <= 0 || e.Factor+e.Work <= limit) && a.Stored() <= math.MaxInt/size {
 			return split{d, cores, goroutines}, nil
 		}
