@@ -31,8 +31,8 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 	if alpha == 0 || k == 0 {
 		return p.scale(beta, c)
 	}
-	first := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
-	rest := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: 1}
+	first := &op.Gemm[T]{TransA: transA, TransB: transB, Alpha: alpha, Beta: beta}
+	rest := &op.Gemm[T]{TransA: transA, TransB: transB, Alpha: alpha, Beta: 1}
 	oa, ob, oc := p.tasks.Reads(a), p.tasks.Reads(b), p.tasks.Operand(c)
 	for i := range c.MT() {
 		for j := range c.NT() {
@@ -56,8 +56,8 @@ func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	if beta == 1 {
 		return p.tasks.Err
 	}
-	gemm := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: float64(beta)}
-	syrk := &op.Syrk{Uplo: c.Kind().Uplo(), Trans: blas.NoTrans, Beta: float64(beta)}
+	gemm := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: beta}
+	syrk := &op.Syrk[T]{Uplo: c.Kind().Uplo(), Trans: blas.NoTrans, Beta: beta}
 	oc := p.tasks.Operand(c)
 	for i, j := range c.StoredTiles() {
 		r, q := c.TileDims(i, j)

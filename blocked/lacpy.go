@@ -47,8 +47,8 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 		panic(ErrShape)
 	}
 	from, to := p.tasks.Reads(a), p.tasks.Operand(b)
-	whole, zero := &op.Lacpy{Uplo: blas.All}, &op.Laset{Uplo: blas.All}
-	product := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
+	whole, zero := &op.Lacpy{Uplo: blas.All}, &op.Laset[T]{Uplo: blas.All}
+	product := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 	for i, j := range b.StoredTiles() {
 		if i >= a.MT() {
 			p.tasks.Submit(p.tasks.Ops.Laset, zero, 0, submit.Out(to.Tile(i, j)))
@@ -81,7 +81,7 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	}
 	from, to := p.tasks.Reads(a), p.tasks.Operand(b)
 	whole, mirror := &op.Lacpy{Uplo: blas.All}, &op.Lasym{Uplo: a.Kind().Uplo()}
-	gemm := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
+	gemm := &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: 1}
 	units := map[int]*graph.Datum{}
 	for i, j := range b.StoredTiles() {
 		switch {

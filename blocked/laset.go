@@ -11,8 +11,8 @@ import (
 //
 // Reference: LAPACK xLASET.
 func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {
-	off := &op.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(alpha)}
-	diagonal := &op.Laset{Uplo: blas.All, Alpha: float64(alpha), Beta: float64(beta)}
+	off := &op.Laset[T]{Uplo: blas.All, Alpha: alpha, Beta: alpha}
+	diagonal := &op.Laset[T]{Uplo: blas.All, Alpha: alpha, Beta: beta}
 	o := p.tasks.Operand(c)
 	for i, j := range c.StoredTiles() {
 		params := off

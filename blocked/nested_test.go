@@ -50,15 +50,15 @@ func splitting(t *testing.T, nb int) kernels.Ops[float64] {
 		return chol.Potrf(p, triangle(c, 0, c.Params.(*op.Potrf).Uplo, true))
 	})
 	split(ops.Op("trsm"), func(c *versions.Call, p *blocked.Program[float64]) error {
-		k := c.Params.(*op.Trsm)
+		k := c.Params.(*op.Trsm[float64])
 		return p.Trsm(k.Side, k.Uplo, k.Trans, k.Diag, k.Alpha, triangle(c, 0, k.Uplo, false), full(c, 1))
 	})
 	split(ops.Op("syrk"), func(c *versions.Call, p *blocked.Program[float64]) error {
-		k := c.Params.(*op.Syrk)
+		k := c.Params.(*op.Syrk[float64])
 		return p.Syrk(k.Trans, k.Alpha, full(c, 0), k.Beta, triangle(c, 1, k.Uplo, true))
 	})
 	split(ops.Op("gemm"), func(c *versions.Call, p *blocked.Program[float64]) error {
-		k := c.Params.(*op.Gemm)
+		k := c.Params.(*op.Gemm[float64])
 		return p.Gemm(k.TransA, k.TransB, k.Alpha, full(c, 0), full(c, 1), k.Beta, full(c, 2))
 	})
 	return ops

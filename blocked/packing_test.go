@@ -222,10 +222,10 @@ func (s *packingSpy) note(call *versions.Call) {
 	}
 	p := kernels.PackingsOf(call)
 	switch call.Params.(type) {
-	case *op.Gemm:
+	case *op.Gemm[float64]:
 		note(0, "A", p.A)
 		note(1, "B", p.B)
-	case *op.Syrk:
+	case *op.Syrk[float64]:
 		note(0, "A", p.A)
 		note(0, "B", p.B)
 	case *op.Unmqr:

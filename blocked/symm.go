@@ -100,11 +100,11 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 		return p.scale(beta, c)
 	}
 	oa, ob, oc := p.tasks.Reads(a), p.tasks.Reads(b), p.tasks.Operand(c)
-	first := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: float64(beta)}
-	plain := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
-	mirror := &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	first := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: alpha, Beta: beta}
+	plain := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: alpha, Beta: 1}
+	mirror := &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: alpha, Beta: 1}
 	// C(i, j) += A(i, k)·B(k, j)
-	add := func(params *op.Gemm, tile *graph.Datum, i, k, j int) {
+	add := func(params *op.Gemm[T], tile *graph.Datum, i, k, j int) {
 		p.tasks.Submit(p.tasks.Ops.Gemm, params, 0, submit.In(tile), submit.In(ob.Tile(k, j)), submit.InOut(oc.Tile(i, j)))
 	}
 	diagonal := p.tasks.Data(diag, "diagonal", len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {

@@ -26,8 +26,8 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 		return p.scale(0, b)
 	}
 	oa, ob := p.tasks.Reads(a), p.tasks.Operand(b)
-	trmm := &op.Trmm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
-	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: float64(alpha), Beta: 1}
+	trmm := &op.Trmm[T]{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: alpha}
+	gemm := &op.Gemm[T]{TransA: trans, TransB: blas.NoTrans, Alpha: alpha, Beta: 1}
 	lines := b.NT() // tiles in a block row of B
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans

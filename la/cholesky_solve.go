@@ -183,7 +183,7 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 		// w = (Uᵀ)⁻¹, v = wᵀ·w
 		w.SetIdentity()
 		s.trsm(blas.Upper, blas.Trans, blas.NonUnit, c.u, w)
-		syrk := &op.Syrk{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
+		syrk := &op.Syrk[T]{Uplo: v.Kind().Uplo(), Trans: blas.Trans, Alpha: 1}
 		s.call(s.ops().Op("syrk"), syrk, w.Tile(0, 0), v.Tile(0, 0))
 	})
 	return rescale(ctx, e, v, -c.exp, err)

@@ -270,7 +270,7 @@ func TestSharedEngine(t *testing.T) {
 // TestExplain checks that the choice of a version is explained, for a nil
 // engine too.
 func TestExplain(t *testing.T) {
-	call := &versions.Call{Params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}}
+	call := &versions.Call{Params: &op.Gemm[float32]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}}
 	for range 3 {
 		call.Args = append(call.Args, &kernels.Tile[float32]{Rows: 8, Cols: 8, Stride: 8, Data: make([]float32, 64)})
 	}

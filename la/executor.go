@@ -56,7 +56,7 @@ func (s *executor[T]) trsm(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag,
 	case s.p != nil:
 		s.err = s.p.Trsm(blas.Left, uplo, trans, diag, 1, a, x)
 	default:
-		params := &op.Trsm{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: diag, Alpha: 1}
+		params := &op.Trsm[T]{Side: blas.Left, Uplo: uplo, Trans: trans, Diag: diag, Alpha: 1}
 		_, nt := x.Tiles()
 		for j := range nt {
 			s.call(s.ops().Op("trsm"), params, a.Tile(0, 0), x.Tile(0, j))

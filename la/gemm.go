@@ -101,7 +101,7 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, tr
 			s.err = s.p.Gemm(transA, transB, alpha, va, vb, beta, vc)
 			return
 		}
-		params := &op.Gemm{TransA: transA, TransB: transB, Alpha: float64(alpha), Beta: float64(beta)}
+		params := &op.Gemm[T]{TransA: transA, TransB: transB, Alpha: alpha, Beta: beta}
 		s.call(s.ops().Op("gemm"), params, onlyTile(va), onlyTile(vb), onlyTile(vc))
 	})
 	if err == nil {
@@ -157,7 +157,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 			s.err = s.p.Syrk(trans, alpha, va, beta, vc)
 			return
 		}
-		params := &op.Syrk{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}
+		params := &op.Syrk[T]{Uplo: vc.Kind().Uplo(), Trans: trans, Alpha: alpha, Beta: beta}
 		s.call(s.ops().Op("syrk"), params, onlyTile(va), onlyTile(vc))
 	})
 	if err == nil {
@@ -222,7 +222,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 			s.err = s.p.Trsm(side, uplo, trans, blas.NonUnit, alpha, va, vb)
 			return
 		}
-		params := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: float64(alpha)}
+		params := &op.Trsm[T]{Side: side, Uplo: uplo, Trans: trans, Diag: blas.NonUnit, Alpha: alpha}
 		s.call(s.ops().Op("trsm"), params, onlyTile(va), onlyTile(vb))
 	})
 	if err == nil {

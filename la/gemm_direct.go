@@ -20,7 +20,7 @@ import (
 // multiplying.
 type product[T Element] struct {
 	call   versions.Call
-	params op.Gemm
+	params op.Gemm[T]
 	tiles  [3]kernels.Tile[T] // A, B, C
 	args   [3]any
 	work   versions.Workspace
@@ -63,8 +63,8 @@ func directGemm[T Element](ctx context.Context, e *Engine, transA, transB blas.T
 	tc, okC := asTile[T](c, &p.tiles[2])
 	if okA && okB && okC && tc == blas.NoTrans && disjoint(&p.tiles[0], &p.tiles[2]) &&
 		disjoint(&p.tiles[1], &p.tiles[2]) {
-		p.params = op.Gemm{TransA: scalar.Compose[T](transA, ta), TransB: scalar.Compose[T](transB, tb),
-			Alpha: float64(alpha), Beta: float64(beta)}
+		p.params = op.Gemm[T]{TransA: scalar.Compose[T](transA, ta), TransB: scalar.Compose[T](transB, tb),
+			Alpha: alpha, Beta: beta}
 		p.call.Ctx = ctx
 		done, err = true, engine.Invoke(e, engine.Ops[T](e).Op("gemm"), &p.call)
 		p.call.Ctx = nil

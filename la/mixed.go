@@ -113,7 +113,7 @@ func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 		if s.diag != nil {
 			a = s.diag.Tile(0)
 		}
-		params := &op.Gemm{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+		params := &op.Gemm[float64]{TransA: s.transA(), TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 		return engine.Call(s.ctx, s.engine, engine.Ops[float64](s.engine).Op("gemm"), params, a.Tile(0, 0),
 			x.Tile(0, 0), r.Tile(0, 0))
 	}

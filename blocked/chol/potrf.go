@@ -46,9 +46,9 @@ func PotrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	}
 	tasks := submit.Of(p)
 	f := newPotrf(tasks, a)
-	trsm := &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+	trsm := &op.Trsm[T]{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	if f.uplo == blas.Upper {
-		trsm = &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
+		trsm = &op.Trsm[T]{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 	}
 	for k := from; k < to && tasks.Err == nil; k++ {
 		tasks.Submit(tasks.Ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
@@ -67,18 +67,18 @@ type potrf[T blocked.Element] struct {
 	uplo     blas.Uplo // the half that is factored
 	priority potrfPriority
 
-	syrk *op.Syrk
-	gemm *op.Gemm
+	syrk *op.Syrk[T]
+	gemm *op.Gemm[T]
 }
 
 func newPotrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T]) *potrf[T] {
 	f := &potrf[T]{Tasks: p, a: p.Operand(a), uplo: blas.Lower, priority: potrfPriority(a.MT()),
-		syrk: &op.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
-		gemm: &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
+		syrk: &op.Syrk[T]{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
+		gemm: &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
 	if a.Kind().Uplo() == blas.Upper {
 		f.uplo = blas.Upper
-		f.syrk = &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
-		f.gemm = &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
+		f.syrk = &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
+		f.gemm = &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 	}
 	return f
 }

@@ -79,11 +79,11 @@ type tournament[T blocked.Element] struct {
 	winners []graph.Datum // *kernels.Candidates of each leaf
 	ignored *graph.Datum  // *kernels.Pivots of getrfnp
 	node    *op.Tntnode
-	right   *op.Trsm
+	right   *op.Trsm[T]
 }
 
 func newTournament[T blocked.Element](f *getrf[T]) *tournament[T] {
-	t := &tournament[T]{getrf: f, node: &op.Tntnode{}, right: rightUpper(), ignored: f.Datum("ignored", new(kernels.Pivots))}
+	t := &tournament[T]{getrf: f, node: &op.Tntnode{}, right: rightUpper[T](), ignored: f.Datum("ignored", new(kernels.Pivots))}
 	if f.a.MT() > TournamentTiles {
 		t.winners = f.NewData("winners", tiles.Count(f.a.MT(), TournamentTiles), 1, func(l, _ int) (versions.Value, int) {
 			return kernels.NewCandidates[T](TournamentTiles*f.a.NB(), min(f.a.NB(), f.a.Cols())), f.a.NearestOwner(l*TournamentTiles, 0)
@@ -97,8 +97,8 @@ func newTournament[T blocked.Element](f *getrf[T]) *tournament[T] {
 }
 
 // rightUpper returns the parameter of trsm for A(i,k)·U(k,k)⁻¹.
-func rightUpper() *op.Trsm {
-	return &op.Trsm{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
+func rightUpper[T kernels.Element]() *op.Trsm[T] {
+	return &op.Trsm[T]{Side: blas.Right, Uplo: blas.Upper, Trans: blas.NoTrans, Diag: blas.NonUnit, Alpha: 1}
 }
 
 // panel submits the factorization of panel k.
@@ -126,7 +126,7 @@ func (t *tournament[T]) panel(k int) {
 }
 
 // divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
-func (f *getrf[T]) divide(k int, right *op.Trsm) {
+func (f *getrf[T]) divide(k int, right *op.Trsm[T]) {
 	for i := k + 1; i < f.a.MT(); i++ {
 		f.Submit(f.Ops.Trsm, right, f.priority.panel(k), submit.In(f.a.Tile(k, k)), submit.InOut(f.a.Tile(i, k)))
 	}

@@ -66,8 +66,8 @@ type getrf[T blocked.Element] struct {
 	priority getrfPriority
 
 	laswp *op.Laswp
-	trsm  *op.Trsm
-	gemm  *op.Gemm
+	trsm  *op.Trsm[T]
+	gemm  *op.Gemm[T]
 }
 
 func newGetrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], v *Pivots) *getrf[T] {
@@ -80,8 +80,8 @@ func newGetrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], v *Pi
 	return &getrf[T]{Tasks: p, a: p.Operand(a), pivots: pivotData(p, v, a), steps: len(v.panels),
 		priority: getrfPriority{int64(a.MT()), int64(a.NT()), int64(len(v.panels))},
 		laswp:    &op.Laswp{},
-		trsm:     &op.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},
-		gemm:     &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1},
+		trsm:     &op.Trsm[T]{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit, Alpha: 1},
+		gemm:     &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: -1, Beta: 1},
 	}
 }
 

@@ -32,7 +32,7 @@ import (
 func GetrfTile[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v *Pivots) error {
 	tasks := submit.Of(p)
 	f := newGetrf(tasks, a, v)
-	right := rightUpper()
+	right := rightUpper[T]()
 	for k := 0; k < f.steps && tasks.Err == nil; k++ {
 		f.Submit(tasks.Ops.Getrf, &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), submit.InOut(f.a.Tile(k, k)), submit.Out(&f.pivots[k]))
 		f.divide(k, right)

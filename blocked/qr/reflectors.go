@@ -83,8 +83,8 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 	if len(tau) != t.Len() {
 		panic(blocked.ErrShape)
 	}
-	first := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
-	more := &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
+	first := &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
+	more := &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
 	tasks := submit.Of(p)
 	factors := factors(tasks, t)
 	for k := range t.tiles {
@@ -99,7 +99,7 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 			top, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
 			corner, g := tasks.Datum("V", &top), tasks.Datum("G", &product)
 			tasks.Submit(tasks.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, submit.In(part(i, n)), submit.Out(corner))
-			tasks.Submit(tasks.Ops.Laset, &op.Laset{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(corner))
+			tasks.Submit(tasks.Ops.Laset, &op.Laset[T]{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(corner))
 			tasks.Submit(tasks.Ops.Syrk, first, 0, submit.In(corner), submit.InOut(g))
 			if rest := v.rows - i - n; rest > 0 {
 				tasks.Submit(tasks.Ops.Syrk, more, 0, submit.In(part(i+n, rest)), submit.InOut(g))

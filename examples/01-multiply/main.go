@@ -109,7 +109,7 @@ func ownEngine(rng *rand.Rand) error {
 	// What would run next, and why, for a product of tiles of this size.
 	tile := &kernels.Tile[float32]{Rows: 192, Cols: 192, Stride: 192, Data: make([]float32, 192*192)}
 	call := &versions.Call{
-		Params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
+		Params: &op.Gemm[float32]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1},
 		Args:   []any{tile, tile, tile},
 	}
 	if why, ok := engine.Explain[float32](e, "gemm", call); ok {

@@ -15,7 +15,7 @@ func version() versions.Version {
 	return versions.Version{
 		Name: name,
 		Run: func(c *versions.Call) error {
-			p := c.Params.(*op.Gemm)
+			p := c.Params.(*op.Gemm[float64])
 			a, b, to := c.Args[0].(*kernels.Tile[float64]), c.Args[1].(*kernels.Tile[float64]), c.Args[2].(*kernels.Tile[float64])
 			multiply(p, a, b, to)
 			// Other tasks may share packed forms of A and B. This version does not use them, so it says that it is
@@ -29,7 +29,7 @@ func version() versions.Version {
 }
 
 // multiply computes C = Alpha·op(A)·op(B) + Beta·C, row by row of C.
-func multiply(p *op.Gemm, a, b, c *kernels.Tile[float64]) {
+func multiply(p *op.Gemm[float64], a, b, c *kernels.Tile[float64]) {
 	k := a.Cols
 	if p.TransA != blas.NoTrans {
 		k = a.Rows

@@ -14,7 +14,7 @@ var transposes = [...]blas.Transpose{blas.NoTrans, blas.Trans}
 
 func (s *suite[T]) Gemm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
-		for c, p := range gemmParams(1, 1) {
+		for c, p := range gemmParams[T](1, 1) {
 			for i, m := range sizes {
 				d := [3]int{sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))], sizes[s.rnd.IntN(len(sizes))]}
 				d[(c+i)%3] = m
@@ -24,48 +24,48 @@ func (s *suite[T]) Gemm(t *testing.T) {
 			s.gemmCase(t, p, 64, 64, 64, 0, 1)
 		}
 		for _, d := range large {
-			p := gemmParams(-1, 1)[s.rnd.IntN(4)]
+			p := gemmParams[T](-1, 1)[s.rnd.IntN(4)]
 			s.gemmCase(t, p, d, 33, 34, 1, 1)
 			s.gemmCase(t, p, 33, d, 34, 1, 1)
 			s.gemmCase(t, p, 33, 34, d, 1, 1)
 		}
-		s.gemmCase(t, gemmParams(1, 1)[1], 259, 261, 260, 3, 1)
+		s.gemmCase(t, gemmParams[T](1, 1)[1], 259, 261, 260, 3, 1)
 	})
 	t.Run("scalars", func(t *testing.T) {
 		for alpha, beta := range pairs(scalars[:], scalars[:]) {
-			for _, p := range gemmParams(alpha, beta) {
+			for _, p := range gemmParams[T](T(alpha), T(beta)) {
 				d := [...]int{1, 5, 18, 33}[s.rnd.IntN(4)]
 				s.gemmCase(t, p, d, d+1, d+2, 1, 1)
 			}
 		}
-		p := op.Gemm{TransA: blas.ConjTrans, TransB: blas.ConjTrans, Alpha: 1}
+		p := op.Gemm[T]{TransA: blas.ConjTrans, TransB: blas.ConjTrans, Alpha: 1}
 		s.gemmCase(t, p, 9, 8, 7, 0, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
-		for size, p := range pairs([]float64{extreme[T](), 1 / extreme[T]()}, gemmParams(1, 0)) {
+		for size, p := range pairs([]float64{extreme[T](), 1 / extreme[T]()}, gemmParams[T](1, 0)) {
 			s.gemmCase(t, p, 37, 38, 39, 1, size)
 		}
 	})
 	t.Run("nonfinite", func(t *testing.T) { s.gemmNonFinite(t) })
 	t.Run("repeat", func(t *testing.T) {
-		for p, d := range pairs(gemmParams(-1, 1), []int{7, 33, 131}) {
+		for p, d := range pairs(gemmParams[T](-1, 1), []int{7, 33, 131}) {
 			a, b, c := s.random(d, d, 1), s.random(d, d, 2), s.random(d, d, 3)
 			s.repeat(t, &p, a, b, c)
 		}
 	})
-	s.work(t, 2*3*4*5, &op.Gemm{TransA: blas.Trans, TransB: blas.NoTrans}, newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0))
+	s.work(t, 2*3*4*5, &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans}, newTile[T](5, 3, 0), newTile[T](5, 4, 0), newTile[T](3, 4, 0))
 }
 
 // gemmParams returns the four pairs of transposes.
-func gemmParams(alpha, beta float64) (ps []op.Gemm) {
+func gemmParams[T kernels.Element](alpha, beta T) (ps []op.Gemm[T]) {
 	for ta, tb := range pairs(transposes[:], transposes[:]) {
-		ps = append(ps, op.Gemm{TransA: ta, TransB: tb, Alpha: alpha, Beta: beta})
+		ps = append(ps, op.Gemm[T]{TransA: ta, TransB: tb, Alpha: alpha, Beta: beta})
 	}
 	return ps
 }
 
 // gemmTiles returns A and B for op(A) m×k, op(B) k×n, full of NaN.
-func gemmTiles[T kernels.Element](p op.Gemm, m, n, k, pad int) (a, b *kernels.Tile[T]) {
+func gemmTiles[T kernels.Element](p op.Gemm[T], m, n, k, pad int) (a, b *kernels.Tile[T]) {
 	a, b = newTile[T](m, k, pad), newTile[T](k, n, pad)
 	if p.TransA != blas.NoTrans {
 		a = newTile[T](k, m, pad)
@@ -82,7 +82,7 @@ func gemmTiles[T kernels.Element](p op.Gemm, m, n, k, pad int) (a, b *kernels.Ti
 //
 // What the call must not read, C with beta = 0 and A and B with alpha = 0,
 // holds NaN.
-func (s *suite[T]) gemmCase(t *testing.T, p op.Gemm, m, n, k, pad int, scale float64) {
+func (s *suite[T]) gemmCase(t *testing.T, p op.Gemm[T], m, n, k, pad int, scale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c m=%d n=%d k=%d alpha=%v beta=%v pad=%d scale=%.3g", p.TransA, p.TransB, m, n, k, p.Alpha, p.Beta, pad, scale)
 	a, b := gemmTiles[T](p, m, n, k, pad)
@@ -102,7 +102,7 @@ func (s *suite[T]) gemmCase(t *testing.T, p op.Gemm, m, n, k, pad int, scale flo
 	untouched(t, what+": C", c, c0, func(i, j int) bool { return true })
 
 	everywhere := func(i, j int) bool { return true }
-	accumulated(t, what, c, c0, everywhere, k, p.Alpha, at(a, p.TransA != blas.NoTrans), at(b, p.TransB != blas.NoTrans), p.Beta)
+	accumulated(t, what, c, c0, everywhere, k, float64(p.Alpha), at(a, p.TransA != blas.NoTrans), at(b, p.TransB != blas.NoTrans), float64(p.Beta))
 }
 
 // accumulated fails t unless c, where in holds, is alpha·A·B + beta·C, C in c0,
@@ -138,7 +138,7 @@ func accumulated[T kernels.Element](t *testing.T, what string, c, c0 *kernels.Ti
 // gemmNonFinite checks that a NaN or an infinity in an operand reaches those
 // elements of C that depend on it, and no other.
 func (s *suite[T]) gemmNonFinite(t *testing.T) {
-	for p, d := range pairs(gemmParams(1, 1), []int{3, 19, 37}) {
+	for p, d := range pairs(gemmParams[T](1, 1), []int{3, 19, 37}) {
 		for _, bad := range [...]float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			m, n, k := d, d+1, d+2
 			i0, j0, l0 := s.rnd.IntN(m), s.rnd.IntN(n), s.rnd.IntN(k)

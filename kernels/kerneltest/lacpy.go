@@ -48,7 +48,7 @@ func (s *suite[T]) Laset(t *testing.T) {
 		s.fill(a, 1, nil)
 		s.mark(a, nil)
 		before := clone(a)
-		s.must(t, &op.Laset{Uplo: uplo, Alpha: 3, Beta: -2}, a)
+		s.must(t, &op.Laset[T]{Uplo: uplo, Alpha: 3, Beta: -2}, a)
 		for i, j := range cells(m, n) {
 			want := T(3)
 			if i == j {
@@ -60,7 +60,7 @@ func (s *suite[T]) Laset(t *testing.T) {
 		}
 		untouched(t, "laset", a, before, func(i, j int) bool { return inPart(uplo, i, j) })
 	})
-	s.work(t, 6, &op.Laset{Uplo: blas.All}, newTile[T](2, 3, 0))
+	s.work(t, 6, &op.Laset[T]{Uplo: blas.All}, newTile[T](2, 3, 0))
 }
 
 // recut: windows of all places in grids of unlike tiles, of which one triangle may be missing.

@@ -17,7 +17,7 @@ func gemmOp() *versions.Op {
 	return &versions.Op{Name: "gemm", Type: "f64", Work: func(c *versions.Call) float64 {
 		a, b := c.Args[1].(*kernels.Tile[float64]), c.Args[2].(*kernels.Tile[float64])
 		k := a.Rows
-		if c.Params.(*op.Gemm).TransB != blas.NoTrans {
+		if c.Params.(*op.Gemm[float64]).TransB != blas.NoTrans {
 			k = a.Cols
 		}
 		return 2 * float64(b.Rows) * float64(b.Cols) * float64(k)
@@ -26,9 +26,9 @@ func gemmOp() *versions.Op {
 
 // naive is a version of gemm in plain loops, by rows of C. It is right as long as nobody
 // spoils it.
-func naive(spoil func(p *op.Gemm, a *kernels.Tile[float64])) *versions.Version {
+func naive(spoil func(p *op.Gemm[float64], a *kernels.Tile[float64])) *versions.Version {
 	return &versions.Version{Name: "mine", Run: func(c *versions.Call) error {
-		p := *c.Params.(*op.Gemm)
+		p := *c.Params.(*op.Gemm[float64])
 		a, b, to := c.Args[0].(*kernels.Tile[float64]), c.Args[1].(*kernels.Tile[float64]), c.Args[2].(*kernels.Tile[float64])
 		if spoil != nil {
 			spoil(&p, a)
@@ -62,15 +62,15 @@ func TestNaive(t *testing.T) { Version(t, gemmOp(), naive(nil)) }
 // failure says.
 func TestNames(t *testing.T) {
 	versions := map[string]struct {
-		spoil func(p *op.Gemm, a *kernels.Tile[float64])
+		spoil func(p *op.Gemm[float64], a *kernels.Tile[float64])
 		want  []string
 	}{
-		"reads A although alpha is 0": {func(p *op.Gemm, a *kernels.Tile[float64]) {
+		"reads A although alpha is 0": {func(p *op.Gemm[float64], a *kernels.Tile[float64]) {
 			if p.Alpha == 0 {
 				p.Alpha = 1e-300
 			}
 		}, []string{"alpha=0", "the last call was gemm/f64 { TransA: N TransB: N Alpha: 0 Beta: 0 } of 33×35 with stride"}},
-		"panics for an empty tile": {func(p *op.Gemm, a *kernels.Tile[float64]) {
+		"panics for an empty tile": {func(p *op.Gemm[float64], a *kernels.Tile[float64]) {
 			_ = a.Data[0]
 		}, []string{"gemm/f64 { TransA: N TransB: N Alpha: 1 Beta: 1 } of 0×", "unexpected error: panic: runtime error: index out of range"}},
 	}

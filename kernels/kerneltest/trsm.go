@@ -17,7 +17,7 @@ func (s *suite[T]) Trmm(t *testing.T) { s.trsm(t) }
 // trsm is the suite of ops "trsm" and "trmm", which take the same operands.
 func (s *suite[T]) trsm(t *testing.T) {
 	t.Run("sizes", func(t *testing.T) {
-		for c, p := range trsmParams(1) {
+		for c, p := range trsmParams[T](1) {
 			for i, m := range sizes {
 				n := sizes[s.rnd.IntN(len(sizes))]
 				if (c+i)%2 == 0 {
@@ -33,17 +33,17 @@ func (s *suite[T]) trsm(t *testing.T) {
 	})
 	t.Run("scalars", func(t *testing.T) {
 		for i, alpha := range scalars {
-			for c, p := range trsmParams(alpha) {
+			for c, p := range trsmParams[T](T(alpha)) {
 				d := [...]int{1, 5, 18, 35, 67}[(i+c)%5]
 				s.trsmCase(t, p, d, d+1, 1, 1, 1)
 			}
 		}
-		p := op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.ConjTrans, Diag: blas.Unit, Alpha: 1}
+		p := op.Trsm[T]{Side: blas.Left, Uplo: blas.Upper, Trans: blas.ConjTrans, Diag: blas.Unit, Alpha: 1}
 		s.trsmCase(t, p, 9, 8, 0, 1, 1)
 	})
 	t.Run("extreme", func(t *testing.T) {
 		big := extreme[T]() * extreme[T]() / 0x1p20
-		for _, p := range trsmParams(1) {
+		for _, p := range trsmParams[T](1) {
 			if s.multiplies() {
 				s.trsmCase(t, p, 37, 38, 1, extreme[T]()/0x1p6, 1)
 				s.trsmCase(t, p, 37, 38, 1, 0x1p6/extreme[T](), 1)
@@ -60,30 +60,30 @@ func (s *suite[T]) trsm(t *testing.T) {
 		t.Run("singular", func(t *testing.T) { s.trsmSingular(t) })
 	}
 	t.Run("repeat", func(t *testing.T) {
-		for p, d := range pairs(trsmParams(-1), []int{7, 33, 131}) {
+		for p, d := range pairs(trsmParams[T](-1), []int{7, 33, 131}) {
 			s.repeat(t, s.trsmParam(p), s.triangle(p, d, 1, 1), s.random(d, d, 3))
 		}
 	})
-	s.work(t, 3*5*5, s.trsmParam(op.Trsm{Side: blas.Right}), newTile[T](5, 5, 0), newTile[T](3, 5, 0))
+	s.work(t, 3*5*5, s.trsmParam(op.Trsm[T]{Side: blas.Right}), newTile[T](5, 5, 0), newTile[T](3, 5, 0))
 }
 
 // multiplies reports whether the op is "trmm".
 func (s *suite[T]) multiplies() bool { return s.op.Name == "trmm" }
 
 // trsmParam returns p as the op takes it.
-func (s *suite[T]) trsmParam(p op.Trsm) any {
+func (s *suite[T]) trsmParam(p op.Trsm[T]) any {
 	if s.multiplies() {
-		product := op.Trmm(p)
+		product := op.Trmm[T](p)
 		return &product
 	}
 	return &p
 }
 
 // trsmParams returns the 16 cases.
-func trsmParams(alpha float64) (ps []op.Trsm) {
+func trsmParams[T kernels.Element](alpha T) (ps []op.Trsm[T]) {
 	for side, uplo := range pairs([]blas.Side{blas.Left, blas.Right}, uplos[:]) {
 		for tr, diag := range pairs(transposes[:], []blas.Diag{blas.NonUnit, blas.Unit}) {
-			ps = append(ps, op.Trsm{Side: side, Uplo: uplo, Trans: tr, Diag: diag, Alpha: alpha})
+			ps = append(ps, op.Trsm[T]{Side: side, Uplo: uplo, Trans: tr, Diag: diag, Alpha: alpha})
 		}
 	}
 	return ps
@@ -91,7 +91,7 @@ func trsmParams(alpha float64) (ps []op.Trsm) {
 
 // triangle returns a well-conditioned triangle of order n with NaN wherever
 // trsm must not read.
-func (s *suite[T]) triangle(p op.Trsm, n, pad int, scale float64) *kernels.Tile[T] {
+func (s *suite[T]) triangle(p op.Trsm[T], n, pad int, scale float64) *kernels.Tile[T] {
 	a := newTile[T](n, n, pad)
 	in := inTriangle(p.Uplo)
 	s.fill(a, scale/math.Sqrt(float64(2*n)), func(i, j int) bool { return i != j && in(i, j) })
@@ -105,7 +105,7 @@ func (s *suite[T]) triangle(p op.Trsm, n, pad int, scale float64) *kernels.Tile[
 
 // triangleAt returns op(A) as a function, with the zeros and ones that are
 // not stored.
-func triangleAt[T kernels.Element](a *kernels.Tile[T], p op.Trsm) func(i, j int) float64 {
+func triangleAt[T kernels.Element](a *kernels.Tile[T], p op.Trsm[T]) func(i, j int) float64 {
 	in := inTriangle(p.Uplo)
 	return func(i, j int) float64 {
 		if p.Trans != blas.NoTrans {
@@ -124,7 +124,7 @@ func triangleAt[T kernels.Element](a *kernels.Tile[T], p op.Trsm) func(i, j int)
 // trsmCase checks one call of trsm by ‖αB − op(A)·X‖ / (‖A‖·‖X‖·ε·n) < 30, and
 // one of trmm by ‖X − αop(A)·B‖ / (|α|·‖A‖·‖B‖·ε·n) < 30, or the like for the
 // right side, with A of size scale and B of size scale·xscale. With alpha = 0 both hold NaN.
-func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm, m, n, pad int, scale, xscale float64) {
+func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm[T], m, n, pad int, scale, xscale float64) {
 	t.Helper()
 	what := fmt.Sprintf("%c%c%c%c m=%d n=%d alpha=%v pad=%d scale=%.3g, %.3g", p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, pad, scale, xscale)
 	order := m
@@ -150,9 +150,9 @@ func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm, m, n, pad int, scale, xscal
 		return
 	}
 	// β·op(A)·X is to be α·B.
-	beta, alpha := 1.0, p.Alpha
+	beta, alpha := 1.0, float64(p.Alpha)
 	if s.multiplies() {
-		beta, alpha, fx, fb = p.Alpha, 1, fb, fx
+		beta, alpha, fx, fb = alpha, 1, fb, fx
 	}
 	// op(A)·X by the rows of op(A) and the columns of X, or X·op(A) by the
 	// rows of X and the columns of op(A).
@@ -168,7 +168,7 @@ func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm, m, n, pad int, scale, xscal
 // trsmNonFinite checks that a NaN or an infinity in one vector of B stays in it
 // and does not get lost.
 func (s *suite[T]) trsmNonFinite(t *testing.T) {
-	for p, d := range pairs(trsmParams(1), []int{3, 19, 45}) {
+	for p, d := range pairs(trsmParams[T](1), []int{3, 19, 45}) {
 		for _, bad := range [...]float64{math.NaN(), math.Inf(-1)} {
 			a, b := s.triangle(p, d, 1, 1), s.random(d, d, 1)
 			i0, j0 := s.rnd.IntN(d), s.rnd.IntN(d)
@@ -191,7 +191,7 @@ func (s *suite[T]) trsmNonFinite(t *testing.T) {
 // trsmSingular checks that a zero on the diagonal makes its unknown infinite
 // or NaN in every right-hand side, and does not panic.
 func (s *suite[T]) trsmSingular(t *testing.T) {
-	for _, p := range trsmParams(1) {
+	for _, p := range trsmParams[T](1) {
 		if p.Diag == blas.Unit {
 			continue
 		}

@@ -46,8 +46,8 @@ func smallCalls() (all []*versions.Launch) {
 	triangle := tileOf(rnd, 20, 20, 20)
 	for i := range 12 {
 		n := 16 + i%2
-		add(ops.Op("gemm"), &op.Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shared, tileOf(rnd, n, 12, 64), tileOf(rnd, 20, n, 40))
-		add(ops.Op("trsm"), &op.Trsm{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, triangle, tileOf(rnd, n, 20, 24))
+		add(ops.Op("gemm"), &op.Gemm[float64]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shared, tileOf(rnd, n, 12, 64), tileOf(rnd, 20, n, 40))
+		add(ops.Op("trsm"), &op.Trsm[float64]{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, triangle, tileOf(rnd, n, 20, 24))
 	}
 	return all
 }
@@ -215,7 +215,7 @@ func TestCUDABatchPacking(t *testing.T) {
 		right.Init(kernels.NewPackingRoom(0), len(all))
 		products := 0
 		for _, l := range all {
-			if _, ok := l.Call.Params.(*op.Gemm); ok {
+			if _, ok := l.Call.Params.(*op.Gemm[float64]); ok {
 				l.Call.Local = &kernels.Packings{A: &left, B: &right}
 				products++
 			}

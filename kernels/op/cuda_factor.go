@@ -130,7 +130,7 @@ func (f *cudaFactor[T]) subtractVW(r, w int, v, from, c stored) error {
 }
 
 // addStrips computes dst = x + beta·y in w rows, or in w columns if Q is on the right.
-func (f *cudaFactor[T]) addStrips(w int, x stored, beta float64, y, dst stored) error {
+func (f *cudaFactor[T]) addStrips(w int, x stored, beta T, y, dst stored) error {
 	m, n := f.strip(w)
 	return f.add(m, n, x, beta, y, dst)
 }

@@ -76,53 +76,53 @@ func (q queue[T]) copy(r, c int, src, dst stored) error {
 }
 
 // gemm computes C = alpha·op(A)·op(B) + beta·C, by Cᵀ = alpha·op(B)ᵀ·op(A)ᵀ + beta·Cᵀ.
-func (q queue[T]) gemm(transA, transB blas.Transpose, m, n, k int, alpha float64, a, b stored, beta float64,
+func (q queue[T]) gemm(transA, transB blas.Transpose, m, n, k int, alpha T, a, b stored, beta T,
 	c stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Gemm(q.typ, unconjugated(transB), unconjugated(transA), n, m, k, alpha, q.columnMajor(b),
-		q.columnMajor(a), beta, q.columnMajor(c))
+	return q.s.Gemm(q.typ, unconjugated(transB), unconjugated(transA), n, m, k, float64(alpha), q.columnMajor(b),
+		q.columnMajor(a), float64(beta), q.columnMajor(c))
 }
 
 // syrk computes the uplo triangle of C = alpha·op(A)·op(A)ᵀ + beta·C, which is the other triangle
 // of Cᵀ.
-func (q queue[T]) syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha float64, a stored, beta float64,
+func (q queue[T]) syrk(uplo blas.Uplo, trans blas.Transpose, n, k int, alpha T, a stored, beta T,
 	c stored) error {
 	if n == 0 {
 		return nil
 	}
-	return q.s.Syrk(q.typ, otherUplo(uplo), scalar.Flip[T](unconjugated(trans)), n, k, alpha, q.columnMajor(a),
-		beta, q.columnMajor(c))
+	return q.s.Syrk(q.typ, otherUplo(uplo), scalar.Flip[T](unconjugated(trans)), n, k, float64(alpha), q.columnMajor(a),
+		float64(beta), q.columnMajor(c))
 }
 
 // trsm solves op(A)·X = alpha·B, by Xᵀ·op(A)ᵀ = alpha·Bᵀ, or the same from the right.
 func (q queue[T]) trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int,
-	alpha float64, a, b stored) error {
+	alpha T, a, b stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Trsm(q.typ, otherSide(side), otherUplo(uplo), unconjugated(trans), diag, n, m, alpha,
+	return q.s.Trsm(q.typ, otherSide(side), otherUplo(uplo), unconjugated(trans), diag, n, m, float64(alpha),
 		q.columnMajor(a), q.columnMajor(b))
 }
 
 // trmm computes C = alpha·op(A)·B, by Cᵀ = alpha·Bᵀ·op(A)ᵀ, or the same from the right. C may be
 // B.
 func (q queue[T]) trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, m, n int,
-	alpha float64, a, b, c stored) error {
+	alpha T, a, b, c stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Trmm(q.typ, otherSide(side), otherUplo(uplo), unconjugated(trans), diag, n, m, alpha,
+	return q.s.Trmm(q.typ, otherSide(side), otherUplo(uplo), unconjugated(trans), diag, n, m, float64(alpha),
 		q.columnMajor(a), q.columnMajor(b), q.columnMajor(c))
 }
 
 // add computes C = A + beta·B for matrices of m×n. C may be A or B.
-func (q queue[T]) add(m, n int, a stored, beta float64, b, c stored) error {
+func (q queue[T]) add(m, n int, a stored, beta T, b, c stored) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
-	return q.s.Geam(q.typ, n, m, 1, q.columnMajor(a), beta, q.columnMajor(b), q.columnMajor(c))
+	return q.s.Geam(q.typ, n, m, 1, q.columnMajor(a), float64(beta), q.columnMajor(b), q.columnMajor(c))
 }
 
 // unconjugated returns trans without a conjugation. It panics if trans is not a transposition.

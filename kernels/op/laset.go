@@ -11,18 +11,18 @@ import (
 // is not written.
 //
 // Operand: A (out, m×n; inout unless Uplo = All).
-type Laset struct {
+type Laset[T kernels.Element] struct {
 	Uplo        blas.Uplo `uplo:"all"`
-	Alpha, Beta float64
+	Alpha, Beta T
 }
 
 // Validate returns an error if a field is out of range.
-func (p *Laset) Validate() error { return check("laset", p) }
+func (p *Laset[T]) Validate() error { return check("laset", p) }
 
 // lasetOp defines op "laset".
 func lasetOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "laset", Work: lasetWork[T], NewParams: fresh[Laset]},
+		Op:     versions.Op{Name: "laset", Work: lasetWork[T], NewParams: fresh[Laset[T]]},
 		about:  "sets the elements of a tile",
 		copies: laset[T],
 	}
@@ -36,16 +36,16 @@ func lasetWork[T kernels.Element](call *versions.Call) float64 {
 
 // laset is the function of the version of op "laset".
 func laset[T kernels.Element](call *versions.Call) error {
-	p := params[Laset](call)
+	p := params[Laset[T]](call)
 	a, _ := args[T](call, 1)
 	for i := range a.Rows {
 		lo, hi := triangle(p.Uplo, i, a.Cols)
 		row := a.Row(i)
 		for j := lo; j < hi; j++ {
-			row[j] = T(p.Alpha)
+			row[j] = p.Alpha
 		}
 		if lo <= i && i < hi {
-			row[i] = T(p.Beta)
+			row[i] = p.Beta
 		}
 	}
 	return nil

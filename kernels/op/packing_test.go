@@ -80,10 +80,10 @@ func testPacking[T kernels.Element](t *testing.T) {
 		params any
 		share  func(x, y *kernels.Packing) any
 	}{
-		{ops.Op("gemm"), []any{a, b}, 1, &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
-		{ops.Op("gemm"), []any{a, b}, 1, &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
-		{ops.Op("gemm"), []any{a, b}, 1, &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
-		{ops.Op("syrk"), []any{a}, 1, &Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Op("gemm"), []any{a, b}, 1, &Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Op("gemm"), []any{a, b}, 1, &Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
+		{ops.Op("gemm"), []any{a, b}, 1, &Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
+		{ops.Op("syrk"), []any{a}, 1, &Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
 		{ops.Op("unmqr"), []any{vg, tg}, 1, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 		{ops.Op("tsmqr"), []any{vs, ts}, 2, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 		{ops.Op("ttmqr"), []any{vt, tt}, 2, &Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib}, shareA},
@@ -149,8 +149,8 @@ func TestPackingAsked(t *testing.T) {
 		share  func(x, y *kernels.Packing) any
 		args   []any
 	}{
-		{ops.Op("gemm"), &Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
-		{ops.Op("syrk"), &Syrk{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
+		{ops.Op("gemm"), &Gemm[float64]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
+		{ops.Op("syrk"), &Syrk[float64]{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
 		{ops.Op("unmqr"), &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c}},
 		{ops.Op("tsmqr"), &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
 		{ops.Op("ttmqr"), &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
@@ -252,10 +252,10 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 			params  any
 			share   func(x, y *kernels.Packing) any
 		}{
-			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &Gemm{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &Gemm{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &Gemm{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
-			{ops.Op("syrk"), r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &Syrk{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &Gemm[T]{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
+			{ops.Op("syrk"), r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &Syrk[T]{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
 			{ops.Op("unmqr"), factors, vg, []*kernels.Tile[T]{bad, badT}, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 			{ops.Op("tsmqr"), factors, vs, []*kernels.Tile[T]{bad, badT}, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 			{ops.Op("ttmqr"), factors, vt, []*kernels.Tile[T]{bad, badT}, &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},

@@ -18,19 +18,19 @@ import (
 //
 // Tasks share two packed operands ([kernels.Packings]): op(A), as A, with products that have it on
 // their left, and its transpose, as B, with products that have that on their right.
-type Syrk struct {
+type Syrk[T kernels.Element] struct {
 	Uplo        blas.Uplo
 	Trans       blas.Transpose
-	Alpha, Beta float64
+	Alpha, Beta T
 }
 
 // Validate returns an error if a field is out of range.
-func (p *Syrk) Validate() error { return check("syrk", p) }
+func (p *Syrk[T]) Validate() error { return check("syrk", p) }
 
 // syrkOp defines op "syrk".
 func syrkOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "syrk", Work: syrkWork[T], NewParams: fresh[Syrk], Derive: sharePacked[T](onLeft, 0)},
+		Op:    versions.Op{Name: "syrk", Work: syrkWork[T], NewParams: fresh[Syrk[T]], Derive: sharePacked[T](onLeft, 0)},
 		about: "symmetric product, C ← αAAᵀ + βC",
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: syrk(i.blas), Help: helpWith[T](i.blas, syrkWork[T])}
@@ -40,7 +40,7 @@ func syrkOp[T kernels.Element]() definition[T] {
 }
 
 // syrkOf returns the operands of op "syrk" and its dimensions.
-func syrkOf[T kernels.Element](call *versions.Call, p *Syrk) (a, c *kernels.Tile[T], n, k int) {
+func syrkOf[T kernels.Element](call *versions.Call, p *Syrk[T]) (a, c *kernels.Tile[T], n, k int) {
 	a, c = args[T](call, 2)
 	n, k = dims(a, p.Trans)
 	if c.Rows != n || c.Cols != n {
@@ -52,7 +52,7 @@ func syrkOf[T kernels.Element](call *versions.Call, p *Syrk) (a, c *kernels.Tile
 // syrkWork returns n·(n+1)·k.
 func syrkWork[T kernels.Element](call *versions.Call) float64 {
 	a, _ := args[T](call, 2)
-	n, k := dims(a, params[Syrk](call).Trans)
+	n, k := dims(a, params[Syrk[T]](call).Trans)
 	return float64(n) * float64(n+1) * float64(k)
 }
 
@@ -60,7 +60,7 @@ func syrkWork[T kernels.Element](call *versions.Call) float64 {
 func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	packed, ours := r.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
-		p := params[Syrk](call)
+		p := params[Syrk[T]](call)
 		a, c, n, k := syrkOf[T](call, p)
 		var ap, bp []T
 		packings := kernels.PackingsOf(call)
@@ -71,11 +71,11 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			bp = packedRight(packings.B, packed, a, scalar.Flip[T](p.Trans), n, k)
 		}
 		if ap != nil || bp != nil {
-			packed.SyrkPacked(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, ap, bp, T(p.Beta), c.Data,
+			packed.SyrkPacked(p.Uplo, p.Trans, n, k, p.Alpha, a.Data, a.Stride, ap, bp, p.Beta, c.Data,
 				c.Stride, work)
 			return nil
 		}
-		gangRoutines(r, call).Syrk(p.Uplo, p.Trans, n, k, T(p.Alpha), a.Data, a.Stride, T(p.Beta), c.Data, c.Stride,
+		gangRoutines(r, call).Syrk(p.Uplo, p.Trans, n, k, p.Alpha, a.Data, a.Stride, p.Beta, c.Data, c.Stride,
 			work)
 		return nil
 	}
@@ -83,7 +83,7 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 
 // cudaSyrk is the function of version "cuda" of op "syrk".
 func cudaSyrk[T kernels.Element](call *versions.Call) error {
-	p := params[Syrk](call)
+	p := params[Syrk[T]](call)
 	_, _, n, k := syrkOf[T](call, p)
 	skipPackings(call)
 	q := queueOf[T](call)

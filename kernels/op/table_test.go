@@ -124,9 +124,9 @@ func tile(r, c int) *kernels.Tile[float64] {
 }
 
 func TestMisuse(t *testing.T) {
-	gemm := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans}
-	syrk := &op.Syrk{Uplo: blas.Lower, Trans: blas.NoTrans}
-	trsm := &op.Trsm{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit}
+	gemm := &op.Gemm[float64]{TransA: blas.NoTrans, TransB: blas.NoTrans}
+	syrk := &op.Syrk[float64]{Uplo: blas.Lower, Trans: blas.NoTrans}
+	trsm := &op.Trsm[float64]{Side: blas.Left, Uplo: blas.Lower, Trans: blas.NoTrans, Diag: blas.Unit}
 	potrf := &op.Potrf{Uplo: blas.Lower}
 	getrf, getrfnp, laswp, piv := &op.Getrf{}, &op.Getrfnp{}, &op.Laswp{}, &kernels.Pivots{}
 	lapmt, leaf, node, root := &op.Lapmt{}, &op.Tntleaf{}, &op.Tntnode{}, &op.Tntroot{}
@@ -203,7 +203,7 @@ func TestMisuse(t *testing.T) {
 		{"lag2s", &op.Lag2s{}, []any{tile(3, 3), tile(1, 3), tile(3, 3)}, kernels.ErrArgs},
 		{"lag2d", &op.Lag2d{}, []any{tile(3, 3), tile(1, 3), tile(3, 3)}, kernels.ErrArgs},
 		{"lasym", &op.Lasym{}, []any{tile(3, 3), tile(3, 4)}, kernels.ErrShape},
-		{"trmm", &op.Trmm{Side: blas.Right}, []any{tile(3, 3), tile(3, 2)}, kernels.ErrShape},
+		{"trmm", &op.Trmm[float64]{Side: blas.Right}, []any{tile(3, 3), tile(3, 2)}, kernels.ErrShape},
 		{"geqrt", &op.Geqrt{IB: 2}, []any{tile(4, 3)}, kernels.ErrArgs},
 		{"geqrt", &op.Geqrt{IB: 2}, []any{tile(4, 3), tile(1, 3)}, kernels.ErrShape},
 		{"geqrt", &op.Geqrt{IB: 2}, []any{tile(4, 3), tile(2, 2)}, kernels.ErrShape},

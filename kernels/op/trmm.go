@@ -17,21 +17,21 @@ import (
 // (its row if Side = Right). There it may make any element NaN, since parts of the
 // triangle are multiplied as squares. With Alpha = 0 neither A nor B is read, and both
 // may hold NaN; B becomes 0.
-type Trmm struct {
+type Trmm[T kernels.Element] struct {
 	Side  blas.Side
 	Uplo  blas.Uplo
 	Trans blas.Transpose
 	Diag  blas.Diag
-	Alpha float64
+	Alpha T
 }
 
 // Validate returns an error if a field is out of range.
-func (p *Trmm) Validate() error { return check("trmm", p) }
+func (p *Trmm[T]) Validate() error { return check("trmm", p) }
 
 // trmmOp defines op "trmm".
 func trmmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "trmm", Work: trmmWork[T], NewParams: fresh[Trmm], Thin: thin[T]},
+		Op:    versions.Op{Name: "trmm", Work: trmmWork[T], NewParams: fresh[Trmm[T]], Thin: thin[T]},
 		about: "triangular product, B ← αTB",
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: trmm(i.blas)}
@@ -49,19 +49,19 @@ func trmmWork[T kernels.Element](call *versions.Call) float64 {
 // trmm returns the function of a version of op "trmm".
 func trmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		p := params[Trmm](call)
-		a, b := triangularOf[T](call, (*Trsm)(p), true)
+		p := params[Trmm[T]](call)
+		a, b := triangularOf[T](call, (*Trsm[T])(p), true)
 		m, n := b.Rows, b.Cols
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data, b.Stride, work)
+		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, a.Data, a.Stride, b.Data, b.Stride, work)
 		return nil
 	}
 }
 
 // cudaTrmm is the function of version "cuda" of op "trmm".
 func cudaTrmm[T kernels.Element](call *versions.Call) error {
-	p := params[Trmm](call)
-	_, b := triangularOf[T](call, (*Trsm)(p), true)
+	p := params[Trmm[T]](call)
+	_, b := triangularOf[T](call, (*Trsm[T])(p), true)
 	checkDiag(p.Diag)
 	q := queueOf[T](call)
 	x := q.operand(1)

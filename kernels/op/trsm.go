@@ -16,21 +16,21 @@ import (
 // not its diagonal if Diag is Unit. A may be the leading block of a larger
 // tile, as the factor in the last tile of a rectangular matrix is. With Alpha = 0
 // neither A nor B is read, and both may hold NaN; B becomes 0.
-type Trsm struct {
+type Trsm[T kernels.Element] struct {
 	Side  blas.Side
 	Uplo  blas.Uplo
 	Trans blas.Transpose
 	Diag  blas.Diag
-	Alpha float64
+	Alpha T
 }
 
 // Validate returns an error if a field is out of range.
-func (p *Trsm) Validate() error { return check("trsm", p) }
+func (p *Trsm[T]) Validate() error { return check("trsm", p) }
 
 // trsmOp defines op "trsm".
 func trsmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "trsm", Work: trsmWork[T], NewParams: fresh[Trsm], Thin: thin[T]},
+		Op:     versions.Op{Name: "trsm", Work: trsmWork[T], NewParams: fresh[Trsm[T]], Thin: thin[T]},
 		about:  "triangular systems, B ← αL⁻¹B",
 		splits: true,
 		host: func(i implementation[T]) versions.Version {
@@ -41,7 +41,7 @@ func trsmOp[T kernels.Element]() definition[T] {
 }
 
 // triangularOf returns the operands of op "trmm", if product, or "trsm".
-func triangularOf[T kernels.Element](call *versions.Call, p *Trsm, product bool) (a, b *kernels.Tile[T]) {
+func triangularOf[T kernels.Element](call *versions.Call, p *Trsm[T], product bool) (a, b *kernels.Tile[T]) {
 	a, b = args[T](call, 2)
 	order, _ := factorOrder(p.Side, b.Rows, b.Cols)
 	if a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order) {
@@ -53,18 +53,18 @@ func triangularOf[T kernels.Element](call *versions.Call, p *Trsm, product bool)
 // trsmWork returns m²·n or m·n².
 func trsmWork[T kernels.Element](call *versions.Call) float64 {
 	_, b := args[T](call, 2)
-	order, _ := factorOrder(params[Trsm](call).Side, b.Rows, b.Cols)
+	order, _ := factorOrder(params[Trsm[T]](call).Side, b.Rows, b.Cols)
 	return float64(order) * float64(b.Rows) * float64(b.Cols)
 }
 
 // trsm returns the function of a version of op "trsm".
 func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		p := params[Trsm](call)
+		p := params[Trsm[T]](call)
 		a, b := triangularOf[T](call, p, false)
 		m, n := b.Rows, b.Cols
 		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		gangRoutines(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, T(p.Alpha), a.Data, a.Stride, b.Data,
+		gangRoutines(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, a.Data, a.Stride, b.Data,
 			b.Stride, work)
 		return nil
 	}
@@ -72,7 +72,7 @@ func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 
 // cudaTrsm is the function of version "cuda" of op "trsm".
 func cudaTrsm[T kernels.Element](call *versions.Call) error {
-	p := params[Trsm](call)
+	p := params[Trsm[T]](call)
 	_, b := triangularOf[T](call, p, false)
 	checkDiag(p.Diag)
 	q := queueOf[T](call)
@@ -92,36 +92,36 @@ const batchedTrsm = 256
 
 // trsmKey identifies solutions that one batched call can compute. Sides and triangles are those
 // of the transposes: see [queue].
-type trsmKey struct {
+type trsmKey[T kernels.Element] struct {
 	side  blas.Side
 	uplo  blas.Uplo
 	trans blas.Transpose
 	diag  blas.Diag
 	m, n  int
-	alpha float64
+	alpha T
 	a, b  layout
 }
 
 // cudaTrsmKey returns the trsmKey of a call, or nil if the call goes alone.
 func cudaTrsmKey[T kernels.Element](call *versions.Call) any {
-	p := params[Trsm](call)
+	p := params[Trsm[T]](call)
 	a, b := triangularOf[T](call, p, false)
 	checkDiag(p.Diag)
 	if min(b.Rows, b.Cols) == 0 || max(b.Rows, b.Cols) > batchedTrsm || p.Alpha == 0 {
 		return nil
 	}
-	return trsmKey{otherSide(p.Side), otherUplo(p.Uplo), unconjugated(p.Trans), p.Diag, b.Rows, b.Cols, p.Alpha,
+	return trsmKey[T]{otherSide(p.Side), otherUplo(p.Uplo), unconjugated(p.Trans), p.Diag, b.Rows, b.Cols, p.Alpha,
 		layoutOf(a), layoutOf(b)}
 }
 
 // cudaTrsms solves for the calls with the same trsmKey.
 func cudaTrsms[T kernels.Element](calls []*versions.Call) error {
-	key := cudaTrsmKey[T](calls[0]).(trsmKey)
+	key := cudaTrsmKey[T](calls[0]).(trsmKey[T])
 	q := queueOf[T](calls[0])
 	t, err := operandTables[T](q, calls, 2)
 	if err != nil {
 		return err
 	}
-	return q.s.TrsmBatched(q.typ, key.side, key.uplo, key.trans, key.diag, key.n, key.m, key.alpha, t[0], t[1],
+	return q.s.TrsmBatched(q.typ, key.side, key.uplo, key.trans, key.diag, key.n, key.m, float64(key.alpha), t[0], t[1],
 		len(calls))
 }

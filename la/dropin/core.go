@@ -135,10 +135,10 @@ func check(routine string, err error) error {
 // kept together, and kept for other calls, so that small problems cost no
 // allocation.
 type direct[T la.Element] struct {
-	gemm  op.Gemm
-	syrk  op.Syrk
-	trsm  op.Trsm
-	trmm  op.Trmm
+	gemm  op.Gemm[T]
+	syrk  op.Syrk[T]
+	trsm  op.Trsm[T]
+	trmm  op.Trmm[T]
 	potrf op.Potrf
 
 	tiles [3]kernels.Tile[T]

@@ -51,7 +51,7 @@ func gemm[T la.Element](co *core, routine string, tA, tB blas.Transpose, m, n, k
 	br, bc := shape(tB, k, n)
 	if whole {
 		d := one[T]()
-		d.gemm = op.Gemm{TransA: tA, TransB: tB, Alpha: float64(alpha), Beta: float64(beta)}
+		d.gemm = op.Gemm[T]{TransA: tA, TransB: tB, Alpha: alpha, Beta: beta}
 		d.set(0, ar, ac, a, lda)
 		d.set(1, br, bc, b, ldb)
 		d.set(2, m, n, c, ldc)

@@ -43,7 +43,7 @@ func syrk[T la.Element](co *core, routine string, uplo blas.Uplo, tA blas.Transp
 	r, s := shape(tA, n, k)
 	if whole {
 		d := one[T]()
-		d.syrk = op.Syrk{Uplo: uplo, Trans: tA, Alpha: float64(alpha), Beta: float64(beta)}
+		d.syrk = op.Syrk[T]{Uplo: uplo, Trans: tA, Alpha: alpha, Beta: beta}
 		d.set(0, r, s, a, lda)
 		d.set(1, n, n, c, ldc)
 		d.run(co, routine, ops[T](co).Op("syrk"), &d.syrk, 2)

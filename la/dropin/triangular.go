@@ -57,11 +57,11 @@ func triangular[T la.Element](co *core, routine string, product bool, side blas.
 	nb, whole := tileSize[T](co, engine.OpTrsm, order, m, n, order)
 	if whole {
 		d := one[T]()
-		d.trsm = op.Trsm{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: float64(alpha)}
+		d.trsm = op.Trsm[T]{Side: side, Uplo: uplo, Trans: tA, Diag: diag, Alpha: alpha}
 		d.set(0, order, order, a, lda)
 		d.set(1, m, n, b, ldb)
 		if product {
-			d.trmm = op.Trmm(d.trsm)
+			d.trmm = op.Trmm[T](d.trsm)
 			d.run(co, routine, ops[T](co).Op("trmm"), &d.trmm, 2)
 		} else {
 			d.run(co, routine, ops[T](co).Op("trsm"), &d.trsm, 2)

@@ -12,8 +12,8 @@ import (
 // op(A).
 func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, alpha T, a, b *tiles.Matrix[T], part blas.Uplo) {
 	oa, ob, nt := p.Reads(a), p.Operand(b), a.NT()
-	trsm := &op.Trsm{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: float64(alpha)}
-	gemm := &op.Gemm{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: float64(alpha)}
+	trsm := &op.Trsm[T]{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: alpha}
+	gemm := &op.Gemm[T]{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: alpha}
 	lines := b.NT() // tiles in a block of B
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans
@@ -62,8 +62,8 @@ func (p *Tasks[T]) Syrk(trans blas.Transpose, alpha T, a *tiles.Matrix[T], beta 
 	if trans != blas.NoTrans {
 		other = blas.NoTrans
 	}
-	syrk := [2]op.Syrk{{Uplo: c.Kind().Uplo(), Trans: trans, Alpha: float64(alpha), Beta: float64(beta)}}
-	gemm := [2]op.Gemm{{TransA: trans, TransB: other, Alpha: float64(alpha), Beta: float64(beta)}}
+	syrk := [2]op.Syrk[T]{{Uplo: c.Kind().Uplo(), Trans: trans, Alpha: alpha, Beta: beta}}
+	gemm := [2]op.Gemm[T]{{TransA: trans, TransB: other, Alpha: alpha, Beta: beta}}
 	syrk[1], gemm[1] = syrk[0], gemm[0] // 0 is for the first task on each tile, 1 for later ones
 	syrk[1].Beta, gemm[1].Beta = 1, 1
 	oa, oc := p.Reads(a), p.Operand(c)

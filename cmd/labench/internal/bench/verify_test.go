@@ -108,14 +108,14 @@ func TestWrongKernel(t *testing.T) {
 					call.Args[i] = &tile
 				}
 				switch p := c.Params.(type) {
-				case *op.Gemm:
+				case *op.Gemm[float64]:
 					shorten(0, byte(p.TransA))
 					if p.TransB == 'N' {
 						shorten(1, 'T')
 					} else {
 						shorten(1, 'N')
 					}
-				case *op.Syrk:
+				case *op.Syrk[float64]:
 					shorten(0, byte(p.Trans))
 				}
 				return right(&call)

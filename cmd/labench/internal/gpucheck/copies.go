@@ -122,7 +122,7 @@ func latency(on *station, times int) (l Latency, err error) {
 	}
 	v := kernels.For[float64](op.NewTable()).Op("gemm").Version("cuda")
 	small := func() error {
-		p := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+		p := &op.Gemm[float64]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 		return firstError(on.start(v, p, args, []versions.Use{in, in, inout}), on.wait(0))
 	}
 	err = firstError(

@@ -29,16 +29,16 @@ func TestApart(t *testing.T) {
 	}
 	defer a.Close()
 	s, gemm := &station{a: a}, kernels.For[float32](op.NewTable()).Op("gemm")
-	p := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+	p := &op.Gemm[float32]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	for name, change := range map[string]func(c *versions.Call){
 		"": func(*versions.Call) {},
 		"precision": func(c *versions.Call) {
-			p := *c.Params.(*op.Gemm)
+			p := *c.Params.(*op.Gemm[float32])
 			p.Alpha += 0x1p-11
 			c.Params = &p
 		},
 		"transpose": func(c *versions.Call) {
-			p := *c.Params.(*op.Gemm)
+			p := *c.Params.(*op.Gemm[float32])
 			p.TransA = blas.Trans
 			c.Params = &p
 		},

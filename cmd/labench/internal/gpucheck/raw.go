@@ -153,7 +153,7 @@ func residentGemm[T kernels.Element](a *cuda.Accelerator, p problem, times int) 
 	}
 	x, y, z := matrix(false), matrix(false), matrix(true)
 	s := &station{a: a}
-	params := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
+	params := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}
 	took, err := best(times, func() error {
 		for l := range k {
 			for i := range k {

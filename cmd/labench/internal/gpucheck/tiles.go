@@ -27,13 +27,13 @@ type kernel struct {
 	unit bool
 }
 
-// kernelsMeasured returns the kernels with the parameters of la's factorizations.
-func kernelsMeasured(nb int) []kernel {
+// kernelsMeasured returns the kernels on tiles of T, with the parameters of la's factorizations.
+func kernelsMeasured[T kernels.Element](nb int) []kernel {
 	ib := min(64, nb)
 	return []kernel{
-		{op: "gemm", params: &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1},
-		{op: "syrk", params: &op.Syrk{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1},
-		{op: "trsm", params: &op.Trsm{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true},
+		{op: "gemm", params: &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, Beta: 1}, ins: 2, outs: 1},
+		{op: "syrk", params: &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, ins: 1, outs: 1},
+		{op: "trsm", params: &op.Trsm[T]{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}, ins: 1, outs: 1, unit: true},
 		{op: "potrf", params: &op.Potrf{Uplo: blas.Upper}, outs: 1, unit: true},
 		{op: "tsmqr", params: &op.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, ins: 2, outs: 2, ib: ib},
 	}
@@ -44,16 +44,16 @@ func (c *check) tiles() {
 	// Half of the device memory is for tiles, the rest for the libraries' matrices.
 	c.within("tiles", c.report.Device.Memory/2, func(a *cuda.Accelerator) {
 		for _, nb := range c.sizes.tiles {
-			for _, k := range kernelsMeasured(nb) {
+			for i, k := range kernelsMeasured[float64](nb) {
 				for _, typ := range []string{"f64", "f32"} {
 					name := fmt.Sprintf("tile %s/%s, nb = %d", k.op, typ, nb)
 					c.point(name, 2*time.Second, func() error {
 						var t Tile
 						var err error
 						if typ == "f32" {
-							t, err = measureTile[float32](c, a, &k, nb)
+							t, err = measureTile[float32](c, a, i, nb)
 						} else {
-							t, err = measureTile[float64](c, a, &k, nb)
+							t, err = measureTile[float64](c, a, i, nb)
 						}
 						if err == nil {
 							c.report.Tiles = append(c.report.Tiles, t)
@@ -66,8 +66,9 @@ func (c *check) tiles() {
 	})
 }
 
-// measureTile measures one kernel at one size.
-func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k *kernel, nb int) (row Tile, err error) {
+// measureTile measures kernel i of [kernelsMeasured] at one size.
+func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, i, nb int) (row Tile, err error) {
+	k := kernelsMeasured[T](nb)[i]
 	_, name := typeOf[T]()
 	row = Tile{Op: k.op, Type: name, NB: nb}
 	op := op.NewTable().Op(k.op, name)

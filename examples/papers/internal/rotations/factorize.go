@@ -197,7 +197,7 @@ func (x *factorization[T]) product(b *block, r [2]*graph.Datum, from [2]*block, 
 		return
 	}
 	for n, c := range live {
-		gemm := &op.Gemm{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
+		gemm := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 		if n > 0 {
 			gemm.Beta = 1
 		}
