@@ -17,6 +17,10 @@ BENCHTIME ?= 1s
 
 TEST := $(GO) test -timeout $(TIMEOUT)
 
+# Short tests have small heaps: with Go's default, a third of their processor time goes into
+# collecting garbage and into memory that is given back and asked for again.
+SHORT := GOGC=400 GOMEMLIMIT=2GiB $(TEST) -short -vet=off
+
 # The packages that have tests.
 TESTED := $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...
 
@@ -55,7 +59,7 @@ ARM64 := ./kernels/cpu/... ./kernels/op ./la ./la/csr ./la/dropin
 # emulated ARCH PACKAGES: tests packages for another processor, which qemu emulates.
 define FUNCTIONS
 emulated() {
-	local run=(env GOARCH="$$1" CGO_ENABLED=0 $(TEST) -short -vet=off -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-$$1")
+	local run=(env GOARCH="$$1" CGO_ENABLED=0 $(SHORT) -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-$$1")
 	"$${run[@]}" -skip '$(NOT_EMULATED)' -run '$(RUN)' $$2
 	[[ '$(PACKAGES)' ]] || "$${run[@]}" -run '$(TAKES_APART)' $(MESSAGES)
 }
@@ -100,7 +104,7 @@ test: ## test the default build, in six minutes of processor time
 	trap finish EXIT
 	packages=$$($(TESTED))
 	# What takes long, make vet and the C libraries' versions are for test-all.
-	$(TEST) -short -vet=off $$packages 2>&1 | tee "$$log"
+	$(SHORT) $$packages 2>&1 | tee "$$log"
 
 # Each target runs, whatever failed before it.
 test-all: ## test all that this machine can run, in half an hour
@@ -124,13 +128,13 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf|TestCholeskySolve|TestLUSolve|TestQRSolve)$$'
 	check() { # TAGS
 		$(GO) vet -tags "$$1" ./kernels/cpu
-		$(CLEAN_ENV) $(TEST) -short -vet=off -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda)
-		$(CLEAN_ENV) $(TEST) -short -vet=off -tags "$$1" -run "$$above" ./blocked ./la
+		$(CLEAN_ENV) $(SHORT) -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda)
+		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "$$above" ./blocked ./la
 	}
 	if links $(LINK_OPENBLAS); then check openblas
 	else echo "  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"; fi
 	if links $(LINK_LAPACKE); then
-		$(CLEAN_ENV) $(TEST) -short -vet=off -tags openblas,lapacke ./cmd/labench/internal/matcalls
+		$(CLEAN_ENV) $(SHORT) -tags openblas,lapacke ./cmd/labench/internal/matcalls
 		$(GO) vet -tags openblas,lapacke ./cmd/labench/internal/matcalls ./la/dropin
 	else echo "  left out  tag lapacke: no LAPACKE; get it with: make deps"; fi
 	if links $(LINK_MKL); then check mkl
@@ -152,8 +156,8 @@ NO_RACE_IN := kernels/cpu(/.*)?|kernels/kerneltest|exec/dispatch|exec/sim/(machi
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
-	$(TEST) -short -vet=off -race -skip '$(NO_RACE)|$(NO_RACE_MORE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
-	$(TEST) -short -vet=off -race -run Tall ./kernels/cpu
+	$(SHORT) -race -skip '$(NO_RACE)|$(NO_RACE_MORE)' $$($(TESTED) | grep -vE '/($(NO_RACE_IN))$$')
+	$(SHORT) -race -run Tall ./kernels/cpu
 
 # The tests that have run with -short are not run again.
 test-long: ## run the tests that take long
@@ -175,7 +179,7 @@ test-386: ## test all with 32 bits, or, if the kernel does not run 386, what rea
 	printf 'package main\n\nfunc main() {}\n' >"$$dir/main.go"
 	GOARCH=386 CGO_ENABLED=0 $(GO) build -o "$$dir/main" "$$dir/main.go"
 	if "$$dir/main" 2>/dev/null; then
-		GOARCH=386 CGO_ENABLED=0 $(TEST) -short -vet=off -run '$(RUN)' $(or $(PACKAGES),$$($(TESTED)))
+		GOARCH=386 CGO_ENABLED=0 $(SHORT) -run '$(RUN)' $(or $(PACKAGES),$$($(TESTED)))
 	elif command -v qemu-arm >/dev/null; then
 		echo "  left out  32 bits, but for what reads or writes bytes: this kernel does not run programs for 386, qemu those for arm"
 		emulated arm "$(or $(PACKAGES),$(BYTES))"
@@ -188,7 +192,7 @@ test-s390x: ## test what reads or writes bytes with the high byte first, on qemu
 
 test-arm64: ## test the kernels, la and the drop-in on qemu-aarch64, with no word about speed (PACKAGES= RUN=)
 	@if command -v qemu-aarch64 >/dev/null; then
-		GOARCH=arm64 CGO_ENABLED=0 $(TEST) -short -vet=off -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-aarch64" \
+		GOARCH=arm64 CGO_ENABLED=0 $(SHORT) -exec "env GODEBUG=asyncpreemptoff=1 GOMAXPROCS=1 qemu-aarch64" \
 			-skip '$(NOT_EMULATED)' -run '$(RUN)' $(or $(PACKAGES),$(ARM64))
 	else echo "  left out  arm64: no qemu-aarch64; get it with: make deps"; fi
 
@@ -197,7 +201,7 @@ test-portable: ## build all for freebsd/arm64, riscv64, ppc64le and wasm, and te
 	check() { # GOOS GOARCH WHAT RUNS IT
 		GOOS=$$1 GOARCH=$$2 CGO_ENABLED=0 $(GO) build ./...
 		if command -v "$$3" >/dev/null; then
-			GOOS=$$1 GOARCH=$$2 CGO_ENABLED=0 $(TEST) -short -vet=off -exec "$${*:4}" -run '$(RUN)' $(or $(PACKAGES),./kernels/cpu)
+			GOOS=$$1 GOARCH=$$2 CGO_ENABLED=0 $(SHORT) -exec "$${*:4}" -run '$(RUN)' $(or $(PACKAGES),./kernels/cpu)
 		else echo "  left out  tests for $$2: no $$3"; fi
 	}
 	for arch in riscv64 ppc64le; do
@@ -207,10 +211,10 @@ test-portable: ## build all for freebsd/arm64, riscv64, ppc64le and wasm, and te
 
 test-noasm: ## test the packages with assembly without it
 	@packages=$$({ find . -name '*_noasm.go' -not -path './.git/*' -printf '%h\n'; grep -rl --include='*.go' '/kernels/cpu/native"' . | xargs -n1 dirname; } | sort -u)
-	$(TEST) -short -vet=off -tags noasm $$packages
+	$(SHORT) -tags noasm $$packages
 
 test-nocgo: ## test which versions there are without C (TestPlatforms checks that all compiles)
-	CGO_ENABLED=0 $(TEST) -short -vet=off -run '^(TestAbsent|TestTable)$$' ./kernels/op
+	CGO_ENABLED=0 $(SHORT) -run '^(TestAbsent|TestTable)$$' ./kernels/op
 
 test-cuda: ## test the tag cuda on fake libraries, what calls them under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
@@ -219,8 +223,8 @@ test-cuda: ## test the tag cuda on fake libraries, what calls them under the rac
 	$(GO) test -c -tags cuda -buildmode=pie -gcflags=all=-N -o /dev/null ./kernels/cuda # links, and is not run
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
-	$(TEST) -short -vet=off -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
-	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(TEST) -count=1 -short -vet=off -tags cuda -run TestDevice ./kernels/op ./la
+	$(SHORT) -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(SHORT) -count=1 -tags cuda -run TestDevice ./kernels/op ./la
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 # Ranks are processes of mpirun's, which a test that has failed may leave to it.
@@ -229,11 +233,11 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
 	check() { # TAGS
 		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench/... ./la/scalapack/...
-		$(TEST) -count=1 -short -vet=off -tags "$$1" ./transport/mpi
-		$(TEST) -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./cmd/labench
+		$(SHORT) -count=1 -tags "$$1" ./transport/mpi
+		$(SHORT) -count=1 -tags "$$1" -run '^TestRank' ./cmd/labench
 		if [[ $$1 == mpi ]] && links $(LINK_SCALAPACK); then set -- "$$1,scalapack"
 		else echo "  left out  tag $$1: what is compared with ScaLAPACK; it is for Open MPI: make deps-mpi"; fi
-		$(TEST) -count=1 -short -vet=off -tags "$$1" -run '^TestRank' ./la/scalapack
+		$(SHORT) -count=1 -tags "$$1" -run '^TestRank' ./la/scalapack
 	}
 	command -v pkg-config >/dev/null || { left_out mpi pkg-config; exit; }
 	if pkg-config --exists ompi && command -v mpirun.openmpi >/dev/null; then check mpi; else left_out mpi "Open MPI"; fi
