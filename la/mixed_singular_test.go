@@ -33,7 +33,8 @@ func TestMixedSingular(t *testing.T) {
 		}
 		x.Reset()
 		var minor *la.NotPositiveDefiniteError
-		if _, err := la.SolveSPD(t.Context(), e, &x, gram, &gb); !errors.As(err, &minor) || minor.Minor != 3 {
+		// The last pivot is zero but for rounding, which leaves it a little below or, with fused products, above.
+		if _, err := la.SolveSPD(t.Context(), e, &x, gram, &gb); !errors.As(err, &condition) && (!errors.As(err, &minor) || minor.Minor != 3) {
 			t.Errorf("%s: SolveSPD: %v", name, err)
 		}
 	}
