@@ -38,13 +38,9 @@ func place(opt *Options) []Worker {
 			resources[0].Workers = DefaultWorkers()
 		}
 	}
-	// Workers of a kind share one target: near compares addresses.
 	var workers []Worker
 	for _, r := range resources {
-		on := target(&r.Target, m)
-		for range r.Workers {
-			workers = append(workers, Worker{Target: on})
-		}
+		workers = append(workers, make([]Worker, r.Workers)...)
 	}
 	// If the machine cannot pin threads, each worker's Note says why.
 	sets := m.Spread(len(workers))
@@ -64,7 +60,32 @@ func place(opt *Options) []Worker {
 		}
 	}
 	locate(workers)
+	first := workers
+	for _, r := range resources {
+		own := first[:r.Workers]
+		first = first[r.Workers:]
+		// Workers of a kind share one target: near compares addresses.
+		on := sized(target(&r.Target, m), r.Target.Units, own)
+		for i := range own {
+			own[i].Target = on
+		}
+	}
 	return workers
+}
+
+// sized returns on for workers of a kind: if their units are not declared, a task may have all workers of a place.
+func sized(on *versions.Target, declared int, own []Worker) *versions.Target {
+	most, at := 0, map[int]int{}
+	for i := range own {
+		at[own[i].Location]++
+		most = max(most, at[own[i].Location])
+	}
+	if declared != 0 || most <= on.Units {
+		return on
+	}
+	c := *on
+	c.Units = most
+	return &c
 }
 
 // locate numbers the locations of workers from 0, in the order of their first workers: the

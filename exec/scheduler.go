@@ -32,6 +32,7 @@ type scheduler struct {
 	kinds           kinds
 	devices         offload.Devices // the accelerators; nil if there are none
 	desks           []*desk         // where the devices' workers wait
+	placeOf         []int           // place of each worker on cores: see dispatch.Wide
 	fixed           graph.Locations // locations of workers on cores, among which values do not move
 	mixedKinds      bool            // some workers may be unable to run a task
 	severalMemories bool            // there are several memories
@@ -52,7 +53,9 @@ type scheduler struct {
 	ready *dispatch.Queue
 	park
 	memory    memory
-	returning int // workers that want their slots back
+	returning int    // workers that want their slots back
+	resting   []bool // by worker on cores: it has nothing to do
+	wide      dispatch.Wide
 }
 
 // desk is where the worker of a device waits for tasks. It sleeps there only if the device
@@ -91,6 +94,8 @@ func newScheduler(opt *Options, k kinds, workers []Worker, hosts int) *scheduler
 		s.desks = append(s.desks, &desk{device: d, id: hosts + i, wake: make(chan struct{}, 1)})
 	}
 	s.offers.open = make([]atomic.Pointer[team], hosts)
+	s.placeOf, s.wide = k.places(workers[:hosts])
+	s.resting = make([]bool, hosts)
 	s.memory = newMemory(k.targets[:k.hosts])
 	policy, places := s.kinds.policy(opt, workers, s.fixed)
 	s.ready = dispatch.NewQueue(policy, hosts, len(workers))
@@ -177,7 +182,7 @@ func (s *scheduler) refuse(t *graph.Task, by int) {
 // updateQueued updates queued: whether there is work that a spinning worker could take. It writes only a
 // change, because others read queued all the time. The caller holds mu.
 func (s *scheduler) updateQueued() {
-	if some := s.ready.Len()+s.memory.count+s.returning > 0; some != s.queued.Load() {
+	if some := s.ready.Len()+s.memory.count+s.returning+s.wide.Len() > 0; some != s.queued.Load() {
 		s.queued.Store(some)
 	}
 }
@@ -193,7 +198,7 @@ func (s *scheduler) rouse() *seat {
 		// Wake every worker for which there may be a task. The channel always has room for the token:
 		// see docs/internals/locks.md.
 		s.parked = slices.DeleteFunc(s.parked, func(w *seat) bool {
-			if !s.ready.Wants(w.info.ID) {
+			if !s.ready.Wants(w.info.ID) || !s.mayTake(w) {
 				return false
 			}
 			s.spinning++
@@ -205,7 +210,7 @@ func (s *scheduler) rouse() *seat {
 	if s.spinning > 0 || s.ready.Common() == 0 {
 		return nil
 	}
-	return s.rise(anyone)
+	return s.rise(s.mayTake)
 }
 
 // rouseDevices wakes the workers of devices that want tasks, if there may be one for them. The

@@ -21,15 +21,32 @@ func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir !=
 
 // pop finds work for w. The caller holds mu.
 //
-// First comes what only w can do: give its slot back, join the team of a leader that waits, run a
-// task that has waited for memory and has got it. Then ready tasks, and last another worker's task
-// that w can help with.
-func (s *scheduler) pop(w *seat) (x turn) {
+// First comes what only w can do: give its slot back, join the team of a leader that waits, lead idle
+// workers that a task waits for, run a task that has waited for memory and has got it. Then ready tasks,
+// and last another worker's task that w can help with.
+func (s *scheduler) pop(w *seat) turn {
+	x := s.look(w)
+	s.resting[w.info.ID] = !x.found()
+	return x
+}
+
+// look does the work of pop.
+func (s *scheduler) look(w *seat) (x turn) {
 	if x.heir = s.yieldTo(w); x.heir != nil {
 		return x
 	}
 	if x.team = s.offers.find(w, true); x.team != nil {
 		return x
+	}
+	if s.wide.Len() > 0 {
+		if x.task = s.summon(w); x.task != nil || !s.mayTake(w) {
+			return x
+		}
+		defer func() {
+			if x.task != nil {
+				s.wide.Pass(s.placeOf[w.info.ID])
+			}
+		}()
 	}
 	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task != nil {
 		return x
@@ -99,7 +116,12 @@ func (s *scheduler) await(w *seat) turn {
 			return turn{}
 		}
 		s.parked = append(s.parked, w)
+		var other *seat
+		if !s.mayTake(w) { // ready tasks are for workers of other places
+			other = s.rouse()
+		}
 		s.mu.Unlock()
+		other.rouse()
 		<-w.wake // park.rise has counted w as spinning
 	}
 }
@@ -168,6 +190,7 @@ func (s *scheduler) vacate() *seat {
 	if w != nil {
 		s.spinning-- // it sleeps on
 		s.guests++
+		s.resting[w.info.ID] = false
 	}
 	return w
 }
@@ -180,8 +203,9 @@ func (s *scheduler) occupy(w, guest *seat, freed []*graph.Task) {
 	s.ready.Push(freed, w.info.ID)
 	s.giveMemory(guest)
 	s.parked = append(s.parked, w)
+	s.resting[w.info.ID] = true
 	var wanted *seat
-	if s.closing.Load() || len(w.slot.returning) > 0 {
+	if s.closing.Load() || len(w.slot.returning) > 0 || s.wide.Len() > 0 {
 		wanted = s.rise(func(p *seat) bool { return p == w })
 	}
 	other := s.rouse()
@@ -198,7 +222,7 @@ func (s *scheduler) isWanted(w *seat, mine int) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(w.slot.returning) > 0 || s.ready.Len()+s.memory.count > mine
+	return len(w.slot.returning) > 0 || s.ready.Len()+s.memory.count > mine || s.wide.Len() > 0
 }
 
 // yieldTo returns the worker that w must give its slot to now, nil if there is none. w ends then.

@@ -18,17 +18,17 @@ import (
 //	member:        joins ─► takes parts ──► none left, or a task of its own is ready ──► goes
 //	                                    └─► the team stays: sleeps until the next phase, or the end
 //
-// The leader does not wait for members to come: it executes the parts that no member takes. So teams
-// cannot wait for one another. If a task wants more units than there are idle workers, it gets fewer.
-// There are two kinds of team:
+// The leader executes the parts that no member takes. There are three kinds of team:
 //
 //   - A team of helpers (versions.Version.Help). A worker that finds no task joins it, and leaves when
 //     a task is ready.
-//   - A team that stays (Constraints.Units, or Help that stays). A worker joins it before it takes a
-//     task of its own, and leaves when the task of the team ends.
+//   - A team that stays (Help that stays). A worker joins it before it takes a task of its own, and leaves when the
+//     task of the team ends. The leader does not wait for members, so there may be fewer than it wants.
+//   - A squad (Constraints.Units). It stays, and its leader waits for all members. It is made when they are idle: see
+//     scheduler.muster. So teams cannot wait for one another.
 type team struct {
 	leader *seat
-	limit  int32 // members beside the leader
+	limit  atomic.Int32 // members beside the leader
 	stays  bool
 	timed  bool        // the selector wants the members' time
 	share  trace.Event // the common part of the members' events, if there is a recorder
@@ -72,13 +72,32 @@ type phase struct {
 // and more, and a team may have a phase for each column of a matrix.
 const teamSpins = 10 * spins
 
+// newTeam returns a team with at most limit members beside the leader.
+func newTeam(leader *seat, limit int, stays bool, s *scheduler) *team {
+	t := &team{leader: leader, stays: stays, offers: &s.offers, host: s}
+	t.limit.Store(int32(limit))
+	t.news.L = &t.mu
+	return t
+}
+
+// gather waits until n members have come.
+func (t *team) gather(n int32) {
+	for i := 0; i < spinsOf(teamSpins) && t.members.Load() < n; i++ {
+		pause()
+	}
+	t.mu.Lock()
+	for t.members.Load() < n {
+		t.news.Wait()
+	}
+	t.mu.Unlock()
+}
+
 // open offers a team that stays to workers and wakes some. Another team is offered in each phase
 // with several parts.
 func (t *team) open() {
-	t.news.L = &t.mu
 	if t.stays {
 		t.offers.publish(t)
-		t.host.recruit(t, int(t.limit))
+		t.host.recruit(t, int(t.limit.Load()))
 	}
 }
 
@@ -97,7 +116,7 @@ func (t *team) close() (spent time.Duration) {
 }
 
 // Units implements versions.Gang.
-func (t *team) Units() int { return int(t.limit) + 1 }
+func (t *team) Units() int { return int(t.limit.Load()) + 1 }
 
 // Do implements versions.Gang.
 func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
@@ -115,7 +134,7 @@ func (t *team) Do(parts int, f func(part int, work *versions.Workspace)) {
 		t.offers.publish(t)
 		defer t.offers.withdraw(t)
 	}
-	if wanted := min(int(t.limit), parts-1) - int(t.members.Load()); wanted > 0 {
+	if wanted := min(int(t.limit.Load()), parts-1) - int(t.members.Load()); wanted > 0 {
 		t.host.recruit(t, wanted)
 	}
 	p.lead(&t.leader.part)
@@ -179,8 +198,13 @@ func (p *phase) run(i int, scratch *versions.Workspace) {
 func (t *team) serve(w *seat) {
 	// Several workers may follow the same offer: the count admits limit of them.
 	defer t.members.Add(-1)
-	if t.members.Add(1) > t.limit {
+	if t.members.Add(1) > t.limit.Load() {
 		return
+	}
+	if t.stays && t.current.Load() == nil { // the leader may gather
+		t.mu.Lock()
+		t.news.Broadcast()
+		t.mu.Unlock()
 	}
 	var last *phase
 	for p := t.nextPhase(last); p != nil && p.help(w); p = t.nextPhase(last) {
@@ -190,12 +214,9 @@ func (t *team) serve(w *seat) {
 
 // nextPhase returns the phase that follows last for a member, or nil if the member is to leave.
 func (t *team) nextPhase(last *phase) *phase {
-	p, limit := t.current.Load(), teamSpins
-	if runtime.GOMAXPROCS(0) == 1 { // only a member that sleeps lets the leader go on
-		limit = 0
-	}
+	p := t.current.Load()
 	if t.stays {
-		for i := 0; i < limit && p == last && !t.over.Load(); i++ {
+		for i := 0; i < spinsOf(teamSpins) && p == last && !t.over.Load(); i++ {
 			pause()
 			p = t.current.Load()
 		}
@@ -212,6 +233,14 @@ func (t *team) nextPhase(last *phase) *phase {
 		return nil
 	}
 	return p
+}
+
+// spinsOf returns n, or 0 with one processor: there only a worker that sleeps lets another one go on.
+func spinsOf(n int) int {
+	if runtime.GOMAXPROCS(0) == 1 {
+		return 0
+	}
+	return n
 }
 
 // help runs parts of the phase on w, and records them as its share, from the start of its first
@@ -285,7 +314,7 @@ func (o *offers) find(w *seat, staying bool) *team {
 	}
 	for i := range o.open {
 		t := o.open[i].Load()
-		if t == nil || t.members.Load() >= t.limit || !near(&t.leader.info, &w.info) || staying && !t.stays {
+		if t == nil || t.members.Load() >= t.limit.Load() || !near(&t.leader.info, &w.info) || staying && !t.stays {
 			continue
 		}
 		if p := t.current.Load(); t.stays || p != nil && p.next.Load() < p.parts {

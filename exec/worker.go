@@ -63,6 +63,9 @@ func (w *worker) loop() {
 		switch {
 		case x.task != nil:
 			w.freed = w.execute(x.task, w.freed)
+			if w.squad != nil { // the task has not run
+				w.disband()
+			}
 		case x.team != nil:
 			w.team = x.team
 			w.team.serve(&w.seat)
@@ -147,6 +150,10 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 			if err != nil {
 				return jobOf(t).fail(w.attempt.at, t, "", err, freed)
 			}
+		}
+		if n := w.units(t); (n > 1 || w.squad != nil) && w.collect(t, n) {
+			w.learn(0, errNotRun)
+			return freed
 		}
 		later, err := w.run(t)
 		if later {
@@ -236,7 +243,7 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 	}()
 	// While w.task is set, a Goexit is the task's: see survive.
 	w.task, w.spent = t, 0
-	if v := w.choice.Version; v.Constraints.Units > 1 || v.Help != nil && w.rt.hosts > 1 {
+	if v := w.choice.Version; w.squad != nil || v.Constraints.Units > 1 || v.Help != nil && w.rt.hosts > 1 {
 		w.formTeam(v)
 		defer w.dismiss()
 	}
@@ -246,29 +253,42 @@ func (w *worker) invoke(t *graph.Task) (err error) {
 }
 
 // formTeam makes w the leader of a team for its call of v if the call can use several units. Their number
-// is that in the constraints of v, or the number of workers that could help, which Version.Help returns.
+// is that of its squad, or the number of workers that could help, which Version.Help returns.
 func (w *worker) formTeam(v *versions.Version) {
 	units, stays := v.Constraints.Units, true
+	if w.squad != nil {
+		units = w.squad.Units()
+	}
 	if v.Help != nil && w.rt.hosts > 1 {
 		if n, stay := v.Help(&w.call); stay || units <= 1 {
 			units, stays = max(units, n), stay
 		}
 	}
 	if units > 1 {
-		w.startTeam(int32(min(units, w.rt.hosts)-1), stays)
+		w.startTeam(min(units, w.rt.hosts)-1, stays)
 	}
 }
 
-// startTeam makes a team with leader w and at most limit members.
-func (w *worker) startTeam(limit int32, stays bool) {
-	t := &team{leader: &w.seat, limit: limit, stays: stays, timed: !stays && w.choice.Timed, offers: &w.rt.offers,
-		host: w.rt}
+// startTeam makes w the leader of a team with at most limit members: of its squad, whose members it waits for, or of a
+// new team.
+func (w *worker) startTeam(limit int, stays bool) {
+	t, wanted := w.squad, int32(0)
+	if w.squad = nil; t == nil {
+		t = newTeam(&w.seat, limit, stays, w.rt)
+		t.timed = !stays && w.choice.Timed
+	} else {
+		wanted = t.limit.Swap(int32(limit))
+	}
 	if w.record != nil {
 		t.share = trace.EventOf(w.doing.Job, w.task)
 		t.share.Version, t.share.Submitted, t.share.Ready = w.doing.Version, 0, 0 // members did not wait for it
 	}
 	w.lead, w.call.Gang = t, t
-	t.open()
+	if wanted > 0 {
+		t.gather(wanted)
+	} else {
+		t.open()
+	}
 }
 
 // dismiss ends w's team, if any. The members' time counts as the task's: the selector compares
@@ -288,7 +308,7 @@ func (w *worker) dismiss() {
 func (w *worker) yield(f func()) {
 	if t := w.lead; t != nil && t.stays {
 		w.dismiss()
-		defer w.startTeam(t.limit, true)
+		defer w.startTeam(int(t.limit.Load()), true)
 	}
 	s := newWorker(w.rt, w.watchdog, w.site, w.slot, w.all)
 	w.all.Add(1)
