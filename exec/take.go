@@ -25,6 +25,7 @@ func (x *turn) found() bool { return x.task != nil || x.team != nil || x.heir !=
 // workers that a task waits for, run a task that has waited for memory and has got it. Then ready tasks,
 // and last another worker's task that w can help with.
 func (s *scheduler) pop(w *seat) turn {
+	s.resting[w.info.ID] = false
 	x := s.look(w)
 	s.resting[w.info.ID] = !x.found()
 	return x
