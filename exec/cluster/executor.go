@@ -385,7 +385,7 @@ func (e *execution) countArrived(n int32) {
 	e.stageSince.Store(e.w.meter.change(-waited, 1))
 	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{
 		Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID,
-		Width: min(core.WidthOf(e.spec.Op), e.w.meter.workers),
+		Width: min(core.WidthOf(e.spec.Op, e.spec.Constraints), e.w.meter.workers),
 	}) {
 		e.begin()
 	}

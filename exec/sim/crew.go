@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -18,7 +20,7 @@ func (c *crew) rouse() {
 	}
 	if c.queue.Reserves() {
 		for i := len(c.asleep) - 1; i >= 0; i-- {
-			if w := c.asleep[i]; c.queue.Wants(w) {
+			if w := c.asleep[i]; c.queue.Wants(w) && !c.wide.Holds(c.workers[w].socket) {
 				c.asleep = append(c.asleep[:i], c.asleep[i+1:]...)
 				c.s.calendar.note(c.s.now+c.delay(w), c, uint64(w))
 			}
@@ -31,11 +33,21 @@ func (c *crew) rouse() {
 	c.wake()
 }
 
-// wake makes the worker that slept last look for a task.
+// wake makes the worker that slept last, of those that may take one, look for a task.
 func (c *crew) wake() {
-	w := c.asleep[len(c.asleep)-1]
-	c.asleep = c.asleep[:len(c.asleep)-1]
-	c.waking = true
+	for i := len(c.asleep) - 1; i >= 0; i-- {
+		if w := c.asleep[i]; !c.wide.Holds(c.workers[w].socket) {
+			c.waking = true
+			c.wakeWorker(w)
+			return
+		}
+	}
+}
+
+// wakeWorker makes a worker that sleeps look for a task.
+func (c *crew) wakeWorker(w int) {
+	i := slices.Index(c.asleep, w)
+	c.asleep = slices.Delete(c.asleep, i, i+1)
 	if delay := c.delay(w); delay > 0 {
 		c.s.calendar.note(c.s.now+delay, c, uint64(w))
 	} else {
@@ -63,21 +75,24 @@ func (c *crew) fire(w uint64) {
 
 // next makes a worker take a task, or sleep.
 func (c *crew) next(w int) {
-	t := c.queue.Pop(w)
+	t, team := c.take(w)
 	if t == nil {
 		// Tasks that are left are for other workers, which look for them when something changes.
 		c.workers[w].since = c.s.now
 		c.asleep = append(c.asleep, w)
+		if c.wide.Holds(c.workers[w].socket) {
+			c.rouse() // ready tasks are for workers of other sockets
+		}
 		return
 	}
 	if !c.passOn(t, w) {
-		c.begin(t, w)
+		c.begin(t, w, team)
 	}
 	c.rouse()
 }
 
-// begin starts a task on a worker.
-func (c *crew) begin(t *graph.Task, w int) {
+// begin starts a task on a worker, or on those of a team, of which it is the first.
+func (c *crew) begin(t *graph.Task, w int, team []int) {
 	cost, err := c.speeds.cost(t)
 	if err != nil {
 		c.s.fail(err)
@@ -94,7 +109,8 @@ func (c *crew) begin(t *graph.Task, w int) {
 		c.tally.Far += far
 		took += cost.far * float64(far)
 	}
-	took = took*c.s.noise() + c.s.m.Costs.Task + c.extra
+	units := max(len(team), 1)
+	took = took/float64(units)*c.s.noise() + c.s.m.Costs.Task + c.extra
 	t.SetState(graph.Running)
 	r := c.spare
 	if r == nil {
@@ -102,22 +118,23 @@ func (c *crew) begin(t *graph.Task, w int) {
 	} else {
 		c.spare = r.next
 	}
-	r.crew, r.worker, r.flight = c, w, flight{task: t, cost: cost, start: c.s.now, took: took}
+	r.crew, r.worker, r.team, r.flight = c, w, team, flight{task: t, cost: cost, start: c.s.now, took: took}
 	x.run = r
-	c.addBusy(1)
+	c.addBusy(units)
 	there := c.home(t)
 	if c.s.m.Costs.Serial > 0 || there > c.s.now {
-		f := &form{r, c.shares[x.socket], cost.ratio, took}
+		f := &form{r, c.shares[x.socket], units * c.kind.threads(), cost.ratio, took}
 		f.convert(graph.In, there)
 		return
 	}
-	c.shares[x.socket].begin(r, c.kind.threads(), cost.ratio, took)
+	c.shares[x.socket].begin(r, units*c.kind.threads(), cost.ratio, took)
 }
 
 // form is a task whose operands are converted before it computes, and back afterwards.
 type form struct {
 	r           *run
 	part        *coreShare
+	threads     int
 	ratio, took float64
 }
 
@@ -133,7 +150,7 @@ func (f *form) fire(ends uint64) {
 		return
 	}
 	f.r.done = func(*run) { f.convert(graph.Out, 0) }
-	f.part.begin(f.r, c.kind.threads(), f.ratio, f.took)
+	f.part.begin(f.r, f.threads, f.ratio, f.took)
 }
 
 // convert makes a thread convert the operands with a mode. Then, but not before the time at, the
@@ -156,24 +173,33 @@ func (f *form) convert(mode graph.Mode, at float64) {
 
 // ended ends the task of a worker, which takes the next one.
 func (c *crew) ended(r *run) {
-	w, f := r.worker, r.flight
+	w, f, team := r.worker, r.flight, r.team
 	c.workers[w].run = nil
-	r.flight = flight{}
+	r.flight, r.team = flight{}, nil
 	r.next, c.spare = c.spare, r
-	c.conclude(f, w)
+	c.conclude(f, w, max(len(team), 1))
 	if c.queue.Reserves() || c.devices != nil {
 		c.rouse() // tasks that w does not get may be for others
 	}
+	for i := 1; i < len(team); i++ { // they look when the first one has
+		c.workers[team[i]].since = c.s.now
+		c.asleep = append(c.asleep, team[i])
+	}
 	c.next(w)
+	for i := 1; i < len(team); i++ {
+		if slices.Contains(c.asleep, team[i]) {
+			c.wakeWorker(team[i])
+		}
+	}
 }
 
-// conclude ends a task of worker w, or starts its children, and hands over the tasks that it
+// conclude ends a task of worker w and units−1 others, or starts its children, and hands over the tasks that it
 // frees.
-func (c *crew) conclude(f flight, w int) {
-	c.addBusy(-1)
+func (c *crew) conclude(f flight, w, units int) {
+	c.addBusy(-units)
 	c.tally.Tasks++
 	c.tally.Work += f.cost.work
-	c.tally.Busy += c.s.now - f.start
+	c.tally.Busy += float64(units) * (c.s.now - f.start)
 	f.end = c.s.now
 	j := f.task.Graph().Owner.(*job)
 	if body := c.s.body(f.task); body != nil {
@@ -191,7 +217,7 @@ func (c *crew) stop() {
 	c.dead = true
 	for i := range c.workers {
 		if r := c.workers[i].run; r != nil {
-			c.tally.Busy += c.s.now - r.flight.start
+			c.tally.Busy += float64(max(len(r.team), 1)) * (c.s.now - r.flight.start)
 			c.shares[c.workers[i].socket].stop(r)
 		}
 	}

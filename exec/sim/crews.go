@@ -33,6 +33,7 @@ func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch
 		c.workers = append(c.workers, worker{socket: i * len(h.sockets) / n})
 		c.asleep = append(c.asleep, n-1-i)
 	}
+	c.wide = c.wideOf(len(h.sockets))
 	c.addDevices()
 	return c
 }

@@ -76,6 +76,9 @@ func (x *device) accepts(t *graph.Task) bool {
 		able = fits(op, x.speeds.target) && x.speeds.of(op).err == nil
 		x.able[op] = able
 	}
+	if asks, _ := t.Constraints().(*versions.Constraints); asks.Admit(op, x.speeds.target) != nil {
+		return false
+	}
 	return able && (x.kind.Memory == 0 || sizeOfAll(t) <= x.kind.Memory)
 }
 

@@ -24,7 +24,7 @@ func (n *node) ready(e *execution) {
 		n.tell()
 		return
 	}
-	if n.gate.Enter(core.Gated[*graph.Task]{Task: t, Priority: t.Priority, ID: uint64(t.ID()), Width: 1}) {
+	if n.gate.Enter(core.Gated[*graph.Task]{Task: t, Priority: t.Priority, ID: uint64(t.ID()), Width: n.crew.units(t)}) {
 		n.crew.one[0] = t
 		n.crew.push(n.crew.one[:])
 	}

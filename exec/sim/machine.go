@@ -428,7 +428,8 @@ func (k *Kind) AllTasks() int { return k.Tasks() + k.accelerators() }
 
 // target returns the target of the kind's workers.
 func (k *Kind) target() *versions.Target {
-	units := max(k.cores()/k.Tasks(), 1)
+	perSocket := (k.Tasks() + k.sockets() - 1) / k.sockets()
+	units := max(k.cores()/k.Tasks(), perSocket)
 	return &versions.Target{Kind: "cpu", Arch: k.Arch, Processor: k.Processor, Features: k.Features, Units: units,
 		Ops: k.Ops}
 }

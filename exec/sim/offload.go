@@ -24,7 +24,7 @@ func (x *device) fire(what uint64) {
 		f := *x.now
 		x.now = nil
 		c.tally.OnDevices++
-		c.conclude(f, x.worker)
+		c.conclude(f, x.worker, 1)
 		c.rouse()
 		x.fill()
 	}

@@ -75,6 +75,9 @@ func (j *localJob) ended(c *crew, f flight, w int, freed []*graph.Task) []*graph
 // Submit implements [exec.Job].
 func (j *localJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	spec.Check()
+	if err := j.on.unmet(spec); err != nil {
+		return 0, err
+	}
 	if err := j.admit(); err != nil {
 		return 0, err
 	}

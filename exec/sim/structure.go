@@ -75,6 +75,7 @@ type crew struct {
 	host     *host
 	shares   []*coreShare // the node's shares of the host's sockets
 	queue    *dispatch.Queue
+	wide     dispatch.Wide // tasks that wait for several workers of a socket
 	workers  []worker
 	asleep   []int // the last one to sleep at the end
 	waking   bool  // a woken worker is on its way to the queue
@@ -123,6 +124,7 @@ type run struct {
 
 	crew   *crew
 	worker int
+	team   []int // all workers that share it, if there are several
 	flight flight
 }
 

@@ -9,7 +9,8 @@ import (
 
 // Gate holds back tasks whose operands are there, so that the node's runtime has about as many as
 // it executes. The most urgent task passes first. Tasks at the gate can still go back to the
-// driver.
+// driver. Tasks of one worker and tasks of several have rooms of their own: a task that waits in the
+// runtime for several workers keeps none of them from the others.
 //
 //	operands are there ─► Enter ─► at the gate ─► in the runtime ─► Leave
 //	                                   │                └─► StepAside: it waits for children elsewhere
@@ -18,9 +19,24 @@ type Gate[T comparable] struct {
 	mu       sync.Mutex // a leaf
 	window   window
 	admitted []Gated[T] // tasks in the runtime, in the order of their beginning
-	used     int        // workers that they take
+	used     [2]int     // workers that they take, by room
 	aside    []Gated[T] // tasks in the runtime that only wait for children elsewhere
 	waiting  []Gated[T] // the most urgent last
+	waits    [2]int     // number of those, by room
+}
+
+// The rooms of tasks of one worker, and of several.
+const (
+	narrow = iota
+	wide
+)
+
+// room returns the room of a task.
+func (x *Gated[T]) room() int {
+	if x.Width > 1 {
+		return wide
+	}
+	return narrow
 }
 
 // Gated is a task at the gate.
@@ -38,7 +54,7 @@ func NewGate[T comparable](workers int) Gate[T] { return Gate[T]{window: newWind
 func (g *Gate[T]) Enter(x Gated[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 && g.hasRoom() {
+	if r := x.room(); g.waits[r] == 0 && g.hasRoom(r) {
 		g.admit(x)
 		return true
 	}
@@ -46,6 +62,7 @@ func (g *Gate[T]) Enter(x Gated[T]) bool {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.ID, a.ID))
 	})
 	g.waiting = slices.Insert(g.waiting, at, x)
+	g.waits[x.room()]++
 	return false
 }
 
@@ -55,18 +72,18 @@ func (g *Gate[T]) Enter(x Gated[T]) bool {
 // (docs/internals/measurements.md, constants of the runtime).
 const gateTime = 10e-3
 
-// hasRoom reports whether the runtime may have another task. If tasks are short it has one more
+// hasRoom reports whether the runtime may have another task of a room. If tasks are short it has one more
 // than it executes, so that no worker waits for the gate. A longer task would block a worker for
 // long and could not be given back. The caller holds mu.
-func (g *Gate[T]) hasRoom() bool {
+func (g *Gate[T]) hasRoom(room int) bool {
 	short := g.window.rate.ratio()*gateTime > float64(g.window.workers)
-	return g.used < g.window.size || g.used == g.window.size && short
+	return g.used[room] < g.window.size || g.used[room] == g.window.size && short
 }
 
 // admit notes that the runtime gets a task. The caller holds mu.
 func (g *Gate[T]) admit(x Gated[T]) {
 	g.admitted = append(g.admitted, x)
-	g.used += x.Width
+	g.used[x.room()] += x.Width
 }
 
 // Leave notes that a task has ended, and appends to next the tasks that are to begin.
@@ -78,7 +95,7 @@ func (g *Gate[T]) Leave(x T, now time.Time, next []T) []T {
 		return next
 	}
 	if t, ok := remove(&g.admitted, x); ok {
-		g.used -= t.Width
+		g.used[t.room()] -= t.Width
 		g.window.noteEnds(t.Width, now)
 	}
 	return g.admitMore(next)
@@ -90,7 +107,7 @@ func (g *Gate[T]) StepAside(x T, next []T) []T {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t, ok := remove(&g.admitted, x); ok {
-		g.used -= t.Width
+		g.used[t.room()] -= t.Width
 		g.aside = append(g.aside, t)
 	}
 	return g.admitMore(next)
@@ -98,13 +115,21 @@ func (g *Gate[T]) StepAside(x T, next []T) []T {
 
 // admitMore appends to next the tasks that now have room, and admits them. The caller holds mu.
 func (g *Gate[T]) admitMore(next []T) []T {
-	for n := len(g.waiting); n > 0 && g.hasRoom(); n-- {
-		t := g.waiting[n-1]
-		g.waiting = slices.Delete(g.waiting, n-1, n)
-		g.admit(t)
-		next = append(next, t.Task)
+	admits := func(room int) bool { return g.waits[room] > 0 && g.hasRoom(room) }
+	for i := len(g.waiting) - 1; i >= 0 && (admits(narrow) || admits(wide)); i-- {
+		if t := g.waiting[i]; g.hasRoom(t.room()) {
+			g.take(i)
+			g.admit(t)
+			next = append(next, t.Task)
+		}
 	}
 	return next
+}
+
+// take removes the task at place i of those that wait. The caller holds mu.
+func (g *Gate[T]) take(i int) {
+	g.waits[g.waiting[i].room()]--
+	g.waiting = slices.Delete(g.waiting, i, i+1)
 }
 
 // remove removes a task from a list and reports whether it was there.
@@ -142,7 +167,7 @@ func (g *Gate[T]) TakeBack(job uint64, ids []uint64, most int) (all []T) {
 		i := slices.IndexFunc(g.waiting, func(x Gated[T]) bool { return x.Job == job && x.ID == id })
 		if i >= 0 {
 			all = append(all, g.waiting[i].Task)
-			g.waiting = slices.Delete(g.waiting, i, i+1)
+			g.take(i)
 		}
 	}
 	return all

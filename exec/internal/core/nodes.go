@@ -16,7 +16,7 @@ type NodeTable struct {
 	loaded    int           // nodes with recallTime to do, or more
 	waiting   int           // tasks that wait for memory
 	credit    int           // see canSearch
-	unitWidth bool          // each task takes one worker, whatever units its op asks for
+	unitWidth bool          // a version takes one worker, whatever units it asks for
 }
 
 // nodeState is a node that executes tasks.
@@ -155,24 +155,29 @@ func (s *NodeTable) setWaiting(node int, tasks []*graph.Task) {
 
 // width returns how many workers of a node a task takes.
 func (s *NodeTable) width(t *graph.Task, node int) int {
+	op := t.Op
 	if s.unitWidth {
-		return 1
+		op = nil
 	}
-	return min(WidthOf(t.Op), s.Nodes[node].workers)
+	return min(WidthOf(op, t.Constraints()), s.Nodes[node].workers)
 }
 
-// WidthOf returns how many workers a task of op takes at once: the fewest units that one of its
-// versions asks for.
-func WidthOf(op graph.Op) int {
+// WidthOf returns how many workers a task of op takes at once: the units that its constraints, of type
+// *versions.Constraints, ask for, or the fewest that a version of op does.
+func WidthOf(op graph.Op, constraints any) int {
+	n := 1
+	if c, _ := constraints.(*versions.Constraints); c != nil {
+		n = max(n, c.Units)
+	}
 	o, ok := op.(*versions.Op)
 	if !ok || len(o.Versions) == 0 {
-		return 1
+		return n
 	}
 	least := o.Versions[0].Constraints.Units
 	for i := range o.Versions {
 		least = min(least, o.Versions[i].Constraints.Units)
 	}
-	return max(least, 1)
+	return max(least, n)
 }
 
 // hasFreeWorker reports whether a worker has no task.
