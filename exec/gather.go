@@ -1,74 +1,26 @@
 package exec
 
 import (
-	"slices"
-
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
-	"github.com/tessera-la/tessera/versions"
 )
 
 // This file collects the workers of a task of several units (Constraints.Units of the task, or of its version):
 //
-//	a worker takes it ─► collect ─► so many workers of the place are idle ─► muster ─► the team gathers ─► runs
-//	                         └─► it waits in wide, and the worker goes on ─► summon ──────▲
+//	a worker takes it ─► claim ─► so many workers of the place are idle ─► muster ─► the squad gathers ─► runs
+//	                       └─► it waits in wide, and the worker goes on ─► summon ──────▲
 //
-// dispatch.Wide decides when it begins. The workers come as members of a team that stays.
+// dispatch.Wide decides when it begins. The workers come as members of a team that stays, the squad.
 
-// places returns the place of each worker on cores, and the list of tasks that wait for several workers of one.
-func (k *kinds) places(workers []Worker) (of []int, wide dispatch.Wide) {
-	var first, sizes, kinds []int // of each place
-	for i := range workers {
-		p := slices.IndexFunc(first, func(f int) bool { return near(&workers[f], &workers[i]) })
-		if p < 0 {
-			p = len(first)
-			first, sizes, kinds = append(first, i), append(sizes, 0), append(kinds, k.of[i])
-		}
-		sizes[p]++
-		of = append(of, p)
-	}
-	return of, dispatch.NewWide(sizes, kinds)
-}
-
-// units returns how many workers the attempt takes. A target may declare more units than there are workers.
-func (w *worker) units(t *graph.Task) int {
-	n := w.choice.Version.Constraints.Units
-	if c, _ := t.Constraints().(*versions.Constraints); c != nil {
-		n = max(n, c.Units)
-	}
-	if n > 1 {
-		n = min(n, w.rt.wide.Most(w.rt.kinds.of[w.info.ID]))
-	}
-	return n
-}
-
-// collect gives w's task t its units. If there are not so many idle workers, later is true: t waits, and comes back
-// by summon to any worker of the kind.
-func (w *worker) collect(t *graph.Task, units int) (later bool) {
-	if w.squad != nil {
-		if w.squad.Units() == units {
-			return false
-		}
-		w.disband() // of an earlier choice, of a version that takes another number
-	}
-	return units > 1 && w.rt.claim(&w.seat, t, units)
-}
-
-// disband dismisses workers that have come for a task that does not run.
-func (w *worker) disband() {
-	w.squad.close()
-	w.squad = nil
-}
-
-// claim makes w the leader of units workers if enough of its place are idle. Else t waits: then claim returns true.
-func (s *scheduler) claim(w *seat, t *graph.Task, units int) (later bool) {
+// claim returns the squad of w's task t: w and enough idle workers of its place. If there are not so many, it returns
+// nil: t waits, and summon gives it to a worker of the kind.
+func (s *scheduler) claim(w *seat, t *graph.Task, units int) *team {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	here := s.placeOf[w.info.ID]
 	x := dispatch.WideTask{Task: t, Units: units, Kind: s.kinds.of[w.info.ID], Memory: w.held}
 	if s.wide.Fits(&x, here) && !s.wide.Holds(here) && s.idleAt(here)+1 >= units {
-		s.muster(w, units)
-		return false
+		return s.muster(w, units)
 	}
 	w.held = 0 // t keeps it
 	s.wide.Add(x)
@@ -80,20 +32,19 @@ func (s *scheduler) claim(w *seat, t *graph.Task, units int) (later bool) {
 			break
 		}
 	}
-	return true
+	return nil
 }
 
-// summon returns a task of several units for which w and other idle workers of its place suffice, nil if there is
-// none. w leads them. The caller holds mu.
-func (s *scheduler) summon(w *seat) *graph.Task {
+// summon returns a task of several units for which w and other idle workers of its place suffice, with its squad, which
+// w leads; nil if there is none. The caller holds mu.
+func (s *scheduler) summon(w *seat) (*graph.Task, *team) {
 	here := s.placeOf[w.info.ID]
 	x, ok := s.wide.Take(here, s.idleAt(here)+1)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	w.held = x.Memory
-	s.muster(w, x.Units)
-	return x.Task
+	return x.Task, s.muster(w, x.Units)
 }
 
 // idleAt returns the number of idle workers of a place. The caller holds mu.
@@ -106,16 +57,14 @@ func (s *scheduler) idleAt(place int) (n int) {
 	return n
 }
 
-// muster makes w the leader of a team. Idle workers of its place join it when they look for work next, before anything
+// muster makes w the leader of a squad. Idle workers of its place join it when they look for work next, before anything
 // else. The caller holds mu, counts w as busy, and has seen that enough others are idle.
-func (s *scheduler) muster(w *seat, units int) {
-	w.squad = newTeam(w, units-1, true, s)
-	w.squad.offers.publish(w.squad)
+func (s *scheduler) muster(w *seat, units int) *team {
+	t := newTeam(w, units-1, true, &s.offers, s)
+	s.offers.publish(t)
 	for range units - 1 {
 		// wake has room: see docs/internals/locks.md. Those that spin come by themselves.
 		s.rise(func(p *seat) bool { return near(&p.info, &w.info) }).rouse()
 	}
+	return t
 }
-
-// mayTake, for rise, fits workers whose place is not held for a task of several units.
-func (s *scheduler) mayTake(w *seat) bool { return !s.wide.Holds(s.placeOf[w.info.ID]) }

@@ -78,6 +78,21 @@ func (k *kinds) policy(opt *Options, workers []Worker, fixed graph.Locations) (d
 	return dispatch.ByKind(m, k.of, k.can, build), m.Places()
 }
 
+// places returns the place of each worker on cores, and the list of tasks that wait for several workers of one.
+func (k *kinds) places(workers []Worker) (of []int, wide dispatch.Wide) {
+	var first, sizes, kinds []int // of each place
+	for i := range workers {
+		p := slices.IndexFunc(first, func(f int) bool { return near(&workers[f], &workers[i]) })
+		if p < 0 {
+			p = len(first)
+			first, sizes, kinds = append(first, i), append(sizes, 0), append(kinds, k.of[i])
+		}
+		sizes[p]++
+		of = append(of, p)
+	}
+	return of, dispatch.NewWide(sizes, kinds)
+}
+
 // can returns the kinds that can run t, a bit each. It returns 0 if no kind can, or if the op is no
 // *versions.Op: then any worker takes the task and reports the error. The caller holds the
 // scheduler's lock.

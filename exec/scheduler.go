@@ -213,6 +213,9 @@ func (s *scheduler) rouse() *seat {
 	return s.rise(s.mayTake)
 }
 
+// mayTake, for rise, fits workers whose place is not held for a task of several units.
+func (s *scheduler) mayTake(w *seat) bool { return !s.wide.Holds(s.placeOf[w.info.ID]) }
+
 // rouseDevices wakes the workers of devices that want tasks, if there may be one for them. The
 // caller holds mu.
 func (s *scheduler) rouseDevices() {

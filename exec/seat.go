@@ -49,9 +49,6 @@ type seat struct {
 	wake chan struct{}      // capacity 1: a token wakes it
 	held int64              // memory that its task holds; scheduler.mu guards it
 	part versions.Workspace // scratch for parts of a team's task
-	// squad is the team for a task of several units, from the time when its workers are collected until
-	// the version is called.
-	squad *team
 	// visit executes a task on the calling goroutine, in the place of this sleeping worker: see
 	// scheduler.vacate. Substitutes have none.
 	visit func(*graph.Task)

@@ -9,11 +9,12 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// turn is what a worker does next: one of the three, or nothing.
+// turn is what a worker does next: a task, joining a team, or ending; or nothing.
 type turn struct {
-	task *graph.Task
-	team *team // to join
-	heir *seat // gets the slot back: this worker ends
+	task  *graph.Task
+	squad *team // of the task: see scheduler.muster
+	team  *team // to join
+	heir  *seat // gets the slot back: this worker ends
 }
 
 // found reports whether there is something to do.
@@ -40,7 +41,7 @@ func (s *scheduler) look(w *seat) (x turn) {
 		return x
 	}
 	if s.wide.Len() > 0 {
-		if x.task = s.summon(w); x.task != nil || !s.mayTake(w) {
+		if x.task, x.squad = s.summon(w); x.task != nil || !s.mayTake(w) {
 			return x
 		}
 		defer func() {

@@ -73,8 +73,8 @@ type phase struct {
 const teamSpins = 10 * spins
 
 // newTeam returns a team with at most limit members beside the leader.
-func newTeam(leader *seat, limit int, stays bool, s *scheduler) *team {
-	t := &team{leader: leader, stays: stays, offers: &s.offers, host: s}
+func newTeam(leader *seat, limit int, stays bool, o *offers, host teamHost) *team {
+	t := &team{leader: leader, stays: stays, offers: o, host: host}
 	t.limit.Store(int32(limit))
 	t.news.L = &t.mu
 	return t

@@ -25,6 +25,7 @@ type worker struct {
 
 	work  versions.Workspace
 	team  *team         // the team that it has joined
+	squad *team         // of a task of several units, before its version is called
 	lead  *team         // the team of the task that it executes
 	spent time.Duration // members' time on the task, beyond the task's own
 	freed []*graph.Task
@@ -62,10 +63,8 @@ func (w *worker) loop() {
 		w.freed = w.freed[:0]
 		switch {
 		case x.task != nil:
+			w.squad = x.squad
 			w.freed = w.execute(x.task, w.freed)
-			if w.squad != nil { // the task has not run
-				w.disband()
-			}
 		case x.team != nil:
 			w.team = x.team
 			w.team.serve(&w.seat)
@@ -125,10 +124,19 @@ func (w *worker) failGoexit() []*graph.Task {
 //	   │       │         │        │        └─► again: here, or at the next worker
 //	   │       │         │        ├─► later: the last child concludes it
 //	   │       │         │        └─► requeue: it goes on when the policy says so
-//	   │       │         └─► later: it waits for memory
+//	   │       │         └─► later: it waits for memory, or for workers
 //	   │       └─► ended: it is cancelled, or no version can run here
 //	   └─► another worker has it
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
+	freed = w.attempts(t, freed)
+	if w.squad != nil { // the task has not run
+		w.disband()
+	}
+	return freed
+}
+
+// attempts does the work of execute.
+func (w *worker) attempts(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	// Under a policy that does not sort by kind, a worker may get what it cannot run.
 	if w.rt.mixedKinds && w.rt.passOn(t, w.info.ID) {
 		return freed
@@ -173,6 +181,39 @@ func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
 			return freed
 		}
 	}
+}
+
+// units returns how many workers the attempt takes. A target may declare more units than there are workers.
+func (w *worker) units(t *graph.Task) int {
+	n := w.choice.Version.Constraints.Units
+	if c, _ := t.Constraints().(*versions.Constraints); c != nil {
+		n = max(n, c.Units)
+	}
+	if n > 1 {
+		n = min(n, w.rt.wide.Most(w.rt.kinds.of[w.info.ID]))
+	}
+	return n
+}
+
+// collect gives w's task t its units. If there are not so many idle workers, later is true: t waits.
+func (w *worker) collect(t *graph.Task, units int) (later bool) {
+	if w.squad != nil {
+		if w.squad.Units() == units {
+			return false
+		}
+		w.disband() // of an earlier choice, of a version that takes another number
+	}
+	if units > 1 {
+		w.squad = w.rt.claim(&w.seat, t, units)
+		return w.squad == nil
+	}
+	return false
+}
+
+// disband dismisses workers that have come for a task that does not run.
+func (w *worker) disband() {
+	w.squad.close()
+	w.squad = nil
 }
 
 // requeue puts t, whose version has returned ErrUnfinished, among the ready tasks again.
@@ -274,7 +315,7 @@ func (w *worker) formTeam(v *versions.Version) {
 func (w *worker) startTeam(limit int, stays bool) {
 	t, wanted := w.squad, int32(0)
 	if w.squad = nil; t == nil {
-		t = newTeam(&w.seat, limit, stays, w.rt)
+		t = newTeam(&w.seat, limit, stays, &w.rt.offers, w.rt)
 		t.timed = !stays && w.choice.Timed
 	} else {
 		wanted = t.limit.Swap(int32(limit))

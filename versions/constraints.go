@@ -35,7 +35,7 @@ func (c Constraints) Unmet(t *Target) string {
 		}
 	}
 	if want, have := max(c.Units, 1), max(t.Units, 1); want > have {
-		return fmt.Sprintf("needs %d computing units, this worker has %d", want, have)
+		return fmt.Sprintf("needs %d computing units, and workers here have %d together", want, have)
 	}
 	if t.Memory > 0 && c.Memory > t.Memory {
 		return fmt.Sprintf("needs %s of memory, this worker has %s", bytesText(c.Memory), bytesText(t.Memory))
@@ -155,8 +155,8 @@ type Constraints struct {
 	// Features are ISA extensions that must all be present, in lower case:
 	// "avx2", "fma3", "avx512f".
 	Features []string
-	// Units is the number of computing units (cores) that one call occupies;
-	// 0 means 1.
+	// Units is the number of computing units (cores) that one call occupies; 0 means 1. A task waits
+	// until so many workers of one place, of the same kind and with one near memory, are idle.
 	Units int
 	// Memory is the number of bytes of device or node memory that any call needs beside its
 	// operands; 0 means none. [Version.Memory] is for needs that depend on the call.
@@ -170,7 +170,7 @@ type Target struct {
 	Arch      string   // GOARCH of the worker
 	Processor string   // processor name: CPUID brand, or as declared
 	Features  []string // ISA extensions, lower case
-	Units     int      // computing units that the worker owns; 0 means 1
+	Units     int      // computing units that a call may have: the workers of a place; 0 means 1
 	Memory    int64    // bytes of memory; 0 means unknown and unbounded
 	// Ops are the ops that the worker may execute, as in "gemm", or "gemm/f64"; nil means all of
 	// which it has a version.

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -89,6 +90,44 @@ func (c *crew) next(w int) {
 		c.begin(t, w, team)
 	}
 	c.rouse()
+}
+
+// take returns the task that a worker begins next, and the workers that share it, itself first. The task is nil if
+// there is none.
+func (c *crew) take(w int) (*graph.Task, []int) {
+	at := c.workers[w].socket
+	onCores := c.device(w) == nil
+	if onCores && c.wide.Len() > 0 {
+		if x, ok := c.wide.Take(at, 1+c.idleAt(at)); ok {
+			return x.Task, c.gather(w, x.Units)
+		}
+	}
+	for !onCores || !c.wide.Holds(at) {
+		t := c.queue.Pop(w)
+		if t == nil {
+			break
+		}
+		n := c.units(t)
+		if n == 1 {
+			if onCores {
+				c.wide.Pass(at)
+			}
+			return t, nil
+		}
+		x := dispatch.WideTask{Task: t, Units: n}
+		if c.wide.Fits(&x, at) && c.idleAt(at)+1 >= n {
+			return t, c.gather(w, n)
+		}
+		c.wide.Add(x)
+		c.queue.Push(nil, w) // the worker is through with it
+		for _, other := range c.asleep {
+			if to := c.workers[other].socket; to != at && c.wide.Fits(&x, to) && c.idleAt(to) >= n {
+				c.wakeWorker(other)
+				break
+			}
+		}
+	}
+	return nil, nil
 }
 
 // begin starts a task on a worker, or on those of a team, of which it is the first.

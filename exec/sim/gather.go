@@ -31,44 +31,6 @@ func (c *crew) units(t *graph.Task) int {
 	return min(asks.Units, c.wide.Most(0))
 }
 
-// take returns the task that a worker begins next, and the workers that share it, itself first. The task is nil if
-// there is none.
-func (c *crew) take(w int) (*graph.Task, []int) {
-	at := c.workers[w].socket
-	onCores := c.device(w) == nil
-	if onCores && c.wide.Len() > 0 {
-		if x, ok := c.wide.Take(at, 1+c.idleAt(at)); ok {
-			return x.Task, c.gather(w, x.Units)
-		}
-	}
-	for !onCores || !c.wide.Holds(at) {
-		t := c.queue.Pop(w)
-		if t == nil {
-			break
-		}
-		n := c.units(t)
-		if n == 1 {
-			if onCores {
-				c.wide.Pass(at)
-			}
-			return t, nil
-		}
-		x := dispatch.WideTask{Task: t, Units: n}
-		if c.wide.Fits(&x, at) && c.idleAt(at)+1 >= n {
-			return t, c.gather(w, n)
-		}
-		c.wide.Add(x)
-		c.queue.Push(nil, w) // the worker is through with it
-		for _, other := range c.asleep {
-			if to := c.workers[other].socket; to != at && c.wide.Fits(&x, to) && c.idleAt(to) >= n {
-				c.wakeWorker(other)
-				break
-			}
-		}
-	}
-	return nil, nil
-}
-
 // idleAt returns the number of workers of a socket that sleep.
 func (c *crew) idleAt(socket int) (n int) {
 	for _, w := range c.asleep {
