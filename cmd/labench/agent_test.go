@@ -124,7 +124,7 @@ func TestAgent(t *testing.T) {
 		"is not allowed":      "agent --devices gpu",
 		"at least 0":          "gemm --agents -1 --cluster " + addresses[0],
 		"more than 0":         "gemm --node-timeout 0s --cluster " + addresses[0],
-		"exclude each other":  "gemm --versions go --cluster " + addresses[0],
+		"each agent sees to":  "gemm --versions go --cluster " + addresses[0],
 		"is for --cluster":    "gemm --idle",
 		"for gemm, cholesky":  "syrk --distributed --cluster " + addresses[0],
 		"distributed is for":  "eigen --distributed --cluster " + addresses[0],

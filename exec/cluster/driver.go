@@ -340,6 +340,9 @@ func (d *Driver) event(e transport.Event) {
 	left := n != nil && n.givenUp
 	d.lock.Unlock()
 	if e.Joined {
+		if d.opt.Admit != nil && !d.opt.Admit(e.Node) {
+			return
+		}
 		if d.onBelowChanged == nil || left { // nodes below an agent say so by themselves
 			d.call(e.Node)
 		}

@@ -79,6 +79,9 @@ type Options struct {
 	Window int
 	// Idle makes the driver execute only tasks that no other node can.
 	Idle bool
+	// Admit, if not nil, reports whether a driver takes a node that has come; others have no part in its jobs. It is
+	// called one call at a time, and for a node that comes again, too.
+	Admit func(node string) bool
 	// Copies says when agents take replicas of what tasks have made.
 	Copies Copies
 }

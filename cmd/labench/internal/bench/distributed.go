@@ -34,6 +34,7 @@ type distributed[T la.Element] struct {
 	gridRows int       // of the grid of nodes; 0: chosen
 	err      error     // of making the matrices
 	kept     kept
+	lu       *la.LU[T] // of lu
 	known    float64 // bytes of metadata of tiles and tasks; a float64, since it may overflow
 }
 
@@ -221,7 +222,11 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 		p.factor = func(opts ...la.CallOption) error { return f.Factorize(p.a, opts...) }
 		p.solve = func(x *blocked.Matrix[T], opts ...la.CallOption) error { return f.SolveTo(x, false, x, opts...) }
 	default:
-		f := la.NewLU[T](e)
+		f, err := la.NewLUWith[T](e, la.LUOptions{Pivoting: p.s.Pivot, OnBreakdown: p.s.OnBreakdown})
+		if err != nil {
+			return nil, err
+		}
+		p.lu = f
 		p.a = p.matrix(blocked.Full, n, n, nb)
 		p.factor = func(opts ...la.CallOption) error { return f.Factorize(p.a, opts...) }
 		p.solve = func(x *blocked.Matrix[T], opts ...la.CallOption) error { return f.SolveTo(x, false, x, opts...) }
@@ -238,8 +243,12 @@ func (p *distributed[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	}, p.err
 }
 
-// describe stores the progress of an earlier run.
-func (p *distributed[T]) describe(r *Result) { p.kept.describe(r) }
+// describe stores the progress of an earlier run, and of lu the pivoting, which may have fallen back to partial pivoting.
+func (p *distributed[T]) describe(r *Result) {
+	if p.kept.describe(r); p.lu != nil {
+		r.Pivoting, r.Growth = p.lu.Pivoting().String(), Number(p.lu.Growth())
+	}
+}
 
 // verify computes a residual with one vector: of a system that is solved with the factors, or of C·x compared
 // with A·(B·x).

@@ -201,7 +201,7 @@ func (s Spec) policy(opt la.Options) string {
 	switch {
 	case s.Runtime == nil:
 		return opt.Scheduling().String()
-	case s.Distributed:
+	case s.Owner:
 		return "owner"
 	case s.Sched == dispatch.Priority && !s.ByPriority: // the default of cluster.Options
 		return dispatch.Locality.String()

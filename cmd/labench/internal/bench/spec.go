@@ -70,7 +70,9 @@ type Remote struct {
 	// cholesky, lu and qr take square random matrices. Or each node reads its tiles of A from Input, a .npy
 	// file. The nodes write the result to Output, unless it is empty. Speeds returns the known speeds of the
 	// nodes that compute, in the order of owners; it is called again once these have executed tasks.
+	// Owner says that tasks on them go to the owners of tiles, and not by a policy.
 	Distributed bool
+	Owner       bool
 	Output      string
 	Speeds      func() []float64
 	// Nodes, if not nil, returns what each node of a cluster has done so far, the driver first. Idle says that

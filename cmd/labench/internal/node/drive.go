@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -32,7 +33,10 @@ type ClusterFlags struct {
 	Distributed bool
 	Output      string
 	Copies      CopiesFlag
-	Stay        bool // with distributed matrices: each node executes only the tasks on its own tiles
+	Policied    bool              // with distributed matrices: a policy says which node gets a task, not the owners of tiles
+	Each        setup.LocalFlags  // what agents of local:N compute with, beside their share of the workers
+	Admit       func(string) bool // see cluster.Options; nil: all
+	Stay        bool              // with distributed matrices: each node executes only the tasks on its own tiles
 
 	Local     int                            // number of agents to start on this machine
 	OverMPI   bool                           // the nodes are ranks of MPI
@@ -150,17 +154,17 @@ func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 		return nil
 	}
 	for _, flag := range []string{"exclude", "devices", "versions", "profile"} {
-		if given(flag) && !(f.OverMPI && flag != "exclude") {
-			return fmt.Errorf("--cluster and --%s exclude each other: each node sees to its own", flag)
+		if given(flag) && !((f.OverMPI || f.Local > 0) && flag != "exclude") {
+			return fmt.Errorf("--cluster and --%s exclude each other: each agent sees to its own", flag)
 		}
 	}
 	if f.Distributed {
 		if !slices.Contains([]string{"gemm", "cholesky", "lu", "qr", "solve", "lstsq"}, op) {
 			return errors.New("--distributed is for gemm, cholesky, lu, qr, solve and lstsq")
 		}
-		for _, flag := range []string{"matrix", "m", "k", "pivot", "sched"} {
+		for _, flag := range []string{"matrix", "m", "k"} {
 			if given(flag) && !(flag == "m" && op == "lstsq") {
-				return fmt.Errorf("--distributed and --%s exclude each other: matrices are square, and random or of --input, and tasks go to the owners of tiles", flag)
+				return fmt.Errorf("--distributed and --%s exclude each other: matrices are square, and random or of --input", flag)
 			}
 		}
 	}
@@ -178,6 +182,9 @@ func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 	}
 	return nil
 }
+
+// ByOwner reports whether tasks go to the owners of tiles.
+func (f *ClusterFlags) ByOwner() bool { return f.Distributed && !f.Policied }
 
 // Watch returns a function that reports the state of the cluster, which is empty until there is a driver. It
 // returns nil if the flags ask for no cluster.
@@ -201,7 +208,7 @@ func (f *ClusterFlags) Drive(ctx context.Context, a *cli.App, workers int, resou
 	var agents *spawned
 	if f.Local > 0 {
 		a.WarnCrowded(f.Local)
-		if agents, f.Peers, err = spawn(ctx, a, f.Local, workers, f.Timeout); err != nil {
+		if agents, f.Peers, err = spawn(ctx, a, f.Local, workers, f.Timeout, &f.Each); err != nil {
 			return nil, nil, err
 		}
 		if f.Idle {
@@ -231,7 +238,8 @@ func (f *ClusterFlags) connect(ctx context.Context, a *cli.App, workers int, res
 	}
 	opt.Trace = f.Trace
 	opt.Copies = f.Copies.Copies
-	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner, opt.Stay = f.Idle, policy, byPriority, f.Distributed, f.Stay
+	opt.Idle, opt.Policy, opt.ByPriority, opt.Owner, opt.Stay = f.Idle, policy, byPriority, f.ByOwner(), f.Stay
+	opt.Admit = f.Admit
 	f.transport = opt.Transport
 	end = func() error { return errors.Join(opt.Transport.Close(), close()) }
 	if d, err = cluster.NewDriver(opt); err != nil {

@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/topo"
 )
@@ -33,13 +36,14 @@ type agentProcess struct {
 const patience = 20 * time.Second
 
 // spawn starts n agents that share the given number of cores, or all cores of the machine if workers is 0, and
+// compute with what each says. It
 // returns their addresses. stop ends them and waits for their end. They also end by themselves when this
 // process ends, even by a crash.
 //
 // Each agent runs on cores of its own if there are enough. A thread that receives messages then does not take
 // the core of another agent's worker. QR of order 8192 on two agents: 68.3 GFLOP/s without places, 78.3 with
 // them (2 cores, EPYC, Zen 4, 2026-11-24).
-func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duration) (s *spawned, addresses []string, err error) {
+func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duration, each *setup.LocalFlags) (s *spawned, addresses []string, err error) {
 	machine := topo.Detect()
 	if workers == 0 {
 		workers = machine.Workers()
@@ -54,6 +58,7 @@ func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duratio
 		if i > 0 {
 			args = append(args, "--peers", addresses[0])
 		}
+		args = append(args, own(each, i)...)
 		address, err := s.start(ctx, a.Asides(), places[i], args)
 		if err != nil {
 			s.stop()
@@ -62,6 +67,21 @@ func spawn(ctx context.Context, a *cli.App, n, workers int, timeout time.Duratio
 		addresses = append(addresses, address)
 	}
 	return s, addresses, nil
+}
+
+// own returns the flags of agent i. Each agent has a profile of its own: profile.json becomes profile.agent0.json.
+func own(each *setup.LocalFlags, i int) (args []string) {
+	if each.Versions != "" {
+		args = append(args, "--versions", each.Versions)
+	}
+	if each.Devices != "" && each.Devices != "none" {
+		args = append(args, "--devices", each.Devices)
+	}
+	if p := each.Profile; p != "" && p != "none" {
+		ext := filepath.Ext(p)
+		args = append(args, "--profile", fmt.Sprintf("%s.agent%d%s", strings.TrimSuffix(p, ext), i, ext))
+	}
+	return args
 }
 
 // shares divides workers among n agents. Each gets at least one.

@@ -20,6 +20,10 @@ type flags struct {
 func (f *flags) check() cli.Problems {
 	errs := f.record.Check(f.JSON)
 	errs.Note(f.cluster.Check(f.Spec.Op, f.Given))
+	f.cluster.Policied, f.cluster.Each = !f.ByOwner(), *f.Local()
+	if f.Sched() == setup.Owner && !f.cluster.Distributed {
+		errs.Note(errors.New("--sched owner is for --distributed: other matrices have no owners"))
+	}
 	if f.record.Replay != "" && (f.cluster.Asked() || f.Resources != "" || f.Devices != "none") {
 		errs.Note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
 	}

@@ -81,7 +81,7 @@ func measureOp(ctx context.Context, a *cli.App, f *flags) error {
 	defer leave()
 	if d != nil {
 		s.Devices = "" // each node has its own devices
-		s.Runtime, s.Distributed, s.Output = d, f.cluster.Distributed, f.cluster.Output
+		s.Runtime, s.Distributed, s.Owner, s.Output = d, f.cluster.Distributed, f.cluster.ByOwner(), f.cluster.Output
 		s.Speeds = func() []float64 { return f.cluster.Speeds(d) }
 		s.Nodes, s.Idle = func() []bench.Node { return Usage(d) }, f.cluster.Idle
 		s.NoPeak = s.NoPeak || f.cluster.Local == 0 // the peak is that of this machine only

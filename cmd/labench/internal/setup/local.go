@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/blocked/file"
@@ -29,7 +30,7 @@ func (f *LocalFlags) Register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.Resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers")
 	fl.StringVar(&f.Devices, "devices", "none", "accelerators beside the workers: "+DeviceWords)
 	fl.StringVar(&f.Versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
-	fl.StringVar(&f.Profile, "profile", "none", "file of what is known of the versions' speed, which is saved at the end: each op then takes the fastest version, and otherwise the first one that can run")
+	fl.StringVar(&f.Profile, "profile", "none", "file of what is known of the versions' speed, which is saved now and then, and at the end: each op then takes the fastest version, and otherwise the first one that can run")
 }
 
 // NodeOps returns the ops that nodes can execute.
@@ -86,7 +87,9 @@ func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err err
 	if err != nil {
 		return nil, nil, errors.Join(err, closeAll())
 	}
+	stop := p.keepEvery(a, 20*time.Second)
 	return rt, func() error {
+		stop()
 		err := errors.Join(rt.Close(), closeAll())
 		p.Keep(a)
 		return err

@@ -89,7 +89,7 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 	fl.IntVar(&s.NB, "nb", 0, "tile size (default chosen by op and size)")
 	fl.StringVar(&s.Type, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	fl.IntVar(&s.Workers, "workers", 0, "number of workers (default one per core)")
-	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+cli.Words(dispatch.Kinds()))
+	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policy: "+cli.Words(dispatch.Kinds())+"; with --distributed also owner, which is the default there: each task where its tile is")
 	fl.StringVar(&f.versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
 	fl.StringVar(&f.exclude, "exclude", "", "versions that may not run")
 	fl.StringVar(&f.Devices, "devices", "none", "accelerators beside the workers: "+DeviceWords)
@@ -105,7 +105,7 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.JSON, "json", false, "print one JSON object instead of a report")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
 	cli.Complete(cmd, "type", bench.Types())
-	cli.Complete(cmd, "sched", cli.NamesOf(dispatch.Kinds()...))
+	cli.Complete(cmd, "sched", append(cli.NamesOf(dispatch.Kinds()...), Owner))
 	cli.Complete(cmd, "matrix", bench.KindsFor(op))
 }
 
@@ -113,6 +113,16 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 func defaultKind(op string) string {
 	return bench.Spec{Problem: bench.Problem{Op: op}}.WithDefaults().Matrix.String()
 }
+
+// Owner is the --sched of distributed matrices that is no policy: each task goes to the node that has its tile.
+const Owner = "owner"
+
+// ByOwner reports whether the tasks of distributed matrices go to the owners of tiles, as they do unless --sched says
+// otherwise.
+func (f *OpFlags) ByOwner() bool { return !f.Given("sched") || f.sched == Owner }
+
+// Sched returns the word of --sched.
+func (f *OpFlags) Sched() string { return f.sched }
 
 // Parse completes the Spec from the command line. The error joins everything that is wrong with it, and the
 // problems in others.
@@ -159,10 +169,12 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 		s.Resources, err = ReadResources(f.Resources)
 		errs.Note(err)
 	}
-	if s.Sched, err = dispatch.Parse(f.sched); err != nil {
-		errs.Note(&cli.ListError{Flag: "sched", Element: f.sched, Allowed: cli.Words(dispatch.Kinds())})
+	if f.sched != Owner { // for several nodes only: see node.ClusterFlags.Check
+		if s.Sched, err = dispatch.Parse(f.sched); err != nil {
+			errs.Note(&cli.ListError{Flag: "sched", Element: f.sched, Allowed: cli.Words(dispatch.Kinds())})
+		}
 	}
-	s.ByPriority = f.Given("sched") && s.Sched == dispatch.Priority
+	s.ByPriority = f.Given("sched") && f.sched != Owner && s.Sched == dispatch.Priority
 	if err = RequestDevices(f.Devices); err == nil {
 		s.Devices = f.Devices
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/versions"
@@ -52,6 +53,29 @@ func OpenProfile(a *cli.App, name string) (*Profile, error) {
 		a.Warn(warning.String())
 	}
 	return &Profile{p, name}, nil
+}
+
+// keepEvery calls Keep again and again, so that little is lost if this process is killed, until the function that it
+// returns is called.
+func (p *Profile) keepEvery(a *cli.App, pause time.Duration) (stop func()) {
+	if p.Path == "" {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(pause)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				p.Keep(a)
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
 }
 
 // Keep writes the profile to its file. It reports whether that succeeded. A failure is only a warning.
