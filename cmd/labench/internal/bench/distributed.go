@@ -35,7 +35,7 @@ type distributed[T la.Element] struct {
 	err      error     // of making the matrices
 	kept     kept
 	lu       *la.LU[T] // of lu
-	known    float64 // bytes of metadata of tiles and tasks; a float64, since it may overflow
+	known    float64   // bytes of metadata of tiles and tasks; a float64, since it may overflow
 }
 
 // save makes the nodes write the result, if s has an output file.

@@ -247,7 +247,7 @@ func (f *ClusterFlags) connect(ctx context.Context, a *cli.App, workers int, res
 	}
 	f.driver.Store(d)
 	end = func() error { return errors.Join(d.Close(), close()) }
-	want, what := cmp.Or(f.Agents, f.direct()), strings.Join(f.Peers, ",")
+	want, what := f.Known(), strings.Join(f.Peers, ",")
 	if f.ranks != nil {
 		want, what = f.ranks.world.Size()-1, "mpi"
 	}
@@ -324,6 +324,32 @@ func (f *ClusterFlags) Link() cli.Size {
 		return 0
 	}
 	return f.file.Link
+}
+
+// Known returns how many agents --cluster and --agents name.
+func (f *ClusterFlags) Known() int { return cmp.Or(f.Agents, f.direct()) }
+
+// First returns a function that admits n agents: the first of the file, if it has names, or else those that come
+// first.
+func (f *ClusterFlags) First(n int) func(name string) bool {
+	var names []string
+	if f.file != nil {
+		for _, x := range f.file.top() {
+			if x.Name != "" {
+				names = append(names, x.Name)
+			}
+		}
+	}
+	fixed := len(names) >= n
+	if fixed {
+		names = names[:n]
+	}
+	return func(name string) bool {
+		if !fixed && len(names) < n && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return slices.Contains(names, name)
+	}
 }
 
 // direct returns the number of agents that the driver is to have, as far as --cluster names them.

@@ -62,6 +62,15 @@ func Usage(d *cluster.Driver) (all []bench.Node) {
 	return all
 }
 
+// Attach makes s run on the nodes of d.
+func Attach(s *bench.Spec, c *node.ClusterFlags, d *cluster.Driver) {
+	s.Devices = "" // each node has its own devices
+	s.Runtime, s.Distributed, s.Owner, s.Output = d, c.Distributed, c.ByOwner(), c.Output
+	s.Speeds = func() []float64 { return c.Speeds(d) }
+	s.Nodes, s.Idle = func() []bench.Node { return Usage(d) }, c.Idle
+	s.NoPeak = s.NoPeak || c.Local == 0 // the peak is that of this machine only
+}
+
 // measureOp is runOp on the process that drives.
 func measureOp(ctx context.Context, a *cli.App, f *flags) error {
 	s, profile, err := f.Open(a, f.check())
@@ -80,11 +89,7 @@ func measureOp(ctx context.Context, a *cli.App, f *flags) error {
 	}
 	defer leave()
 	if d != nil {
-		s.Devices = "" // each node has its own devices
-		s.Runtime, s.Distributed, s.Owner, s.Output = d, f.cluster.Distributed, f.cluster.ByOwner(), f.cluster.Output
-		s.Speeds = func() []float64 { return f.cluster.Speeds(d) }
-		s.Nodes, s.Idle = func() []bench.Node { return Usage(d) }, f.cluster.Idle
-		s.NoPeak = s.NoPeak || f.cluster.Local == 0 // the peak is that of this machine only
+		Attach(&s, &f.cluster, d)
 	}
 	if f.cluster.Job > 0 {
 		s.Progress = teller(a.Out)

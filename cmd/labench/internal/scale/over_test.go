@@ -23,13 +23,13 @@ import (
 
 func TestParseFactors(t *testing.T) {
 	for list, want := range map[string][]int{"1:8": {1, 2, 3, 4, 5, 6, 7, 8}, "1,2,4": {1, 2, 4}, "1:8:x2": {1, 2, 4, 8}, "1:3,8": {1, 2, 3, 8}} {
-		if got, err := parseFactors(list); err != nil || !slices.Equal(got, want) {
+		if got, err := parseRanges("oversubscribe", list); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, %v", list, got, err)
 		}
 	}
 	for _, list := range []string{"0", "1:", "2:1", "much", "1:2:3:4"} {
 		var bad *cli.ListError
-		if _, err := parseFactors(list); !errors.As(err, &bad) {
+		if _, err := parseRanges("oversubscribe", list); !errors.As(err, &bad) {
 			t.Errorf("%s: %v", list, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/internal/plotting"
 	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/internal/topo"
@@ -24,7 +25,10 @@ func chartOf(s *scaling, x variable, points []point) *plotting.Chart {
 	if s.cores > 0 && x == varWorkers {
 		c.XLabel = fmt.Sprintf("oversubscription: workers per core, of %s", report.Count(s.cores, "core"))
 	}
-	ideal := make(map[int]*plotting.Reference)
+	if s.nodes != nil && x == varWorkers {
+		c.XLabel = "nodes"
+	}
+	ideal, planned := make(map[int]*plotting.Reference), make(map[int]*plotting.Reference)
 	for i := range points {
 		q := &points[i]
 		if q.err != nil {
@@ -35,12 +39,21 @@ func chartOf(s *scaling, x variable, points []point) *plotting.Chart {
 			Disturbed: report.Disturbed(q.result.Load, q.result.Workers, q.result.Spread, q.result.PeakFraction > 1)})
 		if one := s.baseline(points, q.setting); one != nil && s.compares() && c.Categories == nil && (x == varWorkers || q.workers > 1) {
 			if ideal[k] == nil {
-				ideal[k] = &plotting.Reference{Name: "ideal: one worker × workers", Series: k}
+				ideal[k] = &plotting.Reference{Name: fmt.Sprintf("ideal: one %s × %[1]ss", s.unit()), Series: k}
 			}
 			ideal[k].Add(plotting.Point{X: at, Y: one.result.GFLOPSBest * float64(q.workers)})
 		}
+		if bench.Number(q.planned).Finite() && q.planned > 0 && c.Categories == nil {
+			if planned[k] == nil {
+				planned[k] = &plotting.Reference{Name: "plan", Series: k}
+			}
+			planned[k].Add(plotting.Point{X: at, Y: q.planned})
+		}
 	}
 	for k := range c.Series {
+		if planned[k] != nil {
+			c.References = append(c.References, *planned[k])
+		}
 		if ideal[k] != nil {
 			c.References = append(c.References, *ideal[k])
 		}
@@ -106,7 +119,7 @@ func (s *scaling) peakLines(x variable, points []point, categories []string) []p
 		}
 		name := "measured FMA peak"
 		if s.swept(varWorkers) {
-			name = fmt.Sprintf("FMA peak, workers = %d", w)
+			name = fmt.Sprintf("FMA peak, %ss = %d", s.unit(), w)
 		}
 		ends := []plotting.Point{{X: low[w], Y: y}}
 		if high[w] > low[w] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -53,6 +55,9 @@ func (v variable) of(t setting) string {
 		}
 		return strconv.Itoa(t.nb)
 	case varSched:
+		if t.policy == owner {
+			return setup.Owner
+		}
 		return t.policy.String()
 	case varVersions:
 		return t.versions.name
@@ -65,6 +70,8 @@ func (v variable) says(t setting) string {
 	switch value := v.of(t); {
 	case v == varNB && t.nb == 0:
 		return "nb automatic"
+	case v == varWorkers && t.onNodes:
+		return "nodes = " + value
 	case !v.inWords():
 		return v.String() + " = " + value
 	case v == varVersions && t.versions.only == nil:
@@ -118,6 +125,17 @@ type scaling struct {
 	// cores, if not 0, says that the workers are virtual units: cores times a factor of oversubscription. The
 	// factors are 1 and larger.
 	cores int
+	// nodes, if not nil, says that the workers are nodes. app is theirs.
+	nodes *onNodes
+	app   *cli.App
+}
+
+// unit returns what the numbers of workers are numbers of.
+func (s *scaling) unit() string {
+	if s.nodes != nil {
+		return "node"
+	}
+	return "worker"
 }
 
 // measurePeaks measures the peak for each number of workers, once, so that table and plot show the same.
@@ -128,7 +146,11 @@ func (s *scaling) measurePeaks(ctx context.Context, measure peakFunc) error {
 			s.peaks[w] = s.peaks[s.workers[0]] // the peak of the cores
 			continue
 		}
-		r, err := measure(ctx, s.base.Type, w)
+		cores := w
+		if s.nodes != nil {
+			cores *= s.nodes.each
+		}
+		r, err := measure(ctx, s.base.Type, cores)
 		if err != nil {
 			return err
 		}
@@ -143,10 +165,15 @@ type setting struct {
 	policy         dispatch.Kind
 	versions       versionSet
 	devices        deviceSet
+	onNodes        bool // workers is a number of nodes
 }
 
 func (s setting) String() string {
-	text := fmt.Sprintf("n=%d workers=%d nb=%s %v versions=%s", s.n, s.workers, varNB.of(s), s.policy, s.versions.name)
+	what := "workers"
+	if s.onNodes {
+		what = "nodes"
+	}
+	text := fmt.Sprintf("n=%d %s=%d nb=%s %s versions=%s", s.n, what, s.workers, varNB.of(s), varSched.of(s), s.versions.name)
 	if s.devices.Request != "" {
 		text += " devices=" + s.devices.Name
 	}
@@ -170,7 +197,7 @@ func (s *scaling) grid() ([]setting, error) {
 		devices = deviceSets("none")
 	}
 	return sweep.Grid("run", func(i []int) setting {
-		return setting{s.sizes[i[0]], s.workers[i[5]], s.nb[i[4]], s.policies[i[3]], s.versions[i[1]], devices[i[2]]}
+		return setting{s.sizes[i[0]], s.workers[i[5]], s.nb[i[4]], s.policies[i[3]], s.versions[i[1]], devices[i[2]], s.nodes != nil}
 	}, len(s.sizes), len(s.versions), len(devices), len(s.policies), len(s.nb), len(s.workers))
 }
 
@@ -230,6 +257,9 @@ func (s *scaling) spec(t setting) bench.Spec {
 	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
 	spec.Devices, spec.DevicesOnly = t.devices.Request, t.devices.Only
 	spec.ByPriority = spec.ByPriority && t.policy == dispatch.Priority
+	if t.policy == owner {
+		spec.Sched = dispatch.Priority // the zero value: there is none
+	}
 	return spec
 }
 
@@ -255,13 +285,15 @@ type point struct {
 	// speedup is relative to one worker, or to one worker per core in a sweep over oversubscription. It is NaN
 	// if that point was not run, or failed.
 	speedup float64
-	factor  int // of oversubscription; 0: none
+	factor  int     // of oversubscription; 0: none
+	nodes   int     // of a cluster; 0: none
+	planned float64 // GFLOP/s; NaN: not planned
 }
 
 // run runs one setting. before are the earlier points. The error is that of ctx; other errors are stored in the
 // point.
 func (s *scaling) run(ctx context.Context, t setting, before []point, run runFunc) (point, error) {
-	p := point{setting: t, speedup: math.NaN(), factor: s.factor(t)}
+	p := point{setting: t, speedup: math.NaN(), planned: math.NaN(), factor: s.factor(t)}
 	if err := ctx.Err(); err != nil {
 		return p, err
 	}
@@ -271,10 +303,18 @@ func (s *scaling) run(ctx context.Context, t setting, before []point, run runFun
 		// With more workers la would take smaller tiles: the curve would show two effects.
 		spec.NB = one.result.NB
 	}
-	p.result, p.err = run(ctx, spec)
+	if s.nodes == nil {
+		p.result, p.err = run(ctx, spec)
+	} else {
+		p.nodes = t.workers
+		p.result, p.err = s.runOnNodes(ctx, t, spec, run)
+	}
+	if p.err == nil && s.nodes != nil && s.nodes.planned != nil {
+		p.planned, p.err = s.nodes.plan(ctx, spec, t, p.result.NB)
+	}
 	if p.err != nil {
 		// These fields are shown even if the point has no result.
-		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: t.policy.String(),
+		p.result = bench.Result{Op: s.base.Op, Type: s.base.Type, N: t.n, NB: t.nb, Workers: t.workers, Sched: varSched.of(t),
 			Residual: bench.Number(math.NaN())}
 		return p, ctx.Err()
 	}
@@ -290,6 +330,16 @@ func (s *scaling) run(ctx context.Context, t setting, before []point, run runFun
 		p.speedup = p.result.GFLOPSBest / one.result.GFLOPSBest
 	}
 	return p, nil
+}
+
+// runOnNodes runs one setting on nodes that it joins and leaves.
+func (s *scaling) runOnNodes(ctx context.Context, t setting, spec bench.Spec, run runFunc) (r bench.Result, err error) {
+	leave, err := s.nodes.join(ctx, s.app, t, &spec)
+	if err != nil {
+		return r, err
+	}
+	r, err = run(ctx, spec)
+	return r, errors.Join(err, leave())
 }
 
 // baseline returns the point with which a setting is compared, or nil.
@@ -325,8 +375,8 @@ func (p *point) failure() string {
 }
 
 // MarshalJSON writes the object of the result with more fields at the end: nb_auto, versions_allowed, speedup
-// and efficiency (null if unknown), oversubscribe (the factor, if there is one) and error (if the point
-// failed).
+// and efficiency (null if unknown), oversubscribe (the factor, if there is one), nodes_computing (on a cluster),
+// gflops_planned (null if not planned) and error (if the point failed).
 func (p point) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		bench.Result
@@ -335,8 +385,10 @@ func (p point) MarshalJSON() ([]byte, error) {
 		Speedup    bench.Number `json:"speedup"`
 		Efficiency bench.Number `json:"efficiency"`
 		Factor     int          `json:"oversubscribe,omitempty"`
+		Nodes      int          `json:"nodes_computing,omitempty"`
+		Planned    bench.Number `json:"gflops_planned"`
 		Error      string       `json:"error,omitempty"`
-	}{p.result, p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.failure()})
+	}{p.result, p.nb == 0, p.versions.name, bench.Number(p.speedup), bench.Number(p.efficiency()), p.factor, p.nodes, bench.Number(p.planned), p.failure()})
 }
 
 // runFunc is bench.Run. Tests replace it.

@@ -49,7 +49,11 @@ func newScaleTable(s *scaling) *scaleTable {
 	if s.cores > 0 {
 		add("factor", 6, func(p *point) string { return strconv.Itoa(p.factor) })
 	}
-	vary(varWorkers, 7)
+	if s.nodes != nil {
+		add("nodes", 5, func(p *point) string { return strconv.Itoa(p.workers) })
+	} else {
+		vary(varWorkers, 7)
+	}
 	if s.swept(varNB) || s.nb[0] == 0 {
 		// An automatic tile size is shown by its actual value.
 		result("nb", 5, func(p *point) string {
@@ -66,6 +70,9 @@ func newScaleTable(s *scaling) *scaleTable {
 	result("best", 7, func(p *point) string { return rate(p.result.GFLOPSBest) })
 	result("median", 7, func(p *point) string { return rate(p.result.GFLOPSMedian) })
 	result("peak", 5, func(p *point) string { return percent(p.result.PeakFraction) })
+	if s.nodes != nil && s.nodes.planned != nil {
+		result("plan", 7, func(p *point) string { return known(p.planned, "%.1f") })
+	}
 	if s.compares() {
 		result("speed-up", 8, func(p *point) string { return known(p.speedup, "%.2f") })
 		result("effic.", 6, func(p *point) string { return percent(p.efficiency()) })
@@ -126,7 +133,7 @@ func (s *scaling) fixed() string {
 		switch {
 		case s.swept(v):
 		case v == varWorkers:
-			words = append(words, report.Count(one.workers, "worker"))
+			words = append(words, report.Count(one.workers, s.unit()))
 		default:
 			words = append(words, v.says(one))
 		}
@@ -179,7 +186,7 @@ func (t *scaleTable) row(p point) string {
 func csvColumns() []string {
 	return []string{"op", "type", "m", "n", "k", "nb", "nb_auto", "workers", "sched", "versions_allowed", "versions",
 		"seconds_best", "seconds_median", "gflops_best", "gflops_median", "peak_gflops", "peak_fraction",
-		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe", "devices",
+		"speedup", "efficiency", "residual", "passed", "error", "oversubscribe", "devices", "nodes_computing", "gflops_planned",
 		"seconds", "spread", "others", "steal", "machine", "commit"}
 }
 
@@ -192,7 +199,13 @@ func csvRows(points []point) (rows [][]any) {
 			calls = append(calls, fmt.Sprintf("%s:%d", v, n))
 		}
 		slices.Sort(calls)
-		var factor, others, steal any = "", "", ""
+		var factor, nodes, planned, others, steal any = "", "", "", "", ""
+		if p.nodes > 0 {
+			nodes = p.nodes
+		}
+		if bench.Number(p.planned).Finite() && p.planned > 0 {
+			planned = p.planned
+		}
 		if p.factor > 0 {
 			factor = p.factor
 		}
@@ -205,7 +218,7 @@ func csvRows(points []point) (rows [][]any) {
 		}
 		rows = append(rows, []any{r.Op, r.Type, r.M, r.N, r.K, r.NB, p.nb == 0, r.Workers, r.Sched, p.versions.name, strings.Join(calls, ";"),
 			r.SecondsBest, r.SecondsMedian, r.GFLOPSBest, r.GFLOPSMedian, r.PeakGFLOPS, r.PeakFraction, p.speedup, p.efficiency(), float64(r.Residual),
-			r.Passed && p.err == nil, p.failure(), factor, p.devices.Name, strings.Join(seconds, ";"), r.Spread, others, steal, r.Machine, r.Commit})
+			r.Passed && p.err == nil, p.failure(), factor, p.devices.Name, nodes, planned, strings.Join(seconds, ";"), r.Spread, others, steal, r.Machine, r.Commit})
 	}
 	return rows
 }

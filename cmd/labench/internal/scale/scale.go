@@ -30,13 +30,14 @@ type scaleFlags struct {
 	verify, json                           bool
 	csv, plot, oversubscribe               string
 	profile, devices                       string
+	nodes                                  *onNodes
 	given                                  func(flag string) bool
 	choices                                map[string]*string
 }
 
 // NewCommand returns the command labench scale.
 func NewCommand(a *cli.App) *cobra.Command {
-	var f scaleFlags
+	f := scaleFlags{nodes: new(onNodes)}
 	cmd := &cobra.Command{
 		Use:   "scale [" + strings.Join(bench.Ops(), "|") + "]",
 		Short: "Sweep over sizes, workers, tile sizes, policies and versions",
@@ -51,11 +52,18 @@ peak of each number of workers is measured once, before the first point.
 
 With --oversubscribe there are more workers than cores, spread evenly, as in the
 first figure of the results of Amela et al. (2018): what waits for something
-other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
+other than a core may gain, arithmetic does not. Tiles are those of factor 1.
+
+With --cluster the sweep is over numbers of nodes instead of workers, each with
+the same number of workers; speed-up and efficiency are over one node. This
+process drives and does not compute. With --machine the plan of each point is
+beside it: labench machine writes such a file.`,
 		Example: `  labench scale --workers 1:16:x2 --plot scaling.png
   labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
   labench scale cholesky -n 4096 --sched all --versions go,openblas
-  labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg`,
+  labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg
+  labench scale cholesky -n 8192 --cluster local:1:2 --distributed --sched owner,locality
+  labench scale lu -n 30000 --cluster nodes.toml --distributed --plot nodes.svg`,
 		ValidArgs: bench.Ops(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -95,6 +103,7 @@ other than a core may gain, arithmetic does not. Tiles are those of factor 1.`,
 	fl.StringVar(&f.plot, "plot", "", "draw a plot, too: a file .png or .svg")
 	fl.StringVarP(&f.x, "x", "x", "", "variable on the plot's horizontal axis: "+cli.Words(variables())+" (default the one with the most values)")
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
+	f.nodes.register(fl)
 	return cmd
 }
 
@@ -115,7 +124,15 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	if s.base.Warmup == 0 {
 		s.base.Warmup = -1 // none; 0 would mean the default
 	}
-	var err error
+	given := f.given
+	if given == nil {
+		given = func(string) bool { return false }
+	}
+	if f.nodes == nil {
+		f.nodes = new(onNodes)
+	}
+	nodes, err := f.nodes.parse(f, given)
+	errs.Note(err)
 	s.sizes, err = cli.ParseInts("n", f.sizes, nil)
 	errs.Note(err)
 	if f.oversubscribe != "" {
@@ -123,24 +140,28 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 			errs.Note(errors.New("--workers and --oversubscribe exclude each other: give one"))
 		}
 		s.cores = topo.Detect().Workers()
-		s.workers, err = parseFactors(f.oversubscribe)
+		s.workers, err = parseRanges("oversubscribe", f.oversubscribe)
 		errs.Note(err)
 		for i := range s.workers {
 			s.workers[i] *= s.cores
 		}
-	} else if f.workers == "" {
+	} else if f.workers == "" && nodes == nil {
 		s.workers = doublings(topo.Detect().Workers())
-	} else {
+	} else if f.workers != "" {
 		s.workers, err = cli.ParseInts("workers", f.workers, nil)
 		errs.Note(err)
+	}
+	if nodes != nil {
+		errs.Note(f.nodes.share(s.workers, slices.Max(nodes)))
+		s.workers, s.nodes = nodes, f.nodes
 	}
 	// The baseline comes first.
 	slices.Sort(s.workers)
 	s.nb, err = cli.ParseInts("nb", f.nb, map[string]int{"auto": 0})
 	errs.Note(err)
-	s.policies, err = cli.ParseWords("sched", f.sched, dispatch.Kinds())
+	s.policies, err = f.policies(given("sched"))
 	errs.Note(err)
-	s.base.ByPriority = f.given != nil && f.given("sched")
+	s.base.ByPriority = given("sched")
 	s.versions, err = parseVersionSets(f.versions)
 	errs.Note(err)
 	errs.Note(setup.RequestDevices(f.devices))
@@ -162,16 +183,42 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	return p, cli.JoinLine(errs)
 }
 
-// parseFactors parses a list of factors as cli.ParseInts does. The step of a range may be omitted; it is 1
+// policies parses --sched. With distributed matrices owner is one of the words, and the default.
+func (f *scaleFlags) policies(given bool) (all []dispatch.Kind, err error) {
+	if !f.nodes.Distributed {
+		return cli.ParseWords("sched", f.sched, dispatch.Kinds())
+	}
+	if !given {
+		return []dispatch.Kind{owner}, nil
+	}
+	var others []string
+	for word := range strings.SplitSeq(f.sched, ",") {
+		switch strings.ToLower(strings.TrimSpace(word)) {
+		case setup.Owner:
+			all = append(all, owner)
+			continue
+		case "all":
+			all = append(all, owner)
+		}
+		others = append(others, word)
+	}
+	if others == nil {
+		return all[:1], nil
+	}
+	kinds, err := cli.ParseWords("sched", strings.Join(others, ","), dispatch.Kinds())
+	return slices.Compact(append(all, kinds...)), err
+}
+
+// parseRanges parses a list of numbers as cli.ParseInts does. The step of a range may be omitted; it is 1
 // then. The error is a *cli.ListError.
-func parseFactors(list string) ([]int, error) {
+func parseRanges(flag, list string) ([]int, error) {
 	elements := strings.Split(list, ",")
 	for i, e := range elements {
 		if strings.Count(e, ":") == 1 {
 			elements[i] += ":1"
 		}
 	}
-	return cli.ParseInts("oversubscribe", strings.Join(elements, ","), nil)
+	return cli.ParseInts(flag, strings.Join(elements, ","), nil)
 }
 
 // doublings returns 1, 2, 4 … and n.
@@ -210,11 +257,14 @@ func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) er
 		return err
 	}
 	p.sweep.base.Profile = profile.Profile
-	if p.sweep.cores == 0 {
+	if p.sweep.nodes != nil {
+		p.sweep.app = a
+		f.nodes.profiles(f.profile)
+	} else if p.sweep.cores == 0 {
 		a.WarnCrowded(slices.Max(p.sweep.workers))
 	}
 
-	if !a.NoPeak {
+	if !a.NoPeak && (p.sweep.nodes == nil || p.sweep.nodes.each > 0) {
 		line := report.NewStatus(a.Err)
 		line.Set("measuring the FMA peak …")
 		err := p.sweep.measurePeaks(ctx, m.peak)
