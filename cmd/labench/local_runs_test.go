@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,6 +22,18 @@ func TestLocal(t *testing.T) {
 	}
 	if n := r.Nodes; len(n) != 3 || n[0].Tasks["gemm/f64"] != 0 || n[1].Workers+n[2].Workers != 3 || n[1].Tasks["gemm/f64"]+n[2].Tasks["gemm/f64"] == 0 {
 		t.Errorf("nodes %+v", n)
+	}
+	// Versions and profiles are the agents'.
+	profile := filepath.Join(t.TempDir(), "p.json")
+	code, out, errs = labench(t, append(strings.Fields("lu -n 300 --nb 64 --cluster local:2 --versions go --node-timeout 20s --repeat 1 --warmup 0 --json --distributed --sched fifo --profile"), profile)...)
+	r = bench.Result{}
+	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil || r.Versions["gemm/go"] == 0 || r.Sched != "fifo" || r.Pivoting != "partial" {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	for i := range 2 {
+		if _, err := os.Stat(strings.Replace(profile, "p.", fmt.Sprintf("p.agent%d.", i), 1)); err != nil {
+			t.Error(err)
+		}
 	}
 	code, out, errs = labench(t, "cluster", "status", "--cluster", "local:2", "--node-timeout", "20s")
 	if code != 0 || strings.Count(out, "127.0.0.1:") != 2 || !strings.Contains(out, "labench devel") {

@@ -33,6 +33,10 @@ func (r *Result) cluster(ctx context.Context, s Spec, p problem, nodes []Node) e
 		return err
 	}
 	r.Cluster.Path, r.Cluster.PathTasks = c.Path, c.Steps
+	if s.Distributed && !s.Owner {
+		r.Cluster.Uncounted = "a policy gave the tasks to nodes, and not the owners of tiles"
+		return nil
+	}
 	if r.Cluster.Uncounted = changed(nodes); r.Cluster.Uncounted != "" { // the layout changed during the runs
 		return nil
 	}

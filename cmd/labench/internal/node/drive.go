@@ -155,7 +155,7 @@ func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 	}
 	for _, flag := range []string{"exclude", "devices", "versions", "profile"} {
 		if given(flag) && !((f.OverMPI || f.Local > 0) && flag != "exclude") {
-			return fmt.Errorf("--cluster and --%s exclude each other: each agent sees to its own", flag)
+			return fmt.Errorf("--cluster and --%s exclude each other: each node sees to its own", flag)
 		}
 	}
 	if f.Distributed {

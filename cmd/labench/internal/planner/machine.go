@@ -98,6 +98,9 @@ func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, g
 	errs.Note(setup.RequestDevices(f.devices))
 	errs.Target("", file)
 	errs.Note(f.cluster.Check("", given))
+	if f.cluster.Asked() && given("devices") {
+		errs.Note(errors.New("--cluster and --devices exclude each other: each node sees to its own"))
+	}
 	if f.cluster.OverMPI {
 		errs.Note(errors.New("--cluster mpi: links between ranks are not measured"))
 	}

@@ -62,7 +62,7 @@ beside it: labench machine writes such a file.`,
   labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
   labench scale cholesky -n 4096 --sched all --versions go,openblas
   labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg
-  labench scale cholesky -n 8192 --cluster local:1:2 --distributed --sched owner,locality
+  labench scale cholesky --cluster local:1:2 --distributed --sched owner,fifo
   labench scale lu -n 30000 --cluster nodes.toml --distributed --plot nodes.svg`,
 		ValidArgs: bench.Ops(),
 		Args: func(_ *cobra.Command, args []string) error {
