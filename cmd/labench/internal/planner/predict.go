@@ -130,12 +130,6 @@ func predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (x
 	return x, nil
 }
 
-// Planned is Predict of p on so many nodes of m that compute, with so many workers each, or the machine's for 0. sched is
-// a policy, or "owner".
-func Planned(ctx context.Context, p bench.Problem, m *sim.Machine, nodes, workers int, sched string) (Prediction, error) {
-	return wish{n: p.N, nb: p.NB, nodes: nodes, workers: workers, sched: sched}.predict(ctx, p, m, false)
-}
-
 // computing yields the groups of nodes that compute. A driver that does not compute is left out.
 func computing(m *sim.Machine, yield func(k *sim.Kind, count int)) {
 	for i, g := range m.Nodes {

@@ -185,6 +185,12 @@ func (w wish) predict(ctx context.Context, base bench.Problem, m *sim.Machine, r
 	return Predict(ctx, base, w.rows, o)
 }
 
+// Planned is Predict of p on so many nodes of m that compute, with so many workers each, or the machine's for 0. sched is
+// a policy, or "owner".
+func Planned(ctx context.Context, p bench.Problem, m *sim.Machine, nodes, workers int, sched string) (Prediction, error) {
+	return wish{n: p.N, nb: p.NB, nodes: nodes, workers: workers, sched: sched}.predict(ctx, p, m, false)
+}
+
 // trial is a combination and its prediction.
 type trial struct {
 	w wish

@@ -42,7 +42,7 @@ func (c *onNodes) register(fl *pflag.FlagSet) {
 }
 
 // parse interprets the flags and returns the numbers of nodes. They are nil if the flags ask for no cluster.
-func (c *onNodes) parse(f *scaleFlags, given func(flag string) bool) (numbers []int, err error) {
+func (c *onNodes) parse(op string, oversubscribed bool, given func(flag string) bool) (numbers []int, err error) {
 	list := c.numbers
 	if len(c.Words) == 1 {
 		// local:1:4 is local:4 --nodes 1:4.
@@ -57,7 +57,7 @@ func (c *onNodes) parse(f *scaleFlags, given func(flag string) bool) (numbers []
 			c.Words = []string{fmt.Sprint("local:", slices.Max(numbers))}
 		}
 	}
-	if err := c.Check(f.op, given); err != nil {
+	if err := c.Check(op, given); err != nil {
 		return nil, err
 	}
 	switch {
@@ -67,12 +67,12 @@ func (c *onNodes) parse(f *scaleFlags, given func(flag string) bool) (numbers []
 		}
 		return nil, nil
 	case c.OverMPI:
-		return nil, errors.New("--cluster mpi has as many ranks as mpirun has started: run labench " + f.op + " --cluster mpi --json once for each number")
-	case f.oversubscribe != "" || given("devices"):
+		return nil, errors.New("--cluster mpi has as many ranks as mpirun has started: run labench " + op + " --cluster mpi --json once for each number")
+	case oversubscribed || given("devices"):
 		return nil, errors.New("--cluster excludes --oversubscribe and --devices")
 	case c.Local == 0 && given("workers"):
 		return nil, errors.New("--cluster and --workers exclude each other: each agent has its own")
-	case c.machine != "" && !(c.Distributed && slices.Contains(planner.Predictable(), f.op)):
+	case c.machine != "" && !(c.Distributed && slices.Contains(planner.Predictable(), op)):
 		return nil, errors.New("--machine is for --distributed: the plan is of distributed matrices, of gemm, cholesky, lu and qr")
 	}
 	if numbers == nil {
@@ -108,28 +108,28 @@ func (c *onNodes) share(workers []int, most int) error {
 	return nil
 }
 
-// join makes s run on so many nodes as t says, until leave is called.
-func (c *onNodes) join(ctx context.Context, a *cli.App, t setting, s *bench.Spec) (leave func() error, err error) {
+// join makes s run on n nodes with these versions, all for none, until leave is called.
+func (c *onNodes) join(ctx context.Context, a *cli.App, n int, byOwner bool, only []string, s *bench.Spec) (leave func() error, err error) {
 	if c.Local > 0 {
-		c.Local = t.workers
+		c.Local = n
 	}
-	c.Agents, c.Idle, c.Policied = t.workers, true, t.policy != owner
-	c.Admit = c.First(t.workers)
-	c.Each.Versions = strings.Join(t.versions.only, ",")
+	c.Agents, c.Idle, c.Policied = n, true, !byOwner
+	c.Admit = c.First(n)
+	c.Each.Versions = strings.Join(only, ",")
 	s.Trace = new(trace.Recorder)
 	c.Trace, s.Only, s.Workers = s.Trace, nil, 0
-	d, leave, err := c.Drive(ctx, a, c.each*t.workers, nil, s.Sched, s.ByPriority)
+	d, leave, err := c.Drive(ctx, a, c.each*n, nil, s.Sched, s.ByPriority)
 	if err == nil {
 		ops.Attach(s, &c.ClusterFlags, d)
 	}
 	return leave, err
 }
 
-// plan returns the planned GFLOP/s of a point.
-func (c *onNodes) plan(ctx context.Context, s bench.Spec, t setting, nb int) (float64, error) {
+// plan returns the planned GFLOP/s of s on n nodes, with the tile size that it had.
+func (c *onNodes) plan(ctx context.Context, s bench.Spec, n int, sched string, nb int) (float64, error) {
 	p := s.Problem
-	p.N, p.NB = t.n, nb
-	x, err := planner.Planned(ctx, p, c.planned, t.workers, c.each, varSched.of(t))
+	p.NB = nb
+	x, err := planner.Planned(ctx, p, c.planned, n, c.each, sched)
 	return x.GFLOPS, err
 }
 

@@ -310,7 +310,7 @@ func (s *scaling) run(ctx context.Context, t setting, before []point, run runFun
 		p.result, p.err = s.runOnNodes(ctx, t, spec, run)
 	}
 	if p.err == nil && s.nodes != nil && s.nodes.planned != nil {
-		p.planned, p.err = s.nodes.plan(ctx, spec, t, p.result.NB)
+		p.planned, p.err = s.nodes.plan(ctx, spec, t.workers, varSched.of(t), p.result.NB)
 	}
 	if p.err != nil {
 		// These fields are shown even if the point has no result.
@@ -334,7 +334,7 @@ func (s *scaling) run(ctx context.Context, t setting, before []point, run runFun
 
 // runOnNodes runs one setting on nodes that it joins and leaves.
 func (s *scaling) runOnNodes(ctx context.Context, t setting, spec bench.Spec, run runFunc) (r bench.Result, err error) {
-	leave, err := s.nodes.join(ctx, s.app, t, &spec)
+	leave, err := s.nodes.join(ctx, s.app, t.workers, t.policy == owner, t.versions.only, &spec)
 	if err != nil {
 		return r, err
 	}

@@ -131,7 +131,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	if f.nodes == nil {
 		f.nodes = new(onNodes)
 	}
-	nodes, err := f.nodes.parse(f, given)
+	nodes, err := f.nodes.parse(f.op, f.oversubscribe != "", given)
 	errs.Note(err)
 	s.sizes, err = cli.ParseInts("n", f.sizes, nil)
 	errs.Note(err)
@@ -207,27 +207,6 @@ func (f *scaleFlags) policies(given bool) (all []dispatch.Kind, err error) {
 	}
 	kinds, err := cli.ParseWords("sched", strings.Join(others, ","), dispatch.Kinds())
 	return slices.Compact(append(all, kinds...)), err
-}
-
-// parseRanges parses a list of numbers as cli.ParseInts does. The step of a range may be omitted; it is 1
-// then. The error is a *cli.ListError.
-func parseRanges(flag, list string) ([]int, error) {
-	elements := strings.Split(list, ",")
-	for i, e := range elements {
-		if strings.Count(e, ":") == 1 {
-			elements[i] += ":1"
-		}
-	}
-	return cli.ParseInts(flag, strings.Join(elements, ","), nil)
-}
-
-// doublings returns 1, 2, 4 … and n.
-func doublings(n int) []int {
-	var all []int
-	for w := 1; w < n; w *= 2 {
-		all = append(all, w)
-	}
-	return append(all, n)
 }
 
 // scaleMachine is the machine of labench scale. Tests replace it.
