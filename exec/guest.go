@@ -66,6 +66,9 @@ func (w *worker) allowGuests() {
 		// Also if the task ends the goroutine, which is the caller's.
 		defer guest.vacate(&w.seat)
 		guest.freed = guest.execute(t, guest.freed[:0])
+		if guest.squad != nil { // the task has not run
+			guest.disband()
+		}
 	}
 }
 

@@ -40,24 +40,22 @@ func (s *scheduler) look(w *seat) (x turn) {
 	if x.team = s.offers.find(w, true); x.team != nil {
 		return x
 	}
-	if s.wide.Len() > 0 {
+	several := s.wide.Len() > 0 // tasks wait for several workers
+	if several {
 		if x.task, x.squad = s.summon(w); x.task != nil || !s.mayTake(w) {
 			return x
 		}
-		defer func() {
-			if x.task != nil {
-				s.wide.Pass(s.placeOf[w.info.ID])
-			}
-		}()
 	}
-	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task != nil {
-		return x
+	if x.task = s.memory.grant(w, s.kinds.of[w.info.ID]); x.task == nil {
+		x.task = s.ready.Pop(w.info.ID)
 	}
-	if x.task = s.ready.Pop(w.info.ID); x.task == nil {
+	if x.task == nil {
 		x.team = s.offers.find(w, false)
 		if s.devices != nil {
 			s.rouseDevices() // the policy may have left a task to a device just now
 		}
+	} else if several {
+		s.wide.Pass(s.placeOf[w.info.ID])
 	}
 	return x
 }

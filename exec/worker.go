@@ -65,6 +65,9 @@ func (w *worker) loop() {
 		case x.task != nil:
 			w.squad = x.squad
 			w.freed = w.execute(x.task, w.freed)
+			if w.squad != nil { // the task has not run
+				w.disband()
+			}
 		case x.team != nil:
 			w.team = x.team
 			w.team.serve(&w.seat)
@@ -128,15 +131,6 @@ func (w *worker) failGoexit() []*graph.Task {
 //	   │       └─► ended: it is cancelled, or no version can run here
 //	   └─► another worker has it
 func (w *worker) execute(t *graph.Task, freed []*graph.Task) []*graph.Task {
-	freed = w.attempts(t, freed)
-	if w.squad != nil { // the task has not run
-		w.disband()
-	}
-	return freed
-}
-
-// attempts does the work of execute.
-func (w *worker) attempts(t *graph.Task, freed []*graph.Task) []*graph.Task {
 	// Under a policy that does not sort by kind, a worker may get what it cannot run.
 	if w.rt.mixedKinds && w.rt.passOn(t, w.info.ID) {
 		return freed
@@ -159,7 +153,7 @@ func (w *worker) attempts(t *graph.Task, freed []*graph.Task) []*graph.Task {
 				return jobOf(t).fail(w.attempt.at, t, "", err, freed)
 			}
 		}
-		if n := w.units(t); (n > 1 || w.squad != nil) && w.collect(t, n) {
+		if v := w.choice.Version; (v.Constraints.Units > 1 || t.Constraints() != nil || w.squad != nil) && w.collect(t, w.units(t)) {
 			w.learn(0, errNotRun)
 			return freed
 		}
