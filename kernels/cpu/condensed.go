@@ -78,6 +78,42 @@ func (c *condensed[T]) products(m, n int, a []T, ld int, x, y []T) {
 	matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: c.vectors}.rows(m, n)
 }
 
+// stripColumns computes y += Mᵀ·x for the m×n matrix M, whose rows are ld elements apart, strip by strip: it reads
+// memory in the order that stripRows does. first is the column of the whole matrix in which M begins; strips begin at
+// multiples of their width there, for the sake of cache lines.
+func (c *condensed[T]) stripColumns(first, m, n int, a []T, ld int, x, y []T) {
+	if c.vectors.StripColumns == nil || m == 0 {
+		matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: c.vectors}.columns(m, n)
+		return
+	}
+	c.strips(first, n, func(lo, hi int) {
+		c.vectors.StripColumns(isa.Hide(&a[lo]), ld, m, hi-lo, isa.Hide(&x[0]), isa.Hide(&y[lo]))
+	})
+}
+
+// stripRows computes y += M·x as stripColumns computes y += Mᵀ·x.
+func (c *condensed[T]) stripRows(first, m, n int, a []T, ld int, x, y []T) {
+	fours := m &^ 3
+	if c.vectors.StripRows == nil || fours == 0 {
+		c.products(m, n, a, ld, x, y)
+		return
+	}
+	c.strips(first, n, func(lo, hi int) {
+		c.vectors.StripRows(isa.Hide(&a[lo]), ld, fours, hi-lo, isa.Hide(&x[lo]), isa.Hide(&y[0]))
+	})
+	c.products(m-fours, n, a[min(fours*ld, len(a)):], ld, x, y[fours:])
+}
+
+// strips calls f for the strips of columns first to first+n−1, which it counts from first.
+func (c *condensed[T]) strips(first, n int, f func(lo, hi int)) {
+	width := c.vectors.Strip
+	for lo := 0; lo < n; {
+		hi := min(lo+width-(first+lo)%width, n)
+		f(lo, hi)
+		lo = hi
+	}
+}
+
 // factorOfBlock sets f to the upper triangular nb×nb factor T of a block reflector,
 //
 //	H(0)·…·H(nb−1) = I − Vᵀ·T·V,

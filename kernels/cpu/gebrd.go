@@ -18,7 +18,7 @@ func NewBidiagonal[T Element](r Routines[T], crew Crew[T]) *Bidiagonal[T] {
 
 const (
 	// gebrdPanel is the number of columns and rows that are reduced before the rest of the matrix is updated.
-	gebrdPanel = 32
+	gebrdPanel = 16
 	// gebrdBlock is the number of rows of the rest that one part updates.
 	gebrdBlock = 128
 	// gebrdCache is the number of elements that a part of a step reads twice. So many stay in the second-level
@@ -29,7 +29,7 @@ const (
 )
 
 // gebrdWidth returns the number of columns, with the given number of rows, that a part of a step multiplies.
-func gebrdWidth(rows int) int { return max(gebrdNarrow, min(gebrdCache/rows&^15, gebrdWide)) }
+func gebrdWidth(rows int) int { return max(gebrdNarrow, min(gebrdCache/rows&^(gebrdNarrow-1), gebrdWide)) }
 
 // gebrdParts returns an upper bound on the number of these parts for n columns.
 func gebrdParts(n int) int { return (n + gebrdNarrow - 1) / gebrdNarrow }
@@ -119,15 +119,16 @@ func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
 		t.products(step, len(v), t.x[i:], m, v, dots[gebrdPanel:])
 		u := t.u[step*n:][i+1 : n : n]
 		width := gebrdWidth(m - i)
-		parts := (len(u) + width - 1) / width
+		begin := (i + 1) / width // parts begin at multiples of the width
+		parts := (n+width-1)/width - begin
 		each := func(f func(part, lo, hi int)) {
 			if parts == 1 {
 				f(0, i+1, n)
 				return
 			}
 			t.crew(parts, 0, func(part, _ int, _ []T) {
-				lo := i + 1 + part*width
-				f(part, lo, min(lo+width, n))
+				lo := (begin + part) * width
+				f(part, max(lo, i+1), min(lo+width, n))
 			})
 		}
 		each(func(part, lo, hi int) {
@@ -188,8 +189,7 @@ func (t *bidiagonalPanel[T]) left(i, step, lo, hi int, v []T, c *[2 * gebrdPanel
 	m, n := t.m, t.n
 	y, u := t.y[step*n:][lo:hi:hi], t.u[step*n:][lo:hi:hi]
 	clear(y)
-	matVec[T]{alpha: 1, m: t.a[i*t.lda+lo:], ld: t.lda, x: v, xInc: 1, y: y, yInc: 1,
-		vectors: t.vectors}.columns(len(v), len(y))
+	t.stripColumns(lo, len(v), len(y), t.a[i*t.lda+lo:], t.lda, v, y)
 	t.subtract(step, len(y), t.y[lo:], c[:], n, 1, y)
 	t.subtract(step, len(y), t.u[lo:], c[gebrdPanel:], n, 1, y)
 	scalWith(&t.vectors, tau, y)
@@ -205,7 +205,9 @@ func (t *bidiagonalPanel[T]) right(i, step, lo, hi, part int) {
 	s, c := t.sums[part*t.m:][i+1:t.m], t.coeffs[part*2*gebrdPanel:][:2*gebrdPanel]
 	clear(s)
 	clear(c)
-	t.products(len(s), len(u), t.a[(i+1)*t.lda+lo:], t.lda, u, s)
+	if len(s) > 0 {
+		t.stripRows(lo, len(s), len(u), t.a[(i+1)*t.lda+lo:], t.lda, u, s)
+	}
 	t.products(step+1, len(u), t.y[lo:], n, u, c[:step+1])
 	t.products(step, len(u), t.u[lo:], n, u, c[gebrdPanel:])
 }

@@ -1,0 +1,158 @@
+package main
+
+import "fmt"
+
+// stripVectors is the number of vectors in the widest row of a strip.
+const stripVectors = 8
+
+// stripAhead is the number of rows that the column sums fetch ahead.
+const stripAhead = 12
+
+// stripFile returns the file of the kernels for products of vectors and a strip: many short rows.
+func stripFile(isa isa) *generator {
+	g := newFile(isa)
+	for _, g.elem = range elems() {
+		if !g.avx512() {
+			g.constants("stripMask", 2*g.lanes(), func(i int) string { return ones(i < g.lanes()) })
+		}
+		g.strip("stripColumns", g.stripColumns)
+		g.strip("stripRows", g.stripRows)
+	}
+	return g
+}
+
+// strip writes a kernel: for each number of vectors in a row the code that body writes. The last vector has a mask.
+//
+//	SI  the rows      R8  bytes between them      CX  their number      R9  elements in a row, then vectors
+//	DX  x             DI  y
+//
+// and of vectors x from 8 on.
+func (g *generator) strip(name string, body func(vectors int)) {
+	shift := map[int]int{8: 3, 4: 2}[g.size]
+	lanes := map[int]int{4: 2, 8: 3, 16: 4}[g.lanes()]
+	t := fmt.Sprintf("float%d", 8*g.size)
+	g.function(name+g.typ, "a *"+t+", lda int, m int, n int, x *"+t+", y *"+t, "SI", "R8", "R11", "R9", "DX", "DI")
+	g.p("SHLQ $%d, R8", shift)
+	g.p("DECQ R9")
+	g.p("MOVQ R9, CX")
+	g.p("ANDQ $%d, CX", g.lanes()-1)
+	if g.avx512() {
+		g.p("INCQ CX")
+		g.lowest("AX", "K1")
+	} else {
+		g.p("XORQ $%d, CX", g.lanes()-1) // lanes that are not read
+		g.p("LEAQ %s(SB), AX", g.local("stripMask"))
+		g.p("%s (AX)(CX*%d), %s", g.op("VMOVU"), g.size, g.stripMask())
+	}
+	g.p("MOVQ R11, CX")
+	g.p("SHRQ $%d, R9", lanes)
+	for vectors := 1; vectors < stripVectors; vectors++ {
+		g.p("CMPQ R9, $%d", vectors)
+		g.p("JLT  vectors%d", vectors)
+	}
+	for vectors := stripVectors; vectors > 0; vectors-- {
+		g.l("\nvectors%d:", vectors)
+		body(vectors)
+		g.ret()
+	}
+}
+
+// stripMask returns the mask of the last vector.
+func (g *generator) stripMask() string {
+	if g.avx512() {
+		return "K1"
+	}
+	return g.v(5)
+}
+
+// stripLoad loads a row of vectors into registers from first on.
+func (g *generator) stripLoad(from string, vectors, first int) {
+	for i := range vectors {
+		mask := ""
+		if i == vectors-1 {
+			mask = g.stripMask()
+		}
+		g.load(offset(i*g.bytes, from), mask, g.v(first+i))
+	}
+}
+
+// stripMultiply writes acc += row·x for the vector of a row at an address, with the mask if it is the last one.
+func (g *generator) stripMultiply(at string, last bool, x, acc string) {
+	switch {
+	case !last:
+		g.p("%s %s, %s, %s", g.op("VFMADD231"), at, x, acc)
+	case g.avx512():
+		g.p("%s %s, %s, K1, %s", g.op("VFMADD231"), at, x, acc)
+	default:
+		g.load(at, g.stripMask(), g.v(6))
+		g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(6), x, acc)
+	}
+}
+
+// stripColumns writes the loop that adds multiples of the rows to y, which stays in registers from 8 on. The factors are
+// the elements of x.
+func (g *generator) stripColumns(vectors int) {
+	g.stripLoad("(DI)", vectors, 8)
+	g.p("LEAQ (R8)(R8*2), R10")
+	g.p("SHLQ $%d, R10", map[int]int{12: 2}[stripAhead])
+	g.l("\nrows%d:", vectors)
+	g.p("VBROADCAST%s (DX), %s", g.scalar, g.v(0))
+	for i := range vectors {
+		if i*g.bytes%64 == 0 {
+			g.p("PREFETCHT0 %d(SI)(R10*1)", i*g.bytes)
+		}
+		g.stripMultiply(offset(i*g.bytes, "(SI)"), i == vectors-1, g.v(0), g.v(8+i))
+	}
+	g.p("ADDQ R8, SI")
+	g.p("ADDQ $%d, DX", g.size)
+	g.p("DECQ CX")
+	g.p("JNZ  rows%d", vectors)
+	for i := range vectors {
+		mask := ""
+		if i == vectors-1 {
+			mask = g.stripMask()
+		}
+		g.store(g.v(8+i), mask, offset(i*g.bytes, "(DI)"))
+	}
+}
+
+// stripRows writes the loop that adds to y the inner products of the rows, four at a time, with x, which stays in
+// registers from 8 on.
+func (g *generator) stripRows(vectors int) {
+	g.stripLoad("(DX)", vectors, 8)
+	g.p("LEAQ (R8)(R8*2), R10")
+	g.l("\nrows%d:", vectors)
+	for i := range 4 {
+		g.zero("VXORPD", i)
+	}
+	for j := range vectors {
+		for i, row := range []string{"(SI)", "(SI)(R8*1)", "(SI)(R8*2)", "(SI)(R10*1)"} {
+			g.stripMultiply(offset(j*g.bytes, row), j == vectors-1, g.v(8+j), g.v(i))
+		}
+	}
+	if g.avx512() {
+		for i := range 4 {
+			g.p("VEXTRACTF64X4 $1, %s, Y%d", g.v(i), 4+i)
+			g.p("%s Y%d, Y%d, Y%d", g.op("VADD"), 4+i, i, i)
+		}
+	}
+	g.p("%s Y1, Y0, Y0", g.op("VHADD"))
+	g.p("%s Y3, Y2, Y2", g.op("VHADD"))
+	sums := "Y1"
+	if g.size == 8 {
+		g.p("VPERM2F128 $0x20, Y2, Y0, Y1")
+		g.p("VPERM2F128 $0x31, Y2, Y0, Y3")
+		g.p("VADDPD Y3, Y1, Y1")
+	} else {
+		sums = "X1"
+		g.p("VHADDPS Y2, Y0, Y0")
+		g.p("VEXTRACTF128 $1, Y0, X1")
+		g.p("VADDPS X0, X1, X1")
+	}
+	g.p("%s (DI), %s, %s", g.op("VADD"), sums, sums)
+	g.p("%s %s, (DI)", g.op("VMOVU"), sums)
+	g.p("LEAQ (SI)(R8*4), SI")
+	g.p("ADDQ $%d, DI", 4*g.size)
+	g.p("SUBQ $4, CX")
+	g.p("JNZ  rows%d", vectors)
+}
