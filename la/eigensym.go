@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la/engine"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -18,7 +19,8 @@ import (
 // of V. The sign of a vector, and which vectors span the space of equal eigenvalues, are not defined.
 //
 // A is reduced to tridiagonal form, the eigenproblem of which is solved by divide and conquer, and the
-// vectors are transformed back; eigenvalues alone are found by the QL iteration. The errors in the
+// vectors are transformed back; eigenvalues alone are found by divide and conquer too, with the first and last
+// elements of the vectors of T, or up to order 128 by the QL iteration. The errors in the
 // eigenvalues are of the size of rounding errors in the largest of them: small ones of a graded matrix have
 // fewer digits.
 //
@@ -33,6 +35,7 @@ type EigenSym[T Element] struct {
 	values  []T
 	n       int  // A's order
 	vectors bool // z has the vectors of values in its first rows
+	stages  op.Stages
 }
 
 // NewEigenSym returns an empty decomposition that computes on e.
@@ -42,8 +45,8 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // former decomposition is replaced and its memory used again. Of a matrix in memory only the stored
 // triangle is read, of a Full *blocked.Matrix the upper one.
 //
-// The options are [WithContext] and an [EigenPart]. A decomposition that has begun is not broken off when the context
-// ends, but its result is then dropped, and the cause returned. The result of a part is its eigenvalues in ascending
+// The options are [WithContext] and an [EigenPart]. When the context ends, the decomposition is broken off, and the
+// cause returned. The result of a part is its eigenvalues in ascending
 // order, and their eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
 // 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize
 // panics with mat.ErrIndexOutOfRange if the part has indices that A has not.
@@ -86,6 +89,7 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 	if err := r.nonFinite(); err != nil {
 		return err
 	}
+	c.stages = c.stages[:0]
 	c.n, c.values = n, append(c.values[:0], make([]T, n)...)
 	if c.vectors = vectors; vectors && c.z == nil {
 		c.z = blocked.New[T](blocked.Full, n, n, max(n, 1))
@@ -104,6 +108,9 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 	return nil
 }
 
+// Stage is a stage of an eigendecomposition or a singular value decomposition.
+type Stage = op.Stage
+
 // eigenDirect is the order up to which a decomposition is a call of one kernel by the caller's goroutine: no
 // other unit would have anything to do.
 const eigenDirect = 256
@@ -117,7 +124,15 @@ func (c *EigenSym[T]) decompose(ctx context.Context, part op.EigenPart, vectors 
 		args = append(args, c.z.Tile(0, 0))
 	}
 	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: part}
-	return callWhole(ctx, e, n <= eigenDirect, "EigenSym", o, params, args...)
+	return invokeWhole(e, n <= eigenDirect, "EigenSym", o, &versions.Call{Ctx: ctx, Params: params, Args: args,
+		Local: &c.stages})
+}
+
+// Stages returns the stages of the decomposition in their order: "reduction", and "values" or "divide and conquer" and
+// "back-transformation". The slice is overwritten by the next Factorize.
+func (c *EigenSym[T]) Stages() []Stage {
+	c.check()
+	return c.stages
 }
 
 // check panics with ErrNotFactorized if there is no decomposition.

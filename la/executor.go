@@ -104,7 +104,15 @@ func (s *executor[T]) resize(x *blocked.Matrix[T], rows int) *blocked.Matrix[T] 
 
 // callWhole is engine.CallTeam for the named decomposition. An iteration that does not converge is a *ConvergenceError.
 func callWhole(ctx context.Context, e *Engine, alone bool, name string, o *versions.Op, params any, args ...any) error {
-	err := engine.CallTeam(ctx, e, alone, o, params, args...)
+	return invokeWhole(e, alone, name, o, &versions.Call{Ctx: ctx, Params: params, Args: args})
+}
+
+// invokeWhole is callWhole for a complete call.
+func invokeWhole(e *Engine, alone bool, name string, o *versions.Op, call *versions.Call) error {
+	err := engine.InvokeTeam(e, alone, o, call)
+	if cause := context.Cause(call.Ctx); err != nil && cause != nil {
+		return cause
+	}
 	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
 		return &ConvergenceError{Op: name, Found: failed.Found}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la/engine"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -38,6 +39,7 @@ type SVD[T Element] struct {
 	// kernel decomposes as rows. Their memory is used again.
 	a, at, u, v *blocked.Matrix[T]
 	values      []T
+	stages      op.Stages
 }
 
 // NewSVD returns an empty decomposition that computes on e.
@@ -54,8 +56,7 @@ const (
 // rows or columns (mat.SVDFullU, mat.SVDFullV, mat.SVDFull). One side takes as long as both. A former
 // decomposition is replaced and its memory used again.
 //
-// The option is [WithContext]. A decomposition that has begun is not broken off when the context ends, but its result
-// is then dropped, and the cause returned.
+// The option is [WithContext]. When the context ends, the decomposition is broken off, and the cause returned.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
@@ -90,6 +91,7 @@ func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) e
 		return err
 	}
 	c.m, c.n, c.kind = m, n, kind
+	c.stages = c.stages[:0]
 	c.values = append(c.values[:0], make([]T, min(m, n))...)
 	if m > 0 || n > 0 {
 		if err := c.decompose(ctx); err != nil {
@@ -143,7 +145,15 @@ func (c *SVD[T]) decompose(ctx context.Context) error {
 		args = append(args, tileOf(&c.u, left, rows), tileOf(&c.v, cols, cols))
 	}
 	o, params := engine.Ops[T](e).Op("gesdd"), &op.Gesdd{Values: values}
-	return callWhole(ctx, e, rows*cols <= svdDirect*svdDirect, "SVD", o, params, args...)
+	return invokeWhole(e, rows*cols <= svdDirect*svdDirect, "SVD", o, &versions.Call{Ctx: ctx, Params: params, Args: args,
+		Local: &c.stages})
+}
+
+// Stages returns the stages of the decomposition in their order: "QR" if A is far from square, "reduction", and
+// "values" or "divide and conquer" and "back-transformation". The slice is overwritten by the next Factorize.
+func (c *SVD[T]) Stages() []Stage {
+	c.check()
+	return c.stages
 }
 
 // check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors unless its kind has

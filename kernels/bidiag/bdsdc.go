@@ -15,10 +15,10 @@ const Leaf = 32
 // overwritten. work holds at least [WorkBdsdc] elements. The result has the same bits for any crew.
 //
 // Values have errors of the size of rounding errors in the largest one. Elements must be finite. If the iteration
-// of a leaf does not converge, the error is a *tridiag.ConvergenceError, and the results are undefined.
+// of a leaf does not converge, the error is a *tridiag.ConvergenceError. After an error the results are undefined.
 //
 // Reference: LAPACK xBDSDC with COMPQ = 'I'.
-func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Product[T], crew tridiag.Crew[T]) error {
+func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T]) error {
 	n := len(d)
 	for i := range n {
 		clear(u.Row(i))
@@ -42,13 +42,16 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, mul tridiag.Produc
 	}); err != nil {
 		return err
 	}
-	scratch := func(order int) int { return mergeScratch(order) + mul.Work(order+1) }
-	t.Merge(crew, scratch, func(part tridiag.Node, _ bool, crew tridiag.Crew[T]) {
+	scratch := func(order int) int { return mergeScratch(order) + tools.Work(order+1) }
+	err := t.Merge(crew, tools.Stop, scratch, func(part tridiag.Node, _ bool, crew tridiag.Crew[T]) {
 		lo, order := part.Lo, part.Hi-part.Lo
 		cols := min(order+1, n-lo) // of V
-		merge[T]{tridiag.NewMerge(order, mul, crew)}.run(part.Cut-lo, d[lo:part.Hi], e[lo:min(part.Hi, n-1)],
+		merge[T]{tridiag.NewMerge(order, tools, crew)}.run(part.Cut-lo, d[lo:part.Hi], e[lo:min(part.Hi, n-1)],
 			sorted[lo:part.Hi], u.Block(lo, lo, order, order), v.Block(lo, lo, cols, cols), work[lo*rowWork(n):])
 	})
+	if err != nil {
+		return err
+	}
 	// work holds the rows of both sides while they are brought into the order of their values.
 	slices.Reverse(sorted)
 	for i, r := range sorted {

@@ -18,8 +18,8 @@ import (
 )
 
 // byGonum is products by gonum, which need no scratch.
-func byGonum[T scalar.Real]() tridiag.Product[T] {
-	return tridiag.Product[T]{Work: func(int) int { return 0 }, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
+func byGonum[T scalar.Real]() tridiag.Tools[T] {
+	return tridiag.Tools[T]{Work: func(int) int { return 0 }, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
 		var by blasgonum.Implementation
 		switch a := any(a).(type) {
 		case []float64:

@@ -26,7 +26,7 @@ func mergeScratch(n int) int { return (min(chunk, n) + 1) * n }
 // beginning of the part. u is n×n and v is square, of order n or n+1. Row cut of u is a unit vector, and row cut of v
 // is the first part's vector of the null space.
 func (m merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work []T) {
-	m.Behind, m.Squares = cut+1, true
+	m.Behind, m.Split, m.Squares = cut+1, cut+1, true
 	// Scaled, so that the squares of small elements do not underflow.
 	most := max(abs(d[cut]), abs(e[cut]))
 	for i, x := range d {
@@ -154,9 +154,8 @@ func (m merge[T]) vectors(left, right Matrix[T], scratch []T) {
 	for j := range right.Rows {
 		l, r := left.Row(j), right.Row(j)
 		var leftSum, rightSum float64
-		for i, w := range m.Weights[:m.K] {
-			x := w / r[i]
-			scratch[i] = x
+		m.Quotients(r, scratch)
+		for i, x := range scratch[:m.K] {
 			rightSum += float64(x) * float64(x)
 			y := d[i] * x
 			if i == 0 {

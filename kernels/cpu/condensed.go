@@ -11,6 +11,10 @@ import (
 // condensed is the common part of the reductions to condensed forms, tridiagonal and bidiagonal.
 type condensed[T Element] struct {
 	Routines[T]
+	// Stop, if it is not nil, is asked between blocks of reflectors whether to go on. If it returns an error, the
+	// operation ends soon, and its results are undefined.
+	Stop func() error
+
 	crew    Crew[T]
 	vectors isa.Vectors[T]
 }
@@ -32,6 +36,9 @@ func newCondensed[T Element](r Routines[T], crew Crew[T]) condensed[T] {
 	}
 	return c
 }
+
+// stopped reports whether Stop says so.
+func (c *condensed[T]) stopped() bool { return c.Stop != nil && c.Stop() != nil }
 
 const (
 	// reflectorPanel is the number of reflectors that are applied as one block reflector.
@@ -174,7 +181,7 @@ func (t *condensed[T]) applyReflectors(rows, order, k, offset int, block func(fi
 		m := min(reflectorRows, rows-i)
 		y, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		z, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
-		for b := blocks - 1; b >= 0; b-- {
+		for b := blocks - 1; b >= 0 && !t.stopped(); b-- {
 			first, nb, cols, v, f := blockAt(b)
 			target := x[i*ldx+first+offset:]
 			// X −= ((X·Vᵀ)·Tᵀ)·V

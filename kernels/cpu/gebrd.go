@@ -29,7 +29,9 @@ const (
 )
 
 // gebrdWidth returns the number of columns, with the given number of rows, that a part of a step multiplies.
-func gebrdWidth(rows int) int { return max(gebrdNarrow, min(gebrdCache/rows&^(gebrdNarrow-1), gebrdWide)) }
+func gebrdWidth(rows int) int {
+	return max(gebrdNarrow, min(gebrdCache/rows&^(gebrdNarrow-1), gebrdWide))
+}
 
 // gebrdParts returns an upper bound on the number of these parts for n columns.
 func gebrdParts(n int) int { return (n + gebrdNarrow - 1) / gebrdNarrow }
@@ -68,7 +70,7 @@ func (t *Bidiagonal[T]) Gebrd(m, n int, a []T, lda int, d, e, tauq, taup, work [
 	p.v, p.y = take(2*gebrdPanel*m), take(2*gebrdPanel*n)
 	p.column, p.sums = take(m), take(gebrdParts(n)*m)
 	p.coeffs = take(gebrdParts(n) * 2 * gebrdPanel)
-	for k := 0; k < n; k += gebrdPanel {
+	for k := 0; k < n && !t.stopped(); k += gebrdPanel {
 		nb := min(gebrdPanel, n-k)
 		// X and U follow V and Y, so that the update is one product.
 		p.x, p.u = p.v[nb*m:], p.y[nb*n:]

@@ -41,7 +41,7 @@ func (t *Tridiagonal[T]) Sytrd(n int, a []T, lda int, d, e, tau, work []T) {
 	// vw holds V above W and wv holds W above V, so that the update is one product.
 	vw, wv := work[:2*sytrdPanel*n], work[2*sytrdPanel*n:4*sytrdPanel*n]
 	sums := work[4*sytrdPanel*n:][:symvParts(n)*n]
-	for k := 0; k < n; k += sytrdPanel {
+	for k := 0; k < n && !t.stopped(); k += sytrdPanel {
 		nb := min(sytrdPanel, n-k)
 		t.panel(n, k, nb, a, lda, d, e, tau, vw, wv, sums)
 		if rest := k + nb; rest < n {

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"cmp"
+
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/bidiag"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -19,7 +21,7 @@ import (
 // to no singular value.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// all operands are undefined. It panics with kernels.ErrShape if the shapes do not fit together, and with
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
 // kernels.ErrArgs if the number of operands is wrong.
 type Gesdd struct {
 	Values bool // singular values only
@@ -86,6 +88,8 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			identityFrom(u, 0)
 			return nil
 		}
+		watch := startStages(call)
+		rows, cols := float64(m), float64(n)
 		scale := moderate(a, blas.All)
 		// Like LAPACK's xGESDD, gesdd first computes A = Q·R if A has at least 11/6 times as many rows as columns.
 		tall := 6*m >= 11*n && m > n
@@ -118,23 +122,28 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 				clear(b[i*n:][:i])
 				copy(b[i*n+i:][:n-i], a.Row(i)[i:])
 			}
+			if err := watch.end("QR", 2*cols*cols*(rows-cols/3)); err != nil {
+				return err
+			}
 		}
 		units := crewOrAlone[T](call)
 		reduction := cpu.NewBidiagonal(r, units)
+		reduction.Stop = watch.stop
 		reduction.Gebrd(order, n, b, ldb, d, e, tauq, taup, work)
+		if err := watch.end("reduction", 4*cols*cols*(float64(order)-cols/3)); err != nil {
+			return err
+		}
 		if u == nil {
-			if err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}); err != nil {
+			err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n})
+			if err = cmp.Or(err, watch.end("values", 0)); err != nil {
 				return err
 			}
 		} else {
 			square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
 				return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
 			}
-			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int,
-				c []T, ldc int, work []T) {
-				r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
-			}}
-			if err := bidiag.Bdsdc(d, e, square(u), square(v), work, product, tridiag.Crew[T](units)); err != nil {
+			err := bidiag.Bdsdc(d, e, square(u), square(v), work, conquering(r, watch), tridiag.Crew[T](units))
+			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
 				return err
 			}
 			reduction.OrmbrP(n, n, b, ldb, taup, v.Data, v.Stride, work)
@@ -148,6 +157,9 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 					factor, n, u.Data, u.Stride, work)
 			} else {
 				reduction.OrmbrQ(u.Rows, m, n, b, ldb, tauq, u.Data, u.Stride, work)
+			}
+			if err := watch.end("back-transformation", 2*cols*cols*cols+2*float64(u.Rows)*cols*(2*rows-cols)); err != nil {
+				return err
 			}
 		}
 		for i := range d {

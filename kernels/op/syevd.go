@@ -1,6 +1,7 @@
 package op
 
 import (
+	"cmp"
 	"math"
 	"sort"
 
@@ -21,7 +22,7 @@ import (
 // are undefined.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// w and Z are undefined. It panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
+// if the context ends, the cause of that. w and Z are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
 // the number of operands is wrong or the indices of Part are out of range.
 type Syevd struct {
 	Values bool      // eigenvalues only
@@ -113,6 +114,9 @@ func syevdHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
 	return max(1, a.Rows/syevdAlone), true
 }
 
+// syevdSequential is the largest order for which eigenvalues alone are found by Sterf.
+const syevdSequential = 128
+
 // syevd returns the function of a version of op "syevd".
 func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
@@ -121,27 +125,38 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if n == 0 {
 			return nil
 		}
+		watch := startStages(call)
 		scale := moderate(a, blas.Upper)
 		units := crewOrAlone[T](call)
 		reduction := cpu.NewTridiagonal(r, units)
-		size := 2*n + max(cpu.SytrdWork(n), 1)
+		reduction.Stop = watch.stop
+		size := max(cpu.SytrdWork(n), 1)
 		if z != nil {
-			size = max(size, 2*n+max(tridiag.WorkStedc(n), cpu.ReflectorsWork(n, n-1)))
+			size = max(size, tridiag.WorkStedc(n), cpu.ReflectorsWork(n, n-1))
+		} else if n > syevdSequential {
+			size = max(size, tridiag.WorkValues(n))
 		}
+		size += 2 * n
 		work := versions.Scratch[T](call.Work, size)
 		e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
 		d := w.Row(0)
 		reduction.Sytrd(n, a.Data, a.Stride, d, e, tau, work)
+		order := float64(n)
+		if err := watch.end("reduction", 4*order*order*order/3); err != nil {
+			return err
+		}
 		if z == nil {
-			if err := tridiag.Sterf(d, e); err != nil {
+			var err error
+			if n > syevdSequential {
+				err = tridiag.Values(d, e, work, conquering(r, watch), tridiag.Crew[T](units))
+			} else {
+				err = tridiag.Sterf(d, e)
+			}
+			if err = cmp.Or(err, watch.end("values", 0)); err != nil {
 				return err
 			}
 		} else {
 			q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: z.Stride, Data: z.Data}
-			product := tridiag.Product[T]{Work: r.Work, Mul: func(m, n, k int, a []T, lda int, b []T, ldb int,
-				c []T, ldc int, work []T) {
-				r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
-			}}
 			chosen := n
 			choose := func(values []T) (first, last int) {
 				first, last = params[Syevd](call).Part.Of(n, func(i int) float64 { return float64(values[i] / scale) })
@@ -151,10 +166,14 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
-			if err := tridiag.Stedc(d, e, q, work, product, tridiag.Crew[T](units), choose); err != nil {
+			err := tridiag.Stedc(d, e, q, work, conquering(r, watch), tridiag.Crew[T](units), choose)
+			if err = cmp.Or(err, watch.end("divide and conquer", 4*order*order*order/3)); err != nil {
 				return err
 			}
 			reduction.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride, work)
+			if err := watch.end("back-transformation", 2*order*order*float64(chosen)); err != nil {
+				return err
+			}
 		}
 		for i := range d {
 			d[i] /= scale

@@ -19,10 +19,25 @@ func Alone[T scalar.Real](scratch []T) Crew[T] {
 	}
 }
 
-// Product multiplies row-major matrices.
-type Product[T scalar.Real] struct {
-	// Work returns the number of elements of scratch that Mul needs if no dimension is larger than dim.
+// Secular does parts of the work for secular equations. Each function does the first elements of its operands, and
+// returns how many those are.
+type Secular[T scalar.Real] interface {
+	// Sums returns Σ zz(i)/(delta(i)−tau) and Σ zz(i)/(delta(i)−tau)².
+	Sums(delta, zz []T, tau T) (done int, value, slope T)
+	// Factors computes f(i) *= x(i)/(d(i)−p), or with squares f(i) *= x(i)/(d(i)²−p²).
+	Factors(d []T, p T, squares bool, x, f []T) (done int)
+	// Quotients computes y(i) = w(i)/x(i).
+	Quotients(w, x, y []T) (done int)
+}
+
+// Tools is what divide and conquer computes with. Work and Mul are needed.
+type Tools[T scalar.Real] struct {
+	// Mul computes C = A·B, where A is m×k and B is k×n. Matrices are row-major. Work returns the number of elements of
+	// scratch that Mul needs if no dimension is larger than dim.
+	Mul  func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T)
 	Work func(dim int) int
-	// Mul computes C = A·B, where A is m×k and B is k×n.
-	Mul func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T)
+	// Secular, if it is not nil, does the same as loops of this package.
+	Secular Secular[T]
+	// Stop is asked between merges whether to go on. An error of Stop ends the computation with that error.
+	Stop func() error
 }

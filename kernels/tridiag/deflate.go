@@ -11,10 +11,11 @@ type merger[T scalar.Real] struct{ *Merge[T] }
 
 // run does all steps of a merge. d holds the eigenvalues of the first half before cut, and those of the second half
 // from cut on. Each half of sorted lists the rows of its half of q in ascending order of their eigenvalues, counted
-// from the beginning of the half. q is n×n and holds the eigenvectors of both halves, with zeros elsewhere. beta is the
-// element of e between the halves. wanted is that of [Merge.Run].
-func (m merger[T]) run(cut int, beta T, d []T, sorted []int32, q Matrix[T], work []T, wanted func() []int32) {
-	m.Behind = cut
+// from the beginning of the half. q holds the eigenvectors of both halves, with zeros elsewhere; those of the second half
+// begin in column split. q may lack columns, but not the two next to split. beta is the element of e between the halves.
+// wanted is that of [Merge.Run].
+func (m merger[T]) run(cut, split int, beta T, d []T, sorted []int32, q Matrix[T], work []T, wanted func() []int32) {
+	m.Behind, m.Split = cut, split
 	m.deflate(beta, d, sorted, q)
 	m.Run(d, sorted, []Matrix[T]{q}, work, wanted, m.N, func(lo, hi int, s Matrix[T], scratch []T) []Matrix[T] {
 		m.vectors(lo, hi, s, scratch)
@@ -32,10 +33,10 @@ func (m merger[T]) deflate(beta T, d []T, sorted []int32, q Matrix[T]) {
 	for i := range d {
 		if i < m.Behind {
 			m.Kinds[i] = Upper
-			z[i] = q.Data[i*q.Stride+m.Behind-1] * T(math.Sqrt2/2)
+			z[i] = q.Data[i*q.Stride+m.Split-1] * T(math.Sqrt2/2)
 		} else {
 			m.Kinds[i] = Lower
-			z[i] = q.Data[i*q.Stride+m.Behind] * T(math.Sqrt2/2)
+			z[i] = q.Data[i*q.Stride+m.Split] * T(math.Sqrt2/2)
 			if beta < 0 {
 				z[i] = -z[i]
 			}
@@ -92,9 +93,8 @@ func (m merger[T]) vectors(lo, hi int, s Matrix[T], scratch []T) {
 	for j := lo; j < hi; j++ {
 		x := s.Row(j)
 		var sum float64
-		for i, w := range m.Weights[:m.K] {
-			v := w / x[i]
-			scratch[i] = v
+		m.Quotients(x, scratch)
+		for _, v := range scratch {
 			sum += float64(v) * float64(v)
 		}
 		norm := T(1 / math.Sqrt(sum))

@@ -15,11 +15,13 @@ import (
 // Deflation, which is the caller's, leaves K rows, the poles; [Merge.Run] does the rest. Steps by rows work on rows lo
 // to hi−1 of these. Units may work on different rows, or sides, at the same time.
 type Merge[T scalar.Real] struct {
-	Mul     Product[T]
+	Tools   Tools[T]
 	Crew    Crew[T]
 	Squares bool // the equation is that of [SingularRoot]
+	Bare    bool // only the values are wanted
 
-	N, Behind int // the order, and the first row and column of the second part
+	N, Behind int // the order, and the first row of the second part
+	Split     int // the first column of the second part
 	K         int // values that are not deflated
 
 	// These have K elements, one for each pole.
@@ -44,17 +46,17 @@ type Kind uint8
 
 // The kinds of rows.
 const (
-	Upper    Kind = iota // 0 … Behind−1
+	Upper    Kind = iota // 0 … Split−1
 	Both                 // all
-	Lower                // Behind … N−1
+	Lower                // from Split on
 	Deflated             // the row is a vector of the result already
 )
 
 // NewMerge returns a Merge of order n.
-func NewMerge[T scalar.Real](n int, mul Product[T], crew Crew[T]) *Merge[T] {
+func NewMerge[T scalar.Real](n int, tools Tools[T], crew Crew[T]) *Merge[T] {
 	f, i := make([]T, 5*n), make([]int32, 4*n)
 	return &Merge[T]{
-		Mul: mul, Crew: crew, N: n,
+		Tools: tools, Crew: crew, N: n,
 		Poles: f[:n], Z: f[n : 2*n], Weights: f[2*n : 3*n], roots: f[3*n : 4*n], ByRow: f[4*n:],
 		Column: i[:n], Order: i[n : 2*n], rows: i[2*n : 3*n], dead: i[3*n : 3*n], Kinds: make([]Kind, n),
 	}
@@ -112,7 +114,7 @@ func (m *Merge[T]) EndDeflation(rho T, d []T) {
 // side is vectors of one side. The products overwrite q, so they read copies of its rows.
 type side[T scalar.Real] struct {
 	q           Matrix[T]
-	top, bottom Matrix[T] // the poles' rows: columns 0 … Behind−1 of the kinds Upper and Both, others of Both and Lower
+	top, bottom Matrix[T] // the poles' rows: columns 0 … Split−1 of the kinds Upper and Both, others of Both and Lower
 	dead        Matrix[T] // the deflated rows
 }
 
@@ -124,7 +126,7 @@ func (m *Merge[T]) pack(s side[T]) {
 			copy(s.top.Row(c), s.q.Row(int(r)))
 		}
 		if kind != Upper {
-			copy(s.bottom.Row(c-m.counts[Upper]), s.q.Row(int(r))[m.Behind:])
+			copy(s.bottom.Row(c-m.counts[Upper]), s.q.Row(int(r))[m.Split:])
 		}
 	}
 	for i, r := range m.rows[m.K:m.N] {
@@ -148,17 +150,28 @@ func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wante
 	}
 	k, n := m.K, m.N
 	parts := (k + chunk - 1) / chunk
+	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
+	if m.Bare {
+		spaces := take(parts, k)
+		m.Crew(parts, 0, func(part, _ int, _ []T) {
+			lo, hi := rows(part)
+			for j := lo; j < hi; j++ {
+				m.root(j, spaces.Row(part))
+			}
+		})
+		m.order(d, sorted)
+		return
+	}
 	diffs := take(k, k)
 	all := make([]side[T], len(sides))
 	cols := 0
 	for i, q := range sides {
 		cols = max(cols, q.Cols)
-		all[i] = side[T]{q, take(m.counts[Upper]+m.counts[Both], m.Behind),
-			take(m.counts[Both]+m.counts[Lower], q.Cols-m.Behind), take(n-k, q.Cols)}
+		all[i] = side[T]{q, take(m.counts[Upper]+m.counts[Both], m.Split),
+			take(m.counts[Both]+m.counts[Lower], q.Cols-m.Split), take(n-k, q.Cols)}
 	}
 	factors := take(parts, k)
 	m.Crew(len(all), 0, func(i, _ int, _ []T) { m.pack(all[i]) })
-	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
 	m.Crew(parts, 0, func(part, _ int, _ []T) {
 		lo, hi := rows(part)
 		m.solve(lo, hi, diffs, factors.Row(part))
@@ -176,7 +189,7 @@ func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wante
 			}
 		}
 	}
-	m.Crew(parts, scratch+m.Mul.Work(cols), func(part, _ int, work []T) {
+	m.Crew(parts, scratch+m.Tools.Work(max(cols, k)), func(part, _ int, work []T) {
 		lo, hi := rows(part)
 		if lo, hi = max(lo, first), min(hi, last); lo >= hi {
 			return
@@ -203,24 +216,44 @@ func (m *Merge[T]) solve(lo, hi int, s Matrix[T], f []T) {
 		return
 	}
 	d := m.Poles[:m.K]
-	q := &secular[T]{d, m.Weights[:m.K], m.Squares}
 	f = f[:len(d)]
 	for i := range f {
 		f[i] = 1
 	}
 	for j := lo; j < hi; j++ {
 		x, dj := s.Row(j)[:len(d)], d[j]
-		m.roots[j] = q.root(j, x)
-		for i := range x {
+		m.root(j, x)
+		own := f[j] * x[j] // there is no divisor
+		done := 0
+		if m.Tools.Secular != nil {
+			done = m.Tools.Secular.Factors(d, dj, m.Squares, x, f)
+		}
+		for i := done; i < len(x); i++ {
 			distance := d[i] - dj
 			if m.Squares {
 				distance *= d[i] + dj
 			}
-			if i == j {
-				distance = 1
-			}
 			f[i] *= x[i] / distance
 		}
+		f[j] = own
+	}
+}
+
+// root computes root j of the secular equation, and sets diff to the differences of the poles and that root.
+func (m *Merge[T]) root(j int, diff []T) {
+	m.roots[j] = (&secular[T]{m.Poles[:m.K], m.Weights[:m.K], m.Squares, m.Tools.Secular}).root(j, diff)
+}
+
+// Quotients sets y to the weights divided by x. y has as many elements as there are poles.
+func (m *Merge[T]) Quotients(x, y []T) {
+	w := m.Weights[:m.K]
+	x, y = x[:len(w)], y[:len(w)]
+	done := 0
+	if m.Tools.Secular != nil {
+		done = m.Tools.Secular.Quotients(w, x, y)
+	}
+	for i := done; i < len(w); i++ {
+		y[i] = w[i] / x[i]
 	}
 }
 
@@ -260,9 +293,9 @@ func (m *Merge[T]) order(d []T, sorted []int32) {
 // product sets the rows of s.q from row lo on to the product of x and the packed rows.
 func (m *Merge[T]) product(lo int, x Matrix[T], s side[T], work []T) {
 	a, b := s.top.Rows, s.bottom.Rows
-	m.multiply(x.Block(0, 0, x.Rows, a), s.top, s.q.Block(lo, 0, x.Rows, m.Behind), work)
+	m.multiply(x.Block(0, 0, x.Rows, a), s.top, s.q.Block(lo, 0, x.Rows, m.Split), work)
 	m.multiply(x.Block(0, m.counts[Upper], x.Rows, b), s.bottom,
-		s.q.Block(lo, m.Behind, x.Rows, s.q.Cols-m.Behind), work)
+		s.q.Block(lo, m.Split, x.Rows, s.q.Cols-m.Split), work)
 }
 
 // multiply computes c = a·b, which is zero if a has no columns.
@@ -274,6 +307,6 @@ func (m *Merge[T]) multiply(a, b, c Matrix[T], work []T) {
 		return
 	}
 	if c.Cols > 0 {
-		m.Mul.Mul(c.Rows, c.Cols, a.Cols, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride, work)
+		m.Tools.Mul(c.Rows, c.Cols, a.Cols, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride, work)
 	}
 }

@@ -15,6 +15,7 @@ import (
 type secular[T scalar.Real] struct {
 	d, zz   []T
 	squares bool // the poles are the squares of d, and the result is the square root of λ
+	by      Secular[T]
 }
 
 // SingularRoot returns the root σ > 0 behind d(j) of the equation
@@ -26,7 +27,7 @@ type secular[T scalar.Real] struct {
 //
 // Reference: LAPACK xLASD4.
 func SingularRoot[T scalar.Real](d, zz []T, j int, diff []T) (sigma T) {
-	return (&secular[T]{d, zz, true}).root(j, diff)
+	return (&secular[T]{d: d, zz: zz, squares: true}).root(j, diff)
 }
 
 // root returns root λ(j), and sets diff(i) to d(i)−λ(j). Each difference is accurate to a few units in the last place.
@@ -156,15 +157,26 @@ func (s *search[T]) start() {
 
 // evaluate returns f(τ), its slope, and a bound on the rounding errors in f.
 func (s *search[T]) evaluate() (f, slope, bound T) {
-	l, dl := sums(s.delta[:s.left+1], s.zz[:s.left+1], s.tau)
-	r, dr := sums(s.delta[s.right:], s.zz[s.right:], s.tau)
+	l, dl := s.sums(0, s.left+1)
+	r, dr := s.sums(s.right, len(s.delta))
 	s.parts = [4]T{l, r, dl, dr}
 	eps := T(scalar.Eps[T]())
 	size := abs(l) + abs(r)
 	return 1 + l + r, dl + dr, eps * (2 + 8*size + abs(s.tau)*(dl+dr))
 }
 
-// sums returns Σ zz(i)/(delta(i)−τ) and Σ zz(i)/(delta(i)−τ)².
+// sums returns Σ zz(i)/(delta(i)−τ) and Σ zz(i)/(delta(i)−τ)² for i = lo … hi−1.
+func (s *search[T]) sums(lo, hi int) (value, slope T) {
+	delta, zz := s.delta[lo:hi], s.zz[lo:hi]
+	if s.by == nil {
+		return sums(delta, zz, s.tau)
+	}
+	done, value, slope := s.by.Sums(delta, zz, s.tau)
+	v, w := sums(delta[done:], zz[done:], s.tau)
+	return value + v, slope + w
+}
+
+// sums returns Σ zz(i)/(delta(i)−tau) and Σ zz(i)/(delta(i)−tau)².
 func sums[T scalar.Real](delta, zz []T, tau T) (value, slope T) {
 	zz = zz[:len(delta)]
 	var v0, v1, s0, s1 T

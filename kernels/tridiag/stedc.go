@@ -14,11 +14,11 @@ type Choice[T scalar.Real] func(values []T) (first, last int)
 // call choose if n is less than 2. d has n elements and e has n−1; e is overwritten. work holds at least [WorkStedc]
 // elements. The result has the same bits for any crew.
 //
-// Elements must be finite. If the iteration of a leaf does not converge, the error is a *ConvergenceError, and the
-// results are undefined.
+// Elements must be finite. If the iteration of a leaf does not converge, the error is a *ConvergenceError. After an
+// error the results are undefined.
 //
 // Reference: LAPACK xSTEDC.
-func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew Crew[T], choose Choice[T]) error {
+func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew Crew[T], choose Choice[T]) error {
 	n := len(d)
 	if choose == nil {
 		choose = func(values []T) (first, last int) { return 0, len(values) }
@@ -30,50 +30,33 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 	if n < 2 {
 		return nil
 	}
-	scale := ScaleFor(d, e, 1)
-	Multiply(d, scale)
-	Multiply(e, scale)
-	t := Divide[T](n, Leaf, 0)
-	for _, level := range t.levels {
-		for _, part := range level {
-			b := abs(e[part.Cut-1])
-			d[part.Cut-1] -= b
-			d[part.Cut] -= b
-		}
-	}
-	sorted := make([]int32, n)
-	if err := t.Solve(crew, func(leaf Node) error {
-		lo, hi := leaf.Lo, leaf.Hi
-		for r := range hi - lo {
-			sorted[lo+r] = int32(r)
-		}
-		return Steqr(d[lo:hi], e[lo:hi-1], q.Block(lo, lo, hi-lo, hi-lo))
-	}); err != nil {
+	t := tear(d, e)
+	if err := t.solve(crew, func(lo, order int) Matrix[T] { return q.Block(lo, lo, order, order) }); err != nil {
 		return err
 	}
 	// order sets values to the eigenvalues, and first and last to the choice, as soon as the eigenvalues are known.
 	values, first, last := make([]T, n), 0, n
 	order := func() {
-		for i, r := range sorted {
-			values[i] = d[r] * (1 / scale)
-		}
+		t.values(values)
 		first, last = choose(values)
 	}
 	if len(t.levels) == 0 {
 		order()
 	}
-	scratch := func(order int) int { return mul.Work(order) + order }
-	t.Merge(crew, scratch, func(part Node, root bool, crew Crew[T]) {
+	scratch := func(order int) int { return tools.Work(order) + order }
+	if err := t.Merge(crew, tools.Stop, scratch, func(part Node, root bool, crew Crew[T]) {
 		lo, size := part.Lo, part.Hi-part.Lo
 		var wanted func() []int32
 		if root {
-			wanted = func() []int32 { order(); return sorted[first:last] }
+			wanted = func() []int32 { order(); return t.sorted[first:last] }
 		}
-		merger[T]{NewMerge(size, mul, crew)}.run(part.Cut-lo, e[part.Cut-1], d[lo:part.Hi], sorted[lo:part.Hi],
-			q.Block(lo, lo, size, size), work[2*lo*(n+1):], wanted)
-	})
+		merger[T]{NewMerge(size, tools, crew)}.run(part.Cut-lo, part.Cut-lo, e[part.Cut-1], d[lo:part.Hi],
+			t.sorted[lo:part.Hi], q.Block(lo, lo, size, size), work[2*lo*(n+1):], wanted)
+	}); err != nil {
+		return err
+	}
 	// work holds the chosen rows while they are brought into the order of their eigenvalues.
-	chosen := sorted[first:last]
+	chosen := t.sorted[first:last]
 	for i, r := range chosen {
 		copy(work[i*n:][:n], q.Row(int(r)))
 	}
@@ -86,3 +69,44 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, mul Product[T], crew 
 
 // WorkStedc returns the number of elements of work space that [Stedc] needs for order n.
 func WorkStedc(n int) int { return 2 * n * (n + 1) }
+
+// torn is a matrix T that is divided.
+type torn[T scalar.Real] struct {
+	Tree[T]
+	d, e   []T
+	scale  T       // by which they are multiplied
+	sorted []int32 // the rows of each part that is solved, in ascending order of their eigenvalues, counted from its beginning
+}
+
+// tear scales d and e, divides T, and subtracts what couples the parts from d.
+func tear[T scalar.Real](d, e []T) *torn[T] {
+	t := &torn[T]{Divide[T](len(d), Leaf, 0), d, e, ScaleFor(d, e, 1), make([]int32, len(d))}
+	Multiply(d, t.scale)
+	Multiply(e, t.scale)
+	for _, level := range t.levels {
+		for _, part := range level {
+			b := abs(e[part.Cut-1])
+			d[part.Cut-1] -= b
+			d[part.Cut] -= b
+		}
+	}
+	return t
+}
+
+// solve solves the leaves. It multiplies what rows returns for a leaf by the leaf's eigenvectors.
+func (t *torn[T]) solve(crew Crew[T], rows func(lo, order int) Matrix[T]) error {
+	return t.Solve(crew, func(leaf Node) error {
+		lo, hi := leaf.Lo, leaf.Hi
+		for r := range hi - lo {
+			t.sorted[lo+r] = int32(r)
+		}
+		return Steqr(t.d[lo:hi], t.e[lo:hi-1], rows(lo, hi-lo))
+	})
+}
+
+// values sets x to the eigenvalues, in ascending order.
+func (t *torn[T]) values(x []T) {
+	for i, r := range t.sorted {
+		x[i] = t.d[r] * (1 / t.scale)
+	}
+}

@@ -49,15 +49,28 @@ func (t *Tree[T]) Solve(crew Crew[T], solve func(leaf Node) error) error {
 const abreast = 4
 
 // Merge calls merge for each node with two parts, level by level from below; root says that it is the last one. work
-// returns the elements of scratch that a part of a merge needs, by the order of the merge.
-func (t *Tree[T]) Merge(crew Crew[T], work func(order int) int, merge func(part Node, root bool, crew Crew[T])) {
+// returns the elements of scratch that a part of a merge needs, by the order of the merge. stop is that of [Tools].
+func (t *Tree[T]) Merge(crew Crew[T], stop func() error, work func(order int) int, merge func(part Node, root bool,
+	crew Crew[T])) error {
+	goOn := func() error {
+		if stop == nil {
+			return nil
+		}
+		return stop()
+	}
 	for depth := len(t.levels) - 1; depth >= 0; depth-- {
 		level := t.levels[depth]
 		if len(level) < abreast {
 			for _, part := range level {
+				if err := goOn(); err != nil {
+					return err
+				}
 				merge(part, depth == 0, crew)
 			}
 			continue
+		}
+		if err := goOn(); err != nil {
+			return err
 		}
 		largest := 0
 		for _, part := range level {
@@ -65,4 +78,5 @@ func (t *Tree[T]) Merge(crew Crew[T], work func(order int) int, merge func(part 
 		}
 		crew(len(level), work(largest), func(i, _ int, scratch []T) { merge(level[i], depth == 0, Alone(scratch)) })
 	}
+	return nil
 }

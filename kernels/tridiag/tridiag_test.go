@@ -29,8 +29,8 @@ func mul[T scalar.Real](m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc 
 }
 
 // byGonum is products by gonum, which need no scratch.
-func byGonum[T scalar.Real]() Product[T] {
-	return Product[T]{func(int) int { return 0 }, mul[T]}
+func byGonum[T scalar.Real]() Tools[T] {
+	return Tools[T]{Work: func(int) int { return 0 }, Mul: mul[T]}
 }
 
 // together is a crew of several units, each of which takes the next part.

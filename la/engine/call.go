@@ -48,10 +48,15 @@ var scratch = sync.Pool{New: func() any { return new(versions.Workspace) }}
 // The error is an *exec.TaskError, without task and worker, if a version fails or panics or the
 // operands do not fit the operation; exec.ErrClosed; or the cause of ctx's end.
 func Call(ctx context.Context, e *Engine, op *versions.Op, params any, args ...any) error {
-	if err := e.Ready(ctx); err != nil {
+	return callHere(e, op, &versions.Call{Ctx: ctx, Params: params, Args: args})
+}
+
+// callHere is [Call] for a complete call, without scratch memory.
+func callHere(e *Engine, op *versions.Op, call *versions.Call) error {
+	if err := e.Ready(call.Ctx); err != nil {
 		return err
 	}
-	call := &versions.Call{Ctx: ctx, Params: params, Args: args, Work: scratch.Get().(*versions.Workspace)}
+	call.Work = scratch.Get().(*versions.Workspace)
 	defer scratch.Put(call.Work)
 	return Invoke(e, op, call)
 }
@@ -115,8 +120,13 @@ func (e *Engine) traced(op *versions.Op, v *versions.Version, call *versions.Cal
 // CallTeam executes one operation on whole matrices: on the calling goroutine, as [Call] does, if alone is set and the
 // engine computes there; else as a task of which all workers take parts. The errors are those of Call.
 func CallTeam(ctx context.Context, e *Engine, alone bool, op *versions.Op, params any, args ...any) error {
+	return InvokeTeam(e, alone, op, &versions.Call{Ctx: ctx, Params: params, Args: args})
+}
+
+// InvokeTeam is [CallTeam] for a complete call, without scratch memory.
+func InvokeTeam(e *Engine, alone bool, op *versions.Op, call *versions.Call) error {
 	if alone && !(e != nil && e.remote) {
-		return Call(ctx, e, op, params, args...)
+		return callHere(e, op, call)
 	}
 	rt, end, err := e.acquire()
 	if err != nil {
@@ -124,7 +134,7 @@ func CallTeam(ctx context.Context, e *Engine, alone bool, op *versions.Op, param
 	}
 	clean := false
 	defer func() { end(clean) }()
-	err = submitCall(rt, e.failure(), op, &versions.Call{Ctx: ctx, Params: params, Args: args})
+	err = submitCall(rt, e.failure(), op, call)
 	clean = true
 	return err
 }

@@ -15,6 +15,10 @@ func fill(t *isa.Table) {
 		Exchange: exchange,
 		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
 		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64,
+		Secular: isa.Secular[float64]{
+			Sums: secularSumsF64, Factors: secularFactorsF64,
+			FactorsOfSquares: secularFactorsOfSquaresF64, Quotients: secularQuotientsF64,
+		},
 		FMA: fmaF64, FMAFlops: 24 * 4 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
@@ -35,6 +39,10 @@ func fill(t *isa.Table) {
 		Exchange: exchange,
 		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
 		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32,
+		Secular: isa.Secular[float32]{
+			Sums: secularSumsF32, Factors: secularFactorsF32,
+			FactorsOfSquares: secularFactorsOfSquaresF32, Quotients: secularQuotientsF32,
+		},
 		FMA: fmaF32, FMAFlops: 24 * 8 * 2, // 12 sums, twice
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,

@@ -83,10 +83,20 @@ type Kernels[T scalar.Real] struct {
 	LaneUpdate func(k, n int, s *T, ss int, x *T, xs int, y *T)
 	LaneScale  func(n int, s, y *T, ys int)
 
+	Secular Secular[T]
+
 	// FMA does n rounds of FMAFlops floating point operations in registers: as many independent
 	// multiply-adds as keep all units busy.
 	FMA      func(n int)
 	FMAFlops int
+}
+
+// Secular is kernels for secular equations, of n elements, a positive multiple of Lanes. Sums sets s to Σ zz/(delta−tau)
+// and Σ zz/(delta−tau)². Factors is f *= x/(d−p), FactorsOfSquares f *= x/((d−p)·(d+p)). Quotients is y = w/x.
+type Secular[T scalar.Real] struct {
+	Sums                      func(n int, delta, zz, tau *T, s *[2]T)
+	Factors, FactorsOfSquares func(n int, d, p, x, f *T)
+	Quotients                 func(n int, w, x, y *T)
 }
 
 // Vectors is what memory bounds. A set whose wider vectors gain nothing here has those of another.

@@ -1,0 +1,73 @@
+package op
+
+import (
+	"context"
+	"time"
+
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/tridiag"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Stages is what the caller of "syevd" or "gesdd" learns about the stages of a call, if it sets Call.Local to a
+// *Stages. A call overwrites it.
+type Stages []Stage
+
+// Stage is one stage: its name, how long it took, and the floating point operations that it has, none of which counts
+// as saved by deflation.
+type Stage struct {
+	Name  string
+	Time  time.Duration
+	Flops float64
+}
+
+// stopwatch measures the stages of a call, and asks between them and within them whether the call is to end.
+type stopwatch struct {
+	ctx    context.Context
+	stages *Stages // nil if nobody wants them
+	began  time.Time
+}
+
+// startStages begins the first stage.
+func startStages(call *versions.Call) *stopwatch {
+	w := &stopwatch{ctx: call.Ctx}
+	if w.stages, _ = call.Local.(*Stages); w.stages != nil {
+		*w.stages, w.began = (*w.stages)[:0], time.Now()
+	}
+	return w
+}
+
+// end ends a stage, and begins the next one. The error is the cause of the end of the call's context.
+func (w *stopwatch) end(name string, flops float64) error {
+	if w.stages != nil {
+		now := time.Now()
+		*w.stages = append(*w.stages, Stage{name, now.Sub(w.began), flops})
+		w.began = now
+	}
+	return w.stop()
+}
+
+// stop returns the cause of the end of the call's context, or nil.
+func (w *stopwatch) stop() error {
+	if w.ctx == nil {
+		return nil
+	}
+	return context.Cause(w.ctx)
+}
+
+// conquering returns what divide and conquer computes with, products by r, until the call is to end.
+func conquering[T kernels.Element](r cpu.Routines[T], w *stopwatch) tridiag.Tools[T] {
+	tools := tridiag.Tools[T]{
+		Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
+			r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
+		},
+		Work: r.Work,
+		Stop: w.stop,
+	}
+	if s := cpu.SecularBy(r); s != nil {
+		tools.Secular = s
+	}
+	return tools
+}
