@@ -280,10 +280,20 @@ func TestValues(t *testing.T) {
 			if err := Sterf(f, slices.Clone(p.e)); err != nil {
 				t.Fatal(err)
 			}
+			v, alone := slices.Clone(p.d), slices.Clone(p.d)
+			if err := Values(v, slices.Clone(p.e), make([]float64, WorkValues(n)), byGonum[float64](), together[float64]); err != nil {
+				t.Fatal(err)
+			}
+			if err := Values(alone, slices.Clone(p.e), make([]float64, WorkValues(n)), byGonum[float64](), Alone(make([]float64, 2*n))); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(v, alone) || !slices.IsSorted(v) {
+				t.Errorf("%s %d: the values depend on the units, or are not in order", p.name, n)
+			}
 			limit := 20*float64(n)*0x1p-53*norm + 5*math.SmallestNonzeroFloat64
 			for i := range d {
-				if math.Abs(w[i]-d[i]) > limit || math.Abs(f[i]-d[i]) > limit {
-					t.Errorf("%s %d: value %d is %v by Stedc and %v by Sterf, gonum's %v", p.name, n, i, w[i], f[i], d[i])
+				if math.Abs(w[i]-d[i]) > limit || math.Abs(f[i]-d[i]) > limit || math.Abs(v[i]-d[i]) > limit {
+					t.Errorf("%s %d: value %d is %v by Stedc, %v by Sterf and %v by Values, gonum's %v", p.name, n, i, w[i], f[i], v[i], d[i])
 					break
 				}
 			}

@@ -39,6 +39,20 @@ func (p *eigen[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return c.Factorize(p.a, !p.values, la.WithContext(ctx)) }, nil
 }
 
+func (p *eigen[T]) describe(r *Result) { r.Stages = stageTimes(p.last.Stages()) }
+
+// stageTimes returns the stages of a decomposition.
+func stageTimes(stages []la.Stage) (times []StageTime) {
+	for _, s := range stages {
+		rate := 0.0
+		if s.Time > 0 {
+			rate = s.Flops / s.Time.Seconds() / 1e9
+		}
+		times = append(times, StageTime{s.Name, s.Time.Seconds(), rate})
+	}
+	return times
+}
+
 // verify computes A·V − V·Λ and VᵀV − I. Eigenvalues alone are compared with those of a decomposition with
 // vectors, which is verified.
 func (p *eigen[T]) verify(ctx context.Context, e *la.Engine, _ func(i, n int)) (verdict, error) {
@@ -133,6 +147,8 @@ func (p *svd[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	p.last = c
 	return func(ctx context.Context) error { return c.Factorize(p.a, kind, la.WithContext(ctx)) }, nil
 }
+
+func (p *svd[T]) describe(r *Result) { r.Stages = stageTimes(p.last.Stages()) }
 
 // verify computes A − U·Σ·Vᵀ, UᵀU − I and VᵀV − I. Singular values alone are compared with those of a decomposition
 // with vectors, which is verified.

@@ -55,6 +55,9 @@ type Result struct {
 	// Checks are the residuals if there are several. Residual is then the worst.
 	Checks []Check `json:"checks,omitempty"`
 
+	// Stages are those of eigen and svd, in the last run.
+	Stages []StageTime `json:"stages,omitempty"`
+
 	// Of solve and lstsq. Condition is set if la warned: a lower bound of the condition number, so large that no
 	// digit of the solution is reliable.
 	NRHS       int         `json:"nrhs,omitempty"`
@@ -74,6 +77,13 @@ type Result struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Kinds is what ran on each kind of worker, if Spec.Resources declares several.
 	Kinds []Kind `json:"kinds,omitempty"`
+}
+
+// StageTime is how long a stage of an operation took. GFLOPS is 0 if its operations are not counted.
+type StageTime struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	GFLOPS  float64 `json:"gflops,omitempty"`
 }
 
 // Kind is the workers of one kind of processor and what ran on them.

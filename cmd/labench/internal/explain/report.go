@@ -60,6 +60,7 @@ func (x *account) text(s bench.Spec, p report.Paint) string {
 		}
 		b.WriteString(report.Label("") + table.Row(o.op, calls, o.eachIn(0, times), o.eachIn(1, times), "  "+change))
 	}
+	Stages(&b, p, x.one.result, x.all.result)
 	x.table(&b)
 	b.WriteByte('\n')
 	for i, sentence := range x.verdict() {

@@ -68,6 +68,7 @@ func Print(a *cli.App, s bench.Spec, r bench.Result) error {
 		say("growth", "%.3g by partial pivoting", r.Growth)
 	}
 	residualLines(&b, p, s, r)
+	explain.Stages(&b, p, r)
 	if r.Nodes == nil {
 		usageTable(&b, p, r)
 	}
