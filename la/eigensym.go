@@ -108,9 +108,6 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 	return nil
 }
 
-// Stage is a stage of an eigendecomposition or a singular value decomposition.
-type Stage = op.Stage
-
 // eigenDirect is the order up to which a decomposition is a call of one kernel by the caller's goroutine: no
 // other unit would have anything to do.
 const eigenDirect = 256

@@ -131,14 +131,19 @@ func (c *condensed[T]) strips(first, n int, f func(lo, hi int)) {
 // Reference: LAPACK xLARFT.
 func factorOfBlock[T Element](nb int, gram, tau, f []T) {
 	const ld = reflectorPanel
+	var column [reflectorPanel]T // of gram
 	for j := range nb {
 		for i := range nb {
 			f[i*ld+j] = 0
 		}
 		for i := range j {
+			column[i] = gram[i*ld+j]
+		}
+		for i := range j {
 			var s T
-			for l := i; l < j; l++ {
-				s += f[i*ld+l] * gram[l*ld+j]
+			row := f[i*ld+i:][:j-i]
+			for l, x := range column[i:j] {
+				s += row[l] * x
 			}
 			f[i*ld+j] = -tau[j] * s
 		}

@@ -1,0 +1,189 @@
+package la_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/mat"
+)
+
+// hardMatrices are matrices that are known to be hard for one algorithm or another, as functions of the order and the place.
+var hardMatrices = []struct {
+	name string
+	at   func(n, i, j int, rng *rand.Rand) float64
+}{
+	{"random", func(n, i, j int, rng *rand.Rand) float64 { return rng.NormFloat64() }},
+	{"zero", func(n, i, j int, rng *rand.Rand) float64 { return 0 }},
+	{"identity", func(n, i, j int, rng *rand.Rand) float64 { return math.Max(0, float64(1-abs(i-j))) }},
+	{"ones", func(n, i, j int, rng *rand.Rand) float64 { return 1 }},
+	{"tiny", func(n, i, j int, rng *rand.Rand) float64 { return 1e-150 * rng.NormFloat64() }},
+	{"huge", func(n, i, j int, rng *rand.Rand) float64 { return 1e150 * rng.NormFloat64() }},
+	{"tiniest", func(n, i, j int, rng *rand.Rand) float64 { return 1e-300 * rng.NormFloat64() }},
+	{"hugest", func(n, i, j int, rng *rand.Rand) float64 { return 1e300 * rng.NormFloat64() }},
+	{"graded", func(n, i, j int, rng *rand.Rand) float64 {
+		return rng.NormFloat64() * math.Pow(10, -16*float64(i+j)/float64(2*n))
+	}},
+	{"graded the other way", func(n, i, j int, rng *rand.Rand) float64 {
+		return rng.NormFloat64() * math.Pow(10, 16*float64(i+j-2*n)/float64(2*n))
+	}},
+	{"geometric diagonal", func(n, i, j int, rng *rand.Rand) float64 {
+		return 1e-16*rng.NormFloat64() + math.Max(0, float64(1-abs(i-j)))*math.Pow(10, -16*float64(i)/float64(n))
+	}},
+	{"cluster", func(n, i, j int, rng *rand.Rand) float64 {
+		return 1e-15*rng.NormFloat64() + math.Max(0, float64(1-abs(i-j)))
+	}},
+	{"1-2-1", banded(func(n, i int) float64 { return 2 }, func(n, i int) float64 { return 1 })},
+	{"Wilkinson", banded(func(n, i int) float64 { return math.Abs(float64(2*i-n+1) / 2) }, func(n, i int) float64 { return 1 })},
+	{"glued Wilkinson", banded(func(n, i int) float64 { return math.Abs(float64(i%21 - 10)) }, func(n, i int) float64 {
+		if i%21 == 20 {
+			return 1e-8
+		}
+		return 1
+	})},
+	{"Clement", banded(func(n, i int) float64 { return 0 }, func(n, i int) float64 { return math.Sqrt(float64((i + 1) * (n - 1 - i))) })},
+	{"Hilbert", func(n, i, j int, rng *rand.Rand) float64 { return 1 / float64(i+j+1) }},
+	{"Kahan", func(n, i, j int, rng *rand.Rand) float64 {
+		if i == j {
+			return math.Pow(0.8, float64(i))
+		}
+		return -0.6 * math.Pow(0.8, float64(min(i, j)))
+	}},
+	{"rank two", func(n, i, j int, rng *rand.Rand) float64 { return float64(i + j) }},
+	{"arrow", func(n, i, j int, rng *rand.Rand) float64 {
+		if i == j || min(i, j) == 0 {
+			return float64(i + j + 1)
+		}
+		return 0
+	}},
+	{"two blocks", func(n, i, j int, rng *rand.Rand) float64 {
+		if (i < n/2) != (j < n/2) {
+			return 0
+		}
+		return rng.NormFloat64()
+	}},
+}
+
+// banded returns a tridiagonal matrix.
+func banded(d, e func(n, i int) float64) func(n, i, j int, rng *rand.Rand) float64 {
+	return func(n, i, j int, rng *rand.Rand) float64 {
+		switch abs(i - j) {
+		case 0:
+			return d(n, i)
+		case 1:
+			return e(n, min(i, j))
+		}
+		return 0
+	}
+}
+
+func abs(i int) int { return max(i, -i) }
+
+// TestSpectra: thousands of random and hostile matrices to order 300, and a few larger ones, have small residuals and orthogonal vectors, and eigenvalues and
+// singular values without vectors are the same but for rounding, with the same bits for any number of workers.
+func TestSpectra(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute")
+	}
+	t.Run("float64", func(t *testing.T) { testSpectra[float64](t, 0x1p-52) })
+	t.Run("float32", func(t *testing.T) { testSpectra[float32](t, 0x1p-23) })
+}
+
+func testSpectra[T la.Element](t *testing.T, eps float64) {
+	var engines []*la.Engine
+	for _, workers := range []int{1, 2, 3} {
+		engines = append(engines, engineOf(t, la.Options{Workers: workers}))
+	}
+	rng := rand.New(rand.NewPCG(21, 22))
+	count := 0
+	for n := 1; n <= 300; n += 1 + n/100*10 {
+		for range 7 {
+			spectrum[T](t, n, count%len(hardMatrices), engines, rng, eps)
+			count++
+		}
+	}
+	for _, n := range []int{350, 511} {
+		for _, kind := range []int{8, 14} {
+			spectrum[T](t, n, kind, engines, rng, eps)
+		}
+	}
+}
+
+// spectrum judges the decompositions of one matrix.
+func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng *rand.Rand, eps float64) {
+	h := hardMatrices[kind]
+	what := fmt.Sprintf("%s, order %d", h.name, n)
+	a := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
+	plain := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			x := T(h.at(n, i, j, rng))
+			if math.IsInf(float64(x), 0) {
+				x = T(math.Copysign(1e37, float64(x)))
+			}
+			a.Data[i*n+j], a.Data[j*n+i] = x, x
+			plain.SetSym(i, j, float64(x))
+		}
+	}
+	if n <= 200 { // one goroutine decomposes it
+		engines = engines[:1]
+	}
+	s := la.Symmetric[T]{Uplo: 'U', N: n, Stride: n, Data: a.Data}
+	var values, singular []T
+	for i, e := range engines {
+		c, d := la.NewEigenSym[T](e), la.NewSVD[T](e)
+		if err := c.Factorize(s, true); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err := d.Factorize(a, mat.SVDThin); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if i > 0 {
+			if !slices.Equal(values, c.Values(nil)) || !slices.Equal(singular, d.Values(nil)) {
+				t.Errorf("%s: other values with %d workers", what, i+1)
+			}
+			continue
+		}
+		values, singular = c.Values(nil), d.Values(nil)
+		var v, u, w mat.Dense
+		vectors := func(to *mat.Dense, from func(la.Sink[T])) {
+			x := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
+			from(x)
+			to.CloneFrom(mat.NewDense(n, n, wide(x.Data)))
+		}
+		vectors(&v, c.VectorsTo)
+		vectors(&u, d.UTo)
+		vectors(&w, d.VTo)
+		if r, o := eigenErrors(plain, wide(values), &v, eps); !(r < 30 && o < 30) {
+			t.Errorf("%s: eigenvectors: residual %.3g, orthogonality %.3g", what, r, o)
+		}
+		if r, o := svdErrors(plain, wide(singular), &u, &w, eps); !(r < 30 && o < 30) {
+			t.Errorf("%s: singular vectors: residual %.3g, orthogonality %.3g", what, r, o)
+		}
+		if err := c.Factorize(s, false); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err := d.Factorize(a, mat.SVDNone); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		limit := 30*eps*math.Sqrt(float64(n))*float64(singular[0]) + 1e-322
+		for k := range n {
+			if math.Abs(float64(c.Values(nil)[k])-float64(values[k])) > limit || math.Abs(float64(d.Values(nil)[k])-float64(singular[k])) > limit {
+				t.Errorf("%s: value %d alone is another one", what, k)
+				break
+			}
+		}
+	}
+}
+
+// wide returns x in float64.
+func wide[T la.Element](x []T) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
