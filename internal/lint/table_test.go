@@ -106,7 +106,7 @@ func table() []entry {
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches
-			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "kernels/bidiag", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
+			tessera: []string{"kernels", "kernels/cpu", "kernels/cpu/isa", "kernels/cpu/native", "kernels/cuda", "kernels/bidiag", "kernels/schur", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -127,6 +127,8 @@ func table() []entry {
 		{pkg: "kernels/cpu/neon/internal/gen"},
 		{pkg: "kernels/tridiag", tessera: []string{"internal/scalar"}},                   // the arithmetic; products are others'
 		{pkg: "kernels/bidiag", tessera: []string{"kernels/tridiag", "internal/scalar"}}, // the secular equation is the same
+		// cpu for the products and rotations, which are most of the work; tridiag for rotations that are accurate.
+		{pkg: "kernels/schur", tessera: []string{"kernels/cpu", "kernels/tridiag", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "kernels/cpu/isa", tessera: []string{"internal/scalar"}},
 		{pkg: "kernels/cpu/internal/gen"},
 		{

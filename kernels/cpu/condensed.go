@@ -157,9 +157,10 @@ func ReflectorsWork(order, k int) int {
 	return blocks * reflectorPanel * (order + reflectorPanel)
 }
 
-// applyReflectors multiplies X by k reflectors. Reflector i is zero before element i+offset. block copies reflectors first to
-// first+nb−1 to v, as rows of cols elements, without the elements in which all of them are zero.
-func (t *condensed[T]) applyReflectors(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T,
+// applyReflectors multiplies X, the identity if that is set, by k reflectors. Reflector i is zero before element i+offset.
+// block copies reflectors first to first+nb−1 to v, as rows of cols elements, without the elements in which all of them are
+// zero.
+func (t *condensed[T]) applyReflectors(rows, order, k, offset int, identity bool, block func(first, nb, cols int, v []T), tau, x []T,
 	ldx int, work []T) {
 	checkMatrix(rows, order, len(x), ldx)
 	if rows == 0 || k == 0 {
@@ -188,6 +189,9 @@ func (t *condensed[T]) applyReflectors(rows, order, k, offset int, block func(fi
 		z, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		for b := blocks - 1; b >= 0 && !t.stopped(); b-- {
 			first, nb, cols, v, f := blockAt(b)
+			if identity && first+offset >= i+m {
+				continue // these rows have zeros where the reflectors have elements
+			}
 			target := x[i*ldx+first+offset:]
 			// X −= ((X·Vᵀ)·Tᵀ)·V
 			t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, target, ldx, v, cols, 0, y, reflectorPanel, work)

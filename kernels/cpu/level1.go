@@ -59,9 +59,11 @@ func scalWith[T Element](v *isa.Vectors[T], alpha T, x []T) {
 }
 
 // Rot applies a plane rotation: x, y = c·x + s·y, c·y − s·x.
-func (p *Packed[T]) Rot(x, y []T, c, s T) {
+func (p *Packed[T]) Rot(x, y []T, c, s T) { rotWith(p.level1(), x, y, c, s) }
+
+func rotWith[T Element](v *isa.Vectors[T], x, y []T, c, s T) {
 	y = y[:len(x)]
-	if v := p.level1(); v.Rot != nil && len(x) > 0 {
+	if v.Rot != nil && len(x) > 0 {
 		v.Rot(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&c), isa.Hide(&s))
 		return
 	}

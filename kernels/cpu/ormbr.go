@@ -6,7 +6,7 @@ package cpu
 // Reference: LAPACK xORMBR, with VECT = 'Q', SIDE = 'L' and TRANS = 'N' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, ldx int, work []T) {
 	checkMatrix(m, n, len(a), lda)
-	t.applyReflectors(rows, m, n, 0, func(first, nb, cols int, v []T) {
+	t.applyReflectors(rows, m, n, 0, false, func(first, nb, cols int, v []T) {
 		for j := range cols {
 			row := a[(first+j)*lda+first:][:nb]
 			for i := range min(nb, j) {
@@ -28,5 +28,5 @@ func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, 
 // Reference: LAPACK xORMBR, with VECT = 'P', SIDE = 'L' and TRANS = 'T' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrP(rows, n int, a []T, lda int, taup []T, x []T, ldx int, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	t.applyReflectors(rows, n, max(n-1, 0), 1, reflectorRowsOf(a, lda), taup, x, ldx, work)
+	t.applyReflectors(rows, n, max(n-1, 0), 1, false, reflectorRowsOf(a, lda), taup, x, ldx, work)
 }

@@ -38,6 +38,7 @@ func list[T kernels.Element]() []definition[T] {
 		ormlqOp[T](),
 		syevdOp[T](),
 		gesddOp[T](),
+		geevOp[T](),
 		tntleafOp[T](),
 		tntnodeOp[T](),
 		tntrootOp[T](),

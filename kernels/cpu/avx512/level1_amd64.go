@@ -17,6 +17,9 @@ func scalF64(n int, x *float64, alpha *float64)
 func rotF64(n int, x *float64, y *float64, c *float64, s *float64)
 
 //go:noescape
+func reflectF64(n int, x, y, z *float64, f *[5]float64)
+
+//go:noescape
 func sumSquaresF64(n int, x *float64, s *float64)
 
 //go:noescape
@@ -36,6 +39,9 @@ func scalF32(n int, x *float32, alpha *float32)
 
 //go:noescape
 func rotF32(n int, x *float32, y *float32, c *float32, s *float32)
+
+//go:noescape
+func reflectF32(n int, x, y, z *float32, f *[5]float32)
 
 //go:noescape
 func sumSquaresF32(n int, x *float32, s *float64)

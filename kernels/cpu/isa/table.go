@@ -127,6 +127,8 @@ type Vectors[T scalar.Real] struct {
 	Rot        func(n int, x, y, c, s *T)
 	Asum, Amax func(n int, x, s *T)
 	SumSquares func(n int, x *T, s *float64)
+	// Reflect is s = x + f[0]·y + f[1]·z and x, y, z −= f[2]·s, f[3]·s, f[4]·s. It may be nil.
+	Reflect func(n int, x, y, z *T, f *[5]T)
 
 	// AbsSums adds the magnitudes of four rows of n elements, stride apart, to the sums of their
 	// columns and to the four sums of the rows, and raises the four elements of top to the largest

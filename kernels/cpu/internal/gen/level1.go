@@ -16,6 +16,7 @@ func level1File(isa isa) *generator {
 		g.axpy()
 		g.scal()
 		g.rot()
+		g.reflect()
 		g.sumSquares()
 		g.absolute("asum", "VADD")
 		g.absolute("amax", "VMAX")
@@ -153,6 +154,34 @@ func (g *generator) rot() {
 		g.p("%s %s, %s, %s", g.op("VFMSUB213"), g.v(sx), g.v(c), g.v(y+k))
 		g.store(g.v(x+k), mask, offset(at, "(SI)"))
 		g.store(g.v(y+k), mask, offset(at, "(DI)"))
+	})
+	g.ret()
+}
+
+// reflect writes s = x + f₀·y + f₁·z and x, y, z −= f₂·s, f₃·s, f₄·s, where z is as far from SI as R8 says.
+func (g *generator) reflect() {
+	const f, x, y, z, s, step = 0, 5, 6, 7, 8, 4 // a turn takes two sets of vectors
+	t := fmt.Sprintf("float%d", 8*g.size)
+	g.function("reflect"+g.typ, "n int, x, y, z *"+t+", f *[5]"+t, "CX", "SI", "DI", "R8", "DX")
+	g.p("SUBQ SI, R8")
+	for i := range 5 {
+		g.p("VBROADCAST%s %d(DX), %s", g.scalar, i*g.size, g.v(f+i))
+	}
+	g.turns(g.lanes(), g.bytes, func(k, at int, mask string) {
+		set := k % 2 * step
+		vectors := []int{x + set, y + set, z + set}
+		places := []string{offset(at, "(SI)"), offset(at, "(DI)"), offset(at, "(SI)(R8*1)")}
+		sum := g.v(s + set)
+		for i, v := range vectors {
+			g.load(places[i], mask, g.v(v))
+		}
+		g.p("%s %s, %s, %s", g.op("VMUL"), g.v(vectors[1]), g.v(f), sum)
+		g.p("%s %s, %s, %s", g.op("VADD"), g.v(vectors[0]), sum, sum)
+		g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(vectors[2]), g.v(f+1), sum)
+		for i, v := range vectors {
+			g.p("%s %s, %s, %s", g.op("VFNMADD231"), sum, g.v(f+2+i), g.v(v))
+			g.store(g.v(v), mask, places[i])
+		}
 	})
 	g.ret()
 }
