@@ -24,10 +24,13 @@ type condensed[T Element] struct {
 func newCondensed[T Element](r Routines[T], crew Crew[T]) condensed[T] {
 	c := condensed[T]{Routines: r, crew: crew}
 	if crew == nil {
+		var scratch []T // for all steps
 		c.crew = func(parts, work int, f func(part, parts int, work []T)) {
-			scratch := make([]T, work)
+			if len(scratch) < work {
+				scratch = make([]T, work)
+			}
 			for i := range parts {
-				f(i, parts, scratch)
+				f(i, parts, scratch[:work])
 			}
 		}
 	}

@@ -115,6 +115,7 @@ func matCalls(n int) []matCall {
 	var banded, factored mat.BandCholesky
 	factored.Factorize(band)
 	var solved mat.Dense
+	var eigen mat.Eigen
 	return []matCall{
 		{"Mul", func() { c.Mul(a, a) }},
 		{"MulVec", func() { y.MulVec(a, x) }},
@@ -126,6 +127,7 @@ func matCalls(n int) []matCall {
 		{"QR", func() { qr.Factorize(a) }},
 		{"Inverse", func() { check(inv.Inverse(a)) }},
 		{"Solve", func() { check(sol.Solve(a, x)) }},
+		{"Eigen", func() { eigen.Factorize(a, mat.EigenRight) }},
 	}
 }
 

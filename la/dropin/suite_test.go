@@ -59,6 +59,7 @@ func TestSuites(t *testing.T) {
 		{"Dgels", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgelsTest(t, l) }},
 		{"Dsyev", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsyevTest(t, l) }},
 		{"Dgesvd", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgesvdTest(t, l, 1e-13) }},
+		{"Dgeev", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgeevTest(t, l) }},
 		{"Dtrtri", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtriTest(t, l) }},
 		{"Dtrtrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtrsTest(t, l) }},
 		{"Dtrcon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrconTest(t, l) }},

@@ -4,61 +4,60 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/dropin"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	blasgonum "gonum.org/v1/gonum/blas/gonum"
-	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/gonum"
+	lapackgonum "gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/mat"
 )
 
-func TestScratchStages(t *testing.T) {
+func TestScratchEigen(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("N"))
 	if n == 0 {
 		t.Skip()
 	}
+	runs, _ := strconv.Atoi(os.Getenv("RUNS"))
 	e, err := la.NewEngine(la.Options{Static: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	g := gonum.Implementation{}
-	for _, im := range []struct {
-		name string
-		b    blas.Float64
-	}{{"gonum", blasgonum.Implementation{}}, {"dropin", dropin.NewBLAS(dropin.Options{Engine: e})}} {
-		if only := os.Getenv("ONLY"); only != "" && only != im.name {
-			continue
-		}
-		blas64.Use(im.b)
-		rng := rand.New(rand.NewPCG(1, 2))
-		a := make([]float64, n*n)
-		for i := range a {
-			a[i] = rng.NormFloat64()
-		}
-		vr := make([]float64, n*n)
-		wr, wi := make([]float64, n), make([]float64, n)
-		work := make([]float64, n*n)
-		tau := make([]float64, n-1)
-		scale := make([]float64, n)
-		t0 := time.Now()
-		lap := func(s string) { fmt.Printf("%s %s %.1f ms\n", im.name, s, time.Since(t0).Seconds()*1e3); t0 = time.Now() }
-		ilo, ihi := g.Dgebal(lapack.PermuteScale, n, a, n, scale)
-		lap("gebal")
-		g.Dgehrd(n, ilo, ihi, a, n, tau, work, len(work))
-		lap("gehrd")
-		g.Dlacpy(blas.Lower, n, n, a, n, vr, n)
-		g.Dorghr(n, ilo, ihi, vr, n, tau, work, len(work))
-		lap("orghr")
-		g.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, ilo, ihi, a, n, wr, wi, vr, n, work, len(work))
-		lap("hseqr")
-		g.Dtrevc3(lapack.EVRight, lapack.EVAllMulQ, nil, n, a, n, nil, 1, vr, n, n, work, len(work))
-		lap("trevc3")
+	opt := dropin.Options{Engine: e}
+	all := []implementation{
+		{"dropin", dropin.NewBLAS(opt), dropin.NewLAPACK(opt)},
+		{"gonum", blasgonum.Implementation{}, lapackgonum.Implementation{}},
 	}
-	blas64.Use(blasgonum.Implementation{})
+	defer all[1].use()
+	if os.Getenv("ONLY") != "" {
+		all = all[:1]
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	a := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			a.Set(i, j, rng.NormFloat64())
+		}
+	}
+	times := make([][]float64, 2)
+	var eig mat.Eigen
+	for range max(1, runs) {
+		for i := range all {
+			all[i].use()
+			t0 := time.Now()
+			eig.Factorize(a, mat.EigenRight)
+			times[i] = append(times[i], time.Since(t0).Seconds()*1e3)
+		}
+	}
+	for i := range all {
+		slices.Sort(times[i])
+		fmt.Printf("%s %d best %.1f median %.1f ms\n", all[i].name, n, times[i][0], times[i][len(times[i])/2])
+	}
+	if len(all) > 1 {
+		fmt.Printf("ratio best %.2f median %.2f\n", times[1][0]/times[0][0], times[1][len(times[1])/2]/times[0][len(times[0])/2])
+	}
 }
