@@ -22,8 +22,7 @@
 //
 // # What there is not
 //
-// There are no eigenvalues but of symmetric matrices ([EigenSym]; singular values are in [SVD], [TruncatedSVD]
-// and [PCA]), no updates of a factorization other than [Cholesky], no band matrices and no complex numbers. Use gonum's mat for them. With la/dropin installed, the products and triangular systems inside
+// There are no generalized eigenvalues ([EigenSym] and [Eigen] have those of one matrix), no updates of a factorization other than [Cholesky], no band matrices and no complex numbers. Use gonum's mat for them. With la/dropin installed, the products and triangular systems inside
 // gonum's code run here.
 // Sparse matrices are in la/csr, iterative methods in la/krylov; there are no sparse
 // factorizations.

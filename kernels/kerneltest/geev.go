@@ -36,6 +36,15 @@ func (s *suite[T]) general(n int) map[string]func(i, j int) float64 {
 		}
 		return float64(n - max(i, j))
 	}
+	all["steep"] = func(i, j int) float64 { // vectors overflow unless they are scaled
+		switch j {
+		case i:
+			return 1
+		case i + 1:
+			return 1e8
+		}
+		return 0
+	}
 	all["graded"] = func(i, j int) float64 { return s.rnd.NormFloat64() * math.Exp2(-float64(i+j)/2) }
 	all["unbalanced"] = func(i, j int) float64 { return s.rnd.NormFloat64() * math.Exp2(float64((i*7%11-j*7%11)*2)) }
 	all["triangular"] = func(i, j int) float64 { return s.rnd.NormFloat64() * float64(min(1, max(0, j-i+1))) }

@@ -7,40 +7,35 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// deflate is aggressive early deflation in the last w rows and columns of the active block, which is rows and columns top to hi. In the
-// Schur form of that window the column before it is a spike; where an element of the spike is negligible, an eigenvalue has
-// been found. It returns how many have, and how many others are before them in shiftRe and shiftIm, from index hi on downwards.
+// open returns the iteration for a window, the last w rows and columns before row hi+1.
+func (t *Iteration[T]) open(hi, w int) *Iteration[T] {
+	x := t.window(w)
+	from := hi - w + 1
+	for i := range w {
+		row := x.H.Row(i)
+		clear(row)
+		lo := max(i-1, 0)
+		copy(row[lo:], t.H.Row(from + i)[from+lo:from+w])
+		z := x.Z.Row(i)
+		clear(z)
+		z[i] = 1
+	}
+	return x
+}
+
+// deflate is aggressive early deflation in a window at the end of the active block, which is rows and columns top to hi. x is the Schur
+// form of the window, of which rows before done have not converged and count as not negligible. The column before the window is a
+// spike then. Where an element of the spike is negligible, an eigenvalue has been found. deflate returns how many have, and how
+// many others it has put before them in shiftRe and shiftIm, from index hi on downwards.
 //
 // Reference: LAPACK xLAQR3.
-func (t *Iteration[T]) deflate(top, hi, w int) (left, gone int) {
-	h := &t.H
+func (t *Iteration[T]) deflate(x *Iteration[T], top, hi, done int) (left, gone int) {
+	h, w := &t.H, x.H.Rows
 	from := hi - w + 1
 	spike := 0.0
 	if from > top {
 		spike = float64(h.Row(from)[from-1])
 	}
-	if w == 1 {
-		t.shiftRe[hi], t.shiftIm[hi] = float64(h.Row(hi)[hi]), 0
-		t.Re[hi], t.Im[hi] = h.Row(hi)[hi], 0
-		if math.Abs(spike) <= max(t.tiny, t.eps*abs(h.Row(hi)[hi])) {
-			if from > top {
-				h.Row(from)[from-1] = 0
-			}
-			return 0, 1
-		}
-		return 1, 0
-	}
-	x := t.window(w)
-	for i := range w {
-		row := x.H.Row(i)
-		clear(row[:i])
-		lo := max(i-1, 0)
-		copy(row[lo:], h.Row(from + i)[from+lo:from+w])
-		z := x.Z.Row(i)
-		clear(z)
-		z[i] = 1
-	}
-	done := x.iterate(0, w-1) // those before it have not converged, and count as not negligible
 	for i := 2; i < w; i++ {
 		clear(x.H.Row(i)[:i-1])
 	}

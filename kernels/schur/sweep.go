@@ -3,6 +3,7 @@ package schur
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
@@ -51,7 +52,7 @@ func (t *Iteration[T]) sweep(top, hi int, re, im []float64) {
 }
 
 // chain is a chain of bulges in a window of columns left+1 to left+size. Row i of u is that of column left+1+i.
-type chain[T float32 | float64] struct {
+type chain[T scalar.Real] struct {
 	*Iteration[T]
 	top, hi, left int
 	re, im        []float64

@@ -1,0 +1,187 @@
+package la_test
+
+import (
+	"errors"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/mat"
+)
+
+// generalError returns the largest element of A·V − V·Λ in units of n·‖A‖·ε. A vector has norm 1.
+func generalError(a mat.Matrix, values []complex128, v *mat.CDense, eps float64) (worst float64) {
+	n, _ := a.Dims()
+	var re, im, are, aim mat.Dense
+	re.ReuseAs(n, n)
+	im.ReuseAs(n, n)
+	for i := range n {
+		for j := range n {
+			re.Set(i, j, real(v.At(i, j)))
+			im.Set(i, j, imag(v.At(i, j)))
+		}
+	}
+	are.Mul(a, &re)
+	aim.Mul(a, &im)
+	for i := range n {
+		for j := range n {
+			worst = max(worst, cmplx.Abs(complex(are.At(i, j), aim.At(i, j))-values[j]*v.At(i, j)))
+		}
+	}
+	return worst / (float64(n) * mat.Norm(a, 2) * eps)
+}
+
+func TestEigen(t *testing.T) {
+	e := engineOf(t, la.Options{Workers: 2})
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, on := range []*la.Engine{nil, e} {
+		c := la.NewEigen[float64](on)
+		for _, n := range []int{1, 2, 3, 50, 193, 300, 193} {
+			a := randomSVD(n, n, rng)
+			if err := c.Factorize(a, mat.EigenBoth); err != nil {
+				t.Fatal(err)
+			}
+			values := c.Values(nil)
+			var v, u mat.CDense
+			c.VectorsTo(&v)
+			c.LeftVectorsTo(&u)
+			if r := generalError(a, values, &v, 0x1p-52); !(r < 30) {
+				t.Errorf("n = %d: residual %.3g", n, r)
+			}
+			conjugate := slices.Clone(values) // Aᵀ·u = λ̄·u
+			for i, x := range conjugate {
+				conjugate[i] = cmplx.Conj(x)
+			}
+			if r := generalError(mat.DenseCopyOf(a.T()), conjugate, &u, 0x1p-52); !(r < 30) {
+				t.Errorf("n = %d: residual of left vectors %.3g", n, r)
+			}
+			if err := c.Factorize(a, mat.EigenNone); err != nil {
+				t.Fatal(err)
+			}
+			nearest(t, c.Values(nil), values, 1e-10*mat.Norm(a, 2))
+			if got := panics(func() { c.VectorsTo(&v) }); got != la.ErrNoVectors {
+				t.Errorf("no vectors: %v", got)
+			}
+		}
+	}
+}
+
+// nearest fails t unless the values are others, in any order and up to a distance.
+func nearest(t *testing.T, values, others []complex128, within float64) {
+	t.Helper()
+	taken := make([]bool, len(others))
+	for _, x := range values {
+		at, least := 0, math.Inf(1)
+		for j, y := range others {
+			if d := cmplx.Abs(x - y); !taken[j] && d < least {
+				at, least = j, d
+			}
+		}
+		taken[at] = true
+		if !(least <= within) {
+			t.Errorf("value %v is %.3g off", x, least)
+		}
+	}
+}
+
+// TestEigenSources: the same bits from all kinds of matrices, by any number of workers.
+func TestEigenSources(t *testing.T) {
+	const n = 280
+	a := randomSVD(n, n, rand.New(rand.NewPCG(3, 4)))
+	raw := la.General[float64]{Rows: n, Cols: n, Stride: n + 2, Data: make([]float64, n*(n+2))}
+	for i := range n {
+		copy(raw.Data[i*raw.Stride:], a.RawRowView(i))
+		raw.Data[i*raw.Stride+n] = math.NaN()
+	}
+	full, _ := blocked.From[float64](a, blocked.Full, 64, blocked.CopyOptions{})
+	var want la.Eigen[float64]
+	if err := want.Factorize(a, mat.EigenBoth); err != nil {
+		t.Fatal(err)
+	}
+	var v, u mat.CDense
+	want.VectorsTo(&v)
+	want.LeftVectorsTo(&u)
+	for i, s := range []la.Source[float64]{raw, full, mat.DenseCopyOf(a.T()).T()} {
+		for _, workers := range []int{1, 2, 3} {
+			c := la.NewEigen[float64](engineOf(t, la.Options{Workers: workers}))
+			if err := c.Factorize(s, mat.EigenBoth); err != nil {
+				t.Fatal(err)
+			}
+			var v1, u1 mat.CDense
+			c.VectorsTo(&v1)
+			c.LeftVectorsTo(&u1)
+			if !slices.Equal(c.Values(nil), want.Values(nil)) || !slices.Equal(v1.RawCMatrix().Data, v.RawCMatrix().Data) || !slices.Equal(u1.RawCMatrix().Data, u.RawCMatrix().Data) {
+				t.Errorf("source %d, %d workers: other bits", i, workers)
+			}
+		}
+	}
+	re, im := make([]float64, n), make([]float64, n)
+	var left, right mat.Dense
+	want.RealTo(re, im, &left, &right)
+	for j, x := range want.Values(nil) {
+		if complex(re[j], im[j]) != x {
+			t.Fatalf("value %d is %v, its parts are %v and %v", j, x, re[j], im[j])
+		}
+		for i := range n {
+			if im[j] >= 0 && (real(v.At(i, j)) != right.At(i, j) || im[j] > 0 && imag(u.At(i, j)) != left.At(i, j+1)) {
+				t.Fatalf("vector %d is not that of its parts", j)
+			}
+		}
+	}
+}
+
+// TestEigen32: float32, and a matrix whose eigenvalues are known.
+func TestEigen32(t *testing.T) {
+	const n = 90
+	a := la.General[float32]{Rows: n, Cols: n, Stride: n, Data: make([]float32, n*n)}
+	want := make([]complex128, n)
+	for i := range n { // an orthogonal circulant: a permutation
+		a.Data[i*n+(i+1)%n] = 2
+		want[i] = cmplx.Rect(2, 2*math.Pi*float64(i)/n)
+	}
+	var c la.Eigen[float32]
+	if err := c.Factorize(a, mat.EigenRight); err != nil {
+		t.Fatal(err)
+	}
+	nearest(t, c.Values(nil), want, 1e-5)
+}
+
+func TestEigenErrors(t *testing.T) {
+	var c la.Eigen[float64]
+	for _, f := range []func(){func() { c.Values(nil) }, func() { c.VectorsTo(new(mat.CDense)) }, func() { c.LeftVectorsTo(new(mat.CDense)) }} {
+		if got := panics(f); got != la.ErrNotFactorized {
+			t.Errorf("not factorized: %v", got)
+		}
+	}
+	if err := c.Factorize(mat.NewDense(2, 3, nil), mat.EigenNone); err == nil || !c.IsEmpty() || c.Kind() != -1 {
+		t.Errorf("2×3: %v", err)
+	} else if _, ok := errors.AsType[*la.ShapeError](err); !ok {
+		t.Errorf("2×3: %v", err)
+	}
+	a := mat.NewDense(40, 40, nil)
+	a.Set(7, 3, math.NaN())
+	if e, ok := errors.AsType[*la.NonFiniteError](c.Factorize(a, mat.EigenRight)); !ok || e.Row != 7 || e.Col != 3 {
+		t.Errorf("NaN: %v", e)
+	}
+	a.Zero()
+	if err := c.Factorize(a, mat.EigenRight); err != nil || c.Kind() != mat.EigenRight {
+		t.Errorf("zero: %v", err)
+	}
+	if got := panics(func() { c.VectorsTo(mat.NewCDense(3, 40, nil)) }); got != mat.ErrShape {
+		t.Errorf("another shape: %v", got)
+	}
+	if got := panics(func() { c.Values(make([]complex128, 3)) }); got != mat.ErrSliceLengthMismatch {
+		t.Errorf("another length: %v", got)
+	}
+	c.Reset()
+	if !c.IsEmpty() {
+		t.Error("not empty")
+	}
+	if err := c.Factorize(la.General[float64]{Stride: 1}, mat.EigenBoth); err != nil || len(c.Values(nil)) != 0 {
+		t.Errorf("order 0: %v", err)
+	}
+}
