@@ -77,15 +77,8 @@ func checkGeqp3[T Element](t *testing.T, r Routines[T], kind string, n, m int, s
 	was := slices.Clone(b)
 	k := min(m, n)
 	perm, tau := make([]int, n), make([]T, k)
-	fresh := func(size int) []T {
-		work := make([]T, size)
-		for i := range work {
-			work[i] = T(math.NaN())
-		}
-		return work
-	}
 	f := NewPivoted(r, nil)
-	f.Geqp3(sketched, n, m, b, ldb, perm, tau, fresh(Geqp3Work(n, m)))
+	f.Geqp3(sketched, n, m, b, ldb, perm, tau, dirty[T](Geqp3Work(n, m)))
 	if got := slices.Sorted(slices.Values(perm)); len(got) > 0 && (got[0] != 0 || got[n-1] != n-1 || len(slices.Compact(got)) != n) {
 		t.Fatalf("not a permutation: %v", perm)
 	}
@@ -93,7 +86,7 @@ func checkGeqp3[T Element](t *testing.T, r Routines[T], kind string, n, m int, s
 	for i := range m {
 		q[i*m+i] = 1
 	}
-	f.Ormlq(true, m, m, k, b, ldb, tau, q, max(m, 1), fresh(OrmlqWork(m)))
+	f.Ormlq(true, m, m, k, b, ldb, tau, q, max(m, 1), dirty[T](OrmlqWork(m)))
 	eps := 2 * scalar.Eps[T]()
 	loss, worst, top := 0.0, 0.0, 0.0
 	for i := range m {
@@ -136,8 +129,8 @@ func checkGeqp3[T Element](t *testing.T, r Routines[T], kind string, n, m int, s
 		x[i] = T(rng.NormFloat64())
 	}
 	y := slices.Clone(x)
-	f.Ormlq(false, 2, m, k, b, ldb, tau, y, max(m, 1), fresh(OrmlqWork(m)))
-	f.Ormlq(true, 2, m, k, b, ldb, tau, y, max(m, 1), fresh(OrmlqWork(m)))
+	f.Ormlq(false, 2, m, k, b, ldb, tau, y, max(m, 1), dirty[T](OrmlqWork(m)))
+	f.Ormlq(true, 2, m, k, b, ldb, tau, y, max(m, 1), dirty[T](OrmlqWork(m)))
 	for i, v := range x {
 		if !(math.Abs(float64(v-y[i])) <= 30*eps*float64(m)) {
 			t.Fatalf("X·Q·Qᵀ has %v, want %v", y[i], v)
@@ -146,14 +139,7 @@ func checkGeqp3[T Element](t *testing.T, r Routines[T], kind string, n, m int, s
 	// In parts, with the same bits.
 	for _, units := range []int{2, 3} {
 		c, perm2, tau2 := slices.Clone(was), make([]int, n), make([]T, k)
-		crew := func(parts, work int, f func(part, parts int, work []T)) {
-			for u := range units {
-				for i := u; i < parts; i += units {
-					f(i, parts, make([]T, work))
-				}
-			}
-		}
-		NewPivoted[T](r, crew).Geqp3(sketched, n, m, c, ldb, perm2, tau2, make([]T, Geqp3Work(n, m)))
+		NewPivoted(r, inTurns[T](units)).Geqp3(sketched, n, m, c, ldb, perm2, tau2, make([]T, Geqp3Work(n, m)))
 		same := slices.Equal(perm, perm2) && slices.Equal(tau, tau2)
 		for i := range n {
 			same = same && slices.Equal(b[i*ldb:][:m], c[i*ldb:][:m])

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 )
 
@@ -128,6 +127,7 @@ func testGetrfTall[T Element](t *testing.T) {
 		},
 	}
 	turn := 0 // of the numbers of rows, so that each implementation meets all of them
+	crew := crewOf[T](new(int))
 	for _, s := range [][2]int{{400, 1}, {401, 7}, {1000, 16}, {999, 33}, {777, 65}, {64, 20}} {
 		m, n := s[0], s[1]
 		for what, change := range spoil {
@@ -143,13 +143,6 @@ func testGetrfTall[T Element](t *testing.T) {
 				want, pivots := clonePanel(a), make([]int, n)
 				info := l.Getrf(n, want, pivots, make([]T, l.Work(m, n)))
 				rows := []int{64, 100, 300}[(turn+i)%3]
-				crew := func(parts, work int, f func(part, parts int, work []T)) {
-					var wg sync.WaitGroup
-					for _, i := range rnd.Perm(parts) {
-						wg.Go(func() { f(i, parts, make([]T, work)) })
-					}
-					wg.Wait()
-				}
 				s := &tall[T]{rows: rows, crew: crew}
 				got, ipiv := clonePanel(a), make([]int, n)
 				work := make([]T, roundUp(max(s.work(&l.leaves, m, n), l.leaves.work(m, n)), 16)+l.r.Work(m))

@@ -32,6 +32,21 @@ func crewOf[T Element](most *int) Crew[T] {
 	}
 }
 
+// inTurns returns a crew that does every units-th part in one turn, all with the same scratch.
+func inTurns[T Element](units int) Crew[T] {
+	var scratch []T
+	return func(parts, work int, f func(part, parts int, work []T)) {
+		if len(scratch) < work {
+			scratch = rubbish[T](work)
+		}
+		for u := range units {
+			for i := u; i < parts; i += units {
+				f(i, parts, scratch[:work])
+			}
+		}
+	}
+}
+
 func rubbish[T Element](n int) []T {
 	x := make([]T, n)
 	for i := range x {

@@ -146,14 +146,7 @@ func checkSytrf[T Element](t *testing.T, r Routines[T], rook bool, kind string, 
 	// In parts, with the same bits.
 	for _, units := range []int{2, 3} {
 		b, d2, e2, swaps2 := slices.Clone(was), make([]T, n), make([]T, n), make([]int, n)
-		crew := func(parts, work int, f func(part, parts int, work []T)) {
-			for u := range units {
-				for i := u; i < parts; i += units {
-					f(i, parts, make([]T, work))
-				}
-			}
-		}
-		NewIndefinite[T](r, crew).Sytrf(rook, n, b, lda, d2, e2, swaps2, make([]T, SytrfWork(n)))
+		NewIndefinite(r, inTurns[T](units)).Sytrf(rook, n, b, lda, d2, e2, swaps2, make([]T, SytrfWork(n)))
 		if !slices.Equal(d, d2) || !slices.Equal(e, e2) || !slices.Equal(swaps, swaps2) {
 			t.Errorf("%d units: D or P differ", units)
 		}

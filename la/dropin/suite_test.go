@@ -94,6 +94,10 @@ func TestSuites(t *testing.T) {
 				if !s.large && nb != 7 && testing.Short() {
 					continue
 				}
+				// Tiles of 64×64 have all of Dgesvd, and TestDgesvdJobs has every job with nb = 0.
+				if s.name == "Dgesvd" && nb == 0 && testing.Short() {
+					continue
+				}
 				t.Run(s.name, func(t *testing.T) { s.run(t, b, l) })
 			}
 		})
