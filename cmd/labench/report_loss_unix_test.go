@@ -68,7 +68,7 @@ func TestReportAfterLoss(t *testing.T) {
 		return all
 	}
 	s := bench.Spec{Problem: bench.Problem{Op: "cholesky", N: 1500, NB: 100},
-		Remote: bench.Remote{Runtime: d, Distributed: true, Idle: true, Nodes: nodes, Speeds: func() []float64 { return f.Speeds(d) }},
+		Remote: bench.Remote{Runtime: d, Distributed: true, Owner: f.ByOwner(), Idle: true, Nodes: nodes, Speeds: func() []float64 { return f.Speeds(d) }},
 		Repeat: 3,
 		Warmup: -1,
 		Verify: true,
