@@ -14,7 +14,7 @@ import (
 // TestFactorizationsOnDevice solves systems with all operations that have a
 // version for devices on a simulated one, and the panel of LU on the CPU.
 func TestFactorizationsOnDevice(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	d, err := cuda.NewSimulated(cuda.SimOptions{})
 	if err != nil {
 		t.Fatal(err)

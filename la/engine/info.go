@@ -20,7 +20,7 @@ type Info struct {
 	Module string `json:"module"` // path and version of this module in the program
 	Go     string `json:"go"`
 
-	Processor string `json:"processor"` // of the first worker
+	Processor string `json:"processor"` // of the first worker; its architecture if that is all that is known
 	Workers   int    `json:"workers"`   // on cores
 	// WorkersBy says what decides the number of workers: "options", "environment" (TESSERA_WORKERS)
 	// or "machine", by its cores and the limits of the process. For a nil engine whose calls cannot
@@ -59,7 +59,7 @@ func (e *Engine) Info() Info {
 		}
 	}
 	selector, target := e.selection()
-	x.Processor = target.Processor
+	x.Processor = cmp.Or(target.Processor, target.Arch)
 	x.WorkersBy = "machine"
 	switch o := e.Options(); {
 	case o.Runtime != nil, o.Resources != nil, o.Workers > 0:
