@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/loop"
@@ -20,6 +21,9 @@ import (
 // TestSharedWorkers: a sparse matrix, an iteration and a loop on the runtime of an engine run on its
 // workers, and start none of their own.
 func TestSharedWorkers(t *testing.T) {
+	for workersRunning() > 0 { // those of the default engine stay a while after a test before this one
+		time.Sleep(time.Millisecond)
+	}
 	const n = 3000
 	rec := new(trace.Recorder)
 	e, err := la.NewEngine(la.Options{Workers: 2, Float: true, Trace: rec, NB: 16, Direct: -1})
