@@ -11,7 +11,10 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// On wasm Go has a goroutine of its own for events.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("runtime.handleEvent"))
+}
 
 // start returns an engine that is closed at the end of the test.
 func start(t testing.TB, opt la.Options) *la.Engine {
