@@ -161,7 +161,7 @@ func loops(function string) (all []*loop) {
 			if strings.Contains(in.args, "sp") {
 				l.stack++
 			}
-			registers := regexp.MustCompile(`\b[vqds]\d+`).FindAllString(in.args, -1)
+			registers := regexp.MustCompile(`\b[vqds]\d{1,2}\b`).FindAllString(in.args, -1)
 			if len(registers) == 0 {
 				continue
 			}
