@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,9 @@ func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string,
 	if err != nil {
 		return nil, err
 	}
+	if config != nil {
+		config, _ = web.Secure(config)
+	}
 	// Each job is a process of this program. If it crashes or runs out of memory, the agent and the other jobs
 	// survive.
 	self, err := os.Executable()
@@ -76,40 +80,48 @@ func (f *takingFlags) take(ctx context.Context, a *cli.App, n *Flags, at string,
 	if err != nil {
 		return nil, err
 	}
-	// Listen first: an address in use is an error at once, while the spool may be released later. Connections
-	// wait meanwhile.
-	waiting, enough := context.WithTimeout(ctx, spoolPatience)
-	defer enough()
-	q, err := jobs.Open(waiting, jobs.Options{Dir: f.spool, Most: int64(f.most), Check: check, Log: log, Command: func(j *jobs.Job, dir string) *exec.Cmd {
+	opt := jobs.Options{Dir: f.spool, Most: int64(f.most), Check: check, Log: log, Command: func(j *jobs.Job, dir string) *exec.Cmd {
 		return exec.Command(self, JobWords(j, dir, n, at)...)
-	}})
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	fmt.Fprintf(a.Out, "agent %s takes jobs on %s\n", n.Name, l.Addr())
-	if config != nil {
-		config, _ = web.Secure(config)
-	}
-	server := jobs.NewServer(q, config, log)
+	}}
 	ctx, stop := context.WithCancel(ctx) // an error may end the agent, too
+	ended := make(chan error, 1)
+	go func() { ended <- takeOn(ctx, a, n.Name, l, config, opt, fail) }()
+	return func() error {
+		stop()
+		return <-ended
+	}, nil
+}
+
+// takeOn takes jobs on l until ctx ends. It first waits for the spool, which an earlier agent's last job may
+// still have. Meanwhile the agent has to be a node, or that job would wait for the tasks of the earlier one.
+func takeOn(ctx context.Context, a *cli.App, name string, l net.Listener, config *tls.Config, opt jobs.Options, fail context.CancelCauseFunc) error {
+	defer l.Close() // the server does not close it if Serve has not begun
+	waiting, enough := context.WithTimeout(ctx, spoolPatience)
+	q, err := jobs.Open(waiting, opt)
+	enough()
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		fail(err)
+		return err
+	}
+	fmt.Fprintf(a.Out, "agent %s takes jobs on %s\n", name, l.Addr())
+	server := jobs.NewServer(q, config, opt.Log)
 	var running sync.WaitGroup
 	running.Go(func() { q.Run(ctx) })
 	var broken error
 	running.Go(func() {
 		if broken = server.Serve(l); broken != nil {
-			log.Error("this agent takes no jobs any more", "error", broken)
+			opt.Log.Error("this agent takes no jobs any more", "error", broken)
 			fail(broken)
 		}
 	})
 	// In this order: no new job starts, the server stops, the running job ends, and the spool is released last.
-	return func() error {
-		stop()
-		err := server.Close()
-		l.Close() // Close does not close it if Serve has not begun
-		running.Wait()
-		return errors.Join(broken, err, q.Close())
-	}, nil
+	<-ctx.Done()
+	err = server.Close()
+	running.Wait()
+	return errors.Join(broken, err, q.Close())
 }
 
 // JobWords returns the command line of a job. The flags that the agent sets come last, so that they take
