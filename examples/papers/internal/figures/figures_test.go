@@ -56,7 +56,7 @@ func TestMake(t *testing.T) {
 		if testing.Short() && !quick[f.Name] {
 			continue
 		}
-		r, err := f.Make(context.Background())
+		r, err := result(&f)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -81,6 +81,19 @@ func TestMake(t *testing.T) {
 			}
 		}
 	}
+}
+
+// made are the results of figures by name: a figure takes some seconds, and is the same each time.
+var made = map[string]*Result{}
+
+// result makes a figure once for all tests.
+func result(f *Figure) (*Result, error) {
+	if r := made[f.Name]; r != nil {
+		return r, nil
+	}
+	r, err := f.Make(context.Background())
+	made[f.Name] = r
+	return r, err
 }
 
 // fresh checks that the picture in docs is that of a figure.
@@ -121,7 +134,7 @@ func TestClaims(t *testing.T) {
 		if want[f.Name] == "" || testing.Short() && (f.Name == "pycompss-18" || f.Name == "pycompss-29") {
 			continue
 		}
-		r, err := f.Make(context.Background())
+		r, err := result(&f)
 		if err != nil {
 			t.Fatal(err)
 		}
