@@ -45,10 +45,9 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T], opts ...CallOptio
 // solveTo is SolveTo with a copy of b.
 func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[T]) error {
 	n := c.u.Dim()
-	if d, f := c.direct(ctx); d != nil {
-		defer d.leave()
+	if f, ok := c.direct(ctx); ok {
 		if from, ok := memoryOf(b); ok && from.rows == n {
-			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&f, c.norm, false, &to, &from) {
+			if to, ok := resultMemory(dst, n, from.cols); ok && f.solve(c.norm, false, &to, &from) {
 				return nil
 			}
 		}
@@ -109,26 +108,23 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 	if err != nil {
 		return err
 	}
-	if d, f := c.direct(ctx); d != nil {
-		defer d.leave()
+	if f, ok := c.direct(ctx); ok {
 		var to, from memory[T]
-		if vectorsOf(f.n, dst, &to, f.n, b, &from) && d.solve(&f, c.norm, false, &to, &from) {
+		if vectorsOf(f.n, dst, &to, f.n, b, &from) && f.solve(c.norm, false, &to, &from) {
 			return nil
 		}
 	}
 	return solveVector(ctx, "A", c.u.Dim(), c.u.Dim(), dst, b, c.solveTo)
 }
 
-// direct returns a desk for a small factorization, and its factors, or nil.
-func (c *Cholesky[T]) direct(ctx context.Context) (d *desk[T], f factors[T]) {
+// direct returns the factors of a small factorization, or false.
+func (c *Cholesky[T]) direct(ctx context.Context) (f factors[T], ok bool) {
 	n := c.u.Dim()
-	if c.u.NB() >= n && c.exp == 0 && c.bound == nil && !c.u.IsDistributed() {
-		if d = directly[T](ctx, c.engine, n); d != nil {
-			t := c.u.Tile(0, 0)
-			f = factors[T]{form: formCholesky, a: t.Data, n: n, ld: t.Stride}
-		}
+	if c.u.NB() < n || c.exp != 0 || c.bound != nil || c.u.IsDistributed() || !isDirect(ctx, c.engine, n) {
+		return f, false
 	}
-	return d, f
+	t := c.u.Tile(0, 0)
+	return factors[T]{form: formCholesky, a: t.Data, n: n, ld: t.Stride}, true
 }
 
 // InverseTo computes dst = A⁻¹. An empty *mat.SymDense takes the shape of A. A solution with A is
@@ -151,9 +147,8 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error 
 	if n == 0 {
 		return nil
 	}
-	if d, f := c.direct(ctx); d != nil {
-		defer d.leave()
-		if to, upper, ok := symmetricOf[T](dst); ok && d.invertSymmetric(&f, c.norm, &to, upper) {
+	if f, ok := c.direct(ctx); ok {
+		if to, upper, ok := symmetricOf[T](dst); ok && f.invertSymmetric(c.norm, &to, upper) {
 			return nil
 		}
 	}

@@ -27,11 +27,30 @@ const smallOrder = 64
 // directly returns a desk for a problem whose largest dimension is given, or nil if the problem is not small or e has to
 // see it. The caller calls leave.
 func directly[T Element](ctx context.Context, e *Engine, largest int) *desk[T] {
-	if largest == 0 || largest > smallOrder || !e.Plain(ctx, largest) {
+	if !isDirect(ctx, e, largest) {
 		return nil
 	}
-	return desks[T]().Get().(*desk[T])
+	return takeDesk[T]()
 }
+
+// isDirect reports whether directly returns a desk.
+func isDirect(ctx context.Context, e *Engine, largest int) bool {
+	return largest > 0 && largest <= smallOrder && e.Plain(ctx, largest)
+}
+
+// tallRows is the largest number of rows of a small least-squares problem.
+const tallRows = 3 * smallOrder
+
+// directlyTall is directly for a least-squares problem with an m×n matrix, m ≥ n.
+func directlyTall[T Element](ctx context.Context, e *Engine, m, n int) *desk[T] {
+	if n == 0 || n > smallOrder || m > tallRows || !e.Plain(ctx, m) {
+		return nil
+	}
+	return takeDesk[T]()
+}
+
+// takeDesk returns a desk. The caller calls leave.
+func takeDesk[T Element]() *desk[T] { return desks[T]().Get().(*desk[T]) }
 
 func newDesk[T Element]() *desk[T] {
 	d := &desk[T]{Small: op.NewSmall[T](), columns: make([]float64, smallOrder), diagonal: make([]float64, smallOrder),

@@ -50,6 +50,8 @@ const (
 func (d *desk[T]) divide(f *factors[T], transposed bool, nrhs int, x []T) {
 	n := f.n
 	switch {
+	case nrhs == 1 && n <= op.LoopTrsv:
+		f.divideVector(transposed, x)
 	case f.form == formCholesky:
 		d.Trsm(false, true, false, n, nrhs, f.a, f.ld, x, nrhs)
 		d.Trsm(false, false, false, n, nrhs, f.a, f.ld, x, nrhs)
@@ -66,6 +68,30 @@ func (d *desk[T]) divide(f *factors[T], transposed bool, nrhs int, x []T) {
 		d.Trsm(true, true, true, n, nrhs, f.a, f.ld, x, nrhs)
 		for i := n - 1; i >= 0; i-- {
 			swapRows(x, nrhs, i, f.swaps[i])
+		}
+	}
+}
+
+// divideVector is divide of a vector of up to op.LoopTrsv elements.
+func (f *factors[T]) divideVector(transposed bool, x []T) {
+	switch {
+	case f.form == formCholesky:
+		op.SmallTrsv(false, true, false, f.a, f.ld, x)
+		op.SmallTrsv(false, false, false, f.a, f.ld, x)
+	case f.form == formR:
+		op.SmallTrsv(false, transposed, false, f.a, f.ld, x)
+	case !transposed:
+		for i, r := range f.swaps {
+			x[i], x[r] = x[r], x[i]
+		}
+		op.SmallTrsv(true, false, true, f.a, f.ld, x)
+		op.SmallTrsv(false, false, false, f.a, f.ld, x)
+	default:
+		op.SmallTrsv(false, true, false, f.a, f.ld, x)
+		op.SmallTrsv(true, true, true, f.a, f.ld, x)
+		for i := len(x) - 1; i >= 0; i-- {
+			r := f.swaps[i]
+			x[i], x[r] = x[r], x[i]
 		}
 	}
 }
@@ -304,17 +330,22 @@ func plainSums[T Element](sums []float64) bool {
 
 // right returns a copy of b without gaps, or false if an element of it is not plain.
 func (d *desk[T]) right(b *memory[T]) (x []T, ok bool) {
-	least, most := farthest[T]()
 	d.x = atLeast(d.x, b.rows*b.cols)
 	x = d.x[:b.rows*b.cols]
+	return x, copyPlain(x, b.cols, b)
+}
+
+// copyPlain copies b to x, whose rows are ld apart, and reports whether all elements are plain.
+func copyPlain[T Element](x []T, ld int, b *memory[T]) bool {
+	least, most := farthest[T]()
 	for i := range b.rows {
-		row := x[i*b.cols:][:b.cols]
+		row := x[i*ld:][:b.cols]
 		for j, v := range b.data[i*b.stride:][:b.cols] {
 			if !(v == 0 || v >= least && v <= most || v <= -least && v >= -most) {
-				return nil, false
+				return false
 			}
 			row[j] = v
 		}
 	}
-	return x, true
+	return true
 }

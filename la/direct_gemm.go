@@ -106,3 +106,36 @@ func gemvDirect[T Element](ctx context.Context, e *Engine, trans blas.Transpose,
 	op.SmallGemv(ta, ma.rows, ma.cols, alpha, ma.data, ma.stride, mx.data, mx.stride, beta, my.data, my.stride)
 	return true
 }
+
+// mulVecDirect is MulVec of gonum's types up to op.SmallVec rows and columns, if it returns true: to tell what else there
+// may be takes as long as so small a product.
+func mulVecDirect[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) bool {
+	d, ok := any(a).(*mat.Dense)
+	if !ok {
+		return false
+	}
+	from, ok := any(x).(*mat.VecDense)
+	if !ok {
+		return false
+	}
+	to, ok := any(dst).(*mat.VecDense)
+	if !ok {
+		return false
+	}
+	ra, rx, ry := d.RawMatrix(), from.RawVector(), to.RawVector()
+	if max(ra.Rows, ra.Cols) > op.LoopGemv || rx.N != ra.Cols || rx.Inc != 1 || ry.N != ra.Rows || ry.Inc != 1 || ry.N == 0 {
+		return false
+	}
+	y := ry.Data[:ry.N]
+	if overlapping(y, ra.Data) || overlapping(y, rx.Data) {
+		return false
+	}
+	op.LoopMulVec(ra.Data, ra.Stride, rx.Data[:rx.N], y)
+	return true
+}
+
+// overlapping reports whether two slices with elements have one in common.
+func overlapping(x, y []float64) bool {
+	p, q := uintptr(unsafe.Pointer(&x[0])), uintptr(unsafe.Pointer(&y[0]))
+	return p < q+8*uintptr(len(y)) && q < p+8*uintptr(len(x))
+}

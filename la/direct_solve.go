@@ -1,6 +1,10 @@
 package la
 
-import "math"
+import (
+	"math"
+
+	"github.com/tessera-la/tessera/kernels/op"
+)
 
 // regular reports whether the matrix with these factors and norms is not singular to working precision. If it is, the
 // other way has the error.
@@ -20,6 +24,22 @@ func (d *desk[T]) regular(f *factors[T], k norms) bool {
 	return true
 }
 
+// solve is [desk.solve], without a desk for a vector of few elements.
+func (f *factors[T]) solve(k norms, transposed bool, dst, b *memory[T]) bool {
+	if f.n > op.LoopTrsv || b.rows != f.n || b.cols != 1 || !k.fine.Load() {
+		d := takeDesk[T]()
+		defer d.leave()
+		return d.solve(f, k, transposed, dst, b)
+	}
+	var memory [op.LoopTrsv]T
+	x := memory[:f.n]
+	if !copyPlain(x, 1, b) {
+		return false
+	}
+	f.divideVector(transposed, x)
+	return deliverPlain(x, dst)
+}
+
 // solve writes the quotient of b by the factors f to dst. It returns false, and changes nothing, if an operand or the
 // solution is not plain, or the matrix may be singular.
 func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b *memory[T]) bool {
@@ -36,15 +56,30 @@ func (d *desk[T]) solve(f *factors[T], k norms, transposed bool, dst, b *memory[
 
 // invertSymmetric writes A⁻¹ for the factor U of A = Uᵀ·U to the upper triangle of dst, or to the lower one. It returns
 // false, and changes nothing, if an element is not plain, or A may be singular.
-func (d *desk[T]) invertSymmetric(f *factors[T], k norms, dst *memory[T], upper bool) bool {
+func (f *factors[T]) invertSymmetric(k norms, dst *memory[T], upper bool) bool {
+	const few = 4 // rows, for which it takes no desk
 	n := f.n
+	if n <= few && k.fine.Load() {
+		var memory [2 * few * few]T
+		x := memory[:n*n]
+		op.LoopPotri(n, f.a, f.ld, memory[few*few:], x, n)
+		return deliverTriangle(x, dst, upper)
+	}
+	d := takeDesk[T]()
+	defer d.leave()
 	if !d.regular(f, k) {
 		return false
 	}
 	d.f, d.t = atLeast(d.f, n*n), atLeast(d.t, n*n)
 	x := d.t[:n*n]
 	d.Potri(n, f.a, f.ld, d.f, x, n)
-	s := T(0)
+	return deliverTriangle(x, dst, upper)
+}
+
+// deliverTriangle copies the upper triangle of x, a matrix without gaps, to that of dst or, transposed, to the lower one,
+// unless an element is not finite.
+func deliverTriangle[T Element](x []T, dst *memory[T], upper bool) bool {
+	n, s := dst.rows, T(0)
 	for i := range n {
 		for _, v := range x[i*n+i : i*n+n] {
 			s += v * 0
@@ -167,15 +202,22 @@ func structureOf[T Element](a memory[T]) (triangular, symmetric bool) {
 // solveTall solves the least-squares problem with the m×n matrix a, m ≥ n.
 func (d *desk[T]) solveTall(a memory[T], dst, b *memory[T]) bool {
 	m, n := a.rows, a.cols
-	d.f, d.t = atLeast(d.f, m*n), atLeast(d.t, n*n)
-	if _, ok := d.load(d.f, n, a); !ok {
+	ld := n + b.cols
+	d.f, d.t = atLeast(d.f, m*ld), atLeast(d.t, n*n)
+	if _, ok := d.load(d.f, ld, a); !ok || b.rows != m || !copyPlain(d.f[n:], ld, b) {
 		return false
 	}
-	ib := min(n, tallBlock)
-	d.Geqrt(m, n, ib, d.f, n, d.t, n)
-	d.own.reset(d.upperSums(d.f, n, n))
-	return d.leastSquares(m, n, ib, d.f, n, d.t, n, d.own, dst, b)
+	d.Reduce(m, n, b.cols, d.f, ld, d.t)
+	d.own.reset(d.upperSums(d.f, n, ld))
+	f := factors[T]{form: formR, a: d.f, n: n, ld: ld}
+	if !d.regular(&f, d.own) {
+		return false
+	}
+	d.x = atLeast(d.x, n*b.cols)
+	x := d.x[:n*b.cols]
+	for i := range n {
+		copy(x[i*b.cols:][:b.cols], d.f[i*ld+n:])
+	}
+	d.divide(&f, false, b.cols, x)
+	return deliverPlain(x, dst)
 }
-
-// tallBlock is the number of columns of the block reflectors of solveTall.
-const tallBlock = 32

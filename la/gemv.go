@@ -17,6 +17,9 @@ import (
 // MulVec computes dst = a·x on the default engine. It is [Gemv] with alpha 1 and beta 0: dst
 // may be x, and an empty *mat.VecDense takes the length of the product.
 func MulVec[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) error {
+	if mulVecDirect(dst, a, x) {
+		return nil
+	}
 	if m, n := a.Dims(); n != x.Len() {
 		return &ShapeError{"MulVec", fmt.Sprintf("a is %d×%d and x has %d elements", m, n, x.Len())}
 	}

@@ -62,7 +62,7 @@ func leastSquaresDirect[T Element](ctx context.Context, e *Engine, dst Destinati
 	if m < n || n == 0 {
 		return false
 	}
-	d := directly[T](ctx, e, m)
+	d := directlyTall[T](ctx, e, m, n)
 	if d == nil {
 		return false
 	}

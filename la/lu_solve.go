@@ -53,10 +53,9 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 		return err
 	}
 	n := f.order()
-	if d, fs := f.direct(ctx); d != nil {
-		defer d.leave()
+	if fs, ok := f.direct(ctx); ok {
 		if from, ok := memoryOf(b); ok && from.rows == n {
-			if to, ok := resultMemory(dst, n, from.cols); ok && d.solve(&fs, f.norm, trans, &to, &from) {
+			if to, ok := resultMemory(dst, n, from.cols); ok && fs.solve(f.norm, trans, &to, &from) {
 				return nil
 			}
 		}
@@ -98,10 +97,9 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err
 	}
 	n := f.order()
-	if d, fs := f.direct(ctx); d != nil {
-		defer d.leave()
+	if fs, ok := f.direct(ctx); ok {
 		var to, from memory[T]
-		if vectorsOf(n, dst, &to, n, b, &from) && d.solve(&fs, f.norm, trans, &to, &from) {
+		if vectorsOf(n, dst, &to, n, b, &from) && fs.solve(f.norm, trans, &to, &from) {
 			return nil
 		}
 	}
@@ -113,16 +111,14 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	})
 }
 
-// direct returns a desk for a small factorization with an inverse, and its factors, or nil.
-func (f *LU[T]) direct(ctx context.Context) (d *desk[T], fs factors[T]) {
+// direct returns the factors of a small factorization with an inverse, or false.
+func (f *LU[T]) direct(ctx context.Context) (fs factors[T], ok bool) {
 	n, _ := f.lu.Dims()
-	if f.lu.NB() >= n && f.exp == 0 && !f.lu.IsDistributed() && f.pivots.Info() == 0 {
-		if d = directly[T](ctx, f.engine, n); d != nil {
-			t := f.lu.Tile(0, 0)
-			fs = factors[T]{form: formLU, a: t.Data, n: n, ld: t.Stride, swaps: f.pivots.Panel(0).Rows}
-		}
+	if f.lu.NB() < n || f.exp != 0 || f.lu.IsDistributed() || f.pivots.Info() != 0 || !isDirect(ctx, f.engine, n) {
+		return fs, false
 	}
-	return d, fs
+	t := f.lu.Tile(0, 0)
+	return factors[T]{form: formLU, a: t.Data, n: n, ld: t.Stride, swaps: f.pivots.Panel(0).Rows}, true
 }
 
 // solveInPlace overwrites dst, which is b, with op(A)⁻¹·b.

@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/blocked/qr"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la/engine"
 )
 
@@ -78,7 +79,7 @@ func (q *QR[T]) factorizeDirect(ctx context.Context, a Source[T]) (done bool) {
 	}
 	if f == nil || !f.one || !fits(f.a, m, n, m) || f.a.IsDistributed() {
 		f = &qrFactors[T]{one: true, a: blocked.New[T](blocked.Full, m, n, m)}
-		f.rotations = qr.NewRotations[T](m, n, m, q.opt.rotations(q.engine))
+		f.rotations = q.rotations(m, n, m, true)
 	}
 	v, t := f.a.Tile(0, 0), f.rotations.FirstT()
 	if _, ok := d.load(v.Data, v.Stride, src); !ok {
@@ -92,6 +93,16 @@ func (q *QR[T]) factorizeDirect(ctx context.Context, a Source[T]) (done bool) {
 	return true
 }
 
+// rotations returns room for those of an m×n matrix in tiles of nb×nb, or in one tile. For a small one the block reflectors
+// are those that the kernels make, wherever the matrix lies, so the bits of the factors do not depend on what q had before.
+func (q *QR[T]) rotations(m, n, nb int, one bool) *qr.Rotations[T] {
+	opt := q.opt.rotations(q.engine)
+	if opt.IB == 0 && one && n <= m && m <= smallOrder {
+		opt.IB = op.SmallBlock[T]()
+	}
+	return qr.NewRotations[T](m, n, nb, opt)
+}
+
 // factorizeUnscaled is factorize without scaling. top is the largest magnitude of a.
 func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64, err error) {
 	m, n := a.Dims()
@@ -99,7 +110,7 @@ func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	f := q.spare
 	if f == nil || f.one != one || !fits(f.a, m, n, nb) {
 		f = &qrFactors[T]{one: one}
-		f.rotations = qr.NewRotations[T](m, n, nb, q.opt.rotations(q.engine))
+		f.rotations = q.rotations(m, n, nb, one)
 	}
 	if !one && f.a == nil {
 		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles

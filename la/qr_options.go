@@ -16,8 +16,8 @@ type QROptions struct {
 	// Domain is the number of tiles in a domain of TreeDomains; 0 means one
 	// domain of the first column for each worker.
 	Domain int
-	// InnerBlock is the number of columns of a block reflector; 0 means qr.DefaultIB. A larger
-	// one increases the work, and the part of it that is matrix products.
+	// InnerBlock is the number of columns of a block reflector; 0 means qr.DefaultIB, or for matrices of up to 64 rows the
+	// elements in a vector of the processor. A larger one increases the work, and the part of it that is matrix products.
 	InnerBlock int
 	// TileSize is the tile size; 0 means Options.NB or, if that is 0, one chosen by the shape. One
 	// kernel never factors a larger matrix than this.

@@ -25,7 +25,7 @@ func BenchmarkSmall(b *testing.B) {
 		fmt.Fprintf(&table, " %d |", n)
 	}
 	table.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(orders)) + "\n")
-	for _, op := range smallCalls {
+	for _, op := range slices.Concat(smallCalls, smallDecompositions) {
 		fmt.Fprintf(&table, "| %s |", op.title)
 		for _, n := range orders {
 			b.Run(fmt.Sprintf("%s/n=%d", op.name, n), func(b *testing.B) {
@@ -87,11 +87,14 @@ func newSmallProblem(n int) (p smallProblem) {
 	return p
 }
 
-// smallCalls are pairs of calls that do the same.
-var smallCalls = []struct {
+// smallCall is a pair of calls that do the same.
+type smallCall struct {
 	name, title string
 	with        func(n int) (gonum, ours func())
-}{
+}
+
+// smallCalls are those of which ours allocate nothing.
+var smallCalls = []smallCall{
 	{"mul", "`Mul`", func(n int) (func(), func()) {
 		p := newSmallProblem(n)
 		var c, c2 mat.Dense
@@ -175,6 +178,22 @@ var smallCalls = []struct {
 		must(ours.Factorize(p.spd))
 		var x, x2 mat.SymDense
 		return func() { must(theirs.InverseTo(&x)) }, func() { must(ours.InverseTo(&x2)) }
+	}},
+}
+
+// smallDecompositions are eigenvalues and singular values, with vectors.
+var smallDecompositions = []smallCall{
+	{"eigensym", "`EigenSym.Factorize`", func(n int) (func(), func()) {
+		p := newSmallProblem(n)
+		var theirs mat.EigenSym
+		var ours la.EigenSym[float64]
+		return func() { theirs.Factorize(p.spd, true) }, func() { must(ours.Factorize(p.spd, true)) }
+	}},
+	{"svd", "`SVD.Factorize`", func(n int) (func(), func()) {
+		p := newSmallProblem(n)
+		var theirs mat.SVD
+		var ours la.SVD[float64]
+		return func() { theirs.Factorize(p.a, mat.SVDThin) }, func() { must(ours.Factorize(p.a, mat.SVDThin)) }
 	}},
 }
 

@@ -84,7 +84,7 @@ func solveDirect[T Element](ctx context.Context, e *Engine, dst Destination[T], 
 	if m < n || n == 0 {
 		return MethodNone
 	}
-	d := directly[T](ctx, e, m)
+	d := directlyTall[T](ctx, e, m, n)
 	if d == nil {
 		return MethodNone
 	}

@@ -25,8 +25,8 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tool
 		clear(v.Row(i))
 		u.Row(i)[i], v.Row(i)[i] = 1, 1
 	}
-	if n == 0 {
-		return nil
+	if n <= Leaf {
+		return leaf(0, n, n, d, e, u, v, tools.Rotate)
 	}
 	scale := tridiag.ScaleFor(d, e, 1)
 	tridiag.Multiply(d, scale)
@@ -38,7 +38,7 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tool
 		for r := range part.Hi - part.Lo {
 			sorted[part.Lo+r] = int32(part.Hi - part.Lo - 1 - r)
 		}
-		return leaf(part.Lo, part.Hi, n, d, e, u, v)
+		return leaf(part.Lo, part.Hi, n, d, e, u, v, tools.Rotate)
 	}); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func WorkBdsdc(n int) int { return n * rowWork(n) }
 
 // leaf solves rows lo to hi−1 of B. Unless they are the last rows, they have one element in column hi. Rotations of
 // that column with the others make it zero.
-func leaf[T scalar.Real](lo, hi, n int, d, e []T, u, v Matrix[T]) error {
+func leaf[T scalar.Real](lo, hi, n int, d, e []T, u, v Matrix[T], rotate tridiag.Rotations[T]) error {
 	cols := min(hi+1, n) - lo
 	k := hi - lo
 	right := v.Block(lo, lo, cols, cols)
@@ -94,5 +94,5 @@ func leaf[T scalar.Real](lo, hi, n int, d, e []T, u, v Matrix[T]) error {
 			}
 		}
 	}
-	return Bdsqr(d[lo:hi], e[lo:max(hi-1, lo)], u.Block(lo, lo, k, k), right.Block(0, 0, k, cols))
+	return Bdsqr(d[lo:hi], e[lo:max(hi-1, lo)], u.Block(lo, lo, k, k), right.Block(0, 0, k, cols), rotate)
 }

@@ -17,13 +17,13 @@ const sweepsPerValue = 12
 // Bdsqr overwrites d with the singular values of the n×n matrix B, in descending order. It multiplies u and v from
 // the left by the matrices whose rows are the left and right singular vectors of B, so identities become the vectors.
 // d has n elements and e has n−1; e is overwritten. u and v have n rows of any length. If both have no columns, a
-// faster iteration finds the values. Small singular values have the same relative accuracy as large ones.
+// faster iteration finds the values. rotate may be nil. Small singular values have the same relative accuracy as large ones.
 //
 // Elements must be finite. If the iteration does not converge, the error is a *tridiag.ConvergenceError, and the
 // results are undefined.
 //
 // Reference: LAPACK xBDSQR.
-func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
+func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T], rotate tridiag.Rotations[T]) error {
 	n := len(d)
 	if n == 0 || u.Cols == 0 && v.Cols == 0 && valuesAlone(d, e) {
 		return nil
@@ -32,6 +32,7 @@ func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T]) error {
 	tridiag.Multiply(d, scale)
 	tridiag.Multiply(e, scale)
 	s := newSweeps(d, e)
+	s.rotate, s.ofU, s.ofV = rotate, make([]T, 2*n), make([]T, 2*n)
 	err := s.solve(part[T]{d, e, rows[T]{u, 0, 1}, rows[T]{v, 0, 1}})
 	for i, x := range d {
 		if x < 0 || x == 0 && math.Signbit(float64(x)) {
@@ -50,6 +51,15 @@ type sweeps[T scalar.Real] struct {
 	thresh T   // elements of at most this magnitude become zero, whatever their neighbours are
 	left   int // how many rows the remaining sweeps may pass through, in total
 	order  int // of the whole matrix
+
+	rotate   tridiag.Rotations[T]
+	ofU, ofV []T // scratch for the rotations of a sweep
+}
+
+// turn applies the rotations of a sweep.
+func (s *sweeps[T]) turn(p part[T], ofU, ofV []T) {
+	s.rotate.Apply(p.u.m, p.u.first, p.u.step, ofU)
+	s.rotate.Apply(p.v.m, p.v.first, p.v.step, ofV)
 }
 
 // newSweeps returns the iteration for a matrix. Its thresh is tol times a lower bound on the least singular value,
@@ -80,9 +90,6 @@ type rows[T scalar.Real] struct {
 	m           Matrix[T]
 	first, step int
 }
-
-// row returns the i-th of the rows.
-func (r rows[T]) row(i int) []T { return r.m.Row(r.first + r.step*i) }
 
 // from returns the rows from row i on.
 func (r rows[T]) from(i int) rows[T] { return rows[T]{r.m, r.first + r.step*i, r.step} }
@@ -124,9 +131,9 @@ func (s *sweeps[T]) solve(p part[T]) error {
 		} else if s.left -= n - 1; s.left < 0 {
 			return &tridiag.ConvergenceError{Found: 0, Order: s.order}
 		} else if shift := s.shift(p, least); shift == 0 {
-			p.zeroShift()
+			p.zeroShift(s)
 		} else {
-			p.shifted(shift)
+			p.shifted(s, shift)
 		}
 	}
 	return nil
@@ -183,46 +190,50 @@ func (s *sweeps[T]) shift(p part[T], least T) T {
 }
 
 // zeroShift makes a sweep without a shift. It subtracts nothing, so small singular values keep their accuracy.
-func (p part[T]) zeroShift() {
+func (p part[T]) zeroShift(t *sweeps[T]) {
 	d, e := p.d, p.e
 	last := len(d) - 1
 	c, cu, su := T(1), T(1), T(0)
+	ofU, ofV := t.ofU[:0], t.ofV[:0]
 	for i := range last {
 		var s, r T
 		c, s, r = tridiag.Rotation(d[i]*c, e[i])
 		if i > 0 {
 			e[i-1] = su * r
 		}
-		tridiag.Rotate(p.v.row(i), p.v.row(i+1), c, s)
+		ofV = append(ofV, c, s)
 		cu, su, d[i] = tridiag.Rotation(cu*r, d[i+1]*s)
-		tridiag.Rotate(p.u.row(i), p.u.row(i+1), cu, su)
+		ofU = append(ofU, cu, su)
 	}
 	h := d[last] * c
 	d[last], e[last-1] = h*cu, h*su
+	t.turn(p, ofU, ofV)
 }
 
 // shifted makes a sweep with a shift.
-func (p part[T]) shifted(shift T) {
+func (p part[T]) shifted(t *sweeps[T], shift T) {
 	d, e := p.d, p.e
 	last := len(d) - 1
 	f := (abs(d[0]) - shift) * (sign(1, d[0]) + shift/d[0])
 	g := e[0]
+	ofU, ofV := t.ofU[:0], t.ofV[:0]
 	for i := range last {
 		c, s, r := tridiag.Rotation(f, g)
 		if i > 0 {
 			e[i-1] = r
 		}
-		tridiag.Rotate(p.v.row(i), p.v.row(i+1), c, s)
+		ofV = append(ofV, c, s)
 		f, e[i] = c*d[i]+s*e[i], c*e[i]-s*d[i]
 		g, d[i+1] = s*d[i+1], c*d[i+1]
 		c, s, d[i] = tridiag.Rotation(f, g)
-		tridiag.Rotate(p.u.row(i), p.u.row(i+1), c, s)
+		ofU = append(ofU, c, s)
 		f, d[i+1] = c*e[i]+s*d[i+1], c*d[i+1]-s*e[i]
 		if i < last-1 {
 			g, e[i+1] = s*e[i+1], c*e[i+1]
 		}
 	}
 	e[last-1] = f
+	t.turn(p, ofU, ofV)
 }
 
 // lesser returns the lesser singular value of the matrix (f g; 0 h), whose elements are not negative. It is accurate

@@ -212,7 +212,7 @@ func solve[T scalar.Real](d, e []T, dc bool, crew tridiag.Crew[T]) (values []T, 
 		clear(v.Row(i))
 		u.Row(i)[i], v.Row(i)[i] = 1, 1
 	}
-	return w, u, v, Bdsqr(w, f, u, v)
+	return w, u, v, Bdsqr(w, f, u, v, nil)
 }
 
 func testSolve[T scalar.Real](t *testing.T) {
@@ -311,7 +311,7 @@ func TestValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			alone := slices.Clone(p.d)
-			if err := Bdsqr(alone, slices.Clone(p.e), Matrix[float64]{Rows: n}, Matrix[float64]{Rows: n}); err != nil {
+			if err := Bdsqr(alone, slices.Clone(p.e), Matrix[float64]{Rows: n}, Matrix[float64]{Rows: n}, nil); err != nil {
 				t.Fatal(err)
 			}
 			for i, x := range want {
@@ -363,7 +363,7 @@ func BenchmarkBdsdc(b *testing.B) {
 			})
 			b.Run(fmt.Sprintf("%s/%d/values", p.name, n), func(b *testing.B) {
 				for b.Loop() {
-					if err := Bdsqr(slices.Clone(p.d), slices.Clone(p.e), Matrix[float64]{Rows: n}, Matrix[float64]{Rows: n}); err != nil {
+					if err := Bdsqr(slices.Clone(p.d), slices.Clone(p.e), Matrix[float64]{Rows: n}, Matrix[float64]{Rows: n}, nil); err != nil {
 						b.Fatal(err)
 					}
 				}

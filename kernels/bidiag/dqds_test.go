@@ -50,7 +50,7 @@ func TestGraded(t *testing.T) {
 		}
 		found++
 		column := Matrix[float64]{Rows: n, Cols: 1, Stride: 1, Data: make([]float64, n)}
-		if err := Bdsqr(d, slices.Clone(e), column, column); err != nil {
+		if err := Bdsqr(d, slices.Clone(e), column, column, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range d {

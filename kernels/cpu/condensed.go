@@ -46,6 +46,11 @@ func (c *condensed[T]) stopped() bool { return c.Stop != nil && c.Stop() != nil 
 const (
 	// reflectorPanel is the number of reflectors that are applied as one block reflector.
 	reflectorPanel = 64
+	// reflectorFew is that number if there are no more than four times as many in all: the factors of larger blocks would
+	// take longer than the rest.
+	reflectorFew = 16
+	// reflectorLoop is the largest order for which reflectors are applied one by one, in a loop.
+	reflectorLoop = 8
 	// reflectorRows is the number of rows to which one part applies them.
 	reflectorRows = 256
 )
@@ -132,7 +137,7 @@ func (c *condensed[T]) strips(first, n int, f func(lo, hi int)) {
 // are reflectorPanel elements apart.
 //
 // Reference: LAPACK xLARFT.
-func factorOfBlock[T Element](nb int, gram, tau, f []T) {
+func (c *condensed[T]) factorOfBlock(nb int, gram, tau, f []T) {
 	const ld = reflectorPanel
 	var column [reflectorPanel]T // of gram
 	for j := range nb {
@@ -143,12 +148,7 @@ func factorOfBlock[T Element](nb int, gram, tau, f []T) {
 			column[i] = gram[i*ld+j]
 		}
 		for i := range j {
-			var s T
-			row := f[i*ld+i:][:j-i]
-			for l, x := range column[i:j] {
-				s += row[l] * x
-			}
-			f[i*ld+j] = -tau[j] * s
+			f[i*ld+j] = -tau[j] * dotWith(&c.vectors, f[i*ld+i:][:j-i], column[i:j])
 		}
 		f[j*ld+j] = tau[j]
 	}
@@ -169,20 +169,27 @@ func (t *condensed[T]) applyReflectors(rows, order, k, offset int, identity bool
 	if rows == 0 || k == 0 {
 		return
 	}
-	blocks := (k + reflectorPanel - 1) / reflectorPanel
-	size := reflectorPanel * (order + reflectorPanel)
+	if order <= reflectorLoop {
+		t.applyAlone(rows, order, k, offset, block, tau, x, ldx, work)
+		return
+	}
+	panel := reflectorPanel
+	if k <= 4*reflectorFew {
+		panel = reflectorFew
+	}
+	blocks := (k + panel - 1) / panel
+	size := panel * (order + reflectorPanel)
 	blockAt := func(b int) (first, nb, cols int, v, f []T) {
-		first = b * reflectorPanel
+		first = b * panel
 		s := work[b*size:][:size]
-		return first, min(reflectorPanel, k-first), order - first - offset, s[:reflectorPanel*order],
-			s[reflectorPanel*order:]
+		return first, min(panel, k-first), order - first - offset, s[:panel*order], s[panel*order:]
 	}
 	t.crew(blocks, reflectorPanel*reflectorPanel+t.Work(order), func(b, _ int, work []T) {
 		first, nb, cols, v, f := blockAt(b)
 		block(first, nb, cols, v)
 		gram, work := work[:reflectorPanel*reflectorPanel], work[reflectorPanel*reflectorPanel:]
 		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
-		factorOfBlock(nb, gram, tau[first:first+nb], f)
+		t.factorOfBlock(nb, gram, tau[first:first+nb], f)
 	})
 	parts := (rows + reflectorRows - 1) / reflectorRows
 	t.crew(parts, 2*reflectorPanel*reflectorRows+t.Work(max(reflectorRows, order)), func(part, _ int, work []T) {
@@ -203,6 +210,26 @@ func (t *condensed[T]) applyReflectors(rows, order, k, offset int, identity bool
 			t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, target, ldx, work)
 		}
 	})
+}
+
+// applyAlone is applyReflectors by one reflector after the other, for vectors of a few elements.
+func (t *condensed[T]) applyAlone(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T, ldx int,
+	work []T) {
+	for i := k - 1; i >= 0; i-- {
+		first := i + offset
+		v := work[:order-first]
+		block(i, 1, len(v), v)
+		for r := range rows {
+			row, s := x[r*ldx+first:][:len(v)], T(0)
+			for j, y := range v {
+				s += y * row[j]
+			}
+			s *= tau[i]
+			for j, y := range v {
+				row[j] -= s * y
+			}
+		}
+	}
 }
 
 // reflectorRowsOf returns the function that copies reflectors whose elements, without the 1, are in rows of a from the

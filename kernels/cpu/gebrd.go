@@ -61,6 +61,10 @@ func (t *Bidiagonal[T]) Gebrd(m, n int, a []T, lda int, d, e, tauq, taup, work [
 	if m < n {
 		panic(ErrDim)
 	}
+	if t.few(m) {
+		t.gebd2(m, n, a, lda, d, e, tauq, taup, work)
+		return
+	}
 	p := bidiagonalPanel[T]{Bidiagonal: t, m: m, n: n, a: a, lda: lda}
 	take := func(k int) []T {
 		s := work[:k:k]

@@ -308,7 +308,7 @@ func (p *pivotedRows[T]) sketched(n int, work []T) {
 		p.crew(1, p.Work(max(cols, geqp3Panel)), func(_, _ int, work []T) {
 			p.Gemm(blas.NoTrans, blas.Trans, count, count, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		})
-		factorOfBlock(count, gram, p.tau[k:k+count], factor)
+		p.factorOfBlock(count, gram, p.tau[k:k+count], factor)
 		k += count
 		if k == n {
 			return
@@ -387,7 +387,7 @@ func (t *Pivoted[T]) Ormlq(transposed bool, rows, m, k int, b []T, ldb int, tau,
 		t.crew(1, t.Work(max(cols, reflectorPanel)), func(_, _ int, work []T) {
 			t.Gemm(blas.NoTrans, blas.Trans, count, count, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		})
-		factorOfBlock(count, gram, tau[first:first+count], factor)
+		t.factorOfBlock(count, gram, tau[first:first+count], factor)
 		t.reflect(transposed, rows, cols, count, v, factor, x[first:], ldx)
 	}
 }

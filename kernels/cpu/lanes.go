@@ -234,7 +234,7 @@ func (v *Lanes[T]) reflect(m, n int, x []T, ldv int, tau, cc []T, ldc int) {
 		return
 	}
 	c := v.count
-	var kept [maxLanes]T
+	var kept [isa.MaxLanes]T
 	first := x[:c]
 	copy(kept[:], first)
 	for l := range first {
@@ -248,9 +248,6 @@ func (v *Lanes[T]) reflect(m, n int, x []T, ldv int, tau, cc []T, ldc int) {
 	}
 	copy(first, kept[:])
 }
-
-// maxLanes is the largest number of elements in a vector.
-const maxLanes = 16
 
 // Geqrs overwrites the first n rows of each m×nrhs X with the least-squares solution for X and the factors of Geqrf.
 func (v *Lanes[T]) Geqrs(m, n, nrhs int, a, tau, x []T) {

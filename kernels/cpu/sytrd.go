@@ -35,7 +35,11 @@ func SytrdWork(n int) int { return (4*sytrdPanel + symvParts(n)) * n }
 // Reference: LAPACK xSYTRD, with UPLO = 'L' for the same elements by columns.
 func (t *Tridiagonal[T]) Sytrd(n int, a []T, lda int, d, e, tau, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	if n == 0 {
+	switch {
+	case n == 0:
+		return
+	case t.few(n):
+		t.sytd2(n, a, lda, d, e, tau, work)
 		return
 	}
 	// vw holds V above W and wv holds W above V, so that the update is one product.

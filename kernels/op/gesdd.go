@@ -81,6 +81,7 @@ const gesddBlock = 32
 
 // gesdd returns the function of a version of op "gesdd".
 func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*versions.Call) error {
+	all := conquering(r)
 	return func(call *versions.Call) error {
 		a, sigma, u, v := gesddOf[T](call)
 		m, n := a.Rows, a.Cols
@@ -89,6 +90,8 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			return nil
 		}
 		watch := startStages(call)
+		tools := all
+		tools.Stop = watch.stop
 		rows, cols := float64(m), float64(n)
 		scale := moderate(a, blas.All)
 		// Like LAPACK's xGESDD, gesdd first computes A = Q·R if A has at least 11/6 times as many rows as columns.
@@ -134,7 +137,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			return err
 		}
 		if u == nil {
-			err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n})
+			err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}, nil)
 			if err = cmp.Or(err, watch.end("values", 0)); err != nil {
 				return err
 			}
@@ -142,7 +145,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
 				return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
 			}
-			err := bidiag.Bdsdc(d, e, square(u), square(v), work, conquering(r, watch), tridiag.Crew[T](units))
+			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](units))
 			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
 				return err
 			}

@@ -26,9 +26,12 @@ const (
 	loopPotrf = 6
 	loopGetrf = 10
 	loopGeqrt = 20
-	loopTrsv  = 10
+	loopGeqr2 = 4
 	loopPotri = 12
 )
+
+// LoopTrsv is the largest order that SmallTrsv is for.
+const LoopTrsv = 10
 
 // NewSmall returns the routines for this machine.
 func NewSmall[T kernels.Element]() *Small[T] {
@@ -93,6 +96,12 @@ func SmallGemv[T kernels.Element](transA bool, m, n int, alpha T, a []T, lda int
 	smallOf[T]().p.SmallGemv(transA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
+// LoopGemv is the largest dimension of products that LoopMulVec is for.
+const LoopGemv = 8
+
+// LoopMulVec is [SmallGemv] of y = A·x. x and y have the dimensions of A.
+func LoopMulVec[T kernels.Element](a []T, lda int, x, y []T) { cpu.LoopMulVec(a, lda, x, y) }
+
 // Gemm computes C = alpha·op(A)·op(B) + beta·C, with op(A) m×k and op(B) k×n. With beta = 0, C is not read.
 func (s *Small[T]) Gemm(transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	s.p.Gemm(trans(transA), trans(transB), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, s.scratch(s.p.Work(max(m, n, k))))
@@ -113,6 +122,11 @@ func (s *Small[T]) Potrf(n int, a []T, lda int) (info int) {
 		return cpu.SmallPotrf(n, a, lda)
 	}
 	return s.p.Potrf(blas.Upper, n, a, lda, s.scratch(s.p.Work(n)))
+}
+
+// LoopPotri is [Small.Potri] for a few rows.
+func LoopPotri[T kernels.Element](n int, u []T, ldu int, w, c []T, ldc int) {
+	cpu.SmallPotri(n, u, ldu, w, c, ldc)
 }
 
 // Potri computes the upper triangle of C = A⁻¹ from U, A = Uᵀ·U. w has n² elements of scratch.
@@ -136,21 +150,46 @@ func (s *Small[T]) Getrf(n int, a []T, lda int, ipiv []int) (info int) {
 	if n <= loopGetrf {
 		return cpu.SmallGetrf(n, n, a, lda, ipiv)
 	}
+	if info, done := s.p.Getf2(n, a, lda, ipiv); done {
+		return info
+	}
 	s.block[0] = cpu.Block[T]{Rows: n, Stride: lda, Data: a}
 	info = s.lu.Getrf(n, s.block[:], ipiv, s.scratch(s.lu.Work(n, n)))
 	s.block[0].Data = nil
 	return info
 }
 
+// SmallBlock returns the number of columns of the block reflectors that [Small.Geqrt] is fastest with, or 0 if that makes no
+// difference.
+func SmallBlock[T kernels.Element]() int { return smallOf[T]().p.ReflectorBlock() }
+
 // Geqrt overwrites the m×n A, with m ≥ n, with R and V, and T, in blocks of ib columns, as op "geqrt" does. Squares of
 // its columns' norms neither over- nor underflow.
 func (s *Small[T]) Geqrt(m, n, ib int, a []T, lda int, t []T, ldt int) {
+	switch block := s.p.ReflectorBlock(); {
+	case n > loopGeqr2 && block > 0 && (ib == block || n <= min(ib, block)):
+		s.p.Geqr2(m, n, n, a, lda, t, ldt)
 	// In float32 the sums of loops round more than those of the kernels, which have fused multiply-adds.
-	if n <= min(loopGeqrt, ib) && scalar.Of[T]() == scalar.Float64 {
+	case n <= min(loopGeqrt, ib) && scalar.Of[T]() == scalar.Float64:
 		cpu.SmallGeqrt(m, n, a, lda, t, ldt, s.scratch(n))
+	default:
+		s.qr.Geqrt(m, n, ib, a, lda, t, ldt, s.scratch(s.qr.Work(max(m, n), min(m, n), ib)))
+	}
+}
+
+// tallBlock is the number of columns of the block reflectors of Reduce.
+const tallBlock = 32
+
+// Reduce overwrites the first n columns of the m×(n+nrhs) matrix [A B], m ≥ n, with R and V of A, and the others with
+// Qᵀ·B. The squares of A's columns are as for Geqrt, and t has n² elements of scratch.
+func (s *Small[T]) Reduce(m, n, nrhs int, ab []T, ld int, t []T) {
+	if n > loopGeqr2 && s.p.ReflectorBlock() > 0 {
+		s.p.Geqr2(m, n+nrhs, n, ab, ld, t, 0)
 		return
 	}
-	s.qr.Geqrt(m, n, ib, a, lda, t, ldt, s.scratch(s.qr.Work(max(m, n), min(m, n), ib)))
+	ib := min(n, tallBlock)
+	s.Geqrt(m, n, ib, ab, ld, t, n)
+	s.Unmqr(true, m, nrhs, n, ib, ab, ld, t, n, ab[n:], ld)
 }
 
 // Unmqr overwrites the m×n C with Qᵀ·C, or Q·C if not transposed, for the k reflectors that Geqrt left in V and T.
@@ -179,7 +218,7 @@ func (s *Small[T]) Ormqr(m, n, k int, v []T, ldv int, tau, c []T, ldc int) {
 // Trsm overwrites the m×n B with op(A)⁻¹·B for the upper triangle of A or, if lower, its lower one. With unit, the
 // diagonal is taken to be ones.
 func (s *Small[T]) Trsm(lower, transposed, unit bool, m, n int, a []T, lda int, b []T, ldb int) {
-	if m <= loopTrsv && n == 1 && ldb == 1 {
+	if m <= LoopTrsv && n == 1 && ldb == 1 {
 		cpu.SmallTrsv(lower, transposed, unit, a, lda, b[:m])
 		return
 	}
@@ -191,6 +230,11 @@ func (s *Small[T]) Trsm(lower, transposed, unit bool, m, n int, a []T, lda int, 
 		diag = blas.Unit
 	}
 	s.p.Trsm(blas.Left, uplo, trans(transposed), diag, m, n, 1, a, lda, b, ldb, s.scratch(s.p.Work(max(m, n))))
+}
+
+// SmallTrsv is [Small.Trsm] for a vector of up to LoopTrsv elements.
+func SmallTrsv[T kernels.Element](lower, transposed, unit bool, a []T, lda int, x []T) {
+	cpu.SmallTrsv(lower, transposed, unit, a, lda, x)
 }
 
 // Syrk computes the upper triangle of the n×n C = Aᵀ·A for a k×n A.

@@ -57,17 +57,21 @@ func (w *stopwatch) stop() error {
 	return context.Cause(w.ctx)
 }
 
-// conquering returns what divide and conquer computes with, products by r, until the call is to end.
-func conquering[T kernels.Element](r cpu.Routines[T], w *stopwatch) tridiag.Tools[T] {
+// conquering returns what divide and conquer computes with, products by r.
+func conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] {
 	tools := tridiag.Tools[T]{
 		Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
 			r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)
 		},
 		Work: r.Work,
-		Stop: w.stop,
 	}
 	if s := cpu.SecularBy(r); s != nil {
 		tools.Secular = s
+	}
+	if rotate := cpu.LasrBy(r); rotate != nil {
+		tools.Rotate = func(q tridiag.Matrix[T], first, step int, cs []T) {
+			rotate(q.Cols, q.Data, first*q.Stride, step*q.Stride, cs)
+		}
 	}
 	return tools
 }

@@ -119,6 +119,7 @@ const syevdSequential = 128
 
 // syevd returns the function of a version of op "syevd".
 func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	all := conquering(r)
 	return func(call *versions.Call) error {
 		a, w, z := syevdOf[T](call)
 		n := a.Rows
@@ -126,6 +127,8 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			return nil
 		}
 		watch := startStages(call)
+		tools := all
+		tools.Stop = watch.stop
 		scale := moderate(a, blas.Upper)
 		units := crewOrAlone[T](call)
 		reduction := cpu.NewTridiagonal(r, units)
@@ -148,7 +151,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if z == nil {
 			var err error
 			if n > syevdSequential {
-				err = tridiag.Values(d, e, work, conquering(r, watch), tridiag.Crew[T](units))
+				err = tridiag.Values(d, e, work, tools, tridiag.Crew[T](units))
 			} else {
 				err = tridiag.Sterf(d, e)
 			}
@@ -166,7 +169,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
-			err := tridiag.Stedc(d, e, q, work, conquering(r, watch), tridiag.Crew[T](units), choose)
+			err := tridiag.Stedc(d, e, q, work, tools, tridiag.Crew[T](units), choose)
 			if err = cmp.Or(err, watch.end("divide and conquer", 4*order*order*order/3)); err != nil {
 				return err
 			}

@@ -38,6 +38,8 @@ type Tools[T scalar.Real] struct {
 	Work func(dim int) int
 	// Secular, if it is not nil, does the same as loops of this package.
 	Secular Secular[T]
+	// Rotate, if it is not nil, applies the rotations of the QL and QR iterations.
+	Rotate Rotations[T]
 	// Stop is asked between merges whether to go on. An error of Stop ends the computation with that error.
 	Stop func() error
 }

@@ -26,7 +26,7 @@ func Values[T scalar.Real](d, e, work []T, tools Tools[T], crew Crew[T]) error {
 	work = work[ends*n:]
 	clear(q.Data)
 	t := tear(d, e)
-	if err := t.solve(crew, func(lo, order int) Matrix[T] {
+	if err := t.solve(crew, tools.Rotate, func(lo, order int) Matrix[T] {
 		q.Row(lo)[0], q.Row(lo + order - 1)[1] = 1, 1
 		return q.Block(lo, 0, order, 2)
 	}); err != nil {

@@ -30,8 +30,19 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 	if n < 2 {
 		return nil
 	}
+	if n <= Leaf {
+		if err := Steqr(d, e[:n-1], q, tools.Rotate); err != nil {
+			return err
+		}
+		if first, last := choose(d); first > 0 {
+			for i := first; i < last; i++ {
+				copy(q.Row(i-first), q.Row(i))
+			}
+		}
+		return nil
+	}
 	t := tear(d, e)
-	if err := t.solve(crew, func(lo, order int) Matrix[T] { return q.Block(lo, lo, order, order) }); err != nil {
+	if err := t.solve(crew, tools.Rotate, func(lo, order int) Matrix[T] { return q.Block(lo, lo, order, order) }); err != nil {
 		return err
 	}
 	// order sets values to the eigenvalues, and first and last to the choice, as soon as the eigenvalues are known.
@@ -39,9 +50,6 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 	order := func() {
 		t.values(values)
 		first, last = choose(values)
-	}
-	if len(t.levels) == 0 {
-		order()
 	}
 	scratch := func(order int) int { return tools.Work(order) + order }
 	if err := t.Merge(crew, tools.Stop, scratch, func(part Node, root bool, crew Crew[T]) {
@@ -94,13 +102,13 @@ func tear[T scalar.Real](d, e []T) *torn[T] {
 }
 
 // solve solves the leaves. It multiplies what rows returns for a leaf by the leaf's eigenvectors.
-func (t *torn[T]) solve(crew Crew[T], rows func(lo, order int) Matrix[T]) error {
+func (t *torn[T]) solve(crew Crew[T], rotate Rotations[T], rows func(lo, order int) Matrix[T]) error {
 	return t.Solve(crew, func(leaf Node) error {
 		lo, hi := leaf.Lo, leaf.Hi
 		for r := range hi - lo {
 			t.sorted[lo+r] = int32(r)
 		}
-		return Steqr(t.d[lo:hi], t.e[lo:hi-1], rows(lo, hi-lo))
+		return Steqr(t.d[lo:hi], t.e[lo:hi-1], rows(lo, hi-lo), rotate)
 	})
 }
 

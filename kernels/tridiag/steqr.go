@@ -39,14 +39,15 @@ func (e *ConvergenceError) Error() string {
 
 // Steqr overwrites d with the eigenvalues of T, in ascending order. It multiplies q from the left by the matrix whose
 // rows are the eigenvectors of T, so an identity becomes the eigenvectors. d has n elements and e has n−1; e is
-// overwritten. q has n rows of any length.
+// overwritten. q has n rows of any length. rotate may be nil.
 //
 // Elements must be finite. If the iteration does not converge, the error is a *ConvergenceError, and the results are
 // undefined.
 //
 // Reference: LAPACK xSTEQR.
-func Steqr[T scalar.Real](d, e []T, q Matrix[T]) error {
+func Steqr[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T]) error {
 	n := len(d)
+	cs := make([]T, 2*n)
 	left := sweepsPerValue * n
 	for first := 0; first < n; {
 		last := first
@@ -58,7 +59,7 @@ func Steqr[T scalar.Real](d, e []T, q Matrix[T]) error {
 		}
 		if last > first {
 			part := iteration[T]{d: d[first : last+1], e: e[first:last],
-				q: q.Block(first, 0, last+1-first, q.Cols), left: &left}
+				q: q.Block(first, 0, last+1-first, q.Cols), left: &left, rotate: rotate, cs: cs}
 			if err := part.run(); err != nil {
 				return err
 			}
@@ -82,11 +83,18 @@ func negligible[T scalar.Real](d, e []T, i int) bool {
 	return x == 0 || x <= eps*math.Sqrt(math.Abs(float64(d[i])))*math.Sqrt(math.Abs(float64(d[i+1])))
 }
 
+// leastExact and mostExact are bounds of squares s for which s ≤ ε²·|x·y| says what √s ≤ ε·√|x|·√|y| does: if the product
+// underflows s is large against it, and if it overflows s is small. There are no roots in it.
+const leastExact, mostExact = 0x1p-900, 0x1p900
+
 // iteration is the QL iteration for a block. No element of e is negligible when it begins.
 type iteration[T scalar.Real] struct {
 	d, e []T
 	q    Matrix[T]
 	left *int // sweeps that it may still make
+
+	rotate Rotations[T]
+	cs     []T // scratch for the rotations of a sweep
 }
 
 // run finds the eigenvalues. It begins at the end whose diagonal element is smaller, so that small eigenvalues of a
@@ -113,10 +121,7 @@ func (t *iteration[T]) run() error {
 func (t *iteration[T]) iterate() error {
 	d, e := t.d, t.e
 	for l := 0; l < len(d); {
-		m := l
-		for m < len(d)-1 && !t.negligible(m) {
-			m++
-		}
+		m := t.split(l)
 		if m < len(d)-1 {
 			e[m] = 0
 		}
@@ -132,10 +137,16 @@ func (t *iteration[T]) iterate() error {
 		g = d[m] - p + e[l]/(g+sign(hypot(g, 1), g))
 		s, c := T(1), T(1)
 		p = 0
+		cs := t.cs[:0]
 		for i := m - 1; i >= l; i-- {
 			f, b := s*e[i], c*e[i]
 			var r T
-			c, s, r = Rotation(g, f)
+			if x, y := float64(g), float64(f); x*x+y*y > leastRotated && x*x+y*y < mostRotated && f != 0 { // as in Rotation
+				h := math.Sqrt(x*x + y*y)
+				c, s, r = T(x/h), T(y/h), T(h)
+			} else {
+				c, s, r = Rotation(g, f)
+			}
 			if i != m-1 {
 				e[i+1] = r
 			}
@@ -144,12 +155,31 @@ func (t *iteration[T]) iterate() error {
 			p = s * r
 			d[i+1] = g + p
 			g = c*r - b
-			Rotate(t.q.Row(i), t.q.Row(i+1), c, -s)
+			cs = append(cs, c, s)
 		}
+		t.rotate.Apply(t.q, m, -1, cs)
 		d[l] -= p
 		e[l] = g
 	}
 	return nil
+}
+
+// split returns the first element of e from l on that is negligible, or the last index of d.
+func (t *iteration[T]) split(l int) int {
+	d, e := t.d, t.e
+	eps, tiny := 2*scalar.Eps[T](), scalar.SafeMin[T]()/scalar.Eps[T]()
+	least := max(leastExact, tiny*tiny)
+	for m := l; m < len(e); m++ {
+		x := float64(e[m])
+		if s := x * x; s > least && s < mostExact {
+			if s <= eps*eps*math.Abs(float64(d[m])*float64(d[m+1])) {
+				return m
+			}
+		} else if t.negligible(m) {
+			return m
+		}
+	}
+	return len(e)
 }
 
 // Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0. It scales its operands to the middle of the range
@@ -163,16 +193,21 @@ func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 	if g == 0 {
 		return 0, 1, f
 	}
-	x, y, scale := float64(g), float64(f), 1.0
-	if most := max(math.Abs(x), math.Abs(y)); most < 0x1p-400 || most > 0x1p400 {
-		_, exp := math.Frexp(most)
-		// This is the root of the factor, since the factor itself may be denormal.
-		scale = math.Ldexp(1, exp/2)
-		x, y = x/scale/scale, y/scale/scale
+	x, y := float64(g), float64(f)
+	if s := x*x + y*y; s > leastRotated && s < mostRotated {
+		h := math.Sqrt(s)
+		return T(x / h), T(y / h), T(h)
 	}
+	_, exp := math.Frexp(max(math.Abs(x), math.Abs(y)))
+	// This is the root of the factor, since the factor itself may be denormal.
+	scale := math.Ldexp(1, exp/2)
+	x, y = x/scale/scale, y/scale/scale
 	h := math.Sqrt(x*x + y*y)
 	return T(x / h), T(y / h), T(h * scale * scale)
 }
+
+// leastRotated and mostRotated are bounds of sums of squares that need no scaling.
+const leastRotated, mostRotated = 0x1p-800, 0x1p800
 
 // Rotate overwrites the vectors x and y, which have the same length, with c·x + s·y and c·y − s·x.
 func Rotate[T scalar.Real](x, y []T, c, s T) {

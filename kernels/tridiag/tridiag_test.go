@@ -180,7 +180,7 @@ func solve[T scalar.Real](d, e []T, dc bool) ([]T, Matrix[T], error) {
 		clear(q.Row(i))
 		q.Row(i)[i] = 1
 	}
-	return w, q, Steqr(w, f, q)
+	return w, q, Steqr(w, f, q, nil)
 }
 
 func testSolve[T scalar.Real](t *testing.T) {

@@ -117,6 +117,14 @@ type Vectors[T scalar.Real] struct {
 	// nil.
 	StripColumns, StripRows func(a *T, lda, m, n int, x, y *T)
 	Strip                   int
+	// Larf makes a reflector and reflects the columns of a strip, of a small matrix: see [Larf]. It may be nil.
+	Larf func(t *Larf[T])
+	// Lasr rotates k+1 rows of n elements, at most Strip, that are step apart, by k ≥ 1 rotations with the cosines and sines
+	// cs: x, y = c·x + s·y, c·y − s·x for the first two rows, then for the second and the third one, and so on. It may be
+	// nil.
+	Lasr func(a *T, step, k, n int, cs *T)
+	// Ger2 is A −= p·qᵀ + r·sᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
+	Ger2 func(a *T, lda, m, n int, p, q, r, s *T)
 
 	// Single vectors of n elements, n at least 1: s = Σ x·y; y += alpha·x; x = alpha·x; and
 	// x, y = c·x + s·y, c·y − s·x. Asum is Σ |x|, Amax the greatest |x| without NaN, SumSquares

@@ -15,7 +15,7 @@ func main() {
 		if len(os.Args) != 2 || strings.ToLower(isa.name) != os.Args[1] {
 			continue
 		}
-		for name, g := range map[string]*generator{"gemm": gemmFile(isa), "leaf": leafFile(isa), "lu": luFile(isa), "qr": qrFile(isa), "symv": symvFile(isa), "mulvec": mulvecFile(isa), "lanes": lanesFile(isa), "strip": stripFile(isa), "secular": secularFile(isa), "level1": level1File(isa)} {
+		for name, g := range map[string]*generator{"gemm": gemmFile(isa), "leaf": leafFile(isa), "lu": luFile(isa), "qr": qrFile(isa), "symv": symvFile(isa), "mulvec": mulvecFile(isa), "lanes": lanesFile(isa), "larf": larfFile(isa), "lasr": lasrFile(isa), "ger2": ger2File(isa), "strip": stripFile(isa), "secular": secularFile(isa), "level1": level1File(isa)} {
 			write(name+"_amd64.s", g.text.Bytes())
 			src, err := format.Source(declarations(os.Args[1], g))
 			if err != nil {

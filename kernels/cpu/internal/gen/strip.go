@@ -29,23 +29,33 @@ func stripFile(isa isa) *generator {
 // and of vectors x from 8 on.
 func (g *generator) strip(name string, body func(vectors int)) {
 	shift := map[int]int{8: 3, 4: 2}[g.size]
-	lanes := map[int]int{4: 2, 8: 3, 16: 4}[g.lanes()]
 	t := fmt.Sprintf("float%d", 8*g.size)
 	g.function(name+g.typ, "a *"+t+", lda int, m int, n int, x *"+t+", y *"+t, "SI", "R8", "R11", "R9", "DX", "DI")
 	g.p("SHLQ $%d, R8", shift)
+	g.stripMaskOf()
+	g.p("MOVQ R11, CX")
+	g.stripChoice(body)
+}
+
+// stripMaskOf makes the mask of the last vector of a row of R9 elements. R9 becomes one less than the number of vectors.
+func (g *generator) stripMaskOf() {
+	lanes := map[int]int{4: 2, 8: 3, 16: 4}[g.lanes()]
 	g.p("DECQ R9")
 	g.p("MOVQ R9, CX")
 	g.p("ANDQ $%d, CX", g.lanes()-1)
 	if g.avx512() {
 		g.p("INCQ CX")
-		g.lowest("AX", "K1")
+		g.lowest("R10", "K1")
 	} else {
 		g.p("XORQ $%d, CX", g.lanes()-1) // lanes that are not read
-		g.p("LEAQ %s(SB), AX", g.local("stripMask"))
-		g.p("%s (AX)(CX*%d), %s", g.op("VMOVU"), g.size, g.stripMask())
+		g.p("LEAQ %s(SB), R10", g.local("stripMask"))
+		g.p("%s (R10)(CX*%d), %s", g.op("VMOVU"), g.size, g.stripMask())
 	}
-	g.p("MOVQ R11, CX")
 	g.p("SHRQ $%d, R9", lanes)
+}
+
+// stripChoice writes the code for each number of vectors in a row.
+func (g *generator) stripChoice(body func(vectors int)) {
 	for vectors := 1; vectors < stripVectors; vectors++ {
 		g.p("CMPQ R9, $%d", vectors)
 		g.p("JLT  vectors%d", vectors)
