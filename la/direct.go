@@ -55,6 +55,7 @@ func takeDesk[T Element]() *desk[T] { return desks[T]().Get().(*desk[T]) }
 func newDesk[T Element]() *desk[T] {
 	d := &desk[T]{Small: op.NewSmall[T](), columns: make([]float64, smallOrder), diagonal: make([]float64, smallOrder),
 		vector: make([]T, smallOrder), ipiv: make([]int, smallOrder)}
+	d.spectral = op.NewSpectral[T]()
 	// Made once, as each is an allocation.
 	d.inverse.apply = func(x ...[]float64) error { return d.eachVector(x, false) }
 	d.inverse.transposed = func(x ...[]float64) error { return d.eachVector(x, true) }

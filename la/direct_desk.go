@@ -20,6 +20,7 @@ type desk[T Element] struct {
 	diagonal []float64
 	vector   []T
 	own      norms // of a matrix whose factors no value keeps
+	spectral *op.Spectral[T]
 
 	by      factors[T] // what inverse divides by
 	of      norms      // of that
@@ -285,7 +286,9 @@ func (d *desk[T]) load(f []T, ld int, a memory[T]) (top float64, ok bool) {
 		for j, v := range row {
 			s := math.Abs(float64(v))
 			columns[j] += s
-			top = max(top, s)
+			if s > top {
+				top = s
+			}
 		}
 	}
 	return top, plainSums[T](columns)

@@ -107,8 +107,8 @@ func gemvDirect[T Element](ctx context.Context, e *Engine, trans blas.Transpose,
 	return true
 }
 
-// mulVecDirect is MulVec of gonum's types up to op.SmallVec rows and columns, if it returns true: to tell what else there
-// may be takes as long as so small a product.
+// mulVecDirect is MulVec of small matrices and vectors of gonum's types, if it returns true: to tell what else there may be
+// takes as long as so small a product.
 func mulVecDirect[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) bool {
 	d, ok := any(a).(*mat.Dense)
 	if !ok {
@@ -123,14 +123,18 @@ func mulVecDirect[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) 
 		return false
 	}
 	ra, rx, ry := d.RawMatrix(), from.RawVector(), to.RawVector()
-	if max(ra.Rows, ra.Cols) > op.LoopGemv || rx.N != ra.Cols || rx.Inc != 1 || ry.N != ra.Rows || ry.Inc != 1 || ry.N == 0 {
+	if max(ra.Rows, ra.Cols) > smallOrder || rx.N != ra.Cols || rx.Inc != 1 || ry.N != ra.Rows || ry.Inc != 1 || ry.N == 0 {
 		return false
 	}
 	y := ry.Data[:ry.N]
 	if overlapping(y, ra.Data) || overlapping(y, rx.Data) {
 		return false
 	}
-	op.LoopMulVec(ra.Data, ra.Stride, rx.Data[:rx.N], y)
+	if max(ra.Rows, ra.Cols) <= op.LoopGemv {
+		op.LoopMulVec(ra.Data, ra.Stride, rx.Data[:rx.N], y)
+	} else {
+		op.SmallGemv(false, ra.Rows, ra.Cols, 1, ra.Data, ra.Stride, rx.Data, 1, 0, y, 1)
+	}
 	return true
 }
 

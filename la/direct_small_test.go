@@ -87,6 +87,26 @@ func (s smallSystem[T]) calls(e *la.Engine) (names []string, all []la.General[T]
 		v := la.Symmetric[T]{Uplo: blas.Upper, N: n, Stride: n + 1, Data: x.Data}
 		return chol.InverseTo(v)
 	}))
+	add("EigenSym", n, 1, func(x la.General[T]) error {
+		c := la.NewEigenSym[T](e)
+		if err := c.Factorize(s.spd, true); err != nil {
+			return err
+		}
+		for i, v := range c.Values(nil) {
+			x.Set(i, 0, v)
+		}
+		return nil
+	})
+	add("SVD", n, 1, func(x la.General[T]) error {
+		c := la.NewSVD[T](e)
+		if err := c.Factorize(s.a, mat.SVDThin); err != nil {
+			return err
+		}
+		for i, v := range c.Values(nil) {
+			x.Set(i, 0, v)
+		}
+		return nil
+	})
 	return names, all, errs
 }
 

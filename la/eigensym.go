@@ -71,6 +71,9 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 		panic(mat.ErrIndexOutOfRange)
 	}
 	c.valid = false
+	if c.factorizeDirect(ctx, a, n, part.part, vectors) {
+		return nil
+	}
 	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
@@ -108,6 +111,48 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 	return nil
 }
 
+// factorizeDirect is factorize of a small matrix, if it returns true.
+func (c *EigenSym[T]) factorizeDirect(ctx context.Context, a SymmetricSource[T], n int, part op.EigenPart,
+	vectors bool) bool {
+	if n > op.SyevOrder {
+		return false
+	}
+	d := directly[T](ctx, c.engine, n)
+	if d == nil {
+		return false
+	}
+	defer d.leave()
+	src, upper, ok := symmetricOf(a)
+	if !ok || src.rows != n {
+		return false
+	}
+	if !fits(c.a, n, n, n) {
+		c.a, c.z = blocked.New[T](blocked.SymUpper, n, n, n), nil
+	}
+	t := c.a.Tile(0, 0)
+	if !d.loadUpper(t.Data, t.Stride, src, upper) {
+		return false
+	}
+	if vectors && c.z == nil {
+		c.z = blocked.New[T](blocked.Full, n, n, n)
+	}
+	var z kernels.Tile[T]
+	if vectors {
+		z = *c.z.Tile(0, 0)
+	}
+	c.n, c.vectors, c.stages, c.values = n, vectors, c.stages[:0], append(c.values[:0], make([]T, n)...)
+	if d.spectral.Syev(n, t.Data, t.Stride, c.values, z.Data, z.Stride) != nil {
+		return false
+	}
+	first, last := part.Of(n, func(i int) float64 { return float64(c.values[i]) })
+	if first > 0 && vectors {
+		copy(z.Data, z.Data[first*z.Stride:last*z.Stride])
+	}
+	c.values = c.values[:copy(c.values, c.values[first:last])]
+	c.valid = true
+	return true
+}
+
 // eigenDirect is the order up to which a decomposition is a call of one kernel by the caller's goroutine: no
 // other unit would have anything to do.
 const eigenDirect = 256
@@ -126,7 +171,7 @@ func (c *EigenSym[T]) decompose(ctx context.Context, part op.EigenPart, vectors 
 }
 
 // Stages returns the stages of the decomposition in their order: "reduction", and "values" or "divide and conquer" and
-// "back-transformation". The slice is overwritten by the next Factorize.
+// "back-transformation". A small matrix has none. The slice is overwritten by the next Factorize.
 func (c *EigenSym[T]) Stages() []Stage {
 	c.check()
 	return c.stages

@@ -75,6 +75,9 @@ func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind, opts ...CallOption) er
 func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) error {
 	m, n := a.Dims()
 	c.valid = false
+	if c.factorizeDirect(ctx, a, m, n, kind) {
+		return nil
+	}
 	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
@@ -103,6 +106,38 @@ func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) e
 	}
 	c.valid = true
 	return nil
+}
+
+// factorizeDirect is factorize of a small matrix that is not wider than high and not factored by QR first, if it returns
+// true.
+func (c *SVD[T]) factorizeDirect(ctx context.Context, a Source[T], m, n int, kind mat.SVDKind) bool {
+	if m < n || n == 0 || n > op.GesvdOrder || op.FactorsFirst(m, n) {
+		return false
+	}
+	d := directly[T](ctx, c.engine, m)
+	if d == nil {
+		return false
+	}
+	defer d.leave()
+	src, ok := memoryOf(a)
+	if !ok || src.rows != m || src.cols != n {
+		return false
+	}
+	t := tileOf(&c.a, m, n)
+	if _, ok := d.load(t.Data, t.Stride, src); !ok {
+		return false
+	}
+	var u, v *kernels.Tile[T]
+	if kind&(anyU|anyV) != 0 {
+		left := n
+		if kind&mat.SVDFullU != 0 {
+			left = m
+		}
+		u, v = tileOf(&c.u, left, m), tileOf(&c.v, n, n)
+	}
+	c.m, c.n, c.kind, c.stages, c.values = m, n, kind, c.stages[:0], append(c.values[:0], make([]T, n)...)
+	c.valid = d.spectral.Gesvd(m, n, t.Data, t.Stride, c.values, u, v) == nil
+	return c.valid
 }
 
 // tileOf returns x as one tile of m×n, with its memory if it fits.
@@ -150,7 +185,8 @@ func (c *SVD[T]) decompose(ctx context.Context) error {
 }
 
 // Stages returns the stages of the decomposition in their order: "QR" if A is far from square, "reduction", and
-// "values" or "divide and conquer" and "back-transformation". The slice is overwritten by the next Factorize.
+// "values" or "divide and conquer" and "back-transformation". A small matrix has none. The slice is overwritten by the next
+// Factorize.
 func (c *SVD[T]) Stages() []Stage {
 	c.check()
 	return c.stages

@@ -216,6 +216,9 @@ func (t *condensed[T]) applyReflectors(rows, order, k, offset int, identity bool
 func (t *condensed[T]) applyAlone(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T, ldx int,
 	work []T) {
 	for i := k - 1; i >= 0; i-- {
+		if tau[i] == 0 {
+			continue
+		}
 		first := i + offset
 		v := work[:order-first]
 		block(i, 1, len(v), v)

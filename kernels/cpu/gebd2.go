@@ -1,9 +1,9 @@
 package cpu
 
-// gebd2 is Gebrd for a small matrix.
+// gebd2 is [Bidiagonal.Gebrd] for a small matrix.
 //
 // Reference: LAPACK xGEBD2.
-func (t *Bidiagonal[T]) gebd2(m, n int, a []T, lda int, d, e, tauq, taup, work []T) {
+func (t *condensed[T]) gebd2(m, n int, a []T, lda int, d, e, tauq, taup, work []T) {
 	column, row, product := work[:m], work[m:m+n], work[m+n:2*m+n]
 	for i := range n {
 		v := column[:m-i]

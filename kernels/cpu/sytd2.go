@@ -11,10 +11,10 @@ func (c *condensed[T]) few(n int) bool {
 	return n <= condensedFew && c.vectors.Ger2 != nil && c.vectors.MulVec != nil
 }
 
-// sytd2 is Sytrd for a small matrix. It works on both triangles.
+// sytd2 is [Tridiagonal.Sytrd] for a small matrix. It works on both triangles.
 //
 // Reference: LAPACK xSYTD2.
-func (t *Tridiagonal[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
+func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 	for i := range n {
 		for j, x := range a[i*lda+i+1 : i*lda+n] {
 			a[(i+1+j)*lda+i] = x

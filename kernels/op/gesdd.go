@@ -79,6 +79,10 @@ func gesddHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
 // gesddBlock is the number of reflectors of the QR factorization that are applied as one block reflector.
 const gesddBlock = 32
 
+// FactorsFirst reports whether op "gesdd" first computes A = Q·R of an m×n matrix, like LAPACK's xGESDD: if it has at least
+// 11/6 times as many rows as columns.
+func FactorsFirst(m, n int) bool { return 6*m >= 11*n && m > n }
+
 // gesdd returns the function of a version of op "gesdd".
 func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*versions.Call) error {
 	all := conquering(r)
@@ -94,8 +98,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		tools.Stop = watch.stop
 		rows, cols := float64(m), float64(n)
 		scale := moderate(a, blas.All)
-		// Like LAPACK's xGESDD, gesdd first computes A = Q·R if A has at least 11/6 times as many rows as columns.
-		tall := 6*m >= 11*n && m > n
+		tall := FactorsFirst(m, n)
 		order := m // rows of the matrix that is reduced: A or R
 		if tall {
 			order = n

@@ -97,7 +97,7 @@ func SmallGemv[T kernels.Element](transA bool, m, n int, alpha T, a []T, lda int
 }
 
 // LoopGemv is the largest dimension of products that LoopMulVec is for.
-const LoopGemv = 8
+const LoopGemv = 7
 
 // LoopMulVec is [SmallGemv] of y = A·x. x and y have the dimensions of A.
 func LoopMulVec[T kernels.Element](a []T, lda int, x, y []T) { cpu.LoopMulVec(a, lda, x, y) }

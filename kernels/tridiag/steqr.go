@@ -7,24 +7,6 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// Matrix is a row-major matrix, Rows×Cols elements whose rows are Stride elements apart.
-type Matrix[T scalar.Real] struct {
-	Rows, Cols, Stride int
-	Data               []T
-}
-
-// Row returns row i.
-func (m *Matrix[T]) Row(i int) []T { return m.Data[i*m.Stride:][:m.Cols:m.Cols] }
-
-// Block returns rows i to i+rows−1 of columns j to j+cols−1.
-func (m *Matrix[T]) Block(i, j, rows, cols int) Matrix[T] {
-	b := Matrix[T]{Rows: rows, Cols: cols, Stride: m.Stride}
-	if rows > 0 && cols > 0 {
-		b.Data = m.Data[i*m.Stride+j:]
-	}
-	return b
-}
-
 // sweepsPerValue is how many sweeps an eigenvalue may take on average, as in LAPACK.
 const sweepsPerValue = 30
 
@@ -129,6 +111,14 @@ func (t *iteration[T]) iterate() error {
 			l++
 			continue
 		}
+		if m == l+1 {
+			var c, s T
+			d[l], d[m], c, s = laev2(d[l], e[l], d[m])
+			e[l] = 0
+			t.rotate.Apply(t.q, l, 1, append(t.cs[:0], c, s))
+			l += 2
+			continue
+		}
 		if *t.left--; *t.left < 0 {
 			return &ConvergenceError{l, len(d)}
 		}
@@ -208,15 +198,6 @@ func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 
 // leastRotated and mostRotated are bounds of sums of squares that need no scaling.
 const leastRotated, mostRotated = 0x1p-800, 0x1p800
-
-// Rotate overwrites the vectors x and y, which have the same length, with c·x + s·y and c·y − s·x.
-func Rotate[T scalar.Real](x, y []T, c, s T) {
-	y = y[:len(x)]
-	for i, a := range x {
-		b := y[i]
-		x[i], y[i] = c*a+s*b, c*b-s*a
-	}
-}
 
 // hypot returns √(a²+b²) without overflow.
 func hypot[T scalar.Real](a, b T) T {
