@@ -92,7 +92,7 @@ func (s smallSystem[T]) calls(e *la.Engine) (names []string, all []la.General[T]
 		if err := c.Factorize(s.spd, true); err != nil {
 			return err
 		}
-		for i, v := range c.Values(nil) {
+		for i, v := range c.Values(nil)[:n] {
 			x.Set(i, 0, v)
 		}
 		return nil
@@ -102,7 +102,7 @@ func (s smallSystem[T]) calls(e *la.Engine) (names []string, all []la.General[T]
 		if err := c.Factorize(s.a, mat.SVDThin); err != nil {
 			return err
 		}
-		for i, v := range c.Values(nil) {
+		for i, v := range c.Values(nil)[:n] {
 			x.Set(i, 0, v)
 		}
 		return nil
