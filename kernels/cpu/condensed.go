@@ -173,6 +173,12 @@ func (t *condensed[T]) applyReflectors(rows, order, k, offset int, identity bool
 		t.applyAlone(rows, order, k, offset, block, tau, x, ldx, work)
 		return
 	}
+	t.applyBlocks(rows, order, k, offset, identity, block, tau, x, ldx, work)
+}
+
+// applyBlocks is applyReflectors by block reflectors. It stands alone as its variables are on the heap.
+func (t *condensed[T]) applyBlocks(rows, order, k, offset int, identity bool, block func(first, nb, cols int, v []T), tau, x []T,
+	ldx int, work []T) {
 	panel := reflectorPanel
 	if k <= 4*reflectorFew {
 		panel = reflectorFew

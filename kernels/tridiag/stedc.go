@@ -20,9 +20,6 @@ type Choice[T scalar.Real] func(values []T) (first, last int)
 // Reference: LAPACK xSTEDC.
 func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew Crew[T], choose Choice[T]) error {
 	n := len(d)
-	if choose == nil {
-		choose = func(values []T) (first, last int) { return 0, len(values) }
-	}
 	for i := range n {
 		clear(q.Row(i))
 		q.Row(i)[i] = 1
@@ -31,15 +28,32 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 		return nil
 	}
 	if n <= Leaf {
-		if err := Steqr(d, e[:n-1], q, tools.Rotate); err != nil {
-			return err
-		}
-		if first, last := choose(d); first > 0 {
-			for i := first; i < last; i++ {
-				copy(q.Row(i-first), q.Row(i))
-			}
-		}
+		return small(d, e, q, tools.Rotate, choose)
+	}
+	return conquer(d, e, q, work, tools, crew, choose)
+}
+
+// small is Stedc of a matrix that is a leaf. q is the identity.
+func small[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T], choose Choice[T]) error {
+	if err := Steqr(d, e[:len(d)-1], q, rotate); err != nil {
+		return err
+	}
+	if choose == nil {
 		return nil
+	}
+	if first, last := choose(d); first > 0 {
+		for i := first; i < last; i++ {
+			copy(q.Row(i-first), q.Row(i))
+		}
+	}
+	return nil
+}
+
+// conquer is Stedc of a matrix that is divided. q is the identity.
+func conquer[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew Crew[T], choose Choice[T]) error {
+	n := len(d)
+	if choose == nil {
+		choose = func(values []T) (first, last int) { return 0, len(values) }
 	}
 	t := tear(d, e)
 	if err := t.solve(crew, tools.Rotate, func(lo, order int) Matrix[T] { return q.Block(lo, lo, order, order) }); err != nil {
