@@ -66,8 +66,8 @@ emulated() {
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-portable test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts fuzz soak mutations lint fmt fmt-check vet \
-	deps deps-mkl deps-cluster deps-mpi deps-slurm bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
+.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-portable test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts test-numa image test-container fuzz soak mutations lint fmt fmt-check vet \
+	deps deps-mkl deps-cluster deps-mpi deps-slurm deps-numa deps-container bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -250,6 +250,15 @@ test-slurm: ## submit the batch scripts to a Slurm cluster in network namespaces
 test-cuts: ## cut paths between nodes in network namespaces (RUNS=20 SEED=1 N=2500 LASTS=60; Linux, as root)
 	@GO='$(GO)' deploy/cuts/run
 
+test-numa: ## test pinning, places of tiles, locality and queues on two NUMA nodes, which qemu emulates (make deps-numa)
+	@GO='$(GO)' .ci/numa
+
+image: ## make an OCI image of labench, from nothing, in bin/image (make deps-container; GOARCH=arm64 for another processor)
+	@GO='$(GO)' deploy/container/build bin/image
+
+test-container: ## run that image as two agents and a driver in network namespaces (make deps-container; Linux, as root)
+	@GO='$(GO)' deploy/container/test
+
 # A package is compiled once for all its targets, with the instrumentation that
 # go test -fuzz has. Now and then Go's fuzzer takes the end of FUZZTIME for a
 # failure (golang/go#75804): it then names no input, and the target is run once more.
@@ -332,6 +341,25 @@ deps-slurm: deps-mpi ## install what make test-slurm needs: Slurm, munge and MPI
 	@if type slurmctld slurmd munged ip nsenter pgrep &>/dev/null; then echo "Slurm and munge are here"; exit; fi
 	apt-get update -q
 	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends slurmctld slurmd slurm-client munge iproute2 util-linux procps
+
+# The kernel is not installed: what would start it is not wanted here.
+deps-numa: ## install what make test-numa needs: qemu, busybox, cpio, and a kernel in the cache directory (Debian, as root)
+	@cache=$${XDG_CACHE_HOME:-$$HOME/.cache}/tessera
+	if type qemu-system-x86_64 busybox cpio &>/dev/null && [[ -e $$cache/vmlinuz ]]; then echo "qemu, busybox, cpio and a kernel are here"; exit; fi
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends qemu-system-x86 busybox-static cpio
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	chmod 0755 "$$dir"
+	cd "$$dir"
+	apt-get download -q "$$(apt-cache depends linux-image-cloud-amd64 | awk '$$1 == "Depends:" { print $$2; exit }')"
+	dpkg -x linux-image-*.deb .
+	mkdir -p "$$cache"
+	cp boot/vmlinuz-* "$$cache/vmlinuz"
+
+deps-container: ## install what make image and make test-container need: umoci, runc (Debian, as root)
+	@if type umoci runc ip &>/dev/null; then echo "umoci and runc are here"; exit; fi
+	apt-get update -q
+	DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends umoci runc iproute2
 
 bench: ## run the Go benchmarks (BENCH=pattern BENCHTIME=1s TAGS=openblas)
 	@$(CLEAN_ENV) $(GO) test -run '^$$' -tags '$(TAGS)' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...

@@ -178,12 +178,17 @@ func (s *scheduler) reclaim(w *seat) {
 }
 
 // vacate takes a sleeping worker that can have a guest off the list, nil if there is none. It
-// prefers one on the calling thread's core: a worker woken there would wait for that thread.
+// prefers one on the calling thread's core: a worker woken there would wait for that thread. Next
+// comes one on the same NUMA node, whose data are near.
 func (s *scheduler) vacate() *seat {
 	cpu := topo.CPU()
+	node := topo.Here().NodeOf(cpu)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.rise(func(p *seat) bool { return p.visit != nil && slices.Contains(p.info.CPUs, cpu) })
+	if w == nil {
+		w = s.rise(func(p *seat) bool { return p.visit != nil && p.info.Node == node })
+	}
 	if w == nil {
 		w = s.rise(func(p *seat) bool { return p.visit != nil })
 	}

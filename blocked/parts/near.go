@@ -8,7 +8,9 @@ import (
 
 // Near returns, for each address in the memory of this process, the exec.Worker.Location of the
 // workers on the NUMA node that holds its page. The location is −1 if no such worker exists, or if
-// the page's node is not known: the page has not been touched yet, or the kernel does not say.
+// the page's node is not known: the page has not been touched yet, or the kernel does not say. On Linux
+// that is also so while automatic NUMA balancing has taken access to the page away, to see which node
+// comes for it: move_pages does not find it then, and get_mempolicy would move it to the caller's node.
 //
 // Near asks the kernel once for all addresses. If all workers on cores have one location, Near
 // returns that location for each address without asking. A [Collection] calls it in Locate.

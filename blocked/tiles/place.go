@@ -14,38 +14,39 @@ import (
 // pages then lie where they were touched before. So the whole pages of a new tile
 // first go back to the kernel, as in Go's own scavenger; they are new, and zero, when
 // they are touched again. A page that two tiles share goes to the node that touches it
-// first; with transparent huge pages it may have 2 MiB. Tiles of less than placedBytes
-// are left to the allocator, since they would share most of their pages.
+// first; with transparent huge pages it may have 2 MiB. So the nodes allocate their tiles
+// in turn: the heap is then dealt out in few pieces, not tile by tile. Tiles of less than
+// placedBytes are left to the allocator, since they would share most of their pages.
 
 // allocate allocates zeros for the stored tiles that have no memory, on their nodes.
 // Tile (i, j) belongs to node home.Owner(i, j), modulo the number of nodes. If home is
 // nil it belongs to node i + j. That spreads each tile row and column, so a worker
 // that goes through one uses the memory of all nodes.
 func (a *Matrix[T]) allocate(n *nodes, home Layout) {
-	todo := false
+	own := make([][]int, len(n.cpus)) // tiles of each node
 	for k := range a.tiles {
-		todo = todo || a.wants(k)
-	}
-	if !todo {
-		return
+		if !a.wants(k) {
+			continue
+		}
+		i, j := k/a.nt, k%a.nt
+		at := i + j
+		if home != nil {
+			at = home.Owner(i, j)
+		}
+		at = (at%len(own) + len(own)) % len(own)
+		own[at] = append(own[at], k)
 	}
 	var wg sync.WaitGroup
-	for node := range n.cpus {
+	for node, tiles := range own {
+		for _, k := range tiles {
+			a.tiles[k] = NewTile[T](a.TileDims(k/a.nt, k%a.nt))
+		}
 		wg.Go(func() {
 			// If the thread cannot be pinned, as the mask of the process has
 			// changed since the machine was read, the kernel decides.
 			release, _ := n.lock(n.cpus[node]...)
 			defer release()
-			for k := range a.tiles {
-				i, j := k/a.nt, k%a.nt
-				at := i + j
-				if home != nil && a.Stored(i, j) {
-					at = home.Owner(i, j)
-				}
-				if (at%len(n.cpus)+len(n.cpus))%len(n.cpus) != node || !a.wants(k) {
-					continue
-				}
-				a.tiles[k] = NewTile[T](a.TileDims(i, j))
+			for _, k := range tiles {
 				if memory := bytesOf(a.tiles[k].Data); len(memory) >= placedBytes {
 					n.renew(memory)
 					n.touch(memory)
