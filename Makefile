@@ -66,7 +66,7 @@ emulated() {
 links() { command -v $(CC) >/dev/null && echo 'int main(void) { return 0; }' | $(CC) -x c - -o /dev/null "$$@" >/dev/null 2>&1; }
 endef
 
-.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-portable test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts test-numa image test-container fuzz soak mutations lint fmt fmt-check vet \
+.PHONY: help build test test-all test-blas test-386 test-s390x test-arm64 test-portable test-race test-long test-noasm test-nocgo test-cuda test-mpi test-slurm test-cuts test-numa image test-container kubernetes-check fuzz soak mutations lint fmt fmt-check vet \
 	deps deps-mkl deps-cluster deps-mpi deps-slurm deps-numa deps-container bench bench-libraries bench-cluster bench-tasks bench-loops bench-components bench-plan bench-spmv examples generate-check clean
 
 help: ## list the targets
@@ -258,6 +258,11 @@ image: ## make an OCI image of labench, from nothing, in bin/image (make deps-co
 
 test-container: ## run that image as two agents and a driver in network namespaces (make deps-container; Linux, as root)
 	@GO='$(GO)' deploy/container/test
+
+kubernetes-check: ## read the files of deploy/kubernetes with the types of Kubernetes, a module of their own that is downloaded
+	@files=("$(CURDIR)"/deploy/kubernetes/*.yaml)
+	cd .ci/kubernetes
+	$(GO) run . "$${files[@]}"
 
 # A package is compiled once for all its targets, with the instrumentation that
 # go test -fuzz has. Now and then Go's fuzzer takes the end of FUZZTIME for a
