@@ -118,6 +118,7 @@ type Event interface {
 //	Gemm Syrk Trsm Trmm Geam   cuBLAS, cublas<t>gemm and so on
 //	GemmBatched TrsmBatched    cuBLAS, cublas<t>gemmBatched, cublas<t>trsmBatched
 //	Potrf Geqrf …Work          cuSOLVER, cusolverDn<t>potrf and so on, _bufferSize
+//	Getrf GetrfWork            cuSOLVER, cusolverDnXgetrf, _bufferSize
 //	CopyVectors CopyUpper      kernels of our own
 //	SetUpper Larft
 //
@@ -182,6 +183,14 @@ type Stream interface {
 	// GeqrfWork bytes of work, which may be 0. It sets info to 0.
 	Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) error
 	GeqrfWork(typ Type, m, n int, a Matrix) (bytes int64, err error)
+	// Getrf factors A = P·L·U in place with partial pivoting, A being m×n, as LAPACK's xGETRF
+	// does. The min(m, n) rows with which row 0, 1, … was exchanged are at pivots, as int64
+	// counted from 1. It needs GetrfWork bytes of work, some on the device and some at own on
+	// the host; either may be 0. Own is memory of [Device.AllocHost], and belongs to the call
+	// until it has ended on the device. It sets info to 0, or to the number of the first
+	// column, from 1, whose pivot is zero.
+	Getrf(typ Type, m, n int, a Matrix, pivots, work Ptr, own unsafe.Pointer, info Ptr) error
+	GetrfWork(typ Type, m, n int, a Matrix) (device, host int64, err error)
 	// Larft computes the upper triangle of the n×n matrix T, which makes one of n
 	// reflectors,
 	//

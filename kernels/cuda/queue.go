@@ -31,6 +31,15 @@ func (q *Queue) Scratch(n int64) (Ptr, error) {
 	return q.call.scratch(n)
 }
 
+// Pinned returns n bytes of pinned host memory, which belong to the call until it has ended on the
+// device. Their contents are undefined.
+func (q *Queue) Pinned(n int64) (unsafe.Pointer, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	return q.call.pinned(n)
+}
+
 // Upload enqueues a copy of b to scratch memory and returns its address there. It has
 // read b when it returns. It is meant for small data such as pivots and lists of
 // pointers.

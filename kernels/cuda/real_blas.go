@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels/cuda/internal/nvidia"
 	"gonum.org/v1/gonum/blas"
@@ -229,4 +230,32 @@ func (s *realStream) Geqrf(typ Type, m, n int, a Matrix, tau, work, info Ptr) er
 		return s.failedCall(op+"_bufferSize", err)
 	}
 	return s.failedCall(op, h.Geqrf(typ == F64, m, n, a.nvidia(), uintptr(tau), uintptr(work), elements, uintptr(info)))
+}
+
+// GetrfWork implements [Stream] by cusolverDnXgetrf_bufferSize.
+func (s *realStream) GetrfWork(typ Type, m, n int, a Matrix) (device, host int64, err error) {
+	h, op, err := s.routine(typ, "cusolverDnXgetrf_bufferSize", "cusolverDnXgetrf_bufferSize", m, n, a.Ld)
+	if err != nil || m == 0 || n == 0 {
+		return 0, 0, err
+	}
+	device, host, err = h.GetrfWork(typ == F64, m, n, a.nvidia())
+	return device, host, s.failedCall(op, err)
+}
+
+// Getrf implements [Stream] by cusolverDnXgetrf, LAPACK's xGETRF. The routine takes the sizes of
+// its work as arguments, so Getrf asks for them again.
+func (s *realStream) Getrf(typ Type, m, n int, a Matrix, pivots, work Ptr, own unsafe.Pointer, info Ptr) error {
+	h, op, err := s.routine(typ, "cusolverDnXgetrf", "cusolverDnXgetrf", m, n, a.Ld)
+	if err != nil {
+		return err
+	}
+	if m == 0 || n == 0 {
+		return s.Fill(info, 0, 4)
+	}
+	device, host, err := h.GetrfWork(typ == F64, m, n, a.nvidia())
+	if err != nil {
+		return s.failedCall(op+"_bufferSize", err)
+	}
+	return s.failedCall(op, h.Getrf(typ == F64, m, n, a.nvidia(), uintptr(pivots), uintptr(work), device, own, host,
+		uintptr(info)))
 }

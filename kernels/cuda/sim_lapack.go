@@ -2,13 +2,14 @@ package cuda
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"gonum.org/v1/gonum/blas"
 )
 
-// The factorizations of LAPACK on a simulated device: xPOTRF and xGEQRF, which are cuSOLVER's
-// on real devices. The …Work methods return the sizes of their scratch memory. They fill that
+// The factorizations of LAPACK on a simulated device: xPOTRF, xGEQRF and xGETRF, which are
+// cuSOLVER's on real devices. The …Work methods return the sizes of their scratch memory. They fill that
 // memory with NaN, since its contents are undefined afterwards, and info until they write it.
 
 // Potrf implements [Stream]. It does not notice a NaN in the triangle: the rest of the
@@ -151,4 +152,77 @@ func geqrfOn[T cpu.Element](s *simStream, m, n int, at Matrix, tau, work, info P
 func geqrfFlops(m, n int) float64 {
 	k := float64(min(m, n))
 	return 4*float64(m)*float64(n)*k - 2*float64(m+n)*k*k + 4*k*k*k/3
+}
+
+// Getrf implements [Stream]. It counts 2·m·n·k − (m+n)·k² + 2/3·k³ operations for k = min(m, n).
+func (s *simStream) Getrf(typ Type, m, n int, a Matrix, pivots, work Ptr, own unsafe.Pointer, info Ptr) error {
+	if own == nil && m > 0 && n > 0 {
+		return s.d.misused("Getrf", s.name, codeInvalid, "no work on the host")
+	}
+	return s.routine("Getrf", typ, getrfOn[float32](s, m, n, a, pivots, work, own, info),
+		getrfOn[float64](s, m, n, a, pivots, work, own, info), true, shape{m, n, a.Ld})
+}
+
+// simOwn is the number of bytes on the host that Getrf overwrites.
+const simOwn = 24
+
+// GetrfWork implements [Stream].
+func (s *simStream) GetrfWork(typ Type, m, n int, a Matrix) (device, host int64, err error) {
+	device, err = s.workOf("GetrfWork", typ, m+n, true, shape{m, n, a.Ld})
+	return device, simOwn, err
+}
+
+// getrfOn returns the function that the stream runs for Getrf. The routine of kernels/cpu factors a
+// row-major copy.
+func getrfOn[T cpu.Element](s *simStream, m, n int, at Matrix, pivots, work Ptr, own unsafe.Pointer, info Ptr) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Getrf"}
+		k := min(m, n)
+		a, scratch := o.matrix(m, n, at), o.vector(work, m+n)
+		if o.err != nil {
+			return o.err
+		}
+		result, err := s.at("Getrf", info, 4)
+		if err != nil {
+			return err
+		}
+		poison(result)
+		zero := 0
+		if k > 0 {
+			rows, err := s.at("Getrf", pivots, 8*int64(k))
+			if err != nil {
+				return err
+			}
+			poison(rows)
+			poison(unsafe.Slice((*byte)(own), simOwn))
+			l := cpu.NewLU(hostOf[T](s), cpu.Caches{})
+			swaps := make([]int, k)
+			output(s, getrfFlops(m, n), a, a, m*n+l.Work(m, n), func(x, all []T) {
+				spoil(scratch)
+				copied := all[: m*n : m*n]
+				for i := range m {
+					for j := range n {
+						copied[i*n+j] = x[i+j*a.ld]
+					}
+				}
+				zero = l.Getrf(n, []cpu.Block[T]{{Rows: m, Stride: n, Data: copied}}, swaps, all[m*n:])
+				for j := range n {
+					for i := range m {
+						x[i+j*a.ld] = copied[i*n+j]
+					}
+				}
+			})
+			for i, r := range swaps {
+				binary.NativeEndian.PutUint64(rows[8*i:], uint64(r+1))
+			}
+		}
+		binary.NativeEndian.PutUint32(result, uint32(zero))
+		return nil
+	}
+}
+
+// getrfFlops returns the number of operations of xGETRF (LAWN 41), without terms of lower order.
+func getrfFlops(m, n int) float64 {
+	k := float64(min(m, n))
+	return 2*float64(m)*float64(n)*k - float64(m+n)*k*k + 2*k*k*k/3
 }

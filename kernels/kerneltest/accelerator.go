@@ -74,7 +74,7 @@ func uses(t *testing.T, op *versions.Op, n int) []versions.Use {
 		u[i] = inout
 	}
 	switch op.Name {
-	case "potrf":
+	case "potrf", "getrf":
 	case "syrk", "trsm", "trmm", "laswp", "lacpy":
 		u[0] = in
 	case "gemm", "unmqr", "tsmqr", "ttmqr":

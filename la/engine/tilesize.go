@@ -307,7 +307,7 @@ func defaultParts(op Operation, n, workers int, nodes bool) int {
 // deviceParts returns the number of tiles along a side if there are accelerators, where cores is
 // the number for cores alone. It is a guess, not measured. Tile libraries take tiles of 960 to
 // 2048 for devices; an H200 launches a product of order 512 in the time of its computation.
-// Sixteen tiles along a side leave enough independent tasks to a factorization. Cores factor the
+// Sixteen tiles along a side leave enough independent tasks to a factorization. The critical path has the
 // panels of LU and QR, so these are no wider than 1024. Below 4096 the number for cores stays.
 func deviceParts(op Operation, n, cores int) int {
 	const least, smallest, largest = 4096, 1024, 2048

@@ -14,6 +14,9 @@
 
 #ifndef TESSERA_TOOLKIT_CUSOLVER
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include <cublas_v2.h>
 
 #ifdef __cplusplus
@@ -21,6 +24,12 @@ extern "C" {
 #endif
 
 typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct cusolverDnParams *cusolverDnParams_t;
+
+typedef enum cudaDataType_t {
+	CUDA_R_32F = 0,
+	CUDA_R_64F = 1,
+} cudaDataType;
 
 typedef enum {
 	CUSOLVER_STATUS_SUCCESS = 0,
@@ -49,6 +58,13 @@ cusolverStatus_t cusolverDnSgeqrf(cusolverDnHandle_t handle, int m, int n, float
 cusolverStatus_t cusolverDnDgeqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, double *a, int lda, int *work);
 cusolverStatus_t cusolverDnDgeqrf(cusolverDnHandle_t handle, int m, int n, double *a, int lda, double *tau,
 	double *work, int lwork, int *info);
+cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *params);
+cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params);
+cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+	cudaDataType type, const void *a, int64_t lda, cudaDataType compute, size_t *device, size_t *host);
+cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+	cudaDataType type, void *a, int64_t lda, int64_t *ipiv, cudaDataType compute, void *device, size_t device_bytes,
+	void *host, size_t host_bytes, int *info);
 
 #ifdef __cplusplus
 }

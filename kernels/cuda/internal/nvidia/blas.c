@@ -8,6 +8,7 @@ int tessera_handles_open(tessera_handles *h, const tessera_libraries *l, CUconte
 	h->ctx = ctx;
 	h->blas = NULL;
 	h->solver = NULL;
+	h->params = NULL;
 	*failed = "cuCtxSetCurrent";
 	if ((r = cuCtxSetCurrent(ctx)) != 0)
 		return TESSERA_OF_DRIVER + r;
@@ -24,6 +25,7 @@ int tessera_handles_open(tessera_handles *h, const tessera_libraries *l, CUconte
 	STEP(cublasSetMathMode, h->blas, CUBLAS_DEFAULT_MATH)
 	STEP(cusolverDnCreate, &h->solver)
 	STEP(cusolverDnSetStream, h->solver, s)
+	STEP(cusolverDnCreateParams, &h->params)
 #undef STEP
 	*failed = NULL;
 	return 0;
@@ -33,10 +35,13 @@ int tessera_handles_close(tessera_handles *h) {
 	int r = cuCtxSetCurrent(h->ctx), q;
 	if (r != 0)
 		r += TESSERA_OF_DRIVER;
+	if (h->params != NULL && (q = h->l->p_cusolverDnDestroyParams(h->params)) != 0)
+		r = q;
 	if (h->solver != NULL && (q = h->l->p_cusolverDnDestroy(h->solver)) != 0)
 		r = q;
 	if (h->blas != NULL && (q = h->l->p_cublasDestroy_v2(h->blas)) != 0)
 		r = q;
+	h->params = NULL;
 	h->solver = NULL;
 	h->blas = NULL;
 	return r;
@@ -161,4 +166,19 @@ int tessera_geqrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int 
 	if (f64)
 		return h->l->p_cusolverDnDgeqrf(h->solver, m, n, F64(a), lda, F64(tau), F64(work), lwork, at);
 	return h->l->p_cusolverDnSgeqrf(h->solver, m, n, F32(a), lda, F32(tau), F32(work), lwork, at);
+}
+
+#define TYPE(f64) ((f64) ? CUDA_R_64F : CUDA_R_32F)
+#define AT(p) ((void *)(uintptr_t)(p))
+
+int tessera_getrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, size_t *device, size_t *host) {
+	CURRENT(h);
+	return h->l->p_cusolverDnXgetrf_bufferSize(h->solver, h->params, m, n, TYPE(f64), AT(a), lda, TYPE(f64), device, host);
+}
+
+int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr pivots, CUdeviceptr work, size_t device,
+	void *own, size_t host, CUdeviceptr info) {
+	CURRENT(h);
+	return h->l->p_cusolverDnXgetrf(h->solver, h->params, m, n, TYPE(f64), AT(a), lda, AT(pivots), TYPE(f64), AT(work), device,
+		own, host, AT(info));
 }

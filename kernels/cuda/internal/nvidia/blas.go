@@ -154,3 +154,17 @@ func (h *Handles) Geqrf(f64 bool, m, n int, a Matrix, tau, work uintptr, element
 	return code(CUSOLVER, C.tessera_geqrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(),
 		C.CUdeviceptr(tau), C.CUdeviceptr(work), C.int(elements), C.CUdeviceptr(info)))
 }
+
+// GetrfWork returns the bytes of work that Getrf needs on the device and on the host.
+func (h *Handles) GetrfWork(f64 bool, m, n int, a Matrix) (device, host int64, err error) {
+	var d, o C.size_t
+	err = code(CUSOLVER, C.tessera_getrf_work(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(), &d, &o))
+	return int64(d), int64(o), err
+}
+
+// Getrf enqueues cusolverDnXgetrf. The work on the host, own, is C's or pinned memory.
+func (h *Handles) Getrf(f64 bool, m, n int, a Matrix, pivots, work uintptr, device int64, own unsafe.Pointer, host int64,
+	info uintptr) error {
+	return code(CUSOLVER, C.tessera_getrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(), C.CUdeviceptr(pivots),
+		C.CUdeviceptr(work), C.size_t(device), own, C.size_t(host), C.CUdeviceptr(info)))
+}

@@ -40,7 +40,8 @@ int tessera_launch(CUcontext ctx, CUstream s, CUfunction f, int x, int y, int th
 #define TESSERA_CUSOLVER(X) \
 	X(cusolverGetVersion) X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) \
 	X(cusolverDnSpotrf_bufferSize) X(cusolverDnDpotrf_bufferSize) X(cusolverDnSpotrf) X(cusolverDnDpotrf) \
-	X(cusolverDnSgeqrf_bufferSize) X(cusolverDnDgeqrf_bufferSize) X(cusolverDnSgeqrf) X(cusolverDnDgeqrf)
+	X(cusolverDnSgeqrf_bufferSize) X(cusolverDnDgeqrf_bufferSize) X(cusolverDnSgeqrf) X(cusolverDnDgeqrf) \
+	X(cusolverDnCreateParams) X(cusolverDnDestroyParams) X(cusolverDnXgetrf_bufferSize) X(cusolverDnXgetrf)
 
 /* tessera_libraries holds their functions. The types are the header's. */
 typedef struct {
@@ -60,6 +61,7 @@ typedef struct {
 	CUcontext ctx;
 	cublasHandle_t blas;
 	cusolverDnHandle_t solver;
+	cusolverDnParams_t params;
 } tessera_handles;
 
 /* tessera_handles_open makes the handles; failed is the name of the call that
@@ -89,5 +91,9 @@ int tessera_potrf_work(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr
 int tessera_potrf(tessera_handles *h, int f64, int uplo, int n, CUdeviceptr a, int lda, CUdeviceptr work, int lwork, CUdeviceptr info);
 int tessera_geqrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, int *work);
 int tessera_geqrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr tau, CUdeviceptr work, int lwork, CUdeviceptr info);
+/* The sizes of the work are in bytes, on the device and on the host. */
+int tessera_getrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, size_t *device, size_t *host);
+int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr pivots, CUdeviceptr work, size_t device,
+	void *own, size_t host, CUdeviceptr info);
 
 #endif

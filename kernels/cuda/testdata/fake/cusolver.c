@@ -170,3 +170,92 @@ static int least(int m, int n) { return m < n ? m : n; }
 
 FACTOR(float, S)
 FACTOR(double, D)
+
+cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *p) {
+	int r = fake_call("cusolverDnCreateParams");
+	if (r)
+		return (cusolverStatus_t)r;
+	*p = malloc(1);
+	return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t p) {
+	free(p);
+	return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* What an LU factorization needs on the host, and overwrites when it runs. */
+enum { own_bytes = 40 };
+
+struct lu {
+	size_t m, n, ld;
+	CUdeviceptr a, pivots, work, info;
+	void *own;
+};
+
+/* With rows exchanged as LAPACK does: the first of the largest elements is the pivot. */
+#define LU(T, letter) \
+	static void letter##_getrf(void *args) { \
+		struct lu *p = args; \
+		size_t m = p->m, n = p->n, ld = p->ld, k = m < n ? m : n; \
+		T *a = fake_at(p->a, ((n - 1) * ld + m) * sizeof(T)); \
+		int64_t *pivots = fake_at(p->pivots, k * sizeof *pivots); \
+		T *w = fake_at(p->work, (size_t)columns((int)n) * sizeof(T)); \
+		int *info = fake_at(p->info, sizeof(int)); \
+		if (a == NULL || pivots == NULL || w == NULL || info == NULL) \
+			return; \
+		memset(w, 0xff, (size_t)columns((int)n) * sizeof(T)); \
+		memset(pivots, 0xff, k * sizeof *pivots); \
+		memset(p->own, 0xff, own_bytes); \
+		*info = -1; \
+		fake_pause(); \
+		int zero = 0; \
+		for (size_t j = 0; j < k; j++) { \
+			size_t best = j; \
+			for (size_t i = j + 1; i < m; i++) \
+				if (fabs((double)a[i + j * ld]) > fabs((double)a[best + j * ld])) \
+					best = i; \
+			pivots[j] = (int64_t)best + 1; \
+			if (a[best + j * ld] == 0) { \
+				if (zero == 0) \
+					zero = (int)j + 1; \
+				continue; \
+			} \
+			for (size_t c = 0; c < n && best != j; c++) { \
+				T x = a[j + c * ld]; \
+				a[j + c * ld] = a[best + c * ld]; \
+				a[best + c * ld] = x; \
+			} \
+			for (size_t i = j + 1; i < m; i++) \
+				a[i + j * ld] /= a[j + j * ld]; \
+			for (size_t c = j + 1; c < n; c++) \
+				for (size_t i = j + 1; i < m; i++) \
+					a[i + c * ld] -= a[i + j * ld] * a[j + c * ld]; \
+		} \
+		*info = zero; \
+	}
+
+LU(float, S)
+LU(double, D)
+
+cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t h, cusolverDnParams_t params, int64_t m, int64_t n, cudaDataType type,
+	const void *a, int64_t lda, cudaDataType compute, size_t *device, size_t *host) {
+	(void)h, (void)a;
+	if (params == NULL || m < 1 || n < 1 || lda < m || type != compute || (type != CUDA_R_32F && type != CUDA_R_64F))
+		return CUSOLVER_STATUS_INVALID_VALUE;
+	*device = (size_t)columns((int)n) * (type == CUDA_R_64F ? sizeof(double) : sizeof(float));
+	*host = own_bytes;
+	return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t h, cusolverDnParams_t params, int64_t m, int64_t n, cudaDataType type, void *a, int64_t lda,
+	int64_t *ipiv, cudaDataType compute, void *work, size_t device, void *own, size_t host, int *info) {
+	size_t d, o;
+	int r = fake_call("cusolverDnXgetrf");
+	if (r)
+		return (cusolverStatus_t)(r > 100 ? CUSOLVER_STATUS_EXECUTION_FAILED : r);
+	if (cusolverDnXgetrf_bufferSize(h, params, m, n, type, a, lda, compute, &d, &o) != CUSOLVER_STATUS_SUCCESS || device < d || host < o || own == NULL)
+		return CUSOLVER_STATUS_INVALID_VALUE;
+	struct lu p = {(size_t)m, (size_t)n, (size_t)lda, (uintptr_t)a, (uintptr_t)ipiv, (uintptr_t)work, (uintptr_t)info, own};
+	return fake_enqueue(h->stream, type == CUDA_R_64F ? D_getrf : S_getrf, &p, sizeof p) ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS;
+}

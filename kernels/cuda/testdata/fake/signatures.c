@@ -85,7 +85,12 @@ SOLVER(cusolverDnSgeqrf_bufferSize, cusolverDnHandle_t, int, int, float *, int, 
 SOLVER(cusolverDnSgeqrf, cusolverDnHandle_t, int, int, float *, int, float *, float *, int, int *);
 SOLVER(cusolverDnDgeqrf_bufferSize, cusolverDnHandle_t, int, int, double *, int, int *);
 SOLVER(cusolverDnDgeqrf, cusolverDnHandle_t, int, int, double *, int, double *, double *, int, int *);
+SOLVER(cusolverDnCreateParams, cusolverDnParams_t *);
+SOLVER(cusolverDnDestroyParams, cusolverDnParams_t);
+SOLVER(cusolverDnXgetrf_bufferSize, cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, size_t *, size_t *);
+SOLVER(cusolverDnXgetrf, cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t, int64_t *, cudaDataType, void *, size_t, void *, size_t, int *);
 
+_Static_assert(CUDA_R_32F == 0 && CUDA_R_64F == 1, "cudaDataType");
 _Static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1, "cublasOperation_t");
 _Static_assert(CUBLAS_FILL_MODE_LOWER == 0 && CUBLAS_FILL_MODE_UPPER == 1, "cublasFillMode_t");
 _Static_assert(CUBLAS_SIDE_LEFT == 0 && CUBLAS_SIDE_RIGHT == 1, "cublasSideMode_t");
