@@ -154,6 +154,8 @@ func TestFakeFaults(t *testing.T) {
 			map[string]string{"devices": "1, cuda: no access", "gemm": "<nil>", "synchronize": "<nil>", "close": "<nil>"}},
 		{"no room for cuBLAS", dir, "FAKE_FAIL=cublasCreate_v2:1:3",
 			map[string]string{"devices": `0, .* cublasCreate_v2 on cuda0, stream info: allocation failed \(3\)`}},
+		{"no room for the parameters of getrf", dir, "FAKE_FAIL=cusolverDnCreateParams:1:2",
+			map[string]string{"devices": `0, .* cusolverDnCreateParams on cuda0, stream info: allocation failed \(2\)`}},
 		{"kernels do not compile", dir, "FAKE_FAIL=cuModuleLoadData:1:222",
 			map[string]string{"devices": "0, .* cuModuleLoadData on cuda0: UnsupportedPtxVersion"}},
 

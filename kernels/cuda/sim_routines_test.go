@@ -158,6 +158,7 @@ func (b bench[T]) routines() {
 	b.copyVectors(rnd)
 	for _, d := range [...][2]int{{0, 0}, {0, 3}, {4, 0}, {1, 1}, {5, 5}, {9, 4}, {4, 9}, {40, 33}} {
 		b.geqrf(rnd, d[0], d[1])
+		b.getrf(rnd, d[0], d[1])
 	}
 	for _, n := range [...]int{0, 1, 2, 5, 31, 32, 33, 70} {
 		b.larft(rnd, n)

@@ -45,6 +45,9 @@ func fileOf(what string) string {
 //	DELETE /v1/jobs/7          remove it, if it has
 //
 // likewise report, text and matrix
+//
+// It is net/http's server, and not fasthttp's as that of the agents. There are few requests, so nothing is gained where
+// fasthttp is fast; and a body gets a new limit of time with each of its pieces here, by [http.ResponseController].
 type Server struct {
 	queue  *Queue
 	server *http.Server
