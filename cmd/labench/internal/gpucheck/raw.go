@@ -41,13 +41,14 @@ func nearUnit[T kernels.Element](s cuda.Stream, p cuda.Ptr, n int) error {
 // library is a routine of cuBLAS or cuSOLVER on n×n matrices in device memory. All of them are close to the
 // unit matrix.
 type library struct {
-	op              string // the tile op that does the same with transposes, or "geqrf"
+	op              string // the tile op that does the same with transposes, "geqrf" or "getrf"
 	typ             cuda.Type
 	n               int
 	beta            float64 // of gemm
 	s               cuda.Stream
 	in, out         []cuda.Matrix // read by all calls; written by each call in turn
-	work, info, tau cuda.Ptr
+	work, info, tau cuda.Ptr      // tau has the pivots of getrf
+	own             unsafe.Pointer
 }
 
 func newLibrary[T kernels.Element](r *room, op string, n, ins, outs int) (*library, error) {
@@ -73,6 +74,11 @@ func newLibrary[T kernels.Element](r *room, op string, n, ins, outs int) (*libra
 	if r.err == nil && op == "geqrf" {
 		bytes, r.err = l.s.GeqrfWork(typ, n, n, l.out[0])
 	}
+	if r.err == nil && op == "getrf" {
+		var host int64
+		bytes, host, r.err = l.s.GetrfWork(typ, n, n, l.out[0])
+		l.own = r.pinned(max(host, 1))
+	}
 	l.work = r.alloc(max(bytes, 256))
 	if r.err != nil {
 		return nil, r.err
@@ -92,6 +98,8 @@ func (l *library) call(i int) error {
 		return s.Trsm(l.typ, blas.Right, blas.Lower, blas.Trans, blas.NonUnit, n, n, 1, l.in[0], out)
 	case "potrf":
 		return s.Potrf(l.typ, blas.Lower, n, out, l.work, l.info)
+	case "getrf":
+		return s.Getrf(l.typ, n, n, out, l.tau, l.work, l.own, l.info)
 	}
 	return s.Geqrf(l.typ, n, n, out, l.tau, l.work, l.info)
 }
@@ -112,7 +120,7 @@ func (l *library) time(times int) (time.Duration, error) {
 func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate float64, err error) {
 	r := &room{d: on.Device()}
 	defer r.free(&err)
-	op, ins := map[string]string{"gemm": "gemm", "cholesky": "potrf", "qr": "geqrf"}[p.op], 0
+	op, ins := map[string]string{"gemm": "gemm", "cholesky": "potrf", "lu": "getrf", "qr": "geqrf"}[p.op], 0
 	if op == "gemm" {
 		ins = 2
 	}

@@ -81,9 +81,7 @@ func (c *check) resident(p problem, row *Whole, timed func(kind string, runs int
 			return *to, err
 		})
 	}
-	if p.op != "lu" { // our LU is another algorithm than the library's
-		on("library", &row.Library, library)
-	}
+	on("library", &row.Library, library)
 	if p.resident > 0 {
 		on("resident tiles", &row.Resident, tiles)
 	}
