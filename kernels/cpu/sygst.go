@@ -8,8 +8,8 @@ type Generalized[T Element] struct {
 	Routines[T]
 	// Product says that the problem has the product of A and B in it: see [Generalized.Sygst].
 	Product bool
-	// Stop, if it is not nil, is asked between steps whether to go on. If it returns an error, Sygst ends soon, and its
-	// result is undefined.
+	// Stop, if it is not nil, is asked between steps whether to go on. If it returns an error, so does Sygst, and its result is
+	// undefined.
 	Stop func() error
 
 	crew Crew[T]
@@ -41,11 +41,13 @@ func SygstWork(n int) int { return (n / 2) * (n - n/2) }
 // It halves A: the operations are n³, nearly all of them in products and triangular systems of half the order.
 //
 // Reference: LAPACK xSYGST with UPLO = 'U'.
-func (g *Generalized[T]) Sygst(n int, a []T, lda int, u []T, ldu int, work []T) {
+func (g *Generalized[T]) Sygst(n int, a []T, lda int, u []T, ldu int, work []T) error {
 	checkMatrix(n, n, len(a), lda)
 	checkMatrix(n, n, len(u), ldu)
-	if g.Stop != nil && g.Stop() != nil {
-		return
+	if g.Stop != nil {
+		if err := g.Stop(); err != nil {
+			return err
+		}
 	}
 	if n <= sygstLeaf {
 		completeUpper(n, a, lda)
@@ -56,7 +58,7 @@ func (g *Generalized[T]) Sygst(n int, a []T, lda int, u []T, ldu int, work []T) 
 			g.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, n, n, 1, u, ldu, a, lda, work)
 			g.Trsm(blas.Right, blas.Upper, blas.NoTrans, blas.NonUnit, n, n, 1, u, ldu, a, lda, work)
 		}
-		return
+		return nil
 	}
 	//	A = (A11 A12)   U = (U11 U12)
 	//	    (    A22)       (    U22)
@@ -64,7 +66,9 @@ func (g *Generalized[T]) Sygst(n int, a []T, lda int, u []T, ldu int, work []T) 
 	n2 := n - n1
 	a12, a22, u12, u22 := a[n1:], a[n1*lda+n1:], u[n1:], u[n1*ldu+n1:]
 	half, rest := work[:n1*n2], work[n1*n2:]
-	g.Sygst(n1, a, lda, u, ldu, work)
+	if err := g.Sygst(n1, a, lda, u, ldu, work); err != nil {
+		return err
+	}
 	if g.Product {
 		// With half = U12·A22/2:
 		//	A12 = U11·A12 + half,  A11 += A12·U12ᵀ + U12·A12ᵀ,  A12 = (A12 + half)·U22ᵀ
@@ -86,7 +90,7 @@ func (g *Generalized[T]) Sygst(n int, a []T, lda int, u []T, ldu int, work []T) 
 		addTo(n1, n2, -1, half, a12, lda)
 		g.Trsm(blas.Right, blas.Upper, blas.NoTrans, blas.NonUnit, n1, n2, 1, u22, ldu, a12, lda, rest)
 	}
-	g.Sygst(n2, a22, lda, u22, ldu, work)
+	return g.Sygst(n2, a22, lda, u22, ldu, work)
 }
 
 // Back overwrites the rows of the m×n matrix Y, eigenvectors of the standard problem, with U⁻¹·y, or with Uᵀ·y if that

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Stages is what the caller of "syevd", "sygvd" or "gesdd" learns about the stages of a call, if it sets Call.Local to a
+// Stages is what the caller of "syevd", "sygvd", "gesdd" or "geev" learns about the stages of a call, if it sets Call.Local to a
 // *Stages. A call overwrites it.
 type Stages []Stage
 

@@ -117,7 +117,9 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		for i := range n {
 			tridiag.Multiply(a.Row(i)[i:], by)
 		}
-		g.Sygst(n, a.Data, a.Stride, b.Data, b.Stride, scratch())
+		if err := g.Sygst(n, a.Data, a.Stride, b.Data, b.Stride, scratch()); err != nil {
+			return err
+		}
 		if err := cmp.Or(watch.end("reduction to the standard problem", order*order*order), finite(a)); err != nil {
 			return err
 		}

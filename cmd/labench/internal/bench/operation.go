@@ -122,11 +122,14 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	eigen := Operation{
 		Name: "eigen", Short: "Find eigenvalues, symmetric matrix: A = V·Λ·Vᵀ, n×n",
-		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values"}, whole: true, compound: true,
+		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values", "general", "b"}, whole: true, compound: true,
 		Formula: "‖AV−VΛ‖ / (n·‖A‖·ε)", Limit: 30,
 		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
+			if s.B != matgen.Random {
+				return 12 * n * n // includes B, its tile, and two products
+			}
 			if s.Verify {
 				return 8 * n * n // includes the vectors, a product, and a decomposition with vectors
 			}
@@ -226,7 +229,9 @@ func (r Result) Shape() string {
 }
 
 // needsSymmetric reports whether A must be symmetric.
-func (o *Operation) needsSymmetric(s Spec) bool { return o.symmetric || s.Method == ByCholesky }
+func (o *Operation) needsSymmetric(s Spec) bool {
+	return o.symmetric && !s.General || s.Method == ByCholesky
+}
 
 // fill returns s with defaults for the missing dimensions.
 func (o *Operation) fill(s Spec) Spec {
