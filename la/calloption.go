@@ -12,7 +12,7 @@ import (
 )
 
 // CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart],
-// a [GeneralizedForm], [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
+// a [SingularPart], a [GeneralizedForm], [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
 //
 //	err := chol.Factorize(a)
 //	err := chol.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states"})
@@ -45,6 +45,21 @@ func EigenInterval(above, upTo float64) EigenPart {
 		above, upTo = 0, 0
 	}
 	return EigenPart{op.EigenPart{Kind: op.EigenByValue, Above: above, UpTo: upTo}}
+}
+
+// SingularPart is a part of the singular values of a matrix, for [SVD.Factorize]; the zero value is all of them. See
+// [SingularIndices] and [SingularInterval].
+type SingularPart struct{ part op.EigenPart }
+
+// SingularIndices returns the part of singular values first … last−1 in descending order, counted from 0.
+func SingularIndices(first, last int) SingularPart {
+	return SingularPart{EigenIndices(first, last).part}
+}
+
+// SingularInterval returns the part of singular values σ with above < σ ≤ upTo, which may be infinite. There are none if
+// one of these is NaN.
+func SingularInterval(above, upTo float64) SingularPart {
+	return SingularPart{EigenInterval(above, upTo).part}
 }
 
 // GeneralizedForm is the form of the eigenproblem that [EigenSymGeneralized.Factorize] solves; the zero value is the usual
@@ -87,6 +102,7 @@ type (
 func (contextOption) callOption()    {}
 func (inPlaceOption) callOption()    {}
 func (EigenPart) callOption()        {}
+func (SingularPart) callOption()     {}
 func (GeneralizedForm) callOption()  {}
 func (TruncatedOptions) callOption() {}
 func (LeastNorm) callOption()        {}
@@ -97,6 +113,7 @@ type callOptions struct {
 	inPlace   bool
 	keep      *Checkpoint // nil: the call keeps no states
 	part      EigenPart
+	singular  SingularPart
 	form      GeneralizedForm
 	truncated TruncatedOptions
 	leastNorm *LeastNorm // nil: A has full rank
@@ -110,6 +127,7 @@ const (
 	takesInPlace
 	takesCheckpoint
 	takesPart
+	takesSingular
 	takesForm
 	takesTruncated
 	takesLeastNorm
@@ -117,7 +135,7 @@ const (
 
 func (k optionKind) String() string {
 	return map[optionKind]string{takesContext: "WithContext", takesInPlace: "InPlace", takesCheckpoint: "Checkpoint",
-		takesPart: "EigenPart", takesForm: "GeneralizedForm", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
+		takesPart: "EigenPart", takesSingular: "SingularPart", takesForm: "GeneralizedForm", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
 }
 
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
@@ -145,6 +163,8 @@ func optionsIn(ctx context.Context, function string, takes optionKind, opts []Ca
 			o.keep, kind = &keep, takesCheckpoint
 		case EigenPart:
 			o.part, kind = x, takesPart
+		case SingularPart:
+			o.singular, kind = x, takesSingular
 		case GeneralizedForm:
 			o.form, kind = x, takesForm
 			bad.Check(x <= BAxIsLambdaX, "%d is no GeneralizedForm", x)

@@ -133,7 +133,10 @@ var table = sync.OnceValue(func() []Operation {
 			if s.Verify {
 				return 8 * n * n // includes the vectors, a product, and a decomposition with vectors
 			}
-			return 5 * n * n // the matrix, its tile, the vectors, and the work space
+			if s.General {
+				return 6 * n * n // the matrix, its tile, vectors, and the work space, which has two copies
+			}
+			return 4 * n * n // the matrix, its tile, the vectors, and the work space
 		},
 	}
 	svd := Operation{
@@ -143,7 +146,7 @@ var table = sync.OnceValue(func() []Operation {
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
 			long, k := max(m, n), min(m, n)
-			elements := 3*long*k + 7*k*k // the matrix, its tile and left vectors; right ones, and the work space
+			elements := 3*long*k + 5*k*k // the matrix, its tile and left vectors; right ones, and the work space
 			if s.Verify {
 				elements += 2*long*k + 3*k*k
 			}
