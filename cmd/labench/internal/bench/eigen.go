@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
@@ -21,12 +20,6 @@ type eigen[T la.Element] struct {
 
 // newEigen makes A.
 func newEigen[T la.Element](f *maker[T]) problem {
-	switch {
-	case f.spec.General:
-		return newEigenGeneral(f)
-	case f.spec.B != matgen.Random:
-		return newEigenGeneralized(f)
-	}
 	a := f.symmetric(f.spec.N)
 	if !f.blank {
 		mirror(a, f.workers)
