@@ -147,14 +147,7 @@ func (m merge[T]) vector(side int, diff, x []T) {
 		}
 		diff[0] = -1
 	}
-	var sum float64
-	for _, v := range diff {
-		sum += float64(v) * float64(v)
-	}
-	norm := T(1 / math.Sqrt(sum))
-	for i, c := range m.Column[:m.K] {
-		x[c] = diff[i] * norm
-	}
+	m.Normalize(diff, x)
 }
 
 // hypot returns √(a²+b²). It neither overflows nor underflows in between.

@@ -87,12 +87,5 @@ func (m merger[T]) rotateClose(p, r int, tol T, d, z []T, q Matrix[T]) bool {
 // vector sets x to the eigenvector of D + ρ·z·zᵀ that has norm 1: see [Merge.Run].
 func (m merger[T]) vector(_ int, diff, x []T) {
 	m.Quotients(diff, diff)
-	var sum float64
-	for _, v := range diff {
-		sum += float64(v) * float64(v)
-	}
-	norm := T(1 / math.Sqrt(sum))
-	for i, c := range m.Column[:m.K] {
-		x[c] = diff[i] * norm
-	}
+	m.Normalize(diff, x)
 }

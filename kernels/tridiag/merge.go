@@ -298,6 +298,23 @@ func (m *Merge[T]) Quotients(x, y []T) {
 	}
 }
 
+// Normalize sets x to y/‖y‖, with the elements in the order of Column. y has as many elements as there are poles.
+func (m *Merge[T]) Normalize(y, x []T) {
+	var s0, s1, s2, s3 float64 // one sum would wait for itself
+	rest := y
+	for ; len(rest) >= 4; rest = rest[4:] {
+		a, b, c, d := float64(rest[0]), float64(rest[1]), float64(rest[2]), float64(rest[3])
+		s0, s1, s2, s3 = s0+a*a, s1+b*b, s2+c*c, s3+d*d
+	}
+	for _, v := range rest {
+		s0 += float64(v) * float64(v)
+	}
+	by := T(1 / math.Sqrt(s0+s1+(s2+s3)))
+	for i, c := range m.Column[:len(y)] {
+		x[c] = y[i] * by
+	}
+}
+
 // weigh multiplies the rows of w, the factors of all parts, and sets the weights to the square roots of the products,
 // with the signs of Z.
 func (m *Merge[T]) weigh(w Matrix[T]) {
