@@ -92,8 +92,8 @@ func (c *EigenSymGeneralized[T]) decompose(o callOptions, vectors bool) error {
 	return err
 }
 
-// Stages returns the stages of the solution in their order: "Cholesky" and "reduction to the standard problem", those of
-// [EigenSym.Stages], and with vectors "back to the generalized problem". The slice is overwritten by the next Factorize.
+// Stages returns the stages of the solution in their order: "Cholesky" and "to standard form", those of
+// [EigenSym.Stages], and with vectors "from standard form". The slice is overwritten by the next Factorize.
 func (c *EigenSymGeneralized[T]) Stages() []Stage { return c.of.Stages() }
 
 // IsEmpty reports whether c is without a solution.

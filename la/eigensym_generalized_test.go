@@ -97,7 +97,7 @@ func TestEigenSymGeneralized(t *testing.T) {
 	c := la.NewEigenSymGeneralized[float64](e)
 	for i, h := range hardMatrices {
 		for _, n := range []int{1, 2, 33, 65, 130, 290} {
-			if n == 290 && i%7 != 0 {
+			if n == 290 && i%7 != 0 || n == 130 && i%3 != 0 {
 				continue
 			}
 			a, b := mat.NewSymDense(n, nil), definite(n, rng)

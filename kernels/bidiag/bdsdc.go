@@ -12,7 +12,8 @@ const Leaf = 32
 
 // Bdsdc overwrites d with the singular values of the n×n matrix B, in descending order. It overwrites the first rows of the
 // n×n matrices u and v with the left and right singular vectors that choose selects, by the values in that order, or with
-// all if choose is nil; the other rows are undefined. d has n elements and e has n−1; e is overwritten. work holds at least [WorkBdsdc] elements. The result has the same bits for any crew.
+// all if choose is nil; the other rows are undefined. d has n elements and e has n−1; e is overwritten. work holds at least
+// [WorkBdsdc] elements. The result has the same bits for any crew.
 //
 // Values have errors of the size of rounding errors in the largest one. Elements must be finite. If the iteration
 // of a leaf does not converge, the error is a *tridiag.ConvergenceError. After an error the results are undefined.

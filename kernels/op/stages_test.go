@@ -64,8 +64,8 @@ func TestStages(t *testing.T) {
 		"syevd vectors": {"reduction", "divide and conquer", "back-transformation"},
 		"gesdd values":  {"reduction", "values"},
 		"gesdd vectors": {"QR", "reduction", "divide and conquer", "back-transformation"},
-		"sygvd": {"Cholesky", "reduction to the standard problem", "reduction", "divide and conquer", "back-transformation",
-			"back to the generalized problem"},
+		"sygvd": {"Cholesky", "to standard form", "reduction", "divide and conquer", "back-transformation",
+			"from standard form"},
 		"geev values":  {"reduction", "QR iteration"},
 		"geev vectors": {"reduction", "QR iteration", "eigenvectors"},
 	}

@@ -120,7 +120,7 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if err := g.Sygst(n, a.Data, a.Stride, b.Data, b.Stride, scratch()); err != nil {
 			return err
 		}
-		if err := cmp.Or(watch.end("reduction to the standard problem", order*order*order), finite(a)); err != nil {
+		if err := cmp.Or(watch.end("to standard form", order*order*order), finite(a)); err != nil {
 			return err
 		}
 		var stages Stages
@@ -142,7 +142,7 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 				tridiag.Multiply(z.Row(i), root)
 			}
 		}
-		return watch.end("back to the generalized problem", order*order*float64(last-first))
+		return watch.end("from standard form", order*order*float64(last-first))
 	}
 }
 
