@@ -18,6 +18,20 @@ const (
 	ErrVersion Error = "kernels: version without a name or function, or one that the op has, or a foreign op"
 )
 
+// OverflowError reports a result that is out of the range of its type, although all operands are finite.
+type OverflowError struct {
+	Row, Col int // its first element that is infinite or NaN in row-major order, from 0
+}
+
+// Error names package la, whose users read it.
+func (e *OverflowError) Error() string {
+	return fmt.Sprintf("la: the element of the result in row %d, column %d (counted from 1) overflows", e.Row+1,
+		e.Col+1)
+}
+
+// Final says that another attempt would find the same: see graph.Failure.
+func (e *OverflowError) Final() bool { return true }
+
 // NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky factorization: op "potrf"
 // returns it for a tile whose leading minor is not positive definite, or holds a NaN.
 type NotPositiveDefiniteError struct {

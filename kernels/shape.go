@@ -19,7 +19,7 @@ func Values() []versions.Value {
 // Errors returns an error of each type that ops of this package return, by pointer: so
 // that one which comes from another node can be what it was.
 func Errors() []error {
-	return []error{&NotPositiveDefiniteError{}, &ValueError{}}
+	return []error{&NotPositiveDefiniteError{}, &OverflowError{}, &ValueError{}}
 }
 
 // Shape implements [versions.Shaped]: it is the header of what Encode writes.

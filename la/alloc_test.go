@@ -5,6 +5,10 @@
 package la_test
 
 import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/tessera-la/tessera/la"
@@ -49,6 +53,35 @@ func TestOptionsAllocate(t *testing.T) {
 		}
 		if n[1] > n[0] {
 			t.Errorf("%s: %v allocations, and %v without options", name, n[1], n[0])
+		}
+	}
+}
+
+// TestSpectralAllocs: a decomposition that is used again allocates nothing that grows as the matrix does.
+func TestSpectralAllocs(t *testing.T) {
+	const n = 300
+	e := engineOf(t, la.Options{Workers: 2})
+	rng := rand.New(rand.NewPCG(15, 16))
+	a, b, g := randomSymmetric(n, rng), definite(n, rng), randomSVD(n, n, rng)
+	sym, svd, general := la.NewEigenSym[float64](e), la.NewSVD[float64](e), la.NewEigenSymGeneralized[float64](e)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // pools keep what they have
+	for name, call := range map[string]func() error{
+		"EigenSym":            func() error { return sym.Factorize(a, true) },
+		"SVD":                 func() error { return svd.Factorize(g, mat.SVDThin) },
+		"EigenSymGeneralized": func() error { return general.Factorize(a, b, true) },
+	} {
+		least := uint64(math.MaxUint64)
+		for range 4 { // the first ones allocate, for each worker that takes part
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		if least > 8*n*n/2 {
+			t.Errorf("%s allocates %d bytes", name, least)
 		}
 	}
 }

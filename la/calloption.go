@@ -12,7 +12,7 @@ import (
 )
 
 // CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart],
-// [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
+// a [SingularPart], a [GeneralizedForm], [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
 //
 //	err := chol.Factorize(a)
 //	err := chol.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states"})
@@ -47,6 +47,32 @@ func EigenInterval(above, upTo float64) EigenPart {
 	return EigenPart{op.EigenPart{Kind: op.EigenByValue, Above: above, UpTo: upTo}}
 }
 
+// SingularPart is a part of the singular values of a matrix, for [SVD.Factorize]; the zero value is all of them. See
+// [SingularIndices] and [SingularInterval].
+type SingularPart struct{ part op.EigenPart }
+
+// SingularIndices returns the part of singular values first … last−1 in descending order, counted from 0.
+func SingularIndices(first, last int) SingularPart {
+	return SingularPart{EigenIndices(first, last).part}
+}
+
+// SingularInterval returns the part of singular values σ with above < σ ≤ upTo, which may be infinite. There are none if
+// one of these is NaN.
+func SingularInterval(above, upTo float64) SingularPart {
+	return SingularPart{EigenInterval(above, upTo).part}
+}
+
+// GeneralizedForm is the form of the eigenproblem that [EigenSymGeneralized.Factorize] solves; the zero value is the usual
+// one.
+type GeneralizedForm uint8
+
+// Forms of generalized eigenproblems, in the order of LAPACK's ITYPE.
+const (
+	AxIsLambdaBx = GeneralizedForm(op.AxIsLambdaBx) // A·x = λ·B·x
+	ABxIsLambdaX = GeneralizedForm(op.ABxIsLambdaX) // A·B·x = λ·x
+	BAxIsLambdaX = GeneralizedForm(op.BAxIsLambdaX) // B·A·x = λ·x
+)
+
 // TruncatedOptions are parameters of [TruncatedSVD.Factorize].
 type TruncatedOptions struct {
 	// Oversampling is p, by how many columns the random matrix has more than k. 0 means 10.
@@ -76,6 +102,8 @@ type (
 func (contextOption) callOption()    {}
 func (inPlaceOption) callOption()    {}
 func (EigenPart) callOption()        {}
+func (SingularPart) callOption()     {}
+func (GeneralizedForm) callOption()  {}
 func (TruncatedOptions) callOption() {}
 func (LeastNorm) callOption()        {}
 
@@ -85,6 +113,8 @@ type callOptions struct {
 	inPlace   bool
 	keep      *Checkpoint // nil: the call keeps no states
 	part      EigenPart
+	singular  SingularPart
+	form      GeneralizedForm
 	truncated TruncatedOptions
 	leastNorm *LeastNorm // nil: A has full rank
 }
@@ -97,13 +127,15 @@ const (
 	takesInPlace
 	takesCheckpoint
 	takesPart
+	takesSingular
+	takesForm
 	takesTruncated
 	takesLeastNorm
 )
 
 func (k optionKind) String() string {
 	return map[optionKind]string{takesContext: "WithContext", takesInPlace: "InPlace", takesCheckpoint: "Checkpoint",
-		takesPart: "EigenPart", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
+		takesPart: "EigenPart", takesSingular: "SingularPart", takesForm: "GeneralizedForm", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
 }
 
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
@@ -131,6 +163,11 @@ func optionsIn(ctx context.Context, function string, takes optionKind, opts []Ca
 			o.keep, kind = &keep, takesCheckpoint
 		case EigenPart:
 			o.part, kind = x, takesPart
+		case SingularPart:
+			o.singular, kind = x, takesSingular
+		case GeneralizedForm:
+			o.form, kind = x, takesForm
+			bad.Check(x <= BAxIsLambdaX, "%d is no GeneralizedForm", x)
 		case TruncatedOptions:
 			o.truncated, kind = x, takesTruncated
 		case LeastNorm:

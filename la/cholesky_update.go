@@ -236,7 +236,7 @@ func (c *Cholesky[T]) ExtendVecSym(orig *Cholesky[T], v VectorSource[T], opts ..
 		return &NotPositiveDefiniteError{Minor: n + 1}
 	}
 	if d-d != 0 {
-		return &OverflowError{n, n}
+		return &OverflowError{Row: n, Col: n}
 	}
 	nb, _ := engine.TileSize[T](c.engine, engine.OpCholesky, n+1, n+1)
 	u := c.memory(n+1, max(nb, 1))

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la/engine"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -36,6 +37,7 @@ type Eigen[T Element] struct {
 	// part for a pair. Their memory is used again.
 	a, u, v *blocked.Matrix[T]
 	re, im  []T // of the eigenvalues
+	stages  op.Stages
 }
 
 // NewEigen returns an empty decomposition that computes on e.
@@ -45,8 +47,8 @@ func NewEigen[T Element](e *Engine) *Eigen[T] { return &Eigen[T]{engine: e} }
 // (mat.EigenNone), left ones (mat.EigenLeft), right ones (mat.EigenRight), or both (mat.EigenBoth). A former
 // decomposition is replaced and its memory used again.
 //
-// The option is [WithContext]. A decomposition that has begun is not broken off when the context ends, but its result
-// is then dropped, and the cause returned.
+// The option is [WithContext]. When the context ends, the decomposition is broken off, between two panels of the reduction,
+// two sweeps of the iteration or two blocks of eigenvectors, and the cause returned.
 //
 // The error is a *ShapeError if a is not square, a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a
 // version that has failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
@@ -77,6 +79,7 @@ func (c *Eigen[T]) Factorize(a Source[T], kind mat.EigenKind, opts ...CallOption
 		return err
 	}
 	c.n, c.kind = n, kind
+	c.stages = c.stages[:0]
 	if n > 0 {
 		if err := c.decompose(ctx); err != nil {
 			return err
@@ -109,7 +112,15 @@ func (c *Eigen[T]) decompose(ctx context.Context) error {
 	if params.Right {
 		args = append(args, tileOf(&c.v, n, n))
 	}
-	return callWhole(ctx, e, n <= generalDirect, "Eigen", engine.Ops[T](e).Op("geev"), params, args...)
+	return invokeWhole(e, n <= generalDirect, "Eigen", engine.Ops[T](e).Op("geev"), &versions.Call{Ctx: ctx, Params: params,
+		Args: args, Local: &c.stages})
+}
+
+// Stages returns the stages of the decomposition in their order: "reduction", "QR iteration", and with vectors
+// "eigenvectors". The slice is overwritten by the next Factorize.
+func (c *Eigen[T]) Stages() []Stage {
+	c.check(mat.EigenNone)
+	return c.stages
 }
 
 // check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors unless it has vectors of that kind.

@@ -67,38 +67,41 @@ func (c *EigenSym[T]) Factorize(a SymmetricSource[T], vectors bool, opts ...Call
 // factorize is Factorize in a context, of a part.
 func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part EigenPart, vectors bool) error {
 	n := a.SymmetricDim()
-	if p := part.part; p.Kind == op.EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > n) {
-		panic(mat.ErrIndexOutOfRange)
-	}
-	c.valid = false
-	if c.factorizeDirect(ctx, a, n, part.part, vectors) {
+	part.check(n)
+	if c.valid = false; c.factorizeDirect(ctx, a, n, part.part, vectors) {
 		return nil
 	}
+	return c.compute(ctx, a, part, vectors, func() error { return c.decompose(ctx, part.part, vectors) })
+}
+
+// check panics with mat.ErrIndexOutOfRange if a matrix of order n has no such eigenvalues.
+func (p EigenPart) check(n int) {
+	if p := p.part; p.Kind == op.EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > n) {
+		panic(mat.ErrIndexOutOfRange)
+	}
+}
+
+// compute reads a, calls decompose unless a is of order 0, and keeps the values of the part.
+func (c *EigenSym[T]) compute(ctx context.Context, a SymmetricSource[T], part EigenPart, vectors bool, decompose func() error) error {
+	n := a.SymmetricDim()
+	part.check(n)
+	c.valid = false
 	if err := c.engine.Ready(ctx); err != nil {
 		return err
 	}
-	m, isMatrix := any(a).(*blocked.Matrix[T])
-	if isMatrix && m.IsDistributed() {
-		return blocked.ErrAway
-	}
-	if isMatrix && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(c.engine, false))
-	}
-	if !fits(c.a, n, n, max(n, 1)) {
-		c.a, c.z = nil, nil
-	}
-	r := newReading(c.engine, c.a, Source[T](a), blocked.SymUpper, max(n, 1), true, false)
-	c.a = r.a
-	if err := r.nonFinite(); err != nil {
+	if err := readUpper(c.engine, &c.a, a); err != nil {
 		return err
 	}
 	c.stages = c.stages[:0]
 	c.n, c.values = n, append(c.values[:0], make([]T, n)...)
+	if !fits(c.z, n, n, max(n, 1)) {
+		c.z = nil
+	}
 	if c.vectors = vectors; vectors && c.z == nil {
 		c.z = blocked.New[T](blocked.Full, n, n, max(n, 1))
 	}
 	if n > 0 {
-		if err := c.decompose(ctx, part.part, vectors); err != nil {
+		if err := decompose(); err != nil {
 			return err
 		}
 		first, last := part.part.Of(n, func(i int) float64 { return float64(c.values[i]) })
@@ -151,6 +154,25 @@ func (c *EigenSym[T]) factorizeDirect(ctx context.Context, a SymmetricSource[T],
 	c.values = c.values[:copy(c.values, c.values[first:last])]
 	c.valid = true
 	return true
+}
+
+// readUpper copies the upper triangle of a to the one tile of *to, whose memory is used again if it fits. The error is a
+// *NonFiniteError, or blocked.ErrAway.
+func readUpper[T Element](e *Engine, to **blocked.Matrix[T], a SymmetricSource[T]) error {
+	m, isMatrix := any(a).(*blocked.Matrix[T])
+	if isMatrix && m.IsDistributed() {
+		return blocked.ErrAway
+	}
+	if isMatrix && m.Kind() == blocked.TriLower {
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(e, false))
+	}
+	n := a.SymmetricDim()
+	if !fits(*to, n, n, max(n, 1)) {
+		*to = nil
+	}
+	r := newReading(e, *to, Source[T](a), blocked.SymUpper, max(n, 1), true, false)
+	*to = r.a
+	return r.nonFinite()
 }
 
 // eigenDirect is the order up to which a decomposition is a call of one kernel by the caller's goroutine: no

@@ -60,16 +60,9 @@ func (e *ConvergenceError) Error() string {
 	return fmt.Sprintf("la: %s: the iteration for an eigenvalue has not converged, after %d were found", e.Op, e.Found)
 }
 
-// OverflowError reports a solution or an inverse that is out of the range of its type, although
+// OverflowError reports a solution, an inverse or a standard eigenproblem that is out of the range of its type, although
 // all operands are finite.
-type OverflowError struct {
-	Row, Col int // its first element that is infinite or NaN in row-major order, from 0
-}
-
-func (e *OverflowError) Error() string {
-	return fmt.Sprintf("la: the element of the result in row %d, column %d (counted from 1) overflows", e.Row+1,
-		e.Col+1)
-}
+type OverflowError = kernels.OverflowError
 
 // NotPositiveDefiniteError reports a symmetric matrix that has no Cholesky
 // factorization.

@@ -20,7 +20,7 @@ func inRange[T Element](ctx context.Context, e *Engine, x *blocked.Matrix[T], b 
 	if b != nil && !finiteSource(e, b) {
 		return nil
 	}
-	return &OverflowError{bad.Row, bad.Col}
+	return &OverflowError{Row: bad.Row, Col: bad.Col}
 }
 
 // finiteSource reports whether every element of b is finite.

@@ -56,26 +56,36 @@ const (
 // rows or columns (mat.SVDFullU, mat.SVDFullV, mat.SVDFull). One side takes as long as both. A former
 // decomposition is replaced and its memory used again.
 //
-// The option is [WithContext]. When the context ends, the decomposition is broken off, and the cause returned.
+// The options are [WithContext] and a [SingularPart]. When the context ends, the decomposition is broken off, and the cause
+// returned. The result of a part is its singular values, in descending order, and their vectors; Rank, Cond, SolveTo and
+// PseudoInverseTo then know no other values. All values are found in any case. A part of k values saves most of the last step
+// of divide and conquer, and of the transformation back all but k/min(m, n). Factorize panics with
+// mat.ErrIndexOutOfRange if the part has indices that A has not, and the error is an *OptionsError if kind is full.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
 //
-// Reference: LAPACK xGESDD, xGEBRD, xBDSDC, xLASQ1, xORMBR.
+// Reference: LAPACK xGESDD, xGEBRD, xBDSDC, xLASQ1, xORMBR; xGESVDX for what a part is.
 func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind, opts ...CallOption) error {
-	ctx, err := contextOf("SVD.Factorize", opts)
+	o, err := optionsOf("SVD.Factorize", takesSingular, opts)
+	if err == nil && o.singular.part.Kind != op.AllEigen && kind&(mat.SVDFullU|mat.SVDFullV) != 0 {
+		err = &OptionsError{Problems: []string{"a SingularPart is for singular values alone or thin singular vectors"}}
+	}
 	if err != nil {
 		c.Reset()
 		return err
 	}
-	return c.factorize(ctx, a, kind)
+	return c.factorize(o.ctx, a, o.singular.part, kind)
 }
 
-// factorize is Factorize in a context.
-func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) error {
+// factorize is Factorize in a context, of a part.
+func (c *SVD[T]) factorize(ctx context.Context, a Source[T], part op.EigenPart, kind mat.SVDKind) error {
 	m, n := a.Dims()
+	if part.Kind == op.EigenByIndex && (part.First < 0 || part.First > part.Last || part.Last > min(m, n)) {
+		panic(mat.ErrIndexOutOfRange)
+	}
 	c.valid = false
-	if c.factorizeDirect(ctx, a, m, n, kind) {
+	if part.Kind == op.AllEigen && c.factorizeDirect(ctx, a, m, n, kind) {
 		return nil
 	}
 	if err := c.engine.Ready(ctx); err != nil {
@@ -97,9 +107,11 @@ func (c *SVD[T]) factorize(ctx context.Context, a Source[T], kind mat.SVDKind) e
 	c.stages = c.stages[:0]
 	c.values = append(c.values[:0], make([]T, min(m, n))...)
 	if m > 0 || n > 0 {
-		if err := c.decompose(ctx); err != nil {
+		if err := c.decompose(ctx, part); err != nil {
 			return err
 		}
+		first, last := part.SingularPart(min(m, n), func(i int) float64 { return float64(c.values[i]) })
+		c.values = c.values[:copy(c.values, c.values[first:last])]
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -157,7 +169,7 @@ const svdDirect = 192
 
 // decompose calls the kernel for A or Aᵀ, the one that has no more columns than rows: as a task of which all
 // workers take parts, if there are some.
-func (c *SVD[T]) decompose(ctx context.Context) error {
+func (c *SVD[T]) decompose(ctx context.Context, part op.EigenPart) error {
 	e := c.engine
 	rows, cols := c.m, c.n
 	a, full := tileOf(&c.a, rows, cols), c.kind&mat.SVDFullU != 0
@@ -179,7 +191,7 @@ func (c *SVD[T]) decompose(ctx context.Context) error {
 		}
 		args = append(args, tileOf(&c.u, left, rows), tileOf(&c.v, cols, cols))
 	}
-	o, params := engine.Ops[T](e).Op("gesdd"), &op.Gesdd{Values: values}
+	o, params := engine.Ops[T](e).Op("gesdd"), &op.Gesdd{Values: values, Part: part}
 	return invokeWhole(e, rows*cols <= svdDirect*svdDirect, "SVD", o, &versions.Call{Ctx: ctx, Params: params, Args: args,
 		Local: &c.stages})
 }
@@ -223,7 +235,7 @@ func (c *SVD[T]) Dims() (m, n int) {
 }
 
 // Values copies the singular values to dst, in descending order, and returns it. A nil dst is allocated; it panics with
-// mat.ErrSliceLengthMismatch if another one has not min(m, n) elements.
+// mat.ErrSliceLengthMismatch if another one has not as many elements: min(m, n), or those of the part.
 func (c *SVD[T]) Values(dst []T) []T {
 	c.check()
 	if dst == nil {
@@ -267,7 +279,7 @@ func (c *SVD[T]) Cond() float64 {
 
 // left returns the left vectors as rows, and how many of them UTo copies.
 func (c *SVD[T]) left() (rows *blocked.Matrix[T], count int) {
-	rows, count = c.u, min(c.m, c.n)
+	rows, count = c.u, len(c.values)
 	if c.m < c.n {
 		rows = c.v
 	}
@@ -279,7 +291,7 @@ func (c *SVD[T]) left() (rows *blocked.Matrix[T], count int) {
 
 // right is left for right vectors.
 func (c *SVD[T]) right() (rows *blocked.Matrix[T], count int) {
-	rows, count = c.v, min(c.m, c.n)
+	rows, count = c.v, len(c.values)
 	if c.m < c.n {
 		rows = c.u
 	}
@@ -289,7 +301,7 @@ func (c *SVD[T]) right() (rows *blocked.Matrix[T], count int) {
 	return rows, count
 }
 
-// UTo copies U to dst: m×min(m, n), or m×m if the kind is full. Column j is the left vector of value j. An empty
+// UTo copies U to dst: m×min(m, n), m×k for a part of k values, or m×m if the kind is full. Column j is the left vector of value j. An empty
 // *mat.Dense takes the shape. It panics with ErrNoVectors if the decomposition has no left vectors, and with
 // mat.ErrShape if dst has another shape.
 func (c *SVD[T]) UTo(dst Sink[T]) {
@@ -298,7 +310,7 @@ func (c *SVD[T]) UTo(dst Sink[T]) {
 	vectorsTo(dst, rows, count, c.m)
 }
 
-// VTo copies V to dst: n×min(m, n), or n×n if the kind is full. It is like UTo otherwise.
+// VTo copies V to dst: n×min(m, n), n×k for a part of k values, or n×n if the kind is full. It is like UTo otherwise.
 func (c *SVD[T]) VTo(dst Sink[T]) {
 	c.check(anyV)
 	rows, count := c.right()
@@ -399,7 +411,7 @@ func (c *SVD[T]) Reset() { c.valid = false }
 // of [SVD.Factorize], or the cause of the context's end.
 func SingularValues[T Element](ctx context.Context, e *Engine, a Source[T]) ([]T, error) {
 	c := NewSVD[T](e)
-	if err := c.factorize(ctx, a, mat.SVDNone); err != nil {
+	if err := c.factorize(ctx, a, op.EigenPart{}, mat.SVDNone); err != nil {
 		return nil, err
 	}
 	return c.values, nil
@@ -410,7 +422,7 @@ func SingularValues[T Element](ctx context.Context, e *Engine, a Source[T]) ([]T
 // [SVD.Factorize] and [Gemm]. It panics with ErrRcond if rcond is negative or NaN.
 func PseudoInverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a Source[T], rcond float64) (rank int, err error) {
 	c := NewSVD[T](e)
-	if err := c.factorize(ctx, a, mat.SVDThin); err != nil {
+	if err := c.factorize(ctx, a, op.EigenPart{}, mat.SVDThin); err != nil {
 		return 0, err
 	}
 	rank = c.Rank(rcond)

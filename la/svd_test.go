@@ -11,6 +11,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/la"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -323,6 +324,75 @@ func TestSVDSolve(t *testing.T) {
 		}
 		if err := c.SolveTo(&x, b, 0); err != nil || mat.Norm(&x, 1) != 0 {
 			t.Errorf("%d×%d: of rank 0: %v", m, n, err)
+		}
+	}
+}
+
+// TestSVDPart: a part has the values and vectors of the whole, bit by bit, and what is asked of it makes sense.
+func TestSVDPart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, shape := range [][2]int{{1, 1}, {2, 5}, {70, 50}, {300, 280}, {90, 400}} {
+		m, n := shape[0], shape[1]
+		k := min(m, n)
+		a := randomSVD(m, n, rng)
+		var all, some la.SVD[float64]
+		if err := all.Factorize(a, mat.SVDThin); err != nil {
+			t.Fatal(err)
+		}
+		values := all.Values(nil)
+		var u, v mat.Dense
+		all.UTo(&u)
+		all.VTo(&v)
+		at := func(i int) float64 {
+			switch {
+			case i < 0:
+				return math.Inf(1)
+			case i >= k:
+				return math.Inf(-1)
+			}
+			return values[i]
+		}
+		for _, part := range [][2]int{{0, 0}, {0, k}, {0, min(k, 3)}, {k / 2, k}, {k / 3, k/3 + k/4}} {
+			first, last := part[0], part[1]
+			for name, p := range map[string]la.SingularPart{
+				"indices":  la.SingularIndices(first, last),
+				"interval": la.SingularInterval(at(last), at(first)),
+			} {
+				what := fmt.Sprintf("%d×%d, %s %v", m, n, name, part)
+				if err := some.Factorize(a, mat.SVDThin, p); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if !slices.Equal(some.Values(nil), values[first:last]) {
+					t.Errorf("%s: other values", what)
+				}
+				if last > first {
+					var u1, v1 mat.Dense
+					some.UTo(&u1)
+					some.VTo(&v1)
+					if !mat.Equal(&u1, u.Slice(0, m, first, last)) || !mat.Equal(&v1, v.Slice(0, n, first, last)) {
+						t.Errorf("%s: other vectors", what)
+					}
+				}
+				if err := some.Factorize(a, mat.SVDNone, p); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				if got := some.Values(nil); name == "indices" && !floats.EqualApprox(got, values[first:last], 1e-12*values[0]) {
+					t.Errorf("%s: other values alone", what)
+				}
+			}
+		}
+	}
+	a := randomSVD(5, 4, rng)
+	var c la.SVD[float64]
+	if err := c.Factorize(a, mat.SVDThin, la.SingularInterval(math.NaN(), 1)); err != nil || len(c.Values(nil)) != 0 || c.Rank(0) != 0 {
+		t.Errorf("no interval: %v", err)
+	}
+	if _, ok := errors.AsType[*la.OptionsError](c.Factorize(a, mat.SVDFull, la.SingularIndices(0, 2))); !ok || !c.IsEmpty() {
+		t.Error("a part of full vectors")
+	}
+	for _, bad := range [][2]int{{-1, 2}, {3, 2}, {0, 5}} {
+		if got := panics(func() { c.Factorize(a, mat.SVDThin, la.SingularIndices(bad[0], bad[1])) }); got != mat.ErrIndexOutOfRange {
+			t.Errorf("%v: %v", bad, got)
 		}
 	}
 }

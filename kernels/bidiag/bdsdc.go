@@ -10,15 +10,16 @@ import (
 // Leaf is the largest order that [Bdsdc] solves by [Bdsqr].
 const Leaf = 32
 
-// Bdsdc overwrites d with the singular values of the n×n matrix B, in descending order. It overwrites the n×n
-// matrices u and v with the left and right singular vectors as rows. d has n elements and e has n−1; e is
-// overwritten. work holds at least [WorkBdsdc] elements. The result has the same bits for any crew.
+// Bdsdc overwrites d with the singular values of the n×n matrix B, in descending order. It overwrites the first rows of the
+// n×n matrices u and v with the left and right singular vectors that choose selects, by the values in that order, or with
+// all if choose is nil; the other rows are undefined. d has n elements and e has n−1; e is overwritten. work holds at least
+// [WorkBdsdc] elements. The result has the same bits for any crew.
 //
 // Values have errors of the size of rounding errors in the largest one. Elements must be finite. If the iteration
 // of a leaf does not converge, the error is a *tridiag.ConvergenceError. After an error the results are undefined.
 //
 // Reference: LAPACK xBDSDC with COMPQ = 'I'.
-func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T]) error {
+func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T], choose tridiag.Choice[T]) error {
 	n := len(d)
 	for i := range n {
 		clear(u.Row(i))
@@ -26,7 +27,16 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tool
 		u.Row(i)[i], v.Row(i)[i] = 1, 1
 	}
 	if n <= Leaf {
-		return leaf(0, n, n, d, e, u, v, tools.Rotate)
+		if err := leaf(0, n, n, d, e, u, v, tools.Rotate); err != nil || choose == nil {
+			return err
+		}
+		if first, last := choose(d); first > 0 {
+			for i := first; i < last; i++ {
+				copy(u.Row(i-first), u.Row(i))
+				copy(v.Row(i-first), v.Row(i))
+			}
+		}
+		return nil
 	}
 	scale := tridiag.ScaleFor(d, e, 1)
 	tridiag.Multiply(d, scale)
@@ -42,37 +52,41 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tool
 	}); err != nil {
 		return err
 	}
-	scratch := func(order int) int { return mergeScratch(order) + tools.Work(order+1) }
-	err := t.Merge(crew, tools.Stop, scratch, func(part tridiag.Node, _ bool, crew tridiag.Crew[T]) {
-		lo, order := part.Lo, part.Hi-part.Lo
-		cols := min(order+1, n-lo) // of V
-		merge[T]{tridiag.NewMerge(order, tools, crew)}.run(part.Cut-lo, d[lo:part.Hi], e[lo:min(part.Hi, n-1)],
-			sorted[lo:part.Hi], u.Block(lo, lo, order, order), v.Block(lo, lo, cols, cols), work[lo*rowWork(n):])
+	// order sets values to by times the values, in descending order, and chooses.
+	values, first, last := make([]T, n), 0, n
+	order := func(by T) {
+		for i, r := range sorted {
+			values[n-1-i] = d[r] * by
+		}
+		if choose != nil {
+			chosen := slices.Clone(values)
+			tridiag.Multiply(chosen, 1/scale)
+			first, last = choose(chosen)
+		}
+	}
+	scratch := func(order int) int { return tridiag.MergeScratch(order) + tools.Work(order+1) }
+	err := t.Merge(crew, tools.Stop, scratch, func(part tridiag.Node, root bool, crew tridiag.Crew[T]) {
+		lo, size := part.Lo, part.Hi-part.Lo
+		cols := min(size+1, n-lo) // of V
+		var wanted func(by T) []int32
+		if root {
+			wanted = func(by T) []int32 { order(by); return sorted[n-last : n-first] }
+		}
+		merge[T]{tridiag.NewMerge(size, tools, crew)}.run(part.Cut-lo, d[lo:part.Hi], e[lo:min(part.Hi, n-1)],
+			sorted[lo:part.Hi], u.Block(lo, lo, size, size), v.Block(lo, lo, cols, cols), work[lo*rowWork(n):], wanted)
 	})
 	if err != nil {
 		return err
 	}
-	// work holds the rows of both sides while they are brought into the order of their values.
+	copy(d, values)
 	slices.Reverse(sorted)
-	for i, r := range sorted {
-		work[i] = d[r]
-	}
-	copy(d, work)
 	sides := [2]Matrix[T]{u, v}
-	crew(2, 0, func(i, _ int, _ []T) {
-		space := work[i*n*n:][:n*n]
-		for j, r := range sorted {
-			copy(space[j*n:][:n], sides[i].Row(int(r)))
-		}
-		for j := range n {
-			copy(sides[i].Row(j), space[j*n:])
-		}
-	})
+	crew(2, n, func(i, _ int, row []T) { tridiag.Gather(sides[i], sorted[first:last], row) })
 	return nil
 }
 
 // rowWork returns the number of elements of work space for each row of B of order n.
-func rowWork(n int) int { return 3*n + n/chunk + 4 }
+func rowWork(n int) int { return tridiag.MergeWork(n, n+1) }
 
 // WorkBdsdc returns the number of elements of work space that [Bdsdc] needs for order n.
 func WorkBdsdc(n int) int { return n * rowWork(n) }

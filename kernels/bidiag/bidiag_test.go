@@ -205,7 +205,7 @@ func solve[T scalar.Real](d, e []T, dc bool, crew tridiag.Crew[T]) (values []T, 
 		for i := range work {
 			work[i] = T(math.NaN())
 		}
-		return w, u, v, Bdsdc(w, f, u, v, work, byGonum[T](), crew)
+		return w, u, v, Bdsdc(w, f, u, v, work, byGonum[T](), crew, nil)
 	}
 	for i := range n {
 		clear(u.Row(i))
@@ -269,7 +269,7 @@ func TestBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, u1, v1, err := solve(p.d, p.e, true, tridiag.Alone(make([]float64, mergeScratch(n)+byGonum[float64]().Work(n+1))))
+		alone, u1, v1, err := solve(p.d, p.e, true, tridiag.Alone(make([]float64, tridiag.MergeScratch(n))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,6 +344,40 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
+// TestChosen: vectors that are chosen are those of a call for all, bit by bit, and no others are computed.
+func TestChosen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{1, 2, Leaf, Leaf + 1, 150} {
+		for _, p := range problems(n, rng) {
+			w, u, v, err := solve(p.d, p.e, true, together[float64])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range [][2]int{{0, 0}, {0, 1}, {n - 1, n}, {n / 3, n/3 + min(n/3, 5)}, {0, n}} {
+				first, last := part[0], part[1]
+				d, u1, v1 := slices.Clone(p.d), padded[float64](n), padded[float64](n)
+				calls := 0
+				err := Bdsdc(d, slices.Clone(p.e), u1, v1, make([]float64, WorkBdsdc(n)), byGonum[float64](), together[float64],
+					func(values []float64) (int, int) {
+						if calls++; !slices.Equal(values, w) {
+							t.Errorf("%s %d: other values to choose from", p.name, n)
+						}
+						return first, last
+					})
+				if err != nil || !slices.Equal(d, w) || calls != 1 {
+					t.Fatalf("%s %d: %v, %d calls, or other values", p.name, n, err, calls)
+				}
+				for i := range last - first {
+					if !slices.Equal(u1.Row(i), u.Row(first+i)) || !slices.Equal(v1.Row(i), v.Row(first+i)) {
+						t.Errorf("%s %d, %d to %d: another vector %d", p.name, n, first, last, first+i)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkBdsdc(b *testing.B) {
 	for _, n := range []int{64, 500, 1000} {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -354,9 +388,9 @@ func BenchmarkBdsdc(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", p.name, n), func(b *testing.B) {
 				u, v := padded[float64](n), padded[float64](n)
 				work := make([]float64, WorkBdsdc(n))
-				scratch := make([]float64, mergeScratch(n)+byGonum[float64]().Work(n+1))
+				scratch := make([]float64, tridiag.MergeScratch(n))
 				for b.Loop() {
-					if err := Bdsdc(slices.Clone(p.d), slices.Clone(p.e), u, v, work, byGonum[float64](), tridiag.Alone(scratch)); err != nil {
+					if err := Bdsdc(slices.Clone(p.d), slices.Clone(p.e), u, v, work, byGonum[float64](), tridiag.Alone(scratch), nil); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -7,16 +7,9 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// chunk is the number of vectors that one part of a step computes. It does not depend on the number of units, so
-// neither do the bits of the result.
-const chunk = 128
-
 // merge is a [tridiag.Merge] that solves a problem whose two parts are solved, with the row between them. The values
 // are the poles; the first pole is 0.
 type merge[T scalar.Real] struct{ *tridiag.Merge[T] }
-
-// mergeScratch returns the number of elements of scratch that the vectors of a part of a merge of order n need.
-func mergeScratch(n int) int { return (min(chunk, n) + 1) * n }
 
 // run does all steps. It overwrites d with the singular values, the rows of u and v with the vectors, and sorted with
 // the rows in ascending order of their values.
@@ -24,8 +17,9 @@ func mergeScratch(n int) int { return (min(chunk, n) + 1) * n }
 // On entry, d holds the values of the first part before cut and those of the second part behind it; d[cut] is α and
 // e[cut] is β. Each half of sorted lists the rows of its part in ascending order of their values, counted from the
 // beginning of the part. u is n×n and v is square, of order n or n+1. Row cut of u is a unit vector, and row cut of v
-// is the first part's vector of the null space.
-func (m merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work []T) {
+// is the first part's vector of the null space. wanted is that of [tridiag.Merge.Run]; values times by are in the units of the
+// values on entry.
+func (m merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work []T, wanted func(by T) []int32) {
 	m.Behind, m.Split, m.Squares = cut+1, cut+1, true
 	// Scaled, so that the squares of small elements do not underflow.
 	most := max(abs(d[cut]), abs(e[cut]))
@@ -37,14 +31,11 @@ func (m merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work []
 	scale := tridiag.Scale[T](float64(most), 1)
 	tridiag.Multiply(d, scale)
 	m.deflate(e[cut]*scale, most*scale, d, sorted, u, v)
-	m.Run(d, sorted, []Matrix[T]{u, v}, work, nil, mergeScratch(m.N), func(lo, hi int, s Matrix[T],
-		scratch []T) []Matrix[T] {
-		rows := hi - lo
-		left := Matrix[T]{Rows: rows, Cols: m.K, Stride: m.K, Data: scratch[:rows*m.K]}
-		right := s.Block(lo, 0, rows, m.K)
-		m.vectors(left, right, scratch[rows*m.K:])
-		return []Matrix[T]{left, right}
-	})
+	var rows func() []int32
+	if wanted != nil {
+		rows = func() []int32 { return wanted(1 / scale) }
+	}
+	m.Run(d, sorted, []Matrix[T]{u, v}, work, rows, m.vector)
 	tridiag.Multiply(d, 1/scale)
 }
 
@@ -143,33 +134,20 @@ func (m merge[T]) joinNullSpaces(alpha, beta T, v Matrix[T]) T {
 	return abs(a)
 }
 
-// vectors overwrites right, which holds rows of s, with right singular vectors of M, and sets left to the left ones:
-// see [tridiag.Merge.Run].
-func (m merge[T]) vectors(left, right Matrix[T], scratch []T) {
+// vector sets x to the left (side 0) or the right singular vector of M that has norm 1: see [tridiag.Merge.Run].
+func (m merge[T]) vector(side int, diff, x []T) {
 	if m.K == 1 {
-		left.Row(0)[0], right.Row(0)[0] = 1, 1
+		x[0] = 1
 		return
 	}
-	d := m.Poles[:m.K]
-	for j := range right.Rows {
-		l, r := left.Row(j), right.Row(j)
-		var leftSum, rightSum float64
-		m.Quotients(r, scratch)
-		for i, x := range scratch[:m.K] {
-			rightSum += float64(x) * float64(x)
-			y := d[i] * x
-			if i == 0 {
-				y = -1
-			}
-			leftSum += float64(y) * float64(y)
+	m.Quotients(diff, diff)
+	if side == 0 {
+		for i, d := range m.Poles[:m.K] {
+			diff[i] *= d
 		}
-		leftNorm, rightNorm := T(1/math.Sqrt(leftSum)), T(1/math.Sqrt(rightSum))
-		for i, c := range m.Column[:m.K] {
-			x := scratch[i]
-			r[c], l[c] = x*rightNorm, d[i]*x*leftNorm
-		}
-		l[m.Column[0]] = -leftNorm
+		diff[0] = -1
 	}
+	m.Normalize(diff, x)
 }
 
 // hypot returns √(a²+b²). It neither overflows nor underflows in between.

@@ -36,6 +36,8 @@ func GehrdWork(n int) int { return 2*gehrdPanel*n + gehrdPanel*gehrdPanel + n }
 //
 // work holds at least [GehrdWork] elements. Squares of the elements of A must neither overflow nor underflow.
 //
+// If Stop ends the reduction, the results are undefined.
+//
 // References: LAPACK xGEHRD and xLAHR2; Quintana-Ortí and van de Geijn, Improving the performance of reduction to
 // Hessenberg form (2006).
 func (t *Hessenberg[T]) Gehrd(n, lo, hi int, a []T, lda int, tau, work []T) {
@@ -47,7 +49,7 @@ func (t *Hessenberg[T]) Gehrd(n, lo, hi int, a []T, lda int, tau, work []T) {
 	}
 	p := hessenbergPanel[T]{Hessenberg: t, n: n, end: hi + 1, a: a, lda: lda}
 	p.v, p.y, p.f, p.column = take(gehrdPanel*n), take(gehrdPanel*n), take(gehrdPanel*gehrdPanel), take(n)
-	for k := lo; k < hi; k += gehrdPanel {
+	for k := lo; k < hi && !t.stopped(); k += gehrdPanel {
 		nb := min(gehrdPanel, hi-k)
 		p.reduce(k, nb, tau)
 		p.right(k, nb)

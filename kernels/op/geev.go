@@ -22,7 +22,7 @@ import (
 // part of that of the first eigenvalue of a pair. Eigenvectors have norm 1, and the largest element of a complex one is real.
 //
 // Elements of A must be finite. If the iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// all operands are undefined. It panics with kernels.ErrShape if the shapes do not fit together, and with
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
 // kernels.ErrArgs if the number of operands is wrong.
 type Geev struct {
 	Left, Right bool // compute eigenvectors
@@ -102,8 +102,10 @@ func geev[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if n == 0 {
 			return nil
 		}
+		watch, order := startStages(call), float64(n)
 		scale := moderate(a, blas.All)
 		k := cpu.NewHessenberg(r, crewOrAlone[T](call))
+		k.Stop = watch.stop
 		vectors := u != nil || v != nil
 		ld := n + 8 - n%8
 		if ld%64 == 0 {
@@ -132,13 +134,21 @@ func geev[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			it.ZLo, it.ZHi = lo, hi+1
 		}
 		k.Gehrd(n, lo, hi, it.H.Data, ld, tau, work)
+		flops := 10 * order * order * order / 3
 		if vectors {
 			k.Orghr(n, lo, hi, it.H.Data, ld, tau, it.Z.Data, ld, work)
+			flops += 4 * order * order * order / 3
+		}
+		if err := watch.end("reduction", flops); err != nil {
+			return err
 		}
 		for i := 2; i < n; i++ {
 			clear(it.H.Row(i)[:i-1])
 		}
 		if _, err := it.Run(lo, hi); err != nil {
+			return err
+		}
+		if err := watch.end("QR iteration", 0); err != nil {
 			return err
 		}
 		form := schur.Vectors[T]{Kernels: k, T: it.H, Z: it.Z}
@@ -156,7 +166,14 @@ func geev[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 				w.Row(i)[j] /= scale
 			}
 		}
-		return nil
+		if !vectors {
+			return nil
+		}
+		sides := 1.0
+		if u != nil && v != nil {
+			sides = 2
+		}
+		return watch.end("eigenvectors", sides*5*order*order*order/3)
 	}
 }
 

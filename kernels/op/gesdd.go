@@ -17,14 +17,24 @@ import (
 //	A = Uᵀ·diag(σ)·V.
 //
 // Operands: A (inout, m×n, overwritten), σ (out, 1×n, descending), and unless Values is set U (out, n×m or m×m) and V
-// (out, n×n). The rows of U are left singular vectors, and those of V right ones. The last m−n rows of an m×m U belong
-// to no singular value.
+// (out, n×n). The first rows of U become the left singular vectors of Part, and those of V the right ones; the other rows
+// are undefined. The last m−n rows of an m×m U, which are for Parts of all values, belong to no singular value.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
 // if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
 // kernels.ErrArgs if the number of operands is wrong.
 type Gesdd struct {
-	Values bool // singular values only
+	Values bool      // singular values only
+	Part   EigenPart // the singular vectors to compute; its indices are those of descending order
+}
+
+// SingularPart is [EigenPart.Of] for values in descending order.
+func (p EigenPart) SingularPart(n int, value func(i int) float64) (first, last int) {
+	first, last = p.Of(n, func(i int) float64 { return value(n - 1 - i) })
+	if p.Kind == EigenByValue {
+		first, last = n-last, n-first
+	}
+	return first, last
 }
 
 // gesddOp defines op "gesdd".
@@ -52,17 +62,29 @@ func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Ti
 	if a.Rows < a.Cols || sigma.Cols != a.Cols || sigma.Rows != 1 {
 		panic(kernels.ErrShape)
 	}
+	p := params[Gesdd](call).Part
+	if p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols) {
+		panic(kernels.ErrArgs)
+	}
+	if p.Kind != AllEigen && u != nil && u.Rows > a.Cols {
+		panic(kernels.ErrShape)
+	}
 	return a, sigma, u, v
 }
 
 // gesddWork returns the work if nothing is deflated and A is not factored first: 4·n²·(m−n/3) for the reduction, 8/3·n³
-// for divide and conquer, and to apply the reflectors 2·n³ for V and 2·r·n·(2·m−n) for the r rows of U.
+// for divide and conquer, and to apply the reflectors 2·n² for each row of V and 2·n·(2·m−n) for each row of U.
 func gesddWork[T kernels.Element](call *versions.Call) float64 {
-	a, _, u, _ := gesddOf[T](call)
+	a, _, u, v := gesddOf[T](call)
 	m, n := float64(a.Rows), float64(a.Cols)
 	work := 4*n*n*m - 4*n*n*n/3
 	if u != nil {
-		work += 14*n*n*n/3 + 2*float64(u.Rows)*n*(2*m-n)
+		left, right := float64(u.Rows), float64(v.Rows)
+		if p := params[Gesdd](call).Part; p.Kind == EigenByIndex {
+			left = float64(p.Last - p.First)
+			right = left
+		}
+		work += 8*n*n*n/3 + 2*n*n*right + 2*left*n*(2*m-n)
 	}
 	return work
 }
@@ -148,23 +170,32 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
 				return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
 			}
-			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](units))
+			left, right := u.Rows, n // vectors
+			var choose tridiag.Choice[T]
+			if part := params[Gesdd](call).Part; part.Kind != AllEigen {
+				choose = func(values []T) (first, last int) {
+					first, last = part.SingularPart(n, func(i int) float64 { return float64(values[i] / scale) })
+					left, right = last-first, last-first
+					return first, last
+				}
+			}
+			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](units), choose)
 			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
 				return err
 			}
-			reduction.OrmbrP(n, n, b, ldb, taup, v.Data, v.Stride, work)
-			for i := range n {
+			reduction.OrmbrP(right, n, b, ldb, taup, v.Data, v.Stride, work)
+			for i := range min(left, n) {
 				clear(u.Row(i)[n:])
 			}
 			identityFrom(u, n)
 			if tall {
-				reduction.OrmbrQ(n, n, n, b, ldb, tauq, u.Data, u.Stride, work)
-				gangQR(q, call, nil).Gemqrt(blas.Right, blas.Trans, u.Rows, m, n, gesddBlock, a.Data, a.Stride,
+				reduction.OrmbrQ(min(left, n), n, n, b, ldb, tauq, u.Data, u.Stride, work)
+				gangQR(q, call, nil).Gemqrt(blas.Right, blas.Trans, left, m, n, gesddBlock, a.Data, a.Stride,
 					factor, n, u.Data, u.Stride, work)
 			} else {
-				reduction.OrmbrQ(u.Rows, m, n, b, ldb, tauq, u.Data, u.Stride, work)
+				reduction.OrmbrQ(left, m, n, b, ldb, tauq, u.Data, u.Stride, work)
 			}
-			if err := watch.end("back-transformation", 2*cols*cols*cols+2*float64(u.Rows)*cols*(2*rows-cols)); err != nil {
+			if err := watch.end("back-transformation", 2*cols*cols*float64(right)+2*float64(left)*cols*(2*rows-cols)); err != nil {
 				return err
 			}
 		}

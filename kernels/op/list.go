@@ -37,6 +37,7 @@ func list[T kernels.Element]() []definition[T] {
 		geqp3Op[T](),
 		ormlqOp[T](),
 		syevdOp[T](),
+		sygvdOp[T](),
 		gesddOp[T](),
 		geevOp[T](),
 		tntleafOp[T](),

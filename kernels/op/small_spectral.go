@@ -68,7 +68,7 @@ func (s *Spectral[T]) Gesvd(m, n int, a []T, lda int, w []T, u, v *kernels.Tile[
 	}
 	left := bidiag.Matrix[T]{Rows: n, Cols: n, Stride: u.Stride, Data: u.Data}
 	right := bidiag.Matrix[T]{Rows: n, Cols: n, Stride: v.Stride, Data: v.Data}
-	if err := bidiag.Bdsdc(w, e, left, right, work, s.tools, nil); err != nil {
+	if err := bidiag.Bdsdc(w, e, left, right, work, s.tools, nil, nil); err != nil {
 		return err
 	}
 	for i := range n {

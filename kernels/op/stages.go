@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Stages is what the caller of "syevd" or "gesdd" learns about the stages of a call, if it sets Call.Local to a
+// Stages is what the caller of "syevd", "sygvd", "gesdd" or "geev" learns about the stages of a call, if it sets Call.Local to a
 // *Stages. A call overwrites it.
 type Stages []Stage
 
@@ -47,6 +47,13 @@ func (w *stopwatch) end(name string, flops float64) error {
 		w.began = now
 	}
 	return w.stop()
+}
+
+// add appends stages that another stopwatch has measured since the last one ended.
+func (w *stopwatch) add(stages Stages) {
+	if w.stages != nil {
+		*w.stages, w.began = append(*w.stages, stages...), time.Now()
+	}
 }
 
 // stop returns the cause of the end of the call's context, or nil.

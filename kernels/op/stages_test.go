@@ -47,12 +47,27 @@ func TestStages(t *testing.T) {
 		"gesdd vectors": func() (*kernels.Tile[float64], any, []any) {
 			return tall, &Gesdd{}, []any{scratch(1, n), scratch(n, m), scratch(n, n)}
 		},
+		"sygvd": func() (*kernels.Tile[float64], any, []any) {
+			b := scratch(n, n)
+			for i := range n {
+				b.Set(i, i, 10*n)
+			}
+			return square, &Sygvd{}, []any{b, scratch(1, n), scratch(n, n)}
+		},
+		"geev values": func() (*kernels.Tile[float64], any, []any) { return square, &Geev{}, []any{scratch(2, n)} },
+		"geev vectors": func() (*kernels.Tile[float64], any, []any) {
+			return square, &Geev{Left: true, Right: true}, []any{scratch(2, n), scratch(n, n), scratch(n, n)}
+		},
 	}
 	stages := map[string][]string{
 		"syevd values":  {"reduction", "values"},
 		"syevd vectors": {"reduction", "divide and conquer", "back-transformation"},
 		"gesdd values":  {"reduction", "values"},
 		"gesdd vectors": {"QR", "reduction", "divide and conquer", "back-transformation"},
+		"sygvd": {"Cholesky", "to standard form", "reduction", "divide and conquer", "back-transformation",
+			"from standard form"},
+		"geev values":  {"reduction", "QR iteration"},
+		"geev vectors": {"reduction", "QR iteration", "eigenvectors"},
 	}
 	r := cpu.Portable[float64]()
 	for name, operands := range run {
@@ -64,9 +79,14 @@ func TestStages(t *testing.T) {
 			ctx := &ending{context.Background(), questions}
 			call := &versions.Call{Ctx: ctx, Params: params, Args: append([]any{&copied}, rest...), Local: &told,
 				Work: new(versions.Workspace)}
-			if _, ok := params.(*Syevd); ok {
+			switch params.(type) {
+			case *Syevd:
 				err = syevd[float64](r)(call)
-			} else {
+			case *Sygvd:
+				err = sygvd[float64](r)(call)
+			case *Geev:
+				err = geev[float64](r)(call)
+			default:
 				err = gesdd[float64](r, cpu.NewQR[float64](r))(call)
 			}
 			return told, ctx.left, err
@@ -79,7 +99,7 @@ func TestStages(t *testing.T) {
 			t.Fatalf("%s: stages %v", name, told)
 		}
 		for i, s := range told {
-			if s.Name != stages[name][i] || s.Time <= 0 || (s.Flops <= 0) != (s.Name == "values") {
+			if s.Name != stages[name][i] || s.Time <= 0 || (s.Flops <= 0) != (s.Name == "values" || s.Name == "QR iteration") {
 				t.Errorf("%s: stage %d is %v", name, i, s)
 			}
 		}

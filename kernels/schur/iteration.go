@@ -40,7 +40,7 @@ func shifts(n int) (count, window int) {
 
 // Run finds the eigenvalues of rows and columns lo to hi of H, which is upper triangular elsewhere. If the iteration does
 // not converge, the error is a *tridiag.ConvergenceError, and those after row first−1 and before row lo have been found;
-// first is 0 otherwise.
+// first is 0 otherwise. Run asks Kernels.Stop between two sweeps whether to go on, and returns its error.
 //
 // Elements must be finite, and their squares must neither overflow nor underflow.
 //
@@ -54,6 +54,11 @@ func (t *Iteration[T]) Run(lo, hi int) (first int, err error) {
 	}
 	if lo <= hi {
 		first = t.iterate(lo, hi)
+	}
+	if stop := t.Kernels.Stop; stop != nil {
+		if err := stop(); err != nil {
+			return first, err
+		}
 	}
 	if first > 0 {
 		return first, &tridiag.ConvergenceError{Found: n - (first - lo), Order: n}
@@ -82,7 +87,7 @@ func (t *Iteration[T]) iterate(lo, hi int) (first int) {
 	}
 	idle, shrink, w := 1, 0, 0 // turns since the last deflation, and by how much the window is smaller than its greatest order
 	for turns := 0; hi >= lo; turns++ {
-		if turns == 60*max(10, t.H.Rows) {
+		if turns == 60*max(10, t.H.Rows) || t.Kernels.Stop != nil && t.Kernels.Stop() != nil {
 			return hi + 1
 		}
 		top := hi

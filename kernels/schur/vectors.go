@@ -28,7 +28,7 @@ type Vectors[T scalar.Real] struct {
 }
 
 // To sets the rows of to to the eigenvectors, each multiplied by a number that keeps its elements from overflow. It overwrites T if it
-// computes the left ones.
+// computes the left ones. If Kernels.Stop says so, To ends soon, and the rows are undefined.
 //
 // Reference: LAPACK xTREVC3; Anderson, Robust triangular solves for use in condition estimation (LAWN 36, 1991).
 func (v *Vectors[T]) To(to tridiag.Matrix[T]) {
@@ -59,7 +59,7 @@ func (v *Vectors[T]) To(to tridiag.Matrix[T]) {
 		b := parts - 1 - part // the longest vectors first
 		first, end := v.edges[b], v.edges[b+1]
 		cols := end - first
-		if cols == 0 {
+		if cols == 0 || k.Stop != nil && k.Stop() != nil {
 			return
 		}
 		p := solving[T]{Vectors: v, first: first, cols: cols, x: work[:end*cols]}

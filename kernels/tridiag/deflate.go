@@ -17,10 +17,7 @@ type merger[T scalar.Real] struct{ *Merge[T] }
 func (m merger[T]) run(cut, split int, beta T, d []T, sorted []int32, q Matrix[T], work []T, wanted func() []int32) {
 	m.Behind, m.Split = cut, split
 	m.deflate(beta, d, sorted, q)
-	m.Run(d, sorted, []Matrix[T]{q}, work, wanted, m.N, func(lo, hi int, s Matrix[T], scratch []T) []Matrix[T] {
-		m.vectors(lo, hi, s, scratch)
-		return []Matrix[T]{s.Block(lo, 0, hi-lo, m.K)}
-	})
+	m.Run(d, sorted, []Matrix[T]{q}, work, wanted, m.vector)
 }
 
 // deflate takes out the rows whose z is negligible. Where eigenvalues are so close that a rotation of their rows leaves
@@ -87,19 +84,8 @@ func (m merger[T]) rotateClose(p, r int, tol T, d, z []T, q Matrix[T]) bool {
 	return true
 }
 
-// vectors overwrites rows lo to hi−1 of s with eigenvectors of D + ρ·z·zᵀ, which have norm 1: see [Merge.Run].
-func (m merger[T]) vectors(lo, hi int, s Matrix[T], scratch []T) {
-	scratch = scratch[:m.K]
-	for j := lo; j < hi; j++ {
-		x := s.Row(j)
-		var sum float64
-		m.Quotients(x, scratch)
-		for _, v := range scratch {
-			sum += float64(v) * float64(v)
-		}
-		norm := T(1 / math.Sqrt(sum))
-		for i, c := range m.Column[:m.K] {
-			x[c] = scratch[i] * norm
-		}
-	}
+// vector sets x to the eigenvector of D + ρ·z·zᵀ that has norm 1: see [Merge.Run].
+func (m merger[T]) vector(_ int, diff, x []T) {
+	m.Quotients(diff, diff)
+	m.Normalize(diff, x)
 }

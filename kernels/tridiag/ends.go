@@ -32,7 +32,7 @@ func Values[T scalar.Real](d, e, work []T, tools Tools[T], crew Crew[T]) error {
 	}); err != nil {
 		return err
 	}
-	scratch := func(order int) int { return tools.Work(max(order, ends)) + order }
+	scratch := func(order int) int { return tools.Work(max(order, ends)) + MergeScratch(order) }
 	if err := t.Merge(crew, tools.Stop, scratch, func(part Node, root bool, crew Crew[T]) {
 		lo, size := part.Lo, part.Hi-part.Lo
 		rows := q.Block(lo, 0, size, ends)
@@ -45,7 +45,7 @@ func Values[T scalar.Real](d, e, work []T, tools Tools[T], crew Crew[T]) error {
 		m := merger[T]{NewMerge(size, tools, crew)}
 		m.Bare = root
 		m.run(part.Cut-lo, ends/2, e[part.Cut-1], d[lo:part.Hi], t.sorted[lo:part.Hi], rows,
-			work[lo*workEnds(n):], nil)
+			work[lo*MergeWork(n, ends):], nil)
 		for i := range size {
 			rows.Row(i)[1] = rows.Row(i)[3]
 		}
@@ -58,9 +58,5 @@ func Values[T scalar.Real](d, e, work []T, tools Tools[T], crew Crew[T]) error {
 	return nil
 }
 
-// workEnds returns the number of elements of work space for each row of T of order n, beside those of its eigenvector:
-// the differences of a merge, which is of half that order but for the last one, rows, and factors.
-func workEnds(n int) int { return n/2 + 1 + 2*ends + n/chunk + 1 }
-
 // WorkValues returns the number of elements of work space that [Values] needs for order n.
-func WorkValues(n int) int { return (ends + workEnds(n)) * n }
+func WorkValues(n int) int { return (ends + MergeWork(n, ends)) * n }

@@ -9,11 +9,11 @@ import (
 // Merge makes one problem of order N of two parts that are solved. It is the common part of merges of eigenproblems
 // and, in package bidiag, of singular value problems:
 //
-//	deflation ─► pack ─► roots ─► weights, order ─► vectors, products ─► deflated vectors
-//	   one      by side  by rows        one              by rows               one
+//	deflation ─► roots ─► weights, order ─► for each side: pack ─► vectors, products ─► deflated vectors
+//	   one      by rows        one                      by rows         by rows               one
 //
 // Deflation, which is the caller's, leaves K rows, the poles; [Merge.Run] does the rest. Steps by rows work on rows lo
-// to hi−1 of these. Units may work on different rows, or sides, at the same time.
+// to hi−1 of these. Units may work on different rows at the same time.
 type Merge[T scalar.Real] struct {
 	Tools   Tools[T]
 	Crew    Crew[T]
@@ -30,6 +30,9 @@ type Merge[T scalar.Real] struct {
 	Weights []T     // ρ·Z²; for the vectors, the vector Z for which the computed roots are exact, times √ρ
 	Column  []int32 // the column of the computed vectors that holds a pole's elements
 	roots   []T
+	// Root j is taus[j] behind pole origins[j].
+	taus    []T
+	origins []int32
 
 	// These have N elements.
 	ByRow []T     // Z by the rows of the vectors
@@ -54,11 +57,11 @@ const (
 
 // NewMerge returns a Merge of order n.
 func NewMerge[T scalar.Real](n int, tools Tools[T], crew Crew[T]) *Merge[T] {
-	f, i := make([]T, 5*n), make([]int32, 4*n)
+	f, i := make([]T, 6*n), make([]int32, 5*n)
 	return &Merge[T]{
 		Tools: tools, Crew: crew, N: n,
-		Poles: f[:n], Z: f[n : 2*n], Weights: f[2*n : 3*n], roots: f[3*n : 4*n], ByRow: f[4*n:],
-		Column: i[:n], Order: i[n : 2*n], rows: i[2*n : 3*n], dead: i[3*n : 3*n], Kinds: make([]Kind, n),
+		Poles: f[:n], Z: f[n : 2*n], Weights: f[2*n : 3*n], roots: f[3*n : 4*n], ByRow: f[4*n : 5*n], taus: f[5*n:],
+		Column: i[:n], Order: i[n : 2*n], rows: i[2*n : 3*n], dead: i[3*n : 3*n : 4*n], origins: i[4*n:], Kinds: make([]Kind, n),
 	}
 }
 
@@ -118,63 +121,62 @@ type side[T scalar.Real] struct {
 	dead        Matrix[T] // the deflated rows
 }
 
-// pack copies the rows of a side.
-func (m *Merge[T]) pack(s side[T]) {
-	for i, r := range m.rows[:m.K] {
+// pack copies rows lo to hi−1 of a side: first the poles', then the deflated ones.
+func (m *Merge[T]) pack(s side[T], lo, hi int) {
+	for i := lo; i < hi; i++ {
+		r := int(m.rows[i])
+		if i >= m.K {
+			copy(s.dead.Row(i-m.K), s.q.Row(r))
+			continue
+		}
 		kind, c := m.Kinds[r], int(m.Column[i])
 		if kind != Lower {
-			copy(s.top.Row(c), s.q.Row(int(r)))
+			copy(s.top.Row(c), s.q.Row(r))
 		}
 		if kind != Upper {
-			copy(s.bottom.Row(c-m.counts[Upper]), s.q.Row(int(r))[m.Split:])
+			copy(s.bottom.Row(c-m.counts[Upper]), s.q.Row(r)[m.Split:])
 		}
 	}
-	for i, r := range m.rows[m.K:m.N] {
-		copy(s.dead.Row(i), s.q.Row(int(r)))
-	}
 }
+
+// MergeScratch returns the number of elements of scratch that the crew of a merge of order n lends a part, beside what a
+// product needs.
+func MergeScratch(n int) int { return (min(chunk, n) + 1) * n }
+
+// MergeWork returns the number of elements of work space for each row of a merge, if rows of a side have cols elements and
+// no merge is of a larger order than n: those of one side, and factors.
+func MergeWork(n, cols int) int { return cols + n/chunk + 1 }
 
 // Run does all steps after deflation. It overwrites d with the values, and sorted with the rows in ascending order of
 // their values. Then it calls wanted, if that is not nil: only the vectors of the rows that wanted returns, a contiguous
 // part of sorted, are computed. They overwrite rows of sides, square matrices that hold the vectors of both parts with
 // zeros elsewhere.
 //
-// vectors makes of rows lo to hi−1 of s, which hold the differences of the poles and a root, the vectors in terms of
-// the poles, for each side: their elements are in the order of Column. It gets at least scratch elements of work space.
-func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wanted func() []int32, scratch int,
-	vectors func(lo, hi int, s Matrix[T], scratch []T) []Matrix[T]) {
-	take := func(rows, cols int) Matrix[T] {
-		x := Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}
-		work = work[rows*cols:]
-		return x
-	}
+// vector makes the vector of a side that belongs to a root, in terms of the poles: it sets x to its elements, in the order of
+// Column. diff holds the differences of the poles and that root, and vector may overwrite it.
+//
+// One side is done after the other, so that work need not hold both. Differences are computed anew for each, as K² of them
+// would take as much memory as a side.
+func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wanted func() []int32,
+	vector func(side int, diff, x []T)) {
 	k, n := m.K, m.N
 	parts := (k + chunk - 1) / chunk
 	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
 	if m.Bare {
-		spaces := take(parts, k)
-		m.Crew(parts, 0, func(part, _ int, _ []T) {
+		m.Crew(parts, k, func(part, _ int, diff []T) {
 			lo, hi := rows(part)
 			for j := lo; j < hi; j++ {
-				m.root(j, spaces.Row(part))
+				m.root(j, diff)
 			}
 		})
 		m.order(d, sorted)
 		return
 	}
-	diffs := take(k, k)
-	all := make([]side[T], len(sides))
-	cols := 0
-	for i, q := range sides {
-		cols = max(cols, q.Cols)
-		all[i] = side[T]{q, take(m.counts[Upper]+m.counts[Both], m.Split),
-			take(m.counts[Both]+m.counts[Lower], q.Cols-m.Split), take(n-k, q.Cols)}
-	}
-	factors := take(parts, k)
-	m.Crew(len(all), 0, func(i, _ int, _ []T) { m.pack(all[i]) })
-	m.Crew(parts, 0, func(part, _ int, _ []T) {
+	factors := Matrix[T]{Rows: parts, Cols: k, Stride: k, Data: work[:parts*k]}
+	work = work[parts*k:]
+	m.Crew(parts, k, func(part, _ int, diff []T) {
 		lo, hi := rows(part)
-		m.solve(lo, hi, diffs, factors.Row(part))
+		m.solve(lo, hi, diff, factors.Row(part))
 	})
 	m.weigh(factors)
 	m.order(d, sorted)
@@ -189,28 +191,46 @@ func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wante
 			}
 		}
 	}
-	m.Crew(parts, scratch+m.Tools.Work(max(cols, k)), func(part, _ int, work []T) {
-		lo, hi := rows(part)
-		if lo, hi = max(lo, first), min(hi, last); lo >= hi {
-			return
-		}
-		for i, x := range vectors(lo, hi, diffs, work[:scratch]) {
-			m.product(lo, x, all[i], work[scratch:])
-		}
-	})
-	for _, s := range all {
+	for i, q := range sides {
+		s := m.side(q, work)
+		m.Crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) { m.pack(s, part*chunk, min((part+1)*chunk, n)) })
+		m.Crew(parts, MergeScratch(k)+m.Tools.Work(max(q.Cols, k)), func(part, _ int, work []T) {
+			lo, hi := rows(part)
+			if lo, hi = max(lo, first), min(hi, last); lo >= hi {
+				return
+			}
+			diff, work := work[:k], work[k:]
+			x := Matrix[T]{Rows: hi - lo, Cols: k, Stride: k, Data: work[:(hi-lo)*k]}
+			for j := lo; j < hi; j++ {
+				m.differences(j, diff)
+				vector(i, diff, x.Row(j-lo))
+			}
+			m.product(lo, x, s, work[min(chunk, k)*k:])
+		})
 		for i := firstDead; i < lastDead; i++ {
 			copy(s.q.Row(k+i), s.dead.Row(i))
 		}
 	}
 }
 
-// solve computes roots lo to hi−1 of the secular equation, and sets element i of row j of s to p(i)−λ(j), where p(i)
-// is d(i) or, for squares, d(i)². It sets f to the factors that these roots contribute to the weights for which the
-// computed roots are exact:
+// side returns the side of q, with copies of its rows in work.
+func (m *Merge[T]) side(q Matrix[T], work []T) side[T] {
+	take := func(rows, cols int) Matrix[T] {
+		x := Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}
+		work = work[rows*cols:]
+		return x
+	}
+	return side[T]{q, take(m.counts[Upper]+m.counts[Both], m.Split), take(m.counts[Both]+m.counts[Lower], q.Cols-m.Split),
+		take(m.N-m.K, q.Cols)}
+}
+
+// solve computes roots lo to hi−1 of the secular equation. It sets f to the factors that these roots contribute to the
+// weights for which the computed roots are exact:
 //
-//	f(i) = Π (p(i)−λ(j))/(p(i)−p(j)) for j = lo … hi−1, without the divisor where j = i.
-func (m *Merge[T]) solve(lo, hi int, s Matrix[T], f []T) {
+//	f(i) = Π (p(i)−λ(j))/(p(i)−p(j)) for j = lo … hi−1, without the divisor where j = i,
+//
+// where p(i) is d(i) or, for squares, d(i)². x is scratch for the differences p(i)−λ(j).
+func (m *Merge[T]) solve(lo, hi int, x, f []T) {
 	if m.Squares && m.K == 1 {
 		m.roots[0] = m.Z[0]
 		return
@@ -221,7 +241,7 @@ func (m *Merge[T]) solve(lo, hi int, s Matrix[T], f []T) {
 		f[i] = 1
 	}
 	for j := lo; j < hi; j++ {
-		x, dj := s.Row(j)[:len(d)], d[j]
+		dj := d[j]
 		m.root(j, x)
 		own := f[j] * x[j] // there is no divisor
 		done := 0
@@ -241,7 +261,28 @@ func (m *Merge[T]) solve(lo, hi int, s Matrix[T], f []T) {
 
 // root computes root j of the secular equation, and sets diff to the differences of the poles and that root.
 func (m *Merge[T]) root(j int, diff []T) {
-	m.roots[j] = (&secular[T]{m.Poles[:m.K], m.Weights[:m.K], m.Squares, m.Tools.Secular}).root(j, diff)
+	q := &secular[T]{m.Poles[:m.K], m.Weights[:m.K], m.Squares, m.Tools.Secular}
+	origin, tau := q.find(j, diff)
+	for i := range diff {
+		diff[i] -= tau
+	}
+	m.origins[j], m.taus[j], m.roots[j] = int32(origin), tau, q.value(origin, tau)
+}
+
+// differences sets diff to what root has set it to.
+func (m *Merge[T]) differences(j int, diff []T) {
+	d, tau := m.Poles[:m.K], m.taus[j]
+	diff = diff[:len(d)]
+	o := d[m.origins[j]]
+	if m.Squares {
+		for i, x := range d {
+			diff[i] = T((x-o)*(x+o)) - tau // rounded in between, as when the root was computed
+		}
+		return
+	}
+	for i, x := range d {
+		diff[i] = (x - o) - tau
+	}
 }
 
 // Quotients sets y to the weights divided by x. y has as many elements as there are poles.
@@ -254,6 +295,23 @@ func (m *Merge[T]) Quotients(x, y []T) {
 	}
 	for i := done; i < len(w); i++ {
 		y[i] = w[i] / x[i]
+	}
+}
+
+// Normalize sets x to y/‖y‖, with the elements in the order of Column. y has as many elements as there are poles.
+func (m *Merge[T]) Normalize(y, x []T) {
+	var s0, s1, s2, s3 float64 // one sum would wait for itself
+	rest := y
+	for ; len(rest) >= 4; rest = rest[4:] {
+		a, b, c, d := float64(rest[0]), float64(rest[1]), float64(rest[2]), float64(rest[3])
+		s0, s1, s2, s3 = s0+a*a, s1+b*b, s2+c*c, s3+d*d
+	}
+	for _, v := range rest {
+		s0 += float64(v) * float64(v)
+	}
+	by := T(1 / math.Sqrt(s0+s1+(s2+s3)))
+	for i, c := range m.Column[:len(y)] {
+		x[c] = y[i] * by
 	}
 }
 

@@ -38,16 +38,22 @@ func SingularRoot[T scalar.Real](d, zz []T, j int, diff []T) (sigma T) {
 // is quadratic, and the step solves it (Li's middle way). If the solution is outside the interval that contains the
 // root, the step divides the interval instead. So the iteration ends in any case.
 func (q *secular[T]) root(j int, diff []T) T {
-	if len(q.d) == 1 {
-		diff[0] = -q.zz[0]
-		return q.value(0, q.zz[0])
-	}
-	at := q.begin(j, diff)
-	at.run()
+	origin, tau := q.find(j, diff)
 	for i := range diff {
-		diff[i] = at.delta[i] - at.tau
+		diff[i] -= tau
 	}
-	return q.value(at.origin, at.tau)
+	return q.value(origin, tau)
+}
+
+// find returns root λ(j) as its distance τ from a pole, and sets delta to the poles relative to that one.
+func (q *secular[T]) find(j int, delta []T) (origin int, tau T) {
+	if len(q.d) == 1 {
+		delta[0] = 0
+		return 0, q.zz[0]
+	}
+	at := q.begin(j, delta)
+	at.run()
+	return at.origin, at.tau
 }
 
 // value returns the root that is τ behind a pole, or its square root if q.squares.

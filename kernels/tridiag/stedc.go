@@ -65,7 +65,7 @@ func conquer[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], cre
 		t.values(values)
 		first, last = choose(values)
 	}
-	scratch := func(order int) int { return tools.Work(order) + order }
+	scratch := func(order int) int { return tools.Work(order) + MergeScratch(order) }
 	if err := t.Merge(crew, tools.Stop, scratch, func(part Node, root bool, crew Crew[T]) {
 		lo, size := part.Lo, part.Hi-part.Lo
 		var wanted func() []int32
@@ -73,24 +73,52 @@ func conquer[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], cre
 			wanted = func() []int32 { order(); return t.sorted[first:last] }
 		}
 		merger[T]{NewMerge(size, tools, crew)}.run(part.Cut-lo, part.Cut-lo, e[part.Cut-1], d[lo:part.Hi],
-			t.sorted[lo:part.Hi], q.Block(lo, lo, size, size), work[2*lo*(n+1):], wanted)
+			t.sorted[lo:part.Hi], q.Block(lo, lo, size, size), work[lo*MergeWork(n, n):], wanted)
 	}); err != nil {
 		return err
 	}
-	// work holds the chosen rows while they are brought into the order of their eigenvalues.
-	chosen := t.sorted[first:last]
-	for i, r := range chosen {
-		copy(work[i*n:][:n], q.Row(int(r)))
-	}
 	copy(d, values)
-	for i := range chosen {
-		copy(q.Row(i), work[i*n:][:n])
-	}
+	Gather(q, t.sorted[first:last], work[:n])
 	return nil
 }
 
 // WorkStedc returns the number of elements of work space that [Stedc] needs for order n.
-func WorkStedc(n int) int { return 2 * n * (n + 1) }
+func WorkStedc(n int) int { return n * MergeWork(n, n) }
+
+// Gather moves the rows of x whose numbers are in from, all different, to the first rows, in that order. What the other
+// rows hold is undefined then. row is scratch of the length of a row.
+func Gather[T scalar.Real](x Matrix[T], from []int32, row []T) {
+	read, done := make([]bool, x.Rows), make([]bool, len(from))
+	for _, r := range from {
+		read[r] = true
+	}
+	for i := range from {
+		if read[i] {
+			continue
+		}
+		// Nothing needs row i. It is filled, then the row that it was filled from, and so on.
+		for i < len(from) {
+			done[i] = true
+			copy(x.Row(i), x.Row(int(from[i])))
+			i = int(from[i])
+		}
+	}
+	for i := range from {
+		if done[i] {
+			continue
+		}
+		// Row i is one of a cycle.
+		copy(row, x.Row(i))
+		j := i
+		for int(from[j]) != i {
+			done[j] = true
+			copy(x.Row(j), x.Row(int(from[j])))
+			j = int(from[j])
+		}
+		done[j] = true
+		copy(x.Row(j), row)
+	}
+}
 
 // torn is a matrix T that is divided.
 type torn[T scalar.Real] struct {

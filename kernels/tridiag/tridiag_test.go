@@ -235,7 +235,7 @@ func TestBits(t *testing.T) {
 		}
 		d, e := slices.Clone(p.d), slices.Clone(p.e)
 		alone := Matrix[float64]{n, n, n, make([]float64, n*n)}
-		if err := Stedc(d, e, alone, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, 2*n)), nil); err != nil {
+		if err := Stedc(d, e, alone, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, MergeScratch(n))), nil); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(d, w) {
@@ -284,7 +284,7 @@ func TestValues(t *testing.T) {
 			if err := Values(v, slices.Clone(p.e), make([]float64, WorkValues(n)), byGonum[float64](), together[float64]); err != nil {
 				t.Fatal(err)
 			}
-			if err := Values(alone, slices.Clone(p.e), make([]float64, WorkValues(n)), byGonum[float64](), Alone(make([]float64, 2*n))); err != nil {
+			if err := Values(alone, slices.Clone(p.e), make([]float64, WorkValues(n)), byGonum[float64](), Alone(make([]float64, MergeScratch(n)))); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(v, alone) || !slices.IsSorted(v) {
@@ -314,7 +314,7 @@ func TestChosen(t *testing.T) {
 				first, last := part[0], part[1]
 				d, some := slices.Clone(p.d), Matrix[float64]{n, n, n, make([]float64, n*n)}
 				calls := 0
-				err := Stedc(d, slices.Clone(p.e), some, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, 2*n)),
+				err := Stedc(d, slices.Clone(p.e), some, make([]float64, WorkStedc(n)), byGonum[float64](), Alone(make([]float64, MergeScratch(n))),
 					func(values []float64) (int, int) {
 						if calls++; !slices.Equal(values, w) {
 							t.Errorf("%s %d: other values to choose from", p.name, n)
@@ -335,6 +335,28 @@ func TestChosen(t *testing.T) {
 	}
 }
 
+// TestGather: rows come to their places, whatever chains and cycles these make.
+func TestGather(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for trial := range 500 {
+		n := 1 + trial%9
+		x := Matrix[float64]{n, 2, 3, make([]float64, 3*n)}
+		for i := range n {
+			x.Row(i)[0], x.Row(i)[1] = float64(i), -float64(i)
+		}
+		var from []int32
+		for _, r := range rng.Perm(n)[:rng.IntN(n+1)] {
+			from = append(from, int32(r))
+		}
+		Gather(x, from, make([]float64, 2))
+		for i, r := range from {
+			if want := float64(r); x.Row(i)[0] != want || x.Row(i)[1] != -want {
+				t.Fatalf("%v: row %d is %v", from, i, x.Row(i))
+			}
+		}
+	}
+}
+
 func BenchmarkStedc(b *testing.B) {
 	for _, n := range []int{64, 500, 1000, 2000} {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -346,7 +368,7 @@ func BenchmarkStedc(b *testing.B) {
 				q := Matrix[float64]{n, n, n, make([]float64, n*n)}
 				work := make([]float64, WorkStedc(n))
 				for b.Loop() {
-					if err := Stedc(slices.Clone(p.d), slices.Clone(p.e), q, work, byGonum[float64](), Alone(make([]float64, n)), nil); err != nil {
+					if err := Stedc(slices.Clone(p.d), slices.Clone(p.e), q, work, byGonum[float64](), Alone(make([]float64, MergeScratch(n))), nil); err != nil {
 						b.Fatal(err)
 					}
 				}

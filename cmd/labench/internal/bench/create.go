@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
+	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -14,7 +15,18 @@ import (
 func makers[T la.Element]() map[string]func(*maker[T]) problem {
 	return map[string]func(*maker[T]) problem{"gemm": newGemm[T], "syrk": newSyrk[T], "trsm": newTrsm[T], "cholesky": newCholesky[T],
 		"lu": newLU[T], "qr": newQR[T], "solve": newSystem[T], "lstsq": newLstsq[T],
-		"eigen": newEigen[T], "svd": newSVD[T]}
+		"eigen": newEigenproblem[T], "svd": newSVD[T]}
+}
+
+// newEigenproblem makes the matrix of the eigenproblem that is asked for, or its matrices.
+func newEigenproblem[T la.Element](f *maker[T]) problem {
+	switch {
+	case f.spec.General:
+		return newEigenGeneral(f)
+	case f.spec.B != matgen.Random:
+		return newEigenGeneralized(f)
+	}
+	return newEigen(f)
 }
 
 // newProblem makes the matrices of s. It returns the problem, and s with the shape of the matrix in an input

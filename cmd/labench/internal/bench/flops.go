@@ -42,6 +42,26 @@ func eigenFlops(order int, values bool) float64 {
 	return 14 * n * n * n / 3
 }
 
+// generalizedFlops is eigenFlops with the Cholesky factorization of B, the reduction to the standard problem and, with
+// vectors, the way back.
+func generalizedFlops(order int, values bool) float64 {
+	n := float64(order)
+	flops := eigenFlops(order, values) + 4*n*n*n/3
+	if !values {
+		flops += n * n * n
+	}
+	return flops
+}
+
+// generalFlops returns about what LAPACK counts for the eigenvalues of a general matrix, and its right eigenvectors.
+func generalFlops(order int, values bool) float64 {
+	n := float64(order)
+	if values {
+		return 10 * n * n * n
+	}
+	return 25 * n * n * n
+}
+
 // svdFlops is the same for thin singular value decompositions, without a QR factorization before the reduction.
 func svdFlops(m, n int, values bool) float64 {
 	long, k := float64(max(m, n)), float64(min(m, n))

@@ -122,15 +122,21 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	eigen := Operation{
 		Name: "eigen", Short: "Find eigenvalues, symmetric matrix: A = V·Λ·Vᵀ, n×n",
-		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values"}, whole: true, compound: true,
+		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values", "general", "b"}, whole: true, compound: true,
 		Formula: "‖AV−VΛ‖ / (n·‖A‖·ε)", Limit: 30,
 		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
+			if s.B != matgen.Random {
+				return 12 * n * n // includes B, its tile, and two products
+			}
 			if s.Verify {
 				return 8 * n * n // includes the vectors, a product, and a decomposition with vectors
 			}
-			return 5 * n * n // the matrix, its tile, the vectors, and the work space
+			if s.General {
+				return 6 * n * n // the matrix, its tile, vectors, and the work space, which has two copies
+			}
+			return 4 * n * n // the matrix, its tile, the vectors, and the work space
 		},
 	}
 	svd := Operation{
@@ -140,7 +146,7 @@ var table = sync.OnceValue(func() []Operation {
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
 			long, k := max(m, n), min(m, n)
-			elements := 3*long*k + 7*k*k // the matrix, its tile and left vectors; right ones, and the work space
+			elements := 3*long*k + 5*k*k // the matrix, its tile and left vectors; right ones, and the work space
 			if s.Verify {
 				elements += 2*long*k + 3*k*k
 			}
@@ -226,7 +232,9 @@ func (r Result) Shape() string {
 }
 
 // needsSymmetric reports whether A must be symmetric.
-func (o *Operation) needsSymmetric(s Spec) bool { return o.symmetric || s.Method == ByCholesky }
+func (o *Operation) needsSymmetric(s Spec) bool {
+	return o.symmetric && !s.General || s.Method == ByCholesky
+}
 
 // fill returns s with defaults for the missing dimensions.
 func (o *Operation) fill(s Spec) Spec {

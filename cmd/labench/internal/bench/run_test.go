@@ -96,6 +96,32 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// TestEigenKinds: general matrices and generalized problems, with and without vectors.
+func TestEigenKinds(t *testing.T) {
+	for _, typ := range Types() {
+		for _, n := range []int{1, 50, 210} {
+			for _, p := range []Problem{{General: true}, {General: true, Matrix: matgen.SPD}, {B: matgen.SPD}, {B: matgen.KMS, Matrix: matgen.MinIJ}} {
+				for _, p.Values = range []bool{false, true} {
+					p.Op, p.Type, p.N = "eigen", typ, n
+					r, err := Run(context.Background(), Spec{Problem: p, Repeat: 1, Warmup: -1, Verify: true, NoPeak: true})
+					if err != nil || !r.Passed || len(r.Checks) < 2 || len(r.Stages) < 2 {
+						t.Errorf("%+v: %v, %s, %v", p, err, r.Failure, r.Checks)
+					}
+				}
+			}
+		}
+	}
+	for want, p := range map[string]Problem{
+		"symmetric matrices": {Op: "eigen", General: true, B: matgen.SPD},
+		"are for eigen":      {Op: "svd", General: true},
+		"not definite":       {Op: "eigen", B: matgen.Indefinite},
+	} {
+		if err := (Spec{Problem: p}).Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}
+
 // TestKinds runs every kind of matrix. What cannot be computed must be told,
 // and by the right error.
 func TestKinds(t *testing.T) {

@@ -40,6 +40,8 @@ type Problem struct {
 	Method      Method         // of solve
 	Mixed       bool           // of solve: factor in float32, refine in float64
 	Values      bool           // of eigen and svd: no vectors
+	General     bool           // of eigen: A need not be symmetric
+	B           matgen.Kind    // of eigen: A·x = λ·B·x with a definite matrix of that kind; Random stands for none
 
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
 	Seed   uint64
@@ -139,6 +141,12 @@ func (p Problem) Chosen() (words []string) {
 	}
 	if p.Method != Auto {
 		words = append(words, "by "+p.Method.String())
+	}
+	if p.General {
+		words = append(words, "general")
+	}
+	if p.B != matgen.Random {
+		words = append(words, "B "+p.B.String())
 	}
 	if p.Values {
 		words = append(words, "values only")

@@ -51,6 +51,9 @@ func (s Spec) Validate() error {
 	bad.Check(!s.Mixed || o.Takes("mixed") && s.Type == "f64" && s.Method != ByQR,
 		"mixed precision is for solve by cholesky or lu, of type f64")
 	bad.Check(!s.Values || o.Takes("values"), "values alone are for eigen and svd")
+	bad.Check(!s.General || o.Takes("general"), "general matrices are for eigen")
+	bad.Check(s.B == matgen.Random || o.Takes("b") && !s.General, "b is for symmetric matrices of eigen")
+	bad.Check(s.B == matgen.Random || s.B.PositiveDefinite(), "b is %v, which is not definite; known: %s", s.B, strings.Join(DefiniteKinds(), ", "))
 	bad.Check(s.NB == 0 || !o.whole, "nb is %d, but %s has no tiles", s.NB, s.Op)
 	bad.Check(s.Checkpoint.Dir == "" || s.Pivot != la.TilePivoting,
 		"a checkpoint is for %v and %v pivoting", la.PartialPivoting, la.TournamentPivoting)
@@ -99,10 +102,20 @@ func KindsFor(op string) []string { return kindsFor(find(op), Spec{Problem: Prob
 func kindsFor(o *Operation, s Spec) []string {
 	var names []string
 	for _, k := range matgen.Kinds() {
-		if o.needsSymmetric(s) && !k.Symmetric() || o.notRandom != "" && k == matgen.Random {
+		if o.needsSymmetric(s) && !k.Symmetric() || o.notRandom != "" && k == matgen.Random && !s.General {
 			continue
 		}
 		names = append(names, k.String())
+	}
+	return names
+}
+
+// DefiniteKinds returns the names of the kinds of symmetric positive definite matrices.
+func DefiniteKinds() (names []string) {
+	for _, k := range matgen.Kinds() {
+		if k.PositiveDefinite() {
+			names = append(names, k.String())
+		}
 	}
 	return names
 }
@@ -122,7 +135,7 @@ func (s Spec) WithDefaults() Spec {
 		if s.NRHS == 0 && o.Has("nrhs") {
 			s.NRHS = 1
 		}
-		if s.Matrix == matgen.Random {
+		if s.Matrix == matgen.Random && !s.General {
 			s.Matrix = o.kind
 			if s.Method == ByCholesky {
 				s.Matrix = matgen.SPD

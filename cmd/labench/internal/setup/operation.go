@@ -24,6 +24,7 @@ type OpFlags struct {
 	JSON                   bool
 	Given                  func(flag string) bool
 	sched, matrix, profile string
+	b                      string
 	versions, exclude      string
 	warmup                 int
 	choices                map[string]*string
@@ -74,6 +75,13 @@ func (f *OpFlags) register(cmd *cobra.Command) {
 	}
 	if f.Op.Takes("values") {
 		fl.BoolVar(&s.Values, "values", false, "values only, no vectors")
+	}
+	if f.Op.Takes("general") {
+		fl.BoolVar(&s.General, "general", false, "a matrix that need not be symmetric, and right eigenvectors")
+	}
+	if f.Op.Takes("b") {
+		fl.StringVar(&f.b, "b", "", "solve A·x = λ·B·x with a definite matrix of this kind, as in spd")
+		cli.Complete(cmd, "b", bench.DefiniteKinds())
 	}
 	if f.Op.Takes("domain") {
 		fl.IntVar(&s.Domain, "domain", 0, "tiles in a domain of --tree domains (default one domain per worker)")
@@ -187,6 +195,11 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 		s.Matrix, err = f.kind()
 		errs.Note(err)
 	}
+	if f.b != "" {
+		if s.B, err = matgen.ParseKind(f.b); err != nil || s.B == matgen.Random {
+			errs.Note(&cli.ListError{Flag: "b", Element: f.b, Allowed: strings.Join(bench.DefiniteKinds(), ", ")})
+		}
+	}
 	errs = append(errs, ApplyChoices(&s.Problem, f.choices)...)
 	errs = append(errs, others...)
 	if len(errs) == 0 || !wrongSizes {
@@ -220,7 +233,7 @@ func (f *OpFlags) kind() (matgen.Kind, error) {
 	if w := f.choices["method"]; kind == matgen.Random && w != nil && *w == bench.ByCholesky.String() {
 		return kind, errors.New("a random matrix is not symmetric, and --method cholesky needs one that is")
 	}
-	if why := f.Op.NotRandom(); kind == matgen.Random && why != "" {
+	if why := f.Op.NotRandom(); kind == matgen.Random && why != "" && !f.Spec.General {
 		return kind, fmt.Errorf("%s; for %s there are: %s", why, f.Op.Name, strings.Join(bench.KindsFor(f.Op.Name), ", "))
 	}
 	return kind, nil
