@@ -56,16 +56,17 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 //
 // Reference: LAPACK xSYEVD, xSYTRD, xSTEDC, xSTERF, xORMTR; xSYEVR for what a part is.
 func (c *EigenSym[T]) Factorize(a SymmetricSource[T], vectors bool, opts ...CallOption) error {
-	o, err := optionsOf("EigenSym.Factorize", takesPart, opts)
+	o, err := optionsOf("EigenSym.Factorize", takesPart|takesReduction, opts)
 	if err != nil {
 		c.Reset()
 		return err
 	}
-	return c.factorize(o.ctx, a, o.part, vectors)
+	return c.factorize(o, a, vectors)
 }
 
-// factorize is Factorize in a context, of a part.
-func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part EigenPart, vectors bool) error {
+// factorize is Factorize with the options o.
+func (c *EigenSym[T]) factorize(o callOptions, a SymmetricSource[T], vectors bool) error {
+	ctx, part := o.ctx, o.part
 	n := a.SymmetricDim()
 	if p := part.part; p.Kind == op.EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > n) {
 		panic(mat.ErrIndexOutOfRange)
@@ -95,7 +96,7 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 		c.z = blocked.New[T](blocked.Full, n, n, max(n, 1))
 	}
 	if n > 0 {
-		if err := c.decompose(ctx, part.part, vectors); err != nil {
+		if err := c.decompose(o, vectors); err != nil {
 			return err
 		}
 		first, last := part.part.Of(n, func(i int) float64 { return float64(c.values[i]) })
@@ -113,15 +114,16 @@ func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part 
 const eigenDirect = 256
 
 // decompose calls the kernel: as a task of which all workers take parts, if there are some.
-func (c *EigenSym[T]) decompose(ctx context.Context, part op.EigenPart, vectors bool) error {
+func (c *EigenSym[T]) decompose(opts callOptions, vectors bool) error {
 	e, n := c.engine, c.n
 	w := &kernels.Tile[T]{Rows: 1, Cols: n, Stride: n, Data: c.values}
 	args := []any{c.a.Tile(0, 0), w}
 	if vectors {
 		args = append(args, c.z.Tile(0, 0))
 	}
-	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: part}
-	return invokeWhole(e, n <= eigenDirect, "EigenSym", o, &versions.Call{Ctx: ctx, Params: params, Args: args,
+	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: opts.part.part,
+		Reduction: op.Reduction(opts.reduction)}
+	return invokeWhole(e, n <= eigenDirect, "EigenSym", o, &versions.Call{Ctx: opts.ctx, Params: params, Args: args,
 		Local: &c.stages})
 }
 
@@ -181,7 +183,7 @@ func (c *EigenSym[T]) Reset() { c.valid = false }
 // [EigenSym.Factorize], or the cause of the context's end.
 func Eigenvalues[T Element](ctx context.Context, e *Engine, a SymmetricSource[T]) ([]T, error) {
 	c := NewEigenSym[T](e)
-	if err := c.factorize(ctx, a, EigenPart{}, false); err != nil {
+	if err := c.factorize(callOptions{ctx: ctx}, a, false); err != nil {
 		return nil, err
 	}
 	return c.values, nil
