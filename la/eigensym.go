@@ -19,10 +19,10 @@ import (
 // of V. The sign of a vector, and which vectors span the space of equal eigenvalues, are not defined.
 //
 // A is reduced to tridiagonal form, the eigenproblem of which is solved by divide and conquer, and the
-// vectors are transformed back; eigenvalues alone are found by divide and conquer too, with the first and last
-// elements of the vectors of T, or up to order 128 by the QL iteration. The errors in the
-// eigenvalues are of the size of rounding errors in the largest of them: small ones of a graded matrix have
-// fewer digits.
+// vectors are transformed back. [Reduction] says which ways there are to that form. Eigenvalues alone are found by
+// divide and conquer too, with the first and last elements of the vectors of T, or up to order 128 by the QL iteration.
+// The errors in the eigenvalues are of the size of rounding errors in the largest of them: small ones of a graded matrix
+// have fewer digits.
 //
 // The zero value is without a decomposition and uses the default engine. An EigenSym may be read from
 // several goroutines at once.
@@ -45,7 +45,7 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // former decomposition is replaced and its memory used again. Of a matrix in memory only the stored
 // triangle is read, of a Full *blocked.Matrix the upper one.
 //
-// The options are [WithContext] and an [EigenPart]. When the context ends, the decomposition is broken off, and the
+// The options are [WithContext], an [EigenPart] and a [Reduction]. When the context ends, the decomposition is broken off, and the
 // cause returned. The result of a part is its eigenvalues in ascending
 // order, and their eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
 // 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize
@@ -127,8 +127,9 @@ func (c *EigenSym[T]) decompose(opts callOptions, vectors bool) error {
 		Local: &c.stages})
 }
 
-// Stages returns the stages of the decomposition in their order: "reduction", and "values" or "divide and conquer" and
-// "back-transformation". The slice is overwritten by the next Factorize.
+// Stages returns the stages of the decomposition in their order: "reduction", or "reduction to band" and "bulge chasing";
+// and "values", or "divide and conquer", "vectors of the band" if A was reduced to a band, and "back-transformation". The
+// slice is overwritten by the next Factorize.
 func (c *EigenSym[T]) Stages() []Stage {
 	c.check()
 	return c.stages

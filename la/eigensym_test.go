@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -368,6 +369,9 @@ func BenchmarkEigenSym(b *testing.B) {
 						if err := c.Factorize(a, share > 0, way, la.EigenIndices(0, n*share/100)); err != nil {
 							b.Fatal(err)
 						}
+					}
+					for _, s := range c.Stages() { // of the last one
+						b.ReportMetric(s.Time.Seconds()*1e3, strings.ReplaceAll(s.Name, " ", "-")+"-ms")
 					}
 				})
 			}

@@ -1,13 +1,19 @@
 package cpu
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 const (
 	// chaseSweeps is the number of sweeps in a group. The blocks that its sweeps are at follow one another, and stay in
 	// the second-level cache until the last sweep has passed.
 	chaseSweeps = 8
 	// chaseSteps is the number of steps in which the sweeps of a group move on as one piece of work.
-	chaseSteps = 8
+	chaseSteps = 4
+	// chaseLooks is how often a unit looks for the end of another piece before it sleeps: some hundred microseconds at most. Waking it
+	// takes longer, and where one group follows closely on another it waits for each piece.
+	chaseLooks = 100000
 )
 
 // BandStride returns the distance of the rows of a symmetric matrix with b superdiagonals, seen as a dense matrix: element
@@ -75,7 +81,10 @@ type chase[T Element] struct {
 	done  []int  // pieces of each group that are done
 	busy  []bool // a unit is at a piece of the group
 	first int    // the first group that is not done
+	units int    // that have come
 	ended bool
+
+	pieced atomic.Int64 // how many pieces are done, for units that look for one
 }
 
 // at returns the elements from (i, j) on.
@@ -98,8 +107,8 @@ func (c *chase[T]) pieces(group int) int {
 	return (c.steps(first) + end - first - 1 + chaseSteps - 1) / chaseSteps
 }
 
-// work does pieces until there are none. A unit stays with its group, whose blocks its caches have. It sleeps while
-// every piece waits for one that another unit is at. So a unit that is alone never sleeps.
+// work does pieces until there are none. It waits while every piece waits for one that another unit is at. So a unit that
+// is alone never waits.
 func (c *chase[T]) work(scratch []T) {
 	c.mu.Lock()
 	defer func() {
@@ -107,11 +116,17 @@ func (c *chase[T]) work(scratch []T) {
 		c.news.Broadcast()
 		c.mu.Unlock()
 	}()
-	group := 0
+	zone, looked := c.units, int64(-1) // looked is the pieces that were done when the unit looked for more
+	c.units++
 	for !c.ended {
-		if group = c.next(group); group < 0 {
-			group = c.first
-			c.news.Wait()
+		group := c.next(zone)
+		if group < 0 {
+			if done := c.pieced.Load(); looked == done {
+				c.news.Wait()
+			} else {
+				looked = done
+				c.look(done)
+			}
 			continue
 		}
 		piece := c.done[group]
@@ -123,6 +138,7 @@ func (c *chase[T]) work(scratch []T) {
 		}()
 		c.busy[group] = false
 		c.done[group]++
+		c.pieced.Add(1)
 		for c.first < len(c.done) && c.done[c.first] == c.pieces(c.first) {
 			c.first++
 		}
@@ -133,21 +149,33 @@ func (c *chase[T]) work(scratch []T) {
 	}
 }
 
-// next returns a group with a piece that can be done: the given one if it has one, else the first one. It returns −1 if
-// there is none.
-func (c *chase[T]) next(group int) int {
-	if c.ready(group) {
-		return group
+// look returns when more pieces are done, or soon.
+func (c *chase[T]) look(done int64) {
+	c.mu.Unlock()
+	for i := 0; i < chaseLooks && c.pieced.Load() == done; i++ {
 	}
+	c.mu.Lock()
+}
+
+// next returns a group with a piece that can be done: one in the zone if there is one, else the first one. It returns −1
+// if there is none. The zones divide what is left of the band among the units, so that each finds most of its blocks in
+// its own caches.
+func (c *chase[T]) next(zone int) int {
+	found := -1
 	for g := c.first; g < len(c.done); g++ {
-		if c.ready(g) {
-			return g
-		}
-		if c.done[g] == 0 {
-			break // the groups after it wait for it
+		switch {
+		case c.ready(g):
+			if c.done[g]*c.units/c.pieces(g) == zone {
+				return g
+			}
+			if found < 0 {
+				found = g
+			}
+		case c.done[g] == 0:
+			return found // the groups after it wait for it
 		}
 	}
-	return -1
+	return found
 }
 
 // ready reports whether the next piece of a group can be done: if the last sweep of the group before is ahead of the

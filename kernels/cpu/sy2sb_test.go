@@ -25,8 +25,8 @@ func testTwoStages[T Element](t *testing.T) {
 		for _, b := range []int{1, 2, 5, 16, 40} {
 			for _, n := range []int{0, 1, 2, 3, b, b + 1, b + 2, 2*b - 1, 2 * b, 4*b + 3, 130} {
 				for _, kind := range []string{"random", "diagonal", "zero"} {
-					if b == 40 && kind != "random" {
-						continue
+					if n == 130 && (b < 16 || kind != "random" || raceEnabled) || b == 40 && kind != "random" {
+						continue // their checks take long
 					}
 					t.Run(fmt.Sprintf("%s/%s/%d,%d", name, kind, n, b), func(t *testing.T) { checkTwoStages(t, p, kind, n, b) })
 				}

@@ -136,7 +136,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		watch := startStages(call)
 		scale := moderate(a, blas.Upper)
 		p := params[Syevd](call)
-		reduction := newSymReduction(r, call, watch, p.Reduction.choose(n, p.vectors(n)))
+		reduction := newSymReduction(r, crewOrAlone[T](call), watch, n, p.Reduction.choose(n, p.vectors(n)))
 		size := max(reduction.work(z != nil), 1)
 		if z != nil {
 			size = max(size, tridiag.WorkStedc(n))
