@@ -7,12 +7,13 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/problems"
+	"github.com/tessera-la/tessera/internal/words"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la/engine"
 )
 
 // CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart],
-// a [SingularPart], a [GeneralizedForm], [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
+// a [SingularPart], a [GeneralizedForm], a [Reduction], [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
 //
 //	err := chol.Factorize(a)
 //	err := chol.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states"})
@@ -73,6 +74,29 @@ const (
 	BAxIsLambdaX = GeneralizedForm(op.BAxIsLambdaX) // B·A·x = λ·x
 )
 
+// Reduction is the way by which [EigenSym.Factorize] reduces a matrix to tridiagonal form.
+type Reduction uint8
+
+// Ways of reduction.
+const (
+	// FasterReduction takes the way that measurements say is faster: by the order of the matrix, and by how many
+	// eigenvectors are wanted.
+	FasterReduction Reduction = iota
+	// OneStage reduces the matrix directly. Half of the operations wait for memory.
+	OneStage
+	// TwoStages first reduces the matrix to a band, by products of matrices, and then the band to tridiagonal form, in the
+	// caches. Eigenvectors then take more than twice the operations of the transformation back.
+	TwoStages
+)
+
+var reductions = words.Of[Reduction]{"faster", "one stage", "two stages"}
+
+// String returns the name that Set reads.
+func (r Reduction) String() string { return reductions.Name(r) }
+
+// Set sets r to the way with the given name: faster, one stage or two stages. The error for any other name lists these.
+func (r *Reduction) Set(name string) error { return setName(r, reductions, name, "reduction") }
+
 // TruncatedOptions are parameters of [TruncatedSVD.Factorize].
 type TruncatedOptions struct {
 	// Oversampling is p, by how many columns the random matrix has more than k. 0 means 10.
@@ -104,6 +128,7 @@ func (inPlaceOption) callOption()    {}
 func (EigenPart) callOption()        {}
 func (SingularPart) callOption()     {}
 func (GeneralizedForm) callOption()  {}
+func (Reduction) callOption()        {}
 func (TruncatedOptions) callOption() {}
 func (LeastNorm) callOption()        {}
 
@@ -115,12 +140,13 @@ type callOptions struct {
 	part      EigenPart
 	singular  SingularPart
 	form      GeneralizedForm
+	reduction Reduction
 	truncated TruncatedOptions
 	leastNorm *LeastNorm // nil: A has full rank
 }
 
 // optionKind is a set of kinds of options.
-type optionKind uint8
+type optionKind uint16
 
 const (
 	takesContext optionKind = 1 << iota
@@ -129,13 +155,14 @@ const (
 	takesPart
 	takesSingular
 	takesForm
+	takesReduction
 	takesTruncated
 	takesLeastNorm
 )
 
 func (k optionKind) String() string {
 	return map[optionKind]string{takesContext: "WithContext", takesInPlace: "InPlace", takesCheckpoint: "Checkpoint",
-		takesPart: "EigenPart", takesSingular: "SingularPart", takesForm: "GeneralizedForm", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
+		takesPart: "EigenPart", takesSingular: "SingularPart", takesForm: "GeneralizedForm", takesReduction: "Reduction", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
 }
 
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
@@ -168,6 +195,9 @@ func optionsIn(ctx context.Context, function string, takes optionKind, opts []Ca
 		case GeneralizedForm:
 			o.form, kind = x, takesForm
 			bad.Check(x <= BAxIsLambdaX, "%d is no GeneralizedForm", x)
+		case Reduction:
+			o.reduction, kind = x, takesReduction
+			bad.Check(x <= TwoStages, "%s has no %v", function, x)
 		case TruncatedOptions:
 			o.truncated, kind = x, takesTruncated
 		case LeastNorm:

@@ -85,6 +85,8 @@ func TestOptionsRefused(t *testing.T) {
 		{"QR.Factorize takes no TruncatedOptions", qr.Factorize(bad, la.TruncatedOptions{})},
 		{"EigenSym.Factorize takes no InPlace", eigen.Factorize(nil, true, la.InPlace())},
 		{"SVD.Factorize takes no EigenPart", svd.Factorize(bad, mat.SVDThin, part)},
+		{"SVD.Factorize takes no Reduction", svd.Factorize(bad, mat.SVDThin, la.TwoStages)},
+		{"EigenSym.Factorize has no Reduction(3)", eigen.Factorize(nil, true, la.Reduction(3))},
 		{"PCA.Factorize takes no Checkpoint", pca.Factorize(bad, nil, keep)},
 		{"TruncatedSVD.Factorize takes no InPlace", truncated.Factorize(bad, 1, la.InPlace())},
 	} {

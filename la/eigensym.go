@@ -19,10 +19,10 @@ import (
 // of V. The sign of a vector, and which vectors span the space of equal eigenvalues, are not defined.
 //
 // A is reduced to tridiagonal form, the eigenproblem of which is solved by divide and conquer, and the
-// vectors are transformed back; eigenvalues alone are found by divide and conquer too, with the first and last
-// elements of the vectors of T, or up to order 128 by the QL iteration. The errors in the
-// eigenvalues are of the size of rounding errors in the largest of them: small ones of a graded matrix have
-// fewer digits.
+// vectors are transformed back. [Reduction] says which ways there are to that form. Eigenvalues alone are found by
+// divide and conquer too, with the first and last elements of the vectors of T, or up to order 128 by the QL iteration.
+// The errors in the eigenvalues are of the size of rounding errors in the largest of them: small ones of a graded matrix
+// have fewer digits.
 //
 // The zero value is without a decomposition and uses the default engine. An EigenSym may be read from
 // several goroutines at once.
@@ -45,7 +45,7 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // former decomposition is replaced and its memory used again. Of a matrix in memory only the stored
 // triangle is read, of a Full *blocked.Matrix the upper one.
 //
-// The options are [WithContext] and an [EigenPart]. When the context ends, the decomposition is broken off, and the
+// The options are [WithContext], an [EigenPart] and a [Reduction]. When the context ends, the decomposition is broken off, and the
 // cause returned. The result of a part is its eigenvalues in ascending
 // order, and their eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
 // 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize
@@ -56,22 +56,23 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 //
 // Reference: LAPACK xSYEVD, xSYTRD, xSTEDC, xSTERF, xORMTR; xSYEVR for what a part is.
 func (c *EigenSym[T]) Factorize(a SymmetricSource[T], vectors bool, opts ...CallOption) error {
-	o, err := optionsOf("EigenSym.Factorize", takesPart, opts)
+	o, err := optionsOf("EigenSym.Factorize", takesPart|takesReduction, opts)
 	if err != nil {
 		c.Reset()
 		return err
 	}
-	return c.factorize(o.ctx, a, o.part, vectors)
+	return c.factorize(o, a, vectors)
 }
 
-// factorize is Factorize in a context, of a part.
-func (c *EigenSym[T]) factorize(ctx context.Context, a SymmetricSource[T], part EigenPart, vectors bool) error {
+// factorize is Factorize with the options o.
+func (c *EigenSym[T]) factorize(o callOptions, a SymmetricSource[T], vectors bool) error {
+	ctx, part := o.ctx, o.part
 	n := a.SymmetricDim()
 	part.check(n)
-	if c.valid = false; c.factorizeDirect(ctx, a, n, part.part, vectors) {
+	if c.valid = false; o.reduction != TwoStages && c.factorizeDirect(ctx, a, n, part.part, vectors) {
 		return nil
 	}
-	return c.compute(ctx, a, part, vectors, func() error { return c.decompose(ctx, part.part, vectors) })
+	return c.compute(ctx, a, part, vectors, func() error { return c.decompose(o, vectors) })
 }
 
 // check panics with mat.ErrIndexOutOfRange if a matrix of order n has no such eigenvalues.
@@ -180,20 +181,22 @@ func readUpper[T Element](e *Engine, to **blocked.Matrix[T], a SymmetricSource[T
 const eigenDirect = 256
 
 // decompose calls the kernel: as a task of which all workers take parts, if there are some.
-func (c *EigenSym[T]) decompose(ctx context.Context, part op.EigenPart, vectors bool) error {
+func (c *EigenSym[T]) decompose(opts callOptions, vectors bool) error {
 	e, n := c.engine, c.n
 	w := &kernels.Tile[T]{Rows: 1, Cols: n, Stride: n, Data: c.values}
 	args := []any{c.a.Tile(0, 0), w}
 	if vectors {
 		args = append(args, c.z.Tile(0, 0))
 	}
-	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: part}
-	return invokeWhole(e, n <= eigenDirect, "EigenSym", o, &versions.Call{Ctx: ctx, Params: params, Args: args,
+	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: opts.part.part,
+		Reduction: op.Reduction(opts.reduction)}
+	return invokeWhole(e, n <= eigenDirect, "EigenSym", o, &versions.Call{Ctx: opts.ctx, Params: params, Args: args,
 		Local: &c.stages})
 }
 
-// Stages returns the stages of the decomposition in their order: "reduction", and "values" or "divide and conquer" and
-// "back-transformation". A small matrix has none. The slice is overwritten by the next Factorize.
+// Stages returns the stages of the decomposition in their order: "reduction", or "reduction to band" and "bulge chasing";
+// and "values", or "divide and conquer", "vectors of the band" if A was reduced to a band, and "back-transformation". A
+// small matrix has none. The slice is overwritten by the next Factorize.
 func (c *EigenSym[T]) Stages() []Stage {
 	c.check()
 	return c.stages
@@ -248,7 +251,7 @@ func (c *EigenSym[T]) Reset() { c.valid = false }
 // [EigenSym.Factorize], or the cause of the context's end.
 func Eigenvalues[T Element](ctx context.Context, e *Engine, a SymmetricSource[T]) ([]T, error) {
 	c := NewEigenSym[T](e)
-	if err := c.factorize(ctx, a, EigenPart{}, false); err != nil {
+	if err := c.factorize(callOptions{ctx: ctx}, a, false); err != nil {
 		return nil, err
 	}
 	return c.values, nil

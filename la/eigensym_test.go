@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -350,7 +351,7 @@ func ExampleEigenSym() {
 }
 
 func BenchmarkEigenSym(b *testing.B) {
-	for _, n := range []int{10, 64, 500, 1000, 2000} {
+	for _, n := range []int{10, 64, 500, 1000, 2000, 4000} {
 		a := randomSymmetric(n, rand.New(rand.NewPCG(1, 2)))
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			c := la.NewEigenSym[float64](nil)
@@ -360,14 +361,21 @@ func BenchmarkEigenSym(b *testing.B) {
 				}
 			}
 		})
-		b.Run(fmt.Sprint(n, "/values"), func(b *testing.B) {
-			c := la.NewEigenSym[float64](nil)
-			for b.Loop() {
-				if err := c.Factorize(a, false); err != nil {
-					b.Fatal(err)
-				}
+		for _, way := range []la.Reduction{la.OneStage, la.TwoStages} {
+			for _, share := range []int{0, 10, 25, 100} {
+				b.Run(fmt.Sprintf("%d/%v/%d%%", n, way, share), func(b *testing.B) {
+					c := la.NewEigenSym[float64](nil)
+					for b.Loop() {
+						if err := c.Factorize(a, share > 0, way, la.EigenIndices(0, n*share/100)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					for _, s := range c.Stages() { // of the last one
+						b.ReportMetric(s.Time.Seconds()*1e3, strings.ReplaceAll(s.Name, " ", "-")+"-ms")
+					}
+				})
 			}
-		})
+		}
 		if n <= 500 {
 			b.Run(fmt.Sprint(n, "/gonum"), func(b *testing.B) {
 				var c mat.EigenSym

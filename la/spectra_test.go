@@ -1,6 +1,7 @@
 package la_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -132,17 +133,17 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 		engines = engines[:1]
 	}
 	s := la.Symmetric[T]{Uplo: 'U', N: n, Stride: n, Data: a.Data}
-	var values, singular []T
+	var values, inTwo, singular []T
 	for i, e := range engines {
-		c, d := la.NewEigenSym[T](e), la.NewSVD[T](e)
-		if err := c.Factorize(s, true); err != nil {
+		c, two, d := la.NewEigenSym[T](e), la.NewEigenSym[T](e), la.NewSVD[T](e)
+		if err := errors.Join(c.Factorize(s, true, la.OneStage), two.Factorize(s, true, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if err := d.Factorize(a, mat.SVDThin); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if i > 0 {
-			if !slices.Equal(values, c.Values(nil)) {
+			if !slices.Equal(values, c.Values(nil)) || !slices.Equal(inTwo, two.Values(nil)) {
 				t.Errorf("%s: other eigenvalues with %d workers", what, i+1)
 			}
 			if !slices.Equal(singular, d.Values(nil)) {
@@ -150,23 +151,27 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 			}
 			continue
 		}
-		values, singular = c.Values(nil), d.Values(nil)
-		var v, u, w mat.Dense
+		values, inTwo, singular = c.Values(nil), two.Values(nil), d.Values(nil)
+		var v, v2, u, w mat.Dense
 		vectors := func(to *mat.Dense, from func(la.Sink[T])) {
 			x := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
 			from(x)
 			to.CloneFrom(mat.NewDense(n, n, wide(x.Data)))
 		}
 		vectors(&v, c.VectorsTo)
+		vectors(&v2, two.VectorsTo)
 		vectors(&u, d.UTo)
 		vectors(&w, d.VTo)
 		if r, o := eigenErrors(plain, wide(values), &v, eps); !(r < 30 && o < 30) {
 			t.Errorf("%s: eigenvectors: residual %.3g, orthogonality %.3g", what, r, o)
 		}
+		if r, o := eigenErrors(plain, wide(inTwo), &v2, eps); !(r < 30 && o < 30) {
+			t.Errorf("%s: eigenvectors in two stages: residual %.3g, orthogonality %.3g", what, r, o)
+		}
 		if r, o := svdErrors(plain, wide(singular), &u, &w, eps); !(r < 30 && o < 30) {
 			t.Errorf("%s: singular vectors: residual %.3g, orthogonality %.3g", what, r, o)
 		}
-		if err := c.Factorize(s, false); err != nil {
+		if err := errors.Join(c.Factorize(s, false, la.OneStage), two.Factorize(s, false, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if err := d.Factorize(a, mat.SVDNone); err != nil {
@@ -174,7 +179,8 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 		}
 		limit := 30*eps*math.Sqrt(float64(n))*float64(singular[0]) + 1e-322
 		for k := range n {
-			if math.Abs(float64(c.Values(nil)[k])-float64(values[k])) > limit || math.Abs(float64(d.Values(nil)[k])-float64(singular[k])) > limit {
+			other := func(x []T) bool { return math.Abs(float64(x[k])-float64(values[k])) > limit }
+			if other(c.Values(nil)) || other(two.Values(nil)) || other(inTwo) || math.Abs(float64(d.Values(nil)[k])-float64(singular[k])) > limit {
 				t.Errorf("%s: value %d alone is another one", what, k)
 				break
 			}

@@ -119,6 +119,21 @@ func (c *condensed[T]) stripRows(first, m, n int, a []T, ld int, x, y []T) {
 	c.products(m-fours, n, a[min(fours*ld, len(a)):], ld, x, y[fours:])
 }
 
+// stripUpdate computes A += x·wᵀ + y·zᵀ for the m×n matrix A, whose rows are ld elements apart, strip by strip.
+func (c *condensed[T]) stripUpdate(m, n int, a []T, ld int, x, y, w, z []T) {
+	if c.vectors.StripUpdate == nil {
+		for i := range m {
+			axpyWith(&c.vectors, x[i], w[:n], a[i*ld:][:n])
+			axpyWith(&c.vectors, y[i], z[:n], a[i*ld:][:n])
+		}
+		return
+	}
+	c.strips(0, n, func(lo, hi int) {
+		c.vectors.StripUpdate(isa.Hide(&a[lo]), ld, m, hi-lo, isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&w[lo]),
+			isa.Hide(&z[lo]))
+	})
+}
+
 // strips calls f for the strips of columns first to first+n−1, which it counts from first.
 func (c *condensed[T]) strips(first, n int, f func(lo, hi int)) {
 	width := c.vectors.Strip
@@ -208,12 +223,7 @@ func (t *condensed[T]) applyBlocks(rows, order, k, offset int, identity bool, bl
 			if identity && first+offset >= i+m {
 				continue // these rows have zeros where the reflectors have elements
 			}
-			target := x[i*ldx+first+offset:]
-			// X −= ((X·Vᵀ)·Tᵀ)·V
-			t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, target, ldx, v, cols, 0, y, reflectorPanel, work)
-			t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, reflectorPanel, f, reflectorPanel, 0, z,
-				reflectorPanel, work)
-			t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, reflectorPanel, v, cols, 1, target, ldx, work)
+			t.applyBlock(m, nb, cols, v, f, reflectorPanel, x[i*ldx+first+offset:], ldx, y, z, reflectorPanel, work)
 		}
 	})
 }
@@ -241,15 +251,23 @@ func (t *condensed[T]) applyAlone(rows, order, k, offset int, block func(first, 
 	}
 }
 
-// reflectorRowsOf returns the function that copies reflectors whose elements, without the 1, are in rows of a from the
-// second one above the diagonal on. They are zero before element 1.
-func reflectorRowsOf[T Element](a []T, lda int) func(first, nb, cols int, v []T) {
+// applyBlock computes X −= ((X·Vᵀ)·Fᵀ)·V for the m×cols matrix X and the nb rows of V, whose elements are contiguous. Rows
+// of y and z, which are scratch, are ld elements apart.
+func (t *condensed[T]) applyBlock(m, nb, cols int, v, f []T, ldf int, x []T, ldx int, y, z []T, ld int, work []T) {
+	t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, v, cols, 0, y, ld, work)
+	t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ld, f, ldf, 0, z, ld, work)
+	t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ld, v, cols, 1, x, ldx, work)
+}
+
+// reflectorRowsOf returns the function that copies reflectors whose elements are in rows of a. Reflector i has a 1, which
+// is not stored, as element i+offset, and the others after it.
+func reflectorRowsOf[T Element](a []T, lda, offset int) func(first, nb, cols int, v []T) {
 	return func(first, nb, cols int, v []T) {
 		for i := range nb {
 			row := v[i*cols:][:cols]
 			clear(row[:i])
 			row[i] = 1
-			copy(row[i+1:], a[(first+i)*lda+first+i+2:][:cols-i-1])
+			copy(row[i+1:], a[(first+i)*lda+first+i+offset+1:][:cols-i-1])
 		}
 	}
 }

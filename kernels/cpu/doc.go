@@ -33,6 +33,7 @@
 //	band, pbtrf, gbtrf      band matrices, by the routines of dense ones
 //	condensed               what reductions by a crew share: sytrd, gebrd, ormbr, and the
 //	                        factorizations with pivots from anywhere: sytrf, geqp3
+//	sy2sb, *sb2st           the reduction by way of a band
 //	native                  Packed around the kernels of a table
 //	blas*, qr_netlib        the C library
 package cpu

@@ -28,5 +28,5 @@ func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, 
 // Reference: LAPACK xORMBR, with VECT = 'P', SIDE = 'L' and TRANS = 'T' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrP(rows, n int, a []T, lda int, taup []T, x []T, ldx int, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	t.applyReflectors(rows, n, max(n-1, 0), 1, false, reflectorRowsOf(a, lda), taup, x, ldx, work)
+	t.applyReflectors(rows, n, max(n-1, 0), 1, false, reflectorRowsOf(a, lda, 1), taup, x, ldx, work)
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -85,6 +86,15 @@ func testStrips[T Element](t *testing.T) {
 				for i := range a {
 					if i%lda >= n {
 						a[i] = T(math.NaN())
+					}
+				}
+				x, y, w, z := randomSlice[T](m), randomSlice[T](m), randomSlice[T](n), randomSlice[T](n)
+				got, want := slices.Clone(a), slices.Clone(a)
+				by.stripUpdate(m, n, got, lda, x, y, w, z)
+				plain.stripUpdate(m, n, want, lda, x, y, w, z)
+				for i := range m {
+					if j := differ(got[i*lda:][:n], want[i*lda:][:n]); j >= 0 || got[i*lda+n] == got[i*lda+n] {
+						t.Fatalf("%s: %d×%d, update: row %d is wrong at %d", name, m, n, i, j)
 					}
 				}
 				for _, columns := range []bool{true, false} {

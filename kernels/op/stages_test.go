@@ -43,6 +43,12 @@ func TestStages(t *testing.T) {
 		"syevd vectors": func() (*kernels.Tile[float64], any, []any) {
 			return square, &Syevd{}, []any{scratch(1, n), scratch(n, n)}
 		},
+		"syevd values, two stages": func() (*kernels.Tile[float64], any, []any) {
+			return square, &Syevd{Values: true, Reduction: TwoStages}, []any{scratch(1, n)}
+		},
+		"syevd vectors, two stages": func() (*kernels.Tile[float64], any, []any) {
+			return square, &Syevd{Reduction: TwoStages}, []any{scratch(1, n), scratch(n, n)}
+		},
 		"gesdd values": func() (*kernels.Tile[float64], any, []any) { return square, &Gesdd{Values: true}, []any{scratch(1, n)} },
 		"gesdd vectors": func() (*kernels.Tile[float64], any, []any) {
 			return tall, &Gesdd{}, []any{scratch(1, n), scratch(n, m), scratch(n, n)}
@@ -60,8 +66,11 @@ func TestStages(t *testing.T) {
 		},
 	}
 	stages := map[string][]string{
-		"syevd values":  {"reduction", "values"},
-		"syevd vectors": {"reduction", "divide and conquer", "back-transformation"},
+		"syevd values":             {"reduction", "values"},
+		"syevd vectors":            {"reduction", "divide and conquer", "back-transformation"},
+		"syevd values, two stages": {"reduction to band", "bulge chasing", "values"},
+		"syevd vectors, two stages": {"reduction to band", "bulge chasing", "divide and conquer",
+			"vectors of the band", "back-transformation"},
 		"gesdd values":  {"reduction", "values"},
 		"gesdd vectors": {"QR", "reduction", "divide and conquer", "back-transformation"},
 		"sygvd": {"Cholesky", "to standard form", "reduction", "divide and conquer", "back-transformation",

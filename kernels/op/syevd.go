@@ -25,8 +25,20 @@ import (
 // if the context ends, the cause of that. w and Z are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
 // the number of operands is wrong or the indices of Part are out of range.
 type Syevd struct {
-	Values bool      // eigenvalues only
-	Part   EigenPart // the eigenvectors to compute
+	Values    bool      // eigenvalues only
+	Part      EigenPart // the eigenvectors to compute
+	Reduction Reduction // the way to tridiagonal form
+}
+
+// vectors returns how many eigenvectors are wanted: n if the eigenvalues decide.
+func (p *Syevd) vectors(n int) int {
+	switch {
+	case p.Values:
+		return 0
+	case p.Part.Kind == EigenByIndex:
+		return p.Part.Last - p.Part.First
+	}
+	return n
 }
 
 // EigenPart is a part of the eigenvalues, in ascending order. Kind says which part: all of them; those with the indices
@@ -98,11 +110,7 @@ func syevdWork[T kernels.Element](call *versions.Call) float64 {
 	if z == nil {
 		return 4 * n * n * n / 3
 	}
-	vectors := n
-	if p := params[Syevd](call).Part; p.Kind == EigenByIndex {
-		vectors = float64(p.Last - p.First)
-	}
-	return 8*n*n*n/3 + 2*n*n*vectors
+	return 8*n*n*n/3 + 2*n*n*float64(params[Syevd](call).vectors(a.Rows))
 }
 
 // syevdAlone is the order up to which one unit is as fast as several.
@@ -130,28 +138,25 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		tools := all
 		tools.Stop = watch.stop
 		scale := moderate(a, blas.Upper)
-		units := crewOrAlone[T](call)
-		reduction := cpu.NewTridiagonal(r, units)
-		reduction.Stop = watch.stop
-		size := max(cpu.SytrdWork(n), 1)
+		p := params[Syevd](call)
+		reduction := newSymReduction(r, crewOrAlone[T](call), watch, n, p.Reduction.choose(n, p.vectors(n)))
+		size := max(reduction.work(z != nil), 1)
 		if z != nil {
-			size = max(size, tridiag.WorkStedc(n), cpu.ReflectorsWork(n, n-1))
+			size = max(size, tridiag.WorkStedc(n))
 		} else if n > syevdSequential {
 			size = max(size, tridiag.WorkValues(n))
 		}
-		size += 2 * n
-		work := versions.Scratch[T](call.Work, size)
-		e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
+		all := versions.Scratch[T](call.Work, size+reduction.kept(z != nil)+n)
+		work, e, keep := all[:size], all[size:][:n-1], all[size+n:]
 		d := w.Row(0)
-		reduction.Sytrd(n, a.Data, a.Stride, d, e, tau, work)
-		order := float64(n)
-		if err := watch.end("reduction", 4*order*order*order/3); err != nil {
+		if err := reduction.reduce(z != nil, a, d, e, keep, work); err != nil {
 			return err
 		}
+		crew := tridiag.Crew[T](reduction.crew)
 		if z == nil {
 			var err error
 			if n > syevdSequential {
-				err = tridiag.Values(d, e, work, tools, tridiag.Crew[T](units))
+				err = tridiag.Values(d, e, work, tools, crew)
 			} else {
 				err = tridiag.Sterf(d, e)
 			}
@@ -162,19 +167,19 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: z.Stride, Data: z.Data}
 			chosen := n
 			choose := func(values []T) (first, last int) {
-				first, last = params[Syevd](call).Part.Of(n, func(i int) float64 { return float64(values[i] / scale) })
+				first, last = p.Part.Of(n, func(i int) float64 { return float64(values[i] / scale) })
 				chosen = last - first
 				return first, last
 			}
 			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
-			err := tridiag.Stedc(d, e, q, work, tools, tridiag.Crew[T](units), choose)
+			err := tridiag.Stedc(d, e, q, work, tools, crew, choose)
+			order := float64(n)
 			if err = cmp.Or(err, watch.end("divide and conquer", 4*order*order*order/3)); err != nil {
 				return err
 			}
-			reduction.Ormtr(chosen, n, a.Data, a.Stride, tau, z.Data, z.Stride, work)
-			if err := watch.end("back-transformation", 2*order*order*float64(chosen)); err != nil {
+			if err := reduction.back(chosen, a, z, keep, work); err != nil {
 				return err
 			}
 		}

@@ -11,7 +11,13 @@ func stripColumnsF64(a *float64, lda int, m int, n int, x *float64, y *float64)
 func stripRowsF64(a *float64, lda int, m int, n int, x *float64, y *float64)
 
 //go:noescape
+func stripUpdateF64(a *float64, lda int, m int, n int, x *float64, y *float64, w *float64, z *float64)
+
+//go:noescape
 func stripColumnsF32(a *float32, lda int, m int, n int, x *float32, y *float32)
 
 //go:noescape
 func stripRowsF32(a *float32, lda int, m int, n int, x *float32, y *float32)
+
+//go:noescape
+func stripUpdateF32(a *float32, lda int, m int, n int, x *float32, y *float32, w *float32, z *float32)

@@ -28,6 +28,7 @@ func fill(t *isa.Table) {
 	t.F64.Symv, t.F64.MulVec = symvF64, mulvecF64
 	t.F64.StripColumns, t.F64.StripRows, t.F64.Strip = stripColumnsF64, stripRowsF64, 64
 	t.F64.Larf, t.F64.Lasr, t.F64.Ger2 = larfF64, lasrF64, ger2F64
+	t.F64.StripUpdate = stripUpdateF64
 	t.F64.Dot, t.F64.Axpy, t.F64.Scal, t.F64.Rot = dotF64, axpyF64, scalF64, rotF64
 	t.F64.Reflect = reflectF64
 	t.F64.Asum, t.F64.Amax, t.F64.SumSquares = asumF64, amaxF64, sumSquaresF64
@@ -49,6 +50,7 @@ func fill(t *isa.Table) {
 	t.F32.Symv, t.F32.MulVec = symvF32, mulvecF32
 	t.F32.StripColumns, t.F32.StripRows, t.F32.Strip = stripColumnsF32, stripRowsF32, 128
 	t.F32.Larf, t.F32.Lasr, t.F32.Ger2 = larfF32, lasrF32, ger2F32
+	t.F32.StripUpdate = stripUpdateF32
 	t.F32.Dot, t.F32.Axpy, t.F32.Scal, t.F32.Rot = dotF32, axpyF32, scalF32, rotF32
 	t.F32.Reflect = reflectF32
 	t.F32.Asum, t.F32.Amax, t.F32.SumSquares = asumF32, amaxF32, sumSquaresF32

@@ -113,9 +113,10 @@ type Vectors[T scalar.Real] struct {
 	// Symv does what Dots and Axpys do, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
 	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 	// StripColumns computes y[l] += Σ x[i]·a[i*lda+l] for a strip: m rows, at least 1, of n elements, at most Strip.
-	// It fetches rows ahead. StripRows computes y[i] += Σ a[i*lda+l]·x[l]; m is a positive multiple of 4. They may be
-	// nil.
+	// It fetches rows ahead. StripRows computes y[i] += Σ a[i*lda+l]·x[l]; m is a positive multiple of 4. StripUpdate
+	// computes a[i*lda+l] += x[i]·w[l] + y[i]·z[l]. They may be nil.
 	StripColumns, StripRows func(a *T, lda, m, n int, x, y *T)
+	StripUpdate             func(a *T, lda, m, n int, x, y, w, z *T)
 	Strip                   int
 	// Larf makes a reflector and reflects the columns of a strip, of a small matrix: see [Larf]. It may be nil.
 	Larf func(t *Larf[T])

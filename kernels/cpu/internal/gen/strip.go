@@ -17,6 +17,7 @@ func stripFile(isa isa) *generator {
 		}
 		g.strip("stripColumns", g.stripColumns)
 		g.strip("stripRows", g.stripRows)
+		g.strip("stripUpdate", g.stripUpdate, "w", "z")
 	}
 	return g
 }
@@ -26,11 +27,16 @@ func stripFile(isa isa) *generator {
 //	SI  the rows      R8  bytes between them      CX  their number      R9  elements in a row, then vectors
 //	DX  x             DI  y
 //
-// and of vectors x from 8 on.
-func (g *generator) strip(name string, body func(vectors int)) {
+// and of vectors x from 8 on. more is up to two more operands, in R12 and R13.
+func (g *generator) strip(name string, body func(vectors int), more ...string) {
 	shift := map[int]int{8: 3, 4: 2}[g.size]
 	t := fmt.Sprintf("float%d", 8*g.size)
-	g.function(name+g.typ, "a *"+t+", lda int, m int, n int, x *"+t+", y *"+t, "SI", "R8", "R11", "R9", "DX", "DI")
+	params := "a *" + t + ", lda int, m int, n int, x *" + t + ", y *" + t
+	for _, name := range more {
+		params += ", " + name + " *" + t
+	}
+	registers := []string{"SI", "R8", "R11", "R9", "DX", "DI", "R12", "R13"}
+	g.function(name+g.typ, params, registers[:6+len(more)]...)
 	g.p("SHLQ $%d, R8", shift)
 	g.stripMaskOf()
 	g.p("MOVQ R11, CX")
@@ -164,5 +170,37 @@ func (g *generator) stripRows(vectors int) {
 	g.p("LEAQ (SI)(R8*4), SI")
 	g.p("ADDQ $%d, DI", 4*g.size)
 	g.p("SUBQ $4, CX")
+	g.p("JNZ  rows%d", vectors)
+}
+
+// stripUpdate writes the loop that adds to each row multiples of w, which stays in registers from 8 on, and of z, which
+// does so from 16 on if there are as many. The factors are the elements of x and y.
+func (g *generator) stripUpdate(vectors int) {
+	g.stripLoad("(R12)", vectors, 8)
+	if g.avx512() {
+		g.stripLoad("(R13)", vectors, 16)
+	}
+	g.l("\nrows%d:", vectors)
+	g.p("VBROADCAST%s (DX), %s", g.scalar, g.v(0))
+	g.p("VBROADCAST%s (DI), %s", g.scalar, g.v(1))
+	for i := range vectors {
+		last, mask, row := i == vectors-1, "", g.v(2+i%2)
+		if last {
+			mask = g.stripMask()
+		}
+		at := offset(i*g.bytes, "(SI)")
+		g.load(at, mask, row)
+		g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(8+i), g.v(0), row)
+		if g.avx512() {
+			g.p("%s %s, %s, %s", g.op("VFMADD231"), g.v(16+i), g.v(1), row)
+		} else {
+			g.stripMultiply(offset(i*g.bytes, "(R13)"), last, g.v(1), row)
+		}
+		g.store(row, mask, at)
+	}
+	g.p("ADDQ R8, SI")
+	g.p("ADDQ $%d, DX", g.size)
+	g.p("ADDQ $%d, DI", g.size)
+	g.p("DECQ CX")
 	g.p("JNZ  rows%d", vectors)
 }

@@ -1,0 +1,105 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector.
+const diamondSweeps = 32
+
+// diamonds is the reflectors of Sb2st in blocks: those with the same u of consecutive sweeps. Each begins a row further
+// down than the one before, so a block looks like a diamond:
+//
+//	1
+//	v 1
+//	v v 1
+//	v v v
+//	  v v
+//	    v
+type diamonds[T Element] struct {
+	n, b, sweeps, steps int
+	v                   []T
+	ldv                 int
+	tau                 []T
+	f                   []T // triangular factors, sweeps·sweeps elements each
+}
+
+// OrmtrSb2stWork returns the number of elements of scratch that OrmtrSb2st needs.
+func OrmtrSb2stWork(n, b int) int {
+	sweeps := min(diamondSweeps, b)
+	return (max(n-1, 0) + sweeps - 1) / sweeps * ChaseSteps(n, b) * sweeps * sweeps
+}
+
+// OrmtrSb2st overwrites the m×n matrix X with X·Qᵀ. Sb2st has left the reflectors of Q in v and tau. work holds at least
+// OrmtrSb2stWork(n, b) elements.
+//
+// Blocks of one group of sweeps are applied from the first step to the last one: H(s,u) comes before H(s,u−1) in every
+// product for Q that has the sweeps in order.
+//
+// Reference: Haidar, Ltaief and Dongarra (2011), see [Tridiagonal.Sb2st].
+func (t *Tridiagonal[T]) OrmtrSb2st(m, n, b int, v []T, ldv int, tau, x []T, ldx int, work []T) {
+	checkMatrix(m, n, len(x), ldx)
+	if m == 0 || n < 2 {
+		return
+	}
+	d := diamonds[T]{n: n, b: b, sweeps: min(diamondSweeps, b), steps: ChaseSteps(n, b), v: v, ldv: ldv, tau: tau, f: work}
+	groups, wide := (n-1+d.sweeps-1)/d.sweeps, b+d.sweeps-1
+	const gram = reflectorPanel * reflectorPanel
+	t.crew(groups, diamondSweeps*wide+2*gram+t.Work(max(wide, reflectorPanel)), func(group, _ int, work []T) {
+		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
+		products, factor, work := work[:gram], work[gram:2*gram], work[2*gram:]
+		var taus [diamondSweeps]T
+		for u := 0; !t.stopped(); u++ {
+			_, nb, cols := d.block(group, u, rows)
+			if nb == 0 {
+				return
+			}
+			for i := range nb {
+				taus[i] = tau[(group*d.sweeps+i)*d.steps+u]
+			}
+			t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, rows, cols, rows, cols, 0, products, reflectorPanel, work)
+			t.factorOfBlock(nb, products, taus[:nb], factor)
+			for i := range nb {
+				copy(d.factor(group, u)[i*d.sweeps:][:nb], factor[i*reflectorPanel:])
+			}
+		}
+	})
+	parts := (m + reflectorRows - 1) / reflectorRows
+	t.crew(parts, diamondSweeps*(2*reflectorRows+wide)+t.Work(max(reflectorRows, wide)), func(part, _ int, work []T) {
+		i := part * reflectorRows
+		m := min(reflectorRows, m-i)
+		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
+		y, work := work[:diamondSweeps*m], work[diamondSweeps*m:]
+		z, work := work[:diamondSweeps*m], work[diamondSweeps*m:]
+		for group := groups - 1; group >= 0 && !t.stopped(); group-- {
+			for u := 0; ; u++ {
+				first, nb, cols := d.block(group, u, rows)
+				if nb == 0 {
+					break
+				}
+				t.applyBlock(m, nb, cols, rows, d.factor(group, u), d.sweeps, x[i*ldx+first:], ldx, y, z, diamondSweeps, work)
+			}
+		}
+	})
+}
+
+// factor returns the triangular factor of a block.
+func (d *diamonds[T]) factor(group, u int) []T {
+	size := d.sweeps * d.sweeps
+	return d.f[(group*d.steps+u)*size:][:size]
+}
+
+// block copies the nb reflectors of a block to rows of cols elements. They are zero before element first.
+func (d *diamonds[T]) block(group, u int, rows []T) (first, nb, cols int) {
+	s := group * d.sweeps
+	first = s + 1 + u*d.b
+	nb = min(d.sweeps, d.n-first) // each sweep begins a row further down
+	if nb <= 0 {
+		return first, 0, 0
+	}
+	cols = min(nb-1+d.b, d.n-first)
+	for i := range nb {
+		row := rows[i*cols:][:cols]
+		clear(row)
+		copy(row[i:], d.v[(s+i)*d.ldv+first+i:][:min(d.b, cols-i)])
+	}
+	return first, nb, cols
+}

@@ -1,0 +1,243 @@
+package cpu
+
+import "gonum.org/v1/gonum/blas"
+
+// sy2sbTile is the order of a tile of the matrix that is reduced to a band, in band widths.
+const sy2sbTile = 4
+
+// Sy2sbWork returns the number of elements of scratch that Sy2sb needs for order n and b superdiagonals.
+func (t *Tridiagonal[T]) Sy2sbWork(n, b int) int {
+	nb := sy2sbTile * b
+	tiles := (n + nb - 1) / nb
+	return tiles*(tiles+1)/2*nb*nb + 5*n*b + tiles*sy2sbParts*b*b + 2*b*b
+}
+
+// Sy2sb reduces the symmetric n×n matrix A, whose upper triangle is stored in a, to
+//
+//	Qᵀ·A·Q = B,  Q = H(0)·H(1)·…·H(n−b−1),  H(i) = I − tau(i)·v(i)·v(i)ᵀ,
+//
+// a matrix with b superdiagonals, which it stores in band as [BandStride] has it, with both triangles. v(i) is zero up
+// to element i+b−1, has 1 as element i+b, and overwrites row i of a from column i+b+1 on. The rest of a is undefined.
+//
+// b rows at a time are reduced, the factorization Pᵀ = (I − V·F·Vᵀ)·R of their part P to the right of the diagonal block:
+//
+//	Z = A·V·F,  W = Z − ½·V·Fᵀ·(Vᵀ·Z),  A −= V·Wᵀ + W·Vᵀ
+//
+// One unit reduces the next rows while the others update the rest. A is copied to tiles, on which products run fastest.
+//
+// tau has at least n−b elements, if n > b, and work at least [Tridiagonal.Sy2sbWork]. The bits of the result do not
+// depend on the crew.
+//
+// Reference: Dongarra, Hammarling and Sorensen, Block reduction of matrices to condensed forms for eigenvalue
+// computations (1989); LAPACK xSYTRD_SY2SB.
+func (t *Tridiagonal[T]) Sy2sb(n, b int, a []T, lda int, band, tau, work []T) {
+	checkMatrix(n, n, len(a), lda)
+	if n == 0 {
+		return
+	}
+	take := func(k int) []T {
+		s := work[:k:k]
+		work = work[k:]
+		return s
+	}
+	nb := sy2sbTile * b
+	p := bandReduction[T]{Tridiagonal: t, qr: NewQR(t.Routines), n: n, b: b, nb: nb, tiles: (n + nb - 1) / nb, a: a, lda: lda,
+		band: band, ld: BandStride[T](b), tau: tau}
+	p.data = take(p.tiles * (p.tiles + 1) / 2 * nb * nb)
+	p.v, p.z, p.x = take(n*b), take(n*b), take(3*n*b)
+	p.gram = take(p.tiles * sy2sbParts * b * b)
+	p.f, p.m = take(b*b), take(b*b)
+	p.load()
+	t.crew(1, p.panelWork(), func(_, _ int, work []T) { p.panel(0, work) })
+	for k := b; k < n && !t.stopped(); k += b {
+		p.multiply(k)
+		p.update(k)
+	}
+}
+
+// OrmtrSy2sb overwrites the m×n matrix X with X·Qᵀ. Sy2sb has left the reflectors of Q in the n×n matrix a and in tau.
+// work holds at least ReflectorsWork(n, n−b) elements.
+func (t *Tridiagonal[T]) OrmtrSy2sb(m, n, b int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
+	checkMatrix(n, n, len(a), lda)
+	t.applyReflectors(m, n, max(n-b, 0), b, false, reflectorRowsOf(a, lda, b), tau, x, ldx, work)
+}
+
+// sy2sbParts is the number of parts into which the rows of a tile are divided for products with V.
+const sy2sbParts = 2
+
+// bandReduction is one call of Sy2sb. Rows of v, z and x have the numbers that they have in A.
+type bandReduction[T Element] struct {
+	*Tridiagonal[T]
+	qr              *QR[T]
+	n, b, nb, tiles int
+	a               []T
+	lda             int
+	data            []T // the tiles of the upper triangle, row by row; those on the diagonal have both triangles
+	band            []T
+	ld              int
+	tau             []T
+	v, z            []T // of the panel, n×b
+	x               []T // V, W and V again, n×3b: from column 0 on and from column b on factors of the update
+	f               []T // F of the panel
+	gram            []T // what each part contributes to Vᵀ·Z
+	m               []T // −½·Fᵀ·Vᵀ·Z
+}
+
+// tile returns tile (i, j), j ≥ i, from its element (row, col) of A on.
+func (p *bandReduction[T]) tile(i, j, row, col int) []T {
+	number := i*p.tiles - i*(i-1)/2 + j - i
+	return p.data[number*p.nb*p.nb:][(row-i*p.nb)*p.nb+col-j*p.nb : p.nb*p.nb]
+}
+
+// load copies A to the tiles, and clears the band.
+func (p *bandReduction[T]) load() {
+	p.crew(p.tiles, 0, func(i, _ int, _ []T) {
+		lo, hi := i*p.nb, min((i+1)*p.nb, p.n)
+		for j := i; j < p.tiles; j++ {
+			for r := lo; r < hi; r++ {
+				first := max(j*p.nb, r)
+				copy(p.tile(i, j, r, first), p.a[r*p.lda+first:r*p.lda+min((j+1)*p.nb, p.n)])
+			}
+		}
+		for r := lo; r < hi; r++ {
+			for c := r + 1; c < hi; c++ {
+				p.tile(i, i, c, r)[0] = p.tile(i, i, r, c)[0]
+			}
+		}
+		clear(p.band[lo*(p.ld+1) : min(hi*(p.ld+1), len(p.band))])
+	})
+}
+
+// panelWork returns the number of elements of scratch for panel.
+func (p *bandReduction[T]) panelWork() int { return max(p.Work(p.n), p.qr.Work(p.n, p.b, p.b)) }
+
+// panel reduces rows k to k+b−1: it updates them, factors P, stores their band, and leaves V in v and F in f.
+func (p *bandReduction[T]) panel(k int, work []T) {
+	n, b, t := p.n, p.b, k/p.nb
+	kb := min(b, n-k)
+	block := p.tile(t, t, k, k)
+	left, right := p.x[k*3*b:], p.x[k*3*b+b:]
+	if k > 0 {
+		p.Gemm(blas.NoTrans, blas.Trans, kb, kb, 2*b, -1, left, 3*b, right, 3*b, 1, block, p.nb, work)
+	}
+	at := func(i, j int) *T { return &p.band[i*p.ld+j+b-1] }
+	for i := range kb {
+		for j := i; j < kb; j++ {
+			*at(k+i, k+j), *at(k+j, k+i) = block[i*p.nb+j], block[i*p.nb+j]
+		}
+	}
+	first, m := k+kb, n-k-kb
+	if m == 0 {
+		return
+	}
+	v := p.v[first*b:][:m*b] // Pᵀ up to now
+	for j := first / p.nb; j < p.tiles; j++ {
+		lo, hi := max(first, j*p.nb), min((j+1)*p.nb, n)
+		for i := range b {
+			for c, x := range p.tile(t, j, k+i, lo)[:hi-lo] {
+				v[(lo-first+c)*b+i] = x
+			}
+		}
+	}
+	if k > 0 {
+		p.Gemm(blas.NoTrans, blas.Trans, m, b, 2*b, -1, p.x[first*3*b:], 3*b, right, 3*b, 1, v, b, work)
+	}
+	clear(p.f)
+	p.qr.Geqrt(m, b, b, v, b, p.f, b, work)
+	for i := range b {
+		for j := range min(i+1, m) {
+			*at(k+i, first+j) = v[j*b+i]
+			if j < i {
+				*at(first+j, k+i) = v[j*b+i]
+			}
+		}
+	}
+	for i := range min(m, b) {
+		v[i*b+i] = 1
+		clear(v[i*b+i+1 : (i+1)*b])
+	}
+	if p.tau == nil {
+		return
+	}
+	for i := range min(m, b) {
+		p.tau[k+i] = p.f[i*b+i]
+		row := p.a[(k+i)*p.lda+first:][:m]
+		for j := i + 1; j < m; j++ {
+			row[j] = v[j*b+i]
+		}
+	}
+}
+
+// each calls f for parts of rows k to n−1, by their number, and the first and the last row.
+func (p *bandReduction[T]) each(k, work int, f func(part, lo, hi int, work []T)) (parts int) {
+	h := p.nb / sy2sbParts
+	begin := k / h
+	parts = (p.n+h-1)/h - begin
+	p.crew(parts, work, func(part, _ int, work []T) {
+		f(part, max(k, (begin+part)*h), min((begin+part+1)*h, p.n), work)
+	})
+	return parts
+}
+
+// multiply computes Z = A·V·F and Vᵀ·Z, and then W, for the rows and columns from k on.
+func (p *bandReduction[T]) multiply(k int) {
+	b, nb := p.b, p.nb
+	h := nb / sy2sbParts
+	parts := p.each(k, h*b+p.Work(nb), func(part, lo, hi int, work []T) {
+		y, work := work[:h*b], work[h*b:]
+		i, beta := lo/nb, T(0)
+		for j := k / nb; j < p.tiles; j++ {
+			first, last := max(k, j*nb), min((j+1)*nb, p.n)
+			if j < i {
+				p.Gemm(blas.Trans, blas.NoTrans, hi-lo, b, last-first, 1, p.tile(j, i, first, lo), nb, p.v[first*b:], b,
+					beta, y, b, work)
+			} else {
+				p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, last-first, 1, p.tile(i, j, lo, first), nb, p.v[first*b:], b,
+					beta, y, b, work)
+			}
+			beta = 1
+		}
+		p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, b, 1, y, b, p.f, b, 0, p.z[lo*b:], b, work)
+		p.Gemm(blas.Trans, blas.NoTrans, b, b, hi-lo, 1, p.v[lo*b:], b, p.z[lo*b:], b, 0, p.gram[part*b*b:], b, work)
+	})
+	p.crew(1, p.Work(b), func(_, _ int, work []T) {
+		gram := p.gram[:b*b]
+		for part := 1; part < parts; part++ {
+			for i, x := range p.gram[part*b*b:][:b*b] {
+				gram[i] += x
+			}
+		}
+		p.Gemm(blas.Trans, blas.NoTrans, b, b, b, -0.5, p.f, b, gram, b, 0, p.m, b, work)
+	})
+	p.each(k, p.Work(nb), func(_, lo, hi int, work []T) {
+		for i := lo; i < hi; i++ {
+			row := p.x[i*3*b:][:3*b]
+			copy(row, p.v[i*b:][:b])
+			copy(row[b:], p.z[i*b:][:b])
+			copy(row[2*b:], p.v[i*b:][:b])
+		}
+		p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, b, 1, p.v[lo*b:], b, p.m, b, 1, p.x[lo*3*b+b:], 3*b, work)
+	})
+}
+
+// update computes A −= V·Wᵀ + W·Vᵀ for the rows and columns from k on. Rows k to k+b−1 are reduced by one unit meanwhile.
+func (p *bandReduction[T]) update(k int) {
+	b, nb, top := p.b, p.nb, k/p.nb
+	rows := p.tiles - top
+	p.crew(1+rows*(rows+1)/2, p.panelWork(), func(part, _ int, work []T) {
+		if part == 0 {
+			p.panel(k, work)
+			return
+		}
+		i, j := top, top+part-1
+		for j >= p.tiles {
+			i++
+			j += i - p.tiles
+		}
+		lo, hi, last := max(k+b, i*nb), min((i+1)*nb, p.n), min((j+1)*nb, p.n)
+		if first := max(lo, j*nb); lo < hi && first < last {
+			p.Gemm(blas.NoTrans, blas.Trans, hi-lo, last-first, 2*b, -1, p.x[lo*3*b:], 3*b, p.x[first*3*b+b:], 3*b, 1,
+				p.tile(i, j, lo, first), nb, work)
+		}
+	})
+}
