@@ -7,12 +7,19 @@ import (
 )
 
 // laev2 returns the eigenvalues of the symmetric matrix (a b; b c), the one of larger magnitude first, and the unit vector
-// (cs, sn) of that. Squares of the elements are in the range, and b is not zero. The first eigenvalue is accurate to a few
-// units in the last place, the second one as far as a·c − b² is.
+// (cs, sn) of that. b is not zero. The first eigenvalue is accurate to a few units in the last place, the second one as far
+// as a·c − b² is.
 //
 // Reference: LAPACK xLAEV2.
 func laev2[T scalar.Real](a, b, c T) (first, second, cs, sn T) {
 	x, y, z := float64(a), float64(b), float64(c)
+	if most := max(math.Abs(x), math.Abs(y), math.Abs(z)); most < 0x1p-400 || most > 0x1p400 {
+		_, exp := math.Frexp(most)
+		scale := math.Ldexp(1, exp/2) // the root of the factor, since the factor itself may be denormal
+		x, y, z := x/scale/scale, y/scale/scale, z/scale/scale
+		large, small, cs, sn := laev2(x, y, z)
+		return T(large * scale * scale), T(small * scale * scale), T(cs), T(sn)
+	}
 	sum, difference := x+z, x-z
 	root := math.Sqrt(difference*difference + 4*y*y)
 	more, less := x, z // by magnitude
