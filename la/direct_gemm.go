@@ -123,7 +123,7 @@ func mulVecDirect[T Element](dst VectorSink[T], a Source[T], x VectorSource[T]) 
 		return false
 	}
 	ra, rx, ry := d.RawMatrix(), from.RawVector(), to.RawVector()
-	if max(ra.Rows, ra.Cols) > smallOrder || rx.N != ra.Cols || rx.Inc != 1 || ry.N != ra.Rows || ry.Inc != 1 || ry.N == 0 {
+	if max(ra.Rows, ra.Cols) > smallOrder || rx.N != ra.Cols || rx.Inc != 1 || ry.N != ra.Rows || ry.Inc != 1 || rx.N == 0 || ry.N == 0 {
 		return false
 	}
 	y := ry.Data[:ry.N]

@@ -3,6 +3,7 @@ package chol_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -77,4 +78,41 @@ func TestPotrfPanics(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestProgramSequence solves a system, multiplies back and takes the difference, all without waiting in between.
+func TestProgramSequence(t *testing.T) {
+	for _, opt := range []exec.Options{{Workers: 1}, {Workers: 3, Float: true}, {Workers: 2, Window: 3}} {
+		rt := blockedtest.StartLocal(t, opt)
+		rnd := rand.New(rand.NewPCG(1, 1))
+		const n, nrhs, nb = 23, 9, 4
+		full := blockedtest.Normal[float64](rnd, n, n)
+		for i := range n {
+			full.Set(i, i, 2*n)
+			for j := range i {
+				full.Set(i, j, full.At(j, i))
+			}
+		}
+		rhs := blockedtest.Normal[float64](rnd, n, nrhs)
+		a, _ := blocked.From[float64](full, blocked.SymLower, nb, blocked.CopyOptions{})
+		full4, x, r := blocked.View(full, nb), blocked.View(blockedtest.CopyOf(rhs), nb), blocked.View(blockedtest.CopyOf(rhs), nb)
+		_, err := blockedtest.Compute(t, rt, func(p *blocked.Program[float64]) error {
+			return errors.Join(
+				chol.Potrf(p, a),
+				p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, a, x),
+				p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, 1, a, x),
+				p.Gemm(blas.NoTrans, blas.NoTrans, -1, full4, x, 1, r),
+			)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			for j := range nrhs {
+				if v := r.At(i, j); !(math.Abs(v) < 1e-13) {
+					t.Fatalf("%+v: residual (%d, %d) is %v", opt, i, j, v)
+				}
+			}
+		}
+	}
 }

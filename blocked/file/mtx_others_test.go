@@ -88,6 +88,7 @@ func othersMatrixMarket() []othersMtx {
 		{arr + "symmetric\n2 2\n1\n2\n", nil, []int{4}, "ends after 2 of 3"},
 		{arr + "symmetric\n2147483647 2147483647\n1\n", nil, []int{2}, ""}, // too large
 		{arr + "symmetric\n1 1\n3\n", one, nil, ""},
+		{arr + "skew-symmetric\n3 3\n1\n2\n3\n4\n", nil, []int{6}, "4 values for a skew-symmetric array of 3×3, which has 3: the elements below the diagonal"},
 		{arr + "skew-symmetric\n1 1\n", [][]float64{{0}}, nil, ""},
 		{arr + "skew-symmetric\n1 1\n0\n", [][]float64{{0}}, []int{3}, "the zeros on its diagonal"},
 		{arr + "skew-symmetric\n2 2\n0\n5\n0\n", [][]float64{{0, -5}, {5, 0}}, []int{4}, "the zeros on its diagonal"}, // MATLAB

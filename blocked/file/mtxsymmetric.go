@@ -136,8 +136,11 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 		s.line = values.lineOf(want)
 		s.deviates("a symmetric array has all its elements, and not only those of the lower triangle")
 	default:
-		return &FormatError{Line: values.lineOf(want), Reason: fmt.Sprintf(
-			"%d values for a symmetric array of %d×%d, which has %d: the lower triangle, column by column", have, n, n, want)}
+		what := "%d values for a symmetric array of %d×%d, which has %d: the lower triangle, column by column"
+		if skew {
+			what = "%d values for a skew-symmetric array of %d×%d, which has %d: the elements below the diagonal, column by column"
+		}
+		return &FormatError{Line: values.lineOf(want), Reason: fmt.Sprintf(what, have, n, n, want)}
 	}
 	return values.put(n, skew, put)
 }
@@ -167,7 +170,7 @@ func (v *mtxValues[T]) put(n int64, skew bool, put func(i, j int, v T)) error {
 				}
 				if x != mirror && (x == x || mirror == mirror) {
 					return &FormatError{Line: v.lineOf(next), Reason: fmt.Sprintf(
-						"element (%d, %d) is %v, which (%d, %d) does not mirror: the matrix has not the symmetry that the banner says", i+1, j+1, x, j+1, i+1)}
+						"element (%d, %d) is %v, which (%d, %d) does not mirror: the matrix does not have the symmetry that the banner declares", i+1, j+1, x, j+1, i+1)}
 				}
 			case i == j && skew:
 				if x != 0 {

@@ -6,7 +6,9 @@ func (c *crew) addBusy(by int) {
 	c.busy += by
 }
 
-// measure adds the time since the last change.
+// measure adds the idle time of workers since its last call to the reasons for it. Each task that waits for operands has made
+// one worker Starving. Of the time of the others, Throttled gets the part in which the window was full, Driver the part in
+// which the driver worked, and Idle the rest. It is called before a change of busy, meter.waiting or dead.
 func (c *crew) measure() {
 	if c.dead {
 		return
@@ -18,11 +20,11 @@ func (c *crew) measure() {
 		starving := min(idle, m.waiting)
 		c.tally.Starving += float64(starving) * passed
 		rest := float64(idle-starving) * passed
-		window := min((full-m.full)/passed, 1)
-		part := min((driver-m.driver)/passed, 1-window)
-		c.tally.Throttled += rest * window
-		c.tally.Driver += rest * part
-		c.tally.Idle += rest * (1 - window - part)
+		throttled := min((full-m.full)/passed, 1)
+		driven := min((driver-m.driver)/passed, 1-throttled)
+		c.tally.Throttled += rest * throttled
+		c.tally.Driver += rest * driven
+		c.tally.Idle += rest * (1 - throttled - driven)
 	}
 	m.at, m.driver, m.full = c.s.now, driver, full
 }

@@ -11,14 +11,12 @@ import (
 	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
 )
 
-// symmetric returns a with both triangles, ascending columns and no column twice in a row. It shares the arrays of a if
-// they are so already. The error is a *StructureError, *la.NonFiniteError or *SymmetryError.
+// symmetric returns a with both triangles, ascending columns and no column twice in a row. For Both it shares the arrays of
+// a if their columns ascend. The error is a *StructureError, *la.NonFiniteError or *SymmetryError.
 func symmetric(a *Matrix, t Triangle) (*supernodal.Matrix, error) {
 	if a.rows != a.cols || a.rows > math.MaxInt32-1 {
-		return nil, &StructureError{-1, fmt.Sprintf("a Cholesky factorization of a %d×%d matrix", a.rows, a.cols)}
-	}
-	if i, j, bad := a.NonFinite(); bad {
-		return nil, &la.NonFiniteError{Row: i, Col: j}
+		return nil, &StructureError{-1, fmt.Sprintf("a Cholesky factorization of a %d×%d matrix: it takes square ones of an order up to %d",
+			a.rows, a.cols, math.MaxInt32-1)}
 	}
 	m := &supernodal.Matrix{Ptr: a.ia, Cols: a.ja, Data: a.data}
 	switch {
@@ -29,10 +27,30 @@ func symmetric(a *Matrix, t Triangle) (*supernodal.Matrix, error) {
 		m = &supernodal.Matrix{Ptr: slices.Clone(m.Ptr), Cols: slices.Clone(m.Cols), Data: slices.Clone(m.Data)}
 		sortRows(m)
 	}
+	if err := checkFinite(m, t); err != nil {
+		return nil, err
+	}
 	if t == Both {
 		return m, checkSymmetry(m)
 	}
 	return m, nil
+}
+
+// checkFinite returns a *la.NonFiniteError for the first element of m that is not finite, with the place in the triangle
+// that m was made of.
+func checkFinite(m *supernodal.Matrix, t Triangle) error {
+	for i := range len(m.Ptr) - 1 {
+		for k := m.Ptr[i]; k < m.Ptr[i+1]; k++ {
+			if x := m.Data[k]; x-x != 0 {
+				j := m.Cols[k]
+				if t == Lower { // row j comes first, with the mirror image
+					i, j = max(i, j), min(i, j)
+				}
+				return &la.NonFiniteError{Row: i, Col: j}
+			}
+		}
+	}
+	return nil
 }
 
 // ascending reports whether the columns of each row ascend, with none twice.

@@ -347,6 +347,14 @@ func TestCholeskyErrors(t *testing.T) {
 			e, ok := errors.AsType[*la.NonFiniteError](err)
 			return ok && e.Row == 9 && e.Col == 9
 		}},
+		"sum": {a: change(func(s *triples) { s.add(9, 9, 1e308); s.add(9, 9, 1e308) }), is: func(err error) bool {
+			e, ok := errors.AsType[*la.NonFiniteError](err)
+			return ok && e.Row == 9 && e.Col == 9
+		}},
+		"NaN below": {a: change(func(s *triples) { s.add(90, 3, math.NaN()) }), opt: csr.CholeskyOptions{Triangle: csr.Lower}, is: func(err error) bool {
+			e, ok := errors.AsType[*la.NonFiniteError](err)
+			return ok && e.Row == 90 && e.Col == 3
+		}},
 		"pattern": {a: change(func(s *triples) { s.add(3, 90, 0.5) }), is: func(err error) bool {
 			e, ok := errors.AsType[*csr.SymmetryError](err)
 			return ok && *e == csr.SymmetryError{Row: 3, Col: 90}

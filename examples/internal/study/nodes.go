@@ -34,9 +34,11 @@ type Run struct {
 // Run starts the nodes, executes on them what submit submits, and stops them.
 func (n *Nodes) Run(ctx context.Context, submit func(exec.Job) error) (r Run, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
 	var agents sync.WaitGroup
 	defer agents.Wait()
-	defer cancel()
+	defer stop(nil)
 	connect := n.connect()
 	opt, err := n.node("driver", connect)
 	if err != nil {
@@ -60,7 +62,9 @@ func (n *Nodes) Run(ctx context.Context, submit func(exec.Job) error) (r Run, er
 		}
 		agents.Go(func() {
 			defer opt.Runtime.Close()
-			_ = cluster.Serve(ctx, opt) // ends with ctx
+			if err := cluster.Serve(ctx, opt); ctx.Err() == nil { // it has ended before ctx
+				stop(fmt.Errorf("agent%d: %w", i, err))
+			}
 		})
 	}
 	if err := driver.Await(ctx, direct); err != nil {
@@ -106,6 +110,7 @@ func (n *Nodes) connect() func(name string) (transport.Transport, error) {
 	}
 }
 
+// node returns the options of a node with a runtime and a transport of its own.
 func (n *Nodes) node(name string, connect func(string) (transport.Transport, error)) (opt cluster.Options, err error) {
 	if opt.Transport, err = connect(name); err != nil {
 		return opt, err
@@ -113,5 +118,8 @@ func (n *Nodes) node(name string, connect func(string) (transport.Transport, err
 	workers := max(n.Workers, 1)
 	opt.Ops, opt.Values = n.Ops, []versions.Value{&Row{}}
 	opt.Runtime, err = exec.NewLocal(exec.Options{Workers: workers, Float: true, Target: versions.Target{Units: workers}})
-	return opt, err
+	if err != nil {
+		return opt, errors.Join(err, opt.Transport.Close())
+	}
+	return opt, nil
 }

@@ -3,10 +3,10 @@ package core
 import "iter"
 
 // table is a hash map by number for look-ups on every task. It is at most half full; a key whose
-// place is taken has the next free one. The zero value is empty.
+// place is taken has the next free one. Keys are not 0. The zero value is empty.
 type table[V any] struct {
 	slots []slot[V] // a power of two of them
-	N     int
+	N     int       // entries; other packages only read it
 }
 
 type slot[V any] struct {
@@ -14,7 +14,8 @@ type slot[V any] struct {
 	value *V
 }
 
-// place returns the index of a key, or where it belongs. There are slots.
+// place returns the index of the slot of a key, or of the free slot where it belongs. A table without
+// slots has neither.
 func (t *table[V]) place(key uint64) int {
 	const golden = 0x9e3779b97f4a7c15 // spreads similar keys
 	mask := len(t.slots) - 1
@@ -25,7 +26,7 @@ func (t *table[V]) place(key uint64) int {
 	}
 }
 
-// Of returns the value of a key other than 0, nil if it has none.
+// Of returns the value of a key, nil if it has none.
 func (t *table[V]) Of(key uint64) *V {
 	if t.N == 0 {
 		return nil

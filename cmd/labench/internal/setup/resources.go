@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -21,20 +20,20 @@ import (
 //	memory = 1_000_000_000 # bytes
 //	ops = ["gemm"]         # these only
 //
-// Only count is required. The other settings default to those of this machine.
+// Only count is required, and at least 1. The other settings default to those of this machine.
 func ReadResources(file string) (all []exec.Resource, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	if all, err = ParseResources(string(text)); err != nil {
+	if all, err = parseResources(string(text)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return all, nil
 }
 
-// ParseResources reads the text of a resources file.
-func ParseResources(text string) (all []exec.Resource, err error) {
+// parseResources reads the text of a resources file.
+func parseResources(text string) (all []exec.Resource, err error) {
 	var content struct {
 		Workers []struct {
 			Count int
@@ -45,9 +44,12 @@ func ParseResources(text string) (all []exec.Resource, err error) {
 		return nil, err
 	}
 	if len(content.Workers) == 0 {
-		return nil, errors.New("declares no [[workers]]")
+		return nil, &tomltext.Error{Reason: "declares no [[workers]]"}
 	}
-	for _, k := range content.Workers {
+	for i, k := range content.Workers {
+		if k.Count < 1 {
+			return nil, &tomltext.Error{Reason: fmt.Sprintf("table %d of [[workers]]: count is %d, want at least 1", i+1, k.Count)}
+		}
 		all = append(all, exec.Resource{Workers: k.Count, Target: k.Target})
 	}
 	return all, nil

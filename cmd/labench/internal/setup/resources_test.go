@@ -12,11 +12,12 @@ func TestResources(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "resources.toml")
 	for text, want := range map[string]string{
 		"[[workers]]\ncount = 2\n[[workers]]\ncount = 1\nprocessor = \"KNL\"\nunits = 2\nmemory = 1_000\nfeatures = [\"avx512f\"]": "",
-		"":                             "declares no [[workers]]",
-		"[[workers]]\nnumber = 2":      "unknown key workers.number",
-		"[workers]\ncount = 2":         "workers",
-		"[[workers]]\ncount = \"two\"": "count",
-		"[[workers]":                   "line 1",
+		"":                        "declares no [[workers]]",
+		"[[workers]]\nnumber = 2": "unknown key workers.number",
+		"[[workers]]\ncount = 1\n[[workers]]\nunits = 2": "table 2 of [[workers]]: count is 0, want at least 1",
+		"[workers]\ncount = 2":                           "workers",
+		"[[workers]]\ncount = \"two\"":                   "count",
+		"[[workers]":                                     "line 1",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
