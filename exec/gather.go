@@ -12,8 +12,8 @@ import (
 //
 // dispatch.Wide decides when it begins. The workers come as members of a team that stays, the squad.
 
-// claim returns the squad of w's task t: w and enough idle workers of its place. If there are not so many, it returns
-// nil: t waits, and summon gives it to a worker of the kind.
+// claim begins t, which w has taken. It returns the squad: w and idle workers of its place. If too few are idle, it puts t
+// into s.wide and returns nil. w goes on then, and summon gives t to a worker of the kind.
 func (s *scheduler) claim(w *seat, t *graph.Task, units int) *team {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *scheduler) muster(w *seat, units int) *team {
 	t := newTeam(w, units-1, true, &s.offers, s)
 	s.offers.publish(t)
 	for range units - 1 {
-		// wake has room: see docs/internals/locks.md. Those that spin come by themselves.
+		// This does not block: see "Waking a worker" in docs/internals/locks.md. Workers that spin find the offer by themselves.
 		s.rise(func(p *seat) bool { return near(&p.info, &w.info) }).rouse()
 	}
 	return t

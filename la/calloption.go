@@ -85,16 +85,16 @@ const (
 	// OneStage reduces the matrix directly. Half of the operations wait for memory.
 	OneStage
 	// TwoStages first reduces the matrix to a band, by products of matrices, and then the band to tridiagonal form, in the
-	// caches. Eigenvectors then take more than twice the operations of the transformation back.
+	// caches. The transformation back then takes 6·n² operations for each eigenvector, instead of 2·n².
 	TwoStages
 )
 
-var reductions = words.Of[Reduction]{"faster", "one stage", "two stages"}
+var reductions = words.Of[Reduction]{"faster", "one-stage", "two-stage"}
 
 // String returns the name that Set reads.
 func (r Reduction) String() string { return reductions.Name(r) }
 
-// Set sets r to the way with the given name: faster, one stage or two stages. The error for any other name lists these.
+// Set sets r to the way with the given name: faster, one-stage or two-stage. The error for any other name lists these.
 func (r *Reduction) Set(name string) error { return setName(r, reductions, name, "reduction") }
 
 // TruncatedOptions are parameters of [TruncatedSVD.Factorize].
@@ -194,7 +194,7 @@ func optionsIn(ctx context.Context, function string, takes optionKind, opts []Ca
 			o.singular, kind = x, takesSingular
 		case GeneralizedForm:
 			o.form, kind = x, takesForm
-			bad.Check(x <= BAxIsLambdaX, "%d is no GeneralizedForm", x)
+			bad.Check(x <= BAxIsLambdaX, "%s has no GeneralizedForm %d", function, x)
 		case Reduction:
 			o.reduction, kind = x, takesReduction
 			bad.Check(x <= TwoStages, "%s has no %v", function, x)

@@ -131,7 +131,10 @@ func (c *EigenSym[T]) factorizeDirect(ctx context.Context, a SymmetricSource[T],
 		return false
 	}
 	if !fits(c.a, n, n, n) {
-		c.a, c.z = blocked.New[T](blocked.SymUpper, n, n, n), nil
+		c.a = blocked.New[T](blocked.SymUpper, n, n, n)
+	}
+	if !fits(c.z, n, n, n) { // a matrix of another order may have been read to c.a, and refused
+		c.z = nil
 	}
 	t := c.a.Tile(0, 0)
 	if !d.loadUpper(t.Data, t.Stride, src, upper) {

@@ -41,8 +41,8 @@ func NewEigenSymGeneralized[T Element](e *Engine) *EigenSymGeneralized[T] {
 // solution is replaced and its memory used again. Of a matrix in memory only the stored triangle is read, of a Full
 // *blocked.Matrix the upper one.
 //
-// The options are [WithContext], an [EigenPart] and a [GeneralizedForm]. They are those of [EigenSym.Factorize], and so are
-// the panics.
+// The options are [WithContext], an [EigenPart] and a [GeneralizedForm]. The way of reduction is always the faster one. The
+// panics are those of [EigenSym.Factorize].
 //
 // The error is a *ShapeError if a and b are not of the same order; a *NonFiniteError of a, or one that names B; a
 // *NotPositiveDefiniteError if b has no Cholesky factorization; an *OverflowError if the standard problem is out of range,

@@ -255,6 +255,70 @@ func TestEigenSymBlocks(t *testing.T) {
 	}
 }
 
+// TestEigenSymRefused: a matrix that is refused leaves nothing behind that a smaller or larger one has to do with.
+func TestEigenSymRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	var c la.EigenSym[float64]
+	for _, n := range []int{3, 5, 8, 4} {
+		bad := randomSymmetric(n, rng)
+		bad.SetSym(0, n-1, math.NaN())
+		err := c.Factorize(bad, true, la.TwoStages)
+		if _, ok := errors.AsType[*la.NonFiniteError](err); !ok {
+			t.Fatal(err)
+		}
+		a := randomSymmetric(n, rng)
+		if err := c.Factorize(a, true); err != nil {
+			t.Fatal(err)
+		}
+		var v mat.Dense
+		c.VectorsTo(&v)
+		if r, o := eigenErrors(a, c.Values(nil), &v, 0x1p-52); r > 30 || o > 30 {
+			t.Errorf("order %d: residual %.3g, orthogonality %.3g", n, r, o)
+		}
+	}
+}
+
+// TestReductions: both ways of reduction find the same eigenvalues, vectors with small residuals, and the same bits by any
+// number of workers.
+func TestReductions(t *testing.T) {
+	for _, n := range []int{60, 150, 300} {
+		a := randomSymmetric(n, rand.New(rand.NewPCG(5, uint64(n))))
+		var one []float64
+		for _, way := range []la.Reduction{la.OneStage, la.TwoStages} {
+			var values, only []float64
+			var vectors mat.Dense
+			for workers := 1; workers <= 3; workers++ {
+				e := engineOf(t, la.Options{Workers: workers, Deterministic: true})
+				c, alone := la.NewEigenSym[float64](e), la.NewEigenSym[float64](e)
+				if err := errors.Join(c.Factorize(a, true, way), alone.Factorize(a, false, way)); err != nil {
+					t.Fatal(err)
+				}
+				var v mat.Dense
+				c.VectorsTo(&v)
+				if workers == 1 {
+					values, only, vectors = c.Values(nil), alone.Values(nil), v
+					if r, o := eigenErrors(a, values, &v, 0x1p-52); r > 30 || o > 30 {
+						t.Errorf("%v, order %d: residual %.3g, orthogonality %.3g", way, n, r, o)
+					}
+					continue
+				}
+				if !slices.Equal(values, c.Values(nil)) || !slices.Equal(only, alone.Values(nil)) || !mat.Equal(&vectors, &v) {
+					t.Errorf("%v, order %d, %d workers: other bits", way, n, workers)
+				}
+			}
+			if one == nil {
+				one = values
+			}
+			limit := 30 * float64(n) * 0x1p-52 * mat.Norm(a, 1)
+			for i, want := range one {
+				if d := max(math.Abs(values[i]-want), math.Abs(only[i]-want)); !(d <= limit) {
+					t.Errorf("%v, order %d: value %d is off by %.3g", way, n, i, d)
+				}
+			}
+		}
+	}
+}
+
 // TestEigenSymPart: a part has the values and vectors of the whole, bit by bit, and what is asked of it makes sense.
 func TestEigenSymPart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -39,8 +39,7 @@ func NewPCA[T Element](e *Engine) *PCA[T] {
 // Factorize analyses a, which is not changed. weights has one weight for each observation, or is nil: then all are 1. A
 // former analysis is replaced and its memory used again.
 //
-// The option is [WithContext]. A decomposition that has begun is not broken off when the context ends, but its result
-// is then dropped, and the cause returned.
+// The option is [WithContext]. When the context ends, the analysis is broken off, and the cause returned.
 //
 // The error is a *ShapeError if there is another number of weights, ErrWeights, a *NonFiniteError, or one of
 // [SVD.Factorize]. c is then empty.

@@ -95,8 +95,8 @@ func (f *potrf[T]) at(i, j int) *graph.Datum {
 // update submits the updates of all later tile columns by column k of the factor.
 func (f *potrf[T]) update(k int) {
 	upper := f.uplo == blas.Upper
-	// A tile of column k is the left operand of products in its row, the right operand of
-	// products in its column, and both operands of the product on the diagonal.
+	// Tile (i, k) is the left operand of the i−k products in tile row i, and the right operand of the MT−i products in
+	// tile column i. The product on the diagonal is one of both. In the upper half left and right change places.
 	beside, below := func(i int) int { return i - k }, func(i int) int { return f.a.MT() - i }
 	if upper {
 		beside, below = below, beside

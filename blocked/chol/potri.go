@@ -17,8 +17,8 @@ import (
 // half that it stores is overwritten. All have the tile size of a. In the diagonal
 // tiles of a and C only the stored triangle is read or written.
 //
-// It panics with ErrShape if the shapes or tile sizes do not fit, and with
-// ErrKind if w or c is of another kind.
+// The error is that of the first submission that has failed, such as the end of the job's context. Potri panics with
+// ErrShape if the shapes or tile sizes do not fit, and with ErrKind if w or c is of another kind.
 //
 // Reference: LAPACK xPOTRI, xTRTRI, xLAUUM.
 func Potri[T kernels.Element](p *blocked.Program[T], a, w, c *blocked.Matrix[T]) error {

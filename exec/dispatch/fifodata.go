@@ -5,8 +5,8 @@ import "github.com/tessera-la/tessera/exec/graph"
 // fifodata is locality in which a worker first takes the tasks that it has just freed. Freed tasks
 // are among the others too, so that other workers can take them.
 //
-// It takes the time of locality, as it does the same with each task; an entry of a worker's list
-// that another worker has taken costs one comparison. It assumes that freed tasks read the results
+// Push and Pop take as long as those of locality, and one comparison more for each listed task that
+// another worker has taken. The policy assumes that freed tasks read the results
 // of the task that freed them, which are still in the worker's caches.
 //
 // Reference: Amela et al., 2018, section 2.3, FIFOData.
@@ -15,13 +15,13 @@ type fifodata struct {
 	freed []freedList // by worker
 }
 
-// freedList is the tasks that the last task of a worker freed; those before next were looked at.
+// freedList is the tasks that the last task of a worker freed. next is the first that Pop has not looked at.
 type freedList struct {
 	refs []entryRef
 	next int
 }
 
-// entryRef refers to an entry. If the entry's gen is another one, its task has been taken.
+// entryRef refers to an entry. If e.gen differs from gen, the task has been taken, and e may have another one.
 type entryRef struct {
 	e   *entry
 	gen uint64

@@ -11,7 +11,7 @@ type Chunk struct {
 	of *origin
 }
 
-// origin is a chunk's reference to its loop.
+// origin is a chunk's loop. A Chunk has a pointer to it, as a context in each would make it larger.
 type origin struct{ ctx context.Context }
 
 // Len returns the number of items.
@@ -23,7 +23,7 @@ func (c Chunk) Range() Range { return Range{First: c.Lo, Count: c.Hi - c.Lo} }
 // Range is consecutive items, as plain data.
 type Range struct{ First, Count int }
 
-// Context returns the context of the loop, for loops in the body. Such a loop runs on the calling
+// Context returns the context to give to a loop that the body starts. That loop runs on the calling
 // goroutine, because a worker that waits for others in a body might wait for ever.
 func (c Chunk) Context() context.Context {
 	ctx := context.Background()

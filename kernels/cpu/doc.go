@@ -31,8 +31,10 @@
 //	lu, getrf*, laswp       LU of a panel in blocks of rows
 //	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt
 //	band, pbtrf, gbtrf      band matrices, by the routines of dense ones
-//	condensed               what reductions by a crew share: sytrd, gebrd, ormbr, and the
+//	small, getf2, geqr2, sytd2, gebd2, lasr  small matrices
+//	condensed               what reductions by a crew share: sytrd, gebrd, gehrd, ormbr, and the
 //	                        factorizations with pivots from anywhere: sytrf, geqp3
+//	sygst                   generalized eigenproblems
 //	sy2sb, *sb2st           the reduction by way of a band
 //	native                  Packed around the kernels of a table
 //	blas*, qr_netlib        the C library

@@ -31,8 +31,8 @@ func OrmtrSb2stWork(n, b int) int {
 // OrmtrSb2st overwrites the m×n matrix X with X·Qᵀ. Sb2st has left the reflectors of Q in v and tau. work holds at least
 // OrmtrSb2stWork(n, b) elements.
 //
-// Blocks of one group of sweeps are applied from the first step to the last one: H(s,u) comes before H(s,u−1) in every
-// product for Q that has the sweeps in order.
+// Blocks of one group of sweeps are applied from the first step to the last one. The reflectors of one sweep commute, as
+// they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first.
 //
 // Reference: Haidar, Ltaief and Dongarra (2011), see [Tridiagonal.Sb2st].
 func (t *Tridiagonal[T]) OrmtrSb2st(m, n, b int, v []T, ldv int, tau, x []T, ldx int, work []T) {

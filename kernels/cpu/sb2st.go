@@ -232,6 +232,7 @@ func (c *chase[T]) step(s, u int, scratch []T) {
 		scalWith(&c.vectors, -taus[u], z)
 		c.stripUpdate(b, nc, block, c.ld, x, y, w, z)
 		block[0] = beta
+		clear(block[1:nc]) // rounding errors, which the next sweeps would take for elements
 	}
 	// D is stored as a whole, since that is faster to multiply with. Its last column was in B up to now.
 	block := c.at(at, at)

@@ -25,7 +25,8 @@ func (t *Tridiagonal[T]) Sy2sbWork(n, b int) int {
 //
 // One unit reduces the next rows while the others update the rest. A is copied to tiles, on which products run fastest.
 //
-// tau has at least n−b elements, if n > b, and work at least [Tridiagonal.Sy2sbWork]. The bits of the result do not
+// tau has at least n−b elements, if n > b, or is nil: then the v(i) are not stored, and a is left as it is. work has at
+// least [Tridiagonal.Sy2sbWork]. The bits of the result do not
 // depend on the crew.
 //
 // Reference: Dongarra, Hammarling and Sorensen, Block reduction of matrices to condensed forms for eigenvalue
@@ -109,7 +110,9 @@ func (p *bandReduction[T]) load() {
 }
 
 // panelWork returns the number of elements of scratch for panel.
-func (p *bandReduction[T]) panelWork() int { return max(p.Work(p.n), p.qr.Work(p.n, p.b, p.b)) }
+func (p *bandReduction[T]) panelWork() int {
+	return max(p.Work(max(p.n, 2*p.b)), p.qr.Work(p.n, p.b, p.b))
+}
 
 // panel reduces rows k to k+b−1: it updates them, factors P, stores their band, and leaves V in v and F in f.
 func (p *bandReduction[T]) panel(k int, work []T) {

@@ -15,11 +15,7 @@ func (c *condensed[T]) few(n int) bool {
 //
 // Reference: LAPACK xSYTD2.
 func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
-	for i := range n {
-		for j, x := range a[i*lda+i+1 : i*lda+n] {
-			a[(i+1+j)*lda+i] = x
-		}
-	}
+	completeUpper(n, a, lda)
 	for i := range n {
 		row := a[i*lda+i : i*lda+n]
 		d[i] = row[0]

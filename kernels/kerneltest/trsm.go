@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+// Trsm and Trmm are found by the names of the ops.
+
 func (s *suite[T]) Trsm(t *testing.T) { s.trsm(t) }
 
 func (s *suite[T]) Trmm(t *testing.T) { s.trsm(t) }
@@ -79,7 +81,7 @@ func (s *suite[T]) trsmParam(p op.Trsm[T]) any {
 	return &p
 }
 
-// trsmParams returns the 16 cases.
+// trsmParams returns the cases of every side, triangle, transposition and diagonal.
 func trsmParams[T kernels.Element](alpha T) (ps []op.Trsm[T]) {
 	for side, uplo := range pairs([]blas.Side{blas.Left, blas.Right}, uplos[:]) {
 		for tr, diag := range pairs(transposes[:], []blas.Diag{blas.NonUnit, blas.Unit}) {
@@ -134,8 +136,6 @@ func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm[T], m, n, pad int, scale, xs
 	a, b := newTile[T](order, order, pad), newTile[T](m, n, 2*pad)
 	if p.Alpha != 0 {
 		a = s.triangle(p, order, pad, scale)
-	}
-	if p.Alpha != 0 {
 		s.fill(b, scale*xscale, nil)
 	}
 	s.mark(b, nil)
@@ -149,7 +149,7 @@ func (s *suite[T]) trsmCase(t *testing.T, p op.Trsm[T], m, n, pad int, scale, xs
 		ratio(t, what, norm1(m, n, fx), 0, 0)
 		return
 	}
-	// β·op(A)·X is to be α·B.
+	// β·op(A)·X is to be α·B. For trmm, X and B change places.
 	beta, alpha := 1.0, float64(p.Alpha)
 	if s.multiplies() {
 		beta, alpha, fx, fb = alpha, 1, fb, fx

@@ -1,7 +1,7 @@
 package mpi
 
-// window and roomBytes bound the messages of a sender, and their bytes, that the receiver has not
-// handled, before Send waits. One message more may always go.
+// Send waits while window messages, or roomBytes of them, are sent and not yet handled. The last one may
+// exceed roomBytes. The receiver reports in time for a sender that waits: see outgoing.room.
 const (
 	window    = 64
 	roomBytes = 4 << 20
@@ -19,7 +19,7 @@ func (o *outgoing) room() bool {
 	return o.sent-o.done < window && o.sentBytes-o.doneBytes < roomBytes
 }
 
-// prompt reports whether there is room for some more.
+// prompt reports whether less than half of the room is taken: see transport.Prompt.
 func (o *outgoing) prompt() bool {
 	return o.sent-o.done < window/2 && o.sentBytes-o.doneBytes < roomBytes/2
 }

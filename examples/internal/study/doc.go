@@ -1,3 +1,3 @@
-// Package study is what the examples on several nodes share: rows of numbers as values, ops, nodes in one
-// process, and the comparison of several ways to compute the same result.
+// Package study is what the studies of examples/papers on several nodes share: rows of numbers as values, ops, nodes in
+// one process ([Nodes]) or in several ([Start], [Main]), and the comparison of several ways to compute the same result.
 package study

@@ -16,6 +16,8 @@ type eigen[T la.Element] struct {
 	a      la.Symmetric[T]
 	values bool // without V
 	last   *la.EigenSym[T]
+
+	reduction la.Reduction
 }
 
 // newEigen makes A.
@@ -25,7 +27,7 @@ func newEigen[T la.Element](f *maker[T]) problem {
 		mirror(a, f.workers)
 	}
 	a.Uplo = blas.Upper
-	return &eigen[T]{base: f.base, a: a, values: f.spec.Values}
+	return &eigen[T]{base: f.base, a: a, values: f.spec.Values, reduction: f.spec.Reduction}
 }
 
 // order returns no operation of la, since there are no tiles: see Operation.whole.
@@ -36,7 +38,7 @@ func (p *eigen[T]) flops() float64 { return eigenFlops(p.a.N, p.values) }
 func (p *eigen[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	c := la.NewEigenSym[T](e)
 	p.last = c
-	return func(ctx context.Context) error { return c.Factorize(p.a, !p.values, la.WithContext(ctx)) }, nil
+	return func(ctx context.Context) error { return c.Factorize(p.a, !p.values, la.WithContext(ctx), p.reduction) }, nil
 }
 
 func (p *eigen[T]) describe(r *Result) { r.Stages = stageTimes(p.last.Stages()) }

@@ -122,7 +122,7 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	eigen := Operation{
 		Name: "eigen", Short: "Find eigenvalues, symmetric matrix: A = V·Λ·Vᵀ, n×n",
-		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values", "general", "b"}, whole: true, compound: true,
+		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values", "general", "b", "reduction"}, whole: true, compound: true,
 		Formula: "‖AV−VΛ‖ / (n·‖A‖·ε)", Limit: 30,
 		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
 		elements: func(s Spec) float64 {

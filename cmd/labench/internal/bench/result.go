@@ -55,6 +55,8 @@ type Result struct {
 	// Checks are the residuals if there are several. Residual is then the worst.
 	Checks []Check `json:"checks,omitempty"`
 
+	// Chosen is what the problem has chosen, in words: "general", "values only".
+	Chosen []string `json:"chosen,omitempty"`
 	// Stages are those of eigen and svd, in the last run.
 	Stages []StageTime `json:"stages,omitempty"`
 

@@ -83,7 +83,7 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err := warm[T](ctx, s, p, once, e, m); err != nil {
 		return Result{}, err
 	}
-	r := Result{Origin: origin.Here(), Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names,
+	r := Result{Origin: origin.Here(), Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names, Chosen: s.Chosen(),
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	op, n, longest := p.order()
 	if !find(s.Op).whole {

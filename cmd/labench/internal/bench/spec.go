@@ -41,6 +41,7 @@ type Problem struct {
 	Mixed       bool           // of solve: factor in float32, refine in float64
 	Values      bool           // of eigen and svd: no vectors
 	General     bool           // of eigen: A need not be symmetric
+	Reduction   la.Reduction   // of eigen, if A is symmetric and there is no B
 	B           matgen.Kind    // of eigen: A·x = λ·B·x with a definite matrix of that kind; Random stands for none
 
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default
@@ -144,6 +145,9 @@ func (p Problem) Chosen() (words []string) {
 	}
 	if p.General {
 		words = append(words, "general")
+	}
+	if p.Reduction != la.FasterReduction {
+		words = append(words, p.Reduction.String())
 	}
 	if p.B != matgen.Random {
 		words = append(words, "B "+p.B.String())

@@ -52,6 +52,8 @@ func (s Spec) Validate() error {
 		"mixed precision is for solve by cholesky or lu, of type f64")
 	bad.Check(!s.Values || o.Takes("values"), "values alone are for eigen and svd")
 	bad.Check(!s.General || o.Takes("general"), "general matrices are for eigen")
+	bad.Check(s.Reduction == la.FasterReduction || o.Takes("reduction") && !s.General && s.B == matgen.Random,
+		"reduction is %v, which is for eigen of one symmetric matrix", s.Reduction)
 	bad.Check(s.B == matgen.Random || o.Takes("b") && !s.General, "b is for symmetric matrices of eigen")
 	bad.Check(s.B == matgen.Random || s.B.PositiveDefinite(), "b is %v, which is not definite; known: %s", s.B, strings.Join(DefiniteKinds(), ", "))
 	bad.Check(s.NB == 0 || !o.whole, "nb is %d, but %s has no tiles", s.NB, s.Op)

@@ -100,8 +100,8 @@ func takeOn(ctx context.Context, a *cli.App, name string, l net.Listener, config
 	q, err := jobs.Open(waiting, opt)
 	enough()
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil
+		if e, ok := errors.AsType[*jobs.Error](err); ok && e.Kind == jobs.Locked && ctx.Err() != nil {
+			return nil // the agent ends before it has the spool
 		}
 		fail(err)
 		return err

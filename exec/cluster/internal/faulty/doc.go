@@ -1,10 +1,11 @@
 // Package faulty is a network within one process, for tests, in which nodes lose one another.
 //
 //	Options            delays messages; fails fetches
-//	Cut, Heal          a partition between sets of nodes, and its end
+//	Cut, CutOneWay,    a partition between sets of nodes: both ways, one way,
+//	CutValues, Heal    for values alone; and its end
 //	Stall              nothing goes in or out of a node for a time
 //	Crash              a node is gone, and the others see it leave
-//	Draw, Play         a schedule of these from a seed, and its execution
+//	Draw, Play         Draw makes a schedule of these from a seed, Play executes it
 //
 // It keeps the promises of [transport.Transport], as TCP does: a message that cannot pass is held
 // back, and lost only if the nodes see each other leave.
