@@ -95,7 +95,7 @@ func table() []entry {
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/words"}, third: []string{"gonum.org/v1/gonum/blas"}},
-		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "blocked/chol", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
+		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{
 			pkg: "blocked/file", tessera: []string{"blocked", "blocked/lu", "blocked/qr", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar", "internal/words"},
