@@ -94,6 +94,7 @@ test: ## test the default build, in six minutes of processor time
 		[[ ! -e /proc/self ]] || { [[ -e /sys/kernel/mm/transparent_hugepage/enabled ]] && grep -q ^VmFlags /proc/self/smaps; } || echo "  left out  large pages: this kernel has none, or does not tell (smaps)"
 		echo "  left out  long tests, the race detector, the tags openblas, mkl, cuda, mpi and noasm, builds without C, other processors, examples: make test-all"
 		echo "  left out  the batch scripts on a Slurm cluster: make test-slurm"
+		[[ -e /sys/devices/system/node/node1 ]] || echo "  left out  what needs two NUMA nodes: make test-numa"
 		if ((status)); then
 			local failed=$$(.ci/failed "$$log")
 			echo "make test: FAILED: $${failed:-see above}"

@@ -19,6 +19,9 @@ func TestGetf2(t *testing.T) {
 func testGetf2[T Element](t *testing.T) {
 	rnd, eps := rand.New(rand.NewPCG(11, 12)), scalar.Eps[T]()
 	for set, p := range natives[T](Caches{}) {
+		if p.vectors.Ger2 == nil {
+			continue // Getrf factors all matrices there
+		}
 		for _, n := range []int{1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 34, 63, 64} {
 			for _, kind := range []string{"random", "zero columns", "small integers"} {
 				lda := n + rnd.IntN(3)
@@ -36,7 +39,7 @@ func testGetf2[T Element](t *testing.T) {
 				f, loop, ipiv, pivots := slices.Clone(a), slices.Clone(a), make([]int, n), make([]int, n)
 				info, done := p.Getf2(n, f, lda, ipiv)
 				if !done {
-					t.Skip("no kernel")
+					t.Fatalf("%s, %d: not factored, though there is a kernel", set, n)
 				}
 				if want := SmallGetrf(n, n, loop, lda, pivots); kind == "random" && (info != want || !slices.Equal(ipiv, pivots)) {
 					t.Fatalf("%s: %s, order %d: info %d, pivots %v, want %d, %v", set, kind, n, info, ipiv, want, pivots)
