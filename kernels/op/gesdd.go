@@ -129,8 +129,19 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		if u != nil {
 			size = max(size, bidiag.WorkBdsdc(n), cpu.ReflectorsWork(order, n))
 		}
+		units := crewOrAlone[T](call)
+		var first *cpu.TallQR[T]
 		if tall {
-			size = max(size, q.Work(m, n, gesddBlock)) + n*n + gesddBlock*n
+			crew := 1
+			if call.Gang != nil {
+				crew = call.Gang.Units()
+			}
+			first = cpu.NewTallQR(m, n, gesddBlock, crew, q, gangQR(q, call, nil), units)
+			left := 0
+			if u != nil {
+				left = u.Rows
+			}
+			size = max(size, first.Work(left)) + n*n + first.Factors()
 		}
 		work := versions.Scratch[T](call.Work, 3*n+size)
 		take := func(k int) []T {
@@ -141,11 +152,11 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		e, tauq, taup := take(n)[:n-1], take(n), take(n)
 		d := sigma.Row(0)
 		b, ldb := a.Data, a.Stride
-		var factor []T // the triangular factors of the block reflectors of Q
+		var factors []T // of Q
 		if tall {
-			factor = take(gesddBlock * n)
+			factors = take(first.Factors())
 			b, ldb = take(n*n), n
-			gangQR(q, call, nil).Geqrt(m, n, gesddBlock, a.Data, a.Stride, factor, n, work)
+			first.Factor(a.Data, a.Stride, factors, work)
 			for i := range n {
 				clear(b[i*n:][:i])
 				copy(b[i*n+i:][:n-i], a.Row(i)[i:])
@@ -154,7 +165,6 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 				return err
 			}
 		}
-		units := crewOrAlone[T](call)
 		reduction := cpu.NewBidiagonal(r, units)
 		reduction.Stop = watch.stop
 		reduction.Gebrd(order, n, b, ldb, d, e, tauq, taup, work)
@@ -190,8 +200,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			identityFrom(u, n)
 			if tall {
 				reduction.OrmbrQ(min(left, n), n, n, b, ldb, tauq, u.Data, u.Stride, work)
-				gangQR(q, call, nil).Gemqrt(blas.Right, blas.Trans, left, m, n, gesddBlock, a.Data, a.Stride,
-					factor, n, u.Data, u.Stride, work)
+				first.Apply(left, a.Data, a.Stride, factors, u.Data, u.Stride, work)
 			} else {
 				reduction.OrmbrQ(left, m, n, b, ldb, tauq, u.Data, u.Stride, work)
 			}
