@@ -73,8 +73,18 @@ driver = 1e-6
 	show("a picture that is none", "cholesky -n 2000 --plot x.pdf", 2)
 	show("not an operation", "solve -n 8000", 2)
 	show("not a list", "qr -n 8000 --nb x --sched best", 2)
+	show("eigenvalues without a bandwidth", "eigen -n 1000", 1)
+	show("values of a product", "gemm --values", 2)
 	write("0", "")
 	show("no nodes", "qr", 1)
+	machine := file
+	file = "cascadelake2x28"
+	show("eigenvalues and vectors, two ways", "eigen -n 1000,8000 --workers 16,56", 0)
+	show("eigenvalues alone", "eigen -n 1000,16000 --values --type f32", 0)
+	show("one way", "eigen -n 8000 --reduction two-stage", 0)
+	show("singular values", "svd -n 2000", 0)
+	show("tiles of singular values", "svd -n 2000 --nb 100 --best --sched fifo", 2)
+	file = machine
 	labtest.Golden(t, "forecast", text.String())
 
 	write("5", "")

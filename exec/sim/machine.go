@@ -95,6 +95,9 @@ type Kind struct {
 
 	// Cache is the bytes of a socket's last cache; 0: operands are always in it.
 	Cache int64 `toml:"cache,omitempty"`
+	// Bandwidth is the bytes a second that all cores together read from memory; 0: unknown. Tile
+	// operations do not need it.
+	Bandwidth float64 `toml:"bandwidth,omitempty"`
 	// Rate is a worker's units of work a second, for ops without a speed; 0: all ops must have one.
 	Rate   float64 `toml:"rate,omitempty"`
 	Speeds []Speed `toml:"speed"`
@@ -232,7 +235,7 @@ func (m *Machine) Validate() error {
 		check(k.Threads >= 0 && k.Threads <= 1<<14 && k.Waits >= 0 && k.Waits <= 1,
 			"%s: threads is %d and waits %g, want 0 to %d and 0 to 1", name, k.Threads, k.Waits, 1<<14)
 		check(k.Memory >= 0 && k.Cache >= 0, "%s: memory is %d and cache %d, want at least 0", name, k.Memory, k.Cache)
-		check(sound(k.Rate), "%s: rate is %g, want at least 0", name, k.Rate)
+		check(sound(k.Rate, k.Bandwidth), "%s: rate is %g and bandwidth %g, want at least 0", name, k.Rate, k.Bandwidth)
 		check(k.Rate > 0 || len(k.Speeds) > 0, "%s has neither speeds nor a rate", name)
 		for n := range k.Speeds {
 			k.Speeds[n].check(name, check)

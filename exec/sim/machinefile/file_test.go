@@ -66,7 +66,7 @@ func TestWrite(t *testing.T) {
 	m := &sim.Machine{
 		Name: "two kinds", Source: "a test", Apart: true,
 		Kinds: []sim.Kind{{Name: "x", Sockets: 2, Cores: 3, Workers: 4, Arch: "amd64", Processor: "KNL", Features: []string{"avx512f"}, Memory: 5,
-			Devices: []sim.Device{{Name: "d", Count: 2, Ops: []string{"gemm"}, Memory: 7, Rate: 1, Launch: 2, Latency: 3, Bandwidth: 4, Returns: true}}, Ops: []string{"gemm"}, Cache: 6, Rate: 100,
+			Devices: []sim.Device{{Name: "d", Count: 2, Ops: []string{"gemm"}, Memory: 7, Rate: 1, Launch: 2, Latency: 3, Bandwidth: 4, Returns: true}}, Ops: []string{"gemm"}, Cache: 6, Bandwidth: 8, Rate: 100,
 			Speeds: []sim.Speed{{Op: "gemm/f64", Version: "avx2", Points: []sim.Point{{Size: 64, Work: 524288, Alone: 1e-5, All: 1.5e-5, Far: 1e-11}, {Work: 3, Alone: 1, All: 2}}}}}},
 		Nodes:   []sim.Nodes{{Kind: "x", Count: 2, Host: "h"}},
 		Network: sim.Network{Latency: 0.01, Bandwidth: 1e6, Value: 1e-5, Core: 1e-10},

@@ -33,7 +33,7 @@ func newEigen[T la.Element](f *maker[T]) problem {
 // order returns no operation of la, since there are no tiles: see Operation.whole.
 func (p *eigen[T]) order() (op engine.Operation, n, longest int) { return 0, p.a.N, p.a.N }
 
-func (p *eigen[T]) flops() float64 { return eigenFlops(p.a.N, p.values) }
+func (p *eigen[T]) flops() float64 { return EigenFlops(p.a.N, p.values) }
 
 func (p *eigen[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	c := la.NewEigenSym[T](e)
@@ -139,7 +139,7 @@ func (p *svd[T]) order() (op engine.Operation, n, longest int) {
 	return 0, mean(p.a.Rows, p.a.Cols), max(p.a.Rows, p.a.Cols)
 }
 
-func (p *svd[T]) flops() float64 { return svdFlops(p.a.Rows, p.a.Cols, p.values) }
+func (p *svd[T]) flops() float64 { return SVDFlops(p.a.Rows, p.a.Cols, p.values) }
 
 func (p *svd[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	c, kind := la.NewSVD[T](e), mat.SVDThin

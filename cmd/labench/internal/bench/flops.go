@@ -32,9 +32,9 @@ func systemFlops(used Method, order, columns int) float64 {
 	return luFlops(order, order) + 2*n*n*nrhs
 }
 
-// eigenFlops returns the number of operations of the reduction to tridiagonal form, and with vectors those of divide and
+// EigenFlops returns the number of operations of the reduction to tridiagonal form, and with vectors those of divide and
 // conquer and of the transformation back, none of which counts as deflated.
-func eigenFlops(order int, values bool) float64 {
+func EigenFlops(order int, values bool) float64 {
 	n := float64(order)
 	if values {
 		return 4 * n * n * n / 3
@@ -42,11 +42,11 @@ func eigenFlops(order int, values bool) float64 {
 	return 14 * n * n * n / 3
 }
 
-// generalizedFlops is eigenFlops with the Cholesky factorization of B, the reduction to the standard problem and, with
+// generalizedFlops is EigenFlops with the Cholesky factorization of B, the reduction to the standard problem and, with
 // vectors, the way back.
 func generalizedFlops(order int, values bool) float64 {
 	n := float64(order)
-	flops := eigenFlops(order, values) + 4*n*n*n/3
+	flops := EigenFlops(order, values) + 4*n*n*n/3
 	if !values {
 		flops += n * n * n
 	}
@@ -62,8 +62,8 @@ func generalFlops(order int, values bool) float64 {
 	return 25 * n * n * n
 }
 
-// svdFlops is the same for thin singular value decompositions, without a QR factorization before the reduction.
-func svdFlops(m, n int, values bool) float64 {
+// SVDFlops is the same for thin singular value decompositions, without a QR factorization before the reduction.
+func SVDFlops(m, n int, values bool) float64 {
 	long, k := float64(max(m, n)), float64(min(m, n))
 	reduction := 4*k*k*long - 4*k*k*k/3
 	if values {

@@ -18,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/peak"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
@@ -90,6 +91,11 @@ func Here(ctx context.Context, o Options) (*sim.Machine, error) {
 		}
 	}
 	k.Speeds = c.speeds()
+	triad, err := peak.Triad(ctx, peak.Options{Cores: o.Workers})
+	if err != nil {
+		return nil, err
+	}
+	k.Bandwidth = 1e9 * triad.All
 	return &sim.Machine{Name: m.Brand, Source: fmt.Sprintf("measured by labench machine, %s", time.Now().Format(time.DateOnly)),
 		Kinds: []sim.Kind{k}, Nodes: []sim.Nodes{{Kind: k.Name, Count: 1}}, Costs: c.costs()}, nil
 }

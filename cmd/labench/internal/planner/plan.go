@@ -3,7 +3,8 @@ package planner
 import (
 	"context"
 	"errors"
-	"io/fs"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec/dispatch"
-	"github.com/tessera-la/tessera/exec/sim"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/plotting"
@@ -23,7 +23,7 @@ import (
 // NewPlanCommand returns the command labench plan.
 func NewPlanCommand(a *cli.App) *cobra.Command {
 	f := &forecastFlags{}
-	known := Predictable()
+	known := append(Predictable(), spectral()...)
 	cmd := &cobra.Command{
 		Use:   "plan OPERATION",
 		Short: "Say how long a run takes on a machine that need not be there",
@@ -43,13 +43,18 @@ node has to keep, to get and to send, and that a run cannot fit.
 Every combination of what is listed is a line of a table; lists are as those of
 labench scale. One combination gets a report. --best searches instead: for the
 tile size, the policy and the grid with which one problem takes the least time,
-among those that are listed, if they are.`,
+among those that are listed, if they are.
+
+eigen and svd are one task each, of which all workers take parts. Their time is
+that of their stages, of which those that wait for memory need its bandwidth.
+Where there are two ways, a star marks the faster one.`,
 		Example: `  labench machine here.toml
   labench plan cholesky -n 8192 --machine here.toml
   labench plan cholesky -n 65536 --machine nodes.toml --nodes 1:64:x2
   labench plan cholesky -n 65536 --machine nodes.toml --nodes 16 --best
   labench plan lu -n 100000 --cluster nodes.toml
   labench plan lu -n 16384 --cluster local:4 --gflops 40 --link 1GiB
+  labench plan eigen -n 1000,4000 --values --machine here.toml --workers 2,16
   labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
 		ValidArgs: known,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -57,6 +62,12 @@ among those that are listed, if they are.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.op, f.given = args[0], cmd.Flags().Changed
+			if slices.Contains(spectral(), f.op) {
+				return spectralPlan(cmd.Context(), a, f)
+			}
+			if f.values {
+				return cli.Usage(fmt.Errorf("--values is nothing that %s has", f.op))
+			}
 			return forecast(cmd.Context(), a, f)
 		},
 	}
@@ -72,6 +83,7 @@ among those that are listed, if they are.`,
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	fl.Var(cli.NewWordList(&f.lose), "lose", "nodes that are lost, as 3@0.5s, or 3@0.5s-2s if it comes back")
 	f.choices = setup.RegisterChoices(cmd, bench.Operations()...)
+	fl.BoolVar(&f.values, "values", false, "of eigen and svd: values only, no vectors")
 	fl.BoolVar(&f.best, "best", false, "search for the fastest combination, and say what it beat")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object per combination")
 	fl.StringVar(&f.csv, "csv", "", "write a CSV file, too")
@@ -80,18 +92,6 @@ among those that are listed, if they are.`,
 	f.cluster.register(fl)
 	cli.Complete(cmd, "type", bench.Types())
 	return cmd
-}
-
-// open returns the machine that the flags name.
-func (f *forecastFlags) open(ctx context.Context, a *cli.App) (*sim.Machine, error) {
-	if f.machine == "" {
-		return f.cluster.machine(ctx, a, f.typ)
-	}
-	m, err := machinefile.Open(f.machine)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = cli.Usage(&cli.UnknownError{What: "machine or file", Word: f.machine, Known: machinefile.Names()})
-	}
-	return m, err
 }
 
 // forecast prints the predicted times of runs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/plotting"
 )
@@ -32,7 +34,7 @@ type forecastFlags struct {
 	given                                 func(flag string) bool
 	csv, plot                             string
 	format                                plotting.Format // of the plot, if there is one
-	best, json                            bool
+	best, json, values                    bool
 }
 
 // wish is one combination of the variables of labench plan. Zero means la's choice, or the value in the machine
@@ -135,6 +137,18 @@ func (f *forecastFlags) failures() (all []sim.Failure, err error) {
 		all = append(all, x)
 	}
 	return all, cli.JoinLine(errs)
+}
+
+// open returns the machine that the flags name.
+func (f *forecastFlags) open(ctx context.Context, a *cli.App) (*sim.Machine, error) {
+	if f.machine == "" {
+		return f.cluster.machine(ctx, a, f.typ)
+	}
+	m, err := machinefile.Open(f.machine)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = cli.Usage(&cli.UnknownError{What: "machine or file", Word: f.machine, Known: machinefile.Names()})
+	}
+	return m, err
 }
 
 // problem returns the problem without the variables.

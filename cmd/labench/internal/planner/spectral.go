@@ -1,0 +1,109 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/la"
+)
+
+// Spectral is the predicted time of the eigenvalues of a symmetric matrix, or of the singular values of a square one, and
+// unless Values is set of their vectors. These are no graphs of tiles but one task, of which all workers take parts, so the
+// time is that of its stages.
+type Spectral struct {
+	Op        string          `json:"op"`
+	Type      string          `json:"type"`
+	N         int             `json:"n"`
+	Values    bool            `json:"values"`
+	Reduction string          `json:"reduction"`
+	Workers   int             `json:"workers"`
+	Stages    []SpectralStage `json:"stages"`
+	Seconds   float64         `json:"seconds"`
+	GFLOPS    float64         `json:"gflops"`
+}
+
+// SpectralStage is a stage of the algorithm.
+type SpectralStage struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	column  string  // of the table
+}
+
+// BandwidthError says that a machine file does not say how fast memory is.
+type BandwidthError struct{ Kind string }
+
+func (e *BandwidthError) Error() string {
+	return fmt.Sprintf("kind %q has no bandwidth, which eigen and svd need: labench machine measures it, or add bandwidth = BYTES_A_SECOND", e.Kind)
+}
+
+// The parts of the rate of products of tiles that the stages have: means of what two cores of a Zen 5 had at orders 1000 to
+// 3000 (2026-11-29). The steps of the bulge chasing and of divide and conquer that are no products are operations of one
+// worker.
+const (
+	vectorsShare = 0.9  // rank-2 updates of the reduction in one stage
+	bandShare    = 0.45 // of all workers: reduction to a band
+	chaseShare   = 0.3  // of one worker: bulges move one after the other
+	mergeShare   = 0.9  // products of divide and conquer
+	backShare    = 0.65 // transformation back, by blocks of 32 reflectors
+	bandWidth    = 48   // superdiagonals of the band
+	secular      = 900  // operations of divide and conquer for each pair of a value and a pole, with vectors …
+	values       = 450  // … and without
+)
+
+// PredictSpectral predicts p, of op eigen or svd, on the first kind of node of m that computes. The reduction must be one or
+// two stages.
+func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
+	if err := m.Validate(); err != nil {
+		return x, err
+	}
+	var kind *sim.Kind
+	computing(m, func(k *sim.Kind, _ int) {
+		if kind == nil {
+			kind = k
+		}
+	})
+	if kind.Bandwidth == 0 {
+		return x, &BandwidthError{kind.Name}
+	}
+	rate, err := rates(m, p.Type) // of products by all workers
+	if err != nil {
+		return x, err
+	}
+	all, one := rate[0], rate[0]/float64(kind.Tasks())
+	memory := kind.Bandwidth / 8 // words a second
+	if p.Type == "f32" {
+		memory *= 2
+	}
+	n := float64(p.N)
+	square, cube := n*n, n*n*n
+	x = Spectral{Op: p.Op, Type: p.Type, N: p.N, Values: p.Values, Reduction: p.Reduction.String(), Workers: kind.Tasks()}
+	stage := func(column, name string, seconds float64) {
+		x.Stages = append(x.Stages, SpectralStage{name, seconds, column})
+		x.Seconds += seconds
+	}
+	sides := 1.0 // on which reflectors and vectors are
+	flops := bench.EigenFlops(p.N, p.Values)
+	if p.Op == "svd" {
+		sides, flops = 2, bench.SVDFlops(p.N, p.N, p.Values)
+	}
+	// One stage reads the matrix, or its stored triangle, for each column.
+	if p.Reduction == la.TwoStages {
+		stage("reduce", "reduction to band", sides*4/3*cube/(bandShare*all))
+		stage("chase", "bulge chasing", sides*6*bandWidth*square/(chaseShare*one))
+	} else {
+		stage("reduce", "reduction", sides*cube/6/memory+sides*2/3*cube/(vectorsShare*all))
+	}
+	if p.Values {
+		stage("problem", "values", values*square/one)
+	} else {
+		stage("problem", "divide and conquer", sides*(4.0/3*cube/(mergeShare*all)+secular*square/all))
+		back := sides * 2 * cube
+		if p.Reduction == la.TwoStages {
+			back *= 3
+		}
+		stage("back", "back-transformation", back/(backShare*all))
+	}
+	x.GFLOPS = flops / x.Seconds / 1e9
+	return x, nil
+}

@@ -1,0 +1,117 @@
+package planner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
+	"github.com/tessera-la/tessera/exec/sim"
+	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/internal/report"
+	"github.com/tessera-la/tessera/la"
+)
+
+// spectral returns the operations of [PredictSpectral].
+func spectral() []string { return []string{"eigen", "svd"} }
+
+// spectralOnly lists the flags of labench plan that eigen and svd have not: they have no tiles, and use one node.
+func spectralOnly() []string {
+	return []string{"nb", "sched", "nodes", "grid", "lose", "best", "trace", "plot", "cluster"}
+}
+
+// spectralPlan prints the predicted times of eigen or svd.
+func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
+	var errs cli.Problems
+	for _, flag := range spectralOnly() {
+		if f.given(flag) {
+			errs.Note(fmt.Errorf("--%s is nothing that %s has: it has no tiles, and uses one node", flag, f.op))
+		}
+	}
+	if f.machine == "" {
+		errs.Note(fmt.Errorf("--machine names no file; labench machine FILE writes one for this machine"))
+	}
+	errs.Target("csv", f.csv)
+	base, err := f.problem()
+	errs.Note(err)
+	base.Values = f.values
+	if errs != nil {
+		return cli.Usage(cli.JoinLine(errs))
+	}
+	m, err := f.open(ctx, a)
+	if err != nil {
+		return err
+	}
+	all, err := f.wishes(m)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	ways := []la.Reduction{base.Reduction}
+	if base.Reduction == la.FasterReduction {
+		if ways = []la.Reduction{la.OneStage}; f.op == "eigen" {
+			ways = append(ways, la.TwoStages)
+		}
+	}
+	var done []Spectral
+	for _, w := range all {
+		o, err := w.options(m)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		var tried []Spectral
+		for _, way := range ways {
+			p := base
+			p.N, p.Reduction = w.n, way
+			x, err := PredictSpectral(p, o.Machine)
+			if err != nil {
+				return err
+			}
+			tried = append(tried, x)
+		}
+		done = append(done, slices.MinFunc(tried, func(x, y Spectral) int { return cmp.Compare(x.Seconds, y.Seconds) }))
+		err = sweep.Print(a, f.json, done[len(done)-1], func() string { return spectralText(report.NewPaint(a.Out), m, tried, len(done) == 1) })
+		if err != nil {
+			return err
+		}
+	}
+	var rows [][]any
+	for _, x := range done {
+		for _, s := range x.Stages {
+			rows = append(rows, []any{x.Op, x.Type, x.N, x.Values, x.Reduction, x.Workers, x.Seconds, x.GFLOPS, s.Name, s.Seconds})
+		}
+	}
+	return cli.WriteCSV(f.csv, []string{"op", "type", "n", "values", "reduction", "workers", "seconds", "gflops", "stage", "seconds_stage"}, rows)
+}
+
+// spectralText is the lines for one problem: its ways, the fastest of them marked, and for the first problem what they are of.
+func spectralText(paint report.Paint, m *sim.Machine, tried []Spectral, first bool) string {
+	var b strings.Builder
+	x := &tried[0]
+	t := report.NewTable("n", 6, "workers", 7, "reduction", -9, "time", 8, "", 1, "reduce", 8, "chase", 8, "problem", 8, "back", 8)
+	if first {
+		what := "values and vectors"
+		if x.Values {
+			what = "values only"
+		}
+		io.WriteString(&b, report.Wrapped(report.Label("machine"), cmp.Or(m.Name, "without a name")))
+		io.WriteString(&b, report.Wrapped(report.Label("problem"), fmt.Sprintf("%s %s, %s", x.Op, x.Type, what)))
+		io.WriteString(&b, paint.Faint(t.Head()))
+	}
+	best := slices.MinFunc(tried, func(x, y Spectral) int { return cmp.Compare(x.Seconds, y.Seconds) })
+	for _, x := range tried {
+		brief := func(seconds float64) string { return strings.TrimSpace(report.Brief(report.InSeconds(seconds))) }
+		cells := map[string]string{}
+		for _, s := range x.Stages {
+			cells[s.column] = brief(s.Seconds)
+		}
+		mark := ""
+		if x.Reduction == best.Reduction && len(tried) > 1 {
+			mark = "*"
+		}
+		b.WriteString(t.Row(x.N, x.Workers, x.Reduction, brief(x.Seconds), mark, cells["reduce"], cells["chase"], cells["problem"], cells["back"]))
+	}
+	return b.String()
+}
