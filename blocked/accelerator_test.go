@@ -14,7 +14,7 @@ import (
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
-	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/kernels/kerneltest/traffic"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -24,7 +24,7 @@ import (
 type noted struct {
 	*cuda.Accelerator
 	mu    sync.Mutex
-	calls [][]kerneltest.Operand
+	calls [][]traffic.Operand
 }
 
 func (a *noted) Launch(l *versions.Launch) error {
@@ -47,9 +47,9 @@ func (a *noted) note(all ...*versions.Launch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, l := range all {
-		var ops []kerneltest.Operand
+		var ops []traffic.Operand
 		for i, v := range l.Call.Args {
-			ops = append(ops, kerneltest.Operand{Value: v, Use: l.Uses[i]})
+			ops = append(ops, traffic.Operand{Value: v, Use: l.Uses[i]})
 		}
 		a.calls = append(a.calls, ops)
 	}
@@ -129,7 +129,7 @@ func TestPotrfTraffic(t *testing.T) {
 			if calls := tiles * (tiles + 1) * (tiles + 2) / 6; len(a.calls) != calls {
 				t.Errorf("%d calls, want %d", len(a.calls), calls)
 			}
-			in, out := kerneltest.LeastTraffic(a.calls, places)
+			in, out := traffic.Least(a.calls, places)
 			s := inner.Stats()
 			ratio := float64(s.Ins+s.Outs) / float64(in+out)
 			t.Logf("%d in and %d out, least %d and %d for %d calls: %.3f", s.Ins, s.Outs, in, out, len(a.calls), ratio)

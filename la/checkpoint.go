@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -141,29 +140,6 @@ func (c *Checkpoint) states(op string) ([]string, error) {
 // processTag marks the links of this process. It is random because a process number may be the
 // same after each restart of a container.
 var processTag = sync.OnceValue(func() string { return fmt.Sprintf(".%x-", rand.Uint64()) })
-
-// linkState gives the file of a state another name, under which nodes read it, and may read it again
-// when the state is gone. It is to be called back then. Where no file can have two names, so that
-// link fails, it is copied.
-func linkState(path string, link func(from, to string) error) (name string, remove func(), err error) {
-	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+processTag()+"*"+linkSuffix)
-	if err != nil {
-		return "", nil, err
-	}
-	name, remove = to.Name(), func() { os.Remove(to.Name()) }
-	to.Close()
-	remove() // link needs a name that is free
-	if link(path, name) == nil {
-		return name, remove, nil
-	}
-	from, err := os.Open(path)
-	if err != nil {
-		return "", nil, err
-	}
-	defer from.Close()
-	err = atomicfile.Write(name, 0o666, func(to *os.File) error { _, err := io.Copy(to, from); return err })
-	return name, remove, err
-}
 
 // load returns the latest intact state of op and its path, nil if there is none.
 func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
@@ -390,7 +366,7 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		from := path
 		if err == nil && a.IsDistributed() {
 			var remove func()
-			if from, remove, err = linkState(path, os.Link); err == nil {
+			if from, remove, err = atomicfile.Lend(path, processTag()+"*"+linkSuffix, os.Link); err == nil {
 				a.AfterClose(remove)
 			}
 		}

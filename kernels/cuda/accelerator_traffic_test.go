@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/kernels/cuda"
-	"github.com/tessera-la/tessera/kernels/kerneltest"
+	"github.com/tessera-la/tessera/kernels/kerneltest/traffic"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -16,7 +16,7 @@ const inout = versions.Reads | versions.Writes
 
 // rightLooking returns the calls of a Cholesky factorization of n×n tiles, each
 // step of which updates all that remains.
-func rightLooking(n int) (calls [][]kerneltest.Operand) {
+func rightLooking(n int) (calls [][]traffic.Operand) {
 	a := lower(n)
 	for k := range n {
 		calls = append(calls, call(a[k][k]))
@@ -35,7 +35,7 @@ func rightLooking(n int) (calls [][]kerneltest.Operand) {
 
 // leftLooking returns the same calls in another order: each tile gets all its
 // updates before the next one does.
-func leftLooking(n int) (calls [][]kerneltest.Operand) {
+func leftLooking(n int) (calls [][]traffic.Operand) {
 	a := lower(n)
 	for j := range n {
 		for m := j; m < n; m++ {
@@ -68,16 +68,16 @@ func lower(n int) [][]*matrix {
 }
 
 // call returns the operands of a call that updates c.
-func call(c *matrix, reads ...*matrix) (ops []kerneltest.Operand) {
+func call(c *matrix, reads ...*matrix) (ops []traffic.Operand) {
 	for _, a := range reads {
-		ops = append(ops, kerneltest.Operand{Value: a, Use: versions.Reads})
+		ops = append(ops, traffic.Operand{Value: a, Use: versions.Reads})
 	}
-	return append(ops, kerneltest.Operand{Value: c, Use: inout})
+	return append(ops, traffic.Operand{Value: c, Use: inout})
 }
 
 // scheduled returns calls in the order of a scheduler that chooses among those
 // that are ready.
-func scheduled(calls [][]kerneltest.Operand, choose func(ready int) int) (order [][]kerneltest.Operand) {
+func scheduled(calls [][]traffic.Operand, choose func(ready int) int) (order [][]traffic.Operand) {
 	needs := make([]int, len(calls))
 	next := make([][]int, len(calls))
 	wrote, read := map[any]int{}, map[any][]int{}
@@ -130,14 +130,14 @@ func TestAcceleratorTraffic(t *testing.T) {
 	}
 	const room, bound = 12, 1.3
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for name, calls := range map[string][][]kerneltest.Operand{
+	for name, calls := range map[string][][]traffic.Operand{
 		"right":  rightLooking(n),
 		"left":   leftLooking(n),
 		"fifo":   scheduled(rightLooking(n), func(int) int { return 0 }),
 		"lifo":   scheduled(rightLooking(n), func(ready int) int { return ready - 1 }),
 		"random": scheduled(rightLooking(n), rnd.IntN),
 	} {
-		in, out := kerneltest.LeastTraffic(calls, room)
+		in, out := traffic.Least(calls, room)
 		for _, depth := range []int{1, 2, 4} {
 			for _, ahead := range []int{0, 4} {
 				if name == "random" && ahead == 0 {
@@ -162,7 +162,7 @@ func TestAcceleratorTraffic(t *testing.T) {
 
 // replay executes calls, which do nothing, with so many in flight, and asks for
 // the operands of those ahead.
-func replay(t *testing.T, calls [][]kerneltest.Operand, room int64, depth, ahead int) cuda.Stats {
+func replay(t *testing.T, calls [][]traffic.Operand, room int64, depth, ahead int) cuda.Stats {
 	a, _ := newAccelerator(t, cuda.SimOptions{Memory: 4 << 20}, cuda.Options{Memory: room * 8 * 8 * 8, Movers: 1})
 	defer closed(t, a, false)
 	nothing := &versions.Version{Name: "cuda", Run: func(*versions.Call) error { return nil }}
@@ -180,7 +180,7 @@ func replay(t *testing.T, calls [][]kerneltest.Operand, room int64, depth, ahead
 			}
 		}
 	}
-	blocked := func(ops []kerneltest.Operand) bool {
+	blocked := func(ops []traffic.Operand) bool {
 		for _, l := range flying {
 			for _, o := range ops {
 				if uses(l, o.Value, o.Use) {

@@ -1,4 +1,4 @@
-package op
+package op_test
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/cpu/native"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -44,7 +45,7 @@ func testPacking[T kernels.Element](t *testing.T) {
 		y.Data = slices.Clone(x.Data)
 		return &y
 	}
-	ops := kernels.For[T](NewTable())
+	ops := kernels.For[T](op.NewTable())
 	version := func(op *versions.Op) (all []*versions.Version) {
 		for i := range op.Versions {
 			if v := &op.Versions[i]; v.Constraints.Unmet(here) == "" && v.Constraints.Units < 2 {
@@ -69,9 +70,9 @@ func testPacking[T kernels.Element](t *testing.T) {
 		}
 		return v, tr
 	}
-	vg, tg := factor(ops.Op("geqrt"), &Geqrt{IB: ib}, 2)
-	vs, ts := factor(ops.Op("tsqrt"), &Tsqrt{IB: ib}, 3)
-	vt, tt := factor(ops.Op("ttqrt"), &Ttqrt{IB: ib}, 3)
+	vg, tg := factor(ops.Op("geqrt"), &op.Geqrt{IB: ib}, 2)
+	vs, ts := factor(ops.Op("tsqrt"), &op.Tsqrt{IB: ib}, 3)
+	vt, tt := factor(ops.Op("ttqrt"), &op.Ttqrt{IB: ib}, 3)
 
 	cases := []struct {
 		op     *versions.Op
@@ -80,13 +81,13 @@ func testPacking[T kernels.Element](t *testing.T) {
 		params any
 		share  func(x, y *kernels.Packing) any
 	}{
-		{ops.Op("gemm"), []any{a, b}, 1, &Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
-		{ops.Op("gemm"), []any{a, b}, 1, &Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
-		{ops.Op("gemm"), []any{a, b}, 1, &Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
-		{ops.Op("syrk"), []any{a}, 1, &Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-		{ops.Op("unmqr"), []any{vg, tg}, 1, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-		{ops.Op("tsmqr"), []any{vs, ts}, 2, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-		{ops.Op("ttmqr"), []any{vt, tt}, 2, &Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib}, shareA},
+		{ops.Op("gemm"), []any{a, b}, 1, &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Op("gemm"), []any{a, b}, 1, &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: 0.5}, shareB},
+		{ops.Op("gemm"), []any{a, b}, 1, &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Beta: 2}, shareBoth},
+		{ops.Op("syrk"), []any{a}, 1, &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+		{ops.Op("unmqr"), []any{vg, tg}, 1, &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+		{ops.Op("tsmqr"), []any{vs, ts}, 2, &op.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+		{ops.Op("ttmqr"), []any{vt, tt}, 2, &op.Ttmqr{Side: blas.Right, Trans: blas.NoTrans, IB: ib}, shareA},
 	}
 	const bytes = 64 << 20
 	for _, c := range cases {
@@ -138,7 +139,7 @@ func testPacking[T kernels.Element](t *testing.T) {
 // that has ended.
 func TestPackingAsked(t *testing.T) {
 	const n, ib = 40, 8
-	ops := kernels.For[float64](NewTable())
+	ops := kernels.For[float64](op.NewTable())
 	tile := func(r, c int) *kernels.Tile[float64] {
 		return &kernels.Tile[float64]{Rows: r, Cols: c, Stride: c, Data: make([]float64, r*c)}
 	}
@@ -149,11 +150,11 @@ func TestPackingAsked(t *testing.T) {
 		share  func(x, y *kernels.Packing) any
 		args   []any
 	}{
-		{ops.Op("gemm"), &Gemm[float64]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
-		{ops.Op("syrk"), &Syrk[float64]{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
-		{ops.Op("unmqr"), &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c}},
-		{ops.Op("tsmqr"), &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
-		{ops.Op("ttmqr"), &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
+		{ops.Op("gemm"), &op.Gemm[float64]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, a, c}},
+		{ops.Op("syrk"), &op.Syrk[float64]{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: 1}, shareBoth, []any{a, c}},
+		{ops.Op("unmqr"), &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c}},
+		{ops.Op("tsmqr"), &op.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
+		{ops.Op("ttmqr"), &op.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA, []any{a, f, c, c}},
 	} {
 		var p kernels.Packing
 		p.Init(kernels.NewPackingRoom(1<<20), 2)
@@ -183,16 +184,18 @@ func TestPackingRead(t *testing.T) {
 }
 
 func testPackingRead[T kernels.Element](t *testing.T) {
+	m := topo.Here()
+	caches := cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)} // those of the table
 	routines := map[string]*cpu.Packed[T]{}
 	for _, set := range native.Here() {
-		if r, ok := cpu.Native[T](set, caches()); ok {
+		if r, ok := cpu.Native[T](set, caches); ok {
 			routines[set.Name] = r
 		}
 	}
 	if cpu.Portable[T]().Prepacks(1024, 1024, 1024) { // all that there is without assembly
 		t.Error("portable Go packs operands before, too: to be tested here")
 	}
-	ops := kernels.For[T](NewTable())
+	ops := kernels.For[T](op.NewTable())
 	for name, r := range routines {
 		const ib = 32
 		n := 224
@@ -235,16 +238,18 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 		if !r.PacksA(blas.NoTrans, n, a.Stride) { // then a product reads its rows where they lie
 			inPlace = a
 			for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+				room := kernels.NewPackingRoom(1 << 30)
 				var p kernels.Packing
-				p.Init(unlimited, 2)
-				if x := packedLeft(&p, r, a, trans, n, n); (x == nil) != (trans == blas.NoTrans) {
-					t.Errorf("%s: a left operand, %c, that is read where it lies, or packed: %d elements", name, trans, len(x))
+				p.Init(room, 2)
+				run(ops.Op("gemm"), &op.Gemm[T]{TransA: trans, TransB: blas.NoTrans, Alpha: 1}, shareA(&p, nil), []*kernels.Tile[T]{a, b}, tile(n, normal))
+				if packed := 1<<30 - room.Left(); (packed == 0) != (trans == blas.NoTrans) {
+					t.Errorf("%s: a left operand, %c, that is read where it lies, or packed: %d bytes", name, trans, packed)
 				}
 			}
 		}
-		vg := run(ops.Op("geqrt"), &Geqrt{IB: ib}, nil, nil, a, f)
-		vs := run(ops.Op("tsqrt"), &Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
-		vt := run(ops.Op("ttqrt"), &Ttqrt{IB: ib}, nil, nil, a, b, f)[1:]
+		vg := run(ops.Op("geqrt"), &op.Geqrt{IB: ib}, nil, nil, a, f)
+		vs := run(ops.Op("tsqrt"), &op.Tsqrt{IB: ib}, nil, nil, a, b, f)[1:]
+		vt := run(ops.Op("ttqrt"), &op.Ttqrt{IB: ib}, nil, nil, a, b, f)[1:]
 		for _, c := range []struct {
 			op      *versions.Op
 			packs   bool
@@ -252,13 +257,13 @@ func testPackingRead[T kernels.Element](t *testing.T) {
 			params  any
 			share   func(x, y *kernels.Packing) any
 		}{
-			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &Gemm[T]{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
-			{ops.Op("syrk"), r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &Syrk[T]{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
-			{ops.Op("unmqr"), factors, vg, []*kernels.Tile[T]{bad, badT}, &Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-			{ops.Op("tsmqr"), factors, vs, []*kernels.Tile[T]{bad, badT}, &Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
-			{ops.Op("ttmqr"), factors, vt, []*kernels.Tile[T]{bad, badT}, &Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{bad, bad}, &op.Gemm[T]{TransA: blas.Trans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{inPlace, bad}, &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("gemm"), true, []*kernels.Tile[T]{a, b}, []*kernels.Tile[T]{a, bad}, &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}, shareB},
+			{ops.Op("syrk"), r.PrepacksSyrk(n, n), []*kernels.Tile[T]{a}, []*kernels.Tile[T]{bad}, &op.Syrk[T]{Uplo: blas.Lower, Trans: blas.Trans, Alpha: -1, Beta: 1}, shareBoth},
+			{ops.Op("unmqr"), factors, vg, []*kernels.Tile[T]{bad, badT}, &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Op("tsmqr"), factors, vs, []*kernels.Tile[T]{bad, badT}, &op.Tsmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
+			{ops.Op("ttmqr"), factors, vt, []*kernels.Tile[T]{bad, badT}, &op.Ttmqr{Side: blas.Left, Trans: blas.Trans, IB: ib}, shareA},
 		} {
 			const bytes = 1 << 30
 			room := kernels.NewPackingRoom(bytes)

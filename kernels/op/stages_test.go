@@ -1,13 +1,14 @@
-package op
+package op_test
 
 import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -39,30 +40,34 @@ func TestStages(t *testing.T) {
 	square, tall := tile(n, n), tile(m, n)
 	scratch := func(rows, cols int) *kernels.Tile[float64] { return tile(rows, cols) }
 	run := map[string]func() (a *kernels.Tile[float64], params any, rest []any){
-		"syevd values": func() (*kernels.Tile[float64], any, []any) { return square, &Syevd{Values: true}, []any{scratch(1, n)} },
+		"syevd values": func() (*kernels.Tile[float64], any, []any) {
+			return square, &op.Syevd{Values: true}, []any{scratch(1, n)}
+		},
 		"syevd vectors": func() (*kernels.Tile[float64], any, []any) {
-			return square, &Syevd{}, []any{scratch(1, n), scratch(n, n)}
+			return square, &op.Syevd{}, []any{scratch(1, n), scratch(n, n)}
 		},
 		"syevd values, two stages": func() (*kernels.Tile[float64], any, []any) {
-			return square, &Syevd{Values: true, Reduction: TwoStages}, []any{scratch(1, n)}
+			return square, &op.Syevd{Values: true, Reduction: op.TwoStages}, []any{scratch(1, n)}
 		},
 		"syevd vectors, two stages": func() (*kernels.Tile[float64], any, []any) {
-			return square, &Syevd{Reduction: TwoStages}, []any{scratch(1, n), scratch(n, n)}
+			return square, &op.Syevd{Reduction: op.TwoStages}, []any{scratch(1, n), scratch(n, n)}
 		},
-		"gesdd values": func() (*kernels.Tile[float64], any, []any) { return square, &Gesdd{Values: true}, []any{scratch(1, n)} },
+		"gesdd values": func() (*kernels.Tile[float64], any, []any) {
+			return square, &op.Gesdd{Values: true}, []any{scratch(1, n)}
+		},
 		"gesdd vectors": func() (*kernels.Tile[float64], any, []any) {
-			return tall, &Gesdd{}, []any{scratch(1, n), scratch(n, m), scratch(n, n)}
+			return tall, &op.Gesdd{}, []any{scratch(1, n), scratch(n, m), scratch(n, n)}
 		},
 		"sygvd": func() (*kernels.Tile[float64], any, []any) {
 			b := scratch(n, n)
 			for i := range n {
 				b.Set(i, i, 10*n)
 			}
-			return square, &Sygvd{}, []any{b, scratch(1, n), scratch(n, n)}
+			return square, &op.Sygvd{}, []any{b, scratch(1, n), scratch(n, n)}
 		},
-		"geev values": func() (*kernels.Tile[float64], any, []any) { return square, &Geev{}, []any{scratch(2, n)} },
+		"geev values": func() (*kernels.Tile[float64], any, []any) { return square, &op.Geev{}, []any{scratch(2, n)} },
 		"geev vectors": func() (*kernels.Tile[float64], any, []any) {
-			return square, &Geev{Left: true, Right: true}, []any{scratch(2, n), scratch(n, n), scratch(n, n)}
+			return square, &op.Geev{Left: true, Right: true}, []any{scratch(2, n), scratch(n, n), scratch(n, n)}
 		},
 	}
 	stages := map[string][]string{
@@ -78,26 +83,18 @@ func TestStages(t *testing.T) {
 		"geev values":  {"reduction", "QR iteration"},
 		"geev vectors": {"reduction", "QR iteration", "eigenvectors"},
 	}
-	r := cpu.Portable[float64]()
+	ops := kernels.For[float64](op.NewTable())
 	for name, operands := range run {
 		const always = 1 << 30
-		try := func(questions int) (told Stages, left int, err error) {
+		try := func(questions int) (told op.Stages, left int, err error) {
 			a, params, rest := operands()
 			copied := *a
 			copied.Data = append([]float64(nil), a.Data...)
 			ctx := &ending{context.Background(), questions}
 			call := &versions.Call{Ctx: ctx, Params: params, Args: append([]any{&copied}, rest...), Local: &told,
 				Work: new(versions.Workspace)}
-			switch params.(type) {
-			case *Syevd:
-				err = syevd[float64](r)(call)
-			case *Sygvd:
-				err = sygvd[float64](r)(call)
-			case *Geev:
-				err = geev[float64](r)(call)
-			default:
-				err = gesdd[float64](r, cpu.NewQR[float64](r))(call)
-			}
+			routine, _, _ := strings.Cut(name, " ")
+			err = ops.Op(routine).Version("go").Run(call)
 			return told, ctx.left, err
 		}
 		told, left, err := try(always)

@@ -1,4 +1,4 @@
-package kerneltest
+package traffic
 
 import (
 	"math/rand/v2"
@@ -7,8 +7,8 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// TestLeastTraffic compares with all that can be done, for small programs.
-func TestLeastTraffic(t *testing.T) {
+// TestLeast compares with all that can be done, for small programs.
+func TestLeast(t *testing.T) {
 	const both = versions.Reads | versions.Writes
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -32,7 +32,7 @@ func TestLeastTraffic(t *testing.T) {
 			}
 			calls = append(calls, ops)
 		}
-		in, out := LeastTraffic(calls, places)
+		in, out := Least(calls, places)
 		want := cheapest(calls, values, places)
 		if in+out > want || finals && in+out != want {
 			t.Fatalf("%d in, %d out; %d in all are possible (only read after the last write: %v)\n%v", in, out, want, finals, calls)

@@ -1,4 +1,4 @@
-package kerneltest
+package traffic
 
 import (
 	"container/heap"
@@ -12,7 +12,7 @@ type Operand struct {
 	Use   versions.Use
 }
 
-// LeastTraffic returns the fewest values that have to be copied in and out if
+// Least returns the fewest values that have to be copied in and out if
 // calls run one after the other, in this order, on an accelerator with room for
 // the given number of values, whatever it keeps and gives up. All values have one
 // size; at the beginning and at the end they are on the host. It panics if a call
@@ -29,7 +29,7 @@ type Operand struct {
 //
 // The sum counts. Of it, out is one copy for each value that is written; copies out
 // that a later one makes good are counted with those in.
-func LeastTraffic(calls [][]Operand, places int) (in, out int) {
+func Least(calls [][]Operand, places int) (in, out int) {
 	type seen struct {
 		call  int
 		wrote bool
@@ -37,7 +37,7 @@ func LeastTraffic(calls [][]Operand, places int) (in, out int) {
 	lastWrite := map[any]int{}
 	for t, ops := range calls {
 		if len(ops) > places {
-			panic("kerneltest: a call does not fit")
+			panic("traffic: a call does not fit")
 		}
 		for _, o := range ops {
 			if o.Use&versions.Writes != 0 {

@@ -1,0 +1,31 @@
+package atomicfile
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Lend gives the file path another name in the same folder, under which others read it, and may read it
+// again when path is gone. Remove takes that name back. The name is that of path and end, a * of which
+// stands for a number that no other file has. Where no file can have two names, so that link, which is
+// [os.Link], fails, the content is copied.
+func Lend(path, end string, link func(from, to string) error) (name string, remove func(), err error) {
+	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+end)
+	if err != nil {
+		return "", nil, err
+	}
+	name, remove = to.Name(), func() { os.Remove(to.Name()) }
+	to.Close()
+	remove() // link needs a name that is free
+	if link(path, name) == nil {
+		return name, remove, nil
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer from.Close()
+	err = Write(name, 0o666, func(to *os.File) error { _, err := io.Copy(to, from); return err })
+	return name, remove, err
+}
