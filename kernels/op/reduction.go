@@ -29,8 +29,9 @@ const (
 	twoStagesShare   = 0.25 // the largest share of vectors for two stages
 )
 
-// The same day singular values alone took SINGULAR.
-const twoStagesSingular = 400 // the least order for two stages
+// The same day singular values alone took 10.4 and 9.0 ms at order 400, 16.5 and 14.2 at 500, 92 and 65 at 1000, and 659 and
+// 292 at 2000.
+const twoStagesSingular = 400 // the least number of columns for two stages
 
 // bandWidth is the number of superdiagonals of the band: a multiple of the columns of a micro-kernel, and wide enough for
 // products at nearly their full rate.
