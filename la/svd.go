@@ -23,7 +23,8 @@ import (
 // descending order, and orthonormal left and right vectors as the columns of U and V. The signs of a pair of
 // vectors, and which vectors span the space of equal values, are not defined.
 //
-// A is reduced to bidiagonal form, after a QR factorization if it is far from square. The bidiagonal problem is
+// A is reduced to bidiagonal form, after a QR factorization if it is far from square, and for values alone in one stage or
+// two. The bidiagonal problem is
 // solved by divide and conquer, and the vectors are transformed back; values alone are found by differential
 // quotients and differences (dqds). The errors in the values are of the size of rounding errors in the
 // largest of them: small ones of a graded matrix have fewer digits.

@@ -180,8 +180,8 @@ func (p *bidiagonalBand[T]) reflectRight(k int) {
 	p.each(first, p.m, h*b+p.Work(p.nb), func(lo, hi int, work []T) {
 		x, work := work[:h*b], work[h*b:]
 		p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, b, -1, p.v[lo*b:], b, p.vu, b, 0, x, b, work)
-		for j := first; j < p.n; j = (j/p.nb + 1) * p.nb {
-			last := min((j/p.nb+1)*p.nb, p.n)
+		for j, last := first, 0; j < p.n; j = last {
+			last = min((j/h+1)*h, p.n) // so few rows of U are read where they lie
 			p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, last-j, 1, p.at(lo, j), p.nb, p.u[j*b:], b, 1, x, b, work)
 		}
 		for i := lo; i < hi; i++ {
