@@ -74,18 +74,20 @@ const (
 	BAxIsLambdaX = GeneralizedForm(op.BAxIsLambdaX) // B·A·x = λ·x
 )
 
-// Reduction is the way by which [EigenSym.Factorize] reduces a matrix to tridiagonal form.
+// Reduction is the way by which [EigenSym.Factorize] reduces a matrix to tridiagonal form, and [SVD.Factorize] to bidiagonal
+// form.
 type Reduction uint8
 
 // Ways of reduction.
 const (
 	// FasterReduction takes the way that measurements say is faster: by the order of the matrix, and by how many
-	// eigenvectors are wanted.
+	// vectors are wanted.
 	FasterReduction Reduction = iota
 	// OneStage reduces the matrix directly. Half of the operations wait for memory.
 	OneStage
-	// TwoStages first reduces the matrix to a band, by products of matrices, and then the band to tridiagonal form, in the
-	// caches. The transformation back then takes 6·n² operations for each eigenvector, instead of 2·n².
+	// TwoStages first reduces the matrix to a band, by products of matrices, and then the band, in the caches. The
+	// transformation back then takes 6·n² operations for each eigenvector, instead of 2·n². Singular values come without
+	// vectors.
 	TwoStages
 )
 

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -92,7 +91,7 @@ func (c *PCA[T]) factorize(ctx context.Context, a Source[T], weights []T) error 
 		c.center(weights)
 	}
 	if m < 2*n {
-		return c.svd.factorize(ctx, c.a, op.EigenPart{}, mat.SVDThinV)
+		return c.svd.factorize(callOptions{ctx: ctx}, c.a, mat.SVDThinV)
 	}
 	// A = Q·R has the values and the right vectors of R.
 	if err := c.qr.factorize(ctx, c.a); err != nil {
@@ -100,7 +99,7 @@ func (c *PCA[T]) factorize(ctx context.Context, a Source[T], weights []T) error 
 	}
 	upper := General[T]{Rows: n, Cols: n, Stride: max(n, 1), Data: make([]T, n*n)}
 	c.qr.RTo(upper)
-	return c.svd.factorize(ctx, upper, op.EigenPart{}, mat.SVDThinV)
+	return c.svd.factorize(callOptions{ctx: ctx}, upper, mat.SVDThinV)
 }
 
 // center subtracts the means of the columns, and multiplies rows by the roots of their weights.

@@ -133,25 +133,26 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 		engines = engines[:1]
 	}
 	s := la.Symmetric[T]{Uplo: 'U', N: n, Stride: n, Data: a.Data}
-	var values, inTwo, singular []T
+	var values, inTwo, singular, singularInTwo []T
 	for i, e := range engines {
 		c, two, d := la.NewEigenSym[T](e), la.NewEigenSym[T](e), la.NewSVD[T](e)
 		if err := errors.Join(c.Factorize(s, true, la.OneStage), two.Factorize(s, true, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if err := d.Factorize(a, mat.SVDThin); err != nil {
+		d2 := la.NewSVD[T](e)
+		if err := errors.Join(d.Factorize(a, mat.SVDThin), d2.Factorize(a, mat.SVDNone, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if i > 0 {
 			if !slices.Equal(values, c.Values(nil)) || !slices.Equal(inTwo, two.Values(nil)) {
 				t.Errorf("%s: other eigenvalues with %d workers", what, i+1)
 			}
-			if !slices.Equal(singular, d.Values(nil)) {
+			if !slices.Equal(singular, d.Values(nil)) || !slices.Equal(singularInTwo, d2.Values(nil)) {
 				t.Errorf("%s: other singular values with %d workers", what, i+1)
 			}
 			continue
 		}
-		values, inTwo, singular = c.Values(nil), two.Values(nil), d.Values(nil)
+		values, inTwo, singular, singularInTwo = c.Values(nil), two.Values(nil), d.Values(nil), d2.Values(nil)
 		var v, v2, u, w mat.Dense
 		vectors := func(to *mat.Dense, from func(la.Sink[T])) {
 			x := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
@@ -174,13 +175,14 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 		if err := errors.Join(c.Factorize(s, false, la.OneStage), two.Factorize(s, false, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if err := d.Factorize(a, mat.SVDNone); err != nil {
+		if err := d.Factorize(a, mat.SVDNone, la.OneStage); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		limit := 30*eps*math.Sqrt(float64(n))*float64(singular[0]) + 1e-322
 		for k := range n {
 			other := func(x []T) bool { return math.Abs(float64(x[k])-float64(values[k])) > limit }
-			if other(c.Values(nil)) || other(two.Values(nil)) || other(inTwo) || math.Abs(float64(d.Values(nil)[k])-float64(singular[k])) > limit {
+			differs := func(x []T) bool { return math.Abs(float64(x[k])-float64(singular[k])) > limit }
+			if other(c.Values(nil)) || other(two.Values(nil)) || other(inTwo) || differs(d.Values(nil)) || differs(singularInTwo) {
 				t.Errorf("%s: value %d alone is another one", what, k)
 				break
 			}

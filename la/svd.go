@@ -23,7 +23,8 @@ import (
 // descending order, and orthonormal left and right vectors as the columns of U and V. The signs of a pair of
 // vectors, and which vectors span the space of equal values, are not defined.
 //
-// A is reduced to bidiagonal form, after a QR factorization if it is far from square. The bidiagonal problem is
+// A is reduced to bidiagonal form, after a QR factorization if it is far from square, and for values alone in one stage or
+// two. The bidiagonal problem is
 // solved by divide and conquer, and the vectors are transformed back; values alone are found by differential
 // quotients and differences (dqds). The errors in the values are of the size of rounding errors in the
 // largest of them: small ones of a graded matrix have fewer digits.
@@ -56,36 +57,41 @@ const (
 // rows or columns (mat.SVDFullU, mat.SVDFullV, mat.SVDFull). One side takes as long as both. A former
 // decomposition is replaced and its memory used again.
 //
-// The options are [WithContext] and a [SingularPart]. When the context ends, the decomposition is broken off, and the cause
+// The options are [WithContext], a [SingularPart] and a [Reduction]. When the context ends, the decomposition is broken off, and the cause
 // returned. The result of a part is its singular values, in descending order, and their vectors; Rank, Cond, SolveTo and
 // PseudoInverseTo then know no other values. All values are found in any case. A part of k values saves most of the last step
 // of divide and conquer, and of the transformation back all but k/min(m, n). Factorize panics with
 // mat.ErrIndexOutOfRange if the part has indices that A has not, and the error is an *OptionsError if kind is full.
+// It is one as well for vectors in TwoStages, which are for values alone.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
 //
 // Reference: LAPACK xGESDD, xGEBRD, xBDSDC, xLASQ1, xORMBR; xGESVDX for what a part is.
 func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind, opts ...CallOption) error {
-	o, err := optionsOf("SVD.Factorize", takesSingular, opts)
+	o, err := optionsOf("SVD.Factorize", takesSingular|takesReduction, opts)
 	if err == nil && o.singular.part.Kind != op.AllEigen && kind&(mat.SVDFullU|mat.SVDFullV) != 0 {
 		err = &OptionsError{Problems: []string{"a SingularPart is for singular values alone or thin singular vectors"}}
+	}
+	if err == nil && o.reduction == TwoStages && kind&(anyU|anyV) != 0 {
+		err = &OptionsError{Problems: []string{"two stages of reduction are for singular values alone"}}
 	}
 	if err != nil {
 		c.Reset()
 		return err
 	}
-	return c.factorize(o.ctx, a, o.singular.part, kind)
+	return c.factorize(o, a, kind)
 }
 
-// factorize is Factorize in a context, of a part.
-func (c *SVD[T]) factorize(ctx context.Context, a Source[T], part op.EigenPart, kind mat.SVDKind) error {
+// factorize is Factorize with the options o.
+func (c *SVD[T]) factorize(o callOptions, a Source[T], kind mat.SVDKind) error {
+	ctx, part := o.ctx, o.singular.part
 	m, n := a.Dims()
 	if part.Kind == op.EigenByIndex && (part.First < 0 || part.First > part.Last || part.Last > min(m, n)) {
 		panic(mat.ErrIndexOutOfRange)
 	}
 	c.valid = false
-	if part.Kind == op.AllEigen && c.factorizeDirect(ctx, a, m, n, kind) {
+	if part.Kind == op.AllEigen && o.reduction != TwoStages && c.factorizeDirect(ctx, a, m, n, kind) {
 		return nil
 	}
 	if err := c.engine.Ready(ctx); err != nil {
@@ -107,7 +113,7 @@ func (c *SVD[T]) factorize(ctx context.Context, a Source[T], part op.EigenPart, 
 	c.stages = c.stages[:0]
 	c.values = append(c.values[:0], make([]T, min(m, n))...)
 	if m > 0 || n > 0 {
-		if err := c.decompose(ctx, part); err != nil {
+		if err := c.decompose(o); err != nil {
 			return err
 		}
 		first, last := part.SingularPart(min(m, n), func(i int) float64 { return float64(c.values[i]) })
@@ -169,7 +175,7 @@ const svdDirect = 192
 
 // decompose calls the kernel for A or Aᵀ, the one that has no more columns than rows: as a task of which all
 // workers take parts, if there are some.
-func (c *SVD[T]) decompose(ctx context.Context, part op.EigenPart) error {
+func (c *SVD[T]) decompose(o callOptions) error {
 	e := c.engine
 	rows, cols := c.m, c.n
 	a, full := tileOf(&c.a, rows, cols), c.kind&mat.SVDFullU != 0
@@ -191,13 +197,13 @@ func (c *SVD[T]) decompose(ctx context.Context, part op.EigenPart) error {
 		}
 		args = append(args, tileOf(&c.u, left, rows), tileOf(&c.v, cols, cols))
 	}
-	o, params := engine.Ops[T](e).Op("gesdd"), &op.Gesdd{Values: values, Part: part}
-	return invokeWhole(e, rows*cols <= svdDirect*svdDirect, "SVD", o, &versions.Call{Ctx: ctx, Params: params, Args: args,
+	params := &op.Gesdd{Values: values, Part: o.singular.part, Reduction: op.Reduction(o.reduction)}
+	return invokeWhole(e, rows*cols <= svdDirect*svdDirect, "SVD", engine.Ops[T](e).Op("gesdd"), &versions.Call{Ctx: o.ctx, Params: params, Args: args,
 		Local: &c.stages})
 }
 
-// Stages returns the stages of the decomposition in their order: "QR" if A is far from square, "reduction", and
-// "values" or "divide and conquer" and "back-transformation". A small matrix has none. The slice is overwritten by the next
+// Stages returns the stages of the decomposition in their order: "QR" if A is far from square, then "reduction",
+// or "reduction to band" and "bulge chasing", and "values" or "divide and conquer" and "back-transformation". A small matrix has none. The slice is overwritten by the next
 // Factorize.
 func (c *SVD[T]) Stages() []Stage {
 	c.check()
@@ -411,7 +417,7 @@ func (c *SVD[T]) Reset() { c.valid = false }
 // of [SVD.Factorize], or the cause of the context's end.
 func SingularValues[T Element](ctx context.Context, e *Engine, a Source[T]) ([]T, error) {
 	c := NewSVD[T](e)
-	if err := c.factorize(ctx, a, op.EigenPart{}, mat.SVDNone); err != nil {
+	if err := c.factorize(callOptions{ctx: ctx}, a, mat.SVDNone); err != nil {
 		return nil, err
 	}
 	return c.values, nil
@@ -422,7 +428,7 @@ func SingularValues[T Element](ctx context.Context, e *Engine, a Source[T]) ([]T
 // [SVD.Factorize] and [Gemm]. It panics with ErrRcond if rcond is negative or NaN.
 func PseudoInverse[T Element](ctx context.Context, e *Engine, dst Destination[T], a Source[T], rcond float64) (rank int, err error) {
 	c := NewSVD[T](e)
-	if err := c.factorize(ctx, a, op.EigenPart{}, mat.SVDThin); err != nil {
+	if err := c.factorize(callOptions{ctx: ctx}, a, mat.SVDThin); err != nil {
 		return 0, err
 	}
 	rank = c.Rank(rcond)

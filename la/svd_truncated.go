@@ -8,7 +8,6 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
-	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -176,7 +175,7 @@ func (s *sketch[T]) decompose(c *TruncatedSVD[T], size, iterations int) (bound f
 		return 0, err
 	}
 	small := NewSVD[T](s.engine)
-	if err := small.factorize(s.ctx, b, op.EigenPart{}, mat.SVDThin); err != nil {
+	if err := small.factorize(callOptions{ctx: s.ctx}, b, mat.SVDThin); err != nil {
 		return 0, err
 	}
 	k := len(c.values)

@@ -189,9 +189,9 @@ func (p *bandReduction[T]) multiply(k int) {
 	parts := p.each(k, h*b+p.Work(nb), func(part, lo, hi int, work []T) {
 		y, work := work[:h*b], work[h*b:]
 		i, beta := lo/nb, T(0)
-		for j := k / nb; j < p.tiles; j++ {
-			first, last := max(k, j*nb), min((j+1)*nb, p.n)
-			if j < i {
+		for first, last := k, 0; first < p.n; first = last {
+			last = min((first/h+1)*h, p.n) // so few rows of V are read where they lie
+			if j := first / nb; j < i {
 				p.Gemm(blas.Trans, blas.NoTrans, hi-lo, b, last-first, 1, p.tile(j, i, first, lo), nb, p.v[first*b:], b,
 					beta, y, b, work)
 			} else {

@@ -44,9 +44,11 @@ func (s *suite[T]) Gesdd(t *testing.T) {
 					t.Errorf("%s, %d×%d: value %d is %v", name, m, n, i, x)
 				}
 			}
-			alone := newTile[T](1, n, 1)
-			s.must(t, &op.Gesdd{Values: true}, clone(was), alone)
-			sameValues(t, fmt.Sprintf("%s, %d×%d", name, m, n), alone, sigma, norm)
+			for _, way := range []op.Reduction{op.OneStage, op.TwoStages} {
+				alone := newTile[T](1, n, 1)
+				s.must(t, &op.Gesdd{Values: true, Reduction: way}, clone(was), alone)
+				sameValues(t, fmt.Sprintf("%s, %d×%d, %d stages", name, m, n, way), alone, sigma, norm)
+			}
 		}
 	}
 	s.work(t, 252, &op.Gesdd{}, newTile[T](3, 3, 0), newTile[T](1, 3, 0), newTile[T](3, 3, 0), newTile[T](3, 3, 0))

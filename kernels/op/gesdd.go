@@ -22,10 +22,11 @@ import (
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
 // if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
-// kernels.ErrArgs if the number of operands is wrong.
+// kernels.ErrArgs if the number of operands is wrong, or for vectors in two stages.
 type Gesdd struct {
-	Values bool      // singular values only
-	Part   EigenPart // the singular vectors to compute; its indices are those of descending order
+	Values    bool      // singular values only
+	Part      EigenPart // the singular vectors to compute; its indices are those of descending order
+	Reduction Reduction // the way to bidiagonal form; TwoStages is for values only
 }
 
 // SingularPart is [EigenPart.Of] for values in descending order.
@@ -64,6 +65,9 @@ func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Ti
 	}
 	p := params[Gesdd](call).Part
 	if p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols) {
+		panic(kernels.ErrArgs)
+	}
+	if u != nil && params[Gesdd](call).Reduction == TwoStages {
 		panic(kernels.ErrArgs)
 	}
 	if p.Kind != AllEigen && u != nil && u.Rows > a.Cols {
@@ -125,11 +129,12 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		if tall {
 			order = n
 		}
-		size := cpu.GebrdWork(order, n)
+		units := crewOrAlone[T](call)
+		reduction := newBidiagonalReduction(r, units, watch, order, n, params[Gesdd](call).Reduction.chooseSingular(n, u != nil))
+		size := reduction.work()
 		if u != nil {
 			size = max(size, bidiag.WorkBdsdc(n), cpu.ReflectorsWork(order, n))
 		}
-		units := crewOrAlone[T](call)
 		var first *cpu.TallQR[T]
 		if tall {
 			crew := 1
@@ -165,10 +170,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 				return err
 			}
 		}
-		reduction := cpu.NewBidiagonal(r, units)
-		reduction.Stop = watch.stop
-		reduction.Gebrd(order, n, b, ldb, d, e, tauq, taup, work)
-		if err := watch.end("reduction", 4*cols*cols*(float64(order)-cols/3)); err != nil {
+		if err := reduction.reduce(b, ldb, d, e, tauq, taup, work); err != nil {
 			return err
 		}
 		if u == nil {

@@ -55,6 +55,9 @@ func TestStages(t *testing.T) {
 		"gesdd values": func() (*kernels.Tile[float64], any, []any) {
 			return square, &op.Gesdd{Values: true}, []any{scratch(1, n)}
 		},
+		"gesdd values, two stages": func() (*kernels.Tile[float64], any, []any) {
+			return square, &op.Gesdd{Values: true, Reduction: op.TwoStages}, []any{scratch(1, n)}
+		},
 		"gesdd vectors": func() (*kernels.Tile[float64], any, []any) {
 			return tall, &op.Gesdd{}, []any{scratch(1, n), scratch(n, m), scratch(n, n)}
 		},
@@ -76,8 +79,9 @@ func TestStages(t *testing.T) {
 		"syevd values, two stages": {"reduction to band", "bulge chasing", "values"},
 		"syevd vectors, two stages": {"reduction to band", "bulge chasing", "divide and conquer",
 			"vectors of the band", "back-transformation"},
-		"gesdd values":  {"reduction", "values"},
-		"gesdd vectors": {"QR", "reduction", "divide and conquer", "back-transformation"},
+		"gesdd values":             {"reduction", "values"},
+		"gesdd values, two stages": {"reduction to band", "bulge chasing", "values"},
+		"gesdd vectors":            {"QR", "reduction", "divide and conquer", "back-transformation"},
 		"sygvd": {"Cholesky", "to standard form", "reduction", "divide and conquer", "back-transformation",
 			"from standard form"},
 		"geev values":  {"reduction", "QR iteration"},

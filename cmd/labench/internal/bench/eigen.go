@@ -127,11 +127,13 @@ type svd[T la.Element] struct {
 	a      la.General[T]
 	values bool // without U and V
 	last   *la.SVD[T]
+
+	reduction la.Reduction
 }
 
 // newSVD makes A.
 func newSVD[T la.Element](f *maker[T]) problem {
-	return &svd[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), values: f.spec.Values}
+	return &svd[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), values: f.spec.Values, reduction: f.spec.Reduction}
 }
 
 // order returns no operation of la, since there are no tiles: see Operation.whole.
@@ -147,7 +149,7 @@ func (p *svd[T]) on(e *la.Engine) (func(context.Context) error, error) {
 		kind = mat.SVDNone
 	}
 	p.last = c
-	return func(ctx context.Context) error { return c.Factorize(p.a, kind, la.WithContext(ctx)) }, nil
+	return func(ctx context.Context) error { return c.Factorize(p.a, kind, la.WithContext(ctx), p.reduction) }, nil
 }
 
 func (p *svd[T]) describe(r *Result) { r.Stages = stageTimes(p.last.Stages()) }

@@ -141,7 +141,7 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	svd := Operation{
 		Name: "svd", Short: "Find singular values and vectors: A = U·Σ·Vᵀ, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", n: 1024, Flags: []string{"values"}, whole: true, compound: true,
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", n: 1024, Flags: []string{"values", "reduction"}, whole: true, compound: true,
 		Formula: "‖A−UΣVᵀ‖ / (max(m,n)·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()

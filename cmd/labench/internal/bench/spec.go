@@ -41,7 +41,7 @@ type Problem struct {
 	Mixed       bool           // of solve: factor in float32, refine in float64
 	Values      bool           // of eigen and svd: no vectors
 	General     bool           // of eigen: A need not be symmetric
-	Reduction   la.Reduction   // of eigen, if A is symmetric and there is no B
+	Reduction   la.Reduction   // of eigen, if A is symmetric and there is no B, and of svd
 	B           matgen.Kind    // of eigen: A·x = λ·B·x with a definite matrix of that kind; Random stands for none
 
 	Matrix matgen.Kind // kind of generated matrix; Random stands for the op's default

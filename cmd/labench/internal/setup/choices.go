@@ -31,7 +31,7 @@ func choices() []choice {
 			func(s *bench.Problem, w string) (err error) { s.Tree, err = qr.ParseTree(w); return err }},
 		{"method", cli.NamesOf(bench.Methods()...), "how to solve",
 			func(s *bench.Problem, w string) (err error) { s.Method, err = bench.ParseMethod(w); return err }},
-		{"reduction", cli.NamesOf(la.FasterReduction, la.OneStage, la.TwoStages), "how a symmetric matrix is made tridiagonal",
+		{"reduction", cli.NamesOf(la.FasterReduction, la.OneStage, la.TwoStages), "in how many stages the matrix is reduced",
 			func(s *bench.Problem, w string) error { return s.Reduction.Set(w) }},
 	}
 }
