@@ -150,6 +150,117 @@ func TestEigen32(t *testing.T) {
 	nearest(t, c.Values(nil), want, 1e-5)
 }
 
+// TestEigenCompanion: the eigenvalues of companion matrices are the roots of their polynomials. Simple roots on the unit circle are found
+// to rounding errors; small integers to those times their condition, which is large from degree 10 on.
+func TestEigenCompanion(t *testing.T) {
+	roots := func(name string, coefficients []float64, want []complex128, within float64) {
+		n := len(coefficients) // of xⁿ + c[0]·xⁿ⁻¹ + …
+		a := mat.NewDense(n, n, nil)
+		for j, x := range coefficients {
+			a.Set(0, j, -x)
+			if j+1 < n {
+				a.Set(j+1, j, 1)
+			}
+		}
+		var c la.Eigen[float64]
+		if err := c.Factorize(a, mat.EigenRight); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		nearest(t, c.Values(nil), want, within)
+		var v mat.CDense
+		c.VectorsTo(&v)
+		if r := generalError(a, c.Values(nil), &v, 0x1p-52); !(r < 30) {
+			t.Errorf("%s: residual %.3g", name, r)
+		}
+	}
+	for _, n := range []int{1, 2, 5, 64, 150} {
+		var ones []float64 // 1 + x + … + xⁿ
+		unity, sum := make([]float64, n), make([]complex128, 0, n)
+		var all []complex128
+		for i := range n {
+			ones = append(ones, 1)
+			sum = append(sum, cmplx.Rect(1, 2*math.Pi*float64(i+1)/float64(n+1)))
+			all = append(all, cmplx.Rect(1, 2*math.Pi*float64(i)/float64(n)))
+		}
+		unity[n-1] = -1
+		roots("roots of unity", unity, all, 1e-13)
+		roots("roots of unity but 1", ones, sum, 1e-11)
+	}
+	coefficients, want := []float64{1}, []complex128(nil)
+	for k := 1; k <= 10; k++ { // times x − k
+		coefficients = append(coefficients, 0)
+		for i := k; i > 0; i-- {
+			coefficients[i] -= float64(k) * coefficients[i-1]
+		}
+		want = append(want, complex(float64(k), 0))
+	}
+	roots("Wilkinson's polynomial of degree 10", coefficients[1:], want, 1e-6)
+}
+
+// TestDenormal: of matrices of the least numbers that there are, the values are those of the same matrix of integers, to one unit, and
+// the vectors are vectors of that.
+func TestDenormal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	for _, n := range []int{2, 3, 40, 100} {
+		sym, a := mat.NewSymDense(n, nil), mat.NewDense(n, n+2, nil)
+		for i := range n {
+			for j := range n + 2 {
+				x := float64(rng.IntN(9) - 4)
+				a.Set(i, j, x)
+				if i <= j && j < n {
+					sym.SetSym(i, j, x)
+				}
+			}
+		}
+		square := a.Slice(0, n, 0, n).(*mat.Dense)
+		var c, tiny la.EigenSym[float64]
+		var s, tinyS la.SVD[float64]
+		var g, tinyG la.Eigen[float64]
+		var symDown mat.SymDense
+		var aDown, squareDown mat.Dense
+		symDown.ScaleSym(math.SmallestNonzeroFloat64, sym)
+		aDown.Scale(math.SmallestNonzeroFloat64, a)
+		squareDown.Scale(math.SmallestNonzeroFloat64, square)
+		for _, err := range []error{
+			c.Factorize(sym, true), tiny.Factorize(&symDown, true), s.Factorize(a, mat.SVDThin), tinyS.Factorize(&aDown, mat.SVDThin),
+			g.Factorize(square, mat.EigenRight), tinyG.Factorize(&squareDown, mat.EigenRight),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		near := func(what string, tiny, want []float64) {
+			for i, x := range tiny {
+				if d := math.Abs(math.Ldexp(x, 1074) - want[i]); !(d <= 1) {
+					t.Errorf("n = %d: %s: value %d is %v units, want %v", n, what, i, math.Ldexp(x, 1074), want[i])
+				}
+			}
+		}
+		near("EigenSym", tiny.Values(nil), c.Values(nil))
+		near("SVD", tinyS.Values(nil), s.Values(nil))
+		values := tinyG.Values(nil)
+		for i, x := range values {
+			values[i] = complex(math.Ldexp(real(x), 1074), math.Ldexp(imag(x), 1074))
+		}
+		nearest(t, values, g.Values(nil), 1)
+		var z, u, v mat.Dense
+		tiny.VectorsTo(&z)
+		tinyS.UTo(&u)
+		tinyS.VTo(&v)
+		if r, o := eigenErrors(sym, c.Values(nil), &z, 0x1p-52); !(r < 30 && o < 30) {
+			t.Errorf("n = %d: EigenSym: residual %.3g, orthogonality %.3g", n, r, o)
+		}
+		if r, o := svdErrors(a, s.Values(nil), &u, &v, 0x1p-52); !(r < 30 && o < 30) {
+			t.Errorf("n = %d: SVD: residual %.3g, orthogonality %.3g", n, r, o)
+		}
+		var w mat.CDense
+		tinyG.VectorsTo(&w)
+		if r := generalError(square, g.Values(nil), &w, 0x1p-52); !(r < 30) {
+			t.Errorf("n = %d: Eigen: residual %.3g", n, r)
+		}
+	}
+}
+
 func TestEigenErrors(t *testing.T) {
 	var c la.Eigen[float64]
 	for _, f := range []func(){func() { c.Values(nil) }, func() { c.VectorsTo(new(mat.CDense)) }, func() { c.LeftVectorsTo(new(mat.CDense)) }} {

@@ -36,8 +36,9 @@ func table() []entry {
 			pkg: "la/dropin",
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
-			// every allocation counts; kernels/cpu for vectors, which are no tiles.
-			tessera: []string{"la", "la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/cpu", "kernels/op", "versions", "internal/scalar", "internal/transpose"},
+			// every allocation counts; kernels/cpu for vectors, which are no tiles;
+			// schur and tridiag for gonum's parts of eigenvalue problems.
+			tessera: []string{"la", "la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/cpu", "kernels/op", "kernels/schur", "kernels/tridiag", "versions", "internal/scalar", "internal/transpose"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they

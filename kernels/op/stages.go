@@ -64,6 +64,9 @@ func (w *stopwatch) stop() error {
 	return context.Cause(w.ctx)
 }
 
+// Conquering returns what divide and conquer computes with, products by r: for packages with problems that are no tiles.
+func Conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] { return conquering(r) }
+
 // conquering returns what divide and conquer computes with, products by r.
 func conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] {
 	tools := tridiag.Tools[T]{

@@ -119,6 +119,48 @@ func TestRootsEnd(t *testing.T) {
 	t.Logf("at most %d steps", most)
 }
 
+// TestRootsOfClusters: poles for which LAPACK's xLAED4 has failed to converge, clusters with gaps of many orders of magnitude,
+// with weights of all sizes. Roots take few steps, and those beside the widest gap are accurate.
+//
+// The poles are those of https://github.com/Reference-LAPACK/lapack/issues/1166, but for the last two.
+func TestRootsOfClusters(t *testing.T) {
+	d := []float64{
+		-8.9907411945275305e-17, 3.1527281176230556e-06, 7.8104209108493992e-06, 1.4528378412105169e-05, 1.6571840586254615e-05,
+		1.6791959834500457e-05, 1.6951003434697501e-05, 1.6961635049587819e-05, 1.6969218460422806e-05, 1.7028037406879576e-05,
+		1.9135232081591496e-05, 2.1876238530929982e-05, 2.1920146416725336e-05, 3.9357203097119847e-05, 1.0557423781645928e-04,
+		1.3686127039388258e-04, 1.3686300570614894e-04, 1.3686313427158908e-04, 1.3686314099616321e-04, 1.3686314127052412e-04,
+		1.3686314210337733e-04, 1.3686314231692531e-04, 1.3686314257213152e-04, 5.3532577970471340e-02, 9.9996866934433004e-01,
+		1.0000000849390769e+00, 1.0000000901678940e+00, 1.0000000901678947e+00, 1.0000001,
+	}
+	const rho, widest = 6.2964808955495258e-05, 22
+	rng := rand.New(rand.NewPCG(17, 18))
+	diff, most := make([]float64, len(d)), 0
+	for trial := range 400 {
+		zz := make([]float64, len(d))
+		for i := range zz {
+			zz[i] = rho * math.Pow(10, -float64(trial%40)*rng.Float64())
+		}
+		q := &secular[float64]{d: d, zz: zz}
+		for j := range d {
+			most = max(most, stepsOf(q, j, diff))
+		}
+		if trial%40 > 3 || trial >= 80 {
+			continue
+		}
+		q.root(widest, diff)
+		for i, want := range exactDiffs(d, zz, false, widest) {
+			w, _ := want.Float64()
+			if !(math.Abs(diff[i]-w) <= 64*float64(len(d))*0x1p-53*math.Abs(w)) {
+				t.Errorf("trial %d, pole %d: %v, want %v", trial, i, diff[i], w)
+			}
+		}
+	}
+	if most > 40 {
+		t.Errorf("a root takes %d steps", most)
+	}
+	t.Logf("at most %d steps", most)
+}
+
 // TestSingularRoots is TestRoots where the poles are squares.
 func TestSingularRoots(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))

@@ -12,7 +12,9 @@
 // row-major memory, which triangles and paddings are left alone, LAPACK's
 // pivots, and reflectors and tau of the QR factorization as xGEQR2 makes
 // them. What they do not speed up they pass on to gonum's own implementation,
-// and so they do with problems too small to gain.
+// and so they do with problems too small to gain. LAPACK has more methods than
+// gonum's lapack.Float64: the parts of eigenvalue problems, as in
+// [LAPACK.Dgehrd], for programs that have called gonum's own.
 //
 // Nothing here calls blas64, blas32 or lapack64, except through those routines
 // of gonum's that are passed on to: gonum's LAPACK calls blas64, which may be

@@ -103,3 +103,26 @@ func TestSuites(t *testing.T) {
 		})
 	}
 }
+
+// The parts of eigenvalue problems keep gonum's contract, too. They have no tiles, but apply reflectors in tiles.
+func TestPartSuites(t *testing.T) {
+	l := dropin.NewLAPACK(dropin.Options{Small: -1})
+	for _, s := range []suite{
+		{"Dgehrd", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgehrdTest(t, l) }},
+		{"Dormhr", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormhrTest(t, l) }},
+		{"Dorghr", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorghrTest(t, l) }},
+		{"Dhseqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DhseqrTest(t, l) }},
+		{"Dtrevc3", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.Dtrevc3Test(t, l) }},
+		{"Dsytrd", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsytrdTest(t, l) }},
+		{"Dorgtr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorgtrTest(t, l) }},
+		{"Dsteqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsteqrTest(t, l) }},
+		{"Dgebrd", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgebrdTest(t, l) }},
+		{"Dorgbr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorgbrTest(t, l) }},
+		{"Dormbr", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormbrTest(t, l) }},
+	} {
+		if s.large && (testing.Short() || raceEnabled) { // thousands of small matrices
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) { s.run(t, dropin.BLAS{}, l) })
+	}
+}
