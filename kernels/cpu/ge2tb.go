@@ -36,7 +36,7 @@ func (t *Bidiagonal[T]) Ge2tbWork(m, n, b int) int {
 // bits of the result do not depend on the crew. Ge2tb panics with ErrDim if m < n, and with ErrStride or ErrShort if a does
 // not hold such a matrix.
 //
-// References: Grösser and Lang, Efficient parallel reduction to bidiagonal form (1999); Ltaief, Luszczek and Dongarra,
+// References: Großer and Lang, Efficient parallel reduction to bidiagonal form (1999); Ltaief, Luszczek and Dongarra,
 // High-performance bidiagonal reduction using tile algorithms on homogeneous multicore architectures (2013).
 func (t *Bidiagonal[T]) Ge2tb(m, n, b int, a []T, lda int, band, work []T) {
 	checkMatrix(m, n, len(a), lda)
