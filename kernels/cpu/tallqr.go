@@ -32,7 +32,7 @@ func NewTallQR[T Element](m, n, ib, units int, alone, together QRRoutines[T], cr
 		most  = 1024
 	)
 	t := &TallQR[T]{m: m, n: n, ib: ib, domains: 1, height: m, units: units, alone: alone, together: together, crew: crew}
-	// The merges of twice as many domains take 8/3·n³ each. Measured: two domains gain from m = 2·n on, four from 16·n.
+	// Each merge takes 8/3·n³. Measured on two cores: two domains gain from m = 2·n on, four lose at 10·n.
 	for d := t.domains; d < 16 && m >= max(2*n*d*d*d, 4*d*least); d = t.domains {
 		t.domains *= 2
 	}

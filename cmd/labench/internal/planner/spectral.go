@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
@@ -43,7 +44,7 @@ func (e *BandwidthError) Error() string {
 const (
 	vectorsShare = 0.9  // rank-2 updates of the reduction in one stage
 	bandShare    = 0.45 // of all workers: reduction to a band
-	chaseShare   = 0.3  // of one worker: bulges move one after the other
+	chaseShare   = 0.3  // of one worker: a second core gained little, and more were not tried
 	mergeShare   = 0.9  // products of divide and conquer
 	backShare    = 0.65 // transformation back, by blocks of 32 reflectors
 	bandWidth    = 48   // superdiagonals of the band
@@ -51,26 +52,25 @@ const (
 	values       = 450  // … and without
 )
 
-// PredictSpectral predicts p, of op eigen or svd, on the first kind of node of m that computes. The reduction must be one or
+// PredictSpectral predicts p, of op eigen or svd, on one node of the first kind of m. The meetings of workers, once a column in one stage, are not counted. The reduction must be one or
 // two stages.
 func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
-	if err := m.Validate(); err != nil {
+	s := bench.Spec{Problem: p}
+	if err := cmp.Or(s.Validate(), m.Validate()); err != nil {
 		return x, err
 	}
+	one := *m // a node of the first kind
+	one.Apart, one.Nodes = false, []sim.Nodes{{Kind: m.Nodes[0].Kind, Count: 1}}
 	var kind *sim.Kind
-	computing(m, func(k *sim.Kind, _ int) {
-		if kind == nil {
-			kind = k
-		}
-	})
+	computing(&one, func(k *sim.Kind, _ int) { kind = k })
 	if kind.Bandwidth == 0 {
 		return x, &BandwidthError{kind.Name}
 	}
-	rate, err := rates(m, p.Type) // of products by all workers
+	rate, err := rates(&one, p.Type) // of products by all workers
 	if err != nil {
 		return x, err
 	}
-	all, one := rate[0], rate[0]/float64(kind.Tasks())
+	all, single := rate[0], rate[0]/float64(kind.Tasks())
 	memory := kind.Bandwidth / 8 // words a second
 	if p.Type == "f32" {
 		memory *= 2
@@ -90,12 +90,12 @@ func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	// One stage reads the matrix, or its stored triangle, for each column.
 	if p.Reduction == la.TwoStages {
 		stage("reduce", "reduction to band", sides*4/3*cube/(bandShare*all))
-		stage("chase", "bulge chasing", sides*6*bandWidth*square/(chaseShare*one))
+		stage("chase", "bulge chasing", sides*6*bandWidth*square/(chaseShare*single))
 	} else {
 		stage("reduce", "reduction", sides*cube/6/memory+sides*2/3*cube/(vectorsShare*all))
 	}
 	if p.Values {
-		stage("problem", "values", values*square/one)
+		stage("problem", "values", values*square/single)
 	} else {
 		stage("problem", "divide and conquer", sides*(4.0/3*cube/(mergeShare*all)+secular*square/all))
 		back := sides * 2 * cube
