@@ -122,7 +122,7 @@ func lift(x, values []float64, eps float64) float64 {
 // the larger ones are decomposed by 1, 2 and 3 workers, with the same bits.
 func TestManySpectra(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a minute")
+		t.Skip("takes a minute: run by make test-long")
 	}
 	const count, eps = 10_000, 0x1p-52
 	engines := []*la.Engine{nil}
@@ -244,7 +244,7 @@ func TestEdges(t *testing.T) {
 // singular values without vectors are the same but for rounding, with the same bits for any number of workers.
 func TestSpectra(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a minute")
+		t.Skip("takes a minute: run by make test-long")
 	}
 	t.Run("float64", func(t *testing.T) { testSpectra[float64](t, 0x1p-52) })
 	t.Run("float32", func(t *testing.T) { testSpectra[float32](t, 0x1p-23) })

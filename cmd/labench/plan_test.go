@@ -82,7 +82,9 @@ driver = 1e-6
 	show("eigenvalues and vectors, two ways", "eigen -n 1000,8000 --workers 16,56", 0)
 	show("eigenvalues alone", "eigen -n 1000,16000 --values --type f32", 0)
 	show("one way", "eigen -n 8000 --reduction two-stage", 0)
-	show("singular values", "svd -n 2000", 0)
+	show("singular values and vectors", "svd -n 2000", 0)
+	show("singular values, both ways", "svd -n 2000 --values", 0)
+	show("vectors in two stages", "svd --reduction two-stage", 1)
 	show("tiles of singular values", "svd -n 2000 --nb 100 --best --sched fifo", 2)
 	file = machine
 	labtest.Golden(t, "forecast", text.String())

@@ -18,11 +18,7 @@ func TestBidiagonalTwoStages(t *testing.T) {
 }
 
 func testBidiagonalTwoStages[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, b := range []int{1, 2, 5, 16, 40} {
 			for _, n := range []int{0, 1, 2, 3, b, b + 1, b + 2, 2*b - 1, 2 * b, 4*b + 3, 130} {
 				for _, more := range []int{0, 1, 3*b + 2} {

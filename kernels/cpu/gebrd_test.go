@@ -17,11 +17,7 @@ func TestGebrd(t *testing.T) {
 }
 
 func testGebrd[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, s := range [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {31, 31}, {32, 32}, {33, 33}, {34, 34}, {64, 64}, {65, 65}, {97, 97}, {130, 130}, {1, 0}, {7, 1}, {9, 2}, {50, 33}, {140, 67}, {300, 280}} {
 			for _, kind := range []string{"random", "diagonal", "zero", "graded", "tiny rows"} {
 				if s[0] > 200 && (kind != "random" || name == "avx2" || raceEnabled) {

@@ -16,11 +16,7 @@ func TestGehrd(t *testing.T) {
 }
 
 func testGehrd[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, s := range [][3]int{{1, 0, 0}, {2, 0, 1}, {3, 0, 2}, {5, 0, 4}, {33, 0, 32}, {34, 0, 33}, {35, 1, 33}, {70, 0, 69}, {97, 5, 80}, {60, 20, 20}, {40, 3, 5}} {
 			t.Run(fmt.Sprintf("%s/%d/%d-%d", name, s[0], s[1], s[2]), func(t *testing.T) { checkGehrd(t, NewHessenberg[T](p, nil), s[0], s[1], s[2]) })
 		}

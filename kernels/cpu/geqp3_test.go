@@ -17,11 +17,7 @@ func TestGeqp3(t *testing.T) {
 }
 
 func testGeqp3[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, dims := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 4}, {4, 1}, {2, 2}, {3, 5}, {31, 33}, {33, 31}, {64, 64}, {65, 70}, {100, 40},
 			{40, 100}, {200, 200}, {300, 170}, {170, 300}} {
 			for _, kind := range []string{"random", "zero", "rank 3", "decay", "ones"} {

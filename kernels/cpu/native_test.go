@@ -20,6 +20,13 @@ func natives[T Element](c Caches) map[string]*Packed[T] {
 	return ps
 }
 
+// everyPacked returns the portable implementation, as "go", and those in assembly that this machine can run.
+func everyPacked[T Element]() map[string]*Packed[T] {
+	ps := natives[T](Caches{})
+	ps["go"] = Portable[T]()
+	return ps
+}
+
 // TestGemmAlone: of an instruction set that has only micro-kernels for gemm, and the packing for
 // these, the portable code does the rest.
 func TestGemmAlone(t *testing.T) {

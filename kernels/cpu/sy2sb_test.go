@@ -17,11 +17,7 @@ func TestTwoStages(t *testing.T) {
 }
 
 func testTwoStages[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, b := range []int{1, 2, 5, 16, 40} {
 			for _, n := range []int{0, 1, 2, 3, b, b + 1, b + 2, 2*b - 1, 2 * b, 4*b + 3, 130} {
 				for _, kind := range []string{"random", "diagonal", "zero"} {

@@ -16,11 +16,7 @@ func TestSytrd(t *testing.T) {
 }
 
 func testSytrd[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 31, 32, 33, 34, 64, 65, 66, 97, 130, 520} {
 			for _, kind := range []string{"random", "diagonal", "zero"} {
 				if n > 200 && (kind != "random" || name == "avx2" || raceEnabled) {

@@ -17,11 +17,7 @@ func TestSytrf(t *testing.T) {
 }
 
 func testSytrf[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 17, 63, 64, 65, 66, 97, 128, 129, 200, 300} {
 			for _, kind := range []string{"random", "diagonal", "zero", "zero diagonal", "saddle", "rank one", "integers"} {
 				if n > 100 && name != "go" && kind != "random" && kind != "saddle" {

@@ -18,11 +18,7 @@ func TestTallQR(t *testing.T) {
 }
 
 func testTallQR[T Element](t *testing.T) {
-	all := map[string]*Packed[T]{"go": Portable[T]()}
-	for name, p := range natives[T](Caches{}) {
-		all[name] = p
-	}
-	for name, p := range all {
+	for name, p := range everyPacked[T]() {
 		for _, dims := range []struct{ m, n, domains int }{
 			{1, 1, 1}, {9, 4, 1}, {1023, 1, 1}, {1024, 1, 2}, {1025, 33, 2}, {1030, 515, 2}, {2049, 40, 4}, {4100, 3, 8}, {8210, 4, 16},
 		} {

@@ -22,6 +22,7 @@ type Spectral struct {
 	Stages    []SpectralStage `json:"stages"`
 	Seconds   float64         `json:"seconds"`
 	GFLOPS    float64         `json:"gflops"`
+	Faster    bool            `json:"faster"` // than the other ways that were planned
 }
 
 // SpectralStage is a stage of the algorithm.
@@ -39,21 +40,22 @@ func (e *BandwidthError) Error() string {
 }
 
 // The parts of the rate of products of tiles that the stages have: means of what two cores of a Zen 5 had at orders 1000 to
-// 3000 (2026-11-29). The steps of the bulge chasing and of divide and conquer that are no products are operations of one
+// 3000 (2026-11-29). Bulges, and dqds, have the rate of one
 // worker.
 const (
 	vectorsShare = 0.9  // rank-2 updates of the reduction in one stage
-	bandShare    = 0.45 // of all workers: reduction to a band
+	bandShare    = 0.6  // of all workers: reduction to a band
 	chaseShare   = 0.3  // of one worker: a second core gained little, and more were not tried
 	mergeShare   = 0.9  // products of divide and conquer
 	backShare    = 0.65 // transformation back, by blocks of 32 reflectors
 	bandWidth    = 48   // superdiagonals of the band
-	secular      = 900  // operations of divide and conquer for each pair of a value and a pole, with vectors …
-	values       = 450  // … and without
+	secular      = 900  // operations of divide and conquer for each pair of a value and a pole
+	quotients    = 1800 // operations for each pair of singular values, without vectors: one worker has them all
 )
 
-// PredictSpectral predicts p, of op eigen or svd, on one node of the first kind of m. The meetings of workers, once a column in one stage, are not counted. The reduction must be one or
-// two stages.
+// PredictSpectral predicts p, of op eigen or svd, on one node of the first kind of m, whose whole bandwidth any number of
+// workers is taken to have. The reduction must be one or two stages. The meetings of workers, one for each column in one
+// stage, are not counted.
 func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	s := bench.Spec{Problem: p}
 	if err := cmp.Or(s.Validate(), m.Validate()); err != nil {
@@ -70,7 +72,8 @@ func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	if err != nil {
 		return x, err
 	}
-	all, single := rate[0], rate[0]/float64(kind.Tasks())
+	single := rate[0] / float64(kind.Tasks())
+	all := single * float64(min(kind.Tasks(), max(kind.Sockets, 1)*kind.Cores))
 	memory := kind.Bandwidth / 8 // words a second
 	if p.Type == "f32" {
 		memory *= 2
@@ -90,12 +93,16 @@ func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	// One stage reads the matrix, or its stored triangle, for each column.
 	if p.Reduction == la.TwoStages {
 		stage("reduce", "reduction to band", sides*4/3*cube/(bandShare*all))
-		stage("chase", "bulge chasing", sides*6*bandWidth*square/(chaseShare*single))
+		stage("chase", "bulge chasing", (4+2*sides)*bandWidth*square/(chaseShare*single))
 	} else {
 		stage("reduce", "reduction", sides*cube/6/memory+sides*2/3*cube/(vectorsShare*all))
 	}
 	if p.Values {
-		stage("problem", "values", values*square/single)
+		if p.Op == "svd" {
+			stage("problem", "values", quotients*square/single)
+		} else {
+			stage("problem", "values", secular*square/all)
+		}
 	} else {
 		stage("problem", "divide and conquer", sides*(4.0/3*cube/(mergeShare*all)+secular*square/all))
 		back := sides * 2 * cube

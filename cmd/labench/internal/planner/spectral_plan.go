@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
@@ -20,7 +19,7 @@ func spectral() []string { return []string{"eigen", "svd"} }
 
 // spectralOnly lists the flags of labench plan that eigen and svd have not: they have no tiles, and use one node.
 func spectralOnly() []string {
-	return []string{"nb", "sched", "nodes", "grid", "lose", "best", "trace", "plot", "cluster"}
+	return []string{"nb", "sched", "nodes", "grid", "lose", "best", "trace", "plot", "cluster", "agents", "idle", "gflops", "link"}
 }
 
 // spectralPlan prints the predicted times of eigen or svd.
@@ -51,7 +50,7 @@ func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	}
 	ways := []la.Reduction{base.Reduction}
 	if base.Reduction == la.FasterReduction {
-		if ways = []la.Reduction{la.OneStage}; f.op == "eigen" {
+		if ways = []la.Reduction{la.OneStage}; f.op == "eigen" || f.values {
 			ways = append(ways, la.TwoStages)
 		}
 	}
@@ -71,19 +70,29 @@ func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
 			}
 			tried = append(tried, x)
 		}
-		done = append(done, slices.MinFunc(tried, func(x, y Spectral) int { return cmp.Compare(x.Seconds, y.Seconds) }))
-		err = sweep.Print(a, f.json, done[len(done)-1], func() string { return spectralText(report.NewPaint(a.Out), m, tried, len(done) == 1) })
-		if err != nil {
-			return err
+		fastest := 0
+		for i := range tried {
+			if tried[i].Seconds < tried[fastest].Seconds {
+				fastest = i
+			}
 		}
+		tried[fastest].Faster = true
+		text := spectralText(report.NewPaint(a.Out), m, tried, done == nil)
+		for _, x := range tried {
+			if err := sweep.Print(a, f.json, x, func() string { return text }); err != nil {
+				return err
+			}
+			text = ""
+		}
+		done = append(done, tried...)
 	}
 	var rows [][]any
 	for _, x := range done {
 		for _, s := range x.Stages {
-			rows = append(rows, []any{x.Op, x.Type, x.N, x.Values, x.Reduction, x.Workers, x.Seconds, x.GFLOPS, s.Name, s.Seconds})
+			rows = append(rows, []any{x.Op, x.Type, x.N, x.Values, x.Reduction, x.Workers, x.Seconds, x.GFLOPS, x.Faster, s.Name, s.Seconds})
 		}
 	}
-	return cli.WriteCSV(f.csv, []string{"op", "type", "n", "values", "reduction", "workers", "seconds", "gflops", "stage", "seconds_stage"}, rows)
+	return cli.WriteCSV(f.csv, []string{"op", "type", "n", "values", "reduction", "workers", "seconds", "gflops", "faster", "stage", "seconds_stage"}, rows)
 }
 
 // spectralText is the lines for one problem: its ways, the fastest of them marked, and for the first problem what they are of.
@@ -100,7 +109,6 @@ func spectralText(paint report.Paint, m *sim.Machine, tried []Spectral, first bo
 		io.WriteString(&b, report.Wrapped(report.Label("problem"), fmt.Sprintf("%s %s, %s", x.Op, x.Type, what)))
 		io.WriteString(&b, paint.Faint(t.Head()))
 	}
-	best := slices.MinFunc(tried, func(x, y Spectral) int { return cmp.Compare(x.Seconds, y.Seconds) })
 	for _, x := range tried {
 		brief := func(seconds float64) string { return strings.TrimSpace(report.Brief(report.InSeconds(seconds))) }
 		cells := map[string]string{}
@@ -108,7 +116,7 @@ func spectralText(paint report.Paint, m *sim.Machine, tried []Spectral, first bo
 			cells[s.column] = brief(s.Seconds)
 		}
 		mark := ""
-		if x.Reduction == best.Reduction && len(tried) > 1 {
+		if x.Faster && len(tried) > 1 {
 			mark = "*"
 		}
 		b.WriteString(t.Row(x.N, x.Workers, x.Reduction, brief(x.Seconds), mark, cells["reduce"], cells["chase"], cells["problem"], cells["back"]))
