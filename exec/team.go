@@ -68,9 +68,9 @@ type phase struct {
 }
 
 // teamSpins is how often the leader looks for the end of a phase, and a member of a team that stays for the next one,
-// before they sleep: some hundred microseconds, about as long as a part of a phase takes. Waking a thread costs ten
-// and more, and a team may have a phase for each column of a matrix.
-const teamSpins = 10 * spins
+// before they sleep: about a millisecond. A team may have a phase for each column of a matrix. With a tenth of that, members
+// slept while the leader did its own part of a panel, and la.EigenSym of order 1000 took an eighth longer.
+const teamSpins = 50 * spins
 
 // newTeam returns a team with at most limit members beside the leader.
 func newTeam(leader *seat, limit int, stays bool, o *offers, host teamHost) *team {
@@ -82,7 +82,7 @@ func newTeam(leader *seat, limit int, stays bool, o *offers, host teamHost) *tea
 
 // gather waits until n members have come.
 func (t *team) gather(n int32) {
-	for i := 0; i < spinsOf(teamSpins) && t.members.Load() < n; i++ {
+	for i := spinsOf(teamSpins); i > 0 && t.members.Load() < n; i-- {
 		pause()
 	}
 	t.mu.Lock()
@@ -148,7 +148,7 @@ func (p *phase) lead(scratch *versions.Workspace) {
 		p.run(int(i), scratch)
 	}
 	since := time.Now()
-	for i := 0; i < teamSpins && p.unfinished.Load() > 0; i++ {
+	for i := spinsOf(teamSpins); i > 0 && p.unfinished.Load() > 0; i-- {
 		pause()
 	}
 	<-p.done
@@ -216,7 +216,7 @@ func (t *team) serve(w *seat) {
 func (t *team) nextPhase(last *phase) *phase {
 	p := t.current.Load()
 	if t.stays {
-		for i := 0; i < spinsOf(teamSpins) && p == last && !t.over.Load(); i++ {
+		for i := spinsOf(teamSpins); i > 0 && p == last && !t.over.Load(); i-- {
 			pause()
 			p = t.current.Load()
 		}

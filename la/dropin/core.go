@@ -31,10 +31,24 @@ type core struct {
 	ops64 kernels.Ops[float64]
 	ops32 kernels.Ops[float32]
 
+	// Decompositions of former calls. Later calls use their memory, until the garbage collector takes it.
+	idle idle
+
 	// Computations hold gate to read, so that close waits for them. They do
 	// not contain one another, as calls of LAPACK contain calls of BLAS.
 	gate   sync.RWMutex
 	closed bool
+}
+
+// idle is decompositions that no call uses.
+type idle struct{ eigenSyms, svds sync.Pool }
+
+// kept returns the decompositions of former calls; none without a core.
+func (c *core) kept() *idle {
+	if c == nil {
+		return new(idle)
+	}
+	return &c.idle
 }
 
 // newCore returns a core with the operations of opt's engine.
@@ -76,6 +90,14 @@ func (c *core) close() error {
 		return c.opt.Engine.Close()
 	}
 	return nil
+}
+
+// borrowed returns what a former call has left in a pool, or a new one.
+func borrowed[D any](pool *sync.Pool, make func(*la.Engine) *D, e *la.Engine) *D {
+	if d, ok := pool.Get().(*D); ok {
+		return d
+	}
+	return make(e)
 }
 
 // small reports whether a problem of m·n multiplications is left to gonum, with

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	transposed "github.com/tessera-la/tessera/internal/transpose"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -45,7 +44,9 @@ func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 	}
 	e := co.enter()
 	defer co.leave()
-	c := la.NewSVD[float64](e)
+	pool := &co.kept().svds
+	c := borrowed(pool, la.NewSVD[float64], e)
+	defer pool.Put(c)
 	err := c.Factorize(la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a[:(m-1)*lda+n]}, kind)
 	_, nonFinite := errors.AsType[*la.NonFiniteError](err)
 	_, unfinished := errors.AsType[*la.ConvergenceError](err)
@@ -69,13 +70,19 @@ func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 		if jobVT == lapack.SVDAll {
 			rows = n
 		}
-		v := la.General[float64]{Rows: n, Cols: rows, Stride: rows, Data: make([]float64, n*rows)}
-		c.VTo(v)
-		transposed.Copy(vt, ldvt, v.Data, v.Stride, rows, n)
+		c.VTo(byRows{la.General[float64]{Rows: rows, Cols: n, Stride: ldvt, Data: vt[:(rows-1)*ldvt+n]}})
 	}
 	l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, -1) // gonum's best lwork
 	return true
 }
+
+// byRows is a matrix by the memory of its transpose.
+type byRows struct{ transpose la.General[float64] }
+
+func (m byRows) Dims() (r, c int)        { return m.transpose.Cols, m.transpose.Rows }
+func (m byRows) At(i, j int) float64     { return m.transpose.At(j, i) }
+func (m byRows) Set(i, j int, v float64) { m.transpose.Data[j*m.transpose.Stride+i] = v }
+func (m byRows) Zero()                   { m.transpose.Zero() }
 
 // fitsVectors reports whether x can hold the vectors of a job: all×all or rows×cols.
 func fitsVectors(job lapack.SVDJob, all, rows, cols int, x []float64, ld int) bool {

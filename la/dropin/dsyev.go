@@ -30,7 +30,9 @@ func (l LAPACK) Dsyev(jobz lapack.EVJob, uplo blas.Uplo, n int, a []float64, lda
 	vectors := jobz == lapack.EVCompute
 	e := co.enter()
 	defer co.leave()
-	c := la.NewEigenSym[float64](e)
+	pool := &co.kept().eigenSyms
+	c := borrowed(pool, la.NewEigenSym[float64], e)
+	defer pool.Put(c)
 	err := c.Factorize(la.Symmetric[float64]{Uplo: uplo, N: n, Stride: lda, Data: a[:(n-1)*lda+n]}, vectors)
 	_, nonFinite := errors.AsType[*la.NonFiniteError](err)
 	_, unfinished := errors.AsType[*la.ConvergenceError](err)
