@@ -43,7 +43,7 @@ func (l LAPACK) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
 	co := l.blas.core
 	order, others := orders(side, m, n)
-	if co.smallCube(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
+	if co.smallCube(smallOrm(others), m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
 		!fits(k, order, a, lda) || !fits(m, n, c, ldc) {
 		l.Implementation.Dormlq(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
@@ -64,7 +64,7 @@ func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 // Reference: LAPACK xORGLQ.
 func (l LAPACK) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	co := l.blas.core
-	if co.smallCube(smallOrmqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > m || m > n || len(tau) != k ||
+	if co.smallCube(smallOrgqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > m || m > n || len(tau) != k ||
 		lwork < m || len(work) < lwork {
 		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
 		return

@@ -6,6 +6,9 @@ import (
 	"github.com/tessera-la/tessera/la"
 )
 
+// smallOrgqr is the largest product of the dimensions and the number of reflectors left to gonum by default.
+const smallOrgqr = 112 * 112 * 112
+
 // Dorgqr overwrites the m×n matrix A, n ≤ m, with the first n columns of the
 // orthogonal matrix Q of a QR factorization, whose first k ≤ n reflectors
 // [LAPACK.Dgeqrf] has left in a and tau. A large Q needs m×k elements of memory
@@ -15,7 +18,7 @@ import (
 // Reference: LAPACK xORGQR.
 func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	co := l.blas.core
-	if co.smallCube(smallOrmqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > n || n > m || len(tau) != k ||
+	if co.smallCube(smallOrgqr, m, n, k) || !fits(m, n, a, lda) || k <= 0 || k > n || n > m || len(tau) != k ||
 		lwork < n || len(work) < lwork {
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
 		return

@@ -8,8 +8,21 @@ import (
 )
 
 // smallOrmqr is the largest product of the dimensions and the number of
-// reflectors left to gonum by default.
-const smallOrmqr = 48 * 48 * 48
+// reflectors left to gonum by default; smallWide is that of a C of which wide
+// rows or more are multiplied, for which gonum's code calls products.
+const (
+	smallOrmqr = 48 * 48 * 48
+	smallWide  = 160 * 160 * 160
+	wide       = 32
+)
+
+// smallOrm is the limit for a C with so many rows that Q multiplies, or columns.
+func smallOrm(others int) int {
+	if others >= wide {
+		return smallWide
+	}
+	return smallOrmqr
+}
 
 // Dormqr computes the product with the orthogonal matrix of a QR factorization,
 //
@@ -24,7 +37,7 @@ const smallOrmqr = 48 * 48 * 48
 func (l LAPACK) Dormqr(side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
 	co := l.blas.core
 	order, others := orders(side, m, n)
-	if co.smallCube(smallOrmqr, m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
+	if co.smallCube(smallOrm(others), m, n, k) || !fitsOrm(side, trans, order, others, k, tau, work, lwork) ||
 		!fits(order, k, a, lda) || !fits(m, n, c, ldc) {
 		l.Implementation.Dormqr(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
