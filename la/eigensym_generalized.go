@@ -46,7 +46,7 @@ func NewEigenSymGeneralized[T Element](e *Engine) *EigenSymGeneralized[T] {
 //
 // The error is a *ShapeError if a and b are not of the same order; a *NonFiniteError of a, or one that names B; a
 // *NotPositiveDefiniteError if b has no Cholesky factorization; an *OverflowError if the standard problem is out of range,
-// with the place in that; or one of EigenSym.Factorize. c is then empty.
+// with the place in that, or eigenvalue i, as place (i, i); or one of EigenSym.Factorize. c is then empty.
 //
 // Reference: LAPACK xSYGVD, xPOTRF, xSYGST; xSYGVX for what a part is.
 func (c *EigenSymGeneralized[T]) Factorize(a, b SymmetricSource[T], vectors bool, opts ...CallOption) error {

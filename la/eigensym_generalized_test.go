@@ -315,7 +315,7 @@ func TestEigenSymGeneralizedErrors(t *testing.T) {
 	}
 	tiny := mat.NewSymDense(n, nil)
 	tiny.ScaleSym(1e-200, b)
-	if bad, ok := errors.AsType[*la.OverflowError](c.Factorize(spoiled(a, 2, 2, 1e300), tiny, true)); !ok || bad.Row != 2 || bad.Col < 2 || !c.IsEmpty() {
+	if bad, ok := errors.AsType[*la.OverflowError](c.Factorize(spoiled(a, 2, 2, 1e300), tiny, true)); !ok || bad.Row != bad.Col || !c.IsEmpty() {
 		t.Errorf("eigenvalues out of range: %v", bad)
 	}
 	if _, ok := errors.AsType[*la.OptionsError](c.Factorize(a, b, true, la.GeneralizedForm(3))); !ok {
@@ -329,6 +329,35 @@ func TestEigenSymGeneralizedErrors(t *testing.T) {
 	}
 	if err := c.Factorize(&mat.SymDense{}, &mat.SymDense{}, true); err != nil || len(c.Values(nil)) != 0 {
 		t.Errorf("order 0: %v", err)
+	}
+}
+
+// TestGeneralizedRange: matrices near the ends of the range, whose eigenvalues are in it, and vectors of an interval.
+func TestGeneralizedRange(t *testing.T) {
+	a, b := mat.NewSymDense(3, nil), mat.NewSymDense(3, nil)
+	for i, x := range []float64{2, 3e200, 4} {
+		a.SetSym(i, i, x)
+		b.SetSym(i, i, []float64{5e200, 6, 7e100}[i])
+	}
+	for _, test := range []struct {
+		form la.GeneralizedForm
+		at   int // the largest eigenvalue is that of element (at, at)
+		want float64
+	}{{la.AxIsLambdaBx, 1, 0.5e200}, {la.ABxIsLambdaX, 1, 18e200}, {la.BAxIsLambdaX, 1, 18e200}} {
+		var c la.EigenSymGeneralized[float64]
+		if err := c.Factorize(a, b, true, test.form, la.EigenInterval(test.want*0.9, test.want*1.1)); err != nil {
+			t.Errorf("form %d: %v", test.form, err)
+			continue
+		}
+		var x mat.Dense
+		c.VectorsTo(&x)
+		length := 1 / math.Sqrt(b.At(test.at, test.at))
+		if test.form == la.BAxIsLambdaX {
+			length = 1 / length
+		}
+		if got := c.Values(nil); len(got) != 1 || math.Abs(got[0]/test.want-1) > 1e-14 || math.Abs(math.Abs(x.At(test.at, 0))/length-1) > 1e-14 {
+			t.Errorf("form %d: values %v, vectors %v; want %g, and ±%g as element %d", test.form, got, mat.Formatted(&x), test.want, length, test.at)
+		}
 	}
 }
 

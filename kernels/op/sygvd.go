@@ -21,8 +21,8 @@ import (
 // eigenvectors of Part, with xᵀ·B·x = 1, or for the form B·A·x = λ·x with xᵀ·B⁻¹·x = 1; the other rows are undefined.
 //
 // Elements of A and B must be finite. The version returns a *kernels.NotPositiveDefiniteError for B, a
-// *kernels.OverflowError if an element of the standard problem is out of range, and the errors of [Syevd]. It panics as
-// that does.
+// *kernels.OverflowError with its place if an element of the standard problem, or as one on the diagonal an eigenvalue, is out
+// of range, and the errors of [Syevd]. It panics as that does.
 type Sygvd struct {
 	Form GeneralizedForm
 	Syevd
@@ -100,8 +100,7 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		watch := startStages(call)
 		order := float64(n)
 		scratch := func() []T { return versions.Scratch[T](call.Work, cpu.SygstWork(n)+r.Work(n)) }
-		// Eigenvalues stay the same if A is multiplied by what B is multiplied by, or for products is divided by it.
-		scale := moderate(b, blas.Upper)
+		byB, byA := moderate(b, blas.Upper), moderate(a, blas.Upper)
 		g := cpu.NewGeneralized(gangRoutines(r, call), crewOrAlone[T](call))
 		g.Product, g.Stop = p.Form != AxIsLambdaBx, watch.stop
 		if info := g.Potrf(blas.Upper, n, b.Data, b.Stride, scratch()); info != 0 {
@@ -109,13 +108,6 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		if err := watch.end("Cholesky", order*order*order/3); err != nil {
 			return err
-		}
-		by := scale
-		if g.Product {
-			by = 1 / scale
-		}
-		for i := range n {
-			tridiag.Multiply(a.Row(i)[i:], by)
 		}
 		if err := g.Sygst(n, a.Data, a.Stride, b.Data, b.Stride, scratch()); err != nil {
 			return err
@@ -125,16 +117,35 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		var stages Stages
 		standard.Local = &stages
+		// Eigenvalues of the standard problem are those of the given one times 2^shift.
+		shift := math.Ilogb(float64(byA)) - math.Ilogb(float64(byB))
+		if g.Product {
+			shift = math.Ilogb(float64(byA)) + math.Ilogb(float64(byB))
+		}
+		if shift != 0 && p.Part.Kind == EigenByValue { // the interval is one of the given problem
+			standard.Params = &Syevd{Values: p.Values}
+		}
 		if err := solve(standard); err != nil {
 			return err
 		}
 		watch.add(stages)
+		values := w.Row(0)[:n]
+		for i, x := range values {
+			if values[i] = T(math.Ldexp(float64(x), -shift)); values[i]-values[i] != 0 {
+				return &kernels.OverflowError{Row: i, Col: i}
+			}
+		}
 		if z == nil {
 			return nil
 		}
-		first, last := p.Part.Of(n, func(i int) float64 { return float64(w.At(0, i)) })
+		first, last := p.Part.Of(n, func(i int) float64 { return float64(values[i]) })
+		if p.Part.Kind == EigenByValue && shift != 0 {
+			for i := first; i < last; i++ {
+				copy(z.Row(i-first), z.Row(i))
+			}
+		}
 		g.Back(p.Form == BAxIsLambdaX, last-first, n, b.Data, b.Stride, z.Data, z.Stride, scratch())
-		if root := T(math.Sqrt(float64(scale))); root != 1 {
+		if root := T(math.Sqrt(float64(byB))); root != 1 {
 			if p.Form == BAxIsLambdaX {
 				root = 1 / root
 			}
