@@ -250,6 +250,7 @@ func (s *scheduler) recruit(t *team, wanted int) {
 	}
 }
 
-// busy and recorder implement [teamHost]. A helper leaves its team when busy reports true.
+// busy, cores and recorder implement [teamHost]. A helper leaves its team when busy reports true.
 func (s *scheduler) busy() bool                { return s.queued.Load() }
+func (s *scheduler) cores() int                { return s.hosts }
 func (s *scheduler) recorder() *trace.Recorder { return s.opt.Recorder }

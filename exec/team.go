@@ -34,6 +34,7 @@ type team struct {
 	share  trace.Event // the common part of the members' events, if there is a recorder
 	offers *offers     // the list on which workers find the team
 	host   teamHost
+	looks  int // how often one that waits for others looks before it sleeps
 
 	members atomic.Int32
 	current atomic.Pointer[phase] // the latest phase
@@ -49,6 +50,8 @@ type team struct {
 type teamHost interface {
 	// recruit wakes up to wanted sleeping workers that can join.
 	recruit(t *team, wanted int)
+	// cores returns the number of workers on cores.
+	cores() int
 	// busy reports whether there are tasks that want a worker.
 	busy() bool
 	// recorder returns the recorder, nil if there is none.
@@ -72,9 +75,21 @@ type phase struct {
 // slept while the leader did its own part of a panel, and la.EigenSym of order 1000 took an eighth longer.
 const teamSpins = 50 * spins
 
+// looksFor returns teamSpins, or less if so many workers have to share cores. With one processor only a worker that sleeps
+// lets another one go on.
+func looksFor(workers int) int {
+	switch procs := runtime.GOMAXPROCS(0); {
+	case procs == 1:
+		return 0
+	case workers > procs:
+		return 10 * spins
+	}
+	return teamSpins
+}
+
 // newTeam returns a team with at most limit members beside the leader.
 func newTeam(leader *seat, limit int, stays bool, o *offers, host teamHost) *team {
-	t := &team{leader: leader, stays: stays, offers: o, host: host}
+	t := &team{leader: leader, stays: stays, offers: o, host: host, looks: looksFor(host.cores())}
 	t.limit.Store(int32(limit))
 	t.news.L = &t.mu
 	return t
@@ -82,7 +97,7 @@ func newTeam(leader *seat, limit int, stays bool, o *offers, host teamHost) *tea
 
 // gather waits until n members have come.
 func (t *team) gather(n int32) {
-	for i := spinsOf(teamSpins); i > 0 && t.members.Load() < n; i-- {
+	for i := t.looks; i > 0 && t.members.Load() < n; i-- {
 		pause()
 	}
 	t.mu.Lock()
@@ -148,7 +163,7 @@ func (p *phase) lead(scratch *versions.Workspace) {
 		p.run(int(i), scratch)
 	}
 	since := time.Now()
-	for i := spinsOf(teamSpins); i > 0 && p.unfinished.Load() > 0; i-- {
+	for i := p.team.looks; i > 0 && p.unfinished.Load() > 0; i-- {
 		pause()
 	}
 	<-p.done
@@ -216,7 +231,7 @@ func (t *team) serve(w *seat) {
 func (t *team) nextPhase(last *phase) *phase {
 	p := t.current.Load()
 	if t.stays {
-		for i := spinsOf(teamSpins); i > 0 && p == last && !t.over.Load(); i-- {
+		for i := t.looks; i > 0 && p == last && !t.over.Load(); i-- {
 			pause()
 			p = t.current.Load()
 		}
@@ -233,14 +248,6 @@ func (t *team) nextPhase(last *phase) *phase {
 		return nil
 	}
 	return p
-}
-
-// spinsOf returns n, or 0 with one processor: there only a worker that sleeps lets another one go on.
-func spinsOf(n int) int {
-	if runtime.GOMAXPROCS(0) == 1 {
-		return 0
-	}
-	return n
 }
 
 // help runs parts of the phase on w, and records them as its share, from the start of its first
