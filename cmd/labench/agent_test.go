@@ -128,6 +128,8 @@ func TestAgent(t *testing.T) {
 		"more than 0":         "gemm --node-timeout 0s --cluster " + addresses[0],
 		"each node sees to":   "gemm --versions go --cluster " + addresses[0],
 		"is for --cluster":    "gemm --idle",
+		"--copies is for":     "gemm --copies .1",
+		"--gflops is for":     "plan gemm --machine cobi --gflops 3",
 		"for gemm, cholesky":  "syrk --distributed --cluster " + addresses[0],
 		"distributed is for":  "eigen --distributed --cluster " + addresses[0],
 		"matrices are square": "lu -m 7 --distributed --cluster " + addresses[0],

@@ -140,18 +140,23 @@ func (f *ClusterFlags) Find(given func(flag string) bool) error {
 	return nil
 }
 
+// Alone returns an error if a flag is given that is for several nodes: one of more, or of those that all commands have.
+func Alone(given func(flag string) bool, more ...string) error {
+	for _, flag := range append(more, "agents", "idle", "name", "listen", "address", "certs", "node-timeout") {
+		if given(flag) {
+			return fmt.Errorf("--%s is for --cluster", flag)
+		}
+	}
+	return nil
+}
+
 // Check returns what is wrong with the flags. It refuses what needs a single node.
 func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 	if err := f.Find(given); err != nil {
 		return err
 	}
 	if !f.Asked() {
-		for _, flag := range []string{"agents", "idle", "distributed", "output", "name", "listen", "address", "certs", "node-timeout"} {
-			if given(flag) {
-				return fmt.Errorf("--%s is for --cluster", flag)
-			}
-		}
-		return nil
+		return Alone(given, "distributed", "output", "copies")
 	}
 	for _, flag := range []string{"exclude", "devices", "versions", "profile"} {
 		if given(flag) && !((f.OverMPI || f.Local > 0) && flag != "exclude") {

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
-
 	"github.com/spf13/cobra"
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/node"
 	"github.com/tessera-la/tessera/cmd/labench/internal/record"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
+	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -104,6 +104,8 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 		errs = f.cluster.check(f.given)
 	case f.machine == "":
 		errs.Note(errors.New("--machine names no file; labench machine FILE writes one for this machine"))
+	default:
+		errs.Note(node.Alone(f.given, "gflops", "link"))
 	}
 	errs.Target("csv", f.csv)
 	f.format = plotting.Picture(&errs, f.plot)
