@@ -18,14 +18,15 @@ BENCHTIME ?= 1s
 TEST := $(GO) test -timeout $(TIMEOUT)
 
 # Short tests have small heaps: with Go's default, a third of their processor time goes into
-# collecting garbage and into memory that is given back and asked for again.
-SHORT := GOGC=400 GOMEMLIMIT=2GiB $(TEST) -short -vet=off
+# collecting garbage and into memory that is given back and asked for again. Nobody debugs their
+# programs, and without tables for debuggers a link takes half the time.
+SHORT := GOGC=400 GOMEMLIMIT=2GiB $(TEST) -short -vet=off -ldflags '-s -w'
 
 # The packages that have tests.
 TESTED := $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...
 
 # Tests of versions that are in every build, and so not tested again with a library.
-OTHERS := ^TestConformance$$/././^(go|avx2|avx512|knl)$$
+OTHERS := ^TestConformance$$/././^(go|avx2|avx512|knl)$$|^TestHelped$$/././^(go|avx2|avx512|knl),|^TestCUDA|^TestGonum$$/^(portable|tiny|wide|packing|large|avx)
 
 # OpenBLAS reads both when the process starts, and runs kernels below the
 # machine's instruction set if some environment sets them.
@@ -121,16 +122,20 @@ test-all: ## test all that this machine can run, in half an hour
 	if [[ $$failed ]]; then echo "make test-all: FAILED: $${failed#; }"; exit 1; fi
 	echo "make test-all: passed"
 
-# A C library brings versions of the kernels and changes nothing above them. So
-# its tags test these versions, and one factorization of each kind in the rooms
-# above.
+# A C library brings versions of the kernels and changes nothing above them. So its tags
+# test these versions: the files of kernels/cpu that name its routines, and the suites.
+# Above, one factorization of each kind in blocked, and two examples of la: to compile all
+# tests of la would take longer than all that, and no file of la knows of a tag.
 test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	@$(FUNCTIONS)
-	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf|TestCholeskySolve|TestLUSolve|TestQRSolve)$$'
+	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf)$$'
+	routines=$$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $$(grep -l '\bBLAS[A-Za-z]*\[' kernels/cpu/*_test.go) | paste -s -d '|')
 	check() { # TAGS
 		$(GO) vet -tags "$$1" ./kernels/cpu
-		$(CLEAN_ENV) $(SHORT) -tags "$$1" -skip '$(OTHERS)' $$($(GO) list ./kernels/... | grep -v /cuda)
-		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "$$above" ./blocked ./la
+		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "^($$routines)\$$" -skip '$(OTHERS)' ./kernels/cpu
+		$(CLEAN_ENV) $(SHORT) -tags "$$1" -skip '$(OTHERS)' ./kernels/op
+		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "$$above" ./blocked
+		for example in 02-cholesky 04-least-squares; do $(CLEAN_ENV) $(GO) run -tags "$$1" ./examples/$$example; done
 	}
 	if links $(LINK_OPENBLAS); then check openblas
 	else echo "  left out  tag openblas: no C compiler with OpenBLAS; get them with: make deps"; fi
@@ -148,13 +153,15 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 # same under many settings, it sees some: four policies on three nodes, one version
 # with every op in parts. After a change of these lists compare the coverage of exec,
 # blocked and la with and without what is new: nothing concurrent may be lost.
-NO_RACE := ^Test(Conformance|CUDA|Kinds|Trial|Run|GPUCheck|TuneUsage|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|Reports|JSON|Plan|Machine|AgentLost|Resume)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestNodesAndPolicies$$/^nodes=3$$/^(priority|fifo|lifo|fifodata|steal)$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
+NO_RACE := ^Test(Conformance|CUDA|Stages|AcceleratorTraffic|SimRoutines|Kinds|Trial|Run|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|JSON)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestNodesAndPolicies$$/^nodes=3$$/^(priority|fifo|lifo|fifodata|steal)$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
 # The same by package: many matrices, shapes and exponents of la, la/csr, kernels/bidiag and
-# kernels/tridiag; files of every kind; labench's commands, and those that start processes.
-NO_RACE_MORE := ^Test(SVD|SVDFloat32|EigenSym|EigenSymFloat32|Eigen|Eigen32|LDL|Band|CholeskyUpdates|Grids|SolveSPDIterations|QRVersions|Range|LUTall|LoadNonFinite|PivotedQR|MixedTiny|LULateNaN|DependentColumns|Thin|DistributedScales|Values|Chosen|Roots|SingularRoots|ReadCheck|ReadNPZHostile|METG|SubmitTree|TuneRuns|ScaleRuns|DropinRuns|UnlikeAgents|ReportAfterLoss|Local)$$
-# Packages without goroutines of their own, and lints. Of labench those stay that start some: what the others
-# run has its tests elsewhere.
-NO_RACE_IN := kernels/cpu(/.*)?|kernels/(kerneltest|schur)|exec/dispatch|exec/sim/(machinefile|runfile)|la/(krylov|plan|scalapack)|transport/web/certs|examples/.*|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck|cli|report|scalar|tomltext|acceptance|calibrate|explain|inspect|ops|plan|planner|record|scale|sweep|taskbench|tune)
+# kernels/tridiag; files of every kind; a process that is killed.
+NO_RACE_MORE := ^Test(SVD|SVDFloat32|EigenSym|EigenSymFloat32|EigenSymGeneralized|Single|CheckpointKilled|Eigen|Eigen32|LDL|Band|CholeskyUpdates|Grids|SolveSPDIterations|QRVersions|Range|LUTall|LoadNonFinite|PivotedQR|MixedTiny|LULateNaN|DependentColumns|Thin|DistributedScales|Values|Chosen|Roots|SingularRoots|ReadCheck|ReadNPZHostile)$$
+# Packages without goroutines of their own, and lints. Of labench bench and jobs stay. The goroutines of node,
+# setup and dropin hand over one value or wait, and most run in programs that tests start. The command itself
+# would compile all of labench with the detector, which takes longer than all tests of exec, to see again what
+# the tests of exec, exec/cluster, exec/monitor and bench show.
+NO_RACE_IN := kernels/cpu(/.*)?|kernels/(kerneltest(/.*)?|schur)|exec/dispatch|exec/sim/(machinefile|runfile)|la/(krylov|plan|scalapack)|transport/web/certs|examples/.*|cmd/labench|internal/(lint|matgen|asm|pages|origin|quiet|tuning|plotting|matcalls|gpucheck|cli|report|scalar|tomltext|acceptance|calibrate|dropin|explain|inspect|node|ops|plan|planner|record|scale|setup|sweep|taskbench|tune)
 test-race: ## test what runs concurrently under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the race detector needs a C compiler: make deps" >&2; exit 1; fi
 	export CGO_ENABLED=1
@@ -218,15 +225,17 @@ test-noasm: ## test the packages with assembly without it
 test-nocgo: ## test which versions there are without C (TestPlatforms checks that all compiles)
 	CGO_ENABLED=0 $(SHORT) -run '^(TestAbsent|TestTable)$$' ./kernels/op
 
+# Of la the tests on devices are compiled for vet only: that factorizations are right on these devices is
+# what gpu-check finds out.
 test-cuda: ## test the tag cuda on fake libraries, what calls them under the race detector (needs a C compiler)
 	@if ! command -v $(CC) >/dev/null; then echo "the tag cuda needs a C compiler: make deps" >&2; exit 1; fi
 	export $(CUDA_ENV)
 	$(GO) vet -tags cuda ./kernels/op ./kernels/cuda/... ./la
-	$(GO) test -c -tags cuda -buildmode=pie -gcflags=all=-N -o /dev/null ./kernels/cuda # links, and is not run
+	$(GO) test -c -vet=off -tags cuda -buildmode=pie -gcflags=all=-N -o /dev/null ./kernels/cuda # links, and is not run
 	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
 	kernels/cuda/testdata/fake/build "$$dir"
 	$(SHORT) -race -tags cuda -run 'Fake|Signatures' ./kernels/cuda
-	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(SHORT) -count=1 -tags cuda -run TestDevice ./kernels/op ./la
+	TESSERA_CUDA_LIBRARIES=$$dir FAKE_DELAY=50 $(SHORT) -count=1 -tags cuda -run TestDevice ./kernels/op
 	TESSERA_CUDA_LIBRARIES=$$dir $(GO) run -tags cuda ./cmd/labench gpu-check --small
 
 # Ranks are processes of mpirun's, which a test that has failed may leave to it.
@@ -234,7 +243,7 @@ test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 	@$(FUNCTIONS)
 	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
 	check() { # TAGS
-		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench/... ./la/scalapack/...
+		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/...
 		$(SHORT) -count=1 -tags "$$1" ./transport/mpi
 		$(SHORT) -count=1 -tags "$$1" -run '^TestRank' ./cmd/labench
 		if [[ $$1 == mpi ]] && links $(LINK_SCALAPACK); then set -- "$$1,scalapack"
@@ -265,16 +274,17 @@ kubernetes-check: ## read the files of deploy/kubernetes with the types of Kuber
 	cd .ci/kubernetes
 	$(GO) run . "$${files[@]}"
 
-# A package is compiled once for all its targets, with the instrumentation that
-# go test -fuzz has. Now and then Go's fuzzer takes the end of FUZZTIME for a
+# A package is compiled once for all its targets, with the instrumentation that go test -fuzz
+# has, but only in itself: it leads the fuzzer to the lines of the package under test, and what
+# this one imports need not be compiled once more. Now and then Go's fuzzer takes the end of FUZZTIME for a
 # failure (golang/go#75804): it then names no input, and the target is run once more.
 # Two packages at a time: a compiler or a fuzzer that begins leaves cores idle.
 fuzz: ## run every fuzz target for FUZZTIME
 	@run() { # PACKAGE'S DIRECTORY
 		work=$$(mktemp -d)
 		trap 'rm -rf "$$work"' EXIT
-		local cache; cache=$$($(GO) env GOCACHE)/fuzz/$$($(GO) list "$$1")
-		$(GO) test -c -vet=off -fuzz . -ldflags '-s -w' -o "$$work/fuzz.test" "$$1"
+		local package cache; package=$$($(GO) list "$$1"); cache=$$($(GO) env GOCACHE)/fuzz/$$package
+		$(GO) test -c -vet=off -gcflags="$$package=-d=libfuzzer" -ldflags '-s -w' -o "$$work/fuzz.test" "$$1"
 		cd "$$1"
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' ./*_test.go); do
 			for try in 1 2; do

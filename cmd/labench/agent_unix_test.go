@@ -262,7 +262,10 @@ func freePort(t *testing.T) string {
 
 // compute returns a solution by one of the computations.
 func compute(rt local.Runtime, k int) ([]float64, error) {
-	const n, nb = 800, 50
+	n, nb := 800, 50
+	if testing.Short() {
+		n = 500
+	}
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 	if err != nil {
 		return nil, err
@@ -276,7 +279,7 @@ func compute(rt local.Runtime, k int) ([]float64, error) {
 			a.Set(i, j, v)
 			a.Set(j, i, v)
 		}
-		a.Set(i, i, n)
+		a.Set(i, i, float64(n))
 	}
 	switch computations[k] {
 	case "cholesky":
