@@ -276,22 +276,42 @@ func near64[T Element]() (least, most T) {
 }
 
 // load copies the m×n matrix a to f, whose rows are ld apart, and sums its columns' magnitudes up in d.columns. It
-// returns the largest magnitude, or false if a is not plain: an element is not finite, or a column far from 1.
-func (d *desk[T]) load(f []T, ld int, a memory[T]) (top float64, ok bool) {
-	columns := d.columns[:a.cols]
+// returns false if a is not plain: an element is not finite, or a column far from 1.
+func (d *desk[T]) load(f []T, ld int, a memory[T]) bool {
+	n := a.cols
+	columns := d.columns[:n]
 	clear(columns)
-	for i := range a.rows {
-		row := a.data[i*a.stride:][:a.cols]
-		copy(f[i*ld:][:a.cols], row)
-		for j, v := range row {
-			s := math.Abs(float64(v))
-			columns[j] += s
-			if s > top {
+	row := func(i int) []T {
+		row := a.data[i*a.stride:][:n]
+		copy(f[i*ld:][:n], row)
+		return row
+	}
+	i := 0
+	for ; i+4 <= a.rows; i += 4 {
+		r0, r1, r2, r3 := row(i)[:n], row(i + 1)[:n], row(i + 2)[:n], row(i + 3)[:n]
+		for j := range columns {
+			columns[j] += (math.Abs(float64(r0[j])) + math.Abs(float64(r1[j]))) +
+				(math.Abs(float64(r2[j])) + math.Abs(float64(r3[j])))
+		}
+	}
+	for ; i < a.rows; i++ {
+		for j, v := range row(i) {
+			columns[j] += math.Abs(float64(v))
+		}
+	}
+	return plainSums[T](columns)
+}
+
+// largest returns the largest magnitude of an element, or of one before a NaN.
+func (m *memory[T]) largest() (top float64) {
+	for i := range m.rows {
+		for _, v := range m.data[i*m.stride:][:m.cols] {
+			if s := math.Abs(float64(v)); s > top {
 				top = s
 			}
 		}
 	}
-	return top, plainSums[T](columns)
+	return top
 }
 
 // loadUpper is load for the upper triangle of a symmetric matrix, of which the upper or the lower triangle is stored.

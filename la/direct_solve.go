@@ -79,14 +79,11 @@ func (f *factors[T]) invertSymmetric(k norms, dst *memory[T], upper bool) bool {
 // deliverTriangle copies the upper triangle of x, a matrix without gaps, to that of dst or, transposed, to the lower one,
 // unless an element is not finite.
 func deliverTriangle[T Element](x []T, dst *memory[T], upper bool) bool {
-	n, s := dst.rows, T(0)
+	n := dst.rows
 	for i := range n {
-		for _, v := range x[i*n+i : i*n+n] {
-			s += v * 0
+		if !allFinite(x[i*n+i : i*n+n]) {
+			return false
 		}
-	}
-	if s != 0 { // it is NaN
-		return false
 	}
 	for i := range n {
 		row := x[i*n+i : i*n+n]
@@ -101,14 +98,22 @@ func deliverTriangle[T Element](x []T, dst *memory[T], upper bool) bool {
 	return true
 }
 
+// allFinite reports whether x has neither a NaN nor an infinity. Its sums do not wait for one another.
+func allFinite[T Element](x []T) bool {
+	var s, t, u, v T
+	for ; len(x) >= 4; x = x[4:] {
+		s, t, u, v = s+x[0]*0, t+x[1]*0, u+x[2]*0, v+x[3]*0
+	}
+	for _, w := range x {
+		s += w * 0
+	}
+	return s+t+(u+v) == 0 // and not NaN
+}
+
 // deliverPlain copies x, a matrix without gaps of at least the rows of dst, to dst, unless an element is not finite.
 func deliverPlain[T Element](x []T, dst *memory[T]) bool {
 	x = x[:dst.rows*dst.cols]
-	s := T(0)
-	for _, v := range x {
-		s += v * 0
-	}
-	if s != 0 { // it is NaN
+	if !allFinite(x) {
 		return false
 	}
 	if dst.stride == dst.cols {
@@ -173,7 +178,7 @@ func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b *memory
 		}
 	default:
 		f.form, f.swaps, method = formLU, d.ipiv[:n], MethodLU
-		if _, ok := d.load(d.f, n, a); !ok || d.Getrf(n, d.f, n, f.swaps) != 0 {
+		if !d.load(d.f, n, a) || d.Getrf(n, d.f, n, f.swaps) != 0 {
 			return MethodNone
 		}
 	}
@@ -204,7 +209,7 @@ func (d *desk[T]) solveTall(a memory[T], dst, b *memory[T]) bool {
 	m, n := a.rows, a.cols
 	ld := n + b.cols
 	d.f, d.t = atLeast(d.f, m*ld), atLeast(d.t, n*n)
-	if _, ok := d.load(d.f, ld, a); !ok || b.rows != m || !copyPlain(d.f[n:], ld, b) {
+	if !d.load(d.f, ld, a) || b.rows != m || !copyPlain(d.f[n:], ld, b) {
 		return false
 	}
 	d.Reduce(m, n, b.cols, d.f, ld, d.t)

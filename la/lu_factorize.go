@@ -124,14 +124,13 @@ func (f *LU[T]) factorizeDirect(ctx context.Context, m, n int, a Source[T]) (don
 		factors, pivots = blocked.New[T](blocked.Full, n, n, n), lu.NewPivots(n, n, n)
 	}
 	t := factors.Tile(0, 0)
-	top, ok := d.load(t.Data, t.Stride, src)
-	if !ok {
+	if !d.load(t.Data, t.Stride, src) {
 		return false
 	}
 	panel := pivots.Panel(0)
 	panel.Info = d.Getrf(n, t.Data, t.Stride, panel.Rows)
 	f.lu, f.pivots, f.spare, f.sparePivots, f.lent = factors, pivots, nil, nil, false
-	f.pivoting, f.exp, f.top = PartialPivoting, 0, top
+	f.pivoting, f.exp, f.top = PartialPivoting, 0, src.largest()
 	f.norm.reset(d.columns[:n])
 	return true
 }

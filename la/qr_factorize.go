@@ -82,7 +82,7 @@ func (q *QR[T]) factorizeDirect(ctx context.Context, a Source[T]) (done bool) {
 		f.rotations = q.rotations(m, n, m, true)
 	}
 	v, t := f.a.Tile(0, 0), f.rotations.FirstT()
-	if _, ok := d.load(v.Data, v.Stride, src); !ok {
+	if !d.load(v.Data, v.Stride, src) {
 		return false
 	}
 	d.Geqrt(m, n, f.rotations.IB(), v.Data, v.Stride, t.Data, t.Stride)

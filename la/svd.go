@@ -142,7 +142,7 @@ func (c *SVD[T]) factorizeDirect(ctx context.Context, a Source[T], m, n int, kin
 		return false
 	}
 	t := tileOf(&c.a, m, n)
-	if _, ok := d.load(t.Data, t.Stride, src); !ok {
+	if !d.load(t.Data, t.Stride, src) {
 		return false
 	}
 	var u, v *kernels.Tile[T]

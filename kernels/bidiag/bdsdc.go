@@ -27,17 +27,28 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tool
 		u.Row(i)[i], v.Row(i)[i] = 1, 1
 	}
 	if n <= Leaf {
-		if err := leaf(0, n, n, d, e, u, v, tools.Rotate); err != nil || choose == nil {
-			return err
-		}
-		if first, last := choose(d); first > 0 {
-			for i := first; i < last; i++ {
-				copy(u.Row(i-first), u.Row(i))
-				copy(v.Row(i-first), v.Row(i))
-			}
-		}
-		return nil
+		return small(d, e, u, v, work, tools.Rotate, choose)
 	}
+	return conquer(d, e, u, v, work, tools, crew, choose)
+}
+
+// small is Bdsdc of a matrix that is a leaf. u and v are identities.
+func small[T scalar.Real](d, e []T, u, v Matrix[T], work []T, rotate tridiag.Rotations[T], choose tridiag.Choice[T]) error {
+	if err := bdsqr(d, e[:max(len(d)-1, 0)], u, v, work, rotate); err != nil || choose == nil {
+		return err
+	}
+	if first, last := choose(d); first > 0 {
+		for i := first; i < last; i++ {
+			copy(u.Row(i-first), u.Row(i))
+			copy(v.Row(i-first), v.Row(i))
+		}
+	}
+	return nil
+}
+
+// conquer is Bdsdc of a matrix that is divided. u and v are identities.
+func conquer[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T], choose tridiag.Choice[T]) error {
+	n := len(d)
 	scale := tridiag.ScaleFor(d, e, 1)
 	tridiag.Multiply(d, scale)
 	tridiag.Multiply(e, scale)
@@ -89,7 +100,7 @@ func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tool
 func rowWork(n int) int { return tridiag.MergeWork(n, n+1) }
 
 // WorkBdsdc returns the number of elements of work space that [Bdsdc] needs for order n.
-func WorkBdsdc(n int) int { return n * rowWork(n) }
+func WorkBdsdc(n int) int { return n * max(rowWork(n), 4) }
 
 // leaf solves rows lo to hi−1 of B. Unless they are the last rows, they have one element in column hi. Rotations of
 // that column with the others make it zero.

@@ -24,6 +24,11 @@ const sweepsPerValue = 12
 //
 // Reference: LAPACK xBDSQR.
 func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T], rotate tridiag.Rotations[T]) error {
+	return bdsqr(d, e, u, v, make([]T, 4*len(d)), rotate)
+}
+
+// bdsqr is Bdsqr with memory for 4·n elements of rotations.
+func bdsqr[T scalar.Real](d, e []T, u, v Matrix[T], work []T, rotate tridiag.Rotations[T]) error {
 	n := len(d)
 	if n == 0 || u.Cols == 0 && v.Cols == 0 && valuesAlone(d, e) {
 		return nil
@@ -31,8 +36,8 @@ func Bdsqr[T scalar.Real](d, e []T, u, v Matrix[T], rotate tridiag.Rotations[T])
 	scale := tridiag.ScaleFor(d, e, tridiag.Safe[T]())
 	tridiag.Multiply(d, scale)
 	tridiag.Multiply(e, scale)
-	s := newSweeps(d, e)
-	s.rotate, s.ofU, s.ofV = rotate, make([]T, 2*n), make([]T, 2*n)
+	s := sweepsOf(d, e)
+	s.rotate, s.ofU, s.ofV = rotate, work[:2*n], work[2*n:4*n]
 	err := s.solve(part[T]{d, e, rows[T]{u, 0, 1}, rows[T]{v, 0, 1}})
 	for i, x := range d {
 		if x < 0 || x == 0 && math.Signbit(float64(x)) {
@@ -62,9 +67,9 @@ func (s *sweeps[T]) turn(p part[T], ofU, ofV []T) {
 	s.rotate.Apply(p.v.m, p.v.first, p.v.step, ofV)
 }
 
-// newSweeps returns the iteration for a matrix. Its thresh is tol times a lower bound on the least singular value,
+// sweepsOf returns the iteration for a matrix. Its thresh is tol times a lower bound on the least singular value,
 // divided by √n as in LAPACK's xBDSQR, or 6·n² times the least normal number if that is more.
-func newSweeps[T scalar.Real](d, e []T) *sweeps[T] {
+func sweepsOf[T scalar.Real](d, e []T) sweeps[T] {
 	n := len(d)
 	eps := scalar.Eps[T]()
 	tol := T(eps * max(10, min(100, math.Pow(eps, -1./8))))
@@ -77,7 +82,7 @@ func newSweeps[T scalar.Real](d, e []T) *sweeps[T] {
 		mu = abs(d[i+1]) * (mu / (mu + abs(x)))
 		least = min(least, mu)
 	}
-	return &sweeps[T]{
+	return sweeps[T]{
 		tol:    tol,
 		thresh: max(tol*T(float64(least)/math.Sqrt(float64(n))), T(6*float64(n)*float64(n)*scalar.SafeMin[T]())),
 		left:   sweepsPerValue * n * n,
@@ -118,7 +123,7 @@ func (s *sweeps[T]) solve(p part[T]) error {
 	}
 	for len(p.d) > 1 {
 		n := len(p.d)
-		if i, least := s.split(p); i >= 0 {
+		if i, least, most := s.split(p); i >= 0 {
 			p.e[i] = 0
 			if i == n-2 {
 				p.d, p.e = p.d[:n-1], p.e[:n-2]
@@ -130,7 +135,7 @@ func (s *sweeps[T]) solve(p part[T]) error {
 			return s.solve(part[T]{p.d[i+1:], p.e[i+1:], p.u.from(i + 1), p.v.from(i + 1)})
 		} else if s.left -= n - 1; s.left < 0 {
 			return &tridiag.ConvergenceError{Found: 0, Order: s.order}
-		} else if shift := s.shift(p, least); shift == 0 {
+		} else if shift := s.shift(p, least, most); shift == 0 {
 			p.zeroShift(s)
 		} else {
 			p.shifted(s, shift)
@@ -140,45 +145,53 @@ func (s *sweeps[T]) solve(p part[T]) error {
 }
 
 // split returns the index of an element of e that is zero, or so small that the values keep their accuracy without
-// it. If there is none, it returns −1 and a lower bound on the least singular value. It first sets elements of d that
-// are at most thresh to zero.
-func (s *sweeps[T]) split(p part[T]) (i int, least T) {
-	d, e := p.d, p.e
-	for i, x := range d {
-		if abs(x) <= s.thresh {
-			d[i] = 0
-		}
-	}
+// it. If there is none, it returns −1, a lower bound on the least singular value, and the largest magnitude in p. It first
+// sets elements of d that are at most thresh to zero.
+//
+// The bound is the least of the numbers μ(0) = |d(0)|, μ(i+1) = |d(i+1)|·μ(i)/(μ(i)+|e(i)|). Their reciprocals take one
+// division each that does not wait for the one before.
+func (s *sweeps[T]) split(p part[T]) (i int, least, most T) {
+	d, e, thresh, tol := p.d, p.e, s.thresh, s.tol
 	last := len(e) - 1
-	if abs(e[last]) <= s.tol*abs(d[last+1]) {
-		return last, 0
+	if abs(d[last+1]) <= thresh {
+		d[last+1] = 0
 	}
-	for i := last; i >= 0; i-- {
-		if abs(e[i]) <= s.thresh {
-			return i, 0
-		}
+	if abs(e[last]) <= tol*abs(d[last+1]) {
+		return last, 0, 0
 	}
-	mu := abs(d[0])
-	least = mu
+	size := abs(d[0])
+	if size <= thresh {
+		size, d[0] = 0, 0
+	}
+	most = size
+	inverse := 1 / size // of μ(i)
+	top, zero, small := inverse, -1, -1
 	for i, x := range e {
-		if abs(x) <= s.tol*mu {
-			return i, 0
+		x = abs(x)
+		if x <= thresh {
+			zero = i
 		}
-		mu = abs(d[i+1]) * (mu / (mu + abs(x)))
-		least = min(least, mu)
+		if x*inverse <= tol && small < 0 {
+			small = i
+		}
+		size = abs(d[i+1])
+		if size <= thresh {
+			size, d[i+1] = 0, 0
+		}
+		inverse = (1 + x*inverse) * (1 / size)
+		top, most = max(top, inverse), max(most, x, size)
 	}
-	return -1, least
+	if zero < 0 {
+		zero = small
+	}
+	return zero, 1 / top, most
 }
 
 // shift returns the shift of the next sweep: the lesser singular value of the last 2×2 block. It returns 0 if that
 // shift would cost a small singular value its accuracy, or would make no difference.
-func (s *sweeps[T]) shift(p part[T], least T) T {
+func (s *sweeps[T]) shift(p part[T], least, most T) T {
 	n := len(p.d)
 	eps := T(scalar.Eps[T]())
-	most := abs(p.d[n-1])
-	for i, x := range p.e {
-		most = max(most, abs(p.d[i]), abs(x))
-	}
 	if T(n)*s.tol*(least/most) <= max(eps, s.tol/100) {
 		return 0
 	}

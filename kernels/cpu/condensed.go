@@ -51,6 +51,9 @@ const (
 	reflectorFew = 16
 	// reflectorLoop is the largest order for which reflectors are applied one by one, in a loop.
 	reflectorLoop = 8
+	// reflectorPairs is the largest order for which they are applied two at a time, to at least pairRows rows.
+	reflectorPairs = 64
+	pairRows       = 8
 	// reflectorRows is the number of rows to which one part applies them.
 	reflectorRows = 256
 )
@@ -70,7 +73,13 @@ func (c *condensed[T]) larfg(x []T) (tau, beta T) {
 		scalWith(&c.vectors, scale, x)
 		alpha, norm = x[0], nrm2With(&c.vectors, x[1:])
 	}
-	beta = T(-math.Copysign(math.Hypot(float64(alpha), norm), float64(alpha)))
+	h := float64(alpha)*float64(alpha) + norm*norm
+	if h >= leastSquares && h <= mostSquares {
+		h = math.Sqrt(h)
+	} else {
+		h = math.Hypot(float64(alpha), norm)
+	}
+	beta = T(-math.Copysign(h, float64(alpha)))
 	factor := 1 / (alpha - beta)
 	if math.IsInf(float64(factor), 0) || factor == 0 {
 		for i := range x[1:] {
@@ -175,26 +184,23 @@ func ReflectorsWork(order, k int) int {
 	return blocks * reflectorPanel * (order + reflectorPanel)
 }
 
-// applyReflectors multiplies X, the identity if that is set, by k reflectors. Reflector i is zero before element i+offset.
-// block copies reflectors first to first+nb−1 to v, as rows of cols elements, without the elements in which all of them are
-// zero.
-func (t *condensed[T]) applyReflectors(rows, order, k, offset int, identity bool, block func(first, nb, cols int, v []T), tau, x []T,
-	ldx int, work []T) {
+// applyReflectors multiplies X, the identity if that is set, by the k reflectors with the vectors in and the factors tau.
+func (t *condensed[T]) applyReflectors(rows, order, k int, in vectorsIn[T], identity bool, tau, x []T, ldx int, work []T) {
 	checkMatrix(rows, order, len(x), ldx)
-	if rows == 0 || k == 0 {
-		return
+	switch {
+	case rows == 0 || k == 0:
+	case order <= reflectorLoop:
+		t.applyAlone(rows, order, k, in, tau, x, ldx, work)
+	case order <= reflectorPairs && t.few(order):
+		t.applyPairs(rows, order, k, in, tau, x, ldx, work)
+	default:
+		t.applyBlocks(rows, order, k, in, identity, tau, x, ldx, work)
 	}
-	if order <= reflectorLoop {
-		t.applyAlone(rows, order, k, offset, block, tau, x, ldx, work)
-		return
-	}
-	t.applyBlocks(rows, order, k, offset, identity, block, tau, x, ldx, work)
 }
 
 // applyBlocks is applyReflectors by block reflectors. It stands alone as its variables are on the heap.
-func (t *condensed[T]) applyBlocks(rows, order, k, offset int, identity bool, block func(first, nb, cols int, v []T), tau, x []T,
-	ldx int, work []T) {
-	panel := reflectorPanel
+func (t *condensed[T]) applyBlocks(rows, order, k int, in vectorsIn[T], identity bool, tau, x []T, ldx int, work []T) {
+	offset, panel := in.offset, reflectorPanel
 	if k <= 4*reflectorFew {
 		panel = reflectorFew
 	}
@@ -207,7 +213,7 @@ func (t *condensed[T]) applyBlocks(rows, order, k, offset int, identity bool, bl
 	}
 	t.crew(blocks, reflectorPanel*reflectorPanel+t.Work(order), func(b, _ int, work []T) {
 		first, nb, cols, v, f := blockAt(b)
-		block(first, nb, cols, v)
+		in.copy(first, nb, cols, v)
 		gram, work := work[:reflectorPanel*reflectorPanel], work[reflectorPanel*reflectorPanel:]
 		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		t.factorOfBlock(nb, gram, tau[first:first+nb], f)
@@ -229,15 +235,14 @@ func (t *condensed[T]) applyBlocks(rows, order, k, offset int, identity bool, bl
 }
 
 // applyAlone is applyReflectors by one reflector after the other, for vectors of a few elements.
-func (t *condensed[T]) applyAlone(rows, order, k, offset int, block func(first, nb, cols int, v []T), tau, x []T, ldx int,
-	work []T) {
+func (t *condensed[T]) applyAlone(rows, order, k int, in vectorsIn[T], tau, x []T, ldx int, work []T) {
 	for i := k - 1; i >= 0; i-- {
 		if tau[i] == 0 {
 			continue
 		}
-		first := i + offset
+		first := i + in.offset
 		v := work[:order-first]
-		block(i, 1, len(v), v)
+		in.copy(i, 1, len(v), v)
 		for r := range rows {
 			row, s := x[r*ldx+first:][:len(v)], T(0)
 			for j, y := range v {
@@ -251,23 +256,89 @@ func (t *condensed[T]) applyAlone(rows, order, k, offset int, block func(first, 
 	}
 }
 
+// applyPairs is applyReflectors by two reflectors at a time, for a matrix in the first-level cache. With y = X·v and
+// z = X·w,
+//
+//	X·(I − τ·v·vᵀ)·(I − σ·w·wᵀ) = X − τ·y·vᵀ − σ·(z − τ·(vᵀ·w)·y)·wᵀ.
+//
+// The bits of a row do not depend on how many rows there are.
+func (t *condensed[T]) applyPairs(rows, order, k int, in vectorsIn[T], tau, x []T, ldx int, work []T) {
+	if rows < pairRows {
+		more := work[:pairRows*order]
+		clear(more[rows*order:])
+		for r := range rows {
+			copy(more[r*order:][:order], x[r*ldx:])
+		}
+		t.applyPairs(pairRows, order, k, in, tau, more, order, work[len(more):])
+		for r := range rows {
+			copy(x[r*ldx:][:order], more[r*order:])
+		}
+		return
+	}
+	y, z, work := work[:rows], work[rows:2*rows], work[2*rows:]
+	for i := k; i > 0; i -= 2 {
+		nb := min(i, 2)
+		first := i - nb
+		cols := order - first - in.offset
+		in.copy(first, nb, cols, work)
+		w, v, sigma := work[:cols], work[cols:2*cols], tau[first]
+		if nb == 1 { // the last one of an odd number
+			clear(v)
+		}
+		part := x[first+in.offset:]
+		t.mulVec(rows, cols, part, ldx, w, z)
+		if nb == 2 {
+			t.mulVec(rows, cols, part, ldx, v, y)
+			scalWith(&t.vectors, tau[i-1], y)
+			axpyWith(&t.vectors, -dotWith(&t.vectors, v, w), y, z)
+		} else {
+			clear(y)
+		}
+		scalWith(&t.vectors, sigma, z)
+		t.ger2(rows, cols, part, ldx, y, v, z, w)
+	}
+}
+
+// vectorsIn is where a reduction has left the vectors of its reflectors. Vector i is zero before element i+offset, which
+// is 1 and is not stored. The elements after that lie in row i of a, or in column i.
+type vectorsIn[T Element] struct {
+	a       []T
+	lda     int
+	offset  int
+	columns bool
+}
+
+// copy copies vectors first to first+nb−1 to v, as rows of cols elements, without the elements in which all of them are
+// zero.
+func (in *vectorsIn[T]) copy(first, nb, cols int, v []T) {
+	a := in.a[first*in.lda+first:]
+	if in.columns {
+		for j := range cols {
+			row := a[(in.offset+j)*in.lda:][:nb]
+			for i := range min(nb, j) {
+				v[i*cols+j] = row[i]
+			}
+			if j < nb {
+				v[j*cols+j] = 1
+				for i := j + 1; i < nb; i++ {
+					v[i*cols+j] = 0
+				}
+			}
+		}
+		return
+	}
+	for i := range nb {
+		row := v[i*cols:][:cols]
+		clear(row[:i])
+		row[i] = 1
+		copy(row[i+1:], a[i*in.lda+i+in.offset+1:][:cols-i-1])
+	}
+}
+
 // applyBlock computes X −= ((X·Vᵀ)·Fᵀ)·V for the m×cols matrix X and the nb rows of V, whose elements are contiguous. Rows
 // of y and z, which are scratch, are ld elements apart.
 func (t *condensed[T]) applyBlock(m, nb, cols int, v, f []T, ldf int, x []T, ldx int, y, z []T, ld int, work []T) {
 	t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, v, cols, 0, y, ld, work)
 	t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ld, f, ldf, 0, z, ld, work)
 	t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ld, v, cols, 1, x, ldx, work)
-}
-
-// reflectorRowsOf returns the function that copies reflectors whose elements are in rows of a. Reflector i has a 1, which
-// is not stored, as element i+offset, and the others after it.
-func reflectorRowsOf[T Element](a []T, lda, offset int) func(first, nb, cols int, v []T) {
-	return func(first, nb, cols int, v []T) {
-		for i := range nb {
-			row := v[i*cols:][:cols]
-			clear(row[:i])
-			row[i] = 1
-			copy(row[i+1:], a[(first+i)*lda+first+i+offset+1:][:cols-i-1])
-		}
-	}
 }

@@ -213,21 +213,8 @@ func (t *Hessenberg[T]) Orghr(n, lo, hi int, a []T, lda int, tau, x []T, ldx int
 		return
 	}
 	order := hi - lo + 1
-	t.applyReflectors(order, order, order-1, 1, true, func(first, nb, cols int, v []T) {
-		for j := range cols {
-			row := a[(lo+first+1+j)*lda+lo+first:][:nb]
-			for i := range row {
-				switch {
-				case i < j:
-					v[i*cols+j] = row[i]
-				case i == j:
-					v[i*cols+j] = 1
-				default:
-					v[i*cols+j] = 0
-				}
-			}
-		}
-	}, tau[lo:], x[lo*ldx+lo:], ldx, work)
+	in := vectorsIn[T]{a: a[lo*lda+lo:], lda: lda, offset: 1, columns: true}
+	t.applyReflectors(order, order, order-1, in, true, tau[lo:], x[lo*ldx+lo:], ldx, work)
 }
 
 // Reflect computes

@@ -6,20 +6,7 @@ package cpu
 // Reference: LAPACK xORMBR, with VECT = 'Q', SIDE = 'L' and TRANS = 'N' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, ldx int, work []T) {
 	checkMatrix(m, n, len(a), lda)
-	t.applyReflectors(rows, m, n, 0, false, func(first, nb, cols int, v []T) {
-		for j := range cols {
-			row := a[(first+j)*lda+first:][:nb]
-			for i := range min(nb, j) {
-				v[i*cols+j] = row[i]
-			}
-			if j < nb {
-				v[j*cols+j] = 1
-				for i := j + 1; i < nb; i++ {
-					v[i*cols+j] = 0
-				}
-			}
-		}
-	}, tauq, x, ldx, work)
+	t.applyReflectors(rows, m, n, vectorsIn[T]{a: a, lda: lda, columns: true}, false, tauq, x, ldx, work)
 }
 
 // OrmbrP overwrites the rows×n matrix X with X·Pᵀ. Gebrd has left the n−1 reflectors of P in the first n rows of a and
@@ -28,5 +15,5 @@ func (t *Bidiagonal[T]) OrmbrQ(rows, m, n int, a []T, lda int, tauq []T, x []T, 
 // Reference: LAPACK xORMBR, with VECT = 'P', SIDE = 'L' and TRANS = 'T' for the same elements by columns.
 func (t *Bidiagonal[T]) OrmbrP(rows, n int, a []T, lda int, taup []T, x []T, ldx int, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	t.applyReflectors(rows, n, max(n-1, 0), 1, false, reflectorRowsOf(a, lda, 1), taup, x, ldx, work)
+	t.applyReflectors(rows, n, max(n-1, 0), vectorsIn[T]{a: a, lda: lda, offset: 1}, false, taup, x, ldx, work)
 }

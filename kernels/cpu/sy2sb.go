@@ -60,7 +60,7 @@ func (t *Tridiagonal[T]) Sy2sb(n, b int, a []T, lda int, band, tau, work []T) {
 // work holds at least ReflectorsWork(n, n−b) elements.
 func (t *Tridiagonal[T]) OrmtrSy2sb(m, n, b int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	t.applyReflectors(m, n, max(n-b, 0), b, false, reflectorRowsOf(a, lda, b), tau, x, ldx, work)
+	t.applyReflectors(m, n, max(n-b, 0), vectorsIn[T]{a: a, lda: lda, offset: b}, false, tau, x, ldx, work)
 }
 
 // sy2sbParts is the number of parts into which the rows of a tile are divided for products with V.

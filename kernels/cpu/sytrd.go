@@ -119,5 +119,5 @@ func (t *Tridiagonal[T]) rank2k(n, first, nb int, a []T, lda int, vw, wv []T) {
 // Reference: LAPACK xORMTR, with SIDE = 'L' and TRANS = 'N' for the same elements by columns.
 func (t *Tridiagonal[T]) Ormtr(m, n int, a []T, lda int, tau []T, x []T, ldx int, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	t.applyReflectors(m, n, max(n-1, 0), 1, false, reflectorRowsOf(a, lda, 1), tau, x, ldx, work)
+	t.applyReflectors(m, n, max(n-1, 0), vectorsIn[T]{a: a, lda: lda, offset: 1}, false, tau, x, ldx, work)
 }

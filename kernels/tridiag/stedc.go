@@ -28,14 +28,14 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 		return nil
 	}
 	if n <= Leaf {
-		return small(d, e, q, tools.Rotate, choose)
+		return small(d, e, q, work, tools.Rotate, choose)
 	}
 	return conquer(d, e, q, work, tools, crew, choose)
 }
 
 // small is Stedc of a matrix that is a leaf. q is the identity.
-func small[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T], choose Choice[T]) error {
-	if err := Steqr(d, e[:len(d)-1], q, rotate); err != nil {
+func small[T scalar.Real](d, e []T, q Matrix[T], work []T, rotate Rotations[T], choose Choice[T]) error {
+	if err := steqr(d, e[:len(d)-1], q, work, rotate); err != nil {
 		return err
 	}
 	if choose == nil {

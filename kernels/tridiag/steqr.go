@@ -28,9 +28,13 @@ func (e *ConvergenceError) Error() string {
 //
 // Reference: LAPACK xSTEQR.
 func Steqr[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T]) error {
+	return steqr(d, e, q, make([]T, 2*len(d)), rotate)
+}
+
+// steqr is Steqr with memory for 2·n elements of rotations.
+func steqr[T scalar.Real](d, e []T, q Matrix[T], cs []T, rotate Rotations[T]) error {
 	n := len(d)
-	cs := make([]T, 2*n)
-	left := sweepsPerValue * n
+	t := iteration[T]{left: sweepsPerValue * n, eps: 2 * scalar.Eps[T](), least: leastCoupling[T](), rotate: rotate, cs: cs}
 	for first := 0; first < n; {
 		last := first
 		for last < n-1 && !negligible(d, e, last) {
@@ -40,9 +44,8 @@ func Steqr[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T]) error {
 			e[last] = 0
 		}
 		if last > first {
-			part := iteration[T]{d: d[first : last+1], e: e[first:last],
-				q: q.Block(first, 0, last+1-first, q.Cols), left: &left, rotate: rotate, cs: cs}
-			if err := part.run(); err != nil {
+			t.d, t.e, t.q = d[first:last+1], e[first:last], q.Block(first, 0, last+1-first, q.Cols)
+			if err := t.run(); err != nil {
 				return err
 			}
 		}
@@ -65,7 +68,7 @@ func negligible[T scalar.Real](d, e []T, i int) bool {
 	return x == 0 || x <= eps*math.Sqrt(math.Abs(float64(d[i])))*math.Sqrt(math.Abs(float64(d[i+1])))
 }
 
-// leastExact and mostExact are bounds of squares s for which s ≤ ε²·|x·y| says what √s ≤ ε·√|x|·√|y| does: if the product
+// leastExact and mostExact are bounds of squares s for which s > ε²·|x·y| says what √s > ε·√|x|·√|y| does: if the product
 // underflows s is large against it, and if it overflows s is small. There are no roots in it.
 const leastExact, mostExact = 0x1p-900, 0x1p900
 
@@ -73,7 +76,9 @@ const leastExact, mostExact = 0x1p-900, 0x1p900
 type iteration[T scalar.Real] struct {
 	d, e []T
 	q    Matrix[T]
-	left *int // sweeps that it may still make
+	left int // sweeps that it may still make
+
+	eps, least float64 // bounds of what is negligible
 
 	rotate Rotations[T]
 	cs     []T // scratch for the rotations of a sweep
@@ -101,14 +106,14 @@ func (t *iteration[T]) run() error {
 
 // iterate finds the eigenvalues from the first to the last one, by QL steps.
 func (t *iteration[T]) iterate() error {
-	d, e := t.d, t.e
-	for l := 0; l < len(d); {
-		m := t.split(l)
+	d, e, eps, least := t.d, t.e, t.eps, t.least
+	for l, m := 0, t.split(0); l < len(d); {
 		if m < len(d)-1 {
 			e[m] = 0
 		}
 		if m == l {
 			l++
+			m = t.split(l)
 			continue
 		}
 		if m == l+1 {
@@ -117,9 +122,10 @@ func (t *iteration[T]) iterate() error {
 			e[l] = 0
 			t.rotate.Apply(t.q, l, 1, append(t.cs[:0], c, s))
 			l += 2
+			m = t.split(l)
 			continue
 		}
-		if *t.left--; *t.left < 0 {
+		if t.left--; t.left < 0 {
 			return &ConvergenceError{l, len(d)}
 		}
 		p := d[l]
@@ -127,49 +133,55 @@ func (t *iteration[T]) iterate() error {
 		g = d[m] - p + e[l]/(g+sign(hypot(g, 1), g))
 		s, c := T(1), T(1)
 		p = 0
-		cs := t.cs[:0]
+		cs, next := t.cs[:0], m // next is the first negligible element after the step
 		for i := m - 1; i >= l; i-- {
 			f, b := s*e[i], c*e[i]
 			var r T
-			if x, y := float64(g), float64(f); x*x+y*y > leastRotated && x*x+y*y < mostRotated && f != 0 { // as in Rotation
-				h := math.Sqrt(x*x + y*y)
-				c, s, r = T(x/h), T(y/h), T(h)
-			} else {
-				c, s, r = Rotation(g, f)
-			}
+			c, s, r = Rotation(g, f)
 			if i != m-1 {
 				e[i+1] = r
 			}
 			g = d[i+1] - p
-			r = (d[i]-g)*s + 2*c*b
-			p = s * r
+			x := (d[i]-g)*s + 2*c*b
+			p = s * x
 			d[i+1] = g + p
-			g = c*r - b
+			g = c*x - b
 			cs = append(cs, c, s)
+			if i != m-1 && !couples(r, d[i+1], d[i+2], eps, least) && t.negligible(i+1) {
+				next = i + 1
+			}
 		}
 		t.rotate.Apply(t.q, m, -1, cs)
 		d[l] -= p
 		e[l] = g
+		if m = next; !couples(g, d[l], d[l+1], eps, least) && t.negligible(l) {
+			m = l
+		}
 	}
 	return nil
 }
 
 // split returns the first element of e from l on that is negligible, or the last index of d.
 func (t *iteration[T]) split(l int) int {
-	d, e := t.d, t.e
-	eps, tiny := 2*scalar.Eps[T](), scalar.SafeMin[T]()/scalar.Eps[T]()
-	least := max(leastExact, tiny*tiny)
+	d, e, eps, least := t.d, t.e, t.eps, t.least
 	for m := l; m < len(e); m++ {
-		x := float64(e[m])
-		if s := x * x; s > least && s < mostExact {
-			if s <= eps*eps*math.Abs(float64(d[m])*float64(d[m+1])) {
-				return m
-			}
-		} else if t.negligible(m) {
+		if !couples(e[m], d[m], d[m+1], eps, least) && t.negligible(m) {
 			return m
 		}
 	}
 	return len(e)
+}
+
+// couples reports whether the element e is not negligible beside x and y on the diagonal, as far as squares can tell.
+func couples[T scalar.Real](e, x, y T, eps, least float64) bool {
+	s := float64(e) * float64(e)
+	return s > least && s < mostExact && s > eps*eps*math.Abs(float64(x)*float64(y))
+}
+
+// leastCoupling returns the bound from which on [couples] can tell.
+func leastCoupling[T scalar.Real]() float64 {
+	tiny := scalar.SafeMin[T]() / scalar.Eps[T]()
+	return max(leastExact, tiny*tiny)
 }
 
 // Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0. It scales its operands to the middle of the range
@@ -177,6 +189,16 @@ func (t *iteration[T]) split(l int) int {
 //
 // Reference: LAPACK xLARTG.
 func Rotation[T scalar.Real](g, f T) (c, s, r T) {
+	x, y := float64(g), float64(f)
+	if s := x*x + y*y; s > leastRotated && s < mostRotated && x*y != 0 {
+		h := math.Sqrt(s)
+		return T(x / h), T(y / h), T(h)
+	}
+	return scaledRotation(g, f)
+}
+
+// scaledRotation is Rotation for any operands. It stands alone so that the other one is compiled into loops.
+func scaledRotation[T scalar.Real](g, f T) (c, s, r T) {
 	if f == 0 {
 		return 1, 0, g
 	}
@@ -184,10 +206,6 @@ func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 		return 0, 1, f
 	}
 	x, y := float64(g), float64(f)
-	if s := x*x + y*y; s > leastRotated && s < mostRotated {
-		h := math.Sqrt(s)
-		return T(x / h), T(y / h), T(h)
-	}
 	_, exp := math.Frexp(max(math.Abs(x), math.Abs(y)))
 	// This is the root of the factor, since the factor itself may be denormal.
 	scale := math.Ldexp(1, exp/2)
@@ -201,11 +219,11 @@ const leastRotated, mostRotated = 0x1p-800, 0x1p800
 
 // hypot returns √(a²+b²) without overflow.
 func hypot[T scalar.Real](a, b T) T {
-	if scalar.Of[T]() == scalar.Float32 {
-		x, y := float64(a), float64(b)
-		return T(math.Sqrt(x*x + y*y))
+	x, y := float64(a), float64(b)
+	if s := x*x + y*y; s > leastRotated && s < mostRotated {
+		return T(math.Sqrt(s))
 	}
-	return T(math.Hypot(float64(a), float64(b)))
+	return T(math.Hypot(x, y))
 }
 
 // sign returns the absolute value of a with the sign of b.
