@@ -118,7 +118,7 @@ func table() []entry {
 		{pkg: "kernels/kerneltest/traffic", tessera: []string{"versions"}},
 		{
 			pkg:     "kernels/cpu",
-			tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa", "kernels/cpu/native", "internal/scalar"},
+			tessera: []string{"kernels/cpu/avx2", "kernels/cpu/isa", "kernels/cpu/native", "internal/scalar", "internal/transpose"},
 			third:   []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/netlib/..."},
 		},
 		// The list of instruction sets: a folder each. topo for what the processor has.

@@ -12,6 +12,10 @@ func BLAS[T Element]() (r Routines[T], ok bool) { return nil, false }
 // anew from smaller pieces; ok is false where BLAS's is.
 func BLASSplit[T Element]() (r Routines[T], ok bool) { return nil, false }
 
+// BLASLU returns the LU routines on top of [BLAS], with the library's xGETRF for
+// [LU.Getrf]; ok is false if there is none.
+func BLASLU[T Element](Caches) (l *LU[T], ok bool) { return nil, false }
+
 // BLASLibrary returns what [BLASInfo] describes; ok is false if this build
 // has no C library.
 func BLASLibrary() (info BLASInfo, ok bool) { return BLASInfo{}, false }

@@ -20,6 +20,7 @@ const (
 	ErrWork      Error = "cpu: scratch too short"
 	ErrPivots    Error = "cpu: pivots do not fit the panel"
 	ErrBlocks    Error = "cpu: first block of a panel has fewer rows than there are pivots"
+	ErrNoThreads Error = "cpu: this build has no calls of several threads"
 )
 
 func checkTranspose(t blas.Transpose) (transposed bool) {

@@ -9,7 +9,11 @@ func (l *LU[T]) Work(m, n int) int {
 	if k <= 0 {
 		return 0
 	}
-	return roundUp(l.leaves.work(m, k), 16) + l.r.Work(max(m, n))
+	ours := roundUp(l.leaves.work(m, k), 16) + l.r.Work(max(m, n))
+	if l.library != nil {
+		return max(ours, m*n)
+	}
+	return ours
 }
 
 // Getrf factors the m×n matrix A, whose rows the blocks hold from top to
@@ -32,6 +36,14 @@ func (l *LU[T]) Work(m, n int) int {
 func (l *LU[T]) Getrf(n int, a []Block[T], ipiv []int, work []T) (info int) {
 	if len(ipiv) != min(checkBlocks(n, a), n) {
 		panic(ErrPivots)
+	}
+	if m := checkBlocks(n, a); l.library != nil && len(ipiv) > 0 && a[0].Rows >= len(ipiv) {
+		if len(work) < m*n {
+			panic(ErrWork)
+		}
+		if info, ok := l.library(m, n, a, ipiv, work); ok {
+			return info
+		}
 	}
 	p := luCall[T]{luPanel: luPanel[T]{pivot: true, ipiv: ipiv}}
 	l.factor(&p, n, a, work)

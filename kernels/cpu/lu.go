@@ -25,6 +25,9 @@ func checkBlocks[T Element](n int, a []Block[T]) (m int) {
 type LU[T Element] struct {
 	r      Routines[T]
 	leaves luLeaves[T]
+	// library, if not nil, is the Getrf of a C library. It needs m·n elements of
+	// scratch. If it returns false, it has not factored A.
+	library func(m, n int, a []Block[T], ipiv []int, work []T) (info int, ok bool)
 }
 
 // NewLU returns the LU routines on top of r, for a core with caches c. Those of

@@ -15,9 +15,9 @@ type definition[T kernels.Element] struct {
 	about string // a line that describes the op
 	host  func(i implementation[T]) versions.Version
 
-	splits bool                       // host also makes versions by smaller calls: see implementation.split
-	copies func(*versions.Call) error // the only version of an op that takes about the time of a copy
-	cuda   versions.Version           // for devices; without Run, the op has none
+	variant string                     // the suffix of the versions of a C library that host makes beside the plain one, or ""
+	copies  func(*versions.Call) error // the only version of an op that takes about the time of a copy
+	cuda    versions.Version           // for devices; without Run, the op has none
 }
 
 // copyVersion is the name of the version by [definition.copies]. It is not "go", so a caller that
@@ -34,7 +34,7 @@ type implementation[T kernels.Element] struct {
 	blas        cpu.Routines[T]
 	lu          *cpu.LU[T]
 	qr          cpu.QRRoutines[T]
-	split       bool // made of smaller calls: see [definition.splits]
+	variant     string // the routines are only for ops with this suffix, unless it is "": see [definition.variant]
 }
 
 // op returns the op that d defines, with a version for each implementation, in their order.
@@ -53,7 +53,7 @@ func (d definition[T]) op(all []implementation[T]) *versions.Op {
 		return &o
 	}
 	for _, i := range all {
-		if d.splits || !i.split {
+		if i.variant == "" || i.variant == d.variant {
 			add(d.host(i), i.name, i.constraints)
 		}
 	}
@@ -62,10 +62,9 @@ func (d definition[T]) op(all []implementation[T]) *versions.Op {
 
 // implementations returns the implementations of this build, the preferred one first.
 func implementations[T kernels.Element]() (all []implementation[T]) {
-	add := func(name string, c versions.Constraints, r cpu.Routines[T], q cpu.QRRoutines[T], split bool) {
-		all = append(all, implementation[T]{name, c, r, cpu.NewLU(r, caches()), q, split})
+	ours := func(name string, c versions.Constraints, p *cpu.Packed[T]) {
+		all = append(all, implementation[T]{name, c, p, cpu.NewLU(p, caches()), cpu.NewQR[T](p), ""})
 	}
-	ours := func(name string, c versions.Constraints, p *cpu.Packed[T]) { add(name, c, p, cpu.NewQR[T](p), false) }
 	var any versions.Constraints
 	if p, ok := cpu.AVX512[T](knlCaches()); ok {
 		ours("knl", knl(), p)
@@ -83,21 +82,30 @@ func implementations[T kernels.Element]() (all []implementation[T]) {
 	if r, ok := cpu.BLAS[T](); ok {
 		split, _ := cpu.BLASSplit[T]()
 		q, _ := cpu.BLASQR[T]()
+		lapack, _ := cpu.BLASLU[T](caches())
 		info, _ := cpu.BLASLibrary()
+		add := func(r cpu.Routines[T], lu *cpu.LU[T], variant string) {
+			all = append(all, implementation[T]{info.Name + variant, any, r, lu, q, variant})
+		}
+		lu := cpu.NewLU(r, caches())
 		// On a core with AVX-512 OpenBLAS gains by the split in float64 and
 		// is about as fast either way in float32: see [cpu.BLASSplit].
 		first := info.Name == "openblas" && scalar.Of[T]() == scalar.Float64
 		if first {
-			add(info.Name+splitSuffix, any, split, q, true)
+			add(split, lu, splitVariant)
 		}
-		add(info.Name, any, r, q, false)
+		add(r, lu, "")
 		if !first {
-			add(info.Name+splitSuffix, any, split, q, true)
+			add(split, lu, splitVariant)
 		}
+		add(r, lapack, lapackVariant)
 	}
 	ours("go", any, cpu.Portable[T]())
 	return all
 }
 
-// splitSuffix marks the versions of trsm and potrf that consist of smaller calls of a library.
-const splitSuffix = "-split"
+// Suffixes of versions by a C library.
+const (
+	splitVariant  = "-split"  // trsm and potrf by smaller calls
+	lapackVariant = "-lapack" // getrf as LAPACK has it, and not ours over the library's gemm
+)

@@ -30,8 +30,9 @@ func (p *Getrf) Validate() error { return check("getrf", p) }
 // getrfOp defines op "getrf".
 func getrfOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "getrf", Work: getrfWork[T], NewParams: fresh[Getrf]},
-		about: "LU factorization with partial pivoting, PA = LU",
+		Op:      versions.Op{Name: "getrf", Work: getrfWork[T], NewParams: fresh[Getrf]},
+		about:   "LU factorization with partial pivoting, PA = LU",
+		variant: lapackVariant,
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: getrf(i.lu), Help: getrfHelp(i.lu)}
 		},

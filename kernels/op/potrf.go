@@ -30,9 +30,9 @@ func (p *Potrf) Validate() error { return check("potrf", p) }
 // potrfOp defines op "potrf".
 func potrfOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "potrf", Work: potrfWork[T], NewParams: fresh[Potrf]},
-		about:  "Cholesky factorization of a tile, A = LLᵀ",
-		splits: true,
+		Op:      versions.Op{Name: "potrf", Work: potrfWork[T], NewParams: fresh[Potrf]},
+		about:   "Cholesky factorization of a tile, A = LLᵀ",
+		variant: splitVariant,
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: potrf(i.blas), Help: helpPotrf(i.blas)}
 		},

@@ -11,7 +11,8 @@ import (
 // NewTable returns a new table of all ops with the versions of this build in order of preference:
 // on a device ("cuda", which no worker on the CPU takes); in assembly for one processor ("knl")
 // and for instruction sets ("avx512", "avx2", "neon"); the C library of a build tag ("openblas" or "mkl",
-// and "openblas-split" or "mkl-split" for trsm and potrf by smaller calls); portable Go ("go").
+// also "openblas-split" or "mkl-split" for trsm and potrf by smaller calls, and "openblas-lapack" or
+// "mkl-lapack" for getrf by the library's xGETRF, where the others are ours over its gemm); portable Go ("go").
 //
 // A kernel uses one thread, so NewTable sets the number of threads of the C library to one, for
 // the whole process. [SetBLASThreads] sets another number, to compare with the library's own
@@ -75,8 +76,8 @@ func absent[T kernels.Element]() (all []AbsentVersion) {
 				continue
 			}
 			all = append(all, AbsentVersion{d.Name, typ, name, cpu.WhyNoBLAS(name)})
-			if d.splits {
-				all = append(all, AbsentVersion{d.Name, typ, name + splitSuffix, cpu.WhyNoBLAS(name)})
+			if d.variant != "" {
+				all = append(all, AbsentVersion{d.Name, typ, name + d.variant, cpu.WhyNoBLAS(name)})
 			}
 		}
 	}

@@ -30,9 +30,9 @@ func (p *Trsm[T]) Validate() error { return check("trsm", p) }
 // trsmOp defines op "trsm".
 func trsmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "trsm", Work: trsmWork[T], NewParams: fresh[Trsm[T]], Thin: thin[T]},
-		about:  "triangular systems, B ← αL⁻¹B",
-		splits: true,
+		Op:      versions.Op{Name: "trsm", Work: trsmWork[T], NewParams: fresh[Trsm[T]], Thin: thin[T]},
+		about:   "triangular systems, B ← αL⁻¹B",
+		variant: splitVariant,
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: trsm(i.blas), Help: helpWith[T](i.blas, trsmWork[T])}
 		},

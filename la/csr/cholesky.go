@@ -27,6 +27,9 @@ const ErrNotFactorized Error = "csr: no valid factorization"
 //
 // The factor is computed by supernodes: consecutive columns that have the same rows, or almost so, are a dense matrix.
 //
+// It takes the place of package sparse's Cholesky, which solves with parts of both factors once it has factored a second
+// matrix.
+//
 // The zero value holds no factorization and has the options of the zero value. Several goroutines may read a Cholesky at
 // once.
 //

@@ -14,8 +14,8 @@ import (
 // index. A *sparse.CSR is not copied: see [New].
 //
 // From does not call the conversions of package sparse, as ToCSR: that of a COO leaves duplicates of the first
-// column of a row apart, and then its elements and its products disagree. The products of two matrices of
-// package sparse are to be used with care, too: if both are DIA, it ignores the second.
+// column of a row apart, and then its elements and its products disagree. Package sparse takes the first for both
+// in sums and products of two DIA, but not in those of their From and [Matrix.CSR].
 //
 // The error is a *[StructureError], also if a has no DoNonZero.
 func From(rt exec.Runtime, a mat.Matrix) (*Matrix, error) {

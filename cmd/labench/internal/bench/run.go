@@ -189,7 +189,7 @@ func (s Spec) options() la.Options {
 	}
 	// Of a task for the whole matrix, to explore each version would take longer than all runs.
 	opt := la.Options{Workers: s.Workers, Thorough: !find(s.Op).whole, NB: s.NB, Policy: s.Sched, ByPriority: s.ByPriority, Only: s.Only, Exclude: s.Exclude,
-		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
+		Fixed: slices.Clone(s.Fixed), Profile: s.Profile, Table: s.Table, Target: s.Target, Resources: s.Resources, Trace: s.Trace}
 	if s.NB > 0 {
 		opt.Direct = -1 // a requested tile size is used
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -58,6 +59,7 @@ type Local struct {
 	Exclude    []string       // versions that must not run
 	Fixed      []versions.Pin // versions of single ops
 	Profile    *versions.Profile
+	Table      *kernels.Table  // operations and versions; nil: those of this build
 	Target     versions.Target // declares the workers; see la.Options
 	Resources  []exec.Resource // declares workers of several kinds, instead of Target
 	Devices    string          // accelerators beside the workers: see engine.OpenAccelerators

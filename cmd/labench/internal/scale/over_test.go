@@ -18,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/plotting"
 	"github.com/tessera-la/tessera/internal/topo"
+	"github.com/tessera-la/tessera/kernels/op"
 	"go.uber.org/goleak"
 )
 
@@ -136,4 +137,36 @@ func TestOversubscribeRuns(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 	labtest.CheckPicture(t, f.plot)
+}
+
+// A task has no more threads than there are workers.
+func TestThreads(t *testing.T) {
+	sets := []versionSet{{"mkl", nil, 1}, {"mkl-2threads", nil, 2}, {"mkl-4threads", nil, 4}}
+	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm", Type: "f64"}, Repeat: 3}, sizes: []int{1024}, workers: []int{2, 4}, nb: []int{256}, cores: 2,
+		policies: []dispatch.Kind{dispatch.Priority}, versions: sets}
+	var got [][2]int
+	for _, one := range s.settings() {
+		got = append(got, [2]int{one.versions.threads, one.workers})
+	}
+	if want := [][2]int{{1, 2}, {1, 4}, {2, 2}, {2, 4}, {4, 4}}; !slices.Equal(got, want) {
+		t.Errorf("threads and workers %v, want %v", got, want)
+	}
+	s.versions, s.workers = sets[2:], []int{2}
+	if err := s.validate(); err == nil || !strings.Contains(err.Error(), "more threads than there are workers") {
+		t.Errorf("error %v", err)
+	}
+	f := scaleFlags{op: "gemm", sizes: "1024", workers: "2", nb: "auto", sched: "priority", versions: "go", typ: "f64", devices: "none", repeat: 3, threads: "1,2"}
+	p, err := f.plan()
+	var none *op.ThreadsError
+	if op.AddThreads(op.NewTable(), 2) != nil {
+		if !errors.As(err, &none) {
+			t.Errorf("without MKL: error %v", err)
+		}
+	} else if err != nil || p.sweep.base.Table == nil || len(p.sweep.versions) != 2 || p.sweep.versions[1].name != "mkl-2threads" {
+		t.Errorf("plan %+v, error %v", p, err)
+	}
+	f.given = func(flag string) bool { return flag == "versions" }
+	if _, err := f.plan(); err == nil || !strings.Contains(err.Error(), "--threads excludes --versions") {
+		t.Errorf("with --versions: error %v", err)
+	}
 }

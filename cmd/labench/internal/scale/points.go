@@ -16,6 +16,8 @@ import (
 	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/cli"
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -87,6 +89,8 @@ func (v variable) says(t setting) string {
 type versionSet struct {
 	name string // "all", or names joined by +
 	only []string
+	// threads is the number of the library's threads in each task; 0: it is the versions' own.
+	threads int
 }
 
 // parseVersionSets parses a comma-separated list of sets of versions. The error is a *cli.ListError.
@@ -108,6 +112,24 @@ func parseVersionSets(list string) ([]versionSet, error) {
 		}
 	}
 	return sets, nil
+}
+
+// threadSets parses numbers of threads of the C library. It returns a set for each, and a table that has these versions.
+// The error is a *cli.ListError or an *op.ThreadsError.
+func threadSets(list string) (sets []versionSet, table *kernels.Table, err error) {
+	numbers, err := cli.ParseInts("threads", list, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	table = op.NewTable()
+	for _, n := range numbers {
+		if err := op.AddThreads(table, n); err != nil {
+			return nil, nil, err
+		}
+		name := op.ThreadsVersion(n)
+		sets = append(sets, versionSet{name, []string{name}, n})
+	}
+	return sets, table, nil
 }
 
 // scaling is all combinations of the lists in it. Tile size 0 is la's choice.
@@ -201,10 +223,10 @@ func (s *scaling) grid() ([]setting, error) {
 	}, len(s.sizes), len(s.versions), len(devices), len(s.policies), len(s.nb), len(s.workers))
 }
 
-// settings returns the grid, which validate has found small enough.
+// settings returns the grid, which validate has found small enough, without tasks of more threads than there are workers.
 func (s *scaling) settings() []setting {
 	all, _ := s.grid()
-	return all
+	return slices.DeleteFunc(all, func(t setting) bool { return t.versions.threads > t.workers })
 }
 
 // values returns the number of values of a variable.
@@ -265,9 +287,12 @@ func (s *scaling) spec(t setting) bench.Spec {
 
 // validate returns the errors that bench would return, one of each kind.
 func (s *scaling) validate() error {
-	all, err := s.grid()
-	if err != nil {
+	if _, err := s.grid(); err != nil {
 		return err
+	}
+	all := s.settings()
+	if len(all) == 0 {
+		return errors.New("--threads: each task has more threads than there are workers")
 	}
 	for _, t := range all {
 		if err := s.spec(t).Validate(); err != nil {

@@ -28,7 +28,7 @@ type scaleFlags struct {
 	seed                                   uint64
 	repeat, warmup                         int
 	verify, json                           bool
-	csv, plot, oversubscribe               string
+	csv, plot, oversubscribe, threads      string
 	profile, devices                       string
 	nodes                                  *onNodes
 	given                                  func(flag string) bool
@@ -54,6 +54,10 @@ With --oversubscribe there are more workers than cores, spread evenly, as in the
 first figure of the results of Amela et al. (2018): what waits for something
 other than a core may gain, arithmetic does not. Tiles are those of factor 1.
 
+With --threads each task runs MKL on so many threads of its own, which are bound
+to the cores of as many workers: a task waits until these are idle. With both,
+tasks × threads are the cores times the factor, as in that figure.
+
 With --cluster the sweep is over numbers of nodes instead of workers, each with
 the same number of workers; speed-up and efficiency are over one node. This
 process drives and does not compute. With --machine the plan of each point is
@@ -62,6 +66,7 @@ beside it: labench machine writes such a file.`,
   labench scale gemm -n 256:4096:256 --nb 64,128,256,auto --csv tiles.csv
   labench scale cholesky -n 4096 --sched all --versions go,openblas
   labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg
+  labench scale gemm -n 4096 --nb 512,1024 --threads 1,2,4 --oversubscribe 1:8
   labench scale cholesky --cluster local:1:2 --distributed --sched owner,fifo
   labench scale lu -n 30000 --cluster nodes.toml --distributed --plot nodes.svg`,
 		ValidArgs: bench.Ops(),
@@ -91,6 +96,7 @@ beside it: labench machine writes such a file.`,
 	fl.StringVar(&f.nb, "nb", "auto", "tile sizes; auto is la's choice")
 	fl.StringVar(&f.sched, "sched", dispatch.Priority.String(), "scheduling policies: all, "+cli.Words(dispatch.Kinds()))
 	fl.StringVar(&f.versions, "versions", "all", "versions that may run, each element a point of its own, as in go,openblas,go+openblas,all")
+	fl.StringVar(&f.threads, "threads", "", "threads of a library's call, as in 1,2,4, each a point of its own, instead of --versions (tag mkl)")
 	fl.StringVar(&f.devices, "devices", "none", "accelerators, as in cuda0, sim or auto: three points, the workers alone, the devices alone, and both")
 	fl.StringVar(&f.typ, "type", "f64", "element type: "+strings.Join(bench.Types(), " or "))
 	f.choices = setup.RegisterChoices(cmd, bench.Operations()...)
@@ -162,7 +168,13 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	s.policies, err = f.policies(given("sched"))
 	errs.Note(err)
 	s.base.ByPriority = given("sched")
-	s.versions, err = parseVersionSets(f.versions)
+	if f.threads == "" {
+		s.versions, err = parseVersionSets(f.versions)
+	} else if given("versions") || nodes != nil {
+		err = errors.New("--threads excludes --versions and --cluster")
+	} else {
+		s.versions, s.base.Table, err = threadSets(f.threads)
+	}
 	errs.Note(err)
 	errs.Note(setup.RequestDevices(f.devices))
 	s.devices = deviceSets(f.devices)
@@ -227,6 +239,9 @@ func runScale(ctx context.Context, a *cli.App, f *scaleFlags, m scaleMachine) er
 	}
 	// Unknown versions would fail in every point.
 	for _, v := range p.sweep.versions {
+		if v.threads > 0 {
+			continue // these have been added to the table
+		}
 		if err := setup.CheckVersions(v.only, nil); err != nil {
 			return err
 		}
