@@ -86,8 +86,7 @@ const (
 	// OneStage reduces the matrix directly. Half of the operations wait for memory.
 	OneStage
 	// TwoStages first reduces the matrix to a band, by products of matrices, and then the band, in the caches. The
-	// transformation back then takes 6·n² operations for each eigenvector, instead of 2·n². Singular values come without
-	// vectors.
+	// transformation back then takes 6·n² operations for each vector, instead of 2·n².
 	TwoStages
 )
 

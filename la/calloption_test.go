@@ -85,7 +85,6 @@ func TestOptionsRefused(t *testing.T) {
 		{"QR.Factorize takes no TruncatedOptions", qr.Factorize(bad, la.TruncatedOptions{})},
 		{"EigenSym.Factorize takes no InPlace", eigen.Factorize(nil, true, la.InPlace())},
 		{"SVD.Factorize takes no EigenPart", svd.Factorize(bad, mat.SVDThin, part)},
-		{"two stages of reduction are for singular values alone", svd.Factorize(bad, mat.SVDThinV, la.TwoStages)},
 		{"SVD.Factorize takes no GeneralizedForm", svd.Factorize(bad, mat.SVDThin, la.ABxIsLambdaX)},
 		{"EigenSym.Factorize has no Reduction(3)", eigen.Factorize(nil, true, la.Reduction(3))},
 		{"PCA.Factorize takes no Checkpoint", pca.Factorize(bad, nil, keep)},

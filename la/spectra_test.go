@@ -173,8 +173,11 @@ func TestManySpectra(t *testing.T) {
 				x = c.Values(nil)
 				c.VectorsTo(&left)
 			} else {
-				c := la.NewSVD[float64](e)
-				if err := c.Factorize(a, mat.SVDThin); err != nil {
+				c, way := la.NewSVD[float64](e), la.OneStage
+				if k%2 == 0 {
+					way = la.TwoStages
+				}
+				if err := c.Factorize(a, mat.SVDThin, way); err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
 				x = c.Values(nil)
@@ -207,14 +210,14 @@ func TestManySpectra(t *testing.T) {
 func TestEdges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(25, 26))
 	var c, two la.EigenSym[float64]
-	var d la.SVD[float64]
+	var d, d2 la.SVD[float64]
 	var g la.Eigen[float64]
 	for _, edge := range []int{16, 32, 48, 64, 96, 128} {
 		for n := edge - 1; n <= edge+1; n++ {
 			s, a := randomSymmetric(n, rng), randomSVD(n+1, n, rng)
 			square := a.Slice(0, n, 0, n).(*mat.Dense)
-			if err := errors.Join(c.Factorize(s, true, la.OneStage), two.Factorize(s, true, la.TwoStages), d.Factorize(a, mat.SVDThin),
-				g.Factorize(square, mat.EigenRight)); err != nil {
+			if err := errors.Join(c.Factorize(s, true, la.OneStage), two.Factorize(s, true, la.TwoStages), d.Factorize(a, mat.SVDThin, la.OneStage),
+				d2.Factorize(a, mat.SVDThin, la.TwoStages), g.Factorize(square, mat.EigenRight)); err != nil {
 				t.Fatal(err)
 			}
 			var z, z2, u, v mat.Dense
@@ -235,6 +238,10 @@ func TestEdges(t *testing.T) {
 			judge("EigenSym in two stages", r, o)
 			r, o = svdErrors(a, d.Values(nil), &u, &v, 0x1p-52)
 			judge("SVD", r, o)
+			d2.UTo(&u)
+			d2.VTo(&v)
+			r, o = svdErrors(a, d2.Values(nil), &u, &v, 0x1p-52)
+			judge("SVD in two stages", r, o)
 			judge("Eigen", generalError(square, g.Values(nil), &x, 0x1p-52), 0)
 		}
 	}
@@ -291,31 +298,36 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 	}
 	s := la.Symmetric[T]{Uplo: 'U', N: n, Stride: n, Data: a.Data}
 	var values, inTwo, singular, singularInTwo []T
+	var left, right mat.Dense // singular vectors in two stages
 	for i, e := range engines {
 		c, two, d := la.NewEigenSym[T](e), la.NewEigenSym[T](e), la.NewSVD[T](e)
 		if err := errors.Join(c.Factorize(s, true, la.OneStage), two.Factorize(s, true, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		d2 := la.NewSVD[T](e)
-		if err := errors.Join(d.Factorize(a, mat.SVDThin), d2.Factorize(a, mat.SVDNone, la.TwoStages)); err != nil {
+		if err := errors.Join(d.Factorize(a, mat.SVDThin, la.OneStage), d2.Factorize(a, mat.SVDThin, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if i > 0 {
-			if !slices.Equal(values, c.Values(nil)) || !slices.Equal(inTwo, two.Values(nil)) {
-				t.Errorf("%s: other eigenvalues with %d workers", what, i+1)
-			}
-			if !slices.Equal(singular, d.Values(nil)) || !slices.Equal(singularInTwo, d2.Values(nil)) {
-				t.Errorf("%s: other singular values with %d workers", what, i+1)
-			}
-			continue
-		}
-		values, inTwo, singular, singularInTwo = c.Values(nil), two.Values(nil), d.Values(nil), d2.Values(nil)
-		var v, v2, u, w mat.Dense
 		vectors := func(to *mat.Dense, from func(la.Sink[T])) {
 			x := la.General[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)}
 			from(x)
 			to.CloneFrom(mat.NewDense(n, n, wide(x.Data)))
 		}
+		var u2, w2 mat.Dense
+		vectors(&u2, d2.UTo)
+		vectors(&w2, d2.VTo)
+		if i > 0 {
+			if !slices.Equal(values, c.Values(nil)) || !slices.Equal(inTwo, two.Values(nil)) {
+				t.Errorf("%s: other eigenvalues with %d workers", what, i+1)
+			}
+			if !slices.Equal(singular, d.Values(nil)) || !slices.Equal(singularInTwo, d2.Values(nil)) || !mat.Equal(&u2, &left) || !mat.Equal(&w2, &right) {
+				t.Errorf("%s: other singular values or vectors with %d workers", what, i+1)
+			}
+			continue
+		}
+		values, inTwo, singular, singularInTwo = c.Values(nil), two.Values(nil), d.Values(nil), d2.Values(nil)
+		left, right = u2, w2
+		var v, v2, u, w mat.Dense
 		vectors(&v, c.VectorsTo)
 		vectors(&v2, two.VectorsTo)
 		vectors(&u, d.UTo)
@@ -329,17 +341,20 @@ func spectrum[T la.Element](t *testing.T, n, kind int, engines []*la.Engine, rng
 		if r, o := svdErrors(plain, wide(singular), &u, &w, eps); !(r < 30 && o < 30) {
 			t.Errorf("%s: singular vectors: residual %.3g, orthogonality %.3g", what, r, o)
 		}
+		if r, o := svdErrors(plain, wide(singularInTwo), &u2, &w2, eps); !(r < 30 && o < 30) {
+			t.Errorf("%s: singular vectors in two stages: residual %.3g, orthogonality %.3g", what, r, o)
+		}
 		if err := errors.Join(c.Factorize(s, false, la.OneStage), two.Factorize(s, false, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if err := d.Factorize(a, mat.SVDNone, la.OneStage); err != nil {
+		if err := errors.Join(d.Factorize(a, mat.SVDNone, la.OneStage), d2.Factorize(a, mat.SVDNone, la.TwoStages)); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		limit := 30*eps*math.Sqrt(float64(n))*float64(singular[0]) + 1e-322
 		for k := range n {
 			other := func(x []T) bool { return math.Abs(float64(x[k])-float64(values[k])) > limit }
 			differs := func(x []T) bool { return math.Abs(float64(x[k])-float64(singular[k])) > limit }
-			if other(c.Values(nil)) || other(two.Values(nil)) || other(inTwo) || differs(d.Values(nil)) || differs(singularInTwo) {
+			if other(c.Values(nil)) || other(two.Values(nil)) || other(inTwo) || differs(d.Values(nil)) || differs(d2.Values(nil)) || differs(singularInTwo) {
 				t.Errorf("%s: value %d alone is another one", what, k)
 				break
 			}

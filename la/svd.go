@@ -23,9 +23,8 @@ import (
 // descending order, and orthonormal left and right vectors as the columns of U and V. The signs of a pair of
 // vectors, and which vectors span the space of equal values, are not defined.
 //
-// A is reduced to bidiagonal form, after a QR factorization if it is far from square, and for values alone in one stage or
-// two. The bidiagonal problem is
-// solved by divide and conquer, and the vectors are transformed back; values alone are found by differential
+// A is reduced to bidiagonal form, after a QR factorization if it is far from square. [Reduction] says which ways
+// there are to that form. The bidiagonal problem is solved by divide and conquer, and the vectors are transformed back; values alone are found by differential
 // quotients and differences (dqds). The errors in the values are of the size of rounding errors in the
 // largest of them: small ones of a graded matrix have fewer digits.
 //
@@ -62,7 +61,6 @@ const (
 // PseudoInverseTo then know no other values. All values are found in any case. A part of k values saves most of the last step
 // of divide and conquer, and of the transformation back all but k/min(m, n). Factorize panics with
 // mat.ErrIndexOutOfRange if the part has indices that A has not, and the error is an *OptionsError if kind is full.
-// It is one as well for vectors in TwoStages, which are for values alone.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
@@ -72,9 +70,6 @@ func (c *SVD[T]) Factorize(a Source[T], kind mat.SVDKind, opts ...CallOption) er
 	o, err := optionsOf("SVD.Factorize", takesSingular|takesReduction, opts)
 	if err == nil && o.singular.part.Kind != op.AllEigen && kind&(mat.SVDFullU|mat.SVDFullV) != 0 {
 		err = &OptionsError{Problems: []string{"a SingularPart is for singular values alone or thin singular vectors"}}
-	}
-	if err == nil && o.reduction == TwoStages && kind&(anyU|anyV) != 0 {
-		err = &OptionsError{Problems: []string{"two stages of reduction are for singular values alone"}}
 	}
 	if err != nil {
 		c.Reset()
@@ -203,8 +198,8 @@ func (c *SVD[T]) decompose(o callOptions) error {
 }
 
 // Stages returns the stages of the decomposition in their order: "QR" if A is far from square, then "reduction",
-// or "reduction to band" and "bulge chasing", and "values" or "divide and conquer" and "back-transformation". A small matrix has none. The slice is overwritten by the next
-// Factorize.
+// or "reduction to band" and "bulge chasing"; and "values", or "divide and conquer", "vectors of the band" if A was reduced to
+// a band, and "back-transformation". A small matrix has none. The slice is overwritten by the next Factorize.
 func (c *SVD[T]) Stages() []Stage {
 	c.check()
 	return c.stages

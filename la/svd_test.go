@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -111,8 +112,11 @@ func TestSVD(t *testing.T) {
 // TestSVDSources: the same bits from all kinds of matrices to all kinds of destinations, by any number of
 // workers.
 func TestSVDSources(t *testing.T) {
-	for _, s := range [][2]int{{300, 280}, {280, 300}, {600, 200}} {
-		m, n := s[0], s[1]
+	for _, s := range []struct {
+		m, n int
+		way  la.Reduction
+	}{{300, 280, la.OneStage}, {280, 300, la.TwoStages}, {600, 200, la.OneStage}, {600, 200, la.TwoStages}} {
+		m, n := s.m, s.n
 		a := randomSVD(m, n, rand.New(rand.NewPCG(3, 4)))
 		raw := la.General[float64]{Rows: m, Cols: n, Stride: n + 2, Data: make([]float64, m*(n+2))}
 		for i := range raw.Data {
@@ -125,16 +129,16 @@ func TestSVDSources(t *testing.T) {
 		}
 		full, _ := blocked.From[float64](a, blocked.Full, 64, blocked.CopyOptions{})
 		want := la.NewSVD[float64](engineOf(t, la.Options{Deterministic: true}))
-		if err := want.Factorize(a, mat.SVDThin); err != nil {
+		if err := want.Factorize(a, mat.SVDThin, s.way); err != nil {
 			t.Fatal(err)
 		}
 		var u, v mat.Dense
 		want.UTo(&u)
 		want.VTo(&v)
-		for i, s := range []la.Source[float64]{raw, full, mat.DenseCopyOf(a.T()).T()} {
+		for i, source := range []la.Source[float64]{raw, full, mat.DenseCopyOf(a.T()).T()} {
 			for _, workers := range []int{1, 2, 3} {
 				c := la.NewSVD[float64](engineOf(t, la.Options{Workers: workers, Deterministic: true}))
-				if err := c.Factorize(s, mat.SVDThin); err != nil {
+				if err := c.Factorize(source, mat.SVDThin, s.way); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(c.Values(nil), want.Values(nil)) {
@@ -412,17 +416,33 @@ func ExampleSVD() {
 }
 
 func BenchmarkSVD(b *testing.B) {
-	for _, n := range []int{10, 64, 500, 1000, 2000} {
+	for _, n := range []int{10, 64, 500, 1000, 2000, 4000} {
 		a := randomSVD(n, n, rand.New(rand.NewPCG(1, 2)))
-		for name, kind := range map[string]mat.SVDKind{"": mat.SVDThin, "/values": mat.SVDNone} {
-			b.Run(fmt.Sprint(n, name), func(b *testing.B) {
-				c := la.NewSVD[float64](nil)
-				for b.Loop() {
-					if err := c.Factorize(a, kind); err != nil {
-						b.Fatal(err)
-					}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := la.NewSVD[float64](nil)
+			for b.Loop() {
+				if err := c.Factorize(a, mat.SVDThin); err != nil {
+					b.Fatal(err)
 				}
-			})
+			}
+		})
+		for _, way := range []la.Reduction{la.OneStage, la.TwoStages} {
+			for _, share := range []int{0, 10, 25, 100} {
+				b.Run(fmt.Sprintf("%d/%v/%d%%", n, way, share), func(b *testing.B) {
+					c, kind := la.NewSVD[float64](nil), mat.SVDThin
+					if share == 0 {
+						kind = mat.SVDNone
+					}
+					for b.Loop() {
+						if err := c.Factorize(a, kind, way, la.SingularIndices(0, n*share/100)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					for _, s := range c.Stages() { // of the last one
+						b.ReportMetric(s.Time.Seconds()*1e3, strings.ReplaceAll(s.Name, " ", "-")+"-ms")
+					}
+				})
+			}
 		}
 		if n <= 500 {
 			b.Run(fmt.Sprint(n, "/gonum"), func(b *testing.B) {

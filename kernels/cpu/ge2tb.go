@@ -17,10 +17,12 @@ func (t *Bidiagonal[T]) Ge2tbWork(m, n, b int) int {
 
 // Ge2tb reduces the m×n matrix A, m ≥ n, to
 //
-//	Qᵀ·A·P = B,
+//	Qᵀ·A·P = B,  Q = H(0)·H(1)·…·H(n−1),  P = G(0)·G(1)·…·G(n−b−1),
 //
-// an upper triangular matrix with b superdiagonals, which it stores in band as [BandStride] has it. A is not changed, and
-// Q and P are not kept.
+// an upper triangular matrix with b superdiagonals, which it stores in band as [BandStride] has it. H(i) is
+// I − tauq(i)·v·vᵀ and G(i) is I − taup(i)·u·uᵀ. v is zero up to element i−1 and u up to element i+b−1, the elements after
+// these are 1, and the others overwrite column i of a below the diagonal, and row i from column i+b+1 on. The rest of a is
+// undefined.
 //
 // b columns and b rows at a time are reduced, by the factorizations (I − V·F·Vᵀ)·R of the columns and, transposed, of the
 // rows beside them. C is what is left of A to the right of the columns, and U and G are V and F of the rows:
@@ -32,13 +34,14 @@ func (t *Bidiagonal[T]) Ge2tbWork(m, n, b int) int {
 // So both reflectors are one update. One unit reduces the next columns while the others update the rest. A is copied to
 // strips of columns, on which products run fastest.
 //
+// tauq has at least n elements, and taup n−b if n > b; or both are nil: then Q and P are not kept, and a is left as it is.
 // work has at least [Bidiagonal.Ge2tbWork] elements. Squares of the elements of A must neither overflow nor underflow. The
 // bits of the result do not depend on the crew. Ge2tb panics with ErrDim if m < n, and with ErrStride or ErrShort if a does
 // not hold such a matrix.
 //
 // References: Großer and Lang, Efficient parallel reduction to bidiagonal form (1999); Ltaief, Luszczek and Dongarra,
 // High-performance bidiagonal reduction using tile algorithms on homogeneous multicore architectures (2013).
-func (t *Bidiagonal[T]) Ge2tb(m, n, b int, a []T, lda int, band, work []T) {
+func (t *Bidiagonal[T]) Ge2tb(m, n, b int, a []T, lda int, band, tauq, taup, work []T) {
 	checkMatrix(m, n, len(a), lda)
 	if m < n {
 		panic(ErrDim)
@@ -53,12 +56,13 @@ func (t *Bidiagonal[T]) Ge2tb(m, n, b int, a []T, lda int, band, work []T) {
 	}
 	nb := ge2tbStrip * b
 	strips := (n + nb - 1) / nb
-	p := bidiagonalBand[T]{Bidiagonal: t, qr: NewQR(t.Routines), m: m, n: n, b: b, nb: nb, strips: strips, band: band, ld: BandStride[T](b)}
+	p := bidiagonalBand[T]{Bidiagonal: t, qr: NewQR(t.Routines), m: m, n: n, b: b, nb: nb, strips: strips, a: a, lda: lda,
+		band: band, ld: BandStride[T](b), tauq: tauq, taup: taup}
 	p.data = take(strips * nb * m)
 	p.left, p.v = take(2*b*m), take(b*m)
 	p.right, p.u = take(2*b*n), take(b*n)
 	p.f, p.g, p.vu = take(b*b), take(b*b), take(b*b)
-	p.load(a, lda)
+	p.load()
 	t.crew(1, p.panelWork(), func(_, _ int, work []T) { p.columns(0, work) })
 	for k := 0; k+b < n && !t.stopped(); k += b {
 		p.reflectLeft(k)
@@ -74,9 +78,12 @@ type bidiagonalBand[T Element] struct {
 	*Bidiagonal[T]
 	qr                  *QR[T]
 	m, n, b, nb, strips int
+	a                   []T
+	lda                 int
 	data                []T // strips of nb columns, each row by row
 	band                []T
 	ld                  int
+	tauq, taup          []T
 	left, right         []T // V and X side by side, m×2b, and Y and U, n×2b: the factors of the update
 	v, u                []T // V and U alone
 	f, g                []T // F and G
@@ -90,11 +97,11 @@ func (p *bidiagonalBand[T]) at(i, j int) []T {
 }
 
 // load copies A to the strips, and clears the band.
-func (p *bidiagonalBand[T]) load(a []T, lda int) {
+func (p *bidiagonalBand[T]) load() {
 	p.crew(p.strips, 0, func(s, _ int, _ []T) {
 		first, last := s*p.nb, min((s+1)*p.nb, p.n)
 		for i := range p.m {
-			copy(p.at(i, first), a[i*lda+first:i*lda+last])
+			copy(p.at(i, first), p.a[i*p.lda+first:i*p.lda+last])
 		}
 		clear(p.band[first*(p.ld+1) : min(last*(p.ld+1), len(p.band))])
 	})
@@ -121,6 +128,14 @@ func (p *bidiagonalBand[T]) columns(k int, work []T) {
 	p.qr.Geqrt(rows, kb, b, v, b, p.f, b, work)
 	for i := range kb {
 		copy(p.band[(k+i)*p.ld+k+i+b-1:][:kb-i], v[i*b+i:])
+	}
+	if p.tauq != nil {
+		for i := range kb {
+			p.tauq[k+i] = p.f[i*b+i]
+		}
+		for i := range rows {
+			copy(p.a[(k+i)*p.lda+k:][:min(i, kb)], v[i*b:])
+		}
 	}
 	unitLower(v, rows, kb, b)
 }
@@ -168,6 +183,15 @@ func (p *bidiagonalBand[T]) reduceRows(k int, work []T) {
 	for i := range b {
 		for j := range min(i+1, cols) {
 			p.band[(k+i)*p.ld+first+j+b-1] = u[j*b+i]
+		}
+	}
+	if p.taup != nil {
+		for i := range min(b, cols) {
+			p.taup[k+i] = p.g[i*b+i]
+			row := p.a[(k+i)*p.lda+first:][:cols]
+			for j := i + 1; j < cols; j++ {
+				row[j] = u[j*b+i]
+			}
 		}
 	}
 	unitLower(u, cols, b, b)

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestBidiagonalTwoStages: a matrix, its band and the bidiagonal matrix have the same singular values, which gonum finds.
+// TestBidiagonalTwoStages: A = Q1·C·P1ᵀ and C = Q2·B·P2ᵀ, with all factors from their reflectors; and without these, C and B
+// have the same bits.
 func TestBidiagonalTwoStages(t *testing.T) {
 	t.Run("float64", testBidiagonalTwoStages[float64])
 	t.Run("float32", testBidiagonalTwoStages[float32])
@@ -58,59 +59,97 @@ func checkBidiagonalTwoStages[T Element](t *testing.T, p *Packed[T], kind string
 		}
 	}
 	was := slices.Clone(a)
+	same := func(x, y T) bool { return x == y || x != x && y != y }
 	band, d, e := nan(BandSize[T](n, b)), nan(n), nan(max(n-1, 0))
-	r.Ge2tb(m, n, b, a, lda, band, nan(r.Ge2tbWork(m, n, b)))
-	if !slices.EqualFunc(a, was, func(x, y T) bool { return x == y || x != x && y != y }) {
+	r.Ge2tb(m, n, b, a, lda, band, nil, nil, nan(r.Ge2tbWork(m, n, b)))
+	if !slices.EqualFunc(a, was, same) {
 		t.Fatal("A is not what it was")
 	}
 	if n == 0 {
 		return
 	}
+	wide, tauq, taup := nan(len(band)), nan(n), nan(max(n-b, 0))
+	r.Ge2tb(m, n, b, a, lda, wide, tauq, taup, nan(r.Ge2tbWork(m, n, b)))
+	if !slices.EqualFunc(wide, band, same) {
+		t.Fatal("the band depends on whether the reflectors are kept")
+	}
+	for i := range m {
+		for _, x := range a[i*lda+n : (i+1)*lda] {
+			if x == x {
+				t.Fatal("written beside A")
+			}
+		}
+	}
+	at := func(i, j int) T { return wide[i*BandStride[T](b)+j+b-1] }
 	for i := range n {
 		for j := max(0, i-b+1); j < min(n, i+2*b); j++ {
-			if x := band[i*BandStride[T](b)+j+b-1]; x != 0 && (j < i || j > i+b) {
+			if x := at(i, j); x != 0 && (j < i || j > i+b) {
 				t.Fatalf("element (%d, %d) of the band is %v", i, j, x)
 			}
 		}
 	}
-	values := func(rows int, at func(i, j int) T) []float64 {
-		x := mat.NewDense(rows, n, nil)
-		for i := range rows {
-			for j := range n {
-				x.Set(i, j, float64(at(i, j)))
-			}
-		}
-		var svd mat.SVD
-		if !svd.Factorize(x, mat.SVDNone) {
-			t.Fatal("gonum finds no singular values")
-		}
-		return svd.Values(nil)
-	}
-	want := values(m, func(i, j int) T { return a[i*lda+j] })
-	check := func(what string, got []float64) {
+	// check compares A with Q·C·Pᵀ for the upper trapezoidal C, whose elements are those of at up to superdiagonal width.
+	check := func(what string, width int, at func(i, j int) T, q, p Sweeps[T]) {
 		t.Helper()
-		for i, x := range got {
-			if d := math.Abs(x - want[i]); !(d <= 20*math.Sqrt(float64(n))*scalar.Eps[T]()*want[0]) {
-				t.Fatalf("%s: singular value %d differs by %.3g", what, i, d)
+		u, v := make([]T, n*(m+1)), make([]T, n*(n+1))
+		for i := range n {
+			u[i*(m+1)+i], v[i*(n+1)+i] = 1, 1
+			u[i*(m+1)+m], v[i*(n+1)+n] = T(math.NaN()), T(math.NaN())
+		}
+		if q.V != nil {
+			work := nan(OrmChaseWork(n, b))
+			r.OrmChase(n, n, b, q, u, m+1, work)
+			r.OrmChase(n, n, b, p, v, n+1, work)
+		}
+		work := nan(ReflectorsWork(m, n))
+		r.OrmbrQ(n, m, n, a, lda, tauq, u, m+1, work)
+		r.OrmbrP(n, n, b, a, lda, taup, v, n+1, work)
+		c, left, right, got := mat.NewDense(n, n, nil), mat.NewDense(n, m, nil), mat.NewDense(n, n, nil), mat.NewDense(m, n, nil)
+		for i := range n {
+			for j := i; j < min(i+width+1, n); j++ {
+				c.Set(i, j, float64(at(i, j)))
+			}
+			for j := range m {
+				left.Set(i, j, float64(u[i*(m+1)+j]))
+			}
+			for j := range n {
+				right.Set(i, j, float64(v[i*(n+1)+j]))
+			}
+		}
+		limit := 60 * float64(n) * scalar.Eps[T]()
+		got.Product(left.T(), c, right)
+		for i := range m {
+			for j := range n {
+				if d := math.Abs(got.At(i, j) - float64(was[i*lda+j])); !(d <= limit) {
+					t.Fatalf("%s: element (%d, %d) of Q·C·Pᵀ differs by %.3g", what, i, j, d)
+				}
+			}
+		}
+		for side, x := range map[string]*mat.Dense{"Q": left, "P": right} {
+			got := mat.NewDense(n, n, nil)
+			got.Mul(x, x.T())
+			for i := range n {
+				got.Set(i, i, got.At(i, i)-1)
+			}
+			if d := max(mat.Max(got), -mat.Min(got)); !(d <= limit) {
+				t.Fatalf("%s: %s is orthogonal up to %.3g", what, side, d)
 			}
 		}
 	}
-	check("band", values(n, func(i, j int) T {
-		if j < i || j > i+b {
-			return 0
-		}
-		return band[i*BandStride[T](b)+j+b-1]
-	}))
-	r.Tb2bd(n, b, band, d, e, nan(Tb2bdWork(n, b)))
-	check("bidiagonal", values(n, func(i, j int) T {
-		switch j - i {
-		case 0:
+	check("band", b, at, Sweeps[T]{}, Sweeps[T]{})
+	q, p2 := NewSweeps(n, b, nan(SweepsSize(n, b))), NewSweeps(n, b, nan(SweepsSize(n, b)))
+	r.Tb2bd(n, b, slices.Clone(wide), q, p2, d, e)
+	check("bidiagonal", 1, func(i, j int) T {
+		if j == i {
 			return d[i]
-		case 1:
-			return e[i]
 		}
-		return 0
-	}))
+		return e[i]
+	}, q, p2)
+	d2, e2 := nan(n), nan(n-1)
+	r.Tb2bd(n, b, wide, NewSweeps(n, b, nan(SweepsSize(n, b))), Sweeps[T]{}, d2, e2)
+	if !slices.Equal(d, d2) || !slices.Equal(e, e2) {
+		t.Fatal("B depends on whether the reflectors are kept")
+	}
 }
 
 func BenchmarkBidiagonalTwoStages(b *testing.B) {
@@ -125,15 +164,16 @@ func BenchmarkBidiagonalTwoStages(b *testing.B) {
 			band, work := make([]float64, BandSize[float64](n, nb)), make([]float64, r.Ge2tbWork(n, n, nb))
 			b.Run(fmt.Sprintf("ge2tb/%d/%d", n, nb), func(b *testing.B) {
 				for b.Loop() {
-					r.Ge2tb(n, n, nb, a, n, band, work)
+					r.Ge2tb(n, n, nb, a, n, band, nil, nil, work)
 				}
 				b.ReportMetric(float64(n)*float64(n)*float64(n)*8/3/1e9*float64(b.N)/b.Elapsed().Seconds(), "GFLOPS")
 			})
+			q, p := NewSweeps(n, nb, make([]float64, SweepsSize(n, nb))), NewSweeps(n, nb, make([]float64, SweepsSize(n, nb)))
 			d, e, was := make([]float64, n), make([]float64, n), slices.Clone(band)
 			b.Run(fmt.Sprintf("tb2bd/%d/%d", n, nb), func(b *testing.B) {
 				for b.Loop() {
 					copy(band, was)
-					r.Tb2bd(n, nb, band, d, e, work)
+					r.Tb2bd(n, nb, band, q, p, d, e)
 				}
 				b.ReportMetric(float64(n)*float64(n)*float64(nb)*8/1e9*float64(b.N)/b.Elapsed().Seconds(), "GFLOPS")
 			})

@@ -73,7 +73,7 @@ func checkGebrd[T Element](t *testing.T, r *Bidiagonal[T], kind string, m, n int
 		work[i] = T(math.NaN())
 	}
 	r.OrmbrQ(m, m, n, a, lda, tauq, q, max(m, 1), work)
-	r.OrmbrP(n, n, a, lda, taup, p, max(n, 1), work)
+	r.OrmbrP(n, n, 1, a, lda, taup, p, max(n, 1), work)
 	eps := 2 * scalar.Eps[T]()
 	worst := 0.0
 	product := make([]float64, m*n) // Qᵀ·A

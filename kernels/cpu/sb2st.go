@@ -5,12 +5,10 @@ func ChaseSteps(n, b int) int { return max(n-2, 0)/b + 1 }
 
 // Sb2st reduces the symmetric n×n matrix B, which has b superdiagonals, to
 //
-//	Qᵀ·B·Q = T,  Q = Π H(s,u),  s = 0, …, n−2,  u = 0, 1, …,  H(s,u) = I − tau(s,u)·v(s,u)·v(s,u)ᵀ,
+//	Qᵀ·B·Q = T,  Q = Π H(s,u),  s = 0, …, n−2,  u = 0, 1, …,
 //
 // with the diagonal d of T and e beside it. band holds B as [BandStride] has it: b superdiagonals and b−1
-// subdiagonals. It is overwritten. v(s,u) has its elements, of which the first is 1, in rows s+1+u·b to s+(u+1)·b, and
-// they are left in these columns of row s of v, whose rows are ldv elements apart. tau(s,u) is element
-// s·ChaseSteps(n,b)+u of tau.
+// subdiagonals. It is overwritten. The reflectors H(s,u) are left in q.
 //
 // Sweep s makes row s tridiagonal. What that fills above the band, a bulge, it chases to the end of the matrix, but for
 // the part that the next sweep has to chase anyway:
@@ -28,11 +26,11 @@ func ChaseSteps(n, b int) int { return max(n-2, 0)/b + 1 }
 // References: Bischof, Lang and Sun, A framework for symmetric band reduction (2000); Haidar, Ltaief and Dongarra,
 // Parallel reduction to condensed forms for symmetric eigenvalue problems using aggregated fine-grained and memory-aware
 // kernels (2011).
-func (t *Tridiagonal[T]) Sb2st(n, b int, band []T, v []T, ldv int, tau, d, e []T) {
+func (t *Tridiagonal[T]) Sb2st(n, b int, band []T, q Sweeps[T], d, e []T) {
 	if n == 0 {
 		return
 	}
-	c := symmetricChase[T]{chase[T]{condensed: &t.condensed, n: n, b: b, band: band, ld: BandStride[T](b)}, v, ldv, tau, d, e}
+	c := symmetricChase[T]{chase[T]{condensed: &t.condensed, n: n, b: b, band: band, ld: BandStride[T](b)}, q, d, e}
 	c.all(3*b, c.move)
 	d[n-1] = c.at(n-1, n-1)[0]
 }
@@ -40,9 +38,7 @@ func (t *Tridiagonal[T]) Sb2st(n, b int, band []T, v []T, ldv int, tau, d, e []T
 // symmetricChase is one call of Sb2st.
 type symmetricChase[T Element] struct {
 	chase[T]
-	v    []T
-	ldv  int
-	tau  []T
+	Sweeps[T]
 	d, e []T
 }
 
@@ -51,7 +47,7 @@ func (c *symmetricChase[T]) move(s, u int, scratch []T) {
 	b := c.b
 	at := s + 1 + u*b
 	nc := min(b, c.n-at)
-	v, taus := c.v[s*c.ldv+at:][:nc], c.tau[s*ChaseSteps(c.n, b):]
+	v, taus := c.V[s*c.Stride+at:][:nc], c.Tau[s*ChaseSteps(c.n, b):]
 	y, w, z := scratch[:b], scratch[b:][:nc], scratch[2*b:][:nc]
 	if u == 0 {
 		c.d[s] = c.at(s, s)[0]
@@ -61,7 +57,7 @@ func (c *symmetricChase[T]) move(s, u int, scratch []T) {
 	} else {
 		// B = (I − τ·x·xᵀ)·B·(I − τ'·v·vᵀ), with the reflector before as x, in one update of rank 2. Its first row after
 		// the product from the left is what v is made of.
-		x, block := c.v[s*c.ldv+at-b:][:b], c.at(at-b, at)
+		x, block := c.V[s*c.Stride+at-b:][:b], c.at(at-b, at)
 		clear(w)
 		c.stripColumns(0, b, nc, block, c.ld, x, w)
 		scalWith(&c.vectors, -taus[u-1], w)

@@ -118,7 +118,7 @@ func checkTwoStages[T Element](t *testing.T, p *Packed[T], kind string, n, b int
 	})
 	d, e := nan(n), nan(max(n-1, 0))
 	vs, taus := nan(n*n), nan(n*ChaseSteps(n, b))
-	r.Sb2st(n, b, band, vs, n, taus, d, e)
+	r.Sb2st(n, b, band, Sweeps[T]{vs, n, taus}, d, e)
 	for s := range max(n-1, 0) {
 		for u := 0; s+1+u*b < n; u++ {
 			clear(v)
@@ -160,7 +160,7 @@ func checkBack[T Element](t *testing.T, r *Tridiagonal[T], n, b int, a []T, lda 
 		}
 		x[i*(n+1)+n] = T(math.NaN())
 	}
-	r.OrmtrSb2st(m, n, b, vs, n, taus, x, n+1, make([]T, OrmtrSb2stWork(n, b)))
+	r.OrmChase(m, n, b, Sweeps[T]{vs, n, taus}, x, n+1, make([]T, OrmChaseWork(n, b)))
 	r.OrmtrSy2sb(m, n, b, a, lda, tau, x, n+1, make([]T, ReflectorsWork(n, max(n-b, 0))))
 	for _, row := range want {
 		for _, h := range slices.Backward(used) {
@@ -210,7 +210,7 @@ func BenchmarkTwoStages(b *testing.B) {
 			b.Run(fmt.Sprintf("sb2st/%d/%d", n, nb), func(b *testing.B) {
 				for b.Loop() {
 					copy(band, was)
-					r.Sb2st(n, nb, band, v, n, tau, d, e)
+					r.Sb2st(n, nb, band, Sweeps[float64]{v, n, tau}, d, e)
 				}
 				b.ReportMetric(float64(n)*float64(n)*float64(nb)*6/1e9*float64(b.N)/b.Elapsed().Seconds(), "GFLOPS")
 			})

@@ -1,14 +1,12 @@
 package cpu
 
-// Tb2bdWork returns the number of elements of scratch that Tb2bd needs for order n and b superdiagonals.
-func Tb2bdWork(n, b int) int { return n * (b + 1) }
-
 // Tb2bd reduces the upper triangular n×n matrix A, which has b superdiagonals, to
 //
-//	Qᵀ·A·P = B,
+//	Qᵀ·A·P = B,  Q = Π H(s,u),  P = Π G(s,u),  s = 0, …, n−2,  u = 0, 1, …,
 //
 // an upper bidiagonal matrix with the diagonal d and e above it. band holds A as [BandStride] has it, with zeros below the
-// diagonal, and is overwritten. Q and P are not kept.
+// diagonal, and is overwritten. The reflectors H(s,u) are left in q and the G(s,u) in p, unless p is without memory. q may
+// be any memory then.
 //
 // Sweep s makes row s bidiagonal. What that fills below the diagonal and above the band, bulges, it chases to the end of the
 // matrix, but for the part that the next sweep has to chase anyway:
@@ -21,15 +19,15 @@ func Tb2bdWork(n, b int) int { return n * (b + 1) }
 //
 // The order of the steps is that of [Tridiagonal.Sb2st].
 //
-// d has n elements, and e has n−1. work has at least [Tb2bdWork] elements. The bits of the result do not depend on the crew.
+// d has n elements, and e has n−1. The bits of the result do not depend on the crew.
 //
 // References: Lang, Parallel reduction of banded matrices to bidiagonal form (1996); Haidar, Kurzak and Luszczek, An improved
 // parallel singular value algorithm and its implementation for multicore hardware (2013).
-func (t *Bidiagonal[T]) Tb2bd(n, b int, band, d, e, work []T) {
+func (t *Bidiagonal[T]) Tb2bd(n, b int, band []T, q, p Sweeps[T], d, e []T) {
 	if n == 0 {
 		return
 	}
-	c := bidiagonalChase[T]{chase[T]{condensed: &t.condensed, n: n, b: b, band: band, ld: BandStride[T](b)}, work, work[n*b:], d, e}
+	c := bidiagonalChase[T]{chase[T]{condensed: &t.condensed, n: n, b: b, band: band, ld: BandStride[T](b)}, q, p, d, e}
 	c.all(4*b, c.move)
 	d[n-1] = c.at(n-1, n-1)[0]
 }
@@ -37,8 +35,7 @@ func (t *Bidiagonal[T]) Tb2bd(n, b int, band, d, e, work []T) {
 // bidiagonalChase is one call of Tb2bd.
 type bidiagonalChase[T Element] struct {
 	chase[T]
-	x    []T // the reflector from the left of the last step of each sweep, b elements apart
-	tau  []T // and its factor
+	q, p Sweeps[T] // the reflectors from the left and from the right
 	d, e []T
 }
 
@@ -48,8 +45,11 @@ func (c *bidiagonalChase[T]) move(s, u int, scratch []T) {
 	b := c.b
 	at := s + 1 + u*b
 	nc := min(b, c.n-at)
-	x := c.x[s*b:][:b]
 	v, w, y, z := scratch[:nc], scratch[b:][:nc], scratch[2*b:][:b], scratch[3*b:][:nc]
+	if c.p.V != nil {
+		v = c.p.V[s*c.p.Stride+at:][:nc]
+	}
+	taus := c.q.Tau[s*ChaseSteps(c.n, b):]
 	var tau T
 	if u == 0 {
 		c.d[s] = c.at(s, s)[0]
@@ -59,10 +59,10 @@ func (c *bidiagonalChase[T]) move(s, u int, scratch []T) {
 	} else {
 		// B = (I − τ'·x·xᵀ)·B·(I − τ·v·vᵀ), with the reflector before from the left as x, in one update of rank 2. Its first
 		// row after the product from the left is what v is made of.
-		block := c.at(at-b, at)
+		x, block := c.q.V[s*c.q.Stride+at-b:][:b], c.at(at-b, at)
 		clear(w)
 		c.stripColumns(0, b, nc, block, c.ld, x, w)
-		scalWith(&c.vectors, -c.tau[s], w)
+		scalWith(&c.vectors, -taus[u-1], w)
 		copy(v, block)
 		axpyWith(&c.vectors, 1, w, v)
 		var beta T
@@ -77,9 +77,12 @@ func (c *bidiagonalChase[T]) move(s, u int, scratch []T) {
 		block[0] = beta
 		clear(block[1:nc]) // rounding errors, which the next sweeps would take for elements
 	}
+	if c.p.V != nil {
+		c.p.Tau[s*ChaseSteps(c.n, b)+u] = tau
+	}
 	// D = (I − τ'·x·xᵀ)·D·(I − τ·v·vᵀ), and x is made of its first column after the product from the right.
 	block := c.at(at, at)
-	x, y = x[:nc], y[:nc]
+	x, y := c.q.V[s*c.q.Stride+at:][:nc], y[:nc]
 	clear(y)
 	c.stripRows(0, nc, nc, block, c.ld, v, y)
 	scalWith(&c.vectors, -tau, y)
@@ -87,12 +90,12 @@ func (c *bidiagonalChase[T]) move(s, u int, scratch []T) {
 		x[i] = block[i*c.ld] + y[i]
 	}
 	var beta T
-	c.tau[s], beta = c.larfg(x)
+	taus[u], beta = c.larfg(x)
 	x[0] = 1
 	clear(w)
 	c.stripColumns(0, nc, nc, block, c.ld, x, w)
 	axpyWith(&c.vectors, dotWith(&c.vectors, x, y), v, w)
-	scalWith(&c.vectors, -c.tau[s], w)
+	scalWith(&c.vectors, -taus[u], w)
 	c.stripUpdate(nc, nc, block, c.ld, x, y, w, v)
 	block[0] = beta
 	for i := 1; i < nc; i++ {

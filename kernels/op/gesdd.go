@@ -22,11 +22,11 @@ import (
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
 // if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
-// kernels.ErrArgs if the number of operands is wrong, or for vectors in two stages.
+// kernels.ErrArgs if the number of operands is wrong.
 type Gesdd struct {
 	Values    bool      // singular values only
 	Part      EigenPart // the singular vectors to compute; its indices are those of descending order
-	Reduction Reduction // the way to bidiagonal form; TwoStages is for values only
+	Reduction Reduction // the way to bidiagonal form
 }
 
 // SingularPart is [EigenPart.Of] for values in descending order.
@@ -65,9 +65,6 @@ func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Ti
 	}
 	p := params[Gesdd](call).Part
 	if p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols) {
-		panic(kernels.ErrArgs)
-	}
-	if u != nil && params[Gesdd](call).Reduction == TwoStages {
 		panic(kernels.ErrArgs)
 	}
 	if p.Kind != AllEigen && u != nil && u.Rows > a.Cols {
@@ -131,9 +128,9 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		}
 		units := crewOrAlone[T](call)
 		reduction := newBidiagonalReduction(r, units, watch, order, n, params[Gesdd](call).Reduction.chooseSingular(n, u != nil))
-		size := reduction.work()
+		size := reduction.work(u != nil)
 		if u != nil {
-			size = max(size, bidiag.WorkBdsdc(n), cpu.ReflectorsWork(order, n))
+			size = max(size, bidiag.WorkBdsdc(n))
 		}
 		var first *cpu.TallQR[T]
 		if tall {
@@ -148,13 +145,13 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			}
 			size = max(size, first.Work(left)) + n*n + first.Factors()
 		}
-		work := versions.Scratch[T](call.Work, 3*n+size)
+		work := versions.Scratch[T](call.Work, n+reduction.kept(u != nil)+size)
 		take := func(k int) []T {
 			s := work[:k:k]
 			work = work[k:]
 			return s
 		}
-		e, tauq, taup := take(n)[:n-1], take(n), take(n)
+		e, keep := take(n)[:n-1], take(reduction.kept(u != nil))
 		d := sigma.Row(0)
 		b, ldb := a.Data, a.Stride
 		var factors []T // of Q
@@ -170,7 +167,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 				return err
 			}
 		}
-		if err := reduction.reduce(b, ldb, d, e, tauq, taup, work); err != nil {
+		if err := reduction.reduce(u != nil, b, ldb, d, e, keep, work); err != nil {
 			return err
 		}
 		if u == nil {
@@ -195,16 +192,19 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
 				return err
 			}
-			reduction.OrmbrP(right, n, b, ldb, taup, v.Data, v.Stride, work)
+			if err := reduction.backFromBand(right, u, v, work); err != nil {
+				return err
+			}
+			reduction.backRight(right, b, ldb, v, work)
 			for i := range min(left, n) {
 				clear(u.Row(i)[n:])
 			}
 			identityFrom(u, n)
 			if tall {
-				reduction.OrmbrQ(min(left, n), n, n, b, ldb, tauq, u.Data, u.Stride, work)
+				reduction.backLeft(min(left, n), b, ldb, u, work)
 				first.Apply(left, a.Data, a.Stride, factors, u.Data, u.Stride, work)
 			} else {
-				reduction.OrmbrQ(left, m, n, b, ldb, tauq, u.Data, u.Stride, work)
+				reduction.backLeft(left, b, ldb, u, work)
 			}
 			if err := watch.end("back-transformation", 2*cols*cols*float64(right)+2*float64(left)*cols*(2*rows-cols)); err != nil {
 				return err

@@ -15,8 +15,7 @@ const (
 	// OneStage reduces the matrix directly. Half of the operations wait for memory.
 	OneStage
 	// TwoStages reduces the matrix to a band, by products of matrices, and the band to tridiagonal or bidiagonal form, in the
-	// caches. The transformation back then takes 6·n² operations for each eigenvector, instead of 2·n². Singular vectors are
-	// not transformed back.
+	// caches. The transformation back then takes 6·n² operations for each vector, instead of 2·n².
 	TwoStages
 )
 
@@ -83,7 +82,7 @@ func (s *symReduction[T]) kept(vectors bool) int {
 	case !vectors:
 		return s.n * cpu.ChaseSteps(s.n, bandWidth)
 	}
-	return s.n * (1 + cpu.ChaseSteps(s.n, bandWidth) + s.n)
+	return s.n + cpu.SweepsSize(s.n, bandWidth)
 }
 
 // work returns the number of elements of scratch for each of the two.
@@ -98,7 +97,7 @@ func (s *symReduction[T]) work(vectors bool) int {
 	}
 	size := cpu.BandSize[T](n, bandWidth) + s.Sy2sbWork(n, bandWidth)
 	if vectors {
-		size = max(size, cpu.ReflectorsWork(n, max(n-bandWidth, 0)), cpu.OrmtrSb2stWork(n, bandWidth))
+		size = max(size, cpu.ReflectorsWork(n, max(n-bandWidth, 0)), cpu.OrmChaseWork(n, bandWidth))
 	}
 	return size
 }
@@ -112,22 +111,16 @@ func (s *symReduction[T]) reduce(vectors bool, a *kernels.Tile[T], d, e, keep, w
 	}
 	band := work[s.Sy2sbWork(n, bandWidth):][:cpu.BandSize[T](n, bandWidth)]
 	var tau []T
-	taus, v, ldv := keep, a.Data, a.Stride // without vectors, no reflectors of the first stage are in a
+	q := cpu.Sweeps[T]{V: a.Data, Stride: a.Stride, Tau: keep} // without vectors, no reflectors of the first stage are in a
 	if vectors {
-		tau, taus, v, ldv = s.parts(keep)
+		tau, q = keep[:n], cpu.NewSweeps(n, bandWidth, keep[n:])
 	}
 	s.Sy2sb(n, bandWidth, a.Data, a.Stride, band, tau, work)
 	if err := s.watch.end("reduction to band", 4*order*order*order/3); err != nil {
 		return err
 	}
-	s.Sb2st(n, bandWidth, band, v, ldv, taus, d, e)
+	s.Sb2st(n, bandWidth, band, q, d, e)
 	return s.watch.end("bulge chasing", 6*order*order*bandWidth)
-}
-
-// parts divides what two stages keep: the factors of the reflectors of both, and the vectors of the second one.
-func (s *symReduction[T]) parts(keep []T) (tau, taus, v []T, ldv int) {
-	n, steps := s.n, s.n*cpu.ChaseSteps(s.n, bandWidth)
-	return keep[:n], keep[n:][:steps], keep[n+steps:], n
 }
 
 // back transforms the first rows of z, eigenvectors of T, into those of A.
@@ -137,52 +130,101 @@ func (s *symReduction[T]) back(rows int, a, z *kernels.Tile[T], keep, work []T) 
 		s.Ormtr(rows, n, a.Data, a.Stride, keep, z.Data, z.Stride, work)
 		return s.watch.end("back-transformation", flops)
 	}
-	tau, taus, v, ldv := s.parts(keep)
-	s.OrmtrSb2st(rows, n, bandWidth, v, ldv, taus, z.Data, z.Stride, work)
+	s.OrmChase(rows, n, bandWidth, cpu.NewSweeps(n, bandWidth, keep[n:]), z.Data, z.Stride, work)
 	if err := s.watch.end("vectors of the band", 2*flops); err != nil {
 		return err
 	}
-	s.OrmtrSy2sb(rows, n, bandWidth, a.Data, a.Stride, tau, z.Data, z.Stride, work)
+	s.OrmtrSy2sb(rows, n, bandWidth, a.Data, a.Stride, keep[:n], z.Data, z.Stride, work)
 	return s.watch.end("back-transformation", flops)
 }
 
-// bidiagonalReduction is the reduction of an m×n matrix to bidiagonal form in one or two stages.
+// bidiagonalReduction is the reduction of an m×n matrix to bidiagonal form in one or two stages, and the transformation back.
 type bidiagonalReduction[T kernels.Element] struct {
 	*cpu.Bidiagonal[T]
-	watch *stopwatch
-	m, n  int
-	two   bool
+	watch      *stopwatch
+	m, n       int
+	two        bool
+	tauq, taup []T
+	q, p       cpu.Sweeps[T] // of the second stage
 }
 
 // newBidiagonalReduction returns the reduction of an m×n matrix by a way that has been chosen.
 func newBidiagonalReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, m, n int, way Reduction) bidiagonalReduction[T] {
-	s := bidiagonalReduction[T]{cpu.NewBidiagonal(r, crew), watch, m, n, way == TwoStages}
+	s := bidiagonalReduction[T]{Bidiagonal: cpu.NewBidiagonal(r, crew), watch: watch, m: m, n: n, two: way == TwoStages}
 	s.Stop = watch.stop
 	return s
 }
 
-// work returns the number of elements of scratch for reduce.
-func (s *bidiagonalReduction[T]) work() int {
-	if !s.two {
-		return cpu.GebrdWork(s.m, s.n)
+// kept returns the number of elements that are kept from the reduction to the transformation back.
+func (s *bidiagonalReduction[T]) kept(vectors bool) int {
+	switch {
+	case !s.two:
+		return 2 * s.n
+	case !vectors:
+		return s.n * cpu.ChaseSteps(s.n, bandWidth)
 	}
-	return cpu.BandSize[T](s.n, bandWidth) + max(s.Ge2tbWork(s.m, s.n, bandWidth), cpu.Tb2bdWork(s.n, bandWidth))
+	return 2 * (s.n + cpu.SweepsSize(s.n, bandWidth))
 }
 
-// reduce reduces a to the bidiagonal matrix d, e. The reflectors of one stage are in a, tauq and taup.
-func (s *bidiagonalReduction[T]) reduce(a []T, lda int, d, e, tauq, taup, work []T) error {
-	rows, cols := float64(s.m), float64(s.n)
+// work returns the number of elements of scratch for each of the two.
+func (s *bidiagonalReduction[T]) work(vectors bool) int {
+	size := 0
+	if vectors {
+		size = cpu.ReflectorsWork(s.m, s.n)
+	}
+	if !s.two {
+		return max(size, cpu.GebrdWork(s.m, s.n))
+	}
+	if vectors {
+		size = max(size, cpu.OrmChaseWork(s.n, bandWidth))
+	}
+	return max(size, cpu.BandSize[T](s.n, bandWidth)+s.Ge2tbWork(s.m, s.n, bandWidth))
+}
+
+// reduce reduces a to the bidiagonal matrix d, e.
+func (s *bidiagonalReduction[T]) reduce(vectors bool, a []T, lda int, d, e, keep, work []T) error {
+	n, rows, cols := s.n, float64(s.m), float64(s.n)
 	flops := 4 * cols * cols * (rows - cols/3)
 	if !s.two {
-		s.Gebrd(s.m, s.n, a, lda, d, e, tauq, taup, work)
+		s.tauq, s.taup = keep[:n], keep[n:]
+		s.Gebrd(s.m, n, a, lda, d, e, s.tauq, s.taup, work)
 		return s.watch.end("reduction", flops)
 	}
-	size := cpu.BandSize[T](s.n, bandWidth)
+	s.q = cpu.Sweeps[T]{V: a, Stride: lda, Tau: keep} // without vectors, no reflectors of the first stage are in a
+	if vectors {
+		s.tauq, s.taup, keep = keep[:n], keep[n:2*n], keep[2*n:]
+		s.q, s.p = cpu.NewSweeps(n, bandWidth, keep), cpu.NewSweeps(n, bandWidth, keep[cpu.SweepsSize(n, bandWidth):])
+	}
+	size := cpu.BandSize[T](n, bandWidth)
 	band, work := work[:size:size], work[size:]
-	s.Ge2tb(s.m, s.n, bandWidth, a, lda, band, work)
+	s.Ge2tb(s.m, n, bandWidth, a, lda, band, s.tauq, s.taup, work)
 	if err := s.watch.end("reduction to band", flops); err != nil {
 		return err
 	}
-	s.Tb2bd(s.n, bandWidth, band, d, e, work)
+	s.Tb2bd(n, bandWidth, band, s.q, s.p, d, e)
 	return s.watch.end("bulge chasing", 8*cols*cols*bandWidth)
+}
+
+// backFromBand transforms the first rows of u and v, singular vectors of B, into those of the band.
+func (s *bidiagonalReduction[T]) backFromBand(rows int, u, v *kernels.Tile[T], work []T) error {
+	if !s.two {
+		return nil
+	}
+	s.OrmChase(rows, s.n, bandWidth, s.q, u.Data, u.Stride, work)
+	s.OrmChase(rows, s.n, bandWidth, s.p, v.Data, v.Stride, work)
+	return s.watch.end("vectors of the band", 8*float64(s.n)*float64(s.n)*float64(rows))
+}
+
+// backRight transforms the first rows of v, right singular vectors of the band or else of B, into those of A.
+func (s *bidiagonalReduction[T]) backRight(rows int, a []T, lda int, v *kernels.Tile[T], work []T) {
+	b := 1
+	if s.two {
+		b = bandWidth
+	}
+	s.OrmbrP(rows, s.n, b, a, lda, s.taup, v.Data, v.Stride, work)
+}
+
+// backLeft is backRight for left vectors, and for others of m elements in u.
+func (s *bidiagonalReduction[T]) backLeft(rows int, a []T, lda int, u *kernels.Tile[T], work []T) {
+	s.OrmbrQ(rows, s.m, s.n, a, lda, s.tauq, u.Data, u.Stride, work)
 }

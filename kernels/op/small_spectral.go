@@ -75,7 +75,7 @@ func (s *Spectral[T]) Gesvd(m, n int, a []T, lda int, w []T, u, v *kernels.Tile[
 		clear(u.Row(i)[n:])
 	}
 	identityFrom(u, n)
-	b.OrmbrP(n, n, a, lda, taup, v.Data, v.Stride, work)
+	b.OrmbrP(n, n, 1, a, lda, taup, v.Data, v.Stride, work)
 	b.OrmbrQ(u.Rows, m, n, a, lda, tauq, u.Data, u.Stride, work)
 	return nil
 }

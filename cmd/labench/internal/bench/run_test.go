@@ -114,7 +114,7 @@ func TestEigenKinds(t *testing.T) {
 	for want, p := range map[string]Problem{
 		"symmetric matrices": {Op: "eigen", General: true, B: matgen.SPD},
 		"are for eigen":      {Op: "svd", General: true},
-		"for values alone":   {Op: "svd", Reduction: la.TwoStages},
+		"is for eigen":       {Op: "qr", Reduction: la.TwoStages},
 		"not definite":       {Op: "eigen", B: matgen.Indefinite},
 	} {
 		if err := (Spec{Problem: p}).Validate(); err == nil || !strings.Contains(err.Error(), want) {

@@ -54,7 +54,6 @@ func (s Spec) Validate() error {
 	bad.Check(!s.General || o.Takes("general"), "general matrices are for eigen")
 	bad.Check(s.Reduction == la.FasterReduction || o.Takes("reduction") && !s.General && s.B == matgen.Random,
 		"reduction is %v, which is for eigen of one symmetric matrix and for svd", s.Reduction)
-	bad.Check(s.Reduction != la.TwoStages || s.Op != "svd" || s.Values, "reduction is %v, which svd has for values alone", s.Reduction)
 	bad.Check(s.B == matgen.Random || o.Takes("b") && !s.General, "b is for symmetric matrices of eigen")
 	bad.Check(s.B == matgen.Random || s.B.PositiveDefinite(), "b is %v, which is not definite; known: %s", s.B, strings.Join(DefiniteKinds(), ", "))
 	bad.Check(s.NB == 0 || !o.whole, "nb is %d, but %s has no tiles", s.NB, s.Op)

@@ -5,7 +5,25 @@ import "gonum.org/v1/gonum/blas"
 // diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector.
 const diamondSweeps = 32
 
-// diamonds is the reflectors of Sb2st in blocks: those with the same u of consecutive sweeps. Each begins a row further
+// Sweeps is the reflectors of a chase, of Sb2st or of one side of Tb2bd: H(s,u) = I − tau(s,u)·v(s,u)·v(s,u)ᵀ. v(s,u) has its
+// elements, of which the first is 1, in rows s+1+u·b to s+(u+1)·b, and they are these columns of row s of V, whose rows are
+// Stride elements apart. tau(s,u) is element s·ChaseSteps(n,b)+u of Tau.
+type Sweeps[T Element] struct {
+	V      []T
+	Stride int
+	Tau    []T
+}
+
+// NewSweeps returns sweeps in the first [SweepsSize] elements of memory.
+func NewSweeps[T Element](n, b int, memory []T) Sweeps[T] {
+	taus := n * ChaseSteps(n, b)
+	return Sweeps[T]{V: memory[taus:SweepsSize(n, b)], Stride: n, Tau: memory[:taus]}
+}
+
+// SweepsSize returns the number of elements of memory for the reflectors of order n and b superdiagonals.
+func SweepsSize(n, b int) int { return n * (ChaseSteps(n, b) + n) }
+
+// diamonds is such reflectors in blocks: those with the same u of consecutive sweeps. Each begins a row further
 // down than the one before, so a block looks like a diamond:
 //
 //	1
@@ -16,31 +34,29 @@ const diamondSweeps = 32
 //	    v
 type diamonds[T Element] struct {
 	n, b, sweeps, steps int
-	v                   []T
-	ldv                 int
-	tau                 []T
-	f                   []T // triangular factors, sweeps·sweeps elements each
+	Sweeps[T]
+	f []T // triangular factors, sweeps·sweeps elements each
 }
 
-// OrmtrSb2stWork returns the number of elements of scratch that OrmtrSb2st needs.
-func OrmtrSb2stWork(n, b int) int {
+// OrmChaseWork returns the number of elements of scratch that OrmChase needs.
+func OrmChaseWork(n, b int) int {
 	sweeps := min(diamondSweeps, b)
 	return (max(n-1, 0) + sweeps - 1) / sweeps * ChaseSteps(n, b) * sweeps * sweeps
 }
 
-// OrmtrSb2st overwrites the m×n matrix X with X·Qᵀ. Sb2st has left the reflectors of Q in v and tau. work holds at least
-// OrmtrSb2stWork(n, b) elements.
+// OrmChase overwrites the m×n matrix X with X·Qᵀ, where Q = Π H(s,u), s = 0, …, n−2, u = 0, 1, …, is the product of the
+// reflectors q: Q of Sb2st, or Q or P of Tb2bd. work holds at least OrmChaseWork(n, b) elements.
 //
 // Blocks of one group of sweeps are applied from the first step to the last one. The reflectors of one sweep commute, as
 // they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first.
 //
 // Reference: Haidar, Ltaief and Dongarra (2011), see [Tridiagonal.Sb2st].
-func (t *Tridiagonal[T]) OrmtrSb2st(m, n, b int, v []T, ldv int, tau, x []T, ldx int, work []T) {
+func (t *condensed[T]) OrmChase(m, n, b int, q Sweeps[T], x []T, ldx int, work []T) {
 	checkMatrix(m, n, len(x), ldx)
 	if m == 0 || n < 2 {
 		return
 	}
-	d := diamonds[T]{n: n, b: b, sweeps: min(diamondSweeps, b), steps: ChaseSteps(n, b), v: v, ldv: ldv, tau: tau, f: work}
+	d := diamonds[T]{n: n, b: b, sweeps: min(diamondSweeps, b), steps: ChaseSteps(n, b), Sweeps: q, f: work}
 	groups, wide := (n-1+d.sweeps-1)/d.sweeps, b+d.sweeps-1
 	const gram = reflectorPanel * reflectorPanel
 	t.crew(groups, diamondSweeps*wide+2*gram+t.Work(max(wide, reflectorPanel)), func(group, _ int, work []T) {
@@ -53,7 +69,7 @@ func (t *Tridiagonal[T]) OrmtrSb2st(m, n, b int, v []T, ldv int, tau, x []T, ldx
 				return
 			}
 			for i := range nb {
-				taus[i] = tau[(group*d.sweeps+i)*d.steps+u]
+				taus[i] = q.Tau[(group*d.sweeps+i)*d.steps+u]
 			}
 			t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, rows, cols, rows, cols, 0, products, reflectorPanel, work)
 			t.factorOfBlock(nb, products, taus[:nb], factor)
@@ -99,7 +115,7 @@ func (d *diamonds[T]) block(group, u int, rows []T) (first, nb, cols int) {
 	for i := range nb {
 		row := rows[i*cols:][:cols]
 		clear(row)
-		copy(row[i:], d.v[(s+i)*d.ldv+first+i:][:min(d.b, cols-i)])
+		copy(row[i:], d.V[(s+i)*d.Stride+first+i:][:min(d.b, cols-i)])
 	}
 	return first, nb, cols
 }
