@@ -15,13 +15,13 @@ type known struct {
 	maxValue int64 // bytes of a value; 0: no limit
 }
 
-// newKnown returns what options that are in order name.
-func newKnown(o *Options) known {
-	k := known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors, maxValue: o.Memory}
-	for _, op := range o.Ops {
+// newKnown returns a known with the given ops and types. values are pointers.
+func newKnown(ops []*versions.Op, values []versions.Value, errs []error, maxValue int64) known {
+	k := known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: errs, maxValue: maxValue}
+	for _, op := range ops {
 		k.ops[op.OpName()] = op
 	}
-	for _, value := range o.Values {
+	for _, value := range values {
 		typ := reflect.TypeOf(value)
 		k.values[typ.String()] = typ.Elem()
 	}

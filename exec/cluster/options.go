@@ -147,7 +147,7 @@ func (o *Options) check() (k known, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return newKnown(o), nil
+	return newKnown(o.Ops, o.Values, o.Errors, o.Memory), nil
 }
 
 // checkRuntime checks that the node can serve the workers of its Runtime.
