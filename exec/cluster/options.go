@@ -60,8 +60,8 @@ type Options struct {
 	// for too long, and a job without tasks that run or end. Nodes are queried four times in that time. A
 	// task that waits for its children counts as running.
 	Watchdog *exec.Watchdog
-	// Policy decides which ready task a node takes next. NewPolicy makes a policy of the program's own. To both,
-	// locations and workers are nodes, the driver the first one. The zero value, dispatch.Priority, stands for
+	// Policy decides which ready task a node takes next. NewPolicy makes a policy of the program's own. Both see the
+	// nodes as locations and as workers, the driver as the first. The zero value, dispatch.Priority, stands for
 	// dispatch.Locality, because between nodes the place of the data matters most; with ByPriority it means
 	// dispatch.Priority. dispatch.EarliestFinish goes by the times of tasks and transfers that the driver
 	// learns, and so do the Costs that NewPolicy gets.
@@ -78,8 +78,8 @@ type Options struct {
 	Window int
 	// Idle makes the driver execute only tasks that no other node can.
 	Idle bool
-	// Admit, if not nil, reports whether a driver takes a node that has come; others have no part in its jobs. It is
-	// called one call at a time, and for a node that comes again, too.
+	// Admit, if not nil, reports whether a driver lets a node that has come take part in its jobs. The driver makes one
+	// call at a time, also for a node that comes again.
 	Admit func(node string) bool
 	// Copies says when agents take replicas of what tasks have made.
 	Copies Copies
@@ -93,16 +93,16 @@ type Copies struct {
 	// Off takes none. The driver then keeps a record of each ended task, some hundred bytes, as long as its results
 	// are needed.
 	Off bool
-	// Records is the number of records of ended tasks that the driver keeps. 0 means, if all agents have caps on their
-	// memory, as many as need an eighth of the bytes of the data, at least 131072; otherwise no limit. When
-	// there are more, two agents take a replica of each datum of the job, and older records are freed. This
-	// needs room for two to four times the data. Without room records are kept, and so are those of kept
-	// data that no job uses. If two agents are lost shortly one after the other, data may then be lost for
-	// good.
+	// Records is the number of records of ended tasks that the driver keeps. When there are more, two agents take a
+	// replica of each datum of the job, and the driver frees older records. This needs room for two to four
+	// times the data; without room the driver keeps the records, and also those of kept data that no job uses.
+	// After records are freed, data may be lost for good if two agents are lost shortly one after the other.
+	// 0 means no limit; but if all agents have caps on their memory, it means as many records as take an eighth
+	// of the bytes of the data, at least 131072.
 	Records int
-	// Share bounds the part of the time that replicas take. 0 means 0.02 if all agents have caps on their memory, and
-	// otherwise that none are taken for this reason. After enough work, one more agent gets a replica of each
-	// datum. No record is freed.
+	// Share bounds the part of the time that further replicas take: after enough work, one more agent gets a replica
+	// of each datum, and no record is freed. 0 means 0.02 if all agents have caps on their memory, and otherwise
+	// no such replicas.
 	Share float64
 }
 
