@@ -49,9 +49,9 @@ const (
 	lookCost   = 120e-6
 	// minRuns is how often each plan is tried before the fastest is chosen.
 	minRuns = 2
-	// Auto tries the minTrials plans that are predicted to be the fastest, and up to maxTrials of
-	// those that are slower than the best by a factor of at most nearby. It also tries the best plan
-	// of each layout, up to a factor of nearbyLayout: how queues affect caches is not predicted.
+	// Auto tries the minTrials plans that are predicted to be the fastest and, while there are fewer
+	// than maxTrials, those within a factor of nearby of the best. It also tries the best plan of each
+	// layout within a factor of nearbyLayout: how queues affect caches is not predicted.
 	minTrials, maxTrials = 3, 6
 	nearby, nearbyLayout = 1.05, 1.2
 	// retryEvery is the number of calls after which another plan than the fastest is tried again.
