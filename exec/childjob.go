@@ -7,14 +7,14 @@ import (
 )
 
 // Domain is a [graph.Witness] whose task may have children on other nodes. The task's data stay
-// where they are. Results that children write to data of their own, which stand for parts of the
-// task's operands, are there when the children have ended.
+// where they are. Children work on data of their own, which stand for parts of the task's operands:
+// when the children have ended, their results are in the memory of the operands.
 type Domain interface {
 	graph.Witness
-	// Children returns a new job for the task's children, which ends with ctx, and the number of
-	// its tasks that may be in flight before Submit waits. It returns nil if children are to run
-	// here. A worker calls it while it executes the task.
-	Children(ctx context.Context) (in Job, window int)
+	// Children returns a new job for the task's children, which ends with ctx. Its Submit waits when
+	// window tasks are in flight. The job is nil if children are to run on this node. A worker calls
+	// Children while it executes the task.
+	Children(ctx context.Context) (job Job, window int)
 }
 
 // childJob is the job of a task's children as their parent sees it: a [job] of the same runtime, or
@@ -23,8 +23,8 @@ type childJob interface {
 	Job
 	// cancel aborts the children and does not wait.
 	cancel(error)
-	// release releases what the job holds. The parent calls it when all children have ended, unless
-	// whenDone has returned true.
+	// release frees what the job holds. The parent calls it when all children have ended, unless
+	// whenDone has returned true: then the job frees it.
 	release()
 	// whenDone arranges that another goroutine calls f with the job's error when all submitted children
 	// have ended. It returns false, without a call of f, if they have ended already. The parent submits
@@ -33,48 +33,48 @@ type childJob interface {
 }
 
 // remoteChildren is the job of children that a [Domain] executes. The parent lends its cores while it
-// waits.
+// waits for them.
 type remoteChildren struct {
 	Job
 	window  int
-	sent    int // submitted tasks
-	end     context.CancelCauseFunc
-	lending func(f func())
+	sent    int                     // submitted tasks
+	end     context.CancelCauseFunc // of the job's context
+	lending func(f func())          // calls f while other workers use the parent's cores
 }
 
 // Submit implements [Job]. It lends the cores only if the window is full, because lending takes longer
 // than submitting a task.
-func (a *remoteChildren) Submit(s *graph.Spec) (id graph.TaskID, err error) {
-	if a.sent++; a.sent > a.window && a.sent-a.Job.Completed() > a.window {
-		a.lending(func() { id, err = a.Job.Submit(s) })
+func (r *remoteChildren) Submit(s *graph.Spec) (id graph.TaskID, err error) {
+	if r.sent++; r.sent > r.window && r.sent-r.Job.Completed() > r.window {
+		r.lending(func() { id, err = r.Job.Submit(s) })
 		return id, err
 	}
-	return a.Job.Submit(s)
+	return r.Job.Submit(s)
 }
 
 // Wait implements [Job].
-func (a *remoteChildren) Wait() (err error) {
-	a.lending(func() { err = a.Job.Wait() })
+func (r *remoteChildren) Wait() (err error) {
+	r.lending(func() { err = r.Job.Wait() })
 	return err
 }
 
 // WaitOn implements [Job].
-func (a *remoteChildren) WaitOn(d *graph.Datum) (err error) {
-	a.lending(func() { err = a.Job.WaitOn(d) })
+func (r *remoteChildren) WaitOn(d *graph.Datum) (err error) {
+	r.lending(func() { err = r.Job.WaitOn(d) })
 	return err
 }
 
 // cancel implements [childJob].
-func (a *remoteChildren) cancel(err error) { a.end(err) }
+func (r *remoteChildren) cancel(err error) { r.end(err) }
 
 // release implements [childJob].
-func (a *remoteChildren) release() { a.end(nil) }
+func (r *remoteChildren) release() { r.end(nil) }
 
 // whenDone implements [childJob].
-func (a *remoteChildren) whenDone(f func(error)) bool {
+func (r *remoteChildren) whenDone(f func(error)) bool {
 	go func() {
-		err := a.Job.Wait()
-		a.release()
+		err := r.Job.Wait()
+		r.release()
 		f(err)
 	}()
 	return true

@@ -22,13 +22,13 @@ import (
 //
 // Reference: LAPACK xPOTRI, xTRTRI, xLAUUM.
 func Potri[T kernels.Element](p *blocked.Program[T], a, w, c *blocked.Matrix[T]) error {
-	if w.Kind() != blocked.TriLower || (c.Kind() != blocked.SymLower && c.Kind() != blocked.SymUpper) {
+	if w.Kind() != blocked.TriLower || !c.Kind().Symmetric() {
 		panic(blocked.ErrKind)
 	}
 	if a.Cols() != a.Rows() || w.Rows() != a.Rows() || c.Rows() != a.Rows() || w.NB() != a.NB() || c.NB() != a.NB() {
 		panic(blocked.ErrShape)
 	}
-	p.Laset(0, 1, w)
+	p.Laset(0, 1, w) // W = I, which the solution of L·W = I overwrites
 	uplo, trans := blas.Lower, blas.NoTrans
 	if a.Kind().Uplo() == blas.Upper {
 		uplo, trans = blas.Upper, blas.Trans

@@ -57,7 +57,7 @@ func scanEntries[T blocked.Element](r io.Reader, warn func(Warning), begin func(
 		return err
 	}
 	if h.m > maxDim || h.n > maxDim {
-		return &FormatError{Line: s.line, Reason: fmt.Sprintf("%d×%d matrix: a dimension is above %d", h.m, h.n, maxDim)}
+		return s.errorf("%d×%d matrix: a dimension is above %d", h.m, h.n, maxDim)
 	}
 	announced := h.nnz
 	if !h.coordinate {

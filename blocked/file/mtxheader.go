@@ -49,7 +49,7 @@ func readMtxHeader(s *mtxScanner) (*mtxHeader, error) {
 	}
 	line, err = s.content()
 	if err == io.EOF {
-		return nil, &FormatError{Line: s.line, Reason: "file ends before its size line"}
+		return nil, s.errorf("file ends before its size line")
 	}
 	if err != nil {
 		return nil, s.fail(err)

@@ -3,7 +3,6 @@ package file
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/tessera-la/tessera/blocked"
@@ -112,7 +111,7 @@ func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, 
 	case io.EOF:
 		return nil
 	case nil:
-		return s.behind(line)
+		return s.trailing(line)
 	default:
 		return s.fail(err)
 	}
@@ -122,7 +121,7 @@ func readMtxEntries[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, 
 func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 	line, err := s.content()
 	if err == io.EOF {
-		return nil, &FormatError{Line: s.line, Reason: fmt.Sprintf("file ends after %d of %d entries", have, want)}
+		return nil, s.errorf("file ends after %d of %d entries", have, want)
 	}
 	if err != nil {
 		return nil, s.fail(err)
@@ -133,9 +132,6 @@ func (s *mtxScanner) entry(have, want int64) ([]byte, error) {
 // readMtxCoordinate reads lines of row, column and, unless the field is pattern, value.
 func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
 	var places mtxPlaces
-	bad := func(format string, args ...any) error {
-		return &FormatError{Line: s.line, Reason: fmt.Sprintf(format, args...)}
-	}
 	for k := range h.nnz {
 		line, err := s.entry(k, h.nnz)
 		if err != nil {
@@ -145,24 +141,24 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(
 		col, p := field(line, p)
 		i, err := parseCount(row)
 		if err != nil {
-			return bad("row index %s: %v", quoteField(row), err)
+			return s.errorf("row index %s: %v", quoteField(row), err)
 		}
 		if i < 1 || i > h.m {
-			return bad("row index %d is outside 1..%d", i, h.m)
+			return s.errorf("row index %d is outside 1..%d", i, h.m)
 		}
 		j, err := parseCount(col)
 		if err != nil {
-			return bad("column index %s: %v", quoteField(col), err)
+			return s.errorf("column index %s: %v", quoteField(col), err)
 		}
 		if j < 1 || j > h.n {
-			return bad("column index %d is outside 1..%d", j, h.n)
+			return s.errorf("column index %d is outside 1..%d", j, h.n)
 		}
 		v := T(1)
 		if h.field != mtxPattern {
 			var val []byte
 			val, p = field(line, p)
 			if v, err = parseValue[T](s, h.field, val); err != nil {
-				return bad("value %s: %v", quoteField(val), err)
+				return s.errorf("value %s: %v", quoteField(val), err)
 			}
 		} else if val, behind := field(line, p); len(val) > 0 && val[0] != '%' {
 			if _, err := parseReal[T](val); err == nil {
@@ -171,7 +167,7 @@ func readMtxCoordinate[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(
 			}
 		}
 		if rest := s.rest(line, p); len(rest) > 0 {
-			return bad("text behind the entry: %s", quoteField(rest))
+			return s.errorf("text behind the entry: %s", quoteField(rest))
 		}
 		if h.symmetry != mtxGeneral && i != j {
 			places.add(mtxPlace{s.line, int(i - 1), int(j - 1)})

@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -45,6 +46,11 @@ func (s *mtxScanner) deviates(reason string) {
 	}
 	s.told = append(s.told, reason)
 	s.warn(Warning{Line: s.line, Reason: reason})
+}
+
+// errorf returns a *FormatError for the line returned last.
+func (s *mtxScanner) errorf(format string, args ...any) error {
+	return &FormatError{Line: s.line, Reason: fmt.Sprintf(format, args...)}
 }
 
 func newMtxScanner(r io.Reader) *mtxScanner {

@@ -114,12 +114,12 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 		}
 		have := int64(len(values.list))
 		if have == full {
-			return s.behind(line)
+			return s.trailing(line)
 		}
 		v, err := readMtxValue[T](s, h, line)
 		if err != nil {
 			if have >= want {
-				return s.behind(line)
+				return s.trailing(line)
 			}
 			return err
 		}
@@ -128,7 +128,7 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 	switch have := int64(len(values.list)); {
 	case have == want:
 	case have < want:
-		return &FormatError{Line: s.line, Reason: fmt.Sprintf("file ends after %d of %d entries", have, want)}
+		return s.errorf("file ends after %d of %d entries", have, want)
 	case skew && have == lower:
 		s.line = values.lineOf(want)
 		s.deviates("a skew-symmetric array has the zeros on its diagonal, which are known")

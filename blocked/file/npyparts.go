@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -141,17 +140,11 @@ func (p *part) open(flag int, rows, cols int64) (*os.File, *npyHeader, error) {
 	return f, h, nil
 }
 
-// reading is op "readnpy", and writing op "writenpy".
+// The ops that read and write one tile.
 var (
-	reading = sync.OnceValue(func() pair {
-		return pair{newOp("readnpy", "f32", newPart, readPart[float32]), newOp("readnpy", "f64", newPart, readPart[float64])}
-	})
-	writing = sync.OnceValue(func() pair {
-		return pair{newOp("writenpy", "f32", newPart, writePart[float32]), newOp("writenpy", "f64", newPart, writePart[float64])}
-	})
+	readingNPY = newOpPair[part]("readnpy", readPart[float32], readPart[float64])
+	writingNPY = newOpPair[part]("writenpy", writePart[float32], writePart[float64])
 )
-
-func newPart() any { return new(part) }
 
 // ReadTiles overwrites a with the array, converted as by [ReadNPY]. It submits a task to p for each stored
 // tile of a; the node that owns the tile executes the task and reads its part of the file. So all nodes
@@ -171,7 +164,7 @@ func ReadTiles[T blocked.Element](p *blocked.Program[T], a *blocked.Matrix[T], f
 	if rows, cols := from.Dims(); m != rows || n != cols {
 		panic(blocked.ErrShape)
 	}
-	return p.Generate(a, of[T](reading()), func(i, j int) any {
+	return p.Generate(a, opOf[T](readingNPY()), func(i, j int) any {
 		return &part{Path: from.path, File: from.id, Row: i * a.NB(), Col: j * a.NB()}
 	})
 }
@@ -241,7 +234,7 @@ func WriteTiles[T blocked.Element](path string, a *blocked.Matrix[T], opt *Write
 			return err
 		}
 		return run(func(p *blocked.Program[T]) error {
-			return p.Inspect(a, of[T](writing()), func(i, j int) any {
+			return p.Inspect(a, opOf[T](writingNPY()), func(i, j int) any {
 				return &part{Path: to.path, File: to.id, Row: i * a.NB(), Col: j * a.NB(), Kind: uint8(a.Kind())}
 			})
 		})

@@ -61,11 +61,6 @@ type stateHeader struct {
 	Rotations *qr.RotationOptions `json:"rotations,omitempty"`
 }
 
-// StateError reports a file that is no state, or a state that is damaged or cut off.
-type StateError struct{ Reason string }
-
-func (e *StateError) Error() string { return "file: state of a factorization: " + e.Reason }
-
 // maxStateHeader bounds the header, in bytes: its length is read before its checksum is checked.
 const maxStateHeader = 1 << 16
 

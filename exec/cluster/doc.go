@@ -63,7 +63,7 @@
 // Package exec/internal/core makes the decisions. Here are:
 //
 //   - errors; message and packed: the wire
-//   - batch: tasks that go to a node together; options; outbox: messages to a node
+//   - batch: tasks that go to a node together; known: what messages can name; options; outbox: messages to a node
 //   - meter: the times of a node
 //   - values: the data of a node; fetch: data from other nodes; store: operands and results of tasks
 //   - executor: the tasks of a node

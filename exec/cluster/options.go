@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -61,8 +60,8 @@ type Options struct {
 	// for too long, and a job without tasks that run or end. Nodes are queried four times in that time. A
 	// task that waits for its children counts as running.
 	Watchdog *exec.Watchdog
-	// Policy decides which ready task a node takes next. NewPolicy makes a policy of the program's own. To both,
-	// locations and workers are nodes, the driver the first one. The zero value, dispatch.Priority, stands for
+	// Policy decides which ready task a node takes next. NewPolicy makes a policy of the program's own. Both see the
+	// nodes as locations and as workers, the driver as the first. The zero value, dispatch.Priority, stands for
 	// dispatch.Locality, because between nodes the place of the data matters most; with ByPriority it means
 	// dispatch.Priority. dispatch.EarliestFinish goes by the times of tasks and transfers that the driver
 	// learns, and so do the Costs that NewPolicy gets.
@@ -79,8 +78,8 @@ type Options struct {
 	Window int
 	// Idle makes the driver execute only tasks that no other node can.
 	Idle bool
-	// Admit, if not nil, reports whether a driver takes a node that has come; others have no part in its jobs. It is
-	// called one call at a time, and for a node that comes again, too.
+	// Admit, if not nil, reports whether a driver lets a node that has come take part in its jobs. The driver makes one
+	// call at a time, also for a node that comes again.
 	Admit func(node string) bool
 	// Copies says when agents take replicas of what tasks have made.
 	Copies Copies
@@ -94,16 +93,16 @@ type Copies struct {
 	// Off takes none. The driver then keeps a record of each ended task, some hundred bytes, as long as its results
 	// are needed.
 	Off bool
-	// Records is the number of records of ended tasks that the driver keeps. 0 means, if all agents have caps on their
-	// memory, as many as need an eighth of the bytes of the data, at least 131072; otherwise no limit. When
-	// there are more, two agents take a replica of each datum of the job, and older records are freed. This
-	// needs room for two to four times the data. Without room records are kept, and so are those of kept
-	// data that no job uses. If two agents are lost shortly one after the other, data may then be lost for
-	// good.
+	// Records is the number of records of ended tasks that the driver keeps. When there are more, two agents take a
+	// replica of each datum of the job, and the driver frees older records. This needs room for two to four
+	// times the data; without room the driver keeps the records, and also those of kept data that no job uses.
+	// After records are freed, data may be lost for good if two agents are lost shortly one after the other.
+	// 0 means no limit; but if all agents have caps on their memory, it means as many records as take an eighth
+	// of the bytes of the data, at least 131072.
 	Records int
-	// Share bounds the part of the time that replicas take. 0 means 0.02 if all agents have caps on their memory, and
-	// otherwise that none are taken for this reason. After enough work, one more agent gets a replica of each
-	// datum. No record is freed.
+	// Share bounds the part of the time that further replicas take: after enough work, one more agent gets a replica
+	// of each datum, and no record is freed. 0 means 0.02 if all agents have caps on their memory, and otherwise
+	// no such replicas.
 	Share float64
 }
 
@@ -111,14 +110,6 @@ type Copies struct {
 type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string { return "cluster: " + strings.Join(e.Problems, "; ") }
-
-// known is the types and ops that a node can name in messages.
-type known struct {
-	ops      map[string]*versions.Op
-	values   map[string]reflect.Type
-	errs     []error
-	maxValue int64 // bytes of a value; 0: no limit
-}
 
 // check returns what the options name, and sets their defaults. The error is an *OptionsError.
 func (o *Options) check() (k known, err error) {
@@ -141,21 +132,30 @@ func (o *Options) check() (k known, err error) {
 	c := o.Copies
 	bad.Check(c.Records >= 0 && c.Share >= 0 && c.Share <= 1 && (!c.Off || c == Copies{Off: true}),
 		"Copies is %+v, want Records of at least 0, a Share from 0 to 1, and neither with Off", c)
+	bad.Check(len(o.Ops) <= maxOps, "Ops are %d, want %d at most", len(o.Ops), maxOps)
+	o.checkRuntime(&bad)
+	for _, value := range o.Values {
+		typ := reflect.TypeOf(value)
+		bad.Check(typ.Kind() == reflect.Pointer, "Values has a %v, want a pointer", typ)
+	}
+	if bad != nil {
+		return k, &OptionsError{bad}
+	}
 	if o.Window == 0 {
 		o.Window = exec.DefaultWindow
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	k = known{ops: map[string]*versions.Op{}, values: map[string]reflect.Type{}, errs: o.Errors, maxValue: o.Memory}
-	for _, op := range o.Ops {
-		k.ops[op.OpName()] = op
-	}
-	bad.Check(len(o.Ops) <= maxOps, "Ops are %d, want %d at most", len(o.Ops), maxOps)
+	return newKnown(o.Ops, o.Values, o.Errors, o.Memory), nil
+}
+
+// checkRuntime checks that the node can serve the workers of its Runtime.
+func (o *Options) checkRuntime(bad *problems.List) {
 	kinds := kindsOf(o.Runtime.Workers())
 	bad.Check(len(kinds) <= maxKinds, "Runtime has workers of %d kinds, want %d at most", len(kinds), maxKinds)
+	_, forgets := o.Runtime.(exec.Forgetter)
 	for _, kind := range kinds {
-		_, forgets := o.Runtime.(exec.Forgetter)
 		bad.Check(kind.Accelerator == "" || forgets, "Runtime has accelerators, and cannot Forget what they have")
 		for _, name := range kind.Target.Ops {
 			named := func(op *versions.Op) bool { return op.Name == name || op.OpName() == name }
@@ -163,18 +163,6 @@ func (o *Options) check() (k known, err error) {
 				"Runtime has workers for %q, and there is no op of that name in Ops", name)
 		}
 	}
-	for _, value := range o.Values {
-		typ := reflect.TypeOf(value)
-		if typ.Kind() != reflect.Pointer {
-			bad.Add("Values has a %v, want a pointer", typ)
-			continue
-		}
-		k.values[typ.String()] = typ.Elem()
-	}
-	if bad != nil {
-		return k, &OptionsError{bad}
-	}
-	return k, nil
 }
 
 // choices returns the options that say which node gets a task.
@@ -183,40 +171,4 @@ func (o *Options) choices() core.Choices {
 		Policy: o.Policy, ByPriority: o.ByPriority, NewPolicy: o.NewPolicy,
 		Owner: o.Owner, Stay: o.Stay, Idle: o.Idle,
 	}
-}
-
-// valueError says why a node can never make a value.
-type valueError struct{ problem string }
-
-func (e *valueError) Error() string { return e.problem }
-
-// value returns a new value of the type name, reshaped if shape is not empty. The error is a *valueError; or
-// errNoVersion if name is empty, since the node should have had the value.
-func (k *known) value(name, shape string) (versions.Value, error) {
-	typ, ok := k.values[name]
-	switch {
-	case name == "":
-		return nil, errNoVersion
-	case !ok:
-		return nil, &valueError{fmt.Sprintf("values of type %s are not known here", name)}
-	}
-	value := reflect.New(typ).Interface().(versions.Value)
-	if measured, ok := value.(versions.Measured); ok && shape != "" && k.maxValue > 0 { // so that one message cannot end this process
-		if n, err := measured.Measure([]byte(shape)); err == nil && n > k.maxValue {
-			return nil, &valueError{fmt.Sprintf("a value of type %s has %d bytes, and this node may have %d",
-				name, n, k.maxValue)}
-		}
-	}
-	if shaped, ok := value.(versions.Shaped); ok && shape != "" {
-		if err := shaped.Reshape([]byte(shape)); err != nil {
-			return nil, &valueError{fmt.Sprintf("a value of type %s: %v", name, err)}
-		}
-	}
-	return value, nil
-}
-
-// canSend reports whether values of a type can be sent, because other nodes can make one.
-func (k *known) canSend(name string) bool {
-	_, ok := k.values[name]
-	return ok
 }

@@ -69,10 +69,10 @@ func (l *lesson) explain() Lesson {
 	for _, some := range [][]trial{l.trials, l.rejected} {
 		for i := range some {
 			t := &some[i]
-			x := PlanExplanation{Plan: t.plan, Predicted: elapsed(t.predicted, l.items), Imbalance: t.imbalance,
+			x := PlanExplanation{Plan: t.plan, Predicted: seconds(t.predicted * float64(l.items)), Imbalance: t.imbalance,
 				Runs: t.runs}
 			if t.runs > 0 {
-				x.Measured = elapsed(t.score(), l.items)
+				x.Measured = seconds(t.score() * float64(l.items))
 			}
 			e.Plans = append(e.Plans, x)
 		}
@@ -83,7 +83,7 @@ func (l *lesson) explain() Lesson {
 	next := *l // next counts nothing
 	i := next.next()
 	e.Chosen, e.Why = l.trials[i].plan, Trying
-	if i == l.fastest() && l.trials[i].runs >= enough {
+	if i == l.fastest() && l.trials[i].runs >= minRuns {
 		e.Why = Fastest
 	}
 	return e

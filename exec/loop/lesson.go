@@ -21,14 +21,14 @@ type lesson struct {
 	items     int   // of the last call
 	calls     int
 	spent     float64 // seconds in all calls
-	looks     int
-	finer     int // the next look's chunks are finer by so many powers of two
-	odd       int // successive calls that were not as expected
+	looks     int     // calls with a look, in which the spans of the chunks give the costs of the items
+	finer     int     // the next look has 2^finer times as many chunks as the first
+	odd       int     // successive calls that were slower, or less balanced, than expected
 
-	// trials are the plans considered, the best predicted first; nil before the first look.
-	// rejected are the others.
+	// trials are the plans that Auto tries, the best predicted first; nil before the first look.
+	// rejected are the other candidates.
 	trials, rejected []trial
-	favourite        int // the chosen trial
+	favourite        int // the fastest trial, by the latest decision
 }
 
 // trial is a plan with its predicted and measured times, in seconds for an item.
@@ -39,22 +39,23 @@ type trial struct {
 	runs      int
 	last      [4]float64 // of the latest runs
 	best      float64    // of all
-	at        int        // the call of the latest run
+	lastCall  int        // the call of the latest run
 }
 
 const (
-	// share is the part of the loop's time that learning may cost, and thought the cost of a look
-	// for each worker: thirty predictions of some hundred chunks.
-	share   = 0.05
-	thought = 120e-6
-	// enough is how often a plan is tried before the fastest is chosen. The tried plans are those
-	// predicted nearly as fast as the best (at most most, at least fewest) and the best one of each
-	// layout if it is likely to be as fast: effects of queues on caches are not predicted.
-	enough               = 2
-	nearly, most, fewest = 1.05, 6, 3
-	likely               = 1.2
-	// pause is the number of calls between later trials of other plans.
-	pause = 16
+	// learnShare is the part of the loop's time that learning may cost, and lookCost the seconds of
+	// a look for each worker: thirty predictions of some hundred chunks.
+	learnShare = 0.05
+	lookCost   = 120e-6
+	// minRuns is how often each plan is tried before the fastest is chosen.
+	minRuns = 2
+	// Auto tries the minTrials plans that are predicted to be the fastest and, while there are fewer
+	// than maxTrials, those within a factor of nearby of the best. It also tries the best plan of each
+	// layout within a factor of nearbyLayout: how queues affect caches is not predicted.
+	minTrials, maxTrials = 3, 6
+	nearby, nearbyLayout = 1.05, 1.2
+	// retryEvery is the number of calls after which another plan than the fastest is tried again.
+	retryEvery = 16
 )
 
 // choose returns the plan of the next call and the number of its trial, -1 for a look, whose spans
@@ -82,7 +83,7 @@ func (l *lesson) lookPlan(items, grain int) Plan {
 
 // next returns the number of the trial for the next call.
 func (l *lesson) next() int {
-	for n := range enough {
+	for n := range minRuns {
 		for i := range l.trials {
 			if l.trials[i].runs <= n {
 				return i
@@ -90,32 +91,32 @@ func (l *lesson) next() int {
 		}
 	}
 	l.favourite = l.fastest()
-	if l.calls%pause == 0 {
-		// Try the others in turn, unless they are hopeless.
-		oldest, best := l.favourite, l.trials[l.favourite].score()
-		for i := range l.trials {
-			if t := &l.trials[i]; t.at < l.trials[oldest].at && t.score() < 1.1*best {
-				oldest = i
-			}
-		}
-		return oldest
+	if l.calls%retryEvery != 0 {
+		return l.favourite
 	}
-	return l.favourite
+	// Try the others in turn, unless they are hopeless.
+	oldest, best := l.favourite, l.trials[l.favourite].score()
+	for i := range l.trials {
+		if t := &l.trials[i]; t.lastCall < l.trials[oldest].lastCall && t.score() < 1.1*best {
+			oldest = i
+		}
+	}
+	return oldest
 }
 
 // fastest returns the number of the fastest trial. The favourite stays unless another one is
 // clearly faster: a new plan gives workers other items than their caches have.
 func (l *lesson) fastest() int {
-	best := l.favourite
+	best, score := l.favourite, 0.97*l.trials[l.favourite].score()
 	for i := range l.trials {
-		if l.trials[i].score() < 0.97*l.trials[l.favourite].score() && l.trials[i].score() < l.trials[best].score() {
-			best = i
+		if x := l.trials[i].score(); x < score {
+			best, score = i, x
 		}
 	}
 	return best
 }
 
-// score is the best of the latest times: disturbances only make the others worse.
+// score is the best of the latest times, since disturbances can only make a time longer.
 func (t *trial) score() float64 {
 	n := min(t.runs, len(t.last))
 	if n == 0 {
@@ -133,7 +134,7 @@ func (l *lesson) learn(s *Stats, trial int, parts []Part) {
 	l.spent += took
 	switch {
 	case trial < 0:
-		if l.spent*share >= thought*float64(len(l.locations)*(l.looks+1)) && !l.tooCoarse(s) {
+		if l.spent*learnShare >= lookCost*float64(len(l.locations)*(l.looks+1)) && !l.tooCoarse(s) {
 			l.look(s, parts)
 		}
 	case trial < len(l.trials): // the trials may have changed since
@@ -141,16 +142,16 @@ func (l *lesson) learn(s *Stats, trial int, parts []Part) {
 	}
 }
 
-// tried notes a run of a trial. If the loop's times or balance have changed for long, it starts a
-// new look.
-func (l *lesson) tried(t *trial, s *Stats, x float64) {
-	t.last[t.runs%len(t.last)] = x
+// tried notes a run of a trial, which took perItem seconds for an item. If many successive runs are slower or less
+// balanced than expected, the loop has changed: the trials go, and the next call is a look.
+func (l *lesson) tried(t *trial, s *Stats, perItem float64) {
+	t.last[t.runs%len(t.last)] = perItem
 	t.runs++
-	t.at = l.calls
-	if t.runs == 1 || x < t.best {
-		t.best = x
+	t.lastCall = l.calls
+	if t.runs == 1 || perItem < t.best {
+		t.best = perItem
 	}
-	if t.runs < len(t.last) || x < 1.25*t.best && s.Imbalance() < t.imbalance+0.1 {
+	if t.runs < len(t.last) || perItem < 1.25*t.best && s.Imbalance() < t.imbalance+0.1 {
 		l.odd = 0
 		return
 	}
@@ -161,50 +162,40 @@ func (l *lesson) tried(t *trial, s *Stats, x float64) {
 }
 
 // tooCoarse reports whether a chunk of a look costs so much that the loop's time depends on where
-// in the chunk the cost is. It makes the next look finer then, if that does not cost much.
+// in the chunk the cost is, and makes the next look finer. It returns false where more chunks would
+// cost too much.
 func (l *lesson) tooCoarse(s *Stats) bool {
-	var sum, most time.Duration
-	divisible := false
+	var sum, longest time.Duration
+	divisible := false // the longest chunk has several items
 	for i := range s.Spans {
 		x := s.Spans[i].End - s.Spans[i].Start
-		if sum += x; x > most {
-			most, divisible = x, s.Spans[i].Len() > 1
+		if sum += x; x > longest {
+			longest, divisible = x, s.Spans[i].Len() > 1
 		}
 	}
-	share := sum.Seconds() / float64(len(l.locations)) // of each worker
+	perWorker := sum.Seconds() / float64(len(l.locations))
 	const step = 4
-	if !divisible || most.Seconds() < share/8 || share < 1e-6*coarse*float64(int(1)<<(l.finer+step)) {
+	if !divisible || longest.Seconds() < perWorker/8 || perWorker < 1e-6*coarse*float64(int(1)<<(l.finer+step)) {
 		return false
 	}
 	l.finer += step
 	return true
 }
 
-// look predicts the times of all candidates from the costs of the items in one call.
+// look predicts the times of all candidates from the costs of the items in one call, and chooses the trials.
 func (l *lesson) look(s *Stats, parts []Part) {
 	l.looks++
 	costs := newProfile(s.Spans)
 	if costs.total() <= 0 {
 		return
 	}
-	// A worker starts when its first chunk begins.
-	start := make([]float64, len(l.locations))
-	seen := make([]bool, len(l.locations))
-	latest := 0.0
-	for i := range s.Spans {
-		if w, at := s.Spans[i].Worker, s.Spans[i].Start.Seconds(); !seen[w] || at < start[w] {
-			start[w], seen[w] = at, true
-			latest = max(latest, at)
-		}
-	}
-	for w := range start {
-		if !seen[w] {
-			start[w] = latest
-		}
-	}
-	m := Model{Cost: costs.cost, Start: start, Take: takes, Each: each, Steal: steals}
+	l.chooseTrials(l.predictions(s, parts, costs))
+}
+
+// predictions returns a trial for each candidate, the best predicted first.
+func (l *lesson) predictions(s *Stats, parts []Part, costs *profile) (all []trial) {
+	m := Model{Cost: costs.cost, Start: starts(s.Spans, len(l.locations)), Take: takes, Each: each, Steal: steals}
 	n := float64(s.Items)
-	var all []trial
 	plans := candidates(s.Items, l.locations, 0, costs.total())
 	if parts != nil {
 		plans = candidatesInParts(plans)
@@ -220,11 +211,33 @@ func (l *lesson) look(s *Stats, parts []Part) {
 		all = append(all, trial{plan: p, predicted: x.Took.Seconds() / n, imbalance: x.Imbalance()})
 	}
 	slices.SortStableFunc(all, func(a, b trial) int { return cmp.Compare(a.predicted, b.predicted) })
+	return all
+}
+
+// starts returns when the first chunk of each worker began. A worker without a chunk counts as the last to begin.
+func starts(spans []Span, workers int) []float64 {
+	start, seen, latest := make([]float64, workers), make([]bool, workers), 0.0
+	for i := range spans {
+		if w, at := spans[i].Worker, spans[i].Start.Seconds(); !seen[w] || at < start[w] {
+			start[w], seen[w] = at, true
+			latest = max(latest, at)
+		}
+	}
+	for w := range start {
+		if !seen[w] {
+			start[w] = latest
+		}
+	}
+	return start
+}
+
+// chooseTrials chooses the trials among all candidates, the best predicted first.
+func (l *lesson) chooseTrials(all []trial) {
 	l.trials, l.rejected, l.favourite = nil, nil, 0
 	layouts := map[Layout]bool{}
 	for i, x := range all {
 		worse := x.predicted / all[0].predicted
-		if i < fewest || worse <= nearly && len(l.trials) < most || worse <= likely && !layouts[x.plan.Layout] {
+		if i < minTrials || worse <= nearby && len(l.trials) < maxTrials || worse <= nearbyLayout && !layouts[x.plan.Layout] {
 			layouts[x.plan.Layout] = true
 			l.trials = append(l.trials, x)
 		} else {
@@ -236,6 +249,3 @@ func (l *lesson) look(s *Stats, parts []Part) {
 // Overhead of a chunk in seconds, measured on two cores of an EPYC of the Turin generation by
 // BenchmarkDispenser and BenchmarkChunk: see docs/loops.md.
 const takes, each, steals = 20e-9, 15e-9, 60e-9
-
-// elapsed is the duration of items at a time for each.
-func elapsed(perItem float64, items int) time.Duration { return seconds(perItem * float64(items)) }

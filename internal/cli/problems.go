@@ -25,14 +25,13 @@ func (p *Problems) Within(flag string, value, low, high int) {
 	}
 }
 
-// JoinLine joins errs into one error. Its text is one line, with semicolons between the errors; App wraps lines
-// to the terminal.
+// JoinLine joins errs into one error, nil if there are none. Its text is one line, with semicolons between the errors,
+// since App wraps lines to the terminal.
 func JoinLine(errs []error) error {
-	err := errors.Join(errs...)
-	if err == nil {
-		return nil
+	if err := errors.Join(errs...); err != nil {
+		return &lineError{err}
 	}
-	return &lineError{err}
+	return nil
 }
 
 // lineError prints its error on one line.

@@ -8,16 +8,19 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// matrices are those that a game is tested with: general ones, and such whose
-// pivots are known exactly.
-func (s *suite[T]) matrices(f func(kind string, gen func(m, n int) func(i, j int) float64)) {
-	f("normal", func(m, n int) func(i, j int) float64 { return s.normal(m, n, 1) })
-	f("exact", func(m, n int) func(i, j int) float64 { return s.exact(m, n) })
+// withPanels runs a test of a tournament's round once for each kind of panel: "normal" panels, and "exact" ones, in
+// which no arithmetic rounds, so that there is one right choice of pivots. gen makes an m×n panel.
+func (s *suite[T]) withPanels(t *testing.T, test func(t *testing.T, exact bool, gen func(m, n int) func(i, j int) float64)) {
+	t.Run("normal", func(t *testing.T) {
+		test(t, false, func(m, n int) func(i, j int) float64 { return s.normal(m, n, 1) })
+	})
+	t.Run("exact", func(t *testing.T) { test(t, true, s.exact) })
 }
 
-// wantWinners fails t unless c holds rows of the panel f, each once and all of
-// them from from to from+m-1, and, if the pivots are exact, in their order.
-func wantWinners[T kernels.Element](t *testing.T, c *kernels.Candidates[T], from, m, n int, pivots bool, f func(i, j int) float64) {
+// wantWinners fails t unless c holds min(m, n) different rows of the m×n panel f, with the elements of f. The panel
+// begins at row from. If exact is set and m > n, they must be the rows that Gaussian elimination with partial
+// pivoting chooses, in that order, and c.Info must be that of the elimination.
+func wantWinners[T kernels.Element](t *testing.T, c *kernels.Candidates[T], from, m, n int, exact bool, f func(i, j int) float64) {
 	t.Helper()
 	k := min(m, n)
 	if len(c.Rows) != k || c.Tile.Rows != k || c.Tile.Cols != n {
@@ -36,7 +39,7 @@ func wantWinners[T kernels.Element](t *testing.T, c *kernels.Candidates[T], from
 			}
 		}
 	}
-	if !pivots || m <= n {
+	if !exact || m <= n {
 		return
 	}
 	swaps, u := referencePivots(m, n, f)
@@ -54,20 +57,18 @@ func (s *suite[T]) Tntleaf(t *testing.T) {
 	operands := func(c *panelCase[T], out *kernels.Candidates[T]) []any {
 		return append(c.args()[:len(c.tiles)], out)
 	}
-	s.matrices(func(kind string, gen func(m, n int) func(i, j int) float64) {
-		t.Run(kind, func(t *testing.T) {
-			panelSizes(func(m, n int) {
-				f := gen(m, n)
-				c := s.stack(m, n, f)
-				a0 := c.clone()
-				for _, out := range []*kernels.Candidates[T]{kernels.NewCandidates[T](m, n), {Info: 3}} {
-					s.must(t, &op.Tntleaf{Row: 70}, operands(c, out)...)
-					wantWinners(t, out, 70, m, n, kind == "exact", f)
-				}
-				for i := range c.tiles {
-					identical(t, "tile", c.tiles[i], a0.tiles[i])
-				}
-			})
+	s.withPanels(t, func(t *testing.T, exact bool, gen func(m, n int) func(i, j int) float64) {
+		panelSizes(func(m, n int) {
+			f := gen(m, n)
+			c := s.stack(m, n, f)
+			a0 := c.clone()
+			for _, out := range []*kernels.Candidates[T]{kernels.NewCandidates[T](m, n), {Info: 3}} {
+				s.must(t, &op.Tntleaf{Row: 70}, operands(c, out)...)
+				wantWinners(t, out, 70, m, n, exact, f)
+			}
+			for i := range c.tiles {
+				identical(t, "tile", c.tiles[i], a0.tiles[i])
+			}
 		})
 	})
 	t.Run("allocations", func(t *testing.T) {
@@ -77,8 +78,7 @@ func (s *suite[T]) Tntleaf(t *testing.T) {
 	s.work(t, 14, &op.Tntleaf{}, newTile[T](7, 1, 0), &kernels.Candidates[T]{})
 }
 
-// winners returns m candidates, from row from of a panel on, whose elements are
-// f's from row 0 on.
+// winners returns candidates with all rows of an m×n panel f that begins at row from.
 func winners[T kernels.Element](from, m, n int, f func(i, j int) float64) *kernels.Candidates[T] {
 	c := kernels.NewCandidates[T](m, n)
 	c.Tile.Rows = m
@@ -93,18 +93,16 @@ func winners[T kernels.Element](from, m, n int, f func(i, j int) float64) *kerne
 }
 
 func (s *suite[T]) Tntnode(t *testing.T) {
-	s.matrices(func(kind string, gen func(m, n int) func(i, j int) float64) {
-		t.Run(kind, func(t *testing.T) {
-			for _, n := range []int{1, 2, 5, 16, 17, 33, 64, 100} {
-				for _, m := range []int{n, n + 1, n + n/2, 2 * n} {
-					f := gen(m, n)
-					x := winners[T](5, n, n, f)
-					y := winners[T](5+n, m-n, n, func(i, j int) float64 { return f(n+i, j) })
-					s.must(t, &op.Tntnode{}, x, y)
-					wantWinners(t, x, 5, m, n, kind == "exact", f)
-				}
+	s.withPanels(t, func(t *testing.T, exact bool, gen func(m, n int) func(i, j int) float64) {
+		for _, n := range []int{1, 2, 5, 16, 17, 33, 64, 100} {
+			for _, m := range []int{n, n + 1, n + n/2, 2 * n} {
+				f := gen(m, n)
+				x := winners[T](5, n, n, f)
+				y := winners[T](5+n, m-n, n, func(i, j int) float64 { return f(n+i, j) })
+				s.must(t, &op.Tntnode{}, x, y)
+				wantWinners(t, x, 5, m, n, exact, f)
 			}
-		})
+		}
 	})
 	t.Run("allocations", func(t *testing.T) {
 		f := s.normal(33, 33, 1)
@@ -121,9 +119,9 @@ func (s *suite[T]) Tntroot(t *testing.T) {
 			rows := slices.Clone(c.Rows)
 			piv := kernels.Pivots{Info: 7}
 			s.must(t, &op.Tntroot{Offset: 100}, c, &piv)
-			for i, s := range piv.Rows {
-				if s < i {
-					t.Fatalf("row %d exchanged with row %d", i, s)
+			for i, r := range piv.Rows {
+				if r < i {
+					t.Fatalf("row %d exchanged with row %d", i, r)
 				}
 			}
 			if got := permutation(m, piv.Rows)[:n]; !slices.Equal(got, rows) || !slices.Equal(c.Rows, rows) || piv.Info != 0 {

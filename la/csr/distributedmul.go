@@ -44,7 +44,7 @@ func (a *Distributed) MulVecTo(ctx context.Context, dst []float64, trans bool, x
 // by one task for each block, as [Distributed.MulVecTo]. dst and b are as for [Matrix.MulTo], and so are
 // the bits and the panics. The error is an *[la.ShapeError], or that of the job; dst is then undefined.
 func (a *Distributed) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error {
-	x, y, err := wide(a.rows, a.cols, dst, b)
+	x, y, err := productOperands(a.rows, a.cols, dst, b)
 	if err != nil || a.rows == 0 || x.Cols == 0 {
 		return err
 	}

@@ -14,13 +14,13 @@ import (
 //
 //	dst = A·B,
 //
-// where A is m×k, B is dense and k×n, and dst is m×n; an empty dst takes that shape. MulTo copies B into a
-// *mat.Dense if it is none. The bits are the same on any number of workers.
+// where A is m×k, B is k×n, and dst is m×n; an empty dst takes that shape. If B is not a *mat.Dense, MulTo first
+// copies it into one. The bits are the same on any number of workers.
 //
 // The error is an *[la.ShapeError], or that of [loop.For]; dst is then undefined. MulTo panics with
 // [ErrOverlap] if dst and B begin at the same element.
 func (a *Matrix) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error {
-	x, y, err := wide(a.rows, a.cols, dst, b)
+	x, y, err := productOperands(a.rows, a.cols, dst, b)
 	if err != nil || a.rows == 0 || x.Cols == 0 {
 		return err
 	}
@@ -33,9 +33,9 @@ func (a *Matrix) MulTo(ctx context.Context, dst *mat.Dense, b mat.Matrix) error 
 	})
 }
 
-// wide returns the storage x of b and y of dst for the product of an m×k matrix with b. An empty dst takes
+// productOperands returns the storage x of b and y of dst for the product of an m×k matrix with b. An empty dst takes
 // the shape of the product. If the product has no elements, x and y are zero: gonum has no such matrices.
-func wide(m, k int, dst *mat.Dense, b mat.Matrix) (x, y blas64.General, err error) {
+func productOperands(m, k int, dst *mat.Dense, b mat.Matrix) (x, y blas64.General, err error) {
 	rows, n := b.Dims()
 	if rows != k {
 		return x, y, &la.ShapeError{Op: "MulTo", Detail: fmt.Sprintf("a is %d×%d and b %d×%d", m, k, rows, n)}
@@ -79,40 +79,4 @@ func combine[J int | int32](y []float64, ja []J, data []float64, x blas64.Genera
 			y[j] += d0 * x0[j]
 		}
 	}
-}
-
-// GramTo computes
-//
-//	dst = AᵀA,
-//
-// where A is m×n and dst is n×n; an empty dst takes that shape. The result is dense with n² elements, so n
-// should be some thousands at most. GramTo makes the transpose: see [Matrix.T]. The bits are the same on any
-// number of workers.
-//
-// The error is an *[la.ShapeError], or that of [loop.For]; dst is then undefined.
-func (a *Matrix) GramTo(ctx context.Context, dst *mat.SymDense) error {
-	if a.cols == 0 {
-		return nil
-	}
-	if dst.IsEmpty() {
-		dst.ReuseAsSym(a.cols)
-	} else if n := dst.SymmetricDim(); n != a.cols {
-		return &la.ShapeError{Op: "GramTo", Detail: fmt.Sprintf("the product is of order %d and dst of %d", a.cols, n)}
-	}
-	t, y := a.T(), dst.RawSymmetric()
-	return loop.For(ctx, a.rt, t.Blocks(), loop.Options{Site: &a.grams}, func(c loop.Chunk) error {
-		for i := t.starts[c.Lo]; i < t.starts[c.Hi]; i++ {
-			row := y.Data[i*y.Stride : i*y.Stride+a.cols]
-			clear(row[i:])
-			for k := t.ia[i]; k < t.ia[i+1]; k++ {
-				d, r := t.data[k], t.ja[k]
-				for q := a.ia[r]; q < a.ia[r+1]; q++ {
-					if j := a.ja[q]; j >= i { // the upper triangle
-						row[j] += d * a.data[q]
-					}
-				}
-			}
-		}
-		return nil
-	})
 }

@@ -92,7 +92,7 @@ func (c *bicgstabRun) cycle(ctx context.Context, r, rr float64) (updated float64
 	c.Axpby(1, c.r, 0, c.p)
 	shadow, rho := r, rr
 	for first := true; ; first = false {
-		if err := c.may(ctx); err != nil {
+		if err := c.checkLimits(ctx); err != nil {
 			return 0, err
 		}
 		y, err := c.product(c.q, c.p)
@@ -114,7 +114,7 @@ func (c *bicgstabRun) cycle(ctx context.Context, r, rr float64) (updated float64
 		if r, rr, err = c.update(-alpha, c.q); err != nil {
 			return 0, err
 		}
-		if !(r > c.want) {
+		if !(r > c.target) {
 			c.observed()
 			return r, nil
 		}
@@ -137,7 +137,7 @@ func (c *bicgstabRun) cycle(ctx context.Context, r, rr float64) (updated float64
 			return 0, err
 		}
 		c.observed()
-		if !(r > c.want) {
+		if !(r > c.target) {
 			return r, nil
 		}
 		before := rho

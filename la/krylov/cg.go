@@ -97,7 +97,7 @@ func (c *cgRun) cycle(ctx context.Context, r, rr float64) (updated float64, err 
 	}
 	result := c.result
 	for c.Axpby(1, c.z, 0, c.p); ; {
-		if err := c.may(ctx); err != nil {
+		if err := c.checkLimits(ctx); err != nil {
 			return 0, err
 		}
 		pq, err := mulVecDot(c.Vectors, c.q, c.p)
@@ -122,7 +122,7 @@ func (c *cgRun) cycle(ctx context.Context, r, rr float64) (updated float64, err 
 		}
 		c.note(r)
 		c.observed()
-		if !(r > c.want) {
+		if !(r > c.target) {
 			return r, nil
 		}
 		if rz, err = c.precondition(rr); err != nil {

@@ -14,8 +14,8 @@ type progress struct {
 	Residual   float64
 }
 
-// frame is what all methods begin and end with: vectors, A, b and x scaled as scale.go says, a limit of
-// iterations, and errors.
+// frame is the part of an iteration that all methods share: the vectors, the powers of two by which scale.go
+// scales A, b and x, the limit of iterations, and the errors.
 type frame struct {
 	Vectors
 	method     string
@@ -25,14 +25,14 @@ type frame struct {
 	expA, expB int                       // A and b are scaled by 2^−expA and 2^−expB
 	expX       int                       // x is scaled by 2^−expX
 	normB      float64                   // ‖b‖
-	want       float64                   // the norm of the residual at which the iteration ends; 0 if it is not the criterion
-	most       int
+	target     float64                   // the iteration ends when ‖r‖ is at most this; 0 if it ends by another rule
+	maxIter    int
 	observe    func(int, float64)
 	result     *progress
 }
 
-// checkOptions returns an *OptionsError if iterations is negative, or a value is negative or not finite.
-// names names the values. bad is what was wrong before.
+// checkOptions returns an *OptionsError if bad has problems, if iterations is negative, or if a value is negative
+// or not finite. names lists the options that have the values.
 func checkOptions(bad problems.List, iterations int, names string, values ...float64) error {
 	bad.Check(iterations >= 0, "MaxIterations is %d, want at least 0", iterations)
 	for _, v := range values {
@@ -44,15 +44,16 @@ func checkOptions(bad problems.List, iterations int, names string, values ...flo
 	return nil
 }
 
-// within calls do with vectors for an iteration with a, and then brings x back. m may be nil.
-func (f *frame) within(ctx context.Context, a Operator, m Preconditioner, x, b []float64, do func() error) (err error) {
+// run makes the vectors for an iteration with a, calls iterate, and then overwrites x, scaled back, also if iterate
+// has failed. m may be nil.
+func (f *frame) run(ctx context.Context, a Operator, m Preconditioner, x, b []float64, iterate func() error) (err error) {
 	v, solve, err := vectorsOf(ctx, a, m, x)
 	if err != nil {
 		return err
 	}
 	f.Vectors, f.solve, f.x, f.b = v, solve, v.Load(x), v.Load(b)
 	defer func() { err = cmp.Or(err, v.Close(f.x)) }()
-	err = do()
+	err = iterate()
 	if f.expX != 0 {
 		times(v, f.expX, f.x, f.x)
 		if norm, _, e := measure(v, f.x); err == nil && e == nil && !finite(norm) {
@@ -62,22 +63,52 @@ func (f *frame) within(ctx context.Context, a Operator, m Preconditioner, x, b [
 	return err
 }
 
-// size chooses the scale of A by y = A·x, or Aᵀ·x if trans is set: see probe.
-func (f *frame) size(y Vector, trans bool, x Vector) (err error) {
-	f.Vectors, f.expA, err = f.probe(f.Vectors, y, trans, x, f.m, f.n)
+// scaleA chooses the scale of A, and computes y = A·x, or Aᵀ·x if trans is set: see probe.
+func (f *frame) scaleA(y Vector, trans bool, x Vector) (err error) {
+	f.Vectors, f.expA, err = f.probe(f.Vectors, y, trans, x)
 	return err
 }
 
-// probe is the function probe, with an error if there is no scale.
-func (f *frame) probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp int, err error) {
-	a, exp, ok, err := probe(s, y, trans, x, m, n)
-	if err == nil && !ok {
-		err = f.outOfRange()
+// probe chooses the scale of A, or of M⁻¹: see inverse. It computes y = A·x, or Aᵀ·x if trans is set, for an x
+// with a norm near 1, and takes exp from the norm of y. It returns vectors whose products are those with 2^−exp·A;
+// y is such a product, too. If y is not finite at any scale, the error is a *NonFiniteError.
+func (f *frame) probe(s Vectors, y Vector, trans bool, x Vector) (a Vectors, exp int, err error) {
+	var t *scaled
+	product := func(by int) (norm float64, exp int, err error) {
+		if a = s; by != 0 {
+			if t == nil {
+				t = newScaled(s, f.m, f.n)
+			}
+			t.exp, a = by, t
+		}
+		if err = a.MulVecTo(y, trans, x); err != nil {
+			return 0, 0, err
+		}
+		norm, exp, err = measure(a, y)
+		norm, more := math.Frexp(norm)
+		return norm, by + exp + more, err
 	}
-	if err != nil {
+	norm, exp, err := product(0)
+	switch { // a y that vanishes is in range for a larger A, and one that overflows for a smaller A
+	case err != nil:
+	case norm == 0:
+		norm, exp, err = product(-1000)
+	case !finite(norm):
+		norm, exp, err = product(1000)
+	}
+	switch {
+	case err != nil:
 		return s, 0, err
+	case !finite(norm):
+		return s, 0, f.outOfRange()
+	case norm == 0:
+		return s, 0, nil // x is in the null space of A, or of Aᵀ
 	}
-	return a, exp, nil
+	if exp = unit(exp); exp == 0 {
+		return s, 0, nil
+	}
+	_, _, err = product(exp)
+	return a, exp, err
 }
 
 // note stores the norm of the residual in the result.
@@ -95,18 +126,19 @@ func (f *frame) outOfRange() error { return &NonFiniteError{f.method, f.result.I
 
 // unconverged returns the error for a residual that is still too large.
 func (f *frame) unconverged(reason string) error {
-	return &ConvergenceError{f.method, f.result.Iterations, f.result.Residual, math.Ldexp(f.want, f.expB), reason}
+	return &ConvergenceError{f.method, f.result.Iterations, f.result.Residual, math.Ldexp(f.target, f.expB), reason}
 }
 
-// may returns the error of an iteration that must not begin: the end of ctx, or the limit of iterations.
-func (f *frame) may(ctx context.Context) error {
+// checkLimits returns the cause of the end of ctx, or the error that all allowed iterations are done.
+func (f *frame) checkLimits(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if f.result.Iterations == f.most {
-		return f.unconverged(limit)
+	if f.result.Iterations == f.maxIter {
+		return f.unconverged(limitReason)
 	}
 	return nil
 }
 
-const limit = "the limit of iterations"
+// limitReason is the reason of a ConvergenceError after the last allowed iteration.
+const limitReason = "the limit of iterations"

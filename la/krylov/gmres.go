@@ -87,7 +87,7 @@ func (s *gmresRun) cycle(ctx context.Context, r float64) (updated float64, err e
 	s.Axpby(1/r, s.r, 0, s.basis(0))
 	s.upper, s.c, s.s, s.g = s.upper[:0], s.c[:0], s.s[:0], append(s.g[:0], r)
 	singular := false
-	for updated = r; len(s.upper) < s.restart && s.result.Iterations < s.most && updated > s.want && !singular; {
+	for updated = r; len(s.upper) < s.restart && s.result.Iterations < s.maxIter && updated > s.target && !singular; {
 		if err := context.Cause(ctx); err != nil {
 			return 0, err
 		}
@@ -101,7 +101,7 @@ func (s *gmresRun) cycle(ctx context.Context, r float64) (updated float64, err e
 	if err := s.update(); err != nil {
 		return 0, err
 	}
-	if singular && updated > s.want {
+	if singular && updated > s.target {
 		return 0, s.broken("a product is a combination of those before: A is singular, or M")
 	}
 	return updated, nil

@@ -89,7 +89,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	m, n := a.Dims()
 	opt.ATol, opt.BTol, opt.ConditionLimit = cmp.Or(opt.ATol, 1e-10), cmp.Or(opt.BTol, 1e-10), cmp.Or(opt.ConditionLimit, 1e12)
 	p := progress{Residual: math.NaN()}
-	l := lsqrRun{frame: frame{method: "LSQR", m: m, n: n, most: cmp.Or(opt.MaxIterations, max(100, 10*min(m, n))), observe: opt.Observe, result: &p}, opt: opt, lsqr: &s}
+	l := lsqrRun{frame: frame{method: "LSQR", m: m, n: n, maxIter: cmp.Or(opt.MaxIterations, max(100, 10*min(m, n))), observe: opt.Observe, result: &p}, opt: opt, lsqr: &s}
 	clear(x)
 	normB, expB := magnitude(b)
 	switch {
@@ -98,7 +98,7 @@ func LSQR(ctx context.Context, a Operator, x, b []float64, opt LSQROptions) (s L
 	case normB == 0:
 		return LSQRResult{Stop: StopZero}, nil
 	}
-	err = l.within(ctx, a, nil, x, b, func() error { return l.begin(ctx, normB, expB) })
+	err = l.run(ctx, a, nil, x, b, func() error { return l.begin(ctx, normB, expB) })
 	if s.Iterations, s.Residual = p.Iterations, p.Residual; err != nil {
 		s.Stop = StopNone
 	}
@@ -131,7 +131,7 @@ func (l *lsqrRun) begin(ctx context.Context, norm float64, exp int) error {
 		from = l.u
 	}
 	l.Axpby(1/l.normB, from, 0, l.u)
-	if err := l.size(l.v, true, l.u); err != nil {
+	if err := l.scaleA(l.v, true, l.u); err != nil {
 		return err
 	}
 	// If λ is larger than A by more than 2^deep, A does not matter beside it: x is Aᵀ·b/λ² to the last
@@ -193,7 +193,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 	cs2, sn2 := -1.0, 0.0
 	s.Gradient = math.Ldexp(alpha*beta, l.expA+l.expB)
 	for {
-		if err := l.may(ctx); err != nil {
+		if err := l.checkLimits(ctx); err != nil {
 			return err
 		}
 		l.result.Iterations++

@@ -139,7 +139,7 @@ func (m *minresRun) cycle(ctx context.Context, r, rr float64) (updated float64, 
 	phibar, cs, gmax, gmin := beta, -1.0, 0.0, math.Inf(1)
 	w1, w2 := m.w[0], m.w[1]
 	for updated = r; ; {
-		if err := m.may(ctx); err != nil {
+		if err := m.checkLimits(ctx); err != nil {
 			return 0, err
 		}
 		// The next step of the Lanczos process.
@@ -212,7 +212,7 @@ func (m *minresRun) cycle(ctx context.Context, r, rr float64) (updated float64, 
 		switch {
 		case !finite(updated):
 			return 0, m.outOfRange()
-		case !(updated > m.want) || beta == 0:
+		case !(updated > m.target) || beta == 0:
 			return updated, nil
 		case m.minres.Condition >= 0.1/0x1p-52:
 			return 0, m.unconverged("A is singular to working precision")

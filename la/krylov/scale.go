@@ -43,48 +43,6 @@ func times(s Vectors, exp int, x, y Vector) {
 	}
 }
 
-// probe chooses the scale of A, or of M⁻¹: see inverse. It computes y = A·x, or Aᵀ·x if trans is set, for an x
-// with a norm near 1, and takes exp from the norm of y. It returns vectors whose products are those with 2^−exp·A; y is such a
-// product, too. ok is false if y is not finite at any scale.
-func probe(s Vectors, y Vector, trans bool, x Vector, m, n int) (a Vectors, exp int, ok bool, err error) {
-	var t *scaled
-	product := func(by int) (norm float64, exp int, err error) {
-		if a = s; by != 0 {
-			if t == nil {
-				t = newScaled(s, m, n)
-			}
-			t.exp, a = by, t
-		}
-		if err = a.MulVecTo(y, trans, x); err != nil {
-			return 0, 0, err
-		}
-		norm, exp, err = measure(a, y)
-		norm, more := math.Frexp(norm)
-		return norm, by + exp + more, err
-	}
-	norm, exp, err := product(0)
-	if err == nil && (norm == 0 || !finite(norm)) {
-		// If y vanishes it is in range for a larger A, and if it overflows for a smaller one.
-		if norm == 0 {
-			norm, exp, err = product(-1000)
-		} else {
-			norm, exp, err = product(1000)
-		}
-	}
-	switch {
-	case err != nil || !finite(norm):
-		return nil, 0, false, err
-	case norm == 0:
-		return s, 0, true, nil // x is in the null space of A, or of Aᵀ
-	}
-	if exp = unit(exp); exp != 0 {
-		_, _, err = product(exp)
-	} else {
-		a = s
-	}
-	return a, exp, true, err
-}
-
 // scaled is [Vectors] whose products are those of 2^−exp·A.
 type scaled struct {
 	Vectors

@@ -41,7 +41,7 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 	if err := cmp.Or(checkShapes(method, a, x, b), checkPreconditioner(method, opt.Preconditioner, n)); err != nil {
 		return result, err
 	}
-	s := &system{frame: frame{method: method, m: n, n: n, most: cmp.Or(opt.MaxIterations, max(100, 10*n)), observe: opt.Observe, result: &result}}
+	s := &system{frame: frame{method: method, m: n, n: n, maxIter: cmp.Or(opt.MaxIterations, max(100, 10*n)), observe: opt.Observe, result: &result}}
 	normB, expB := magnitude(b)
 	normX, expX := magnitude(x)
 	switch {
@@ -51,17 +51,17 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 		clear(x)
 		return progress{}, nil
 	}
-	err = s.within(ctx, a, opt.Preconditioner, x, b, func() error {
+	err = s.run(ctx, a, opt.Preconditioner, x, b, func() error {
 		// Products with b, scaled to a norm near 1, show how large A and M are. The scale of b is that of the
 		// larger of b and A·x, and so of the first residual.
 		v := s.Vectors
 		s.r, s.q = v.New(n), v.New(n)
 		times(v, -unit(expB), s.b, s.r)
-		if err := s.size(s.q, false, s.r); err != nil {
+		if err := s.scaleA(s.q, false, s.r); err != nil {
 			return err
 		}
 		if s.solve != nil {
-			m, exp, err := s.probe(inverse{v, s.solve}, s.q, false, s.r, n, n)
+			m, exp, err := s.probe(inverse{v, s.solve}, s.q, false, s.r)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 			s.b = b
 		}
 		s.normB = math.Ldexp(normB, expB-s.expB)
-		s.want = math.Ldexp(cmp.Or(opt.Tolerance, 1e-10)*normB, expB-s.expB)
+		s.target = math.Ldexp(cmp.Or(opt.Tolerance, 1e-10)*normB, expB-s.expB)
 		if s.expX = s.expB - s.expA; s.expX != 0 {
 			times(v, -s.expX, s.x, s.x)
 		}
@@ -90,7 +90,7 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 // and returns the norm of the residual that it has updated.
 func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) error {
 	r, rr, err := s.residual()
-	for err == nil && r > s.want {
+	for err == nil && r > s.target {
 		if rr < tiny {
 			return s.outOfRange()
 		}
@@ -98,10 +98,10 @@ func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) 
 		if updated, err = cycle(r, rr); err != nil {
 			return err
 		}
-		if r, rr, err = s.residual(); err == nil && r > s.want && s.result.Iterations == s.most {
-			reason := limit
-			if updated <= s.want {
-				reason = fmt.Sprintf("%s; the recurrence has %.3g", limit, math.Ldexp(updated, s.expB))
+		if r, rr, err = s.residual(); err == nil && r > s.target && s.result.Iterations == s.maxIter {
+			reason := limitReason
+			if updated <= s.target {
+				reason = fmt.Sprintf("%s; the recurrence has %.3g", limitReason, math.Ldexp(updated, s.expB))
 			}
 			return s.unconverged(reason)
 		}

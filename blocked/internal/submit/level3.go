@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Trsm submits the tasks of Trsm for one part of B; the rest of B is zero and stays zero.
-// part is blas.All, or, if B is the identity and A stands to the left, the triangle of
-// op(A).
+// Trsm submits the solution of op(A)·X = alpha·B, or of X·op(A) = alpha·B if side is blas.Right, for a
+// triangular A. X overwrites B. If B is the identity and A stands to the left, X is triangular as op(A) is,
+// and part may be that triangle: its other half is zero and stays so. Otherwise part is blas.All.
 func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, alpha T, a, b *tiles.Matrix[T], part blas.Uplo) {
 	oa, ob, nt := p.Reads(a), p.Operand(b), a.NT()
 	trsm := &op.Trsm[T]{Side: side, Uplo: uplo, Trans: trans, Diag: diag, Alpha: alpha}
 	gemm := &op.Gemm[T]{TransA: trans, TransB: blas.NoTrans, Alpha: -1, Beta: alpha}
-	lines := b.NT() // tiles in a block of B
+	lines := b.NT() // tiles in a block: see Block
 	if side == blas.Right {
 		gemm.TransA, gemm.TransB = blas.NoTrans, trans
 		lines = b.MT()
@@ -39,7 +39,7 @@ func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, di
 		for line := lo; line < hi; line++ {
 			p.Submit(p.Ops.Trsm, trsm, priority, In(oa.Tile(k, k)), InOut(ob.Block(side, k, line)))
 		}
-		// Take block k out of the blocks still to be solved.
+		// Subtract the product with block k from the blocks that are not solved yet.
 		for rest := 1; rest < nt-step; rest++ {
 			i := k + rest*next
 			for line := lo; line < hi; line++ {
@@ -55,16 +55,17 @@ func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, di
 	}
 }
 
-// Syrk submits the tasks of Syrk. If A is lower triangular, it leaves out the zero tiles
-// of A.
+// Syrk submits C = alpha·op(A)·op(A)ᵀ + beta·C for the half that C stores, where op(A) is A, or Aᵀ if trans is
+// blas.Trans. If A is lower triangular, trans must be blas.Trans, and products with zero tiles are left out.
 func (p *Tasks[T]) Syrk(trans blas.Transpose, alpha T, a *tiles.Matrix[T], beta T, c *tiles.Matrix[T]) {
-	other := blas.Transpose(blas.Trans)
+	transB := blas.Transpose(blas.Trans)
 	if trans != blas.NoTrans {
-		other = blas.NoTrans
+		transB = blas.NoTrans
 	}
+	// Parameters of the first task on each tile, which applies beta, and of the later ones, which add.
 	syrk := [2]op.Syrk[T]{{Uplo: c.Kind().Uplo(), Trans: trans, Alpha: alpha, Beta: beta}}
-	gemm := [2]op.Gemm[T]{{TransA: trans, TransB: other, Alpha: alpha, Beta: beta}}
-	syrk[1], gemm[1] = syrk[0], gemm[0] // 0 is for the first task on each tile, 1 for later ones
+	gemm := [2]op.Gemm[T]{{TransA: trans, TransB: transB, Alpha: alpha, Beta: beta}}
+	syrk[1], gemm[1] = syrk[0], gemm[0]
 	syrk[1].Beta, gemm[1].Beta = 1, 1
 	oa, oc := p.Reads(a), p.Operand(c)
 	_, k := Dims(a, trans)
@@ -103,8 +104,8 @@ func At[T tiles.Element](a *Operand[T], trans blas.Transpose, i, j int) *graph.D
 	return a.Tile(j, i)
 }
 
-// Beside returns the operands of a product with a triangular matrix: op(A)(i, k)·X
-// from the left, X·op(A)(k, i) from the right.
+// Beside returns the factors of a tile product in their order: block (i, k) of op(A) and X if A stands to the
+// left, X and block (k, i) of op(A) if it stands to the right.
 func Beside[T tiles.Element](side blas.Side, a *Operand[T], trans blas.Transpose, i, k int, x *graph.Datum) (left, right graph.Operand) {
 	if side == blas.Left {
 		return In(At(a, trans, i, k)), In(x)
@@ -112,8 +113,8 @@ func Beside[T tiles.Element](side blas.Side, a *Operand[T], trans blas.Transpose
 	return In(x), In(At(a, trans, k, i))
 }
 
-// Block returns the tile of block i in one line of tiles: a block is a row of tiles
-// for what stands to the left, a column for what stands to the right.
+// Block returns a tile of block i of o, a row of tiles if side is blas.Left and a column of tiles if it is
+// blas.Right: the tile in column line of that row, or in row line of that column.
 func (o *Operand[T]) Block(side blas.Side, i, line int) *graph.Datum {
 	if side == blas.Left {
 		return o.Tile(i, line)

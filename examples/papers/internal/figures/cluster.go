@@ -82,7 +82,6 @@ var losses = map[float64]float64{4: 0.02, 8: 0.06}
 //
 // An op with a known rate is as fast as a product on one core. On more cores its speed follows Amdahl's law, so
 // that all cores together reach that rate.
-// law, such that all together make that rate.
 func slots(k *sim.Kind, perSocket int, over float64, r rates) {
 	cores, sockets := float64(k.Cores), max(k.Sockets, 1)
 	own := cores / float64(perSocket)

@@ -2,8 +2,9 @@ package supernodal
 
 import "github.com/tessera-la/tessera/internal/scalar"
 
-// contribution is what a front contributes to its parent: the upper triangle of a symmetric matrix of order n. It is
-// packed row by row, or in bands of rows, as it is computed. A band is a dense matrix from its first diagonal element on:
+// contribution is what a front contributes to its parent: the upper triangle of a symmetric matrix of order n. A front
+// computes it in bands of rows, so that BLAS level 3 does the work. On the stack of a worker it is packed row by row,
+// which takes less memory. A band is a dense matrix from its first diagonal element on:
 //
 //	┌──┬──────────┐
 //	│  │          │  bandRows rows
@@ -33,7 +34,7 @@ func packedSize(n int) int64 { return int64(n) * int64(n+1) / 2 }
 // band returns the band with row lo, a multiple of bandRows: the number of its rows, and its elements. The leading
 // dimension is n−lo.
 func (c contribution[T]) band(lo int) (rows int, elements []T) {
-	full := lo / bandRows // bands before it
+	full := lo / bandRows // bands before it: band k has bandRows rows of n − k·bandRows elements
 	at := lo*c.n - full*(full-1)/2*bandRows*bandRows
 	return min(bandRows, c.n-lo), c.data[at:]
 }
