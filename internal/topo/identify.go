@@ -67,3 +67,6 @@ func cpuidCaches() []Cache {
 	add(3, "Unified", c.L3)
 	return caches
 }
+
+// CacheSize is [Machine.CacheSize] of this machine by CPUID alone, which takes no time: 0 where there is no CPUID.
+func CacheSize(level int) int64 { return (&Machine{Caches: cpuidCaches()}).CacheSize(level) }

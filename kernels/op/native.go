@@ -15,6 +15,16 @@ var caches = sync.OnceValue(func() cpu.Caches {
 	return cpu.Caches{L1: m.CacheSize(1), L2: m.CacheSize(2), L3: m.CacheSize(3)}
 })
 
+// cachesAtOnce returns the sizes of this machine's caches without a look at the files of the operating system, which would
+// take most of a program's first call, if the processor tells them.
+func cachesAtOnce() cpu.Caches {
+	c := cpu.Caches{L1: topo.CacheSize(1), L2: topo.CacheSize(2), L3: topo.CacheSize(3)}
+	if c.L1 == 0 || c.L2 == 0 {
+		return caches()
+	}
+	return c
+}
+
 // needs returns what a worker must offer to run versions of set: its architecture and CPU features.
 func needs(set *isa.Table) versions.Constraints {
 	return versions.Constraints{Arch: set.Arch, Features: set.Features}

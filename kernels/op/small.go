@@ -54,8 +54,9 @@ func smallOf[T kernels.Element]() *Small[T] {
 func SmallLanes[T kernels.Element]() *cpu.Lanes[T] { return smallOf[T]().p.Lanes() }
 
 func newSmall[T kernels.Element]() *Small[T] {
-	p := cpu.Fastest[T](caches())
-	return &Small[T]{p: p, lu: cpu.NewLU[T](p, caches()), qr: cpu.NewQR[T](p)}
+	c := cachesAtOnce()
+	p := cpu.Fastest[T](c)
+	return &Small[T]{p: p, lu: cpu.NewLU[T](p, c), qr: cpu.NewQR[T](p)}
 }
 
 // scratch returns n elements.

@@ -11,7 +11,7 @@ import (
 
 // smallGesvd is the cube of the largest order left to gonum by default. Below it the signs of vectors, which
 // are not defined, are those of gonum, by which programs may have come to go.
-const smallGesvd = 32 * 32 * 32
+const smallGesvd = 8 * 8 * 8
 
 // Dgesvd computes the singular values of the m×n matrix A, which is overwritten at will, in descending order in s, and
 // as jobU and jobVT say all of the left vectors as the columns of u and right ones as the rows of vt

@@ -10,7 +10,7 @@ import (
 
 // smallSyev is the cube of the largest order left to gonum by default. Below it the signs of vectors, which
 // are not defined, are those of gonum, by which programs may have come to go.
-const smallSyev = 32 * 32 * 32
+const smallSyev = 8 * 8 * 8
 
 // Dsyev computes the eigenvalues of the symmetric n×n matrix A, of which only the uplo triangle is read,
 // in ascending order in w, and if jobz is lapack.EVCompute the eigenvectors as the columns of a; if it is

@@ -15,14 +15,14 @@ import (
 //
 // Reference: BLAS xGEMV.
 func (b BLAS) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if !gemv(b.core, host64, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if b.core.small(tinyGemv, m, n) || !gemv(b.core, host64, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Sgemv is Dgemv in float32.
 func (b BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
-	if !gemv(b.core, host32, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if b.core.small(tinyGemv, m, n) || !gemv(b.core, host32, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -39,7 +39,7 @@ func gemv[T la.Element](
 	tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
 ) bool {
 	rows, cols := shape(tA, m, n) // op(A)
-	if co.small(tinyGemv, m, n) || incX <= 0 || incY <= 0 || !transpose(tA) || !fits(m, n, a, lda) ||
+	if incX <= 0 || incY <= 0 || !transpose(tA) || !fits(m, n, a, lda) ||
 		len(x) <= (cols-1)*incX || len(y) <= (rows-1)*incY {
 		return false
 	}

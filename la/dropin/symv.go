@@ -15,14 +15,14 @@ import (
 //
 // Reference: BLAS xSYMV.
 func (b BLAS) Dsymv(uplo blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if !symv(b.core, host64, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if b.core.small(smallSymv, n, n) || !symv(b.core, host64, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Dsymv(uplo, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Ssymv is Dsymv in float32.
 func (b BLAS) Ssymv(uplo blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
-	if !symv(b.core, host32, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if b.core.small(smallSymv, n, n) || !symv(b.core, host32, uplo, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Ssymv(uplo, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -34,7 +34,7 @@ const smallSymv = 32 * 32
 func symv[T la.Element](
 	co *core, host func() *cpu.Packed[T], uplo blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
 ) bool {
-	if co.small(smallSymv, n, n) || incX != 1 || incY != 1 || !triangle(uplo) || !fits(n, n, a, lda) || len(x) < n || len(y) < n {
+	if incX != 1 || incY != 1 || !triangle(uplo) || !fits(n, n, a, lda) || len(x) < n || len(y) < n {
 		return false
 	}
 	k := host()
