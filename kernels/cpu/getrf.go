@@ -34,10 +34,11 @@ func (l *LU[T]) Work(m, n int) int {
 // rows. Reference: LAPACK xGETRF2; S. Toledo, "Locality of reference in LU
 // decomposition with partial pivoting" (1997).
 func (l *LU[T]) Getrf(n int, a []Block[T], ipiv []int, work []T) (info int) {
-	if len(ipiv) != min(checkBlocks(n, a), n) {
+	m := checkBlocks(n, a)
+	if len(ipiv) != min(m, n) {
 		panic(ErrPivots)
 	}
-	if m := checkBlocks(n, a); l.library != nil && len(ipiv) > 0 && a[0].Rows >= len(ipiv) {
+	if l.library != nil && len(ipiv) > 0 && a[0].Rows >= len(ipiv) {
 		if len(work) < m*n {
 			panic(ErrWork)
 		}

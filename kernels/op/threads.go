@@ -35,7 +35,8 @@ func ThreadsVersion(threads int) string {
 // library has so many threads, under the name [ThreadsVersion]. Such a version has as many computing units
 // as threads ([versions.Constraints]): a task waits until that many workers of one place are idle, and each
 // of these lends its core to a thread of the library. With more workers than cores there are more threads
-// than cores.
+// than cores. That is for calls of milliseconds: in each, the workers that lend their cores fall asleep and wake
+// up again, for threads of the library are other threads than theirs.
 //
 // The new versions are the most preferred ones, so t is for engines that name their versions, or learn
 // which is the fastest. A call in two threads that takes .6 of the time looks the faster one to a selector;
