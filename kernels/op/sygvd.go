@@ -123,12 +123,15 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if err := cmp.Or(watch.end("to standard form", order*order*order), finite(a)); err != nil {
 			return err
 		}
-		var stages Stages
-		standard.Local = &stages
+		var inner Account
+		if watch.account != nil {
+			inner.Rates = watch.account.Rates
+		}
+		standard.Local = &inner
 		if err := solve(standard); err != nil {
 			return err
 		}
-		watch.add(stages)
+		watch.add(&inner)
 		if z == nil {
 			return nil
 		}
