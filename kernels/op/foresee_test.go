@@ -61,7 +61,7 @@ func TestChoice(t *testing.T) {
 			t.Helper()
 			c := account.Choice
 			first := "reduction"
-			if 10*c.Two <= 9*c.One {
+			if c.Two < c.One {
 				first = "reduction to band"
 			}
 			if c.One <= 0 || c.Two <= 0 || c.Measured != measured || account.Stages[0].Name != first {
