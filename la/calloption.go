@@ -80,8 +80,10 @@ type Reduction uint8
 
 // Ways of reduction.
 const (
-	// FasterReduction takes the way that measurements say is faster: by the order of the matrix, and by how many
-	// vectors are wanted.
+	// FasterReduction takes the way that is foreseen to be faster: by the order of the matrix, by how many vectors are
+	// wanted, and by how fast the workers multiply tiles and read memory. An engine measures that on the first matrix of
+	// about an order. A nil engine, and one that is Static or Deterministic, takes fixed rates instead, so that the way, and
+	// the bits, depend on neither the machine nor the number of workers.
 	FasterReduction Reduction = iota
 	// OneStage reduces the matrix directly. Half of the operations wait for memory.
 	OneStage

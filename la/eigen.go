@@ -37,7 +37,7 @@ type Eigen[T Element] struct {
 	// part for a pair. Their memory is used again.
 	a, u, v *blocked.Matrix[T]
 	re, im  []T // of the eigenvalues
-	stages  op.Stages
+	account op.Account
 }
 
 // NewEigen returns an empty decomposition that computes on e.
@@ -79,7 +79,7 @@ func (c *Eigen[T]) Factorize(a Source[T], kind mat.EigenKind, opts ...CallOption
 		return err
 	}
 	c.n, c.kind = n, kind
-	c.stages = c.stages[:0]
+	c.account.Stages = c.account.Stages[:0]
 	if n > 0 {
 		if err := c.decompose(ctx); err != nil {
 			return err
@@ -113,14 +113,14 @@ func (c *Eigen[T]) decompose(ctx context.Context) error {
 		args = append(args, tileOf(&c.v, n, n))
 	}
 	return invokeWhole(e, n <= generalDirect, "Eigen", engine.Ops[T](e).Op("geev"), &versions.Call{Ctx: ctx, Params: params,
-		Args: args, Local: &c.stages})
+		Args: args, Local: &c.account})
 }
 
 // Stages returns the stages of the decomposition in their order: "reduction", "QR iteration", and with vectors
 // "eigenvectors". The slice is overwritten by the next Factorize.
 func (c *Eigen[T]) Stages() []Stage {
 	c.check(mat.EigenNone)
-	return c.stages
+	return c.account.Stages
 }
 
 // check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors unless it has vectors of that kind.

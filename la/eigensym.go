@@ -35,7 +35,7 @@ type EigenSym[T Element] struct {
 	values  []T
 	n       int  // A's order
 	vectors bool // z has the vectors of values in its first rows
-	stages  op.Stages
+	account op.Account
 }
 
 // NewEigenSym returns an empty decomposition that computes on e.
@@ -93,7 +93,7 @@ func (c *EigenSym[T]) compute(ctx context.Context, a SymmetricSource[T], part Ei
 	if err := readUpper(c.engine, &c.a, a); err != nil {
 		return err
 	}
-	c.stages = c.stages[:0]
+	c.account = op.Account{Stages: c.account.Stages[:0]}
 	c.n, c.values = n, append(c.values[:0], make([]T, n)...)
 	if !fits(c.z, n, n, max(n, 1)) {
 		c.z = nil
@@ -147,7 +147,7 @@ func (c *EigenSym[T]) factorizeDirect(ctx context.Context, a SymmetricSource[T],
 	if vectors {
 		z = *c.z.Tile(0, 0)
 	}
-	c.n, c.vectors, c.stages, c.values = n, vectors, c.stages[:0], append(c.values[:0], make([]T, n)...)
+	c.n, c.vectors, c.account, c.values = n, vectors, op.Account{Stages: c.account.Stages[:0]}, append(c.values[:0], make([]T, n)...)
 	if d.spectral.Syev(n, t.Data, t.Stride, c.values, z.Data, z.Stride) != nil {
 		return false
 	}
@@ -193,8 +193,9 @@ func (c *EigenSym[T]) decompose(opts callOptions, vectors bool) error {
 	}
 	o, params := engine.Ops[T](e).Op("syevd"), &op.Syevd{Values: !vectors, Part: opts.part.part,
 		Reduction: op.Reduction(opts.reduction)}
+	c.account.Rates = e.ReductionRates()
 	return invokeWhole(e, n <= eigenDirect, "EigenSym", o, &versions.Call{Ctx: opts.ctx, Params: params, Args: args,
-		Local: &c.stages})
+		Local: &c.account})
 }
 
 // Stages returns the stages of the decomposition in their order: "reduction", or "reduction to band" and "bulge chasing";
@@ -202,7 +203,14 @@ func (c *EigenSym[T]) decompose(opts callOptions, vectors bool) error {
 // small matrix has none. The slice is overwritten by the next Factorize.
 func (c *EigenSym[T]) Stages() []Stage {
 	c.check()
-	return c.stages
+	return c.account.Stages
+}
+
+// Choice returns why A was reduced in one stage or in two. It is zero if an option fixed the way, or if A is so small that one
+// stage is always taken.
+func (c *EigenSym[T]) Choice() ReductionChoice {
+	c.check()
+	return c.account.Choice
 }
 
 // check panics with ErrNotFactorized if there is no decomposition.

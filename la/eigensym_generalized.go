@@ -81,8 +81,9 @@ func (c *EigenSymGeneralized[T]) decompose(o callOptions, vectors bool) error {
 		args = append(args, c.of.z.Tile(0, 0))
 	}
 	params := &op.Sygvd{Form: op.GeneralizedForm(o.form), Syevd: op.Syevd{Values: !vectors, Part: o.part.part}}
+	c.of.account.Rates = e.ReductionRates()
 	err := invokeWhole(e, n <= eigenDirect, "EigenSymGeneralized", engine.Ops[T](e).Op("sygvd"), &versions.Call{Ctx: o.ctx,
-		Params: params, Args: args, Local: &c.of.stages})
+		Params: params, Args: args, Local: &c.of.account})
 	if bad, ok := errors.AsType[*NotPositiveDefiniteError](err); ok {
 		return bad
 	}

@@ -414,6 +414,29 @@ func ExampleEigenSym() {
 	// Output: [0.5858 2.0000 3.4142]
 }
 
+// TestReductionChoice: an engine measures rates to choose between one stage and two, unless it is to measure nothing.
+func TestReductionChoice(t *testing.T) {
+	a := randomSymmetric(410, rand.New(rand.NewPCG(3, 4)))
+	for _, c := range []struct {
+		e        *la.Engine
+		measured bool
+	}{{nil, false}, {engineOf(t, la.Options{Deterministic: true}), false}, {engineOf(t, la.Options{Static: true}), false},
+		{engineOf(t, la.Options{Workers: 2}), true}} {
+		sym, svd := la.NewEigenSym[float64](c.e), la.NewSVD[float64](c.e)
+		if err := errors.Join(sym.Factorize(a, false), svd.Factorize(a, mat.SVDNone)); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range []la.ReductionChoice{sym.Choice(), svd.Choice()} {
+			if x.Measured != c.measured || x.One <= 0 {
+				t.Errorf("measured %v, want %v: %+v", x.Measured, c.measured, x)
+			}
+		}
+		if err := sym.Factorize(a, false, la.TwoStages); err != nil || sym.Choice() != (la.ReductionChoice{}) {
+			t.Errorf("%v, %+v of a way that is fixed", err, sym.Choice())
+		}
+	}
+}
+
 func BenchmarkEigenSym(b *testing.B) {
 	for _, n := range []int{10, 64, 500, 1000, 2000, 4000} {
 		a := randomSymmetric(n, rand.New(rand.NewPCG(1, 2)))

@@ -39,7 +39,7 @@ type SVD[T Element] struct {
 	// kernel decomposes as rows. Their memory is used again.
 	a, at, u, v *blocked.Matrix[T]
 	values      []T
-	stages      op.Stages
+	account     op.Account
 }
 
 // NewSVD returns an empty decomposition that computes on e.
@@ -105,7 +105,7 @@ func (c *SVD[T]) factorize(o callOptions, a Source[T], kind mat.SVDKind) error {
 		return err
 	}
 	c.m, c.n, c.kind = m, n, kind
-	c.stages = c.stages[:0]
+	c.account = op.Account{Stages: c.account.Stages[:0]}
 	c.values = append(c.values[:0], make([]T, min(m, n))...)
 	if m > 0 || n > 0 {
 		if err := c.decompose(o); err != nil {
@@ -148,7 +148,7 @@ func (c *SVD[T]) factorizeDirect(ctx context.Context, a Source[T], m, n int, kin
 		}
 		u, v = tileOf(&c.u, left, m), tileOf(&c.v, n, n)
 	}
-	c.m, c.n, c.kind, c.stages, c.values = m, n, kind, c.stages[:0], append(c.values[:0], make([]T, n)...)
+	c.m, c.n, c.kind, c.account, c.values = m, n, kind, op.Account{Stages: c.account.Stages[:0]}, append(c.values[:0], make([]T, n)...)
 	c.valid = d.spectral.Gesvd(m, n, t.Data, t.Stride, c.values, u, v) == nil
 	return c.valid
 }
@@ -193,8 +193,9 @@ func (c *SVD[T]) decompose(o callOptions) error {
 		args = append(args, tileOf(&c.u, left, rows), tileOf(&c.v, cols, cols))
 	}
 	params := &op.Gesdd{Values: values, Part: o.singular.part, Reduction: op.Reduction(o.reduction)}
+	c.account.Rates = e.ReductionRates()
 	return invokeWhole(e, rows*cols <= svdDirect*svdDirect, "SVD", engine.Ops[T](e).Op("gesdd"), &versions.Call{Ctx: o.ctx, Params: params, Args: args,
-		Local: &c.stages})
+		Local: &c.account})
 }
 
 // Stages returns the stages of the decomposition in their order: "QR" if A is far from square, then "reduction",
@@ -202,7 +203,14 @@ func (c *SVD[T]) decompose(o callOptions) error {
 // a band, and "back-transformation". A small matrix has none. The slice is overwritten by the next Factorize.
 func (c *SVD[T]) Stages() []Stage {
 	c.check()
-	return c.stages
+	return c.account.Stages
+}
+
+// Choice returns why A was reduced in one stage or in two. It is zero if an option fixed the way, or if A is so small that one
+// stage is always taken.
+func (c *SVD[T]) Choice() ReductionChoice {
+	c.check()
+	return c.account.Choice
 }
 
 // check panics with ErrNotFactorized if there is no decomposition, and with ErrNoVectors unless its kind has

@@ -84,7 +84,7 @@ driver = 1e-6
 	show("one way", "eigen -n 8000 --reduction two-stage", 0)
 	show("singular values and vectors", "svd -n 2000", 0)
 	show("singular values, both ways", "svd -n 2000 --values", 0)
-	show("vectors in two stages", "svd --reduction two-stage", 1)
+	show("vectors in two stages", "svd -n 2000 --reduction two-stage", 0)
 	show("tiles of singular values", "svd -n 2000 --nb 100 --best --sched fifo", 2)
 	file = machine
 	labtest.Golden(t, "forecast", text.String())

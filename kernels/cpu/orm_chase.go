@@ -5,25 +5,7 @@ import "gonum.org/v1/gonum/blas"
 // diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector.
 const diamondSweeps = 32
 
-// Sweeps is the reflectors of a chase, of Sb2st or of one side of Tb2bd: H(s,u) = I − tau(s,u)·v(s,u)·v(s,u)ᵀ. v(s,u) has its
-// elements, of which the first is 1, in rows s+1+u·b to s+(u+1)·b, and they are these columns of row s of V, whose rows are
-// Stride elements apart. tau(s,u) is element s·ChaseSteps(n,b)+u of Tau.
-type Sweeps[T Element] struct {
-	V      []T
-	Stride int
-	Tau    []T
-}
-
-// NewSweeps returns sweeps in the first [SweepsSize] elements of memory.
-func NewSweeps[T Element](n, b int, memory []T) Sweeps[T] {
-	taus := n * ChaseSteps(n, b)
-	return Sweeps[T]{V: memory[taus:SweepsSize(n, b)], Stride: n, Tau: memory[:taus]}
-}
-
-// SweepsSize returns the number of elements of memory for the reflectors of order n and b superdiagonals.
-func SweepsSize(n, b int) int { return n * (ChaseSteps(n, b) + n) }
-
-// diamonds is such reflectors in blocks: those with the same u of consecutive sweeps. Each begins a row further
+// diamonds is the reflectors of a chase in blocks: those with the same u of consecutive sweeps. Each begins a row further
 // down than the one before, so a block looks like a diamond:
 //
 //	1

@@ -1,8 +1,5 @@
 package cpu
 
-// ChaseSteps returns the largest number of reflectors in a sweep of Sb2st.
-func ChaseSteps(n, b int) int { return max(n-2, 0)/b + 1 }
-
 // Sb2st reduces the symmetric n×n matrix B, which has b superdiagonals, to
 //
 //	Qᵀ·B·Q = T,  Q = Π H(s,u),  s = 0, …, n−2,  u = 0, 1, …,

@@ -22,7 +22,7 @@ import (
 // part of that of the first eigenvalue of a pair. Eigenvectors have norm 1, and the largest element of a complex one is real.
 //
 // Elements of A must be finite. If the iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
 // kernels.ErrArgs if the number of operands is wrong.
 type Geev struct {
 	Left, Right bool // compute eigenvectors

@@ -21,13 +21,16 @@ import (
 // are undefined. The last m−n rows of an m×m U, which are for Parts of all values, belong to no singular value.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. All operands are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
 // kernels.ErrArgs if the number of operands is wrong.
 type Gesdd struct {
 	Values    bool      // singular values only
 	Part      EigenPart // the singular vectors to compute; its indices are those of descending order
 	Reduction Reduction // the way to bidiagonal form
 }
+
+// vectors returns how many vectors of each side are wanted: n if the singular values decide.
+func (p *Gesdd) vectors(n int) int { return (&Syevd{Values: p.Values, Part: p.Part}).vectors(n) }
 
 // SingularPart is [EigenPart.Of] for values in descending order.
 func (p EigenPart) SingularPart(n int, value func(i int) float64) (first, last int) {
@@ -127,7 +130,9 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			order = n
 		}
 		units := crewOrAlone[T](call)
-		reduction := newBidiagonalReduction(r, units, watch, order, n, params[Gesdd](call).Reduction.chooseSingular(n, u != nil))
+		p := params[Gesdd](call)
+		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, watch.account, r, units, a, false)
+		reduction := newBidiagonalReduction(r, units, watch, order, n, way)
 		size := reduction.work(u != nil)
 		if u != nil {
 			size = max(size, bidiag.WorkBdsdc(n))
@@ -181,7 +186,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			}
 			left, right := u.Rows, n // vectors
 			var choose tridiag.Choice[T]
-			if part := params[Gesdd](call).Part; part.Kind != AllEigen {
+			if part := p.Part; part.Kind != AllEigen {
 				choose = func(values []T) (first, last int) {
 					first, last = part.SingularPart(n, func(i int) float64 { return float64(values[i] / scale) })
 					left, right = last-first, last-first

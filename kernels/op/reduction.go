@@ -10,7 +10,7 @@ type Reduction uint8
 
 // Ways of reduction.
 const (
-	// FasterReduction is the one that measurements say is faster.
+	// FasterReduction is the one that [Decomposition.Foresee] says is faster.
 	FasterReduction Reduction = iota
 	// OneStage reduces the matrix directly. Half of the operations wait for memory.
 	OneStage
@@ -19,44 +19,9 @@ const (
 	TwoStages
 )
 
-// On two cores of a Zen 5 (2026-11-29, best of 3, one and two stages) eigenvalues alone took 11.3 and 10.8 ms at order 500,
-// 60 and 46 at 1000, and 435 and 249 at 2000; with a tenth of the vectors 83 and 76 at 1000, and 505 and 373 at 2000; with a
-// quarter 478 and 383 at 2000, but with all 608 and 672.
-const (
-	twoStagesValues  = 600  // the least order for two stages without vectors
-	twoStagesVectors = 1000 // the least order for two stages with vectors
-	twoStagesShare   = 0.25 // the largest share of vectors for two stages
-)
-
-// The same day singular values alone took 10.4 and 9.0 ms at order 400, 16.5 and 14.2 at 500, 92 and 65 at 1000, and 659 and
-// 292 at 2000.
-const twoStagesSingular = 400 // the least number of columns for two stages
-
 // bandWidth is the number of superdiagonals of the band: a multiple of the columns of a micro-kernel, and wide enough for
 // products at nearly their full rate.
 const bandWidth = 48
-
-// choose returns OneStage or TwoStages for a matrix of order n and a number of eigenvectors.
-func (r Reduction) choose(n, vectors int) Reduction {
-	switch {
-	case r != FasterReduction:
-		return r
-	case vectors == 0 && n >= twoStagesValues, n >= twoStagesVectors && float64(vectors) <= twoStagesShare*float64(n):
-		return TwoStages
-	}
-	return OneStage
-}
-
-// chooseSingular returns OneStage or TwoStages for the singular values of a matrix of n columns.
-func (r Reduction) chooseSingular(n int, vectors bool) Reduction {
-	switch {
-	case r != FasterReduction:
-		return r
-	case !vectors && n >= twoStagesSingular:
-		return TwoStages
-	}
-	return OneStage
-}
 
 // symReduction is the reduction of a symmetric n×n matrix in one or two stages, and the transformation back.
 type symReduction[T kernels.Element] struct {

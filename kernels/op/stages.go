@@ -11,8 +11,17 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Stages is what the caller of "syevd", "sygvd", "gesdd" or "geev" learns about the stages of a call, if it sets Call.Local to a
-// *Stages. A call overwrites it.
+// Account is what the caller of "syevd", "sygvd", "gesdd" or "geev" learns about a call, if it sets Call.Local to an *Account. A
+// call overwrites Stages and Choice.
+type Account struct {
+	Stages Stages
+	Choice Choice
+	// Rates, if it is not nil, has a call choose between one stage and two by rates that it measures, once for matrices of
+	// about its order. Otherwise it chooses by ReferenceRates.
+	Rates *MeasuredRates
+}
+
+// Stages is stages in their order.
 type Stages []Stage
 
 // Stage is one stage: its name, how long it took, and the floating point operations that it has, none of which counts
@@ -25,34 +34,34 @@ type Stage struct {
 
 // stopwatch measures the stages of a call, and asks between them and within them whether the call is to end.
 type stopwatch struct {
-	ctx    context.Context
-	stages *Stages // nil if nobody wants them
-	began  time.Time
+	ctx     context.Context
+	account *Account // nil if nobody wants it
+	began   time.Time
 }
 
 // startStages begins the first stage.
 func startStages(call *versions.Call) *stopwatch {
 	w := &stopwatch{ctx: call.Ctx}
-	if w.stages, _ = call.Local.(*Stages); w.stages != nil {
-		*w.stages, w.began = (*w.stages)[:0], time.Now()
+	if w.account, _ = call.Local.(*Account); w.account != nil {
+		w.account.Stages, w.account.Choice, w.began = w.account.Stages[:0], Choice{}, time.Now()
 	}
 	return w
 }
 
 // end ends a stage, and begins the next one. The error is the cause of the end of the call's context.
 func (w *stopwatch) end(name string, flops float64) error {
-	if w.stages != nil {
+	if w.account != nil {
 		now := time.Now()
-		*w.stages = append(*w.stages, Stage{name, now.Sub(w.began), flops})
+		w.account.Stages = append(w.account.Stages, Stage{name, now.Sub(w.began), flops})
 		w.began = now
 	}
 	return w.stop()
 }
 
-// add appends stages that another stopwatch has measured since the last one ended.
-func (w *stopwatch) add(stages Stages) {
-	if w.stages != nil {
-		*w.stages, w.began = append(*w.stages, stages...), time.Now()
+// add appends what another stopwatch has measured since the last stage ended.
+func (w *stopwatch) add(x *Account) {
+	if w.account != nil {
+		w.account.Stages, w.account.Choice, w.began = append(w.account.Stages, x.Stages...), x.Choice, time.Now()
 	}
 }
 

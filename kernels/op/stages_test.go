@@ -82,6 +82,8 @@ func TestStages(t *testing.T) {
 		"gesdd values":             {"reduction", "values"},
 		"gesdd values, two stages": {"reduction to band", "bulge chasing", "values"},
 		"gesdd vectors":            {"QR", "reduction", "divide and conquer", "back-transformation"},
+		"gesdd vectors, two stages": {"QR", "reduction to band", "bulge chasing", "divide and conquer", "vectors of the band",
+			"back-transformation"},
 		"sygvd": {"Cholesky", "to standard form", "reduction", "divide and conquer", "back-transformation",
 			"from standard form"},
 		"geev values":  {"reduction", "QR iteration"},
@@ -93,13 +95,14 @@ func TestStages(t *testing.T) {
 		try := func(questions int) (told op.Stages, left int, err error) {
 			a, params, rest := operands()
 			copied := *a
+			var account op.Account
 			copied.Data = append([]float64(nil), a.Data...)
 			ctx := &ending{context.Background(), questions}
-			call := &versions.Call{Ctx: ctx, Params: params, Args: append([]any{&copied}, rest...), Local: &told,
+			call := &versions.Call{Ctx: ctx, Params: params, Args: append([]any{&copied}, rest...), Local: &account,
 				Work: new(versions.Workspace)}
 			routine, _, _ := strings.Cut(name, " ")
 			err = ops.Op(routine).Version("go").Run(call)
-			return told, ctx.left, err
+			return account.Stages, ctx.left, err
 		}
 		told, left, err := try(always)
 		if err != nil {

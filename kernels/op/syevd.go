@@ -22,7 +22,7 @@ import (
 // are undefined.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. w and Z are undefined then. Call.Local may be a *[Stages]. The version panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
+// if the context ends, the cause of that. w and Z are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
 // the number of operands is wrong or the indices of Part are out of range.
 type Syevd struct {
 	Values    bool      // eigenvalues only
@@ -139,7 +139,9 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		tools.Stop = watch.stop
 		scale := moderate(a, blas.Upper)
 		p := params[Syevd](call)
-		reduction := newSymReduction(r, crewOrAlone[T](call), watch, n, p.Reduction.choose(n, p.vectors(n)))
+		units := crewOrAlone[T](call)
+		way := wayFor(p.Reduction, Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}, watch.account, r, units, a, true)
+		reduction := newSymReduction(r, units, watch, n, way)
 		size := max(reduction.work(z != nil), 1)
 		if z != nil {
 			size = max(size, tridiag.WorkStedc(n))

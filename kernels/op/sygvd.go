@@ -115,8 +115,11 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if err := cmp.Or(watch.end("to standard form", order*order*order), finite(a)); err != nil {
 			return err
 		}
-		var stages Stages
-		standard.Local = &stages
+		var inner Account
+		if watch.account != nil {
+			inner.Rates = watch.account.Rates
+		}
+		standard.Local = &inner
 		// Eigenvalues of the standard problem are those of the given one times 2^shift.
 		shift := math.Ilogb(float64(byA)) - math.Ilogb(float64(byB))
 		if g.Product {
@@ -128,7 +131,7 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if err := solve(standard); err != nil {
 			return err
 		}
-		watch.add(stages)
+		watch.add(&inner)
 		values := w.Row(0)[:n]
 		for i, x := range values {
 			if values[i] = T(math.Ldexp(float64(x), -shift)); values[i]-values[i] != 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -31,6 +32,7 @@ type Engine struct {
 	crew       *crew // of a session, from its first call with tasks on
 	unclean    bool  // a call of the session has left tasks
 	plainUpTo  int   // see Plain
+	rates      op.MeasuredRates
 
 	reporting sync.Mutex // held while Options.Progress is called
 }
@@ -117,6 +119,15 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	return e.rt.Close()
+}
+
+// ReductionRates returns where eigenproblems and singular value decompositions on e keep the rates that they measure, to
+// choose between one stage of reduction and two. It is nil, and they measure nothing, if e is nil, Static or Deterministic.
+func (e *Engine) ReductionRates() *op.MeasuredRates {
+	if e.temporary() || e.opt.Static || e.opt.Deterministic {
+		return nil
+	}
+	return &e.rates
 }
 
 // Plain reports whether a call in ctx may compute a problem of that order without the engine: whether nothing of it could be

@@ -71,7 +71,8 @@ type Options struct {
 	Profile *versions.Profile
 	// Deterministic makes results the same, bit for bit, for any number of workers, any policy and
 	// any speed of the machine: the engine takes the first eligible version of each operation instead
-	// of the fastest, and the tile size does not depend on the number of workers.
+	// of the fastest, the tile size does not depend on the number of workers, and the way of a
+	// la.FasterReduction not on measured rates.
 	Deterministic bool
 	// Static takes the first eligible version of each operation, as a nil
 	// engine does, and measures nothing.

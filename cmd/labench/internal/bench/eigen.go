@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"math"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
@@ -41,7 +42,17 @@ func (p *eigen[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return c.Factorize(p.a, !p.values, la.WithContext(ctx), p.reduction) }, nil
 }
 
-func (p *eigen[T]) describe(r *Result) { r.Stages = stageTimes(p.last.Stages()) }
+func (p *eigen[T]) describe(r *Result) {
+	r.Stages, r.Choice = stageTimes(p.last.Stages()), choiceOf[T](p.last.Choice())
+}
+
+// choiceOf returns the choice of a decomposition in bytes and seconds, or nil if it had none.
+func choiceOf[T la.Element](c la.ReductionChoice) *ReductionChoice {
+	if c.One == 0 {
+		return nil
+	}
+	return &ReductionChoice{c.One.Seconds(), c.Two.Seconds(), c.Rates.All / 1e9, c.Rates.Memory * float64(unsafe.Sizeof(*new(T))), c.Measured}
+}
 
 // stageTimes returns the stages of a decomposition.
 func stageTimes(stages []la.Stage) (times []StageTime) {
@@ -152,7 +163,9 @@ func (p *svd[T]) on(e *la.Engine) (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return c.Factorize(p.a, kind, la.WithContext(ctx), p.reduction) }, nil
 }
 
-func (p *svd[T]) describe(r *Result) { r.Stages = stageTimes(p.last.Stages()) }
+func (p *svd[T]) describe(r *Result) {
+	r.Stages, r.Choice = stageTimes(p.last.Stages()), choiceOf[T](p.last.Choice())
+}
 
 // verify computes A − U·Σ·Vᵀ, UᵀU − I and VᵀV − I. Singular values alone are compared with those of a decomposition
 // with vectors, which is verified.

@@ -59,6 +59,8 @@ type Result struct {
 	Chosen []string `json:"chosen,omitempty"`
 	// Stages are those of eigen and svd, in the last run.
 	Stages []StageTime `json:"stages,omitempty"`
+	// Choice is why there was one stage of reduction or two.
+	Choice *ReductionChoice `json:"choice,omitempty"`
 
 	// Of solve and lstsq. Condition is set if la warned: a lower bound of the condition number, so large that no
 	// digit of the solution is reliable.
@@ -79,6 +81,16 @@ type Result struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Kinds is what ran on each kind of worker, if Spec.Resources declares several.
 	Kinds []Kind `json:"kinds,omitempty"`
+}
+
+// ReductionChoice is the times that one stage of reduction and two were foreseen to take, and the rates by which: of products by
+// all workers, and of bytes from memory.
+type ReductionChoice struct {
+	OneStage  float64 `json:"one_stage_seconds"`
+	TwoStages float64 `json:"two_stages_seconds"`
+	GFLOPS    float64 `json:"gflops"`
+	Bandwidth float64 `json:"bandwidth"`
+	Measured  bool    `json:"measured"` // the rates, by this run
 }
 
 // StageTime is how long a stage of an operation took. GFLOPS is 0 if its operations are not counted.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"
-	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/kernels/op"
 )
 
 // Spectral is the predicted time of the eigenvalues of a symmetric matrix, or of the singular values of a square one, and
@@ -29,7 +29,6 @@ type Spectral struct {
 type SpectralStage struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
-	column  string  // of the table
 }
 
 // BandwidthError says that a machine file does not say how fast memory is.
@@ -39,23 +38,9 @@ func (e *BandwidthError) Error() string {
 	return fmt.Sprintf("kind %q has no bandwidth, which eigen and svd need: labench machine measures it, or add bandwidth = BYTES_A_SECOND", e.Kind)
 }
 
-// The parts of the rate of products of tiles that the stages have: means of what two cores of a Zen 5 had at orders 1000 to
-// 3000 (2026-11-29). Bulges, and dqds, have the rate of one
-// worker.
-const (
-	vectorsShare = 0.9  // rank-2 updates of the reduction in one stage
-	bandShare    = 0.6  // of all workers: reduction to a band
-	chaseShare   = 0.3  // of one worker: a second core gained little, and more were not tried
-	mergeShare   = 0.9  // products of divide and conquer
-	backShare    = 0.65 // transformation back, by blocks of 32 reflectors
-	bandWidth    = 48   // superdiagonals of the band
-	secular      = 900  // operations of divide and conquer for each pair of a value and a pole
-	quotients    = 1800 // operations for each pair of singular values, without vectors: one worker has them all
-)
-
 // PredictSpectral predicts p, of op eigen or svd, on one node of the first kind of m, whose whole bandwidth any number of
-// workers is taken to have. The reduction must be one or two stages. The meetings of workers, one for each column in one
-// stage, are not counted.
+// workers is taken to have. The reduction must be one or two stages. The model is that by
+// which la chooses: op.Decomposition.
 func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	s := bench.Spec{Problem: p}
 	if err := cmp.Or(s.Validate(), m.Validate()); err != nil {
@@ -78,38 +63,18 @@ func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	if p.Type == "f32" {
 		memory *= 2
 	}
-	n := float64(p.N)
-	square, cube := n*n, n*n*n
 	x = Spectral{Op: p.Op, Type: p.Type, N: p.N, Values: p.Values, Reduction: p.Reduction.String(), Workers: kind.Tasks()}
-	stage := func(column, name string, seconds float64) {
-		x.Stages = append(x.Stages, SpectralStage{name, seconds, column})
-		x.Seconds += seconds
-	}
-	sides := 1.0 // on which reflectors and vectors are
 	flops := bench.EigenFlops(p.N, p.Values)
 	if p.Op == "svd" {
-		sides, flops = 2, bench.SVDFlops(p.N, p.N, p.Values)
+		flops = bench.SVDFlops(p.N, p.N, p.Values)
 	}
-	// One stage reads the matrix, or its stored triangle, for each column.
-	if p.Reduction == la.TwoStages {
-		stage("reduce", "reduction to band", sides*4/3*cube/(bandShare*all))
-		stage("chase", "bulge chasing", (4+2*sides)*bandWidth*square/(chaseShare*single))
-	} else {
-		stage("reduce", "reduction", sides*cube/6/memory+sides*2/3*cube/(vectorsShare*all))
+	d := op.Decomposition{Rows: p.N, Cols: p.N, Singular: p.Op == "svd"}
+	if !p.Values {
+		d.Vectors = p.N
 	}
-	if p.Values {
-		if p.Op == "svd" {
-			stage("problem", "values", quotients*square/single)
-		} else {
-			stage("problem", "values", secular*square/all)
-		}
-	} else {
-		stage("problem", "divide and conquer", sides*(4.0/3*cube/(mergeShare*all)+secular*square/all))
-		back := sides * 2 * cube
-		if p.Reduction == la.TwoStages {
-			back *= 3
-		}
-		stage("back", "back-transformation", back/(backShare*all))
+	for _, s := range d.Foresee(op.Reduction(p.Reduction), op.Rates{All: all, One: single, Memory: memory}) {
+		x.Stages = append(x.Stages, SpectralStage{s.Name, s.Time.Seconds()})
+		x.Seconds += s.Time.Seconds()
 	}
 	x.GFLOPS = flops / x.Seconds / 1e9
 	return x, nil

@@ -50,9 +50,7 @@ func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	}
 	ways := []la.Reduction{base.Reduction}
 	if base.Reduction == la.FasterReduction {
-		if ways = []la.Reduction{la.OneStage}; f.op == "eigen" || f.values {
-			ways = append(ways, la.TwoStages)
-		}
+		ways = []la.Reduction{la.OneStage, la.TwoStages}
 	}
 	var done []Spectral
 	for _, w := range all {
@@ -111,9 +109,11 @@ func spectralText(paint report.Paint, m *sim.Machine, tried []Spectral, first bo
 	}
 	for _, x := range tried {
 		brief := func(seconds float64) string { return strings.TrimSpace(report.Brief(report.InSeconds(seconds))) }
-		cells := map[string]string{}
+		seconds, cells := map[string]float64{}, map[string]string{}
 		for _, s := range x.Stages {
-			cells[s.column] = brief(s.Seconds)
+			column := spectralColumn(s.Name)
+			seconds[column] += s.Seconds
+			cells[column] = brief(seconds[column])
 		}
 		mark := ""
 		if x.Faster && len(tried) > 1 {
@@ -122,4 +122,17 @@ func spectralText(paint report.Paint, m *sim.Machine, tried []Spectral, first bo
 		b.WriteString(t.Row(x.N, x.Workers, x.Reduction, brief(x.Seconds), mark, cells["reduce"], cells["chase"], cells["problem"], cells["back"]))
 	}
 	return b.String()
+}
+
+// spectralColumn returns the column of the table in which the time of a stage is.
+func spectralColumn(stage string) string {
+	switch stage {
+	case "reduction", "reduction to band":
+		return "reduce"
+	case "bulge chasing":
+		return "chase"
+	case "values", "divide and conquer":
+		return "problem"
+	}
+	return "back"
 }
