@@ -1,5 +1,16 @@
 package cpu
 
+import "github.com/tessera-la/tessera/kernels/cpu/isa"
+
+// condensedFew is the order up to which the reductions of small matrices are by single reflectors. All of the matrix is in
+// the first-level cache then, so the products of blocks gain nothing.
+const condensedFew = 96
+
+// few reports whether small matrices are reduced by single reflectors.
+func (c *condensed[T]) few(n int) bool {
+	return n <= condensedFew && c.vectors.Ger2 != nil && c.vectors.MulVec != nil
+}
+
 // sytd2 is [Tridiagonal.Sytrd] for a small matrix. It works on both triangles.
 //
 // Reference: LAPACK xSYTD2.
@@ -23,5 +34,23 @@ func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 			t.ger2(len(x), len(x), rest, lda, x, w, w, x)
 		}
 		x[0] = e[i]
+	}
+}
+
+// mulVec computes y = A·x for a small m×n matrix A.
+func (c *condensed[T]) mulVec(m, n int, a []T, lda int, x, y []T) {
+	if m < 8 {
+		LoopMulVec(a, lda, x[:n], y[:m])
+		return
+	}
+	c.vectors.MulVec(isa.Hide(&a[:(m-1)*lda+n][0]), lda, m, n, isa.Hide(&x[:n][0]), isa.Hide(&y[:m][0]))
+}
+
+// ger2 computes A −= p·qᵀ + r·sᵀ for a small m×n matrix A.
+func (c *condensed[T]) ger2(m, n int, a []T, lda int, p, q, r, s []T) {
+	_, _, _, _, _ = a[:(m-1)*lda+n], p[:m], q[:n], r[:m], s[:n]
+	for j := 0; j < n; j += c.vectors.Strip {
+		c.vectors.Ger2(isa.Hide(&a[j]), lda, m, min(c.vectors.Strip, n-j), isa.Hide(&p[0]), isa.Hide(&q[j]), isa.Hide(&r[0]),
+			isa.Hide(&s[j]))
 	}
 }
