@@ -27,8 +27,8 @@ func TestShareBLAS(t *testing.T) {
 			cores = append(cores, i)
 		}
 	}
-	if len(cores) < 2 {
-		t.Skip("needs two cores")
+	if len(cores) == 1 { // both parts have it, and the calls end all the same
+		cores = append(cores, cores[0])
 	}
 	var pinned [2]int // the threads of the parts
 	var ready, wg sync.WaitGroup

@@ -3,13 +3,58 @@ package dropin_test
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"testing"
 
+	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/dropin"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
+
+// TestSpectralMemory: after a first call, a decomposition of the same size allocates nothing that grows with n².
+func TestSpectralMemory(t *testing.T) {
+	if raceEnabled {
+		return // the detector has sync.Pool drop some of what it is given
+	}
+	const n = 300
+	e, err := la.NewEngine(la.Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	l := dropin.NewLAPACK(dropin.Options{Engine: e})
+	a, u, vt := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+	w, work := make([]float64, n), make([]float64, 8*n)
+	fill := func() {
+		rng := rand.New(rand.NewPCG(9, 2))
+		for i := range a {
+			a[i] = rng.NormFloat64()
+		}
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties the pools
+	for name, call := range map[string]func() bool{
+		"Dsyev": func() bool { return l.Dsyev(lapack.EVCompute, blas.Upper, n, a, n, w, work, len(work)) },
+		"Dgesvd": func() bool {
+			return l.Dgesvd(lapack.SVDStore, lapack.SVDStore, n, n, a, n, w, u, n, vt, n, work, len(work))
+		},
+	} {
+		var before, after runtime.MemStats
+		for range 4 { // the first ones are for the pools and for the workers' scratch
+			fill()
+			runtime.ReadMemStats(&before)
+			if !call() {
+				t.Fatalf("%s: not ok", name)
+			}
+			runtime.ReadMemStats(&after)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > n*n*8/2 {
+			t.Errorf("%s allocates %d bytes in the fourth call", name, got)
+		}
+	}
+}
 
 // TestDsyevTriangle: only the triangle that is named is read, eigenvalues are gonum's, nothing beside the matrix is
 // written, and a NaN in the triangle ends the call with false.
