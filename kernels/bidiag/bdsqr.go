@@ -38,7 +38,7 @@ func bdsqr[T scalar.Real](d, e []T, u, v Matrix[T], work []T, rotate tridiag.Rot
 	tridiag.Multiply(e, scale)
 	s := sweepsOf(d, e)
 	s.rotate, s.ofU, s.ofV = rotate, work[:2*n], work[2*n:4*n]
-	err := s.solve(part[T]{d, e, rows[T]{u, 0, 1}, rows[T]{v, 0, 1}})
+	err := s.solve(part[T]{d, e, rows[T]{u, 0, 1}, rows[T]{v, 0, 1}, false})
 	for i, x := range d {
 		if x < 0 || x == 0 && math.Signbit(float64(x)) {
 			d[i] = -x
@@ -105,8 +105,9 @@ func (r rows[T]) reversed(n int) rows[T] { return rows[T]{r.m, r.first + r.step*
 // part is a diagonal block of B with the rows of u and v that belong to it. It may instead be a block of Bᵀ with its
 // rows and columns in reverse order, which is upper bidiagonal, too. u and v are exchanged then.
 type part[T scalar.Real] struct {
-	d, e []T
-	u, v rows[T]
+	d, e     []T
+	u, v     rows[T]
+	reversed bool
 }
 
 // solve makes the elements of p.e zero. It splits p where an element is negligible, and makes a sweep if none is.
@@ -119,20 +120,24 @@ func (s *sweeps[T]) solve(p part[T]) error {
 		slices.Reverse(p.d)
 		slices.Reverse(p.e)
 		defer slices.Reverse(p.d)
-		p.u, p.v = p.v.reversed(n), p.u.reversed(n)
+		p.u, p.v, p.reversed = p.v.reversed(n), p.u.reversed(n), !p.reversed
 	}
 	for len(p.d) > 1 {
 		n := len(p.d)
+		if n == 2 && abs(p.e[0]) > s.thresh && abs(p.d[0]) > s.thresh && abs(p.d[1]) > s.thresh {
+			p.pair(s)
+			return nil
+		}
 		if i, least, most := s.split(p); i >= 0 {
 			p.e[i] = 0
 			if i == n-2 {
 				p.d, p.e = p.d[:n-1], p.e[:n-2]
 				continue
 			}
-			if err := s.solve(part[T]{p.d[:i+1], p.e[:i], p.u, p.v}); err != nil {
+			if err := s.solve(part[T]{p.d[:i+1], p.e[:i], p.u, p.v, p.reversed}); err != nil {
 				return err
 			}
-			return s.solve(part[T]{p.d[i+1:], p.e[i+1:], p.u.from(i + 1), p.v.from(i + 1)})
+			return s.solve(part[T]{p.d[i+1:], p.e[i+1:], p.u.from(i + 1), p.v.from(i + 1), p.reversed})
 		} else if s.left -= n - 1; s.left < 0 {
 			return &tridiag.ConvergenceError{Found: 0, Order: s.order}
 		} else if shift := s.shift(p, least, most); shift == 0 {
@@ -192,7 +197,7 @@ func (s *sweeps[T]) split(p part[T]) (i int, least, most T) {
 func (s *sweeps[T]) shift(p part[T], least, most T) T {
 	n := len(p.d)
 	eps := T(scalar.Eps[T]())
-	if T(n)*s.tol*(least/most) <= max(eps, s.tol/100) {
+	if T(s.order)*s.tol*(least/most) <= max(eps, s.tol/100) {
 		return 0
 	}
 	shift := lesser(abs(p.d[n-2]), abs(p.e[n-2]), abs(p.d[n-1]))
@@ -200,6 +205,18 @@ func (s *sweeps[T]) shift(p part[T], least, most T) T {
 		return 0
 	}
 	return shift
+}
+
+// pair makes a part of two rows diagonal.
+func (p part[T]) pair(s *sweeps[T]) {
+	first, second := &p.d[0], &p.d[1]
+	if p.reversed { // so that vectors get the signs that they have in LAPACK
+		first, second, p.u, p.v = second, first, p.v.reversed(2), p.u.reversed(2)
+	}
+	var left, right rotation
+	*first, *second, left, right = lasv2(*first, p.e[0], *second)
+	p.e[0] = 0
+	s.turn(p, append(s.ofU[:0], T(left.c), T(left.s)), append(s.ofV[:0], T(right.c), T(right.s)))
 }
 
 // zeroShift makes a sweep without a shift. It subtracts nothing, so small singular values keep their accuracy.

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"slices"
+
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 )
@@ -71,7 +73,7 @@ func (s *symReduction[T]) work(vectors bool) int {
 func (s *symReduction[T]) reduce(vectors bool, a *kernels.Tile[T], d, e, keep, work []T) error {
 	n, order := s.n, float64(s.n)
 	if !s.two {
-		s.Sytrd(n, a.Data, a.Stride, d, e, keep, work)
+		sytrd(s.Tridiagonal, n, a.Data, a.Stride, d, e, keep, work)
 		return s.watch.end("reduction", 4*order*order*order/3)
 	}
 	band := work[s.Sy2sbWork(n, bandWidth):][:cpu.BandSize[T](n, bandWidth)]
@@ -92,7 +94,7 @@ func (s *symReduction[T]) reduce(vectors bool, a *kernels.Tile[T], d, e, keep, w
 func (s *symReduction[T]) back(rows int, a, z *kernels.Tile[T], keep, work []T) error {
 	n, flops := s.n, 2*float64(s.n)*float64(s.n)*float64(rows)
 	if !s.two {
-		s.Ormtr(rows, n, a.Data, a.Stride, keep, z.Data, z.Stride, work)
+		ormtr(s.Tridiagonal, rows, n, a.Data, a.Stride, keep, z.Data, z.Stride, work)
 		return s.watch.end("back-transformation", flops)
 	}
 	s.OrmChase(rows, n, bandWidth, cpu.NewSweeps(n, bandWidth, keep[n:]), z.Data, z.Stride, work)
@@ -101,6 +103,38 @@ func (s *symReduction[T]) back(rows int, a, z *kernels.Tile[T], keep, work []T) 
 	}
 	s.OrmtrSy2sb(rows, n, bandWidth, a.Data, a.Stride, keep[:n], z.Data, z.Stride, work)
 	return s.watch.end("back-transformation", flops)
+}
+
+// sytrd is [cpu.Tridiagonal.Sytrd]. It begins at the last row of a small matrix, as LAPACK does for an upper triangle, so that
+// vectors get the signs that they have there, which users of small matrices may rely on.
+func sytrd[T kernels.Element](t *cpu.Tridiagonal[T], n int, a []T, lda int, d, e, tau, work []T) {
+	if n <= SyevOrder {
+		for i := range n / 2 { // a becomes its mirror image at the other diagonal
+			for j := i; j < n-1-i; j++ {
+				x, y := &a[i*lda+j], &a[(n-1-j)*lda+n-1-i]
+				*x, *y = *y, *x
+			}
+		}
+	}
+	t.Sytrd(n, a, lda, d, e, tau, work)
+	if n <= SyevOrder {
+		slices.Reverse(d[:n])
+		slices.Reverse(e[:n-1])
+	}
+}
+
+// ormtr is [cpu.Tridiagonal.Ormtr] after sytrd.
+func ormtr[T kernels.Element](t *cpu.Tridiagonal[T], m, n int, a []T, lda int, tau, z []T, ldz int, work []T) {
+	backward := func() {
+		for i := range m {
+			slices.Reverse(z[i*ldz:][:n])
+		}
+	}
+	if n <= SyevOrder {
+		backward()
+		defer backward()
+	}
+	t.Ormtr(m, n, a, lda, tau, z, ldz, work)
 }
 
 // bidiagonalReduction is the reduction of an m×n matrix to bidiagonal form in one or two stages, and the transformation back.

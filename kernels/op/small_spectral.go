@@ -42,7 +42,7 @@ func (s *Spectral[T]) scratch(n int) []T {
 func (s *Spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
 	work := s.scratch(2*n + max(cpu.SytrdWork(n), cpu.ReflectorsWork(n, n-1)))
 	e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
-	s.tridiagonal.Sytrd(n, a, lda, w, e, tau, work)
+	sytrd(s.tridiagonal, n, a, lda, w, e, tau, work)
 	if z == nil {
 		return tridiag.Sterf(w, e)
 	}
@@ -50,7 +50,7 @@ func (s *Spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
 	if err := tridiag.Stedc(w, e, q, work, s.tools, nil, nil); err != nil {
 		return err
 	}
-	s.tridiagonal.Ormtr(n, n, a, lda, tau, z, ldz, work)
+	ormtr(s.tridiagonal, n, n, a, lda, tau, z, ldz, work)
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // laev2 returns the eigenvalues of the symmetric matrix (a b; b c), the one of larger magnitude first, and the unit vector
-// (cs, sn) of that. b is not zero. The first eigenvalue is accurate to a few units in the last place, the second one as far
+// (cs, sn) of that, with the sign that LAPACK gives it. b is not zero. The first eigenvalue is accurate to a few units in the last place, the second one as far
 // as a·c − b² is.
 //
 // Reference: LAPACK xLAEV2.
@@ -38,9 +38,14 @@ func laev2[T scalar.Real](a, b, c T) (first, second, cs, sn T) {
 		u = difference + root
 	}
 	h := math.Sqrt(u*u + v*v)
+	if math.Abs(u) > math.Abs(v) {
+		h = math.Copysign(h, -u)
+	} else {
+		h = math.Copysign(h, v)
+	}
 	u, v = u/h, v/h
 	if (difference >= 0) != (sum >= 0) {
-		u, v = -v, u
+		u, v = v, -u
 	}
 	return T(large), T(small), T(u), T(v)
 }

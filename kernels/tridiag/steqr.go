@@ -34,7 +34,7 @@ func Steqr[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T]) error {
 // steqr is Steqr with memory for 2·n elements of rotations.
 func steqr[T scalar.Real](d, e []T, q Matrix[T], cs []T, rotate Rotations[T]) error {
 	n := len(d)
-	t := iteration[T]{left: sweepsPerValue * n, eps: 2 * scalar.Eps[T](), least: leastCoupling[T](), rotate: rotate, cs: cs}
+	t := iteration[T]{left: sweepsPerValue * n, eps: scalar.Eps[T](), least: leastCoupling[T](), rotate: rotate, cs: cs}
 	for first := 0; first < n; {
 		last := first
 		for last < n-1 && !negligible(d, e, last) {
@@ -64,7 +64,7 @@ func (t *iteration[T]) negligible(i int) bool {
 // negligible reports whether e(i) couples its neighbours by less than rounding does.
 func negligible[T scalar.Real](d, e []T, i int) bool {
 	x := math.Abs(float64(e[i]))
-	eps := 2 * scalar.Eps[T]()
+	eps := scalar.Eps[T]()
 	return x == 0 || x <= eps*math.Sqrt(math.Abs(float64(d[i])))*math.Sqrt(math.Abs(float64(d[i+1])))
 }
 
@@ -77,6 +77,8 @@ type iteration[T scalar.Real] struct {
 	d, e []T
 	q    Matrix[T]
 	left int // sweeps that it may still make
+
+	reversed bool // the block's rows and columns are in reverse order
 
 	eps, least float64 // bounds of what is negligible
 
@@ -92,7 +94,7 @@ func (t *iteration[T]) run() error {
 	Multiply(t.d, scale)
 	Multiply(t.e, scale)
 	n := len(t.d)
-	if abs(t.d[n-1]) < abs(t.d[0]) {
+	if t.reversed = abs(t.d[n-1]) < abs(t.d[0]); t.reversed {
 		slices.Reverse(t.d)
 		slices.Reverse(t.e)
 		for i := range n / 2 {
@@ -117,10 +119,14 @@ func (t *iteration[T]) iterate() error {
 			continue
 		}
 		if m == l+1 {
+			first, second, step := l, m, 1
+			if t.reversed { // so that vectors get the signs that they have in LAPACK
+				first, second, step = m, l, -1
+			}
 			var c, s T
-			d[l], d[m], c, s = laev2(d[l], e[l], d[m])
+			d[first], d[second], c, s = laev2(d[first], e[l], d[second])
 			e[l] = 0
-			t.rotate.Apply(t.q, l, 1, append(t.cs[:0], c, s))
+			t.rotate.Apply(t.q, first, step, append(t.cs[:0], c, s))
 			l += 2
 			m = t.split(l)
 			continue
@@ -184,15 +190,15 @@ func leastCoupling[T scalar.Real]() float64 {
 	return max(leastExact, tiny*tiny)
 }
 
-// Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0. It scales its operands to the middle of the range
-// of float64, so that c and s are accurate for the smallest numbers, too.
+// Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0; c is not negative, so r has the sign of g. It scales its
+// operands to the middle of the range of float64, so that c and s are accurate for the smallest numbers, too.
 //
 // Reference: LAPACK xLARTG.
 func Rotation[T scalar.Real](g, f T) (c, s, r T) {
 	x, y := float64(g), float64(f)
 	if s := x*x + y*y; s > leastRotated && s < mostRotated && x*y != 0 {
-		h := math.Sqrt(s)
-		return T(x / h), T(y / h), T(h)
+		r := math.Copysign(math.Sqrt(s), x)
+		return T(x / r), T(y / r), T(r)
 	}
 	return scaledRotation(g, f)
 }
@@ -203,14 +209,14 @@ func scaledRotation[T scalar.Real](g, f T) (c, s, r T) {
 		return 1, 0, g
 	}
 	if g == 0 {
-		return 0, 1, f
+		return 0, sign(1, f), T(abs(f))
 	}
 	x, y := float64(g), float64(f)
 	_, exp := math.Frexp(max(math.Abs(x), math.Abs(y)))
 	// This is the root of the factor, since the factor itself may be denormal.
 	scale := math.Ldexp(1, exp/2)
 	x, y = x/scale/scale, y/scale/scale
-	h := math.Sqrt(x*x + y*y)
+	h := math.Copysign(math.Sqrt(x*x+y*y), x)
 	return T(x / h), T(y / h), T(h * scale * scale)
 }
 

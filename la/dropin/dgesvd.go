@@ -9,9 +9,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// smallGesvd is the cube of the largest order left to gonum by default. Below it the signs of vectors, which
-// are not defined, are those of gonum, by which programs may have come to go.
+// smallGesvd is the cube of the largest order at which gonum's ways to bidiagonal form are kept by default. So the signs of
+// vectors, which are not defined, are those by which programs may have come to go.
 const smallGesvd = 8 * 8 * 8
+
+// smallSVD returns the cube of the largest order left to gonum by default. It reduces matrices that are not wider than high, nor
+// higher than 1.6 times their width, as ours does.
+func smallSVD(m, n int) int {
+	if m >= n && m < int(1.6*float64(n)) {
+		return 1
+	}
+	return smallGesvd
+}
 
 // Dgesvd computes the singular values of the m×n matrix A, which is overwritten at will, in descending order in s, and
 // as jobU and jobVT say all of the left vectors as the columns of u and right ones as the rows of vt
@@ -25,7 +34,7 @@ const smallGesvd = 8 * 8 * 8
 func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
 	co := l.blas.core
 	k := min(m, n)
-	if co != nil && co.opt.Accurate || co.smallCube(smallGesvd, m, n, k) || !fits(m, n, a, lda) || len(s) < k || !fitsVectors(jobU, m, m, k, u, ldu) || !fitsVectors(jobVT, n, k, n, vt, ldvt) ||
+	if co != nil && co.opt.Accurate || co.smallCube(smallSVD(m, n), m, n, k) || !fits(m, n, a, lda) || len(s) < k || !fitsVectors(jobU, m, m, k, u, ldu) || !fitsVectors(jobVT, n, k, n, vt, ldvt) ||
 		lwork < max(3*k+max(m, n), 5*k) || len(work) < lwork {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}

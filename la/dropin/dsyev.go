@@ -8,10 +8,6 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// smallSyev is the cube of the largest order left to gonum by default. Below it the signs of vectors, which
-// are not defined, are those of gonum, by which programs may have come to go.
-const smallSyev = 8 * 8 * 8
-
 // Dsyev computes the eigenvalues of the symmetric n×n matrix A, of which only the uplo triangle is read,
 // in ascending order in w, and if jobz is lapack.EVCompute the eigenvectors as the columns of a; if it is
 // lapack.EVNone the triangle is overwritten at will. It reports whether all were found: not if
@@ -23,7 +19,7 @@ const smallSyev = 8 * 8 * 8
 // Reference: LAPACK xSYEV, xSYEVD.
 func (l LAPACK) Dsyev(jobz lapack.EVJob, uplo blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
 	co := l.blas.core
-	if co.smallCube(smallSyev, n, n, n) || n < 2 || jobz != lapack.EVNone && jobz != lapack.EVCompute || !triangle(uplo) ||
+	if co.smallCube(1, n, n, n) || jobz != lapack.EVNone && jobz != lapack.EVCompute || !triangle(uplo) ||
 		!fits(n, n, a, lda) || lwork < 3*n-1 || len(work) < lwork || len(w) < n {
 		return l.Implementation.Dsyev(jobz, uplo, n, a, lda, w, work, lwork)
 	}
