@@ -63,6 +63,19 @@ const (
 //
 // Reference: LAPACK xLARFG.
 func (c *condensed[T]) larfg(x []T) (tau, beta T) {
+	if len(x) <= fewElements {
+		var dot T
+		for _, v := range x[1:] {
+			dot += v * v
+		}
+		if alpha := x[0]; wellScaled(alpha, dot) {
+			tau, beta, factor := reflector(alpha, dot)
+			for i := range x {
+				x[i] *= factor
+			}
+			return tau, beta
+		}
+	}
 	alpha, norm := x[0], nrm2With(&c.vectors, x[1:])
 	if norm == 0 {
 		return 0, alpha

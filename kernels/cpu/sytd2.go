@@ -28,12 +28,39 @@ func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 			x[0] = 1
 			// w = τ·A·v, and then w −= ½τ·(wᵀ·v)·v.
 			rest, w := a[(i+1)*lda+i+1:], work[:len(x)]
+			if len(x) <= fewElements {
+				rank2Loop(tau[i], rest, lda, x, w)
+				x[0] = e[i]
+				continue
+			}
 			t.mulVec(len(x), len(x), rest, lda, x, w)
 			scalWith(&t.vectors, tau[i], w)
 			axpyWith(&t.vectors, -tau[i]/2*dotWith(&t.vectors, w, x), x, w)
 			t.ger2(len(x), len(x), rest, lda, x, w, w, x)
 		}
 		x[0] = e[i]
+	}
+}
+
+// fewElements is the length of vectors up to which loops are faster than calls of assembly.
+const fewElements = 6
+
+// rank2Loop applies the reflector with v and τ to both sides of the symmetric matrix A. w is scratch, as long as v.
+func rank2Loop[T Element](tau T, a []T, lda int, v, w []T) {
+	LoopMulVec(a, lda, v, w)
+	var dot T
+	for i, x := range v {
+		dot += w[i] * x
+	}
+	half := tau * dot / 2
+	for i, x := range v {
+		w[i] = tau * (w[i] - half*x)
+	}
+	for i, x := range v {
+		row, y := a[i*lda:][:len(v)], w[i]
+		for j, z := range v {
+			row[j] -= x*w[j] + y*z
+		}
 	}
 }
 

@@ -42,7 +42,11 @@ func (s *Spectral[T]) scratch(n int) []T {
 func (s *Spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
 	work := s.scratch(2*n + max(cpu.SytrdWork(n), cpu.ReflectorsWork(n, n-1)))
 	e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
-	sytrd(s.tridiagonal, n, a, lda, w, e, tau, work)
+	if n == 2 { // it is tridiagonal
+		w[0], w[1], e[0] = a[0], a[lda+1], a[1]
+	} else {
+		sytrd(s.tridiagonal, n, a, lda, w, e, tau, work)
+	}
 	if z == nil {
 		return tridiag.Sterf(w, e)
 	}
@@ -50,7 +54,9 @@ func (s *Spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
 	if err := tridiag.Stedc(w, e, q, work, s.tools, nil, nil); err != nil {
 		return err
 	}
-	ormtr(s.tridiagonal, n, n, a, lda, tau, z, ldz, work)
+	if n > 2 {
+		ormtr(s.tridiagonal, n, n, a, lda, tau, z, ldz, work)
+	}
 	return nil
 }
 

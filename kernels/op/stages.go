@@ -76,6 +76,9 @@ func (w *stopwatch) stop() error {
 // Conquering returns what divide and conquer computes with, products by r: for packages with problems that are no tiles.
 func Conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] { return conquering(r) }
 
+// loopRotate is the length up to which rotations of rows are faster in a loop.
+const loopRotate = 6
+
 // conquering returns what divide and conquer computes with, products by r.
 func conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] {
 	tools := tridiag.Tools[T]{
@@ -89,6 +92,10 @@ func conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] {
 	}
 	if rotate := cpu.LasrBy(r); rotate != nil {
 		tools.Rotate = func(q tridiag.Matrix[T], first, step int, cs []T) {
+			if q.Cols < loopRotate {
+				tridiag.Rotations[T](nil).Apply(q, first, step, cs)
+				return
+			}
 			rotate(q.Cols, q.Data, first*q.Stride, step*q.Stride, cs)
 		}
 	}

@@ -34,6 +34,13 @@ func Steqr[T scalar.Real](d, e []T, q Matrix[T], rotate Rotations[T]) error {
 // steqr is Steqr with memory for 2·n elements of rotations.
 func steqr[T scalar.Real](d, e []T, q Matrix[T], cs []T, rotate Rotations[T]) error {
 	n := len(d)
+	if n == 2 && !negligible(d, e, 0) { // without the iteration around it
+		var c, s T
+		d[0], d[1], c, s = laev2(d[0], e[0], d[1])
+		rotate.Apply(q, 0, 1, append(cs[:0], c, s))
+		sortRows(d, q)
+		return nil
+	}
 	t := iteration[T]{left: sweepsPerValue * n, eps: scalar.Eps[T](), least: leastCoupling[T](), rotate: rotate, cs: cs}
 	for first := 0; first < n; {
 		last := first
@@ -184,11 +191,9 @@ func couples[T scalar.Real](e, x, y T, eps, least float64) bool {
 	return s > least && s < mostExact && s > eps*eps*math.Abs(float64(x)*float64(y))
 }
 
-// leastCoupling returns the bound from which on [couples] can tell.
-func leastCoupling[T scalar.Real]() float64 {
-	tiny := scalar.SafeMin[T]() / scalar.Eps[T]()
-	return max(leastExact, tiny*tiny)
-}
+// leastCoupling returns the bound from which on [couples] can tell: leastExact, or the square of the least element that is not
+// negligible if that is more.
+func leastCoupling[T scalar.Real]() float64 { return scalar.Pick[T](0x1p-204, leastExact) }
 
 // Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0; c is not negative, so r has the sign of g. It scales its
 // operands to the middle of the range of float64, so that c and s are accurate for the smallest numbers, too.

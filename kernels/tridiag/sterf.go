@@ -17,6 +17,11 @@ import (
 // Reference: LAPACK xSTERF.
 func Sterf[T scalar.Real](d, e []T) error {
 	n := len(d)
+	if n == 2 && !negligible(d, e, 0) {
+		x, y, _, _ := laev2(d[0], e[0], d[1])
+		d[0], d[1] = min(x, y), max(x, y)
+		return nil
+	}
 	left := sweepsPerValue * n
 	for first := 0; first < n; {
 		last := first

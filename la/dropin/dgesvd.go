@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/mat"
@@ -37,6 +38,20 @@ func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int
 	if co != nil && co.opt.Accurate || co.smallCube(smallSVD(m, n), m, n, k) || !fits(m, n, a, lda) || len(s) < k || !fitsVectors(jobU, m, m, k, u, ldu) || !fitsVectors(jobVT, n, k, n, vt, ldvt) ||
 		lwork < max(3*k+max(m, n), 5*k) || len(work) < lwork {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
+	if thin := jobU == lapack.SVDStore && jobVT == lapack.SVDStore; m >= n && n <= op.GesvdOrder && m <= tallest && !op.FactorsFirst(m, n) &&
+		(thin || jobU == lapack.SVDNone && jobVT == lapack.SVDNone) {
+		d := smallSpectrals.Get().(*smallSpectral)
+		defer smallSpectrals.Put(d)
+		if ok, done := d.gesvd(thin, m, n, a, lda, s[:n], u, ldu, vt, ldvt); done {
+			if !ok {
+				for i := range s[:n] {
+					s[i] = math.NaN()
+				}
+			}
+			work[0] = float64(lwork) // enough
+			return ok
+		}
 	}
 	kind := mat.SVDNone
 	switch jobU {

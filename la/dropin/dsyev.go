@@ -3,6 +3,7 @@ package dropin
 import (
 	"errors"
 
+	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -24,6 +25,14 @@ func (l LAPACK) Dsyev(jobz lapack.EVJob, uplo blas.Uplo, n int, a []float64, lda
 		return l.Implementation.Dsyev(jobz, uplo, n, a, lda, w, work, lwork)
 	}
 	vectors := jobz == lapack.EVCompute
+	if n <= op.SyevOrder {
+		s := smallSpectrals.Get().(*smallSpectral)
+		defer smallSpectrals.Put(s)
+		if ok, done := s.syev(vectors, uplo, n, a, lda, w[:n]); done {
+			work[0] = float64(34 * n)
+			return ok
+		}
+	}
 	e := co.enter()
 	defer co.leave()
 	pool := &co.kept().eigenSyms

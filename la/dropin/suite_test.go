@@ -116,6 +116,8 @@ func TestPartSuites(t *testing.T) {
 		{"Dsytrd", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsytrdTest(t, l) }},
 		{"Dorgtr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorgtrTest(t, l) }},
 		{"Dsteqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DsteqrTest(t, l) }},
+		{"Dlasr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DlasrTest(t, l) }},
+		{"Dbdsqr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DbdsqrTest(t, l) }},
 		{"Dgebrd", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DgebrdTest(t, l) }},
 		{"Dorgbr", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DorgbrTest(t, l) }},
 		{"Dormbr", true, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DormbrTest(t, l) }},
