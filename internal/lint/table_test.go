@@ -37,8 +37,8 @@ func table() []entry {
 			// blocked to work in the caller's memory, which BLAS says how to
 			// share; kernels and versions for problems of one tile, where
 			// every allocation counts; kernels/cpu for vectors, which are no tiles;
-			// schur and tridiag for gonum's parts of eigenvalue problems.
-			tessera: []string{"la", "la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/cpu", "kernels/op", "kernels/schur", "kernels/tridiag", "versions", "internal/scalar"},
+			// bidiag, schur and tridiag for gonum's parts of eigenvalue problems.
+			tessera: []string{"la", "la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "kernels", "kernels/bidiag", "kernels/cpu", "kernels/op", "kernels/schur", "kernels/tridiag", "versions", "internal/scalar"},
 			third:   []string{"gonum.org/v1/gonum/..."},
 		},
 		// Sparse matrices stay out of la: their module is for those who have some. What they

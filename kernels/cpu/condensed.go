@@ -58,6 +58,9 @@ const (
 	reflectorRows = 256
 )
 
+// fewElements is the length of vectors up to which loops are faster than calls of assembly.
+const fewElements = 6
+
 // larfg overwrites x with the vector v of the reflector H = I − tau·v·vᵀ for which H·x = (beta, 0, …, 0). It does not
 // store v(0), which is 1: the first element of x is undefined afterwards. x has at least one element.
 //

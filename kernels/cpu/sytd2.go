@@ -42,9 +42,6 @@ func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 	}
 }
 
-// fewElements is the length of vectors up to which loops are faster than calls of assembly.
-const fewElements = 6
-
 // rank2Loop applies the reflector with v and τ to both sides of the symmetric matrix A. w is scratch, as long as v.
 func rank2Loop[T Element](tau T, a []T, lda int, v, w []T) {
 	LoopMulVec(a, lda, v, w)

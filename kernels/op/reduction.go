@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/bidiag"
 	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
 // Reduction is the way by which a symmetric matrix is reduced to tridiagonal form, or a matrix to bidiagonal form.
@@ -24,6 +26,12 @@ const (
 // bandWidth is the number of superdiagonals of the band: a multiple of the columns of a micro-kernel, and wide enough for
 // products at nearly their full rate.
 const bandWidth = 48
+
+// The largest numbers of columns that Syev and Gesvd take: larger matrices are divided and conquered.
+const (
+	SyevOrder  = tridiag.Leaf
+	GesvdOrder = bidiag.Leaf
+)
 
 // symReduction is the reduction of a symmetric n×n matrix in one or two stages, and the transformation back.
 type symReduction[T kernels.Element] struct {

@@ -7,12 +7,6 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// The largest numbers of columns that Syev and Gesvd take: larger matrices are divided and conquered.
-const (
-	SyevOrder  = tridiag.Leaf
-	GesvdOrder = bidiag.Leaf
-)
-
 // Spectral is eigenvalues and singular values of small matrices in plain row-major memory, as [Small] is other routines. One
 // goroutine at a time uses a Spectral.
 type Spectral[T kernels.Element] struct {
