@@ -327,7 +327,7 @@ func TestResetOfRecorder(t *testing.T) {
 func TestReadWhileRecorded(t *testing.T) {
 	var r trace.Recorder
 	sink := r.Sink(0)
-	for range 300_000 { // to copy these takes tens of milliseconds
+	for range 150_000 { // to copy these takes more than ten milliseconds
 		sink(trace.Event{})
 	}
 	first := r.Now()

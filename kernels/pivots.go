@@ -10,3 +10,11 @@ type Pivots struct {
 	// factorization is complete nevertheless.
 	Info int
 }
+
+// Resize makes room for k interchanges, whose rows are undefined.
+func (p *Pivots) Resize(k int) {
+	if cap(p.Rows) < k {
+		p.Rows = make([]int, k)
+	}
+	p.Rows = p.Rows[:k]
+}

@@ -325,6 +325,9 @@ func TestAcceleratorsPanels(t *testing.T) {
 	for name, fixed := range map[string][]versions.Pin{"panels": pins("cuda", "go"), "applications": pins("go", "cuda"), "both": pins("cuda", "cuda")} {
 		for _, tree := range []qr.Tree{qr.TreeFlat, qr.TreeBinary, qr.TreeGreedy} {
 			for _, devices := range []int{1, 2} {
+				if testing.Short() && (devices == 1) != (tree == qr.TreeBinary) {
+					continue
+				}
 				all, sims := simulated(t, devices, nb, 12)
 				e := engineOf(t, la.Options{Accelerators: all, Workers: 2, NB: nb, Direct: -1, Fixed: fixed})
 				f, err := la.NewQRWith[float64](e, la.QROptions{Tree: tree})

@@ -271,17 +271,7 @@ func (f *bandFactors[T]) diagonal(i int) float64 { return float64(f.a.Row(i)[f.l
 
 // cond is Cond of the factorizations.
 func (f *bandFactors[T]) cond(ctx context.Context) float64 {
-	if f.a.Rows == 0 {
-		return 0
-	}
-	if f.singular() != nil {
-		return math.Inf(1)
-	}
-	k, err := conditionNumber[T](f.norm, f.inverse(ctx))
-	if err != nil {
-		return math.NaN()
-	}
-	return k
+	return condOf[T](ctx, f.a.Rows, f.singular(), f.norm, f.inverse)
 }
 
 // logDet returns the logarithm of the magnitude of the determinant of A, and its sign.

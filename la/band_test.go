@@ -58,7 +58,7 @@ func newSymmetricBand[T la.Element](rnd *rand.Rand, n, k int, uplo blas.Uplo) (l
 
 func testBand[T la.Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	one, many := start(t, la.Options{Workers: 1}), start(t, la.Options{Workers: 3})
+	one, many := start(t, la.Options{Workers: 1, Deterministic: true}), start(t, la.Options{Workers: 3, Deterministic: true})
 	for _, c := range [][3]int{{0, 1, 1}, {1, 0, 0}, {1, 2, 3}, {2, 1, 1}, {50, 1, 1}, {60, 5, 0}, {60, 0, 5}, {90, 3, 40}, {200, 45, 30}, {500, 210, 220}} {
 		n, kl, ku := c[0], c[1], c[2]
 		a, dense := newBand[T](rnd, n, kl, ku, []float64{3, 0.5}[min(1, kl, ku)])

@@ -193,15 +193,9 @@ func (c *Cholesky[T]) invert(ctx context.Context, e *Engine, w, v *blocked.Matri
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (c *Cholesky[T]) Cond(opts ...CallOption) float64 {
 	c.valid()
-	ctx := mustContext("Cholesky.Cond", opts)
-	if c.u.Dim() == 0 {
-		return 0
-	}
-	k, err := conditionNumber[T](c.sizes(), c.inverse(ctx, c.engine))
-	if err != nil {
-		return math.NaN()
-	}
-	return k
+	return condOf[T](mustContext("Cholesky.Cond", opts), c.u.Dim(), nil, c.sizes(), func(ctx context.Context) inverse {
+		return c.inverse(ctx, c.engine)
+	})
 }
 
 // inverse returns A⁻¹ for the condition estimators. If U is distributed, tasks on e solve.

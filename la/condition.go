@@ -2,6 +2,7 @@ package la
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -289,6 +290,22 @@ func longest(n, count int, unit float64, solve func(x ...[]float64) error) (floa
 // conditionNumber returns the condition number of A.
 func conditionNumber[T Element](k norms, v inverse) (float64, error) {
 	return k.plain.get(func() (float64, error) { return estimateCondition[T](k.norm1, v) })
+}
+
+// condOf is Cond of a factorization of order n: the condition number of A, +Inf if A is singular, and NaN if a solution
+// fails.
+func condOf[T Element](ctx context.Context, n int, singular error, k norms, v func(context.Context) inverse) float64 {
+	switch {
+	case n == 0:
+		return 0
+	case singular != nil:
+		return math.Inf(1)
+	}
+	c, err := conditionNumber[T](k, v(ctx))
+	if err != nil {
+		return math.NaN()
+	}
+	return c
 }
 
 // tolerance is the largest condition number of a matrix that is not singular to working

@@ -82,18 +82,13 @@ func (f *factors[T]) divideVector(transposed bool, x []T) {
 	case f.form == formR:
 		op.SmallTrsv(false, transposed, false, f.a, f.ld, x)
 	case !transposed:
-		for i, r := range f.swaps {
-			x[i], x[r] = x[r], x[i]
-		}
+		exchange(x, f.swaps)
 		op.SmallTrsv(true, false, true, f.a, f.ld, x)
 		op.SmallTrsv(false, false, false, f.a, f.ld, x)
 	default:
 		op.SmallTrsv(false, true, false, f.a, f.ld, x)
 		op.SmallTrsv(true, true, true, f.a, f.ld, x)
-		for i := len(x) - 1; i >= 0; i-- {
-			r := f.swaps[i]
-			x[i], x[r] = x[r], x[i]
-		}
+		exchangeBack(x, f.swaps)
 	}
 }
 

@@ -50,19 +50,19 @@ func generalizedErrors(a, b mat.Symmetric, form la.GeneralizedForm, values []flo
 	n := a.SymmetricDim()
 	var bx, left, right, gram mat.Dense
 	bx.Mul(b, x)
-	lambda := mat.NewDiagDense(n, values)
+	lambda := func(_, j int, x float64) float64 { return x * values[j] }
 	unit := mat.Norm(a, 1) * mat.Norm(b, 1) * mat.Norm(x, 1)
 	switch form {
 	case la.AxIsLambdaBx:
 		left.Mul(a, x)
-		right.Mul(&bx, lambda)
+		right.Apply(lambda, &bx)
 		unit = mat.Norm(a, 1)*mat.Norm(x, 1) + mat.Norm(&right, 1)
 	case la.ABxIsLambdaX:
 		left.Mul(a, &bx)
-		right.Mul(x, lambda)
+		right.Apply(lambda, x)
 	default:
 		left.Product(b, a, x)
-		right.Mul(x, lambda)
+		right.Apply(lambda, x)
 	}
 	left.Sub(&left, &right)
 	if form == la.BAxIsLambdaX { // Xᵀ·B⁻¹·X = I

@@ -33,7 +33,7 @@ func eigenErrors(a mat.Symmetric, values []float64, v *mat.Dense, eps float64) (
 	n := a.SymmetricDim()
 	var av, vl, vv mat.Dense
 	av.Mul(a, v)
-	vl.Mul(v, mat.NewDiagDense(n, values))
+	vl.Apply(func(_, j int, x float64) float64 { return x * values[j] }, v)
 	av.Sub(&av, &vl)
 	vv.Mul(v.T(), v)
 	for i := range n {

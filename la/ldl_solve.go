@@ -192,18 +192,7 @@ func (f *LDL[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error {
 // Reference: LAPACK xSYCON_3, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (f *LDL[T]) Cond(opts ...CallOption) float64 {
 	f.check()
-	ctx := mustContext("LDL.Cond", opts)
-	if f.a.Dim() == 0 {
-		return 0
-	}
-	if f.singular() != nil {
-		return math.Inf(1)
-	}
-	k, err := conditionNumber[T](f.norm, f.inverse(ctx))
-	if err != nil {
-		return math.NaN()
-	}
-	return k
+	return condOf[T](mustContext("LDL.Cond", opts), f.a.Dim(), f.singular(), f.norm, f.inverse)
 }
 
 // inverse returns A⁻¹ for the condition estimators.
@@ -214,9 +203,7 @@ func (f *LDL[T]) inverse(ctx context.Context) inverse {
 	apply := func(x ...[]float64) error {
 		return convertVectors(x, func(x [][]T) error {
 			for _, x := range x {
-				for i, r := range swaps {
-					x[i], x[r] = x[r], x[i]
-				}
+				exchange(x, swaps)
 			}
 			if err := s.solve(blas.Upper, blas.Trans, blas.Unit, u, x); err != nil {
 				return err
@@ -235,10 +222,7 @@ func (f *LDL[T]) inverse(ctx context.Context) inverse {
 				return err
 			}
 			for _, x := range x {
-				for i := len(swaps) - 1; i >= 0; i-- {
-					r := swaps[i]
-					x[i], x[r] = x[r], x[i]
-				}
+				exchangeBack(x, swaps)
 			}
 			return nil
 		})

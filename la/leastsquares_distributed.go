@@ -85,25 +85,8 @@ func solveDistributedQR[T Element](ctx context.Context, e *Engine, a *blocked.Ma
 // leastNorm solves Aᵀ·X = B for the X of minimum norm by columns, where A is higher than wide: X
 // = Q·R⁻ᵀ·B. It overwrites B.
 func (q *QR[T]) leastNorm(ctx context.Context, b, x *blocked.Matrix[T]) error {
-	f := q.f
-	if err := triangleError(f.a, f.order()); err != nil {
-		return err
-	}
-	r, end, err := f.triangle(ctx, q.engine)
-	if err != nil {
-		return err
-	}
-	defer end()
-	power, err := scaleRightSide(ctx, q.engine, b, f.exp)
-	if err != nil {
-		return err
-	}
-	err = engine.Run(ctx, q.engine, func(p *blocked.Program[T]) error {
+	return q.byTriangle(ctx, b, x, func(p *blocked.Program[T], r *blocked.Matrix[T]) error {
 		return errors.Join(p.Trsm(blas.Left, blas.Upper, blas.Trans, blas.NonUnit, 1, r, b), p.CopyTop(b, x),
-			qr.Ormqr(p, blas.Left, blas.NoTrans, f.a, f.rotations, x))
+			qr.Ormqr(p, blas.Left, blas.NoTrans, q.f.a, q.f.rotations, x))
 	})
-	if err = rescale(ctx, q.engine, x, -power-f.exp, err); err != nil {
-		return err
-	}
-	return f.conditionError(ctx, q.engine)
 }

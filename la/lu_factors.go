@@ -26,12 +26,22 @@ func (f *LU[T]) Pivots(dst []int) []int {
 	for i := range dst {
 		dst[i] = i
 	}
-	swaps := f.Swaps(nil)
-	for i := len(swaps) - 1; i >= 0; i-- {
-		r := swaps[i]
-		dst[i], dst[r] = dst[r], dst[i]
-	}
+	exchangeBack(dst, f.Swaps(nil))
 	return dst
+}
+
+// exchange makes the interchanges of elements i and swaps[i] of x, for i = 0, 1, ….
+func exchange[V any](x []V, swaps []int) {
+	for i, r := range swaps {
+		x[i], x[r] = x[r], x[i]
+	}
+}
+
+// exchangeBack undoes exchange.
+func exchangeBack[V any](x []V, swaps []int) {
+	for i, r := range slices.Backward(swaps) {
+		x[i], x[r] = x[r], x[i]
+	}
 }
 
 // Swaps returns the row interchanges as LAPACK's xGETRF does, but counted from 0: row i was

@@ -1,10 +1,11 @@
 package la
 
 import (
-	"github.com/tessera-la/tessera/internal/problems"
-	"github.com/tessera-la/tessera/la/engine"
 	"math"
 	"strings"
+
+	"github.com/tessera-la/tessera/internal/problems"
+	"github.com/tessera-la/tessera/la/engine"
 
 	"github.com/tessera-la/tessera/internal/words"
 )

@@ -2,8 +2,6 @@ package la
 
 import (
 	"context"
-	"math"
-	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
@@ -227,18 +225,7 @@ func (f *LU[T]) invert(ctx context.Context, v *blocked.Matrix[T]) error {
 //
 // Reference: LAPACK xGECON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (f *LU[T]) Cond(opts ...CallOption) float64 {
-	ctx := mustContext("LU.Cond", opts)
-	if f.order() == 0 {
-		return 0
-	}
-	if f.singular() != nil {
-		return math.Inf(1)
-	}
-	k, err := conditionNumber[T](f.norm, f.inverse(ctx))
-	if err != nil {
-		return math.NaN()
-	}
-	return k
+	return condOf[T](mustContext("LU.Cond", opts), f.order(), f.singular(), f.norm, f.inverse)
 }
 
 // inverse returns A⁻¹ for the condition estimators.
@@ -253,9 +240,7 @@ func (f *LU[T]) inverse(ctx context.Context) inverse {
 	return inverse{n: f.order(), apply: func(x ...[]float64) error {
 		return convertVectors(x, func(x [][]T) error {
 			for _, x := range x {
-				for i, r := range swaps {
-					x[i], x[r] = x[r], x[i]
-				}
+				exchange(x, swaps)
 			}
 			if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, x); err != nil {
 				return err
@@ -271,9 +256,7 @@ func (f *LU[T]) inverse(ctx context.Context) inverse {
 				return err
 			}
 			for _, x := range x {
-				for i, r := range slices.Backward(swaps) {
-					x[i], x[r] = x[r], x[i]
-				}
+				exchangeBack(x, swaps)
 			}
 			return nil
 		})

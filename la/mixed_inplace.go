@@ -19,11 +19,7 @@ func solveSPDInPlace(ctx context.Context, e *Engine, dst Destination[float64], i
 	if err != nil {
 		return Refinement{}, err
 	}
-	b, err := rightSideInPlace("SolveSPD", a, dst, to)
-	if err != nil {
-		return Refinement{}, err
-	}
-	s, end, err := inPlace(ctx, e, a, b)
+	s, b, end, err := inPlace(ctx, e, "SolveSPD", a, dst, to)
 	if err != nil || s == nil {
 		return unsolved(err)
 	}
@@ -71,11 +67,7 @@ func solveGeneralInPlace(ctx context.Context, e *Engine, dst Destination[float64
 	if err != nil {
 		return Refinement{}, err
 	}
-	b, err := rightSideInPlace("SolveGeneral", a, dst, to)
-	if err != nil {
-		return Refinement{}, err
-	}
-	s, end, err := inPlace(ctx, e, a, b)
+	s, b, end, err := inPlace(ctx, e, "SolveGeneral", a, dst, to)
 	if err != nil || s == nil {
 		return unsolved(err)
 	}
@@ -100,16 +92,20 @@ func solveGeneralInPlace(ctx context.Context, e *Engine, dst Destination[float64
 	})
 }
 
-// inPlace returns the refiner of A·X = B, nil if there is nothing to solve; the caller calls end
-// after its use.
-func inPlace(ctx context.Context, e *Engine, a, b *blocked.Matrix[float64]) (s *refiner, end func(), err error) {
+// inPlace returns the refiner of A·X = B for the named function, nil if there is nothing to solve, and B; the caller calls
+// end after its use.
+func inPlace(ctx context.Context, e *Engine, name string, a *blocked.Matrix[float64], dst Destination[float64],
+	to Source[float64]) (s *refiner, b *blocked.Matrix[float64], end func(), err error) {
+	if b, err = rightSideInPlace(name, a, dst, to); err != nil {
+		return nil, nil, nil, err
+	}
 	e, end = e.Session()
 	n, nrhs := b.Dims()
 	if err := e.Ready(ctx); err != nil || n == 0 || nrhs == 0 {
 		end()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return &refiner{ctx: ctx, engine: e, n: n, a: a, trans: blas.NoTrans, tasks: true}, end, nil
+	return &refiner{ctx: ctx, engine: e, n: n, a: a, trans: blas.NoTrans, tasks: true}, b, end, nil
 }
 
 // single returns A in float32 with its sums of magnitudes, and sets norm. The error is errRange

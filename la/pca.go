@@ -163,15 +163,8 @@ func (c *PCA[T]) Variances(dst []T) []T {
 
 // Means copies the means of the variables to dst and returns it, as Variances does.
 func (c *PCA[T]) Means(dst []T) []T {
-	n, _ := c.Dims()
-	if dst == nil {
-		dst = make([]T, n)
-	}
-	if len(dst) != n {
-		panic(mat.ErrSliceLengthMismatch)
-	}
-	copy(dst, c.means)
-	return dst
+	c.Dims()
+	return valuesTo(dst, c.means)
 }
 
 // VectorsTo copies the components to the columns of dst, n×min(m, n). An empty *mat.Dense takes the shape. It panics

@@ -144,6 +144,21 @@ func (q *QR[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool
 	if n == 0 || nrhs == 0 {
 		return q.engine.Ready(ctx)
 	}
+	return q.byTriangle(ctx, b, x, func(p *blocked.Program[T], r *blocked.Matrix[T]) error {
+		err := qr.Ormqr(p, blas.Left, blas.Trans, f.a, f.rotations, b)
+		if err == nil && x != b {
+			err = p.CopyLeading(b, x)
+		}
+		if err == nil {
+			err = p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, r, x)
+		}
+		return err
+	})
+}
+
+// byTriangle runs steps, which make x of b with the triangle R, on numbers in range.
+func (q *QR[T]) byTriangle(ctx context.Context, b, x *blocked.Matrix[T], steps func(p *blocked.Program[T], r *blocked.Matrix[T]) error) error {
+	f := q.f
 	if err := triangleError(f.a, f.order()); err != nil {
 		return err
 	}
@@ -156,16 +171,7 @@ func (q *QR[T]) solveInPlace(ctx context.Context, dst Destination[T], trans bool
 	if err != nil {
 		return err
 	}
-	err = engine.Run(ctx, q.engine, func(p *blocked.Program[T]) error {
-		err := qr.Ormqr(p, blas.Left, blas.Trans, f.a, f.rotations, b)
-		if err == nil && x != b {
-			err = p.CopyLeading(b, x)
-		}
-		if err == nil {
-			err = p.Trsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, 1, r, x)
-		}
-		return err
-	})
+	err = engine.Run(ctx, q.engine, func(p *blocked.Program[T]) error { return steps(p, r) })
 	if x != b {
 		err = rescale(ctx, q.engine, b, -power, err)
 	}

@@ -247,13 +247,18 @@ func (c *SVD[T]) Dims() (m, n int) {
 // mat.ErrSliceLengthMismatch if another one has not as many elements: min(m, n), or those of the part.
 func (c *SVD[T]) Values(dst []T) []T {
 	c.check()
+	return valuesTo(dst, c.values)
+}
+
+// valuesTo copies values to dst, or to new memory if that is nil, and returns it.
+func valuesTo[T Element](dst, values []T) []T {
 	if dst == nil {
-		dst = make([]T, len(c.values))
+		dst = make([]T, len(values))
 	}
-	if len(dst) != len(c.values) {
+	if len(dst) != len(values) {
 		panic(mat.ErrSliceLengthMismatch)
 	}
-	copy(dst, c.values)
+	copy(dst, values)
 	return dst
 }
 

@@ -33,7 +33,7 @@ func svdErrors(a mat.Matrix, values []float64, u, v *mat.Dense, eps float64) (re
 	k := len(values)
 	var av, us mat.Dense
 	av.Mul(a, v.Slice(0, n, 0, k))
-	us.Mul(u.Slice(0, m, 0, k), mat.NewDiagDense(k, values))
+	us.Apply(func(_, j int, x float64) float64 { return x * values[j] }, u.Slice(0, m, 0, k))
 	av.Sub(&av, &us)
 	for _, q := range []*mat.Dense{u, v} {
 		var qq mat.Dense

@@ -288,14 +288,7 @@ func (c *TruncatedSVD[T]) Bound() float64 {
 // elements.
 func (c *TruncatedSVD[T]) Values(dst []T) []T {
 	c.check()
-	if dst == nil {
-		dst = make([]T, len(c.values))
-	}
-	if len(dst) != len(c.values) {
-		panic(mat.ErrSliceLengthMismatch)
-	}
-	copy(dst, c.values)
-	return dst
+	return valuesTo(dst, c.values)
 }
 
 // UTo copies U to dst, m×k. An empty *mat.Dense takes the shape. It panics with mat.ErrShape if dst has another one.

@@ -45,14 +45,8 @@ func newFilling[T Element](a *Matrix[T], fill strips[T], stats bool) *Filling[T]
 	return f
 }
 
-// InMemory reports whether src is memory from which several goroutines can fill
-// tiles. Otherwise one goroutine reads src through At: see [Matrix.CopyFrom].
-func InMemory[T Element](src Source[T]) bool {
-	_, ok := originOf(src, 0)
-	return ok
-}
-
-// InMemory reports whether the source is in memory: see the function [InMemory].
+// InMemory reports whether the source is memory from which several goroutines can fill tiles. Otherwise one goroutine
+// reads it through At: see [Matrix.CopyFrom].
 func (f *Filling[T]) InMemory() bool { return f.fill != nil }
 
 // Fill fills the stored tiles (i, j), (i, j+1), … It allocates memory for a tile that has none. It

@@ -264,7 +264,7 @@ func freePort(t *testing.T) string {
 func compute(rt local.Runtime, k int) ([]float64, error) {
 	n, nb := 800, 50
 	if testing.Short() {
-		n = 500
+		n = 350
 	}
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 	if err != nil {

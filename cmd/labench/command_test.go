@@ -418,3 +418,12 @@ func TestPeak(t *testing.T) {
 		t.Errorf("the last is %+v", last)
 	}
 }
+
+// TestCompletion: shells offer the words of flags.
+func TestCompletion(t *testing.T) {
+	for flag, want := range map[string]string{"--type": "f64\nf32\n", "--sched": "priority\n"} {
+		if code, out, _ := labench(t, "__complete", "lu", flag, ""); code != cli.ExitPassed || !strings.HasPrefix(out, want) {
+			t.Errorf("%s: exit code %d: %q", flag, code, out)
+		}
+	}
+}

@@ -31,9 +31,9 @@ func TestResume(t *testing.T) {
 	}
 	nodes := " --cluster " + first + " --agents 2 --idle --node-timeout " + detection.String()
 	for _, line := range []string{
-		"lu -n 600 --nb 50 --workers 1 --versions go",
-		"cholesky -n 800 --nb 50 --workers 1" + nodes,
-		"qr -n 500 --nb 50 --workers 1 --distributed" + nodes,
+		"lu -n 500 --nb 50 --workers 1 --versions go",
+		"cholesky -n 600 --nb 50 --workers 1" + nodes,
+		"qr -n 400 --nb 50 --workers 1 --distributed" + nodes,
 	} {
 		args := append(strings.Fields(line), "--profile", "none", "--json")
 		if strings.Contains(line, "--cluster") {

@@ -29,6 +29,7 @@ func Misspelt(root *cobra.Command, args []string) (*cobra.Command, error) {
 		case cmd == root && word == "help":
 			continue // the next command may have the flag
 		case cmd == root && (word == "completion" || strings.HasPrefix(word, "__complete")):
+			offer(root)
 			return root, nil // cobra's
 		}
 		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })

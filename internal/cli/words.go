@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // NamesOf returns the names of typed constants.
@@ -16,10 +17,26 @@ func NamesOf[T fmt.Stringer](kinds ...T) []string {
 	return all
 }
 
+// completions is the annotation of a flag that lists the words that shells offer.
+const completions = "tessera_completions"
+
 // Complete makes shells offer known as values of a flag.
 func Complete(cmd *cobra.Command, flag string, known []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.Flags().SetAnnotation(flag, completions, known); err != nil {
 		panic(err) // the flag does not exist: an error of the caller
+	}
+}
+
+// offer tells cobra what shells offer for the flags of a command and its subcommands. Cobra keeps these flags, and what
+// they set, until the process ends, so only a process that a shell asks does it.
+func offer(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if known, ok := f.Annotations[completions]; ok {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		offer(sub)
 	}
 }
 

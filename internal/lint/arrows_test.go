@@ -2,26 +2,22 @@ package lint
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // TestArrows: files of a package use one another one way only.
 func TestArrows(t *testing.T) {
-	m, err := Load(os.DirFS(filepath.Join("..", "..")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := here(t)
 	for _, p := range m.Packages {
-		for _, ring := range rings(t, filepath.Join("../..", p.Path)) {
+		for _, ring := range rings(m, p) {
 			t.Errorf("%s: these files use one another: %s", p.Path, strings.Join(ring, " "))
 		}
 	}
@@ -30,7 +26,7 @@ func TestArrows(t *testing.T) {
 // TestRings: a ring of three, a file that stands apart, and one that calls the method of
 // another by way of an interface.
 func TestRings(t *testing.T) {
-	dir := t.TempDir()
+	root := fstest.MapFS{}
 	for name, text := range map[string]string{
 		"a.go": "package p\ntype A struct{ b B }\nfunc (A) up() {}",
 		"b.go": "package p\ntype B struct{ c C }",
@@ -39,20 +35,22 @@ func TestRings(t *testing.T) {
 		"e.go": "package p\ntype E interface{ hi() }\nfunc e(x E) { x.hi() }",
 		"f.go": "package p\ntype F struct{ E }\nfunc (F) hi() {}",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		root[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	if got := rings(t, dir); len(got) != 1 || !slices.Equal(got[0], []string{"a.go", "b.go", "c.go"}) {
+	m, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rings(m, m.Packages[0]); len(got) != 1 || !slices.Equal(got[0], []string{"a.go", "b.go", "c.go"}) {
 		t.Errorf("rings %v", got)
 	}
 }
 
-// rings returns the sets of files of the package in dir that use one another. A file
+// rings returns the sets of files of a package that use one another. A file
 // uses another one if it names what that one declares for the package, or a method of
 // a type that is declared there; a method of an interface is nobody's.
-func rings(t *testing.T, dir string) (all [][]string) {
-	uses := arrows(t, dir)
+func rings(m *Module, p *Package) (all [][]string) {
+	uses := arrows(m, p)
 	reach := map[string]map[string]bool{}
 	for f := range uses {
 		seen, todo := map[string]bool{}, []string{f}
@@ -88,30 +86,22 @@ func rings(t *testing.T, dir string) (all [][]string) {
 // twin is the names of files that stand in for others in some builds.
 var twin = regexp.MustCompile(`_(other|noasm|none)\.go$`)
 
-// arrows returns, for each file of the package in dir, the others that it uses. What
+// arrows returns, for each file of the package, the others that it uses. What
 // other packages declare is not looked at, so expressions may have no type: they use
 // nothing here.
-func arrows(t *testing.T, dir string) map[string]map[string]bool {
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, files, uses := token.NewFileSet(), []*ast.File(nil), map[string]map[string]bool{}
-	for _, name := range names {
-		if twin.MatchString(name) || strings.HasSuffix(name, "_test.go") {
+func arrows(m *Module, p *Package) map[string]map[string]bool {
+	files, uses := []*ast.File(nil), map[string]map[string]bool{}
+	for _, f := range p.Library() {
+		if twin.MatchString(f.Path) {
 			continue
 		}
-		f, err := parser.ParseFile(set, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-		uses[filepath.Base(name)] = map[string]bool{}
+		files = append(files, f.AST)
+		uses[filepath.Base(f.Path)] = map[string]bool{}
 	}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Error: func(error) {}, Importer: nothing{}}
-	pkg, _ := conf.Check(dir, set, files, &info)
-	file := func(p token.Pos) string { return filepath.Base(set.Position(p).Filename) }
+	pkg, _ := conf.Check(p.Path, m.Fset, files, &info)
+	file := func(p token.Pos) string { return filepath.Base(m.Fset.Position(p).Filename) }
 	for id, o := range info.Uses {
 		f, isFunc := o.(*types.Func)
 		method := isFunc && f.Signature().Recv() != nil && !types.IsInterface(f.Signature().Recv().Type())

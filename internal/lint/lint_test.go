@@ -5,16 +5,27 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
 
-// TestModule holds this module to the rules.
-func TestModule(t *testing.T) {
-	m, err := Load(os.DirFS(filepath.Join("..", "..")))
+// loaded returns the files of this module, which are read once for all tests.
+var loaded = sync.OnceValues(func() (*Module, error) { return Load(os.DirFS(filepath.Join("..", ".."))) })
+
+// here returns this module.
+func here(t *testing.T) *Module {
+	t.Helper()
+	m, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// TestModule holds this module to the rules.
+func TestModule(t *testing.T) {
+	m := here(t)
 	if len(m.Packages) < 3 {
 		t.Fatalf("found %d packages: this is not the module", len(m.Packages))
 	}
@@ -54,10 +65,7 @@ func TestTable(t *testing.T) {
 // TestTableIsUsed checks that the table promises nothing that is not there: each
 // line has its package, and what it allows is imported by a file that is no test.
 func TestTableIsUsed(t *testing.T) {
-	m, err := Load(os.DirFS(filepath.Join("..", "..")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := here(t)
 	for _, e := range table() {
 		var imported []string
 		there := false

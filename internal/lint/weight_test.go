@@ -2,8 +2,6 @@ package lint
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,10 +19,7 @@ func weight() map[string][]string {
 // TestWeight: packages that programs import bring no other modules than these, by way of others
 // or not.
 func TestWeight(t *testing.T) {
-	m, err := Load(os.DirFS(filepath.Join("..", "..")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := here(t)
 	for pkg, want := range weight() {
 		got, seen, todo := map[string]bool{}, map[string]bool{}, []string{pkg}
 		for len(todo) > 0 {

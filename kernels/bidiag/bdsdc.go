@@ -37,12 +37,8 @@ func small[T scalar.Real](d, e []T, u, v Matrix[T], work []T, rotate tridiag.Rot
 	if err := bdsqr(d, e[:max(len(d)-1, 0)], u, v, work, rotate); err != nil || choose == nil {
 		return err
 	}
-	if first, last := choose(d); first > 0 {
-		for i := first; i < last; i++ {
-			copy(u.Row(i-first), u.Row(i))
-			copy(v.Row(i-first), v.Row(i))
-		}
-	}
+	first, last := choose(d)
+	tridiag.Keep(first, last, u, v)
 	return nil
 }
 

@@ -155,9 +155,14 @@ func tinyPivot[T Element](i, n int, a []T, lda int, b []T, ldb, m, k int, side b
 
 // dirty returns scratch full of NaN.
 func dirty[T Element](n int) []T {
+	return repeated(n, T(math.NaN()))
+}
+
+// repeated returns n elements: pattern again and again.
+func repeated[T Element](n int, pattern ...T) []T {
 	w := make([]T, n)
-	for i := range w {
-		w[i] = T(math.NaN())
+	for done := copy(w, pattern); done < n; done *= 2 {
+		copy(w[done:], w[:done])
 	}
 	return w
 }

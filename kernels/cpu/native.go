@@ -43,15 +43,9 @@ func Native[T Element](set *isa.Table, c Caches) (p *Packed[T], ok bool) {
 }
 
 // AVX512 is [Native] in AVX-512F, and of AVX-512 nothing else.
-func AVX512[T Element](c Caches) (p *Packed[T], ok bool) { return named[T]("avx512", c) }
-
-// AVX2 is [Native] in AVX2 and FMA3.
-func AVX2[T Element](c Caches) (p *Packed[T], ok bool) { return named[T]("avx2", c) }
-
-// named is Native in the set of a name.
-func named[T Element](name string, c Caches) (p *Packed[T], ok bool) {
+func AVX512[T Element](c Caches) (p *Packed[T], ok bool) {
 	for _, set := range native.Sets() {
-		if set.Name == name {
+		if set.Name == "avx512" {
 			return Native[T](set, c)
 		}
 	}

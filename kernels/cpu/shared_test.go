@@ -48,11 +48,7 @@ func inTurns[T Element](units int) Crew[T] {
 }
 
 func rubbish[T Element](n int) []T {
-	x := make([]T, n)
-	for i := range x {
-		x[i] = T(i%7) - 1e6
-	}
-	return x
+	return repeated[T](n, -1e6, 1-1e6, 2-1e6, 3-1e6, 4-1e6)
 }
 
 // packedOf returns the packed routines that this processor has, with blocks of some

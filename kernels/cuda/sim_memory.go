@@ -174,7 +174,11 @@ func aligned(n int64) []byte {
 
 // poison makes every element of b NaN, whether b holds float32 or float64.
 func poison(b []byte) {
-	for i := range b {
-		b[i] = 0xff
+	const nan = 0xff // all bytes of one
+	for i := range b[:min(len(b), 64)] {
+		b[i] = nan
+	}
+	for done := 64; done < len(b); done *= 2 {
+		copy(b[done:], b[:done])
 	}
 }

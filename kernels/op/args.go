@@ -42,6 +42,14 @@ func operand[V any](call *versions.Call, i int) V {
 	return v
 }
 
+// elements returns the work of an op that does something with each element of operand i: their number.
+func elements[T kernels.Element](i int) func(*versions.Call) float64 {
+	return func(call *versions.Call) float64 {
+		t := arg[T](call, i)
+		return float64(t.Rows) * float64(t.Cols)
+	}
+}
+
 // factorOrder returns the order of a square factor on the given side of a rows×cols matrix, and the
 // other dimension of the matrix.
 func factorOrder(side blas.Side, rows, cols int) (order, others int) {

@@ -30,7 +30,7 @@ func (p *Asum) Validate() error { return check("asum", p) }
 // asumOp defines op "asum".
 func asumOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "asum", Work: asumWork[T], NewParams: fresh[Asum]},
+		Op:     versions.Op{Name: "asum", Work: elements[T](0), NewParams: fresh[Asum]},
 		about:  "sums of absolute values, for norms",
 		copies: asum[T],
 	}
@@ -46,12 +46,6 @@ func asumOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *kern
 		panic(kernels.ErrShape)
 	}
 	return a, s
-}
-
-// asumWork returns the number of elements of A.
-func asumWork[T kernels.Element](call *versions.Call) float64 {
-	a, _ := asumOf[T](call)
-	return float64(a.Rows) * float64(a.Cols)
 }
 
 // asum is the function of the version of op "asum".

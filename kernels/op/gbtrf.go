@@ -79,10 +79,7 @@ func gbtrf[T kernels.Element](i implementation[T]) func(*versions.Call) error {
 		t := cpu.NewBands(i.blas, i.lu, crewOrAlone[T](call))
 		lower, upper := cpu.GbtrfRoom(p.KL, p.KU)
 		a, pivots := bandOf[T](call, 0, lower, upper), operand[*kernels.Pivots](call, 1)
-		if cap(pivots.Rows) < a.N {
-			pivots.Rows = make([]int, a.N)
-		}
-		pivots.Rows = pivots.Rows[:a.N]
+		pivots.Resize(a.N)
 		pivots.Info = t.Gbtrf(p.KL, p.KU, a, pivots.Rows, versions.Scratch[T](call.Work, t.GbtrfWork(p.KL, p.KU, 0)))
 		return nil
 	}

@@ -108,10 +108,8 @@ func geqp3[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		b, tau, p := geqp3Of[T](call)
 		n, m := b.Rows, b.Cols
-		if cap(p.Rows) < n {
-			p.Rows = make([]int, n)
-		}
-		p.Rows, p.Info = p.Rows[:n], 0
+		p.Resize(n)
+		p.Info = 0
 		var factors []T
 		if tau.Cols > 0 {
 			factors = tau.Row(0)

@@ -67,10 +67,7 @@ func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
 		k := min(m, n)
-		if cap(piv.Rows) < k {
-			piv.Rows = make([]int, k)
-		}
-		piv.Rows = piv.Rows[:k]
+		piv.Resize(k)
 		var zero int
 		if call.Gang != nil && l.Parts(m, n) > 1 {
 			zero = l.GetrfTall(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, l.TallWork(m, n)), crew[T](call))

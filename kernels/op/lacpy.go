@@ -22,7 +22,7 @@ func (p *Lacpy) Validate() error { return check("lacpy", p) }
 // lacpyOp defines op "lacpy".
 func lacpyOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "lacpy", Work: lacpyWork[T], NewParams: fresh[Lacpy]},
+		Op:     versions.Op{Name: "lacpy", Work: elements[T](1), NewParams: fresh[Lacpy]},
 		about:  "copies a tile",
 		copies: lacpy[T],
 		cuda:   versions.Version{Run: cudaLacpy[T]},
@@ -36,12 +36,6 @@ func lacpyOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
 		panic(kernels.ErrShape)
 	}
 	return a, b
-}
-
-// lacpyWork returns the number of elements of B.
-func lacpyWork[T kernels.Element](call *versions.Call) float64 {
-	_, b := lacpyOf[T](call)
-	return float64(b.Rows) * float64(b.Cols)
 }
 
 // lacpy is the function of the version of op "lacpy".

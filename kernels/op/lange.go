@@ -33,7 +33,7 @@ func (p *Lange) Validate() error { return check("lange", p) }
 // langeOp defines op "lange".
 func langeOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "lange", Work: langeWork[T], NewParams: fresh[Lange]},
+		Op:     versions.Op{Name: "lange", Work: elements[T](0), NewParams: fresh[Lange]},
 		about:  "norm of a tile",
 		copies: lange[T],
 	}
@@ -49,12 +49,6 @@ func langeOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *ker
 		panic(kernels.ErrShape)
 	}
 	return a, s
-}
-
-// langeWork returns the number of elements of A.
-func langeWork[T kernels.Element](call *versions.Call) float64 {
-	a, _ := langeOf[T](call)
-	return float64(a.Rows) * float64(a.Cols)
 }
 
 // lange is the function of the version of op "lange".

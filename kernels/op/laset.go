@@ -22,16 +22,10 @@ func (p *Laset[T]) Validate() error { return check("laset", p) }
 // lasetOp defines op "laset".
 func lasetOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "laset", Work: lasetWork[T], NewParams: fresh[Laset[T]]},
+		Op:     versions.Op{Name: "laset", Work: elements[T](0), NewParams: fresh[Laset[T]]},
 		about:  "sets the elements of a tile",
 		copies: laset[T],
 	}
-}
-
-// lasetWork returns the number of elements of A.
-func lasetWork[T kernels.Element](call *versions.Call) float64 {
-	a, _ := args[T](call, 1)
-	return float64(a.Rows) * float64(a.Cols)
 }
 
 // laset is the function of the version of op "laset".

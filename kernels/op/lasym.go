@@ -20,7 +20,7 @@ func (p *Lasym) Validate() error { return check("lasym", p) }
 // lasymOp defines op "lasym".
 func lasymOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "lasym", Work: lasymWork[T], NewParams: fresh[Lasym]},
+		Op:     versions.Op{Name: "lasym", Work: elements[T](1), NewParams: fresh[Lasym]},
 		about:  "completes a symmetric tile",
 		copies: lasym[T],
 	}
@@ -33,12 +33,6 @@ func lasymOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
 		panic(kernels.ErrShape)
 	}
 	return a, b
-}
-
-// lasymWork returns the number of elements of B.
-func lasymWork[T kernels.Element](call *versions.Call) float64 {
-	_, b := lasymOf[T](call)
-	return float64(b.Rows) * float64(b.Cols)
 }
 
 // lasym is the function of the version of op "lasym".

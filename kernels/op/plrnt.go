@@ -28,14 +28,11 @@ func (p *Plrnt) Validate() error { return check("plrnt", p) }
 // plrntOp defines op "plrnt".
 func plrntOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "plrnt", Work: plrntWork[T], NewParams: fresh[Plrnt]},
+		Op:     versions.Op{Name: "plrnt", Work: elements[T](0), NewParams: fresh[Plrnt]},
 		about:  "makes a tile of random numbers",
 		copies: plrnt[T],
 	}
 }
-
-// plrntWork returns the number of elements of A.
-func plrntWork[T kernels.Element](call *versions.Call) float64 { return lasetWork[T](call) }
 
 // plrnt is the function of the version of op "plrnt".
 func plrnt[T kernels.Element](call *versions.Call) error {

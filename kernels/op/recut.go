@@ -31,16 +31,10 @@ func (p *Recut) Validate() error { return check("recut", p) }
 // recutOp defines op "recut".
 func recutOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:     versions.Op{Name: "recut", Work: recutWork[T], NewParams: fresh[Recut]},
+		Op:     versions.Op{Name: "recut", Work: elements[T](0), NewParams: fresh[Recut]},
 		about:  "copies between tiles of different sizes",
 		copies: recut[T],
 	}
-}
-
-// recutWork returns the number of elements of B.
-func recutWork[T kernels.Element](call *versions.Call) float64 {
-	b := arg[T](call, 0)
-	return float64(b.Rows) * float64(b.Cols)
 }
 
 // recut copies the part of each tile that lies in B.

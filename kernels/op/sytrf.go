@@ -64,10 +64,8 @@ func sytrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		a, d, p := sytrfOf[T](call)
 		n := a.Rows
-		if cap(p.Rows) < n {
-			p.Rows = make([]int, n)
-		}
-		p.Rows, p.Info = p.Rows[:n], 0
+		p.Resize(n)
+		p.Info = 0
 		if n == 0 {
 			return nil
 		}

@@ -50,10 +50,7 @@ func tntroot[T kernels.Element](call *versions.Call) error {
 	p := params[Tntroot](call)
 	c, v := tntrootArgs[T](call)
 	k := len(c.Rows)
-	if cap(v.Rows) < k {
-		v.Rows = make([]int, k)
-	}
-	v.Rows = v.Rows[:k]
+	v.Resize(k)
 	for i, r := range c.Rows {
 		// Follow row r through the exchanges so far.
 		for j, s := range v.Rows[:i] {

@@ -35,18 +35,21 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 
 // small is Stedc of a matrix that is a leaf. q is the identity.
 func small[T scalar.Real](d, e []T, q Matrix[T], work []T, rotate Rotations[T], choose Choice[T]) error {
-	if err := steqr(d, e[:len(d)-1], q, work, rotate); err != nil {
+	if err := steqr(d, e[:len(d)-1], q, work, rotate); err != nil || choose == nil {
 		return err
 	}
-	if choose == nil {
-		return nil
-	}
-	if first, last := choose(d); first > 0 {
-		for i := first; i < last; i++ {
+	first, last := choose(d)
+	Keep(first, last, q)
+	return nil
+}
+
+// Keep moves rows first … last−1 of each matrix to the first rows.
+func Keep[T scalar.Real](first, last int, matrices ...Matrix[T]) {
+	for i := first; i < last && first > 0; i++ {
+		for _, q := range matrices {
 			copy(q.Row(i-first), q.Row(i))
 		}
 	}
-	return nil
 }
 
 // conquer is Stedc of a matrix that is divided. q is the identity.

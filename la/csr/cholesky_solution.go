@@ -11,21 +11,9 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// solutionOp is the op of tasks that compute a part of a solution, forward or backward. Its parameter is a solutionParams. Operands:
+// solutionOp is the op of tasks that compute a part of a solution, forward or backward. Operands:
 // the parts that it reads (in), the part (out). They stand for rows, which the solution has.
-var solutionOp = sync.OnceValue(func() *versions.Op {
-	return &versions.Op{Name: "csrsolution", Bound: true, Work: func(c *versions.Call) float64 { return c.Params.(solutionParams).work() },
-		Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
-			c.Params.(solutionParams).compute()
-			return nil
-		}}}}
-})
-
-// solutionParams is a *solutionTask of any element type.
-type solutionParams interface {
-	work() float64
-	compute()
-}
+var solutionOp = sync.OnceValue(func() *versions.Op { return partOp("csrsolution") })
 
 // solutionTask is the parameter of op "csrsolution".
 type solutionTask[T la.Element] struct {
@@ -37,8 +25,11 @@ type solutionTask[T la.Element] struct {
 // work returns the number of operations.
 func (p *solutionTask[T]) work() float64 { return 2 * p.s.parts[p.number].Work * float64(p.s.nrhs) }
 
+// units returns 1: one core computes a part.
+func (p *solutionTask[T]) units() int { return 1 }
+
 // compute computes the part.
-func (p *solutionTask[T]) compute() {
+func (p *solutionTask[T]) compute(*versions.Call) error {
 	d := p.s.borrow()
 	defer p.s.giveBack(d)
 	if p.backward {
@@ -46,6 +37,7 @@ func (p *solutionTask[T]) compute() {
 	} else {
 		p.s.Forward(p.number, d)
 	}
+	return nil
 }
 
 // solution is a solution that is computed by several goroutines.

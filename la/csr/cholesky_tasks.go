@@ -13,16 +13,19 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// frontsOp is the op of tasks that compute a part of a factorization. Its parameter is a frontsParams. Operands: the parts that
+// frontsOp is the op of tasks that compute a part of a factorization. Operands: the parts that
 // it reads (in), the part (out). They stand for contributions, which the factor has.
-var frontsOp = sync.OnceValue(func() *versions.Op {
-	return &versions.Op{Name: "csrfronts", Bound: true, Work: func(c *versions.Call) float64 { return c.Params.(frontsParams).work() },
-		Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error { return c.Params.(frontsParams).compute(c) },
-			Help: func(c *versions.Call) (units int, stay bool) { return c.Params.(frontsParams).units(), false }}}}
-})
+var frontsOp = sync.OnceValue(func() *versions.Op { return partOp("csrfronts") })
 
-// frontsParams is a *frontsTask of any element type.
-type frontsParams interface {
+// partOp returns an op whose parameter is a partTask.
+func partOp(name string) *versions.Op {
+	return &versions.Op{Name: name, Bound: true, Work: func(c *versions.Call) float64 { return c.Params.(partTask).work() },
+		Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error { return c.Params.(partTask).compute(c) },
+			Help: func(c *versions.Call) (units int, stay bool) { return c.Params.(partTask).units(), false }}}}
+}
+
+// partTask is a *frontsTask or a *solutionTask of any element type.
+type partTask interface {
 	work() float64
 	units() int
 	compute(*versions.Call) error

@@ -82,7 +82,7 @@ func (w *web) get(e *Entry, reader int) (tries int, lost []int) {
 			continue
 		}
 		x := w.Supply(e, reader, true)
-		if x.isNone() {
+		if len(x.From) == 0 {
 			w.t.Fatal("supplies says that there is something, and supply finds nothing")
 		}
 		if x.Relay >= 0 {

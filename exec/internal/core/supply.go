@@ -14,9 +14,6 @@ type Supply struct {
 	Through []int
 }
 
-// isNone reports whether there is no way now.
-func (x *Supply) isNone() bool { return len(x.From) == 0 }
-
 // Supply returns from which nodes a reader fetches the latest version of e, which some node must
 // have. It records its answer: a trial begins, or the reader joins the tree along which the version
 // spreads, if spreads is true.

@@ -91,7 +91,7 @@ func Here(ctx context.Context, o Options) (*sim.Machine, error) {
 		}
 	}
 	k.Speeds = c.speeds()
-	triad, err := peak.Triad(ctx, peak.Options{Cores: o.Workers})
+	triad, err := peak.Triad(ctx, peak.Options{Cores: o.Workers, Duration: o.Each * 4 / 3})
 	if err != nil {
 		return nil, err
 	}
