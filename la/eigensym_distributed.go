@@ -48,6 +48,11 @@ func (c *EigenSym[T]) factorizeTiles(o callOptions, a SymmetricSource[T], vector
 	if err := e.Ready(o.ctx); err != nil {
 		return true, err
 	}
+	c.account, c.n, c.vectors, c.values = op.Account{Stages: c.account.Stages[:0]}, m.Dim(), vectors, c.values[:0]
+	if c.n == 0 {
+		c.valid = true
+		return true, nil
+	}
 	r, err := measured(o.ctx, e, m)
 	if err != nil {
 		return true, err
@@ -61,7 +66,6 @@ func (c *EigenSym[T]) factorizeTiles(o callOptions, a SymmetricSource[T], vector
 			return true, err
 		}
 	}
-	c.account, c.n, c.vectors = op.Account{Stages: c.account.Stages[:0]}, m.Dim(), vectors
 	scale := math.Ilogb(float64(tridiag.Scale[T](r.stats.Max, tridiag.Safe[T]())))
 	if err = scaleDistributed(o.ctx, e, tiled, scale); err == nil {
 		err = inColumns(tiled, func() error { return c.decomposeTiles(o, e, tiled, scale, vectors) })
