@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/blocked/eig"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la/engine"
@@ -34,9 +33,9 @@ type EigenSym[T Element] struct {
 	// used again.
 	a, z    *blocked.Matrix[T]
 	values  []T
-	nodes   *eig.Symmetric[T] // the eigenvectors if tasks on tiles have computed them, else nil
-	n       int               // A's order
-	vectors bool              // z has the vectors of values in its first rows
+	tiles   *eigenTiles[T] // the decomposition if tasks on tiles have computed it, else nil
+	n       int            // A's order
+	vectors bool           // z has the vectors of values in its first rows
 	account op.Account
 }
 
@@ -78,8 +77,13 @@ func (c *EigenSym[T]) factorize(o callOptions, a SymmetricSource[T], vectors boo
 	n := a.SymmetricDim()
 	part.check(n)
 	c.Reset()
-	if done, err := c.factorizeTiles(o, a, vectors); done {
+	var err error
+	if c.tiles, err = newEigenTiles(c.engine, o, a, vectors); err != nil {
 		return err
+	} else if c.tiles != nil {
+		c.n, c.vectors, c.values, c.valid = n, vectors, append(c.values[:0], c.tiles.values...), true
+		c.account = op.Account{Stages: append(c.account.Stages[:0], c.tiles.stages...)}
+		return nil
 	}
 	if o.reduction != TwoStages && c.factorizeDirect(ctx, a, n, part.part, vectors) {
 		return nil
@@ -265,8 +269,8 @@ func (c *EigenSym[T]) VectorsTo(dst Sink[T]) {
 	if !c.vectors {
 		panic(ErrNoVectors)
 	}
-	if c.nodes != nil {
-		c.vectorsFromNodes(dst)
+	if c.tiles != nil {
+		c.tiles.vectorsTo(dst)
 		return
 	}
 	vectorsTo(dst, c.z, len(c.values), c.n)
@@ -276,7 +280,8 @@ func (c *EigenSym[T]) VectorsTo(dst Sink[T]) {
 // freed there.
 func (c *EigenSym[T]) Reset() {
 	c.valid = false
-	c.closeNodes()
+	c.tiles.close()
+	c.tiles = nil
 }
 
 // Eigenvalues returns the eigenvalues of a symmetric matrix, in ascending order. The errors are those of
