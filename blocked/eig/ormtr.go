@@ -13,7 +13,7 @@ import (
 // Reference: LAPACK xSYTRD_SB2ST.
 func Ormsb2st[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	tasks := submit.Of(p)
-	sweeps, strips := data(tasks, s, "sweeps", s.sweeps, s.turn), data(tasks, s, "strips", s.strips, s.turn)
+	sweeps, strips := data(tasks, s, "sweeps", s.sweeps, s.byColumn), data(tasks, s, "strips", s.strips, s.byStrip())
 	params := &op.Ormsb2st{B: s.band}
 	for i := len(sweeps) - 1; i >= 0; i-- {
 		for j := range strips {
@@ -31,9 +31,8 @@ const panelsTogether = 4
 // Reference: LAPACK xUNMTR of xSYTRD_SY2SB.
 func Ormsy2sb[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	tasks := submit.Of(p)
-	byPanel := func(i int) int { return s.turn(s.panels[i].first / s.nb) }
-	v, f := data(tasks, s, "V", s.v, byPanel), data(tasks, s, "F", s.f, byPanel)
-	strips := data(tasks, s, "strips", s.strips, s.turn)
+	v, f := data(tasks, s, "V", s.v, s.byPanel), data(tasks, s, "F", s.f, s.byPanel)
+	strips := data(tasks, s, "strips", s.strips, s.byStrip())
 	params := new(op.Ormsy2sb)
 	for end := len(v); end > 0; end -= panelsTogether {
 		for j := range strips {
@@ -58,7 +57,7 @@ func CopyVectors[T blocked.Element](p *blocked.Program[T], s *Symmetric[T], dst 
 		panic(blocked.ErrShape)
 	}
 	tasks := submit.Of(p)
-	strips, to := data(tasks, s, "strips", s.strips, s.turn), tasks.Operand(dst)
+	strips, to := data(tasks, s, "strips", s.strips, s.byStrip()), tasks.Operand(dst)
 	high := s.stripRows()
 	for i, j := range dst.StoredTiles() {
 		_, cols := dst.TileDims(i, j)

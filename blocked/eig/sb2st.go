@@ -14,8 +14,8 @@ func Sb2st[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 		return nil
 	}
 	tasks := submit.Of(p)
-	t, sweeps := data(tasks, s, "T", s.t, s.turn), data(tasks, s, "sweeps", s.sweeps, s.turn)
-	c := data(tasks, s, "C", s.c, s.turn)
+	t, sweeps := data(tasks, s, "T", s.t, s.byColumn), data(tasks, s, "sweeps", s.sweeps, s.byColumn)
+	c := data(tasks, s, "C", s.c, s.byPanel)
 	params := &op.Sb2st{B: s.band}
 	operands := append(tasks.Column[:0], submit.Out(&t[0]))
 	if len(sweeps) > 0 {

@@ -15,8 +15,8 @@ func Stedc[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 		return nil
 	}
 	tasks := submit.Of(p)
-	t, λ := data(tasks, s, "T", s.t, s.turn), data(tasks, s, "λ", s.λ, s.turn)
-	strips := data(tasks, s, "strips", s.strips, s.turn)
+	t, λ := data(tasks, s, "T", s.t, s.byColumn), data(tasks, s, "λ", s.λ, s.byColumn)
+	strips := data(tasks, s, "strips", s.strips, s.byStrip())
 	operands := append(tasks.Column[:0], submit.Out(&λ[0]))
 	for i := range strips {
 		operands = append(operands, submit.Out(&strips[i]))

@@ -22,10 +22,9 @@ import (
 func Sy2sb[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	tasks := submit.Of(p)
 	a := tasks.Operand(s.a)
-	byPanel := func(i int) int { return s.turn(s.panels[i].first / s.nb) }
-	v, f, c := data(tasks, s, "V", s.v, byPanel), data(tasks, s, "F", s.f, byPanel), data(tasks, s, "C", s.c, byPanel)
-	w, y := data(tasks, s, "W", s.w, s.turn), data(tasks, s, "Y", s.y, s.turn)
-	r := data(tasks, s, "R", s.r, s.turn)
+	v, f, c := data(tasks, s, "V", s.v, s.byPanel), data(tasks, s, "F", s.f, s.byPanel), data(tasks, s, "C", s.c, s.byPanel)
+	w, y := data(tasks, s, "W", s.w, s.byColumn), data(tasks, s, "Y", s.y, s.byColumn)
+	r := data(tasks, s, "R", s.r, s.byColumn)
 	for i, at := range s.panels {
 		if tasks.Err != nil {
 			break // there may be millions of tasks

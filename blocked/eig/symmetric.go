@@ -1,7 +1,9 @@
 package eig
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/internal/submit"
@@ -25,7 +27,7 @@ type Symmetric[T blocked.Element] struct {
 	band        int // the number of superdiagonals of C
 	first, last int // the eigenvectors of these eigenvalues are wanted
 	panels      []panel
-	owners      []int // of columns of tiles and of strips, in turns
+	columns     []int // the owner of each set of columns of tiles
 
 	v, f, c []blocked.Tile[T] // of each panel; the last one has neither V nor F
 	w, y    []blocked.Tile[T] // of each epoch; y by sets of columns, too
@@ -49,9 +51,6 @@ const (
 	// epochs is the number of parts of the reduction. Intermediate results of a part have as many rows as there are left
 	// at its beginning.
 	epochs = 8
-	// widest and narrowest are bounds of the number of superdiagonals. A narrow band is chased faster, a wide one is
-	// reached faster.
-	widest, narrowest = 48, 32
 	// sweepsTogether is how many sweeps have their reflectors in a tile, a multiple of those that are applied at a time.
 	sweepsTogether = 256
 	// stripRows is about how many eigenvectors are in a strip.
@@ -59,8 +58,12 @@ const (
 )
 
 // bandwidth returns the number of superdiagonals for tiles of nb×nb: a divisor of nb, by which all panels are as wide, if
-// there is one.
-func bandwidth(nb int) int {
+// one is in the range. A narrow band is chased faster. A wide one is reached faster, and its reflectors are applied faster.
+func bandwidth(nb int, vectors bool) int {
+	narrowest, widest := 32, 48
+	if vectors {
+		narrowest, widest = 40, 64
+	}
 	for b := widest; b >= narrowest; b-- {
 		if nb%b == 0 {
 			return b
@@ -77,7 +80,7 @@ func NewSymmetric[T blocked.Element](rt exec.Runtime, a *blocked.Matrix[T], vect
 	if a.Kind() != blocked.SymUpper {
 		panic(blocked.ErrKind)
 	}
-	s := &Symmetric[T]{a: a, n: n, nb: nb, band: bandwidth(nb), owners: owners(a, sets), tile: tiles.NewTile[T]}
+	s := &Symmetric[T]{a: a, n: n, nb: nb, band: bandwidth(nb, vectors), columns: columnOwners(a), tile: tiles.NewTile[T]}
 	for k := 0; k < n; {
 		rows := min(s.band, (k/nb+1)*nb-k, n-k)
 		s.panels = append(s.panels, panel{k, rows})
@@ -160,40 +163,53 @@ func (s *Symmetric[T]) stripRows() int { return max(stripRows/s.nb, 1) * s.nb }
 // epoch returns the epoch with room for rows from row k on.
 func (s *Symmetric[T]) epoch(k int) int { return k * epochs / s.n }
 
-// owners returns so many owners of tiles of a in turns, each as often as its share of the tiles.
-func owners[T blocked.Element](a *blocked.Matrix[T], turns int) (all []int) {
-	var count []int
-	total := 0
+// owned returns how many tiles of a each owner has.
+func owned[T blocked.Element](a *blocked.Matrix[T]) (count []int) {
 	for i, j := range a.StoredTiles() {
 		o := a.NearestOwner(i, j)
-		for len(count) <= o {
-			count = append(count, 0)
-		}
+		count = append(count, make([]int, max(o+1-len(count), 0))...)
 		count[o]++
-		total++
 	}
-	if total == 0 {
-		return []int{0}
+	return count
+}
+
+// divide returns an owner for each of the weights, so that owners have about their shares of the whole.
+func divide(weights []float64, shares []int) []int {
+	all, load, order := make([]int, len(weights)), make([]float64, len(shares)), make([]int, len(weights))
+	for i := range order {
+		order[i] = i
 	}
-	had := make([]int, len(count))
-	for turn := range turns {
-		next := 0
-		for o := range count { // the one that lacks most
-			if count[o]*(turn+1)-had[o]*total > count[next]*(turn+1)-had[next]*total {
-				next = o
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(weights[j], weights[i]) })
+	for _, i := range order {
+		least := -1
+		for o, share := range shares {
+			if share > 0 && (least < 0 || (load[o]+weights[i])*float64(shares[least]) < (load[least]+weights[i])*float64(share)) {
+				least = o
 			}
 		}
-		had[next]++
-		all = append(all, next)
+		if least >= 0 {
+			load[least] += weights[i]
+			all[i] = least
+		}
 	}
 	return all
 }
 
-// Columns returns the layout by which the stages on a send least: all tiles of a column have one owner, of those that own a, each as
-// often as it owns tiles.
+// columnOwners returns the owner of each set of columns, so that the owners of a have work as they have tiles now. A column is updated
+// and multiplied about as often as it has tiles.
+func columnOwners[T blocked.Element](a *blocked.Matrix[T]) []int {
+	weights := make([]float64, sets)
+	for j := range a.NT() {
+		weights[j%sets] += float64(j+1) * float64(j+1)
+	}
+	return divide(weights, owned(a))
+}
+
+// Columns returns the layout by which the stages on a send least: all tiles of a column have one owner, of those that own
+// tiles of a, each with work as it has tiles.
 func Columns[T blocked.Element](a *blocked.Matrix[T]) blocked.Layout {
-	turns := owners(a, sets)
-	return blocked.LayoutFunc(func(_, j int) int { return turns[j%len(turns)] })
+	columns := columnOwners(a)
+	return blocked.LayoutFunc(func(_, j int) int { return columns[j%sets] })
 }
 
 // Values copies the eigenvalues, which [Stedc] has computed, to dst, of n elements. The error is the runtime's.
@@ -257,5 +273,18 @@ func data[T blocked.Element](p *submit.Tasks[T], s *Symmetric[T], name string, a
 	return p.Data(s, name, len(all), 1, func(i, _ int) (versions.Value, int) { return &all[i], owner(i) })
 }
 
-// turn returns the owner of column or strip i.
-func (s *Symmetric[T]) turn(i int) int { return s.owners[i%len(s.owners)] }
+// byColumn returns the owner of column j of tiles.
+func (s *Symmetric[T]) byColumn(j int) int { return s.columns[j%sets] }
+
+// byPanel returns the owner of panel i.
+func (s *Symmetric[T]) byPanel(i int) int { return s.byColumn(s.panels[i].first / s.nb) }
+
+// byStrip returns the function with the owner of each strip.
+func (s *Symmetric[T]) byStrip() func(i int) int {
+	weights := make([]float64, len(s.strips))
+	for i := range weights {
+		weights[i] = float64(s.strips[i].Rows)
+	}
+	all := divide(weights, owned(s.a))
+	return func(i int) int { return all[i] }
+}
