@@ -97,11 +97,21 @@ func sb2st[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			return nil
 		}
 		watch := startStages(call)
-		crew := crewOrAlone[T](call)
 		b, size, ld := p.B, cpu.BandSize[T](n, p.B), cpu.BandStride[T](p.B)
-		all := versions.Scratch[T](call.Work, size+cpu.SweepsSize(n, b))
-		band, q := all[:size], cpu.NewSweeps(n, b, all[size:])
+		live, steps := cpu.LiveSweeps(n, b), cpu.ChaseSteps(n, b)
+		all := versions.Scratch[T](call.Work, size+live*(n+steps))
+		band, q := all[:size], cpu.Sweeps[T]{V: all[size:][:live*n], Stride: n, Tau: all[size+live*n:], Live: live}
 		clear(band)
+		if p.Sweeps > 0 {
+			q.Done = func(s int, v, taus []T) {
+				row := sweeps[s/p.Sweeps].(*kernels.Tile[T]).Row(s % p.Sweeps)
+				at := s%p.Sweeps + 1 // of the first vector
+				clear(row[:at])
+				copy(row[at:], v)
+				copy(row[at+len(v):], taus)
+				clear(row[at+len(v)+len(taus):])
+			}
+		}
 		first := 0
 		for _, x := range rows {
 			c := x.(*kernels.Tile[T])
@@ -116,22 +126,10 @@ func sb2st[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			}
 			first += c.Rows
 		}
-		reduction := cpu.NewTridiagonal(r, crew)
+		reduction := cpu.NewTridiagonal(r, crewOrAlone[T](call))
 		reduction.Stop = watch.stop
 		reduction.Sb2st(n, b, band, q, t.Row(0), t.Row(1)[:n-1])
 		t.Row(1)[n-1] = 0
-		if err := watch.stop(); err != nil {
-			return err
-		}
-		crew(len(sweeps), 0, func(i, _ int, _ []T) {
-			to, s := sweeps[i].(*kernels.Tile[T]), i*p.Sweeps
-			for l := range to.Rows {
-				row := to.Row(l)
-				clear(row[:l+1])
-				copy(row[l+1:to.Cols], q.V[(s+l)*q.Stride+s+l+1:][:n-s-l-1])
-				copy(row[n-s:], q.Tau[(s+l)*cpu.ChaseSteps(n, b):][:cpu.ChaseSteps(n-s, b)])
-			}
-		})
-		return nil
+		return watch.stop()
 	}
 }
