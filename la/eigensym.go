@@ -33,8 +33,9 @@ type EigenSym[T Element] struct {
 	// used again.
 	a, z    *blocked.Matrix[T]
 	values  []T
-	n       int  // A's order
-	vectors bool // z has the vectors of values in its first rows
+	tiles   *eigenTiles[T] // the decomposition if tasks on tiles have computed it, else nil
+	n       int            // A's order
+	vectors bool           // z has the vectors of values in its first rows
 	account op.Account
 }
 
@@ -45,18 +46,24 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // former decomposition is replaced and its memory used again. Of a matrix in memory only the stored
 // triangle is read, of a Full *blocked.Matrix the upper one.
 //
-// The options are [WithContext], an [EigenPart] and a [Reduction]. When the context ends, the decomposition is broken off, and the
+// The options are [WithContext], an [EigenPart], a [Reduction] and [InPlace]. When the context ends, the decomposition is broken off, and the
 // cause returned. The result of a part is its eigenvalues in ascending
 // order, and their eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
 // 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize
 // panics with mat.ErrIndexOutOfRange if the part has indices that A has not.
 //
+// Tasks on tiles decompose a symmetric matrix that is distributed on the nodes of the engine, in two stages. They work on a copy on
+// the nodes, or with InPlace on the tiles of a, which are undefined then. In place a is a *blocked.Matrix of kind SymUpper, and may be
+// in the memory of this process, too. The eigenvectors stay on the nodes until c is reset or used again, and VectorsTo
+// copies them.
+//
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
-// failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
+// failed, exec.ErrClosed, an *[OptionsError] for one stage on tiles, a *ShapeError for tiles of another kind, or
+// blocked.ErrAway for a matrix that is distributed on other nodes than the engine's. c is then empty.
 //
 // Reference: LAPACK xSYEVD, xSYTRD, xSTEDC, xSTERF, xORMTR; xSYEVR for what a part is.
 func (c *EigenSym[T]) Factorize(a SymmetricSource[T], vectors bool, opts ...CallOption) error {
-	o, err := optionsOf("EigenSym.Factorize", takesPart|takesReduction, opts)
+	o, err := optionsOf("EigenSym.Factorize", takesInPlace|takesPart|takesReduction, opts)
 	if err != nil {
 		c.Reset()
 		return err
@@ -69,7 +76,16 @@ func (c *EigenSym[T]) factorize(o callOptions, a SymmetricSource[T], vectors boo
 	ctx, part := o.ctx, o.part
 	n := a.SymmetricDim()
 	part.check(n)
-	if c.valid = false; o.reduction != TwoStages && c.factorizeDirect(ctx, a, n, part.part, vectors) {
+	c.Reset()
+	var err error
+	if c.tiles, err = newEigenTiles(c.engine, o, a, vectors); err != nil {
+		return err
+	} else if c.tiles != nil {
+		c.n, c.vectors, c.values, c.valid = n, vectors, append(c.values[:0], c.tiles.values...), true
+		c.account = op.Account{Stages: append(c.account.Stages[:0], c.tiles.stages...)}
+		return nil
+	}
+	if o.reduction != TwoStages && c.factorizeDirect(ctx, a, n, part.part, vectors) {
 		return nil
 	}
 	return c.compute(ctx, a, part, vectors, func() error { return c.decompose(o, vectors) })
@@ -246,17 +262,27 @@ func (c *EigenSym[T]) Values(dst []T) []T {
 
 // VectorsTo copies the eigenvectors to dst, n×n, or n×k for a part of k: column j is the one of eigenvalue j. An empty
 // *mat.Dense takes that shape. It panics with ErrNoVectors if the decomposition is one of eigenvalues alone, and with
-// mat.ErrShape if dst has another shape.
+// mat.ErrShape if dst has another shape. dst may be distributed if A was; then nodes copy. VectorsTo panics with the error
+// if vectors cannot be fetched from their nodes.
 func (c *EigenSym[T]) VectorsTo(dst Sink[T]) {
 	c.check()
 	if !c.vectors {
 		panic(ErrNoVectors)
 	}
+	if c.tiles != nil {
+		c.tiles.vectorsTo(dst)
+		return
+	}
 	vectorsTo(dst, c.z, len(c.values), c.n)
 }
 
-// Reset drops the decomposition. Its memory is kept for the next one of the same size; to free it, drop c.
-func (c *EigenSym[T]) Reset() { c.valid = false }
+// Reset drops the decomposition. Its memory is kept for the next one of the same size; to free it, drop c. What is on nodes is
+// freed there.
+func (c *EigenSym[T]) Reset() {
+	c.valid = false
+	c.tiles.close()
+	c.tiles = nil
+}
 
 // Eigenvalues returns the eigenvalues of a symmetric matrix, in ascending order. The errors are those of
 // [EigenSym.Factorize], or the cause of the context's end.

@@ -113,6 +113,11 @@ func invokeWhole(e *Engine, alone bool, name string, o *versions.Op, call *versi
 	if cause := context.Cause(call.Ctx); err != nil && cause != nil {
 		return cause
 	}
+	return convergence(name, err)
+}
+
+// convergence returns a *ConvergenceError of the named decomposition if err is one of its kernel, else err.
+func convergence(name string, err error) error {
 	if failed, ok := errors.AsType[*tridiag.ConvergenceError](err); ok {
 		return &ConvergenceError{Op: name, Found: failed.Found}
 	}

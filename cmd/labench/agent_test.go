@@ -131,7 +131,8 @@ func TestAgent(t *testing.T) {
 		"--copies is for":     "gemm --copies .1",
 		"--gflops is for":     "plan gemm --machine cobi --gflops 3",
 		"for gemm, cholesky":  "syrk --distributed --cluster " + addresses[0],
-		"distributed is for":  "eigen --distributed --cluster " + addresses[0],
+		"distributed is for":  "svd --distributed --cluster " + addresses[0],
+		"one symmetric":       "eigen --general --distributed --cluster " + addresses[0],
 		"matrices are square": "lu -m 7 --distributed --cluster " + addresses[0],
 	} {
 		code, _, errs := labench(t, strings.Fields(args)...)

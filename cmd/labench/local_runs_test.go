@@ -35,6 +35,15 @@ func TestLocal(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	vectors := filepath.Join(t.TempDir(), "v.npy")
+	code, out, errs = labench(t, append(strings.Fields("eigen -n 300 --cluster local:2 --node-timeout 20s --repeat 1 --warmup 0 --json --distributed --output"), vectors)...)
+	r = bench.Result{}
+	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil || !r.Passed || len(r.Checks) != 2 || len(r.Stages) != 5 || r.Nodes[0].Tasks["stedc/f64"] != 0 {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	if file, err := os.Stat(vectors); err != nil || file.Size() < 300*300*8 {
+		t.Errorf("the vectors: %v", err)
+	}
 	code, out, errs = labench(t, "cluster", "status", "--cluster", "local:2", "--node-timeout", "20s")
 	if code != 0 || strings.Count(out, "127.0.0.1:") != 2 || !strings.Contains(out, "labench devel") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)

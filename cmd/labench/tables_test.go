@@ -43,7 +43,7 @@ func TestListRuns(t *testing.T) {
 	}
 	_, out, _ = labench(t, "list")
 	labtest.Narrow(t, "list", out)
-	if n := strings.Count(out, "\n"); n > 60 || !strings.Contains(out, "\ngemm ") {
+	if n := strings.Count(out, "\n"); n > 70 || !strings.Contains(out, "\ngemm ") {
 		t.Errorf("%d lines:\n%s", n, out)
 	}
 	_, all, _ := labench(t, "list", "--all")

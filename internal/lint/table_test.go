@@ -21,7 +21,7 @@ func table() []entry {
 		{
 			pkg: "la",
 			tessera: []string{
-				"la/engine", "blocked", "blocked/chol", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec",
+				"la/engine", "blocked", "blocked/chol", "blocked/eig", "blocked/lu", "blocked/qr", "blocked/tiles", "blocked/file", "exec",
 				"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/atomicfile", "internal/problems", "internal/scalar", "internal/transpose", "internal/words",
 			},
 			third: []string{
@@ -96,6 +96,7 @@ func table() []entry {
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/words"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/eig", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
 		// x/sys to map large files; kernels and versions for the values in saved states; mat for ReadDense.
 		{

@@ -16,30 +16,40 @@ const diamondSweeps = 32
 //	    v
 type diamonds[T Element] struct {
 	n, b, sweeps, steps int
+	end                 int // the number of sweeps in all
 	Sweeps[T]
 	f []T // triangular factors, sweeps·sweeps elements each
 }
 
 // OrmChaseWork returns the number of elements of scratch that OrmChase needs.
-func OrmChaseWork(n, b int) int {
-	sweeps := min(diamondSweeps, b)
-	return (max(n-1, 0) + sweeps - 1) / sweeps * ChaseSteps(n, b) * sweeps * sweeps
+func OrmChaseWork(n, b int) int { return OrmSweepsWork(max(n-1, 0), n, b) }
+
+// OrmSweepsWork returns the number of elements of scratch that OrmSweeps needs.
+func OrmSweepsWork(sweeps, n, b int) int {
+	group := min(diamondSweeps, b)
+	return (sweeps + group - 1) / group * ChaseSteps(n, b) * group * group
 }
 
 // OrmChase overwrites the m×n matrix X with X·Qᵀ, where Q = Π H(s,u), s = 0, …, n−2, u = 0, 1, …, is the product of the
 // reflectors q: Q of Sb2st, or Q or P of Tb2bd. work holds at least OrmChaseWork(n, b) elements.
 //
-// Blocks of one group of sweeps are applied from the first step to the last one. The reflectors of one sweep commute, as
-// they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first.
-//
 // Reference: Haidar, Ltaief and Dongarra (2011), see [Tridiagonal.Sb2st].
 func (t *condensed[T]) OrmChase(m, n, b int, q Sweeps[T], x []T, ldx int, work []T) {
+	t.OrmSweeps(m, n, b, max(n-1, 0), q, x, ldx, work)
+}
+
+// OrmSweeps is OrmChase for the first sweeps only: s = 0, …, sweeps−1. Those after them are the first sweeps of the matrix
+// without its first rows and columns, and are applied before. work holds at least OrmSweepsWork(sweeps, n, b) elements.
+//
+// Blocks of one group of sweeps are applied from the first step to the last one. The reflectors of one sweep commute, as
+// they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first.
+func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx int, work []T) {
 	checkMatrix(m, n, len(x), ldx)
 	if m == 0 || n < 2 {
 		return
 	}
-	d := diamonds[T]{n: n, b: b, sweeps: min(diamondSweeps, b), steps: ChaseSteps(n, b), Sweeps: q, f: work}
-	groups, wide := (n-1+d.sweeps-1)/d.sweeps, b+d.sweeps-1
+	d := diamonds[T]{n: n, b: b, end: sweeps, sweeps: min(diamondSweeps, b), steps: ChaseSteps(n, b), Sweeps: q, f: work}
+	groups, wide := (sweeps+d.sweeps-1)/d.sweeps, b+d.sweeps-1
 	const gram = reflectorPanel * reflectorPanel
 	t.crew(groups, diamondSweeps*wide+2*gram+t.Work(max(wide, reflectorPanel)), func(group, _ int, work []T) {
 		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
@@ -89,7 +99,7 @@ func (d *diamonds[T]) factor(group, u int) []T {
 func (d *diamonds[T]) block(group, u int, rows []T) (first, nb, cols int) {
 	s := group * d.sweeps
 	first = s + 1 + u*d.b
-	nb = min(d.sweeps, d.n-first) // each sweep begins a row further down
+	nb = min(d.sweeps, d.end-s, d.n-first) // each sweep begins a row further down
 	if nb <= 0 {
 		return first, 0, 0
 	}

@@ -44,7 +44,11 @@ func (c *symmetricChase[T]) move(s, u int, scratch []T) {
 	b := c.b
 	at := s + 1 + u*b
 	nc := min(b, c.n-at)
-	v, taus := c.V[s*c.Stride+at:][:nc], c.Tau[s*ChaseSteps(c.n, b):]
+	row := c.row(s)
+	v, taus := c.V[row*c.Stride+at:][:nc], c.Tau[row*ChaseSteps(c.n, b):]
+	if c.Done != nil && at+nc == c.n {
+		defer c.Done(s, c.V[row*c.Stride+s+1:][:c.n-s-1], taus[:u+1])
+	}
 	y, w, z := scratch[:b], scratch[b:][:nc], scratch[2*b:][:nc]
 	if u == 0 {
 		c.d[s] = c.at(s, s)[0]
@@ -54,7 +58,7 @@ func (c *symmetricChase[T]) move(s, u int, scratch []T) {
 	} else {
 		// B = (I − τ·x·xᵀ)·B·(I − τ'·v·vᵀ), with the reflector before as x, in one update of rank 2. Its first row after
 		// the product from the left is what v is made of.
-		x, block := c.V[s*c.Stride+at-b:][:b], c.at(at-b, at)
+		x, block := c.V[row*c.Stride+at-b:][:b], c.at(at-b, at)
 		clear(w)
 		c.stripColumns(0, b, nc, block, c.ld, x, w)
 		scalWith(&c.vectors, -taus[u-1], w)

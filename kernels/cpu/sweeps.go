@@ -10,6 +10,24 @@ type Sweeps[T Element] struct {
 	V      []T
 	Stride int
 	Tau    []T
+
+	// Live is 0, or the number of rows of V and Tau, at least [LiveSweeps], which Sb2st then uses again for later sweeps.
+	Live int
+	// Done, if it is not nil, is called by Sb2st at the end of each sweep, from any unit's goroutine: with the columns from s+1 on
+	// of its row of V, and its factors.
+	Done func(s int, v, taus []T)
+}
+
+// LiveSweeps returns how many rows of V and Tau may be in use at a time. When a sweep begins, the one before has done two steps, the
+// one before that three, and so on.
+func LiveSweeps(n, b int) int { return ChaseSteps(n, b) + 1 }
+
+// row returns the row of V and Tau that has sweep s.
+func (q *Sweeps[T]) row(s int) int {
+	if q.Live > 0 {
+		return s % q.Live
+	}
+	return s
 }
 
 // NewSweeps returns sweeps in the first [SweepsSize] elements of memory.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/scalar"
@@ -118,7 +119,9 @@ func checkTwoStages[T Element](t *testing.T, p *Packed[T], kind string, n, b int
 	})
 	d, e := nan(n), nan(max(n-1, 0))
 	vs, taus := nan(n*n), nan(n*ChaseSteps(n, b))
-	r.Sb2st(n, b, band, Sweeps[T]{vs, n, taus}, d, e)
+	was := slices.Clone(band)
+	r.Sb2st(n, b, band, Sweeps[T]{V: vs, Stride: n, Tau: taus}, d, e)
+	checkLive(t, NewTridiagonal[T](p, crewOf[T](new(int))), n, b, was, vs, taus, d, e)
 	for s := range max(n-1, 0) {
 		for u := 0; s+1+u*b < n; u++ {
 			clear(v)
@@ -138,6 +141,25 @@ func checkTwoStages[T Element](t *testing.T, p *Packed[T], kind string, n, b int
 		return 0
 	})
 	checkBack(t, r, n, b, a, lda, tau, vs, taus, used)
+}
+
+// checkLive checks that Sb2st by several units, with rows of V that are used again has the same result, and hands out the same reflectors.
+func checkLive[T Element](t *testing.T, r *Tridiagonal[T], n, b int, band, vs, taus, d, e []T) {
+	t.Helper()
+	live, steps := LiveSweeps(n, b), ChaseSteps(n, b)
+	var calls atomic.Int64
+	q := Sweeps[T]{V: make([]T, live*n), Stride: n, Tau: make([]T, live*steps), Live: live}
+	q.Done = func(s int, v, got []T) {
+		calls.Add(1)
+		if !slices.Equal(v, vs[s*n+s+1:][:n-s-1]) || !slices.Equal(got, taus[s*steps:][:(n-2-s)/b+1]) {
+			t.Errorf("n = %d, b = %d: sweep %d has other reflectors", n, b, s)
+		}
+	}
+	again, beside := make([]T, n), make([]T, max(n-1, 0))
+	r.Sb2st(n, b, band, q, again, beside)
+	if !slices.Equal(again, d) || !slices.Equal(beside, e) || int(calls.Load()) != max(n-1, 0) {
+		t.Errorf("n = %d, b = %d: another result, %d sweeps", n, b, calls.Load())
+	}
 }
 
 // oneReflector is I − tau·v·vᵀ.
@@ -160,7 +182,7 @@ func checkBack[T Element](t *testing.T, r *Tridiagonal[T], n, b int, a []T, lda 
 		}
 		x[i*(n+1)+n] = T(math.NaN())
 	}
-	r.OrmChase(m, n, b, Sweeps[T]{vs, n, taus}, x, n+1, make([]T, OrmChaseWork(n, b)))
+	r.OrmChase(m, n, b, Sweeps[T]{V: vs, Stride: n, Tau: taus}, x, n+1, make([]T, OrmChaseWork(n, b)))
 	r.OrmtrSy2sb(m, n, b, a, lda, tau, x, n+1, make([]T, ReflectorsWork(n, max(n-b, 0))))
 	for _, row := range want {
 		for _, h := range slices.Backward(used) {
@@ -210,7 +232,7 @@ func BenchmarkTwoStages(b *testing.B) {
 			b.Run(fmt.Sprintf("sb2st/%d/%d", n, nb), func(b *testing.B) {
 				for b.Loop() {
 					copy(band, was)
-					r.Sb2st(n, nb, band, Sweeps[float64]{v, n, tau}, d, e)
+					r.Sb2st(n, nb, band, Sweeps[float64]{V: v, Stride: n, Tau: tau}, d, e)
 				}
 				b.ReportMetric(float64(n)*float64(n)*float64(nb)*6/1e9*float64(b.N)/b.Elapsed().Seconds(), "GFLOPS")
 			})

@@ -101,6 +101,13 @@ func (s *suite[T]) Recut(t *testing.T) {
 				}
 			}
 			untouched(t, "recut", b, before, func(int, int) bool { return true })
+			mirror := newTile[T](b.Cols, b.Rows, 1)
+			s.must(t, &op.Recut{Across: len(wides), Row: row, Col: col, Uplo: uplo, Trans: true}, append([]any{mirror}, tiles...)...)
+			for i, j := range cells(b.Rows, b.Cols) {
+				if uplo == blas.All && mirror.At(j, i) != b.At(i, j) {
+					t.Fatalf("from (%d, %d) on, transposed: (%d, %d) is %v, want %v", row, col, j, i, mirror.At(j, i), b.At(i, j))
+				}
+			}
 		}
 	}
 	s.work(t, 6, &op.Recut{Across: 1}, newTile[T](2, 3, 0), newTile[T](2, 3, 0))

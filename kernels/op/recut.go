@@ -19,10 +19,11 @@ import (
 // Operands, in order: B (out, m×n), the tiles (in) by rows; all tiles of a row have the same
 // height, and all of a column the same width. With Uplo = Lower or Upper there are as many rows
 // of tiles as columns, and only the tiles of that triangle are operands; B is undefined in the
-// others.
+// others. With Trans, B is n×m, the transpose of these elements.
 type Recut struct {
 	Across, Row, Col int
 	Uplo             blas.Uplo `uplo:"all"`
+	Trans            bool
 }
 
 // Validate returns an error if a field is out of range.
@@ -40,6 +41,10 @@ func recutOp[T kernels.Element]() definition[T] {
 // recut copies the part of each tile that lies in B.
 func recut[T kernels.Element](call *versions.Call) error {
 	p, b := params[Recut](call), arg[T](call, 0)
+	rows, cols := b.Rows, b.Cols
+	if p.Trans {
+		rows, cols = cols, rows
+	}
 	tiles := len(call.Args) - 1
 	down := 0
 	switch across := p.Across; {
@@ -64,9 +69,16 @@ func recut[T kernels.Element](call *versions.Call) error {
 					panic(kernels.ErrShape)
 				}
 				widths[j] = a.Cols
-				from, to := max(left, 0), min(left+a.Cols, b.Cols)
-				for r := max(top, 0); r < min(top+height, b.Rows) && from < to; r++ {
-					copy(b.Row(r)[from:to], a.Row(r - top)[from-left:to-left])
+				from, to := max(left, 0), min(left+a.Cols, cols)
+				for r := max(top, 0); r < min(top+height, rows) && from < to; r++ {
+					part := a.Row(r - top)[from-left : to-left]
+					if !p.Trans {
+						copy(b.Row(r)[from:to], part)
+						continue
+					}
+					for c, x := range part {
+						b.Set(from+c, r, x)
+					}
 				}
 				next++
 			}
@@ -74,7 +86,7 @@ func recut[T kernels.Element](call *versions.Call) error {
 		}
 		top, right = top+height, max(right, left)
 	}
-	if next <= tiles || top < b.Rows || right < b.Cols {
+	if next <= tiles || top < rows || right < cols {
 		panic(kernels.ErrShape)
 	}
 	return nil

@@ -71,6 +71,9 @@ func newDistributed[T la.Element](ctx context.Context, s Spec) (problem, Spec, e
 		}
 		p.s = s
 	}
+	if s.Op == "eigen" {
+		return &distributedEigen[T]{distributed: p}, s, nil
+	}
 	if s.Op == "solve" || s.Op == "lstsq" {
 		return &distributedSystem[T]{distributed: p}, s, nil
 	}

@@ -51,7 +51,7 @@ func (f *ClusterFlags) Register(fl *pflag.FlagSet) {
 	fl.Var(cli.NewWordList(&f.Words), "cluster", "run on several nodes: local:N starts N agents here; mpi takes the processes that mpirun or srun has started; slurm the agents on the nodes of this job; or a TOML file that lists them; or addresses of agents (labench agent), of which one is enough")
 	fl.IntVar(&f.Agents, "agents", 0, "agents to wait for (default as many as --cluster names)")
 	fl.BoolVar(&f.Idle, "idle", false, "with --cluster: compute on agents only, as is the default with local:N")
-	fl.BoolVar(&f.Distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve and lstsq, square but for lstsq, and random or of --input, a .npy file that each node reads")
+	fl.BoolVar(&f.Distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; of gemm, cholesky, lu, qr, solve, lstsq and eigen, square but for lstsq, and random or of --input, a .npy file that each node reads")
 	fl.StringVar(&f.Output, "output", "", "with --distributed: .npy file to which the nodes write the result, each its part")
 	fl.Var(&f.Copies, "copies", "with --cluster: part of the time that it may take to keep second copies, from which what a lost node had is made again sooner; 0 for none (default 0.02)")
 	f.Flags.register(fl, "")
@@ -164,8 +164,13 @@ func (f *ClusterFlags) Check(op string, given func(flag string) bool) error {
 		}
 	}
 	if f.Distributed {
-		if !slices.Contains([]string{"gemm", "cholesky", "lu", "qr", "solve", "lstsq"}, op) {
-			return errors.New("--distributed is for gemm, cholesky, lu, qr, solve and lstsq")
+		if !slices.Contains([]string{"gemm", "cholesky", "lu", "qr", "solve", "lstsq", "eigen"}, op) {
+			return errors.New("--distributed is for gemm, cholesky, lu, qr, solve, lstsq and eigen")
+		}
+		for _, flag := range []string{"general", "b"} {
+			if given(flag) {
+				return fmt.Errorf("--distributed and --%s exclude each other: only one symmetric matrix is decomposed on nodes", flag)
+			}
 		}
 		for _, flag := range []string{"matrix", "m", "k"} {
 			if given(flag) && !(flag == "m" && op == "lstsq") {

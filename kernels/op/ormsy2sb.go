@@ -1,0 +1,81 @@
+package op
+
+import (
+	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
+)
+
+// Ormsy2sb is the parameter of op "ormsy2sb": the product of rows with the transposes of block reflectors of op "sy2sbqr",
+//
+//	X = X·(I − V·F·Vᵀ)ᵀ,
+//
+// for one pair of V and F after the other.
+//
+// Operands: X (inout), and pairs of V (in) and F (in). The last rows of V meet the last columns of X. V has its ones and
+// zeros stored.
+type Ormsy2sb struct{}
+
+// ormsy2sbOp defines op "ormsy2sb".
+func ormsy2sbOp[T kernels.Element]() definition[T] {
+	return definition[T]{
+		Op:    versions.Op{Name: "ormsy2sb", Work: ormsy2sbWork[T], NewParams: fresh[Ormsy2sb]},
+		about: "product with the reflectors of the reduction to a band",
+		host: func(i implementation[T]) versions.Version {
+			return versions.Version{Run: ormsy2sb(i.blas), Help: func(call *versions.Call) (int, bool) { return help(ormsy2sbWork[T](call)) }}
+		},
+	}
+}
+
+// ormsy2sbOf returns the operands of op "ormsy2sb", and the most columns of a V.
+func ormsy2sbOf[T kernels.Element](call *versions.Call) (x *kernels.Tile[T], pairs []any, columns int) {
+	params[Ormsy2sb](call)
+	x = arg[T](call, 0)
+	pairs = call.Args[1:]
+	if len(pairs)%2 != 0 {
+		panic(kernels.ErrArgs)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		v, f := arg[T](call, 1+i), arg[T](call, 2+i)
+		if v.Rows > x.Cols || f.Rows != v.Cols || f.Cols != v.Cols {
+			panic(kernels.ErrShape)
+		}
+		columns = max(columns, v.Cols)
+	}
+	return x, pairs, columns
+}
+
+// ormsy2sbWork returns 4 operations for each element of X that meets a V, and column of V.
+func ormsy2sbWork[T kernels.Element](call *versions.Call) (flops float64) {
+	x, pairs, _ := ormsy2sbOf[T](call)
+	for i := 0; i < len(pairs); i += 2 {
+		v := pairs[i].(*kernels.Tile[T])
+		flops += 4 * float64(x.Rows) * float64(v.Rows) * float64(v.Cols)
+	}
+	return flops
+}
+
+// ormsy2sb returns the function of a version of op "ormsy2sb".
+func ormsy2sb[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+	return func(call *versions.Call) error {
+		x, pairs, k := ormsy2sbOf[T](call)
+		const high = 128 // rows of X
+		parts := (x.Rows + high - 1) / high
+		crewOrAlone[T](call)(parts, 2*high*k+r.Work(max(x.Cols, high)), func(part, _ int, work []T) {
+			m := min(high, x.Rows-part*high)
+			y, z, work := work[:high*k], work[high*k:2*high*k], work[2*high*k:]
+			for i := 0; i < len(pairs); i += 2 {
+				v, f := pairs[i].(*kernels.Tile[T]), pairs[i+1].(*kernels.Tile[T])
+				if v.Rows == 0 || v.Cols == 0 {
+					continue
+				}
+				to := x.Data[part*high*x.Stride+x.Cols-v.Rows:]
+				r.Gemm(blas.NoTrans, blas.NoTrans, m, v.Cols, v.Rows, 1, to, x.Stride, v.Data, v.Stride, 0, y, k, work)
+				r.Gemm(blas.NoTrans, blas.Trans, m, v.Cols, v.Cols, 1, y, k, f.Data, f.Stride, 0, z, k, work)
+				r.Gemm(blas.NoTrans, blas.Trans, m, v.Rows, v.Cols, -1, z, k, v.Data, v.Stride, 1, to, x.Stride, work)
+			}
+		})
+		return nil
+	}
+}
