@@ -28,6 +28,10 @@ type domain struct {
 	mu     sync.Mutex // Driver.placing and fleet.lock are not taken inside it
 	driver *Driver    // nil before there are nodes
 	closed bool
+
+	learning  sync.Mutex          // a leaf
+	records   map[string]opRecord // by op; learning guards it, and what follows
+	delegated int                 // tasks of this node that nodes below have
 }
 
 // shared is the node's transport for its domain's driver. The agent starts and closes the

@@ -144,7 +144,7 @@ func (a *drivers) ensure(name string) *driverState {
 		exec:       newExecutor(&a.opt, a.known, a.fetch),
 		unreported: map[uint64][]end{}, closedAll: make(chan struct{}),
 	}
-	d.exec.children = a.domain.children
+	d.exec.domain, d.exec.store.changing = &a.domain, d.exec.withdrawn
 	if before := a.closing[name]; before != nil {
 		d.predecessor = before.closedAll
 	}

@@ -30,9 +30,7 @@ type executor struct {
 	store   *store
 	meter   meter
 	gate    core.Gate[*execution]
-	// children returns a job for children of a task that run on the nodes below this one, and its
-	// window; a nil job if there are no such nodes. It is nil on a driver.
-	children func(ctx context.Context) (exec.Job, int)
+	domain  *domain // the nodes below an agent, nil on a driver
 
 	mu     sync.Mutex // a leaf
 	jobs   map[uint64]*work
@@ -55,6 +53,9 @@ type work struct {
 	endOnce    sync.Once
 	ended      bool       // no task begins any more; executor.mu guards it
 	parser     specParser // called by run only
+
+	delegating sync.Mutex // held while toBelow is made; taken before the domain's locks
+	toBelow    *delegation
 }
 
 // newExecutor returns an executor for the tasks of one driver.
@@ -175,6 +176,7 @@ func (w *work) shutDown(cause error) {
 		w.cancel(cause)
 		w.tasks.Wait()
 		_ = w.job.Wait() // the error was reported with the tasks
+		w.endDelegation()
 		w.mu.Lock()
 		delete(w.jobs, w.number)
 		w.mu.Unlock()
@@ -275,7 +277,10 @@ type execution struct {
 	data       []localDatum          // each datum once; tasks of the runtime point to them, so they do not move
 	missing    atomic.Int32          // operands that are not there
 	waits      bool                  // some operand was not there at once
-	aside      bool                  // it has children on other nodes
+	aside      bool                  // it has children on other nodes, or one of them executes it
+	below      *delegation           // if a node below executes it
+	stays      bool                  // nodes below could not execute it
+	wrote      bool                  // other nodes cannot fetch any more what it overwrites
 	stageSince atomic.Int64          // when it began to wait for operands, to be ready, or to run
 	failed     atomic.Pointer[error] // why an operand can never come
 
@@ -382,11 +387,29 @@ func (e *execution) countArrived(n int32) {
 		e.w.reportLast(e.report)
 		return
 	}
-	e.stageSince.Store(e.w.meter.change(-waited, 1))
-	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{
+	e.enter(waited)
+}
+
+// enter begins a task whose operands are there, delegates it, or has it wait at the gate. waited is 1 if it
+// counts among those that wait for operands.
+func (e *execution) enter(waited int) {
+	if e.task.Op == core.OpNone {
+		e.stageSince.Store(e.w.meter.change(-waited, 1))
+		e.begin()
+		return
+	}
+	x := core.Gated[*execution]{
 		Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID,
 		Width: min(core.WidthOf(e.spec.Op, e.spec.Constraints), e.w.meter.workers),
-	}) {
+	}
+	if to := e.chooseBelow(); to != nil {
+		e.stageSince.Store(e.w.meter.change(-waited, 0))
+		e.w.gate.PutAside(x)
+		e.delegate(to)
+		return
+	}
+	e.stageSince.Store(e.w.meter.change(-waited, 1))
+	if e.w.gate.Enter(x) {
 		e.begin()
 	}
 }
@@ -396,10 +419,8 @@ func (e *execution) begin() {
 	for i := range e.data {
 		x := &e.data[i]
 		x.Bytes = bytesOf(x.Value)
-		if x.mode&graph.Out != 0 {
-			e.w.store.beginWrite(x.operand.Ref)
-		}
 	}
+	e.beginWrites()
 	if e.task.Op == core.OpNone {
 		e.Ended(nil)
 		return
@@ -408,6 +429,16 @@ func (e *execution) begin() {
 	if err := exec.RunReady(e.w.job, &e.spec); err != nil {
 		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // err may be the failure of another task
 	}
+}
+
+// beginWrites ends the versions that the task is about to overwrite.
+func (e *execution) beginWrites() {
+	for i := range e.data {
+		if x := &e.data[i]; x.mode&graph.Out != 0 && !e.wrote {
+			e.w.store.beginWrite(x.operand.Ref)
+		}
+	}
+	e.wrote = true
 }
 
 // shareDerived gives the task what versions derive from its operands, such as packed operands, to
@@ -449,16 +480,23 @@ func (e *execution) Ended(err error) {
 			e.w.store.endWrite(x.operand.Ref)
 		}
 	}
+	if d := e.w.domain; d != nil && e.below == nil && err == nil && e.task.Op != core.OpNone {
+		e.mu.Lock()
+		took := e.report.Took
+		e.mu.Unlock()
+		d.learn(e.task.Op, false, took)
+	}
 	e.leaveGate(err)
 }
 
 // Children implements [exec.Domain]. A task with children on other nodes only waits. It gives up
 // its place at the gate, which even a child of its own may need.
 func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
-	if e.w.children == nil {
+	if e.w.domain == nil {
 		return nil, 0
 	}
-	if in, window = e.w.children(ctx); in == nil || e.aside {
+	e.w.domain.learn(e.task.Op, true, 0)
+	if in, window = e.w.domain.children(ctx); in == nil || e.aside {
 		return in, window
 	}
 	e.aside = true
