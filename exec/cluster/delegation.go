@@ -36,8 +36,8 @@ type lent struct {
 	ref   transport.Ref // the key in named; zero if the value has changed since it was lent
 }
 
-// newDelegation returns the delegation of a job, nil if no nodes are below this one.
-func (x *domain) newDelegation(w *work) *delegation {
+// delegate implements [lower].
+func (x *domain) delegate(w *work) delegate {
 	if x.sums().Nodes == 0 {
 		return nil
 	}
@@ -52,46 +52,15 @@ func (x *domain) newDelegation(w *work) *delegation {
 	return &delegation{job: j, lent: map[any]*lent{}, named: map[transport.Ref]*lent{}}
 }
 
-// delegation returns the job's delegation, nil if it has none.
-func (w *work) delegation() *delegation {
-	w.delegating.Lock()
-	defer w.delegating.Unlock()
-	if w.toBelow == nil {
-		w.toBelow = w.domain.newDelegation(w)
-	}
-	return w.toBelow
+// end implements [delegate].
+func (d *delegation) end() {
+	tasks := d.Completed()
+	d.outcome.Abort(exec.ErrClosed) // nothing has to come
+	_ = d.Wait()
+	d.opt.Log.Info("nodes below had tasks of a job", "tasks", tasks)
 }
 
-// endDelegation ends the job's delegation, whose tasks have ended.
-func (w *work) endDelegation() {
-	w.delegating.Lock()
-	d := w.toBelow
-	w.delegating.Unlock()
-	if d != nil {
-		d.outcome.Abort(exec.ErrClosed) // nothing has to come
-		_ = d.Wait()
-	}
-}
-
-// withdrawn notes that the version of a name changes here, or goes.
-func (x *executor) withdrawn(r transport.Ref) {
-	x.mu.Lock()
-	var all []*work
-	for _, w := range x.jobs {
-		all = append(all, w)
-	}
-	x.mu.Unlock()
-	for _, w := range all {
-		w.delegating.Lock()
-		d := w.toBelow
-		w.delegating.Unlock()
-		if d != nil {
-			d.withdrawn(r)
-		}
-	}
-}
-
-// fits reports whether a node below can execute a task.
+// fits implements [delegate].
 func (d *delegation) fits(e *execution) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,7 +69,7 @@ func (d *delegation) fits(e *execution) bool {
 	return ok && d.hasAgents && d.outcome.Why() == nil && d.sched.Fit.AskFor(core.Question{Op: op, Asks: c}).Any
 }
 
-// run submits a task. Its end calls execution.settle.
+// run implements [delegate].
 func (d *delegation) run(e *execution) error {
 	s := graph.Spec{
 		Op: e.spec.Op, Params: e.spec.Params, Priority: e.spec.Priority, Constraints: e.spec.Constraints, Witness: e,
@@ -143,7 +112,7 @@ func (d *delegation) lend(x *localDatum) *graph.Datum {
 	return &l.datum
 }
 
-// withdrawn notes that the value changes, or goes, that has a name here.
+// withdrawn implements [delegate].
 func (d *delegation) withdrawn(r transport.Ref) {
 	d.lending.Lock()
 	defer d.lending.Unlock()
@@ -173,8 +142,7 @@ func (d *delegation) change(l *lent, there bool) {
 	}
 }
 
-// bring brings what a task has made below to this node, and reports whether all of it has come. Otherwise the
-// values here are what they were before the task.
+// bring implements [delegate].
 func (d *delegation) bring(e *execution) bool {
 	var data []*graph.Datum
 	d.lending.Lock()
@@ -209,7 +177,7 @@ func (d *delegation) bring(e *execution) bool {
 	return true
 }
 
-// takeBack notes that nodes below do not have what a task makes.
+// takeBack implements [delegate].
 func (d *delegation) takeBack(e *execution) {
 	for i := range e.data {
 		if x := &e.data[i]; x.mode&graph.Out != 0 {
@@ -220,12 +188,6 @@ func (d *delegation) takeBack(e *execution) {
 	}
 }
 
-// opRecord says what an agent knows of the tasks of an op.
-type opRecord struct {
-	parents bool          // some have children
-	took    time.Duration // by the last one that this node has executed
-}
-
 // A task is worth sending if it takes longer than minDelegated and the time in which its results come at
 // delegatedRate.
 const (
@@ -233,8 +195,8 @@ const (
 	delegatedRate = 1e9 // bytes a second
 )
 
-// learn notes that this node has executed a task of an op. If the task has children, tasks of the op stay on
-// this node, so that their children can spread over all nodes below it.
+// learn implements [lower]. Tasks of an op that have children stay on this node, so that these can spread over all
+// nodes below it.
 func (x *domain) learn(op string, parent bool, took time.Duration) {
 	x.learning.Lock()
 	defer x.learning.Unlock()
@@ -244,7 +206,7 @@ func (x *domain) learn(op string, parent bool, took time.Duration) {
 	x.records[op] = opRecord{parent || x.records[op].parents, took}
 }
 
-// admit reports whether a task that writes so many bytes is to be executed below, and counts it then. Nodes
+// admit implements [lower]. Nodes
 // below get as many tasks as they have workers, and each node one more, whose operands it fetches meanwhile.
 // Further tasks stay, because a task does not come back before it has ended.
 func (x *domain) admit(op string, writes int64) bool {
@@ -260,92 +222,9 @@ func (x *domain) admit(op string, writes int64) bool {
 	return true
 }
 
-// leave notes that a task has ended that was admitted.
+// leave implements [lower].
 func (x *domain) leave() {
 	x.learning.Lock()
 	defer x.learning.Unlock()
 	x.delegated--
-}
-
-// chooseBelow returns the delegation if nodes below are to execute a task, whose operands are there. The task
-// then counts as theirs.
-func (e *execution) chooseBelow() *delegation {
-	d := e.w.domain
-	if d == nil || e.stays || e.task.Op == core.OpNone {
-		return nil
-	}
-	var writes int64
-	for i := range e.data {
-		x := &e.data[i]
-		if !e.w.known.canSend(core.FactsOf(x.Value).Kind) {
-			return nil
-		}
-		if x.mode&graph.Out != 0 {
-			writes += bytesOf(x.Value)
-		}
-	}
-	if !d.admit(e.task.Op, writes) {
-		return nil
-	}
-	if to := e.w.delegation(); to != nil && to.fits(e) {
-		return to
-	}
-	d.leave()
-	return nil
-}
-
-// delegate has nodes below execute a task that is aside at the gate.
-func (e *execution) delegate(to *delegation) {
-	e.below, e.aside = to, true
-	if err := to.run(e); err != nil {
-		e.settle(false)
-	}
-}
-
-// delegateMore delegates tasks that wait at the gate, the most urgent first.
-func (x *executor) delegateMore() {
-	_, waiting := x.gate.Tasks()
-	for i := len(waiting) - 1; i >= 0; i-- {
-		e := waiting[i]
-		to := e.chooseBelow()
-		if to == nil {
-			continue
-		}
-		if !x.gate.Divert(e) { // it has begun
-			x.domain.leave()
-			continue
-		}
-		e.stageSince.Store(x.meter.change(0, -1))
-		e.delegate(to)
-	}
-}
-
-// noteBelow notes what a node below reports of the end of the task.
-func (e *execution) noteBelow(of *end) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.report.Version, e.report.Took, e.report.Fault = of.Version, of.Took, of.Fault
-	e.report.Worker = e.w.meter.workers // none of this node's: recordings leave it out
-}
-
-// settle ends a task that was delegated. done says that a node below has executed it; otherwise this node
-// does.
-func (e *execution) settle(done bool) {
-	e.mu.Lock()
-	failed := e.report.Fault != nil
-	e.mu.Unlock()
-	done = done && (failed || e.below.bring(e))
-	if !done || failed {
-		e.below.takeBack(e)
-	}
-	e.w.domain.leave()
-	x := e.w.executor
-	if done {
-		e.Ended(nil) // with its fault, if it has failed
-	} else {
-		beginAll(x.gate.Leave(e, time.Now(), nil), x.meter.clock(time.Now()))
-		e.stays, e.aside, e.below = true, false, nil
-		e.enter(0)
-	}
-	x.delegateMore()
 }

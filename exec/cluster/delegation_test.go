@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -138,4 +139,49 @@ func delegateWithFaults(t *testing.T, seed uint64, below *atomic.Int64) {
 	played.Wait()
 	faults.Heal()
 	n.Close()
+}
+
+// TestDelegationFails: the failure of a task that a node below executes is that of the program's task.
+func TestDelegationFails(t *testing.T) {
+	leaves(t)
+	synctest.Test(t, func(t *testing.T) { // in virtual time
+		var failed atomic.Int64 // below
+		n := start(t, 2, func(o *cluster.Options) {
+			o.Idle = true
+			if o.Transport.Self() != "agent1" {
+				return
+			}
+			o.Parent = "agent0"
+			run := o.Ops[0].Versions[0].Run
+			o.Ops[0].Versions[0].Run = func(c *versions.Call) error {
+				if c.Params.(*mix).Fail {
+					failed.Add(1)
+				}
+				return run(c)
+			}
+		})
+		synctest.Wait()
+		for seed := range uint64(10) {
+			p := newProgram(n.op, rand.New(rand.NewPCG(seed, 2)), 6, 60, 3000)
+			m := *p.specs[40].Params.(*mix)
+			m.Fail = true
+			p.specs[40].Params = &m
+			j := n.NewJob(t.Context())
+			for i := range p.specs {
+				if _, err := j.Submit(&p.specs[i]); err != nil {
+					break
+				}
+			}
+			err := j.Wait()
+			var f *fatal
+			var e *exec.TaskError
+			if !errors.As(err, &f) || !errors.As(err, &e) || f.Seed != m.Seed || e.Task != 41 || e.Version != "go" || e.Node != "agent0" {
+				t.Fatalf("error %v, want that of task 41", err)
+			}
+		}
+		if failed.Load() == 0 {
+			t.Error("no task has failed below")
+		}
+		n.Close()
+	})
 }

@@ -67,6 +67,14 @@ type placement struct {
 	telling
 }
 
+// settler is the witness of a task that another driver gave to this node, and this node to those below.
+type settler interface {
+	// noteBelow notes what a node below reports of the end of the task.
+	noteBelow(of *end)
+	// settle ends the task. done says that a node below has executed it.
+	settle(done bool)
+}
+
 // pushReady hands ready tasks to the scheduler, and ends the watches among them. from is the node where the end
 // of a task made them ready, −1 if there is none. pushReady overwrites the slice tasks. The caller holds mu.
 func (p *placement) pushReady(tasks []*graph.Task, from int) {
@@ -406,7 +414,7 @@ func (p *placement) endTask(t *graph.Task, node int, s graph.State, f *graph.Fau
 	if s != graph.Done && p.onNoResult != nil {
 		p.onNoResult()
 	}
-	if e, ok := t.Witness().(*execution); ok {
+	if e, ok := t.Witness().(settler); ok {
 		go e.settle(s == graph.Done)
 	}
 	p.freed = p.graph.End(t, s, f, p.freed[:0])
