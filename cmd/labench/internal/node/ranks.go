@@ -50,6 +50,7 @@ func (r *ranks) open(places []place, local *setup.LocalFlags, check func() error
 		return err
 	}
 	var err error
+	local.Node = r.world.Name(r.world.Rank())
 	r.rt, r.end, err = local.Open(r.a)
 	return err
 }
