@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
@@ -91,6 +92,10 @@ func (p *Profile) Save(path string) (*Warning, error) {
 	file := p.fileIndex(path)
 	all := p.take(file)
 	merged := contents{mergeTimings(held.Timings, all, warning != nil), p.mergeTileSizes(held.TileSizes)}
+	news := func(t taken) bool { return t.fresh || t.delta.count > 0 }
+	if len(held.Timings) > 0 && !slices.ContainsFunc(all, news) && slices.Equal(merged.TileSizes, held.TileSizes) {
+		return warning, nil // the file has it all
+	}
 	if err := writeProfile(path, merged); err != nil {
 		giveBack(file, all)
 		return warning, err

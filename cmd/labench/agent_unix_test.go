@@ -12,7 +12,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,6 +27,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/la"
+	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -42,6 +45,9 @@ func saying(t *testing.T, word string, args ...string) (*exec.Cmd, string) {
 	var out console
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), "TEST_LABENCH=1")
+	if os.Getenv("XDG_CACHE_HOME") == "" { // a node keeps its profile there
+		c.Env = append(c.Env, "XDG_CACHE_HOME="+t.TempDir())
+	}
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -357,4 +363,31 @@ func (r *relay) cut() {
 	}
 	r.mu.Unlock()
 	r.over.Wait()
+}
+
+// TestAgentProfile: an agent keeps what it has learned of the versions in a file with its name, also if it is killed.
+func TestAgentProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the profile is saved every five seconds")
+	}
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	c, at := process(t, "agent", "--listen", "127.0.0.1:0", "--name", "node1", "--workers", "1", "--node-timeout", "20s")
+	if code, _, errs := labench(t, strings.Fields("gemm -n 300 --nb 64 --idle --repeat 1 --node-timeout 20s --cluster "+at)...); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	file := filepath.Join(cache, "tessera", "profile.node1.json")
+	for limit := time.Now().Add(5 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatal("there is no profile")
+		}
+	}
+	end(c) // by SIGKILL
+	p, warning, err := versions.Load(file)
+	if err != nil || warning != nil || !slices.ContainsFunc(p.Timings(), func(x versions.Timing) bool { return x.Op == "gemm/f64" }) {
+		t.Errorf("%v, %v: no gemm in the profile", err, warning)
+	}
 }

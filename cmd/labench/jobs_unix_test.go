@@ -48,7 +48,14 @@ func TestSubmitTree(t *testing.T) {
 		t.Helper()
 		return labench(t, append([]string{command, "--to", to, "--certs", own("laptop")}, args...)...)
 	}
-	code, out, errs := ask("submit", strings.Fields("--wait --keep lu -n 200 --nb 64 --distributed")...)
+	var code int
+	var out, errs string
+	for end := time.Now().Add(5 * time.Minute); !strings.Contains(out, "\n  node2 "); { // below node1
+		if code, out, errs = labench(t, "cluster", "status", "--cluster", first, "--certs", own("laptop")); code != 0 || time.Now().After(end) {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+	}
+	code, out, errs = ask("submit", strings.Fields("--wait --keep lu -n 200 --nb 64 --distributed")...)
 	if code != 0 || !strings.Contains(out, "job 1 is done") {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}

@@ -4,10 +4,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,6 +70,37 @@ func TestRanks(t *testing.T) {
 	}
 	if text, code := run([]string{"taskset", "-c", "0"}, "cholesky", "-n", "64"); code != cli.ExitPassed || !strings.Contains(text, "is bound to one core, and") || !strings.Contains(text, "-bind-to none") {
 		t.Errorf("both bound to one core: exit code %d: %s", code, text)
+	}
+}
+
+// TestRankScale: ranks serve one driver after the other, each with the first so many of them.
+func TestRankScale(t *testing.T) {
+	run := func(args ...string) (text string, code int) {
+		t.Helper()
+		c, out := mpirun(t.Context(), t, 3, nil, append(strings.Fields("scale cholesky -n 300 --nb 64 --repeat 1 --warmup 0 --profile none --cluster mpi --distributed"), args...)...)
+		if err := c.Wait(); err != nil && !exited(err) {
+			t.Fatal(err)
+		}
+		return out.String(), c.ProcessState.ExitCode()
+	}
+	text, code := run("--sched", "owner,fifo", "--json")
+	var seen []string
+	for line := range strings.Lines(text) {
+		var p struct {
+			Nodes    int     `json:"nodes_computing"`
+			Sched    string  `json:"sched"`
+			Passed   bool    `json:"passed"`
+			Residual float64 `json:"residual"`
+		}
+		if json.Unmarshal([]byte(line), &p) == nil && p.Passed && p.Residual > 0 {
+			seen = append(seen, fmt.Sprint(p.Nodes, p.Sched))
+		}
+	}
+	if want := []string{"1owner", "2owner", "1fifo", "2fifo"}; code != cli.ExitPassed || !slices.Equal(seen, want) {
+		t.Errorf("exit code %d, points %q, want %q: %s", code, seen, want, text)
+	}
+	if text, code := run("--nodes", "3"); code != cli.ExitUsage || strings.Count(text, "2 ranks beside rank 0") != 1 {
+		t.Errorf("too few ranks: exit code %d: %s", code, text)
 	}
 }
 

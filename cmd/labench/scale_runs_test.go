@@ -76,7 +76,6 @@ func TestScaleNodes(t *testing.T) {
 		t.Errorf("the plot has no nodes, or no plan: %v", err)
 	}
 	for args, want := range map[string]string{
-		"--cluster mpi":                                       "as many ranks as mpirun",
 		"--cluster local:1:2 --nodes 1,2":                     "exclude each other",
 		"--cluster local:2:1":                                 "is not allowed",
 		"--cluster 127.0.0.1:1 --workers 2":                   "each agent has its own",

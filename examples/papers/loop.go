@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/tessera-la/tessera/examples/papers/internal/loopapps"
 	"github.com/tessera-la/tessera/examples/papers/internal/svm"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/exec/loop"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/origin"
@@ -30,7 +33,7 @@ type loopFlags struct {
 	schemes, queues, victims string
 	forms, kernel            string
 	grain, workers, repeat   int
-	plot                     string
+	plot, cluster            string
 	explain, json            bool
 }
 
@@ -52,7 +55,8 @@ func newLoopCommand(a *cli.App) *cobra.Command {
 			"The last four compare forms of the work as well: a task for each block\n" +
 			"(baseline), a loop over partitions of the blocks (split), and both after the\n" +
 			"data were copied into larger blocks (rechunk, materialised). Their queues are\n" +
-			"the partitions.\n\n" +
+			"the partitions. With --cluster the points are on several nodes, and each chunk\n" +
+			"is a task there; auto makes a partition one task.\n\n" +
 			"Plans are run in turns. Then auto and the best other plan are, in as many pairs:\n" +
 			"the best of many plans in a sweep is also the luckiest.\n\n" +
 			"After Eleliemy and Ciorba, \"DaphneSched\", 2023, and Barcelo, Queralt and Cortes,\n" +
@@ -61,7 +65,8 @@ func newLoopCommand(a *cli.App) *cobra.Command {
   papers loop components --schemes mfsc,auto --queues central --repeat 20
   papers loop components --vertices 20169700 --edges 122170400  # the paper's
   papers loop linreg --plot chunks.svg
-  papers loop kmeans --blocks 48`,
+  papers loop kmeans --blocks 48
+  papers loop kmeans --blocks 48 --cluster local:2`,
 		Args:      cli.OneArg("loop wants one application: " + cli.Words(apps)),
 		ValidArgs: cli.NamesOf(apps...),
 		RunE:      func(cmd *cobra.Command, args []string) error { return runLoop(cmd.Context(), a, args[0], &f) },
@@ -87,6 +92,7 @@ func newLoopCommand(a *cli.App) *cobra.Command {
 	fl.StringVar(&f.victims, "victims", loop.SeqPri.String(), "whom to steal from: all, "+cli.Words(loop.Victims()))
 	fl.IntVar(&f.grain, "grain", 0, "fewest items of a chunk")
 	fl.IntVar(&f.workers, "workers", 0, "number of workers (default one per core)")
+	fl.StringVar(&f.cluster, "cluster", "", "kmeans and histogram: local:N has the points on N agents of one worker each, which this program starts")
 	fl.IntVar(&f.repeat, "repeat", 5, "runs of each plan, in turns")
 	fl.StringVar(&f.plot, "plot", "", "draw who did which chunk when, in one more run of the best plan: a file .png or .svg")
 	fl.BoolVar(&f.explain, "explain", false, "say what auto has learned")
@@ -202,6 +208,7 @@ type loopDocument struct {
 	Data    string      `json:"data"`
 	Bytes   int64       `json:"bytes"` // of the data
 	Workers int         `json:"workers"`
+	Nodes   int         `json:"nodes,omitempty"` // with --cluster
 	Repeat  int         `json:"repeat"`
 	Plans   []loopRow   `json:"plans"`
 	Auto    string      `json:"auto,omitempty"` // what Auto has learned, with --explain
@@ -223,6 +230,7 @@ type loopRow struct {
 	Shortest  float64       `json:"shortest"`
 	Imbalance float64       `json:"imbalance"`
 	Chunks    int           `json:"chunks"`
+	Moved     int64         `json:"moved,omitempty"` // bytes from node to node in the last run, with --cluster
 	Steals    int           `json:"steals"`
 	Stolen    []map[int]int `json:"stolen"`          // by worker: chunks from each queue of others
 	Rival     *loopRival    `json:"rival,omitempty"` // of auto
@@ -282,14 +290,17 @@ func runLoop(ctx context.Context, a *cli.App, name string, f *loopFlags) error {
 	if f.workers < 0 {
 		return cli.Usage(fmt.Errorf("--workers is %d, want at least 0", f.workers))
 	}
+	kind := kinds[i]
+	f.size.Default(kind)
+	if f.cluster != "" {
+		return runLoopOnNodes(ctx, a, kind, f)
+	}
 	a.WarnCrowded(cmp.Or(f.workers, exec.DefaultWorkers()))
 	rt, err := exec.NewLocal(exec.Options{Workers: f.workers})
 	if err != nil {
 		return err
 	}
 	defer rt.Close()
-	kind := kinds[i]
-	f.size.Default(kind)
 	cases, err := f.cases(kind, rt.Workers())
 	if err != nil {
 		return cli.Usage(err)
@@ -361,6 +372,79 @@ func runLoop(ctx context.Context, a *cli.App, name string, f *loopFlags) error {
 		return a.Document(doc)
 	}
 	return nil
+}
+
+// agents returns how many agents --cluster asks for. They are processes of this program, because others do not know
+// its tasks.
+func (f *loopFlags) agents() (int, error) {
+	count, local := strings.CutPrefix(f.cluster, "local:")
+	n, err := strconv.Atoi(count)
+	if !local || err != nil || n < 1 || n > 64 {
+		return 0, &cli.ListError{Flag: "cluster", Element: f.cluster, Allowed: "local:1 to local:64: agents of this program, as others do not know its tasks"}
+	}
+	return n, nil
+}
+
+// runLoopOnNodes measures the forms of an application on points that are on several nodes, in turns.
+func runLoopOnNodes(ctx context.Context, a *cli.App, kind loopapps.Kind, f *loopFlags) error {
+	agents, err := f.agents()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if err := kind.OnNodes(); err != nil {
+		return cli.Usage(err)
+	}
+	if f.workers != 0 || f.plot != "" || f.explain {
+		return cli.Usage(errors.New("--cluster excludes --workers, --plot and --explain: agents have one worker each"))
+	}
+	cases, err := f.cases(kind, nil)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	return onNodes(ctx, agents, func(d *cluster.Driver) error {
+		x, err := loopapps.NewOnNodes(ctx, d, kind, f.size)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		doc := loopDocument{Origin: origin.Here(), App: kind.String(), Data: x.Describe(), Bytes: x.Bytes(), Workers: agents, Nodes: agents, Repeat: f.repeat}
+		doc.Plans = make([]loopRow, len(cases))
+		for turn := range f.repeat {
+			for i, c := range cases {
+				row := &doc.Plans[i]
+				runtime.GC()
+				before, began := moved(d), time.Now()
+				tasks, err := x.Run(ctx, c)
+				took := time.Since(began).Seconds()
+				if err == nil {
+					err = x.Verify(turn == 0 && i == 0)
+				}
+				if err != nil {
+					return fmt.Errorf("%v: %w", c.Form, err)
+				}
+				row.Form, row.Chunks, row.Moved = c.Form.String(), tasks, moved(d)-before
+				if c.Form.Loops() {
+					row.Scheme = c.Plan.Scheme.String()
+				}
+				row.Seconds = append(row.Seconds, took)
+			}
+		}
+		for i := range doc.Plans {
+			row := &doc.Plans[i]
+			slices.Sort(row.Seconds)
+			row.Best, row.Median = row.Seconds[0], row.Seconds[len(row.Seconds)/2]
+		}
+		if f.json {
+			return a.Document(doc)
+		}
+		report.FprintWrapped(a.Out, report.Label("data"), fmt.Sprintf("%s, %s, on %s of one worker", doc.Data, report.Bytes(float64(doc.Bytes)), report.Count(agents, "agent")))
+		fmt.Fprintf(a.Out, "%-13s%-8s%11s%12s%8s%12s\n", "form", "scheme", "best", "median", "tasks", "moved")
+		for _, row := range doc.Plans {
+			times := report.Durations(10 * row.Best)
+			fmt.Fprintf(a.Out, "%-13s%-8s%11s%12s%8d%12s\n", row.Form, row.Scheme, times(row.Best), times(row.Median), row.Chunks, report.Bytes(float64(row.Moved)))
+		}
+		return nil
+	})
 }
 
 // printLoopHead prints what comes before the table.

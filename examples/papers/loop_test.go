@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,6 +47,44 @@ func TestLoop(t *testing.T) {
 		{"linreg", "--rows", "1"}, {"linreg", "--repeat", "0"}, {"linreg", "--grain", "-1"}, {"linreg", "--plot", "x.pdf"}, {"linreg", "--workers", "-2"}} {
 		if code, _, errs := papers(t, append([]string{"loop"}, bad...)...); code != cli.ExitUsage || errs == "" {
 			t.Errorf("%v: code %d, %q", bad, code, errs)
+		}
+	}
+}
+
+// TestMain has the agents of TestLoopOnNodes be this program.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "agent" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestLoopOnNodes: the four forms have the right results on two agents, with a task for each block, or for each
+// partition and chunk of it.
+func TestLoopOnNodes(t *testing.T) {
+	for app, loops := range map[string]int{"kmeans": 2, "histogram": 1} {
+		code, out, errs := papers(t, "loop", app, "--points", "503", "--dims", "3", "--blocks", "3", "--iterations", "2", "--repeat", "1", "--schemes", "auto,gss", "--cluster", "local:2", "--json")
+		var doc loopDocument
+		if err := json.Unmarshal([]byte(out), &doc); code != 0 || err != nil || doc.Nodes != 2 || doc.Bytes != 503*3*8 {
+			t.Fatalf("code %d, %v\n%s%s", code, err, out, errs)
+		}
+		var seen []string
+		for _, p := range doc.Plans {
+			what := strings.TrimSpace(p.Form + " " + p.Scheme)
+			if seen = append(seen, what); !strings.HasSuffix(what, "gss") {
+				want := map[string]int{"baseline": 6, "rechunk": 2, "split auto": 2, "materialised auto": 2}[what] * loops
+				if p.Chunks != want || p.Best <= 0 {
+					t.Errorf("%s, %s: %d tasks in %v s, want %d", app, what, p.Chunks, p.Best, want)
+				}
+			}
+		}
+		if want := "baseline, split auto, split gss, rechunk, materialised auto, materialised gss"; strings.Join(seen, ", ") != want {
+			t.Errorf("%s: %s", app, seen)
+		}
+	}
+	for _, bad := range []string{"svm --cluster local:2", "linreg --cluster local:2", "kmeans --cluster 10.0.0.1:7400", "kmeans --cluster local:0", "kmeans --cluster local:2 --workers 2"} {
+		if code, _, errs := papers(t, append([]string{"loop"}, strings.Fields(bad)...)...); code != cli.ExitUsage || errs == "" {
+			t.Errorf("%s: code %d, %q", bad, code, errs)
 		}
 	}
 }

@@ -18,7 +18,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/examples/papers/internal/eager"
+	"github.com/tessera-la/tessera/examples/papers/internal/loopapps"
 	"github.com/tessera-la/tessera/examples/papers/internal/nested"
 	"github.com/tessera-la/tessera/examples/papers/internal/rotations"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -28,7 +30,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, cli.New(), os.Args[1:]))
+	code := cli.ExitPassed
+	err := study.Main(func() error { code = run(ctx, cli.New(), os.Args[1:]); return nil }, loopapps.Node)
+	if err != nil { // of an agent
+		report.FprintWrapped(os.Stderr, "papers: ", err.Error())
+		code = cli.ExitFailed
+	}
+	os.Exit(code)
 }
 
 // run executes a command line and returns the exit code of the process.

@@ -50,8 +50,9 @@ func newAgent(opt Options, k known) *agent {
 		opt: opt, known: k, offer: offeredBy(opt.Ops, opt.Runtime), fetch: newSharedFetches(),
 		byName: map[string]*driverState{}, closing: map[string]*driverState{},
 		deniedEpochs: map[string]uint64{}, owners: map[uint64]string{},
+		parent: opt.Parent, chain: []string{opt.Parent},
 	}
-	a.domain = domain{opt: opt, known: k, changed: a.announce}
+	a.domain = domain{opt: opt, known: k, changed: a.announce, above: a.above}
 	return a
 }
 
@@ -129,6 +130,7 @@ func (a *agent) onCall(from string, body []byte, unread error) error {
 	if err == nil {
 		err = decode(from, body, &m)
 	}
+	a.noteAbove(from, m.Above)
 	switch d, denied := a.acceptCall(from, m.Epoch); {
 	case d == nil:
 	case denied:

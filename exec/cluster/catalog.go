@@ -81,10 +81,13 @@ func (c *catalog) ensureEntry(d *graph.Datum) *core.Entry {
 	return e
 }
 
+// invented is the least number of a matrix in a name that a driver invents.
+const invented = 1 << 31
+
 // newName returns an unused name of a job or a set, which no matrix has.
 func (c *catalog) newName(of uint64) transport.Ref {
 	c.lastName++
-	return transport.Ref{Job: of, Matrix: 1<<31 | c.lastName>>31, I: int32(c.lastName & (1<<31 - 1)), J: -1}
+	return transport.Ref{Job: of, Matrix: invented | c.lastName>>31, I: int32(c.lastName & (1<<31 - 1)), J: -1}
 }
 
 // indexNamed returns the index of the last node of the job with a name, −1 if there is none.

@@ -100,6 +100,9 @@ func (p *placement) finish(f *core.Flight, n *node, e *end) {
 	}
 	f.Task.Used(f.Node, 0)
 	p.fleet.record.ended(n.traceRows(), p.traced, f.Task, e)
+	if x, ok := f.Task.Witness().(settler); ok {
+		x.noteBelow(e)
+	}
 	if e.Fault != nil {
 		p.failTask(f.Task, n, f.Node, e.Fault)
 		return

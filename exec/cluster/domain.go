@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/internal/core"
@@ -23,11 +24,22 @@ import (
 type domain struct {
 	opt     Options
 	known   known
-	changed func() // called without locks when nodes have come or gone
+	changed func()          // called without locks when nodes have come or gone
+	above   func() []string // the names of the nodes above this one, as in call
 
 	mu     sync.Mutex // Driver.placing and fleet.lock are not taken inside it
 	driver *Driver    // nil before there are nodes
 	closed bool
+
+	learning  sync.Mutex          // a leaf
+	records   map[string]opRecord // by op; learning guards it, and what follows
+	delegated int                 // tasks of this node that nodes below have
+}
+
+// opRecord says what an agent knows of the tasks of an op.
+type opRecord struct {
+	parents bool          // some have children
+	took    time.Duration // by the last one that this node has executed
 }
 
 // shared is the node's transport for its domain's driver. The agent starts and closes the
@@ -76,7 +88,7 @@ func (x *domain) driverFor(from string, message []byte) (*Driver, error) {
 	}
 	opt.Transport = shared{opt.Transport}
 	x.driver = newDriver(opt, x.known)
-	x.driver.onBelowChanged = x.changed
+	x.driver.onBelowChanged, x.driver.above = x.changed, x.above
 	if opt.Watchdog != nil {
 		x.driver.dog = newWatchdog(x.driver.fleet, x.driver.activeJobs, opt.Watchdog)
 	}
@@ -87,6 +99,21 @@ func (x *domain) driverFor(from string, message []byte) (*Driver, error) {
 func (x *domain) event(e transport.Event) {
 	if d := x.current(); d != nil {
 		d.event(e)
+	}
+}
+
+// tellAbove tells nodes below that the nodes above this one have changed.
+func (x *domain) tellAbove() {
+	d := x.current()
+	if d == nil {
+		return
+	}
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	for _, n := range d.nodes[1:] {
+		if n.unavailable == nil {
+			d.sendCall(n)
+		}
 	}
 }
 

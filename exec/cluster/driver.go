@@ -27,6 +27,7 @@ type Driver struct {
 	dog            *watchdog       // nil if there is no watchdog
 	spareEnds      sync.Pool       // of []end: memory for reports
 	onBelowChanged func()          // of an agent's driver: called when nodes below it come or go; nil on others
+	above          func() []string // of an agent's driver: what its calls say of nodes above; nil on others
 	calling        sync.Mutex      // held by call, which takes placing and fleet.lock inside it
 	deaf           error           // why other nodes cannot reach this one, nil if they can; fleet.lock guards it
 }
@@ -105,9 +106,9 @@ func (d *Driver) refusals() (err error) {
 	return err
 }
 
-// noteRefusal notes why a node cannot be an agent of this driver. elsewhere says that it is an agent
-// of another node.
-func (d *Driver) noteRefusal(name string, elsewhere bool, why error) {
+// noteRefusal notes why a node cannot be an agent of this driver. elsewhere is its hello if it is an agent of
+// another node, nil otherwise.
+func (d *Driver) noteRefusal(name string, elsewhere *hello, why error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	if n := d.nodeNamed(name); n != nil && n.unavailable != nil {
@@ -296,7 +297,14 @@ func (d *Driver) call(name string) {
 // sendCall asks a node for its hello and its clock. The caller holds the lock.
 func (d *Driver) sendCall(n *node) {
 	epoch := n.epoch
-	n.out.add(func() []byte { return encode(kindCall, call{At: d.exec.meter.clock(time.Now()), Epoch: epoch}) })
+	n.out.add(func() []byte {
+		m := call{Epoch: epoch}
+		if d.above != nil {
+			m.Above = d.above()
+		}
+		m.At = d.exec.meter.clock(time.Now())
+		return encode(kindCall, m)
+	})
 }
 
 // loseNode gives up a node. It does nothing if the node is unavailable already. The node's tasks go to
@@ -366,7 +374,7 @@ func (d *Driver) receive(from string, message []byte) error {
 	switch {
 	case err != nil:
 		if k == kindHello {
-			d.noteRefusal(from, false, err)
+			d.noteRefusal(from, nil, err)
 		}
 		return err
 	case k == kindHello:
@@ -393,7 +401,7 @@ func (d *Driver) onHello(from string, body []byte) error {
 		return &MessageError{from, err.Error()}
 	}
 	if m.Parent != d.opt.Transport.Self() && (m.Parent != "" || d.onBelowChanged != nil) {
-		d.noteRefusal(from, true, &MessageError{from, fmt.Sprintf("it is below %q", m.Parent)})
+		d.noteMove(from, &m)
 		return nil
 	}
 	d.placing.Lock()
@@ -405,6 +413,19 @@ func (d *Driver) onHello(from string, body []byte) error {
 		then()
 	}
 	return err
+}
+
+// noteMove notes that a node is below another one. If it was this driver's until now it is lost.
+func (d *Driver) noteMove(name string, m *hello) {
+	why := &MessageError{name, fmt.Sprintf("it is below %q", m.Parent)}
+	d.noteRefusal(name, m, why)
+	d.lock.Lock()
+	n := d.nodeNamed(name)
+	moved := n != nil && n.unavailable == nil && (m.Epoch == 0 || m.Epoch == n.epoch)
+	d.lock.Unlock()
+	if moved {
+		d.loseNode(n, why)
+	}
 }
 
 // admit makes the node available that says hello, and returns what to do without the locks, nil if
@@ -435,7 +456,7 @@ func (d *Driver) admit(from string, m *hello, offer *core.Offer, now int64) (the
 		return then, nil
 	}
 	n.memory.Cap = m.Memory
-	n.workers, n.unavailable, n.since = offer.Workers(), nil, time.Now()
+	n.workers, n.unavailable, n.elsewhere, n.since = offer.Workers(), nil, nil, time.Now()
 	n.row = d.record.addRows(n.name, n.workers)
 	n.program, n.offer, n.jobs, offer.Below = m.Program, offer, m.Jobs, m.Below
 	d.notify()

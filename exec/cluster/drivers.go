@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type drivers struct {
 	closing      map[string]*driverState // by name: the last one that has left, until its data are dropped
 	deniedEpochs map[string]uint64       // by name of drivers that have left: their last epoch here
 	owners       map[uint64]string       // the driver of each job
+	parent       string                  // the node above this one, the first one of chain that has not left; "": there is none
+	chain        []string                // Options.Parent, the node above that, and so on
 	closed       bool                    // the agent ends
 	background   sync.WaitGroup          // jobs and drivers that end
 }
@@ -105,7 +108,7 @@ func (a *drivers) hello() hello {
 	defer a.mu.Unlock()
 	return hello{
 		Memory: a.opt.Memory, Program: a.opt.Program, Jobs: len(a.owners),
-		Parent: a.opt.Parent, Below: a.domain.sums(), Offer: a.offer,
+		Parent: a.parent, Below: a.domain.sums(), Offer: a.offer,
 	}
 }
 
@@ -144,7 +147,7 @@ func (a *drivers) ensure(name string) *driverState {
 		exec:       newExecutor(&a.opt, a.known, a.fetch),
 		unreported: map[uint64][]end{}, closedAll: make(chan struct{}),
 	}
-	d.exec.children = a.domain.children
+	d.exec.lower, d.exec.store.changing = &a.domain, d.exec.withdrawn
 	if before := a.closing[name]; before != nil {
 		d.predecessor = before.closedAll
 	}
@@ -286,10 +289,12 @@ func (a *drivers) event(e transport.Event) {
 	defer a.mu.Unlock()
 	if !e.Joined {
 		a.drop(e.Node, e.Err)
+	}
+	if a.chooseParent() || !e.Joined {
 		return
 	}
 	d := a.byName[e.Node]
-	if (a.deniedEpochs[e.Node] != 0 || e.Node == a.opt.Parent) && !a.closed && (d == nil || d.epoch == 0) {
+	if (a.deniedEpochs[e.Node] != 0 || e.Node == a.parent) && !a.closed && (d == nil || d.epoch == 0) {
 		a.deny(a.ensure(e.Node))
 	}
 }
@@ -337,4 +342,79 @@ func (a *drivers) drop(name string, why error) {
 				"driver", name, "bytes", bytes, "error", why)
 		}
 	})
+}
+
+// What is above an agent is a chain:
+//
+//	Options.Parent ─► its parent ─► … ─► "", the drivers of programs
+//
+// Its first node that has not left is the agent's parent. A parent tells the names of those above it when it calls
+// this node. So what a lost node had below it goes to the next one above, and comes back when the lost one does.
+
+// maxAbove bounds the nodes that a node has above it.
+const maxAbove = 64
+
+// above returns the names of the nodes above this one, the nearest first, and at last "".
+func (a *drivers) above() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := slices.Clone(a.chain[max(slices.Index(a.chain, a.parent), 0):])
+	if all[len(all)-1] != "" {
+		all = append(all, "")
+	}
+	return all
+}
+
+// noteAbove notes which nodes are above one that calls this node. A driver of a program says nothing of them.
+func (a *drivers) noteAbove(from string, above []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := slices.Index(a.chain, from)
+	if at < 0 || above == nil {
+		return
+	}
+	chain := slices.Clone(a.chain[:at+1])
+	for _, name := range above[:min(len(above), maxAbove)] {
+		if name != a.opt.Transport.Self() && !slices.Contains(chain, name) {
+			chain = append(chain, name)
+		}
+	}
+	if slices.Equal(chain, a.chain) {
+		return
+	}
+	if a.chain = chain; !a.chooseParent() && !a.closed {
+		a.background.Go(a.domain.tellAbove)
+	}
+}
+
+// chooseParent reports whether another node is the parent now. All drivers are told then. Those that had this node
+// lose it, so it drops what it has of them. If the whole chain has left, the agent waits for the last parent. The
+// caller holds mu.
+func (a *drivers) chooseParent() bool {
+	i := slices.IndexFunc(a.chain, func(name string) bool { return !a.fetch.hasLeft(name) })
+	if i < 0 || a.chain[i] == a.parent || a.closed {
+		return false
+	}
+	a.parent = a.chain[i]
+	names := map[string]bool{a.parent: true}
+	for name, d := range a.byName {
+		if d.epoch != 0 {
+			names[name] = true
+		}
+	}
+	for name := range a.deniedEpochs {
+		names[name] = true
+	}
+	for name := range names {
+		if name == "" || a.fetch.hasLeft(name) {
+			continue
+		}
+		if d := a.byName[name]; d != nil && d.epoch != 0 {
+			a.drop(name, nil)
+		}
+		a.deny(a.ensure(name))
+	}
+	a.opt.Log.Info("the node above has changed", "parent", a.parent)
+	a.background.Go(a.domain.tellAbove)
+	return true
 }

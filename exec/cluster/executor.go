@@ -30,13 +30,43 @@ type executor struct {
 	store   *store
 	meter   meter
 	gate    core.Gate[*execution]
-	// children returns a job for children of a task that run on the nodes below this one, and its
-	// window; a nil job if there are no such nodes. It is nil on a driver.
-	children func(ctx context.Context) (exec.Job, int)
+	lower   lower // the nodes below an agent; nil on a driver
 
 	mu     sync.Mutex // a leaf
 	jobs   map[uint64]*work
 	closed bool // no work begins any more
+}
+
+// lower is the nodes below an agent: its domain.
+type lower interface {
+	// children returns a job for children of a task that run on nodes below, and its window; a nil job if there are
+	// no such nodes.
+	children(ctx context.Context) (exec.Job, int)
+	// learn notes that this node has executed a task of an op in a time, or that the task has children.
+	learn(op string, parent bool, took time.Duration)
+	// admit reports whether a task of an op that writes so many bytes is to be executed below. If so it counts
+	// until leave is called.
+	admit(op string, writes int64) bool
+	leave()
+	// delegate returns the way below for tasks of a job, nil if there is none.
+	delegate(w *work) delegate
+}
+
+// delegate has nodes below an agent execute tasks of a job, beside the agent itself.
+type delegate interface {
+	// fits reports whether a node below can execute a task.
+	fits(e *execution) bool
+	// run has a node below execute a task, whose settle is called at the end.
+	run(e *execution) error
+	// bring brings what the task has made to this node, and reports whether all of it has come. Otherwise the
+	// values here are what they were before the task.
+	bring(e *execution) bool
+	// takeBack notes that nodes below do not have what a task makes.
+	takeBack(e *execution)
+	// withdrawn notes that the value changes, or goes, that has a name on this node.
+	withdrawn(r transport.Ref)
+	// end ends the job on nodes below. It has no tasks there any more.
+	end()
 }
 
 // work is a job as far as a node executes it: a job of the node's own runtime. It begins with the
@@ -55,6 +85,9 @@ type work struct {
 	endOnce    sync.Once
 	ended      bool       // no task begins any more; executor.mu guards it
 	parser     specParser // called by run only
+
+	delegating sync.Mutex // held while toBelow is made; taken before the domain's locks
+	toBelow    delegate
 }
 
 // newExecutor returns an executor for the tasks of one driver.
@@ -175,10 +208,20 @@ func (w *work) shutDown(cause error) {
 		w.cancel(cause)
 		w.tasks.Wait()
 		_ = w.job.Wait() // the error was reported with the tasks
+		if d := w.delegated(); d != nil {
+			d.end()
+		}
 		w.mu.Lock()
 		delete(w.jobs, w.number)
 		w.mu.Unlock()
 	})
+}
+
+// delegated returns the job's delegate, nil if no task was delegated.
+func (w *work) delegated() delegate {
+	w.delegating.Lock()
+	defer w.delegating.Unlock()
+	return w.toBelow
 }
 
 // stop cancels what has not started. No work begins after it.
@@ -275,7 +318,10 @@ type execution struct {
 	data       []localDatum          // each datum once; tasks of the runtime point to them, so they do not move
 	missing    atomic.Int32          // operands that are not there
 	waits      bool                  // some operand was not there at once
-	aside      bool                  // it has children on other nodes
+	aside      bool                  // it has children on other nodes, or one of them executes it
+	below      delegate              // if a node below executes it
+	stays      bool                  // nodes below could not execute it
+	wrote      bool                  // other nodes cannot fetch any more what it overwrites
 	stageSince atomic.Int64          // when it began to wait for operands, to be ready, or to run
 	failed     atomic.Pointer[error] // why an operand can never come
 
@@ -382,11 +428,29 @@ func (e *execution) countArrived(n int32) {
 		e.w.reportLast(e.report)
 		return
 	}
-	e.stageSince.Store(e.w.meter.change(-waited, 1))
-	if e.task.Op == core.OpNone || e.w.gate.Enter(core.Gated[*execution]{
+	e.enter(waited)
+}
+
+// enter begins a task whose operands are there, delegates it, or has it wait at the gate. waited is 1 if it
+// counts among those that wait for operands.
+func (e *execution) enter(waited int) {
+	if e.task.Op == core.OpNone {
+		e.stageSince.Store(e.w.meter.change(-waited, 1))
+		e.begin()
+		return
+	}
+	x := core.Gated[*execution]{
 		Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID,
 		Width: min(core.WidthOf(e.spec.Op, e.spec.Constraints), e.w.meter.workers),
-	}) {
+	}
+	if to := e.chooseBelow(); to != nil {
+		e.stageSince.Store(e.w.meter.change(-waited, 0))
+		e.w.gate.PutAside(x)
+		e.delegate(to)
+		return
+	}
+	e.stageSince.Store(e.w.meter.change(-waited, 1))
+	if e.w.gate.Enter(x) {
 		e.begin()
 	}
 }
@@ -396,10 +460,8 @@ func (e *execution) begin() {
 	for i := range e.data {
 		x := &e.data[i]
 		x.Bytes = bytesOf(x.Value)
-		if x.mode&graph.Out != 0 {
-			e.w.store.beginWrite(x.operand.Ref)
-		}
 	}
+	e.beginWrites()
 	if e.task.Op == core.OpNone {
 		e.Ended(nil)
 		return
@@ -408,6 +470,16 @@ func (e *execution) begin() {
 	if err := exec.RunReady(e.w.job, &e.spec); err != nil {
 		e.Ended(cmp.Or(context.Cause(e.w.ctx), err)) // err may be the failure of another task
 	}
+}
+
+// beginWrites ends the versions that the task is about to overwrite.
+func (e *execution) beginWrites() {
+	for i := range e.data {
+		if x := &e.data[i]; x.mode&graph.Out != 0 && !e.wrote {
+			e.w.store.beginWrite(x.operand.Ref)
+		}
+	}
+	e.wrote = true
 }
 
 // shareDerived gives the task what versions derive from its operands, such as packed operands, to
@@ -449,16 +521,23 @@ func (e *execution) Ended(err error) {
 			e.w.store.endWrite(x.operand.Ref)
 		}
 	}
+	if d := e.w.lower; d != nil && e.below == nil && err == nil && e.task.Op != core.OpNone {
+		e.mu.Lock()
+		took := e.report.Took
+		e.mu.Unlock()
+		d.learn(e.task.Op, false, took)
+	}
 	e.leaveGate(err)
 }
 
 // Children implements [exec.Domain]. A task with children on other nodes only waits. It gives up
 // its place at the gate, which even a child of its own may need.
 func (e *execution) Children(ctx context.Context) (in exec.Job, window int) {
-	if e.w.children == nil {
+	if e.w.lower == nil {
 		return nil, 0
 	}
-	if in, window = e.w.children(ctx); in == nil || e.aside {
+	e.w.lower.learn(e.task.Op, true, 0)
+	if in, window = e.w.lower.children(ctx); in == nil || e.aside {
 		return in, window
 	}
 	e.aside = true
@@ -544,4 +623,111 @@ func (w *work) reportLast(x end) {
 	w.unreported.Add(-1)
 	w.report(x)
 	w.tasks.Done()
+}
+
+// withdrawn notes that the version of a name changes here, or goes.
+func (x *executor) withdrawn(r transport.Ref) {
+	x.mu.Lock()
+	var all []*work
+	for _, w := range x.jobs {
+		all = append(all, w)
+	}
+	x.mu.Unlock()
+	for _, w := range all {
+		if d := w.delegated(); d != nil {
+			d.withdrawn(r)
+		}
+	}
+}
+
+// chooseBelow returns the job's delegate if nodes below are to execute a task, whose operands are there. The task
+// then counts as theirs.
+func (e *execution) chooseBelow() delegate {
+	d := e.w.lower
+	if d == nil || e.stays || e.task.Op == core.OpNone {
+		return nil
+	}
+	var writes int64
+	for i := range e.data {
+		x := &e.data[i]
+		if !e.w.known.canSend(core.FactsOf(x.Value).Kind) {
+			return nil
+		}
+		if x.mode&graph.Out != 0 {
+			writes += bytesOf(x.Value)
+		}
+	}
+	if !d.admit(e.task.Op, writes) {
+		return nil
+	}
+	if to := e.w.below(); to != nil && to.fits(e) {
+		return to
+	}
+	d.leave()
+	return nil
+}
+
+// below returns the job's delegate, nil if no nodes are below this one.
+func (w *work) below() delegate {
+	w.delegating.Lock()
+	defer w.delegating.Unlock()
+	if w.toBelow == nil {
+		w.toBelow = w.lower.delegate(w)
+	}
+	return w.toBelow
+}
+
+// delegate has nodes below execute a task that is aside at the gate.
+func (e *execution) delegate(to delegate) {
+	e.below, e.aside = to, true
+	if err := to.run(e); err != nil {
+		e.settle(false)
+	}
+}
+
+// delegateMore delegates tasks that wait at the gate, the most urgent first.
+func (x *executor) delegateMore() {
+	_, waiting := x.gate.Tasks()
+	for i := len(waiting) - 1; i >= 0; i-- {
+		e := waiting[i]
+		to := e.chooseBelow()
+		if to == nil {
+			continue
+		}
+		if !x.gate.Divert(e) { // it has begun
+			x.lower.leave()
+			continue
+		}
+		e.stageSince.Store(x.meter.change(0, -1))
+		e.delegate(to)
+	}
+}
+
+// noteBelow implements [settler].
+func (e *execution) noteBelow(of *end) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.report.Version, e.report.Took, e.report.Fault = of.Version, of.Took, of.Fault
+	e.report.Worker = e.w.meter.workers // none of this node's: recordings leave it out
+}
+
+// settle implements [settler]. A task that no node below has executed runs on this node.
+func (e *execution) settle(done bool) {
+	e.mu.Lock()
+	failed := e.report.Fault != nil
+	e.mu.Unlock()
+	done = done && (failed || e.below.bring(e))
+	if !done || failed {
+		e.below.takeBack(e)
+	}
+	e.w.lower.leave()
+	x := e.w.executor
+	if done {
+		e.Ended(nil) // with its fault, if it has failed
+	} else {
+		beginAll(x.gate.Leave(e, time.Now(), nil), x.meter.clock(time.Now()))
+		e.stays, e.aside, e.below = true, false, nil
+		e.enter(0)
+	}
+	x.delegateMore()
 }

@@ -55,6 +55,13 @@ func newSharedFetches() *sharedFetches {
 	}
 }
 
+// hasLeft reports whether a node has left, as far as this one remembers.
+func (f *sharedFetches) hasLeft(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left[name]
+}
+
 // event notes that a node has come or left.
 func (f *sharedFetches) event(e transport.Event) {
 	f.mu.Lock()

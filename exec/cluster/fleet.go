@@ -62,7 +62,7 @@ type node struct {
 	jobs        int         // of other drivers, when it joined
 	unavailable error       // nil if the node is available; fleet.lock guards it and what follows
 	givenUp     bool        // it has left, for good
-	elsewhere   bool        // it is an agent only of another node
+	elsewhere   *hello      // of a node that is an agent only of another one; nil otherwise
 	row         int         // of its first worker in Options.Trace
 	clock       clock       // its clock, compared with the driver's
 	since       time.Time   // when it became available or unavailable
@@ -142,7 +142,7 @@ func (f *fleet) unavailable(n *node) error {
 func (f *fleet) isElsewhere(n *node) bool {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	return n.elsewhere
+	return n.elsewhere != nil
 }
 
 // allNodes returns the nodes that have joined, the driver first.

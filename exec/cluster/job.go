@@ -163,7 +163,11 @@ func (j *job) begin() (err error) {
 	j.sealed = false
 	j.data, j.entries = &core.DataIndex{}, map[*core.Entry]bool{}
 	j.homes, j.names, j.titles = map[*core.Entry]*home{}, map[transport.Ref]bool{}, map[[2]uint64]string{}
-	j.sched, j.batches = core.NewScheduler(j.opt.choices(), &j.directory, &j.experience, j.data), nil
+	choices := j.opt.choices()
+	if j.delegated { // this node executes what nodes below have no room for
+		choices.Owner, choices.Stay, choices.Idle = false, false, true
+	}
+	j.sched, j.batches = core.NewScheduler(choices, &j.directory, &j.experience, j.data), nil
 	j.toSend = nil
 	j.sched.Recovering = j.recovering
 	j.sched.WillRun = func(t *graph.Task) bool { return j.outcome.GoesOn(t.ID()) }
@@ -199,7 +203,7 @@ func (j *job) admitNodes() {
 		}
 	}
 	j.sched.RebuildQueue()
-	j.maxMemory = j.sched.MaxMemory(j.opt.Idle)
+	j.maxMemory = j.sched.MaxMemory(j.opt.Idle || j.delegated)
 }
 
 // addNodes admits a new node while the job runs. A job that began on the driver alone stays there: its

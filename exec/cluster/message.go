@@ -20,7 +20,7 @@ import (
 //	driver ── call, run, recall, query, forget ──► agent
 //	driver ◄── hello, ended, status ────────────── agent
 
-const protocol = 15
+const protocol = 16
 
 // kind is what a message is.
 type kind byte
@@ -42,6 +42,9 @@ type call struct {
 	_     struct{} `cbor:",toarray"`
 	At    int64
 	Epoch uint64 // names the node anew each time that it joins; never 0
+	// Above has the names of the nodes above a caller that is an agent, the nearest first, and at last "", for
+	// drivers. It is nil if the caller is a driver of a program.
+	Above []string
 }
 
 // hello is the description that an agent gives of itself.

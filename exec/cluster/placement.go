@@ -53,6 +53,7 @@ type placement struct {
 	recover    func()            // computes lost data again, on a goroutine of its own; nil while it does
 	sealed     bool              // the program is in Wait and submits nothing
 	recovering bool              // the job itself computes lost data again
+	delegated  bool              // the tasks are another driver's, and came to this node: see delegation
 	onUnused   func(*core.Entry) // called for a datum that no task uses any more; may be nil
 
 	// Hooks of replication.go, nil if nodes take no replicas of the job's data.
@@ -64,6 +65,14 @@ type placement struct {
 	lastAssigned graph.TaskID // the highest number of a task that was assigned
 
 	telling
+}
+
+// settler is the witness of a task that another driver gave to this node, and this node to those below.
+type settler interface {
+	// noteBelow notes what a node below reports of the end of the task.
+	noteBelow(of *end)
+	// settle ends the task. done says that a node below has executed it.
+	settle(done bool)
 }
 
 // pushReady hands ready tasks to the scheduler, and ends the watches among them. from is the node where the end
@@ -260,7 +269,7 @@ func (p *placement) assign(t *graph.Task, node int) {
 		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: operand.Mode})
 		queued.Operands = append(queued.Operands, p.newOperand(e, operand.Mode, node, sendable))
 	}
-	if !sendable {
+	if !sendable || p.delegated { // results of delegated tasks come to this node
 		made = nil
 	}
 	p.tellSent(t, p.nodes[node], p.sched, !sendable)
@@ -404,6 +413,9 @@ func (p *placement) endTask(t *graph.Task, node int, s graph.State, f *graph.Fau
 	}
 	if s != graph.Done && p.onNoResult != nil {
 		p.onNoResult()
+	}
+	if e, ok := t.Witness().(settler); ok {
+		go e.settle(s == graph.Done)
 	}
 	p.freed = p.graph.End(t, s, f, p.freed[:0])
 	p.done++

@@ -305,7 +305,7 @@ func TestProcesses(t *testing.T) {
 	x.program(t, 3, 1000, kill("leaf0"))
 	x.below(t, 2)
 	x.program(t, 4, 1000, kill("head1"))
-	x.below(t, 0) // who is below it has nobody
+	x.below(t, 1) // leaf1 is the driver's, and twig is below it
 	x.program(t, 5, 0, func() {})
 }
 

@@ -29,10 +29,18 @@ func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *
 	return s
 }
 
-// adopt enters a value of the program as the first version of a datum, for other nodes to fetch.
+// adopt enters a value of the program as a version of a datum, for other nodes to fetch: the first one, or
+// one that the program has made in place of others.
 func (s *store) adopt(r transport.Ref, h *home) {
-	h.ref = r
 	s.mu.Lock()
+	if old := s.held[keyOf(r)]; old != nil {
+		s.releaseDerived(old)
+		if !old.inHome() {
+			s.addBytes(-bytesOf(old.value))
+		}
+		old.detached = old.coming
+	}
+	h.ref = r
 	s.held[keyOf(r)] = &held{ref: r, value: h.value, home: h}
 	s.mu.Unlock()
 	s.publish(r, h.value)

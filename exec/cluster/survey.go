@@ -101,3 +101,24 @@ func (d *Driver) Usage() (all []Usage) {
 	}
 	return all
 }
+
+// Below returns the nodes that this driver has heard of and that are below other ones, by name, without what they
+// have done.
+func (d *Driver) Below() (all []Usage) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	for _, n := range d.nodes[1:] {
+		m := n.elsewhere
+		if m == nil || m.Parent == "" || n.givenUp || d.nodeNamed(n.name) != n {
+			continue
+		}
+		if o, err := m.Offer.offer(); err == nil {
+			all = append(all, Usage{
+				Node: n.name, Parent: m.Parent, Program: m.Program, Jobs: m.Jobs, Workers: o.Workers(), Kinds: o.Kinds,
+				Memory: m.Memory, Below: m.Below.Workers, BelowNodes: m.Below.Nodes, BelowMemory: m.Below.Memory,
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b Usage) int { return cmp.Compare(a.Node, b.Node) })
+	return all
+}

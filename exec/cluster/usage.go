@@ -8,6 +8,7 @@ import (
 // Usage is what a node has done for a driver.
 type Usage struct {
 	Node    string
+	Parent  string // the node above it: see Driver.Below; empty if the driver gives it tasks
 	Program string // Options.Program of the node
 	Jobs    int    // jobs of other drivers, and sets of data, that it had when it joined
 	Workers int

@@ -18,7 +18,8 @@ import (
 type values struct {
 	transport transport.Transport
 	known     known
-	devices   exec.Forgetter // devices that have copies of values; nil if there are none
+	devices   exec.Forgetter      // devices that have copies of values; nil if there are none
+	changing  func(transport.Ref) // called before a version goes or is overwritten; nil on a driver
 
 	mu          sync.Mutex              // a leaf
 	held        map[transport.Ref]*held // by keyOf the datum
@@ -324,6 +325,9 @@ func (s *values) valueOf(r transport.Ref) versions.Value {
 // withdraw takes a version back, and returns when neither other nodes nor this one read it any
 // more. The caller has seen to it that no new copy begins.
 func (s *values) withdraw(r transport.Ref) {
+	if s.changing != nil {
+		s.changing(r)
+	}
 	s.transport.Drop(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -201,6 +201,17 @@ func (s *Scheduler) noteResult(f *Flight, k int, failed bool) {
 	e.CopiedFrom = nil
 }
 
+// Rewrite notes that the program has changed a datum in its memory. No other node has what is there.
+func (s *Scheduler) Rewrite(e *Entry) {
+	for at := len(e.cappedAt) - 1; at >= 0; at-- {
+		if i := e.cappedAt[at]; s.forget(i, e) && !e.Has(i) { // the node has zeros, or the version has not come
+			s.directory.MarkStale(i, e.Ref)
+		}
+	}
+	s.directory.RecordWrite(e, 0, nil)
+	e.NoteHome(false)
+}
+
 // Discard makes all nodes drop a datum, including nodes that only have memory for it.
 func (s *Scheduler) Discard(e *Entry) {
 	for _, h := range e.Holders {

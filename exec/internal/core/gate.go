@@ -14,13 +14,14 @@ import (
 //
 //	operands are there ─► Enter ─► at the gate ─► in the runtime ─► Leave
 //	                                   │                └─► StepAside: it waits for children elsewhere
-//	                                   └─► TakeBack
+//	                                   ├─► TakeBack
+//	                                   └─► Divert: a node below executes it
 type Gate[T comparable] struct {
 	mu       sync.Mutex // a leaf
 	window   window
 	admitted []Gated[T] // tasks in the runtime, in the order of their beginning
 	used     [2]int     // workers that they take, by room
-	aside    []Gated[T] // tasks in the runtime that only wait for children elsewhere
+	aside    []Gated[T] // tasks that wait for children elsewhere, or are themselves executed there
 	waiting  []Gated[T] // the most urgent last
 	waits    [2]int     // number of those, by room
 }
@@ -111,6 +112,26 @@ func (g *Gate[T]) StepAside(x T, next []T) []T {
 		g.aside = append(g.aside, t)
 	}
 	return g.admitMore(next)
+}
+
+// PutAside notes that a task is executed elsewhere, which is not at the gate.
+func (g *Gate[T]) PutAside(x Gated[T]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.aside = append(g.aside, x)
+}
+
+// Divert puts a task aside that waits at the gate, and reports whether it was there.
+func (g *Gate[T]) Divert(x T) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.waiting, func(t Gated[T]) bool { return t.Task == x })
+	if i < 0 {
+		return false
+	}
+	g.aside = append(g.aside, g.waiting[i])
+	g.take(i)
+	return true
 }
 
 // admitMore appends to next the tasks that now have room, and admits them. The caller holds mu.

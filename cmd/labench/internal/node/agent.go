@@ -70,6 +70,7 @@ func serve(ctx context.Context, a *cli.App, f *Flags, local *setup.LocalFlags, t
 	if err := taking.check(f.certs); err != nil { // before any output says that there is an agent
 		return err
 	}
+	local.Node = f.lasting()
 	rt, end, err := local.Open(a)
 	if err != nil {
 		return err

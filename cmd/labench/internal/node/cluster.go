@@ -103,7 +103,7 @@ func newClusterStatusCommand(a *cli.App) *cobra.Command {
 	var f ClusterFlags
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "List the agents that are there",
+		Short:   "List the agents that are there, and those below them",
 		Example: `  labench cluster status --cluster 127.0.0.1:7400 --agents 4`,
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -134,7 +134,7 @@ func clusterStatus(ctx context.Context, a *cli.App, f *ClusterFlags) error {
 	case <-ctx.Done():
 	}
 	defer a.Asides().Hold()()
-	agents := d.Usage()[1:]
+	agents := tree(slices.DeleteFunc(d.Usage()[1:], func(u cluster.Usage) bool { return u.Lost }), d.Below())
 	width := 5
 	for _, u := range agents {
 		width = max(width, len(u.Node))
@@ -146,14 +146,11 @@ func clusterStatus(ctx context.Context, a *cli.App, f *ClusterFlags) error {
 	bytes, at := report.BytesLike(caps...), web.Addresses(f.transport)
 	fmt.Fprintf(a.Out, "%-*s  %-21s  workers    memory  jobs\n", width, "agent", "address")
 	for _, u := range agents {
-		if u.Lost {
-			continue
-		}
 		memory := "no cap"
 		if u.Memory > 0 {
 			memory = bytes(u.Memory)
 		}
-		fmt.Fprintf(a.Out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[u.Node], u.Workers, memory, u.Jobs)
+		fmt.Fprintf(a.Out, "%-*s  %-21s  %7d  %8s  %4d\n", width, u.Node, at[strings.TrimSpace(u.Node)], u.Workers, memory, u.Jobs)
 		if u.BelowNodes > 0 {
 			what := fmt.Sprintf("below it %s with %s", report.Count(u.BelowNodes, "node"), report.Count(u.Below, "worker"))
 			if u.BelowMemory > 0 {
@@ -173,6 +170,24 @@ func clusterStatus(ctx context.Context, a *cli.App, f *ClusterFlags) error {
 		}
 	}
 	return end()
+}
+
+// tree returns agents, each followed by the nodes below it, whose names are indented.
+func tree(agents, below []cluster.Usage) (all []cluster.Usage) {
+	for _, u := range agents {
+		all = append(all, u)
+		var next []cluster.Usage
+		for _, b := range below {
+			if b.Parent == u.Node {
+				next = append(next, b)
+			}
+		}
+		for _, b := range tree(next, below) {
+			b.Node = "  " + b.Node
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // kindText describes the workers of a node.

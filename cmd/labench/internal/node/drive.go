@@ -21,6 +21,7 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/mpi"
 )
 
 // ClusterFlags are the flags that name the cluster on which an operation runs.
@@ -36,6 +37,7 @@ type ClusterFlags struct {
 	Policied    bool              // with distributed matrices: a policy says which node gets a task, not the owners of tiles
 	Each        setup.LocalFlags  // what agents of local:N compute with, beside their share of the workers
 	Admit       func(string) bool // see cluster.Options; nil: all
+	Sweeps      bool              // Drive is called any number of times, one after the other
 	Stay        bool              // with distributed matrices: each node executes only the tasks on its own tiles
 
 	Local     int                            // number of agents to start on this machine
@@ -242,8 +244,14 @@ func (f *ClusterFlags) connect(ctx context.Context, a *cli.App, workers int, res
 	leaveRoom(len(rt.Workers()))
 	var opt cluster.Options
 	if f.ranks != nil {
+		if f.Sweeps {
+			err = f.ranks.next()
+		}
 		opt = f.ranks.options()
-	} else if opt, err = f.join(a, rt); err != nil {
+	} else {
+		opt, err = f.join(a, rt)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, close())
 	}
 	opt.Trace = f.Trace
@@ -259,7 +267,7 @@ func (f *ClusterFlags) connect(ctx context.Context, a *cli.App, workers int, res
 	end = func() error { return errors.Join(d.Close(), close()) }
 	want, what := f.Known(), strings.Join(f.Peers, ",")
 	if f.ranks != nil {
-		want, what = f.ranks.world.Size()-1, "mpi"
+		want, what = cmp.Or(f.Agents, f.ranks.world.Size()-1), "mpi"
 	}
 	limit, nobody := 4*f.Timeout, "no other one answers"
 	if f.ranks == nil && f.Local == 0 {
@@ -336,13 +344,23 @@ func (f *ClusterFlags) Link() cli.Size {
 	return f.file.Link
 }
 
-// Known returns how many agents --cluster and --agents name.
-func (f *ClusterFlags) Known() int { return cmp.Or(f.Agents, f.direct()) }
+// Known returns how many agents --cluster and --agents name, or how many ranks there are beside the driver.
+func (f *ClusterFlags) Known() int {
+	if _, size, ok := mpi.Launched(); f.OverMPI && ok {
+		return size - 1
+	}
+	return cmp.Or(f.Agents, f.direct())
+}
 
-// First returns a function that admits n agents: the first of the file, if it has names, or else those that come
-// first.
+// First returns a function that admits n agents: the first ranks, or the first of the file, if it has names, or else
+// those that come first.
 func (f *ClusterFlags) First(n int) func(name string) bool {
 	var names []string
+	if f.ranks != nil {
+		for rank := range n {
+			names = append(names, f.ranks.world.Name(rank+1))
+		}
+	}
 	if f.file != nil {
 		for _, x := range f.file.top() {
 			if x.Name != "" {

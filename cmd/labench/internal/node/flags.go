@@ -103,6 +103,19 @@ func (f *Flags) sensible() error {
 	return nil
 }
 
+// lasting returns a name for this node's profile that is the same each time: the node's, or the machine's if the node
+// has none of its own.
+func (f *Flags) lasting() string {
+	name := f.Name
+	if name == "" && f.certs != "" {
+		_, name, _ = certs.Read(f.certs) // listening says what is wrong with it
+	}
+	if name == "" {
+		name, _ = os.Hostname()
+	}
+	return name
+}
+
 // listening returns a transport that listens.
 func (f *Flags) listening(log *slog.Logger) (t transport.Transport, err error) {
 	if err := f.sensible(); err != nil {

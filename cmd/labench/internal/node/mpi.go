@@ -35,7 +35,7 @@ func Hush(a *cli.App, args []string) {
 
 // OnRanks calls drive. With --cluster mpi it does so on rank 0 only, and the other ranks serve it. All ranks
 // compute with what local describes. Before that, each rank calls check, which returns what is wrong with the
-// command line.
+// command line. If f.Sweeps is set, drive calls f.Drive any number of times, and otherwise once.
 func (f *ClusterFlags) OnRanks(ctx context.Context, a *cli.App, local *setup.LocalFlags, check, drive func() error) (err error) {
 	if !slices.Equal(f.Words, []string{"mpi"}) {
 		return drive()
@@ -67,15 +67,26 @@ func (f *ClusterFlags) OnRanks(ctx context.Context, a *cli.App, local *setup.Loc
 	if err := r.agree(r.open(places, local, check)); err != nil {
 		return err
 	}
-	if r.node, err = w.New(mpi.Options{Timeout: f.Timeout, Broken: r.broken}); err != nil {
-		return err
-	}
+	r.opt = mpi.Options{Timeout: f.Timeout, Broken: r.broken}
 	f.ranks = r
-	if w.Rank() > 0 {
-		return r.serve(ctx)
+	if f.Sweeps && w.Rank() > 0 {
+		return r.serveAll(ctx)
+	}
+	if !f.Sweeps {
+		if err := r.join(); err != nil {
+			return err
+		}
+		if w.Rank() > 0 {
+			return r.serve(ctx)
+		}
 	}
 	if text := boundToOne(places, os.Getenv); text != "" {
 		a.Warn(text)
 	}
-	return drive()
+	err = drive()
+	if f.Sweeps {
+		_, lost := w.Gather("") // no more
+		err = errors.Join(err, lost)
+	}
+	return err
 }

@@ -34,7 +34,8 @@ type ranks struct {
 	a     *cli.App
 	rt    *exec.Local // on which this rank computes
 	end   func() error
-	node  transport.Transport
+	node  transport.Transport // of the current driver
+	opt   mpi.Options
 }
 
 // open takes this rank's share of its machine and opens its runtime.
@@ -49,6 +50,7 @@ func (r *ranks) open(places []place, local *setup.LocalFlags, check func() error
 		return err
 	}
 	var err error
+	local.Node = r.world.Name(r.world.Rank())
 	r.rt, r.end, err = local.Open(r.a)
 	return err
 }
@@ -126,6 +128,39 @@ func (r *ranks) options() cluster.Options {
 // tell prints what only this rank knows.
 func (r *ranks) tell(err error) {
 	report.FprintWrapped(r.a.Each, "labench: "+r.world.Name(r.world.Rank())+": ", err.Error())
+}
+
+// join makes this rank a node of a network of all ranks. All ranks call it.
+func (r *ranks) join() (err error) {
+	r.node, err = r.world.New(r.opt)
+	return err
+}
+
+// another is what rank 0 tells the others before it drives once more.
+const another = "another"
+
+// next has the other ranks serve this one once more.
+func (r *ranks) next() error {
+	if _, err := r.world.Gather(another); err != nil {
+		return err
+	}
+	return r.join()
+}
+
+// serveAll serves rank 0 each time that it drives.
+func (r *ranks) serveAll(ctx context.Context) error {
+	for {
+		texts, err := r.world.Gather("")
+		if err != nil || texts[0] != another {
+			return err
+		}
+		if err = r.join(); err == nil {
+			err = r.serve(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // serve computes for rank 0 until rank 0 leaves. It ignores the end of ctx: rank 0 decides when to end.

@@ -8,10 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,9 +75,12 @@ func own(each *setup.LocalFlags, i int) (args []string) {
 	if each.Devices != "" && each.Devices != "none" {
 		args = append(args, "--devices", each.Devices)
 	}
-	if p := each.Profile; p != "" && p != "none" {
-		ext := filepath.Ext(p)
-		args = append(args, "--profile", fmt.Sprintf("%s.agent%d%s", strings.TrimSuffix(p, ext), i, ext))
+	switch p := each.Profile; p {
+	case "": // the agent's default has its name
+	case "none":
+		args = append(args, "--profile", p)
+	default:
+		args = append(args, "--profile", setup.ProfileFor(fmt.Sprint("agent", i), p))
 	}
 	return args
 }

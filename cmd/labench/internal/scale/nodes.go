@@ -34,7 +34,7 @@ type onNodes struct {
 
 // register defines the flags on fl.
 func (c *onNodes) register(fl *pflag.FlagSet) {
-	c.RegisterNodes(fl, "sweep over numbers of nodes: local:1:4 starts 1 to 4 agents here, each with --workers; or a TOML file that lists nodes, slurm, or addresses of agents",
+	c.RegisterNodes(fl, "sweep over numbers of nodes: local:1:4 starts 1 to 4 agents here, each with --workers; or a TOML file that lists nodes, slurm, addresses of agents, or mpi, for the ranks that mpirun has started",
 		"agents to wait for at most (default as many as --cluster names)", "")
 	fl.StringVar(&c.numbers, "nodes", "", "with --cluster: numbers of nodes (default 1, 2, 4 … and all)")
 	fl.BoolVar(&c.Distributed, "distributed", false, "with --cluster: matrices that are on the nodes only; --sched then may have owner, which is the default")
@@ -66,8 +66,6 @@ func (c *onNodes) parse(op string, oversubscribed bool, given func(flag string) 
 			return nil, errors.New("--nodes and --machine are for --cluster")
 		}
 		return nil, nil
-	case c.OverMPI:
-		return nil, errors.New("--cluster mpi has as many ranks as mpirun has started: run labench " + op + " --cluster mpi --json once for each number")
 	case oversubscribed || given("devices"):
 		return nil, errors.New("--cluster excludes --oversubscribe and --devices")
 	case c.Local == 0 && given("workers"):
@@ -82,6 +80,9 @@ func (c *onNodes) parse(op string, oversubscribed bool, given func(flag string) 
 		if numbers, err = parseRanges("nodes", list); err != nil {
 			return nil, err
 		}
+	}
+	if most := slices.Max(numbers); c.OverMPI && most > c.Known() {
+		return nil, fmt.Errorf("--nodes has %d, and there are %d ranks beside rank 0, which drives: start %d", most, c.Known(), most+1)
 	}
 	return numbers, c.open()
 }

@@ -68,7 +68,8 @@ beside it: labench machine writes such a file.`,
   labench scale gemm -n 4096 --nb 512,1024 --oversubscribe 1:8 --plot over.svg
   labench scale gemm -n 4096 --nb 512,1024 --threads 1,2,4 --oversubscribe 1:8
   labench scale cholesky --cluster local:1:2 --distributed --sched owner,fifo
-  labench scale lu -n 30000 --cluster nodes.toml --distributed --plot nodes.svg`,
+  labench scale lu -n 30000 --cluster nodes.toml --distributed --plot nodes.svg
+  mpirun -n 5 labench scale gemm --cluster mpi --distributed --nodes 1:4`,
 		ValidArgs: bench.Ops(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -85,7 +86,14 @@ beside it: labench machine writes such a file.`,
 				f.op = args[0]
 			}
 			f.given = cmd.Flags().Changed
-			return runScale(cmd.Context(), a, &f, scaleMachine{bench.Run, bench.Peak})
+			check := func() error {
+				_, err := f.plan()
+				return cli.Usage(err)
+			}
+			f.nodes.Sweeps = true
+			return f.nodes.OnRanks(cmd.Context(), a, f.onRank(), check, func() error {
+				return runScale(cmd.Context(), a, &f, scaleMachine{bench.Run, bench.Peak})
+			})
 		},
 	}
 	fl := cmd.Flags()
@@ -111,6 +119,15 @@ beside it: labench machine writes such a file.`,
 	fl.StringVar(&f.profile, "profile", "", "file of what is known of the versions' speed, or none (default tessera/profile.json in the user's cache)")
 	f.nodes.register(fl)
 	return cmd
+}
+
+// onRank returns what a rank of MPI computes with, at all points.
+func (f *scaleFlags) onRank() *setup.LocalFlags {
+	x := &setup.LocalFlags{Profile: f.profile}
+	if f.versions != "all" {
+		x.Versions = strings.ReplaceAll(f.versions, "+", ",")
+	}
+	return x
 }
 
 // scalePlan is the parsed command line.
@@ -176,6 +193,9 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 		s.versions, s.base.Table, err = threadSets(f.threads)
 	}
 	errs.Note(err)
+	if f.nodes.OverMPI && len(s.versions) > 1 {
+		errs.Note(errors.New("--cluster mpi and several sets of --versions exclude each other: ranks have the same versions at all points"))
+	}
 	errs.Note(setup.RequestDevices(f.devices))
 	s.devices = deviceSets(f.devices)
 	errs.Target("csv", f.csv)

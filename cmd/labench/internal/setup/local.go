@@ -22,6 +22,7 @@ import (
 type LocalFlags struct {
 	Workers                               int
 	Resources, Devices, Versions, Profile string
+	Node                                  string // whose profile it is if Profile is empty; empty: no node's of a cluster
 }
 
 // Register defines the flags on fl.
@@ -30,7 +31,7 @@ func (f *LocalFlags) Register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.Resources, "resources", "", "TOML file that declares workers of several kinds, instead of --workers")
 	fl.StringVar(&f.Devices, "devices", "none", "accelerators beside the workers: "+DeviceWords)
 	fl.StringVar(&f.Versions, "versions", "", "versions that may run, as in openblas,go, and op=version to fix that of one op")
-	fl.StringVar(&f.Profile, "profile", "none", "file of what is known of the versions' speed, which is saved now and then, and at the end: each op then takes the fastest version, and otherwise the first one that can run")
+	fl.StringVar(&f.Profile, "profile", "", "file of what is known of the versions' speed, which is saved every 5 s, and at the end (default tessera/profile.NAME.json in the user's cache, with the name of the node; or none): if a file is named, each op takes the fastest version, and otherwise the first one that can run")
 }
 
 // NodeOps returns the ops that nodes can execute.
@@ -59,8 +60,11 @@ func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err err
 	}
 	p := &Profile{Profile: new(versions.Profile)}
 	if f.Profile != "none" {
-		c.Mode = versions.Profiled
-		if p, err = OpenProfile(a, f.Profile); err != nil {
+		// By default a node learns for later runs: what it has learned so far changes no version, and so no bits.
+		if c.Measure = true; f.Profile != "" {
+			c.Mode = versions.Profiled
+		}
+		if p, err = OpenProfileOf(a, f.Node, f.Profile); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -87,7 +91,7 @@ func (f *LocalFlags) Open(a *cli.App) (rt *exec.Local, end func() error, err err
 	if err != nil {
 		return nil, nil, errors.Join(err, closeAll())
 	}
-	stop := p.keepEvery(a, 20*time.Second)
+	stop := p.keepEvery(a, 5*time.Second)
 	return rt, func() error {
 		stop()
 		err := errors.Join(rt.Close(), closeAll())

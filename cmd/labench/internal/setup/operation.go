@@ -265,13 +265,9 @@ func (f *OpFlags) Progress(a *cli.App, s *bench.Spec, title string) *report.Prog
 	return bar
 }
 
-// Local returns the flags about workers. It keeps no profile unless a flag names one.
+// Local returns the flags about workers.
 func (f *OpFlags) Local() *LocalFlags {
-	l := &LocalFlags{Workers: f.Spec.Workers, Resources: f.Resources, Devices: f.Devices, Versions: f.versions, Profile: "none"}
-	if f.Given("profile") {
-		l.Profile = f.profile
-	}
-	return l
+	return &LocalFlags{Workers: f.Spec.Workers, Resources: f.Resources, Devices: f.Devices, Versions: f.versions, Profile: f.profile}
 }
 
 // Help lists the kinds of matrices of the operation, if the command line has --matrix help. asked reports

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/internal/cli"
@@ -25,15 +26,27 @@ func ProfilePath() (string, error) {
 	return filepath.Join(dir, "tessera", "profile.json"), nil
 }
 
+// ProfileFor returns the file of a node's own profile: profile.json becomes profile.agent0.json.
+func ProfileFor(node, file string) string {
+	ext := filepath.Ext(file)
+	return strings.TrimSuffix(file, ext) + "." + strings.ReplaceAll(node, "/", "-") + ext
+}
+
 // OpenProfile reads the profile that --profile names: a file, "none", or if empty the default file. A file that
 // is no profile is renamed, with a warning.
-func OpenProfile(a *cli.App, name string) (*Profile, error) {
+func OpenProfile(a *cli.App, name string) (*Profile, error) { return OpenProfileOf(a, "", name) }
+
+// OpenProfileOf is OpenProfile for a node of a cluster, which has a default file of its own.
+func OpenProfileOf(a *cli.App, node, name string) (*Profile, error) {
 	switch name {
 	case "none":
 		return &Profile{Profile: new(versions.Profile)}, nil
 	case "":
 		var err error
 		if name, err = ProfilePath(); err == nil {
+			if node != "" {
+				name = ProfileFor(node, name)
+			}
 			err = os.MkdirAll(filepath.Dir(name), 0o755)
 		}
 		if err != nil {

@@ -36,11 +36,16 @@ func newKMeans(ctx context.Context, rt exec.Runtime, n, d, k, iterations, blocks
 			x[j] = 4*uniform(seed+1, cloud*d+j) + uniform(seed+2, i*d+j)
 		}
 	})
+	return kmeansOn(p, k, iterations), err
+}
+
+// kmeansOn returns k-means on points.
+func kmeansOn(p *points, k, iterations int) *KMeans {
 	m := &KMeans{points: p, k: k, iterations: iterations, routines: cpu.Fastest[float64](cpu.Caches{})}
 	m.scratch.New = func() any {
-		return &distances{make([]float64, block*k), make([]float64, m.routines.Work(max(block, k, d)))}
+		return &distances{make([]float64, block*k), make([]float64, m.routines.Work(max(block, k, p.d)))}
 	}
-	return m, err
+	return m
 }
 
 // Describe implements [Problem].
