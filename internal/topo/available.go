@@ -1,20 +1,10 @@
 package topo
 
 import (
-	"os"
 	"math"
 	"strconv"
 	"strings"
 )
-
-// Available returns what [Detect] says of the memory that this process can still get, and what leaves it no more. It reads
-// a few files and not a hundred.
-func Available() (bytes int64, of string) {
-	r := reader{root: os.DirFS("/"), m: &Machine{}}
-	r.cgroups()
-	r.available()
-	return r.m.Available, r.m.AvailableOf
-}
 
 // available sets the memory that the process can still get; the limits must be known.
 func (r *reader) available() {

@@ -41,27 +41,21 @@ func (s Spec) ready() (Spec, error) {
 // fits returns a *MemoryError if s, as far as its shape is known, needs more memory than this process can get
 // now.
 func fits(s Spec) error {
+	m := topo.Detect()
 	matrices, books := s.bytes(), s.books(s.NB)
-	e := exceeds(matrices + books)
-	if e == nil {
+	need := matrices + books
+	if m.Available == 0 || need <= float64(m.Available) {
 		return nil
 	}
-	if e.Tiles = books > matrices; e.Tiles {
+	if e := (&MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Tiles: true}); books > matrices {
 		return e
 	}
-	if e.Double = s.Type == "f64"; s.Verify {
+	e := &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Double: s.Type == "f64"}
+	if s.Verify {
 		s.Verify = false
 		e.Checked = s.bytes() < matrices
 	}
 	return e
-}
-
-// exceeds returns an error if this process cannot get need bytes now, else nil.
-func exceeds(need float64) *MemoryError {
-	if have, of := topo.Available(); have > 0 && need > float64(have) {
-		return &MemoryError{Need: need, Have: have, Of: of}
-	}
-	return nil
 }
 
 // TileKnown is how many bytes of metadata the driver needs for a tile of distributed matrices.
@@ -70,9 +64,8 @@ const TileKnown = 1 << 10
 // fitsBooks returns a *MemoryError if this process cannot allocate need bytes of metadata of tasks and of tiles
 // that other nodes hold.
 func fitsBooks(need float64) error {
-	if e := exceeds(need); e != nil {
-		e.Tiles = true
-		return e
+	if m := topo.Detect(); m.Available > 0 && need > float64(m.Available) {
+		return &MemoryError{Need: need, Have: m.Available, Of: m.AvailableOf, Tiles: true}
 	}
 	return nil
 }
@@ -145,16 +138,16 @@ func (s Spec) bytes() float64 {
 // boundMemory sets the garbage collector's limit to the memory that this process can get, until restore is
 // called. Otherwise garbage of one run might still be there when the next run needs as much.
 func boundMemory() (restore func()) {
-	available, _ := topo.Available()
-	if available == 0 {
+	m := topo.Detect()
+	if m.Available == 0 {
 		return func() {}
 	}
 	mapped := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(mapped)
 	used := int64(mapped[0].Value.Uint64() - mapped[1].Value.Uint64())
 	before := debug.SetMemoryLimit(-1)
-	limit := used + available - available/50
-	if available > math.MaxInt64-used || limit > before {
+	limit := used + m.Available - m.Available/50
+	if m.Available > math.MaxInt64-used || limit > before {
 		return func() {}
 	}
 	debug.SetMemoryLimit(limit)
