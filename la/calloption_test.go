@@ -83,7 +83,7 @@ func TestOptionsRefused(t *testing.T) {
 		{"PivotedQR.Factorize takes no LeastNorm", pivoted.Factorize(bad, la.LeastNorm{})},
 		{"LeastSquares takes no InPlace", la.LeastSquares[float64](t.Context(), nil, x, full, x, la.InPlace())},
 		{"QR.Factorize takes no TruncatedOptions", qr.Factorize(bad, la.TruncatedOptions{})},
-		{"EigenSym.Factorize takes no InPlace", eigen.Factorize(nil, true, la.InPlace())},
+		{"EigenSym.Factorize takes no Checkpoint", eigen.Factorize(nil, true, keep)},
 		{"SVD.Factorize takes no EigenPart", svd.Factorize(bad, mat.SVDThin, part)},
 		{"SVD.Factorize takes no GeneralizedForm", svd.Factorize(bad, mat.SVDThin, la.ABxIsLambdaX)},
 		{"EigenSym.Factorize has no Reduction(3)", eigen.Factorize(nil, true, la.Reduction(3))},
