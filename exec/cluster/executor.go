@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -123,130 +122,11 @@ func (x *executor) work(ctx context.Context, job uint64, report func(end)) *work
 	return w
 }
 
-// endedMessage returns the message about tasks that have ended, with the node's figures.
-func (x *executor) endedMessage(job uint64, ends []end) ended {
-	m := ended{Job: job, Ends: ends, Peak: x.store.peakBytes()}
-	x.meter.drain(&m)
-	return m
-}
-
-// status returns what the node is doing.
-func (x *executor) status() (s status) {
-	in, ready := x.gate.Tasks()
-	s.Held = x.store.currentBytes()
-	s.Waiting, s.Busy = x.meter.counts()
-	s.Busy = min(s.Busy, x.meter.workers)
-	now := x.meter.clock(time.Now())
-	add := func(e *execution, where stage, wants []transport.Ref) {
-		since := time.Duration(max(now-e.stageSince.Load(), 0))
-		s.Tasks = append(s.Tasks, taskStatus{Job: e.w.number, ID: e.task.ID, Stage: where, For: since, Wants: wants})
-	}
-	for _, e := range in {
-		add(e, stageRuns, nil)
-	}
-	for _, e := range ready {
-		add(e, stageReady, nil)
-	}
-	for w, wants := range x.store.comingTo() {
-		if e, ok := w.(*execution); ok && e.stageSince.Load() > 0 { // otherwise run is still asking for its operands
-			add(e, stageWaits, wants[:min(len(wants), maxStatus)])
-		}
-	}
-	slices.SortFunc(s.Tasks, func(a, b taskStatus) int {
-		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.ID, b.ID))
-	})
-	s.Tasks = s.Tasks[:min(len(s.Tasks), maxStatus)]
-	return s
-}
-
-// shiftPause adds a pause of the process, which ended at at, to the times at which tasks began to wait or run.
-func (x *executor) shiftPause(pause time.Duration, at time.Time) {
-	now := x.meter.clock(at)
-	move := func(e *execution) {
-		if old := e.stageSince.Load(); old > 0 {
-			e.stageSince.CompareAndSwap(old, min(old+int64(pause), now)) // unless the task has moved on meanwhile
-		}
-	}
-	in, ready := x.gate.Tasks()
-	for _, e := range slices.Concat(in, ready) {
-		move(e)
-	}
-	for w := range x.store.comingTo() {
-		if e, ok := w.(*execution); ok {
-			move(e)
-		}
-	}
-}
-
-// isIdle reports whether the ends of all tasks of a job have been reported.
-func (x *executor) isIdle(job uint64) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	w := x.jobs[job]
-	return w == nil || w.unreported.Load() == 0
-}
-
-// endJob ends the work for a job and drops its data. The number may also be that of a set of kept
-// data, which has no work.
-func (x *executor) endJob(job uint64) {
-	x.mu.Lock()
-	w := x.jobs[job]
-	x.mu.Unlock()
-	if w != nil {
-		w.shutDown(context.Canceled)
-	}
-	x.store.forget(job)
-}
-
-// shutDown ends the work: it cancels what has not started and waits for what runs. It may be called
-// more than once.
-func (w *work) shutDown(cause error) {
-	w.endOnce.Do(func() { // a second caller waits for the first
-		w.mu.Lock()
-		w.ended = true
-		w.mu.Unlock()
-		w.cancel(cause)
-		w.tasks.Wait()
-		_ = w.job.Wait() // the error was reported with the tasks
-		if d := w.delegated(); d != nil {
-			d.end()
-		}
-		w.mu.Lock()
-		delete(w.jobs, w.number)
-		w.mu.Unlock()
-	})
-}
-
 // delegated returns the job's delegate, nil if no task was delegated.
 func (w *work) delegated() delegate {
 	w.delegating.Lock()
 	defer w.delegating.Unlock()
 	return w.toBelow
-}
-
-// stop cancels what has not started. No work begins after it.
-func (x *executor) stop(cause error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.closed = true
-	for _, w := range x.jobs {
-		w.ended = true
-		w.cancel(cause)
-	}
-}
-
-// close ends all work and then drops all data, since tasks of one job may use data of another. It stops all
-// jobs before it waits for the first: a task of one job may occupy workers that a task of another job waits
-// for.
-func (x *executor) close(cause error) {
-	x.stop(cause)
-	x.mu.Lock()
-	all := slices.Collect(maps.Values(x.jobs))
-	x.mu.Unlock()
-	for _, w := range all {
-		w.shutDown(cause)
-	}
-	x.store.close()
 }
 
 // run executes tasks and reports their ends, unless the work has ended. It does not wait.
@@ -578,15 +458,6 @@ func (w *work) setTracing(trace, tell bool) {
 	w.story.Store(tell)
 }
 
-// giveBack gives back to the driver the first few tasks that are still at the gate.
-func (w *work) giveBack(ids []uint64, most int) {
-	for _, e := range w.gate.TakeBack(w.number, ids, most) {
-		w.meter.change(0, -1)
-		w.reportLast(end{ID: e.task.ID, Returned: true})
-	}
-	w.report(end{Returned: true})
-}
-
 // Attempted implements [graph.Witness].
 func (e *execution) Attempted(a graph.Attempt) {
 	e.mu.Lock()
@@ -623,21 +494,6 @@ func (w *work) reportLast(x end) {
 	w.unreported.Add(-1)
 	w.report(x)
 	w.tasks.Done()
-}
-
-// withdrawn notes that the version of a name changes here, or goes.
-func (x *executor) withdrawn(r transport.Ref) {
-	x.mu.Lock()
-	var all []*work
-	for _, w := range x.jobs {
-		all = append(all, w)
-	}
-	x.mu.Unlock()
-	for _, w := range all {
-		if d := w.delegated(); d != nil {
-			d.withdrawn(r)
-		}
-	}
 }
 
 // chooseBelow returns the job's delegate if nodes below are to execute a task, whose operands are there. The task

@@ -14,6 +14,8 @@ import (
 // lapack.EVNone the triangle is overwritten at will. It reports whether all were found: not if
 // an element that is read is NaN or infinite, which it finds out at once.
 //
+// Up to order op.SyevOrder the signs of vectors are gonum's for an upper triangle, but where rounding decides between equals.
+//
 // work and lwork are as gonum's: lwork at least 3·n−1; with lwork = −1 work[0] becomes gonum's best one and
 // nothing is computed. It panics as gonum's does.
 //

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/kernels/tridiag"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -88,5 +87,5 @@ func (s *smallSpectral) gesvd(vectors bool, m, n int, a []float64, lda int, valu
 // over- nor underflow.
 func moderate(top uint64) (ok, done bool) {
 	most := math.Float64frombits(top)
-	return most < 1/tridiag.Safe[float64]() && (most == 0 || most > tridiag.Safe[float64]()), !(most <= math.MaxFloat64)
+	return most == 0 || squarable(most), !(most <= math.MaxFloat64)
 }

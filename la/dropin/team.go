@@ -1,7 +1,6 @@
 package dropin
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -40,8 +39,7 @@ func newTeam(co *core) cpu.Crew[float64] {
 // squarable reports whether a matrix with that largest magnitude is finite and not zero, and squares of its elements neither overflow
 // nor, beside that of the largest one, vanish. gonum's routines do the other ones: they scale each vector.
 func squarable(top float64) bool {
-	least := math.Sqrt(safeMin) / 0x1p-52
-	return top >= least && top <= 1/least
+	return top > tridiag.Safe[float64]() && top < 1/tridiag.Safe[float64]()
 }
 
 // square returns the n×n matrix in x.
