@@ -175,7 +175,8 @@ func (s *suite[T]) Stedc(t *testing.T) {
 			if i >= top.Rows {
 				part, row = bottom, i-top.Rows
 			}
-			if part.At(row, j) != all.At(first+i, j) {
+			// A library's products of fewer rows may round otherwise.
+			if d := math.Abs(float64(part.At(row, j) - all.At(first+i, j))); !(d <= 20*eps[T]()) {
 				t.Fatalf("order %d: vector %d of a part has %v, want %v", n, first+i, part.At(row, j), all.At(first+i, j))
 			}
 		}
