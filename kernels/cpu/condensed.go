@@ -54,9 +54,21 @@ const (
 	// reflectorPairs is the largest order for which they are applied two at a time, to at least pairRows rows.
 	reflectorPairs = 64
 	pairRows       = 8
-	// reflectorRows is the number of rows to which one part applies them.
+	// reflectorRows is the largest number of rows to which one part applies them, a multiple of evenRows.
 	reflectorRows = 256
+	// evenRows is the number of rows from which on a second part pays.
+	evenRows = 64
 )
+
+// rowParts returns the number of parts, and the rows of each but the last one, in which reflectors are applied to that many
+// rows: an even number, so that an even number of units ends together.
+func rowParts(rows int) (parts, height int) {
+	if parts = (rows + reflectorRows - 1) / reflectorRows; rows > evenRows {
+		parts += parts % 2
+	}
+	height = ((rows+parts-1)/parts + 7) / 8 * 8
+	return (rows + height - 1) / height, height
+}
 
 // fewElements is the length of vectors up to which loops are faster than calls of assembly.
 const fewElements = 6

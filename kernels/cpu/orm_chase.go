@@ -70,10 +70,10 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 			}
 		}
 	})
-	parts := (m + reflectorRows - 1) / reflectorRows
+	parts, height := rowParts(m)
 	t.crew(parts, diamondSweeps*(2*reflectorRows+wide)+t.Work(max(reflectorRows, wide)), func(part, _ int, work []T) {
-		i := part * reflectorRows
-		m := min(reflectorRows, m-i)
+		i := part * height
+		m := min(height, m-i)
 		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
 		y, work := work[:diamondSweeps*m], work[diamondSweeps*m:]
 		z, work := work[:diamondSweeps*m], work[diamondSweeps*m:]

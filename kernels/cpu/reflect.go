@@ -36,10 +36,10 @@ func (t *condensed[T]) applyBlocks(rows, order, k int, in vectorsIn[T], identity
 		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		t.factorOfBlock(nb, gram, tau[first:first+nb], f)
 	})
-	parts := (rows + reflectorRows - 1) / reflectorRows
+	parts, height := rowParts(rows)
 	t.crew(parts, 2*reflectorPanel*reflectorRows+t.Work(max(reflectorRows, order)), func(part, _ int, work []T) {
-		i := part * reflectorRows
-		m := min(reflectorRows, rows-i)
+		i := part * height
+		m := min(height, rows-i)
 		y, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		z, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		for b := blocks - 1; b >= 0 && !t.stopped(); b-- {
