@@ -79,7 +79,11 @@ func uses(t *testing.T, op *versions.Op, n int) []versions.Use {
 		u[0] = in
 	case "gemm", "unmqr", "tsmqr", "ttmqr":
 		u[0], u[1] = in, in
-	case "geqrt", "tsqrt", "ttqrt":
+	case "ormsy2sb":
+		for i := range u[1:] {
+			u[1+i] = in
+		}
+	case "geqrt", "tsqrt", "ttqrt", "sy2sbmm":
 	default:
 		t.Fatalf("it is not known what op %q does with its operands", op.Name)
 	}

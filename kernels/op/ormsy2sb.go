@@ -25,6 +25,7 @@ func ormsy2sbOp[T kernels.Element]() definition[T] {
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: ormsy2sb(i.blas), Help: func(call *versions.Call) (int, bool) { return help(ormsy2sbWork[T](call)) }}
 		},
+		cuda: versions.Version{Run: cudaOrmsy2sb[T], Memory: cudaOrmsy2sbMemory[T]},
 	}
 }
 

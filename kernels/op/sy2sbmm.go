@@ -37,6 +37,7 @@ func sy2sbmmOp[T kernels.Element]() definition[T] {
 		host: func(i implementation[T]) versions.Version {
 			return versions.Version{Run: sy2sbmm(i.blas), Help: func(call *versions.Call) (int, bool) { return help(sy2sbmmWork[T](call)) }}
 		},
+		cuda: versions.Version{Run: cudaSy2sbmm[T]},
 	}
 }
 
