@@ -357,3 +357,39 @@ func TestAcceleratorsPanels(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceleratorsEigen: products of the reduction to a band, and of the transformation back, run on devices.
+func TestAcceleratorsEigen(t *testing.T) {
+	const n, nb = 150, 32
+	all, _ := simulated(t, 2, nb, 60)
+	e := engineOf(t, la.Options{Accelerators: all, Workers: 2, NB: nb, Fixed: []versions.Pin{{Op: "sy2sbmm", Version: "cuda"}, {Op: "ormsy2sb", Version: "cuda"}}})
+	a := mat.NewSymDense(n, nil)
+	dense := generatedDense(t, matgen.Random, n, 5)
+	for i := range n {
+		for j := i; j < n; j++ {
+			a.SetSym(i, j, dense.At(i, j))
+		}
+	}
+	c, want := la.NewEigenSym[float64](e), la.NewEigenSym[float64](nil)
+	if err := inTurn(want.Factorize(a, true), func() error { return c.Factorize(a, true, la.TwoStages) }); err != nil {
+		t.Fatal(err)
+	}
+	values := want.Values(nil)
+	for i, x := range c.Values(nil) {
+		if d := math.Abs(x - values[i]); !(d <= 1e-12*float64(n)) {
+			t.Errorf("eigenvalue %d is %v, want %v", i, x, values[i])
+		}
+	}
+	var v, av, vd mat.Dense
+	c.VectorsTo(&v)
+	av.Mul(a, &v)
+	vd.Mul(&v, mat.NewDiagDense(n, values))
+	if d := farApart(&av, &vd); !(d <= 1e-12*float64(n)) {
+		t.Errorf("A·V and V·diag(λ) differ by %.3g", d)
+	}
+	for _, x := range all {
+		if x.(*cuda.Accelerator).Stats().Launches == 0 {
+			t.Errorf("%s has executed nothing", x.Name())
+		}
+	}
+}

@@ -55,7 +55,8 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // Tasks on tiles decompose a symmetric matrix that is distributed on the nodes of the engine, in two stages. They work on a copy on
 // the nodes, or with InPlace on the tiles of a, which are undefined then. In place a is a *blocked.Matrix of kind SymUpper, and may be
 // in the memory of this process, too. The eigenvectors stay on the nodes until c is reset or used again, and VectorsTo
-// copies them.
+// copies them. If the engine has accelerators, tasks on tiles also decompose a matrix of order 4096 or more, or for which
+// [TwoStages] is asked; their products run on devices.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, an *[OptionsError] for one stage on tiles, a *ShapeError for tiles of another kind, or

@@ -30,8 +30,8 @@ type eigenTiles[T Element] struct {
 }
 
 // newEigenTiles returns the eigenvalues of a, and the eigenvectors if vectors is set, by tasks on the tiles of a, which
-// they overwrite, if o says so, and else on those of a copy on the same nodes. It returns nil for a matrix that is neither
-// distributed nor to be overwritten. The caller closes the result.
+// they overwrite, if o says so, and else on those of a copy on the same nodes, or in memory for devices. It returns nil for a
+// matrix that is none of these. The caller closes the result.
 func newEigenTiles[T Element](e *Engine, o callOptions, a SymmetricSource[T], vectors bool) (*eigenTiles[T], error) {
 	m, _ := any(a).(*blocked.Matrix[T])
 	if m != nil {
@@ -44,8 +44,14 @@ func newEigenTiles[T Element](e *Engine, o callOptions, a SymmetricSource[T], ve
 		if m, err = tilesInPlace(name, "a", Source[T](a), blocked.SymUpper, "a SymUpper"); err != nil {
 			return nil, err
 		}
-	case m == nil:
+	case m == nil && !onDevices(e, o, a.SymmetricDim()):
 		return nil, nil
+	case m == nil:
+		r := newReading(e, nil, Source[T](a), blocked.SymUpper, cmp.Or(e.Options().NB, eigenDeviceNB), true, false)
+		if err := r.nonFinite(); err != nil {
+			return nil, err
+		}
+		m, o.inPlace = r.a, true
 	case !m.Kind().Symmetric():
 		return nil, &ShapeError{name, "a is distributed and " + m.Kind().String() + ", want a symmetric kind"}
 	}
@@ -64,6 +70,22 @@ func newEigenTiles[T Element](e *Engine, o callOptions, a SymmetricSource[T], ve
 		return nil, convergence("EigenSym", err)
 	}
 	return c, nil
+}
+
+// An engine with accelerators decomposes by tasks on tiles from order eigenOnDevices on, in tiles of eigenDeviceNB unless it has a
+// size of its own: their products run on devices. Both are estimates: nobody has measured them.
+const (
+	eigenOnDevices = 4096
+	eigenDeviceNB  = 512
+)
+
+// onDevices reports whether tasks on tiles decompose a symmetric matrix of order n in memory, which one task would do without
+// devices.
+func onDevices(e *Engine, o callOptions, n int) bool {
+	if len(e.Options().Accelerators) == 0 {
+		return false
+	}
+	return o.reduction == TwoStages || o.reduction == FasterReduction && n >= eigenOnDevices
 }
 
 // factorize scales m or its copy, and decomposes it.

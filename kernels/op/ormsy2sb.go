@@ -1,6 +1,8 @@
 package op
 
 import (
+	"unsafe"
+
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
@@ -79,4 +81,43 @@ func ormsy2sb[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		})
 		return nil
 	}
+}
+
+// cudaOrmsy2sb enqueues a call of op "ormsy2sb".
+func cudaOrmsy2sb[T kernels.Element](call *versions.Call) error {
+	x, pairs, columns := ormsy2sbOf[T](call)
+	q := queueOf[T](call)
+	if x.Rows == 0 || columns == 0 {
+		return nil
+	}
+	y, err := q.scratch(x.Rows, columns)
+	if err != nil {
+		return err
+	}
+	z, err := q.scratch(x.Rows, columns)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		of := pairs[i].(*kernels.Tile[T])
+		m, n, k := x.Rows, of.Rows, of.Cols
+		if n == 0 || k == 0 {
+			continue
+		}
+		v, f, to := q.operand(1+i), q.operand(2+i), q.from(q.operand(0), 0, x.Cols-n)
+		if err := untilError(
+			func() error { return q.gemm(blas.NoTrans, blas.NoTrans, m, k, n, 1, to, v, 0, y) },
+			func() error { return q.gemm(blas.NoTrans, blas.Trans, m, k, k, 1, y, f, 0, z) },
+			func() error { return q.gemm(blas.NoTrans, blas.Trans, m, n, k, -1, z, v, 1, to) },
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cudaOrmsy2sbMemory returns the bytes of both products.
+func cudaOrmsy2sbMemory[T kernels.Element](call *versions.Call) int64 {
+	x, _, columns := ormsy2sbOf[T](call)
+	return 2 * (int64(x.Rows)*int64(columns)*int64(unsafe.Sizeof(*new(T))) + scratchUnit)
 }

@@ -181,3 +181,74 @@ func (c *bandColumn[T]) tile(r cpu.Routines[T], part int, sums, work []T) {
 		r.Gemm(blas.Trans, blas.NoTrans, n, k, m, 1, a, t.Stride, atEnd(v, c.N, lo), v.Stride, 0, sums[part*n*k:], k, work)
 	}
 }
+
+// cudaSy2sbmm enqueues a call of op "sy2sbmm". Tiles are one after the other, so what they contribute to Y needs no sums of
+// its own.
+func cudaSy2sbmm[T kernels.Element](call *versions.Call) error {
+	c, q := sy2sbmmOf[T](call), queueOf[T](call)
+	wide, rest, last := c.hi-c.lo, c.N-c.First, len(c.tiles)-1
+	column := c.lo - c.Column*c.NB // the first one that counts, in its tile
+	if c.Begin {
+		t, n := q.operand(last), c.tiles[last].(*kernels.Tile[T]).Rows
+		if err := q.s.CopyUpper(q.typ, n, n, 1, q.rowMajor(t), q.rowMajorT(t), false); err != nil {
+			return err
+		}
+	}
+	next := last + 1
+	take := func() stored {
+		next++
+		return q.operand(next - 1)
+	}
+	// The last rows of an operand are those of A.
+	atEnd := func(x stored, t *kernels.Tile[T], i int) stored { return q.from(x, t.Rows-c.N+i, 0) }
+	var r, y, v, vOld, wOld stored
+	if c.Rows > 0 {
+		r = take()
+	}
+	if !c.Begin {
+		y, v = take(), take()
+	}
+	if c.Old {
+		vOld, wOld = take(), take()
+	}
+	if !c.Begin && c.Clear {
+		if err := q.gemm(blas.NoTrans, blas.NoTrans, rest, c.columns, 0, 1, y, y, 0, atEnd(y, c.y, c.First)); err != nil {
+			return err
+		}
+	}
+	for part := range c.tiles {
+		if c.Begin {
+			break
+		}
+		i := c.top + part
+		lo := max(c.First, i*c.NB)
+		m := i*c.NB + c.tiles[part].(*kernels.Tile[T]).Rows - lo
+		a := q.from(q.operand(part), lo-i*c.NB, column)
+		if k := c.columnsOfOld; c.Old && k > 0 {
+			v, w := atEnd(vOld, c.vOld, 0), atEnd(wOld, c.wOld, 0)
+			if err := untilError(
+				func() error {
+					return q.gemm(blas.NoTrans, blas.Trans, m, wide, k, -1, q.from(v, lo, 0), q.from(w, c.lo, 0), 1, a)
+				},
+				func() error {
+					return q.gemm(blas.NoTrans, blas.Trans, m, wide, k, -1, q.from(w, lo, 0), q.from(v, c.lo, 0), 1, a)
+				},
+			); err != nil {
+				return err
+			}
+		}
+		k := c.columns
+		if k == 0 {
+			continue
+		}
+		if err := q.gemm(blas.NoTrans, blas.NoTrans, m, k, wide, 1, a, atEnd(v, c.v, c.lo), 1, atEnd(y, c.y, lo)); err != nil {
+			return err
+		}
+		if part < last {
+			if err := q.gemm(blas.Trans, blas.NoTrans, wide, k, m, 1, a, atEnd(v, c.v, lo), 1, atEnd(y, c.y, c.lo)); err != nil {
+				return err
+			}
+		}
+	}
+	return q.copy(c.Rows, wide, q.from(q.operand(0), c.First-c.top*c.NB, column), q.from(r, 0, column))
+}
