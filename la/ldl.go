@@ -85,10 +85,9 @@ func (f *LDL[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(f.engine, false))
 	}
 	if !fits(f.a, n, n, max(n, 1)) {
-		f.a, f.d = nil, blocked.New[T](blocked.Full, 2, n, max(n, 2))
+		f.a, f.d = blocked.New[T](blocked.SymUpper, n, n, max(n, 1)), blocked.New[T](blocked.Full, 2, n, max(n, 2))
 	}
-	r := newReading(f.engine, f.a, Source[T](a), blocked.SymUpper, max(n, 1), true, false)
-	f.a = r.a
+	r := newReading(f.engine, f.factor(blocked.SymUpper, ldlRead), Source[T](a), blocked.SymUpper, ldlRead, true, false)
 	if err := r.nonFinite(); err != nil {
 		return err
 	}
@@ -111,6 +110,9 @@ func (f *LDL[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 // ldlDirect is the order up to which a factorization is a call of one kernel by the caller's goroutine: no other unit
 // would have anything to do.
 const ldlDirect = 192
+
+// ldlRead is the order of the tiles of a matrix that are read at once, by all units.
+const ldlRead = 256
 
 // check panics with ErrNotFactorized if there is no factorization.
 func (f *LDL[T]) check() {

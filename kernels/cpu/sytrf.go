@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 )
@@ -16,10 +17,13 @@ func NewIndefinite[T Element](r Routines[T], crew Crew[T]) *Indefinite[T] {
 }
 
 const (
-	// sytrfPanel is the number of rows that are factored before the rest of the matrix is updated.
-	sytrfPanel = 64
+	// sytrfPanel is the number of rows that are factored before the rest of the matrix is updated. Each row costs a
+	// product with those before it that memory bounds; the update is as fast with more of them.
+	sytrfPanel = 48
 	// sytrfBlock is the number of rows of the rest that one part updates.
 	sytrfBlock = 128
+	// sytrfDiagonal is the number of rows of a block on the diagonal of which it computes whole columns.
+	sytrfDiagonal = 32
 	// sytrfShare is the number of products of an update of a row that one part computes, at least.
 	sytrfShare = 1 << 15
 )
@@ -240,24 +244,40 @@ func (f *indefinitePanel[T]) two(k int, x, y []T) {
 }
 
 // update computes A −= Uᵀ·W for the upper triangle of the rows from next on, where the panel is rows first to next−1.
-// It also overwrites the lower triangles of the blocks on the diagonal.
+// It also overwrites elements of the lower triangles of the blocks on the diagonal.
 func (f *indefinitePanel[T]) update(first, next int) {
 	f.ends = append(f.ends, [2]int{first, next})
 	n := f.n
 	f.crew((n-next+sytrfBlock-1)/sytrfBlock, f.Work(n), func(part, _ int, work []T) {
 		i := next + part*sytrfBlock
-		f.Gemm(blas.Trans, blas.NoTrans, min(sytrfBlock, n-i), n-i, next-first, -1, f.a[first*f.lda+i:], f.lda, f.w[i:], n, 1,
-			f.a[i*f.lda+i:], f.lda, work)
+		product := func(i, rows, j, columns int) {
+			f.Gemm(blas.Trans, blas.NoTrans, rows, columns, next-first, -1, f.a[first*f.lda+i:], f.lda, f.w[j:], n, 1,
+				f.a[i*f.lda+j:], f.lda, work)
+		}
+		end := min(i+sytrfBlock, n)
+		if end < n {
+			product(i, end-i, end, n-end)
+		}
+		for ; i < end; i += sytrfDiagonal { // little of what is below the diagonal
+			product(i, min(sytrfDiagonal, end-i), i, end-i)
+		}
 	})
 }
 
 // permute exchanges the columns of each panel's rows that later panels have exchanged.
 func (f *indefinitePanel[T]) permute() {
+	var moved []int // the columns that were exchanged with others
+	for k, p := range f.swaps {
+		if p != k {
+			moved = append(moved, k)
+		}
+	}
 	f.crew(len(f.ends), 0, func(part, _ int, _ []T) {
 		first, next := f.ends[part][0], f.ends[part][1]
+		at, _ := slices.BinarySearch(moved, next)
 		for i := first; i < next; i++ {
 			row := f.a[i*f.lda:][:f.n]
-			for k := next; k < f.n; k++ {
+			for _, k := range moved[at:] {
 				p := f.swaps[k]
 				row[k], row[p] = row[p], row[k]
 			}

@@ -231,11 +231,11 @@ func (b *bisection) choose() (to side, i int32) {
 	for s := range side(2) {
 		q := &b.queues[s]
 		// Rows that do not fit into the part now are left out.
-		for len(q.items) > 0 && b.weight[s]+int(b.g.rows[q.items[0].row]) > b.most {
-			q.remove(q.items[0].row)
+		for len(q.items) > 0 && b.weight[s]+int(b.g.rows[q.items[0].row()]) > b.most {
+			q.remove(q.items[0].row())
 		}
 		if rows[s] = -1; len(q.items) > 0 {
-			gains[s], rows[s] = q.items[0].gain, q.items[0].row
+			gains[s], rows[s] = q.items[0].gain(), q.items[0].row()
 		}
 	}
 	switch {
@@ -300,15 +300,23 @@ func (b *bisection) undo() {
 }
 
 // queue is rows with gains, of which the one with the largest gain comes first; of equal ones that with the smallest
-// number.
+// number. It is a heap in which an item has four children: most changes of a gain move an item by a level or not at all,
+// and children share a cache line.
 type queue struct {
 	items []item
 	place []int32 // of a row in items; −1 of others
 }
 
-type item struct{ gain, row int32 }
+// item is a gain and a row in one number, the larger the earlier it comes.
+type item int64
 
-func (x item) before(y item) bool { return x.gain > y.gain || x.gain == y.gain && x.row < y.row }
+func newItem(gain, row int32) item { return item(gain)<<32 | item(^uint32(row)) }
+
+func (x item) gain() int32 { return int32(x >> 32) }
+func (x item) row() int32  { return int32(^uint32(x)) }
+
+// fanout is the number of children of an item.
+const fanout = 4
 
 // newQueue returns a queue for rows 0 to n−1.
 func newQueue(n int) queue {
@@ -321,31 +329,30 @@ func newQueue(n int) queue {
 
 func (q *queue) clear() {
 	for _, x := range q.items {
-		q.place[x.row] = -1
+		q.place[x.row()] = -1
 	}
 	q.items = q.items[:0]
 }
 
 // set adds a row, or changes its gain.
 func (q *queue) set(gain, row int32) {
-	x, k := item{gain, row}, q.place[row]
+	x, k := newItem(gain, row), q.place[row]
 	if k < 0 {
-		k = int32(len(q.items))
 		q.items = append(q.items, x)
-		q.up(k, x)
+		q.up(len(q.items)-1, x)
 		return
 	}
-	switch old := q.items[k].gain; {
-	case gain > old:
-		q.up(k, x)
-	case gain < old:
-		q.down(k, x)
+	switch old := q.items[k]; {
+	case x > old:
+		q.up(int(k), x)
+	case x < old:
+		q.down(int(k), x)
 	}
 }
 
 // remove removes a row if it is there.
 func (q *queue) remove(row int32) {
-	k := q.place[row]
+	k := int(q.place[row])
 	if k < 0 {
 		return
 	}
@@ -353,10 +360,10 @@ func (q *queue) remove(row int32) {
 	n := len(q.items) - 1
 	x := q.items[n]
 	q.items = q.items[:n]
-	if int(k) == n {
+	if k == n {
 		return
 	}
-	if k > 0 && x.before(q.items[(k-1)/2]) {
+	if k > 0 && x > q.items[(k-1)/fanout] {
 		q.up(k, x)
 	} else {
 		q.down(k, x)
@@ -364,35 +371,38 @@ func (q *queue) remove(row int32) {
 }
 
 // up puts x at place k or nearer to the first.
-func (q *queue) up(k int32, x item) {
-	for k > 0 && x.before(q.items[(k-1)/2]) {
-		q.put(k, q.items[(k-1)/2])
-		k = (k - 1) / 2
+func (q *queue) up(k int, x item) {
+	for k > 0 && x > q.items[(k-1)/fanout] {
+		q.put(k, q.items[(k-1)/fanout])
+		k = (k - 1) / fanout
 	}
 	q.put(k, x)
 }
 
 // down puts x at place k or farther from the first.
-func (q *queue) down(k int32, x item) {
-	n := int32(len(q.items))
+func (q *queue) down(k int, x item) {
 	for {
-		c := 2*k + 1
-		if c >= n {
+		first := fanout*k + 1
+		if first >= len(q.items) {
 			break
 		}
-		if c+1 < n && q.items[c+1].before(q.items[c]) {
-			c++
+		children := q.items[first:min(first+fanout, len(q.items))]
+		c, most := 0, children[0]
+		for i, y := range children[1:] {
+			if y > most {
+				c, most = i+1, y
+			}
 		}
-		if !q.items[c].before(x) {
+		if x > most {
 			break
 		}
-		q.put(k, q.items[c])
-		k = c
+		q.put(k, most)
+		k = first + c
 	}
 	q.put(k, x)
 }
 
-func (q *queue) put(k int32, x item) {
+func (q *queue) put(k int, x item) {
 	q.items[k] = x
-	q.place[x.row] = k
+	q.place[x.row()] = int32(k)
 }

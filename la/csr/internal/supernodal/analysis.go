@@ -79,7 +79,8 @@ func Count(g *order.Graph, p []int32) *Columns {
 // another order, which is equivalent: the factor has the same entries.
 func Analyze(g *order.Graph, c *Columns) *Analysis {
 	a := &Analysis{Entries: c.Entries}
-	a.arrange(amalgamate(c.parent, c.counts), c.Order)
+	nodes, next := amalgamate(c.parent, c.counts)
+	a.arrange(nodes, next, c.Order)
 	a.structure(g)
 	a.measure()
 	return a
@@ -87,19 +88,17 @@ func Analyze(g *order.Graph, c *Columns) *Analysis {
 
 // arrange numbers supernodes and columns in a postorder of the tree of supernodes. Of the children of a supernode those
 // come first whose subtrees need much more memory while they are computed than they leave behind. That minimizes the
-// memory for contributions.
+// memory for contributions. Columns are rows of q; column j is followed by column next[j] in its supernode.
 //
 // Reference: J. W. H. Liu, On the storage requirement in the out-of-core multifrontal method for sparse factorization,
 // ACM TOMS 12 (1986).
-func (a *Analysis) arrange(nodes []supernode, q []int32) {
+func (a *Analysis) arrange(nodes []supernode, next, q []int32) {
 	n := len(nodes)
-	children := make([][]int32, n)
+	children := childrenOf(nodes)
 	var roots []int32
 	peak, left := make([]int64, n), make([]int64, n) // of a subtree: at most, and after it
 	for i := range nodes {                           // children come before their parents
-		if p := nodes[i].parent; p >= 0 {
-			children[p] = append(children[p], int32(i))
-		} else {
+		if nodes[i].parent < 0 {
 			roots = append(roots, int32(i))
 		}
 		slices.SortStableFunc(children[i], func(x, y int32) int { return cmp.Compare(peak[y]-left[y], peak[x]-left[x]) })
@@ -119,8 +118,11 @@ func (a *Analysis) arrange(nodes []supernode, q []int32) {
 	visit := func(i int32) {
 		s := int32(len(a.First) - 1)
 		number[i] = s
-		for _, c := range nodes[i].members {
+		for c := nodes[i].first; ; c = next[c] {
 			a.Order = append(a.Order, q[c])
+			if c == nodes[i].last {
+				break
+			}
 		}
 		a.First = append(a.First, int32(len(a.Order)))
 		for _, c := range children[i] {
@@ -128,13 +130,14 @@ func (a *Analysis) arrange(nodes []supernode, q []int32) {
 		}
 		a.Parent[s] = -1
 	}
-	next := make([]int, n) // the child that is visited next
+	done := make([]int, n) // children that were visited
+	var path []int32
 	for _, root := range roots {
-		for path := []int32{root}; len(path) > 0; {
+		for path = append(path, root); len(path) > 0; {
 			i := path[len(path)-1]
-			if next[i] < len(children[i]) {
-				path = append(path, children[i][next[i]])
-				next[i]++
+			if done[i] < len(children[i]) {
+				path = append(path, children[i][done[i]])
+				done[i]++
 				continue
 			}
 			visit(i)
