@@ -55,7 +55,7 @@ const (
 	// at its beginning.
 	epochs = 8
 	// sweepsTogether is how many sweeps have their reflectors in a tile, a multiple of those that are applied at a time.
-	sweepsTogether = 256
+	sweepsTogether = 240
 	// blocks is the number of blocks of columns of eigenvectors in which the last merge of divide and conquer is done, and of
 	// parts of its eigenvalues: for up to as many nodes as sets.
 	blocks       = 2 * blocksOfHalf
