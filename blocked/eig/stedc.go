@@ -17,8 +17,8 @@ import (
 //	laed3   of each block of columns: Sᵀ, in tiles by strips
 //	recut   of each strip: puts its tiles together
 //
-// A block of columns stays on one node, so the eigenvectors of halves are not sent but from the node of a half to others with
-// blocks of it.
+// A block of columns needs the same columns of the vectors of one half, and stays on one node. So the vectors of a half go
+// only to nodes with blocks of it.
 //
 // Reference: LAPACK xSTEDC, xSTERF.
 func Stedc[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {

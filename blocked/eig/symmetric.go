@@ -41,7 +41,7 @@ type Symmetric[T blocked.Element] struct {
 
 	tile                   func(rows, cols int) blocked.Tile[T] // a new tile
 	keeper                 exec.Keeper                          // nil unless A is on nodes, as what follows
-	stages, merges, result exec.Kept                            // what the last merge has; the strips; all else is in stages
+	stages, merges, result exec.Kept                            // merges: of the last merge; result: the strips; stages: all else
 }
 
 // panel is rows of A that are reduced at a time, within a row of tiles.

@@ -10,7 +10,7 @@ import "github.com/tessera-la/tessera/internal/scalar"
 //
 // Each part deflates anew, which takes n operations and leaves the same wherever it is done. A part that computes columns
 // of the eigenvectors needs the same columns of the eigenvectors of the half to which they belong, and no others. The bits
-// depend on the number of parts that find roots, and not on which columns are computed together.
+// depend on the number of parts that find roots, since each multiplies its factors first.
 //
 // References: those of the package; Tisseur and Dongarra, A parallel divide and conquer algorithm for the symmetric
 // eigenvalue problem on distributed memory architectures (1999).
