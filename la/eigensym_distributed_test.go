@@ -202,7 +202,7 @@ func TestEigenSymDistributedHard(t *testing.T) {
 
 // TestEigenSymDistributedPart: a part has the values and the vectors of the whole.
 func TestEigenSymDistributedPart(t *testing.T) {
-	const n = 60
+	const n = 90
 	d, _ := nodes(t, 2, true)
 	a := symmetricAway(t, d, n, 10, blocked.BlockCyclic{Q: 2}, numbered)
 	values, v := eigenAway(t, d, a, true)
