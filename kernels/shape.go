@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tessera-la/tessera/internal/wire"
+	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -19,7 +20,7 @@ func Values() []versions.Value {
 // Errors returns an error of each type that ops of this package return, by pointer: so
 // that one which comes from another node can be what it was.
 func Errors() []error {
-	return []error{&NotPositiveDefiniteError{}, &OverflowError{}, &ValueError{}}
+	return []error{&NotPositiveDefiniteError{}, &OverflowError{}, &ValueError{}, &tridiag.ConvergenceError{}}
 }
 
 // Shape implements [versions.Shaped]: it is the header of what Encode writes.

@@ -15,6 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec/cluster"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
+	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/mat"
@@ -201,7 +202,7 @@ func TestEigenSymDistributedHard(t *testing.T) {
 
 // TestEigenSymDistributedPart: a part has the values and the vectors of the whole.
 func TestEigenSymDistributedPart(t *testing.T) {
-	const n = 60
+	const n = 90
 	d, _ := nodes(t, 2, true)
 	a := symmetricAway(t, d, n, 10, blocked.BlockCyclic{Q: 2}, numbered)
 	values, v := eigenAway(t, d, a, true)
@@ -284,6 +285,29 @@ func TestEigenSymDistributedErrors(t *testing.T) {
 	}
 }
 
+// TestEigenSymDistributedConvergence: that an iteration on a node has not converged is told as it is in one process.
+func TestEigenSymDistributedConvergence(t *testing.T) {
+	d, _ := nodesWith(t, 2, func(o *cluster.Options) {
+		o.Idle = true
+		for _, x := range o.Ops {
+			for i := range x.Versions {
+				if x.Name == "laed0" {
+					x.Versions[i].Run = func(*versions.Call) error { return &tridiag.ConvergenceError{Found: 3, Order: 50} }
+				}
+			}
+		}
+	})
+	e, err := la.NewEngine(la.Options{Runtime: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := la.NewEigenSym[float64](e)
+	var failed *la.ConvergenceError
+	if err := c.Factorize(symmetricAway(t, d, 100, 16, blocked.BlockCyclic{Q: 2}, numbered), true); !errors.As(err, &failed) || failed.Found != 3 || !c.IsEmpty() {
+		t.Errorf("error %v, empty %t", err, c.IsEmpty())
+	}
+}
+
 // TestEigenSymDistributedLost: in each stage, the node that is at work there is lost. The bits stay the same.
 func TestEigenSymDistributedLost(t *testing.T) {
 	const n, nb = 100, 16
@@ -292,7 +316,7 @@ func TestEigenSymDistributedLost(t *testing.T) {
 	for _, at := range []struct {
 		op   string
 		call int64
-	}{{"", 0}, {"sy2sbmm", 9}, {"sy2sbqr", 4}, {"sb2st", 1}, {"stedc", 1}, {"ormsb2st", 1}, {"ormsy2sb", 2}} {
+	}{{"", 0}, {"sy2sbmm", 9}, {"sy2sbqr", 4}, {"sb2st", 1}, {"laed0", 2}, {"laed4", 3}, {"laed3", 2}, {"recut", 1}, {"ormsb2st", 1}, {"ormsy2sb", 2}} {
 		var calls atomic.Int64
 		var kill []context.CancelFunc
 		started := 0

@@ -35,10 +35,13 @@ type Symmetric[T blocked.Element] struct {
 	t, λ    []blocked.Tile[T] // one each
 	sweeps  []blocked.Tile[T]
 	strips  []blocked.Tile[T]
+	// These are of the last merge of divide and conquer, if it is divided: a tile for each half; for each block of columns;
+	// for each of as many parts of the eigenvalues; and for each strip and block.
+	halves, q, roots, z []blocked.Tile[T]
 
-	tile           func(rows, cols int) blocked.Tile[T] // a new tile
-	keeper         exec.Keeper                          // nil unless A is on nodes, as what follows
-	stages, result exec.Kept                            // all but the strips, and the strips
+	tile                   func(rows, cols int) blocked.Tile[T] // a new tile
+	keeper                 exec.Keeper                          // nil unless A is on nodes, as what follows
+	stages, merges, result exec.Kept                            // merges: of the last merge; result: the strips; stages: all else
 }
 
 // panel is rows of A that are reduced at a time, within a row of tiles.
@@ -52,7 +55,13 @@ const (
 	// at its beginning.
 	epochs = 8
 	// sweepsTogether is how many sweeps have their reflectors in a tile, a multiple of those that are applied at a time.
-	sweepsTogether = 256
+	sweepsTogether = 240
+	// blocks is the number of blocks of columns of eigenvectors in which the last merge of divide and conquer is done, and of
+	// parts of its eigenvalues: for up to as many nodes as sets.
+	blocks       = 2 * blocksOfHalf
+	blocksOfHalf = sets / 2
+	// mergeFrom is the least order of which the last merge is divided.
+	mergeFrom = 64
 	// stripRows is about how many eigenvectors are in a strip.
 	stripRows = 512
 )
@@ -116,10 +125,27 @@ func (s *Symmetric[T]) Select(first, last int) (err error) {
 		panic(blocked.ErrIndex)
 	}
 	s.first, s.last, s.strips = first, last, nil
+	s.halves, s.q, s.roots, s.z = nil, nil, nil, nil
 	for i := 0; i < last-first; i += s.stripRows() {
 		s.strips = append(s.strips, s.tile(min(s.stripRows(), last-first-i), s.n))
 	}
-	s.result, err = s.keep(s.strips)
+	if s.result, err = s.keep(s.strips); err != nil || s.n < mergeFrom || last == first {
+		return err
+	}
+	for _, second := range [...]bool{false, true} {
+		m := op.HalfOrder(s.n, second)
+		s.halves = append(s.halves, s.tile(2, m))
+		for j := range blocksOfHalf {
+			s.q = append(s.q, s.tile(m, (j+1)*m/blocksOfHalf-j*m/blocksOfHalf))
+			s.roots = append(s.roots, s.tile(op.RootsRows, s.n))
+		}
+	}
+	for i := range s.strips {
+		for j := range s.q {
+			s.z = append(s.z, s.tile(s.strips[i].Rows, s.q[j].Cols))
+		}
+	}
+	s.merges, err = s.keep(s.halves, s.q, s.roots, s.z)
 	return err
 }
 
@@ -253,10 +279,13 @@ func (s *Symmetric[T]) EachStrip(ctx context.Context, f func(first int, rows *bl
 
 // Release frees all but the eigenvectors.
 func (s *Symmetric[T]) Release() {
-	if s.stages != nil {
-		s.stages.Release()
-		s.stages = nil
+	for _, kept := range []*exec.Kept{&s.stages, &s.merges} {
+		if *kept != nil {
+			(*kept).Release()
+			*kept = nil
+		}
 	}
+	s.halves, s.q, s.roots, s.z = nil, nil, nil, nil
 }
 
 // Close frees everything.
@@ -278,6 +307,22 @@ func (s *Symmetric[T]) byColumn(j int) int { return s.columns[j%sets] }
 
 // byPanel returns the owner of panel i.
 func (s *Symmetric[T]) byPanel(i int) int { return s.byColumn(s.panels[i].first / s.nb) }
+
+// byBlock returns the function with the owner of each block of columns of the last merge: neighbours have one owner.
+func (s *Symmetric[T]) byBlock() func(j int) int {
+	shares, all := owned(s.a), 0
+	for _, share := range shares {
+		all += share
+	}
+	return func(j int) int {
+		for o, before := 0, 0; o < len(shares); o++ {
+			if before += shares[o]; 2*blocks*before > (2*j+1)*all {
+				return o
+			}
+		}
+		return 0
+	}
+}
 
 // byStrip returns the function with the owner of each strip.
 func (s *Symmetric[T]) byStrip() func(i int) int {

@@ -131,7 +131,7 @@ func TestRules(t *testing.T) {
 			"examples/01-x/a.go": "package main\nimport \"github.com/tessera-la/tessera/internal/matgen\"",
 		}, nil},
 		{"Imports", "up", map[string]string{"kernels/a.go": "package kernels\nimport \"github.com/tessera-la/tessera/exec\""},
-			[]string{"package kernels may not import exec; it may import versions"}},
+			[]string{"package kernels may not import exec; it may import kernels/tridiag, versions"}},
 		{"Imports", "up in a test", map[string]string{"kernels/a_test.go": "package kernels\nimport \"github.com/tessera-la/tessera/la\""},
 			[]string{"may not import la"}},
 		{"Imports", "behind a tag", map[string]string{"versions/a.go": "//go:build plan9\n\npackage versions\nimport \"github.com/tessera-la/tessera/exec\""},

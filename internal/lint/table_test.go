@@ -103,8 +103,8 @@ func table() []entry {
 			pkg: "blocked/file", tessera: []string{"blocked", "blocked/lu", "blocked/qr", "blocked/tiles", "kernels", "versions", "internal/atomicfile", "internal/scalar", "internal/words"},
 			third: []string{"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/mat", "golang.org/x/sys/unix"},
 		},
-		// The contract: no arithmetic, no device.
-		{pkg: "kernels", tessera: []string{"versions", "internal/pages", "internal/scalar", "internal/wire"}},
+		// The contract: no arithmetic, no device. tridiag for the error of ops that iterate.
+		{pkg: "kernels", tessera: []string{"kernels/tridiag", "versions", "internal/pages", "internal/scalar", "internal/wire"}},
 		{
 			pkg: "kernels/op",
 			// topo for the sizes of the caches
@@ -112,8 +112,9 @@ func table() []entry {
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{
-			pkg:     "kernels/kerneltest",
-			tessera: []string{"kernels", "kernels/op", "versions", "internal/scalar", "internal/topo"},
+			pkg: "kernels/kerneltest",
+			// tridiag for what comes before an op: halves and roots of a merge.
+			tessera: []string{"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
 		},
 		{pkg: "kernels/kerneltest/traffic", tessera: []string{"versions"}},

@@ -16,24 +16,30 @@ type merger[T scalar.Real] struct{ *Merge[T] }
 // wanted is that of [Merge.Run].
 func (m merger[T]) run(cut, split int, beta T, d []T, sorted []int32, q Matrix[T], work []T, wanted func() []int32) {
 	m.Behind, m.Split = cut, split
+	for i := range d {
+		c := split
+		if i < cut {
+			c = split - 1
+		}
+		m.ByRow[i] = q.Data[i*q.Stride+c]
+	}
 	m.deflate(beta, d, sorted, q)
 	m.Run(d, sorted, []Matrix[T]{q}, work, wanted, m.vector)
 }
 
 // deflate takes out the rows whose z is negligible. Where eigenvalues are so close that a rotation of their rows leaves
-// D diagonal but for rounding, it does that rotation: it changes these d and these rows of q.
+// D diagonal but for rounding, it does that rotation: it changes these d and these rows of q. ByRow holds the elements of
+// the eigenvectors beside the cut.
 func (m merger[T]) deflate(beta T, d []T, sorted []int32, q Matrix[T]) {
 	z := m.ByRow
 	m.MergeOrders(m.Behind, d, sorted)
 	rho := 2 * abs(beta)
 	var zmax, dmax T
 	for i := range d {
-		if i < m.Behind {
-			m.Kinds[i] = Upper
-			z[i] = q.Data[i*q.Stride+m.Split-1] * T(math.Sqrt2/2)
-		} else {
+		z[i] *= T(math.Sqrt2 / 2)
+		m.Kinds[i] = Upper
+		if i >= m.Behind {
 			m.Kinds[i] = Lower
-			z[i] = q.Data[i*q.Stride+m.Split] * T(math.Sqrt2/2)
 			if beta < 0 {
 				z[i] = -z[i]
 			}

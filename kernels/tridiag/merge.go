@@ -159,7 +159,7 @@ func MergeWork(n, cols int) int { return cols + n/chunk + 1 }
 // would take as much memory as a side.
 func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wanted func() []int32,
 	vector func(side int, diff, x []T)) {
-	k, n := m.K, m.N
+	k := m.K
 	parts := (k + chunk - 1) / chunk
 	rows := func(part int) (lo, hi int) { return part * chunk, min((part+1)*chunk, k) }
 	if m.Bare {
@@ -180,23 +180,30 @@ func (m *Merge[T]) Run(d []T, sorted []int32, sides []Matrix[T], work []T, wante
 	})
 	m.weigh(factors)
 	m.order(d, sorted)
-	first, last, firstDead, lastDead := 0, k, 0, n-k
+	all := sorted[:m.N]
 	if wanted != nil {
-		first, last, firstDead, lastDead = k, 0, n-k, 0
-		for _, r := range wanted() {
-			if r := int(r); r < k {
-				first, last = min(first, r), max(last, r+1)
-			} else {
-				firstDead, lastDead = min(firstDead, r-k), max(lastDead, r-k+1)
-			}
+		all = wanted()
+	}
+	m.vectors(all, sides, work, vector)
+}
+
+// vectors overwrites the given rows of sides, a contiguous part of what order calls sorted. See [Merge.Run].
+func (m *Merge[T]) vectors(wanted []int32, sides []Matrix[T], work []T, vector func(side int, diff, x []T)) {
+	k, n := m.K, m.N
+	first, last, firstDead, lastDead := k, 0, n-k, 0
+	for _, r := range wanted {
+		if r := int(r); r < k {
+			first, last = min(first, r), max(last, r+1)
+		} else {
+			firstDead, lastDead = min(firstDead, r-k), max(lastDead, r-k+1)
 		}
 	}
 	for i, q := range sides {
 		s := m.side(q, work)
 		m.Crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) { m.pack(s, part*chunk, min((part+1)*chunk, n)) })
-		m.Crew(parts, MergeScratch(k)+m.Tools.Work(max(q.Cols, k)), func(part, _ int, work []T) {
-			lo, hi := rows(part)
-			if lo, hi = max(lo, first), min(hi, last); lo >= hi {
+		m.Crew((k+chunk-1)/chunk, MergeScratch(k)+m.Tools.Work(max(q.Cols, k)), func(part, _ int, work []T) {
+			lo, hi := max(part*chunk, first), min((part+1)*chunk, k, last)
+			if lo >= hi {
 				return
 			}
 			diff, work := work[:k], work[k:]

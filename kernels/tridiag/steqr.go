@@ -19,6 +19,9 @@ func (e *ConvergenceError) Error() string {
 	return "tridiag: the QR iteration has not converged"
 }
 
+// Final says that another attempt would find the same: see graph.Failure.
+func (e *ConvergenceError) Final() bool { return true }
+
 // Steqr overwrites d with the eigenvalues of T, in ascending order. It multiplies q from the left by the matrix whose
 // rows are the eigenvectors of T, so an identity becomes the eigenvectors. d has n elements and e has n−1; e is
 // overwritten. q has n rows of any length. rotate may be nil.

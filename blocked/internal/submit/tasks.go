@@ -53,7 +53,7 @@ type tileOps struct {
 
 	Geqrt, Unmqr, Tsqrt, Tsmqr, Ttqrt, Ttmqr, Larft *versions.Op
 
-	Sy2sbqr, Sy2sbmm, Sb2st, Stedc, Ormsb2st, Ormsy2sb *versions.Op
+	Sy2sbqr, Sy2sbmm, Sb2st, Stedc, Laed0, Laed3, Laed4, Ormsb2st, Ormsy2sb *versions.Op
 
 	Lacpy, Laset, Lasym, Recut, Plrnt, Asum, Lange, Lag2s, Lag2d *versions.Op
 }
@@ -68,6 +68,7 @@ func New[T tiles.Element](job exec.Job, from kernels.Ops[T], failure **graph.Fai
 		Tntleaf: o("tntleaf"), Tntnode: o("tntnode"), Tntroot: o("tntroot"),
 		Geqrt: o("geqrt"), Unmqr: o("unmqr"), Tsqrt: o("tsqrt"), Tsmqr: o("tsmqr"), Ttqrt: o("ttqrt"), Ttmqr: o("ttmqr"), Larft: o("larft"),
 		Sy2sbqr: o("sy2sbqr"), Sy2sbmm: o("sy2sbmm"), Sb2st: o("sb2st"), Stedc: o("stedc"),
+		Laed0: o("laed0"), Laed3: o("laed3"), Laed4: o("laed4"),
 		Ormsb2st: o("ormsb2st"), Ormsy2sb: o("ormsy2sb"),
 		Lacpy: o("lacpy"), Laset: o("laset"), Lasym: o("lasym"), Recut: o("recut"), Plrnt: o("plrnt"),
 		Asum: o("asum"), Lange: o("lange"), Lag2s: o("lag2s"), Lag2d: o("lag2d"),
