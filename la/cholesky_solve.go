@@ -45,7 +45,7 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T], opts ...CallOptio
 // solveTo is SolveTo with a copy of b.
 func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[T]) error {
 	n := c.u.Dim()
-	if f, ok := c.direct(ctx); ok {
+	if f, ok := c.direct(isDirect(ctx, c.engine, c.u.Dim())); ok {
 		if from, ok := memoryOf(b); ok && from.rows == n {
 			if to, ok := resultMemory(dst, n, from.cols); ok && f.solve(c.norm, false, &to, &from) {
 				return nil
@@ -108,7 +108,7 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 	if err != nil {
 		return err
 	}
-	if f, ok := c.direct(ctx); ok {
+	if f, ok := c.direct(isDirectVector[T](ctx, c.engine, c.u.Dim(), c.norm)); ok {
 		var to, from memory[T]
 		if vectorsOf(f.n, dst, &to, f.n, b, &from) && f.solve(c.norm, false, &to, &from) {
 			return nil
@@ -117,10 +117,10 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 	return solveVector(ctx, "A", c.u.Dim(), c.u.Dim(), dst, b, c.solveTo)
 }
 
-// direct returns the factors of a small factorization, or false.
-func (c *Cholesky[T]) direct(ctx context.Context) (f factors[T], ok bool) {
+// direct returns the factors if they are direct and in one tile of memory, or false.
+func (c *Cholesky[T]) direct(direct bool) (f factors[T], ok bool) {
 	n := c.u.Dim()
-	if c.u.NB() < n || c.exp != 0 || c.bound != nil || c.u.IsDistributed() || !isDirect(ctx, c.engine, n) {
+	if !direct || c.u.NB() < n || c.exp != 0 || c.bound != nil || c.u.IsDistributed() {
 		return f, false
 	}
 	t := c.u.Tile(0, 0)
@@ -147,7 +147,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error 
 	if n == 0 {
 		return nil
 	}
-	if f, ok := c.direct(ctx); ok {
+	if f, ok := c.direct(isDirect(ctx, c.engine, c.u.Dim())); ok {
 		if to, upper, ok := symmetricOf[T](dst); ok && f.invertSymmetric(c.norm, &to, upper) {
 			return nil
 		}
@@ -227,6 +227,14 @@ func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
 // conditionError returns a mat.Condition if A is singular to working precision, or an error of
 // the estimator's solutions. The condition number of A is the square of that of U.
 func (c *Cholesky[T]) conditionError(ctx context.Context) error {
+	if c.bound == nil {
+		return c.norm.check(func() error { return c.nearSingular(ctx) })
+	}
+	return c.nearSingular(ctx)
+}
+
+// nearSingular is conditionError without what is known already.
+func (c *Cholesky[T]) nearSingular(ctx context.Context) error {
 	return nearSingular(c.u, c.u.Dim(), 2, false, func() error {
 		return checkCondition[T](c.sizes(), c.inverse(ctx, c.engine))
 	})

@@ -51,7 +51,7 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 		return err
 	}
 	n := f.order()
-	if fs, ok := f.direct(ctx); ok {
+	if fs, ok := f.direct(isDirect(ctx, f.engine, f.order())); ok {
 		if from, ok := memoryOf(b); ok && from.rows == n {
 			if to, ok := resultMemory(dst, n, from.cols); ok && fs.solve(f.norm, trans, &to, &from) {
 				return nil
@@ -95,7 +95,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err
 	}
 	n := f.order()
-	if fs, ok := f.direct(ctx); ok {
+	if fs, ok := f.direct(isDirectVector[T](ctx, f.engine, n, f.norm)); ok {
 		var to, from memory[T]
 		if vectorsOf(n, dst, &to, n, b, &from) && fs.solve(f.norm, trans, &to, &from) {
 			return nil
@@ -109,10 +109,10 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	})
 }
 
-// direct returns the factors of a small factorization with an inverse, or false.
-func (f *LU[T]) direct(ctx context.Context) (fs factors[T], ok bool) {
+// direct returns the factors if they are direct, in one tile of memory, and have an inverse, or false.
+func (f *LU[T]) direct(direct bool) (fs factors[T], ok bool) {
 	n, _ := f.lu.Dims()
-	if f.lu.NB() < n || f.exp != 0 || f.lu.IsDistributed() || f.pivots.Info() != 0 || !isDirect(ctx, f.engine, n) {
+	if !direct || f.lu.NB() < n || f.exp != 0 || f.lu.IsDistributed() || f.pivots.Info() != 0 {
 		return fs, false
 	}
 	t := f.lu.Tile(0, 0)
@@ -269,5 +269,7 @@ func (f *LU[T]) conditionError(ctx context.Context) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return nearSingular(f.lu, f.order(), 1, false, func() error { return checkCondition[T](f.norm, f.inverse(ctx)) })
+	return f.norm.check(func() error {
+		return nearSingular(f.lu, f.order(), 1, false, func() error { return checkCondition[T](f.norm, f.inverse(ctx)) })
+	})
 }

@@ -28,7 +28,8 @@ func describe(id *Identity) {
 
 // cpuidCaches returns the caches by CPUID, for machines that do not list them
 // in files.
-func cpuidCaches() (caches []Cache) {
+func cpuidCaches() []Cache {
+	var caches []Cache
 	c := cpuid.CPU.Cache
 	line := cpuid.CPU.CacheLine
 	add := func(level int, kind string, size int) {
