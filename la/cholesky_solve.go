@@ -45,7 +45,7 @@ func (c *Cholesky[T]) SolveTo(dst Destination[T], b Source[T], opts ...CallOptio
 // solveTo is SolveTo with a copy of b.
 func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[T]) error {
 	n := c.u.Dim()
-	if f, ok := c.direct(isDirect(ctx, c.engine, c.u.Dim())); ok {
+	if f, ok := c.direct(ctx); ok {
 		if from, ok := memoryOf(b); ok && from.rows == n {
 			if to, ok := resultMemory(dst, n, from.cols); ok && f.solve(c.norm, false, &to, &from) {
 				return nil
@@ -108,19 +108,27 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 	if err != nil {
 		return err
 	}
-	if f, ok := c.direct(isDirectVector[T](ctx, c.engine, c.u.Dim(), c.norm)); ok {
+	if f, ok := c.direct(ctx); ok {
 		var to, from memory[T]
 		if vectorsOf(f.n, dst, &to, f.n, b, &from) && f.solve(c.norm, false, &to, &from) {
 			return nil
 		}
 	}
+	if c.exp == 0 && c.bound == nil && !c.u.IsDistributed() {
+		done, err := substituteVector(ctx, c.engine, c.u.Dim(), dst, b, c.conditionError, func(s *substitution[T], x [][]T) error {
+			return c.substitute(s, x, blas.Trans, blas.NoTrans)
+		})
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "A", c.u.Dim(), c.u.Dim(), dst, b, c.solveTo)
 }
 
-// direct returns the factors if they are direct and in one tile of memory, or false.
-func (c *Cholesky[T]) direct(direct bool) (f factors[T], ok bool) {
+// direct returns the factors of a small factorization, or false.
+func (c *Cholesky[T]) direct(ctx context.Context) (f factors[T], ok bool) {
 	n := c.u.Dim()
-	if !direct || c.u.NB() < n || c.exp != 0 || c.bound != nil || c.u.IsDistributed() {
+	if c.u.NB() < n || c.exp != 0 || c.bound != nil || c.u.IsDistributed() || !isDirect(ctx, c.engine, n) {
 		return f, false
 	}
 	t := c.u.Tile(0, 0)
@@ -147,7 +155,7 @@ func (c *Cholesky[T]) InverseTo(dst SymmetricSink[T], opts ...CallOption) error 
 	if n == 0 {
 		return nil
 	}
-	if f, ok := c.direct(isDirect(ctx, c.engine, c.u.Dim())); ok {
+	if f, ok := c.direct(ctx); ok {
 		if to, upper, ok := symmetricOf[T](dst); ok && f.invertSymmetric(c.norm, &to, upper) {
 			return nil
 		}
@@ -209,19 +217,22 @@ func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
 	s := newSubstitution[T](ctx, e)
 	divide := func(trans ...blas.Transpose) func(x ...[]float64) error {
 		return func(x ...[]float64) error {
-			return convertVectors(x, func(x [][]T) error {
-				for _, trans := range trans {
-					if err := s.solve(blas.Upper, trans, blas.NonUnit, c.u, x); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return convertVectors(x, func(x [][]T) error { return c.substitute(&s, x, trans...) })
 		}
 	}
 	v.apply, v.root = divide(blas.Trans, blas.NoTrans), divide(blas.NoTrans)
 	v.transposed = v.apply
 	return v
+}
+
+// substitute overwrites each vector x with op(U)⁻¹·x, for one op after the other.
+func (c *Cholesky[T]) substitute(s *substitution[T], x [][]T, trans ...blas.Transpose) error {
+	for _, trans := range trans {
+		if err := s.solve(blas.Upper, trans, blas.NonUnit, c.u, x); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // conditionError returns a mat.Condition if A is singular to working precision, or an error of

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
-	"github.com/tessera-la/tessera/la/engine"
 )
 
 // Small problems take a short way, on which there is nothing but the arithmetic: no task, no selection of versions, no
@@ -37,12 +36,6 @@ func directly[T Element](ctx context.Context, e *Engine, largest int) *desk[T] {
 // isDirect reports whether directly returns a desk.
 func isDirect(ctx context.Context, e *Engine, largest int) bool {
 	return largest > 0 && largest <= smallOrder && e.Plain(ctx, largest)
-}
-
-// isDirectVector is isDirect for one solution with factors of order n that are one tile. The matrix may be larger if its
-// norms say that it is fine: then nothing but the substitution is left to do.
-func isDirectVector[T Element](ctx context.Context, e *Engine, n int, k norms) bool {
-	return isDirect(ctx, e, n) || k.fine.Load() && e.Plain(ctx, n) && engine.SolvesDirect[T](e, 1, n, 1)
 }
 
 // tallRows is the largest number of rows of a small least-squares problem.

@@ -51,7 +51,7 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 		return err
 	}
 	n := f.order()
-	if fs, ok := f.direct(isDirect(ctx, f.engine, f.order())); ok {
+	if fs, ok := f.direct(ctx); ok {
 		if from, ok := memoryOf(b); ok && from.rows == n {
 			if to, ok := resultMemory(dst, n, from.cols); ok && fs.solve(f.norm, trans, &to, &from) {
 				return nil
@@ -95,7 +95,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err
 	}
 	n := f.order()
-	if fs, ok := f.direct(isDirectVector[T](ctx, f.engine, n, f.norm)); ok {
+	if fs, ok := f.direct(ctx); ok {
 		var to, from memory[T]
 		if vectorsOf(n, dst, &to, n, b, &from) && fs.solve(f.norm, trans, &to, &from) {
 			return nil
@@ -104,15 +104,23 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	if err := f.singular(); err != nil && b.Len() == n {
 		return err // dst does not get its shape
 	}
+	if f.exp == 0 && !f.lu.IsDistributed() && f.pivots.Info() == 0 {
+		done, err := substituteVector(ctx, f.engine, n, dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
+			return f.substitute(s, trans, f.Swaps(nil), x)
+		})
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "A", n, n, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
 		return f.solveTo(ctx, dst, trans, b)
 	})
 }
 
-// direct returns the factors if they are direct, in one tile of memory, and have an inverse, or false.
-func (f *LU[T]) direct(direct bool) (fs factors[T], ok bool) {
+// direct returns the factors of a small factorization with an inverse, or false.
+func (f *LU[T]) direct(ctx context.Context) (fs factors[T], ok bool) {
 	n, _ := f.lu.Dims()
-	if !direct || f.lu.NB() < n || f.exp != 0 || f.lu.IsDistributed() || f.pivots.Info() != 0 {
+	if f.lu.NB() < n || f.exp != 0 || f.lu.IsDistributed() || f.pivots.Info() != 0 || !isDirect(ctx, f.engine, n) {
 		return fs, false
 	}
 	t := f.lu.Tile(0, 0)
@@ -237,30 +245,35 @@ func (f *LU[T]) inverse(ctx context.Context) inverse {
 		return inverse{n: f.order(), apply: solve(blas.NoTrans), transposed: solve(blas.Trans)}
 	}
 	s, swaps := newSubstitution[T](ctx, f.engine), f.Swaps(nil)
-	return inverse{n: f.order(), apply: func(x ...[]float64) error {
-		return convertVectors(x, func(x [][]T) error {
-			for _, x := range x {
-				exchange(x, swaps)
-			}
-			if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, x); err != nil {
-				return err
-			}
-			return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, x)
-		})
-	}, transposed: func(x ...[]float64) error {
-		return convertVectors(x, func(x [][]T) error {
-			if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, x); err != nil {
-				return err
-			}
-			if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, x); err != nil {
-				return err
-			}
-			for _, x := range x {
-				exchangeBack(x, swaps)
-			}
-			return nil
-		})
-	}}
+	divide := func(trans bool) func(x ...[]float64) error {
+		return func(x ...[]float64) error {
+			return convertVectors(x, func(x [][]T) error { return f.substitute(&s, trans, swaps, x) })
+		}
+	}
+	return inverse{n: f.order(), apply: divide(false), transposed: divide(true)}
+}
+
+// substitute overwrites each vector x with A⁻¹·x, or A⁻ᵀ·x, for the interchanges of P·A = L·U.
+func (f *LU[T]) substitute(s *substitution[T], transposed bool, swaps []int, vectors [][]T) error {
+	if transposed {
+		if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, vectors); err != nil {
+			return err
+		}
+		if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, vectors); err != nil {
+			return err
+		}
+		for _, x := range vectors {
+			exchangeBack(x, swaps)
+		}
+		return nil
+	}
+	for _, x := range vectors {
+		exchange(x, swaps)
+	}
+	if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, vectors); err != nil {
+		return err
+	}
+	return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, vectors)
 }
 
 // conditionError returns a *SingularError, a mat.Condition if A is singular to working precision,
