@@ -5,10 +5,12 @@
 package la_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/tessera-la/tessera/la"
@@ -93,6 +95,50 @@ func TestSmallAllocs(t *testing.T) {
 			_, ours := c.with(n)
 			if allocs := testing.AllocsPerRun(50, ours); allocs > 0 {
 				t.Errorf("%s, n = %d: %v allocations", c.name, n, allocs)
+			}
+		}
+	}
+}
+
+// TestSolveVecAllocs: one solution takes no memory that grows with the tasks or the matrix, and has the same bits whatever
+// was computed before, on any number of workers.
+func TestSolveVecAllocs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	for _, n := range []int{65, 200, 520} {
+		spd, b := definite(n, rng), mat.NewVecDense(n, nil)
+		for i := range n {
+			b.SetVec(i, rng.NormFloat64())
+		}
+		var first [2][]float64
+		for _, workers := range []int{1, 2} {
+			e := engineOf(t, la.Options{Workers: workers, Deterministic: true, NB: 128})
+			chol, lu := la.NewCholesky[float64](e), la.NewLU[float64](e)
+			if err := errors.Join(chol.Factorize(spd), lu.Factorize(spd)); err != nil {
+				t.Fatal(err)
+			}
+			for i, solve := range []func(*mat.VecDense) error{
+				func(x *mat.VecDense) error { return chol.SolveVecTo(x, b) },
+				func(x *mat.VecDense) error { return lu.SolveVecTo(x, false, b) },
+			} {
+				var x, residual mat.VecDense
+				for range 2 {
+					if err := solve(&x); err != nil {
+						t.Fatal(err)
+					}
+					residual.MulVec(spd, &x)
+					residual.SubVec(&residual, b)
+					if r := mat.Norm(&residual, 1) / (mat.Norm(spd, 1) * mat.Norm(&x, 1)); !(r < 1e-14) {
+						t.Errorf("n=%d solver %d: residual %g", n, i, r)
+					}
+					if first[i] == nil || len(first[i]) != n {
+						first[i] = slices.Clone(x.RawVector().Data)
+					} else if !slices.Equal(first[i], x.RawVector().Data) {
+						t.Errorf("n=%d solver %d, %d workers: other bits", n, i, workers)
+					}
+				}
+				if got := testing.AllocsPerRun(20, func() { solve(&x) }); got > 40 {
+					t.Errorf("n=%d solver %d, %d workers: %v allocations", n, i, workers, got)
+				}
 			}
 		}
 	}

@@ -114,6 +114,14 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 			return nil
 		}
 	}
+	if c.exp == 0 && c.bound == nil && !c.u.IsDistributed() {
+		done, err := substituteVector(ctx, c.engine, c.u.Dim(), dst, b, c.conditionError, func(s *substitution[T], x [][]T) error {
+			return c.substitute(s, x, blas.Trans, blas.NoTrans)
+		})
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "A", c.u.Dim(), c.u.Dim(), dst, b, c.solveTo)
 }
 
@@ -209,14 +217,7 @@ func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
 	s := newSubstitution[T](ctx, e)
 	divide := func(trans ...blas.Transpose) func(x ...[]float64) error {
 		return func(x ...[]float64) error {
-			return convertVectors(x, func(x [][]T) error {
-				for _, trans := range trans {
-					if err := s.solve(blas.Upper, trans, blas.NonUnit, c.u, x); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return convertVectors(x, func(x [][]T) error { return c.substitute(&s, x, trans...) })
 		}
 	}
 	v.apply, v.root = divide(blas.Trans, blas.NoTrans), divide(blas.NoTrans)
@@ -224,9 +225,27 @@ func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
 	return v
 }
 
+// substitute overwrites each vector x with op(U)⁻¹·x, for one op after the other.
+func (c *Cholesky[T]) substitute(s *substitution[T], x [][]T, trans ...blas.Transpose) error {
+	for _, trans := range trans {
+		if err := s.solve(blas.Upper, trans, blas.NonUnit, c.u, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // conditionError returns a mat.Condition if A is singular to working precision, or an error of
 // the estimator's solutions. The condition number of A is the square of that of U.
 func (c *Cholesky[T]) conditionError(ctx context.Context) error {
+	if c.bound == nil {
+		return c.norm.check(func() error { return c.nearSingular(ctx) })
+	}
+	return c.nearSingular(ctx)
+}
+
+// nearSingular is conditionError without what is known already.
+func (c *Cholesky[T]) nearSingular(ctx context.Context) error {
 	return nearSingular(c.u, c.u.Dim(), 2, false, func() error {
 		return checkCondition[T](c.sizes(), c.inverse(ctx, c.engine))
 	})

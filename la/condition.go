@@ -204,6 +204,18 @@ func (n *norms) reset(columns []float64) {
 	n.norm1 = largestOf(columns)
 }
 
+// check returns nil if A is known to be fine, or else what condition finds out: nil is kept.
+func (n *norms) check(condition func() error) error {
+	if n.fine.Load() {
+		return nil
+	}
+	err := condition()
+	if err == nil {
+		n.fine.Store(true)
+	}
+	return err
+}
+
 // largestOf returns the largest of values that are not negative.
 func largestOf(values []float64) (top float64) {
 	for _, v := range values {

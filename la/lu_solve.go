@@ -104,6 +104,14 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	if err := f.singular(); err != nil && b.Len() == n {
 		return err // dst does not get its shape
 	}
+	if f.exp == 0 && !f.lu.IsDistributed() && f.pivots.Info() == 0 {
+		done, err := substituteVector(ctx, f.engine, n, dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
+			return f.substitute(s, trans, f.Swaps(nil), x)
+		})
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "A", n, n, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
 		return f.solveTo(ctx, dst, trans, b)
 	})
@@ -237,30 +245,35 @@ func (f *LU[T]) inverse(ctx context.Context) inverse {
 		return inverse{n: f.order(), apply: solve(blas.NoTrans), transposed: solve(blas.Trans)}
 	}
 	s, swaps := newSubstitution[T](ctx, f.engine), f.Swaps(nil)
-	return inverse{n: f.order(), apply: func(x ...[]float64) error {
-		return convertVectors(x, func(x [][]T) error {
-			for _, x := range x {
-				exchange(x, swaps)
-			}
-			if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, x); err != nil {
-				return err
-			}
-			return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, x)
-		})
-	}, transposed: func(x ...[]float64) error {
-		return convertVectors(x, func(x [][]T) error {
-			if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, x); err != nil {
-				return err
-			}
-			if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, x); err != nil {
-				return err
-			}
-			for _, x := range x {
-				exchangeBack(x, swaps)
-			}
-			return nil
-		})
-	}}
+	divide := func(trans bool) func(x ...[]float64) error {
+		return func(x ...[]float64) error {
+			return convertVectors(x, func(x [][]T) error { return f.substitute(&s, trans, swaps, x) })
+		}
+	}
+	return inverse{n: f.order(), apply: divide(false), transposed: divide(true)}
+}
+
+// substitute overwrites each vector x with A⁻¹·x, or A⁻ᵀ·x, for the interchanges of P·A = L·U.
+func (f *LU[T]) substitute(s *substitution[T], transposed bool, swaps []int, vectors [][]T) error {
+	if transposed {
+		if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.lu, vectors); err != nil {
+			return err
+		}
+		if err := s.solve(blas.Lower, blas.Trans, blas.Unit, f.lu, vectors); err != nil {
+			return err
+		}
+		for _, x := range vectors {
+			exchangeBack(x, swaps)
+		}
+		return nil
+	}
+	for _, x := range vectors {
+		exchange(x, swaps)
+	}
+	if err := s.solve(blas.Lower, blas.NoTrans, blas.Unit, f.lu, vectors); err != nil {
+		return err
+	}
+	return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.lu, vectors)
 }
 
 // conditionError returns a *SingularError, a mat.Condition if A is singular to working precision,
@@ -269,5 +282,7 @@ func (f *LU[T]) conditionError(ctx context.Context) error {
 	if err := f.singular(); err != nil {
 		return err
 	}
-	return nearSingular(f.lu, f.order(), 1, false, func() error { return checkCondition[T](f.norm, f.inverse(ctx)) })
+	return f.norm.check(func() error {
+		return nearSingular(f.lu, f.order(), 1, false, func() error { return checkCondition[T](f.norm, f.inverse(ctx)) })
+	})
 }

@@ -6,13 +6,12 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
-	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels/op"
 	"gonum.org/v1/gonum/blas"
 )
 
-// substitution solves with triangles for a few vectors, which are estimates of a condition
-// number. These take two to five solutions with one or two vectors; a task would cost more than a
+// substitution solves with triangles for a few vectors: one right-hand side, or estimates of a condition
+// number, which take two to five solutions with one or two vectors. A task would cost more than a
 // tile's work. It uses goroutines beside the engine's workers, which are idle then or belong to
 // other calls.
 type substitution[T Element] struct {
@@ -23,7 +22,7 @@ type substitution[T Element] struct {
 
 // newSubstitution returns a substitution with the vector kernels of this machine.
 func newSubstitution[T Element](ctx context.Context, e *Engine) substitution[T] {
-	return substitution[T]{ctx, e, op.VectorsFor[T](exec.Here())}
+	return substitution[T]{ctx, e, op.HostVectors[T]()}
 }
 
 // parallelFrom is the number of elements from which several goroutines update: one takes some 20 µs

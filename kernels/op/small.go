@@ -130,7 +130,12 @@ func LoopPotri[T kernels.Element](n int, u []T, ldu int, w, c []T, ldc int) {
 	cpu.SmallPotri(n, u, ldu, w, c, ldc)
 }
 
-// Potri computes the upper triangle of C = A⁻¹ from U, A = Uᵀ·U. w has n² elements of scratch.
+// gemmPotri is the order up to which kernels compute a whole symmetric product before they have told a triangle from the
+// rest of it (Zen 5, AVX-512).
+const gemmPotri = 32
+
+// Potri computes the upper triangle of C = A⁻¹ from U, A = Uᵀ·U; it may write the lower one, too. w has n² elements of
+// scratch.
 func (s *Small[T]) Potri(n int, u []T, ldu int, w, c []T, ldc int) {
 	w = w[:n*n]
 	if n <= loopPotri {
@@ -142,6 +147,10 @@ func (s *Small[T]) Potri(n int, u []T, ldu int, w, c []T, ldc int) {
 		w[i*n+i] = 1
 	}
 	s.Trsm(false, true, false, n, n, u, ldu, w, n)
+	if n <= gemmPotri && s.p.ReflectorBlock() > 0 {
+		s.Gemm(true, false, n, n, n, 1, w, n, w, n, 0, c, ldc)
+		return
+	}
 	s.Syrk(n, n, w, n, c, ldc)
 }
 

@@ -1,0 +1,25 @@
+package la
+
+import "context"
+
+// substituteVector solves for one right-hand side by solve, unless somebody could see that no task does it. It returns
+// false without an error, and leaves dst as it is, if e is not plain, a vector is not in memory or not plain, or
+// condition has an error. So which way a solution takes does not depend on what was computed before.
+func substituteVector[T Element](ctx context.Context, e *Engine, n int, dst VectorSink[T], b VectorSource[T],
+	condition func(context.Context) error, solve func(*substitution[T], [][]T) error) (done bool, err error) {
+	var to, from memory[T]
+	if !e.Plain(ctx, 1) || !vectorsOf(n, dst, &to, n, b, &from) {
+		return false, nil
+	}
+	d := takeDesk[T]()
+	defer d.leave()
+	x, ok := d.right(&from)
+	if !ok || condition(ctx) != nil {
+		return false, nil
+	}
+	s := newSubstitution[T](ctx, e)
+	if err := solve(&s, [][]T{x}); err != nil {
+		return false, err
+	}
+	return deliverPlain(x, &to), nil
+}
