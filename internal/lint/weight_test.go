@@ -8,11 +8,11 @@ import (
 )
 
 // weight is the modules that a program compiles which imports a package, without tags. See
-// docs/adr/0019-one-module.md. It is that of Linux on amd64: elsewhere klauspost/cpuid is there, too.
+// docs/adr/0019-one-module.md.
 func weight() map[string][]string {
-	light := []string{"golang.org/x/sys", "gonum.org/v1/gonum"}
+	light := []string{"github.com/klauspost/cpuid/v2", "golang.org/x/sys", "gonum.org/v1/gonum"}
 	return map[string][]string{"la": light, "la/dropin": light, "la/krylov": light, "la/csr": {
-		"github.com/james-bowman/sparse", "golang.org/x/sys", "gonum.org/v1/gonum",
+		"github.com/james-bowman/sparse", "github.com/klauspost/cpuid/v2", "golang.org/x/sys", "gonum.org/v1/gonum",
 	}}
 }
 

@@ -4,21 +4,27 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-)
 
-// Has is [Identity.Has] of this machine. It asks the processor for no more than that, which takes no time beside [Identify].
-func Has(names ...string) bool {
-	return len(names) == 0 || (&Identity{Features: features(names...)}).Has(names...)
-}
+	"github.com/klauspost/cpuid/v2"
+)
 
 // Identify asks the processor what it is. Outside x86 and arm64 only the
 // architecture is known.
 func Identify() Identity {
-	id := Identity{OS: runtime.GOOS, Arch: runtime.GOARCH, Features: features()}
+	c := &cpuid.CPU
+	id := Identity{
+		OS:         runtime.GOOS,
+		Arch:       runtime.GOARCH,
+		Brand:      strings.TrimSpace(c.BrandName),
+		Vendor:     c.VendorString,
+		Family:     c.Family,
+		Model:      c.Model,
+		Hypervisor: hypervisor(c.HypervisorVendorString),
+	}
+	for _, f := range c.FeatureSet() {
+		id.Features = append(id.Features, strings.ToLower(f))
+	}
 	slices.Sort(id.Features)
-	describe(&id)
-	id.Brand = strings.TrimSpace(id.Brand)
-	id.Hypervisor = hypervisor(id.Hypervisor)
 	if id.Hypervisor == "" && id.Has("hypervisor") {
 		id.Hypervisor = "unnamed"
 	}
@@ -42,6 +48,24 @@ func hypervisor(vendor string) string {
 		}
 	}
 	return vendor
+}
+
+// cpuidCaches returns the caches by CPUID, for machines that do not list them
+// in files.
+func cpuidCaches() []Cache {
+	c := cpuid.CPU.Cache
+	line := cpuid.CPU.CacheLine
+	var caches []Cache
+	add := func(level int, kind string, size int) {
+		if size > 0 {
+			caches = append(caches, Cache{Level: level, Type: kind, Size: int64(size), Line: line})
+		}
+	}
+	add(1, "Data", c.L1D)
+	add(1, "Instruction", c.L1I)
+	add(2, "Unified", c.L2)
+	add(3, "Unified", c.L3)
+	return caches
 }
 
 // CacheSize is [Machine.CacheSize] of this machine by CPUID alone, which takes no time: 0 where there is no CPUID.

@@ -21,8 +21,9 @@ func Sets() []*isa.Table { return sets() }
 
 // here is what Here returns.
 var here = sync.OnceValue(func() (all []*isa.Table) {
+	id := topo.Identify()
 	for _, t := range Sets() {
-		if t.Missing() == "" && topo.Has(t.Features...) {
+		if t.Missing() == "" && id.Has(t.Features...) {
 			all = append(all, t)
 		}
 	}
