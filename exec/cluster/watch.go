@@ -62,7 +62,7 @@ func (f *fleet) sinceOf(n *node) time.Time {
 	return n.since
 }
 
-// addLost adds to n what the lost node of the same name did that n takes the place of.
+// addLost adds the figures of a lost node to those of n, a node of the same name that takes its place.
 func addLost(n, lost *trace.Node) {
 	n.Losses = lost.Losses + 1
 	n.Sent += lost.Sent

@@ -2,7 +2,7 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// apply computes C = op(Q)·C, or C·op(Q) if not left, for a C of n columns, or rows if not left.
+// apply computes C = op(Q)·C or, from the right, C·op(Q), for a C of n columns or, from the right, n rows.
 //
 // From the left, a strip of C at a time goes through a buffer, where it stays
 // while all blocks are applied to it. Reference: LAPACK xLARFB and xTPRFB.
