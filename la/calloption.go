@@ -13,21 +13,22 @@ import (
 )
 
 // CallOption is an option of one call of a method: [WithContext], [InPlace], a [Checkpoint], an [EigenPart],
-// a [SingularPart], a [GeneralizedForm], a [Reduction], [TruncatedOptions] or [LeastNorm]. A method says which ones it takes; all take a context:
+// a [SingularPart], a [GeneralizedForm], a [Reduction], [TruncatedOptions] or [LeastNorm]. A method says which ones it
+// takes; all take a context:
 //
 //	err := chol.Factorize(a)
 //	err := chol.Factorize(a, la.WithContext(ctx), la.Checkpoint{Dir: "states"})
 //
-// An option that a method does not take is an *[OptionsError], before the method reads an operand. A nil option is
-// none, and of two of one kind the last one counts.
+// A method returns an *[OptionsError] for an option that it does not take, before it reads an operand. It ignores a nil
+// option. Of several of one kind the last one counts.
 type CallOption interface{ callOption() }
 
 // WithContext ends the call with the cause of ctx's end, as soon as the running kernels have returned. The
 // result is then undefined, and a factorization empty.
 func WithContext(ctx context.Context) CallOption { return contextOption{ctx} }
 
-// InPlace makes Factorize use the tiles of a matrix, a *blocked.Matrix that may be distributed
-// (blocked.Distributed), instead of a copy; and SolveTo overwrite the right-hand side, which may be distributed, too.
+// InPlace makes Factorize overwrite the tiles of the matrix, a *blocked.Matrix, instead of a copy, and SolveTo the
+// right-hand side. Either may be distributed (blocked.Distributed).
 func InPlace() CallOption { return inPlaceOption{} }
 
 // EigenPart is a part of the eigenvalues of a symmetric matrix, for [EigenSym.Factorize]; the zero value is all of
@@ -102,7 +103,7 @@ func (r *Reduction) Set(name string) error { return setName(r, reductions, name,
 
 // TruncatedOptions are parameters of [TruncatedSVD.Factorize].
 type TruncatedOptions struct {
-	// Oversampling is p, by how many columns the random matrix has more than k. 0 means 10.
+	// Oversampling is p: the random matrix has k+p columns. 0 means 10.
 	Oversampling int
 	// Iterations is q. More of them are better if the singular values of A fall slowly. 0 means 2, and −1 means
 	// none.
@@ -111,8 +112,9 @@ type TruncatedOptions struct {
 	Seed uint64
 }
 
-// LeastNorm makes [LeastSquares] accept a matrix of deficient rank. It finds the rank by a QR factorization with column
-// pivoting, [PivotedQR], and of all x that minimize ‖b − A·x‖₂ for A as a matrix of that rank the one of least ‖x‖₂.
+// LeastNorm makes [LeastSquares] accept a matrix of deficient rank. LeastSquares then finds the rank by a QR
+// factorization with column pivoting, [PivotedQR], and takes A for a matrix of that rank. Of all x that minimize
+// ‖b − A·x‖₂ it returns the one of least ‖x‖₂.
 type LeastNorm struct {
 	// RCond is how small a diagonal element of R counts as zero, in units of the largest one. 0 means max(m, n)·ε, with
 	// the distance ε between 1 and the next number. LeastSquares panics with ErrRcond if it is negative or NaN.
@@ -165,7 +167,8 @@ const (
 
 func (k optionKind) String() string {
 	return map[optionKind]string{takesContext: "WithContext", takesInPlace: "InPlace", takesCheckpoint: "Checkpoint",
-		takesPart: "EigenPart", takesSingular: "SingularPart", takesForm: "GeneralizedForm", takesReduction: "Reduction", takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
+		takesPart: "EigenPart", takesSingular: "SingularPart", takesForm: "GeneralizedForm", takesReduction: "Reduction",
+		takesTruncated: "TruncatedOptions", takesLeastNorm: "LeastNorm"}[k]
 }
 
 // optionsOf returns what opts say to a call of the named method, which takes a context and options of the given kinds.
@@ -223,7 +226,7 @@ func contextOf(method string, opts []CallOption) (context.Context, error) {
 	return o.ctx, err
 }
 
-// mustContext is contextOf for a method that returns no error: it panics with that.
+// mustContext is contextOf for a method that returns no error: it panics instead.
 func mustContext(method string, opts []CallOption) context.Context {
 	ctx, err := contextOf(method, opts)
 	if err != nil {
@@ -232,8 +235,8 @@ func mustContext(method string, opts []CallOption) context.Context {
 	return ctx
 }
 
-// tilesInPlace returns the matrix a that op is to overwrite, or a *ShapeError unless it is a matrix of tiles of the given
-// kind, which want names. name is that of a.
+// tilesInPlace returns a, which op is to overwrite, as a matrix of tiles. It returns a *ShapeError, in which name is a's
+// and want the kind's, unless a is one of that kind.
 func tilesInPlace[T Element](op, name string, a Source[T], kind blocked.Kind, want string) (*blocked.Matrix[T], error) {
 	m, ok := a.(*blocked.Matrix[T])
 	switch {

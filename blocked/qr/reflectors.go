@@ -83,32 +83,36 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 	if len(tau) != t.Len() {
 		panic(blocked.ErrShape)
 	}
-	first := &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}
-	more := &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}
 	tasks := submit.Of(p)
-	factors := factors(tasks, t)
+	data := factors(tasks, t)
 	for k := range t.tiles {
-		whole := &v.tiles[k]
 		for c := 0; c < min(t.nb, t.Len()-k*t.nb); c += t.ib {
 			i := k*t.nb + c
 			n := min(t.ib, t.nb-c, t.Len()-i)
-			part := func(row, rows int) *graph.Datum {
-				return tasks.Datum("V", &blocked.Tile[T]{Rows: rows, Cols: n, Stride: whole.Stride, Data: whole.Data[row*whole.Stride+c:]})
-			}
-			// The first n rows of V are a unit lower triangle; R is stored above it.
-			top, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
-			corner, g := tasks.Datum("V", &top), tasks.Datum("G", &product)
-			tasks.Submit(tasks.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, submit.In(part(i, n)), submit.Out(corner))
-			tasks.Submit(tasks.Ops.Laset, &op.Laset[T]{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(corner))
-			tasks.Submit(tasks.Ops.Syrk, first, 0, submit.In(corner), submit.InOut(g))
-			if rest := v.rows - i - n; rest > 0 {
-				tasks.Submit(tasks.Ops.Syrk, more, 0, submit.In(part(i+n, rest)), submit.InOut(g))
-			}
+			g := innerProducts(tasks, v, k, c, n)
 			row := &blocked.Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
-			tasks.Submit(tasks.Ops.Larft, &op.Larft{Column: c}, 0, submit.In(g), submit.In(tasks.Datum("tau", row)), submit.InOut(&factors[k]))
+			tasks.Submit(tasks.Ops.Larft, &op.Larft{Column: c}, 0, submit.In(g), submit.In(tasks.Datum("tau", row)), submit.InOut(&data[k]))
 		}
 	}
 	return tasks.Err
+}
+
+// innerProducts submits the computation of G = VᵀV for the n reflectors from column c of slice k on, and returns G.
+func innerProducts[T blocked.Element](tasks *submit.Tasks[T], v *Slices[T], k, c, n int) *graph.Datum {
+	slice, i := &v.tiles[k], k*v.nb+c
+	rows := func(first, count int) graph.Operand {
+		return submit.In(tasks.Datum("V", &blocked.Tile[T]{Rows: count, Cols: n, Stride: slice.Stride, Data: slice.Data[first*slice.Stride+c:]}))
+	}
+	// The first n rows of V are a unit lower triangle, and R is stored above it: the product is of a copy.
+	triangle, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
+	top, g := tasks.Datum("V", &triangle), tasks.Datum("G", &product)
+	tasks.Submit(tasks.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, rows(i, n), submit.Out(top))
+	tasks.Submit(tasks.Ops.Laset, &op.Laset[T]{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(top))
+	tasks.Submit(tasks.Ops.Syrk, &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}, 0, submit.In(top), submit.InOut(g))
+	if rest := v.rows - i - n; rest > 0 {
+		tasks.Submit(tasks.Ops.Syrk, &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, 0, rows(i+n, rest), submit.InOut(g))
+	}
+	return g
 }
 
 // factors returns t as data.

@@ -28,8 +28,9 @@ func Distributed[T Element](rt exec.Runtime, kind Kind, m, n, nb int) (*Matrix[T
 	return distributed(k, Outline[T](kind, m, n, nb))
 }
 
-// DistributedLike is [Distributed] with the tile size of a and, where it has tiles that a has
-// as well, or their mirror images, their owners: see [Matrix.SetLayout].
+// DistributedLike is [Distributed] with the tile size of a and, if a has one, its layout: see [Matrix.SetLayout].
+// The owner of a tile is that of a's tile in the same place, or of its mirror image if a does not store that.
+// Beyond a's last row or column of tiles, that row or column counts.
 func DistributedLike[T, U Element](rt exec.Runtime, a *Matrix[U], kind Kind, m, n int) (*Matrix[T], error) {
 	b, err := Distributed[T](rt, kind, m, n, a.nb)
 	if err == nil && a.owners != nil {
@@ -48,7 +49,7 @@ func DistributedLike[T, U Element](rt exec.Runtime, a *Matrix[U], kind Kind, m, 
 // distributed makes k keep the tiles of a, which is an outline.
 func distributed[T Element](k exec.Keeper, a *Matrix[T]) (*Matrix[T], error) {
 	a.shape()
-	values := make([]versions.Shaped, a.mt*a.nt)
+	values := make([]versions.Shaped, a.mt*a.nt) // in the order of Spot
 	for i, j := range a.StoredTiles() {
 		values[a.Spot(i, j)] = a.Tile(i, j)
 	}
@@ -63,7 +64,7 @@ func distributed[T Element](k exec.Keeper, a *Matrix[T]) (*Matrix[T], error) {
 
 // Close makes the nodes release a if a is distributed. a must not be used afterwards: methods that
 // read elements, and programs that use it, panic with [ErrReleased]. Close may be called more than
-// once, but not while a job uses a.
+// once, but not while a job uses a. It always returns nil.
 func (a *Matrix[T]) Close() error {
 	a.away.Close()
 	return nil

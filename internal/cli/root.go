@@ -20,17 +20,17 @@ func Prepare(root *cobra.Command) {
 // SeeHelp says where the flags and arguments of a command are explained.
 func SeeHelp(cmd *cobra.Command) string { return "See " + cmd.CommandPath() + " --help." }
 
-// Misspelt returns an error if the command line names an unknown command, and the command that would contain
-// it. Cobra itself would report the flags of the unknown command.
+// Misspelt looks for an unknown command in the command line args. If there is one, it returns the command that would
+// contain it, and the error; otherwise root and nil. Cobra itself would report the flags of the unknown command.
 func Misspelt(root *cobra.Command, args []string) (*cobra.Command, error) {
 	for cmd := root; len(args) > 0 && !strings.HasPrefix(args[0], "-") && len(cmd.Commands()) > 0; args = args[1:] {
 		word := args[0]
 		switch {
 		case cmd == root && word == "help":
-			continue // the next command may have the flag
+			continue // the words after it name a command
 		case cmd == root && (word == "completion" || strings.HasPrefix(word, "__complete")):
 			offer(root)
-			return root, nil // cobra's
+			return root, nil // cobra adds these commands when it executes root
 		}
 		i := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 		if i < 0 {

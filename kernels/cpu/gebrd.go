@@ -21,8 +21,8 @@ const (
 	gebrdPanel = 16
 	// gebrdBlock is the number of rows of the rest that one part updates.
 	gebrdBlock = 128
-	// gebrdCache is the number of elements that a part of a step reads twice. So many stay in the second-level
-	// cache in between.
+	// gebrdCache is the number of elements that a part of a step reads twice: so many that they are still in the
+	// second-level cache the second time.
 	gebrdCache = 1 << 17
 	// A part of a step multiplies from gebrdNarrow to gebrdWide columns.
 	gebrdNarrow, gebrdWide = 64, 256
@@ -104,63 +104,78 @@ type bidiagonalPanel[T Element] struct {
 
 // reduce reduces columns and rows k to k+nb−1.
 func (t *bidiagonalPanel[T]) reduce(k, nb int, d, e, tauq, taup []T) {
-	m, n := t.m, t.n
-	eps := scalar.Eps[T]()
-	large := eps * eps / scalar.SafeMin[T]() // products with numbers of at most 1/large may have lost bits to underflow
 	t.columns(k, nb)
 	var dots [2 * gebrdPanel]T
 	for i := k; i < k+nb; i++ {
 		step := i - k // the number of steps of this panel before this one
-		// The earlier steps of this panel have not changed column i of A yet.
-		v := t.v[step*m:][i:m:m]
-		t.subtract(step, len(v), t.v[i:], t.y[i:], m, n, v)
-		t.subtract(step, len(v), t.x[i:], t.u[i:], m, n, v)
-		tauq[i], d[i] = t.larfg(v)
-		v[0] = 1
-		if i == n-1 {
+		v := t.columnReflector(i, step, d, tauq)
+		if i == t.n-1 {
 			break
 		}
 		clear(dots[:])
-		t.products(step, len(v), t.v[i:], m, v, dots[:step])
-		t.products(step, len(v), t.x[i:], m, v, dots[gebrdPanel:])
-		u := t.u[step*n:][i+1 : n : n]
-		width := gebrdWidth(m - i)
-		begin := (i + 1) / width // parts begin at multiples of the width
-		parts := (n+width-1)/width - begin
-		each := func(f func(part, lo, hi int)) {
-			if parts == 1 {
-				f(0, i+1, n)
-				return
-			}
-			t.crew(parts, 0, func(part, _ int, _ []T) {
-				lo := (begin + part) * width
-				f(part, max(lo, i+1), min(lo+width, n))
-			})
-		}
-		each(func(part, lo, hi int) {
+		t.products(step, len(v), t.v[i:], t.m, v, dots[:step])
+		t.products(step, len(v), t.x[i:], t.m, v, dots[gebrdPanel:])
+		parts := t.inParts(i, func(part, lo, hi int) {
 			t.left(i, step, lo, hi, v, &dots, tauq[i])
 			t.right(i, step, lo, hi, part)
 		})
-		alpha, row := u[0], t.a[i*t.lda:][i+1:n]
-		taup[i], e[i] = t.larfg(u)
-		u[0] = 1
-		copy(row, u)
-		row[0] = e[i]
-		x := t.x[step*m:][i+1 : m : m]
-		if taup[i] == 0 {
-			clear(x)
-			continue
-		}
-		// The parts have multiplied the row as it was before larfg: (alpha−beta)·u, with beta added to its first
-		// element.
-		factor, beta := 1/(alpha-e[i]), e[i]
-		if !(math.Abs(float64(factor)) < large) {
-			each(func(part, lo, hi int) { t.right(i, step, lo, hi, part) })
-			factor, beta = 1, 0
-		}
-		t.combine(i, step, nb, parts, factor, beta, taup[i], x)
+		t.rowReflector(i, step, nb, parts, e, taup)
 	}
 	t.store(k, nb, d)
+}
+
+// columnReflector computes reflector i from the left, which it leaves in row step of V and returns.
+func (t *bidiagonalPanel[T]) columnReflector(i, step int, d, tauq []T) []T {
+	m, n := t.m, t.n
+	// The earlier steps of this panel have not changed column i of A yet.
+	v := t.v[step*m:][i:m:m]
+	t.subtract(step, len(v), t.v[i:], t.y[i:], m, n, v)
+	t.subtract(step, len(v), t.x[i:], t.u[i:], m, n, v)
+	tauq[i], d[i] = t.larfg(v)
+	v[0] = 1
+	return v
+}
+
+// rowReflector computes reflector i from the right, which it leaves in row step of U and in row i of A, and row step of X.
+func (t *bidiagonalPanel[T]) rowReflector(i, step, nb, parts int, e, taup []T) {
+	m, n := t.m, t.n
+	u := t.u[step*n:][i+1 : n : n]
+	alpha, row := u[0], t.a[i*t.lda:][i+1:n]
+	taup[i], e[i] = t.larfg(u)
+	u[0] = 1
+	copy(row, u)
+	row[0] = e[i]
+	x := t.x[step*m:][i+1 : m : m]
+	if taup[i] == 0 {
+		clear(x)
+		return
+	}
+	// The parts have multiplied the row as it was before larfg: (alpha−beta)·u, with beta added to its first
+	// element.
+	factor, beta := 1/(alpha-e[i]), e[i]
+	eps := scalar.Eps[T]()
+	large := eps * eps / scalar.SafeMin[T]() // products with numbers of at most 1/large may have lost bits to underflow
+	if !(math.Abs(float64(factor)) < large) {
+		t.inParts(i, func(part, lo, hi int) { t.right(i, step, lo, hi, part) })
+		factor, beta = 1, 0
+	}
+	t.combine(i, step, nb, parts, factor, beta, taup[i], x)
+}
+
+// inParts calls f for columns lo to hi−1 of each part of columns i+1 to n−1, and returns the number of parts.
+func (t *bidiagonalPanel[T]) inParts(i int, f func(part, lo, hi int)) int {
+	width := gebrdWidth(t.m - i)
+	begin := (i + 1) / width // parts begin at multiples of the width
+	parts := (t.n+width-1)/width - begin
+	if parts == 1 {
+		f(0, i+1, t.n)
+		return 1
+	}
+	t.crew(parts, 0, func(part, _ int, _ []T) {
+		lo := (begin + part) * width
+		f(part, max(lo, i+1), min(lo+width, t.n))
+	})
+	return parts
 }
 
 // columns copies the panel's columns of A to the rows of V.

@@ -25,7 +25,7 @@ func (q *QR[T]) Gemqrt(side blas.Side, trans blas.Transpose, m, n, k, ib int, v 
 	}
 	s := q.scratch(work, max(m, n), k, ib)
 	f := q.factorOf(trapezoid, order, k, ib, narrowBlock, v, ldv, t, ldt, &s)
-	q.apply(&f, left, transposed, width, nil, 0, c, ldc, &s)
+	q.apply(&f, transposed, width, target[T]{left: left, c: c, ldc: ldc}, &s)
 }
 
 // geqrtTrivial checks the arguments of geqrt, and reports true if there is

@@ -2,76 +2,67 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// apply computes C = op(Q)·C, or C·op(Q) if not left, for a C of n columns, or
-// rows if not left, of which unit is the part that the unit matrix meets.
+// apply computes C = op(Q)·C or, from the right, C·op(Q), for a C of n columns or, from the right, n rows.
 //
 // From the left, a strip of C at a time goes through a buffer, where it stays
 // while all blocks are applied to it. Reference: LAPACK xLARFB and xTPRFB.
-func (q *QR[T]) apply(f *reflectors[T], left, trans bool, n int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) {
-	if !q.shareApply(f, left, trans, n, unit, ldu, c, ldc) {
-		q.applyAlone(f, left, trans, n, unit, ldu, c, ldc, s)
+func (q *QR[T]) apply(f *reflectors[T], trans bool, n int, x target[T], s *scratch[T]) {
+	if !q.shareApply(f, trans, n, x) {
+		q.applyAlone(f, trans, n, x, s)
 	}
 }
 
 // shareApply is [QR.apply] by the crew, if there is one and it is worth while;
 // otherwise it returns false.
-func (q *QR[T]) shareApply(f *reflectors[T], left, trans bool, n int, unit []T, ldu int, c []T, ldc int) bool {
-	const least = 6e6 // flops of which half are worth giving away
+func (q *QR[T]) shareApply(f *reflectors[T], trans bool, n int, x target[T]) bool {
+	const least = 6e6 // flops that are worth sharing
 	if q.crew == nil || 4*float64(f.m)*float64(n)*float64(f.k) < least {
 		return false
 	}
-	const grain = 96 // whole strips of every instruction set
-	step, stepU := 1, 1
-	if !left {
-		step, stepU = ldc, ldu
-	}
+	const grain = 96 // columns of C: whole strips in every instruction set
 	parts := min(pieces*q.units, n/grain)
 	if parts < 2 {
 		return false
 	}
 	size := roundUp((n+parts-1)/parts, grain)
-	one, all := *q, *f // copies: what others get to see is on the heap, and f is not
+	one, all := *q, *f // copies, as what the crew gets is on the heap, where *f would be in every call
 	dim := max(f.m, size, f.k)
 	q.crew((n+size-1)/size, q.Work(dim, f.k, f.tb), func(i, _ int, work []T) {
 		s := one.scratch(work, dim, all.k, all.tb)
 		lo := i * size
-		one.applyAlone(&all, left, trans, min(size, n-lo), from(unit, lo*stepU), ldu, from(c, lo*step), ldc, &s)
+		one.applyAlone(&all, trans, min(size, n-lo), x.from(lo), &s)
 	})
 	return true
 }
 
 // applyAlone is apply by one core.
-func (q *QR[T]) applyAlone(f *reflectors[T], left, trans bool, n int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) {
-	blocks := f.blocks()
-	number := func(i int) int { // the first block goes first in Qᵀ·C and in C·Q
-		if left == trans {
-			return i
-		}
-		return blocks - 1 - i
+func (q *QR[T]) applyAlone(f *reflectors[T], trans bool, n int, x target[T], s *scratch[T]) {
+	if x.left && q.vec != nil {
+		q.applyStrips(f, trans, n, x, s)
+		return
 	}
-	if !left {
-		for j := 0; j < n; j += acrossMax {
-			w := min(acrossMax, n-j)
-			for i := range blocks {
-				h := f.block(number(i), false, from(unit, j*ldu), ldu, from(c, j*ldc), ldc)
+	blocks := f.blocks()
+	for j := 0; j < n; j += acrossMax {
+		w := min(acrossMax, n-j)
+		y := x.from(j)
+		if x.left { // y goes through the buffer
+			y.c, y.ldc = s.p, padded[T](w)
+			q.panels.copy(y.c, y.ldc, from(x.c, j), x.ldc, f.m, w)
+		}
+		for i := range blocks {
+			b := i
+			if x.left != trans { // Qᵀ·C and C·Q begin with the first block
+				b = blocks - 1 - i
+			}
+			if h := f.block(b, y); x.left {
+				q.applyLeft(h, trans, w, s)
+			} else {
 				q.applyRight(h, trans, w, s)
 			}
 		}
-		return
-	}
-	if q.vec != nil {
-		q.applyStrips(f, trans, n, unit, ldu, c, ldc, s)
-		return
-	}
-	for j := 0; j < n; j += acrossMax {
-		w := min(acrossMax, n-j)
-		ld := padded[T](w)
-		q.panels.copy(s.p, ld, from(c, j), ldc, f.m, w)
-		for i := range blocks {
-			h := f.block(number(i), true, from(unit, j), ldu, s.p, ld)
-			q.applyLeft(h, trans, w, s)
+		if x.left {
+			q.panels.copy(from(x.c, j), x.ldc, y.c, y.ldc, f.m, w)
 		}
-		q.panels.copy(from(c, j), ldc, s.p, ld, f.m, w)
 	}
 }
 

@@ -38,14 +38,12 @@ func (q *QR[T]) store(g *stripGroup[T], c []T, ldc int) {
 // applyStrips is apply from the left with vector micro-kernels. A group of
 // columns of C at a time goes through a buffer, where it stays while all blocks
 // are applied to it.
-func (q *QR[T]) applyStrips(f *reflectors[T], trans bool, n int, unit []T, ldu int, c []T, ldc int, s *scratch[T]) {
+func (q *QR[T]) applyStrips(f *reflectors[T], trans bool, n int, x target[T], s *scratch[T]) {
 	width := q.group(f.m)
 	for j := 0; j < n; j += width {
-		g := stripGroup[T]{c: s.c, m: f.m, n: min(width, n-j), ldu: ldu}
-		if unit != nil {
-			g.unit = from(unit, j)
-		}
-		q.load(&g, from(c, j), ldc)
+		y := x.from(j)
+		g := stripGroup[T]{c: s.c, m: f.m, n: min(width, n-j), unit: y.unit, ldu: y.ldu}
+		q.load(&g, y.c, y.ldc)
 		blocks := f.blocks()
 		for i := range blocks {
 			b, next := i, i+1
@@ -58,7 +56,7 @@ func (q *QR[T]) applyStrips(f *reflectors[T], trans bool, n int, unit []T, ldu i
 			}
 			q.applyGroup(f, b, trans, &g, ahead, s)
 		}
-		q.store(&g, from(c, j), ldc)
+		q.store(&g, y.c, y.ldc)
 	}
 }
 

@@ -7,7 +7,7 @@ import "gonum.org/v1/gonum/blas"
 func (q *QR[T]) update(p panel[T], k, n int, s *scratch[T]) {
 	f := reflectors[T]{sh: p.sh, m: p.m, k: k, ib: k, tb: k, above: p.above, v: p.a, ldv: p.lda, t: s.t, corners: s.corner}
 	f.load(0, p.t, p.ldt)
-	h := f.block(0, true, from(p.r, k), p.ldr, from(p.a, k), p.lda)
+	h := f.block(0, target[T]{true, p.r, p.ldr, p.a, p.lda}.from(k))
 	q.applyLeft(h, true, n, s)
 }
 
@@ -108,7 +108,7 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 		}
 		for i := range b {
 			if q.vec == nil {
-				q.applyLeft(f.block(i, true, from(r, j), ldr, s.p, ld), true, w, s)
+				q.applyLeft(f.block(i, target[T]{true, from(r, j), ldr, s.p, ld}), true, w, s)
 			}
 		}
 		p := panel[T]{sh: f.sh, m: f.m, above: j, a: s.p, lda: ld, t: t[j%f.tb*ldt+j:], ldt: ldt}
@@ -131,6 +131,6 @@ func (q *QR[T]) factorBlocks(f *reflectors[T], n int, r []T, ldr int, a []T, lda
 		}
 	}
 	if n > f.k {
-		q.apply(f, true, true, n-f.k, nil, 0, from(a, f.k), lda, s)
+		q.apply(f, true, n-f.k, target[T]{left: true, c: from(a, f.k), ldc: lda}, s)
 	}
 }

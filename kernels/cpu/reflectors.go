@@ -6,43 +6,38 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// applyStep is the number of rows of a triangle of T that are multiplied as a
-// rectangle: what is below the diagonal in them is in vain.
+// applyStep is the number of rows of a triangle of T that are multiplied at a time, as a rectangle. The products with
+// the zeros below the diagonal are in vain.
 const applyStep = 16
 
-// acrossMax is the largest number of columns of C that blocks are applied to from
-// the left at a time, and of rows from the right.
+// acrossMax is the largest number of columns of C, or from the right of rows, that blocks are applied to at a time.
 const acrossMax = 256
 
 // shape says where the columns of V have their nonzero elements.
 type shape uint8
 
 const (
-	// trapezoid: V is unit lower trapezoidal, in the matrix that was factored.
-	trapezoid shape = iota
-	// square: V is a unit matrix on top of a full one, in the lower matrix.
-	square
-	// triangle: V is a unit matrix on top of an upper trapezoidal one.
-	triangle
+	trapezoid shape = iota // V is unit lower trapezoidal (Geqrt)
+	square                 // V is a unit matrix, which is not stored, on top of a full one (Tpqrt)
+	triangle               // V is a unit matrix, which is not stored, on top of an upper trapezoidal one (Tpqrt)
 )
 
-// reflectors is an orthogonal factor in blocks of ib columns, with copies of
-// the triangles in it. The blocks may be parts of those that T was made for:
-// a triangle on the diagonal of T is the T of its columns.
+// reflectors is an orthogonal factor in blocks of ib columns. Products read the triangles in T and V from copies, squares
+// with the zeros and ones that are not stored. A block may be part of one of the tb columns that T was made for: the part
+// of a triangle of T on the diagonal is the T of its columns.
 type reflectors[T Element] struct {
 	sh       shape
 	m, k, ib int // V is m×k
 	tb       int // columns of a block of T, a multiple of ib
-	above    int // rows of a triangle above its first diagonal element
+	above    int // rows of V above the first diagonal element, if V is a triangle
 	v        []T
 	ldv      int
 
-	// The triangles of T and, but for a square, of V as squares with the zeros
-	// and ones that are not stored, one after the other.
+	// The squares, one block after the other: of T and, unless V is a square, of V.
 	t, corners []T
 
-	// V with the zeros and ones of its triangles, one block after the other,
-	// each with its rows next to one another; nil if V is read where it lies.
+	// V with the zeros and ones of its triangles, one block after the other, each without gaps between its rows; nil if
+	// V is read where it lies.
 	packed []T
 }
 
@@ -52,7 +47,7 @@ func (f *reflectors[T]) blocks() int { return (f.k-1)/f.ib + 1 }
 // at returns the first column and the width of block b.
 func (f *reflectors[T]) at(b int) (j, w int) { return b * f.ib, min(f.ib, f.k-b*f.ib) }
 
-// load copies the triangles of block b.
+// load copies the triangles of block b to f.t and f.corners.
 func (f *reflectors[T]) load(b int, t []T, ldt int) {
 	j, w := f.at(b)
 	squareTriangle(w, blas.Upper, blas.NonUnit, t[j%f.tb*ldt+j:], ldt, f.t[j*f.ib:])
@@ -80,8 +75,7 @@ func (f *reflectors[T]) loadAll(t []T, ldt int, ps panels[T]) {
 	}
 }
 
-// packRows copies the rows of V from lo to hi of block b, of which load has
-// copied the triangles.
+// packRows copies rows lo to hi−1 of block b of V to f.packed, after load has copied the triangles.
 func (f *reflectors[T]) packRows(b, lo, hi int, ps panels[T]) {
 	j, w := f.at(b)
 	dst := f.packed[j*f.m:]
@@ -94,8 +88,8 @@ func (f *reflectors[T]) packRows(b, lo, hi int, ps panels[T]) {
 	}
 }
 
-// parts returns the rows of V in which block b has elements: its triangle, as
-// a square, and the rest. All of them are in one if V is packed.
+// parts returns the rows of V in which block b has elements: corner, a triangle as a square, and the rest. If V is
+// packed, rest has all of them.
 func (f *reflectors[T]) parts(b int) (corner, rest rowsOf[T]) {
 	corner, rest = f.unpacked(b)
 	if f.packed == nil {
@@ -106,7 +100,7 @@ func (f *reflectors[T]) parts(b int) (corner, rest rowsOf[T]) {
 	return rowsOf[T]{}, all
 }
 
-// unpacked is parts of a V that is not packed.
+// unpacked is parts for a V that is not packed.
 func (f *reflectors[T]) unpacked(b int) (corner, rest rowsOf[T]) {
 	j, w := f.at(b)
 	corner = rowsOf[T]{v: from(f.corners, j*f.ib), ldv: w}
@@ -122,33 +116,49 @@ func (f *reflectors[T]) unpacked(b int) (corner, rest rowsOf[T]) {
 	return corner, rest
 }
 
-// block returns block b to be applied to c, of which row (left) or column i
-// meets row i of V, and to unit, of which row or column j meets column j.
-func (f *reflectors[T]) block(b int, left bool, unit []T, ldu int, c []T, ldc int) (h blockReflector[T]) {
+// target is what a factor is applied to: C and, unless the factor is a trapezoid, the matrix on top of C or, from the
+// right, beside it, which the unit matrix in V multiplies.
+type target[T Element] struct {
+	left bool // op(Q) is on the left
+	unit []T  // the matrix that the unit matrix multiplies; nil if there is none
+	ldu  int
+	c    []T
+	ldc  int
+}
+
+// from returns the target without its columns, or from the right its rows, before i.
+func (x target[T]) from(i int) target[T] {
+	if x.left {
+		x.unit, x.c = from(x.unit, i), from(x.c, i)
+	} else {
+		x.unit, x.c = from(x.unit, i*x.ldu), from(x.c, i*x.ldc)
+	}
+	return x
+}
+
+// block returns block b to be applied to x. From the left, row i of V multiplies row i of x.c, and column j row j of
+// x.unit; from the right, columns take the place of rows.
+func (f *reflectors[T]) block(b int, x target[T]) (h blockReflector[T]) {
 	j, w := f.at(b)
-	step, stepU := ldc, ldu // from one row of V to the next
-	if !left {
+	step, stepU := x.ldc, x.ldu // from one of these rows or columns to the next
+	if !x.left {
 		step, stepU = 1, 1
 	}
 	h.k, h.t = w, f.t[j*f.ib:j*f.ib+w*w]
-	if unit != nil {
-		h.unit, h.ldu = unit[j*stepU:], ldu
+	if x.unit != nil {
+		h.unit, h.ldu = x.unit[j*stepU:], x.ldu
 	}
 	h.corner, h.rest = f.parts(b)
 	for _, p := range [...]*rowsOf[T]{&h.corner, &h.rest} {
-		p.c, p.ldc = from(c, p.first*step), ldc
+		p.c, p.ldc = from(x.c, p.first*step), x.ldc
 	}
 	return h
 }
 
-// from returns x from i on; of an x that is too short to have elements there,
-// its end.
-func from[T Element](x []T, i int) []T {
-	return x[min(i, len(x)):]
-}
+// from returns x from element i on, which is empty if x is shorter.
+func from[T Element](x []T, i int) []T { return x[min(i, len(x)):] }
 
-// rowsOf is m rows of V from the row first on, and the rows of C that they
-// meet, or the columns if V comes from the right.
+// rowsOf is m rows of V from row first on, and c, the rows of C that they multiply, or from the right the columns.
 type rowsOf[T Element] struct {
 	first, m int
 	v        []T
@@ -157,31 +167,20 @@ type rowsOf[T Element] struct {
 	ldc      int
 }
 
-// blockReflector is H = I − V·T·Vᵀ with k columns and the C it is applied to.
-// The rows of V are in up to three parts: a unit matrix of k rows, a triangle
-// that was copied into a square, and the rest.
+// blockReflector is H = I − V·T·Vᵀ with k columns, and what it is applied to. The rows of V are in up to three parts: a
+// unit matrix of k rows, a triangle that was copied into a square, and the rest.
 type blockReflector[T Element] struct {
 	k      int
 	t      []T // upper triangle with zeros below, k×k
-	unit   []T // C's rows or columns of the unit matrix; nil if there is none
+	unit   []T // what the unit matrix multiplies; nil if there is none
 	ldu    int
 	corner rowsOf[T]
 	rest   rowsOf[T]
 }
 
-// padded returns the distance of rows of w elements at which they fall into
-// all sets of a cache: an odd number of lines.
+// padded returns the distance of rows of w elements in memory, an odd number of cache lines. So rows spread over all
+// sets of a cache.
 func padded[T Element](w int) int {
 	line := 64 / int(unsafe.Sizeof(*new(T)))
 	return ((w+line-1)/line | 1) * line
-}
-
-// squareTrapezoid copies the upper trapezoid of the m×n matrix A into dst,
-// whose rows lie n apart, with zeros below.
-func squareTrapezoid[T Element](m, n int, a []T, lda int, dst []T) {
-	for i := range m {
-		row := dst[i*n : i*n+n]
-		clear(row[:i])
-		copy(row[i:], a[i*lda+i:i*lda+n])
-	}
 }

@@ -30,7 +30,7 @@ func (q *QR[T]) Tpmqrt(side blas.Side, trans blas.Transpose, m, n, k, l, ib int,
 	sh := shapeOf(l)
 	s := q.scratch(work, max(m, n, k), k, ib)
 	f := q.factorOf(sh, order, k, ib, sh.widest(), v, ldv, t, ldt, &s)
-	q.apply(&f, left, transposed, width, a, lda, b, ldb, &s)
+	q.apply(&f, transposed, width, target[T]{left, a, lda, b, ldb}, &s)
 }
 
 // clearT makes T that of n reflectors that are all H = I, for want of rows.

@@ -177,3 +177,13 @@ func squareTriangle[T Element](n int, uplo blas.Uplo, diag blas.Diag, a []T, lda
 		}
 	}
 }
+
+// squareTrapezoid copies the upper trapezoid of the m×n matrix A into dst,
+// whose rows lie n apart, with zeros below.
+func squareTrapezoid[T Element](m, n int, a []T, lda int, dst []T) {
+	for i := range m {
+		row := dst[i*n : i*n+n]
+		clear(row[:i])
+		copy(row[i:], a[i*lda+i:i*lda+n])
+	}
+}

@@ -2,8 +2,6 @@ package batch
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -63,35 +61,31 @@ func (a *Matrices[T]) complete(op, name string) error {
 	return nil
 }
 
-// Error says which problems of a batch have no result. The others have.
-type Error struct {
-	Failed []Failure // by ascending Index
-}
-
-// Failure says why a problem has no result: its Err is a *la.NotPositiveDefiniteError or a *la.SingularError.
-type Failure struct {
-	Index int
-	Err   error
-}
-
-// Error returns how many have failed, and why the first did.
-func (e *Error) Error() string {
-	first := e.Failed[0]
-	if len(e.Failed) == 1 {
-		return fmt.Sprintf("batch: problem %d: %s", first.Index, strings.TrimPrefix(first.Err.Error(), "la: "))
+// complete completes those operands of op that are not nil. It returns a *la.ShapeError if one makes no sense, or has
+// another number of matrices than the first. names has a letter for each.
+func complete[T la.Element](op, names string, all ...*Matrices[T]) error {
+	for i, a := range all {
+		if a == nil {
+			continue
+		}
+		if err := a.complete(op, names[i:i+1]); err != nil {
+			return err
+		}
+		if a.Count != all[0].Count {
+			return &la.ShapeError{Op: op, Detail: fmt.Sprintf("%c has %d matrices and %c %d", names[0], all[0].Count, names[i], a.Count)}
+		}
 	}
-	return fmt.Sprintf("batch: %d problems failed; problem %d: %s", len(e.Failed), first.Index,
-		strings.TrimPrefix(first.Err.Error(), "la: "))
+	return nil
 }
 
-// Unwrap returns the error of the first problem that failed.
-func (e *Error) Unwrap() error { return e.Failed[0].Err }
-
-// Of returns the error of problem k, nil if it has a result.
-func (e *Error) Of(k int) error {
-	i, found := slices.BinarySearchFunc(e.Failed, k, func(f Failure, k int) int { return f.Index - k })
-	if !found {
+// shapes returns a *la.ShapeError of op with the shapes of a and b unless they fit. b may be nil.
+func shapes[T la.Element](op string, fit bool, a, b *Matrices[T]) error {
+	if fit {
 		return nil
 	}
-	return e.Failed[i].Err
+	detail := fmt.Sprintf("a is %d×%d", a.Rows, a.Cols)
+	if b != nil {
+		detail += fmt.Sprintf(" and b %d×%d", b.Rows, b.Cols)
+	}
+	return &la.ShapeError{Op: op, Detail: detail}
 }

@@ -1,21 +1,24 @@
 package core
 
-import "github.com/tessera-la/tessera/exec/graph"
+import (
+	"slices"
 
-// owners says which node owns which data. Owner k of a layout is nodes[k]. It is pure.
+	"github.com/tessera-la/tessera/exec/graph"
+)
+
+// owners says which node owns which data. It is pure. A datum names its owner by a number, modulo the number of owners.
+// If the node of an owner is lost, a node that comes later takes over the number.
 type owners struct {
-	nodes []int // by owner number
+	nodes []int // by owner
 	lost  func(node int) bool
 	can   func(t *graph.Task, node int) bool // whether a node can execute a task
 }
 
 // add makes a node that has come an owner, in place of a lost one if there is one.
 func (o *owners) add(node int) {
-	for s, i := range o.nodes {
-		if o.lost(i) {
-			o.nodes[s] = node
-			return
-		}
+	if owner := slices.IndexFunc(o.nodes, o.lost); owner >= 0 {
+		o.nodes[owner] = node
+		return
 	}
 	o.nodes = append(o.nodes, node)
 }
@@ -34,31 +37,32 @@ func (o *owners) ownedDatum(t *graph.Task) *graph.Datum {
 	return t.Operand(0).Datum
 }
 
-// node returns the node that executes t: the owner of that datum or, if the owner is lost or cannot
-// execute t, another owner. Tasks without a datum go to the owners in turn.
+// node returns the node that executes t: the owner of its ownedDatum or, if that node is lost or cannot execute t,
+// another owner. Tasks without a datum go to the owners in turn. If no owner can execute t, it is node 0.
 func (o *owners) node(t *graph.Task) int {
 	if len(o.nodes) == 0 {
 		return 0
 	}
-	s := int(uint64(t.ID()) % uint64(len(o.nodes)))
+	owner := int(uint64(t.ID()) % uint64(len(o.nodes)))
 	d := o.ownedDatum(t)
 	if d != nil {
-		s = int(d.Owner) % len(o.nodes)
+		owner = int(d.Owner) % len(o.nodes)
 	}
-	if !o.lost(o.nodes[s]) && o.can(t, o.nodes[s]) {
-		return o.nodes[s]
+	fits := func(node int) bool { return !o.lost(node) && o.can(t, node) }
+	if node := o.nodes[owner]; fits(node) {
+		return node
 	}
-	var there []int
-	for _, i := range o.nodes {
-		if !o.lost(i) && o.can(t, i) {
-			there = append(there, i)
+	var others []int
+	for _, node := range o.nodes {
+		if fits(node) {
+			others = append(others, node)
 		}
 	}
-	if len(there) == 0 {
+	if len(others) == 0 {
 		return 0
 	}
-	if d != nil && !o.lost(o.nodes[s]) { // spread its data over the others
-		s += int(uint32(d.Key.I) + uint32(d.Key.J))
+	if d != nil && !o.lost(o.nodes[owner]) { // it cannot execute t: spread the tasks on its data over the others
+		owner += int(uint32(d.Key.I) + uint32(d.Key.J))
 	}
-	return there[s%len(there)]
+	return others[owner%len(others)]
 }

@@ -9,7 +9,9 @@ import (
 
 // fill sets the kernels of t, if this build has them.
 func fill(t *isa.Table) {
-	narrower := avx2.Table() // every processor with AVX-512F has AVX2 and FMA3
+	// The kernels that memory bounds are AVX2's, but for those that have wider twins here: every processor with AVX-512F
+	// has AVX2 and FMA3.
+	narrower := avx2.Table()
 	t.F64 = isa.Kernels[float64]{
 		Lanes: 8, Rows: 8,
 		Gemm: gemmF64, PackRows: packRows, PackTransposed: packTransposedF64,
@@ -25,13 +27,12 @@ func fill(t *isa.Table) {
 		FMA: fmaF64, FMAFlops: 32 * 8 * 2, // 16 sums, twice
 		Vectors: narrower.F64.Vectors,
 	}
-	t.F64.Symv, t.F64.MulVec = symvF64, mulvecF64
-	t.F64.StripColumns, t.F64.StripRows, t.F64.Strip = stripColumnsF64, stripRowsF64, 64
-	t.F64.Larf, t.F64.Lasr, t.F64.Ger2 = larfF64, lasrF64, ger2F64
-	t.F64.StripUpdate = stripUpdateF64
-	t.F64.Dot, t.F64.Axpy, t.F64.Scal, t.F64.Rot = dotF64, axpyF64, scalF64, rotF64
-	t.F64.Reflect = reflectF64
-	t.F64.Asum, t.F64.Amax, t.F64.SumSquares = asumF64, amaxF64, sumSquaresF64
+	v64 := &t.F64.Vectors
+	v64.Symv, v64.MulVec = symvF64, mulvecF64
+	v64.StripColumns, v64.StripRows, v64.StripUpdate, v64.Strip = stripColumnsF64, stripRowsF64, stripUpdateF64, 64
+	v64.Larf, v64.Lasr, v64.Ger2 = larfF64, lasrF64, ger2F64
+	v64.Dot, v64.Axpy, v64.Scal, v64.Rot, v64.Reflect = dotF64, axpyF64, scalF64, rotF64, reflectF64
+	v64.Asum, v64.Amax, v64.SumSquares = asumF64, amaxF64, sumSquaresF64
 	t.F32 = isa.Kernels[float32]{
 		Lanes: 16, Rows: 8,
 		Gemm: gemmF32, PackRows: packRows, PackTransposed: packTransposedF32,
@@ -47,13 +48,12 @@ func fill(t *isa.Table) {
 		FMA: fmaF32, FMAFlops: 32 * 16 * 2, // 16 sums, twice
 		Vectors: narrower.F32.Vectors,
 	}
-	t.F32.Symv, t.F32.MulVec = symvF32, mulvecF32
-	t.F32.StripColumns, t.F32.StripRows, t.F32.Strip = stripColumnsF32, stripRowsF32, 128
-	t.F32.Larf, t.F32.Lasr, t.F32.Ger2 = larfF32, lasrF32, ger2F32
-	t.F32.StripUpdate = stripUpdateF32
-	t.F32.Dot, t.F32.Axpy, t.F32.Scal, t.F32.Rot = dotF32, axpyF32, scalF32, rotF32
-	t.F32.Reflect = reflectF32
-	t.F32.Asum, t.F32.Amax, t.F32.SumSquares = asumF32, amaxF32, sumSquaresF32
+	v32 := &t.F32.Vectors
+	v32.Symv, v32.MulVec = symvF32, mulvecF32
+	v32.StripColumns, v32.StripRows, v32.StripUpdate, v32.Strip = stripColumnsF32, stripRowsF32, stripUpdateF32, 128
+	v32.Larf, v32.Lasr, v32.Ger2 = larfF32, lasrF32, ger2F32
+	v32.Dot, v32.Axpy, v32.Scal, v32.Rot, v32.Reflect = dotF32, axpyF32, scalF32, rotF32, reflectF32
+	v32.Asum, v32.Amax, v32.SumSquares = asumF32, amaxF32, sumSquaresF32
 }
 
 // luTall is the least number of rows of a panel for several cores. Below it the
