@@ -13,7 +13,7 @@ const sy2sbTile = 4
 func (t *Tridiagonal[T]) Sy2sbWork(n, b int) int {
 	nb := sy2sbTile * b
 	tiles := (n + nb - 1) / nb
-	return tiles*(tiles+1)/2*nb*nb + (5+sy2sbGroups(tiles))*n*b + tiles*sy2sbParts*b*b + 2*b*b
+	return tiles*(tiles+1)/2*nb*nb + (4+sy2sbGroups(tiles))*n*b + tiles*sy2sbParts*b*b + 2*b*b
 }
 
 // Sy2sb reduces the symmetric n×n matrix A, whose upper triangle is stored in a, to
@@ -50,7 +50,7 @@ func (t *Tridiagonal[T]) Sy2sb(n, b int, a []T, lda int, band, tau, work []T) {
 	p := bandReduction[T]{Tridiagonal: t, qr: NewQR(t.Routines), n: n, b: b, nb: nb, tiles: (n + nb - 1) / nb, a: a, lda: lda,
 		band: band, ld: BandStride[T](b), tau: tau}
 	p.data = take(p.tiles * (p.tiles + 1) / 2 * nb * nb)
-	p.v, p.z, p.x = take(n*b), take(n*b), take(3*n*b)
+	p.v, p.x = take(n*b), take(3*n*b)
 	p.sums = take(sy2sbGroups(p.tiles) * n * b)
 	p.gram = take(p.tiles * sy2sbParts * b * b)
 	p.f, p.m = take(b*b), take(b*b)
@@ -79,7 +79,7 @@ const sy2sbParts = 2
 // the number of units often is.
 func sy2sbGroups(tiles int) int {
 	groups := 1
-	for groups < 16 && 4*groups <= tiles {
+	for groups < 16 && 2*groups <= tiles {
 		groups *= 2
 	}
 	return groups
@@ -97,8 +97,8 @@ type bandReduction[T Element] struct {
 	band            []T
 	ld              int
 	tau             []T
-	v, z            []T // of the panel, n×b
-	x               []T // V, W and V again, n×3b: from column 0 on and from column b on factors of the update
+	v               []T // of the panel, n×b
+	x               []T // V, Z or W, and V again, n×3b: from column 0 on and from column b on factors of the update
 	f               []T // F of the panel
 	sums            []T // A·V by groups, n×b each
 	gram            []T // what each part contributes to Vᵀ·Z
@@ -289,8 +289,14 @@ func (p *bandReduction[T]) finish(k int) {
 		for group := 1; group < min(groups, lo/p.nb-top+1); group++ {
 			axpyWith(&p.vectors, 1, p.sums[(group*p.n+lo)*b:][:len(y)], y)
 		}
-		p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, b, 1, y, b, p.f, b, 0, p.z[lo*b:], b, work)
-		p.Gemm(blas.Trans, blas.NoTrans, b, b, hi-lo, 1, p.v[lo*b:], b, p.z[lo*b:], b, 0, p.gram[part*b*b:], b, work)
+		for i := lo; i < hi; i++ {
+			v, row := p.v[i*b:][:b], p.x[i*3*b:][:3*b]
+			copy(row, v)
+			copy(row[2*b:], v)
+		}
+		z := p.x[lo*3*b+b:]
+		p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, b, 1, y, b, p.f, b, 0, z, 3*b, work)
+		p.Gemm(blas.Trans, blas.NoTrans, b, b, hi-lo, 1, p.v[lo*b:], b, z, 3*b, 0, p.gram[part*b*b:], b, work)
 	})
 	p.crew(1, p.Work(b), func(_, _ int, work []T) {
 		gram := p.gram[:b*b]
@@ -300,12 +306,6 @@ func (p *bandReduction[T]) finish(k int) {
 		p.Gemm(blas.Trans, blas.NoTrans, b, b, b, -0.5, p.f, b, gram, b, 0, p.m, b, work)
 	})
 	p.each(k, p.Work(p.nb), func(_, lo, hi int, work []T) {
-		for i := lo; i < hi; i++ {
-			row := p.x[i*3*b:][:3*b]
-			copy(row, p.v[i*b:][:b])
-			copy(row[b:], p.z[i*b:][:b])
-			copy(row[2*b:], p.v[i*b:][:b])
-		}
 		p.Gemm(blas.NoTrans, blas.NoTrans, hi-lo, b, b, 1, p.v[lo*b:], b, p.m, b, 1, p.x[lo*3*b+b:], 3*b, work)
 	})
 }
@@ -326,10 +326,10 @@ func (p *bandReduction[T]) ahead(k int) {
 		if reduced.Load() {
 			return
 		}
-		i, j := top, top+part-1
-		for j >= p.tiles {
-			i++
-			j += i - p.tiles
+		i, j := top+part-1, p.tiles-1 // by columns, so that the groups have about as much left
+		for i > j {
+			i -= j - top + 1
+			j--
 		}
 		if next < p.n {
 			p.update(next, i, j, work)
