@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/exec/offload"
@@ -386,6 +387,20 @@ func TestAcceleratorsEigen(t *testing.T) {
 	vd.Mul(&v, mat.NewDiagDense(n, values))
 	if d := farApart(&av, &vd); !(d <= 1e-12*float64(n)) {
 		t.Errorf("A·V and V·diag(λ) differ by %.3g", d)
+	}
+	lower := blocked.New[float64](blocked.TriLower, n, n, nb)
+	for i := range n {
+		for j := range i + 1 {
+			lower.Set(i, j, a.At(i, j))
+		}
+	}
+	if err := c.Factorize(lower, false, la.TwoStages); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range c.Values(nil) {
+		if d := math.Abs(x - values[i]); !(d <= 1e-12*float64(n)) {
+			t.Errorf("eigenvalue %d of a lower triangle is %v, want %v", i, x, values[i])
+		}
 	}
 	for _, x := range all {
 		if x.(*cuda.Accelerator).Stats().Launches == 0 {

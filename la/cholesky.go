@@ -2,6 +2,7 @@ package la
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
 	"gonum.org/v1/gonum/mat"
@@ -61,7 +62,7 @@ func (c *Cholesky[T]) clear() { *c = Cholesky[T]{engine: c.engine} }
 // factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(src.norm.columns), exp: src.exp}
+	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(slices.Clone(src.norm.columns)), exp: src.exp}
 	if src.bound != nil {
 		c.bound = new(lazyNorms)
 	}

@@ -344,3 +344,39 @@ func TestCondOnce(t *testing.T) {
 		t.Errorf("condition %g, want 1e12, without another solution", got)
 	}
 }
+
+// TestCloneNorms: a clone keeps the norms of its matrix when the original takes another one.
+func TestCloneNorms(t *testing.T) {
+	first, second := mat.NewDiagDense(3, []float64{1, 1e-20, 1}), mat.NewDiagDense(3, []float64{1, 1, 1})
+	b, want, x := mat.NewVecDense(3, []float64{1, 2, 3}), new(mat.VecDense), new(mat.VecDense)
+	for name, try := range map[string]func() (fresh, cloned error){
+		"Cholesky": func() (fresh, cloned error) {
+			var c, d la.Cholesky[float64]
+			if err := c.Factorize(first); err != nil {
+				t.Fatal(err)
+			}
+			fresh = c.SolveVecTo(want, b)
+			d.Clone(&c)
+			if err := c.Factorize(second); err != nil {
+				t.Fatal(err)
+			}
+			return fresh, d.SolveVecTo(x, b)
+		},
+		"LU": func() (fresh, cloned error) {
+			var c, d la.LU[float64]
+			if err := c.Factorize(first); err != nil {
+				t.Fatal(err)
+			}
+			fresh = c.SolveVecTo(want, false, b)
+			d.Clone(&c)
+			if err := c.Factorize(second); err != nil {
+				t.Fatal(err)
+			}
+			return fresh, d.SolveVecTo(x, false, b)
+		},
+	} {
+		if fresh, cloned := try(); fmt.Sprint(fresh) != fmt.Sprint(cloned) || !mat.Equal(x, want) {
+			t.Errorf("%s: %v, the clone %v", name, fresh, cloned)
+		}
+	}
+}

@@ -180,12 +180,9 @@ func (c *EigenSym[T]) factorizeDirect(ctx context.Context, a SymmetricSource[T],
 // readUpper copies the upper triangle of a to the one tile of *to, whose memory is used again if it fits. The error is a
 // *NonFiniteError, or blocked.ErrAway.
 func readUpper[T Element](e *Engine, to **blocked.Matrix[T], a SymmetricSource[T]) error {
-	m, isMatrix := any(a).(*blocked.Matrix[T])
-	if isMatrix && m.IsDistributed() {
-		return blocked.ErrAway
-	}
-	if isMatrix && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(e, false))
+	a, err := withUpper(e, a)
+	if err != nil {
+		return err
 	}
 	n := a.SymmetricDim()
 	if !fits(*to, n, n, max(n, 1)) {

@@ -47,6 +47,12 @@ func newEigenTiles[T Element](e *Engine, o callOptions, a SymmetricSource[T], ve
 	case m == nil && !onDevices(e, o, a.SymmetricDim()):
 		return nil, nil
 	case m == nil:
+		if err := e.Ready(o.ctx); err != nil {
+			return nil, err
+		}
+		if a, err = withUpper(e, a); err != nil {
+			return nil, err
+		}
 		r := newReading(e, nil, Source[T](a), blocked.SymUpper, cmp.Or(e.Options().NB, eigenDeviceNB), true, false)
 		if err := r.nonFinite(); err != nil {
 			return nil, err

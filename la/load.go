@@ -107,3 +107,15 @@ func measured[T Element](ctx context.Context, e *Engine, a *blocked.Matrix[T]) (
 	r := &reading[T]{a: a, stats: s.Stats()}
 	return r, r.nonFinite()
 }
+
+// withUpper returns a, or a copy of a lower triangle that has an upper one. The error is blocked.ErrAway.
+func withUpper[T Element](e *Engine, a SymmetricSource[T]) (SymmetricSource[T], error) {
+	m, isMatrix := any(a).(*blocked.Matrix[T])
+	if isMatrix && m.IsDistributed() {
+		return nil, blocked.ErrAway
+	}
+	if isMatrix && m.Kind() == blocked.TriLower {
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(e, false))
+	}
+	return a, nil
+}

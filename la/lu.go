@@ -2,6 +2,7 @@ package la
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
@@ -123,7 +124,7 @@ func (f *LU[T]) clear() { *f = LU[T]{engine: f.engine, opt: f.opt} }
 func (f *LU[T]) Clone(src *LU[T]) {
 	src.valid()
 	*f = LU[T]{engine: src.engine, opt: src.opt, lu: src.lu.Clone(), pivots: src.pivots.Clone(),
-		pivoting: src.pivoting, norm: newNorms(src.norm.columns), exp: src.exp, top: src.top}
+		pivoting: src.pivoting, norm: newNorms(slices.Clone(src.norm.columns)), exp: src.exp, top: src.top}
 }
 
 // check returns a *ShapeError if A is not square. It panics with ErrNotFactorized.

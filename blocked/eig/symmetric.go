@@ -286,6 +286,7 @@ func (s *Symmetric[T]) Release() {
 		}
 	}
 	s.halves, s.q, s.roots, s.z = nil, nil, nil, nil
+	s.v, s.f, s.c, s.w, s.y, s.r, s.t, s.λ, s.sweeps = nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // Close frees everything.

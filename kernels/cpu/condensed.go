@@ -54,14 +54,14 @@ const (
 	// reflectorPairs is the largest order for which they are applied two at a time, to at least pairRows rows.
 	reflectorPairs = 64
 	pairRows       = 8
-	// reflectorRows is the largest number of rows to which one part applies them, a multiple of evenRows.
+	// reflectorRows is the largest number of rows to which one part applies them, a multiple of 8.
 	reflectorRows = 256
 	// evenRows is the number of rows from which on a second part pays.
 	evenRows = 64
 )
 
 // rowParts returns the number of parts, and the rows of each but the last one, in which reflectors are applied to that many
-// rows: an even number, so that an even number of units ends together.
+// rows, at least one: an even number of parts, so that an even number of units ends together.
 func rowParts(rows int) (parts, height int) {
 	if parts = (rows + reflectorRows - 1) / reflectorRows; rows > evenRows {
 		parts += parts % 2

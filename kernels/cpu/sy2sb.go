@@ -20,7 +20,7 @@ func (t *Tridiagonal[T]) Sy2sbWork(n, b int) int {
 //
 //	Qᵀ·A·Q = B,  Q = H(0)·H(1)·…·H(n−b−1),  H(i) = I − tau(i)·v(i)·v(i)ᵀ,
 //
-// a matrix with b superdiagonals, which it stores in band as [BandStride] has it, with both triangles. v(i) is zero up
+// a matrix with b superdiagonals, which it stores in band as [BandStride] has it, with b−1 subdiagonals. v(i) is zero up
 // to element i+b−1, has 1 as element i+b, and overwrites row i of a from column i+b+1 on. The rest of a is undefined.
 //
 // b rows at a time are reduced, the factorization Pᵀ = (I − V·F·Vᵀ)·R of their part P to the right of the diagonal block:

@@ -86,7 +86,8 @@ func (m merger[T]) rotateClose(p, r int, tol T, d, z []T, q Matrix[T]) bool {
 		m.Kinds[r] = Both
 	}
 	Rotate(q.Row(p), q.Row(r), c, s)
-	d[p], d[r] = d[p]*c*c+d[r]*s*s, d[p]*s*s+d[r]*c*c
+	// Rounded in between, as processors of other kinds that work on the same merge do.
+	d[p], d[r] = T(d[p]*c*c)+T(d[r]*s*s), T(d[p]*s*s)+T(d[r]*c*c)
 	return true
 }
 
