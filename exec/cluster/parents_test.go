@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,16 @@ func TestParents(t *testing.T) {
 			}
 			if slices.Sort(got); !slices.Equal(got, nodes) {
 				t.Errorf("%s: the driver has %v, want %v", what, got, nodes)
+			}
+			var watched []string
+			for _, w := range n.Watch().Nodes {
+				if !w.Lost && w.Name != "driver" {
+					watched = append(watched, w.Name)
+				}
+			}
+			slices.Sort(watched)
+			if !slices.EqualFunc(watched, nodes, func(name, node string) bool { return strings.HasPrefix(node, name+"+") }) {
+				t.Errorf("%s: Watch has %v, want %v", what, watched, nodes)
 			}
 			factoring(n.op, 4, false).expect(time.Millisecond).run(t, n.NewJob(t.Context()), 1, nil)
 		}

@@ -58,7 +58,13 @@ func (d *Driver) ableShare(n *node) float64 {
 
 // Usage returns what each node has done since it joined, the driver first. A node that came back
 // counts anew. A node below another one counts there: see Usage.BelowNodes.
-func (d *Driver) Usage() (all []Usage) {
+func (d *Driver) Usage() []Usage {
+	_, all := d.usage()
+	return all
+}
+
+// usage returns Usage, and the node of each.
+func (d *Driver) usage() (of []*node, all []Usage) {
 	nodes := d.allNodes()
 	d.placing.Lock()
 	defer d.placing.Unlock()
@@ -92,14 +98,14 @@ func (d *Driver) Usage() (all []Usage) {
 		slices.SortFunc(usage.Flows, func(a, b Flow) int {
 			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Data, b.Data))
 		})
-		all = append(all, usage)
+		of, all = append(of, n), append(all, usage)
 	}
 	// Of several nodes with one name, the first has what was fetched from all.
 	for i := range all {
 		all[i].Out = out[all[i].Node]
 		delete(out, all[i].Node)
 	}
-	return all
+	return of, all
 }
 
 // Below returns the nodes that this driver has heard of and that are below other ones, by name, without what they

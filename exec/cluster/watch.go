@@ -10,9 +10,8 @@ import (
 // It does not wait: it returns what the nodes have answered to the query of an earlier call, and queries them
 // again. Without calls of Watch the nodes are not queried.
 func (d *Driver) Watch() (c trace.Cluster) {
-	usage, own := d.Usage(), d.exec.status()
-	nodes := d.allNodes()[:len(usage)]
-	now := time.Now()
+	nodes, usage := d.usage()
+	own, now := d.exec.status(), time.Now()
 	d.queryNodes(nodes[1:], now, queryInterval)
 	jobs := d.activeJobs()
 	d.placing.Lock()
