@@ -28,7 +28,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 		return cli.ExitPassed
 	}
 	if cli.Is[*node.SaidError](err) {
-		return exitCode(err)
+		return cli.ExitPassed // or the launcher might end rank 0 before it has printed the error and returned its code
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.Err, "labench: interrupted")

@@ -18,7 +18,7 @@ import (
 	"github.com/tessera-la/tessera/transport/mpi"
 )
 
-// SaidError is an error that another rank has printed.
+// SaidError is an error that rank 0 prints, and for which it exits.
 type SaidError struct{ error }
 
 func (e *SaidError) Unwrap() error { return e.error }
