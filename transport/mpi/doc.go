@@ -52,7 +52,7 @@
 // A node that says nothing for Options.Timeout has left, for good. Messages to it are dropped, and
 // MPI is asked to cancel receives from it. The others go on if the launcher lets them (srun
 // --no-kill) and the MPI library does: docs/cluster.md says what Open MPI and MPICH do. If they
-// cannot, Options.Broken is called.
+// cannot, or MPI does not return from a call for 30 s, Options.Broken is called.
 //
 // # Signals
 //

@@ -43,6 +43,7 @@ var (
 	errShort = errors.New("a value ended early")
 	// errAbsent says that a value is not there.
 	errAbsent = errors.New("not here")
+	errHangs  = errors.New("MPI has not returned from a call for 30 s; a rank or its machine may be lost")
 	errHeld   = errors.New("a rank was lost while it sent a value, and MPI does not give the memory for it back")
 )
 

@@ -46,6 +46,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if *hang != "" {
+		if err := hangIn(*hang); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *control == "" {
 		os.Exit(launch())
 	}

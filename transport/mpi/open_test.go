@@ -35,14 +35,19 @@ func TestOpenAbsent(t *testing.T) {
 // openAlone is a rank of TestOpenAbsent. All but rank 0 only wait until that has given up.
 func openAlone(file string) error {
 	if rank, _, _ := Launched(); rank > 0 {
-		for {
-			if _, err := os.Stat(file); err == nil {
-				return nil
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		return await(file)
 	}
 	_, err := open(300 * time.Millisecond)
 	fmt.Println("alone:", err)
 	return os.WriteFile(file, nil, 0o600)
+}
+
+// await waits for a file.
+func await(file string) error {
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }

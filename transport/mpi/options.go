@@ -12,7 +12,8 @@ type Options struct {
 	// four beats in that time.
 	Timeout time.Duration
 	// Broken is called once when MPI cannot go on: it has returned an error that is no single
-	// node's, or a node was lost while it sent a value, so that its memory may never be free again.
+	// node's, it has not returned from a call for 30 s, or a node was lost while it sent a value, so
+	// that its memory may never be free again.
 	// The process must end, best by [World.Abort]. If Broken is nil, fetches of that value wait for
 	// ever.
 	Broken func(error)

@@ -2,8 +2,10 @@ package mpi
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tessera-la/tessera/transport"
@@ -14,7 +16,10 @@ import (
 // progress goroutine drives MPI and receives all messages.
 type World struct {
 	shared
-	ended chan struct{} // closed when the goroutine has ended
+	ended  chan struct{} // closed when the goroutine has ended
+	stuck  chan struct{} // closed if MPI does not return from a call
+	rounds atomic.Uint64 // of the goroutine
+	told   sync.Once     // of Options.Broken
 
 	mu    sync.Mutex // a leaf
 	nodes []*node
@@ -33,8 +38,9 @@ func open(patience time.Duration) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{shared: shared{lib: lib, failed: make(chan struct{})}, ended: make(chan struct{})}
+	w := &World{shared: shared{lib: lib, failed: make(chan struct{})}, ended: make(chan struct{}), stuck: make(chan struct{})}
 	go w.progress()
+	go w.watch(6, 5*time.Second)
 	return w, nil
 }
 
@@ -97,6 +103,7 @@ func (w *World) progress() {
 	var nodes []*node
 	quiet := 0 // looks at which there was nothing
 	for since := time.Now(); !w.over.Load(); {
+		w.rounds.Add(1)
 		turn := w.lib.Turn()
 		now := time.Now()
 		ended, left, err := w.lib.Progress()
@@ -113,9 +120,7 @@ func (w *World) progress() {
 		}
 		select {
 		case <-w.failed:
-			for _, n := range nodes {
-				n.opt.Broken(w.why)
-			}
+			w.tell()
 			return
 		default:
 		}
@@ -131,6 +136,37 @@ func (w *World) progress() {
 		runtime.Gosched()
 		w.lib.Nap(turn, nap(now.Sub(since), left > int(w.abandoned.Load()), far))
 	}
+}
+
+// tell calls Options.Broken of all active nodes, once.
+func (w *World) tell() {
+	w.told.Do(func() {
+		for _, n := range w.all(nil) {
+			n.opt.Broken(w.why)
+		}
+	})
+}
+
+// watch calls Options.Broken if progress has begun no round between n looks, an interval apart: Open MPI
+// may wait within MPI_Test for ever if a rank's machine is lost. Time in which the process is stopped does
+// not count, as there are no looks then.
+func (w *World) watch(n int, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for same, last := 0, uint64(0); same < n; {
+		select {
+		case <-w.ended:
+			return
+		case <-tick.C:
+		}
+		same++
+		if r := w.rounds.Load(); r != last {
+			same, last = 0, r
+		}
+	}
+	close(w.stuck)
+	w.broken(errHangs)
+	w.tell()
 }
 
 // nap returns for how long probably nothing happens, if nothing has happened for idle. Senders on
@@ -150,8 +186,12 @@ func nap(idle time.Duration, busy, far bool) time.Duration {
 	return min(max(idle/2, least), most)
 }
 
-// Abort ends all processes of the world at once, this one included, which exits with a code.
-func (w *World) Abort(code int) { w.lib.Abort(code) }
+// Abort ends all processes of the world at once, this one included, which exits with a code. If MPI
+// has not ended this one after 10 s, it ends by itself: MPI_Abort needs a launcher that listens.
+func (w *World) Abort(code int) {
+	time.AfterFunc(10*time.Second, func() { os.Exit(code) })
+	w.lib.Abort(code)
+}
 
 // Close ends the use of MPI, after all nodes were closed. All processes of the world must call it,
 // and wait for each other. If Open has initialised MPI, Close finalises it. After the loss of a
@@ -162,7 +202,11 @@ func (w *World) Close() error {
 		return nil
 	}
 	w.lib.Wake()
-	<-w.ended
+	select {
+	case <-w.ended:
+	case <-w.stuck:
+		return ErrLost
+	}
 	well := !w.maimed.Load()
 	if err := w.lib.Close(well); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec"
@@ -114,8 +115,15 @@ func (r *ranks) places() (all []place, err error) {
 
 // broken ends all ranks.
 func (r *ranks) broken(err error) {
+	mustEnd()
 	r.tell(fmt.Errorf("MPI cannot go on: %w", err))
 	r.world.Abort(cli.ExitLost)
+}
+
+// mustEnd ends this process in 30 s at most. A launcher that was lost with its machine takes no output any
+// more, and Open MPI may have filled the pipe to it: then printing waits for ever.
+func mustEnd() {
+	time.AfterFunc(30*time.Second, func() { os.Exit(cli.ExitLost) })
 }
 
 // options returns the node of this rank. The nodes of serving ranks end when rank 0 leaves.
@@ -167,6 +175,7 @@ func (r *ranks) serveAll(ctx context.Context) error {
 func (r *ranks) serve(ctx context.Context) error {
 	err := cluster.Serve(context.WithoutCancel(ctx), r.options())
 	if lost, ok := errors.AsType[*cluster.NodeLostError](err); ok {
+		mustEnd()
 		return &LostError{fmt.Errorf("rank 0, which drives, is lost: %w", lost.Err)}
 	}
 	return err

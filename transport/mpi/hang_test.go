@@ -1,0 +1,65 @@
+//go:build mpi && linux && cgo
+
+package mpi
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tessera-la/tessera/transport"
+	"github.com/tessera-la/tessera/transport/mpi/internal/libmpi"
+)
+
+var hang = flag.String("hang", "", "only hang in progress, rank 0 alone, and leave a file when it was told; set by TestHang")
+
+// TestHang: a rank whose progress does not come back from MPI is told so, and Close does not wait for it.
+func TestHang(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // seconds, but for a busy machine
+	defer cancel()
+	args := append(launcher(), os.Args[0], "-hang", filepath.Join(t.TempDir(), "told"))
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} // not of this rank
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }          // which it passes on
+	c.WaitDelay = 10 * time.Second
+	// How it ends is the launcher's to say: no rank has finalised MPI.
+	if out, err := c.CombinedOutput(); !strings.Contains(string(out), fmt.Sprintf("told: %v, then: %v", errHangs, ErrLost)) {
+		t.Fatalf("error %v: %s", errors.Join(err, ctx.Err()), out)
+	}
+}
+
+// hangIn is a rank of TestHang. Its progress waits in what it calls when a receive has ended.
+func hangIn(file string) error {
+	w, err := Open()
+	if err != nil {
+		return err
+	}
+	told := make(chan error, 2)
+	n, err := w.New(Options{Broken: func(err error) { told <- err }})
+	if err != nil {
+		return err
+	}
+	c, err := w.lib.Comm(1) // of rank 0
+	if err == nil && c == nil {
+		return await(file)
+	}
+	if err == nil {
+		err = n.Start(func(string, []byte) {}, func(transport.Event) {})
+	}
+	if err != nil {
+		return err
+	}
+	c.Receive(make([]byte, 1), 0, 1, func(*libmpi.Op) { select {} })
+	c.Send(make([]byte, 1), 0, 1, func(*libmpi.Op) {})
+	go w.watch(3, 50*time.Millisecond)
+	why := <-told
+	fmt.Printf("told: %v, then: %v\n", why, w.Close())
+	return os.WriteFile(file, nil, 0o600)
+}
