@@ -100,7 +100,7 @@ func TestSmallAllocs(t *testing.T) {
 	}
 }
 
-// TestSolveVecAllocs: one solution takes no memory that grows with the tasks or the matrix, and has the same bits whatever
+// TestSolveVecAllocs: one solution allocates nothing once the memory of a former one is there, and has the same bits whatever
 // was computed before, on any number of workers.
 func TestSolveVecAllocs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
@@ -136,7 +136,7 @@ func TestSolveVecAllocs(t *testing.T) {
 						t.Errorf("n=%d solver %d, %d workers: other bits", n, i, workers)
 					}
 				}
-				if got := testing.AllocsPerRun(20, func() { solve(&x) }); got > 40 {
+				if got := testing.AllocsPerRun(20, func() { solve(&x) }); got > 2 {
 					t.Errorf("n=%d solver %d, %d workers: %v allocations", n, i, workers, got)
 				}
 			}

@@ -217,7 +217,7 @@ func (c *Cholesky[T]) inverse(ctx context.Context, e *Engine) inverse {
 	s := newSubstitution[T](ctx, e)
 	divide := func(trans ...blas.Transpose) func(x ...[]float64) error {
 		return func(x ...[]float64) error {
-			return convertVectors(x, func(x [][]T) error { return c.substitute(&s, x, trans...) })
+			return convertVectors(x, func(x [][]T) error { return c.substitute(s, x, trans...) })
 		}
 	}
 	v.apply, v.root = divide(blas.Trans, blas.NoTrans), divide(blas.NoTrans)

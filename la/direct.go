@@ -56,6 +56,7 @@ func newDesk[T Element]() *desk[T] {
 	d := &desk[T]{Small: op.NewSmall[T](), columns: make([]float64, smallOrder), diagonal: make([]float64, smallOrder),
 		vector: make([]T, smallOrder), ipiv: make([]int, smallOrder)}
 	d.spectral = op.NewSpectral[T]()
+	d.triangles = newSubstitution[T](nil, nil)
 	// Made once, as each is an allocation.
 	d.inverse.apply = func(x ...[]float64) error { return d.eachVector(x, false) }
 	d.inverse.transposed = func(x ...[]float64) error { return d.eachVector(x, true) }
@@ -91,5 +92,6 @@ func (d *desk[T]) leave() {
 	if d.by.a != nil {
 		d.by, d.of = factors[T]{}, norms{}
 	}
+	d.triangles.ctx, d.triangles.engine, d.triangles.step = nil, nil, step[T]{}
 	desks[T]().Put(d)
 }

@@ -22,6 +22,9 @@ type desk[T Element] struct {
 	own      norms // of a matrix whose factors no value keeps
 	spectral *op.Spectral[T]
 
+	triangles *substitution[T] // of [substituteVector], with its one vector
+	one       [1][]T
+
 	by      factors[T] // what inverse divides by
 	of      norms      // of that
 	inverse inverse

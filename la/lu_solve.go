@@ -106,7 +106,8 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 	}
 	if f.exp == 0 && !f.lu.IsDistributed() && f.pivots.Info() == 0 {
 		done, err := substituteVector(ctx, f.engine, n, dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
-			return f.substitute(s, trans, f.Swaps(nil), x)
+			s.swaps = atLeast(s.swaps, n)
+			return f.substitute(s, trans, f.Swaps(s.swaps[:n]), x)
 		})
 		if done || err != nil {
 			return err
@@ -247,7 +248,7 @@ func (f *LU[T]) inverse(ctx context.Context) inverse {
 	s, swaps := newSubstitution[T](ctx, f.engine), f.Swaps(nil)
 	divide := func(trans bool) func(x ...[]float64) error {
 		return func(x ...[]float64) error {
-			return convertVectors(x, func(x [][]T) error { return f.substitute(&s, trans, swaps, x) })
+			return convertVectors(x, func(x [][]T) error { return f.substitute(s, trans, swaps, x) })
 		}
 	}
 	return inverse{n: f.order(), apply: divide(false), transposed: divide(true)}

@@ -18,11 +18,48 @@ type substitution[T Element] struct {
 	ctx     context.Context
 	engine  *Engine
 	kernels op.Vectors[T]
+
+	step   step[T]
+	update func(first, stride int) // what goroutines do in the step
+	swaps  []int                   // of an LU factorization, between calls
+}
+
+// step is one of a substitution.
+type step[T Element] struct {
+	trans   blas.Transpose
+	a       *blocked.Matrix[T]
+	vectors [][]T
+	k, next int // tile column, and the way to the next one: 1 or −1
+	left    int // tile rows that are not solved
 }
 
 // newSubstitution returns a substitution with the vector kernels of this machine.
-func newSubstitution[T Element](ctx context.Context, e *Engine) substitution[T] {
-	return substitution[T]{ctx, e, op.HostVectors[T]()}
+func newSubstitution[T Element](ctx context.Context, e *Engine) *substitution[T] {
+	s := &substitution[T]{ctx: ctx, engine: e, kernels: op.HostVectors[T]()}
+	s.update = func(first, stride int) { // made once, as it is an allocation
+		for rest := first; rest <= s.step.left; rest += stride {
+			s.step.subtract(s.kernels, rest)
+		}
+	}
+	return s
+}
+
+// subtract subtracts from x_i, i = k + rest·next, for all vectors.
+func (s *step[T]) subtract(kernels op.Vectors[T], rest int) {
+	i := s.k + rest*s.next
+	row, column := i, s.k
+	if s.trans != blas.NoTrans {
+		row, column = s.k, i
+	}
+	for _, x := range s.vectors {
+		kernels.Subtract(s.trans, s.a.Tile(row, column), s.part(x, s.k), s.part(x, i))
+	}
+}
+
+// part returns x_k.
+func (s *step[T]) part(x []T, k int) []T {
+	n, nb := s.a.Dim(), s.a.NB()
+	return x[k*nb : min((k+1)*nb, n)]
 }
 
 // parallelFrom is the number of elements from which several goroutines update: one takes some 20 µs
@@ -35,37 +72,23 @@ const parallelFrom = 1 << 16
 //	x_k ← A_kk⁻¹·x_k,  then x_i ← x_i − A_ik·x_k for the remaining i.
 //
 // It reads each tile once for all vectors.
-func (s substitution[T]) solve(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a *blocked.Matrix[T],
+func (s *substitution[T]) solve(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a *blocked.Matrix[T],
 	vectors [][]T) error {
-	n, nb := a.Dim(), a.NB()
-	nt := tiles.Count(n, nb)
-	transposed, workers := trans != blas.NoTrans, s.engine.Options().Workers
-	part := func(x []T, k int) []T { return x[k*nb : min((k+1)*nb, n)] }
-	for step := range nt {
+	nt, nb := tiles.Count(a.Dim(), a.NB()), a.NB()
+	s.step = step[T]{trans: trans, a: a, vectors: vectors, k: 0, next: 1}
+	if (uplo == blas.Lower) == (trans != blas.NoTrans) {
+		s.step.k, s.step.next = nt-1, -1
+	}
+	for left := nt - 1; left >= 0; left-- {
 		if err := s.engine.Ready(s.ctx); err != nil {
 			return err
 		}
-		k, next := step, 1
-		if (uplo == blas.Lower) == transposed {
-			k, next = nt-1-step, -1
-		}
 		for _, x := range vectors {
-			s.kernels.Trsv(uplo, trans, diag, a.Tile(k, k), part(x, k))
+			s.kernels.Trsv(uplo, trans, diag, a.Tile(s.step.k, s.step.k), s.step.part(x, s.step.k))
 		}
-		left := nt - 1 - step
-		update := func(first, stride int) {
-			for rest := first; rest <= left; rest += stride {
-				i := k + rest*next
-				row, column := i, k
-				if transposed {
-					row, column = k, i
-				}
-				for _, x := range vectors {
-					s.kernels.Subtract(trans, a.Tile(row, column), part(x, k), part(x, i))
-				}
-			}
-		}
-		inParallel(left*nb*nb*len(vectors), min(workers, left), update)
+		s.step.left = left
+		inParallel(left*nb*nb*len(vectors), min(s.engine.Options().Workers, left), s.update)
+		s.step.k += s.step.next
 	}
 	return nil
 }
@@ -78,10 +101,34 @@ func inParallel(elements, workers int, work func(first, stride int)) {
 		work(1, 1)
 		return
 	}
-	var others sync.WaitGroup
-	for w := 2; w <= workers; w++ {
-		others.Go(func() { work(w, workers) })
+	g := gangs.Get().(*gang)
+	defer gangs.Put(g)
+	g.run(workers, work)
+}
+
+// gang is what inParallel would allocate anew in each call.
+type gang struct {
+	work   func(first, stride int)
+	stride int
+	others []func() // the goroutines' functions, from the second on
+	done   sync.WaitGroup
+}
+
+var gangs = sync.Pool{New: func() any { return new(gang) }}
+
+func (g *gang) run(workers int, work func(first, stride int)) {
+	for w := len(g.others) + 2; w <= workers; w++ {
+		g.others = append(g.others, func() {
+			defer g.done.Done()
+			g.work(w, g.stride)
+		})
+	}
+	g.work, g.stride = work, workers
+	g.done.Add(workers - 1)
+	for _, other := range g.others[:workers-1] {
+		go other()
 	}
 	work(1, workers)
-	others.Wait()
+	g.done.Wait()
+	g.work = nil
 }

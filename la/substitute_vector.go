@@ -17,8 +17,8 @@ func substituteVector[T Element](ctx context.Context, e *Engine, n int, dst Vect
 	if !ok || condition(ctx) != nil {
 		return false, nil
 	}
-	s := newSubstitution[T](ctx, e)
-	if err := solve(&s, [][]T{x}); err != nil {
+	d.triangles.ctx, d.triangles.engine, d.one[0] = ctx, e, x
+	if err := solve(d.triangles, d.one[:]); err != nil {
 		return false, err
 	}
 	return deliverPlain(x, &to), nil
