@@ -13,7 +13,7 @@ import (
 // substitution solves with triangles for a few vectors: one right-hand side, or estimates of a condition
 // number, which take two to five solutions with one or two vectors. A task would cost more than a
 // tile's work. It uses goroutines beside the engine's workers, which are idle then or belong to
-// other calls.
+// other calls. One goroutine calls solve at a time.
 type substitution[T Element] struct {
 	ctx     context.Context
 	engine  *Engine
@@ -102,8 +102,8 @@ func inParallel(elements, workers int, work func(first, stride int)) {
 		return
 	}
 	g := gangs.Get().(*gang)
-	defer gangs.Put(g)
 	g.run(workers, work)
+	gangs.Put(g)
 }
 
 // gang is what inParallel would allocate anew in each call.

@@ -18,8 +18,10 @@ type World struct {
 	shared
 	ended  chan struct{} // closed when the goroutine has ended
 	stuck  chan struct{} // closed if MPI does not return from a call
-	rounds atomic.Uint64 // of the goroutine
 	told   sync.Once     // of Options.Broken
+	rounds atomic.Uint64 // of the goroutine
+
+	meeting atomic.Int32 // calls of Comm: the goroutine waits with it for ranks that come late
 
 	mu    sync.Mutex // a leaf
 	nodes []*node
@@ -70,7 +72,9 @@ func (w *World) network(size int, opt Options) (transport.Transport, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
+	w.meeting.Add(1)
 	c, err := w.lib.Comm(size)
+	w.meeting.Add(-1)
 	if err != nil || c == nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (w *World) tell() {
 
 // watch calls Options.Broken if progress has begun no round between n looks, an interval apart: Open MPI
 // may wait within MPI_Test for ever if a rank's machine is lost. Time in which the process is stopped does
-// not count, as there are no looks then.
+// not count, as there are no looks then; nor does a wait for ranks that come late to New.
 func (w *World) watch(n int, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -160,7 +164,7 @@ func (w *World) watch(n int, every time.Duration) {
 		case <-tick.C:
 		}
 		same++
-		if r := w.rounds.Load(); r != last {
+		if r := w.rounds.Load(); r != last || w.meeting.Load() > 0 {
 			same, last = 0, r
 		}
 	}
