@@ -18,18 +18,22 @@ func NewIndefinite[T Element](r Routines[T], crew Crew[T]) *Indefinite[T] {
 
 const (
 	// sytrfPanel is the number of rows that are factored before the rest of the matrix is updated. Each row costs a
-	// product with those before it that memory bounds; the update is as fast with more of them.
+	// product with those before it that memory bounds; the update is hardly faster with more of them.
 	sytrfPanel = 48
-	// sytrfBlock is the number of rows of the rest that one part updates.
-	sytrfBlock = 128
+	// sytrfBlock is the largest number of rows of the rest that one part updates. There are sytrfParts parts at least, as
+	// long as each has sytrfDiagonal rows.
+	sytrfBlock = 240
+	sytrfParts = 8
 	// sytrfDiagonal is the number of rows of a block on the diagonal of which it computes whole columns.
 	sytrfDiagonal = 32
+	// sytrfStrip is a multiple of the number of columns of each micro-kernel.
+	sytrfStrip = 48
 	// sytrfShare is the number of products of an update of a row that one part computes, at least.
 	sytrfShare = 1 << 15
 )
 
 // SytrfWork returns the number of elements of scratch that Sytrf needs for order n.
-func SytrfWork(n int) int { return (sytrfPanel + 1) * n }
+func SytrfWork(n int) int { return sytrfPanel*roundUp(n, sytrfStrip) + (sytrfPanel+1)*n }
 
 // Sytrf factors the symmetric n×n matrix A, whose upper triangle is stored in a,
 //
@@ -51,7 +55,11 @@ func SytrfWork(n int) int { return (sytrfPanel + 1) * n }
 // Accurate symmetric indefinite linear equation solvers, SIAM J. Matrix Anal. Appl. 20 (1998).
 func (t *Indefinite[T]) Sytrf(rook bool, n int, a []T, lda int, d, e []T, swaps []int, work []T) (zero int) {
 	checkMatrix(n, n, len(a), lda)
-	f := indefinitePanel[T]{Indefinite: t, rook: rook, n: n, a: a, lda: lda, w: work[:SytrfWork(n)], d: d[:n], e: e[:n], swaps: swaps[:n]}
+	work = work[:SytrfWork(n)]
+	most := sytrfPanel * roundUp(n, sytrfStrip)
+	f := indefinitePanel[T]{
+		Indefinite: t, rook: rook, n: n, a: a, lda: lda, packed: work[:most], w: work[most:], d: d[:n], e: e[:n], swaps: swaps[:n],
+	}
 	clear(f.e)
 	for k := 0; k < n; {
 		next := f.factor(k)
@@ -66,15 +74,16 @@ func (t *Indefinite[T]) Sytrf(rook bool, n int, a []T, lda int, d, e []T, swaps 
 // A then becomes A − Uᵀ·W.
 type indefinitePanel[T Element] struct {
 	*Indefinite[T]
-	rook  bool
-	n     int
-	a     []T
-	lda   int
-	w     []T // rows are n elements apart
-	d, e  []T
-	swaps []int
-	zero  int
-	ends  [][2]int
+	rook   bool
+	n      int
+	a      []T
+	lda    int
+	packed []T // W as products read it
+	w      []T // rows are n elements apart
+	d, e   []T
+	swaps  []int
+	zero   int
+	ends   [][2]int
 }
 
 // factor factors rows from first on, and returns the row after the last.
@@ -244,17 +253,41 @@ func (f *indefinitePanel[T]) two(k int, x, y []T) {
 }
 
 // update computes A −= Uᵀ·W for the upper triangle of the rows from next on, where the panel is rows first to next−1.
-// It also overwrites elements of the lower triangles of the blocks on the diagonal.
+// W is packed once for all parts.
 func (f *indefinitePanel[T]) update(first, next int) {
 	f.ends = append(f.ends, [2]int{first, next})
+	n, k := f.n, next-first
+	if next == n {
+		return
+	}
+	rows := min(sytrfBlock, max(roundUp((n-next)/sytrfParts, sytrfDiagonal), sytrfDiagonal))
+	p, ok := f.Routines.(*Packed[T])
+	if !ok || !p.vectors.set() {
+		f.updateBy(rows, first, next)
+		return
+	}
+	w := operand[T]{f.w[next:], n, false, nil}
+	packed := f.packed[:p.stepB(n-next, k)]
+	p.Shared(1, f.crew).packB(packed, w, 0, 0, n-next, k)
+	f.crew((n-next+rows-1)/rows, p.stepA(rows, k), func(part, _ int, work []T) {
+		i := next + part*rows
+		s := strip[T]{m: min(rows, n-i), k: k, alpha: -1, beta: 1, padded: true, ldc: f.lda}
+		p.operandA(&s, operand[T]{f.a[first*f.lda:], f.lda, true, nil}, n, k, i, 0, true, work)
+		p.blockStrips(s, blas.Upper, i-next, packed, n-next, 0, n-next, f.a[i*f.lda+next:])
+	})
+}
+
+// updateBy is update by blocks of so many rows, with products of the routines. It also overwrites elements of the lower
+// triangles of the blocks on the diagonal.
+func (f *indefinitePanel[T]) updateBy(rows, first, next int) {
 	n := f.n
-	f.crew((n-next+sytrfBlock-1)/sytrfBlock, f.Work(n), func(part, _ int, work []T) {
-		i := next + part*sytrfBlock
+	f.crew((n-next+rows-1)/rows, f.Work(n), func(part, _ int, work []T) {
+		i := next + part*rows
 		product := func(i, rows, j, columns int) {
 			f.Gemm(blas.Trans, blas.NoTrans, rows, columns, next-first, -1, f.a[first*f.lda+i:], f.lda, f.w[j:], n, 1,
 				f.a[i*f.lda+j:], f.lda, work)
 		}
-		end := min(i+sytrfBlock, n)
+		end := min(i+rows, n)
 		if end < n {
 			product(i, end-i, end, n-end)
 		}
