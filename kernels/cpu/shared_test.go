@@ -11,21 +11,37 @@ import (
 )
 
 // crewOf returns a crew of goroutines, of which each takes a part, and counts its
-// parts. Their scratch is full of rubbish.
+// parts. Their scratch is full of rubbish. It is kept, and not in a sync.Pool, which drops
+// some at random under the race detector: to fill megabytes anew takes longer than most parts.
 func crewOf[T Element](most *int) Crew[T] {
-	var spare sync.Pool
+	var (
+		mu    sync.Mutex
+		spare [][]T
+	)
+	take := func() (w []T) {
+		mu.Lock()
+		defer mu.Unlock()
+		if last := len(spare) - 1; last >= 0 {
+			w, spare = spare[last], spare[:last]
+		}
+		return w
+	}
+	give := func(w []T) {
+		mu.Lock()
+		defer mu.Unlock()
+		spare = append(spare, w)
+	}
 	return func(parts, work int, f func(part, parts int, work []T)) {
 		*most = max(*most, parts)
 		var wg sync.WaitGroup
 		for i := range parts {
 			wg.Go(func() {
-				w, _ := spare.Get().(*[]T)
-				if w == nil || len(*w) < work {
-					x := rubbish[T](work)
-					w = &x
+				w := take()
+				if len(w) < work {
+					w = rubbish[T](work)
 				}
-				f(i, parts, (*w)[:work:work])
-				spare.Put(w)
+				f(i, parts, w[:work:work])
+				give(w)
 			})
 		}
 		wg.Wait()
