@@ -126,7 +126,7 @@ type result struct {
 // computed computes with matrices that a runtime keeps.
 func computed(t *testing.T, rt exec.Runtime, step func(string)) (all []result) {
 	t.Helper()
-	const n, nrhs, nb = 100, 9, 16
+	const n, nrhs, nb = 68, 9, 16
 	ctx := context.Background()
 	e, err := la.NewEngine(la.Options{Runtime: rt, NB: nb})
 	if err != nil {
