@@ -64,9 +64,10 @@ func TestSuites(t *testing.T) {
 		{"Dtrtrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtrsTest(t, l) }},
 		{"Dtrcon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrconTest(t, l) }},
 	}
-	for _, nb := range []int{7, 64, 0} {
-		// The race detector sees tasks in tiles of 7×7 alone, and nothing where a call is one kernel.
-		if nb != 7 && raceEnabled {
+	for _, nb := range []int{3, 7, 64, 0} {
+		// Tiles of 7×7 show what those of 3×3 do. The race detector sees tasks
+		// in them alone, and nothing where a call is one kernel.
+		if nb == 3 && testing.Short() || nb != 7 && raceEnabled {
 			continue
 		}
 		name, small := fmt.Sprint("nb=", nb), -1
@@ -74,7 +75,7 @@ func TestSuites(t *testing.T) {
 		switch nb {
 		case 0:
 			name, small = "nb=auto", 0
-		case 7:
+		case 3, 7:
 			opt.Direct = -1
 		}
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +94,8 @@ func TestSuites(t *testing.T) {
 				if !s.large && nb != 7 && testing.Short() {
 					continue
 				}
-				// Thousands of decompositions: TestDgesvdJobs has every job, in tiles and without, of matrices at the ends of the range, too.
-				if s.name == "Dgesvd" && testing.Short() {
+				// Tiles of 64×64 have all of Dgesvd, and TestDgesvdJobs has every job with nb = 0.
+				if s.name == "Dgesvd" && nb == 0 && testing.Short() {
 					continue
 				}
 				t.Run(s.name, func(t *testing.T) { s.run(t, b, l) })

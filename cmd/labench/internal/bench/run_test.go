@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 			{Problem: Problem{N: 65}},
 			{Problem: Problem{N: 33, NB: 33}},
 			{Problem: Problem{N: 200, NB: 48}, Local: Local{Workers: 3, Sched: dispatch.FIFO}},
-			{Problem: Problem{N: 400}}, // tiles of a size that is chosen
+			{Problem: Problem{N: 700}}, // tiles of a size that is chosen
 			{Problem: Problem{M: 70, N: 31, K: 130}},
 			{Problem: Problem{M: 300, N: 40, K: 5, NB: 32}, Local: Local{Sched: dispatch.Locality}},
 		} {
