@@ -24,7 +24,9 @@ const (
 	PSS           // ⌈R/1.5P⌉
 )
 
-var schemes = words.Of[Scheme]{"auto", "static", "ss", "mfsc", "gss", "tss", "fac2", "tfss", "fiss", "viss", "pls", "pss"}
+var schemes = words.Of[Scheme]{
+	"auto", "static", "ss", "mfsc", "gss", "tss", "fac2", "tfss", "fiss", "viss", "pls", "pss",
+}
 
 // nextSize computes the sizes of chunks: that of chunk i, of the remaining items.
 var nextSize = [...]func(s Shape, i, remaining int) uint64{

@@ -129,13 +129,7 @@ func (j *job) WaitOn(d *graph.Datum) (err error) {
 
 // Notify implements [exec.Job].
 func (j *job) Notify(d *graph.Datum, done func(error)) {
-	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) {
-		if f != nil {
-			done(f.Err)
-		} else {
-			done(nil)
-		}
-	}})
+	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) { done(f.Cause()) }})
 	if ready {
 		if freed := j.arrived([]*graph.Task{t}); len(freed) > 0 {
 			j.ready(freed)
