@@ -90,12 +90,7 @@ func jobOf(t *graph.Task) *job { return t.Graph().Owner.(*job) }
 
 // Err implements [Job]. A task's failure takes precedence over the end of the context, whichever
 // came first.
-func (j *job) Err() error {
-	if f := j.outcome.Why(); f != nil {
-		return f.Err
-	}
-	return nil
-}
+func (j *job) Err() error { return j.outcome.Why().Cause() }
 
 // Ignored implements [Job].
 func (j *job) Ignored() int {
@@ -172,11 +167,7 @@ func (j *job) callbackFailed(what string, f *graph.Fault) {
 // f. The caller holds no lock.
 func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, freed []*graph.Task) []*graph.Task {
 	if j.stories != nil && state != graph.Failed {
-		var err error
-		if f != nil {
-			err = f.Err
-		}
-		j.addStep(t, state, -1, "", err)
+		j.addStep(t, state, -1, "", f.Cause())
 	}
 	if w.tally != nil {
 		w.tally.Ended(t.State() == graph.Running || t.Attempt > 0)
@@ -196,11 +187,7 @@ func (j *job) end(w *site, t *graph.Task, state graph.State, f *graph.Fault, fre
 		freed = append(freed[:n], j.notifyWatches(w, r)...)
 	}
 	if witness != nil {
-		var err error
-		if f != nil {
-			err = f.Err
-		}
-		witness.Ended(err)
+		witness.Ended(f.Cause())
 	}
 	j.endings.add()
 	return freed

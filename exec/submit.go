@@ -210,11 +210,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 		if f == nil {
 			f = j.sched.devices.Bring(d) // before a later task can write it
 		}
-		if f != nil {
-			done(f.Err)
-		} else {
-			done(nil)
-		}
+		done(f.Cause())
 	})
 }
 

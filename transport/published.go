@@ -2,9 +2,6 @@ package transport
 
 import (
 	"context"
-	"hash"
-	"hash/crc32"
-	"io"
 	"sync"
 	"time"
 
@@ -13,20 +10,22 @@ import (
 
 // Published holds the values that a node has published, for implementations of [Transport].
 type Published struct {
-	mu     sync.Mutex // a leaf
-	values map[Ref]*shelf
-	free   []*shelf         // unused ones
-	due    map[Ref]*waiting // values that fetches wait for
+	mu      sync.Mutex // a leaf
+	values  map[Ref]*entry
+	free    []*entry         // unused ones
+	awaited map[Ref]*waiting // values that fetches wait for
 }
 
 // waiting is the fetches that wait for a value.
 type waiting struct {
-	many int
-	news chan struct{} // closed when the value is there, or will not be
+	fetches int
+	settled chan struct{} // closed when the value is there, or will not be
 }
 
-// shelf is a published value and its readers.
-type shelf struct {
+// entry is a published value and its readers.
+//
+//	free ─► Put: readers come and go ─► Drop, or Put of another value: the last reader ends ─► free
+type entry struct {
 	value   versions.Value
 	readers sync.WaitGroup
 	done    func()        // readers.Done
@@ -41,17 +40,17 @@ const (
 	turnMost = time.Second
 )
 
-// spareShelves bounds the unused shelves that are kept.
-const spareShelves = 256
+// spareEntries bounds the unused entries that are kept.
+const spareEntries = 256
 
 // Put publishes a value in place of the present one, if there is one.
 func (p *Published) Put(r Ref, v versions.Value) {
 	p.mu.Lock()
 	old := p.values[r]
 	if p.values == nil {
-		p.values = map[Ref]*shelf{}
+		p.values = map[Ref]*entry{}
 	}
-	s := p.shelf()
+	s := p.newEntry()
 	s.value = v
 	p.values[r] = s
 	p.wake(r)
@@ -61,27 +60,27 @@ func (p *Published) Put(r Ref, v versions.Value) {
 
 // wake wakes the fetches that wait for a value. The caller holds mu.
 func (p *Published) wake(r Ref) {
-	if w := p.due[r]; w != nil {
-		delete(p.due, r)
-		close(w.news)
+	if w := p.awaited[r]; w != nil {
+		delete(p.awaited, r)
+		close(w.settled)
 	}
 }
 
-// shelf returns an empty shelf. The caller holds mu.
-func (p *Published) shelf() *shelf {
+// newEntry returns an empty entry. The caller holds mu.
+func (p *Published) newEntry() *entry {
 	if n := len(p.free); n > 0 {
 		s := p.free[n-1]
 		p.free = p.free[:n-1]
 		return s
 	}
-	s := &shelf{turn: make(chan struct{}, 1)}
+	s := &entry{turn: make(chan struct{}, 1)}
 	s.done = s.readers.Done
 	return s
 }
 
-// clear waits for the readers of a shelf that is not in values any more, and keeps it for another
+// clear waits for the readers of an entry that is not in values any more, and keeps it for another
 // value. s may be nil.
-func (p *Published) clear(s *shelf) {
+func (p *Published) clear(s *entry) {
 	if s == nil {
 		return
 	}
@@ -89,7 +88,7 @@ func (p *Published) clear(s *shelf) {
 	s.value = nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.free) < spareShelves {
+	if len(p.free) < spareEntries {
 		p.free = append(p.free, s)
 	}
 }
@@ -144,54 +143,26 @@ func (p *Published) Read(ctx context.Context, over <-chan struct{}, r Ref, wait 
 
 // await waits for a value that is not there. The caller holds mu, which is free meanwhile.
 func (p *Published) await(ctx context.Context, over <-chan struct{}, r Ref, wait time.Duration) {
-	w := p.due[r]
+	w := p.awaited[r]
 	if w == nil {
-		if p.due == nil {
-			p.due = map[Ref]*waiting{}
+		if p.awaited == nil {
+			p.awaited = map[Ref]*waiting{}
 		}
-		w = &waiting{news: make(chan struct{})}
-		p.due[r] = w
+		w = &waiting{settled: make(chan struct{})}
+		p.awaited[r] = w
 	}
-	w.many++
+	w.fetches++
 	p.mu.Unlock()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case <-w.news:
+	case <-w.settled:
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-over:
 	}
 	p.mu.Lock()
-	if w.many--; w.many == 0 && p.due[r] == w {
-		delete(p.due, r)
+	if w.fetches--; w.fetches == 0 && p.awaited[r] == w {
+		delete(p.awaited, r)
 	}
-}
-
-// castagnoli is the CRC polynomial for which processors have an instruction.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// summing is a reader or writer that computes the checksum of the bytes that pass through it.
-type summing struct {
-	r   io.Reader
-	w   io.Writer
-	sum hash.Hash32
-}
-
-func newSumming(r io.Reader, w io.Writer) *summing {
-	return &summing{r: r, w: w, sum: crc32.New(castagnoli)}
-}
-
-// Read implements [io.Reader].
-func (s *summing) Read(b []byte) (int, error) {
-	n, err := s.r.Read(b)
-	s.sum.Write(b[:n])
-	return n, err
-}
-
-// Write implements [io.Writer].
-func (s *summing) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
-	s.sum.Write(b[:n])
-	return n, err
 }

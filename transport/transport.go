@@ -41,17 +41,13 @@ type Event struct {
 //
 // These promises hold for messages from one node to another, from the time when both see each other
 // join to the time when one of them leaves or is seen to leave:
-//   - Whole: a message arrives as it was sent, as far as a checksum of 32 bits can tell. A damaged
-//     one is
-//
-// dropped and sent again.
+//   - Content: a message arrives as it was sent, as far as a checksum of 32 bits can tell. A damaged
+//     one is dropped and sent again.
 //   - Order: messages arrive in the order of their calls of Send.
 //   - Duplicates: none arrives twice.
 //   - Loss: a message whose Send has returned nil arrives. It is lost only if a node leaves before
-//     it is
-//
-// handled; then a prefix of the sent messages has arrived, and nothing after it. A message whose
-// Send has failed arrives or does not.
+//     it is handled; then a prefix of the sent messages has arrived, and nothing after it. A message
+//     whose Send has failed arrives or does not.
 //
 // So the sender does not know which messages were handled: if it has to know, it asks for an
 // answer. [Network] and the packages web and mpi keep these promises.

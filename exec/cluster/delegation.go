@@ -11,7 +11,7 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// delegation has the nodes below an agent execute tasks of one of its jobs, beside the agent itself.
+// delegation gives tasks of one of an agent's jobs to the nodes below the agent. The agent executes the others.
 //
 //	run ─► operands are there ─► gate ─► the node's runtime ─────────────────► Ended
 //	                   │           │                                             ▲
@@ -27,7 +27,7 @@ type delegation struct {
 	*job
 	lending sync.Mutex              // taken before the driver's placing and the locks of its store
 	lent    map[any]*lent           // by value
-	named   map[transport.Ref]*lent // by the name that the drivers of this node have for what it holds
+	named   map[transport.Ref]*lent // by the drivers' name for the version that it holds
 }
 
 // lent is a value of this node as a datum of a delegation.
@@ -123,8 +123,8 @@ func (d *delegation) withdrawn(r transport.Ref) {
 	}
 }
 
-// change has nodes below drop their copies of a lent value, which holds something else now, or will. If there
-// is set they can fetch that. No task below uses the datum. The caller holds lending.
+// change makes nodes below drop their copies of a lent value, because the value has changed or will change. If there
+// is set, they can fetch the new version. No task below uses the datum. The caller holds lending.
 func (d *delegation) change(l *lent, there bool) {
 	d.mu.Lock()
 	e := d.data.Of(&l.datum)
@@ -188,15 +188,15 @@ func (d *delegation) takeBack(e *execution) {
 	}
 }
 
-// A task is worth sending if it takes longer than minDelegated and the time in which its results come at
+// A task is worth sending if it takes longer than minDelegated plus the time that its results take to arrive at
 // delegatedRate.
 const (
 	minDelegated  = 200 * time.Microsecond
 	delegatedRate = 1e9 // bytes a second
 )
 
-// learn implements [lower]. Tasks of an op that have children stay on this node, so that these can spread over all
-// nodes below it.
+// learn implements [lower]. Tasks of an op that have children stay on this node, so that the children can spread
+// over all nodes below it.
 func (x *domain) learn(op string, parent bool, took time.Duration) {
 	x.learning.Lock()
 	defer x.learning.Unlock()
@@ -206,9 +206,9 @@ func (x *domain) learn(op string, parent bool, took time.Duration) {
 	x.records[op] = opRecord{parent || x.records[op].parents, took}
 }
 
-// admit implements [lower]. Nodes
-// below get as many tasks as they have workers, and each node one more, whose operands it fetches meanwhile.
-// Further tasks stay, because a task does not come back before it has ended.
+// admit implements [lower]. Nodes below get as many tasks as they have workers, and each node one more, whose
+// operands it fetches meanwhile. Further tasks stay here, because a node below does not give back a task before
+// the task has ended.
 func (x *domain) admit(op string, writes int64) bool {
 	sum := x.sums()
 	x.learning.Lock()

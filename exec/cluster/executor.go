@@ -51,20 +51,20 @@ type lower interface {
 	delegate(w *work) delegate
 }
 
-// delegate has nodes below an agent execute tasks of a job, beside the agent itself.
+// delegate gives tasks of a job to nodes below an agent.
 type delegate interface {
 	// fits reports whether a node below can execute a task.
 	fits(e *execution) bool
-	// run has a node below execute a task, whose settle is called at the end.
+	// run gives a task to a node below. At the end it calls the task's settle.
 	run(e *execution) error
-	// bring brings what the task has made to this node, and reports whether all of it has come. Otherwise the
-	// values here are what they were before the task.
+	// bring fetches the results of the task to this node, and reports whether all have come. If not, the values
+	// here are what they were before the task.
 	bring(e *execution) bool
-	// takeBack notes that nodes below do not have what a task makes.
+	// takeBack notes that nodes below do not have the results of a task.
 	takeBack(e *execution)
-	// withdrawn notes that the value changes, or goes, that has a name on this node.
+	// withdrawn notes that a version on this node is about to be overwritten or dropped.
 	withdrawn(r transport.Ref)
-	// end ends the job on nodes below. It has no tasks there any more.
+	// end ends the job on nodes below, which have no tasks of it any more.
 	end()
 }
 
@@ -198,8 +198,8 @@ type execution struct {
 	data       []localDatum          // each datum once; tasks of the runtime point to them, so they do not move
 	missing    atomic.Int32          // operands that are not there
 	waits      bool                  // some operand was not there at once
-	aside      bool                  // it has children on other nodes, or one of them executes it
-	below      delegate              // if a node below executes it
+	aside      bool                  // its children are on other nodes, or a node below executes it
+	below      delegate              // set while a node below executes it
 	stays      bool                  // nodes below could not execute it
 	wrote      bool                  // other nodes cannot fetch any more what it overwrites
 	stageSince atomic.Int64          // when it began to wait for operands, to be ready, or to run
@@ -311,8 +311,8 @@ func (e *execution) countArrived(n int32) {
 	e.enter(waited)
 }
 
-// enter begins a task whose operands are there, delegates it, or has it wait at the gate. waited is 1 if it
-// counts among those that wait for operands.
+// enter begins a task whose operands are there, delegates it, or makes it wait at the gate. waited is 1 if the
+// meter counts the task among those that wait for operands.
 func (e *execution) enter(waited int) {
 	if e.task.Op == core.OpNone {
 		e.stageSince.Store(e.w.meter.change(-waited, 1))
@@ -362,8 +362,8 @@ func (e *execution) beginWrites() {
 	e.wrote = true
 }
 
-// shareDerived gives the task what versions derive from its operands, such as packed operands, to
-// share it with other tasks.
+// shareDerived gives the task the data that its op derives from operands, such as packed operands. Other tasks
+// share them.
 func (e *execution) shareDerived() {
 	op, ok := e.spec.Op.(*versions.Op)
 	if !ok || op.Derive == nil || slices.ContainsFunc(e.task.Operands, func(o operand) bool { return o.home != nil }) {
@@ -533,7 +533,7 @@ func (w *work) below() delegate {
 	return w.toBelow
 }
 
-// delegate has nodes below execute a task that is aside at the gate.
+// delegate gives a task that is aside at the gate to nodes below.
 func (e *execution) delegate(to delegate) {
 	e.below, e.aside = to, true
 	if err := to.run(e); err != nil {

@@ -73,7 +73,7 @@ func (x *executor) close(cause error) {
 	x.store.close()
 }
 
-// withdrawn notes that the version of a name changes here, or goes.
+// withdrawn notes that a version on this node is about to be overwritten or dropped.
 func (x *executor) withdrawn(r transport.Ref) {
 	x.mu.Lock()
 	var all []*work

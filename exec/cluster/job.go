@@ -396,13 +396,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 		return
 	}
 	j.ensureEntry(d)
-	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) {
-		if f != nil {
-			done(f.Err)
-		} else {
-			done(nil)
-		}
-	}})
+	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) { done(f.Cause()) }})
 	if ready {
 		j.pushReady([]*graph.Task{t}, -1)
 		j.place() // which begins a recovery if the datum is lost and no task is in flight
@@ -410,12 +404,7 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 }
 
 // Err implements [exec.Job].
-func (j *job) Err() error {
-	if f := j.outcome.Why(); f != nil {
-		return f.Err
-	}
-	return nil
-}
+func (j *job) Err() error { return j.outcome.Why().Cause() }
 
 // Completed implements [exec.Job].
 func (j *job) Completed() int {

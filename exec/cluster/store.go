@@ -198,18 +198,7 @@ func (s *store) bringHome(ref transport.Ref, to *home, from givers, reads, keeps
 		var arrived arrival
 		var err error
 		if value, ok := to.value.(versions.Value); ok && was != ref {
-			var base versions.Value
-			if keeps && to.retained && to.base == nil {
-				base = value.Snapshot()
-			}
-			s.mu.Lock()
-			if to.ref = (transport.Ref{}); base != nil { // no fetch begins to copy it
-				to.base, to.baseRef = base, was
-			}
-			s.mu.Unlock()
-			if s.withdraw(was); base != nil {
-				s.publish(was, base)
-			}
+			s.beginOverwrite(to, was, keeps)
 			switch {
 			case !reads:
 			case here != nil:
@@ -233,6 +222,23 @@ func (s *store) bringHome(ref transport.Ref, to *home, from givers, reads, keeps
 		}
 		s.deliver(datum, ref, arrived, err)
 	}()
+}
+
+// beginOverwrite withdraws version was, which is in the program's memory, before another one takes its place. If
+// keeps is set, it keeps a copy as the base, unless there is one.
+func (s *store) beginOverwrite(to *home, was transport.Ref, keeps bool) {
+	var base versions.Value
+	if keeps && to.retained && to.base == nil {
+		base = to.value.(versions.Value).Snapshot()
+	}
+	s.mu.Lock()
+	if to.ref = (transport.Ref{}); base != nil { // no fetch begins to copy it
+		to.base, to.baseRef = base, was
+	}
+	s.mu.Unlock()
+	if s.withdraw(was); base != nil {
+		s.publish(was, base)
+	}
 }
 
 // beginWrite ends the version that a task is about to overwrite, and waits for its readers. No fetch of it can

@@ -136,6 +136,14 @@ type Fault struct {
 	Err  error
 }
 
+// Cause returns the error of f, nil if there is no fault.
+func (f *Fault) Cause() error {
+	if f == nil {
+		return nil
+	}
+	return f.Err
+}
+
 // Key identifies a datum in its graph: element (I, J), as a rule a tile, of a matrix. The code that
 // makes data numbers matrices from 1, in the order of the program.
 type Key struct {

@@ -50,7 +50,7 @@
 //	shape                          what chunks depend on
 //	static, ss, mfsc, gss, tss, fac2, tfss, fiss, viss, pls, pss
 //	                               the schemes
-//	words, errors, scheme, layout, plan
+//	errors, scheme, layout, plan
 //	                               their names, and what a program asks for
 //	chunk, sequence, queue, dispenser, parts
 //	                               hands out the items

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/words"
 )
 
 // Why is the reason of Auto's choice of a plan.
@@ -18,10 +20,10 @@ const (
 	Fastest            // it is the fastest of those measured
 )
 
-var whys = [...]string{"looking at what the items cost", "trying what is predicted to be about the best",
+var whys = words.Of[Why]{"looking at what the items cost", "trying what is predicted to be about the best",
 	"the fastest of those measured"}
 
-func (w Why) String() string { return word(w, len(whys), func(i Why) string { return whys[i] }) }
+func (w Why) String() string { return whys.Name(w) }
 
 // Explanation is what Auto has learned at a [Site].
 type Explanation struct {

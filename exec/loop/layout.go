@@ -1,5 +1,7 @@
 package loop
 
+import "github.com/tessera-la/tessera/internal/words"
+
 // Layout says how many queues the items of a loop are in.
 type Layout uint8
 
@@ -10,14 +12,12 @@ const (
 	PerCore                 // one for each worker
 )
 
-var layouts = [...]string{"central", "socket", "core"}
+var layouts = words.Of[Layout]{"central", "socket", "core"}
 
 // Layouts returns all layouts.
-func Layouts() []Layout { return []Layout{Central, PerSocket, PerCore} }
+func Layouts() []Layout { return layouts.All() }
 
-func (l Layout) String() string {
-	return word(l, len(layouts), func(i Layout) string { return layouts[i] })
-}
+func (l Layout) String() string { return layouts.Name(l) }
 
 // Victim decides from which queue a worker takes a chunk when its own is empty. It takes that
 // queue's next chunk, so that stolen amounts follow the scheme.
@@ -31,11 +31,9 @@ const (
 	Rnd                  // any queue
 )
 
-var victims = [...]string{"seqpri", "seq", "rndpri", "rnd"}
+var victims = words.Of[Victim]{"seqpri", "seq", "rndpri", "rnd"}
 
 // Victims returns all ways to choose a victim.
-func Victims() []Victim { return []Victim{SeqPri, Seq, RndPri, Rnd} }
+func Victims() []Victim { return victims.All() }
 
-func (v Victim) String() string {
-	return word(v, len(victims), func(i Victim) string { return victims[i] })
-}
+func (v Victim) String() string { return victims.Name(v) }

@@ -1,5 +1,7 @@
 package loop
 
+import "github.com/tessera-la/tessera/internal/words"
+
 // Scheme determines the sizes of chunks.
 type Scheme uint8
 
@@ -22,27 +24,20 @@ const (
 	PSS           // ⌈R/1.5P⌉
 )
 
-var schemes = [...]struct {
-	name string
-	next func(s Shape, i, remaining int) uint64
-}{
-	Auto: {"auto", nil}, Static: {"static", static}, SS: {"ss", ss}, MFSC: {"mfsc", mfsc}, GSS: {"gss", gss},
-	TSS:  {"tss", tss},
-	FAC2: {"fac2", fac2}, TFSS: {"tfss", tfss}, FISS: {"fiss", fiss}, VISS: {"viss", viss}, PLS: {"pls", pls},
-	PSS: {"pss", pss},
+var schemes = words.Of[Scheme]{
+	"auto", "static", "ss", "mfsc", "gss", "tss", "fac2", "tfss", "fiss", "viss", "pls", "pss",
+}
+
+// nextSize computes the sizes of chunks: that of chunk i, of the remaining items.
+var nextSize = [...]func(s Shape, i, remaining int) uint64{
+	Static: static, SS: ss, MFSC: mfsc, GSS: gss, TSS: tss, FAC2: fac2, TFSS: tfss, FISS: fiss, VISS: viss, PLS: pls,
+	PSS: pss,
 }
 
 // Schemes returns all schemes but [Auto].
-func Schemes() (all []Scheme) {
-	for s := Auto + 1; int(s) < len(schemes); s++ {
-		all = append(all, s)
-	}
-	return all
-}
+func Schemes() []Scheme { return schemes.All()[Auto+1:] }
 
-func (s Scheme) String() string {
-	return word(s, len(schemes), func(i Scheme) string { return schemes[i].name })
-}
+func (s Scheme) String() string { return schemes.Name(s) }
 
 // Next returns the number of items of chunk i, counted from 0, of a queue of that shape: the
 // scheme's size, raised to the grain and to 1, and bounded by the remaining items. It depends on
@@ -62,7 +57,7 @@ func (s Scheme) Next(q Shape, i, remaining int) int {
 
 // next is Next for valid arguments.
 func (s Scheme) next(q Shape, i, remaining int) int {
-	size := max(schemes[s].next(q, i, remaining), u(q.Grain), 1)
+	size := max(nextSize[s](q, i, remaining), u(q.Grain), 1)
 	return int(min(size, u(remaining)))
 }
 

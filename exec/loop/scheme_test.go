@@ -132,7 +132,7 @@ func TestLongSequences(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	got := fmt.Sprint(Auto, Schemes(), Layouts(), Victims(), Scheme(99))
-	if want := "auto [static ss mfsc gss tss fac2 tfss fiss viss pls pss] [central socket core] [seqpri seq rndpri rnd] loop.Scheme(99)"; got != want {
+	if want := "auto [static ss mfsc gss tss fac2 tfss fiss viss pls pss] [central socket core] [seqpri seq rndpri rnd] Scheme(99)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

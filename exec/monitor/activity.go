@@ -20,8 +20,8 @@ type Activity struct {
 	Flops float64 `json:"flops,omitempty"`
 }
 
-// Standing is an [Activity] and its progress. Times are microseconds from the recorder's start.
-type Standing struct {
+// Progress is an [Activity] and its progress. Times are microseconds from the recorder's start.
+type Progress struct {
 	Activity
 	Since int64 `json:"since"`
 	// Done and Total count tasks. Known says that Total counts all of them, by [Server.Progress];
@@ -50,7 +50,7 @@ const kept = 20
 // by the program's calls and by requests.
 type activities struct {
 	mu   sync.Mutex
-	now  Standing
+	now  Progress
 	from trace.Counts // at its beginning
 	// When the part of the run began that Done and Total belong to, and when Done last changed, in
 	// microseconds. A run may have several parts.
@@ -69,7 +69,7 @@ func (a *activities) begin(x Activity, at time.Duration, counts trace.Counts) {
 		}
 		a.past = append(a.past, Past{was.Activity, was.Since, us - was.Since})
 	}
-	a.now, a.from = Standing{Activity: x, Since: us}, counts
+	a.now, a.from = Progress{Activity: x, Since: us}, counts
 	a.part, a.moved = us, us
 }
 
@@ -87,9 +87,9 @@ func (a *activities) progress(done, total int, at time.Duration) {
 	n.Done, n.Total, n.Known = int64(done), int64(total), total > 0
 }
 
-// standing returns the program's activity at a time, with the tasks' counts then, and its latest
+// present returns the program's activity at a time, with the tasks' counts then, and its latest
 // runs.
-func (a *activities) standing(at time.Duration, counts trace.Counts) (Standing, []Past) {
+func (a *activities) present(at time.Duration, counts trace.Counts) (Progress, []Past) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := a.now
@@ -104,7 +104,7 @@ func (a *activities) standing(at time.Duration, counts trace.Counts) (Standing, 
 
 // leftAll estimates the time until the last run has ended, if n has taken took so far: each run
 // takes as long as earlier ones of its kind, or as this one if there are none.
-func leftAll(n Standing, past []Past, took int64) int64 {
+func leftAll(n Progress, past []Past, took int64) int64 {
 	if n.Run == 0 || n.Run >= n.Runs {
 		return 0
 	}

@@ -55,16 +55,16 @@ func TestLeft(t *testing.T) {
 func TestParts(t *testing.T) {
 	var a activities
 	a.begin(Activity{}, 0, trace.Counts{Ended: 10, Submitted: 10})
-	if s, _ := a.standing(10*time.Second, trace.Counts{Ended: 15, Submitted: 20}); s != (Standing{Done: 5, Total: 10}) {
+	if s, _ := a.present(10*time.Second, trace.Counts{Ended: 15, Submitted: 20}); s != (Progress{Done: 5, Total: 10}) {
 		t.Errorf("%+v", s)
 	}
 	a.progress(5, 10, 10*time.Second)
-	if s, _ := a.standing(10*time.Second, trace.Counts{}); s != (Standing{Done: 5, Total: 10, Known: true, Left: 10e6}) {
+	if s, _ := a.present(10*time.Second, trace.Counts{}); s != (Progress{Done: 5, Total: 10, Known: true, Left: 10e6}) {
 		t.Errorf("%+v", s)
 	}
 	a.progress(0, 10, 20*time.Second)
 	a.progress(5, 10, 22*time.Second)
-	if s, _ := a.standing(22*time.Second, trace.Counts{}); s.Left != 2e6 {
+	if s, _ := a.present(22*time.Second, trace.Counts{}); s.Left != 2e6 {
 		t.Errorf("a second part: %+v", s)
 	}
 }
@@ -76,18 +76,18 @@ func TestLeftAll(t *testing.T) {
 	first := Past{Activity{Title: "lu", Run: 1, Runs: 5}, 0, 10 * second}
 	other := Past{Activity{Title: "lu", Phase: "warm-up", Run: 1, Runs: 1}, 0, 90 * second}
 	for _, c := range []struct {
-		now        Standing
+		now        Progress
 		past       []Past
 		took, want int64
 	}{
-		{Standing{Activity: run}, nil, 4 * second, 0},
-		{Standing{Activity: run, Left: 6 * second}, nil, 4 * second, 26 * second},
-		{Standing{Activity: run, Left: 6 * second}, []Past{other}, 4 * second, 26 * second},
-		{Standing{Activity: run, Left: 8 * second}, []Past{other, first}, 4 * second, 28 * second},
-		{Standing{Activity: run}, []Past{first}, 4 * second, 26 * second},
-		{Standing{Activity: run}, []Past{first}, 14 * second, 20 * second},
-		{Standing{Activity: Activity{Title: "lu", Run: 5, Runs: 5}, Left: second}, []Past{first}, second, 0},
-		{Standing{Activity: Activity{Title: "lu"}, Left: second}, []Past{first}, second, 0},
+		{Progress{Activity: run}, nil, 4 * second, 0},
+		{Progress{Activity: run, Left: 6 * second}, nil, 4 * second, 26 * second},
+		{Progress{Activity: run, Left: 6 * second}, []Past{other}, 4 * second, 26 * second},
+		{Progress{Activity: run, Left: 8 * second}, []Past{other, first}, 4 * second, 28 * second},
+		{Progress{Activity: run}, []Past{first}, 4 * second, 26 * second},
+		{Progress{Activity: run}, []Past{first}, 14 * second, 20 * second},
+		{Progress{Activity: Activity{Title: "lu", Run: 5, Runs: 5}, Left: second}, []Past{first}, second, 0},
+		{Progress{Activity: Activity{Title: "lu"}, Left: second}, []Past{first}, second, 0},
 	} {
 		if got := leftAll(c.now, c.past, c.took); got != c.want {
 			t.Errorf("%+v after %d, %+v: %d, want %d", c.now, c.took, c.past, got, c.want)

@@ -124,7 +124,7 @@ func TestActivity(t *testing.T) {
 	s := state()
 	for end := time.Now().Add(5 * time.Minute); len(s.Samples) == 0 && time.Now().Before(end); s = state() {
 	}
-	if s.Activity != (monitor.Standing{Done: 3, Total: 10}) || len(s.Past) != 0 || len(s.Samples) == 0 {
+	if s.Activity != (monitor.Progress{Done: 3, Total: 10}) || len(s.Past) != 0 || len(s.Samples) == 0 {
 		t.Errorf("nothing was said: %+v", s)
 	}
 	a := monitor.Activity{Title: "cholesky", Phase: "timed", Run: 1, Runs: 2, Flops: 1e9}

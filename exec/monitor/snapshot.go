@@ -21,7 +21,7 @@ type State struct {
 	Slices   []Slice      `json:"slices"` // worker by worker, each in the order of time
 	Versions []Version    `json:"versions"`
 	Memory   Memory       `json:"memory"`
-	Activity Standing     `json:"activity"`
+	Activity Progress     `json:"activity"`
 	Past     []Past       `json:"past"`    // the latest runs, the oldest first
 	Samples  []Sample     `json:"samples"` // in the order of time
 	// Cluster is nil if Options.Cluster is. Counts are its counts.
@@ -80,7 +80,7 @@ func snapshot(r *trace.Recorder, after time.Duration, cluster func() trace.Clust
 		c := cluster()
 		s.Cluster, s.Counts = &c, c.Counts
 	}
-	s.Activity, s.Past = does.standing(time.Duration(s.Now)*time.Microsecond, s.Counts)
+	s.Activity, s.Past = does.present(time.Duration(s.Now)*time.Microsecond, s.Counts)
 	s.Samples = h.after(after)
 	names := r.Names()
 	for i, t := range r.Running() {

@@ -28,8 +28,8 @@ type handler interface{ fire(arg uint64) }
 
 func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
 
-// note adds an event at a time.
-func (c *calendar) note(at float64, of handler, arg uint64) {
+// schedule adds an event at a time.
+func (c *calendar) schedule(at float64, of handler, arg uint64) {
 	c.last++
 	e := event{at, c.last, uint32(len(c.notes))}
 	if n := len(c.spare); n > 0 {

@@ -19,7 +19,7 @@ func (s *world) body(t *graph.Task) Body {
 // beginChildren starts the body of a worker's task. It appends the tasks that may start in the
 // task's place to freed.
 func (c *crew) beginChildren(body Body, of *job, f flight, w int, freed []*graph.Task) []*graph.Task {
-	s := c.s
+	s := c.world
 	p := &parent{crew: c, of: of, flight: f, worker: w}
 	call := &versions.Call{Params: f.task.Params, Ctx: of.ctx}
 	for i := range f.task.Len() {
@@ -36,25 +36,25 @@ func (c *crew) beginChildren(body Body, of *job, f flight, w int, freed []*graph
 		s.parents = map[*parent]bool{}
 	}
 	s.parents[p] = true
-	p.noted = true
-	s.calendar.note(s.now, p, 0)
+	p.scheduled = true
+	s.calendar.schedule(s.now, p, 0)
 	if of.aside != nil {
 		freed = of.aside(c, f.task, freed)
 	}
 	return freed
 }
 
-// pause suspends the body until so() may hold.
-func (p *parent) pause(so func() bool) {
-	p.so = so
+// pause suspends the body until condition() may hold.
+func (p *parent) pause(condition func() bool) {
+	p.condition = condition
 	p.yield(struct{}{}) // false if the runtime is closed; the job reports that
-	p.so = nil
+	p.condition = nil
 }
 
 // wake resumes the body if its condition holds.
 func (p *parent) wake() {
-	if p.so != nil && !p.noted && p.so() {
-		p.noted = true
-		p.crew.s.calendar.note(p.crew.s.now, p, 0)
+	if p.condition != nil && !p.scheduled && p.condition() {
+		p.scheduled = true
+		p.crew.world.calendar.schedule(p.crew.world.now, p, 0)
 	}
 }

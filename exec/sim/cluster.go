@@ -143,7 +143,7 @@ func (s *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
 
 // kept is an [exec.Kept].
 type kept struct {
-	s      *driver
+	driver *driver
 	values []versions.Shaped
 }
 
@@ -154,21 +154,21 @@ func (*kept) Fetch(context.Context, versions.Shaped, versions.Value) error { ret
 func (k *kept) Locate(values []versions.Shaped) []int {
 	at := make([]int, len(values))
 	for i, v := range values {
-		at[i] = k.s.program.HolderOf(v)
+		at[i] = k.driver.program.HolderOf(v)
 	}
 	return at
 }
 
 // Release implements [exec.Kept].
 func (k *kept) Release() {
-	if k.s.over() {
+	if k.driver.over() {
 		return // the nodes are gone
 	}
 	for _, v := range k.values {
-		k.s.program.Release(v)
+		k.driver.program.Release(v)
 	}
 	k.values = nil
-	k.s.dropAll()
+	k.driver.dropAll()
 }
 
 // NewJob implements [exec.Runtime]. There is one job at a time.

@@ -23,7 +23,7 @@ func (c *crew) rouse() {
 		for i := len(c.asleep) - 1; i >= 0; i-- {
 			if w := c.asleep[i]; c.queue.Wants(w) && !c.wide.Holds(c.workers[w].socket) {
 				c.asleep = append(c.asleep[:i], c.asleep[i+1:]...)
-				c.s.calendar.note(c.s.now+c.delay(w), c, uint64(w))
+				c.world.calendar.schedule(c.world.now+c.delay(w), c, uint64(w))
 			}
 		}
 		return
@@ -50,7 +50,7 @@ func (c *crew) wakeWorker(w int) {
 	i := slices.Index(c.asleep, w)
 	c.asleep = slices.Delete(c.asleep, i, i+1)
 	if delay := c.delay(w); delay > 0 {
-		c.s.calendar.note(c.s.now+delay, c, uint64(w))
+		c.world.calendar.schedule(c.world.now+delay, c, uint64(w))
 	} else {
 		c.fire(uint64(w))
 	}
@@ -61,8 +61,8 @@ const soon = 20e-6
 
 // delay returns how long a worker takes to reach the queue.
 func (c *crew) delay(w int) float64 {
-	if c.s.now-c.workers[w].since > soon {
-		return c.s.m.Costs.Wake
+	if c.world.now-c.workers[w].since > soon {
+		return c.world.m.Costs.Wake
 	}
 	return 0
 }
@@ -79,7 +79,7 @@ func (c *crew) next(w int) {
 	t, team := c.take(w)
 	if t == nil {
 		// Tasks that are left are for other workers, which look for them when something changes.
-		c.workers[w].since = c.s.now
+		c.workers[w].since = c.world.now
 		c.asleep = append(c.asleep, w)
 		if c.wide.Holds(c.workers[w].socket) {
 			c.rouse() // ready tasks are for workers of other sockets
@@ -134,7 +134,7 @@ func (c *crew) take(w int) (*graph.Task, []int) {
 func (c *crew) begin(t *graph.Task, w int, team []int) {
 	cost, err := c.speeds.cost(t)
 	if err != nil {
-		c.s.fail(err)
+		c.world.fail(err)
 		cost.alone, cost.ratio = 0, 1
 	}
 	x := &c.workers[w]
@@ -149,7 +149,7 @@ func (c *crew) begin(t *graph.Task, w int, team []int) {
 		took += cost.far * float64(far)
 	}
 	units := max(len(team), 1)
-	took = took/float64(units)*c.s.noise() + c.s.m.Costs.Task + c.extra
+	took = took/float64(units)*c.world.noise() + c.world.m.Costs.Task + c.extra
 	t.SetState(graph.Running)
 	r := c.spare
 	if r == nil {
@@ -157,20 +157,20 @@ func (c *crew) begin(t *graph.Task, w int, team []int) {
 	} else {
 		c.spare = r.next
 	}
-	r.crew, r.worker, r.team, r.flight = c, w, team, flight{task: t, cost: cost, start: c.s.now, took: took}
+	r.crew, r.worker, r.team, r.flight = c, w, team, flight{task: t, cost: cost, start: c.world.now, took: took}
 	x.run = r
 	c.addBusy(units)
 	there := c.home(t)
-	if c.s.m.Costs.Serial > 0 || there > c.s.now {
-		f := &form{r, c.shares[x.socket], units * c.kind.threads(), cost.ratio, took}
+	if c.world.m.Costs.Serial > 0 || there > c.world.now {
+		f := &conversion{r, c.shares[x.socket], units * c.kind.threads(), cost.ratio, took}
 		f.convert(graph.In, there)
 		return
 	}
 	c.shares[x.socket].begin(r, units*c.kind.threads(), cost.ratio, took)
 }
 
-// form is a task whose operands are converted before it computes, and back afterwards.
-type form struct {
+// conversion is a task whose operands are converted before it computes, and back afterwards.
+type conversion struct {
 	r           *run
 	part        *coreShare
 	threads     int
@@ -178,7 +178,7 @@ type form struct {
 }
 
 // fire implements [handler]: the task computes now, or ends.
-func (f *form) fire(ends uint64) {
+func (f *conversion) fire(ends uint64) {
 	c := f.r.crew
 	if c.dead {
 		return
@@ -194,15 +194,15 @@ func (f *form) fire(ends uint64) {
 
 // convert makes a thread convert the operands with a mode. Then, but not before the time at, the
 // task goes on.
-func (f *form) convert(mode graph.Mode, at float64) {
-	s := f.r.crew.s
+func (f *conversion) convert(mode graph.Mode, at float64) {
+	s := f.r.crew.world
 	seconds, files := s.conversion(f.r.flight.task, mode)
 	at = max(at, files)
 	next := uint64(0)
 	if mode == graph.Out {
 		next = 1
 	}
-	f.r.done = func(*run) { s.calendar.note(max(s.now, at), f, next) }
+	f.r.done = func(*run) { s.calendar.schedule(max(s.now, at), f, next) }
 	if seconds == 0 {
 		f.r.done(f.r)
 		return
@@ -221,7 +221,7 @@ func (c *crew) ended(r *run) {
 		c.rouse() // tasks that w does not get may be for others
 	}
 	for i := 1; i < len(team); i++ { // they look when the first one has
-		c.workers[team[i]].since = c.s.now
+		c.workers[team[i]].since = c.world.now
 		c.asleep = append(c.asleep, team[i])
 	}
 	c.next(w)
@@ -238,10 +238,10 @@ func (c *crew) conclude(f flight, w, units int) {
 	c.addBusy(-units)
 	c.tally.Tasks++
 	c.tally.Work += f.cost.work
-	c.tally.Busy += float64(units) * (c.s.now - f.start)
-	f.end = c.s.now
+	c.tally.Busy += float64(units) * (c.world.now - f.start)
+	f.end = c.world.now
 	j := f.task.Graph().Owner.(*job)
-	if body := c.s.body(f.task); body != nil {
+	if body := c.world.body(f.task); body != nil {
 		c.freed = c.beginChildren(body, j, f, w, c.freed[:0])
 	} else {
 		c.freed = j.ends(c, f, w, c.freed[:0])
@@ -256,7 +256,7 @@ func (c *crew) stop() {
 	c.dead = true
 	for i := range c.workers {
 		if r := c.workers[i].run; r != nil {
-			c.tally.Busy += float64(max(len(r.team), 1)) * (c.s.now - r.flight.start)
+			c.tally.Busy += float64(max(len(r.team), 1)) * (c.world.now - r.flight.start)
 			c.shares[c.workers[i].socket].stop(r)
 		}
 	}
@@ -275,7 +275,7 @@ func (c *crew) passOn(t *graph.Task, w int) bool {
 	}
 	c.queue.Push(nil, w)
 	c.queue.Direct(t, x.worker)
-	c.workers[w].since = c.s.now
+	c.workers[w].since = c.world.now
 	c.asleep = append(c.asleep, w)
 	return true
 }

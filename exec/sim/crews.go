@@ -22,7 +22,7 @@ func newHost(s *world, k *Kind) *host {
 // newCrew returns the workers of a node of a kind on a host.
 func newCrew(s *world, node int, sp *speeds, h *host, by *clock, queue *dispatch.Queue) *crew {
 	k := sp.kind
-	c := &crew{s: s, node: node, slot: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
+	c := &crew{world: s, node: node, slot: node, kind: k, speeds: sp, host: h, clock: by, queue: queue}
 	for _, t := range h.sockets {
 		own := min(k.Cores, t.cores)
 		few := float64(own) * float64(len(h.sockets)) / float64(k.Tasks())

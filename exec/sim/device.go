@@ -128,9 +128,9 @@ func (c *crew) nearest(t *graph.Task) (best *device) {
 
 // rouse makes the device look for tasks, if it has room for one and there may be one.
 func (x *device) rouse() {
-	if !x.noted && x.room() > 0 && x.crew.queue.Any(x.worker) {
-		x.noted = true
-		x.crew.s.calendar.note(x.crew.s.now, x, lookForTasks)
+	if !x.scheduled && x.room() > 0 && x.crew.queue.Any(x.worker) {
+		x.scheduled = true
+		x.crew.world.calendar.schedule(x.crew.world.now, x, lookForTasks)
 	}
 }
 
@@ -194,7 +194,7 @@ func (x *device) copyIn(d *graph.Datum, then float64) float64 {
 // set. It reports false if that is not enough.
 func (x *device) makeRoom(bytes int64, need bool) (at float64, ok bool) {
 	m := &x.memory
-	at = x.crew.s.now
+	at = x.crew.world.now
 	for m.room >= 0 && m.have+bytes > m.room {
 		v := m.last(func(d *graph.Datum) bool { return !need && x.wanted(d) })
 		if v == nil {
@@ -229,7 +229,7 @@ func (c *crew) bring(d *graph.Datum) float64 {
 	if x == nil {
 		return c.where.back[d]
 	}
-	start := max(c.s.now, x.out)
+	start := max(c.world.now, x.out)
 	x.out = start + x.kind.timeBack(d.Bytes)
 	c.tally.DevicesOut += d.Bytes
 	c.recordCopy(x, d, start, x.out, true)
@@ -295,7 +295,7 @@ func (c *crew) moving(t *graph.Task, to *device) (seconds float64) {
 
 // recordCopy records a copy between the host and a device.
 func (c *crew) recordCopy(x *device, d *graph.Datum, start, end float64, out bool) {
-	if r := c.s.rec; r != nil {
+	if r := c.world.rec; r != nil {
 		r.copies = append(r.copies, trace.Copy{Worker: c.first + x.worker, Out: out, Bytes: d.Bytes,
 			Start: duration(start), End: duration(end)})
 	}

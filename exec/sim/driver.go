@@ -55,17 +55,17 @@ func (s *driver) place() {
 		}
 		*e = execution{task: t, needs: append(e.needs[:0], s.needs...)}
 		if len(n.batch) == 0 {
-			s.dirty = append(s.dirty, i)
+			s.unsent = append(s.unsent, i)
 		}
 		n.batch = append(n.batch, e)
 	}
 	for _, t := range s.core.TakeUnfit() {
 		s.fail(fmt.Errorf("sim: no node can execute task %d, %s, or has the memory for it", t.ID(), t.Op.OpName()))
 	}
-	for _, i := range s.dirty {
-		s.nodes[i].send()
+	for _, i := range s.unsent {
+		s.nodes[i].sendBatch()
 	}
-	s.dirty = s.dirty[:0]
+	s.unsent = s.unsent[:0]
 	if s.lossy {
 		s.recompute()
 	}
@@ -73,9 +73,9 @@ func (s *driver) place() {
 
 // fire implements [handler]: the driver reads its inbox.
 func (s *driver) fire(uint64) {
-	s.due = false
+	s.readScheduled = false
 	if s.clock.free > s.now { // the program has used the driver meanwhile
-		s.look()
+		s.scheduleRead()
 		return
 	}
 	m := s.inbox[s.taken]
@@ -84,12 +84,12 @@ func (s *driver) fire(uint64) {
 		s.inbox = s.inbox[:copy(s.inbox, s.inbox[s.taken:])]
 		s.taken = 0
 	}
-	s.take(m)
-	s.look()
+	s.handle(m)
+	s.scheduleRead()
 }
 
-// take handles a message of a node.
-func (s *driver) take(m ended) {
+// handle handles a message of a node.
+func (s *driver) handle(m ended) {
 	if m.news != nil {
 		s.clock.work(s.now, s.m.Costs.Message)
 		m.news()
@@ -131,17 +131,17 @@ func (s *driver) take(m ended) {
 		clear(s.freed)
 	}
 	m.node.old = m
-	s.early()
+	s.fetchEarly()
 	s.place()
 	for _, r := range s.core.Reclaim() {
 		n := s.nodes[r.From]
-		s.calendar.note(n.arrival(s.clock.free), &recall{n, r.Tasks, r.Count}, 0)
+		s.calendar.schedule(n.arrival(s.clock.free), &recall{n, r.Tasks, r.Count}, 0)
 	}
 }
 
-// early makes the driver fetch values that no task of the program uses any more, while others
+// fetchEarly makes the driver fetch values that no task of the program uses any more, while others
 // compute.
-func (s *driver) early() {
+func (s *driver) fetchEarly() {
 	for x := range s.program.EarlyFetches() {
 		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
 			s.nodes[0].fetch(v, x).then = func() {
@@ -162,12 +162,12 @@ type recall struct {
 
 // fire implements [handler].
 func (r *recall) fire(uint64) {
-	r.n.crew.shares[0].receive(r.n.s.m.Network.Message, func() { r.n.giveBack(r.tasks, r.most) })
+	r.n.crew.shares[0].receive(r.n.driver.m.Network.Message, func() { r.n.giveBack(r.tasks, r.most) })
 }
 
 // newJob returns a job: that of by's children if by is not nil.
 func (s *driver) newJob(ctx context.Context, by *parent, core *core.Core) *clusterJob {
-	j := &clusterJob{s: s, core: core}
+	j := &clusterJob{driver: s, core: core}
 	j.begin(s.world, ctx, by, s.clock)
 	j.ready = func(tasks []*graph.Task) {
 		core.Push(tasks, -1)
@@ -185,7 +185,7 @@ func (s *driver) newJob(ctx context.Context, by *parent, core *core.Core) *clust
 // Submit implements [exec.Job].
 func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 	spec.Check()
-	s := j.s
+	s := j.driver
 	if err := j.admit(); err != nil {
 		return 0, err
 	}
@@ -208,9 +208,9 @@ func (j *clusterJob) Submit(spec *graph.Spec) (graph.TaskID, error) {
 
 // Wait implements [exec.Job]: it brings values to the program's memory that belong there.
 func (j *clusterJob) Wait() error {
-	s := j.s
+	s := j.driver
 	j.core.Seal()
-	s.early()
+	s.fetchEarly()
 	j.finish()
 	if j.Err() != nil {
 		return j.Err()

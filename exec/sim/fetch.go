@@ -27,12 +27,12 @@ const maxWait = 2
 
 // boundWait bounds the time for which a fetch waits for its source.
 func (f *fetch) boundWait(giver *node) {
-	s := f.n.s
+	s := f.n.driver
 	at := s.now + maxWait
 	if giver.lost {
 		at = s.now
 	}
-	s.calendar.note(at, f, waitedEnough)
+	s.calendar.schedule(at, f, waitedEnough)
 }
 
 // reroute fetches a value from another node. If no node has it, the tasks that wait for it go back
@@ -95,7 +95,7 @@ func (n *node) fetch(v *value, x core.Need) *fetch {
 			return v.coming[i].by
 		}
 	}
-	s := n.s
+	s := n.driver
 	f := s.spareFetch
 	if f == nil {
 		f = &fetch{}
@@ -114,7 +114,7 @@ func (n *node) fetch(v *value, x core.Need) *fetch {
 
 // begin asks the source for the value. If the source has yet to get it, the request waits there.
 func (f *fetch) begin() {
-	s := f.n.s
+	s := f.n.driver
 	f.n.fetching++
 	f.since, f.begun = s.now, true
 	if v := &s.values[f.need.Datum]; !v.has(f.need.From, f.need.Version) {
@@ -129,17 +129,17 @@ func (f *fetch) begin() {
 
 // ask sends the request to the source.
 func (f *fetch) ask() {
-	s := f.n.s
+	s := f.n.driver
 	if !s.m.Network.measured() {
 		f.give(s.now + s.m.Network.Latency)
 		return
 	}
-	s.calendar.note(s.now+s.m.Network.Latency, f, requestArrives)
+	s.calendar.schedule(s.now+s.m.Network.Latency, f, requestArrives)
 }
 
 // give sends the value from its source, not before a time and after earlier values.
 func (f *fetch) give(at float64) {
-	s := f.n.s
+	s := f.n.driver
 	if f.cut {
 		return
 	}
@@ -150,12 +150,12 @@ func (f *fetch) give(at float64) {
 	giver.crew.tally.Out += f.need.Bytes
 	f.still = 1
 	f.useCore(giver.crew.shares[0], w.Message)
-	s.calendar.note(start+w.Value+w.Latency, f, firstByte)
+	s.calendar.schedule(start+w.Value+w.Latency, f, firstByte)
 }
 
 // useCore makes a core handle the bytes of the value, after so many seconds for something else.
 func (f *fetch) useCore(p *coreShare, before float64) {
-	if core := before + f.n.s.m.Network.Core*float64(f.need.Bytes); core > 0 {
+	if core := before + f.n.driver.m.Network.Core*float64(f.need.Bytes); core > 0 {
 		f.still++
 		p.use(core, f.endStep)
 	}
@@ -171,7 +171,7 @@ const (
 
 // fire implements [handler].
 func (f *fetch) fire(what uint64) {
-	s, n := f.n.s, f.n
+	s, n := f.n.driver, f.n
 	w := &s.m.Network
 	if f.cut {
 		return
@@ -181,7 +181,7 @@ func (f *fetch) fire(what uint64) {
 		s.nodes[f.need.From].crew.shares[0].receive(0, func() { f.give(s.now) })
 	case firstByte:
 		n.crew.in = max(s.now, n.crew.in) + float64(f.need.Bytes)/w.Bandwidth
-		s.calendar.note(n.crew.in, f, lastByte)
+		s.calendar.schedule(n.crew.in, f, lastByte)
 		if w.measured() {
 			f.still++
 			n.crew.shares[0].receive(w.Message, func() {
@@ -204,7 +204,7 @@ func (f *fetch) endStep() {
 		return
 	}
 	n := f.n
-	s := n.s
+	s := n.driver
 	v := &s.values[f.need.Datum]
 	v.removeComing(n.id)
 	v.nodes = append(v.nodes, int32(n.id))

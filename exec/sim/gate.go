@@ -17,11 +17,11 @@ func (n *node) arrived(e *execution) {
 // ready passes a task to the gate, which starts it or makes it wait.
 func (n *node) ready(e *execution) {
 	t := e.task
-	e.task, e.next = nil, n.s.spare
-	n.s.spare = e
+	e.task, e.next = nil, n.driver.spare
+	n.driver.spare = e
 	if e.lacks != nil {
 		n.ends = append(n.ends, end{task: t.ID(), lacks: e.lacks})
-		n.tell()
+		n.sendEnds()
 		return
 	}
 	if n.gate.Enter(core.Gated[*graph.Task]{Task: t, Priority: t.Priority, ID: uint64(t.ID()), Width: n.crew.units(t)}) {

@@ -44,15 +44,15 @@ func (j *job) admit() error {
 	return j.Err()
 }
 
-// await handles events until so() holds.
-func (j *job) await(so func() bool) {
+// await handles events until condition() holds.
+func (j *job) await(condition func() bool) {
 	if j.by != nil {
-		for !so() && j.Err() == nil {
-			j.by.pause(so)
+		for !condition() && j.Err() == nil {
+			j.by.pause(condition)
 		}
 		return
 	}
-	for !so() && j.Err() == nil && j.w.step() {
+	for !condition() && j.Err() == nil && j.w.step() {
 	}
 }
 
@@ -61,7 +61,7 @@ func (j *job) until(at float64) {
 	if j.by == nil {
 		j.w.until(at)
 	} else if at > j.w.now {
-		j.w.calendar.note(at, j.by, 0)
+		j.w.calendar.schedule(at, j.by, 0)
 		j.await(func() bool { return j.w.now >= at })
 	}
 }
@@ -129,13 +129,7 @@ func (j *job) WaitOn(d *graph.Datum) (err error) {
 
 // Notify implements [exec.Job].
 func (j *job) Notify(d *graph.Datum, done func(error)) {
-	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) {
-		if f != nil {
-			done(f.Err)
-		} else {
-			done(nil)
-		}
-	}})
+	t, ready := j.graph.AddWatch(d, &graph.Watch{Done: func(f *graph.Fault) { done(f.Cause()) }})
 	if ready {
 		if freed := j.arrived([]*graph.Task{t}); len(freed) > 0 {
 			j.ready(freed)

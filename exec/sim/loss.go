@@ -12,9 +12,9 @@ import "slices"
 
 // loss is a failure to come.
 type loss struct {
-	s    *driver
-	node *node
-	of   int // number of the node in the machine
+	driver *driver
+	node   *node
+	of     int // number of the node in the machine
 }
 
 // Events of a loss.
@@ -28,17 +28,17 @@ const (
 func (s *driver) script() {
 	s.scripted = true
 	for _, f := range s.m.Failures {
-		l := &loss{s: s, of: f.Node}
-		s.calendar.note(s.now+f.At, l, nodeDies)
+		l := &loss{driver: s, of: f.Node}
+		s.calendar.schedule(s.now+f.At, l, nodeDies)
 		if f.Back > 0 {
-			s.calendar.note(s.now+f.Back, l, nodeReturns)
+			s.calendar.schedule(s.now+f.Back, l, nodeReturns)
 		}
 	}
 }
 
 // fire implements [handler].
 func (l *loss) fire(what uint64) {
-	s := l.s
+	s := l.driver
 	switch what {
 	case nodeDies:
 		for _, n := range s.nodes { // the latest node with this number
@@ -47,7 +47,7 @@ func (l *loss) fire(what uint64) {
 			}
 		}
 		s.kill(l.node)
-		s.calendar.note(s.now+s.m.Network.Timeout, l, lossNoticed)
+		s.calendar.schedule(s.now+s.m.Network.Timeout, l, lossNoticed)
 	case lossNoticed:
 		l.notice()
 	case nodeReturns:
@@ -55,7 +55,7 @@ func (l *loss) fire(what uint64) {
 		was := l.node.crew
 		c := s.world.addCrew(len(s.crews), was.speeds, was.host, was.clock, false)
 		c.slot = was.slot
-		s.hear(ended{news: func() { s.join(c) }})
+		s.enqueue(ended{news: func() { s.join(c) }})
 	}
 }
 
@@ -63,7 +63,7 @@ func (l *loss) fire(what uint64) {
 func (l *loss) notice() {
 	if n := l.node; !n.lost {
 		n.lost = true
-		l.s.hear(ended{news: func() { l.s.lose(n) }})
+		l.driver.enqueue(ended{news: func() { l.driver.lose(n) }})
 	}
 }
 

@@ -217,6 +217,9 @@ type MachineError struct{ Problems []string }
 
 func (e *MachineError) Error() string { return "sim: machine: " + strings.Join(e.Problems, "; ") }
 
+// checker notes a problem unless ok.
+type checker func(ok bool, format string, args ...any)
+
 // Validate returns a *MachineError with every problem of m, or nil.
 func (m *Machine) Validate() error {
 	var bad problems.List
@@ -224,51 +227,12 @@ func (m *Machine) Validate() error {
 	check(len(m.Kinds) > 0, "there is no kind of node")
 	for i := range m.Kinds {
 		k := &m.Kinds[i]
-		name := fmt.Sprintf("kind %q", k.Name)
 		check(k.Name != "", "kind %d has no name", i+1)
-		check(!slices.ContainsFunc(m.Kinds[:i], func(x Kind) bool { return x.Name == k.Name }), "%s is there twice",
-			name)
-		check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && max(k.Sockets, k.Cores) <= 1<<14 &&
-			k.cores() <= 1<<14 && k.Tasks() <= 1<<14,
-			"%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name,
-			k.Sockets, k.Cores, k.Workers, 1<<14)
-		check(k.Threads >= 0 && k.Threads <= 1<<14 && k.Waits >= 0 && k.Waits <= 1,
-			"%s: threads is %d and waits %g, want 0 to %d and 0 to 1", name, k.Threads, k.Waits, 1<<14)
-		check(k.Memory >= 0 && k.Cache >= 0, "%s: memory is %d and cache %d, want at least 0", name, k.Memory, k.Cache)
-		check(sound(k.Rate, k.Bandwidth), "%s: rate is %g and bandwidth %g, want at least 0", name, k.Rate, k.Bandwidth)
-		check(k.Rate > 0 || len(k.Speeds) > 0, "%s has neither speeds nor a rate", name)
-		for n := range k.Speeds {
-			k.Speeds[n].check(name, check)
-		}
-		devices := 0
-		for n := range k.Devices {
-			k.Devices[n].check(name, check)
-			devices += min(max(k.Devices[n].Count, 1), 57)
-		}
-		check(devices <= 56, "%s has more than 56 devices", name) // locations are the bits of a word
+		check(!slices.ContainsFunc(m.Kinds[:i], func(x Kind) bool { return x.Name == k.Name }), "kind %q is there twice",
+			k.Name)
+		k.check(check)
 	}
-	check(len(m.Nodes) > 0, "there are no nodes")
-	total, workers := 0, 0
-	above := map[string]int{}
-	for i, g := range m.Nodes {
-		if n := above[g.Below]; g.Below != "" {
-			check(n > 0 && i > 0, "nodes of kind %q are below %q, which is no group before them", g.Kind, g.Below)
-			check(n == 0 || g.Count%n == 0, "%d nodes of kind %q are below %d of %q: want as many below each", g.Count,
-				g.Kind, n, g.Below)
-		}
-		if g.Name != "" {
-			check(above[g.Name] == 0, "two groups of nodes are called %q", g.Name)
-			above[g.Name] = g.Count
-		}
-		k := m.kind(g.Kind)
-		check(k != nil, "nodes of kind %q, and the kinds are %s", g.Kind, m.kinds())
-		check(g.Count >= 1 && g.Count <= mostNodes, "%d nodes of kind %q, want 1 to %d", g.Count, g.Kind, mostNodes)
-		if total += min(max(g.Count, 0), 2*mostNodes); k != nil {
-			workers += min(max(g.Count, 0), 2*mostNodes) * min(k.Tasks(), mostWorkers)
-		}
-	}
-	check(total <= mostNodes && workers <= mostWorkers, "%d nodes with %d workers, want at most %d and %d", total,
-		workers, mostNodes, mostWorkers)
+	total := m.checkNodes(check)
 	c := &m.Costs
 	check(sound(c.Submit, c.Task, c.Wake, c.Serial, c.Files, c.Driver, c.Give, c.Message, c.End, c.Node),
 		"costs: %+v, want all at least 0", *c)
@@ -289,8 +253,58 @@ func (m *Machine) Validate() error {
 	return nil
 }
 
+func (k *Kind) check(check checker) {
+	name := fmt.Sprintf("kind %q", k.Name)
+	check(k.Sockets >= 0 && k.Cores >= 1 && k.Workers >= 0 && max(k.Sockets, k.Cores) <= 1<<14 &&
+		k.cores() <= 1<<14 && k.Tasks() <= 1<<14,
+		"%s: sockets is %d, cores %d and workers %d, want at least 0, 1 and 0, at most %d in all", name,
+		k.Sockets, k.Cores, k.Workers, 1<<14)
+	check(k.Threads >= 0 && k.Threads <= 1<<14 && k.Waits >= 0 && k.Waits <= 1,
+		"%s: threads is %d and waits %g, want 0 to %d and 0 to 1", name, k.Threads, k.Waits, 1<<14)
+	check(k.Memory >= 0 && k.Cache >= 0, "%s: memory is %d and cache %d, want at least 0", name, k.Memory, k.Cache)
+	check(sound(k.Rate, k.Bandwidth), "%s: rate is %g and bandwidth %g, want at least 0", name, k.Rate, k.Bandwidth)
+	check(k.Rate > 0 || len(k.Speeds) > 0, "%s has neither speeds nor a rate", name)
+	for n := range k.Speeds {
+		k.Speeds[n].check(name, check)
+	}
+	const most = 56 // locations are the bits of a word
+	devices := 0
+	for n := range k.Devices {
+		k.Devices[n].check(name, check)
+		devices += min(max(k.Devices[n].Count, 1), most+1)
+	}
+	check(devices <= most, "%s has more than %d devices", name, most)
+}
+
+// checkNodes checks the groups of nodes, and returns the number of nodes.
+func (m *Machine) checkNodes(check checker) (total int) {
+	check(len(m.Nodes) > 0, "there are no nodes")
+	workers := 0
+	counts := map[string]int{} // of earlier groups, by name
+	for i, g := range m.Nodes {
+		if n := counts[g.Below]; g.Below != "" {
+			check(n > 0 && i > 0, "nodes of kind %q are below %q, which is no group before them", g.Kind, g.Below)
+			check(n == 0 || g.Count%n == 0, "%d nodes of kind %q are below %d of %q: want as many below each", g.Count,
+				g.Kind, n, g.Below)
+		}
+		if g.Name != "" {
+			check(counts[g.Name] == 0, "two groups of nodes are called %q", g.Name)
+			counts[g.Name] = g.Count
+		}
+		k := m.kind(g.Kind)
+		check(k != nil, "nodes of kind %q, and the kinds are %s", g.Kind, m.kinds())
+		check(g.Count >= 1 && g.Count <= mostNodes, "%d nodes of kind %q, want 1 to %d", g.Count, g.Kind, mostNodes)
+		if total += min(max(g.Count, 0), 2*mostNodes); k != nil {
+			workers += min(max(g.Count, 0), 2*mostNodes) * min(k.Tasks(), mostWorkers)
+		}
+	}
+	check(total <= mostNodes && workers <= mostWorkers, "%d nodes with %d workers, want at most %d and %d", total,
+		workers, mostNodes, mostWorkers)
+	return total
+}
+
 // checkFailures checks the failures of a machine with that many nodes.
-func (m *Machine) checkFailures(nodes int, check func(ok bool, format string, args ...any)) {
+func (m *Machine) checkFailures(nodes int, check checker) {
 	there := map[int]float64{} // since when a node is there
 	for i, f := range m.Failures {
 		n := i + 1
@@ -321,7 +335,7 @@ func sound(all ...float64) bool {
 	return !slices.ContainsFunc(all, func(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) })
 }
 
-func (s *Speed) check(kind string, check func(ok bool, format string, args ...any)) {
+func (s *Speed) check(kind string, check checker) {
 	name := fmt.Sprintf("%s, %s %s", kind, s.Op, s.Version)
 	check(s.Op != "" && len(s.Points) > 0, "%s: a speed has no op, or no points", name)
 	for _, p := range s.Points {
@@ -331,7 +345,7 @@ func (s *Speed) check(kind string, check func(ok bool, format string, args ...an
 	}
 }
 
-func (d *Device) check(kind string, check func(ok bool, format string, args ...any)) {
+func (d *Device) check(kind string, check checker) {
 	name := fmt.Sprintf("%s, device %q", kind, d.Name)
 	check(d.Name != "", "%s: a device has no name", kind)
 	check(d.Count >= 0 && d.Memory >= 0, "%s: count is %d and memory %d, want at least 0", name, d.Count, d.Memory)

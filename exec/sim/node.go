@@ -9,7 +9,7 @@ import (
 
 func (s *driver) newNode(c *crew) *node {
 	c.extra = s.m.Costs.Node
-	return &node{s: s, id: len(s.nodes), crew: c, gate: core.NewGate[*graph.Task](len(c.workers))}
+	return &node{driver: s, id: len(s.nodes), crew: c, gate: core.NewGate[*graph.Task](len(c.workers))}
 }
 
 // fire implements [handler].
@@ -19,7 +19,7 @@ func (n *node) fire(what uint64) {
 	case what >= tasksLeave:
 		n.post(what - tasksLeave)
 	case what == tasksArrive:
-		n.to.due, n.to.free = false, n.arrival(n.s.now)
+		n.to.due, n.to.free = false, n.arrival(n.driver.now)
 		batch := n.batch
 		n.batch = n.batch[len(n.batch):]
 		n.receive(batch)
@@ -27,8 +27,8 @@ func (n *node) fire(what uint64) {
 			n.batch = batch[:0]
 		}
 	default:
-		n.from.due, n.from.free = false, n.arrival(n.s.now)
-		n.s.hear(n.message())
+		n.from.due, n.from.free = false, n.arrival(n.driver.now)
+		n.driver.enqueue(n.message())
 	}
 }
 
@@ -44,7 +44,7 @@ func (n *node) receive(batch []*execution) {
 // post sends a message. A core of the sender handles it now, and one of the receiver when it
 // arrives: the latency is that between idle nodes.
 func (n *node) post(as uint64) {
-	s, l := n.s, &letter{n: n}
+	s, l := n.driver, &letter{n: n}
 	if as == endsArrive {
 		l.ended = n.message()
 	} else {
@@ -52,12 +52,12 @@ func (n *node) post(as uint64) {
 	}
 	from, _ := n.sides(as)
 	from.use(s.m.Network.Message, func() { n.posted(as) })
-	s.calendar.note(s.now+s.m.Network.Latency, l, as)
+	s.calendar.schedule(s.now+s.m.Network.Latency, l, as)
 }
 
 // sides returns the cores of the sender and of the receiver of a message.
 func (n *node) sides(as uint64) (from, to *coreShare) {
-	from, to = n.s.nodes[0].crew.shares[0], n.crew.shares[0]
+	from, to = n.driver.nodes[0].crew.shares[0], n.crew.shares[0]
 	if as == endsArrive {
 		from, to = to, from
 	}
@@ -68,17 +68,17 @@ func (n *node) sides(as uint64) (from, to *coreShare) {
 func (n *node) posted(as uint64) {
 	if as == endsArrive {
 		n.from.due = false
-		n.tell()
+		n.sendEnds()
 		return
 	}
 	n.to.due = false
-	n.send()
+	n.sendBatch()
 }
 
 // fire implements [handler]: the letter arrives.
 func (l *letter) fire(what uint64) {
 	n := l.n
-	s := n.s
+	s := n.driver
 	if n.dead {
 		return
 	}
@@ -89,15 +89,15 @@ func (l *letter) fire(what uint64) {
 		case what == tasksArrive:
 			n.receive(l.batch)
 		default:
-			s.hear(l.ended)
+			s.enqueue(l.ended)
 		}
 	})
 }
 
 // drop drops the values that the core says no task will read.
 func (n *node) drop() {
-	n.s.core.TakeDrops(n.id, func(d, version int) {
-		v := &n.s.values[d]
+	n.driver.core.TakeDrops(n.id, func(d, version int) {
+		v := &n.driver.values[d]
 		if v.version == version {
 			i := slices.Index(v.nodes, int32(n.id))
 			if i < 0 {
@@ -131,7 +131,7 @@ func (n *node) accept(e *execution) {
 
 // await makes a task wait for a value. It reports false if the value is there.
 func (n *node) await(x core.Need, e *execution) bool {
-	v := &n.s.values[x.Datum]
+	v := &n.driver.values[x.Datum]
 	if v.has(n.id, x.Version) {
 		return false
 	}
@@ -143,7 +143,7 @@ func (n *node) await(x core.Need, e *execution) bool {
 // ended ends a task of a worker: the node has the versions that it wrote, and the driver is told.
 // It appends the tasks that the gate admits in its place to freed.
 func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
-	s, t := n.s, f.task
+	s, t := n.driver, f.task
 	if s.rec != nil {
 		s.rec.ended(t.Graph().Owner.(*job), t, f.cost.version, n.crew.first+w, f.start, f.end)
 	}
@@ -164,7 +164,7 @@ func (n *node) ended(f flight, w int, freed []*graph.Task) []*graph.Task {
 	}
 	freed = n.gate.Leave(t, core.At(duration(s.now)), freed)
 	n.ends = append(n.ends, end{task: t.ID(), took: s.now - f.start})
-	n.tell()
+	n.sendEnds()
 	return freed
 }
 
@@ -178,5 +178,5 @@ func (n *node) giveBack(ids []uint64, most int) {
 		n.ends = append(n.ends, end{task: t.ID(), back: true})
 	}
 	n.ends = append(n.ends, end{back: true})
-	n.tell()
+	n.sendEnds()
 }

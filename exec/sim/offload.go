@@ -10,14 +10,14 @@ func (x *device) fire(what uint64) {
 	c := x.crew
 	switch what {
 	case lookForTasks:
-		x.noted = false
+		x.scheduled = false
 		x.fill()
 	case taskBegins:
 		c.measure()
 		c.meter.waiting--
 		c.addBusy(1)
-		x.now.start = c.s.now
-		c.s.calendar.note(c.s.now+x.now.took, x, taskEnds)
+		x.now.start = c.world.now
+		c.world.calendar.schedule(c.world.now+x.now.took, x, taskEnds)
 	case taskEnds:
 		x.ended()
 	case resultsBack:
@@ -61,7 +61,7 @@ func (x *device) fill() {
 // begin executes a task when all its operands are on the device.
 func (x *device) begin(t *graph.Task) {
 	c := x.crew
-	s := c.s
+	s := c.world
 	cost, err := x.speeds.cost(t)
 	if err != nil {
 		s.fail(err)
@@ -85,13 +85,13 @@ func (x *device) begin(t *graph.Task) {
 	x.now = &flight{task: t, cost: cost, took: took}
 	c.measure()
 	c.meter.waiting++
-	s.calendar.note(at, x, taskBegins)
+	s.calendar.schedule(at, x, taskBegins)
 }
 
 // ended handles the end of the device's task.
 func (x *device) ended() {
 	c, t := x.crew, x.now.task
-	at := c.s.now
+	at := c.world.now
 	x.memory.pinned = x.memory.pinned[:0]
 	for d, mode := range dataOf(t) {
 		if mode&graph.Out != 0 {
@@ -110,14 +110,14 @@ func (x *device) ended() {
 		}
 	}
 	if x.kind.Returns {
-		at = c.s.converted(t, graph.Out) + at - c.s.now
-	} else if x.out <= c.s.now { // copy back while the link is idle: less is left for the end
+		at = c.world.converted(t, graph.Out) + at - c.world.now
+	} else if x.out <= c.world.now { // copy back while the link is idle: less is left for the end
 		if v := x.memory.finished(func(d *graph.Datum) bool { return c.where.on(d) == x }); v != nil {
 			c.bring(v.of)
 		}
 	}
-	if at > c.s.now {
-		c.s.calendar.note(at, x, resultsBack)
+	if at > c.world.now {
+		c.world.calendar.schedule(at, x, resultsBack)
 		return
 	}
 	x.fire(resultsBack)

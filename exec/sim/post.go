@@ -2,17 +2,17 @@ package sim
 
 import "fmt"
 
-// hear puts a message into the driver's inbox.
-func (s *driver) hear(m ended) {
+// enqueue puts a message into the driver's inbox.
+func (s *driver) enqueue(m ended) {
 	s.inbox = append(s.inbox, m)
-	s.look()
+	s.scheduleRead()
 }
 
-// look makes the driver read its inbox as soon as it is free.
-func (s *driver) look() {
-	if !s.due && len(s.inbox) > s.taken {
-		s.due = true
-		s.calendar.note(max(s.now, s.clock.free), s, 0)
+// scheduleRead makes the driver read its inbox as soon as it is free.
+func (s *driver) scheduleRead() {
+	if !s.readScheduled && len(s.inbox) > s.taken {
+		s.readScheduled = true
+		s.calendar.schedule(max(s.now, s.clock.free), s, 0)
 	}
 }
 
@@ -21,7 +21,7 @@ func (n *node) arrival(at float64) float64 {
 	if n.id == 0 {
 		return at
 	}
-	return at + n.s.m.Network.Latency
+	return at + n.driver.m.Network.Latency
 }
 
 // Events of a node.
@@ -32,29 +32,29 @@ const (
 	endsLeave          // … and ends the node, if messages take time of cores
 )
 
-// send sends the node's batch as soon as its channel is free.
-func (n *node) send() {
+// sendBatch sends the node's batch as soon as its channel is free.
+func (n *node) sendBatch() {
 	if !n.to.due && len(n.batch) > 0 {
 		n.to.due = true
-		n.depart(max(n.s.clock.free, n.to.free), tasksArrive)
+		n.depart(max(n.driver.clock.free, n.to.free), tasksArrive)
 	}
 }
 
-// tell sends ends to the driver as soon as the channel is free.
-func (n *node) tell() {
+// sendEnds sends ends to the driver as soon as the channel is free.
+func (n *node) sendEnds() {
 	if !n.from.due && len(n.ends) > 0 {
 		n.from.due = true
-		n.depart(max(n.s.now, n.from.free), endsArrive)
+		n.depart(max(n.driver.now, n.from.free), endsArrive)
 	}
 }
 
 // depart makes a message leave at a time; it arrives as tasksArrive or endsArrive.
 func (n *node) depart(at float64, as uint64) {
-	if n.id == 0 || !n.s.m.Network.measured() {
-		n.s.calendar.note(n.arrival(at), n, as)
+	if n.id == 0 || !n.driver.m.Network.measured() {
+		n.driver.calendar.schedule(n.arrival(at), n, as)
 		return
 	}
-	n.s.calendar.note(at, n, tasksLeave+as)
+	n.driver.calendar.schedule(at, n, tasksLeave+as)
 }
 
 // message returns the message of what there is to tell the driver.

@@ -24,19 +24,7 @@ func (e *ProgramError) Error() string { return "sim: program: " + e.Reason }
 // Jobs that ran at the same time become one, in the order in which their tasks were submitted. The
 // error is a *ProgramError.
 func NewProgram(r *trace.Recording) (*Program, error) {
-	type key struct{ job, task uint64 }
-	last := map[key]*trace.Event{}
-	first := time.Duration(math.MaxInt64) // when the first task has begun
-	for i := range r.Events {
-		e := &r.Events[i]
-		if e.Task == 0 {
-			continue
-		}
-		if x := last[key{e.Job, e.Task}]; x == nil || x.Start < e.Start {
-			last[key{e.Job, e.Task}] = e
-		}
-		first = min(first, e.Start)
-	}
+	last, first := lastAttempts(r)
 	p := &Program{}
 	ops := map[string]int{}
 	for i := range r.Graphs {
@@ -46,7 +34,7 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 		var tasks []ProgramTask
 		for k := range g.Tasks {
 			x := &g.Tasks[k]
-			e := last[key{g.Job, uint64(x.Task)}]
+			e := last[taskKey{g.Job, uint64(x.Task)}]
 			if e == nil || e.Failed {
 				return nil, &ProgramError{fmt.Sprintf("task %d of job %d has not ended well, or that was not recorded",
 					x.Task, g.Job)}
@@ -57,9 +45,8 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 				ops[e.Op], p.Ops = op, append(p.Ops, e.Op)
 			}
 			t := ProgramTask{Op: op, Priority: x.Priority, Version: e.Version, Worker: e.Worker,
-				Took: (e.End - e.Start).Seconds()}
-			t.Began, t.Submitted, t.Ready = (e.Start - first).Seconds(), (e.Submitted - first).Seconds(),
-				(e.Ready - first).Seconds()
+				Took: (e.End - e.Start).Seconds(), Began: (e.Start - first).Seconds(),
+				Submitted: (e.Submitted - first).Seconds(), Ready: (e.Ready - first).Seconds()}
 			for _, o := range x.Operands {
 				t.Data, t.Modes = append(t.Data, base+o.Datum), append(t.Modes, int(o.Mode))
 			}
@@ -74,6 +61,26 @@ func NewProgram(r *trace.Recording) (*Program, error) {
 	}
 	p.join()
 	return p, nil
+}
+
+// taskKey identifies a task of a recording.
+type taskKey struct{ job, task uint64 }
+
+// lastAttempts returns the last attempt at each task of a recording, and when the first of all began.
+func lastAttempts(r *trace.Recording) (last map[taskKey]*trace.Event, first time.Duration) {
+	last, first = map[taskKey]*trace.Event{}, math.MaxInt64
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Task == 0 {
+			continue
+		}
+		k := taskKey{e.Job, e.Task}
+		if x := last[k]; x == nil || x.Start < e.Start {
+			last[k] = e
+		}
+		first = min(first, e.Start)
+	}
+	return last, first
 }
 
 // join merges jobs that ran at the same time.

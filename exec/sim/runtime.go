@@ -60,14 +60,14 @@ func newLocalJob(s *world, ctx context.Context, c *crew, by *parent, k *clock) *
 
 // ended ends a task that a worker has executed.
 func (j *localJob) ended(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
-	if c.s.rec != nil {
-		c.s.rec.ended(&j.job, f.task, f.cost.version, c.first+w, f.start, f.end)
+	if c.world.rec != nil {
+		c.world.rec.ended(&j.job, f.task, f.cost.version, c.first+w, f.start, f.end)
 	}
 	if fixed := c.fixed; fixed&(fixed-1) != 0 || fixed != 0 && c.devices != nil {
 		if c.device(w) != nil {
 			fixed = 0
 		}
-		f.task.Used(c.s.workers[c.first+w].Location, fixed)
+		f.task.Used(c.world.workers[c.first+w].Location, fixed)
 	}
 	return j.end(f.task, freed)
 }

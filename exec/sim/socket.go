@@ -8,7 +8,7 @@ import (
 // full reports whether another thread would have to share a core.
 func (p *coreShare) full() bool { return p.runs >= p.own || p.busy >= p.cores }
 
-func newSocket(s *world, cores int) *socket { return &socket{s: s, cores: cores, due: math.Inf(1)} }
+func newSocket(s *world, cores int) *socket { return &socket{world: s, cores: cores, due: math.Inf(1)} }
 
 // quantum is the resolution of ratios.
 const quantum = 1.0 / 64
@@ -69,8 +69,8 @@ func (c *class) shared() float64 {
 
 // advance moves all clocks to the present.
 func (t *socket) advance() {
-	passed := t.s.now - t.set
-	if t.set = t.s.now; passed <= 0 {
+	passed := t.world.now - t.set
+	if t.set = t.world.now; passed <= 0 {
 		return
 	}
 	for i := range t.class {
@@ -113,20 +113,20 @@ func (p *coreShare) receive(seconds float64, then func()) {
 	if len(p.waits) > 1 {
 		return
 	}
-	if p.s.m.Network.Busy == 0 {
+	if p.world.m.Network.Busy == 0 {
 		p.handle()
 		return
 	}
 	p.wait++
-	p.hearers = append(p.hearers, p)
-	p.s.calendar.note(p.s.now+p.s.m.Network.Busy, p, p.wait)
+	p.waitingShares = append(p.waitingShares, p)
+	p.world.calendar.schedule(p.world.now+p.world.m.Network.Busy, p, p.wait)
 }
 
 // fire implements [handler]: the operating system takes a core from a task, if messages still
 // wait.
 func (p *coreShare) fire(wait uint64) {
 	if wait == p.wait && len(p.waits) > 0 {
-		p.hearers = slices.DeleteFunc(p.hearers, func(o *coreShare) bool { return o == p })
+		p.waitingShares = slices.DeleteFunc(p.waitingShares, func(o *coreShare) bool { return o == p })
 		p.handle()
 	}
 }
@@ -150,10 +150,10 @@ func (p *coreShare) handle() {
 // begin starts a call with a number of threads that takes so many seconds on an idle socket.
 func (p *coreShare) begin(r *run, threads int, ratio, seconds float64) {
 	p.advance()
-	p.s.began++
+	p.world.began++
 	r.class = p.classOf(ratio, threads)
 	c := &p.class[r.class]
-	c.runs.Push(ending{Key: c.clock + seconds, Seq: p.s.began, Value: r})
+	c.runs.Push(ending{Key: c.clock + seconds, Seq: p.world.began, Value: r})
 	p.addRuns(threads)
 }
 
@@ -185,13 +185,13 @@ func (t *socket) settle() {
 		c := &t.class[i]
 		c.rate = c.speed()
 		if len(c.runs.At) > 0 {
-			next = min(next, t.s.now+max(c.runs.At[0].Key-c.clock, 0)/c.rate)
+			next = min(next, t.world.now+max(c.runs.At[0].Key-c.clock, 0)/c.rate)
 		}
 	}
 	// If the end is later than before, one event finds nothing to end.
 	if next < t.due {
 		t.due = next
-		t.s.calendar.note(next, t, math.Float64bits(next))
+		t.world.calendar.schedule(next, t, math.Float64bits(next))
 	}
 }
 
@@ -211,7 +211,7 @@ func (t *socket) fire(due uint64) {
 			}
 			// A rest below the resolution of the time is none.
 			r := &c.runs.At[0]
-			if left := (r.Key - c.clock) / c.rate; t.s.now+left > t.s.now+1e-12 {
+			if left := (r.Key - c.clock) / c.rate; t.world.now+left > t.world.now+1e-12 {
 				continue
 			}
 			if first == nil || r.Seq < first.Seq {
@@ -228,9 +228,9 @@ func (t *socket) fire(due uint64) {
 		r.done(r)
 	}
 	t.settle()
-	for i := 0; i < len(t.hearers); i++ {
-		if p := t.hearers[i]; !p.full() {
-			t.hearers = slices.Delete(t.hearers, i, i+1)
+	for i := 0; i < len(t.waitingShares); i++ {
+		if p := t.waitingShares[i]; !p.full() {
+			t.waitingShares = slices.Delete(t.waitingShares, i, i+1)
 			i--
 			p.handle()
 		}

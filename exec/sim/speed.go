@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -132,7 +133,7 @@ func (s *speeds) measure(t *graph.Task, op *versions.Op, elem int) (work float64
 		c.Args = append(c.Args, v)
 		size = max(size, sizeOf(v, elem))
 	}
-	work = workOf(op, c)
+	work = core.WorkOf(op, c)
 	clear(c.Args)
 	c.Params = nil
 	return work, size
@@ -145,22 +146,6 @@ func sizeOf(v any, elem int) int {
 		return min(at.Rows, int(at.Width)/elem)
 	}
 	return 0
-}
-
-// workOf returns the work of a call, 1 if the op does not define it.
-func workOf(op *versions.Op, c *versions.Call) (work float64) {
-	if op.Work == nil {
-		return 1
-	}
-	defer func() {
-		if recover() != nil { // the task would fail when it runs
-			work = 1
-		}
-	}()
-	if w := op.Work(c); w > 1 && !math.IsInf(w, 1) {
-		return w
-	}
-	return 1
 }
 
 // curve is a Speed in groups of points of one size, by size.

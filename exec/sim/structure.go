@@ -68,7 +68,7 @@ type clock struct {
 // As in package exec, new work wakes at most one worker, the one that went to sleep last, and that
 // one wakes the next if there is more.
 type crew struct {
-	s        *world
+	world    *world
 	node     int
 	kind     *Kind
 	speeds   *speeds
@@ -144,14 +144,14 @@ type host struct {
 // which runs as fast as its calls, and each call ends at a fixed time of that clock. When a call
 // begins or ends, only the clocks, of which there are few, are set anew.
 type socket struct {
-	s     *world
+	world *world
 	cores int
 	busy  int // cores that are busy, or asked for by several nodes
 	set   float64
 	class []class
-	// hearers are the shares in which messages wait for a core.
-	hearers []*coreShare
-	due     float64 // time of its next event; +Inf: none
+	// waitingShares are the shares in which messages wait for a core.
+	waitingShares []*coreShare
+	due           float64 // time of its next event; +Inf: none
 }
 
 // coreShare is the cores of a socket that a node may use at a time.
@@ -189,16 +189,16 @@ type ending = heap.Item[float64, *run]
 // It takes more tasks than it executes, prefetches their operands, and begins first the task with
 // the fewest missing bytes. Tasks that cannot run there go to workers on cores.
 type device struct {
-	crew    *crew
-	worker  int // its number in the crew
-	kind    *Device
-	speeds  *speeds
-	able    map[*versions.Op]bool
-	waiting offload.Candidates
-	now     *flight // the running task, or the one that begins when its operands are there
-	noted   bool    // an event that looks for tasks is in the calendar
-	in, out float64 // when the link is free to the device, and from it
-	memory  memory
+	crew      *crew
+	worker    int // its number in the crew
+	kind      *Device
+	speeds    *speeds
+	able      map[*versions.Op]bool
+	waiting   offload.Candidates
+	now       *flight // the running task, or the one that begins when its operands are there
+	scheduled bool    // an event that looks for tasks is in the calendar
+	in, out   float64 // when the link is free to the device, and from it
+	memory    memory
 }
 
 // memory is the values on a device, by last use.
@@ -285,12 +285,12 @@ type parent struct {
 	worker int
 	err    error
 
-	next  func() (struct{}, bool) // resumes the body until it waits or returns
-	stop  func()
-	yield func(struct{}) bool
-	so    func() bool // the condition that it waits for; nil: it does not wait
-	noted bool        // an event that resumes it is in the calendar
-	over  bool        // body and children have ended
+	next      func() (struct{}, bool) // resumes the body until it waits or returns
+	stop      func()
+	yield     func(struct{}) bool
+	condition func() bool // that it waits for; nil: it does not wait
+	scheduled bool        // an event that resumes it is in the calendar
+	ended     bool        // body and children have ended
 }
 
 // recorder keeps events in the form of real recordings.

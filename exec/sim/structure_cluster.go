@@ -19,20 +19,20 @@ import (
 // The driver does one thing at a time; messages wait meanwhile.
 type driver struct {
 	*world
-	clock      *clock
-	program    *core.Core // decides about the program's tasks
-	core       *core.Core // decides now: program, or one that computes lost data again
-	nodes      []*node
-	of         []*node // node of each crew
-	values     []value // by number of the datum
-	inbox      []ended
-	taken      int  // handled messages at the front of the inbox
-	due        bool // an event that reads the inbox is in the calendar
-	needs      []core.Need
-	dirty      []int // nodes with a batch to be sent
-	freed      []*graph.Task
-	spare      *execution
-	spareFetch *fetch
+	clock         *clock
+	program       *core.Core // decides about the program's tasks
+	core          *core.Core // decides now: program, or one that computes lost data again
+	nodes         []*node
+	of            []*node // node of each crew
+	values        []value // by number of the datum
+	inbox         []ended
+	taken         int  // handled messages at the front of the inbox
+	readScheduled bool // an event that reads the inbox is in the calendar
+	needs         []core.Need
+	unsent        []int // nodes with a batch to be sent
+	freed         []*graph.Task
+	spare         *execution
+	spareFetch    *fetch
 	lossState
 }
 
@@ -63,8 +63,8 @@ type flow struct {
 // clusterJob is an [exec.Job] on several nodes.
 type clusterJob struct {
 	job
-	s    *driver
-	core *core.Core
+	driver *driver
+	core   *core.Core
 }
 
 // node is a node of a cluster that executes tasks: it fetches their operands, and starts as many
@@ -73,10 +73,10 @@ type clusterJob struct {
 //	driver: batch ─► to ─► receive ─► accept ─► fetch ─► ready ─► gate ─► crew
 //	driver: inbox ◄─ from ◄─ ends ◄──────────────────────────────────────┘
 type node struct {
-	s    *driver
-	id   int
-	crew *crew
-	gate core.Gate[*graph.Task]
+	driver *driver
+	id     int
+	crew   *crew
+	gate   core.Gate[*graph.Task]
 
 	to    channel      // messages from the driver: tasks
 	batch []*execution // tasks to be sent

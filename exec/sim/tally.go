@@ -6,15 +6,15 @@ func (c *crew) addBusy(by int) {
 	c.busy += by
 }
 
-// measure adds the idle time of workers since its last call to the reasons for it. Each task that waits for operands has made
-// one worker Starving. Of the time of the others, Throttled gets the part in which the window was full, Driver the part in
-// which the driver worked, and Idle the rest. It is called before a change of busy, meter.waiting or dead.
+// measure adds the idle time of workers since its last call to the reasons for it. One worker was Starving
+// for each task that waits for operands. The time of the others is Throttled while the window was full,
+// Driver while the driver worked, and else Idle. It is called before a change of busy, meter.waiting or dead.
 func (c *crew) measure() {
 	if c.dead {
 		return
 	}
 	m := &c.meter
-	passed, driver, full := c.s.now-m.at, c.clock.workedBy(c.s.now), c.s.throttled()
+	passed, driver, full := c.world.now-m.at, c.clock.workedBy(c.world.now), c.world.throttled()
 	if passed > 0 {
 		idle := len(c.workers) - c.busy
 		starving := min(idle, m.waiting)
@@ -26,5 +26,5 @@ func (c *crew) measure() {
 		c.tally.Driver += rest * driven
 		c.tally.Idle += rest * (1 - throttled - driven)
 	}
-	m.at, m.driver, m.full = c.s.now, driver, full
+	m.at, m.driver, m.full = c.world.now, driver, full
 }

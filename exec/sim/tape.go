@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/exec/internal/core"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -115,7 +116,7 @@ func (r *Recorder) note(s *graph.Spec, c *versions.Call) ProgramTask {
 			c.Args = append(c.Args, x.Datum.Value)
 			t.Size = max(t.Size, sizeOf(x.Datum.Value, elem))
 		}
-		t.Work, t.Bound = workOf(o, c), o.Bound
+		t.Work, t.Bound = core.WorkOf(o, c), o.Bound
 		clear(c.Args)
 	}
 	return t

@@ -47,108 +47,133 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 //
 // Reference: "Trace Event Format", Google, 2016.
 func (r *Recording) WriteChrome(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"began\":%q},\"traceEvents\":[",
-		r.Began.UTC().Format(time.RFC3339Nano))
-	first := true
-	put := func(e chromeEvent) {
-		if !first {
-			out.WriteByte(',')
-		}
-		first = false
-		out.WriteByte('\n')
-		b, err := json.Marshal(e)
-		if err != nil {
-			panic(err) // it has only numbers and strings
-		}
-		out.Write(b)
-	}
-	const process = 1
-	say := func(kind string, tid int, key string, value any) {
-		put(chromeEvent{Name: kind, Phase: "M", Pid: process, Tid: tid, Args: map[string]any{key: value}})
-	}
-	say("process_name", 0, "name", "tessera")
-	tasks := r.lastAttempts()
 	rows := r.byWorker()
-	// The tid of a row: workers by their numbers, then the submission, then further rows as they
-	// come. order is its place on the screen.
-	submission, order := len(rows), 0
-	next := submission + 1 // next free tid
-	// title adds a row at the bottom.
-	title := func(tid int, name string) {
-		say("thread_name", tid, "name", name)
-		say("thread_sort_index", tid, "sort_index", order)
-		order++
-	}
-	slice := func(name, category string, from, to time.Duration, tid int, color string, args map[string]any) {
-		dur := micros(to - from)
-		put(chromeEvent{Name: name, Cat: category, Phase: "X", Time: micros(from), Dur: &dur, Pid: process, Tid: tid,
-			Color: color, Args: args})
-	}
-	tids := make(map[taskKey]int, len(tasks))
+	c := &chrome{Recording: r, out: bufio.NewWriter(w), tasks: r.lastAttempts(), tids: map[taskKey]int{},
+		submission: len(rows), next: len(rows) + 1}
+	fmt.Fprintf(c.out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"began\":%q},\"traceEvents\":[",
+		r.Began.UTC().Format(time.RFC3339Nano))
+	c.describe("process_name", 0, "name", "tessera")
 	for worker, row := range rows {
-		lane, lanes := row.lanes()
-		tid := make([]int, lanes)
-		for k := range tid {
-			tid[k] = worker
-			name := r.name(worker)
-			if k > 0 {
-				tid[k] = next
-				next++
-				name += fmt.Sprintf(" (%d)", k+1)
-			}
-			title(tid[k], name)
-		}
-		for i := range row {
-			o := &row[i]
-			color, args := chromeArgs(o, tasks)
-			slice(o.Op, o.Version, o.Start, o.End, tid[lane[i]], color, args)
-			if key := o.key(); !o.share && tasks[key] == o.Event {
-				tids[key] = tid[lane[i]]
-			}
-		}
+		c.putWorker(worker, row)
 	}
-	arrows := 0 // negative ids: edges have positive ones
-	for _, c := range r.channels() {
-		title(next, c.title)
-		for _, x := range c.copies {
-			slice("copy", "copy", x.Start, x.End, next, "",
-				map[string]any{"job": x.Job, "bytes": x.Bytes, "from": x.Node})
-			if x.Node == "" {
-				continue
-			}
-			arrows--
-			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "s", Time: micros(x.Start), Pid: process, Tid: x.From,
-				ID: arrows})
-			put(chromeEvent{Name: "copy", Cat: "copy", Phase: "f", Bind: "e", Time: micros(x.Start), Pid: process,
-				Tid: next, ID: arrows})
-		}
-		next++
-	}
+	c.putCopies()
 	for _, x := range r.Waits {
-		slice("waits for data", "copy", x.Start, x.End, x.Worker, "grey", map[string]any{"job": x.Job, "task": x.Task})
+		c.slice("waits for data", "copy", x.Start, x.End, x.Worker, "grey", map[string]any{"job": x.Job, "task": x.Task})
 	}
 	if len(r.Pauses) > 0 {
-		title(submission, "submission")
+		c.addRow(c.submission, "submission")
 	}
 	for _, p := range r.Pauses {
-		slice("window full", "", p.Start, p.End, submission, "", map[string]any{"job": p.Job})
+		c.slice("window full", "", p.Start, p.End, c.submission, "", map[string]any{"job": p.Job})
 	}
-	// Arrows go from the end of one task to the start of another. Only edges with data flow get
-	// one: all would hide everything.
-	for i, d := range r.Edges {
-		from, ok := tasks[taskKey{d.Job, d.From}]
-		to, ok2 := tasks[taskKey{d.Job, d.To}]
-		if !ok || !ok2 || d.Kind != graph.RAW {
-			continue
+	c.putEdges()
+	c.out.WriteString("\n]}\n")
+	return c.out.Flush()
+}
+
+// chromeProcess is the number of the only process.
+const chromeProcess = 1
+
+// chrome writes a recording. The rows' tids are the workers' numbers, then the submission's, then
+// those of further rows as they come.
+type chrome struct {
+	*Recording
+	out        *bufio.Writer
+	separator  string
+	tasks      map[taskKey]Event // last attempts
+	tids       map[taskKey]int   // their rows
+	submission int               // tid
+	next       int               // next free tid
+	rows       int               // rows so far: they are on the screen in this order
+}
+
+// put writes an event.
+func (c *chrome) put(e chromeEvent) {
+	e.Pid = chromeProcess
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // it has only numbers and strings
+	}
+	c.out.WriteString(c.separator + "\n")
+	c.out.Write(b)
+	c.separator = ","
+}
+
+// describe writes an event of metadata.
+func (c *chrome) describe(kind string, tid int, key string, value any) {
+	c.put(chromeEvent{Name: kind, Phase: "M", Tid: tid, Args: map[string]any{key: value}})
+}
+
+// addRow adds a row at the bottom.
+func (c *chrome) addRow(tid int, name string) {
+	c.describe("thread_name", tid, "name", name)
+	c.describe("thread_sort_index", tid, "sort_index", c.rows)
+	c.rows++
+}
+
+func (c *chrome) slice(name, category string, from, to time.Duration, tid int, color string, args map[string]any) {
+	dur := micros(to - from)
+	c.put(chromeEvent{Name: name, Cat: category, Phase: "X", Time: micros(from), Dur: &dur, Tid: tid, Color: color,
+		Args: args})
+}
+
+// arrow draws an arrow from a time on one row to a time on another.
+func (c *chrome) arrow(name, category string, id, fromTid int, from time.Duration, toTid int, to time.Duration) {
+	c.put(chromeEvent{Name: name, Cat: category, Phase: "s", Time: micros(from), Tid: fromTid, ID: id})
+	c.put(chromeEvent{Name: name, Cat: category, Phase: "f", Bind: "e", Time: micros(to), Tid: toTid, ID: id})
+}
+
+// putWorker writes the attempts and shares of a worker, on as many rows as it has lanes.
+func (c *chrome) putWorker(worker int, row row) {
+	lane, lanes := row.lanes()
+	tids := make([]int, lanes)
+	for k := range tids {
+		name := c.name(worker)
+		tids[k] = worker
+		if k > 0 {
+			tids[k] = c.next
+			c.next++
+			name += fmt.Sprintf(" (%d)", k+1)
 		}
-		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "s", Time: micros(from.End), Pid: process,
-			Tid: tids[from.key()], ID: i + 1})
-		put(chromeEvent{Name: "data", Cat: "dependency", Phase: "f", Bind: "e", Time: micros(to.Start), Pid: process,
-			Tid: tids[to.key()], ID: i + 1})
+		c.addRow(tids[k], name)
 	}
-	out.WriteString("\n]}\n")
-	return out.Flush()
+	for i := range row {
+		o, tid := &row[i], tids[lane[i]]
+		color, args := chromeArgs(o, c.tasks)
+		c.slice(o.Op, o.Version, o.Start, o.End, tid, color, args)
+		if key := o.key(); !o.share && c.tasks[key] == o.Event {
+			c.tids[key] = tid
+		}
+	}
+}
+
+// putCopies writes the copies, on a row for each channel. An arrow shows from which node a copy came;
+// its id is negative, because those of edges are positive.
+func (c *chrome) putCopies() {
+	arrows := 0
+	for _, ch := range c.channels() {
+		c.addRow(c.next, ch.title)
+		for _, x := range ch.copies {
+			c.slice("copy", "copy", x.Start, x.End, c.next, "", map[string]any{"job": x.Job, "bytes": x.Bytes, "from": x.Node})
+			if x.Node != "" {
+				arrows--
+				c.arrow("copy", "copy", arrows, x.From, x.Start, c.next, x.Start)
+			}
+		}
+		c.next++
+	}
+}
+
+// putEdges draws an arrow for each edge along which data flow, from the end of one task to the start
+// of another. Arrows for all edges would hide everything.
+func (c *chrome) putEdges() {
+	for i, d := range c.Edges {
+		from, ok := c.tasks[taskKey{d.Job, d.From}]
+		to, ok2 := c.tasks[taskKey{d.Job, d.To}]
+		if ok && ok2 && d.Kind == graph.RAW {
+			c.arrow("data", "dependency", i+1, c.tids[from.key()], from.End, c.tids[to.key()], to.Start)
+		}
+	}
 }
 
 // chromeArgs returns the colour and the arguments of the slice of an attempt or share. tasks are

@@ -58,43 +58,14 @@ type step struct {
 func (r *Recording) Idle() []Idle {
 	first, last := r.span()
 	idle := make([]Idle, r.workers())
-	steps := make([]step, 0, 4*len(r.Events)+2*len(r.Pauses))
-	seen := make(map[taskKey]bool, len(r.Events))
-	for _, e := range r.byTime() {
-		steps = append(steps,
-			step{at: e.Start, worker: e.Worker, busy: 1},
-			step{at: e.End, worker: e.Worker, busy: -1})
-		if e.share || e.Submitted == 0 && e.Ready == 0 || seen[e.key()] {
-			continue
-		}
-		// A task counts as submitted until its first attempt starts, and as ready from some time
-		// before that. Times are read on several goroutines: one may come out too late.
-		seen[e.key()] = true
-		steps = append(steps,
-			step{at: min(e.Submitted, e.Start), worker: -1, submitted: 1},
-			step{at: min(e.Ready, e.Start), worker: -1, ready: 1},
-			step{at: e.Start, worker: -1, submitted: -1, ready: -1})
-	}
-	// A wait for data is idle time with a reason of its own: to the other reasons the worker is
-	// busy meanwhile.
 	for _, w := range r.Waits {
-		if d := min(w.End, last) - max(w.Start, first); d > 0 {
-			idle[w.Worker][Copying] += d
-			steps = append(steps, step{at: w.Start, worker: w.Worker, busy: 1},
-				step{at: w.End, worker: w.Worker, busy: -1})
-		}
+		idle[w.Worker][Copying] += max(0, min(w.End, last)-max(w.Start, first))
 	}
-	for _, p := range r.Pauses {
-		steps = append(steps, step{at: p.Start, worker: -1, paused: 1}, step{at: p.End, worker: -1, paused: -1})
-	}
-	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
-
 	busy := make([]int, len(idle))
 	var submitted, ready, paused int
 	now := first
-	for _, s := range steps {
-		at := min(max(s.at, first), last)
-		if at > now {
+	for _, s := range r.steps() {
+		if at := min(max(s.at, first), last); at > now {
 			why := NoTask
 			switch {
 			case ready > 0:
@@ -119,23 +90,33 @@ func (r *Recording) Idle() []Idle {
 	return idle
 }
 
-// Parallelism returns the mean number of workers inside tasks in each of bins equal parts of the
-// time from the first start to the last end. Overlapping tasks of a worker count once. A task
-// counts for a part by as much of it as it covers.
-func (r *Recording) Parallelism(bins int) []float64 {
-	first, last := r.span()
-	mean := make([]float64, max(bins, 0))
-	if bins <= 0 || last <= first {
-		return mean
+// steps returns all changes in the order of time. A worker that waits for a copy is busy, because
+// Copying is a reason of its own.
+func (r *Recording) steps() []step {
+	steps := make([]step, 0, 4*len(r.Events)+2*len(r.Pauses))
+	occupy := func(worker int, from, to time.Duration) {
+		steps = append(steps, step{at: from, worker: worker, busy: 1}, step{at: to, worker: worker, busy: -1})
 	}
-	width := float64(last-first) / float64(bins)
-	for _, intervals := range r.busy() {
-		for _, t := range intervals {
-			lo, hi := float64(t.from-first)/width, float64(t.to-first)/width
-			for b := int(lo); b < bins && float64(b) < hi; b++ {
-				mean[b] += min(hi, float64(b+1)) - max(lo, float64(b))
-			}
+	seen := make(map[taskKey]bool, len(r.Events))
+	for _, e := range r.byTime() {
+		occupy(e.Worker, e.Start, e.End)
+		if e.share || e.Submitted == 0 && e.Ready == 0 || seen[e.key()] {
+			continue
 		}
+		// A task counts as submitted until its first attempt starts, and as ready from some time
+		// before that. Times are read on several goroutines: one may come out too late.
+		seen[e.key()] = true
+		steps = append(steps,
+			step{at: min(e.Submitted, e.Start), worker: -1, submitted: 1},
+			step{at: min(e.Ready, e.Start), worker: -1, ready: 1},
+			step{at: e.Start, worker: -1, submitted: -1, ready: -1})
 	}
-	return mean
+	for _, w := range r.Waits {
+		occupy(w.Worker, w.Start, w.End)
+	}
+	for _, p := range r.Pauses {
+		steps = append(steps, step{at: p.Start, worker: -1, paused: 1}, step{at: p.End, worker: -1, paused: -1})
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	return steps
 }

@@ -178,46 +178,72 @@ type record struct {
 	line string
 }
 
-// trace writes the .prv. Its records must be in the order of time, so all of them are in memory at
-// once.
+// records are the lines of the trace after its header. They must be in the order of time, so all of
+// them are in memory at once.
+type records []record
+
+func (l *records) put(at time.Duration, kind int, format string, args ...any) {
+	*l = append(*l, record{at, kind, fmt.Sprintf(format, args...)})
+}
+
+// trace writes the .prv.
 func (p *paraver) trace(w io.Writer) error {
 	_, last := p.span()
 	for _, x := range p.Copies {
 		last = max(last, x.End)
 	}
-	out := bufio.NewWriter(w)
 	var cpus, threads []string
 	for i, n := range p.nodes {
 		cpus = append(cpus, fmt.Sprint(n.Workers))
 		threads = append(threads, fmt.Sprintf("%d:%d", n.Workers, i+1))
 	}
+	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "#Paraver (%s):%d_ns:%d(%s):1:%d(%s)\n", p.Began.Format("02/01/06 at 15:04"), last.Nanoseconds(),
 		len(cpus), strings.Join(cpus, ","), len(threads), strings.Join(threads, ","))
-	var records []record
-	put := func(at time.Duration, kind int, format string, args ...any) {
-		records = append(records, record{at, kind, fmt.Sprintf(format, args...)})
+	var all records
+	p.putStates(&all, last)
+	p.putCopies(&all)
+	p.putEvents(&all)
+	p.putEdges(&all)
+	// At one time states come before events, and what ends before what begins, which is the order in
+	// which they were put.
+	slices.SortStableFunc(all, func(a, b record) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind))
+	})
+	for _, l := range all {
+		out.WriteString(l.line)
+		out.WriteByte('\n')
 	}
-	// States of a row follow one another without gaps or overlaps: one that begins before the last
-	// one has ended is shortened.
+	return out.Flush()
+}
+
+// putStates puts the states of all rows up to the time last. Those of a row follow one another
+// without gaps or overlaps: one that begins before the last one has ended is shortened.
+func (p *paraver) putStates(all *records, last time.Duration) {
 	for row, states := range p.states() {
 		until := time.Duration(0)
-		state := func(from, to time.Duration, state int) {
+		put := func(from, to time.Duration, state int) {
 			if to > from {
-				put(from, 1, "1:%s:%d:%d:%d", p.at(row), from.Nanoseconds(), to.Nanoseconds(), state)
+				all.put(from, 1, "1:%s:%d:%d:%d", p.at(row), from.Nanoseconds(), to.Nanoseconds(), state)
 			}
 		}
 		for _, t := range states {
-			state(until, t.from, paraverIdle)
-			state(max(until, t.from), t.to, t.state)
+			put(until, t.from, paraverIdle)
+			put(max(until, t.from), t.to, t.state)
 			until = max(until, t.to)
 		}
-		state(until, last, paraverIdle)
+		put(until, last, paraverIdle)
 	}
-	// communicate adds a communication between rows.
-	communicate := func(from int, sent time.Duration, to int, received time.Duration, bytes int64, job uint64) {
-		put(sent, 3, "3:%s:%d:%d:%s:%d:%d:%d:%d", p.at(from), sent.Nanoseconds(), sent.Nanoseconds(),
-			p.at(to), received.Nanoseconds(), received.Nanoseconds(), bytes, job)
-	}
+}
+
+// putMessage puts a communication between two rows.
+func (p *paraver) putMessage(all *records, from int, sent time.Duration, to int, received time.Duration, bytes int64,
+	job uint64) {
+	all.put(sent, 3, "3:%s:%d:%d:%s:%d:%d:%d:%d", p.at(from), sent.Nanoseconds(), sent.Nanoseconds(),
+		p.at(to), received.Nanoseconds(), received.Nanoseconds(), bytes, job)
+}
+
+func (p *paraver) putCopies(all *records) {
 	for _, x := range p.Copies {
 		from, to := p.host, p.workers[x.Worker]
 		if x.Node != "" {
@@ -226,8 +252,12 @@ func (p *paraver) trace(w io.Writer) error {
 		if x.Out {
 			from, to = to, from
 		}
-		communicate(from, x.Start, to, x.End, x.Bytes, x.Job)
+		p.putMessage(all, from, x.Start, to, x.End, x.Bytes, x.Job)
 	}
+}
+
+// putEvents puts, for each change of a worker's task, the values of all event types from then on.
+func (p *paraver) putEvents(all *records) {
 	types := p.eventTypes()
 	for w, row := range p.byWorker() {
 		for _, c := range row.changes() {
@@ -239,32 +269,26 @@ func (p *paraver) trace(w io.Writer) error {
 				}
 				fmt.Fprintf(&values, ":%d:%d", paraverEvents+i, v)
 			}
-			put(c.at, 2, "2:%s:%d%s", p.at(p.workers[w]), c.at.Nanoseconds(), &values)
+			all.put(c.at, 2, "2:%s:%d%s", p.at(p.workers[w]), c.at.Nanoseconds(), &values)
 		}
 	}
+}
+
+// putEdges puts the edges along which data flow within a node; between nodes there are the copies.
+// It leaves out the edges of operands that were released early, whose reader began before the writer
+// ended: Paraver would see messages that arrive before they are sent.
+func (p *paraver) putEdges(all *records) {
 	tasks := p.lastAttempts()
 	for _, d := range p.Edges {
 		from, ok := tasks[taskKey{d.Job, d.From}]
 		to, ok2 := tasks[taskKey{d.Job, d.To}]
-		// An operand that was handed on early has its task begin before the other ends:
-		// Paraver would take that for a message that arrives before it was sent.
 		if !ok || !ok2 || d.Kind != graph.RAW || from.End > to.Start {
 			continue
 		}
 		if a, b := p.workers[from.Worker], p.workers[to.Worker]; p.lines[a].node == p.lines[b].node {
-			communicate(a, from.End, b, to.Start, d.Bytes, d.Job)
+			p.putMessage(all, a, from.End, b, to.Start, d.Bytes, d.Job)
 		}
 	}
-	// In the order of time; at one time states before events, and what ends
-	// before what begins, which is the order in which they were put.
-	slices.SortStableFunc(records, func(a, b record) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind))
-	})
-	for _, l := range records {
-		out.WriteString(l.line)
-		out.WriteByte('\n')
-	}
-	return out.Flush()
 }
 
 // eventType is one thing that an event record says of a worker: 0 between tasks.

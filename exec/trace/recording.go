@@ -103,24 +103,6 @@ func (r *Recording) byTime() []occupation {
 	return all
 }
 
-// interval is a time from and to.
-type interval struct{ from, to time.Duration }
-
-// busy returns the times in which each worker was inside tasks, in order and without overlaps. A
-// task that waits overlaps tasks that run in its slot meanwhile: their time counts once.
-func (r *Recording) busy() [][]interval {
-	busy := make([][]interval, r.workers())
-	for _, e := range r.byTime() {
-		b := &busy[e.Worker]
-		if n := len(*b); n > 0 && e.Start < (*b)[n-1].to {
-			(*b)[n-1].to = max((*b)[n-1].to, e.End)
-			continue
-		}
-		*b = append(*b, interval{e.Start, e.End})
-	}
-	return busy
-}
-
 // workers returns the number of workers, including all that have events.
 func (r *Recording) workers() int {
 	n := r.Workers

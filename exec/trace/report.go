@@ -29,68 +29,80 @@ func (r *Recording) WriteReport(w io.Writer, width int) error {
 		fmt.Fprintln(out, "no task ran")
 		return out.Flush()
 	}
+	s.reportVersions(out)
+	r.reportWorkers(out, &s)
+	s.reportCopies(out)
+	if p := r.CriticalPath(); len(r.Edges) > 0 {
+		fmt.Fprintf(out, "\ncritical path: %d tasks, %s of %s of work in %s;\nno number of workers is more than %.1f times as fast as one\n",
+			len(p.Tasks), short(p.Length), short(p.Work), short(s.Span), p.Bound())
+	}
+	fmt.Fprintf(out, "\nworkers busy, over %s\n", short(s.Span))
+	r.chart(out, r.workers(), width)
+	return out.Flush()
+}
+
+func (s *Summary) reportVersions(out io.Writer) {
 	var all time.Duration
 	for i := range s.Usage {
 		all += s.Usage[i].Busy
 	}
-	share := func(part, of time.Duration) string {
-		if of == 0 {
-			return "-"
-		}
-		return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
-	}
-	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	tab := table(out)
 	fmt.Fprintln(tab, "op\tversion\tcalls\ttime\tshare\teach\t\t")
 	for _, u := range s.Usage {
 		failed := ""
 		if u.Failed > 0 {
 			failed = fmt.Sprintf("%d failed", u.Failed)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy), share(u.Busy, all),
-			short(u.Busy/time.Duration(max(u.Calls, 1))), failed)
+		fmt.Fprintf(tab, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", u.Op, u.Version, u.Calls, short(u.Busy),
+			percent(u.Busy, all), short(u.Busy/time.Duration(max(u.Calls, 1))), failed)
 	}
 	tab.Flush()
-	fmt.Fprintln(out)
+}
 
-	idle := r.Idle()
-	tab = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+func (r *Recording) reportWorkers(out io.Writer, s *Summary) {
+	fmt.Fprintln(out)
+	tab := table(out)
 	fmt.Fprint(tab, "worker\tbusy\tidle:\t")
 	columns := reasons
 	if s.Waited == nil {
 		columns = Copying // which comes last
 	}
 	for why := range columns {
-		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task",
-			"copy awaited"}[why])
+		fmt.Fprintf(tab, "%s\t", [...]string{"task ready", "window full", "data awaited", "no task", "copy awaited"}[why])
 	}
 	fmt.Fprintln(tab)
-	for i := range idle {
-		fmt.Fprintf(tab, "%s\t%s\t\t", r.label(i), share(s.Span-idle[i].Total(), s.Span))
+	for worker, idle := range r.Idle() {
+		fmt.Fprintf(tab, "%s\t%s\t\t", r.label(worker), percent(s.Span-idle.Total(), s.Span))
 		for why := range columns {
-			fmt.Fprintf(tab, "%s\t", share(idle[i][why], s.Span))
+			fmt.Fprintf(tab, "%s\t", percent(idle[why], s.Span))
 		}
 		fmt.Fprintln(tab)
 	}
 	tab.Flush()
+}
 
-	if len(s.Transfers) > 0 {
-		fmt.Fprintln(out)
-		tab = tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(tab, "copies\tnumber\tbytes\ttime\tbusy\t")
-		for _, t := range s.Transfers {
-			fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t\n", t.Name, t.Copies, size(t.Bytes), short(t.Busy),
-				share(t.Busy, s.Span))
-		}
-		tab.Flush()
+func (s *Summary) reportCopies(out io.Writer) {
+	if len(s.Transfers) == 0 {
+		return
 	}
+	fmt.Fprintln(out)
+	tab := table(out)
+	fmt.Fprintln(tab, "copies\tnumber\tbytes\ttime\tbusy\t")
+	for _, t := range s.Transfers {
+		fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t\n", t.Name, t.Copies, size(t.Bytes), short(t.Busy), percent(t.Busy, s.Span))
+	}
+	tab.Flush()
+}
 
-	if p := r.CriticalPath(); len(r.Edges) > 0 {
-		fmt.Fprintf(out, "\ncritical path: %d tasks, %s of %s of work in %s;\nno number of workers is more than %.1f times as fast as one\n",
-			len(p.Tasks), short(p.Length), short(p.Work), short(s.Span), p.Bound())
+func table(out io.Writer) *tabwriter.Writer {
+	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+func percent(part, of time.Duration) string {
+	if of == 0 {
+		return "-"
 	}
-	fmt.Fprintf(out, "\nworkers busy, over %s\n", short(s.Span))
-	r.chart(out, len(idle), width)
-	return out.Flush()
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(of))
 }
 
 // chart draws the parallelism over time: a line for each worker up to eight workers, else eight

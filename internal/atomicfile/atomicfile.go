@@ -14,12 +14,12 @@ import (
 // A file that is being written has the name of the other one, 8 hexadecimal digits, and a suffix.
 const (
 	suffix = ".tmp"
-	// nameMost is how many bytes of the other's name go into it: a name has 255 at most.
-	nameMost = 230
+	// maxBase is how many bytes of the other's name go into it: a name has 255 at most.
+	maxBase = 230
 )
 
 // stem returns what the name of a file that is being written begins with.
-func stem(base string) string { return base[:min(len(base), nameMost)] + "." }
+func stem(base string) string { return base[:min(len(base), maxBase)] + "." }
 
 // Unfinished returns the files beside path that a process has begun to write, in place of path, and has
 // not ended yet. Only the caller can know that this process has died.
@@ -36,11 +36,11 @@ func Unfinished(path string) (paths []string) {
 	return paths
 }
 
-// File is the new content of a file, which has it when [Commit] has.
+// File is a file being written that is to replace another: [Commit] renames it.
 type File struct {
 	*os.File
-	path string
-	over bool // it has its name, or is gone
+	path  string // of the other
+	ended bool   // it was renamed or discarded
 }
 
 // Create begins a new content of the file path. A file that is there keeps its permissions, a new one
@@ -81,8 +81,8 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 
 // Discard drops a new content, unless it was committed.
 func (f *File) Discard() {
-	if !f.over {
-		f.over = true
+	if !f.ended {
+		f.ended = true
 		f.Close()
 		os.Remove(f.Name())
 	}
@@ -105,7 +105,7 @@ func Commit(files ...*File) error {
 		if err := os.Rename(f.Name(), f.path); err != nil {
 			return err
 		}
-		f.over = true
+		f.ended = true
 	}
 	for _, f := range files {
 		syncFolder(filepath.Dir(f.path))

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// Lend gives the file path another name in the same folder, under which others read it, and may read it
-// again when path is gone. Remove takes that name back. The name is that of path and end, a * of which
-// stands for a number that no other file has. Where no file can have two names, so that link, which is
-// [os.Link], fails, the content is copied.
+// Lend gives the file path a second name in the same folder, under which others can read it even after
+// path is gone. remove deletes that name. The name is path followed by end, in which a random number
+// replaces the *. Where link, which is [os.Link], fails because no file can have two names, the content
+// is copied.
 func Lend(path, end string, link func(from, to string) error) (name string, remove func(), err error) {
 	to, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+end)
 	if err != nil {

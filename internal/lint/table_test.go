@@ -166,7 +166,7 @@ func table() []entry {
 		// Pure: exec/cluster and exec/sim drive it. Of transport it has the names of values.
 		{pkg: "exec/internal/core", tessera: []string{"exec/graph", "exec/dispatch", "versions", "transport"}},
 		{pkg: "exec/cluster/internal/faulty", tessera: []string{"transport", "versions", "internal/words"}}, // for tests
-		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions", "internal/problems", "internal/heap"}},
+		{pkg: "exec/loop", tessera: []string{"exec", "exec/graph", "versions", "internal/problems", "internal/heap", "internal/words"}},
 		{
 			pkg: "exec/sim",
 			// cluster for the options of a driver.

@@ -60,6 +60,9 @@ func (s Spec) general(l limits) func(i, j int) float64 {
 
 // symmetric returns the elements (i, j), i ≥ j, of the symmetric kinds.
 func (s Spec) symmetric(l limits) func(i, j int) float64 {
+	if at := s.textbook(); at != nil {
+		return at
+	}
 	seed, n := s.Seed, s.N
 	cond := func() func(i, j int) float64 {
 		cond, scale := s.spectrum(l)
@@ -97,6 +100,21 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 			return 1
 		}
 		return func(i, j int) float64 { return spd(i, j) * (scale(i) * scale(j)) }
+	case Indefinite:
+		minor := s.Minor
+		if minor == 0 {
+			minor = n
+		}
+		return func(i, j int) float64 { return indefinite(seed, i, j, minor) }
+	}
+	return spd
+}
+
+// textbook returns the elements (i, j), i ≥ j, of the symmetric kinds that have a formula without
+// random numbers; nil for the others.
+func (s Spec) textbook() func(i, j int) float64 {
+	n := s.N
+	switch s.Kind {
 	case Poisson2D:
 		side := gridSide(n)
 		return func(i, j int) float64 { return poisson2D(i, j, side) }
@@ -121,14 +139,8 @@ func (s Spec) symmetric(l limits) func(i, j int) float64 {
 		return func(_, j int) float64 { return float64(j + 1) }
 	case Identity:
 		return zeroIf(func(int, int) float64 { return 1 }, offDiagonal)
-	case Indefinite:
-		minor := s.Minor
-		if minor == 0 {
-			minor = n
-		}
-		return func(i, j int) float64 { return indefinite(seed, i, j, minor) }
 	}
-	return spd
+	return nil
 }
 
 // spectrum returns the condition number and the largest singular value of the kinds that are defined by these.

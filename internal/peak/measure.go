@@ -217,21 +217,7 @@ func (o Options) run(ctx context.Context, n int, work func(worker, workers int) 
 			for r := range rates {
 				begin[r].Done()
 				begin[r].Wait()
-				// The first to see the time up stops the others, so that
-				// no rate is taken while some core rests.
-				start := time.Now()
-				var done float64
-				var took time.Duration
-				for {
-					done += step()
-					if took = time.Since(start); took >= o.Duration {
-						stop[r].Store(true)
-					}
-					if stop[r].Load() {
-						break
-					}
-				}
-				rates[r][w] = done / took.Seconds()
+				rates[r][w] = o.rate(step, &stop[r])
 			}
 		})
 	}
@@ -247,4 +233,21 @@ func (o Options) run(ctx context.Context, n int, work func(worker, workers int) 
 		best = max(best, sum/1e9)
 	}
 	return best, !failed.Load(), nil
+}
+
+// rate repeats step until its time is up, and returns the sum of the results per second. The first
+// thread to see the time up stops the others, so that no rate is taken while some core rests.
+func (o Options) rate(step func() float64, stop *atomic.Bool) float64 {
+	start := time.Now()
+	var done float64
+	for {
+		done += step()
+		took := time.Since(start)
+		if took >= o.Duration {
+			stop.Store(true)
+		}
+		if stop.Load() {
+			return done / took.Seconds()
+		}
+	}
 }

@@ -49,13 +49,13 @@ type Node struct {
 
 // Cache is one kind of cache, of which the machine may have several.
 type Cache struct {
-	Level  int    // 1, 2, 3 …
-	Type   string // "Data", "Instruction" or "Unified"
-	Size   int64  // bytes of one
-	Line   int    // bytes of a line, 0 if unknown
-	Shared []CPUSet
+	Level int    // 1, 2, 3 …
+	Type  string // "Data", "Instruction" or "Unified"
+	Size  int64  // bytes of one
+	Line  int    // bytes of a line, 0 if unknown
 	// Shared lists, for each cache of this kind, the allowed CPUs that share
 	// it. It is empty if the sharing is unknown.
+	Shared []CPUSet
 }
 
 // Machine is a machine as this process may use it. It is read-only once made,

@@ -9,7 +9,7 @@
 //	                   └────────── + ───────┘                     │
 //	                               └───────────── + ──────────────┘
 //
-// [Part] makes of a part what it has of that tree: the sums of the largest subtrees that lie within
-// it, some dozen numbers, and the products of the elements at its ends whose chunks do not. [Sum]
-// takes these one part after the other.
+// [Part] computes what one part of the vectors contributes to that tree: the sums of the largest
+// subtrees that lie within it, some dozen numbers, and the products of the elements at its ends whose
+// chunks do not. [Sum] takes these one part after the other.
 package vector

@@ -133,8 +133,7 @@ func (n *caller) shows(address, name string) error {
 // request prepares a request of this node.
 func (n *caller) request(method, address, path string) *fasthttp.Request {
 	q := fasthttp.AcquireRequest()
-	scheme := "http://" // dial adds TLS itself
-	q.SetRequestURI(scheme + address + path)
+	q.SetRequestURI("http://" + address + path) // dial adds TLS itself
 	q.Header.SetMethod(method)
 	q.Header.Set(headerFrom, n.opt.Name)
 	q.Header.Set(headerLife, strconv.FormatUint(n.life, 10))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"sync"
 	"syscall"
 	"time"
@@ -56,92 +57,109 @@ func digest(name, address string) uint64 {
 // Timeout each.
 const strangersAtOnce = 64
 
+// greetings are the greetings under way. Only the goroutine of greet uses them.
+type greetings struct {
+	*greeter
+	begun     map[string]chan struct{} // by address, closed at the end
+	strangers int                      // greetings of strangers
+	ended     chan struct{}            // one of these has ended
+}
+
+// begin greets an address, unless it was greeted in this round or the greeting is under way. At the
+// end it calls then.
+func (g *greetings) begin(address string, body []byte, then func()) bool {
+	if g.begun[address] != nil || address == g.address() {
+		return false
+	}
+	c := make(chan struct{})
+	g.begun[address] = c
+	g.running.Go(func() {
+		defer close(c)
+		g.greetOne(address, body)
+		then()
+	})
+	return true
+}
+
+// beginStrangers greets strangers, at most strangersAtOnce at a time.
+func (g *greetings) beginStrangers() {
+	for g.strangers < strangersAtOnce {
+		next := g.members.next(strangersAtOnce - g.strangers)
+		if next == nil {
+			return
+		}
+		b := g.greeting(0, false)
+		for _, a := range next {
+			if g.begin(a, b, func() { g.ended <- struct{}{} }) {
+				g.strangers++
+			}
+		}
+	}
+}
+
+// round greets all known nodes that are not closed.
+func (g *greetings) round() {
+	maps.DeleteFunc(g.begun, func(_ string, c chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	})
+	to := map[string]struct{}{}
+	for _, a := range g.opt.Peers {
+		to[a] = struct{}{}
+	}
+	g.members.tick(to)
+	b := g.greeting(0, false)
+	for a := range to {
+		g.begin(a, b, func() {})
+	}
+	g.beginStrangers()
+}
+
 // greet greets all known nodes that are not closed, again and again, until Close; strangers that
 // greet, or that others list, at once. A node that does not answer does not delay the others.
 func (n *greeter) greet() {
 	tick, look := time.NewTicker(n.opt.Greet), time.NewTicker(n.opt.Greet/4+1)
 	defer tick.Stop()
 	defer look.Stop()
-	asking := map[string]chan struct{}{} // closed when the greeting has ended
-	// one greets an address unless a greeting is under way, and reports its end to ended.
-	one := func(address string, b []byte, ended chan<- struct{}) bool {
-		if asking[address] != nil || address == n.address() {
-			return false
-		}
-		c := make(chan struct{})
-		asking[address] = c
-		n.running.Go(func() {
-			defer close(c)
-			n.greetOne(address, b)
-			if ended != nil {
-				ended <- struct{}{}
-			}
-		})
-		return true
-	}
-	busy, ended := 0, make(chan struct{}, strangersAtOnce)
-	strangers := func() {
-		for busy < strangersAtOnce {
-			next := n.members.next(strangersAtOnce - busy)
-			if next == nil {
-				return
-			}
-			b := n.greeting(0, false)
-			for _, a := range next {
-				if one(a, b, ended) {
-					busy++
-				}
-			}
-		}
-	}
-	last := time.Now()
-	for again := true; ; {
-		if again {
-			for a, c := range asking {
-				select {
-				case <-c:
-					delete(asking, a)
-				default:
-				}
-			}
-			to := map[string]struct{}{}
-			for _, a := range n.opt.Peers {
-				to[a] = struct{}{}
-			}
-			n.members.tick(to)
-			b := n.greeting(0, false)
-			for a := range to {
-				one(a, b, nil)
-			}
-			strangers()
-		}
-		again = false
+	g := &greetings{greeter: n, begun: map[string]chan struct{}{}, ended: make(chan struct{}, strangersAtOnce)}
+	g.round()
+	for last := time.Now(); ; {
 		select {
 		case <-n.ctx.Done():
 			return
 		case <-tick.C:
-			again = true
-		case <-ended:
-			busy--
-			strangers()
+			g.round()
+		case <-g.ended:
+			g.strangers--
+			g.beginStrangers()
 		case <-n.heard:
-			strangers()
+			g.beginStrangers()
 		case <-look.C:
 			now := time.Now()
-			if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
-				n.members.forgive(pause) // this process stood still, and could not hear the others
-				if pause > n.opt.Timeout {
-					n.begin(now)
-				}
-			}
+			n.look(last, now)
 			last = now
-			n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now)
-			n.clear()
-			n.refusals.look(now)
-			n.tidyHosts(now)
-			n.members.tidy(n.opt.Timeout, n.to.keys(), now)
 		}
 	}
+}
+
+// look notes which nodes have not answered for too long, and drops what is not needed any more.
+// last is the time of the call before.
+func (n *greeter) look(last, now time.Time) {
+	if pause := now.Sub(last); pause > n.opt.Timeout/4+n.opt.Greet {
+		n.members.forgive(pause) // this process stood still, and could not hear the others
+		if pause > n.opt.Timeout {
+			n.renew(now)
+		}
+	}
+	n.members.silent(n.opt.Timeout, fmt.Errorf("it has not answered for %v", n.opt.Timeout), now)
+	n.clear()
+	n.refusals.look(now)
+	n.tidyHosts(now)
+	n.members.tidy(n.opt.Timeout, n.to.keys(), now)
 }
 
 // clear closes the connections of nodes that have left. Earlier messages of a closed node still
@@ -297,9 +315,9 @@ func (n *greeter) age(now time.Time) time.Duration {
 	return now.Sub(n.began)
 }
 
-// begin makes this node count as new among nodes of its name: it stood still for so long that
+// renew makes this node count as new among nodes of its name: it stood still for so long that
 // another one may have taken its place.
-func (n *greeter) begin(now time.Time) {
+func (n *greeter) renew(now time.Time) {
 	n.members.mu.Lock()
 	defer n.members.mu.Unlock()
 	n.began = now

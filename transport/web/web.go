@@ -219,14 +219,14 @@ func (n *node) Fetch(ctx context.Context, from string, r transport.Ref, wait tim
 	before := stalled.For
 	if err = n.fetch(ctx, from, r, 0, into); errors.As(err, &stalled) {
 		stalled.For += before
-	} else if cut := (*transport.UnreachableError)(nil); errors.As(err, &cut) &&
-		ctx.Err() == nil { // no connection is possible either
+	} else if cut := (*transport.UnreachableError)(nil); errors.As(err, &cut) && ctx.Err() == nil {
 		err = &transport.UnreachableError{Node: from,
 			Err: errors.Join(&transport.StalledError{Node: from, For: before}, cut.Err)}
 	}
 	return err
 }
 
+// fetch is Fetch over one connection.
 func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	if !n.open() {
 		return transport.ErrClosed
@@ -263,6 +263,12 @@ func (n *node) fetch(ctx context.Context, from string, r transport.Ref, wait tim
 		why, _ := readSmall(a.BodyStream(), reasonMost)
 		return &transport.UnreachableError{Node: from, Err: &refusal{status: a.StatusCode(), why: string(why)}}
 	}
+	return n.receive(ctx, from, r, a, into)
+}
+
+// receive decodes the value in an answer, and checks its checksum.
+func (n *node) receive(ctx context.Context, from string, r transport.Ref, a *fasthttp.Response,
+	into versions.Value) error {
 	size := int64(a.Header.ContentLength()) - sumBytes
 	if string(a.Header.Peek(headerSum)) != sumLast || size < 0 {
 		return &transport.ChecksumError{Node: from, Ref: r}

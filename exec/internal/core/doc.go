@@ -18,6 +18,7 @@
 //   - window: how many tasks a node has at a time
 //   - paths: which nodes cannot fetch from which others
 //   - directory: which nodes have which version of a datum
+//   - spread: the tree along which a version spreads
 //   - lineage: which tasks compute a version again
 //   - memory: the nodes' caps on memory
 //   - replicas: when replicas are taken

@@ -63,11 +63,27 @@ func (t *opTimes) mean() float64 {
 	return t.sum / float64(t.known)
 }
 
-// workOf returns the work of a task in units of its op, 1 if the op defines none. A Work that
-// panics fails the task when it runs; here it counts as 1.
+// workOf returns the work of a task in units of its op.
 func (x *Experience) workOf(t *graph.Task) (work float64) {
 	op, ok := t.Op.(*versions.Op)
 	if !ok || op.Work == nil {
+		return 1
+	}
+	c := &x.call
+	c.Params, c.Args = t.Params, c.Args[:0]
+	for i := range t.Len() {
+		c.Args = append(c.Args, t.Operand(i).Datum.Value)
+	}
+	work = WorkOf(op, c)
+	clear(c.Args) // so that x does not keep them alive
+	c.Params = nil
+	return work
+}
+
+// WorkOf returns the work of a call, 1 if the op does not define it. A Work that panics fails the
+// task when it runs; here it counts as 1.
+func WorkOf(op *versions.Op, c *versions.Call) (work float64) {
+	if op.Work == nil {
 		return 1
 	}
 	defer func() {
@@ -75,15 +91,7 @@ func (x *Experience) workOf(t *graph.Task) (work float64) {
 			work = 1
 		}
 	}()
-	c := &x.call
-	c.Params, c.Args = t.Params, c.Args[:0]
-	for i := range t.Len() {
-		c.Args = append(c.Args, t.Operand(i).Datum.Value)
-	}
-	w := op.Work(c)
-	clear(c.Args) // so that x does not keep them alive
-	c.Params = nil
-	if w > 1 && !math.IsInf(w, 1) {
+	if w := op.Work(c); w > 1 && !math.IsInf(w, 1) {
 		return w
 	}
 	return 1

@@ -10,11 +10,12 @@ import (
 	"github.com/tessera-la/tessera/transport"
 )
 
-// A lost node may have available the only copy of some versions. A task made each of them, and other
-// tasks made that task's operands, back to versions that are still on some node, to the program's
-// memory, or to tasks that read nothing. Only this closure is executed again. In factorizations it
-// is small: an update in place adds the chain of versions of one datum, and the other operands of
-// tasks are final as a rule.
+// A lost node may have held the only copy of some versions. A task made each of them, and other tasks
+// made that task's operands, back to versions that are still on some node, to the program's memory,
+// or to tasks that read nothing. Only these tasks are executed again. In factorizations they are few:
+// an update in place adds the chain of versions of one datum, and the other operands of tasks are
+// final as a rule.
+//
 // This file is pure.
 
 // Instance is a version of a datum.

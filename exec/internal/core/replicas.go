@@ -13,13 +13,16 @@ import (
 // the version of each datum that is the latest at the cut. Tasks behind the cut read versions that
 // were copied or are made behind it. So once a round is complete, nothing from before its cut is
 // needed to compute lost data again.
+//
 // A round begins for one of two reasons:
 //
-// - Work: repeating what all nodes have done since the last round would take long, compared with a
-// round. Then one more node gets each version, and all records are kept. Data that are lost with
-// two nodes are computed from the beginning. - Records: there are too many. Then two nodes get each
-// version, and the records before the cut are freed when the round is complete. All later rounds do
-// so, too. The loss of one node loses no data for good.
+//   - Work: repeating what all nodes have done since the last round would take long, compared with a
+//     round. Then one more node gets each version, and all records are kept. Data that are lost with
+//     two nodes are computed from the beginning.
+//   - Records: there are too many. Then two nodes get each version, and the records before the cut
+//     are freed when the round is complete. So do all later rounds. The loss of one node loses no
+//     data for good.
+//
 // This file is pure.
 
 // Copies has the fields of cluster.Copies.

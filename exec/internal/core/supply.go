@@ -19,12 +19,12 @@ type Supply struct {
 // spreads, if spreads is true.
 func (s *NodeTable) Supply(e *Entry, reader int, spreads bool) (x Supply) {
 	x.Relay = -1
-	whole := s.openFrom(reader)
-	if whole == nil || slices.ContainsFunc(e.Holders, whole) {
+	isOpen := s.openFrom(reader)
+	if isOpen == nil || slices.ContainsFunc(e.Holders, isOpen) {
 		if spreads {
-			x.From, x.Soon = e.sourcesFor(reader, whole)
+			x.From, x.Soon = e.sourcesFor(reader, isOpen)
 		} else {
-			x.From = e.Sources(whole)
+			x.From = e.Sources(isOpen)
 		}
 		return x
 	}
@@ -61,7 +61,7 @@ func (s *NodeTable) CanSupply(e *Entry, reader int) bool {
 }
 
 // openFrom returns a predicate for the nodes from which a reader can fetch, nil if it can from all.
-func (s *NodeTable) openFrom(reader int) (whole func(giver int) bool) {
+func (s *NodeTable) openFrom(reader int) func(giver int) bool {
 	if len(s.paths.Cut) == 0 {
 		return nil
 	}

@@ -1,8 +1,10 @@
 package faulty
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -87,65 +89,86 @@ func Draw(p Plan) (steps []Step) {
 // made the same one. The error is a *NodeError for a node that cannot crash, or that of ctx.
 func (n *Network) Play(ctx context.Context, steps []Step) error {
 	defer n.Heal()
-	type end struct {
-		at time.Duration
-		Step
-	}
-	var ends []end
-	begin := time.Now()
-	wait := func(until time.Duration) error {
-		timer := time.NewTimer(until - time.Since(begin))
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-timer.C:
-			return nil
+	p := &player{Network: n, ctx: ctx, began: time.Now()}
+	for _, s := range steps {
+		if err := p.begin(s); err != nil {
+			return err
 		}
 	}
-	// settle waits for the ends of steps that come before a time.
-	settle := func(until time.Duration) error {
-		for len(ends) > 0 && ends[0].at <= until {
-			if err := wait(ends[0].at); err != nil {
+	return p.healUntil(math.MaxInt64)
+}
+
+// player performs a schedule.
+type player struct {
+	*Network
+	ctx   context.Context
+	began time.Time
+	begun []openStep // steps that have begun, by their ends
+}
+
+// openStep is a step that has begun.
+type openStep struct {
+	end time.Duration
+	Step
+}
+
+// begin begins a step at its time.
+func (p *player) begin(s Step) error {
+	if err := p.healUntil(s.At); err != nil {
+		return err
+	}
+	if err := p.wait(s.At); err != nil {
+		return err
+	}
+	switch s.Kind {
+	case Partition:
+		p.Cut(s.A, s.B)
+	case OneWay:
+		p.CutOneWay(s.A, s.B)
+	case Stalled:
+		for _, a := range s.A {
+			p.Stall(a, s.For)
+		}
+	case Crashed:
+		for _, a := range s.A {
+			if err := p.Crash(a); err != nil {
 				return err
 			}
-			n.change(func() {
-				for _, a := range ends[0].A {
-					for _, b := range ends[0].B {
-						delete(n.cut, pair{a, b})
-						delete(n.cut, pair{b, a})
-					}
-				}
-			})
-			ends = ends[1:]
 		}
+	}
+	p.begun = append(p.begun, openStep{s.At + s.For, s})
+	slices.SortStableFunc(p.begun, func(a, b openStep) int { return cmp.Compare(a.end, b.end) })
+	return nil
+}
+
+// healUntil waits for the ends of open steps up to a time, and heals their cuts.
+func (p *player) healUntil(at time.Duration) error {
+	for len(p.begun) > 0 && p.begun[0].end <= at {
+		s := p.begun[0]
+		if err := p.wait(s.end); err != nil {
+			return err
+		}
+		p.change(func() {
+			for _, a := range s.A {
+				for _, b := range s.B {
+					delete(p.cut, pair{a, b})
+					delete(p.cut, pair{b, a})
+				}
+			}
+		})
+		p.begun = p.begun[1:]
+	}
+	return nil
+}
+
+// wait waits for a time since the beginning. The error is the cause of the end of ctx.
+func (p *player) wait(until time.Duration) error {
+	timer := time.NewTimer(until - time.Since(p.began))
+	defer timer.Stop()
+	select {
+	case <-p.ctx.Done():
+		return context.Cause(p.ctx)
+	case <-timer.C:
 		return nil
 	}
-	for _, s := range steps {
-		if err := settle(s.At); err != nil {
-			return err
-		}
-		if err := wait(s.At); err != nil {
-			return err
-		}
-		switch s.Kind {
-		case Partition:
-			n.Cut(s.A, s.B)
-		case OneWay:
-			n.CutOneWay(s.A, s.B)
-		case Stalled:
-			for _, a := range s.A {
-				n.Stall(a, s.For)
-			}
-		case Crashed:
-			for _, a := range s.A {
-				if err := n.Crash(a); err != nil {
-					return err
-				}
-			}
-		}
-		ends = append(ends, end{s.At + s.For, s})
-		slices.SortStableFunc(ends, func(a, b end) int { return int(a.at - b.at) })
-	}
-	return settle(1 << 62)
 }
