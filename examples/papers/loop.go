@@ -19,16 +19,6 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// loopFlags are the flags of papers loop.
-type loopFlags struct {
-	size                     loopapps.Size
-	schemes, queues, victims string
-	forms, kernel            string
-	grain, workers, repeat   int
-	plot, cluster            string
-	explain, json            bool
-}
-
 // newLoopCommand returns the command papers loop.
 func newLoopCommand(a *cli.App) *cobra.Command {
 	var f loopFlags

@@ -14,6 +14,16 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
+// loopFlags are the flags of papers loop.
+type loopFlags struct {
+	size                     loopapps.Size
+	schemes, queues, victims string
+	forms, kernel            string
+	grain, workers, repeat   int
+	plot, cluster            string
+	explain, json            bool
+}
+
 // schemes returns all schemes, Auto first.
 func schemes() []loop.Scheme { return append([]loop.Scheme{loop.Auto}, loop.Schemes()...) }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -63,14 +62,6 @@ func (p Paint) Bad(s string) string { return p.code("1;31", s) }
 
 // Alert returns s in the colour of a warning.
 func (p Paint) Alert(s string) string { return p.code("1;33", s) }
-
-// Labelled is text whose paragraphs begin with labels.
-type Labelled struct{ strings.Builder }
-
-// Line adds a paragraph with its label.
-func (t *Labelled) Line(label, format string, args ...any) {
-	t.WriteString(Wrapped(Label(label), fmt.Sprintf(format, args...)))
-}
 
 // FprintWrapped writes text behind label, broken between words into lines of at most 80 columns. Lines after
 // the first are indented by the width of label. Line breaks in text stay, with the indentation that follows

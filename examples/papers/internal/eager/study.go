@@ -7,21 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/tessera-la/tessera/internal/cli"
 )
-
-// options are the values of the flags.
-type options struct {
-	app                          string
-	unit                         time.Duration
-	turns, workers               int
-	local                        bool
-	generators, subdomains, side int // of domain
-	parts                        int // of records
-	file                         int // of stream
-}
 
 // Define defines the flags of the study and returns what runs it with their values and prints the results. The
 // error is a *cli.UsageError for invalid flags.

@@ -6,22 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/internal/cli"
-	"github.com/tessera-la/tessera/versions"
 )
-
-// options are the values of the flags.
-type options struct {
-	app                             string
-	agents, workers                 int
-	unit                            time.Duration
-	turns                           int
-	trees, points, batch            int // of the forest
-	samples, values, blocks, rounds int // of the grid
-}
 
 // Define defines the flags of the study and returns what runs it with their values and prints the results. The
 // error is a *cli.UsageError for invalid flags.
@@ -40,18 +28,6 @@ func Define(fl *flag.FlagSet) (run func(context.Context) error) {
 	fl.IntVar(&o.blocks, "blocks", 8, "grid: blocks of the points of a cascade")
 	fl.IntVar(&o.rounds, "rounds", 5, "grid: rounds of a cascade at most")
 	return o.run
-}
-
-// nodes returns the nodes of the study with the given ops. In a tree the second half are children of the first
-// half.
-func (o *options) nodes(tree bool, ops ...*versions.Op) study.Nodes {
-	n := study.Nodes{Parents: make([]string, o.agents), Workers: o.workers, Ops: ops}
-	if tree {
-		for i := (o.agents + 1) / 2; i < o.agents; i++ {
-			n.Parents[i] = fmt.Sprintf("agent%d", i-(o.agents+1)/2)
-		}
-	}
-	return n
 }
 
 // run runs the chosen application, or both.
