@@ -47,9 +47,9 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	root.SetErr(a.Err)
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take the arguments of the process
 	root.AddCommand(newFiguresCommand(a), newLoopCommand(a),
-		newStudyCommand("nested", "Compare flat and nested tasks on several nodes", nested.Flags(), nested.Run),
-		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Flags(), eager.Run),
-		newStudyCommand("qr", "Compare forms of the rotations of a QR factorization", rotations.Flags(), rotations.Run))
+		newStudyCommand("nested", "Compare flat and nested tasks on several nodes", nested.Define),
+		newStudyCommand("eager", "Compare lazy and eager release of outputs on two nodes", eager.Define),
+		newStudyCommand("qr", "Compare forms of the rotations of a QR factorization", rotations.Define))
 	cmd, err := cli.Misspelt(root, args)
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
@@ -65,13 +65,11 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	return code
 }
 
-// newStudyCommand returns a command that runs a study with its flags.
-func newStudyCommand(name, short string, flags *flag.FlagSet, study func(context.Context) error) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: name, Short: short, Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return study(cmd.Context()) },
-	}
-	flags.VisitAll(func(f *flag.Flag) { _ = f.Value.Set(f.DefValue) }) // undo the settings of an earlier command line
+// newStudyCommand returns a command that runs a study with the flags that define defines.
+func newStudyCommand(name, short string, define func(*flag.FlagSet) func(context.Context) error) *cobra.Command {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	run := define(flags)
+	cmd := &cobra.Command{Use: name, Short: short, Args: cli.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) }}
 	cmd.Flags().AddGoFlagSet(flags)
 	return cmd
 }

@@ -130,121 +130,152 @@ func (s *suite[T]) Sy2sbqr(t *testing.T) {
 	s.work(t, 2*2*4, &op.Sy2sbqr{N: 4, NB: 3, B: 2, Rows: 2}, newTile[T](2, 2, 0), newTile[T](2, 2, 0), newTile[T](2, 4, 0), newTile[T](2, 3, 0), newTile[T](2, 1, 0))
 }
 
+// bandPanelCase is a call of op "sy2sbqr" on random operands: the panel P is rows of a symmetric matrix, which the last
+// panel's reflectors have still to update.
+type bandPanelCase[T kernels.Element] struct {
+	what       string
+	p          op.Sy2sbqr
+	rest       int                // order of the trailing matrix, whose first rows are P
+	whole      *kernels.Tile[T]   // the symmetric matrix
+	v, f, c    *kernels.Tile[T]   // of the result: P·(I − V·F·Vᵀ) = C
+	w          *kernels.Tile[T]   // of the result, for the last panel
+	vOld, fOld *kernels.Tile[T]   // reflectors of the last panel …
+	ys         []*kernels.Tile[T] // … and A times these, in two parts
+	tol        float64
+}
+
+// oldReflectors is the number of reflectors of the last panel.
+const oldReflectors = 2
+
 func (s *suite[T]) sy2sbqrCase(t *testing.T, what string, n, nb, first, rows, b int) {
-	rest := n - first
-	_, whole := s.symmetric(n, nb)
+	rest, old := n-first, oldReflectors
+	c := &bandPanelCase[T]{what: what, p: op.Sy2sbqr{N: n, NB: nb, B: b, First: first, Rows: rows}, rest: rest, tol: 1e3 * float64(n) * eps[T]()}
+	_, c.whole = s.symmetric(n, nb)
 	var args []any
-	v, f := newTile[T](rest-rows, rows, 1), newTile[T](rows, rows, 1)
+	c.v, c.f = newTile[T](rest-rows, rows, 1), newTile[T](rows, rows, 1)
 	if rows < rest {
-		args = append(args, v, f)
+		args = append(args, c.v, c.f)
 	}
-	c := newTile[T](rows, b+rows, 1)
-	args = append(args, c)
-	const old = 2
-	w := newTile[T](rest+1, old+1, 0)
+	c.c = newTile[T](rows, b+rows, 1)
+	args = append(args, c.c)
+	c.w = newTile[T](rest+1, old+1, 0)
 	if first > 0 {
-		args = append(args, w)
+		args = append(args, c.w)
 	}
 	for j := first / nb; j*nb < n; j++ {
 		r := newTile[T](rows+1, min(nb, n-j*nb), 0)
 		for i, l := range cells(rows, r.Cols) {
 			if j*nb+l >= first {
-				r.Set(i, l, whole.At(first+i, j*nb+l))
+				r.Set(i, l, c.whole.At(first+i, j*nb+l))
 			}
 		}
 		args = append(args, r)
 	}
-	vOld, fOld := s.random(rest, old, 1), s.random(old, old, 0)
-	ys := []*kernels.Tile[T]{s.random(rest, old, 0), s.random(rest+3, old+1, 1)}
+	c.vOld, c.fOld = s.random(rest, old, 1), s.random(old, old, 0)
+	c.ys = []*kernels.Tile[T]{s.random(rest, old, 0), s.random(rest+3, old+1, 1)}
 	if first > 0 {
-		args = append(args, vOld, fOld, ys[0], ys[1])
+		args = append(args, c.vOld, c.fOld, c.ys[0], c.ys[1])
 	}
-	s.must(t, &op.Sy2sbqr{N: n, NB: nb, B: b, First: first, Rows: rows}, args...)
-	tol := 1e3 * float64(n) * eps[T]()
+	s.must(t, &c.p, args...)
 	if first > 0 {
-		z, gram := make([][old]float64, rest), [old][old]float64{}
-		for i := range rest {
-			for l := range old {
-				for k := range old {
-					z[i][l] += (float64(ys[0].At(i, k)) + float64(ys[1].At(i+3, k))) * float64(fOld.At(k, l))
-				}
-				for k := range old {
-					gram[k][l] += float64(vOld.At(i, k)) * z[i][l]
-				}
-			}
-		}
-		for i := range rest {
-			for l := range old {
-				want := z[i][l]
-				for k := range old {
-					for h := range old {
-						want -= float64(vOld.At(i, k)) / 2 * float64(fOld.At(h, k)) * gram[h][l]
-					}
-				}
-				if got := float64(w.At(i+1, l)); !(math.Abs(got-want) <= tol*float64(n)) {
-					t.Fatalf("%s: W(%d, %d) is %v, want %v", what, i, l, got, want)
-				}
-			}
-		}
+		c.checkW(t)
+		w := narrowed(c.w, old)
 		for i := range rows {
 			for j := first; j < n; j++ {
-				whole.Set(first+i, j, whole.At(first+i, j)-T(timesAtEnd(vOld, narrowed(w, old), n, first+i, j)+timesAtEnd(narrowed(w, old), vOld, n, first+i, j)))
+				c.whole.Set(first+i, j, c.whole.At(first+i, j)-T(timesAtEnd(c.vOld, w, n, first+i, j)+timesAtEnd(w, c.vOld, n, first+i, j)))
 			}
 		}
 	}
-	// P·(I − V·F·Vᵀ), row by row, is the band, and Q has orthonormal rows.
+	c.checkPanel(t)
+}
+
+// checkW compares W with Z − V·Fᵀ·(Vᵀ·Z)/2 for the last panel's V and F, and Z = Y·F.
+func (c *bandPanelCase[T]) checkW(t *testing.T) {
+	const old = oldReflectors
+	z, gram := make([][old]float64, c.rest), [old][old]float64{}
+	for i := range c.rest {
+		for l := range old {
+			for k := range old {
+				z[i][l] += (float64(c.ys[0].At(i, k)) + float64(c.ys[1].At(i+3, k))) * float64(c.fOld.At(k, l))
+			}
+			for k := range old {
+				gram[k][l] += float64(c.vOld.At(i, k)) * z[i][l]
+			}
+		}
+	}
+	for i := range c.rest {
+		for l := range old {
+			want := z[i][l]
+			for k := range old {
+				for h := range old {
+					want -= float64(c.vOld.At(i, k)) / 2 * float64(c.fOld.At(h, k)) * gram[h][l]
+				}
+			}
+			if got := float64(c.w.At(i+1, l)); !(math.Abs(got-want) <= c.tol*float64(c.p.N)) {
+				t.Fatalf("%s: W(%d, %d) is %v, want %v", c.what, i, l, got, want)
+			}
+		}
+	}
+}
+
+// checkPanel checks, row by row, that P·(I − V·F·Vᵀ) is C, that these rows have the norms of those of P, and that V is
+// zero where C is stored.
+func (c *bandPanelCase[T]) checkPanel(t *testing.T) {
+	n, first, rows := c.p.N, c.p.First, c.p.Rows
 	norm := 1.0
 	for i := range rows {
 		for j := first; j < n; j++ {
-			norm = max(norm, math.Abs(float64(whole.At(first+i, j))))
-		}
-	}
-	times := func(x []float64) { // from column first+rows on
-		y := make([]float64, rows)
-		for l := range rows {
-			for j := range v.Rows {
-				y[l] += x[rows+j] * float64(v.At(j, l))
-			}
-		}
-		for k := range rows {
-			z := 0.0
-			for l := range rows {
-				z += y[l] * float64(f.At(l, k))
-			}
-			for j := range v.Rows {
-				x[rows+j] -= z * float64(v.At(j, k))
-			}
+			norm = max(norm, math.Abs(float64(c.whole.At(first+i, j))))
 		}
 	}
 	for i := range rows {
-		x, before := make([]float64, rest), 0.0
-		for j := range rest {
-			x[j] = float64(whole.At(first+i, first+j))
+		x, before := make([]float64, c.rest), 0.0
+		for j := range c.rest {
+			x[j] = float64(c.whole.At(first+i, first+j))
 			before += x[j] * x[j]
 		}
 		after := 0.0
-		if rows < rest {
-			times(x)
+		if rows < c.rest {
+			c.reflect(x[rows:])
 		}
 		for j, got := range x {
 			after += got * got
 			want := 0.0
-			if j >= i && j < c.Cols {
-				want = float64(c.At(i, j))
+			if j >= i && j < c.c.Cols {
+				want = float64(c.c.At(i, j))
 			} else if j < i {
 				continue
 			}
-			if !(math.Abs(got-want) <= tol*norm) {
-				t.Fatalf("%s: element %d of row %d of P·Q is %v, want %v", what, j, i, got, want)
+			if !(math.Abs(got-want) <= c.tol*norm) {
+				t.Fatalf("%s: element %d of row %d of P·Q is %v, want %v", c.what, j, i, got, want)
 			}
 		}
-		if !(math.Abs(after-before) <= tol*norm*norm*float64(n)) {
-			t.Fatalf("%s: row %d of P·Q has the norm %v, want %v", what, i, after, before)
+		if !(math.Abs(after-before) <= c.tol*norm*norm*float64(n)) {
+			t.Fatalf("%s: row %d of P·Q has the norm %v, want %v", c.what, i, after, before)
 		}
-		for j := range b - rows {
-			if j < v.Rows && v.At(j, i) != 0 {
-				t.Fatalf("%s: V(%d, %d) is %v", what, j, i, v.At(j, i))
+		for j := range c.p.B - rows {
+			if j < c.v.Rows && c.v.At(j, i) != 0 {
+				t.Fatalf("%s: V(%d, %d) is %v", c.what, j, i, c.v.At(j, i))
 			}
+		}
+	}
+}
+
+// reflect overwrites xᵀ by xᵀ·(I − V·F·Vᵀ).
+func (c *bandPanelCase[T]) reflect(x []float64) {
+	y := make([]float64, c.v.Cols)
+	for l := range y {
+		for j := range x {
+			y[l] += x[j] * float64(c.v.At(j, l))
+		}
+	}
+	for k := range y {
+		z := 0.0
+		for l := range y {
+			z += y[l] * float64(c.f.At(l, k))
+		}
+		for j := range x {
+			x[j] -= z * float64(c.v.At(j, k))
 		}
 	}
 }

@@ -188,9 +188,9 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 
 	rhobar, phibar := alpha, beta
 	// normA estimates ‖(A; λI)‖; damped is the part of the residual that damping adds; normD is the norm of the
-	// directions w/ρ, which gives the condition; normZ is the norm of the elements z, which gives ‖x‖.
-	var normA, damped, normD, z, normZ float64
-	cs2, sn2 := -1.0, 0.0
+	// directions w/ρ, which gives the condition.
+	var normA, damped, normD float64
+	solution := solutionNorm{cs: -1}
 	s.Gradient = math.Ldexp(alpha*beta, l.expA+l.expB)
 	for {
 		if err := l.checkLimits(ctx); err != nil {
@@ -233,16 +233,7 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 		l.Axpby(1, l.v, -theta/rho, l.w)
 		normD = math.Hypot(normD, normW/rho)
 
-		// Update ‖x‖ by a rotation from the right.
-		delta := sn2 * rho
-		gambar := -cs2 * rho
-		rhs := phi - delta*z
-		normX := math.Hypot(normZ, rhs/gambar)
-		gamma := math.Hypot(gambar, theta)
-		cs2, sn2 = gambar/gamma, theta/gamma
-		z = rhs / gamma
-		normZ = math.Hypot(normZ, z)
-
+		normX := solution.next(rho, theta, phi)
 		damped = math.Hypot(damped, psi)
 		residual, gradient := math.Hypot(phibar, damped), alpha*math.Abs(tau)
 		l.note(residual)
@@ -254,16 +245,38 @@ func (l *lsqrRun) iterate(ctx context.Context) error {
 		if !finite(normX) || !finite(residual) || !finite(normA) {
 			return l.outOfRange()
 		}
-		// Paige and Saunders' rules for the end.
-		switch {
-		case residual <= l.opt.BTol*l.normB+l.opt.ATol*normA*normX:
-			s.Stop = StopConsistent
-			return nil
-		case gradient <= l.opt.ATol*normA*residual:
-			s.Stop = StopLeastSquares
-			return nil
-		case s.Condition >= l.opt.ConditionLimit:
-			return l.unconverged(fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", s.Condition, l.opt.ConditionLimit))
+		if s.Stop, err = l.ended(residual, gradient, normA, normX); s.Stop != StopNone || err != nil {
+			return err
 		}
 	}
+}
+
+// ended applies Paige and Saunders' rules for the end to estimates of ‖r‖, ‖Aᵀr‖, ‖A‖ and ‖x‖.
+func (l *lsqrRun) ended(residual, gradient, normA, normX float64) (Stop, error) {
+	switch condition := l.lsqr.Condition; {
+	case residual <= l.opt.BTol*l.normB+l.opt.ATol*normA*normX:
+		return StopConsistent, nil
+	case gradient <= l.opt.ATol*normA*residual:
+		return StopLeastSquares, nil
+	case condition >= l.opt.ConditionLimit:
+		return StopNone, l.unconverged(fmt.Sprintf("the condition is about %.1e, the limit is %.1e: a Damp may help", condition, l.opt.ConditionLimit))
+	}
+	return StopNone, nil
+}
+
+// solutionNorm computes ‖x‖ by rotations from the right: of the bidiagonal matrix they make a lower triangular one,
+// and its solution z has the norm of x.
+type solutionNorm struct{ cs, sn, z, norm float64 }
+
+// next takes the next row of the bidiagonal matrix, ρ and θ, and φ of the right-hand side, and returns ‖x‖.
+func (s *solutionNorm) next(rho, theta, phi float64) (normX float64) {
+	delta := s.sn * rho
+	gambar := -s.cs * rho
+	rhs := phi - delta*s.z
+	normX = math.Hypot(s.norm, rhs/gambar)
+	gamma := math.Hypot(gambar, theta)
+	s.cs, s.sn = gambar/gamma, theta/gamma
+	s.z = rhs / gamma
+	s.norm = math.Hypot(s.norm, s.z)
+	return normX
 }

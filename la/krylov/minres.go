@@ -87,102 +87,121 @@ func MINRES(ctx context.Context, a Operator, x, b []float64, opt MINRESOptions) 
 // errLeastSquares ends the iteration with a least-squares solution.
 const errLeastSquares Error = "krylov: a least-squares solution"
 
-// minresRun is the state of MINRES. The vectors of the Lanczos process are r/β, before and after they are
-// multiplied by M⁻¹; w are the last two directions in which x changes.
+// minresRun is the state of MINRES.
 type minresRun struct {
 	*system
-	first, spare Vector // beside q: the last three r of the process
-	z            Vector // M⁻¹·r
-	v            Vector // M⁻¹·r/β
-	w            [2]Vector
+	first, spare Vector    // beside q: the last three r of the process
+	z            Vector    // M⁻¹·r
+	v            Vector    // M⁻¹·r/β
+	w            [2]Vector // the last two directions in which x changes
 	atol         float64
 	minres       *MINRESResult
+}
+
+// lanczos is the state of the Lanczos process, whose vectors are r/β.
+type lanczos struct {
+	r1, r2, q    Vector  // the r before the last, the last, and memory for the next
+	z            Vector  // M⁻¹·r2
+	before, beta float64 // β of the last two; before is 0 at first
+	scale        float64 // of M. With 2ʲ·M and an odd j, the square root of rᵀ·M⁻¹·r has other digits: scale makes j even
+}
+
+// begin begins the process with r, for a known rᵀ·r.
+func (m *minresRun) begin(rr float64) (l lanczos, err error) {
+	if m.solve != nil {
+		m.Axpby(1, m.r, 0, m.first)
+	}
+	l = lanczos{r1: m.spare, r2: m.first, q: m.q, scale: 1}
+	if l.z, l.beta, err = m.precondition(l.r2, rr); err != nil || m.solve == nil {
+		return l, err
+	}
+	if _, exp := math.Frexp(l.beta); exp&1 != 0 {
+		l.scale = 0.5
+	}
+	if l.beta = math.Sqrt(l.beta * l.scale); l.beta == 0 {
+		err = &IndefiniteError{m.result.Iterations, 0, true, m.method}
+	}
+	return l, err
+}
+
+// precondition returns z = M⁻¹·r, and rᵀ·z for a known rᵀ·r. Without a preconditioner it returns r and ‖r‖.
+func (m *minresRun) precondition(r Vector, rr float64) (z Vector, beta float64, err error) {
+	if m.solve == nil {
+		beta, err = root(m.Vectors, r, rr)
+		return r, beta, err
+	}
+	if err := m.solve(m.z, r); err != nil {
+		return m.z, 0, err
+	}
+	rz, err := m.Dot(r, m.z, 1)
+	if err == nil && rz < 0 {
+		rr, err := m.Dot(r, r, 1)
+		return m.z, 0, cmp.Or(err, error(&IndefiniteError{m.result.Iterations, math.Ldexp(rz/rr, m.expM), true, m.method}))
+	}
+	return m.z, rz, err
+}
+
+// step does the next step of the process and returns α = vᵀ·A·v.
+func (m *minresRun) step(l *lanczos) (alpha float64, err error) {
+	m.Axpby(l.scale/l.beta, l.z, 0, m.v)
+	if l.before == 0 {
+		alpha, err = mulVecDot(m.Vectors, l.q, m.v)
+	} else if err = m.MulVecTo(l.q, false, m.v); err == nil {
+		alpha, err = axpbyDot(m.Vectors, -l.beta/l.before, l.r1, 1, l.q, m.v)
+	}
+	if err != nil {
+		return 0, err
+	}
+	m.result.Iterations++
+	rr, err := axpbyDot(m.Vectors, -alpha/l.beta, l.r2, 1, l.q, l.q)
+	if err != nil {
+		return 0, err
+	}
+	l.r1, l.r2, l.q = l.r2, l.q, l.r1
+	l.before = l.beta
+	if l.z, l.beta, err = m.precondition(l.r2, rr); m.solve != nil {
+		l.beta = math.Sqrt(l.beta * l.scale)
+	}
+	return alpha, err
 }
 
 // cycle runs the iteration from r = b − A·x until the residual is small enough, or an error. Its names are those
 // of Paige and Saunders' program.
 func (m *minresRun) cycle(ctx context.Context, r, rr float64) (updated float64, err error) {
-	if m.solve != nil {
-		m.Axpby(1, m.r, 0, m.first)
-	}
-	// With 2ʲ·M and an odd j, the square root of rᵀ·M⁻¹·r has other digits: scale makes j even.
-	scale := 1.0
-	step := func(r Vector, square float64) (z Vector, beta float64, err error) {
-		if m.solve == nil {
-			beta, err = root(m.Vectors, r, square)
-			return r, beta, err
-		}
-		if err := m.solve(m.z, r); err != nil {
-			return m.z, 0, err
-		}
-		rz, err := m.Dot(r, m.z, 1)
-		if err == nil && rz < 0 {
-			rr, err := m.Dot(r, r, 1)
-			return m.z, 0, cmp.Or(err, error(&IndefiniteError{m.result.Iterations, math.Ldexp(rz/rr, m.expM), true, m.method}))
-		}
-		return m.z, rz, err
-	}
-	r1, r2, q := m.spare, m.first, m.q
-	z, beta, err := step(r2, rr)
+	l, err := m.begin(rr)
 	if err != nil {
 		return 0, err
 	}
-	if m.solve != nil {
-		if _, exp := math.Frexp(beta); exp&1 != 0 {
-			scale = 0.5
-		}
-		if beta = math.Sqrt(beta * scale); beta == 0 {
-			return 0, &IndefiniteError{m.result.Iterations, 0, true, m.method}
-		}
-	}
-	var oldb, dbar, epsln, norm, sn float64
-	phibar, cs, gmax, gmin := beta, -1.0, 0.0, math.Inf(1)
+	var dbar, epsln, norm, sn float64
+	phibar, cs, gmax, gmin := l.beta, -1.0, 0.0, math.Inf(1)
 	w1, w2 := m.w[0], m.w[1]
-	for updated = r; ; {
+	for {
 		if err := m.checkLimits(ctx); err != nil {
 			return 0, err
 		}
-		// The next step of the Lanczos process.
-		m.Axpby(scale/beta, z, 0, m.v)
-		var alpha float64
-		if oldb == 0 {
-			alpha, err = mulVecDot(m.Vectors, q, m.v)
-		} else if err = m.MulVecTo(q, false, m.v); err == nil {
-			alpha, err = axpbyDot(m.Vectors, -beta/oldb, r1, 1, q, m.v)
-		}
+		first := l.before == 0
+		alpha, err := m.step(&l)
 		if err != nil {
 			return 0, err
 		}
-		m.result.Iterations++
-		square, err := axpbyDot(m.Vectors, -alpha/beta, r2, 1, q, q)
-		if err != nil {
-			return 0, err
+		if norm = math.Hypot(norm, alpha); !first {
+			norm = math.Hypot(norm, l.before)
 		}
-		r1, r2, q = r2, q, r1
-		if norm = math.Hypot(norm, alpha); oldb > 0 {
-			norm = math.Hypot(norm, beta)
-		}
-		if z, oldb, err = step(r2, square); err != nil {
-			return 0, err
-		}
-		if beta, oldb = oldb, beta; m.solve != nil {
-			beta = math.Sqrt(beta * scale)
-		}
-		if norm = math.Hypot(norm, beta); !finite(norm) {
+		if norm = math.Hypot(norm, l.beta); !finite(norm) {
 			return 0, m.outOfRange()
 		}
 
 		// The next rotation. ar·phibar is ‖A·r‖ for the r before.
 		oldeps, delta, gbar := epsln, cs*dbar+sn*alpha, sn*dbar-cs*alpha
-		epsln, dbar = sn*beta, -cs*beta
+		epsln, dbar = sn*l.beta, -cs*l.beta
 		ar := math.Hypot(gbar, dbar)
-		m.minres.NormA = math.Ldexp(norm/scale, m.expA+m.expM)
+		m.minres.NormA = math.Ldexp(norm/l.scale, m.expA+m.expM)
 		m.minres.Gradient = ar / max(norm, math.SmallestNonzeroFloat64)
 		if ar <= m.atol*norm {
 			return 0, errLeastSquares
 		}
-		gamma := math.Hypot(gbar, beta)
-		cs, sn = gbar/gamma, beta/gamma
+		gamma := math.Hypot(gbar, l.beta)
+		cs, sn = gbar/gamma, l.beta/gamma
 		phi := cs * phibar
 		phibar *= sn
 		gmax, gmin = max(gmax, gamma), min(gmin, gamma)
@@ -195,27 +214,35 @@ func (m *minresRun) cycle(ctx context.Context, r, rr float64) (updated float64, 
 		}
 		m.Axpby(phi, w1, 1, m.x)
 		w1, w2 = w2, w1
-		if updated = phibar; m.solve != nil {
-			factor := 0.0
-			if beta > 0 {
-				factor = -cs * phibar / beta
-			}
-			if rr, err = axpbyDot(m.Vectors, factor, r2, sn*sn, m.r, m.r); err != nil {
-				return 0, err
-			}
-			if updated, err = root(m.Vectors, m.r, rr); err != nil {
-				return 0, err
-			}
+		if updated, err = m.updateResidual(&l, cs, sn, phibar); err != nil {
+			return 0, err
 		}
 		m.note(updated)
 		m.observed()
 		switch {
 		case !finite(updated):
 			return 0, m.outOfRange()
-		case !(updated > m.target) || beta == 0:
+		case !(updated > m.target) || l.beta == 0:
 			return updated, nil
 		case m.minres.Condition >= 0.1/0x1p-52:
 			return 0, m.unconverged("A is singular to working precision")
 		}
 	}
+}
+
+// updateResidual returns ‖b − A·x‖: |φ̄| without a preconditioner. With one that is the norm of M^(−1/2)·(b − A·x), and
+// b − A·x is updated by the last vector of the process.
+func (m *minresRun) updateResidual(l *lanczos, cs, sn, phibar float64) (float64, error) {
+	if m.solve == nil {
+		return phibar, nil
+	}
+	factor := 0.0
+	if l.beta > 0 {
+		factor = -cs * phibar / l.beta
+	}
+	rr, err := axpbyDot(m.Vectors, factor, l.r2, sn*sn, m.r, m.r)
+	if err != nil {
+		return 0, err
+	}
+	return root(m.Vectors, m.r, rr)
 }

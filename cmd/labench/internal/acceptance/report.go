@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/gpucheck"
@@ -11,15 +10,38 @@ import (
 
 // gpuReport returns what labench gpu-check prints.
 func gpuReport(r *gpucheck.Report, p report.Paint) string {
-	var b strings.Builder
-	line := func(name, text string) { b.WriteString(report.Wrapped(report.Label(name), text)) }
-	line("machine", r.Machine)
-	line("program", r.Build)
-	line("device", r.Device.String())
+	var b report.Labelled
+	b.Line("machine", "%s", r.Machine)
+	b.Line("program", "%s", r.Build)
+	b.Line("device", "%s", r.Device.String())
 	for _, n := range r.Device.Notes {
-		line("", n)
+		b.Line("", "%s", n)
 	}
+	measured(&b, p, r)
+	name := "left out"
+	for _, s := range r.Skipped {
+		b.Line(name, "%s: %s", s.Point, s.Why)
+		name = ""
+	}
+	name = "failed"
+	for _, f := range r.Errors {
+		b.Line(name, "%s: %s", f.Point, f.Error)
+		name = ""
+	}
+	if r.Point != "" {
+		b.Line("unfinished", "%s", r.Point)
+	}
+	verdict := p.Good("everything that was looked at is right")
+	if why := r.Wrong(); why != "" {
+		verdict = p.Bad("something is wrong")
+	}
+	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second / 10)
+	fmt.Fprintf(&b, "%s%s, in %v of %v\n", report.Label("result"), verdict, took, time.Duration(r.Budget*float64(time.Second)))
+	return b.String()
+}
 
+// measured adds the tables of what was measured.
+func measured(b *report.Labelled, p report.Paint, r *gpucheck.Report) {
 	table := func(name string, t report.Table, rows [][]any) {
 		if len(rows) > 0 {
 			b.WriteString(report.Label(name) + p.Faint(t.Head()))
@@ -38,7 +60,7 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	}
 	table("copies", report.NewTable("GB/s", -12, "bytes", 10, "in", 10, "out", 10, "both", 10), rows)
 	if l := r.Latency; l != nil {
-		line("latency", fmt.Sprintf("8 bytes %.1f µs, a product of 1×1 %.1f µs, as a tile %.1f µs", l.Copy, l.Gemm, l.Tile))
+		b.Line("latency", "8 bytes %.1f µs, a product of 1×1 %.1f µs, as a tile %.1f µs", l.Copy, l.Gemm, l.Tile)
 	}
 	all, rows = nil, nil
 	for _, t := range r.Tiles {
@@ -58,28 +80,8 @@ func gpuReport(r *gpucheck.Report, p report.Paint) string {
 	}
 	table("whole", report.NewTable("GFLOP/s", -12, "n", 6, "nb", 5, "CPU", 7, "GPU", 7, "both", 7, "resident", 9, "library", 8), rows)
 	if rows != nil {
-		line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
+		b.Line("", "CPU, GPU and both: from and to host memory; resident: tiles on the device; library: cuBLAS and cuSOLVER on matrices there")
 	}
-	name := "left out"
-	for _, s := range r.Skipped {
-		line(name, s.Point+": "+s.Why)
-		name = ""
-	}
-	name = "failed"
-	for _, f := range r.Errors {
-		line(name, f.Point+": "+f.Error)
-		name = ""
-	}
-	if r.Point != "" {
-		line("unfinished", r.Point)
-	}
-	verdict := p.Good("everything that was looked at is right")
-	if why := r.Wrong(); why != "" {
-		verdict = p.Bad("something is wrong")
-	}
-	took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Second / 10)
-	fmt.Fprintf(&b, "%s%s, in %v of %v\n", report.Label("result"), verdict, took, time.Duration(r.Budget*float64(time.Second)))
-	return b.String()
 }
 
 // figure formats a rate like all of its table, in at most eight columns, with a dash if it was not measured.

@@ -116,78 +116,11 @@ func Governor(root fs.FS, cpu int) (name, driver string) {
 
 // Chart returns the report for people.
 func (x *Findings) Chart(p report.Paint) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
-	}
-	m := x.Machine
-	line("processor", "%s", m.String())
-	if m.Hypervisor != "" {
-		line("", "in a virtual machine of %s", m.Hypervisor)
-	}
-	line("isa", "%s", instructionSets(m))
-	line("cpus", "%v of %v may be used, on %s", m.Allowed, m.Online, report.Count(m.Packages(), "socket"))
-	line("caches", "%s", caches(m))
-	for _, n := range m.Nodes {
-		memory := ""
-		if n.Memory > 0 {
-			memory = ", " + report.Bytes(float64(n.Memory))
-		}
-		line("numa", "node %d: CPUs %v%s", n.ID, n.CPUs, memory)
-	}
-	if x.Tiles != "" {
-		line("", "%s", x.Tiles)
-	}
-	line("limits", "%s", limits(m))
-	line("clock", "%s", Clock(x.Governor, x.Driver))
-	if x.Now != nil || x.Load != nil {
-		line("load", "%s", loadLine(x.Now, x.Load))
-	}
-	line("workers", "%s", pinning(x.Workers))
-	if x.LookupEnv != nil {
-		if n, set := x.LookupEnv(exec.WorkersVariable); set && n != "" {
-			line("", "so many because the environment has %s=%s", exec.WorkersVariable, n)
-		}
-	}
-	if x.Devices.Why != "" {
-		line("devices", "none: %s", x.Devices.Why)
-	}
-	for i, d := range x.Devices.Rows {
-		line(map[bool]string{true: "devices"}[i == 0], "%s", d.Long())
-	}
-	if x.Fma.One > 0 {
-		line("peak", "FMA f64 (%v): %.1f GFLOP/s on one core, %.1f on %d", x.Fma.ISA, x.Fma.One, x.Fma.All, x.Fma.Cores)
-		line("", "memory (triad): %.1f GB/s on one core, %.1f on %d", x.Triad.One, x.Triad.All, x.Triad.Cores)
-		if x.Fma.Disturbed || x.Triad.Disturbed {
-			line("", "disturbed three times over by what else runs: these may be too low")
-		}
-	}
-	if m.Arch == "arm64" {
-		line("", "nobody has timed the kernels on arm64 yet: please file what labench peak prints here as an issue")
-	}
-	build := "no build tags"
-	if len(x.Tags) > 0 {
-		build = "tags " + strings.Join(x.Tags, ", ")
-	}
-	line("go", "%s, GOMAXPROCS %d, %s, CGO_ENABLED=%s", x.GoVersion, x.Gomaxprocs, build, x.Cgo)
-	if x.Library.Name == "" {
-		line("blas", "no C library in this build")
-	} else {
-		core := ""
-		if x.Library.Core != "" {
-			core = ", kernels for " + x.Library.Core
-		}
-		line("blas", "%s%s, called by each worker with one thread", x.Library.Name, core)
-		if x.Library.Config != "" {
-			line("", "%s", x.Library.Config)
-		}
-	}
-	line("kernels", "%s", byVersion(x.Kernels))
-	if x.Profile != "" {
-		line("profile", "%s", x.Profile)
-	}
-	for _, note := range m.Notes {
-		line("note", "%s", note)
+	var b report.Labelled
+	x.machineLines(&b)
+	x.programLines(&b)
+	for _, note := range x.Machine.Notes {
+		b.Line("note", "%s", note)
 	}
 	b.WriteByte('\n')
 	all := x.Diagnose()
@@ -201,6 +134,80 @@ func (x *Findings) Chart(p report.Paint) string {
 		b.WriteString(report.Wrapped(report.Label("  remedy"), d.Remedy))
 	}
 	return b.String()
+}
+
+// machineLines says what the machine has, and how fast it is.
+func (x *Findings) machineLines(b *report.Labelled) {
+	m := x.Machine
+	b.Line("processor", "%s", m.String())
+	if m.Hypervisor != "" {
+		b.Line("", "in a virtual machine of %s", m.Hypervisor)
+	}
+	b.Line("isa", "%s", instructionSets(m))
+	b.Line("cpus", "%v of %v may be used, on %s", m.Allowed, m.Online, report.Count(m.Packages(), "socket"))
+	b.Line("caches", "%s", caches(m))
+	for _, n := range m.Nodes {
+		memory := ""
+		if n.Memory > 0 {
+			memory = ", " + report.Bytes(float64(n.Memory))
+		}
+		b.Line("numa", "node %d: CPUs %v%s", n.ID, n.CPUs, memory)
+	}
+	if x.Tiles != "" {
+		b.Line("", "%s", x.Tiles)
+	}
+	b.Line("limits", "%s", limits(m))
+	b.Line("clock", "%s", Clock(x.Governor, x.Driver))
+	if x.Now != nil || x.Load != nil {
+		b.Line("load", "%s", loadLine(x.Now, x.Load))
+	}
+	b.Line("workers", "%s", pinning(x.Workers))
+	if x.LookupEnv != nil {
+		if n, set := x.LookupEnv(exec.WorkersVariable); set && n != "" {
+			b.Line("", "so many because the environment has %s=%s", exec.WorkersVariable, n)
+		}
+	}
+	if x.Devices.Why != "" {
+		b.Line("devices", "none: %s", x.Devices.Why)
+	}
+	for i, d := range x.Devices.Rows {
+		b.Line(map[bool]string{true: "devices"}[i == 0], "%s", d.Long())
+	}
+	if x.Fma.One > 0 {
+		b.Line("peak", "FMA f64 (%v): %.1f GFLOP/s on one core, %.1f on %d", x.Fma.ISA, x.Fma.One, x.Fma.All, x.Fma.Cores)
+		b.Line("", "memory (triad): %.1f GB/s on one core, %.1f on %d", x.Triad.One, x.Triad.All, x.Triad.Cores)
+		if x.Fma.Disturbed || x.Triad.Disturbed {
+			b.Line("", "disturbed three times over by what else runs: these may be too low")
+		}
+	}
+	if m.Arch == "arm64" {
+		b.Line("", "nobody has timed the kernels on arm64 yet: please file what labench peak prints here as an issue")
+	}
+}
+
+// programLines says what this build of labench computes with.
+func (x *Findings) programLines(b *report.Labelled) {
+	build := "no build tags"
+	if len(x.Tags) > 0 {
+		build = "tags " + strings.Join(x.Tags, ", ")
+	}
+	b.Line("go", "%s, GOMAXPROCS %d, %s, CGO_ENABLED=%s", x.GoVersion, x.Gomaxprocs, build, x.Cgo)
+	if x.Library.Name == "" {
+		b.Line("blas", "no C library in this build")
+	} else {
+		core := ""
+		if x.Library.Core != "" {
+			core = ", kernels for " + x.Library.Core
+		}
+		b.Line("blas", "%s%s, called by each worker with one thread", x.Library.Name, core)
+		if x.Library.Config != "" {
+			b.Line("", "%s", x.Library.Config)
+		}
+	}
+	b.Line("kernels", "%s", byVersion(x.Kernels))
+	if x.Profile != "" {
+		b.Line("profile", "%s", x.Profile)
+	}
 }
 
 // byVersion turns a list of ops and versions, "gemm avx512", into one by version: "avx512 for gemm".

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -38,11 +35,9 @@ type Options struct {
 
 // These bounds keep clients that may submit from filling the agent's disk or memory.
 const (
-	queueMost  = 100 // waiting jobs; more are refused
-	keepMost   = 100 // ended jobs; older ones are dropped
-	lostMost   = 2   // how often the agent may die while a job runs, before the job is blamed
-	patience   = 20 * time.Second
-	reasonMost = 2000 // bytes of Job.Error
+	queueMost = 100 // waiting jobs; more are refused
+	keepMost  = 100 // ended jobs; older ones are dropped
+	lostMost  = 2   // how often the agent may die while a job runs, before the job is blamed
 )
 
 // Queue holds the jobs of an agent. It is safe for concurrent use.
@@ -439,7 +434,9 @@ func (q *Queue) next(ctx context.Context) (j *Job, own context.Context) {
 
 // run runs a job to its end.
 func (q *Queue) run(ctx, own context.Context, j *Job) {
-	err := q.execute(own, j)
+	p := process{job: j, spool: q.spool, lock: q.lock, kept: q.kept, log: q.opt.Log,
+		progress: func(done, total int) { q.progress(j, done, total) }}
+	err := p.run(own, q.opt.Command)
 	q.disk.Lock()
 	defer q.disk.Unlock()
 	q.stop() // only frees the resources of own
@@ -454,91 +451,8 @@ func (q *Queue) run(ctx, own context.Context, j *Job) {
 	case isReport(err): // the log has only what the process wrote
 		q.ends(j, Failed, err.Error())
 	default:
-		q.ends(j, Failed, q.reason(j.ID, err))
+		q.ends(j, Failed, p.reason(err))
 	}
-}
-
-// execute runs the process of a job until it ends, or until own does, which ends it. It holds no lock: a job
-// may take days.
-func (q *Queue) execute(own context.Context, j *Job) error {
-	// If a job is started again, its log and report start anew. A report exists only once it is complete.
-	if err := q.spool.tidyReports(j.ID); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(q.spool.at(j.ID, FileLog), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	reports, err := newReports(q.spool, j.ID, q.kept)
-	if err != nil {
-		return err
-	}
-	defer reports.discard()
-	dir, err := filepath.Abs(q.spool.at(j.ID, ""))
-	if err != nil {
-		return err
-	}
-	// The process communicates by its input, whose end tells it to end, by its output (progress and report) and
-	// by its standard error (the log).
-	c := q.opt.Command(j, dir)
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	said := &capped{w: log, left: logMost}
-	c.Stderr = said
-	if runtime.GOOS != "windows" { // Windows does not pass files on to a process
-		c.ExtraFiles = []*os.File{q.lock} // the spool stays locked until the process has ended, too
-	}
-	if err := c.Start(); err != nil {
-		return err
-	}
-	// The end of standard input asks the process to end; the process sees it even if this process dies. If it
-	// does not end, it is killed. Its output ends with it, and so does the loop below. Wait must come after the
-	// loop, since it closes the pipe. A kill after Wait has no effect.
-	over := make(chan struct{})
-	ending := sync.WaitGroup{}
-	ending.Go(func() {
-		select {
-		case <-over:
-			return
-		case <-own.Done():
-		}
-		_ = stdin.Close()
-		select {
-		case <-over:
-		case <-time.After(patience):
-			_ = c.Process.Kill()
-		}
-	})
-	defer ending.Wait()
-	defer close(over)
-	lines := bufio.NewReader(out)
-	// If a report cannot be kept, the rest is read and dropped. Otherwise the process would block in writing it.
-	for {
-		// The last line may lack its newline. It comes with an error, and still counts.
-		line, err := lines.ReadString('\n')
-		var done, total int
-		if n, _ := fmt.Sscanf(line, "progress %d %d", &done, &total); n == 2 {
-			q.progress(j, done, total)
-		} else {
-			reports.add(line)
-		}
-		if err != nil {
-			break
-		}
-	}
-	// A failed job may have a report, too; the report is then not the reason.
-	err = cmp.Or(c.Wait(), reports.commit())
-	if said.err != nil { // the result of the job does not depend on the log
-		q.opt.Log.Warn("the log of a job is not whole", "job", j.ID, "error", said.err)
-	}
-	return err
 }
 
 // progress records how far a job is. It is not written to disk: a restarted job begins at 0.
@@ -549,41 +463,4 @@ func (q *Queue) progress(j *Job, done, total int) {
 		j.Part = float64(done) / float64(total)
 		j.Left = time.Since(j.Began).Seconds() * (1 - j.Part) / j.Part
 	}
-}
-
-// reason returns why a job has failed: the last message of its log, or else how its process ended.
-func (q *Queue) reason(id int, err error) string {
-	f, wrong := os.Open(q.spool.at(id, FileLog))
-	if wrong != nil {
-		return err.Error()
-	}
-	defer f.Close()
-	if info, wrong := f.Stat(); wrong == nil {
-		_, _ = f.Seek(max(info.Size()-reasonMost, 0), io.SeekStart)
-	}
-	text, _ := io.ReadAll(io.LimitReader(f, reasonMost))
-	said := string(text)
-	// labench prints the error last, in one line, and maybe remedies in further lines. Warnings come before.
-	if i := strings.LastIndex(said, "labench: "); i >= 0 {
-		return strings.TrimSpace(said[i+len("labench: "):])
-	}
-	return err.Error()
-}
-
-// capped is a writer that drops bytes beyond a limit, and bytes that cannot be written. An error would stop the
-// process that writes, and with it the job.
-type capped struct {
-	w    io.Writer
-	left int
-	err  error // of the first write that failed
-}
-
-// Write implements [io.Writer].
-func (c *capped) Write(b []byte) (int, error) {
-	n := min(len(b), c.left)
-	c.left -= n
-	if _, err := c.w.Write(b[:n]); err != nil {
-		c.left, c.err = 0, cmp.Or(c.err, err)
-	}
-	return len(b), nil
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -20,31 +21,8 @@ import (
 // Print prints the outcome of one operation.
 func Print(a *cli.App, s bench.Spec, r bench.Result) error {
 	p := report.NewPaint(a.Out)
-	var b strings.Builder
-	say := func(name, format string, args ...any) {
-		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
-	}
-	say("machine", "%s", report.MachineLine(topo.Detect()))
-	say("problem", "%s", r.Problem(s))
-	say("run", "%s", runLine(s, r))
-	if r.Resumed > 0 {
-		say("resumed", "after %d panels that an earlier run had done; the rate counts them", r.Resumed)
-	}
-	if r.Pivoting != "" {
-		say("pivoting", "%s, growth %.3g", r.Pivoting, r.Growth)
-	}
-	if r.Performed > 1.05*r.Flops {
-		say("work", "%.4g Gflop were performed, %.2f times what the speed is counted by", r.Performed/1e9, r.Performed/r.Flops)
-	}
-	if r.Method != "" && r.Refinement != nil {
-		say("method", "%s, %s", r.Method, r.Refinement.Says())
-	} else if r.Method != "" {
-		say("method", "%s", r.Method)
-	}
-	if r.Condition > 0 {
-		say("condition", "at least %.2g: every digit of the solution may be wrong", r.Condition)
-	}
-
+	var b report.Labelled
+	headLines(&b, s, r)
 	times, rates := report.Durations(r.SecondsBest, r.SecondsMedian), report.Decimals(r.GFLOPSBest, r.GFLOPSMedian)
 	line := func(name, what string, seconds, rate float64) {
 		fmt.Fprintf(&b, "%s%-7s %12s %s GFLOP/s", report.Label(name), what, times(seconds), p.Bold(fmt.Sprintf("%9s", rates(rate))))
@@ -65,19 +43,43 @@ func Print(a *cli.App, s bench.Spec, r bench.Result) error {
 	}
 
 	if s.Verify && r.Growth > 0 && r.Pivoting == "" {
-		say("growth", "%.3g by partial pivoting", r.Growth)
+		b.Line("growth", "%.3g by partial pivoting", r.Growth)
 	}
-	residualLines(&b, p, s, r)
-	explain.Stages(&b, p, r)
+	residualLines(&b.Builder, p, s, r)
+	explain.Stages(&b.Builder, p, r)
 	if r.Nodes == nil {
-		usageTable(&b, p, r)
+		usageTable(&b.Builder, p, r)
 	}
 	if r.Cluster != nil {
-		explain.NewNodesAccount(s, r).Text(&b, p)
+		explain.NewNodesAccount(s, r).Text(&b.Builder, p)
 	}
-	kindLines(&b, r)
-	_, err := a.Out.Write([]byte(b.String()))
+	kindLines(&b.Builder, r)
+	_, err := io.WriteString(a.Out, b.String())
 	return err
+}
+
+// headLines says what was computed, and how.
+func headLines(b *report.Labelled, s bench.Spec, r bench.Result) {
+	b.Line("machine", "%s", report.MachineLine(topo.Detect()))
+	b.Line("problem", "%s", r.Problem(s))
+	b.Line("run", "%s", runLine(s, r))
+	if r.Resumed > 0 {
+		b.Line("resumed", "after %d panels that an earlier run had done; the rate counts them", r.Resumed)
+	}
+	if r.Pivoting != "" {
+		b.Line("pivoting", "%s, growth %.3g", r.Pivoting, r.Growth)
+	}
+	if r.Performed > 1.05*r.Flops {
+		b.Line("work", "%.4g Gflop were performed, %.2f times what the speed is counted by", r.Performed/1e9, r.Performed/r.Flops)
+	}
+	if r.Method != "" && r.Refinement != nil {
+		b.Line("method", "%s, %s", r.Method, r.Refinement.Says())
+	} else if r.Method != "" {
+		b.Line("method", "%s", r.Method)
+	}
+	if r.Condition > 0 {
+		b.Line("condition", "at least %.2g: every digit of the solution may be wrong", r.Condition)
+	}
 }
 
 // residualLines says whether the result is right, with one or several residuals.

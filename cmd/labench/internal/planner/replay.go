@@ -304,22 +304,19 @@ func (p *player) play(ctx context.Context, o otherwise, record bool) (x Replayed
 // replayHead describes the recorded run and how accurate the replay of it is, and returns the heading of the
 // table.
 func replayHead(p report.Paint, r *runfile.Run, m *sim.Measured, asIs *Replayed) string {
-	var b strings.Builder
+	var b report.Labelled
 	off := "as much"
 	if d := 100 * (asIs.Ratio - 1); d <= -0.05 {
 		off = fmt.Sprintf("%.1f %% less", -d)
 	} else if d >= 0.05 {
 		off = fmt.Sprintf("%.1f %% more", d)
 	}
-	say := func(name, format string, args ...any) {
-		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
-	}
-	say("as it was", "predicted %s, measured %s: %s", report.Brief(report.InSeconds(asIs.Seconds)), report.Brief(report.InSeconds(asIs.Measured)), p.Bold(off))
-	say("recorded", "%s, %s", r.Title, report.Count(m.Tasks, "task"))
-	say("", "%s, %s, on %s", report.Count(r.Workers, "worker"), r.Sched, r.Machine)
-	say("", "%s in all; tasks from the first submission to the last end took %s, and workers were idle for %.0f %% of that",
+	b.Line("as it was", "predicted %s, measured %s: %s", report.Brief(report.InSeconds(asIs.Seconds)), report.Brief(report.InSeconds(asIs.Measured)), p.Bold(off))
+	b.Line("recorded", "%s, %s", r.Title, report.Count(m.Tasks, "task"))
+	b.Line("", "%s, %s, on %s", report.Count(r.Workers, "worker"), r.Sched, r.Machine)
+	b.Line("", "%s in all; tasks from the first submission to the last end took %s, and workers were idle for %.0f %% of that",
 		report.Brief(report.InSeconds(r.Seconds)), report.Brief(report.InSeconds(m.Seconds)), 100*max(1-m.Busy/max(m.Seconds*float64(r.Workers), 1e-300), 0))
-	say("path", "the longest chain has %s, one after the other: no number of workers takes less", report.Count(asIs.Steps, "task"))
+	b.Line("path", "the longest chain has %s, one after the other: no number of workers takes less", report.Count(asIs.Steps, "task"))
 	b.WriteByte('\n')
 	return b.String()
 }

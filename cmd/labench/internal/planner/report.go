@@ -66,33 +66,49 @@ func (t *forecastTable) fastest(p report.Paint, all []trial) string {
 
 // forecastText returns the report of one combination.
 func forecastText(p report.Paint, m *sim.Machine, x *Prediction) string {
-	var b strings.Builder
-	say := func(name, format string, args ...any) {
-		b.WriteString(report.Wrapped(report.Label(name), fmt.Sprintf(format, args...)))
-	}
+	var b report.Labelled
 	in := func(n int64) string { return report.Bytes(float64(n)) }
-	say("machine", "%s", cmp.Or(m.Name, "without a name"))
+	b.Line("machine", "%s", cmp.Or(m.Name, "without a name"))
 	if m.Source != "" {
-		say("", "%s", m.Source)
+		b.Line("", "%s", m.Source)
 	}
-	say("problem", "%s %s, n = %d, %.4g Gflop", x.Op, x.Type, x.N, x.Flops/1e9)
+	b.Line("problem", "%s %s, n = %d, %.4g Gflop", x.Op, x.Type, x.N, x.Flops/1e9)
 	nodes := ""
 	if x.Rows > 0 {
 		nodes = fmt.Sprintf("%s in a grid of %d×%d, ", report.Count(x.Count, "node"), x.Rows, x.Count/x.Rows)
 	}
-	say("run", "%s%s, %s, nb = %d, %s", nodes, report.Count(x.Workers, "worker"), x.Sched, x.NB, report.Count(x.Tasks, "task"))
+	b.Line("run", "%s%s, %s, nb = %d, %s", nodes, report.Count(x.Workers, "worker"), x.Sched, x.NB, report.Count(x.Tasks, "task"))
 	fmt.Fprintf(&b, "%s%s %s GFLOP/s\n", report.Label("predicted"), strings.TrimSpace(report.Duration(x.Seconds)), p.Bold(report.Gflops(x.GFLOPS)))
 
 	if l := x.Losses; l != nil && l.Nodes == 0 {
-		say("losses", "no node was lost before the end")
+		b.Line("losses", "no node was lost before the end")
 	} else if l != nil {
-		say("losses", "%s, %.3g %% more than %s without: %s that they had went to others, and %s made %s again, %s, that nobody had any more",
+		b.Line("losses", "%s, %.3g %% more than %s without: %s that they had went to others, and %s made %s again, %s, that nobody had any more",
 			report.Count(l.Nodes, "node"), 100*(x.Seconds/x.Whole-1), report.Brief(report.InSeconds(x.Whole)), report.Count(l.Tasks, "task"), report.Count(l.Again, "task"), report.Count(l.Data, "tile"), in(l.Bytes))
 	}
 	t := x.Sum()
+	timeLines(&b, x, t)
+	if x.Path > 0 {
+		b.Line("path", "%s in %s that follow one another: no number of workers takes less", report.Brief(report.InSeconds(x.Path)), report.Count(x.Steps, "task"))
+	}
+	if t.DevicesIn > 0 {
+		b.Line("devices", "%s there; %s copied to them and %s back", report.Count(t.OnDevices, "task"), in(t.DevicesIn), in(t.DevicesOut))
+	}
+	if x.Rows == 0 {
+		b.Line("memory", "%s, and what tasks need beside their operands", in(x.Memory))
+		return b.String()
+	}
+	b.Line("moved", "%s from node to node", in(x.Moved))
+	b.Line("memory", "%s on the node that has the most", in(x.Memory))
+	nodesTable(&b, p, m, x)
+	return b.String()
+}
+
+// timeLines says what the workers do with their time.
+func timeLines(b *report.Labelled, x *Prediction, t sim.Tally) {
 	all := t.Busy + t.Starving + t.Throttled + t.Driver + t.Idle
 	share := func(s float64) string { return fmt.Sprintf("%.1f %%", 100*s/max(all, 1e-300)) }
-	say("workers", "%s of their time in tasks", share(t.Busy))
+	b.Line("workers", "%s of their time in tasks", share(t.Busy))
 	waits := "while their tasks waited for operands of other nodes"
 	if t.DevicesIn > 0 {
 		waits += ", or for copies to a device"
@@ -110,21 +126,13 @@ func forecastText(p report.Paint, m *sim.Machine, x *Prediction) string {
 		{t.Driver, "while the program, or the driver, was submitting and handing out tasks"},
 	} {
 		if c.seconds > 0.0005*all {
-			say("", "%s %s", share(c.seconds), c.why)
+			b.Line("", "%s %s", share(c.seconds), c.why)
 		}
 	}
-	if x.Path > 0 {
-		say("path", "%s in %s that follow one another: no number of workers takes less", report.Brief(report.InSeconds(x.Path)), report.Count(x.Steps, "task"))
-	}
-	if t.DevicesIn > 0 {
-		say("devices", "%s there; %s copied to them and %s back", report.Count(t.OnDevices, "task"), in(t.DevicesIn), in(t.DevicesOut))
-	}
-	if x.Rows == 0 {
-		say("memory", "%s, and what tasks need beside their operands", in(x.Memory))
-		return b.String()
-	}
-	say("moved", "%s from node to node", in(x.Moved))
-	say("memory", "%s on the node that has the most", in(x.Memory))
+}
+
+// nodesTable lists the nodes, the driver first.
+func nodesTable(b *report.Labelled, p report.Paint, m *sim.Machine, x *Prediction) {
 	caps := []int64{0}
 	for i := range m.Kinds {
 		caps = append(caps, m.Kinds[i].Memory)
@@ -142,7 +150,7 @@ func forecastText(p report.Paint, m *sim.Machine, x *Prediction) string {
 	const most = 16 // listed nodes
 	for i, n := range x.Nodes {
 		if i == most {
-			say("", "and %d more (--json lists them)", len(x.Nodes)-most)
+			b.Line("", "and %d more (--json lists them)", len(x.Nodes)-most)
 			break
 		}
 		name, memory := nodeAt(m, i)
@@ -158,5 +166,4 @@ func forecastText(p report.Paint, m *sim.Machine, x *Prediction) string {
 		b.WriteString(report.Label("") + table.Row(name, n.Tasks, fmt.Sprintf("%.0f%%", 100*n.Busy/own), fmt.Sprintf("%.0f%%", 100*n.Starving/own),
 			kept(n.Peak), flows(n.In), flows(n.Out), most))
 	}
-	return b.String()
 }

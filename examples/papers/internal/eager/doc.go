@@ -13,8 +13,8 @@
 //     are aligned with a reference.
 //
 // The tasks compute, and all results are compared with those of plain loops. The tasks are short, and there are
-// more of them than cores here. With -unit each task also waits as long as it would compute in the size of the
-// paper, on a core of its own; -unit is the shortest such time.
+// more of them than cores here. With --unit each task also waits as long as it would compute in the size of the
+// paper, on a core of its own; --unit is the shortest such time.
 //
 //	go run ./examples/papers eager
 //	go run ./examples/papers eager --unit 2ms

@@ -82,41 +82,41 @@ func poisson(f []float64) float64 {
 }
 
 // sizes returns the numbers of points of a domain's subdomains.
-func sizes(number int64) []int {
-	all := make([]int, *subdomains)
+func (o *options) sizes(number int64) []int {
+	all := make([]int, o.subdomains)
 	for i := range all {
-		n := *side + int(mix(uint64(number)<<32+uint64(i))*float64(*side))
+		n := o.side + int(mix(uint64(number)<<32+uint64(i))*float64(o.side))
 		all[i] = n * n
 	}
 	return all
 }
 
 // domains compares lazy and eager release in strong and in weak scaling.
-func domains(ctx context.Context) error {
+func (o *options) domains(ctx context.Context) error {
 	for _, c := range []struct {
 		name               string
 		agents, generators int
-	}{{"strong", 1, *generators}, {"strong", 2, *generators}, {"weak", 1, 1}, {"weak", 2, 2}} {
-		if c.name == "weak" && c.agents == 2 && *generators == 2 {
+	}{{"strong", 1, o.generators}, {"strong", 2, o.generators}, {"weak", 1, 1}, {"weak", 2, 2}} {
+		if c.name == "weak" && c.agents == 2 && o.generators == 2 {
 			continue // the strong run has this case
 		}
-		fmt.Printf("domain decomposition, %s: %d agents, %d generators of %d subdomains\n", c.name, c.agents, c.generators, *subdomains)
-		want, got := make([]float64, c.generators**subdomains), []float64(nil)
+		fmt.Printf("domain decomposition, %s: %d agents, %d generators of %d subdomains\n", c.name, c.agents, c.generators, o.subdomains)
+		want, got := make([]float64, c.generators*o.subdomains), []float64(nil)
 		for g := range c.generators {
 			state := start(int64(g))
-			for i, n := range sizes(int64(g)) {
+			for i, n := range o.sizes(int64(g)) {
 				sub := make([]float64, n)
 				cut(state, sub)
-				want[g**subdomains+i] = poisson(sub)
+				want[g*o.subdomains+i] = poisson(sub)
 			}
 		}
 		ways := both(func(eager bool) study.Way {
-			return study.Way{Nodes: nodes(c.agents, decompose, solve), Submit: func(job exec.Job) error {
+			return study.Way{Nodes: o.nodes(c.agents, decompose, solve), Submit: func(job exec.Job) error {
 				got = make([]float64, len(want))
-				return decomposed(job, eager, c.generators, got)
+				return o.decomposed(job, eager, c.generators, got)
 			}, Check: study.Same("other solutions", &got, want)}
 		})
-		if _, err := study.Compare(ctx, *turns, ways...); err != nil {
+		if _, err := study.Compare(ctx, o.turns, ways...); err != nil {
 			return err
 		}
 	}
@@ -124,14 +124,14 @@ func domains(ctx context.Context) error {
 }
 
 // decomposed submits all tasks.
-func decomposed(job exec.Job, eager bool, generators int, results []float64) error {
+func (o *options) decomposed(job exec.Job, eager bool, generators int, results []float64) error {
 	var later []*graph.Spec
 	for g := range generators {
-		p := domain{Task: task(eager), Number: int64(g)}
+		p := domain{Task: o.task(eager), Number: int64(g)}
 		s := spec(decompose, &p)
 		s.Priority = 1
-		for i, n := range sizes(int64(g)) {
-			sub, at, p := study.Datum(make([]float64, n)), g**subdomains+i, p
+		for i, n := range o.sizes(int64(g)) {
+			sub, at, p := study.Datum(make([]float64, n)), g*o.subdomains+i, p
 			p.Index = int64(i)
 			s.Operands = append(s.Operands, study.Out(sub))
 			later = append(later, spec(solve, &p, study.In(sub), study.Out(study.Datum(results[at:at+1]))))

@@ -65,46 +65,46 @@ func count(p *record, record, counts []float64) {
 }
 
 // records compares lazy and eager release for records of different lengths, and for equal ones.
-func records(ctx context.Context) error {
-	unlike, equal := make([]int, *workers), make([]int, *workers)
+func (o *options) records(ctx context.Context) error {
+	unlike, equal := make([]int, o.workers), make([]int, o.workers)
 	for i := range unlike {
 		if unlike[i], equal[i] = short*line, long*line; i%4 == 0 {
 			unlike[i] = long * line
 		}
 	}
-	return errors.Join(read(ctx, "of unlike lengths", unlike), read(ctx, "all equal", equal))
+	return errors.Join(o.read(ctx, "of unlike lengths", unlike), o.read(ctx, "all equal", equal))
 }
 
 // read compares both for records of the given lengths.
-func read(ctx context.Context, kind string, lengths []int) error {
-	fmt.Printf("records, %s: 2 agents, %d readers, %d tasks for each record\n", kind, len(lengths), *parts)
-	slots := (words + *parts - 1) / *parts // number of counts per task
+func (o *options) read(ctx context.Context, kind string, lengths []int) error {
+	fmt.Printf("records, %s: 2 agents, %d readers, %d tasks for each record\n", kind, len(lengths), o.parts)
+	slots := (words + o.parts - 1) / o.parts // number of counts per task
 	at := func(all []float64, i, part int) []float64 {
-		k := (i**parts + part) * slots
+		k := (i*o.parts + part) * slots
 		return all[k : k+slots]
 	}
-	params := func(part int, eager bool) *record { return &record{task(eager), int64(part), int64(*parts)} }
-	want, got := make([]float64, len(lengths)**parts*slots), []float64(nil)
+	params := func(part int, eager bool) *record { return &record{o.task(eager), int64(part), int64(o.parts)} }
+	want, got := make([]float64, len(lengths)*o.parts*slots), []float64(nil)
 	for i, n := range lengths {
 		x := make([]float64, n)
 		fill(i, x)
-		for part := range *parts {
+		for part := range o.parts {
 			count(params(part, false), x, at(want, i, part))
 		}
 	}
 	op := reading(len(lengths))
-	_, err := study.Compare(ctx, *turns, both(func(eager bool) study.Way {
-		return study.Way{Nodes: nodes(2, op, countWords), Submit: func(job exec.Job) error {
+	_, err := study.Compare(ctx, o.turns, both(func(eager bool) study.Way {
+		return study.Way{Nodes: o.nodes(2, op, countWords), Submit: func(job exec.Job) error {
 			got = make([]float64, len(want))
 			all := spec(op, params(0, eager))
 			for _, n := range lengths {
 				all.Operands = append(all.Operands, study.Out(study.Datum(make([]float64, n))))
 			}
 			todo := []*graph.Spec{all}
-			for i, o := range all.Operands {
-				for part := range *parts {
+			for i, r := range all.Operands {
+				for part := range o.parts {
 					counts := study.Datum(at(got, i, part))
-					todo = append(todo, spec(countWords, params(part, eager), study.In(o.Datum), study.Out(counts)))
+					todo = append(todo, spec(countWords, params(part, eager), study.In(r.Datum), study.Out(counts)))
 				}
 			}
 			return study.Submit(job, todo...)

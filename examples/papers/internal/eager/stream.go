@@ -94,7 +94,7 @@ func writeReads(path string, reference []float64, n int) (scores []float64, err 
 
 // stream compares two ways: reading each part of the file after the one before is processed, and reading half a
 // part while the groups of the other half are aligned.
-func stream(ctx context.Context) error {
+func (o *options) stream(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "tessera-reads-")
 	if err != nil {
 		return err
@@ -105,25 +105,25 @@ func stream(ctx context.Context) error {
 	for i := range known {
 		known[i] = float64(int(4 * mix(1<<40+uint64(i))))
 	}
-	want, err := writeReads(path, known, *file*groups*reads)
+	want, err := writeReads(path, known, o.file*groups*reads)
 	if err != nil {
 		return err
 	}
 	const most = 2 * partBytes // per agent: a part, and the operands of tasks
-	fmt.Printf("streaming alignment: 2 agents, a file of %d KiB of operands, agents keep %d KiB each at most\n", *file*partBytes>>10, most>>10)
+	fmt.Printf("streaming alignment: 2 agents, a file of %d KiB of operands, agents keep %d KiB each at most\n", o.file*partBytes>>10, most>>10)
 	getting, got := newGetting(path), []float64(nil)
 	way := func(sets int, eager bool) study.Way {
-		n := nodes(2, getting, aligns)
+		n := o.nodes(2, getting, aligns)
 		n.Memory = most
 		return study.Way{Nodes: n, Submit: func(job exec.Job) error {
-			t := task(eager)
+			t := o.task(eager)
 			got = make([]float64, len(want))
-			return streamed(job, &t, getting, known, sets, got)
+			return o.streamed(job, &t, getting, known, sets, got)
 		}, Check: study.Same("other scores", &got, want)}
 	}
 	ways := []study.Way{way(1, false), way(2, true)}
 	ways[0].Name, ways[1].Name = "out of core, lazy", "streamed, eager"
-	best, err := study.Compare(ctx, *turns, ways...)
+	best, err := study.Compare(ctx, o.turns, ways...)
 	if err != nil {
 		return err
 	}
@@ -137,14 +137,14 @@ func stream(ctx context.Context) error {
 
 // streamed submits all tasks. The groups of a part are divided into sets, which are read in turn. A set is
 // overwritten once all of its groups are aligned.
-func streamed(job exec.Job, p *Task, getting *versions.Op, known []float64, sets int, scores []float64) error {
+func (o *options) streamed(job exec.Job, p *Task, getting *versions.Op, known []float64, sets int, scores []float64) error {
 	in, cursor := study.Datum(known), study.Datum(make([]float64, 1))
 	memory := make([]*graph.Datum, groups)
 	for i := range memory {
 		memory[i] = study.Datum(make([]float64, groupSize))
 	}
 	each := groups / sets
-	for k := range *file * sets {
+	for k := range o.file * sets {
 		set := memory[k%sets*each : k%sets*each+each]
 		s := spec(getting, p, study.InOut(cursor))
 		s.Priority = 1

@@ -9,8 +9,8 @@ import (
 )
 
 // nodes returns the nodes of the study, with the given number of agents.
-func nodes(agents int, ops ...*versions.Op) study.Nodes {
-	return study.Nodes{Parents: make([]string, agents), Workers: *workers, HTTP: !*local, Ops: ops}
+func (o *options) nodes(agents int, ops ...*versions.Op) study.Nodes {
+	return study.Nodes{Parents: make([]string, agents), Workers: o.workers, HTTP: !o.local, Ops: ops}
 }
 
 // Task is part of the parameter of all tasks.
@@ -20,7 +20,7 @@ type Task struct {
 }
 
 // task returns the Task for the flags.
-func task(eager bool) Task { return Task{eager, int64(*unit)} }
+func (o *options) task(eager bool) Task { return Task{eager, int64(o.unit)} }
 
 // finished says that a task has finished with operand i, if its release is eager.
 func (t *Task) finished(c *versions.Call, i int) {

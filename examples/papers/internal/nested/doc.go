@@ -8,7 +8,7 @@
 // on the nodes below. All ways compute the same bits as plain loops.
 //
 // The nodes are in this process and share the machine's cores. So having more nodes than cores gains nothing,
-// and nested is faster by the driver's saved work only. With -unit the tasks that train also wait, as if they
+// and nested is faster by the driver's saved work only. With --unit the tasks that train also wait, as if they
 // took longer on a core of their own. Then the number of nodes matters.
 //
 // A cascade waits for each of its rounds. Flat, the program waits, as in the paper, and only one cascade is in

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/tessera-la/tessera/examples/internal/study"
 	"github.com/tessera-la/tessera/exec"
@@ -17,12 +16,12 @@ import (
 var (
 	// fits: IN points, IN machine, OUT machine.
 	fits = study.Op("fit", func(c *versions.Call, p *combination, args []row) error {
-		defer time.Sleep(*unit)
+		defer p.wait()
 		return fit(c.Ctx, p, args[0], args[1], args[2])
 	})
 	// joins: IN points, IN machine, IN machine, OUT machine.
 	joins = study.Op("join", func(c *versions.Call, p *combination, args []row) error {
-		defer time.Sleep(*unit)
+		defer p.wait()
 		return join(c.Ctx, p, args[0], args[1], args[2], args[3])
 	})
 	// tests: IN points, IN machine, OUT score.
@@ -86,12 +85,12 @@ func cascade(job exec.Job, p combination, points, score *graph.Datum) (err error
 }
 
 // combinations returns the combinations of several values of γ and of C, from 0.1 to 0.5, with all folds.
-func combinations() (all []combination) {
-	value := func(i int) float64 { return 0.1 + 0.4*float64(i)/float64(max(*values-1, 1)) }
-	for i := range *values {
-		for j := range *values {
+func (o *options) combinations() (all []combination) {
+	value := func(i int) float64 { return 0.1 + 0.4*float64(i)/float64(max(o.values-1, 1)) }
+	for i := range o.values {
+		for j := range o.values {
 			for f := range folds {
-				all = append(all, combination{Gamma: value(i), C: value(j), Fold: int64(f), Blocks: int64(*blocks), Rounds: int64(*rounds)})
+				all = append(all, combination{Gamma: value(i), C: value(j), Fold: int64(f), Blocks: int64(o.blocks), Rounds: int64(o.rounds), Unit: int64(o.unit)})
 			}
 		}
 	}
@@ -131,8 +130,8 @@ func alone(points row, p combination) (float64, error) {
 }
 
 // grid returns the ways to search for the best combination.
-func grid() ([]study.Way, error) {
-	points, all := newFlowers(*samples, 3), combinations()
+func (o *options) grid() ([]study.Way, error) {
+	points, all := newFlowers(o.samples, 3), o.combinations()
 	want := make(row, len(all))
 	for i, p := range all {
 		var err error
@@ -142,7 +141,7 @@ func grid() ([]study.Way, error) {
 	}
 	best := slices.Max(want)
 	at := all[slices.Index(want, best)]
-	fmt.Printf("grid search: %d machines for %d points, the best at γ = %.2f and C = %.2f with %.0f %% right of a fold\n", len(all), *samples, at.Gamma, at.C, 100*best)
+	fmt.Printf("grid search: %d machines for %d points, the best at γ = %.2f and C = %.2f with %.0f %% right of a fold\n", len(all), o.samples, at.Gamma, at.C, 100*best)
 	if best < 0.9 {
 		return nil, errors.New("the machines have learned nothing")
 	}
@@ -176,9 +175,9 @@ func grid() ([]study.Way, error) {
 		return err
 	}
 	return []study.Way{
-		{Name: "flat", Nodes: nodes(false, fits, joins, tests, searches), Submit: submit(cascade), Check: check},
-		{Name: "flat, all at once", Nodes: nodes(false, fits, joins, tests, searches), Submit: atOnce, Check: check},
-		{Name: "nested", Nodes: nodes(false, fits, joins, tests, searches), Check: check, Submit: submit(func(job exec.Job, p combination, points, score *graph.Datum) error {
+		{Name: "flat", Nodes: o.nodes(false, fits, joins, tests, searches), Submit: submit(cascade), Check: check},
+		{Name: "flat, all at once", Nodes: o.nodes(false, fits, joins, tests, searches), Submit: atOnce, Check: check},
+		{Name: "nested", Nodes: o.nodes(false, fits, joins, tests, searches), Check: check, Submit: submit(func(job exec.Job, p combination, points, score *graph.Datum) error {
 			_, err := job.Submit(&graph.Spec{Op: searches, Params: &p, Operands: []graph.Operand{study.In(points), study.Out(score)}})
 			return err
 		})},

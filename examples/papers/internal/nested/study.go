@@ -11,29 +11,45 @@ import (
 	"github.com/tessera-la/tessera/internal/cli"
 )
 
-// Flags returns the flags of the study. They are read once, by its command.
-func Flags() *flag.FlagSet { return flags }
+// Define defines the flags of the study and returns what runs it with their values and prints the results. The
+// error is a *cli.UsageError for invalid flags.
+func Define(fl *flag.FlagSet) (run func(context.Context) error) {
+	var o options
+	fl.StringVar(&o.app, "app", "", "forest or grid (default both)")
+	fl.IntVar(&o.agents, "nodes", 4, "agents")
+	fl.IntVar(&o.workers, "workers", 1, "workers of each agent")
+	fl.DurationVar(&o.unit, "unit", 0, "what a task that trains waits, beside what it computes")
+	fl.IntVar(&o.turns, "turns", 3, "how often each way is gone")
+	fl.IntVar(&o.trees, "trees", 192, "forest: trees")
+	fl.IntVar(&o.points, "points", 150, "forest: points to learn from")
+	fl.IntVar(&o.batch, "batch", 48, "forest: trees of a batch at least; there are as many batches as agents, if that is so")
+	fl.IntVar(&o.samples, "samples", 150, "grid: points, as many as Iris has")
+	fl.IntVar(&o.values, "values", 4, "grid: values of each of the two parameters")
+	fl.IntVar(&o.blocks, "blocks", 8, "grid: blocks of the points of a cascade")
+	fl.IntVar(&o.rounds, "rounds", 5, "grid: rounds of a cascade at most")
+	return o.run
+}
 
-// Run runs the study with its flags and prints the results. The error is a *cli.UsageError for invalid flags.
-func Run(ctx context.Context) error {
-	if min(*trees, *many, *batch, *values, *blocks, *rounds, *turns, *count, *workers) < 1 || *unit < 0 || *samples < folds {
+// run runs the chosen application, or both.
+func (o *options) run(ctx context.Context) error {
+	if min(o.trees, o.points, o.batch, o.values, o.blocks, o.rounds, o.turns, o.agents, o.workers) < 1 || o.unit < 0 || o.samples < folds {
 		return cli.Usage(errors.New("want at least 1 of everything, and 5 samples"))
 	}
-	if known := []string{"forest", "grid"}; *app != "" && !slices.Contains(known, *app) {
-		return cli.Usage(&cli.UnknownError{What: "study", Word: *app, Known: known})
+	if known := []string{"forest", "grid"}; o.app != "" && !slices.Contains(known, o.app) {
+		return cli.Usage(&cli.UnknownError{What: "study", Word: o.app, Known: known})
 	}
 	for _, a := range []struct {
 		name string
 		ways func() ([]study.Way, error)
-	}{{"forest", forest}, {"grid", grid}} {
-		if *app != "" && *app != a.name {
+	}{{"forest", o.forest}, {"grid", o.grid}} {
+		if o.app != "" && o.app != a.name {
 			continue
 		}
 		ways, err := a.ways()
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
-		best, err := study.Compare(ctx, *turns, ways...)
+		best, err := study.Compare(ctx, o.turns, ways...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}

@@ -2,9 +2,27 @@ package nested
 
 import (
 	"context"
+	"time"
 
 	"github.com/tessera-la/tessera/examples/papers/internal/svm"
 )
+
+// folds is the number of parts of the points. Each is the test set of one fold.
+const folds = 5
+
+// combination is the parameter of the ops of the grid search: the parameters of a machine, the fold that tests
+// it, a block, and how long training waits.
+type combination struct {
+	Gamma, C                    float64
+	Fold, Block, Blocks, Rounds int64
+	Unit                        int64 // nanoseconds
+}
+
+// params returns the parameters of a combination's machine.
+func (p *combination) params() svm.Params { return svm.Params{Kernel: svm.RBF, Gamma: p.Gamma, C: p.C} }
+
+// wait waits as long as training takes beside what it computes.
+func (p *combination) wait() { time.Sleep(time.Duration(p.Unit)) }
 
 // A machine is a row whose length depends on the number n of all points. It has the number of support vectors,
 // the objective, the numbers of the support vectors, and their multipliers.
@@ -43,9 +61,6 @@ func labels(points row) row {
 	}
 	return y
 }
-
-// params returns the parameters of a combination's machine.
-func (p *combination) params() svm.Params { return svm.Params{Kernel: svm.RBF, Gamma: p.Gamma, C: p.C} }
 
 // fit trains a machine on the fold's training points of a block, and on the support vectors of another machine.
 func fit(ctx context.Context, p *combination, points, have, out row) error {
@@ -96,14 +111,4 @@ func test(p *combination, points, machine, out row) {
 		n++
 	}
 	out[0] = float64(right) / float64(max(n, 1))
-}
-
-// folds is the number of parts of the points. Each is the test set of one fold.
-const folds = 5
-
-// combination is the parameter of the ops of the grid search: the parameters of a machine, the fold that tests
-// it, and a block.
-type combination struct {
-	Gamma, C                    float64
-	Fold, Block, Blocks, Rounds int64
 }

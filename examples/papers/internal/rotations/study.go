@@ -20,19 +20,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-var (
-	flags = flag.NewFlagSet("qr", flag.ContinueOnError)
+// options are the values of the flags.
+type options struct {
+	n, nb, ib, workers, turns int
+	seed                      uint64
+}
 
-	order   = flags.Int("n", 1024, "order of the matrix")
-	nb      = flags.Int("nb", 128, "tile size")
-	ib      = flags.Int("ib", qrtree.DefaultIB, "columns of a block reflector")
-	workers = flags.Int("workers", 0, "number of workers (default one per core)")
-	turns   = flags.Int("turns", 3, "how often each is computed; the best time counts")
-	seed    = flags.Uint64("seed", 1, "seed of the matrix")
-)
-
-// Flags returns the flags of the study. They are read once, by its command.
-func Flags() *flag.FlagSet { return flags }
+// Define defines the flags of the study and returns what runs it with their values and prints the results. It
+// fails if a residual is large. The error is a *cli.UsageError for invalid flags.
+func Define(fl *flag.FlagSet) (run func(context.Context) error) {
+	var o options
+	fl.IntVar(&o.n, "n", 1024, "order of the matrix")
+	fl.IntVar(&o.nb, "nb", 128, "tile size")
+	fl.IntVar(&o.ib, "ib", qrtree.DefaultIB, "columns of a block reflector")
+	fl.IntVar(&o.workers, "workers", 0, "number of workers (default one per core)")
+	fl.IntVar(&o.turns, "turns", 3, "how often each is computed; the best time counts")
+	fl.Uint64Var(&o.seed, "seed", 1, "seed of the matrix")
+	return o.run
+}
 
 // factors are A = Q·R.
 type factors struct {
@@ -40,14 +45,13 @@ type factors struct {
 	flops float64
 }
 
-// Run runs the study with its flags and prints the results. It fails if a residual is large. The error
-// is a *cli.UsageError for invalid flags.
-func Run(ctx context.Context) error {
-	if min(*order, *nb, *ib, *turns) < 1 || *workers < 0 {
+// run runs all ways to factor the matrix.
+func (o *options) run(ctx context.Context) error {
+	if min(o.n, o.nb, o.ib, o.turns) < 1 || o.workers < 0 {
 		return cli.Usage(errors.New("want at least 1 of everything"))
 	}
-	a := mat.NewDense(*order, *order, nil)
-	if err := matgen.Generate(matgen.Spec{Kind: matgen.Random, M: *order, N: *order, Seed: *seed}, a.RawMatrix().Data, *order); err != nil {
+	a := mat.NewDense(o.n, o.n, nil)
+	if err := matgen.Generate(matgen.Spec{Kind: matgen.Random, M: o.n, N: o.n, Seed: o.seed}, a.RawMatrix().Data, o.n); err != nil {
 		return err
 	}
 	fmt.Printf("%-12s %10s %8s %10s %10s\n", "rotations", "ms", "of n³", "‖A−QR‖", "‖I−QᵀQ‖")
@@ -55,13 +59,13 @@ func Run(ctx context.Context) error {
 		name string
 		run  func(context.Context, *mat.Dense) (factors, error)
 	}{
-		{"compact", compact},
-		{"dense", func(ctx context.Context, a *mat.Dense) (factors, error) { return explicit(ctx, a, false) }},
-		{"memory-save", func(ctx context.Context, a *mat.Dense) (factors, error) { return explicit(ctx, a, true) }},
+		{"compact", o.compact},
+		{"dense", func(ctx context.Context, a *mat.Dense) (factors, error) { return o.explicit(ctx, a, false) }},
+		{"memory-save", func(ctx context.Context, a *mat.Dense) (factors, error) { return o.explicit(ctx, a, true) }},
 	} {
 		var f factors
 		took := time.Duration(math.MaxInt64)
-		for range *turns {
+		for range o.turns {
 			var err error
 			begin := time.Now()
 			if f, err = way.run(ctx, a); err != nil {
@@ -73,7 +77,7 @@ func Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		n := float64(*order)
+		n := float64(o.n)
 		fmt.Printf("%-12s %10.1f %8.2f %10.2g %10.2g\n", way.name, took.Seconds()*1e3, f.flops/(n*n*n), residual, orthogonality)
 		if !(max(residual, orthogonality) <= 30) {
 			return fmt.Errorf("%s: residual %.3g, orthogonality %.3g, want at most 30", way.name, residual, orthogonality)
@@ -84,13 +88,13 @@ func Run(ctx context.Context) error {
 }
 
 // compact factors a with la.QR. It counts the operations for Q as many as those for R.
-func compact(ctx context.Context, a *mat.Dense) (f factors, err error) {
-	e, err := la.NewEngine(la.Options{Workers: *workers})
+func (o *options) compact(ctx context.Context, a *mat.Dense) (f factors, err error) {
+	e, err := la.NewEngine(la.Options{Workers: o.workers})
 	if err != nil {
 		return f, err
 	}
 	defer e.Close()
-	qr, err := la.NewQRWith[float64](e, la.QROptions{Tree: qrtree.TreeFlat, TileSize: *nb, InnerBlock: *ib})
+	qr, err := la.NewQRWith[float64](e, la.QROptions{Tree: qrtree.TreeFlat, TileSize: o.nb, InnerBlock: o.ib})
 	if err != nil {
 		return f, err
 	}
@@ -103,19 +107,19 @@ func compact(ctx context.Context, a *mat.Dense) (f factors, err error) {
 }
 
 // explicit factors a with rotations that are matrices.
-func explicit(ctx context.Context, a *mat.Dense, sparse bool) (f factors, err error) {
-	rt, err := exec.NewLocal(exec.Options{Workers: *workers, Float: true})
+func (o *options) explicit(ctx context.Context, a *mat.Dense, sparse bool) (f factors, err error) {
+	rt, err := exec.NewLocal(exec.Options{Workers: o.workers, Float: true})
 	if err != nil {
 		return f, err
 	}
 	defer rt.Close()
-	t, _ := blocked.From[float64](a, blocked.Full, *nb, blocked.CopyOptions{})
-	q, flops, err := Factorize(rt.NewJob(ctx), op.NewTable(), t, *ib, sparse)
+	t, _ := blocked.From[float64](a, blocked.Full, o.nb, blocked.CopyOptions{})
+	q, flops, err := Factorize(rt.NewJob(ctx), op.NewTable(), t, o.ib, sparse)
 	if err != nil {
 		return f, err
 	}
 	f = factors{mat.DenseCopyOf(q), mat.DenseCopyOf(t), flops}
-	for i := range *order {
+	for i := range o.n {
 		clear(f.r.RawRowView(i)[:i])
 	}
 	return f, nil
@@ -124,13 +128,14 @@ func explicit(ctx context.Context, a *mat.Dense, sparse bool) (f factors, err er
 // check returns ‖A−QR‖₁/(n·ε·‖A‖₁) and ‖I−QᵀQ‖₁/(n·ε).
 func (f factors) check(a *mat.Dense) (residual, orthogonality float64, err error) {
 	eps := math.Nextafter(1, 2) - 1
-	unit := float64(*order) * eps
+	n := a.RawMatrix().Rows
+	unit := float64(n) * eps
 	rest := mat.DenseCopyOf(a)
 	if err := la.Gemm[float64](context.Background(), nil, blas.NoTrans, blas.NoTrans, -1, f.q, f.r, 1, rest); err != nil {
 		return 0, 0, err
 	}
-	one := mat.NewDense(*order, *order, nil)
-	for i := range *order {
+	one := mat.NewDense(n, n, nil)
+	for i := range n {
 		one.Set(i, i, 1)
 	}
 	if err := la.Gemm[float64](context.Background(), nil, blas.Trans, blas.NoTrans, -1, f.q, f.q, 1, one); err != nil {
