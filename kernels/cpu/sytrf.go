@@ -33,7 +33,7 @@ const (
 )
 
 // SytrfWork returns the number of elements of scratch that Sytrf needs for order n.
-func SytrfWork(n int) int { return sytrfPanel*roundUp(n, sytrfStrip) + (sytrfPanel+1)*n }
+func SytrfWork(n int) int { return (sytrfPanel + 1) * (roundUp(n, sytrfStrip) + n) }
 
 // Sytrf factors the symmetric n×n matrix A, whose upper triangle is stored in a,
 //
@@ -56,9 +56,9 @@ func SytrfWork(n int) int { return sytrfPanel*roundUp(n, sytrfStrip) + (sytrfPan
 func (t *Indefinite[T]) Sytrf(rook bool, n int, a []T, lda int, d, e []T, swaps []int, work []T) (zero int) {
 	checkMatrix(n, n, len(a), lda)
 	work = work[:SytrfWork(n)]
-	most := sytrfPanel * roundUp(n, sytrfStrip)
+	most := (sytrfPanel + 1) * roundUp(n, sytrfStrip)
 	f := indefinitePanel[T]{
-		Indefinite: t, rook: rook, n: n, a: a, lda: lda, packed: work[:most], w: work[most:], d: d[:n], e: e[:n], swaps: swaps[:n],
+		Indefinite: t, rook: rook, n: n, a: a, lda: lda, packed: work[:most:most], w: work[most:], d: d[:n], e: e[:n], swaps: swaps[:n],
 	}
 	clear(f.e)
 	for k := 0; k < n; {
@@ -262,7 +262,7 @@ func (f *indefinitePanel[T]) update(first, next int) {
 	}
 	rows := min(sytrfBlock, max(roundUp((n-next)/sytrfParts, sytrfDiagonal), sytrfDiagonal))
 	p, ok := f.Routines.(*Packed[T])
-	if !ok || !p.vectors.set() {
+	if !ok || k > p.KC || !p.vectors.set() {
 		f.updateBy(rows, first, next)
 		return
 	}
