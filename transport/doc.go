@@ -6,7 +6,7 @@
 //
 // Control and data are separate: a message says which node has a value, and the node that needs it
 // fetches it when it is ready. Only a value's type knows its encoding, by [versions.Value]; the
-// transport adds a checksum and moves the bytes.
+// transport moves the bytes, between processes with a checksum.
 //
 // [Network] is a transport whose nodes are in one process: for tests, for programs that try out
 // what they would do on several machines, and for more than one runtime in a process. A cluster

@@ -48,7 +48,6 @@ func queueKinds() []queueKind {
 // cases returns the cases that the flags ask for.
 func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) ([]loopapps.Case, error) {
 	var errs cli.Problems
-	f.checkNumbers(&errs)
 	usual := "all"
 	if kind.Formed() {
 		usual = loop.Auto.String()
@@ -71,6 +70,7 @@ func (f *loopFlags) cases(kind loopapps.Kind, workers []exec.Worker) ([]loopapps
 	}
 	victims, err := cli.ParseWords("victims", f.victims, loop.Victims())
 	errs.Note(err)
+	f.checkNumbers(&errs)
 	if kind.Formed() && f.queues != "" {
 		errs.Note(fmt.Errorf("--queues is not for %v, whose queues are the partitions", kind))
 	}

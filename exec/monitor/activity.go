@@ -20,7 +20,7 @@ type Activity struct {
 	Flops float64 `json:"flops,omitempty"`
 }
 
-// Progress is an [Activity] and its progress. Times are microseconds from the recorder's start.
+// Progress is an [Activity] and how far it is. Times are microseconds from the recorder's start.
 type Progress struct {
 	Activity
 	Since int64 `json:"since"`

@@ -112,7 +112,9 @@ func (r *Recording) steps() []step {
 			step{at: e.Start, worker: -1, submitted: -1, ready: -1})
 	}
 	for _, w := range r.Waits {
-		occupy(w.Worker, w.Start, w.End)
+		if w.Start < w.End {
+			occupy(w.Worker, w.Start, w.End)
+		}
 	}
 	for _, p := range r.Pauses {
 		steps = append(steps, step{at: p.Start, worker: -1, paused: 1}, step{at: p.End, worker: -1, paused: -1})

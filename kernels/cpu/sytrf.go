@@ -24,7 +24,7 @@ const (
 	// long as each has sytrfDiagonal rows.
 	sytrfBlock = 240
 	sytrfParts = 8
-	// sytrfDiagonal is the number of rows of a block on the diagonal of which it computes whole columns.
+	// sytrfDiagonal is the number of rows of a block on the diagonal of which updateBy computes whole columns.
 	sytrfDiagonal = 32
 	// sytrfStrip is a multiple of the number of columns of each micro-kernel.
 	sytrfStrip = 48
@@ -33,7 +33,10 @@ const (
 )
 
 // SytrfWork returns the number of elements of scratch that Sytrf needs for order n.
-func SytrfWork(n int) int { return (sytrfPanel + 1) * (roundUp(n, sytrfStrip) + n) }
+func SytrfWork(n int) int { return sytrfPacked(n) + (sytrfPanel+1)*n }
+
+// sytrfPacked is the part of that for W as products read it.
+func sytrfPacked(n int) int { return roundUp(sytrfPanel*roundUp(n, sytrfStrip), 16) }
 
 // Sytrf factors the symmetric n×n matrix A, whose upper triangle is stored in a,
 //
@@ -56,7 +59,7 @@ func SytrfWork(n int) int { return (sytrfPanel + 1) * (roundUp(n, sytrfStrip) + 
 func (t *Indefinite[T]) Sytrf(rook bool, n int, a []T, lda int, d, e []T, swaps []int, work []T) (zero int) {
 	checkMatrix(n, n, len(a), lda)
 	work = work[:SytrfWork(n)]
-	most := (sytrfPanel + 1) * roundUp(n, sytrfStrip)
+	most := sytrfPacked(n)
 	f := indefinitePanel[T]{
 		Indefinite: t, rook: rook, n: n, a: a, lda: lda, packed: work[:most:most], w: work[most:], d: d[:n], e: e[:n], swaps: swaps[:n],
 	}

@@ -72,7 +72,7 @@ func MINRES(ctx context.Context, a Operator, x, b []float64, opt MINRESOptions) 
 		if y.solve != nil {
 			m.first, m.z = y.New(y.n), y.New(y.n)
 		}
-		return y.cycles(func(r, rr float64) (float64, error) { return m.cycle(ctx, r, rr) })
+		return y.cycles(func(_, rr float64) (float64, error) { return m.cycle(ctx, rr) })
 	})
 	switch {
 	case err == errLeastSquares:
@@ -167,7 +167,7 @@ func (m *minresRun) step(l *lanczos) (alpha float64, err error) {
 
 // cycle runs the iteration from r = b − A·x until the residual is small enough, or an error. Its names are those
 // of Paige and Saunders' program.
-func (m *minresRun) cycle(ctx context.Context, r, rr float64) (updated float64, err error) {
+func (m *minresRun) cycle(ctx context.Context, rr float64) (updated float64, err error) {
 	l, err := m.begin(rr)
 	if err != nil {
 		return 0, err

@@ -21,7 +21,7 @@ import (
 var hang = flag.String("hang", "", "only hang in progress, rank 0 alone, and leave a file when it was told; set by TestHang")
 
 // TestHang: a rank whose progress does not come back from MPI is told so, and Close does not wait for it.
-// One that waits in New for another rank does not hang.
+// One that waits in Gather or New for another rank does not hang.
 func TestHang(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // seconds, but for a busy machine
 	defer cancel()
@@ -47,12 +47,20 @@ func hangIn(file string) error {
 	} else {
 		time.Sleep(2 * time.Second)
 	}
+	if _, err := w.Gather(""); err != nil {
+		return err
+	}
+	if w.Rank() > 0 {
+		time.Sleep(2 * time.Second)
+	}
 	told := make(chan error, 2)
 	n, err := w.New(Options{Broken: func(err error) { told <- err }})
 	if err != nil {
 		return err
 	}
+	w.meeting.Add(1)
 	c, err := w.lib.Comm(1) // of rank 0
+	w.meeting.Add(-1)
 	if err == nil && c == nil {
 		return await(file)
 	}

@@ -14,7 +14,8 @@ type Options struct {
 	// Broken is called once when MPI cannot go on: it has returned an error that is no single
 	// node's, it has not returned from a call for 30 s, or a node was lost while it sent a value, so
 	// that its memory may never be free again.
-	// The process must end, best by [World.Abort]. If Broken is nil, fetches of that value wait for
+	// The process must end, best by [World.Abort]: Close of a node may not return. If Broken is nil,
+	// fetches of that value wait for
 	// ever.
 	Broken func(error)
 }

@@ -18,10 +18,11 @@ type World struct {
 	shared
 	ended  chan struct{} // closed when the goroutine has ended
 	stuck  chan struct{} // closed if MPI does not return from a call
+	halt   sync.Once     // of stuck
 	told   sync.Once     // of Options.Broken
 	rounds atomic.Uint64 // of the goroutine
 
-	meeting atomic.Int32 // calls of Comm: the goroutine waits with it for ranks that come late
+	meeting atomic.Int32 // calls of New and Gather: the goroutine waits with them for ranks that come late
 
 	mu    sync.Mutex // a leaf
 	nodes []*node
@@ -57,7 +58,11 @@ func (w *World) Host(rank int) string { return w.lib.Hosts[rank] }
 
 // Gather returns the text that each rank has passed, at most 4094 bytes. All processes of the world
 // must call it, and wait for each other. The error is an *[Error].
-func (w *World) Gather(own string) ([]string, error) { return w.lib.Gather(own) }
+func (w *World) Gather(own string) ([]string, error) {
+	w.meeting.Add(1)
+	defer w.meeting.Add(-1)
+	return w.lib.Gather(own)
+}
 
 // Name returns the name of a rank's node: rank3, or rank3@node7 on several machines.
 func (w *World) Name(rank int) string { return w.name(rank) }
@@ -153,7 +158,7 @@ func (w *World) tell() {
 
 // watch calls Options.Broken if progress has begun no round between n looks, an interval apart: Open MPI
 // may wait within MPI_Test for ever if a rank's machine is lost. Time in which the process is stopped does
-// not count, as there are no looks then; nor does a wait for ranks that come late to New.
+// not count, as there are no looks then; nor does a wait for ranks that come late to New or Gather.
 func (w *World) watch(n int, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -168,7 +173,7 @@ func (w *World) watch(n int, every time.Duration) {
 			same, last = 0, r
 		}
 	}
-	close(w.stuck)
+	w.halt.Do(func() { close(w.stuck) })
 	w.broken(errHangs)
 	w.tell()
 }
@@ -199,7 +204,8 @@ func (w *World) Abort(code int) {
 
 // Close ends the use of MPI, after all nodes were closed. All processes of the world must call it,
 // and wait for each other. If Open has initialised MPI, Close finalises it. After the loss of a
-// rank it cannot: it returns ErrLost, and the process must end. If MPI_Finalize takes longer than
+// rank, or if MPI does not return from another call, it cannot: it returns ErrLost, and the process
+// must end. If MPI_Finalize takes longer than
 // 10 s, it returns ErrStuck, and the process must end as well. Other errors are *[Error]s.
 func (w *World) Close() error {
 	if w.over.Swap(true) {
