@@ -265,7 +265,7 @@ func (f *indefinitePanel[T]) update(first, next int) {
 	}
 	rows := min(sytrfBlock, max(roundUp((n-next)/sytrfParts, sytrfDiagonal), sytrfDiagonal))
 	p, ok := f.Routines.(*Packed[T])
-	if !ok || k > p.KC || !p.vectors.set() {
+	if !ok || !p.vectors.set() {
 		f.updateBy(rows, first, next)
 		return
 	}

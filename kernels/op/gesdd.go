@@ -21,9 +21,8 @@ import (
 // are undefined. The last m−n rows of an m×m U, which are for Parts of all values, belong to no singular value.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version
-// panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if the number of operands is
-// wrong.
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
+// kernels.ErrArgs if the number of operands is wrong.
 type Gesdd struct {
 	Values    bool      // singular values only
 	Part      EigenPart // the singular vectors to compute; its indices are those of descending order
@@ -176,81 +175,51 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		if err := reduction.reduce(u != nil, b, ldb, d, e, keep, work); err != nil {
 			return err
 		}
-		c := gesddCall[T]{a: a, u: u, v: v, d: d, e: e, part: p.Part, scale: scale, b: b, ldb: ldb, first: first, factors: factors,
-			reduction: &reduction, watch: watch, work: work}
-		var err error
 		if u == nil {
-			err = c.values()
+			err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}, nil)
+			if err = cmp.Or(err, watch.end("values", 0)); err != nil {
+				return err
+			}
 		} else {
-			err = c.vectors(tools, tridiag.Crew[T](units))
-		}
-		if err != nil {
-			return err
+			square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
+				return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
+			}
+			left, right := u.Rows, n // vectors
+			var choose tridiag.Choice[T]
+			if part := p.Part; part.Kind != AllEigen {
+				choose = func(values []T) (first, last int) {
+					first, last = part.SingularPart(n, func(i int) float64 { return float64(values[i] / scale) })
+					left, right = last-first, last-first
+					return first, last
+				}
+			}
+			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](units), choose)
+			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
+				return err
+			}
+			if err := reduction.backFromBand(right, u, v, work); err != nil {
+				return err
+			}
+			reduction.backRight(right, b, ldb, v, work)
+			for i := range min(left, n) {
+				clear(u.Row(i)[n:])
+			}
+			identityFrom(u, n)
+			if tall {
+				reduction.backLeft(min(left, n), b, ldb, u, work)
+				first.Apply(left, a.Data, a.Stride, factors, u.Data, u.Stride, work)
+			} else {
+				reduction.backLeft(left, b, ldb, u, work)
+			}
+			if err := watch.end("back-transformation", 2*cols*cols*float64(right)+2*float64(left)*cols*(2*rows-cols)); err != nil {
+				return err
+			}
 		}
 		for i := range d {
 			d[i] /= scale
 		}
 		return nil
 	}
-}
-
-// gesddCall is a call of op "gesdd" whose matrix is reduced.
-type gesddCall[T kernels.Element] struct {
-	a, u, v   *kernels.Tile[T] // operands; u and v are nil if only the values are wanted
-	d, e      []T              // the bidiagonal matrix; d becomes σ
-	part      EigenPart
-	scale     T   // what A was multiplied by
-	b         []T // the reflectors of the matrix that was reduced: A, or R of A = Q·R …
-	ldb       int
-	first     *cpu.TallQR[T] // … whose Q this applies; nil if A was reduced
-	factors   []T            // of Q
-	reduction *bidiagonalReduction[T]
-	watch     *stopwatch
-	work      []T
-}
-
-// values computes the singular values only.
-func (c *gesddCall[T]) values() error {
-	n := c.a.Cols
-	err := bidiag.Bdsqr(c.d, c.e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}, nil)
-	return cmp.Or(err, c.watch.end("values", 0))
-}
-
-// vectors computes singular values and vectors.
-func (c *gesddCall[T]) vectors(tools tridiag.Tools[T], crew tridiag.Crew[T]) error {
-	u, v, n := c.u, c.v, c.a.Cols
-	rows, cols := float64(c.a.Rows), float64(n)
-	left, right := u.Rows, n // vectors
-	var choose tridiag.Choice[T]
-	if c.part.Kind != AllEigen {
-		choose = func(values []T) (first, last int) {
-			first, last = c.part.SingularPart(n, func(i int) float64 { return float64(values[i] / c.scale) })
-			left, right = last-first, last-first
-			return first, last
-		}
-	}
-	square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
-		return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
-	}
-	err := bidiag.Bdsdc(c.d, c.e, square(u), square(v), c.work, tools, crew, choose)
-	if err = cmp.Or(err, c.watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
-		return err
-	}
-	if err := c.reduction.backFromBand(right, u, v, c.work); err != nil {
-		return err
-	}
-	c.reduction.backRight(right, c.b, c.ldb, v, c.work)
-	for i := range min(left, n) {
-		clear(u.Row(i)[n:])
-	}
-	identityFrom(u, n)
-	if c.first != nil {
-		c.reduction.backLeft(min(left, n), c.b, c.ldb, u, c.work)
-		c.first.Apply(left, c.a.Data, c.a.Stride, c.factors, u.Data, u.Stride, c.work)
-	} else {
-		c.reduction.backLeft(left, c.b, c.ldb, u, c.work)
-	}
-	return c.watch.end("back-transformation", 2*cols*cols*float64(right)+2*float64(left)*cols*(2*rows-cols))
 }
 
 // identityFrom sets the rows of x from row i on to those of the identity. x may be nil.

@@ -17,8 +17,6 @@ import (
 type World struct {
 	shared
 	ended  chan struct{} // closed when the goroutine has ended
-	stuck  chan struct{} // closed if MPI does not return from a call
-	halt   sync.Once     // of stuck
 	told   sync.Once     // of Options.Broken
 	rounds atomic.Uint64 // of the goroutine
 
@@ -41,7 +39,7 @@ func open(patience time.Duration) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{shared: shared{lib: lib, failed: make(chan struct{})}, ended: make(chan struct{}), stuck: make(chan struct{})}
+	w := &World{shared: shared{lib: lib, failed: make(chan struct{})}, ended: make(chan struct{})}
 	go w.progress()
 	go w.watch(6, 5*time.Second)
 	return w, nil
@@ -173,7 +171,6 @@ func (w *World) watch(n int, every time.Duration) {
 			same, last = 0, r
 		}
 	}
-	w.halt.Do(func() { close(w.stuck) })
 	w.broken(errHangs)
 	w.tell()
 }
@@ -205,8 +202,8 @@ func (w *World) Abort(code int) {
 // Close ends the use of MPI, after all nodes were closed. All processes of the world must call it,
 // and wait for each other. If Open has initialised MPI, Close finalises it. After the loss of a
 // rank, or if MPI does not return from another call, it cannot: it returns ErrLost, and the process
-// must end. If MPI_Finalize takes longer than
-// 10 s, it returns ErrStuck, and the process must end as well. Other errors are *[Error]s.
+// must end. If MPI_Finalize takes longer than 10 s, it returns ErrStuck, and the process must end as
+// well. Other errors are *[Error]s.
 func (w *World) Close() error {
 	if w.over.Swap(true) {
 		return nil
@@ -214,7 +211,7 @@ func (w *World) Close() error {
 	w.lib.Wake()
 	select {
 	case <-w.ended:
-	case <-w.stuck:
+	case <-w.failed: // the goroutine may never end
 		return ErrLost
 	}
 	well := !w.maimed.Load()
