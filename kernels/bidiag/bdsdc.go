@@ -21,11 +21,7 @@ const Leaf = 32
 // Reference: LAPACK xBDSDC with COMPQ = 'I'.
 func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T], choose tridiag.Choice[T]) error {
 	n := len(d)
-	for i := range n {
-		clear(u.Row(i))
-		clear(v.Row(i))
-		u.Row(i)[i], v.Row(i)[i] = 1, 1
-	}
+	tridiag.SetIdentity(n, crew, u, v)
 	if n <= Leaf {
 		return small(d, e, u, v, work, tools.Rotate, choose)
 	}
@@ -87,8 +83,7 @@ func conquer[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.To
 	}
 	copy(d, values)
 	slices.Reverse(sorted)
-	sides := [2]Matrix[T]{u, v}
-	crew(2, n, func(i, _ int, row []T) { tridiag.Gather(sides[i], sorted[first:last], row) })
+	tridiag.Gather(sorted[first:last], crew, u, v)
 	return nil
 }
 

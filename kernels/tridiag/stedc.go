@@ -20,10 +20,7 @@ type Choice[T scalar.Real] func(values []T) (first, last int)
 // Reference: LAPACK xSTEDC.
 func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew Crew[T], choose Choice[T]) error {
 	n := len(d)
-	for i := range n {
-		clear(q.Row(i))
-		q.Row(i)[i] = 1
-	}
+	SetIdentity(n, crew, q)
 	if n < 2 {
 		return nil
 	}
@@ -31,6 +28,18 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 		return small(d, e, q, work, tools.Rotate, choose)
 	}
 	return conquer(d, e, q, work, tools, crew, choose)
+}
+
+// SetIdentity sets the first n rows of each matrix to those of the identity.
+func SetIdentity[T scalar.Real](n int, crew Crew[T], matrices ...Matrix[T]) {
+	crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) {
+		for i := part * chunk; i < min((part+1)*chunk, n); i++ {
+			for _, q := range matrices {
+				clear(q.Row(i))
+				q.Row(i)[i] = 1
+			}
+		}
+	})
 }
 
 // small is Stedc of a matrix that is a leaf. q is the identity.
@@ -81,16 +90,30 @@ func conquer[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], cre
 		return err
 	}
 	copy(d, values)
-	Gather(q, t.sorted[first:last], work[:n])
+	Gather(t.sorted[first:last], crew, q)
 	return nil
 }
 
 // WorkStedc returns the number of elements of work space that [Stedc] needs for order n.
 func WorkStedc(n int) int { return n * MergeWork(n, n) }
 
-// Gather moves the rows of x whose numbers are in from, all different, to the first rows, in that order. What the other
-// rows hold is undefined then. row is scratch of the length of a row.
-func Gather[T scalar.Real](x Matrix[T], from []int32, row []T) {
+// gatherColumns is the number of columns in which one part puts rows in order.
+const gatherColumns = 512
+
+// Gather moves the rows of each matrix whose numbers are in from, all different, to the first rows, in that order.
+// What the other rows hold is undefined then.
+func Gather[T scalar.Real](from []int32, crew Crew[T], matrices ...Matrix[T]) {
+	for _, x := range matrices {
+		crew((x.Cols+gatherColumns-1)/gatherColumns, gatherColumns, func(part, _ int, row []T) {
+			lo := part * gatherColumns
+			gather(x.Block(0, lo, x.Rows, min(gatherColumns, x.Cols-lo)), from, row)
+		})
+	}
+}
+
+// gather is Gather of one matrix. row is scratch of the length of a row.
+func gather[T scalar.Real](x Matrix[T], from []int32, row []T) {
+	row = row[:x.Cols]
 	read, done := make([]bool, x.Rows), make([]bool, len(from))
 	for _, r := range from {
 		read[r] = true

@@ -340,18 +340,19 @@ func TestGather(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for trial := range 500 {
 		n := 1 + trial%9
-		x := Matrix[float64]{n, 2, 3, make([]float64, 3*n)}
+		const cols = gatherColumns + 1 // two parts
+		x := Matrix[float64]{n, cols, cols + 1, make([]float64, n*(cols+1))}
 		for i := range n {
-			x.Row(i)[0], x.Row(i)[1] = float64(i), -float64(i)
+			x.Row(i)[0], x.Row(i)[cols-1] = float64(i), -float64(i)
 		}
 		var from []int32
 		for _, r := range rng.Perm(n)[:rng.IntN(n+1)] {
 			from = append(from, int32(r))
 		}
-		Gather(x, from, make([]float64, 2))
+		Gather(from, Alone(make([]float64, gatherColumns)), x)
 		for i, r := range from {
-			if want := float64(r); x.Row(i)[0] != want || x.Row(i)[1] != -want {
-				t.Fatalf("%v: row %d is %v", from, i, x.Row(i))
+			if want := float64(r); x.Row(i)[0] != want || x.Row(i)[cols-1] != -want {
+				t.Fatalf("%v: row %d is that of %v, %v", from, i, x.Row(i)[0], x.Row(i)[cols-1])
 			}
 		}
 	}
