@@ -49,12 +49,13 @@ func table() []entry {
 			// la/krylov's iterations on nodes does with them what is done there.
 			// kernels/cpu and topo for the routines that fit the caches of a core: fronts of a Cholesky factorization
 			// are too many and too small to be tiles.
-			tessera: []string{"la", "la/krylov", "la/csr/internal/order", "la/csr/internal/supernodal", "blocked", "blocked/file", "blocked/parts", "kernels", "kernels/cpu", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/problems", "internal/scalar", "internal/topo", "internal/vector", "internal/wire", "kernels/cpu/native"},
+			tessera: []string{"la", "la/krylov", "la/csr/internal/order", "la/csr/internal/simplicial", "la/csr/internal/supernodal", "blocked", "blocked/file", "blocked/parts", "kernels", "kernels/cpu", "exec", "exec/graph", "exec/loop", "versions", "internal/pages", "internal/problems", "internal/scalar", "internal/topo", "internal/vector", "internal/wire", "kernels/cpu/native"},
 			third:   []string{"github.com/james-bowman/sparse", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/lapack/gonum", "gonum.org/v1/gonum/mat"},
 		},
 		// Pure: patterns.
 		{pkg: "la/csr/internal/order"},
 		// Arithmetic without a runtime.
+		{pkg: "la/csr/internal/simplicial", tessera: []string{"la/csr/internal/order", "la/csr/internal/supernodal", "internal/scalar"}},
 		{pkg: "la/csr/internal/supernodal", tessera: []string{"la/csr/internal/order", "kernels/cpu", "internal/pages", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// Problems that are too many and too small to be tasks: their routines, and the workers.
 		{pkg: "la/batch", tessera: []string{"la", "la/engine", "kernels/cpu", "kernels/op", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},

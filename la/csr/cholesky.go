@@ -12,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr/internal/order"
+	"github.com/tessera-la/tessera/la/csr/internal/simplicial"
 	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
 )
 
@@ -25,7 +26,8 @@ const ErrNotFactorized Error = "csr: no valid factorization"
 // with a permutation P and L lower triangular. P is an order of elimination in which L has few entries. The element type
 // T is that of L and of solutions: with float32 the factor takes half the memory.
 //
-// The factor is computed by supernodes: consecutive columns that have the same rows, or almost so, are a dense matrix.
+// The factor is computed by supernodes: consecutive columns that have the same rows, or almost so, are a dense matrix. A
+// factor with few entries and operations is computed column by column instead.
 //
 // It takes the place of package sparse's Cholesky, which solves with parts of both factors once it has factored a second
 // matrix.
@@ -39,11 +41,27 @@ type Cholesky[T la.Element] struct {
 	opt      CholeskyOptions
 	valid    bool
 	pattern  *order.Graph // of the last matrix that was analyzed
+	known    *places      // its entries, if the factor is computed column by column and both triangles are read
 	ordering Ordering     // what Automatic has come to for it
-	factor   *fronts[T]
+	factor   choleskyFactor[T]
 	rt       exec.Runtime // of the last matrix
 	exp      int          // it is the factorization of A divided by two to this power
 	norm     float64      // ‖A‖₁
+}
+
+// choleskyFactor is a factor with its memory: *fronts, or *columns if supernodes do not pay.
+type choleskyFactor[T la.Element] interface {
+	// factorize computes the factor of m, whose elements are multiplied by scale. The error is a
+	// *supernodal.IndefiniteError, the cause of the context's end, or that of the runtime.
+	factorize(ctx context.Context, rt exec.Runtime, m *supernodal.Matrix, scale float64) error
+	// solve overwrites the right-hand sides x, an n×nrhs matrix whose rows are in the order of the factor, with the
+	// solutions. The error is the cause of the context's end, or that of the runtime.
+	solve(ctx context.Context, rt exec.Runtime, x []T, nrhs int) error
+	// permutation returns the order of elimination and its inverse.
+	permutation() (order, inverse []int32)
+	// stats describes the factor, but for the name of the order.
+	stats() CholeskyStats
+	LogDet() float64
 }
 
 // NewCholesky returns an empty factorization with the options given.
@@ -73,24 +91,31 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 	if err := f.opt.validate(a.rows); err != nil {
 		return err
 	}
-	m, err := symmetric(a, f.opt.Triangle)
-	if err != nil {
-		return err
+	m := &supernodal.Matrix{Ptr: a.ia, Cols: a.ja, Data: a.data}
+	top, norm, known := 0.0, 0.0, false
+	if f.known != nil && a.rows == a.cols {
+		top, norm, known = f.known.read(m)
 	}
-	if !hasPattern(m, f.pattern) {
+	if !known {
+		var err error
+		if m, err = symmetric(a, f.opt.Triangle); err != nil {
+			return err
+		}
+		top, norm = size(m)
+	}
+	if !known && !hasPattern(m, f.pattern) {
 		if err := f.analyze(ctx, m, a.rt); err != nil {
 			return err
 		}
-	} else if n := cores(a.rt); n != f.factor.cores {
+	} else if fr, ok := f.factor.(*fronts[T]); ok && fr.cores != cores(a.rt) {
 		// The division for other cores will do if there is no memory for a new one.
-		if d, err := f.divide(f.factor.Analysis, n); err == nil {
-			f.factor.divide(d)
+		if d, err := f.divide(fr.Analysis, cores(a.rt)); err == nil {
+			fr.divide(d)
 		}
 	}
-	f.rt, f.exp, f.norm = a.rt, exponent[T](m), norm1(m)
-	f.factor.Begin(m, math.Ldexp(1, -f.exp))
-	err = f.factor.compute(ctx, a.rt)
-	if e, ok := f.factor.End().(*supernodal.IndefiniteError); ok && err == nil {
+	f.rt, f.exp, f.norm = a.rt, exponent[T](top), norm
+	err := f.factor.factorize(ctx, a.rt, m, math.Ldexp(1, -f.exp))
+	if e, ok := err.(*supernodal.IndefiniteError); ok {
 		err = &NotPositiveDefiniteError{int(e.Row) + 1}
 	}
 	f.valid = err == nil
@@ -99,46 +124,66 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 
 // analyze finds an order of elimination for the pattern of m, and allocates the factor for a runtime.
 func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, rt exec.Runtime) error {
-	f.pattern, f.factor = nil, nil
+	f.pattern, f.factor, f.known = nil, nil, nil
 	g := graphOf(m)
-	ordering, columns, err := f.order(ctx, g, rt)
+	ordering, c, err := f.order(ctx, g, rt)
 	if err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	a := supernodal.Analyze(g, columns)
-	if err := context.Cause(ctx); err != nil {
-		return err
+	if fewOperations(c) {
+		if err := f.limit(columnsMemory[T](c)); err != nil {
+			return err
+		}
+		f.factor = &columns[T]{simplicial.NewFactor[T](g, c), c.Flops}
+		if f.opt.Triangle == Both {
+			f.known = placesOf(m)
+		}
+	} else {
+		a := supernodal.Analyze(g, c)
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		d, err := f.divide(a, cores(rt))
+		if err != nil {
+			return err
+		}
+		fr := &fronts[T]{Factor: supernodal.NewFactor[T](a, d.of, caches()), split: d}
+		fr.make = fr.NewWorker
+		f.factor = fr
 	}
-	d, err := f.divide(a, cores(rt))
-	if err != nil {
-		return err
-	}
-	f.factor = &fronts[T]{Factor: supernodal.NewFactor[T](a, d.of, caches()), split: d}
-	f.factor.make = f.factor.NewWorker
 	f.pattern, f.ordering = g, ordering
 	return nil
+}
+
+// limit returns e, with the limit, if that is too much memory.
+func (f *Cholesky[T]) limit(e MemoryError) error {
+	e.Limit = f.opt.MaxBytes
+	if e.Limit == 0 {
+		e.Limit = topo.Here().UsableMemory()
+	}
+	if (e.Limit <= 0 || e.Factor+e.Work <= e.Limit) && e.Factor <= math.MaxInt {
+		return nil
+	}
+	return &e
 }
 
 // divide divides the fronts of an analysis for a runtime with so many cores. If there is not enough memory for several
 // goroutines, it takes one. The error is a *MemoryError if there is not enough for one.
 func (f *Cholesky[T]) divide(a *supernodal.Analysis, cores int) (split, error) {
 	size := int64(unsafe.Sizeof(*new(T)))
-	limit := f.opt.MaxBytes
-	if limit == 0 {
-		limit = topo.Here().UsableMemory()
-	}
 	for goroutines := cores; ; goroutines = 1 {
 		d := a.Divide(a.Grain(goroutines))
 		most := int64(min(goroutines, len(d.Parts)))
-		e := &MemoryError{Rows: len(a.Order), Entries: a.Entries, Factor: size * a.Stored(), Work: size * (d.Arena[0] + d.Arena[1] + most*(d.Stack+d.Front)), Limit: limit}
-		if (limit <= 0 || e.Factor+e.Work <= limit) && a.Stored() <= math.MaxInt/size {
+		err := f.limit(MemoryError{Rows: len(a.Order), Entries: a.Entries, Factor: size * a.Stored(),
+			Work: size * (d.Arena[0] + d.Arena[1] + most*(d.Stack+d.Front))})
+		if err == nil {
 			return split{d, cores, goroutines}, nil
 		}
 		if goroutines == 1 {
-			return split{}, e
+			return split{}, err
 		}
 	}
 }
@@ -172,13 +217,9 @@ func (f *Cholesky[T]) order(ctx context.Context, g *order.Graph, rt exec.Runtime
 	return AMD, c, nil
 }
 
-// exponent returns a power of two by which m is divided so that the elements of its factor are in the middle of the range
-// of T: 0 if they are without.
-func exponent[T la.Element](m *supernodal.Matrix) int {
-	top := 0.0
-	for _, v := range m.Data {
-		top = max(top, math.Abs(v))
-	}
+// exponent returns a power of two by which a matrix whose largest magnitude is top is divided so that the elements of its
+// factor are in the middle of the range of T: 0 if they are without.
+func exponent[T la.Element](top float64) int {
 	if _, e := math.Frexp(top); top > 0 && (e < -scalar.Pick[T](40, 400) || e > scalar.Pick[T](40, 400)) {
 		return e
 	}
@@ -215,25 +256,18 @@ func (f *Cholesky[T]) LogDet() float64 {
 // Permutation returns the order of elimination: row k of P·A is row p[k] of A.
 func (f *Cholesky[T]) Permutation() []int {
 	f.check()
-	p := make([]int, len(f.factor.Order))
-	for k, i := range f.factor.Order {
+	order, _ := f.factor.permutation()
+	p := make([]int, len(order))
+	for k, i := range order {
 		p[k] = int(i)
 	}
 	return p
 }
 
-// CholeskyStats describes a factorization.
-type CholeskyStats struct {
-	Ordering   Ordering // not Automatic: the one taken
-	Entries    int64    // of L, zeros of supernodes not counted
-	Stored     int64    // elements that are stored for L
-	Supernodes int
-	Flops      float64 // multiplications and additions of a factorization
-}
-
 // Stats describes the factorization.
 func (f *Cholesky[T]) Stats() CholeskyStats {
 	f.check()
-	a := f.factor.Analysis
-	return CholeskyStats{f.ordering, a.Entries, a.Stored(), a.Supernodes(), a.Flops}
+	s := f.factor.stats()
+	s.Ordering = f.ordering
+	return s
 }

@@ -130,6 +130,15 @@ func (e *SymmetryError) Error() string {
 	return fmt.Sprintf("csr: matrix is not symmetric: the element in row %d, column %d (counted from 1) differs from its mirror image", e.Row+1, e.Col+1)
 }
 
+// CholeskyStats describes a factorization.
+type CholeskyStats struct {
+	Ordering   Ordering // not Automatic: the one taken
+	Entries    int64    // of L, zeros of supernodes not counted
+	Stored     int64    // elements that are stored for L
+	Supernodes int      // as many as rows if the factor is computed column by column
+	Flops      float64  // multiplications and additions of a factorization
+}
+
 // MemoryError reports a factorization that would take more memory than it may.
 type MemoryError struct {
 	Rows    int   // of the matrix

@@ -52,8 +52,7 @@ type solution[T la.Element] struct {
 // caller: about a millisecond.
 const solveAlone = 1 << 20
 
-// solve overwrites the right-hand sides x, an n×nrhs matrix whose rows are in the order of the factor, with the solutions.
-// The error is the cause of the context's end, or that of the runtime.
+// solve implements choleskyFactor.
 func (f *fronts[T]) solve(ctx context.Context, rt exec.Runtime, x []T, nrhs int) error {
 	s := &solution[T]{Solution: f.NewSolution(x, nrhs), parts: f.Solving, nrhs: nrhs}
 	s.make = s.NewDesk

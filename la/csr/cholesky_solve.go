@@ -47,9 +47,10 @@ func (f *Cholesky[T]) solveTo(ctx context.Context, dst la.Sink[T], b la.Source[T
 		return err
 	}
 	n, nrhs := b.Dims()
+	order, inverse := f.factor.permutation()
 	x, scale := make([]T, n*nrhs), math.Ldexp(1, -f.exp)
 	finite := true
-	for k, i := range f.factor.Order {
+	for k, i := range order {
 		for j := range nrhs {
 			v := b.At(int(i), j)
 			finite = finite && v-v == 0
@@ -66,7 +67,7 @@ func (f *Cholesky[T]) solveTo(ctx context.Context, dst la.Sink[T], b la.Source[T
 		}
 	}
 	if finite {
-		for i, k := range f.factor.Inverse {
+		for i, k := range inverse {
 			for j := range nrhs {
 				if v := x[int(k)*nrhs+j]; v-v != 0 {
 					return &la.OverflowError{Row: i, Col: j}
@@ -74,7 +75,7 @@ func (f *Cholesky[T]) solveTo(ctx context.Context, dst la.Sink[T], b la.Source[T
 			}
 		}
 	}
-	for k, i := range f.factor.Order {
+	for k, i := range order {
 		for j := range nrhs {
 			dst.Set(int(i), j, x[k*nrhs+j])
 		}

@@ -1,6 +1,7 @@
 package csr
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -108,6 +109,21 @@ func (f *fronts[T]) divide(s split) {
 
 // alone is the number of operations up to which a factorization stays with the caller: some milliseconds.
 const alone = 1e7
+
+// permutation implements choleskyFactor.
+func (f *fronts[T]) permutation() (order, inverse []int32) { return f.Order, f.Inverse }
+
+// stats implements choleskyFactor.
+func (f *fronts[T]) stats() CholeskyStats {
+	return CholeskyStats{Entries: f.Entries, Stored: f.Stored(), Supernodes: f.Supernodes(), Flops: f.Flops}
+}
+
+// factorize implements choleskyFactor.
+func (f *fronts[T]) factorize(ctx context.Context, rt exec.Runtime, m *supernodal.Matrix, scale float64) error {
+	f.Begin(m, scale)
+	err := f.compute(ctx, rt)
+	return cmp.Or(err, f.End())
+}
 
 // compute computes all fronts, by tasks of rt if that pays.
 func (f *fronts[T]) compute(ctx context.Context, rt exec.Runtime) error {

@@ -248,6 +248,13 @@ func TestCholeskyFloat32(t *testing.T) {
 // TestCholeskyAgain: a matrix with the same pattern takes the analysis of the one before, and one of another pattern its
 // own; triangles and orders of entries make no difference.
 func TestCholeskyAgain(t *testing.T) {
+	t.Run("fronts", func(t *testing.T) { factorAgain(t, false, poisson(30, 31, 1), poisson(30, 31, 1), poisson(15, 7, 4)) })
+	t.Run("columns", func(t *testing.T) { factorAgain(t, true, poisson(90, 3, 1), poisson(90, 3, 1), poisson(50, 2, 2)) })
+}
+
+// factorAgain factors matrices one after the other: one and two have the same pattern, other another one. columns says
+// whether their factors are computed column by column.
+func factorAgain(t *testing.T, columns bool, one, two, other *triples) {
 	rt := start(t, 2)
 	solve := func(f *csr.Cholesky[float64], s *triples, a *csr.Matrix) []float64 {
 		t.Helper()
@@ -260,8 +267,6 @@ func TestCholeskyAgain(t *testing.T) {
 		}
 		return x
 	}
-	one, other := poisson(30, 31, 1), poisson(15, 7, 4)
-	two := poisson(30, 31, 1)
 	for k := range two.v {
 		two.v[k] *= 3
 		if two.i[k] == two.j[k] {
@@ -274,6 +279,9 @@ func TestCholeskyAgain(t *testing.T) {
 		want := solve(csr.NewCholesky[float64](csr.CholeskyOptions{}), s, s.matrix(t, rt))
 		if !slices.Equal(got, want) {
 			t.Error("a factorization that is used again differs")
+		}
+		if n := f.Stats().Supernodes; n == s.n != columns {
+			t.Errorf("%d rows in %d supernodes", s.n, n)
 		}
 	}
 	// A triangle of the matrix, with entries in any order and in parts.
@@ -324,11 +332,12 @@ func TestCholeskyErrors(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	wide, err := csr.FromCOO(rt, 2, 3, nil, nil, nil)
+	good := change(func(*triples) {})
+	same := poisson(12, 12, 1)
+	wide, err := csr.FromCOO(rt, same.n, same.n+1, same.i, same.j, same.v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := change(func(*triples) {})
 	for name, c := range map[string]struct {
 		opt  csr.CholeskyOptions
 		a    *csr.Matrix
@@ -376,28 +385,42 @@ func TestCholeskyErrors(t *testing.T) {
 		"permutation": {a: good, opt: csr.CholeskyOptions{Ordering: csr.Given, Permutation: make([]int, 144)}, is: is[*la.OptionsError]},
 		"cancelled":   {a: good, dead: true, is: func(err error) bool { return errors.Is(err, context.Canceled) }},
 	} {
-		ctx := t.Context()
-		if c.dead {
-			ctx = cancelled
-		}
-		f := csr.NewCholesky[float64](c.opt)
-		err := f.Factorize(ctx, c.a)
-		if !c.is(err) || !f.IsEmpty() {
-			t.Errorf("%s: %v, empty %v", name, err, f.IsEmpty())
-			continue
-		}
-		func() {
-			defer func() {
-				if got := recover(); got != csr.ErrNotFactorized {
-					t.Errorf("%s: panic %v", name, got)
-				}
+		for _, again := range []bool{false, true} {
+			f := csr.NewCholesky[float64](c.opt)
+			if again { // what is known of the pattern hides nothing
+				f.Factorize(t.Context(), good)
+			}
+			ctx := t.Context()
+			if c.dead {
+				ctx = cancelled
+			}
+			err := f.Factorize(ctx, c.a)
+			if !c.is(err) || !f.IsEmpty() {
+				t.Errorf("%s, again %v: %v, empty %v", name, again, err, f.IsEmpty())
+				continue
+			}
+			func() {
+				defer func() {
+					if got := recover(); got != csr.ErrNotFactorized {
+						t.Errorf("%s: panic %v", name, got)
+					}
+				}()
+				f.LogDet()
 			}()
-			f.LogDet()
-		}()
+		}
 	}
 	f := csr.NewCholesky[float64](csr.CholeskyOptions{})
-	if err := f.Factorize(t.Context(), good); err != nil {
-		t.Fatal(err)
+	rounded := change(func(s *triples) {
+		for k := range s.v {
+			if s.i[k] < s.j[k] {
+				s.v[k] *= 1 + 0x1p-50
+			}
+		}
+	})
+	for _, a := range []*csr.Matrix{good, rounded, good} {
+		if err := f.Factorize(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := f.SolveVecTo(t.Context(), make([]float64, 3), make([]float64, 144)); !is[*la.ShapeError](err) {
 		t.Error(err)

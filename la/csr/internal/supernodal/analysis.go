@@ -47,8 +47,8 @@ func (a *Analysis) below(s int32) int {
 // Columns is what the columns of a factor have: the first look at an order of elimination.
 type Columns struct {
 	Order   []int32 // an order that gives the same factor, in which the elimination tree is in postorder
-	parent  []int32 // the elimination tree
-	counts  []int32 // entries
+	Parent  []int32 // the elimination tree
+	Counts  []int32 // entries
 	Entries int64   // of all columns
 	Flops   float64 // multiplications and additions of a factorization
 }
@@ -59,16 +59,16 @@ func Count(g *order.Graph, p []int32) *Columns {
 	tree := order.Tree(g, p, inverse)
 	post := order.Postorder(tree)
 	at, _ := order.Inverse(post)
-	c := &Columns{Order: make([]int32, len(p)), parent: make([]int32, len(p))}
+	c := &Columns{Order: make([]int32, len(p)), Parent: make([]int32, len(p))}
 	for k, i := range post {
-		c.Order[k], c.parent[k] = p[i], -1
+		c.Order[k], c.Parent[k] = p[i], -1
 		if tree[i] >= 0 {
-			c.parent[k] = at[tree[i]]
+			c.Parent[k] = at[tree[i]]
 		}
 	}
 	inverse, _ = order.Inverse(c.Order)
-	c.counts = order.Counts(g, c.Order, inverse, c.parent)
-	for _, n := range c.counts {
+	c.Counts = order.Counts(g, c.Order, inverse, c.Parent)
+	for _, n := range c.Counts {
 		c.Entries += int64(n)
 		c.Flops += float64(n) * float64(n)
 	}
@@ -79,7 +79,7 @@ func Count(g *order.Graph, p []int32) *Columns {
 // another order, which is equivalent: the factor has the same entries.
 func Analyze(g *order.Graph, c *Columns) *Analysis {
 	a := &Analysis{Entries: c.Entries}
-	nodes, next := amalgamate(c.parent, c.counts)
+	nodes, next := amalgamate(c.Parent, c.Counts)
 	a.arrange(nodes, next, c.Order)
 	a.structure(g)
 	a.measure()
