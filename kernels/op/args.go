@@ -2,6 +2,7 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -119,3 +120,8 @@ func thin[T kernels.Element](call *versions.Call) bool {
 
 // fresh returns a parameter whose fields are zero.
 func fresh[P any]() any { return new(P) }
+
+// matrixOf returns the elements of x.
+func matrixOf[T kernels.Element](x *kernels.Tile[T]) tridiag.Matrix[T] {
+	return tridiag.Matrix[T]{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: x.Data}
+}

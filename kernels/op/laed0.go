@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -39,12 +38,11 @@ func laed0Op[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "laed0", Work: laed0Work[T], NewParams: fresh[Laed0]},
 		about: "eigenvalues and vectors of half a tridiagonal matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: laed0(i.blas), Help: func(call *versions.Call) (int, bool) {
-				_, _, m := laed0Of[T](call)
-				return max(1, m/syevdAlone), true
-			}}
-		},
+		run:   laed0[T],
+		help: inStep[T](syevdAlone, func(call *versions.Call) float64 {
+			_, _, m := laed0Of[T](call)
+			return float64(m)
+		}),
 	}
 }
 
@@ -78,8 +76,8 @@ func laed0Work[T kernels.Element](call *versions.Call) float64 {
 }
 
 // laed0 returns the function of a version of op "laed0".
-func laed0[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	all := conquering(r)
+func laed0[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	all := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		w, t, m := laed0Of[T](call)
 		second := params[Laed0](call).Second

@@ -24,9 +24,7 @@ func lapmtOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "lapmt", Work: lapmtWork[T], NewParams: fresh[Lapmt]},
 		about: "a permutation of columns",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: lapmt[T]}
-		},
+		run:   func(implementation[T]) func(*versions.Call) error { return lapmt[T] },
 	}
 }
 

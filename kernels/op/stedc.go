@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -14,8 +13,8 @@ import (
 //
 //	T = Zᵀ·diag(w)·Z.
 //
-// Operands: w (out, 1×n, ascending); tiles of Z (out, n columns each), if eigenvectors are wanted; T (in, 2×n, as op "sb2st" leaves
-// it). The tiles get the eigenvectors of the eigenvalues from First on, as rows, with norm 1.
+// Operands: w (out, 1×n, ascending); tiles of Z (out, n columns each), if eigenvectors are wanted; T (in, 2×n, as op
+// "sb2st" leaves it). The tiles get the eigenvectors of the eigenvalues from First on, as rows, with norm 1.
 //
 // Elements of T must be finite. If the iteration does not converge, the version returns a *tridiag.ConvergenceError, and
 // if the context ends, the cause of that.
@@ -31,12 +30,8 @@ func stedcOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "stedc", Work: stedcWork[T], NewParams: fresh[Stedc]},
 		about: "eigenvalues and vectors of a tridiagonal matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: stedc(i.blas), Help: func(call *versions.Call) (int, bool) {
-				t, _, _, _ := stedcOf[T](call)
-				return max(1, t.Cols/syevdAlone), true
-			}}
-		},
+		run:   stedc[T],
+		help:  inStep[T](syevdAlone, func(call *versions.Call) float64 { return float64(arg[T](call, len(call.Args)-1).Cols) }),
 	}
 }
 
@@ -70,8 +65,8 @@ func stedcWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // stedc returns the function of a version of op "stedc".
-func stedc[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	all := conquering(r)
+func stedc[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	all := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		t, w, z, end := stedcOf[T](call)
 		n, first := t.Cols, params[Stedc](call).First
@@ -91,10 +86,7 @@ func stedc[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		e, work := work[:n-1], work[n:]
 		copy(e, t.Row(1))
 		if len(z) == 0 {
-			if n <= syevdSequential {
-				return tridiag.Sterf(d, e)
-			}
-			return cmp.Or(tridiag.Values(d, e, work, tools, crew), watch.stop())
+			return cmp.Or(tridiagonalValues(d, e, work, tools, crew), watch.stop())
 		}
 		q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: work[:n*n]}
 		err := tridiag.Stedc(d, e, q, work[n*n:], tools, crew, func([]T) (int, int) { return first, end })

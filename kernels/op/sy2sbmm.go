@@ -34,10 +34,9 @@ func sy2sbmmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "sy2sbmm", Work: sy2sbmmWork[T], NewParams: fresh[Sy2sbmm]},
 		about: "reduction to a band: update and product of a column",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: sy2sbmm(i.blas), Help: func(call *versions.Call) (int, bool) { return help(sy2sbmmWork[T](call)) }}
-		},
-		cuda: versions.Version{Run: cudaSy2sbmm[T]},
+		run:   sy2sbmm[T],
+		help:  byWork[T](sy2sbmmWork[T]),
+		cuda:  versions.Version{Run: cudaSy2sbmm[T]},
 	}
 }
 
@@ -99,7 +98,8 @@ func sy2sbmmOf[T kernels.Element](call *versions.Call) (c bandColumn[T]) {
 	return c
 }
 
-// sy2sbmmWork returns 4 operations for each element of the column and column of V, for those above the diagonal, and as many for V'.
+// sy2sbmmWork returns 4 operations for each element of the column and column of V, for those above the diagonal, and as
+// many for V'.
 func sy2sbmmWork[T kernels.Element](call *versions.Call) float64 {
 	c := sy2sbmmOf[T](call)
 	wide := float64(c.hi - c.lo)
@@ -113,7 +113,7 @@ func atEnd[T kernels.Element](t *kernels.Tile[T], n, i int) []T {
 }
 
 // sy2sbmm returns the function of a version of op "sy2sbmm".
-func sy2sbmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func sy2sbmm[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		c := sy2sbmmOf[T](call)
 		wide := c.hi - c.lo
@@ -134,8 +134,8 @@ func sy2sbmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if !c.Begin {
 			sums = versions.Scratch[T](call.Work, len(c.tiles)*wide*c.columns)
 		}
-		crewOrAlone[T](call)(len(c.tiles), r.Work(max(c.NB, c.columns, c.columnsOfOld)), func(part, _ int, work []T) {
-			c.tile(r, part, sums, work)
+		crewOrAlone[T](call)(len(c.tiles), by.blas.Work(max(c.NB, c.columns, c.columnsOfOld)), func(part, _ int, work []T) {
+			c.tile(by.blas, part, sums, work)
 		})
 		if !c.Begin {
 			for part := range len(c.tiles) - 1 {

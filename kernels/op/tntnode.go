@@ -2,7 +2,6 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -18,9 +17,7 @@ func tntnodeOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "tntnode", Work: tntnodeWork[T], NewParams: fresh[Tntnode]},
 		about: "tournament pivoting of LU: the best of two lists of rows",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: tntnode(i.lu)}
-		},
+		run:   tntnode[T],
 	}
 }
 
@@ -45,19 +42,19 @@ func tntnodeWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // tntnode returns the function of a version of op "tntnode".
-func tntnode[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+func tntnode[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		params[Tntnode](call)
 		x, y, m, n := tntnodeArgs[T](call)
-		g := newGame(l, call.Work, m, n, x.Tile.Stride)
+		g := newGame(by.lu, call.Work, m, n, x.Tile.Stride)
 		g.enter(&x.Tile)
 		g.enter(&y.Tile)
 		a := cache.get()
 		defer cache.put(a)
-		x.Info = g.play(l, m, a)
+		x.Info = g.play(by.lu, m, a)
 		a.blocks = appendBlock(appendBlock(a.blocks[:0], &x.Tile), &y.Tile)
-		l.Laswp(n, a.blocks, a.swaps, false)
+		by.lu.Laswp(n, a.blocks, a.swaps, false)
 		for i, r := range a.swaps {
 			if r < len(x.Rows) {
 				x.Rows[i], x.Rows[r] = x.Rows[r], x.Rows[i]

@@ -25,9 +25,7 @@ func tntrootOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "tntroot", Work: tntrootWork[T], NewParams: fresh[Tntroot]},
 		about: "tournament pivoting of LU: its winners become the pivots",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: tntroot[T]}
-		},
+		run:   func(implementation[T]) func(*versions.Call) error { return tntroot[T] },
 	}
 }
 

@@ -34,8 +34,8 @@ func tpqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
 	p func(*versions.Call) *Tsqrt) definition[T] {
 	return definition[T]{
 		Op: op, about: about,
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error { return tpqrt(i.qr, call, p(call), triangle) }}
+		run: func(by implementation[T]) func(*versions.Call) error {
+			return func(call *versions.Call) error { return tpqrt(by.qr, call, p(call), triangle) }
 		},
 		cuda: versions.Version{
 			Run:    func(call *versions.Call) error { return cudaTpqrt[T](call, p(call), triangle) },
