@@ -27,12 +27,12 @@ func (t *Tridiagonal[T]) Sy2sbWork(n, b int) int {
 //
 //	Z = A·V·F,  W = Z − ½·V·Fᵀ·(Vᵀ·Z),  A −= V·Wᵀ + W·Vᵀ
 //
-// A is copied to tiles, on which products run fastest. One pass over them updates each with V and W of some rows and multiplies
-// it by V of the next ones. One unit has reduced those before, while the others updated tiles that the pass finds done.
+// A is copied to tiles, on which products run fastest. One pass over them updates each with V and W of some rows and
+// multiplies it by V of the next ones. One unit has reduced those before, while the others updated tiles that the pass
+// finds done.
 //
 // tau has at least n−b elements, if n > b, or is nil: then the v(i) are not stored, and a is left as it is. work has at
-// least [Tridiagonal.Sy2sbWork]. The bits of the result do not
-// depend on the crew.
+// least [Tridiagonal.Sy2sbWork]. The bits of the result do not depend on the crew.
 //
 // References: Dongarra, Hammarling and Sorensen, Block reduction of matrices to condensed forms for eigenvalue
 // computations (1989); LAPACK xSYTRD_SY2SB.
@@ -208,8 +208,9 @@ func (p *bandReduction[T]) each(k, work int, f func(part, lo, hi int, work []T))
 	return parts
 }
 
-// pass computes A·V by groups, for the rows and columns from k on. First it updates the tiles that ahead has left. Rows of tiles are
-// dealt to the groups there and back, so that each has about as many tiles, and none depends on who computes it.
+// pass computes A·V by groups, for the rows and columns from k on. First it updates the tiles that ahead has left. Rows
+// of tiles are dealt to the groups there and back, so that each has about as many tiles, and none depends on who
+// computes it.
 func (p *bandReduction[T]) pass(k int) {
 	top := k / p.nb
 	groups := p.groups(k)

@@ -8,13 +8,14 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dtrevc3 computes eigenvectors of the n×n quasi-triangular matrix T in Schur canonical form, left ones in vl, right ones in vr, as
-// the columns there. If howmny is lapack.EVAllMulQ, vl and vr hold a matrix Q that multiplies them; gonum's does the other ones. The
-// real and the imaginary part of the vector of a complex pair are two columns. The largest element of each vector, in the sum of the
-// magnitudes of both parts, has size 1. It returns the number of columns, n.
+// Dtrevc3 computes eigenvectors of the n×n quasi-triangular matrix T in Schur canonical form, left ones in vl, right
+// ones in vr, as the columns there. If howmny is lapack.EVAllMulQ, vl and vr hold a matrix Q that multiplies them;
+// gonum's does the other ones. The real and the imaginary part of the vector of a complex pair are two columns. The
+// largest element of each vector, in the sum of the magnitudes of both parts, has size 1. It returns the number of
+// columns, n.
 //
-// It needs as much memory as Q, and for left ones as T too. work and lwork are as gonum's: lwork at least 3·n; with lwork = −1
-// work[0] becomes gonum's best one and nothing is computed. It panics as gonum's does.
+// It needs as much memory as Q, and for left ones as T too. work and lwork are as gonum's: lwork at least 3·n; with
+// lwork = −1 work[0] becomes gonum's best one and nothing is computed. It panics as gonum's does.
 //
 // Reference: LAPACK xTREVC3.
 func (l LAPACK) Dtrevc3(side lapack.EVSide, howmny lapack.EVHowMany, selected []bool, n int, t []float64, ldt int, vl []float64, ldvl int, vr []float64, ldvr int, mm int, work []float64, lwork int) (m int) {
