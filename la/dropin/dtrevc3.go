@@ -21,9 +21,11 @@ import (
 func (l LAPACK) Dtrevc3(side lapack.EVSide, howmny lapack.EVHowMany, selected []bool, n int, t []float64, ldt int, vl []float64, ldvl int, vr []float64, ldvr int, mm int, work []float64, lwork int) (m int) {
 	co := l.blas.core
 	left, right := side == lapack.EVLeft || side == lapack.EVBoth, side == lapack.EVRight || side == lapack.EVBoth
-	if co.smallCube(smallCondensed, n, n, n) || !left && !right || howmny != lapack.EVAllMulQ || mm < n || !fits(n, n, t, ldt) ||
-		ldvl < 1 || ldvr < 1 || left && (ldvl < mm || !fits(n, mm, vl, ldvl)) || right && (ldvr < mm || !fits(n, mm, vr, ldvr)) ||
-		lwork < 3*n || len(work) < lwork || !finite(n, n, t, ldt) || !quasiTriangular(n, t, ldt) {
+	small := co.smallCube(smallCondensed, n, n, n)
+	asked := (left || right) && howmny == lapack.EVAllMulQ
+	fit := mm >= n && fits(n, n, t, ldt) && ldvl >= 1 && ldvr >= 1 && lwork >= 3*n && len(work) >= lwork &&
+		(!left || ldvl >= mm && fits(n, mm, vl, ldvl)) && (!right || ldvr >= mm && fits(n, mm, vr, ldvr))
+	if small || !asked || !fit || !finite(n, n, t, ldt) || !quasiTriangular(n, t, ldt) {
 		return l.Implementation.Dtrevc3(side, howmny, selected, n, t, ldt, vl, ldvl, vr, ldvr, mm, work, lwork)
 	}
 	vectors := schur.Vectors[float64]{
@@ -34,19 +36,7 @@ func (l LAPACK) Dtrevc3(side lapack.EVSide, howmny lapack.EVHowMany, selected []
 		transposeTo(co, q, square(n, v, ldv))
 		vectors.Z = matrixOf(q)
 		vectors.To(matrixOf(x))
-		for i := 0; i < n; i++ {
-			if i+1 == n || t[(i+1)*ldt+i] == 0 {
-				unit(x.Data[i*n:][:n], nil)
-				continue
-			}
-			re, im := x.Data[i*n:][:n], x.Data[(i+1)*n:][:n]
-			if unit(re, im); vectors.Left { // xTREVC3 has them times i
-				for j := range re {
-					re[j], im[j] = -im[j], re[j]
-				}
-			}
-			i++
-		}
+		normalizeVectors(n, t, ldt, x.Data, vectors.Left)
 		transposeTo(co, square(n, v, ldv), x)
 	}
 	if right {
@@ -72,6 +62,24 @@ func quasiTriangular(n int, t []float64, ldt int) bool {
 		}
 	}
 	return true
+}
+
+// normalizeVectors makes the largest elements of the eigenvectors of T in the rows of x of size 1. Left ones of complex
+// pairs are multiplied by i, as xTREVC3 has them.
+func normalizeVectors(n int, t []float64, ldt int, x []float64, left bool) {
+	for i := 0; i < n; i++ {
+		if i+1 == n || t[(i+1)*ldt+i] == 0 {
+			unit(x[i*n:][:n], nil)
+			continue
+		}
+		re, im := x[i*n:][:n], x[(i+1)*n:][:n]
+		if unit(re, im); left {
+			for j := range re {
+				re[j], im[j] = -im[j], re[j]
+			}
+		}
+		i++
+	}
 }
 
 // unit divides a vector by the size of its largest element. im may be nil.
