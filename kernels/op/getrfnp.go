@@ -22,14 +22,11 @@ func (p *Getrfnp) Validate() error { return check("getrfnp", p) }
 // getrfnpOp defines op "getrfnp".
 func getrfnpOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "getrfnp", Work: getrfnpWork[T], NewParams: fresh[Getrfnp]},
+		Op:    versions.Op{Name: "getrfnp", Work: getrfWork[T], NewParams: fresh[Getrfnp]},
 		about: "LU factorization without pivoting, A = LU",
 		run:   getrfnp[T],
 	}
 }
-
-// getrfnpWork returns the work of the factorization.
-func getrfnpWork[T kernels.Element](call *versions.Call) float64 { return getrfWork[T](call) }
 
 // getrfnp returns the function of a version of op "getrfnp".
 func getrfnp[T kernels.Element](by implementation[T]) func(*versions.Call) error {

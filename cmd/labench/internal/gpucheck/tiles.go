@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -209,7 +210,7 @@ func apart[T kernels.Element](s *station, op *versions.Op, v *versions.Version, 
 			d := float64(got[i].(*tile[T]).Data[p]) - float64(y)
 			diff, norm = diff+d*d, norm+float64(y)*float64(y)
 		}
-		if x := math.Sqrt(diff/norm) / eps[T](); !(x < limit) {
+		if x := math.Sqrt(diff/norm) / scalar.Eps[T](); !(x < limit) {
 			return 0, fmt.Errorf("gpucheck: wrong: operand %d is %.3g times the unit roundoff from what version %s computes, want < %d", i, x, cpu.Name, limit)
 		} else {
 			worst = max(worst, x)
