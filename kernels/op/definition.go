@@ -38,6 +38,10 @@ type implementation[T kernels.Element] struct {
 	variant     string // the routines are only for ops with this suffix, unless it is "": see [definition.variant]
 }
 
+// helper returns how many units the versions by an implementation use in a call, and whether these stay until
+// its end (see [versions.Version]); nil if it is always one.
+type helper[T kernels.Element] func(by implementation[T]) func(*versions.Call) (units int, stay bool)
+
 // op returns the op that d defines, with a version for each implementation, in their order.
 func (d definition[T]) op(all []implementation[T]) *versions.Op {
 	o := d.Op
@@ -115,7 +119,3 @@ const (
 	splitVariant  = "-split"  // trsm and potrf by smaller calls
 	lapackVariant = "-lapack" // getrf as LAPACK has it, and not ours over the library's gemm
 )
-
-// helper returns how many units the versions by an implementation use in a call, and whether these stay until
-// its end (see [versions.Version]); nil if it is always one.
-type helper[T kernels.Element] func(by implementation[T]) func(*versions.Call) (units int, stay bool)
