@@ -88,9 +88,7 @@ func gbtrs[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		t := cpu.NewBands(by.blas, by.lu, nil)
 		lower, upper := cpu.GbtrfRoom(p.KL, p.KU)
 		a, pivots, b := bandOf[T](call, 0, lower, upper), operand[*kernels.Pivots](call, 1), arg[T](call, 2)
-		if b.Rows != a.N || len(pivots.Rows) != a.N {
-			panic(kernels.ErrShape)
-		}
+		panicIf(b.Rows != a.N || len(pivots.Rows) != a.N, kernels.ErrShape)
 		work := versions.Scratch[T](call.Work, t.GbtrfWork(p.KL, p.KU, b.Cols))
 		t.Gbtrs(p.Trans, p.KL, p.KU, a, pivots.Rows, b.Cols, b.Data, b.Stride, work)
 		return nil

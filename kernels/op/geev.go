@@ -58,13 +58,9 @@ func geevOf[T kernels.Element](call *versions.Call) (a, w, u, v *kernels.Tile[T]
 		u = arg[T](call, 2)
 	}
 	for _, x := range []*kernels.Tile[T]{a, u, v} {
-		if x != nil && (x.Rows != a.Rows || x.Cols != a.Rows) {
-			panic(kernels.ErrShape)
-		}
+		panicIf(x != nil && (x.Rows != a.Rows || x.Cols != a.Rows), kernels.ErrShape)
 	}
-	if w.Rows != 2 || w.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(w.Rows != 2 || w.Cols != a.Cols, kernels.ErrShape)
 	return a, w, u, v
 }
 

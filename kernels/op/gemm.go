@@ -42,9 +42,7 @@ func gemmOf[T kernels.Element](call *versions.Call, p *Gemm[T]) (a, b, c *kernel
 	b = arg[T](call, 1)
 	m, k = dims(a, p.TransA)
 	kb, n := dims(b, p.TransB)
-	if k != kb || c.Rows != m || c.Cols != n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(k != kb || c.Rows != m || c.Cols != n, kernels.ErrShape)
 	return a, b, c, m, n, k
 }
 

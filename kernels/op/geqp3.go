@@ -52,13 +52,9 @@ func ormlqOp[T kernels.Element]() definition[T] {
 
 // geqp3Of returns the operands of op "geqp3".
 func geqp3Of[T kernels.Element](call *versions.Call) (b, tau *kernels.Tile[T], p *kernels.Pivots) {
-	if len(call.Args) != 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 3, kernels.ErrArgs)
 	b, tau, p = arg[T](call, 0), arg[T](call, 1), operand[*kernels.Pivots](call, 2)
-	if tau.Rows != 1 || tau.Cols != min(b.Rows, b.Cols) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(tau.Rows != 1 || tau.Cols != min(b.Rows, b.Cols), kernels.ErrShape)
 	return b, tau, p
 }
 
@@ -66,9 +62,7 @@ func geqp3Of[T kernels.Element](call *versions.Call) (b, tau *kernels.Tile[T], p
 func ormlqOf[T kernels.Element](call *versions.Call) (b, tau, x *kernels.Tile[T]) {
 	b, x = args[T](call, 3)
 	tau = arg[T](call, 1)
-	if tau.Rows != 1 || tau.Cols > min(b.Rows, b.Cols) || x.Cols != b.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(tau.Rows != 1 || tau.Cols > min(b.Rows, b.Cols) || x.Cols != b.Cols, kernels.ErrShape)
 	return b, tau, x
 }
 

@@ -59,20 +59,12 @@ func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Ti
 	} else {
 		a, v = args[T](call, 4)
 		sigma, u = arg[T](call, 1), arg[T](call, 2)
-		if u.Cols != a.Rows || u.Rows != a.Rows && u.Rows != a.Cols || v.Rows != a.Cols || v.Cols != a.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(u.Cols != a.Rows || u.Rows != a.Rows && u.Rows != a.Cols || v.Rows != a.Cols || v.Cols != a.Cols, kernels.ErrShape)
 	}
-	if a.Rows < a.Cols || sigma.Cols != a.Cols || sigma.Rows != 1 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows < a.Cols || sigma.Cols != a.Cols || sigma.Rows != 1, kernels.ErrShape)
 	p := params[Gesdd](call).Part
-	if p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols) {
-		panic(kernels.ErrArgs)
-	}
-	if p.Kind != AllEigen && u != nil && u.Rows > a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols), kernels.ErrArgs)
+	panicIf(p.Kind != AllEigen && u != nil && u.Rows > a.Cols, kernels.ErrShape)
 	return a, sigma, u, v
 }
 

@@ -48,13 +48,9 @@ func laed0Op[T kernels.Element]() definition[T] {
 
 // laed0Of returns the operands W and T of op "laed0", and the order of the half.
 func laed0Of[T kernels.Element](call *versions.Call) (w, t *kernels.Tile[T], m int) {
-	if len(call.Args) < 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 2, kernels.ErrArgs)
 	w, t = args[T](call, len(call.Args))
-	if t.Rows != 2 || t.Cols < 2 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows != 2 || t.Cols < 2, kernels.ErrShape)
 	m = HalfOrder(t.Cols, params[Laed0](call).Second)
 	cols := 0
 	for i := 1; i < len(call.Args)-1; i++ {
@@ -63,9 +59,7 @@ func laed0Of[T kernels.Element](call *versions.Call) (w, t *kernels.Tile[T], m i
 			panic(kernels.ErrShape)
 		}
 	}
-	if w.Rows != 2 || w.Cols != m || cols != m {
-		panic(kernels.ErrShape)
-	}
+	panicIf(w.Rows != 2 || w.Cols != m || cols != m, kernels.ErrShape)
 	return w, t, m
 }
 

@@ -49,9 +49,7 @@ func laed3Of[T kernels.Element](call *versions.Call) (a laed3Args[T]) {
 	if p.Values {
 		at = 1
 	}
-	if p.Parts < 1 || tiles < at {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(p.Parts < 1 || tiles < at, kernels.ErrArgs)
 	a.q, a.w1, a.w2, a.t = arg[T](call, tiles), arg[T](call, last-2), arg[T](call, last-1), arg[T](call, last)
 	a.z, a.found, a.end = call.Args[at:tiles], call.Args[tiles+1:last-2], p.First
 	checkHalves(a.w1, a.w2, a.t)

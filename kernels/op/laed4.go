@@ -35,9 +35,7 @@ func laed4Op[T kernels.Element]() definition[T] {
 // checkHalves panics unless t, of order n, w1 and w2 are those of two halves.
 func checkHalves[T kernels.Element](w1, w2, t *kernels.Tile[T]) {
 	n := t.Cols
-	if t.Rows != 2 || n < 2 || w1.Rows != 2 || w2.Rows != 2 || w1.Cols != HalfOrder(n, false) || w2.Cols != HalfOrder(n, true) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows != 2 || n < 2 || w1.Rows != 2 || w2.Rows != 2 || w1.Cols != HalfOrder(n, false) || w2.Cols != HalfOrder(n, true), kernels.ErrShape)
 }
 
 // top begins the merge of two halves: see [tridiag.NewTop]. work holds 2·n elements.

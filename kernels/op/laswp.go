@@ -54,9 +54,7 @@ func laswp[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Laswp](call)
 		tiles, m, n, piv := laswpArgs[T](call)
-		if len(piv.Rows) > m {
-			panic(kernels.ErrShape)
-		}
+		panicIf(len(piv.Rows) > m, kernels.ErrShape)
 		x := cache.get()
 		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
@@ -71,9 +69,7 @@ func laswp[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	p := params[Laswp](call)
 	tiles, m, n, piv := laswpArgs[T](call)
-	if len(piv.Rows) > m {
-		panic(kernels.ErrShape)
-	}
+	panicIf(len(piv.Rows) > m, kernels.ErrShape)
 	for _, r := range piv.Rows {
 		if r < 0 || r >= m {
 			panic(cpu.ErrPivots)

@@ -36,15 +36,11 @@ func ormsb2stOp[T kernels.Element]() definition[T] {
 func ormsb2stOf[T kernels.Element](call *versions.Call) (x, q *kernels.Tile[T], n int) {
 	p := params[Ormsb2st](call)
 	x, q = args[T](call, 2)
-	if p.B < 1 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.B < 1, kernels.ErrShape)
 	// Cols is n + ChaseSteps(n, B), which grows with n.
 	for n = min(q.Cols, x.Cols); n > 0 && n+cpu.ChaseSteps(n, p.B) > q.Cols; n-- {
 	}
-	if n < 1 || n+cpu.ChaseSteps(n, p.B) != q.Cols || q.Rows >= n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(n < 1 || n+cpu.ChaseSteps(n, p.B) != q.Cols || q.Rows >= n, kernels.ErrShape)
 	return x, q, n
 }
 

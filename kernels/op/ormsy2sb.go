@@ -34,14 +34,10 @@ func ormsy2sbOf[T kernels.Element](call *versions.Call) (x *kernels.Tile[T], pai
 	params[Ormsy2sb](call)
 	x = arg[T](call, 0)
 	pairs = call.Args[1:]
-	if len(pairs)%2 != 0 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(pairs)%2 != 0, kernels.ErrArgs)
 	for i := 0; i < len(pairs); i += 2 {
 		v, f := arg[T](call, 1+i), arg[T](call, 2+i)
-		if v.Rows > x.Cols || f.Rows != v.Cols || f.Cols != v.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(v.Rows > x.Cols || f.Rows != v.Cols || f.Cols != v.Cols, kernels.ErrShape)
 		columns = max(columns, v.Cols)
 	}
 	return x, pairs, columns

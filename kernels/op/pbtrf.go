@@ -52,9 +52,7 @@ func pbtrsOp[T kernels.Element]() definition[T] {
 // bandOf returns operand i as a band with so many diagonals below and above the main one.
 func bandOf[T kernels.Element](call *versions.Call, i, lower, upper int) *cpu.Band[T] {
 	a := arg[T](call, i)
-	if a.Cols != lower+upper+1 || a.Stride != a.Cols && a.Rows > 0 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Cols != lower+upper+1 || a.Stride != a.Cols && a.Rows > 0, kernels.ErrShape)
 	return &cpu.Band[T]{N: a.Rows, Lower: lower, Upper: upper, Data: a.Data}
 }
 
@@ -92,9 +90,7 @@ func pbtrs[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		k := params[Pbtrs](call).K
 		t := cpu.NewBands(by.blas, by.lu, nil)
 		a, b := bandOf[T](call, 0, 0, cpu.PbtrfRoom(k)), arg[T](call, 1)
-		if b.Rows != a.N {
-			panic(kernels.ErrShape)
-		}
+		panicIf(b.Rows != a.N, kernels.ErrShape)
 		t.Pbtrs(k, a, b.Cols, b.Data, b.Stride, versions.Scratch[T](call.Work, t.PbtrfWork(k, b.Cols)))
 		return nil
 	}

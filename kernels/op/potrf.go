@@ -42,9 +42,7 @@ func potrfOp[T kernels.Element]() definition[T] {
 // potrfOf returns the operand of op "potrf".
 func potrfOf[T kernels.Element](call *versions.Call) *kernels.Tile[T] {
 	a, _ := args[T](call, 1)
-	if a.Cols != a.Rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Cols != a.Rows, kernels.ErrShape)
 	return a
 }
 

@@ -49,15 +49,11 @@ func sb2stOf[T kernels.Element](call *versions.Call) (t *kernels.Tile[T], sweeps
 	p := params[Sb2st](call)
 	t = arg[T](call, 0)
 	n, tiles := t.Cols, 0
-	if p.B < 1 || t.Rows != 2 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.B < 1 || t.Rows != 2, kernels.ErrShape)
 	if p.Sweeps > 0 {
 		tiles = SweepTiles(n, p.Sweeps)
 	}
-	if len(call.Args) < 1+tiles {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 1+tiles, kernels.ErrArgs)
 	sweeps, rows = call.Args[1:1+tiles], call.Args[1+tiles:]
 	for i := range sweeps {
 		q := arg[T](call, 1+i)
@@ -72,9 +68,7 @@ func sb2stOf[T kernels.Element](call *versions.Call) (t *kernels.Tile[T], sweeps
 			panic(kernels.ErrShape)
 		}
 	}
-	if all != n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(all != n, kernels.ErrShape)
 	return t, sweeps, rows
 }
 

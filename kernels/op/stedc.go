@@ -37,9 +37,7 @@ func stedcOp[T kernels.Element]() definition[T] {
 
 // stedcOf returns the operands of op "stedc", and the end of the eigenvectors.
 func stedcOf[T kernels.Element](call *versions.Call) (t, w *kernels.Tile[T], z []any, end int) {
-	if len(call.Args) < 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 2, kernels.ErrArgs)
 	w, t = args[T](call, len(call.Args))
 	z, end = call.Args[1:len(call.Args)-1], params[Stedc](call).First
 	for i := range z {
@@ -48,9 +46,7 @@ func stedcOf[T kernels.Element](call *versions.Call) (t, w *kernels.Tile[T], z [
 			panic(kernels.ErrShape)
 		}
 	}
-	if t.Rows != 2 || w.Rows != 1 || w.Cols != t.Cols || end > t.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows != 2 || w.Rows != 1 || w.Cols != t.Cols || end > t.Cols, kernels.ErrShape)
 	return t, w, z, end
 }
 

@@ -55,24 +55,18 @@ func sy2sbmmOf[T kernels.Element](call *versions.Call) (c bandColumn[T]) {
 	c.Sy2sbmm = params[Sy2sbmm](call)
 	c.top, c.lo, c.hi = c.First/max(c.NB, 1), max(c.First, c.Column*c.NB), min((c.Column+1)*c.NB, c.N)
 	count := c.Column - c.top + 1
-	if c.NB < 1 || c.lo >= c.hi || count > len(call.Args) || c.First+c.Rows > min((c.top+1)*c.NB, c.N) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(c.NB < 1 || c.lo >= c.hi || count > len(call.Args) || c.First+c.Rows > min((c.top+1)*c.NB, c.N), kernels.ErrShape)
 	c.tiles = call.Args[:count]
 	next := count
 	take := func(rows int) *kernels.Tile[T] {
 		t := arg[T](call, next)
 		next++
-		if t.Rows < rows {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Rows < rows, kernels.ErrShape)
 		return t
 	}
 	for i := range c.tiles {
 		t, at := arg[T](call, i), (c.top+i)*c.NB
-		if t.Rows != min(c.NB, c.N-at) || t.Cols != c.hi-c.Column*c.NB {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Rows != min(c.NB, c.N-at) || t.Cols != c.hi-c.Column*c.NB, kernels.ErrShape)
 	}
 	if c.Rows > 0 {
 		if c.r = take(c.Rows); c.r.Cols != c.hi-c.Column*c.NB {
@@ -92,9 +86,7 @@ func sy2sbmmOf[T kernels.Element](call *versions.Call) (c bandColumn[T]) {
 			panic(kernels.ErrShape)
 		}
 	}
-	if next != len(call.Args) {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(next != len(call.Args), kernels.ErrArgs)
 	return c
 }
 

@@ -60,16 +60,12 @@ type bandPanel[T kernels.Element] struct {
 func sy2sbqrOf[T kernels.Element](call *versions.Call) (p bandPanel[T]) {
 	p.Sy2sbqr = params[Sy2sbqr](call)
 	p.rest = p.N - p.First
-	if p.NB < 1 || p.Rows < 1 || p.Rows > p.B || p.Rows > p.rest || p.First/p.NB != (p.First+p.Rows-1)/p.NB {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.NB < 1 || p.Rows < 1 || p.Rows > p.B || p.Rows > p.rest || p.First/p.NB != (p.First+p.Rows-1)/p.NB, kernels.ErrShape)
 	next := 0
 	take := func(rows, cols int, more bool) *kernels.Tile[T] {
 		t := arg[T](call, next)
 		next++
-		if t.Cols < cols || t.Rows < rows || !more && (t.Rows > rows || t.Cols > cols) {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Cols < cols || t.Rows < rows || !more && (t.Rows > rows || t.Cols > cols), kernels.ErrShape)
 		return t
 	}
 	if p.Rows < p.rest {
@@ -94,13 +90,9 @@ func sy2sbqrOf[T kernels.Element](call *versions.Call) (p bandPanel[T]) {
 			take(p.rest, p.old, true)
 		}
 		p.y = call.Args[first:]
-		if len(p.y) == 0 || p.w.Cols < p.old || p.vOld.Rows != p.rest {
-			panic(kernels.ErrShape)
-		}
+		panicIf(len(p.y) == 0 || p.w.Cols < p.old || p.vOld.Rows != p.rest, kernels.ErrShape)
 	}
-	if next != len(call.Args) {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(next != len(call.Args), kernels.ErrArgs)
 	return p
 }
 

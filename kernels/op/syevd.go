@@ -89,13 +89,9 @@ func syevdOf[T kernels.Element](call *versions.Call) (a, w, z *kernels.Tile[T]) 
 	} else {
 		a, z = args[T](call, 3)
 		w = arg[T](call, 1)
-		if z.Rows != a.Rows || z.Cols != a.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(z.Rows != a.Rows || z.Cols != a.Cols, kernels.ErrShape)
 	}
-	if a.Rows != a.Cols || w.Cols != a.Cols || w.Rows != 1 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows != a.Cols || w.Cols != a.Cols || w.Rows != 1, kernels.ErrShape)
 	if p := params[Syevd](call).Part; p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Rows) {
 		panic(kernels.ErrArgs)
 	}

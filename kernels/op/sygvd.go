@@ -51,9 +51,7 @@ func sygvdOp[T kernels.Element]() definition[T] {
 // sygvdOf returns B of op "sygvd", and the call of op "syevd" for the standard problem.
 func sygvdOf[T kernels.Element](call *versions.Call) (b *kernels.Tile[T], standard *versions.Call) {
 	b = arg[T](call, 1)
-	if len(call.Args) < 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 3, kernels.ErrArgs)
 	inner := *call
 	inner.Params = &params[Sygvd](call).Syevd
 	inner.Args = append([]any{call.Args[0]}, call.Args[2:]...)

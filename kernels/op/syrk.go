@@ -42,9 +42,7 @@ func syrkOp[T kernels.Element]() definition[T] {
 func syrkOf[T kernels.Element](call *versions.Call, p *Syrk[T]) (a, c *kernels.Tile[T], n, k int) {
 	a, c = args[T](call, 2)
 	n, k = dims(a, p.Trans)
-	if c.Rows != n || c.Cols != n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(c.Rows != n || c.Cols != n, kernels.ErrShape)
 	return a, c, n, k
 }
 

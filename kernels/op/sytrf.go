@@ -32,13 +32,9 @@ func sytrfOp[T kernels.Element]() definition[T] {
 
 // sytrfOf returns the operands of op "sytrf".
 func sytrfOf[T kernels.Element](call *versions.Call) (a, d *kernels.Tile[T], p *kernels.Pivots) {
-	if len(call.Args) != 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 3, kernels.ErrArgs)
 	a, d, p = arg[T](call, 0), arg[T](call, 1), operand[*kernels.Pivots](call, 2)
-	if a.Rows != a.Cols || d.Rows != 2 || d.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows != a.Cols || d.Rows != 2 || d.Cols != a.Cols, kernels.ErrShape)
 	return a, d, p
 }
 

@@ -24,14 +24,10 @@ func tntnodeOp[T kernels.Element]() definition[T] {
 // tntnodeArgs returns the operands of op "tntnode", and the numbers of their rows
 // together and of columns.
 func tntnodeArgs[T kernels.Element](call *versions.Call) (x, y *kernels.Candidates[T], m, n int) {
-	if len(call.Args) != 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 2, kernels.ErrArgs)
 	x, y = operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Candidates[T]](call, 1)
 	m, n = len(x.Rows)+len(y.Rows), x.Tile.Cols
-	if y.Tile.Cols != n || len(x.Rows) < min(m, n) || len(x.Rows) != x.Tile.Rows || len(y.Rows) != y.Tile.Rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(y.Tile.Cols != n || len(x.Rows) < min(m, n) || len(x.Rows) != x.Tile.Rows || len(y.Rows) != y.Tile.Rows, kernels.ErrShape)
 	return x, y, m, n
 }
 

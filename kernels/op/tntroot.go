@@ -31,9 +31,7 @@ func tntrootOp[T kernels.Element]() definition[T] {
 
 // tntrootArgs returns the operands of op "tntroot".
 func tntrootArgs[T kernels.Element](call *versions.Call) (c *kernels.Candidates[T], v *kernels.Pivots) {
-	if len(call.Args) != 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 2, kernels.ErrArgs)
 	return operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Pivots](call, 1)
 }
 

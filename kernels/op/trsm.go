@@ -43,9 +43,7 @@ func trsmOp[T kernels.Element]() definition[T] {
 func triangularOf[T kernels.Element](call *versions.Call, p *Trsm[T], product bool) (a, b *kernels.Tile[T]) {
 	a, b = args[T](call, 2)
 	order, _ := factorOrder(p.Side, b.Rows, b.Cols)
-	if a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order), kernels.ErrShape)
 	return a, b
 }
 

@@ -63,9 +63,7 @@ func tpmqrtOf[T kernels.Element](call *versions.Call, p *Tsmqr, triangle bool) (
 	}
 	r1, n1 := factorOrder(p.Side, c1.Rows, c1.Cols)
 	r2, n2 := factorOrder(p.Side, c2.Rows, c2.Cols)
-	if r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows, kernels.ErrShape)
 	checkT(t, p.IB, k)
 	return v, t, c1, c2, rows
 }

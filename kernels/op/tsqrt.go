@@ -48,9 +48,7 @@ func tpqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
 func tpqrtOf[T kernels.Element](call *versions.Call, p *Tsqrt) (r, a, t *kernels.Tile[T]) {
 	r, t = args[T](call, 3)
 	a = arg[T](call, 1)
-	if r.Rows < a.Cols || r.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(r.Rows < a.Cols || r.Cols != a.Cols, kernels.ErrShape)
 	checkT(t, p.IB, a.Cols)
 	return r, a, t
 }
