@@ -41,19 +41,14 @@ func (t *Tridiagonal[T]) Sy2sb(n, b int, a []T, lda int, band, tau, work []T) {
 	if n == 0 {
 		return
 	}
-	take := func(k int) []T {
-		s := work[:k:k]
-		work = work[k:]
-		return s
-	}
 	nb := sy2sbTile * b
 	p := bandReduction[T]{Tridiagonal: t, qr: NewQR(t.Routines), n: n, b: b, nb: nb, tiles: (n + nb - 1) / nb, a: a, lda: lda,
 		band: band, ld: BandStride[T](b), tau: tau}
-	p.data = take(p.tiles * (p.tiles + 1) / 2 * nb * nb)
-	p.v, p.x = take(n*b), take(3*n*b)
-	p.sums = take(sy2sbGroups(p.tiles) * n * b)
-	p.gram = take(p.tiles * sy2sbParts * b * b)
-	p.f, p.m = take(b*b), take(b*b)
+	p.data = take(&work, p.tiles*(p.tiles+1)/2*nb*nb)
+	p.v, p.x = take(&work, n*b), take(&work, 3*n*b)
+	p.sums = take(&work, sy2sbGroups(p.tiles)*n*b)
+	p.gram = take(&work, p.tiles*sy2sbParts*b*b)
+	p.f, p.m = take(&work, b*b), take(&work, b*b)
 	p.updated = make([]bool, p.tiles*(p.tiles+1)/2)
 	p.load()
 	t.crew(1, p.panelWork(), func(_, _ int, work []T) { p.panel(0, work) })
