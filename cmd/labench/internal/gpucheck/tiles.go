@@ -91,7 +91,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k kernel, nb 
 	times := n * min(max(int(c.sizes.target/max(once, 1)), 1), 64)
 
 	library := func(int) (time.Duration, error) { return 0, nil }
-	r := &room{d: a.Device()}
+	r := &deviceMemory{d: a.Device()}
 	defer r.free(&err)
 	compared := k.op != "tsmqr" // no library has a similar routine
 	if compared {
