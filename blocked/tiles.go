@@ -3,7 +3,6 @@ package blocked
 import (
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec"
-	"gonum.org/v1/gonum/blas"
 )
 
 // The tiled matrix, its sources and its sinks are those of package tiles.
@@ -82,19 +81,4 @@ func ViewSymmetric[T Element](s Symmetric[T], nb int) *Matrix[T] { return tiles.
 // ViewTriangular is [tiles.ViewTriangular].
 func ViewTriangular[T Element](t Triangular[T], nb int) *Matrix[T] {
 	return tiles.ViewTriangular(t, nb)
-}
-
-// NewGeneral is [tiles.NewGeneral].
-func NewGeneral[T Element](rows, cols, stride int, data []T) (General[T], error) {
-	return tiles.NewGeneral(rows, cols, stride, data)
-}
-
-// NewSymmetric is [tiles.NewSymmetric].
-func NewSymmetric[T Element](uplo blas.Uplo, n, stride int, data []T) (Symmetric[T], error) {
-	return tiles.NewSymmetric(uplo, n, stride, data)
-}
-
-// NewTriangular is [tiles.NewTriangular].
-func NewTriangular[T Element](uplo blas.Uplo, diag blas.Diag, n, stride int, data []T) (Triangular[T], error) {
-	return tiles.NewTriangular(uplo, diag, n, stride, data)
 }

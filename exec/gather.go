@@ -63,7 +63,8 @@ func (s *scheduler) muster(w *seat, units int) *team {
 	t := newTeam(w, units-1, true, &s.offers, s)
 	s.offers.publish(t)
 	for range units - 1 {
-		// This does not block: see "Waking a worker" in docs/internals/locks.md. Workers that spin find the offer by themselves.
+		// This does not block: see "Waking a worker" in docs/internals/locks.md. Workers that spin find the offer by
+		// themselves.
 		s.rise(func(p *seat) bool { return near(&p.info, &w.info) }).rouse()
 	}
 	return t

@@ -7,7 +7,7 @@ import (
 )
 
 // regular reports whether the matrix with these factors and norms is not singular to working precision. If it is, the
-// other way has the error.
+// caller leaves the problem to the engine, which returns the error.
 func (d *desk[T]) regular(f *factors[T], k norms) bool {
 	if k.fine.Load() {
 		return true

@@ -18,8 +18,8 @@ import (
 //	A·v = λ·v,  uᴴ·A = λ·uᴴ,
 //
 // after gonum's mat.Eigen. Eigenvalues have no order, but the two of a complex pair follow each other, that with the
-// positive imaginary part first. Vectors have norm 1, and the largest element of a complex one is real. Otherwise their signs are
-// not defined.
+// positive imaginary part first. Vectors have norm 1, and the largest element of a complex one is real. Otherwise their
+// signs are not defined.
 //
 // A is balanced and reduced to Hessenberg form, of which the QR iteration with many shifts computes the Schur form; the
 // eigenvectors of that are transformed back. The errors are those of a matrix that differs from A by rounding errors of its
@@ -160,8 +160,9 @@ func (c *Eigen[T]) Values(dst []complex128) []complex128 {
 	return dst
 }
 
-// VectorsTo copies the right eigenvectors to the columns of dst, n×n: column j is that of eigenvalue j. An empty dst takes that
-// shape. It panics with ErrNoVectors if the decomposition is without them, and with mat.ErrShape if dst has another shape.
+// VectorsTo copies the right eigenvectors to the columns of dst, n×n: column j is that of eigenvalue j. An empty dst
+// takes that shape. It panics with ErrNoVectors if the decomposition is without them, and with mat.ErrShape if dst has
+// another shape.
 func (c *Eigen[T]) VectorsTo(dst *mat.CDense) {
 	c.check(mat.EigenRight)
 	c.vectorsTo(dst, c.v)
@@ -197,9 +198,10 @@ func (c *Eigen[T]) vectorsTo(dst *mat.CDense, x *blocked.Matrix[T]) {
 	}
 }
 
-// RealTo copies the eigenvalues and eigenvectors as LAPACK has them: the real and imaginary parts of the eigenvalues to re and
-// im, and the left and right vectors to the columns of u and v. For a pair j and j+1 column j is the real part of the first vector,
-// and column j+1 its imaginary part. Vectors are not copied to a nil u or v. It panics as Values and VectorsTo do.
+// RealTo copies the eigenvalues and eigenvectors as LAPACK has them: the real and imaginary parts of the eigenvalues to
+// re and im, and the left and right vectors to the columns of u and v. For a pair j and j+1 column j is the real part
+// of the first vector, and column j+1 its imaginary part. Vectors are not copied to a nil u or v. It panics as Values
+// and VectorsTo do.
 func (c *Eigen[T]) RealTo(re, im []T, u, v Sink[T]) {
 	c.check(mat.EigenNone)
 	if len(re) != c.n || len(im) != c.n {

@@ -46,17 +46,17 @@ func NewEigenSym[T Element](e *Engine) *EigenSym[T] { return &EigenSym[T]{engine
 // former decomposition is replaced and its memory used again. Of a matrix in memory only the stored
 // triangle is read, of a Full *blocked.Matrix the upper one.
 //
-// The options are [WithContext], an [EigenPart], a [Reduction] and [InPlace]. When the context ends, the decomposition is broken off, and the
-// cause returned. The result of a part is its eigenvalues in ascending
-// order, and their eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
-// 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize
-// panics with mat.ErrIndexOutOfRange if the part has indices that A has not.
+// The options are [WithContext], an [EigenPart], a [Reduction] and [InPlace]. When the context ends, the decomposition
+// is broken off, and the cause returned. The result of a part is its eigenvalues in ascending order, and their
+// eigenvectors. Without vectors it takes as long as for all. With the vectors of k eigenvalues it saves up to
+// 2·n²·(n−k) operations of the transformation back, and most of the last step of divide and conquer. Factorize panics
+// with mat.ErrIndexOutOfRange if the part has indices that A has not.
 //
-// Tasks on tiles decompose a symmetric matrix that is distributed on the nodes of the engine, in two stages. They work on a copy on
-// the nodes, or with InPlace on the tiles of a, which are undefined then. In place a is a *blocked.Matrix of kind SymUpper, and may be
-// in the memory of this process, too. The eigenvectors stay on the nodes until c is reset or used again, and VectorsTo
-// copies them. If the engine has accelerators, tasks on tiles also decompose a matrix of order 4096 or more, or for which
-// [TwoStages] is asked; their products run on devices.
+// Tasks on tiles decompose a symmetric matrix that is distributed on the nodes of the engine, in two stages. They work
+// on a copy on the nodes, or with InPlace on the tiles of a, which are undefined then. In place a is a *blocked.Matrix
+// of kind SymUpper, and may be in the memory of this process, too. The eigenvectors stay on the nodes until c is reset
+// or used again, and VectorsTo copies them. If the engine has accelerators, tasks on tiles also decompose a matrix of
+// order 4096 or more, or for which [TwoStages] is asked; their products run on devices.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, an *[OptionsError] for one stage on tiles, a *ShapeError for tiles of another kind, or
@@ -220,8 +220,8 @@ func (c *EigenSym[T]) Stages() []Stage {
 	return c.account.Stages
 }
 
-// Choice returns why A was reduced in one stage or in two. It is zero if an option fixed the way, or if A is so small that one
-// stage is always taken.
+// Choice returns why A was reduced in one stage or in two. It is zero if an option fixed the way, or if A is so small
+// that one stage is always taken.
 func (c *EigenSym[T]) Choice() ReductionChoice {
 	c.check()
 	return c.account.Choice
@@ -274,8 +274,8 @@ func (c *EigenSym[T]) VectorsTo(dst Sink[T]) {
 	vectorsTo(dst, c.z, len(c.values), c.n)
 }
 
-// Reset drops the decomposition. Its memory is kept for the next one of the same size; to free it, drop c. What is on nodes is
-// freed there.
+// Reset drops the decomposition. Its memory is kept for the next one of the same size; to free it, drop c. What is on
+// nodes is freed there.
 func (c *EigenSym[T]) Reset() {
 	c.valid = false
 	c.tiles.close()

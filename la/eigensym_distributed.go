@@ -19,7 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// eigenTiles is the eigendecomposition of a symmetric matrix by tasks on tiles, by which one that is distributed stays on its nodes.
+// eigenTiles is the eigendecomposition of a symmetric matrix by tasks on tiles, by which one that is distributed stays
+// on its nodes.
 type eigenTiles[T Element] struct {
 	engine *Engine
 	o      callOptions
@@ -78,8 +79,8 @@ func newEigenTiles[T Element](e *Engine, o callOptions, a SymmetricSource[T], ve
 	return c, nil
 }
 
-// An engine with accelerators decomposes by tasks on tiles from order eigenOnDevices on, in tiles of eigenDeviceNB unless it has a
-// size of its own: their products run on devices. Both are estimates: nobody has measured them.
+// An engine with accelerators decomposes by tasks on tiles from order eigenOnDevices on, in tiles of eigenDeviceNB
+// unless it has a size of its own: their products run on devices. Both are estimates: nobody has measured them.
 const (
 	eigenOnDevices = 4096
 	eigenDeviceNB  = 512

@@ -23,10 +23,10 @@ import (
 // descending order, and orthonormal left and right vectors as the columns of U and V. The signs of a pair of
 // vectors, and which vectors span the space of equal values, are not defined.
 //
-// A is reduced to bidiagonal form, after a QR factorization if it is far from square. [Reduction] says which ways
-// there are to that form. The bidiagonal problem is solved by divide and conquer, and the vectors are transformed back; values alone are found by differential
-// quotients and differences (dqds). The errors in the values are of the size of rounding errors in the
-// largest of them: small ones of a graded matrix have fewer digits.
+// A is reduced to bidiagonal form, after a QR factorization if it is far from square. [Reduction] says which ways there
+// are to that form. The bidiagonal problem is solved by divide and conquer, and the vectors are transformed back;
+// values alone are found by differential quotients and differences (dqds). The errors in the values are of the size of
+// rounding errors in the largest of them: small ones of a graded matrix have fewer digits.
 //
 // The zero value is without a decomposition and uses the default engine. An SVD may be read from several
 // goroutines at once.
@@ -56,11 +56,12 @@ const (
 // rows or columns (mat.SVDFullU, mat.SVDFullV, mat.SVDFull). One side takes as long as both. A former
 // decomposition is replaced and its memory used again.
 //
-// The options are [WithContext], a [SingularPart] and a [Reduction]. When the context ends, the decomposition is broken off, and the cause
-// returned. The result of a part is its singular values, in descending order, and their vectors; Rank, Cond, SolveTo and
-// PseudoInverseTo then know no other values. All values are found in any case. A part of k values saves most of the last step
-// of divide and conquer, and of the transformation back all but k/min(m, n). Factorize panics with
-// mat.ErrIndexOutOfRange if the part has indices that A has not, and the error is an *OptionsError if kind is full.
+// The options are [WithContext], a [SingularPart] and a [Reduction]. When the context ends, the decomposition is broken
+// off, and the cause returned. The result of a part is its singular values, in descending order, and their vectors;
+// Rank, Cond, SolveTo and PseudoInverseTo then know no other values. All values are found in any case. A part of k
+// values saves most of the last step of divide and conquer, and of the transformation back all but k/min(m, n).
+// Factorize panics with mat.ErrIndexOutOfRange if the part has indices that A has not, and the error is an
+// *OptionsError if kind is full.
 //
 // The error is a *NonFiniteError, a *ConvergenceError, an *exec.TaskError that names a version that has
 // failed, exec.ErrClosed, or blocked.ErrAway for a distributed matrix. c is then empty.
@@ -198,16 +199,17 @@ func (c *SVD[T]) decompose(o callOptions) error {
 		Local: &c.account})
 }
 
-// Stages returns the stages of the decomposition in their order: "QR" if A is far from square, then "reduction",
-// or "reduction to band" and "bulge chasing"; and "values", or "divide and conquer", "vectors of the band" if A was reduced to
-// a band, and "back-transformation". A small matrix has none. The slice is overwritten by the next Factorize.
+// Stages returns the stages of the decomposition in their order: "QR" if A is far from square, then "reduction", or
+// "reduction to band" and "bulge chasing"; and "values", or "divide and conquer", "vectors of the band" if A was
+// reduced to a band, and "back-transformation". A small matrix has none. The slice is overwritten by the next
+// Factorize.
 func (c *SVD[T]) Stages() []Stage {
 	c.check()
 	return c.account.Stages
 }
 
-// Choice returns why A was reduced in one stage or in two. It is zero if an option fixed the way, or if A is so small that one
-// stage is always taken.
+// Choice returns why A was reduced in one stage or in two. It is zero if an option fixed the way, or if A is so small
+// that one stage is always taken.
 func (c *SVD[T]) Choice() ReductionChoice {
 	c.check()
 	return c.account.Choice
@@ -353,10 +355,10 @@ func vectorsTo[T Element](dst Sink[T], x *blocked.Matrix[T], rows, n int) {
 	}
 }
 
-// SolveTo computes dst = X, n×k, of least Frobenius norm among those with the least ‖A·X − B‖ for the m×k
-// matrix B. A counts as a matrix of the given rank, as Rank returns one: smaller singular values count as
-// zero. An empty *mat.Dense takes the shape. It panics with ErrNoVectors unless there are vectors of both sides, and with ErrRank
-// if rank is not between 0 and the number of singular values that are not zero.
+// SolveTo computes dst = X, n×k, of least Frobenius norm among those with the least ‖A·X − B‖ for the m×k matrix B. A
+// counts as a matrix of the given rank, as Rank returns one: smaller singular values count as zero. An empty *mat.Dense
+// takes the shape. It panics with ErrNoVectors unless there are vectors of both sides, and with ErrRank if rank is not
+// between 0 and the number of singular values that are not zero.
 //
 // The errors are those of [Gemm]. The option is [WithContext].
 //

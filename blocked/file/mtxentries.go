@@ -14,12 +14,11 @@ import (
 // ReadEntries reads a Matrix Market file, plain or compressed with gzip, entry by entry, for
 // programs that do not want a dense matrix.
 //
-// It first calls begin with the shape and an upper bound of the number of calls of entry. Both are what
-// the file announces, which may be wrong. general says that the file is neither symmetric nor
-// skew-symmetric. An error of begin ends the reading, and ReadEntries returns it. Then it calls entry for each entry in the order of the file, with its
-// row and column from 0. For a symmetric or skew-symmetric file it also calls entry for the mirror
-// image of each entry off the diagonal. An index may come more than once; the caller must add such
-// entries.
+// It first calls begin with the shape and an upper bound of the number of calls of entry. Both are what the file
+// announces, which may be wrong. general says that the file is neither symmetric nor skew-symmetric. An error of begin
+// ends the reading, and ReadEntries returns it. Then it calls entry for each entry in the order of the file, with its
+// row and column from 0. For a symmetric or skew-symmetric file it also calls entry for the mirror image of each entry
+// off the diagonal. An index may come more than once; the caller must add such entries.
 //
 // ReadEntries accepts the same files as [ReadMatrixMarket], calls warn, if not nil, for the same
 // deviations, and returns the same errors. It may find an error after some calls of entry.

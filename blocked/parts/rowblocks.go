@@ -25,27 +25,6 @@ type RowBlocks[T blocked.Element] struct {
 	owners     []int              // of the blocks, if of is nil; nil means 0 for all
 }
 
-// CutRows returns g in blocks of n rows, which alias g.Data. The last block may have fewer rows. CutRows
-// panics with ErrStorage if g.Data is too short for g, and with ErrShape if n < 1.
-func CutRows[T blocked.Element](g blocked.General[T], n int) *RowBlocks[T] {
-	if g.Validate() != nil {
-		panic(blocked.ErrStorage)
-	}
-	if n < 1 {
-		panic(blocked.ErrShape)
-	}
-	a := &RowBlocks[T]{rows: g.Rows, cols: g.Cols}
-	for lo := 0; lo < g.Rows; lo += n {
-		t := &blocked.Tile[T]{Rows: min(n, g.Rows-lo), Cols: g.Cols, Stride: g.Stride}
-		if g.Cols > 0 {
-			first, end := lo*g.Stride, (lo+t.Rows-1)*g.Stride+g.Cols
-			t.Data = g.Data[first:end:end]
-		}
-		a.blocks = append(a.blocks, t)
-	}
-	return a
-}
-
 // JoinRows returns one matrix whose blocks are the given matrices, from top to bottom. The blocks
 // alias their memory. All must have the same number of columns. The error is a *[blocked.StorageError] for
 // the first matrix with another number of columns, or with data that cannot hold it.

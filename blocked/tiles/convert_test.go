@@ -169,7 +169,7 @@ func checkTiles(t *testing.T, name string, a, b *tiles.Matrix[float64]) {
 // first to find one.
 func TestStatsNonFiniteParallel(t *testing.T) {
 	const n = 520
-	g, _ := tiles.NewGeneral[float64](n, n, n, nil)
+	g := tiles.General[float64]{Rows: n, Cols: n, Stride: n, Data: make([]float64, n*n)}
 	for k := range 8 {
 		g.Set(n-1-60*k, 60*k+3, math.Inf(-1))
 		g.Set(60*k+3, n-1-60*k, math.NaN())
@@ -192,7 +192,7 @@ func TestStatsFirstNonFinite(t *testing.T) {
 		n := rapid.IntRange(1, 40).Draw(rt, "n")
 		nb := rapid.IntRange(1, 45).Draw(rt, "nb")
 		kind := rapid.SampledFrom(blockedtest.AllKinds()).Draw(rt, "kind")
-		g, _ := tiles.NewGeneral[float32](n, n, n, nil)
+		g := tiles.General[float32]{Rows: n, Cols: n, Stride: n, Data: make([]float32, n*n)}
 		for range rapid.IntRange(0, 4).Draw(rt, "bad") {
 			v := rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32}).Draw(rt, "v")
 			g.Set(rapid.IntRange(0, n-1).Draw(rt, "i"), rapid.IntRange(0, n-1).Draw(rt, "j"), float32(v))
@@ -337,10 +337,10 @@ func TestCopyToUnknownSinks(t *testing.T) {
 		in := func(i, j int) bool { return i == j || (i > j) == (uplo == blas.Lower) }
 		for _, s := range samples[float32](n, n, 1, 4) {
 			a, _ := tiles.From(s.src, tiles.Full, 4, tiles.CopyOptions{})
-			sym, _ := tiles.NewSymmetric[float32](uplo, n, n, nil)
+			sym := tiles.Symmetric[float32]{Uplo: uplo, N: n, Stride: n, Data: make([]float32, n*n)}
 			a.CopyTo(symmetricSink[float32]{sym}, 0)
 			checkHalf(t, s.name+" to SymmetricSink", sym, a, func(i, j int) bool { return i <= j })
-			tri, _ := tiles.NewTriangular[float32](uplo, blas.NonUnit, n, n, nil)
+			tri := tiles.Triangular[float32]{Uplo: uplo, Diag: blas.NonUnit, N: n, Stride: n, Data: make([]float32, n*n)}
 			a.CopyTo(triangularSink[float32]{tri}, 0)
 			checkHalf(t, s.name+" to TriangularSink", tri, a, in)
 		}

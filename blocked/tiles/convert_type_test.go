@@ -18,10 +18,7 @@ type hiddenType[T tiles.Element] struct{ tiles.Source[T] }
 func testConvert[T, U tiles.Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, 7, 8, 9, 33, 70} {
-		g, err := tiles.NewGeneral[U](n, n, n+3, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := tiles.General[U]{Rows: n, Cols: n, Stride: n + 3, Data: make([]U, n*(n+3))}
 		for i := range g.Data {
 			g.Data[i] = U(rnd.NormFloat64())
 		}

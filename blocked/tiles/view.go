@@ -3,7 +3,6 @@ package tiles
 import (
 	"fmt"
 
-	"github.com/tessera-la/tessera/internal/pages"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
@@ -52,70 +51,6 @@ type Triangular[T Element] struct {
 	N      int
 	Data   []T
 	Stride int
-}
-
-// NewGeneral returns the rows×cols matrix held in data with the given stride;
-// a nil data is allocated. It returns a *StorageError if a dimension is
-// negative, stride < max(1, cols), or data is too short.
-func NewGeneral[T Element](rows, cols, stride int, data []T) (General[T], error) {
-	data, err := storage(rows, cols, stride, data)
-	if err != nil {
-		return General[T]{}, err
-	}
-	return General[T]{Rows: rows, Cols: cols, Stride: stride, Data: data}, nil
-}
-
-// NewSymmetric returns the n×n symmetric matrix whose uplo triangle is held in
-// data with the given stride; a nil data is allocated. It returns a
-// *StorageError as [NewGeneral] does, or if uplo is neither blas.Upper nor
-// blas.Lower.
-func NewSymmetric[T Element](uplo blas.Uplo, n, stride int, data []T) (Symmetric[T], error) {
-	if uplo != blas.Upper && uplo != blas.Lower {
-		return Symmetric[T]{}, &StorageError{n, n, stride, len(data), "uplo is neither upper nor lower"}
-	}
-	data, err := storage(n, n, stride, data)
-	if err != nil {
-		return Symmetric[T]{}, err
-	}
-	return Symmetric[T]{Uplo: uplo, N: n, Stride: stride, Data: data}, nil
-}
-
-// NewTriangular returns the n×n triangular matrix whose uplo triangle is held
-// in data with the given stride; a nil data is allocated. It returns a
-// *StorageError as [NewSymmetric] does, or if diag is neither blas.Unit nor
-// blas.NonUnit.
-func NewTriangular[T Element](uplo blas.Uplo, diag blas.Diag, n, stride int, data []T) (Triangular[T], error) {
-	if uplo != blas.Upper && uplo != blas.Lower {
-		return Triangular[T]{}, &StorageError{n, n, stride, len(data), "uplo is neither upper nor lower"}
-	}
-	if diag != blas.Unit && diag != blas.NonUnit {
-		return Triangular[T]{}, &StorageError{n, n, stride, len(data), "diag is neither unit nor non-unit"}
-	}
-	data, err := storage(n, n, stride, data)
-	if err != nil {
-		return Triangular[T]{}, err
-	}
-	return Triangular[T]{Uplo: uplo, Diag: diag, N: n, Stride: stride, Data: data}, nil
-}
-
-// storage returns data, allocated if nil, or says why it cannot hold the
-// matrix.
-func storage[T Element](rows, cols, stride int, data []T) ([]T, error) {
-	length := len(data)
-	if data == nil {
-		length = int(^uint(0) >> 1)
-		if rows > 0 && stride > 0 && rows > length/stride/8 {
-			return nil, &StorageError{rows, cols, stride, 0, "too large to allocate"}
-		}
-	}
-	if reason := misfit(rows, cols, stride, length); reason != "" {
-		return nil, &StorageError{rows, cols, stride, len(data), reason}
-	}
-	if data == nil {
-		data = make([]T, rows*stride)
-		pages.Large(data)
-	}
-	return data, nil
 }
 
 // misfit says why length elements cannot hold the matrix, or nothing. The sum

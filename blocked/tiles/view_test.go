@@ -51,41 +51,20 @@ func TestNewRaw(t *testing.T) {
 		{huge, huge, huge, 100, false},
 		{2, 1, huge, 100, false},
 	} {
-		_, err := tiles.NewGeneral(test.rows, test.cols, test.stride, make([]float32, test.length))
+		g := tiles.General[float32]{Rows: test.rows, Cols: test.cols, Stride: test.stride, Data: make([]float32, test.length)}
+		err := g.Validate()
 		var se *tiles.StorageError
 		if (err == nil) != test.ok || (err != nil && !errors.As(err, &se)) {
 			t.Errorf("%+v: %v", test, err)
 		}
-		if test.rows == test.cols {
-			_, err1 := tiles.NewSymmetric(blas.Upper, test.rows, test.stride, make([]float64, test.length))
-			_, err2 := tiles.NewTriangular(blas.Lower, blas.Unit, test.rows, test.stride, make([]float64, test.length))
-			if (err1 == nil) != test.ok || (err2 == nil) != test.ok {
-				t.Errorf("%+v: %v, %v", test, err1, err2)
-			}
-		}
-	}
-	if g, err := tiles.NewGeneral[float32](2, 3, 4, nil); err != nil || len(g.Data) != 8 {
-		t.Errorf("allocating: %v, %v", g, err)
-	}
-	if _, err := tiles.NewGeneral[float32](huge/2, 1, 8, nil); err == nil {
-		t.Error("allocating too much: no error")
-	}
-	if _, err := tiles.NewSymmetric[float64](blas.All, 2, 2, nil); err == nil {
-		t.Error("NewSymmetric took blas.All")
-	}
-	if _, err := tiles.NewTriangular[float64](blas.All, blas.NonUnit, 2, 2, nil); err == nil {
-		t.Error("NewTriangular took blas.All")
-	}
-	if _, err := tiles.NewTriangular[float64](blas.Upper, 0, 2, 2, nil); err == nil {
-		t.Error("NewTriangular took diag 0")
 	}
 }
 
 func TestRawPanics(t *testing.T) {
-	g, _ := tiles.NewGeneral[float64](2, 3, 4, nil)
-	s, _ := tiles.NewSymmetric[float64](blas.Lower, 2, 2, nil)
-	u, _ := tiles.NewTriangular[float64](blas.Upper, blas.Unit, 2, 2, nil)
-	l, _ := tiles.NewTriangular[float64](blas.Lower, blas.NonUnit, 2, 2, nil)
+	g := tiles.General[float64]{Rows: 2, Cols: 3, Stride: 4, Data: make([]float64, 8)}
+	s := tiles.Symmetric[float64]{Uplo: blas.Lower, N: 2, Stride: 2, Data: make([]float64, 4)}
+	u := tiles.Triangular[float64]{Uplo: blas.Upper, Diag: blas.Unit, N: 2, Stride: 2, Data: make([]float64, 4)}
+	l := tiles.Triangular[float64]{Uplo: blas.Lower, Diag: blas.NonUnit, N: 2, Stride: 2, Data: make([]float64, 4)}
 	for i, test := range []struct {
 		want tiles.Error
 		f    func()

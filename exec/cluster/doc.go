@@ -11,7 +11,7 @@
 // The node with the program is the driver. It infers which tasks each task waits for. With a policy of
 // package dispatch it decides which node executes the task. It keeps the directory, which says which nodes
 // have each version of a datum. The other nodes are agents. Driver and agents execute tasks in the same way
-// (executor.go): each has a runtime, usually an exec.Local, which chooses versions and cores itself.
+// (execution.go): each has a runtime, usually an exec.Local, which chooses versions and cores itself.
 //
 // # The way of a task
 //
@@ -66,7 +66,7 @@
 //   - batch: tasks that go to a node together; known: what messages can name; options; outbox: messages to a node
 //   - meter: the times of a node
 //   - values: the data of a node; fetch: data from other nodes; store: operands and results of tasks
-//   - executor: the tasks of a node
+//   - executor: the tasks of a node; execution: the steps of one; executor_run: tasks that come, and their operands
 //   - offer: what a node says that it can execute; usage: what nodes have done; record: traces
 //   - fleet: the nodes of a driver
 //   - catalog: the data of a job; capacity: caps on memory; story: what is told of tasks
@@ -74,7 +74,8 @@
 //   - routes: values by way of relays
 //   - job: Submit and Wait; recovery: lost data; replication: replicas
 //   - status: what nodes are doing; watchdog
-//   - driver; keep: data that stay on nodes
+//   - driver: its jobs; driver_nodes: nodes that come and go; driver_messages: what they say; driver_runtime: the
+//     exec.Runtime; keep: data that stay on nodes
 //   - domain: the driver that an agent is to the nodes below it
 //   - drivers: what an agent knows of its drivers; agent
 //   - watch: the state of all nodes

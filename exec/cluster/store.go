@@ -180,11 +180,10 @@ func (s *store) bringHome(ref transport.Ref, to *home, from givers, reads, keeps
 		w.got(arrival{Ref: ref}, nil)
 		return
 	}
-	var here versions.Value // this version in other memory, where a task has left it
+	x := homeUpdate{datum: datum, to: to, from: from, ref: ref, old: datum.ref, was: to.ref, reads: reads, keeps: keeps}
 	if datum.ref == ref && datum.err == nil {
-		here, _ = datum.value.(versions.Value)
+		x.here, _ = datum.value.(versions.Value)
 	}
-	old, was := datum.ref, to.ref
 	s.releaseDerived(datum)
 	if datum.value != to.value {
 		s.addBytes(-bytesOf(datum.value))
@@ -193,35 +192,49 @@ func (s *store) bringHome(ref transport.Ref, to *home, from givers, reads, keeps
 	datum.waiters = append(datum.waiters, w)
 	s.count.Add(1)
 	s.mu.Unlock()
-	go func() {
-		defer s.count.Done()
-		var arrived arrival
-		var err error
-		if value, ok := to.value.(versions.Value); ok && was != ref {
-			s.beginOverwrite(to, was, keeps)
-			switch {
-			case !reads:
-			case here != nil:
-				s.forgetOnDevices(value)
-				value.Restore(here)
-			default:
-				arrived, err = s.copy(s.ctx, value, ref, from)
-			}
+	go s.updateHome(x)
+}
+
+// homeUpdate is a version on its way into the memory of the program.
+type homeUpdate struct {
+	datum        *held
+	to           *home
+	from         givers
+	ref          transport.Ref  // the version
+	old, was     transport.Ref  // what the datum held, and what the memory of the program holds until now
+	here         versions.Value // the version in other memory, where a task has left it; nil if it is not here
+	reads, keeps bool           // as of bringHome
+}
+
+// updateHome overwrites the memory of the program with a version, and tells those who wait for it.
+func (s *store) updateHome(x homeUpdate) {
+	defer s.count.Done()
+	var arrived arrival
+	var err error
+	if value, ok := x.to.value.(versions.Value); ok && x.was != x.ref {
+		s.beginOverwrite(x.to, x.was, x.keeps)
+		switch {
+		case !x.reads:
+		case x.here != nil:
+			s.forgetOnDevices(value)
+			value.Restore(x.here)
+		default:
+			arrived, err = s.copy(s.ctx, value, x.ref, x.from)
 		}
-		if old != ref && old != was { // other nodes may be about to fetch old == ref
-			s.transport.Drop(old)
-		}
-		s.mu.Lock()
-		to.ref = ref
-		if err != nil { // it may be damaged
-			to.ref = transport.Ref{}
-		}
-		s.mu.Unlock()
-		if err == nil {
-			s.publish(ref, to.value)
-		}
-		s.deliver(datum, ref, arrived, err)
-	}()
+	}
+	if x.old != x.ref && x.old != x.was { // other nodes may be about to fetch old == ref
+		s.transport.Drop(x.old)
+	}
+	s.mu.Lock()
+	x.to.ref = x.ref
+	if err != nil { // it may be damaged
+		x.to.ref = transport.Ref{}
+	}
+	s.mu.Unlock()
+	if err == nil {
+		s.publish(x.ref, x.to.value)
+	}
+	s.deliver(x.datum, x.ref, arrived, err)
 }
 
 // beginOverwrite withdraws version was, which is in the program's memory, before another one takes its place. If

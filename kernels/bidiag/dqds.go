@@ -132,22 +132,7 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 	var p pivots
 	known := 0 // how many of p.d, p.d1 and p.d2 belong to the last rows of b
 	for {
-		for b.hi > b.lo {
-			n := b.hi
-			if n-b.lo > 1 && s.e[n-2] > s.tol*(b.sigma+s.q[n-1]) {
-				break
-			}
-			s.found(*b, s.q[n-1])
-			b.hi--
-			at := -1
-			if p.min1 == p.d1 {
-				at = b.hi - 1
-			} else if p.min1 == p.min {
-				at = p.at
-			}
-			p = pivots{min: p.min1, min1: p.min2, d: p.d1, d1: p.d2, at: at}
-			known--
-		}
+		known -= s.deflate(b, &p)
 		switch b.hi - b.lo {
 		case 0:
 			return block{}, true
@@ -160,28 +145,11 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 		if known > 0 {
 			shift = s.shift(*b, p, known)
 		}
-		cut := false
-		for try := 0; ; try++ {
-			if s.left--; s.left < 0 {
-				return block{}, false
-			}
-			var next pivots
-			next, cut, ok = s.step(*b, shift)
-			if ok {
-				p, known = next, 3
-				break
-			}
-			switch {
-			case shift == 0:
-				return block{}, false // out of range
-			case try == 0 && next.min1 > 0 && next.min < 0: // only the last d is negative
-				shift = max((shift+next.min)*(1-4*scalar.Eps[float64]()), 0)
-			case try < 3:
-				shift /= 4
-			default:
-				shift = 0
-			}
+		var cut bool
+		if p, shift, cut, ok = s.steps(*b, shift); !ok {
+			return block{}, false
 		}
+		known = 3
 		// rest takes up what the sum loses to rounding.
 		sum := b.sigma + (shift + b.rest)
 		b.rest += shift - (sum - b.sigma)
@@ -191,6 +159,51 @@ func (s *dqds) run(b *block) (other block, ok bool) {
 			if i := s.cut(*b); i > 0 {
 				return s.split(b, i), true
 			}
+		}
+	}
+}
+
+// deflate takes the last rows off b as long as the last element is a value of b, and returns their number. p becomes
+// what the latest step tells about the rows that are left.
+func (s *dqds) deflate(b *block, p *pivots) (rows int) {
+	for ; b.hi > b.lo; rows++ {
+		n := b.hi
+		if n-b.lo > 1 && s.e[n-2] > s.tol*(b.sigma+s.q[n-1]) {
+			break
+		}
+		s.found(*b, s.q[n-1])
+		b.hi--
+		at := -1
+		if p.min1 == p.d1 {
+			at = b.hi - 1
+		} else if p.min1 == p.min {
+			at = p.at
+		}
+		*p = pivots{min: p.min1, min1: p.min2, d: p.d1, d1: p.d2, at: at}
+	}
+	return rows
+}
+
+// steps makes a step with the given shift or, where that is too large, the first smaller one that it tries. It returns
+// the results of [dqds.step] and that shift. It reports false if the iteration has to give up.
+func (s *dqds) steps(b block, shift float64) (p pivots, used float64, cut, ok bool) {
+	for try := 0; ; try++ {
+		if s.left--; s.left < 0 {
+			return p, 0, false, false
+		}
+		p, cut, ok = s.step(b, shift)
+		if ok {
+			return p, shift, cut, true
+		}
+		switch {
+		case shift == 0:
+			return p, 0, false, false // out of range
+		case try == 0 && p.min1 > 0 && p.min < 0: // only the last d is negative
+			shift = max((shift+p.min)*(1-4*scalar.Eps[float64]()), 0)
+		case try < 3:
+			shift /= 4
+		default:
+			shift = 0
 		}
 	}
 }

@@ -14,8 +14,9 @@ type rotation struct{ c, s float64 }
 //	⎡ cl  sl⎤ ⎡f  g⎤ ⎡cr  −sr⎤   ⎡large    0  ⎤
 //	⎣−sl  cl⎦ ⎣0  h⎦ ⎣sr   cr⎦ = ⎣  0    small⎦,
 //
-// in which large has the larger magnitude. The values may be negative; they are accurate to a few units in the last place, and so
-// are the rotations, of which the signs are those of LAPACK. f and h are not zero, and g·f/h neither over- nor underflows by much.
+// in which large has the larger magnitude. The values may be negative; they are accurate to a few units in the last
+// place, and so are the rotations, of which the signs are those of LAPACK. f and h are not zero, and g·f/h neither
+// over- nor underflows by much.
 //
 // Reference: LAPACK xLASV2.
 func lasv2[T scalar.Real](f, g, h T) (large, small T, left, right rotation) {

@@ -17,8 +17,8 @@ type merge[T scalar.Real] struct{ *tridiag.Merge[T] }
 // On entry, d holds the values of the first part before cut and those of the second part behind it; d[cut] is α and
 // e[cut] is β. Each half of sorted lists the rows of its part in ascending order of their values, counted from the
 // beginning of the part. u is n×n and v is square, of order n or n+1. Row cut of u is a unit vector, and row cut of v
-// is the first part's vector of the null space. wanted is that of [tridiag.Merge.Run]; values times by are in the units of the
-// values on entry.
+// is the first part's vector of the null space. wanted is that of [tridiag.Merge.Run]; values times by are in the units
+// of the values on entry.
 func (m merge[T]) run(cut int, d, e []T, sorted []int32, u, v Matrix[T], work []T, wanted func(by T) []int32) {
 	m.Behind, m.Split, m.Squares = cut+1, cut+1, true
 	// Scaled, so that the squares of small elements do not underflow.

@@ -51,9 +51,7 @@ func (r split[T]) trsmLeaf(s triangular[T], n int, a, b []T) {
 		trans = blas.NoTrans
 	}
 	most := min(s.rhs, transposeRHS)
-	if len(s.work) < n*most {
-		panic(ErrWork)
-	}
+	checkWork(len(s.work), n*most)
 	for v0 := 0; v0 < s.rhs; v0 += most {
 		w := min(most, s.rhs-v0)
 		x := s.work[:n*w]

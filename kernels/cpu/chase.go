@@ -11,8 +11,8 @@ const (
 	chaseSweeps = 8
 	// chaseSteps is the number of steps in which the sweeps of a group move on as one piece of work.
 	chaseSteps = 4
-	// chaseLooks is how often a unit looks for the end of another piece before it sleeps: some hundred microseconds at most. Waking it
-	// takes longer, and where one group follows closely on another it waits for each piece.
+	// chaseLooks is how often a unit looks for the end of another piece before it sleeps: some hundred microseconds at
+	// most. Waking it takes longer, and where one group follows closely on another it waits for each piece.
 	chaseLooks = 100000
 )
 

@@ -51,6 +51,13 @@ func checkDiag(d blas.Diag) {
 	}
 }
 
+// checkWork panics unless scratch of n elements is enough.
+func checkWork(n, need int) {
+	if n < need {
+		panic(ErrWork)
+	}
+}
+
 // checkMatrix panics unless an r×c matrix with leading dimension ld fits into
 // n elements.
 func checkMatrix(r, c, n, ld int) {

@@ -49,19 +49,14 @@ func (t *Bidiagonal[T]) Ge2tb(m, n, b int, a []T, lda int, band, tauq, taup, wor
 	if n == 0 {
 		return
 	}
-	take := func(k int) []T {
-		s := work[:k:k]
-		work = work[k:]
-		return s
-	}
 	nb := ge2tbStrip * b
 	strips := (n + nb - 1) / nb
 	p := bidiagonalBand[T]{Bidiagonal: t, qr: NewQR(t.Routines), m: m, n: n, b: b, nb: nb, strips: strips, a: a, lda: lda,
 		band: band, ld: BandStride[T](b), tauq: tauq, taup: taup}
-	p.data = take(strips * nb * m)
-	p.left, p.v = take(2*b*m), take(b*m)
-	p.right, p.u = take(2*b*n), take(b*n)
-	p.f, p.g, p.vu = take(b*b), take(b*b), take(b*b)
+	p.data = take(&work, strips*nb*m)
+	p.left, p.v = take(&work, 2*b*m), take(&work, b*m)
+	p.right, p.u = take(&work, 2*b*n), take(&work, b*n)
+	p.f, p.g, p.vu = take(&work, b*b), take(&work, b*b), take(&work, b*b)
 	p.load()
 	t.crew(1, p.panelWork(), func(_, _ int, work []T) { p.columns(0, work) })
 	for k := 0; k+b < n && !t.stopped(); k += b {

@@ -66,14 +66,9 @@ func (t *Bidiagonal[T]) Gebrd(m, n int, a []T, lda int, d, e, tauq, taup, work [
 		return
 	}
 	p := bidiagonalPanel[T]{Bidiagonal: t, m: m, n: n, a: a, lda: lda}
-	take := func(k int) []T {
-		s := work[:k:k]
-		work = work[k:]
-		return s
-	}
-	p.v, p.y = take(2*gebrdPanel*m), take(2*gebrdPanel*n)
-	p.column, p.sums = take(m), take(gebrdParts(n)*m)
-	p.coeffs = take(gebrdParts(n) * 2 * gebrdPanel)
+	p.v, p.y = take(&work, 2*gebrdPanel*m), take(&work, 2*gebrdPanel*n)
+	p.column, p.sums = take(&work, m), take(&work, gebrdParts(n)*m)
+	p.coeffs = take(&work, gebrdParts(n)*2*gebrdPanel)
 	for k := 0; k < n && !t.stopped(); k += gebrdPanel {
 		nb := min(gebrdPanel, n-k)
 		// X and U follow V and Y, so that the update is one product.

@@ -42,13 +42,8 @@ func GehrdWork(n int) int { return 2*gehrdPanel*n + gehrdPanel*gehrdPanel + n }
 // Hessenberg form (2006).
 func (t *Hessenberg[T]) Gehrd(n, lo, hi int, a []T, lda int, tau, work []T) {
 	checkMatrix(n, n, len(a), lda)
-	take := func(k int) []T {
-		s := work[:k:k]
-		work = work[k:]
-		return s
-	}
 	p := hessenbergPanel[T]{Hessenberg: t, n: n, end: hi + 1, a: a, lda: lda}
-	p.v, p.y, p.f, p.column = take(gehrdPanel*n), take(gehrdPanel*n), take(gehrdPanel*gehrdPanel), take(n)
+	p.v, p.y, p.f, p.column = take(&work, gehrdPanel*n), take(&work, gehrdPanel*n), take(&work, gehrdPanel*gehrdPanel), take(&work, n)
 	for k := lo; k < hi && !t.stopped(); k += gehrdPanel {
 		nb := min(gehrdPanel, hi-k)
 		p.reduce(k, nb, tau)

@@ -50,9 +50,7 @@ func gemmTrivial[T Element](transA, transB blas.Transpose, m, n, k int, alpha T,
 // or for all of them if uplo is All. It is the packed GEMM that every routine
 // comes down to.
 func (p *Packed[T]) update(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha T, c []T, ldc int, work []T) {
-	if len(work) < p.tile()+p.blockA(m, k)+p.blockB(n, k) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), p.tile()+p.blockA(m, k)+p.blockB(n, k))
 	tmp := work[:p.tile()]
 	work = work[p.tile():]
 	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]

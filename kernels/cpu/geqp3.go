@@ -252,15 +252,10 @@ func (p *pivotedRows[T]) update(first, next, hi int) {
 // sketched factors all rows with pivots from a sketch.
 func (p *pivotedRows[T]) sketched(n int, work []T) {
 	m, ldb, end := p.m, p.ldb, min(p.m, n)
-	take := func(k int) []T {
-		s := work[:k:k]
-		work = work[k:]
-		return s
-	}
 	const w = geqp3Width
-	random, sketch, small := take(w*m), take(n*w), take(n*w)
-	own, tau, v := take(pivotedWork(n)), take(n), take(geqp3Panel*m)
-	gram, factor := take(reflectorPanel*reflectorPanel), take(reflectorPanel*reflectorPanel)
+	random, sketch, small := take(&work, w*m), take(&work, n*w), take(&work, n*w)
+	own, tau, v := take(&work, pivotedWork(n)), take(&work, n), take(&work, geqp3Panel*m)
+	gram, factor := take(&work, reflectorPanel*reflectorPanel), take(&work, reflectorPanel*reflectorPanel)
 	rng := rand.New(rand.NewPCG(0x9e3779b97f4a7c15, uint64(m)))
 	for i := range random {
 		random[i] = T(rng.NormFloat64())

@@ -39,9 +39,7 @@ func (l *LU[T]) Getrf(n int, a []Block[T], ipiv []int, work []T) (info int) {
 		panic(ErrPivots)
 	}
 	if l.library != nil && len(ipiv) > 0 && a[0].Rows >= len(ipiv) {
-		if len(work) < m*n {
-			panic(ErrWork)
-		}
+		checkWork(len(work), m*n)
 		if info, ok := l.library(m, n, a, ipiv, work); ok {
 			return info
 		}
@@ -112,9 +110,7 @@ func (l *LU[T]) factor(p *luCall[T], n int, a []Block[T], work []T) {
 	if p.tall != nil {
 		leaf = roundUp(p.tall.work(&l.leaves, m, k), 16)
 	}
-	if len(work) < leaf+l.r.Work(max(m, n)) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), leaf+l.r.Work(max(m, n)))
 	p.r, p.leaves, p.a, p.m = l.r, l.leaves, a, m
 	p.scratch, p.work = work[:leaf], work[leaf:]
 	p.columns(0, k)

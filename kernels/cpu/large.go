@@ -39,9 +39,7 @@ func (p *Packed[T]) isLarge(m, n, k int) bool {
 // their sums no more are computed than what shares a panel and a vector with
 // the diagonal.
 func (p *Packed[T]) large(uplo blas.Uplo, a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
-	if len(work) < p.blockA(m, k)+p.blockB(n, k) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), p.blockA(m, k)+p.blockB(n, k))
 	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
 	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.NR)
 	packA := p.packsA(a, m)

@@ -2,8 +2,9 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector. More have
-// faster products, which multiply more zeros. With b = 48 to 100, on a Zen 5, 24 were as fast as 16 or faster; 32 took 7 % longer.
+// diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector. More
+// have faster products, which multiply more zeros. With b = 48 to 100, on a Zen 5, 24 were as fast as 16 or faster; 32
+// took 7 % longer.
 const diamondSweeps = 24
 
 // diamonds is the reflectors of a chase in blocks: those with the same u of consecutive sweeps. Each begins a row further

@@ -63,9 +63,7 @@ func (p *Packed[T]) potrfLeaf(uplo blas.Uplo, n int, a []T, lda int, work []T) (
 	}
 	l, ldl := a, lda
 	if uplo == blas.Upper {
-		if len(work) < n*n {
-			panic(ErrWork)
-		}
+		checkWork(len(work), n*n)
 		l, ldl = work, n
 		for i := range n {
 			for j, v := range a[i*lda+i : i*lda+n] {

@@ -18,9 +18,7 @@ import (
 // A lower triangle is transposed into the strips and back.
 func (l *leaves[T]) potrf(uplo blas.Uplo, n int, a []T, lda int, work []T) (info int) {
 	mr, nr, lanes, size := l.mr, l.nr, l.lanes, l.size()
-	if len(work) < l.work(n) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), l.work(n))
 	rows := roundUp(n, mr)
 	inv, strips := work[:rows], work[roundUp(rows, 16):]
 	x := strips

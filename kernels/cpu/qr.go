@@ -188,9 +188,7 @@ type scratch[T Element] struct {
 }
 
 func (q *QR[T]) scratch(work []T, dim, k, ib int) (s scratch[T]) {
-	if len(work) < q.Work(dim, k, ib) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), q.Work(dim, k, ib))
 	ib = min(ib, k)
 	cut := func(n int) (x []T) {
 		n = roundUp(n, 16)

@@ -77,9 +77,7 @@ func (netlibQR[T]) Work(dim, k, ib int) int { return netlibQRWork(dim, k, ib) }
 
 // cutQRWork returns the parts of the scratch of a call with k reflectors.
 func cutQRWork[T Element](work []T, dim, k, ib int) (t, rest []T) {
-	if len(work) < netlibQRWork(dim, k, ib) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), netlibQRWork(dim, k, ib))
 	return work[:min(ib, k)*k], work[min(ib, k)*k:]
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// ratesRows, ratesCols and ratesDepth are the shape of the products that are timed: that of an update of a tile by a panel
-	// and its twin in the reduction to a band.
+	// ratesRows, ratesCols and ratesDepth are the shape of the products that are timed: that of an update of a tile by
+	// a panel and its twin in the reduction to a band.
 	ratesRows, ratesCols, ratesDepth = 192, 192, 96
 	ratesParts                       = 16 // products, or parts of a matrix, in one run
 	ratesRuns                        = 3  // of which the fastest counts, after one that does not

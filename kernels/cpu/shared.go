@@ -88,9 +88,7 @@ func fromRow[T Element](x []T, ld int, trans blas.Transpose, i int) []T {
 // rows of C, each with a block of A of its own.
 func (s *Shared[T]) large(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, work []T) {
 	p := s.Packed
-	if len(work) < p.blockB(n, k) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), p.blockB(n, k))
 	bp := work[:p.blockB(n, k)]
 	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, p.NR)
 	packA := p.packsA(a, m)

@@ -12,9 +12,7 @@ import "gonum.org/v1/gonum/blas"
 //     nothing in the second; but all strips of a block of B at once if there
 //     are several blocks of A to multiply.
 func (p *Packed[T]) strips(a, b operand[T], m, n, k int, alpha T, beta T, c []T, ldc int, work []T) {
-	if len(work) < p.tile()+p.blockA(m, k)+p.blockB(n, k) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), p.tile()+p.blockA(m, k)+p.blockB(n, k))
 	v := &p.vectors
 	ap, bp := work[:p.blockA(m, k)], work[p.blockA(m, k):]
 	mcMax, kcMax, ncMax := part(m, p.MC, p.MR), part(k, p.KC, 1), part(n, p.NC, v.lanes)

@@ -27,12 +27,12 @@ func (t *Tridiagonal[T]) Sy2sbWork(n, b int) int {
 //
 //	Z = A·V·F,  W = Z − ½·V·Fᵀ·(Vᵀ·Z),  A −= V·Wᵀ + W·Vᵀ
 //
-// A is copied to tiles, on which products run fastest. One pass over them updates each with V and W of some rows and multiplies
-// it by V of the next ones. One unit has reduced those before, while the others updated tiles that the pass finds done.
+// A is copied to tiles, on which products run fastest. One pass over them updates each with V and W of some rows and
+// multiplies it by V of the next ones. One unit has reduced those before, while the others updated tiles that the pass
+// finds done.
 //
 // tau has at least n−b elements, if n > b, or is nil: then the v(i) are not stored, and a is left as it is. work has at
-// least [Tridiagonal.Sy2sbWork]. The bits of the result do not
-// depend on the crew.
+// least [Tridiagonal.Sy2sbWork]. The bits of the result do not depend on the crew.
 //
 // References: Dongarra, Hammarling and Sorensen, Block reduction of matrices to condensed forms for eigenvalue
 // computations (1989); LAPACK xSYTRD_SY2SB.
@@ -41,19 +41,14 @@ func (t *Tridiagonal[T]) Sy2sb(n, b int, a []T, lda int, band, tau, work []T) {
 	if n == 0 {
 		return
 	}
-	take := func(k int) []T {
-		s := work[:k:k]
-		work = work[k:]
-		return s
-	}
 	nb := sy2sbTile * b
 	p := bandReduction[T]{Tridiagonal: t, qr: NewQR(t.Routines), n: n, b: b, nb: nb, tiles: (n + nb - 1) / nb, a: a, lda: lda,
 		band: band, ld: BandStride[T](b), tau: tau}
-	p.data = take(p.tiles * (p.tiles + 1) / 2 * nb * nb)
-	p.v, p.x = take(n*b), take(3*n*b)
-	p.sums = take(sy2sbGroups(p.tiles) * n * b)
-	p.gram = take(p.tiles * sy2sbParts * b * b)
-	p.f, p.m = take(b*b), take(b*b)
+	p.data = take(&work, p.tiles*(p.tiles+1)/2*nb*nb)
+	p.v, p.x = take(&work, n*b), take(&work, 3*n*b)
+	p.sums = take(&work, sy2sbGroups(p.tiles)*n*b)
+	p.gram = take(&work, p.tiles*sy2sbParts*b*b)
+	p.f, p.m = take(&work, b*b), take(&work, b*b)
 	p.updated = make([]bool, p.tiles*(p.tiles+1)/2)
 	p.load()
 	t.crew(1, p.panelWork(), func(_, _ int, work []T) { p.panel(0, work) })
@@ -208,8 +203,9 @@ func (p *bandReduction[T]) each(k, work int, f func(part, lo, hi int, work []T))
 	return parts
 }
 
-// pass computes A·V by groups, for the rows and columns from k on. First it updates the tiles that ahead has left. Rows of tiles are
-// dealt to the groups there and back, so that each has about as many tiles, and none depends on who computes it.
+// pass computes A·V by groups, for the rows and columns from k on. First it updates the tiles that ahead has left. Rows
+// of tiles are dealt to the groups there and back, so that each has about as many tiles, and none depends on who
+// computes it.
 func (p *bandReduction[T]) pass(k int) {
 	top := k / p.nb
 	groups := p.groups(k)

@@ -8,8 +8,8 @@ type Generalized[T Element] struct {
 	Routines[T]
 	// Product says that the problem has the product of A and B in it: see [Generalized.Sygst].
 	Product bool
-	// Stop, if it is not nil, is asked between steps whether to go on. If it returns an error, so does Sygst, and its result is
-	// undefined.
+	// Stop, if it is not nil, is asked between steps whether to go on. If it returns an error, so does Sygst, and its
+	// result is undefined.
 	Stop func() error
 
 	crew Crew[T]

@@ -57,9 +57,7 @@ func (p *Packed[T]) syrkHalves(uplo blas.Uplo, t bool, n, k int, alpha T, a []T,
 // matrix B, n ≤ NC, with vector micro-kernels. B is packed only once: its
 // strips of columns are read as panels of Bᵀ, too.
 func (p *Packed[T]) syrkStrips(uplo blas.Uplo, b operand[T], n, k int, alpha, beta T, c []T, ldc int, work []T) {
-	if len(work) < p.blockB(n, k) {
-		panic(ErrWork)
-	}
+	checkWork(len(work), p.blockB(n, k))
 	kcMax := part(k, p.KC, 1)
 	s := strip[T]{alpha: alpha, beta: beta, rs: 1, ps: p.MR, padded: true, ldc: ldc}
 	for pc := 0; pc < k; pc += kcMax {

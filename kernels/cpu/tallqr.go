@@ -8,10 +8,10 @@ import (
 
 // TallQR computes the QR factorization of an m×n matrix with many more rows than columns, A = Q·R, by a tree.
 //
-// The rows are cut into domains, and those of a domain into blocks that stay in a cache. A domain is factored from block to
-// block, each below the triangle of those above it, and the triangles of the domains in pairs. Domains have nothing to do with
-// each other until then, and each element of A comes from memory once. The tree depends on m and n alone, so the results do
-// not depend on the number of cores.
+// The rows are cut into domains, and those of a domain into blocks that stay in a cache. A domain is factored from
+// block to block, each below the triangle of those above it, and the triangles of the domains in pairs. Domains have
+// nothing to do with each other until then, and each element of A comes from memory once. The tree depends on m and n
+// alone, so the results do not depend on the number of cores.
 //
 // Reference: Demmel, Grigori, Hoemmen, Langou, Communication-optimal parallel and sequential QR and LU factorizations,
 // SIAM J. Sci. Comput. 34 (2012).

@@ -39,8 +39,8 @@ type bidiagonalChase[T Element] struct {
 	d, e []T
 }
 
-// move makes zeros in row s (u = 0) or in the first row of a block B by a reflector from the right, and in the first column of
-// the block D below by one from the left.
+// move makes zeros in row s (u = 0) or in the first row of a block B by a reflector from the right, and in the first
+// column of the block D below by one from the left.
 func (c *bidiagonalChase[T]) move(s, u int, scratch []T) {
 	b := c.b
 	at := s + 1 + u*b

@@ -8,9 +8,7 @@ func (p *Packed[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, d
 		return
 	}
 	leaf := trmmWork(max(m, n))
-	if len(work) < leaf {
-		panic(ErrWork)
-	}
+	checkWork(len(work), leaf)
 	s, order := newTriangular[T](p, trmmLeaf, side, uplo, trans, diag, m, n, lda, ldb)
 	s.product, s.alpha = true, alpha
 	s.leafWork, s.work = work[:leaf], work[leaf:]

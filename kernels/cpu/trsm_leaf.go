@@ -14,9 +14,7 @@ func (p *Packed[T]) trsmLeaf(s triangular[T], n int, a, b []T) {
 	}
 	mr, nr := p.MR, p.NR
 	rows := roundUp(n, mr)
-	if len(s.work) < rows*rows+rows*nr+rows {
-		panic(ErrWork)
-	}
+	checkWork(len(s.work), rows*rows+rows*nr+rows)
 	tri := s.work[:rows*rows]
 	x := s.work[rows*rows : rows*rows+rows*nr]
 	d := s.work[rows*rows+rows*nr : rows*rows+rows*nr+rows]

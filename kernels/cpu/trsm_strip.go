@@ -12,9 +12,7 @@ import (
 func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 	mr, nr, size := l.mr, l.nr, l.size()
 	rows := roundUp(n, mr)
-	if len(s.work) < l.work(n) {
-		panic(ErrWork)
-	}
+	checkWork(len(s.work), l.work(n))
 	x, inv, tri := s.work[:rows*nr], s.work[rows*nr:rows*nr+rows], s.work[rows*nr+rows:l.work(n)]
 
 	// Element (i, j), i ≥ j, of the triangle in order of solution is

@@ -13,7 +13,7 @@ import (
 //
 //	accelerator_types.go    options, statistics, the struct and its parts, those of the cache too
 //	accelerator_launch.go   Launch, LaunchBatch: how a call starts
-//	accelerator_room.go     where the memory of a call comes from
+//	accelerator_memory.go   where the memory of a call comes from
 //	accelerator_settle.go   what the end of a copy or call, or of the device, changes
 //	accelerator_ended.go    Ended, Wake: how the host learns of these ends
 //	accelerator_fetch.go    Prefetch, Fetch, Flush: values between calls

@@ -157,7 +157,8 @@ func vector[T kernels.Element](w, x *kernels.Tile[T], k, i int) complex128 {
 	return complex(float64(x.At(k, i)), 0)
 }
 
-// checkPairs fails t unless complex values come in pairs, and all vectors have norm 1 and a real element that is the largest one.
+// checkPairs fails t unless complex values come in pairs, and all vectors have norm 1 and a real element that is the
+// largest one.
 func checkPairs[T kernels.Element](t *testing.T, what string, w, u, v *kernels.Tile[T]) {
 	t.Helper()
 	n := w.Cols

@@ -104,7 +104,8 @@ func (s *suite[T]) Laed0(t *testing.T) {
 	s.work(t, 36, &op.Laed0{}, newTile[T](2, 3, 0), newTile[T](3, 3, 0), newTile[T](2, 6, 0))
 }
 
-// Laed4 checks that roots of a matrix without deflation solve the secular equation, and that they do not depend on the number of parts.
+// Laed4 checks that roots of a matrix without deflation solve the secular equation, and that they do not depend on the
+// number of parts.
 func (s *suite[T]) Laed4(t *testing.T) {
 	for _, n := range []int{2, 3, 70, 300} {
 		m := n / 2

@@ -8,8 +8,8 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// sweep calls f for each reflector of a tile of sweeps of order n, which is that of its first row, from the last one to the first one: f
-// gets its first column there, its vector and its factor.
+// sweep calls f for each reflector of a tile of sweeps of order n, which is that of its first row, from the last one to
+// the first one: f gets its first column there, its vector and its factor.
 func sweep[T kernels.Element](q *kernels.Tile[T], n, b int, f func(at int, v []T, tau T)) {
 	for s := q.Rows - 1; s >= 0; s-- {
 		for u := 0; s+1+u*b < n; u++ {

@@ -2,9 +2,17 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
+
+// panicIf panics with err if a call cannot be computed.
+func panicIf(wrong bool, err kernels.Error) {
+	if wrong {
+		panic(err)
+	}
+}
 
 // params returns the parameter of call as *P. It panics with ErrParams if it is of another type.
 func params[P any](call *versions.Call) *P {
@@ -18,9 +26,7 @@ func params[P any](call *versions.Call) *P {
 // args returns the first and the last of the n operands of call. It panics with ErrArgs if their
 // number or type is wrong.
 func args[T kernels.Element](call *versions.Call, n int) (first, last *kernels.Tile[T]) {
-	if len(call.Args) != n {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != n, kernels.ErrArgs)
 	return arg[T](call, 0), arg[T](call, n-1)
 }
 
@@ -32,13 +38,9 @@ func arg[T kernels.Element](call *versions.Call, i int) *kernels.Tile[T] {
 // operand returns operand i of call as a V. It panics with ErrArgs if it is missing or of another
 // type.
 func operand[V any](call *versions.Call, i int) V {
-	if i < 0 || i >= len(call.Args) {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(i < 0 || i >= len(call.Args), kernels.ErrArgs)
 	v, ok := call.Args[i].(V)
-	if !ok {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(!ok, kernels.ErrArgs)
 	return v
 }
 
@@ -69,18 +71,14 @@ func dims[T kernels.Element](t *kernels.Tile[T], trans blas.Transpose) (r, c int
 
 // fromRow returns the rows of t from row on.
 func fromRow[T kernels.Element](t *kernels.Tile[T], row int) kernels.Tile[T] {
-	if uint(row) > uint(t.Rows) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(uint(row) > uint(t.Rows), kernels.ErrShape)
 	return kernels.Tile[T]{Rows: t.Rows - row, Cols: t.Cols, Stride: t.Stride,
 		Data: t.Data[min(row*t.Stride, len(t.Data)):]}
 }
 
 // fromColumn returns the columns of t from col on.
 func fromColumn[T kernels.Element](t *kernels.Tile[T], col int) kernels.Tile[T] {
-	if uint(col) > uint(t.Cols) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(uint(col) > uint(t.Cols), kernels.ErrShape)
 	return kernels.Tile[T]{Rows: t.Rows, Cols: t.Cols - col, Stride: t.Stride, Data: t.Data[min(col, len(t.Data)):]}
 }
 
@@ -97,9 +95,7 @@ func triangle(uplo blas.Uplo, i, n int) (lo, hi int) {
 
 // checkT panics unless t holds the triangles of k reflectors in blocks of ib.
 func checkT[T kernels.Element](t *kernels.Tile[T], ib, k int) {
-	if t.Rows < min(ib, k) || t.Cols < k {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows < min(ib, k) || t.Cols < k, kernels.ErrShape)
 }
 
 // thinDim is the number of rows or columns up to which an operand is thin.
@@ -119,3 +115,8 @@ func thin[T kernels.Element](call *versions.Call) bool {
 
 // fresh returns a parameter whose fields are zero.
 func fresh[P any]() any { return new(P) }
+
+// matrixOf returns the elements of x.
+func matrixOf[T kernels.Element](x *kernels.Tile[T]) tridiag.Matrix[T] {
+	return tridiag.Matrix[T]{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: x.Data}
+}

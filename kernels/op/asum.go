@@ -38,13 +38,9 @@ func asumOp[T kernels.Element]() definition[T] {
 
 // asumOf returns the operands of op "asum".
 func asumOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *kernels.Tile[float64]) {
-	if len(call.Args) != 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 2, kernels.ErrArgs)
 	a, s = arg[T](call, 0), arg[float64](call, 1)
-	if s.Rows != 3 || s.Cols < max(a.Rows, a.Cols) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(s.Rows != 3 || s.Cols < max(a.Rows, a.Cols), kernels.ErrShape)
 	return a, s
 }
 
@@ -52,9 +48,7 @@ func asumOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *kern
 func asum[T kernels.Element](call *versions.Call) error {
 	p := params[Asum](call)
 	a, s := asumOf[T](call)
-	if p.Symmetric && a.Rows != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.Symmetric && a.Rows != a.Cols, kernels.ErrShape)
 	for line := range s.Rows {
 		clear(s.Row(line))
 	}

@@ -59,9 +59,7 @@ func chudmOp[T kernels.Element]() definition[T] {
 func chudOf[T kernels.Element](call *versions.Call) (u, x, c, s *kernels.Tile[T]) {
 	u, s = args[T](call, 4)
 	x, c = arg[T](call, 1), arg[T](call, 2)
-	if u.Rows != u.Cols || x.Cols != u.Cols || c.Cols != u.Cols || c.Rows != x.Rows || s.Cols != u.Cols || s.Rows != x.Rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(u.Rows != u.Cols || x.Cols != u.Cols || c.Cols != u.Cols || c.Rows != x.Rows || s.Cols != u.Cols || s.Rows != x.Rows, kernels.ErrShape)
 	return u, x, c, s
 }
 
@@ -69,9 +67,7 @@ func chudOf[T kernels.Element](call *versions.Call) (u, x, c, s *kernels.Tile[T]
 func chudmOf[T kernels.Element](call *versions.Call) (c, s, u, x *kernels.Tile[T]) {
 	c, x = args[T](call, 4)
 	s, u = arg[T](call, 1), arg[T](call, 2)
-	if x.Cols != u.Cols || c.Cols != u.Rows || c.Rows != x.Rows || s.Cols != u.Rows || s.Rows != x.Rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(x.Cols != u.Cols || c.Cols != u.Rows || c.Rows != x.Rows || s.Cols != u.Rows || s.Rows != x.Rows, kernels.ErrShape)
 	return c, s, u, x
 }
 

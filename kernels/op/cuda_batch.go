@@ -27,9 +27,7 @@ func operandTables[T kernels.Element](q queue[T], calls []*versions.Call, n int)
 	for i := range all {
 		for k, call := range calls {
 			m := queueOf[T](call).matrixOf(i)
-			if k > 0 && m.Ld != all[i].Ld {
-				panic(kernels.ErrShape)
-			}
+			panicIf(k > 0 && m.Ld != all[i].Ld, kernels.ErrShape)
 			all[i].Ld = m.Ld
 			addresses = binary.LittleEndian.AppendUint64(addresses, uint64(m.Data))
 		}

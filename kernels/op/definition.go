@@ -8,14 +8,15 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// definition defines an op on tiles of T and its versions. An op has either host, which makes a version
-// for each implementation of the routines, or copies.
+// definition defines an op on tiles of T and its versions. An op has either run, for a version by each
+// implementation of the routines, or copies.
 type definition[T kernels.Element] struct {
 	versions.Op
 	about string // a line that describes the op
-	host  func(i implementation[T]) versions.Version
+	run   func(by implementation[T]) func(*versions.Call) error
+	help  helper[T] // of the versions by run; nil if their calls use one unit
 
-	variant string                     // the suffix of the versions of a C library that host makes beside the plain one, or ""
+	variant string                     // the suffix of the versions by run of a C library beside the plain one, or ""
 	copies  func(*versions.Call) error // the only version of an op that takes about the time of a copy
 	cuda    versions.Version           // for devices; without Run, the op has none
 }
@@ -37,6 +38,10 @@ type implementation[T kernels.Element] struct {
 	variant     string // the routines are only for ops with this suffix, unless it is "": see [definition.variant]
 }
 
+// helper returns how many units the versions by an implementation use in a call, and whether these stay until
+// its end (see [versions.Version]); nil if it is always one.
+type helper[T kernels.Element] func(by implementation[T]) func(*versions.Call) (units int, stay bool)
+
 // op returns the op that d defines, with a version for each implementation, in their order.
 func (d definition[T]) op(all []implementation[T]) *versions.Op {
 	o := d.Op
@@ -48,14 +53,19 @@ func (d definition[T]) op(all []implementation[T]) *versions.Op {
 	if d.cuda.Run != nil {
 		add(d.cuda, cudaVersion, onCUDA())
 	}
-	if d.host == nil {
+	if d.run == nil {
 		add(versions.Version{Run: d.copies}, copyVersion, versions.Constraints{})
 		return &o
 	}
 	for _, i := range all {
-		if i.variant == "" || i.variant == d.variant {
-			add(d.host(i), i.name, i.constraints)
+		if i.variant != "" && i.variant != d.variant {
+			continue
 		}
+		v := versions.Version{Run: d.run(i)}
+		if d.help != nil {
+			v.Help = d.help(i)
+		}
+		add(v, i.name, i.constraints)
 	}
 	return &o
 }

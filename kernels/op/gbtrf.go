@@ -39,9 +39,11 @@ func gbtrfOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "gbtrf", Work: gbtrfWork[T], NewParams: fresh[Gbtrf]},
 		about: "LU factorization of a band matrix, A = PLU",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: gbtrf(i), Help: gbtrfHelp[T]}
-		},
+		run:   gbtrf[T],
+		help: inStep[T](bandAlone, func(call *versions.Call) float64 {
+			p := params[Gbtrf](call)
+			return float64(min(p.KL, p.KU))
+		}),
 	}
 }
 
@@ -50,7 +52,7 @@ func gbtrsOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "gbtrs", Work: gbtrsWork[T], NewParams: fresh[Gbtrs]},
 		about: "solution with the factors of gbtrf",
-		host:  func(i implementation[T]) versions.Version { return versions.Version{Run: gbtrs(i)} },
+		run:   gbtrs[T],
 	}
 }
 
@@ -66,17 +68,11 @@ func gbtrsWork[T kernels.Element](call *versions.Call) float64 {
 	return 2 * float64(arg[T](call, 0).Rows) * float64(p.KL+p.KU+1) * float64(arg[T](call, 2).Cols)
 }
 
-// gbtrfHelp is bandHelp for op "gbtrf".
-func gbtrfHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	p := params[Gbtrf](call)
-	return bandHelp(min(p.KL, p.KU))
-}
-
 // gbtrf returns the function of a version of op "gbtrf".
-func gbtrf[T kernels.Element](i implementation[T]) func(*versions.Call) error {
+func gbtrf[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Gbtrf](call)
-		t := cpu.NewBands(i.blas, i.lu, crewOrAlone[T](call))
+		t := cpu.NewBands(by.blas, by.lu, crewOrAlone[T](call))
 		lower, upper := cpu.GbtrfRoom(p.KL, p.KU)
 		a, pivots := bandOf[T](call, 0, lower, upper), operand[*kernels.Pivots](call, 1)
 		pivots.Resize(a.N)
@@ -86,15 +82,13 @@ func gbtrf[T kernels.Element](i implementation[T]) func(*versions.Call) error {
 }
 
 // gbtrs returns the function of a version of op "gbtrs".
-func gbtrs[T kernels.Element](i implementation[T]) func(*versions.Call) error {
+func gbtrs[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Gbtrs](call)
-		t := cpu.NewBands(i.blas, i.lu, nil)
+		t := cpu.NewBands(by.blas, by.lu, nil)
 		lower, upper := cpu.GbtrfRoom(p.KL, p.KU)
 		a, pivots, b := bandOf[T](call, 0, lower, upper), operand[*kernels.Pivots](call, 1), arg[T](call, 2)
-		if b.Rows != a.N || len(pivots.Rows) != a.N {
-			panic(kernels.ErrShape)
-		}
+		panicIf(b.Rows != a.N || len(pivots.Rows) != a.N, kernels.ErrShape)
 		work := versions.Scratch[T](call.Work, t.GbtrfWork(p.KL, p.KU, b.Cols))
 		t.Gbtrs(p.Trans, p.KL, p.KU, a, pivots.Rows, b.Cols, b.Data, b.Stride, work)
 		return nil

@@ -22,8 +22,9 @@ import (
 // part of that of the first eigenvalue of a pair. Eigenvectors have norm 1, and the largest element of a complex one is real.
 //
 // Elements of A must be finite. If the iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
-// kernels.ErrArgs if the number of operands is wrong.
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version
+// panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if the number of operands is
+// wrong.
 type Geev struct {
 	Left, Right bool // compute eigenvectors
 }
@@ -33,9 +34,8 @@ func geevOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "geev", Work: geevWork[T], NewParams: fresh[Geev]},
 		about: "eigenvalues and eigenvectors of a matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: geev(i.blas), Help: geevHelp[T]}
-		},
+		run:   geev[T],
+		help:  inStep[T](geevAlone, order[T]),
 	}
 }
 
@@ -58,13 +58,9 @@ func geevOf[T kernels.Element](call *versions.Call) (a, w, u, v *kernels.Tile[T]
 		u = arg[T](call, 2)
 	}
 	for _, x := range []*kernels.Tile[T]{a, u, v} {
-		if x != nil && (x.Rows != a.Rows || x.Cols != a.Rows) {
-			panic(kernels.ErrShape)
-		}
+		panicIf(x != nil && (x.Rows != a.Rows || x.Cols != a.Rows), kernels.ErrShape)
 	}
-	if w.Rows != 2 || w.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(w.Rows != 2 || w.Cols != a.Cols, kernels.ErrShape)
 	return a, w, u, v
 }
 
@@ -88,93 +84,111 @@ func geevWork[T kernels.Element](call *versions.Call) float64 {
 // geevAlone is the order up to which one unit is as fast as several.
 const geevAlone = 128
 
-// geevHelp returns how many units a call uses. They stay until its end, since they synchronize once a column.
-func geevHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	a, _, _, _ := geevOf[T](call)
-	return max(1, a.Rows/geevAlone), true
-}
-
 // geev returns the function of a version of op "geev".
-func geev[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func geev[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		a, w, u, v := geevOf[T](call)
-		n := a.Rows
+		n, sides := a.Rows, 0
+		for _, x := range []*kernels.Tile[T]{u, v} {
+			if x != nil {
+				sides++
+			}
+		}
 		if n == 0 {
 			return nil
 		}
 		watch, order := startStages(call), float64(n)
 		scale := moderate(a, blas.All)
-		k := cpu.NewHessenberg(r, crewOrAlone[T](call))
-		k.Stop = watch.stop
-		vectors := u != nil || v != nil
-		ld := n + 8 - n%8
-		if ld%64 == 0 {
-			ld += 8 // rows that are powers of two apart share few lines of the cache
-		}
-		size := 2*n + n*ld + cpu.GehrdWork(n)
-		if vectors {
-			size += n*ld + cpu.ReflectorsWork(n, n-1)
-		}
-		work := versions.Scratch[T](call.Work, size)
-		take := func(k int) []T {
-			s := work[:k:k]
-			work = work[k:]
-			return s
-		}
-		balanced, tau := take(n), take(n)
-		it := schur.Iteration[T]{Kernels: k, Form: vectors, Re: w.Row(0), Im: w.Row(1)}
-		it.H = tridiag.Matrix[T]{Rows: n, Cols: n, Stride: ld, Data: take(n * ld)}
-		for i := range n {
-			copy(it.H.Row(i), a.Row(i))
-		}
-		balance := schur.NewBalance(it.H, balanced)
-		lo, hi := balance.Lo, balance.Hi
-		if vectors {
-			it.Z = tridiag.Matrix[T]{Rows: n, Cols: n, Stride: ld, Data: take(n * ld)}
-			it.ZLo, it.ZHi = lo, hi+1
-		}
-		k.Gehrd(n, lo, hi, it.H.Data, ld, tau, work)
+		s := newSchurForm(call, by, watch, a, w, sides > 0)
 		flops := 10 * order * order * order / 3
-		if vectors {
-			k.Orghr(n, lo, hi, it.H.Data, ld, tau, it.Z.Data, ld, work)
+		if s.Form {
 			flops += 4 * order * order * order / 3
 		}
+		s.reduce()
 		if err := watch.end("reduction", flops); err != nil {
 			return err
 		}
-		for i := 2; i < n; i++ {
-			clear(it.H.Row(i)[:i-1])
-		}
-		if _, err := it.Run(lo, hi); err != nil {
+		if _, err := s.Run(s.balance.Lo, s.balance.Hi); err != nil {
 			return err
 		}
 		if err := watch.end("QR iteration", 0); err != nil {
 			return err
 		}
-		form := schur.Vectors[T]{Kernels: k, T: it.H, Z: it.Z}
 		if v != nil {
-			form.To(tridiag.Matrix[T]{Rows: n, Cols: n, Stride: v.Stride, Data: v.Data})
-			finishVectors(k.Crew(), &balance, w.Row(1), v, false)
+			s.vectors(v, false)
 		}
 		if u != nil { // which overwrites T
-			form.Left = true
-			form.To(tridiag.Matrix[T]{Rows: n, Cols: n, Stride: u.Stride, Data: u.Data})
-			finishVectors(k.Crew(), &balance, w.Row(1), u, true)
+			s.vectors(u, true)
 		}
 		for i := range 2 {
 			for j := range n {
 				w.Row(i)[j] /= scale
 			}
 		}
-		if !vectors {
+		if sides == 0 {
 			return nil
 		}
-		sides := 1.0
-		if u != nil && v != nil {
-			sides = 2
-		}
-		return watch.end("eigenvectors", sides*5*order*order*order/3)
+		return watch.end("eigenvectors", float64(sides)*5*order*order*order/3)
 	}
+}
+
+// schurForm takes a matrix to Hessenberg form, to Schur form H = Zᵀ·A·Z and to eigenvectors, in this order.
+type schurForm[T kernels.Element] struct {
+	schur.Iteration[T]
+	balance   schur.Balance[T]
+	tau, work []T
+}
+
+// newSchurForm balances a copy of a. The eigenvalues go to w. vectors says that eigenvectors are wanted.
+func newSchurForm[T kernels.Element](call *versions.Call, by implementation[T], watch *stopwatch, a, w *kernels.Tile[T], vectors bool) *schurForm[T] {
+	n := a.Rows
+	k := cpu.NewHessenberg(by.blas, crewOrAlone[T](call))
+	k.Stop = watch.stop
+	ld := n + 8 - n%8
+	if ld%64 == 0 {
+		ld += 8 // rows that are powers of two apart share few lines of the cache
+	}
+	size := 2*n + n*ld + cpu.GehrdWork(n)
+	if vectors {
+		size += n*ld + cpu.ReflectorsWork(n, n-1)
+	}
+	work := versions.Scratch[T](call.Work, size)
+	take := func(k int) []T {
+		s := work[:k:k]
+		work = work[k:]
+		return s
+	}
+	scales, tau := take(n), take(n)
+	it := schur.Iteration[T]{Kernels: k, Form: vectors, Re: w.Row(0), Im: w.Row(1)}
+	it.H = tridiag.Matrix[T]{Rows: n, Cols: n, Stride: ld, Data: take(n * ld)}
+	for i := range n {
+		copy(it.H.Row(i), a.Row(i))
+	}
+	balance := schur.NewBalance(it.H, scales)
+	if vectors {
+		it.Z = tridiag.Matrix[T]{Rows: n, Cols: n, Stride: ld, Data: take(n * ld)}
+		it.ZLo, it.ZHi = balance.Lo, balance.Hi+1
+	}
+	return &schurForm[T]{Iteration: it, balance: balance, tau: tau, work: work}
+}
+
+// reduce takes H to Hessenberg form and computes Z, if eigenvectors are wanted.
+func (s *schurForm[T]) reduce() {
+	n, ld, lo, hi := s.H.Rows, s.H.Stride, s.balance.Lo, s.balance.Hi
+	s.Kernels.Gehrd(n, lo, hi, s.H.Data, ld, s.tau, s.work)
+	if s.Form {
+		s.Kernels.Orghr(n, lo, hi, s.H.Data, ld, s.tau, s.Z.Data, ld, s.work)
+	}
+	for i := 2; i < n; i++ {
+		clear(s.H.Row(i)[:i-1])
+	}
+}
+
+// vectors computes the right eigenvectors of A in the rows of x, or the left ones, which overwrites H.
+func (s *schurForm[T]) vectors(x *kernels.Tile[T], left bool) {
+	form := schur.Vectors[T]{Kernels: s.Kernels, T: s.H, Z: s.Z, Left: left}
+	form.To(tridiag.Matrix[T]{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: x.Data})
+	finishVectors(s.Kernels.Crew(), &s.balance, s.Im, x, left)
 }
 
 // finishVectors undoes balancing in the rows of x, and makes their norms 1 and the largest elements of complex ones real.

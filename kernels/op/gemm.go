@@ -30,10 +30,9 @@ func gemmOp[T kernels.Element]() definition[T] {
 		Op: versions.Op{Name: "gemm", Work: gemmWork[T], NewParams: fresh[Gemm[T]], Thin: thin[T],
 			Derive: sharePacked[T](onLeft, 1)},
 		about: "product of matrices, C ← αAB + βC",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: gemm(i.blas), Help: helpWith[T](i.blas, gemmWork[T])}
-		},
-		cuda: versions.Version{Run: cudaGemm[T], Batch: &versions.Batch{Key: cudaGemmKey[T], Run: cudaGemms[T]}},
+		run:   gemm[T],
+		help:  sharing[T](gemmWork[T]),
+		cuda:  versions.Version{Run: cudaGemm[T], Batch: &versions.Batch{Key: cudaGemmKey[T], Run: cudaGemms[T]}},
 	}
 }
 
@@ -43,9 +42,7 @@ func gemmOf[T kernels.Element](call *versions.Call, p *Gemm[T]) (a, b, c *kernel
 	b = arg[T](call, 1)
 	m, k = dims(a, p.TransA)
 	kb, n := dims(b, p.TransB)
-	if k != kb || c.Rows != m || c.Cols != n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(k != kb || c.Rows != m || c.Cols != n, kernels.ErrShape)
 	return a, b, c, m, n, k
 }
 
@@ -58,8 +55,8 @@ func gemmWork[T kernels.Element](call *versions.Call) float64 {
 
 // gemm returns the function of a version of op "gemm". Each path must call Done on both packings:
 // see [kernels.Packings].
-func gemm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	packed, own := r.(*cpu.Packed[T])
+func gemm[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	packed, own := by.blas.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
 		p := params[Gemm[T]](call)
 		a, b, c, m, n, k := gemmOf[T](call, p)
@@ -70,7 +67,7 @@ func gemm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			gemv(packed, p, a, b, c)
 			return nil
 		}
-		work := versions.Scratch[T](call.Work, r.Work(max(m, n, k)))
+		work := versions.Scratch[T](call.Work, by.blas.Work(max(m, n, k)))
 		if own && packed.Prepacks(m, n, k) {
 			ap = packedLeft(packings.A, packed, a, p.TransA, m, k)
 			bp = packedRight(packings.B, packed, b, p.TransB, n, k)
@@ -80,7 +77,7 @@ func gemm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 				b.Data, b.Stride, bp, p.Beta, c.Data, c.Stride, work)
 			return nil
 		}
-		gangRoutines(r, call).Gemm(p.TransA, p.TransB, m, n, k, p.Alpha, a.Data, a.Stride, b.Data, b.Stride,
+		gangRoutines(by.blas, call).Gemm(p.TransA, p.TransB, m, n, k, p.Alpha, a.Data, a.Stride, b.Data, b.Stride,
 			p.Beta, c.Data, c.Stride, work)
 		return nil
 	}

@@ -35,9 +35,8 @@ func geqp3Op[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "geqp3", Work: geqp3Work[T], NewParams: fresh[Geqp3]},
 		about: "QR factorization with column pivoting, AP = QR",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: geqp3(i.blas), Help: geqp3Help[T]}
-		},
+		run:   geqp3[T],
+		help:  inStep[T](geqp3Alone*geqp3Alone, elements[T](0)),
 	}
 }
 
@@ -46,21 +45,16 @@ func ormlqOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "ormlq", Work: ormlqWork[T], NewParams: fresh[Ormlq]},
 		about: "product with the orthogonal factor of geqp3",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: ormlq(i.blas), Help: ormlqHelp[T]}
-		},
+		run:   ormlq[T],
+		help:  byWork[T](ormlqWork[T]),
 	}
 }
 
 // geqp3Of returns the operands of op "geqp3".
 func geqp3Of[T kernels.Element](call *versions.Call) (b, tau *kernels.Tile[T], p *kernels.Pivots) {
-	if len(call.Args) != 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 3, kernels.ErrArgs)
 	b, tau, p = arg[T](call, 0), arg[T](call, 1), operand[*kernels.Pivots](call, 2)
-	if tau.Rows != 1 || tau.Cols != min(b.Rows, b.Cols) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(tau.Rows != 1 || tau.Cols != min(b.Rows, b.Cols), kernels.ErrShape)
 	return b, tau, p
 }
 
@@ -68,9 +62,7 @@ func geqp3Of[T kernels.Element](call *versions.Call) (b, tau *kernels.Tile[T], p
 func ormlqOf[T kernels.Element](call *versions.Call) (b, tau, x *kernels.Tile[T]) {
 	b, x = args[T](call, 3)
 	tau = arg[T](call, 1)
-	if tau.Rows != 1 || tau.Cols > min(b.Rows, b.Cols) || x.Cols != b.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(tau.Rows != 1 || tau.Cols > min(b.Rows, b.Cols) || x.Cols != b.Cols, kernels.ErrShape)
 	return b, tau, x
 }
 
@@ -92,19 +84,8 @@ func ormlqWork[T kernels.Element](call *versions.Call) float64 {
 // geqp3Alone is the order up to which one unit is as fast as several.
 const geqp3Alone = 192
 
-// geqp3Help returns how many units a call uses. They stay until its end, since they synchronize once a column.
-func geqp3Help[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	b, _, _ := geqp3Of[T](call)
-	return max(1, int(float64(b.Rows)*float64(b.Cols)/(geqp3Alone*geqp3Alone))), true
-}
-
-// ormlqHelp returns how many units a call uses.
-func ormlqHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	return help(ormlqWork[T](call))
-}
-
 // geqp3 returns the function of a version of op "geqp3".
-func geqp3[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func geqp3[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		b, tau, p := geqp3Of[T](call)
 		n, m := b.Rows, b.Cols
@@ -116,7 +97,7 @@ func geqp3[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		scale := moderate(b, blas.All)
 		work := versions.Scratch[T](call.Work, cpu.Geqp3Work(n, m))
-		cpu.NewPivoted(r, crewOrAlone[T](call)).Geqp3(params[Geqp3](call).Sketched, n, m, b.Data, b.Stride, p.Rows, factors, work)
+		cpu.NewPivoted(by.blas, crewOrAlone[T](call)).Geqp3(params[Geqp3](call).Sketched, n, m, b.Data, b.Stride, p.Rows, factors, work)
 		if scale != 1 {
 			for i := range n {
 				row := b.Row(i)[:min(i+1, m)]
@@ -130,7 +111,7 @@ func geqp3[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 }
 
 // ormlq returns the function of a version of op "ormlq".
-func ormlq[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func ormlq[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		b, tau, x := ormlqOf[T](call)
 		k := tau.Cols
@@ -138,7 +119,7 @@ func ormlq[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			return nil
 		}
 		work := versions.Scratch[T](call.Work, cpu.OrmlqWork(b.Cols))
-		cpu.NewPivoted(r, crewOrAlone[T](call)).Ormlq(params[Ormlq](call).Transposed, x.Rows, b.Cols, k, b.Data, b.Stride, tau.Row(0),
+		cpu.NewPivoted(by.blas, crewOrAlone[T](call)).Ormlq(params[Ormlq](call).Transposed, x.Rows, b.Cols, k, b.Data, b.Stride, tau.Row(0),
 			x.Data, x.Stride, work)
 		return nil
 	}

@@ -2,7 +2,6 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -39,10 +38,8 @@ func geqrtOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "geqrt", Work: geqrtWork[T], NewParams: fresh[Geqrt]},
 		about: "QR factorization of a tile, A = QR",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: geqrt(i.qr)}
-		},
-		cuda: versions.Version{Run: cudaGeqrt[T], Memory: cudaGeqrtMemory[T]},
+		run:   geqrt[T],
+		cuda:  versions.Version{Run: cudaGeqrt[T], Memory: cudaGeqrtMemory[T]},
 	}
 }
 
@@ -65,11 +62,11 @@ func geqrtWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // geqrt returns the function of a version of op "geqrt".
-func geqrt[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+func geqrt[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p, a, t, k := geqrtOf[T](call)
-		work := versions.Scratch[T](call.Work, q.Work(max(a.Rows, a.Cols), k, p.IB))
-		q.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
+		work := versions.Scratch[T](call.Work, by.qr.Work(max(a.Rows, a.Cols), k, p.IB))
+		by.qr.Geqrt(a.Rows, a.Cols, p.IB, a.Data, a.Stride, t.Data, t.Stride, work)
 		return nil
 	}
 }

@@ -21,8 +21,9 @@ import (
 // are undefined. The last m−n rows of an m×m U, which are for Parts of all values, belong to no singular value.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with
-// kernels.ErrArgs if the number of operands is wrong.
+// if the context ends, the cause of that. All operands are undefined then. Call.Local may be an *[Account]. The version
+// panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if the number of operands is
+// wrong.
 type Gesdd struct {
 	Values    bool      // singular values only
 	Part      EigenPart // the singular vectors to compute; its indices are those of descending order
@@ -46,9 +47,8 @@ func gesddOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "gesdd", Work: gesddWork[T], NewParams: fresh[Gesdd]},
 		about: "singular values and vectors of a matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: gesdd(i.blas, i.qr), Help: gesddHelp[T]}
-		},
+		run:   gesdd[T],
+		help:  inStep[T](gesddAlone*gesddAlone, elements[T](0)),
 	}
 }
 
@@ -59,20 +59,12 @@ func gesddOf[T kernels.Element](call *versions.Call) (a, sigma, u, v *kernels.Ti
 	} else {
 		a, v = args[T](call, 4)
 		sigma, u = arg[T](call, 1), arg[T](call, 2)
-		if u.Cols != a.Rows || u.Rows != a.Rows && u.Rows != a.Cols || v.Rows != a.Cols || v.Cols != a.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(u.Cols != a.Rows || u.Rows != a.Rows && u.Rows != a.Cols || v.Rows != a.Cols || v.Cols != a.Cols, kernels.ErrShape)
 	}
-	if a.Rows < a.Cols || sigma.Cols != a.Cols || sigma.Rows != 1 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows < a.Cols || sigma.Cols != a.Cols || sigma.Rows != 1, kernels.ErrShape)
 	p := params[Gesdd](call).Part
-	if p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols) {
-		panic(kernels.ErrArgs)
-	}
-	if p.Kind != AllEigen && u != nil && u.Rows > a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Cols), kernels.ErrArgs)
+	panicIf(p.Kind != AllEigen && u != nil && u.Rows > a.Cols, kernels.ErrShape)
 	return a, sigma, u, v
 }
 
@@ -96,12 +88,6 @@ func gesddWork[T kernels.Element](call *versions.Call) float64 {
 // gesddAlone is the order up to which one unit is as fast as several.
 const gesddAlone = 192
 
-// gesddHelp returns how many units a call uses. They stay until its end, since they synchronize once a column.
-func gesddHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	a, _, _, _ := gesddOf[T](call)
-	return max(1, int(float64(a.Rows)*float64(a.Cols)/(gesddAlone*gesddAlone))), true
-}
-
 // gesddBlock is the number of reflectors of the QR factorization that are applied as one block reflector.
 const gesddBlock = 32
 
@@ -110,8 +96,8 @@ const gesddBlock = 32
 func FactorsFirst(m, n int) bool { return 6*m >= 11*n && m > n }
 
 // gesdd returns the function of a version of op "gesdd".
-func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*versions.Call) error {
-	all := conquering(r)
+func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	all := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		a, sigma, u, v := gesddOf[T](call)
 		m, n := a.Rows, a.Cols
@@ -131,8 +117,8 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 		}
 		units := crewOrAlone[T](call)
 		p := params[Gesdd](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, watch.account, r, units, a, false)
-		reduction := newBidiagonalReduction(r, units, watch, order, n, way)
+		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, watch.account, by.blas, units, a, false)
+		reduction := newBidiagonalReduction(by.blas, units, watch, order, n, way)
 		size := reduction.work(u != nil)
 		if u != nil {
 			size = max(size, bidiag.WorkBdsdc(n))
@@ -143,7 +129,7 @@ func gesdd[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*vers
 			if call.Gang != nil {
 				crew = call.Gang.Units()
 			}
-			first = cpu.NewTallQR(m, n, gesddBlock, crew, q, gangQR(q, call, nil), units)
+			first = cpu.NewTallQR(m, n, gesddBlock, crew, by.qr, gangQR(by.qr, call, nil), units)
 			left := 0
 			if u != nil {
 				left = u.Rows

@@ -1,11 +1,7 @@
 package op
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
-	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -33,10 +29,12 @@ func getrfOp[T kernels.Element]() definition[T] {
 		Op:      versions.Op{Name: "getrf", Work: getrfWork[T], NewParams: fresh[Getrf]},
 		about:   "LU factorization with partial pivoting, PA = LU",
 		variant: lapackVariant,
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: getrf(i.lu), Help: getrfHelp(i.lu)}
+		run:     getrf[T],
+		help:    getrfHelp[T],
+		cuda: versions.Version{
+			Run:    func(call *versions.Call) error { return cudaGetrf[T](call, params[Getrf](call).Offset) },
+			Memory: cudaGetrfMemory[T],
 		},
-		cuda: versions.Version{Run: cudaGetrf[T], Memory: cudaGetrfMemory[T]},
 	}
 }
 
@@ -58,7 +56,7 @@ func getrfFlops(rows, cols int) float64 {
 }
 
 // getrf returns the function of a version of op "getrf".
-func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+func getrf[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Getrf](call)
@@ -69,10 +67,10 @@ func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 		k := min(m, n)
 		piv.Resize(k)
 		var zero int
-		if call.Gang != nil && l.Parts(m, n) > 1 {
-			zero = l.GetrfTall(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, l.TallWork(m, n)), crew[T](call))
+		if call.Gang != nil && by.lu.Parts(m, n) > 1 {
+			zero = by.lu.GetrfTall(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, by.lu.TallWork(m, n)), crew[T](call))
 		} else {
-			zero = l.Getrf(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, l.Work(m, n)))
+			zero = by.lu.Getrf(n, x.blocks, piv.Rows, versions.Scratch[T](call.Work, by.lu.Work(m, n)))
 		}
 		piv.Info = info(p.Offset, zero)
 		return nil
@@ -81,102 +79,9 @@ func getrf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 
 // getrfHelp returns how many units a call of op "getrf" uses. They stay until its end, as they
 // synchronize once a column.
-func getrfHelp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) (units int, stay bool) {
+func getrfHelp[T kernels.Element](by implementation[T]) func(*versions.Call) (units int, stay bool) {
 	return func(call *versions.Call) (int, bool) {
 		_, m, n, _ := luArgs[T](call)
-		return l.Parts(m, n), true
+		return by.lu.Parts(m, n), true
 	}
-}
-
-// cudaGetrf is the function of version "cuda" of op "getrf". It copies the tiles below one another
-// into a column-major panel, the form that the library factors, and back. The pivots are computed on
-// the device, and come to the host at the end, where later calls read them.
-func cudaGetrf[T kernels.Element](call *versions.Call) error {
-	p := params[Getrf](call)
-	tiles, m, n, piv := luArgs[T](call)
-	k := min(m, n)
-	q := queueOf[T](call)
-	if k == 0 {
-		piv.Rows, piv.Info = piv.Rows[:0], 0
-		return nil
-	}
-	panel, err := q.scratch(n, m)
-	if err != nil {
-		return err
-	}
-	a := q.columnMajor(panel)
-	device, host, err := q.s.GetrfWork(q.typ, m, n, a)
-	if err != nil {
-		return err
-	}
-	work, err := q.Scratch(device)
-	if err != nil {
-		return err
-	}
-	own, err := q.Pinned(host)
-	if err != nil {
-		return err
-	}
-	pivots, rows, err := q.Ints(2 * k) // an int64 is two of them
-	if err != nil {
-		return err
-	}
-	code, codes, err := q.Ints(1)
-	if err != nil {
-		return err
-	}
-	// eachTile calls copy with each tile and its place in the panel.
-	eachTile := func(copy func(rows int, tile, place cuda.Strided) error) error {
-		top := 0
-		for i, t := range tiles {
-			h := t.(*kernels.Tile[T]).Rows
-			if h == 0 {
-				continue
-			}
-			if err := copy(h, q.rowMajor(q.operand(i)), q.rowMajorT(q.from(panel, 0, top))); err != nil {
-				return err
-			}
-			top += h
-		}
-		return nil
-	}
-	if err := untilError(
-		func() error {
-			return eachTile(func(h int, tile, place cuda.Strided) error {
-				return q.s.CopyUpper(q.typ, h, n, -h, tile, place, false)
-			})
-		},
-		func() error { return q.s.Getrf(q.typ, m, n, a, pivots, work, own, code) },
-		func() error {
-			return eachTile(func(h int, tile, place cuda.Strided) error {
-				return q.s.CopyUpper(q.typ, h, n, -h, place, tile, false)
-			})
-		},
-	); err != nil {
-		return err
-	}
-	q.AtEnd(func() error {
-		zero, at := int(codes()[0]), rows()
-		if zero < 0 {
-			return &cuda.DeviceError{Op: "getrf", Code: zero, Reason: "a parameter is wrong"}
-		}
-		piv.Rows = piv.Rows[:0]
-		for i := range k {
-			row := int64(uint32(at[2*i])) | int64(at[2*i+1])<<32
-			if row <= int64(i) || row > int64(m) {
-				return &cuda.DeviceError{Op: "getrf", Code: i, Reason: "a pivot is no row below"}
-			}
-			piv.Rows = append(piv.Rows, int(row-1))
-		}
-		piv.Info = info(p.Offset, zero)
-		return nil
-	})
-	return nil
-}
-
-// cudaGetrfMemory returns the bytes of scratch memory that cudaGetrf needs: the panel, as much again
-// as an estimate of cuSOLVER's work, whose size only a stream can tell, the pivots and info.
-func cudaGetrfMemory[T kernels.Element](call *versions.Call) int64 {
-	_, m, n, _ := luArgs[T](call)
-	return 2*int64(m)*int64(n)*int64(unsafe.Sizeof(*new(T))) + 8*int64(min(m, n)) + 5*scratchUnit
 }

@@ -2,7 +2,6 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -23,19 +22,14 @@ func (p *Getrfnp) Validate() error { return check("getrfnp", p) }
 // getrfnpOp defines op "getrfnp".
 func getrfnpOp[T kernels.Element]() definition[T] {
 	return definition[T]{
-		Op:    versions.Op{Name: "getrfnp", Work: getrfnpWork[T], NewParams: fresh[Getrfnp]},
+		Op:    versions.Op{Name: "getrfnp", Work: getrfWork[T], NewParams: fresh[Getrfnp]},
 		about: "LU factorization without pivoting, A = LU",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: getrfnp(i.lu)}
-		},
+		run:   getrfnp[T],
 	}
 }
 
-// getrfnpWork returns the work of the factorization.
-func getrfnpWork[T kernels.Element](call *versions.Call) float64 { return getrfWork[T](call) }
-
 // getrfnp returns the function of a version of op "getrfnp".
-func getrfnp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+func getrfnp[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Getrfnp](call)
@@ -44,7 +38,7 @@ func getrfnp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
 		piv.Rows, piv.Info = piv.Rows[:0],
-			info(p.Offset, l.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, l.Work(m, n))))
+			info(p.Offset, by.lu.Getrfnp(n, x.blocks, versions.Scratch[T](call.Work, by.lu.Work(m, n))))
 		return nil
 	}
 }

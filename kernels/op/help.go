@@ -15,6 +15,13 @@ import (
 // docs/internals/measurements.md.
 const helpFrom, helpWork = 500e6, 50e6
 
+// byWork is the helper of ops whose calls use units for so much work. They need not stay until the end.
+func byWork[T kernels.Element](work func(*versions.Call) float64) helper[T] {
+	return func(implementation[T]) func(*versions.Call) (int, bool) {
+		return func(call *versions.Call) (int, bool) { return help(work(call)) }
+	}
+}
+
 // help returns how many units a call with that much work uses. They need not stay until its end.
 func help(work float64) (units int, stay bool) {
 	if work < helpFrom {
@@ -23,15 +30,26 @@ func help(work float64) (units int, stay bool) {
 	return int(min(work/helpWork, 1<<10)), false
 }
 
-// helpWith returns the Help of a version that calls routines; nil if these cannot share a call.
-func helpWith[T kernels.Element](routines any, work func(*versions.Call) float64) func(*versions.Call) (units int,
-	stay bool) {
-	switch routines.(type) {
-	case *cpu.Packed[T], *cpu.QR[T]:
-		return func(call *versions.Call) (int, bool) { return help(work(call)) }
+// sharing is byWork for ops whose calls only routines of package cpu can share, and not those of a C library.
+func sharing[T kernels.Element](work func(*versions.Call) float64) helper[T] {
+	return func(by implementation[T]) func(*versions.Call) (int, bool) {
+		if _, ok := by.blas.(*cpu.Packed[T]); !ok {
+			return nil
+		}
+		return byWork[T](work)(by)
 	}
-	return nil
 }
+
+// inStep is the helper of ops whose units synchronize once a column, row or panel, and so stay until the end of a
+// call: one unit for each alone of its size, up to which one is as fast as several.
+func inStep[T kernels.Element](alone float64, size func(*versions.Call) float64) helper[T] {
+	return func(implementation[T]) func(*versions.Call) (int, bool) {
+		return func(call *versions.Call) (int, bool) { return max(1, int(size(call)/alone)), true }
+	}
+}
+
+// order returns the number of rows of operand 0.
+func order[T kernels.Element](call *versions.Call) float64 { return float64(arg[T](call, 0).Rows) }
 
 // gangRoutines returns r on all units of the call's gang, or r itself if there is no gang or r
 // cannot share a call.

@@ -32,9 +32,7 @@ func lacpyOp[T kernels.Element]() definition[T] {
 // lacpyOf returns the operands of op "lacpy".
 func lacpyOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
 	a, b = args[T](call, 2)
-	if a.Rows < b.Rows || a.Cols < b.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows < b.Rows || a.Cols < b.Cols, kernels.ErrShape)
 	return a, b
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -39,24 +38,19 @@ func laed0Op[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "laed0", Work: laed0Work[T], NewParams: fresh[Laed0]},
 		about: "eigenvalues and vectors of half a tridiagonal matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: laed0(i.blas), Help: func(call *versions.Call) (int, bool) {
-				_, _, m := laed0Of[T](call)
-				return max(1, m/syevdAlone), true
-			}}
-		},
+		run:   laed0[T],
+		help: inStep[T](syevdAlone, func(call *versions.Call) float64 {
+			_, _, m := laed0Of[T](call)
+			return float64(m)
+		}),
 	}
 }
 
 // laed0Of returns the operands W and T of op "laed0", and the order of the half.
 func laed0Of[T kernels.Element](call *versions.Call) (w, t *kernels.Tile[T], m int) {
-	if len(call.Args) < 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 2, kernels.ErrArgs)
 	w, t = args[T](call, len(call.Args))
-	if t.Rows != 2 || t.Cols < 2 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows != 2 || t.Cols < 2, kernels.ErrShape)
 	m = HalfOrder(t.Cols, params[Laed0](call).Second)
 	cols := 0
 	for i := 1; i < len(call.Args)-1; i++ {
@@ -65,9 +59,7 @@ func laed0Of[T kernels.Element](call *versions.Call) (w, t *kernels.Tile[T], m i
 			panic(kernels.ErrShape)
 		}
 	}
-	if w.Rows != 2 || w.Cols != m || cols != m {
-		panic(kernels.ErrShape)
-	}
+	panicIf(w.Rows != 2 || w.Cols != m || cols != m, kernels.ErrShape)
 	return w, t, m
 }
 
@@ -78,8 +70,8 @@ func laed0Work[T kernels.Element](call *versions.Call) float64 {
 }
 
 // laed0 returns the function of a version of op "laed0".
-func laed0[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	all := conquering(r)
+func laed0[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	all := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		w, t, m := laed0Of[T](call)
 		second := params[Laed0](call).Second

@@ -2,13 +2,12 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
 
-// Laed3 is the parameter of op "laed3" (LAPACK xLAED3): eigenvalues and some columns of the eigenvectors of a tridiagonal matrix
-// of order n ≥ 2, by those of its halves,
+// Laed3 is the parameter of op "laed3" (LAPACK xLAED3): eigenvalues and some columns of the eigenvectors of a
+// tridiagonal matrix of order n ≥ 2, by those of its halves,
 //
 //	T = Zᵀ·diag(w)·Z.
 //
@@ -31,9 +30,8 @@ func laed3Op[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "laed3", Work: laed3Work[T], NewParams: fresh[Laed3]},
 		about: "eigenvectors of a tridiagonal matrix by its halves",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: laed3(i.blas), Help: func(call *versions.Call) (int, bool) { return help(laed3Work[T](call)) }}
-		},
+		run:   laed3[T],
+		help:  byWork[T](laed3Work[T]),
 	}
 }
 
@@ -51,9 +49,7 @@ func laed3Of[T kernels.Element](call *versions.Call) (a laed3Args[T]) {
 	if p.Values {
 		at = 1
 	}
-	if p.Parts < 1 || tiles < at {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(p.Parts < 1 || tiles < at, kernels.ErrArgs)
 	a.q, a.w1, a.w2, a.t = arg[T](call, tiles), arg[T](call, last-2), arg[T](call, last-1), arg[T](call, last)
 	a.z, a.found, a.end = call.Args[at:tiles], call.Args[tiles+1:last-2], p.First
 	checkHalves(a.w1, a.w2, a.t)
@@ -86,8 +82,8 @@ func laed3Work[T kernels.Element](call *versions.Call) float64 {
 }
 
 // laed3 returns the function of a version of op "laed3".
-func laed3[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	tools := conquering(r)
+func laed3[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	tools := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		a := laed3Of[T](call)
 		p, n, cols := params[Laed3](call), a.t.Cols, a.q.Cols

@@ -10,7 +10,8 @@ import (
 // Laed4 is the parameter of op "laed4" (LAPACK xLAED2, xLAED4): part Part of Parts of the roots of the secular equation of
 // the last merge of divide and conquer, which are eigenvalues of a tridiagonal matrix T of order n ≥ 2.
 //
-// Operands: the roots (out, [RootsRows]×n: see [tridiag.Top.Roots]); the W of both halves (in), as op "laed0" leaves them; T (in, 2×n).
+// Operands: the roots (out, [RootsRows]×n: see [tridiag.Top.Roots]); the W of both halves (in), as op "laed0" leaves
+// them; T (in, 2×n).
 type Laed4 struct {
 	Part, Parts int
 }
@@ -26,18 +27,15 @@ func laed4Op[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "laed4", Work: laed4Work[T], NewParams: fresh[Laed4]},
 		about: "roots of the secular equation of two halves",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: laed4(i.blas), Help: func(call *versions.Call) (int, bool) { return help(laed4Work[T](call)) }}
-		},
+		run:   laed4[T],
+		help:  byWork[T](laed4Work[T]),
 	}
 }
 
 // checkHalves panics unless t, of order n, w1 and w2 are those of two halves.
 func checkHalves[T kernels.Element](w1, w2, t *kernels.Tile[T]) {
 	n := t.Cols
-	if t.Rows != 2 || n < 2 || w1.Rows != 2 || w2.Rows != 2 || w1.Cols != HalfOrder(n, false) || w2.Cols != HalfOrder(n, true) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows != 2 || n < 2 || w1.Rows != 2 || w2.Rows != 2 || w1.Cols != HalfOrder(n, false) || w2.Cols != HalfOrder(n, true), kernels.ErrShape)
 }
 
 // top begins the merge of two halves: see [tridiag.NewTop]. work holds 2·n elements.
@@ -67,8 +65,8 @@ func laed4Work[T kernels.Element](call *versions.Call) float64 {
 }
 
 // laed4 returns the function of a version of op "laed4".
-func laed4[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	tools := conquering(r)
+func laed4[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	tools := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		found, w1, w2, t := laed4Of[T](call)
 		p, n := params[Laed4](call), t.Cols
@@ -77,9 +75,4 @@ func laed4[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		merge.Roots(p.Part, p.Parts, matrixOf(found), work)
 		return startStages(call).stop()
 	}
-}
-
-// matrixOf returns the elements of x.
-func matrixOf[T kernels.Element](x *kernels.Tile[T]) tridiag.Matrix[T] {
-	return tridiag.Matrix[T]{Rows: x.Rows, Cols: x.Cols, Stride: x.Stride, Data: x.Data}
 }

@@ -23,14 +23,10 @@ func lag2sOp[T kernels.Element]() definition[T] {
 
 // lagOf returns the operands of ops "lag2s" and "lag2d".
 func lagOf[A, B kernels.Element](call *versions.Call) (a *kernels.Tile[A], d []float64, b *kernels.Tile[B]) {
-	if len(call.Args) != 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 3, kernels.ErrArgs)
 	a, b = arg[A](call, 0), arg[B](call, 2)
 	s := arg[float64](call, 1)
-	if a.Rows != b.Rows || a.Cols != b.Cols || s.Rows != 1 || s.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows != b.Rows || a.Cols != b.Cols || s.Rows != 1 || s.Cols != a.Cols, kernels.ErrShape)
 	return a, s.Row(0), b
 }
 

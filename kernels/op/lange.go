@@ -41,13 +41,9 @@ func langeOp[T kernels.Element]() definition[T] {
 
 // langeOf returns the operands of op "lange".
 func langeOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *kernels.Tile[float64]) {
-	if len(call.Args) != 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 2, kernels.ErrArgs)
 	a, s = arg[T](call, 0), arg[float64](call, 1)
-	if s.Rows != 1 || s.Cols != max(a.Cols, 2) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(s.Rows != 1 || s.Cols != max(a.Cols, 2), kernels.ErrShape)
 	return a, s
 }
 
@@ -55,9 +51,7 @@ func langeOf[T kernels.Element](call *versions.Call) (a *kernels.Tile[T], s *ker
 func lange[T kernels.Element](call *versions.Call) error {
 	p := params[Lange](call)
 	a, s := langeOf[T](call)
-	if p.Symmetric && a.Rows != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.Symmetric && a.Rows != a.Cols, kernels.ErrShape)
 	Measure(p, a, s)
 	return nil
 }

@@ -24,9 +24,7 @@ func lapmtOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "lapmt", Work: lapmtWork[T], NewParams: fresh[Lapmt]},
 		about: "a permutation of columns",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: lapmt[T]}
-		},
+		run:   func(implementation[T]) func(*versions.Call) error { return lapmt[T] },
 	}
 }
 
@@ -56,19 +54,13 @@ func lapmt[T kernels.Element](call *versions.Call) error {
 	width := 0
 	for i := range tiles {
 		t := arg[T](call, i+1)
-		if t.Rows != first.Rows || t.Cols > first.Cols || width != i*first.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Rows != first.Rows || t.Cols > first.Cols || width != i*first.Cols, kernels.ErrShape)
 		width += t.Cols
 	}
 	for _, c := range piv.Rows {
-		if c < 0 || c >= width {
-			panic(kernels.ErrShape)
-		}
+		panicIf(c < 0 || c >= width, kernels.ErrShape)
 	}
-	if len(piv.Rows) > width {
-		panic(kernels.ErrShape)
-	}
+	panicIf(len(piv.Rows) > width, kernels.ErrShape)
 	for r := 0; r < first.Rows; r += lapmtRows {
 		exchangeColumns[T](tiles, r, min(r+lapmtRows, first.Rows), piv.Rows, p.Inverse)
 	}

@@ -34,14 +34,10 @@ func larftOp[T kernels.Element]() definition[T] {
 // larftOf returns the operands of op "larft". t is the columns of T that the op writes.
 func larftOf[T kernels.Element](call *versions.Call) (g, tau *kernels.Tile[T], t kernels.Tile[T]) {
 	p := params[Larft](call)
-	if len(call.Args) != 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 3, kernels.ErrArgs)
 	g, tau, whole := arg[T](call, 0), arg[T](call, 1), arg[T](call, 2)
 	n := g.Rows
-	if g.Cols != n || tau.Rows != 1 || tau.Cols != n || whole.Rows < n || p.Column < 0 || whole.Cols-p.Column < n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(g.Cols != n || tau.Rows != 1 || tau.Cols != n || whole.Rows < n || p.Column < 0 || whole.Cols-p.Column < n, kernels.ErrShape)
 	t = kernels.Tile[T]{Rows: n, Cols: n, Stride: whole.Stride}
 	if n > 0 {
 		t.Data = whole.Data[p.Column:]

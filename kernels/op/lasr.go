@@ -35,9 +35,7 @@ func lasrOp[T kernels.Element]() definition[T] {
 // lasrOf returns the operands of op "lasr".
 func lasrOf[T kernels.Element](call *versions.Call) (g, a *kernels.Tile[T]) {
 	g, a = args[T](call, 2)
-	if g.Rows != 2 || g.Cols != max(a.Cols-1, 0) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(g.Rows != 2 || g.Cols != max(a.Cols-1, 0), kernels.ErrShape)
 	return g, a
 }
 

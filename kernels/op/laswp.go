@@ -28,10 +28,8 @@ func laswpOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "laswp", Work: laswpWork[T], NewParams: fresh[Laswp]},
 		about: "exchanges of rows, as LU pivots",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: laswp(i.lu)}
-		},
-		cuda: versions.Version{Run: cudaLaswp[T], Memory: cudaLaswpMemory[T]},
+		run:   laswp[T],
+		cuda:  versions.Version{Run: cudaLaswp[T], Memory: cudaLaswpMemory[T]},
 	}
 }
 
@@ -51,18 +49,16 @@ func laswpWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // laswp returns the function of a version of op "laswp".
-func laswp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+func laswp[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Laswp](call)
 		tiles, m, n, piv := laswpArgs[T](call)
-		if len(piv.Rows) > m {
-			panic(kernels.ErrShape)
-		}
+		panicIf(len(piv.Rows) > m, kernels.ErrShape)
 		x := cache.get()
 		defer cache.put(x)
 		x.blocks = blocks(x.blocks[:0], tiles)
-		l.Laswp(n, x.blocks, piv.Rows, p.Inverse)
+		by.lu.Laswp(n, x.blocks, piv.Rows, p.Inverse)
 		return nil
 	}
 }
@@ -73,9 +69,7 @@ func laswp[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 func cudaLaswp[T kernels.Element](call *versions.Call) error {
 	p := params[Laswp](call)
 	tiles, m, n, piv := laswpArgs[T](call)
-	if len(piv.Rows) > m {
-		panic(kernels.ErrShape)
-	}
+	panicIf(len(piv.Rows) > m, kernels.ErrShape)
 	for _, r := range piv.Rows {
 		if r < 0 || r >= m {
 			panic(cpu.ErrPivots)

@@ -29,9 +29,7 @@ func lasymOp[T kernels.Element]() definition[T] {
 // lasymOf returns the operands of op "lasym".
 func lasymOf[T kernels.Element](call *versions.Call) (a, b *kernels.Tile[T]) {
 	a, b = args[T](call, 2)
-	if a.Rows != a.Cols || b.Rows != a.Rows || b.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows != a.Cols || b.Rows != a.Rows || b.Cols != a.Cols, kernels.ErrShape)
 	return a, b
 }
 

@@ -27,9 +27,8 @@ func ormsb2stOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "ormsb2st", Work: ormsb2stWork[T], NewParams: fresh[Ormsb2st]},
 		about: "product with reflectors of a chase",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: ormsb2st(i.blas), Help: func(call *versions.Call) (int, bool) { return help(ormsb2stWork[T](call)) }}
-		},
+		run:   ormsb2st[T],
+		help:  byWork[T](ormsb2stWork[T]),
 	}
 }
 
@@ -37,15 +36,11 @@ func ormsb2stOp[T kernels.Element]() definition[T] {
 func ormsb2stOf[T kernels.Element](call *versions.Call) (x, q *kernels.Tile[T], n int) {
 	p := params[Ormsb2st](call)
 	x, q = args[T](call, 2)
-	if p.B < 1 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.B < 1, kernels.ErrShape)
 	// Cols is n + ChaseSteps(n, B), which grows with n.
 	for n = min(q.Cols, x.Cols); n > 0 && n+cpu.ChaseSteps(n, p.B) > q.Cols; n-- {
 	}
-	if n < 1 || n+cpu.ChaseSteps(n, p.B) != q.Cols || q.Rows >= n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(n < 1 || n+cpu.ChaseSteps(n, p.B) != q.Cols || q.Rows >= n, kernels.ErrShape)
 	return x, q, n
 }
 
@@ -56,12 +51,12 @@ func ormsb2stWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // ormsb2st returns the function of a version of op "ormsb2st".
-func ormsb2st[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func ormsb2st[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		x, q, n := ormsb2stOf[T](call)
 		b := params[Ormsb2st](call).B
 		watch := startStages(call)
-		reduction := cpu.NewTridiagonal(r, crewOrAlone[T](call))
+		reduction := cpu.NewTridiagonal(by.blas, crewOrAlone[T](call))
 		reduction.Stop = watch.stop
 		steps := cpu.ChaseSteps(n, b)
 		work := versions.Scratch[T](call.Work, cpu.OrmSweepsWork(q.Rows, n, b)+q.Rows*steps)

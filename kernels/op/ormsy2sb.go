@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -24,10 +23,9 @@ func ormsy2sbOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "ormsy2sb", Work: ormsy2sbWork[T], NewParams: fresh[Ormsy2sb]},
 		about: "product with the reflectors of the reduction to a band",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: ormsy2sb(i.blas), Help: func(call *versions.Call) (int, bool) { return help(ormsy2sbWork[T](call)) }}
-		},
-		cuda: versions.Version{Run: cudaOrmsy2sb[T], Memory: cudaOrmsy2sbMemory[T]},
+		run:   ormsy2sb[T],
+		help:  byWork[T](ormsy2sbWork[T]),
+		cuda:  versions.Version{Run: cudaOrmsy2sb[T], Memory: cudaOrmsy2sbMemory[T]},
 	}
 }
 
@@ -36,14 +34,10 @@ func ormsy2sbOf[T kernels.Element](call *versions.Call) (x *kernels.Tile[T], pai
 	params[Ormsy2sb](call)
 	x = arg[T](call, 0)
 	pairs = call.Args[1:]
-	if len(pairs)%2 != 0 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(pairs)%2 != 0, kernels.ErrArgs)
 	for i := 0; i < len(pairs); i += 2 {
 		v, f := arg[T](call, 1+i), arg[T](call, 2+i)
-		if v.Rows > x.Cols || f.Rows != v.Cols || f.Cols != v.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(v.Rows > x.Cols || f.Rows != v.Cols || f.Cols != v.Cols, kernels.ErrShape)
 		columns = max(columns, v.Cols)
 	}
 	return x, pairs, columns
@@ -60,12 +54,12 @@ func ormsy2sbWork[T kernels.Element](call *versions.Call) (flops float64) {
 }
 
 // ormsy2sb returns the function of a version of op "ormsy2sb".
-func ormsy2sb[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func ormsy2sb[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		x, pairs, k := ormsy2sbOf[T](call)
 		const high = 128 // rows of X
 		parts := (x.Rows + high - 1) / high
-		crewOrAlone[T](call)(parts, 2*high*k+r.Work(max(x.Cols, high)), func(part, _ int, work []T) {
+		crewOrAlone[T](call)(parts, 2*high*k+by.blas.Work(max(x.Cols, high)), func(part, _ int, work []T) {
 			m := min(high, x.Rows-part*high)
 			y, z, work := work[:high*k], work[high*k:2*high*k], work[2*high*k:]
 			for i := 0; i < len(pairs); i += 2 {
@@ -74,9 +68,9 @@ func ormsy2sb[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 					continue
 				}
 				to := x.Data[part*high*x.Stride+x.Cols-v.Rows:]
-				r.Gemm(blas.NoTrans, blas.NoTrans, m, v.Cols, v.Rows, 1, to, x.Stride, v.Data, v.Stride, 0, y, k, work)
-				r.Gemm(blas.NoTrans, blas.Trans, m, v.Cols, v.Cols, 1, y, k, f.Data, f.Stride, 0, z, k, work)
-				r.Gemm(blas.NoTrans, blas.Trans, m, v.Rows, v.Cols, -1, z, k, v.Data, v.Stride, 1, to, x.Stride, work)
+				by.blas.Gemm(blas.NoTrans, blas.NoTrans, m, v.Cols, v.Rows, 1, to, x.Stride, v.Data, v.Stride, 0, y, k, work)
+				by.blas.Gemm(blas.NoTrans, blas.Trans, m, v.Cols, v.Cols, 1, y, k, f.Data, f.Stride, 0, z, k, work)
+				by.blas.Gemm(blas.NoTrans, blas.Trans, m, v.Rows, v.Cols, -1, z, k, v.Data, v.Stride, 1, to, x.Stride, work)
 			}
 		})
 		return nil

@@ -57,16 +57,18 @@ const shareFrom = 160
 // unlimited is the room of packings whose memory the caller bounds.
 var unlimited = kernels.NewPackingRoom(math.MaxInt64)
 
+// deriver returns what tasks share of an operand in a role, which fresh makes for the first of them.
+type deriver = func(operand, role int, fresh func() versions.Derived) versions.Derived
+
 // sharePacked returns a function for [versions.Op.Derive]: tasks share their operand 0 packed in
 // a role, and operand right in the role onRight unless right is negative.
-func sharePacked[T kernels.Element](role, right int) func([]any,
-	func(int, int, func() versions.Derived) versions.Derived) any {
+func sharePacked[T kernels.Element](role, right int) func([]any, deriver) any {
 	fresh := func() versions.Derived {
 		p := &kernels.Packing{}
 		p.Init(unlimited, math.MaxInt)
 		return p
 	}
-	return func(args []any, of func(int, int, func() versions.Derived) versions.Derived) any {
+	return func(args []any, of deriver) any {
 		if t, ok := args[0].(*kernels.Tile[T]); !ok || min(t.Rows, t.Cols) < shareFrom {
 			return nil
 		}

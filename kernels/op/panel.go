@@ -36,20 +36,14 @@ func (l *listCache[T]) put(x *lists[T]) {
 // panelDims returns the shape m×n of the panel of the tiles args. It panics unless there is at
 // least one, all with the same number of columns.
 func panelDims[T kernels.Element](args []any) (m, n int) {
-	if len(args) == 0 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(args) == 0, kernels.ErrArgs)
 	for i, arg := range args {
 		t, ok := arg.(*kernels.Tile[T])
-		if !ok {
-			panic(kernels.ErrArgs)
-		}
+		panicIf(!ok, kernels.ErrArgs)
 		if i == 0 {
 			n = t.Cols
 		}
-		if t.Cols != n {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Cols != n, kernels.ErrShape)
 		m += t.Rows
 	}
 	return m, n
@@ -74,9 +68,7 @@ func luArgs[T kernels.Element](call *versions.Call) (tiles []any, m, n int, piv 
 	piv = operand[*kernels.Pivots](call, last)
 	tiles = call.Args[:last]
 	m, n = panelDims[T](tiles)
-	if tiles[0].(*kernels.Tile[T]).Rows < min(m, n) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(tiles[0].(*kernels.Tile[T]).Rows < min(m, n), kernels.ErrShape)
 	return tiles, m, n, piv
 }
 

@@ -35,9 +35,8 @@ func pbtrfOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "pbtrf", Work: pbtrfWork[T], NewParams: fresh[Pbtrf]},
 		about: "Cholesky factorization of a band matrix, A = UᵀU",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: pbtrf(i), Help: pbtrfHelp[T]}
-		},
+		run:   pbtrf[T],
+		help:  inStep[T](bandAlone, func(call *versions.Call) float64 { return float64(params[Pbtrf](call).K) }),
 	}
 }
 
@@ -46,16 +45,14 @@ func pbtrsOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "pbtrs", Work: pbtrsWork[T], NewParams: fresh[Pbtrs]},
 		about: "solution with the factor of pbtrf",
-		host:  func(i implementation[T]) versions.Version { return versions.Version{Run: pbtrs(i)} },
+		run:   pbtrs[T],
 	}
 }
 
 // bandOf returns operand i as a band with so many diagonals below and above the main one.
 func bandOf[T kernels.Element](call *versions.Call, i, lower, upper int) *cpu.Band[T] {
 	a := arg[T](call, i)
-	if a.Cols != lower+upper+1 || a.Stride != a.Cols && a.Rows > 0 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Cols != lower+upper+1 || a.Stride != a.Cols && a.Rows > 0, kernels.ErrShape)
 	return &cpu.Band[T]{N: a.Rows, Lower: lower, Upper: upper, Data: a.Data}
 }
 
@@ -74,19 +71,11 @@ func pbtrsWork[T kernels.Element](call *versions.Call) float64 {
 // bandAlone is the number of diagonals on one side up to which one unit is as fast as several.
 const bandAlone = 192
 
-// bandHelp returns how many units a factorization uses. They stay until its end, since they synchronize in each panel.
-func bandHelp(k int) (units int, stay bool) { return max(1, k/bandAlone), true }
-
-// pbtrfHelp is bandHelp for op "pbtrf".
-func pbtrfHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	return bandHelp(params[Pbtrf](call).K)
-}
-
 // pbtrf returns the function of a version of op "pbtrf".
-func pbtrf[T kernels.Element](i implementation[T]) func(*versions.Call) error {
+func pbtrf[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		k := params[Pbtrf](call).K
-		t := cpu.NewBands(i.blas, i.lu, crewOrAlone[T](call))
+		t := cpu.NewBands(by.blas, by.lu, crewOrAlone[T](call))
 		a := bandOf[T](call, 0, 0, cpu.PbtrfRoom(k))
 		if info := t.Pbtrf(k, a, versions.Scratch[T](call.Work, t.PbtrfWork(k, 0))); info != 0 {
 			return &kernels.NotPositiveDefiniteError{Minor: info}
@@ -96,14 +85,12 @@ func pbtrf[T kernels.Element](i implementation[T]) func(*versions.Call) error {
 }
 
 // pbtrs returns the function of a version of op "pbtrs".
-func pbtrs[T kernels.Element](i implementation[T]) func(*versions.Call) error {
+func pbtrs[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		k := params[Pbtrs](call).K
-		t := cpu.NewBands(i.blas, i.lu, nil)
+		t := cpu.NewBands(by.blas, by.lu, nil)
 		a, b := bandOf[T](call, 0, 0, cpu.PbtrfRoom(k)), arg[T](call, 1)
-		if b.Rows != a.N {
-			panic(kernels.ErrShape)
-		}
+		panicIf(b.Rows != a.N, kernels.ErrShape)
 		t.Pbtrs(k, a, b.Cols, b.Data, b.Stride, versions.Scratch[T](call.Work, t.PbtrfWork(k, b.Cols)))
 		return nil
 	}

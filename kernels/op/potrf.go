@@ -33,19 +33,16 @@ func potrfOp[T kernels.Element]() definition[T] {
 		Op:      versions.Op{Name: "potrf", Work: potrfWork[T], NewParams: fresh[Potrf]},
 		about:   "Cholesky factorization of a tile, A = LLᵀ",
 		variant: splitVariant,
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: potrf(i.blas), Help: helpPotrf(i.blas)}
-		},
-		cuda: versions.Version{Run: cudaPotrf[T], Memory: cudaPotrfMemory[T]},
+		run:     potrf[T],
+		help:    potrfHelp[T],
+		cuda:    versions.Version{Run: cudaPotrf[T], Memory: cudaPotrfMemory[T]},
 	}
 }
 
 // potrfOf returns the operand of op "potrf".
 func potrfOf[T kernels.Element](call *versions.Call) *kernels.Tile[T] {
 	a, _ := args[T](call, 1)
-	if a.Cols != a.Rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Cols != a.Rows, kernels.ErrShape)
 	return a
 }
 
@@ -57,13 +54,13 @@ func potrfWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // potrf returns the function of a version of op "potrf".
-func potrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func potrf[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Potrf](call)
 		a := potrfOf[T](call)
 		n := a.Rows
-		work := versions.Scratch[T](call.Work, r.Work(n))
-		if info := gangRoutines(r, call).Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
+		work := versions.Scratch[T](call.Work, by.blas.Work(n))
+		if info := gangRoutines(by.blas, call).Potrf(p.Uplo, n, a.Data, a.Stride, work); info != 0 {
 			return &kernels.NotPositiveDefiniteError{Minor: p.Offset + info}
 		}
 		return nil
@@ -73,9 +70,9 @@ func potrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 // potrfAlone is the order up to which one core factors a tile alone.
 const potrfAlone = 256
 
-// helpPotrf is helpWith for op "potrf". It asks for no help with triangles that the routine does not split.
-func helpPotrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) (units int, stay bool) {
-	p, ok := r.(*cpu.Packed[T])
+// potrfHelp is [sharing] for op "potrf". It asks for no help with triangles that the routine does not split.
+func potrfHelp[T kernels.Element](by implementation[T]) func(*versions.Call) (units int, stay bool) {
+	p, ok := by.blas.(*cpu.Packed[T])
 	if !ok {
 		return nil
 	}

@@ -54,9 +54,7 @@ func recut[T kernels.Element](call *versions.Call) error {
 	case tiles == across*(across+1)/2:
 		down = across
 	}
-	if down == 0 || min(p.Row, p.Col) < 0 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(down == 0 || min(p.Row, p.Col) < 0, kernels.ErrShape)
 	widths := make([]int, p.Across)  // of the columns of tiles; 0 until a tile of that column is seen
 	next, top, right := 1, -p.Row, 0 // the next tile, its first row in B, and where the widest row of tiles ends
 	for i := range down {
@@ -65,9 +63,7 @@ func recut[T kernels.Element](call *versions.Call) error {
 		for j := range p.Across {
 			if j >= lo && j < hi {
 				a := arg[T](call, next)
-				if a.Rows != height || widths[j] != 0 && a.Cols != widths[j] {
-					panic(kernels.ErrShape)
-				}
+				panicIf(a.Rows != height || widths[j] != 0 && a.Cols != widths[j], kernels.ErrShape)
 				widths[j] = a.Cols
 				from, to := max(left, 0), min(left+a.Cols, cols)
 				for r := max(top, 0); r < min(top+height, rows) && from < to; r++ {
@@ -86,8 +82,6 @@ func recut[T kernels.Element](call *versions.Call) error {
 		}
 		top, right = top+height, max(right, left)
 	}
-	if next <= tiles || top < rows || right < cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(next <= tiles || top < rows || right < cols, kernels.ErrShape)
 	return nil
 }

@@ -113,8 +113,8 @@ func (s *symReduction[T]) back(rows int, a, z *kernels.Tile[T], keep, work []T) 
 	return s.watch.end("back-transformation", flops)
 }
 
-// sytrd is [cpu.Tridiagonal.Sytrd]. It begins at the last row of a small matrix, as LAPACK does for an upper triangle, so that
-// vectors get the signs that they have there, which users of small matrices may rely on.
+// sytrd is [cpu.Tridiagonal.Sytrd]. It begins at the last row of a small matrix, as LAPACK does for an upper triangle,
+// so that vectors get the signs that they have there, which users of small matrices may rely on.
 func sytrd[T kernels.Element](t *cpu.Tridiagonal[T], n int, a []T, lda int, d, e, tau, work []T) {
 	if n <= SyevOrder {
 		for i := range n / 2 { // a becomes its mirror image at the other diagonal

@@ -39,12 +39,8 @@ func sb2stOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "sb2st", Work: sb2stWork[T], NewParams: fresh[Sb2st]},
 		about: "reduction of a band to tridiagonal form",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: sb2st(i.blas), Help: func(call *versions.Call) (int, bool) {
-				t, _, _ := sb2stOf[T](call)
-				return max(1, t.Cols/syevdAlone), true
-			}}
-		},
+		run:   sb2st[T],
+		help:  inStep[T](syevdAlone, func(call *versions.Call) float64 { return float64(arg[T](call, 0).Cols) }),
 	}
 }
 
@@ -53,15 +49,11 @@ func sb2stOf[T kernels.Element](call *versions.Call) (t *kernels.Tile[T], sweeps
 	p := params[Sb2st](call)
 	t = arg[T](call, 0)
 	n, tiles := t.Cols, 0
-	if p.B < 1 || t.Rows != 2 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.B < 1 || t.Rows != 2, kernels.ErrShape)
 	if p.Sweeps > 0 {
 		tiles = SweepTiles(n, p.Sweeps)
 	}
-	if len(call.Args) < 1+tiles {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 1+tiles, kernels.ErrArgs)
 	sweeps, rows = call.Args[1:1+tiles], call.Args[1+tiles:]
 	for i := range sweeps {
 		q := arg[T](call, 1+i)
@@ -76,9 +68,7 @@ func sb2stOf[T kernels.Element](call *versions.Call) (t *kernels.Tile[T], sweeps
 			panic(kernels.ErrShape)
 		}
 	}
-	if all != n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(all != n, kernels.ErrShape)
 	return t, sweeps, rows
 }
 
@@ -89,7 +79,7 @@ func sb2stWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // sb2st returns the function of a version of op "sb2st".
-func sb2st[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func sb2st[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		t, sweeps, rows := sb2stOf[T](call)
 		p, n := params[Sb2st](call), t.Cols
@@ -126,7 +116,7 @@ func sb2st[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			}
 			first += c.Rows
 		}
-		reduction := cpu.NewTridiagonal(r, crewOrAlone[T](call))
+		reduction := cpu.NewTridiagonal(by.blas, crewOrAlone[T](call))
 		reduction.Stop = watch.stop
 		reduction.Sb2st(n, b, band, q, t.Row(0), t.Row(1)[:n-1])
 		t.Row(1)[n-1] = 0

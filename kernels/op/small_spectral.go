@@ -19,7 +19,7 @@ type Spectral[T kernels.Element] struct {
 // NewSpectral returns the routines for this machine.
 func NewSpectral[T kernels.Element]() *Spectral[T] {
 	p := smallOf[T]().p
-	return &Spectral[T]{tridiagonal: cpu.NewTridiagonal[T](p, nil), bidiagonal: cpu.NewBidiagonal[T](p, nil), tools: conquering[T](p)}
+	return &Spectral[T]{tridiagonal: cpu.NewTridiagonal[T](p, nil), bidiagonal: cpu.NewBidiagonal[T](p, nil), tools: Conquering[T](p)}
 }
 
 // scratch returns n elements.

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Account is what the caller of "syevd", "sygvd", "gesdd" or "geev" learns about a call, if it sets Call.Local to an *Account. A
-// call overwrites Stages and Choice.
+// Account is what the caller of "syevd", "sygvd", "gesdd" or "geev" learns about a call, if it sets Call.Local to an
+// *Account. A call overwrites Stages and Choice.
 type Account struct {
 	Stages Stages
 	Choice Choice
@@ -58,11 +58,18 @@ func (w *stopwatch) end(name string, flops float64) error {
 	return w.stop()
 }
 
-// add appends what another stopwatch has measured since the last stage ended.
-func (w *stopwatch) add(x *Account) {
-	if w.account != nil {
-		w.account.Stages, w.account.Choice, w.began = append(w.account.Stages, x.Stages...), x.Choice, time.Now()
+// run runs a call that is a part of this one, and takes over its stages.
+func (w *stopwatch) run(f func(*versions.Call) error, part *versions.Call) error {
+	if w.account == nil {
+		return f(part)
 	}
+	inner := Account{Rates: w.account.Rates}
+	part.Local = &inner
+	if err := f(part); err != nil {
+		return err
+	}
+	w.account.Stages, w.account.Choice, w.began = append(w.account.Stages, inner.Stages...), inner.Choice, time.Now()
+	return nil
 }
 
 // stop returns the cause of the end of the call's context, or nil.
@@ -73,14 +80,11 @@ func (w *stopwatch) stop() error {
 	return context.Cause(w.ctx)
 }
 
-// Conquering returns what divide and conquer computes with, products by r: for packages with problems that are no tiles.
-func Conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] { return conquering(r) }
-
 // loopRotate is the length up to which rotations of rows are faster in a loop.
 const loopRotate = 6
 
-// conquering returns what divide and conquer computes with, products by r.
-func conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] {
+// Conquering returns what divide and conquer computes with, products by r.
+func Conquering[T kernels.Element](r cpu.Routines[T]) tridiag.Tools[T] {
 	tools := tridiag.Tools[T]{
 		Mul: func(m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int, work []T) {
 			r.Gemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, a, lda, b, ldb, 0, c, ldc, work)

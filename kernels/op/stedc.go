@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/tridiag"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -14,8 +13,8 @@ import (
 //
 //	T = Zᵀ·diag(w)·Z.
 //
-// Operands: w (out, 1×n, ascending); tiles of Z (out, n columns each), if eigenvectors are wanted; T (in, 2×n, as op "sb2st" leaves
-// it). The tiles get the eigenvectors of the eigenvalues from First on, as rows, with norm 1.
+// Operands: w (out, 1×n, ascending); tiles of Z (out, n columns each), if eigenvectors are wanted; T (in, 2×n, as op
+// "sb2st" leaves it). The tiles get the eigenvectors of the eigenvalues from First on, as rows, with norm 1.
 //
 // Elements of T must be finite. If the iteration does not converge, the version returns a *tridiag.ConvergenceError, and
 // if the context ends, the cause of that.
@@ -31,20 +30,14 @@ func stedcOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "stedc", Work: stedcWork[T], NewParams: fresh[Stedc]},
 		about: "eigenvalues and vectors of a tridiagonal matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: stedc(i.blas), Help: func(call *versions.Call) (int, bool) {
-				t, _, _, _ := stedcOf[T](call)
-				return max(1, t.Cols/syevdAlone), true
-			}}
-		},
+		run:   stedc[T],
+		help:  inStep[T](syevdAlone, func(call *versions.Call) float64 { return float64(arg[T](call, len(call.Args)-1).Cols) }),
 	}
 }
 
 // stedcOf returns the operands of op "stedc", and the end of the eigenvectors.
 func stedcOf[T kernels.Element](call *versions.Call) (t, w *kernels.Tile[T], z []any, end int) {
-	if len(call.Args) < 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 2, kernels.ErrArgs)
 	w, t = args[T](call, len(call.Args))
 	z, end = call.Args[1:len(call.Args)-1], params[Stedc](call).First
 	for i := range z {
@@ -53,9 +46,7 @@ func stedcOf[T kernels.Element](call *versions.Call) (t, w *kernels.Tile[T], z [
 			panic(kernels.ErrShape)
 		}
 	}
-	if t.Rows != 2 || w.Rows != 1 || w.Cols != t.Cols || end > t.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(t.Rows != 2 || w.Rows != 1 || w.Cols != t.Cols || end > t.Cols, kernels.ErrShape)
 	return t, w, z, end
 }
 
@@ -70,8 +61,8 @@ func stedcWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // stedc returns the function of a version of op "stedc".
-func stedc[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	all := conquering(r)
+func stedc[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	all := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		t, w, z, end := stedcOf[T](call)
 		n, first := t.Cols, params[Stedc](call).First
@@ -91,10 +82,7 @@ func stedc[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		e, work := work[:n-1], work[n:]
 		copy(e, t.Row(1))
 		if len(z) == 0 {
-			if n <= syevdSequential {
-				return tridiag.Sterf(d, e)
-			}
-			return cmp.Or(tridiag.Values(d, e, work, tools, crew), watch.stop())
+			return cmp.Or(tridiagonalValues(d, e, work, tools, crew), watch.stop())
 		}
 		q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: n, Data: work[:n*n]}
 		err := tridiag.Stedc(d, e, q, work[n*n:], tools, crew, func([]T) (int, int) { return first, end })

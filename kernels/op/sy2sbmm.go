@@ -34,10 +34,9 @@ func sy2sbmmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "sy2sbmm", Work: sy2sbmmWork[T], NewParams: fresh[Sy2sbmm]},
 		about: "reduction to a band: update and product of a column",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: sy2sbmm(i.blas), Help: func(call *versions.Call) (int, bool) { return help(sy2sbmmWork[T](call)) }}
-		},
-		cuda: versions.Version{Run: cudaSy2sbmm[T]},
+		run:   sy2sbmm[T],
+		help:  byWork[T](sy2sbmmWork[T]),
+		cuda:  versions.Version{Run: cudaSy2sbmm[T]},
 	}
 }
 
@@ -56,24 +55,18 @@ func sy2sbmmOf[T kernels.Element](call *versions.Call) (c bandColumn[T]) {
 	c.Sy2sbmm = params[Sy2sbmm](call)
 	c.top, c.lo, c.hi = c.First/max(c.NB, 1), max(c.First, c.Column*c.NB), min((c.Column+1)*c.NB, c.N)
 	count := c.Column - c.top + 1
-	if c.NB < 1 || c.lo >= c.hi || count > len(call.Args) || c.First+c.Rows > min((c.top+1)*c.NB, c.N) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(c.NB < 1 || c.lo >= c.hi || count > len(call.Args) || c.First+c.Rows > min((c.top+1)*c.NB, c.N), kernels.ErrShape)
 	c.tiles = call.Args[:count]
 	next := count
 	take := func(rows int) *kernels.Tile[T] {
 		t := arg[T](call, next)
 		next++
-		if t.Rows < rows {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Rows < rows, kernels.ErrShape)
 		return t
 	}
 	for i := range c.tiles {
 		t, at := arg[T](call, i), (c.top+i)*c.NB
-		if t.Rows != min(c.NB, c.N-at) || t.Cols != c.hi-c.Column*c.NB {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Rows != min(c.NB, c.N-at) || t.Cols != c.hi-c.Column*c.NB, kernels.ErrShape)
 	}
 	if c.Rows > 0 {
 		if c.r = take(c.Rows); c.r.Cols != c.hi-c.Column*c.NB {
@@ -93,13 +86,12 @@ func sy2sbmmOf[T kernels.Element](call *versions.Call) (c bandColumn[T]) {
 			panic(kernels.ErrShape)
 		}
 	}
-	if next != len(call.Args) {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(next != len(call.Args), kernels.ErrArgs)
 	return c
 }
 
-// sy2sbmmWork returns 4 operations for each element of the column and column of V, for those above the diagonal, and as many for V'.
+// sy2sbmmWork returns 4 operations for each element of the column and column of V, for those above the diagonal, and as
+// many for V'.
 func sy2sbmmWork[T kernels.Element](call *versions.Call) float64 {
 	c := sy2sbmmOf[T](call)
 	wide := float64(c.hi - c.lo)
@@ -113,7 +105,7 @@ func atEnd[T kernels.Element](t *kernels.Tile[T], n, i int) []T {
 }
 
 // sy2sbmm returns the function of a version of op "sy2sbmm".
-func sy2sbmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func sy2sbmm[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		c := sy2sbmmOf[T](call)
 		wide := c.hi - c.lo
@@ -134,8 +126,8 @@ func sy2sbmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if !c.Begin {
 			sums = versions.Scratch[T](call.Work, len(c.tiles)*wide*c.columns)
 		}
-		crewOrAlone[T](call)(len(c.tiles), r.Work(max(c.NB, c.columns, c.columnsOfOld)), func(part, _ int, work []T) {
-			c.tile(r, part, sums, work)
+		crewOrAlone[T](call)(len(c.tiles), by.blas.Work(max(c.NB, c.columns, c.columnsOfOld)), func(part, _ int, work []T) {
+			c.tile(by.blas, part, sums, work)
 		})
 		if !c.Begin {
 			for part := range len(c.tiles) - 1 {

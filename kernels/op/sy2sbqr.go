@@ -23,11 +23,11 @@ import (
 //
 // by which A −= V'·Wᵀ + W·V'ᵀ, here for the rows of the panel.
 //
-// Operands, in order: V (out, N−First−Rows rows, Rows columns) and F (out, Rows×Rows), unless these are the last rows; C (out,
-// Rows×(B+Rows): row i has columns First to First+B+Rows−1 of the band's row First+i from its diagonal on); W (out), if First > 0; the rows R
-// of op "sy2sbmm" from all columns of tiles from the diagonal on (in); and if First > 0, V' (in, N−First rows), F' (in),
-// and the Y of one or more sets of columns (in), which are added. W and Y have N−First rows or more, of which the last ones count.
-// V has its ones and zeros stored. Its first B−Rows rows are zero.
+// Operands, in order: V (out, N−First−Rows rows, Rows columns) and F (out, Rows×Rows), unless these are the last rows;
+// C (out, Rows×(B+Rows): row i has columns First to First+B+Rows−1 of the band's row First+i from its diagonal on); W
+// (out), if First > 0; the rows R of op "sy2sbmm" from all columns of tiles from the diagonal on (in); and if First >
+// 0, V' (in, N−First rows), F' (in), and the Y of one or more sets of columns (in), which are added. W and Y have
+// N−First rows or more, of which the last ones count. V has its ones and zeros stored. Its first B−Rows rows are zero.
 //
 // Reference: see [cpu.Tridiagonal.Sy2sb].
 type Sy2sbqr struct {
@@ -42,9 +42,8 @@ func sy2sbqrOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "sy2sbqr", Work: sy2sbqrWork[T], NewParams: fresh[Sy2sbqr]},
 		about: "reduction to a band: a panel",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: sy2sbqr(i.blas, i.qr), Help: func(call *versions.Call) (int, bool) { return help(sy2sbqrWork[T](call)) }}
-		},
+		run:   sy2sbqr[T],
+		help:  byWork[T](sy2sbqrWork[T]),
 	}
 }
 
@@ -61,16 +60,12 @@ type bandPanel[T kernels.Element] struct {
 func sy2sbqrOf[T kernels.Element](call *versions.Call) (p bandPanel[T]) {
 	p.Sy2sbqr = params[Sy2sbqr](call)
 	p.rest = p.N - p.First
-	if p.NB < 1 || p.Rows < 1 || p.Rows > p.B || p.Rows > p.rest || p.First/p.NB != (p.First+p.Rows-1)/p.NB {
-		panic(kernels.ErrShape)
-	}
+	panicIf(p.NB < 1 || p.Rows < 1 || p.Rows > p.B || p.Rows > p.rest || p.First/p.NB != (p.First+p.Rows-1)/p.NB, kernels.ErrShape)
 	next := 0
 	take := func(rows, cols int, more bool) *kernels.Tile[T] {
 		t := arg[T](call, next)
 		next++
-		if t.Cols < cols || t.Rows < rows || !more && (t.Rows > rows || t.Cols > cols) {
-			panic(kernels.ErrShape)
-		}
+		panicIf(t.Cols < cols || t.Rows < rows || !more && (t.Rows > rows || t.Cols > cols), kernels.ErrShape)
 		return t
 	}
 	if p.Rows < p.rest {
@@ -95,13 +90,9 @@ func sy2sbqrOf[T kernels.Element](call *versions.Call) (p bandPanel[T]) {
 			take(p.rest, p.old, true)
 		}
 		p.y = call.Args[first:]
-		if len(p.y) == 0 || p.w.Cols < p.old || p.vOld.Rows != p.rest {
-			panic(kernels.ErrShape)
-		}
+		panicIf(len(p.y) == 0 || p.w.Cols < p.old || p.vOld.Rows != p.rest, kernels.ErrShape)
 	}
-	if next != len(call.Args) {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(next != len(call.Args), kernels.ErrArgs)
 	return p
 }
 
@@ -113,7 +104,7 @@ func sy2sbqrWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // sy2sbqr returns the function of a version of op "sy2sbqr".
-func sy2sbqr[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*versions.Call) error {
+func sy2sbqr[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := sy2sbqrOf[T](call)
 		crew := crewOrAlone[T](call)
@@ -121,15 +112,15 @@ func sy2sbqr[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*ve
 		m := max(n-b, 0)
 		const part = 256 // rows
 		parts := (n + part - 1) / part
-		size := q.Work(max(m, k), k, k)
+		size := by.qr.Work(max(m, k), k, k)
 		all := versions.Scratch[T](call.Work, n*k+n*p.old+(parts+1)*p.old*p.old+size)
 		t, all := all[:n*k], all[n*k:] // the panel, transposed
 		z, all := all[:n*p.old], all[n*p.old:]
 		gram, work := all[:(parts+1)*p.old*p.old], all[(parts+1)*p.old*p.old:]
 		if p.First > 0 {
-			p.complete(r, crew, part, parts, z, gram)
+			p.complete(by.blas, crew, part, parts, z, gram)
 		}
-		crew(parts, r.Work(max(part, k, p.old)), func(i, _ int, work []T) { p.load(r, t, i*part, min((i+1)*part, n), work) })
+		crew(parts, by.blas.Work(max(part, k, p.old)), func(i, _ int, work []T) { p.load(by.blas, t, i*part, min((i+1)*part, n), work) })
 		for i := range k {
 			row := p.c.Row(i)
 			clear(row)
@@ -150,7 +141,7 @@ func sy2sbqr[T kernels.Element](r cpu.Routines[T], q cpu.QRRoutines[T]) func(*ve
 			return nil
 		}
 		x := t[b*k:]
-		q.Geqrt(m, k, k, x, k, p.f.Data, p.f.Stride, work)
+		by.qr.Geqrt(m, k, k, x, k, p.f.Data, p.f.Stride, work)
 		for i := range k {
 			for j := range min(i+1, m) {
 				p.c.Row(i)[b+j] = x[j*k+i]

@@ -22,8 +22,9 @@ import (
 // are undefined.
 //
 // Elements of A must be finite. If an iteration does not converge, the version returns a *tridiag.ConvergenceError, and
-// if the context ends, the cause of that. w and Z are undefined then. Call.Local may be an *[Account]. The version panics with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if
-// the number of operands is wrong or the indices of Part are out of range.
+// if the context ends, the cause of that. w and Z are undefined then. Call.Local may be an *[Account]. The version panics
+// with kernels.ErrShape if the shapes do not fit together, and with kernels.ErrArgs if the number of operands is wrong or
+// the indices of Part are out of range.
 type Syevd struct {
 	Values    bool      // eigenvalues only
 	Part      EigenPart // the eigenvectors to compute
@@ -76,9 +77,8 @@ func syevdOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "syevd", Work: syevdWork[T], NewParams: fresh[Syevd]},
 		about: "eigenvalues and eigenvectors of a symmetric matrix",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: syevd(i.blas), Help: syevdHelp[T]}
-		},
+		run:   syevd[T],
+		help:  inStep[T](syevdAlone, order[T]),
 	}
 }
 
@@ -89,13 +89,9 @@ func syevdOf[T kernels.Element](call *versions.Call) (a, w, z *kernels.Tile[T]) 
 	} else {
 		a, z = args[T](call, 3)
 		w = arg[T](call, 1)
-		if z.Rows != a.Rows || z.Cols != a.Cols {
-			panic(kernels.ErrShape)
-		}
+		panicIf(z.Rows != a.Rows || z.Cols != a.Cols, kernels.ErrShape)
 	}
-	if a.Rows != a.Cols || w.Cols != a.Cols || w.Rows != 1 {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows != a.Cols || w.Cols != a.Cols || w.Rows != 1, kernels.ErrShape)
 	if p := params[Syevd](call).Part; p.Kind == EigenByIndex && (p.First < 0 || p.First > p.Last || p.Last > a.Rows) {
 		panic(kernels.ErrArgs)
 	}
@@ -116,18 +112,12 @@ func syevdWork[T kernels.Element](call *versions.Call) float64 {
 // syevdAlone is the order up to which one unit is as fast as several.
 const syevdAlone = 200
 
-// syevdHelp returns how many units a call uses. They stay until its end, since they synchronize once a column.
-func syevdHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	a, _, _ := syevdOf[T](call)
-	return max(1, a.Rows/syevdAlone), true
-}
-
 // syevdSequential is the largest order for which eigenvalues alone are found by Sterf.
 const syevdSequential = 128
 
 // syevd returns the function of a version of op "syevd".
-func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	all := conquering(r)
+func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	all := Conquering(by.blas)
 	return func(call *versions.Call) error {
 		a, w, z := syevdOf[T](call)
 		n := a.Rows
@@ -140,8 +130,8 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		scale := moderate(a, blas.Upper)
 		p := params[Syevd](call)
 		units := crewOrAlone[T](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}, watch.account, r, units, a, true)
-		reduction := newSymReduction(r, units, watch, n, way)
+		way := wayFor(p.Reduction, Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}, watch.account, by.blas, units, a, true)
+		reduction := newSymReduction(by.blas, units, watch, n, way)
 		size := max(reduction.work(z != nil), 1)
 		if z != nil {
 			size = max(size, tridiag.WorkStedc(n))
@@ -156,17 +146,10 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		crew := tridiag.Crew[T](reduction.crew)
 		if z == nil {
-			var err error
-			if n > syevdSequential {
-				err = tridiag.Values(d, e, work, tools, crew)
-			} else {
-				err = tridiag.Sterf(d, e)
-			}
-			if err = cmp.Or(err, watch.end("values", 0)); err != nil {
+			if err := cmp.Or(tridiagonalValues(d, e, work, tools, crew), watch.end("values", 0)); err != nil {
 				return err
 			}
 		} else {
-			q := tridiag.Matrix[T]{Rows: n, Cols: n, Stride: z.Stride, Data: z.Data}
 			chosen := n
 			choose := func(values []T) (first, last int) {
 				first, last = p.Part.Of(n, func(i int) float64 { return float64(values[i] / scale) })
@@ -176,7 +159,7 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
-			err := tridiag.Stedc(d, e, q, work, tools, crew, choose)
+			err := tridiag.Stedc(d, e, matrixOf(z), work, tools, crew, choose)
 			order := float64(n)
 			if err = cmp.Or(err, watch.end("divide and conquer", 4*order*order*order/3)); err != nil {
 				return err
@@ -190,6 +173,15 @@ func syevd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		return nil
 	}
+}
+
+// tridiagonalValues overwrites d with the eigenvalues of the tridiagonal matrix with d on the diagonal and e beside it.
+// It overwrites e, too.
+func tridiagonalValues[T kernels.Element](d, e, work []T, tools tridiag.Tools[T], crew tridiag.Crew[T]) error {
+	if len(d) > syevdSequential {
+		return tridiag.Values(d, e, work, tools, crew)
+	}
+	return tridiag.Sterf(d, e)
 }
 
 // moderate multiplies the uplo part of a by a power of two and returns that factor. Squares of the elements, and sums

@@ -43,18 +43,15 @@ func sygvdOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "sygvd", Work: sygvdWork[T], NewParams: fresh[Sygvd]},
 		about: "generalized symmetric-definite eigenproblem",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: sygvd(i.blas), Help: sygvdHelp[T]}
-		},
+		run:   sygvd[T],
+		help:  inStep[T](syevdAlone, order[T]),
 	}
 }
 
 // sygvdOf returns B of op "sygvd", and the call of op "syevd" for the standard problem.
 func sygvdOf[T kernels.Element](call *versions.Call) (b *kernels.Tile[T], standard *versions.Call) {
 	b = arg[T](call, 1)
-	if len(call.Args) < 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) < 3, kernels.ErrArgs)
 	inner := *call
 	inner.Params = &params[Sygvd](call).Syevd
 	inner.Args = append([]any{call.Args[0]}, call.Args[2:]...)
@@ -80,15 +77,9 @@ func sygvdWork[T kernels.Element](call *versions.Call) float64 {
 	return work
 }
 
-// sygvdHelp returns how many units a call uses.
-func sygvdHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	_, standard := sygvdOf[T](call)
-	return syevdHelp[T](standard)
-}
-
 // sygvd returns the function of a version of op "sygvd".
-func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	solve := syevd(r)
+func sygvd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	solve := syevd(by)
 	return func(call *versions.Call) error {
 		b, standard := sygvdOf[T](call)
 		p := params[Sygvd](call)
@@ -99,9 +90,9 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		}
 		watch := startStages(call)
 		order := float64(n)
-		scratch := func() []T { return versions.Scratch[T](call.Work, cpu.SygstWork(n)+r.Work(n)) }
+		scratch := func() []T { return versions.Scratch[T](call.Work, cpu.SygstWork(n)+by.blas.Work(n)) }
 		byB, byA := moderate(b, blas.Upper), moderate(a, blas.Upper)
-		g := cpu.NewGeneralized(gangRoutines(r, call), crewOrAlone[T](call))
+		g := cpu.NewGeneralized(gangRoutines(by.blas, call), crewOrAlone[T](call))
 		g.Product, g.Stop = p.Form != AxIsLambdaBx, watch.stop
 		if info := g.Potrf(blas.Upper, n, b.Data, b.Stride, scratch()); info != 0 {
 			return &kernels.NotPositiveDefiniteError{Minor: info}
@@ -115,23 +106,18 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 		if err := cmp.Or(watch.end("to standard form", order*order*order), finite(a)); err != nil {
 			return err
 		}
-		var inner Account
-		if watch.account != nil {
-			inner.Rates = watch.account.Rates
-		}
-		standard.Local = &inner
 		// Eigenvalues of the standard problem are those of the given one times 2^shift.
 		shift := math.Ilogb(float64(byA)) - math.Ilogb(float64(byB))
 		if g.Product {
 			shift = math.Ilogb(float64(byA)) + math.Ilogb(float64(byB))
 		}
-		if shift != 0 && p.Part.Kind == EigenByValue { // the interval is one of the given problem
+		late := shift != 0 && p.Part.Kind == EigenByValue // the interval is one of the given problem
+		if late {
 			standard.Params = &Syevd{Values: p.Values}
 		}
-		if err := solve(standard); err != nil {
+		if err := watch.run(solve, standard); err != nil {
 			return err
 		}
-		watch.add(&inner)
 		values := w.Row(0)[:n]
 		for i, x := range values {
 			if values[i] = T(math.Ldexp(float64(x), -shift)); values[i]-values[i] != 0 {
@@ -142,7 +128,7 @@ func sygvd[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			return nil
 		}
 		first, last := p.Part.Of(n, func(i int) float64 { return float64(values[i]) })
-		if p.Part.Kind == EigenByValue && shift != 0 {
+		if late { // z has all vectors
 			for i := first; i < last; i++ {
 				copy(z.Row(i-first), z.Row(i))
 			}

@@ -32,10 +32,9 @@ func syrkOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "syrk", Work: syrkWork[T], NewParams: fresh[Syrk[T]], Derive: sharePacked[T](onLeft, 0)},
 		about: "symmetric product, C ← αAAᵀ + βC",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: syrk(i.blas), Help: helpWith[T](i.blas, syrkWork[T])}
-		},
-		cuda: versions.Version{Run: cudaSyrk[T]},
+		run:   syrk[T],
+		help:  sharing[T](syrkWork[T]),
+		cuda:  versions.Version{Run: cudaSyrk[T]},
 	}
 }
 
@@ -43,9 +42,7 @@ func syrkOp[T kernels.Element]() definition[T] {
 func syrkOf[T kernels.Element](call *versions.Call, p *Syrk[T]) (a, c *kernels.Tile[T], n, k int) {
 	a, c = args[T](call, 2)
 	n, k = dims(a, p.Trans)
-	if c.Rows != n || c.Cols != n {
-		panic(kernels.ErrShape)
-	}
+	panicIf(c.Rows != n || c.Cols != n, kernels.ErrShape)
 	return a, c, n, k
 }
 
@@ -57,15 +54,15 @@ func syrkWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // syrk returns the function of a version of op "syrk".
-func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
-	packed, ours := r.(*cpu.Packed[T])
+func syrk[T kernels.Element](by implementation[T]) func(*versions.Call) error {
+	packed, ours := by.blas.(*cpu.Packed[T])
 	return func(call *versions.Call) error {
 		p := params[Syrk[T]](call)
 		a, c, n, k := syrkOf[T](call, p)
 		var ap, bp []T
 		packings := kernels.PackingsOf(call)
 		defer func() { packings.A.Done(ap != nil); packings.B.Done(bp != nil) }()
-		work := versions.Scratch[T](call.Work, r.Work(max(n, k)))
+		work := versions.Scratch[T](call.Work, by.blas.Work(max(n, k)))
 		if ours && call.Gang == nil && packed.PrepacksSyrk(n, k) {
 			ap = packedLeft(packings.A, packed, a, p.Trans, n, k)
 			bp = packedRight(packings.B, packed, a, scalar.Flip[T](p.Trans), n, k)
@@ -75,7 +72,7 @@ func syrk[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 				c.Stride, work)
 			return nil
 		}
-		gangRoutines(r, call).Syrk(p.Uplo, p.Trans, n, k, p.Alpha, a.Data, a.Stride, p.Beta, c.Data, c.Stride,
+		gangRoutines(by.blas, call).Syrk(p.Uplo, p.Trans, n, k, p.Alpha, a.Data, a.Stride, p.Beta, c.Data, c.Stride,
 			work)
 		return nil
 	}

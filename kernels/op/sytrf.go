@@ -25,21 +25,16 @@ func sytrfOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "sytrf", Work: sytrfWork[T], NewParams: fresh[Sytrf]},
 		about: "factorization of a symmetric matrix, PAPᵀ = UᵀDU",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: sytrf(i.blas), Help: sytrfHelp[T]}
-		},
+		run:   sytrf[T],
+		help:  inStep[T](sytrfAlone, order[T]),
 	}
 }
 
 // sytrfOf returns the operands of op "sytrf".
 func sytrfOf[T kernels.Element](call *versions.Call) (a, d *kernels.Tile[T], p *kernels.Pivots) {
-	if len(call.Args) != 3 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 3, kernels.ErrArgs)
 	a, d, p = arg[T](call, 0), arg[T](call, 1), operand[*kernels.Pivots](call, 2)
-	if a.Rows != a.Cols || d.Rows != 2 || d.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows != a.Cols || d.Rows != 2 || d.Cols != a.Cols, kernels.ErrShape)
 	return a, d, p
 }
 
@@ -53,14 +48,8 @@ func sytrfWork[T kernels.Element](call *versions.Call) float64 {
 // sytrfAlone is the order up to which one unit is as fast as several.
 const sytrfAlone = 192
 
-// sytrfHelp returns how many units a call uses. They stay until its end, since they synchronize once a row.
-func sytrfHelp[T kernels.Element](call *versions.Call) (units int, stay bool) {
-	a, _, _ := sytrfOf[T](call)
-	return max(1, a.Rows/sytrfAlone), true
-}
-
 // sytrf returns the function of a version of op "sytrf".
-func sytrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func sytrf[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		a, d, p := sytrfOf[T](call)
 		n := a.Rows
@@ -70,7 +59,7 @@ func sytrf[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
 			return nil
 		}
 		work := versions.Scratch[T](call.Work, cpu.SytrfWork(n))
-		p.Info = cpu.NewIndefinite(r, crewOrAlone[T](call)).Sytrf(params[Sytrf](call).Rook, n, a.Data, a.Stride, d.Row(0), d.Row(1), p.Rows, work)
+		p.Info = cpu.NewIndefinite(by.blas, crewOrAlone[T](call)).Sytrf(params[Sytrf](call).Rook, n, a.Data, a.Stride, d.Row(0), d.Row(1), p.Rows, work)
 		return nil
 	}
 }

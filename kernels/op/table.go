@@ -60,7 +60,7 @@ func absent[T kernels.Element]() (all []AbsentVersion) {
 	}
 	typ := scalar.Of[T]().String()
 	for _, d := range list[T]() {
-		if d.host == nil {
+		if d.run == nil {
 			continue // the same in all builds
 		}
 		if why := cpu.WhyNoAssembly(); why != "" {

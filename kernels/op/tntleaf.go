@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -25,9 +24,7 @@ func tntleafOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "tntleaf", Work: tntleafWork[T], NewParams: fresh[Tntleaf]},
 		about: "tournament pivoting of LU: the best rows of some tiles",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: tntleaf(i.lu)}
-		},
+		run:   tntleaf[T],
 	}
 }
 
@@ -50,7 +47,7 @@ func tntleafWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // tntleaf returns the function of a version of op "tntleaf".
-func tntleaf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+func tntleaf[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		p := params[Tntleaf](call)
@@ -63,13 +60,13 @@ func tntleaf[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
 		}
 		c.Info = 0
 		if m > n && n > 0 {
-			g := newGame(l, call.Work, m, n, c.Tile.Stride)
+			g := newGame(by.lu, call.Work, m, n, c.Tile.Stride)
 			for _, t := range tiles {
 				g.enter(t.(*kernels.Tile[T]))
 			}
 			x := cache.get()
 			defer cache.put(x)
-			c.Info = g.play(l, m, x)
+			c.Info = g.play(by.lu, m, x)
 			for i, r := range x.swaps {
 				c.Rows[i], c.Rows[r] = c.Rows[r], c.Rows[i]
 			}

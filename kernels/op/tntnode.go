@@ -2,7 +2,6 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -18,23 +17,17 @@ func tntnodeOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "tntnode", Work: tntnodeWork[T], NewParams: fresh[Tntnode]},
 		about: "tournament pivoting of LU: the best of two lists of rows",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: tntnode(i.lu)}
-		},
+		run:   tntnode[T],
 	}
 }
 
 // tntnodeArgs returns the operands of op "tntnode", and the numbers of their rows
 // together and of columns.
 func tntnodeArgs[T kernels.Element](call *versions.Call) (x, y *kernels.Candidates[T], m, n int) {
-	if len(call.Args) != 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 2, kernels.ErrArgs)
 	x, y = operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Candidates[T]](call, 1)
 	m, n = len(x.Rows)+len(y.Rows), x.Tile.Cols
-	if y.Tile.Cols != n || len(x.Rows) < min(m, n) || len(x.Rows) != x.Tile.Rows || len(y.Rows) != y.Tile.Rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(y.Tile.Cols != n || len(x.Rows) < min(m, n) || len(x.Rows) != x.Tile.Rows || len(y.Rows) != y.Tile.Rows, kernels.ErrShape)
 	return x, y, m, n
 }
 
@@ -45,19 +38,19 @@ func tntnodeWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // tntnode returns the function of a version of op "tntnode".
-func tntnode[T kernels.Element](l *cpu.LU[T]) func(*versions.Call) error {
+func tntnode[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	cache := new(listCache[T])
 	return func(call *versions.Call) error {
 		params[Tntnode](call)
 		x, y, m, n := tntnodeArgs[T](call)
-		g := newGame(l, call.Work, m, n, x.Tile.Stride)
+		g := newGame(by.lu, call.Work, m, n, x.Tile.Stride)
 		g.enter(&x.Tile)
 		g.enter(&y.Tile)
 		a := cache.get()
 		defer cache.put(a)
-		x.Info = g.play(l, m, a)
+		x.Info = g.play(by.lu, m, a)
 		a.blocks = appendBlock(appendBlock(a.blocks[:0], &x.Tile), &y.Tile)
-		l.Laswp(n, a.blocks, a.swaps, false)
+		by.lu.Laswp(n, a.blocks, a.swaps, false)
 		for i, r := range a.swaps {
 			if r < len(x.Rows) {
 				x.Rows[i], x.Rows[r] = x.Rows[r], x.Rows[i]

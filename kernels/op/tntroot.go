@@ -25,17 +25,13 @@ func tntrootOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "tntroot", Work: tntrootWork[T], NewParams: fresh[Tntroot]},
 		about: "tournament pivoting of LU: its winners become the pivots",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: tntroot[T]}
-		},
+		run:   func(implementation[T]) func(*versions.Call) error { return tntroot[T] },
 	}
 }
 
 // tntrootArgs returns the operands of op "tntroot".
 func tntrootArgs[T kernels.Element](call *versions.Call) (c *kernels.Candidates[T], v *kernels.Pivots) {
-	if len(call.Args) != 2 {
-		panic(kernels.ErrArgs)
-	}
+	panicIf(len(call.Args) != 2, kernels.ErrArgs)
 	return operand[*kernels.Candidates[T]](call, 0), operand[*kernels.Pivots](call, 1)
 }
 

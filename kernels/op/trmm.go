@@ -2,7 +2,6 @@ package op
 
 import (
 	"github.com/tessera-la/tessera/kernels"
-	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -33,10 +32,8 @@ func trmmOp[T kernels.Element]() definition[T] {
 	return definition[T]{
 		Op:    versions.Op{Name: "trmm", Work: trmmWork[T], NewParams: fresh[Trmm[T]], Thin: thin[T]},
 		about: "triangular product, B ← αTB",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: trmm(i.blas)}
-		},
-		cuda: versions.Version{Run: cudaTrmm[T]},
+		run:   trmm[T],
+		cuda:  versions.Version{Run: cudaTrmm[T]},
 	}
 }
 
@@ -47,13 +44,13 @@ func trmmWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // trmm returns the function of a version of op "trmm".
-func trmm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func trmm[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Trmm[T]](call)
 		a, b := triangularOf[T](call, (*Trsm[T])(p), true)
 		m, n := b.Rows, b.Cols
-		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		r.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, a.Data, a.Stride, b.Data, b.Stride, work)
+		work := versions.Scratch[T](call.Work, by.blas.Work(max(m, n)))
+		by.blas.Trmm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, a.Data, a.Stride, b.Data, b.Stride, work)
 		return nil
 	}
 }

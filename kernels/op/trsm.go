@@ -33,10 +33,9 @@ func trsmOp[T kernels.Element]() definition[T] {
 		Op:      versions.Op{Name: "trsm", Work: trsmWork[T], NewParams: fresh[Trsm[T]], Thin: thin[T]},
 		about:   "triangular systems, B ← αL⁻¹B",
 		variant: splitVariant,
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: trsm(i.blas), Help: helpWith[T](i.blas, trsmWork[T])}
-		},
-		cuda: versions.Version{Run: cudaTrsm[T], Batch: &versions.Batch{Key: cudaTrsmKey[T], Run: cudaTrsms[T]}},
+		run:     trsm[T],
+		help:    sharing[T](trsmWork[T]),
+		cuda:    versions.Version{Run: cudaTrsm[T], Batch: &versions.Batch{Key: cudaTrsmKey[T], Run: cudaTrsms[T]}},
 	}
 }
 
@@ -44,9 +43,7 @@ func trsmOp[T kernels.Element]() definition[T] {
 func triangularOf[T kernels.Element](call *versions.Call, p *Trsm[T], product bool) (a, b *kernels.Tile[T]) {
 	a, b = args[T](call, 2)
 	order, _ := factorOrder(p.Side, b.Rows, b.Cols)
-	if a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order) {
-		panic(kernels.ErrShape)
-	}
+	panicIf(a.Rows < order || a.Cols < order || product && (a.Rows != order || a.Cols != order), kernels.ErrShape)
 	return a, b
 }
 
@@ -58,13 +55,13 @@ func trsmWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // trsm returns the function of a version of op "trsm".
-func trsm[T kernels.Element](r cpu.Routines[T]) func(*versions.Call) error {
+func trsm[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Trsm[T]](call)
 		a, b := triangularOf[T](call, p, false)
 		m, n := b.Rows, b.Cols
-		work := versions.Scratch[T](call.Work, r.Work(max(m, n)))
-		gangRoutines(r, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, a.Data, a.Stride, b.Data,
+		work := versions.Scratch[T](call.Work, by.blas.Work(max(m, n)))
+		gangRoutines(by.blas, call).Trsm(p.Side, p.Uplo, p.Trans, p.Diag, m, n, p.Alpha, a.Data, a.Stride, b.Data,
 			b.Stride, work)
 		return nil
 	}

@@ -38,12 +38,10 @@ func tpmqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
 	op.Thin, op.Derive = thin[T], sharePacked[T](asFactor, -1)
 	return definition[T]{
 		Op: op, about: about,
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{
-				Run:  func(call *versions.Call) error { return tpmqrt(i.qr, call, p(call), triangle) },
-				Help: helpWith[T](i.qr, op.Work),
-			}
+		run: func(by implementation[T]) func(*versions.Call) error {
+			return func(call *versions.Call) error { return tpmqrt(by.qr, call, p(call), triangle) }
 		},
+		help: sharing[T](op.Work),
 		cuda: versions.Version{
 			Run:    func(call *versions.Call) error { return cudaTpmqrt[T](call, p(call), triangle) },
 			Memory: func(call *versions.Call) int64 { return cudaTpmqrtMemory[T](call, p(call), triangle) },
@@ -65,9 +63,7 @@ func tpmqrtOf[T kernels.Element](call *versions.Call, p *Tsmqr, triangle bool) (
 	}
 	r1, n1 := factorOrder(p.Side, c1.Rows, c1.Cols)
 	r2, n2 := factorOrder(p.Side, c2.Rows, c2.Cols)
-	if r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows {
-		panic(kernels.ErrShape)
-	}
+	panicIf(r1 < k || n1 != n2 || r2 < rows || !triangle && r2 != rows, kernels.ErrShape)
 	checkT(t, p.IB, k)
 	return v, t, c1, c2, rows
 }

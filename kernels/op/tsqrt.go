@@ -34,8 +34,8 @@ func tpqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
 	p func(*versions.Call) *Tsqrt) definition[T] {
 	return definition[T]{
 		Op: op, about: about,
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: func(call *versions.Call) error { return tpqrt(i.qr, call, p(call), triangle) }}
+		run: func(by implementation[T]) func(*versions.Call) error {
+			return func(call *versions.Call) error { return tpqrt(by.qr, call, p(call), triangle) }
 		},
 		cuda: versions.Version{
 			Run:    func(call *versions.Call) error { return cudaTpqrt[T](call, p(call), triangle) },
@@ -48,9 +48,7 @@ func tpqrtOp[T kernels.Element](op versions.Op, about string, triangle bool,
 func tpqrtOf[T kernels.Element](call *versions.Call, p *Tsqrt) (r, a, t *kernels.Tile[T]) {
 	r, t = args[T](call, 3)
 	a = arg[T](call, 1)
-	if r.Rows < a.Cols || r.Cols != a.Cols {
-		panic(kernels.ErrShape)
-	}
+	panicIf(r.Rows < a.Cols || r.Cols != a.Cols, kernels.ErrShape)
 	checkT(t, p.IB, a.Cols)
 	return r, a, t
 }

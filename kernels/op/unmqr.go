@@ -34,10 +34,9 @@ func unmqrOp[T kernels.Element]() definition[T] {
 		Op: versions.Op{Name: "unmqr", Work: unmqrWork[T], NewParams: fresh[Unmqr], Thin: thin[T],
 			Derive: sharePacked[T](asFactor, -1)},
 		about: "Q of geqrt times a tile",
-		host: func(i implementation[T]) versions.Version {
-			return versions.Version{Run: unmqr(i.qr), Help: helpWith[T](i.qr, unmqrWork[T])}
-		},
-		cuda: versions.Version{Run: cudaUnmqr[T], Memory: cudaUnmqrMemory[T]},
+		run:   unmqr[T],
+		help:  sharing[T](unmqrWork[T]),
+		cuda:  versions.Version{Run: cudaUnmqr[T], Memory: cudaUnmqrMemory[T]},
 	}
 }
 
@@ -69,17 +68,17 @@ func unmqrWork[T kernels.Element](call *versions.Call) float64 {
 }
 
 // unmqr returns the function of a version of op "unmqr".
-func unmqr[T kernels.Element](q cpu.QRRoutines[T]) func(*versions.Call) error {
+func unmqr[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		p := params[Unmqr](call)
 		v, t, c, k := unmqrOf[T](call, p)
-		work := versions.Scratch[T](call.Work, q.Work(max(c.Rows, c.Cols), k, p.IB))
+		work := versions.Scratch[T](call.Work, by.qr.Work(max(c.Rows, c.Cols), k, p.IB))
 		pack := kernels.PackingsOf(call).A
-		vp := packedFactor(pack, q, kernels.PackingForm{Dim: v.Rows, K: k, IB: p.IB}, func(ours *cpu.QR[T], dst []T) {
+		vp := packedFactor(pack, by.qr, kernels.PackingForm{Dim: v.Rows, K: k, IB: p.IB}, func(ours *cpu.QR[T], dst []T) {
 			ours.PackGeqrt(dst, v.Rows, k, p.IB, v.Data, v.Stride, t.Data, t.Stride)
 		})
 		defer pack.Done(vp != nil)
-		gangQR(q, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride,
+		gangQR(by.qr, call, vp).Gemqrt(p.Side, p.Trans, c.Rows, c.Cols, k, p.IB, v.Data, v.Stride, t.Data, t.Stride,
 			c.Data, c.Stride, work)
 		return nil
 	}

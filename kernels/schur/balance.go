@@ -11,13 +11,14 @@ import (
 // the diagonal.
 type Balance[T scalar.Real] struct {
 	Lo, Hi int
-	// Scale has the powers of two by which columns Lo to Hi have been multiplied, and rows divided, and for other rows the one
-	// that each has been exchanged with.
+	// Scale has the powers of two by which columns Lo to Hi have been multiplied, and rows divided, and for other rows
+	// the one that each has been exchanged with.
 	Scale []T
 }
 
-// NewBalance permutes the square matrix a so that it is upper triangular outside of rows and columns Lo to Hi, and scales these so that
-// a row and a column with the same index have norms of about the same size. scale has as many elements as a has rows.
+// NewBalance permutes the square matrix a so that it is upper triangular outside of rows and columns Lo to Hi, and
+// scales these so that a row and a column with the same index have norms of about the same size. scale has as many
+// elements as a has rows.
 //
 // Reference: LAPACK xGEBAL; James, Langou and Lowery, On matrix balancing and eigenvector computation (2014).
 func NewBalance[T scalar.Real](a tridiag.Matrix[T], scale []T) Balance[T] {

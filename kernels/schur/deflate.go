@@ -23,10 +23,11 @@ func (t *Iteration[T]) open(hi, w int) *Iteration[T] {
 	return x
 }
 
-// deflate is aggressive early deflation in a window at the end of the active block, which is rows and columns top to hi. x is the Schur
-// form of the window, of which rows before done have not converged and count as not negligible. The column before the window is a
-// spike then. Where an element of the spike is negligible, an eigenvalue has been found. deflate returns how many have, and how
-// many others it has put before them in shiftRe and shiftIm, from index hi on downwards.
+// deflate is aggressive early deflation in a window at the end of the active block, which is rows and columns top to
+// hi. x is the Schur form of the window, of which rows before done have not converged and count as not negligible. The
+// column before the window is a spike then. Where an element of the spike is negligible, an eigenvalue has been found.
+// deflate returns how many have, and how many others it has put before them in shiftRe and shiftIm, from index hi on
+// downwards.
 //
 // Reference: LAPACK xLAQR3.
 func (t *Iteration[T]) deflate(x *Iteration[T], top, hi, done int) (left, gone int) {
@@ -78,8 +79,8 @@ func (t *Iteration[T]) deflate(x *Iteration[T], top, hi, done int) (left, gone i
 	return last - done, w - last
 }
 
-// detect brings the eigenvalues of window x that are not negligible in the spike to its beginning, from row done on, and returns how many rows
-// are before the negligible ones.
+// detect brings the eigenvalues of window x that are not negligible in the spike to its beginning, from row done on,
+// and returns how many rows are before the negligible ones.
 func (t *Iteration[T]) detect(x *Iteration[T], done int, spike float64) (last int) {
 	last = x.H.Rows
 	first := done
@@ -103,8 +104,8 @@ func (t *Iteration[T]) detect(x *Iteration[T], done int, spike float64) (last in
 	return last
 }
 
-// sort sorts the eigenvalues of rows first to last−1 of a Schur form by magnitude, the largest one first: that is more accurate for graded
-// matrices. Exchanges that fail leave some out of order.
+// sort sorts the eigenvalues of rows first to last−1 of a Schur form by magnitude, the largest one first: that is more
+// accurate for graded matrices. Exchanges that fail leave some out of order.
 func (t *Iteration[T]) sort(first, last int) {
 	size := func(i int) float64 {
 		s := abs(t.H.Row(i)[i])
@@ -132,8 +133,8 @@ func (t *Iteration[T]) sort(first, last int) {
 	}
 }
 
-// restore makes the window a Hessenberg matrix again, whose spike has one element: it reflects the first n elements of the spike, and
-// reduces the window.
+// restore makes the window a Hessenberg matrix again, whose spike has one element: it reflects the first n elements of
+// the spike, and reduces the window.
 func (t *Iteration[T]) restore(x *Iteration[T], n int) {
 	w := x.H.Rows
 	size := w + max(2*w, cpu.GehrdWork(w))

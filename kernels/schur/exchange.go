@@ -15,8 +15,8 @@ func (t *Iteration[T]) order(i int) int {
 	return 1
 }
 
-// move moves the block of a Schur form whose first row is i up to row to, by exchanges with those before it. It returns the row
-// at which the block has arrived, and whether no exchange has failed.
+// move moves the block of a Schur form whose first row is i up to row to, by exchanges with those before it. It returns
+// the row at which the block has arrived, and whether no exchange has failed.
 //
 // Reference: LAPACK xTREXC.
 func (t *Iteration[T]) move(i, to int) (at int, ok bool) {
@@ -39,8 +39,8 @@ func (t *Iteration[T]) move(i, to int) (at int, ok bool) {
 	return i, true
 }
 
-// exchange exchanges the blocks of orders n1 and n2 of a Schur form that begin in rows i and i+n1. It reports false, and leaves
-// them, if they are so near to each other that the exchange would not be accurate.
+// exchange exchanges the blocks of orders n1 and n2 of a Schur form that begin in rows i and i+n1. It reports false,
+// and leaves them, if they are so near to each other that the exchange would not be accurate.
 //
 // Reference: LAPACK xLAEXC; Bai and Demmel, On swapping diagonal blocks in real Schur form (1993).
 func (t *Iteration[T]) exchange(i, n1, n2 int) bool {
@@ -115,8 +115,8 @@ func (t *Iteration[T]) exchange(i, n1, n2 int) bool {
 	return true
 }
 
-// reflectAt applies a reflector to rows and columns i to i+n−1, where n is 2 or 3, of H from column from and before row to, and to those
-// rows of Z.
+// reflectAt applies a reflector to rows and columns i to i+n−1, where n is 2 or 3, of H from column from and before row
+// to, and to those rows of Z.
 func (t *Iteration[T]) reflectAt(i, n, from, to int, f *[5]T) {
 	h, z := &t.H, &t.Z
 	if n == 2 {
@@ -153,8 +153,8 @@ func (x *square) right(i int, h reflector) {
 	}
 }
 
-// sylvester solves T11·X − X·T22 = scale·T12 for the blocks of orders n1 and n2 on d's diagonal, and scale ≤ 1 such that X does
-// not overflow. A pivot of less than least counts as that.
+// sylvester solves T11·X − X·T22 = scale·T12 for the blocks of orders n1 and n2 on d's diagonal, and scale ≤ 1 such
+// that X does not overflow. A pivot of less than least counts as that.
 //
 // Reference: LAPACK xLASY2.
 func sylvester(d *square, n1, n2 int, least float64) (x square, scale float64) {
@@ -179,8 +179,8 @@ func sylvester(d *square, n1, n2 int, least float64) (x square, scale float64) {
 	return x, scale
 }
 
-// solve overwrites the first n elements of b with scale·A⁻¹·b, by elimination with complete pivoting. A pivot of less than least
-// counts as that. scale is 1, or so much less that the solution does not overflow.
+// solve overwrites the first n elements of b with scale·A⁻¹·b, by elimination with complete pivoting. A pivot of less
+// than least counts as that. scale is 1, or so much less that the solution does not overflow.
 func solve(n int, a *square, b *[4]float64, least float64) (scale float64) {
 	var order [4]int // of the unknowns
 	for k := range n {

@@ -17,8 +17,9 @@ const (
 	turnsForWindow, turnsForShifts = 5, 6
 )
 
-// shifts returns the number of shifts of a sweep, and the order of windows of deflations, for an active block of order n. Narrower
-// windows than LAPACK's for n below 2000 take off fewer eigenvalues, but no other unit has anything to do meanwhile.
+// shifts returns the number of shifts of a sweep, and the order of windows of deflations, for an active block of order
+// n. Narrower windows than LAPACK's for n below 2000 take off fewer eigenvalues, but no other unit has anything to do
+// meanwhile.
 func shifts(n int) (count, window int) {
 	switch {
 	case n < 30:
@@ -139,9 +140,9 @@ func (t *Iteration[T]) iterate(lo, hi int) (first int) {
 	return 0
 }
 
-// chooseShifts puts shifts before index hi+1 of shiftRe and shiftIm, pairs beside each other, and returns where they begin.
-// Those from from on are there already. It makes up others if that is set, and takes the eigenvalues of the last rows of the active
-// block if there are too few.
+// chooseShifts puts shifts before index hi+1 of shiftRe and shiftIm, pairs beside each other, and returns where they
+// begin. Those from from on are there already. It makes up others if that is set, and takes the eigenvalues of the last
+// rows of the active block if there are too few.
 func (t *Iteration[T]) chooseShifts(top, hi, from, count int, madeUp bool) int {
 	re, im := t.shiftRe, t.shiftIm
 	if madeUp {
@@ -188,7 +189,8 @@ func (t *Iteration[T]) chooseShifts(top, hi, from, count int, madeUp bool) int {
 	return from
 }
 
-// trailing makes shifts of the eigenvalues of the last count rows and columns of the active block, and returns where they begin.
+// trailing makes shifts of the eigenvalues of the last count rows and columns of the active block, and returns where
+// they begin.
 func (t *Iteration[T]) trailing(hi, count int) (from int) {
 	from = hi - count + 1
 	x := t.window(count)

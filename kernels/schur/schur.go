@@ -79,8 +79,8 @@ func (t *Iteration[T]) setBlock(i int, x block) {
 const updatePart = 128
 
 // update multiplies H and Z by what has been done in the window of rows and columns lo to lo+w−1, where u is the
-// transpose of that orthogonal matrix: rows above to until−1 of the window's columns, columns right to end−1 of its rows, and its
-// rows of Z.
+// transpose of that orthogonal matrix: rows above to until−1 of the window's columns, columns right to end−1 of its
+// rows, and its rows of Z.
 func (t *Iteration[T]) update(lo int, u tridiag.Matrix[T], above, until, right, end int) {
 	w := u.Rows
 	parts := func(n int) int { return (max(n, 0) + updatePart - 1) / updatePart }

@@ -6,8 +6,8 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// small finds the eigenvalues of rows and columns lo to hi of H by the iteration with two shifts. If it does not converge, those
-// from row first on have been found; first is 0 otherwise.
+// small finds the eigenvalues of rows and columns lo to hi of H by the iteration with two shifts. If it does not
+// converge, those from row first on have been found; first is 0 otherwise.
 //
 // Reference: LAPACK xLAHQR.
 func (t *Iteration[T]) small(lo, hi int) (first int) {
@@ -74,7 +74,8 @@ func (t *Iteration[T]) rotate(i, right, above int, c, s T) {
 	}
 }
 
-// split returns the first row of the last block of rows l to i that does not come apart. lo and hi are the first and last row of all.
+// split returns the first row of the last block of rows l to i that does not come apart. lo and hi are the first and
+// last row of all.
 //
 // Reference: Ahues and Tisseur, A new deflation criterion for the QR algorithm (LAWN 122, 1997).
 func (t *Iteration[T]) split(lo, l, i, hi int) int {
@@ -101,8 +102,8 @@ func (t *Iteration[T]) split(lo, l, i, hi int) int {
 	return l
 }
 
-// decouples reports whether the elements off the diagonal of a block of order 2 whose diagonal is x and y are so small that the
-// lower one counts as zero.
+// decouples reports whether the elements off the diagonal of a block of order 2 whose diagonal is x and y are so small
+// that the lower one counts as zero.
 func (t *Iteration[T]) decouples(lower, upper, x, y float64) bool {
 	ab, ba := max(lower, upper), min(lower, upper)
 	aa, bb := max(math.Abs(y), math.Abs(x-y)), min(math.Abs(y), math.Abs(x-y))

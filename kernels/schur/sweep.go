@@ -7,9 +7,9 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// sweep is a QR sweep of rows and columns top to hi with an even number of shifts, two for each bulge of a chain. Pairs of
-// complex shifts are beside each other. The chain moves as far as it is long, within a window of twice its length; then all else is
-// multiplied by what has been done there.
+// sweep is a QR sweep of rows and columns top to hi with an even number of shifts, two for each bulge of a chain. Pairs
+// of complex shifts are beside each other. The chain moves as far as it is long, within a window of twice its length;
+// then all else is multiplied by what has been done there.
 //
 // Reference: LAPACK xLAQR5.
 func (t *Iteration[T]) sweep(top, hi int, re, im []float64) {
@@ -177,8 +177,8 @@ func (c *chain[T]) test(k int) {
 	}
 }
 
-// firstColumn returns a multiple of the first column of (H' − s1·I)·(H' − s2·I), where H' is n rows and columns from i on, and
-// n is 2 or 3.
+// firstColumn returns a multiple of the first column of (H' − s1·I)·(H' − s2·I), where H' is n rows and columns from i
+// on, and n is 2 or 3.
 //
 // Reference: LAPACK xLAQR1.
 func (t *Iteration[T]) firstColumn(i, n int, re, im []float64) (v0, v1, v2 float64) {

@@ -13,8 +13,8 @@ import (
 // vectorBlock is the number of eigenvectors that one part computes, and of rows for which it solves at a time.
 const vectorBlock = 64
 
-// Vectors is the eigenvectors of a matrix by its Schur form. The real and the imaginary part of one for a complex eigenvalue with
-// a positive imaginary part are rows i and i+1, where T has the block of the pair.
+// Vectors computes the eigenvectors of a matrix from its Schur form. The real and the imaginary part of the vector of a
+// complex eigenvalue with a positive imaginary part are rows i and i+1, where T has the block of the pair.
 type Vectors[T scalar.Real] struct {
 	Kernels *cpu.Hessenberg[T]
 	T, Z    tridiag.Matrix[T] // of [Iteration]
@@ -27,8 +27,8 @@ type Vectors[T scalar.Real] struct {
 	large float64
 }
 
-// To sets the rows of to to the eigenvectors, each multiplied by a number that keeps its elements from overflow. It overwrites T if it
-// computes the left ones. If Kernels.Stop says so, To ends soon, and the rows are undefined.
+// To sets the rows of to to the eigenvectors, each multiplied by a number that keeps its elements from overflow. It
+// overwrites T if it computes the left ones. If Kernels.Stop says so, To ends soon, and the rows are undefined.
 //
 // Reference: LAPACK xTREVC3; Anderson, Robust triangular solves for use in condition estimation (LAWN 36, 1991).
 func (v *Vectors[T]) To(to tridiag.Matrix[T]) {
@@ -36,6 +36,32 @@ func (v *Vectors[T]) To(to tridiag.Matrix[T]) {
 	if v.Left {
 		v.flip()
 	}
+	v.prepare()
+	parts := len(v.edges) - 1
+	k := v.Kernels
+	k.Crew()(parts, n*(vectorBlock+1)+k.Work(n), func(part, _ int, work []T) {
+		b := parts - 1 - part // the longest vectors first
+		first, end := v.edges[b], v.edges[b+1]
+		cols := end - first
+		if cols == 0 || k.Stop != nil && k.Stop() != nil {
+			return
+		}
+		p := solving[T]{Vectors: v, first: first, cols: cols, x: work[:end*cols]}
+		work = work[end*cols:]
+		p.block(b, work)
+		from, row := 0, first // of Z and to
+		if v.Left {
+			p.flip()
+			from, row = n-end, n-end
+		}
+		k.Gemm(blas.Trans, blas.NoTrans, cols, n, end, 1, p.x, cols, v.Z.Data[from*v.Z.Stride:], v.Z.Stride, 0,
+			to.Data[row*to.Stride:], to.Stride, work)
+	})
+}
+
+// prepare divides T into blocks and computes what all of them use.
+func (v *Vectors[T]) prepare() {
+	n := v.T.Rows
 	v.edges = v.edges[:0]
 	for i := 0; i < n; i += vectorBlock {
 		if i > 0 && v.T.Row(i)[i-1] != 0 {
@@ -53,34 +79,6 @@ func (v *Vectors[T]) To(to tridiag.Matrix[T]) {
 			v.norms[i+1+j] += abs(x)
 		}
 	}
-	parts := len(v.edges) - 1
-	k := v.Kernels
-	k.Crew()(parts, n*(vectorBlock+1)+k.Work(n), func(part, _ int, work []T) {
-		b := parts - 1 - part // the longest vectors first
-		first, end := v.edges[b], v.edges[b+1]
-		cols := end - first
-		if cols == 0 || k.Stop != nil && k.Stop() != nil {
-			return
-		}
-		p := solving[T]{Vectors: v, first: first, cols: cols, x: work[:end*cols]}
-		work = work[end*cols:]
-		clear(p.x)
-		for r := b; r >= 0; r-- {
-			lo, hi := v.edges[r], v.edges[r+1]
-			p.rows(lo, hi)
-			if lo > 0 {
-				k.Gemm(blas.NoTrans, blas.NoTrans, lo, cols, hi-lo, -1, v.T.Data[lo:], v.T.Stride, p.x[lo*cols:], cols, 1, p.x, cols, work)
-			}
-		}
-		p.normalize()
-		from, row := 0, first // of Z and to
-		if v.Left {
-			p.flip()
-			from, row = n-end, n-end
-		}
-		k.Gemm(blas.Trans, blas.NoTrans, cols, n, end, 1, p.x, cols, v.Z.Data[from*v.Z.Stride:], v.Z.Stride, 0,
-			to.Data[row*to.Stride:], to.Stride, work)
-	})
 }
 
 // flip reflects T in its antidiagonal, which makes an upper triangle of that of Tᵀ.
@@ -99,6 +97,19 @@ type solving[T scalar.Real] struct {
 	*Vectors[T]
 	first, cols int
 	x           []T
+}
+
+// block computes the vectors of block b, from its rows up.
+func (p *solving[T]) block(b int, work []T) {
+	clear(p.x)
+	for ; b >= 0; b-- {
+		lo, hi := p.edges[b], p.edges[b+1]
+		p.rows(lo, hi)
+		if lo > 0 {
+			p.Kernels.Gemm(blas.NoTrans, blas.NoTrans, lo, p.cols, hi-lo, -1, p.T.Data[lo:], p.T.Stride, p.x[lo*p.cols:], p.cols, 1, p.x, p.cols, work)
+		}
+	}
+	p.normalize()
 }
 
 // rows solves for rows lo to hi−1. What the rows after them contribute has been subtracted.
@@ -151,27 +162,19 @@ func (p *solving[T]) begin(j, order int) {
 	}
 }
 
-// solve computes the elements in row j, or rows j and j+1, of the vector in column q, or columns q and q+1 if it is complex. It multiplies the
-// vector by a number less than 1 where elements might overflow otherwise.
+// solve computes the elements in row j, or rows j and j+1, of the vector in column q, or columns q and q+1 if it is
+// complex. It multiplies the vector by a number less than 1 where elements might overflow otherwise.
 func (p *solving[T]) solve(j, order, q int, pair bool) {
 	t, k := &p.T, p.first+q
 	value := complex(float64(t.Row(k)[k]), 0)
 	if pair {
 		value += complex(0, math.Sqrt(abs(t.Row(k)[k+1]))*math.Sqrt(abs(t.Row(k + 1)[k])))
 	}
-	at := func(r int) *T { return &p.x[(j+r)*p.cols+q] }
-	var b [2]complex128
-	for r := range order {
-		b[r] = complex(float64(*at(r)), 0)
-		if pair {
-			b[r] += complex(0, float64(p.x[(j+r)*p.cols+q+1]))
-		}
-	}
 	least := max(2*scalar.Eps[T]()*size(value), p.tiny)
-	norm := p.norms[j]
-	scale := 1.0
+	norm, scale := p.norms[j], 1.0
+	b := p.load(j, order, q, pair)
 	if order == 1 {
-		scale = p.divide(&b[0], complex(float64(t.Row(j)[j]), 0)-value, least)
+		scale = divide(&b[0], complex(float64(t.Row(j)[j]), 0)-value, least, p.large)
 	} else {
 		norm = max(norm, p.norms[j+1])
 		x, y := t.Row(j)[j:], t.Row(j + 1)[j:]
@@ -179,7 +182,7 @@ func (p *solving[T]) solve(j, order, q int, pair bool) {
 			{complex(float64(x[0]), 0) - value, complex(float64(x[1]), 0)},
 			{complex(float64(y[0]), 0), complex(float64(y[1]), 0) - value},
 		}
-		scale = p.eliminate(&a, &b, least)
+		scale = eliminate(&a, &b, least, p.large)
 	}
 	if most := max(size(b[0]), size(b[1])); most > 1 && norm > p.large/most {
 		for r := range b {
@@ -195,88 +198,30 @@ func (p *solving[T]) solve(j, order, q int, pair bool) {
 			}
 		}
 	}
+	p.store(b, j, order, q, pair)
+}
+
+// load returns the elements of rows j to j+order−1 in column q, and with pair the imaginary parts in the next one.
+func (p *solving[T]) load(j, order, q int, pair bool) (b [2]complex128) {
 	for r := range order {
-		*at(r) = T(real(b[r]))
+		at := p.x[(j+r)*p.cols+q:]
+		b[r] = complex(float64(at[0]), 0)
 		if pair {
-			p.x[(j+r)*p.cols+q+1] = T(imag(b[r]))
+			b[r] += complex(0, float64(at[1]))
 		}
 	}
+	return b
 }
 
-// size returns the sum of the magnitudes of both parts of x.
-func size(x complex128) float64 { return math.Abs(real(x)) + math.Abs(imag(x)) }
-
-// divide overwrites b with scale·b/a for an a of at least the size that is given, with a scale that keeps the quotient from overflow.
-//
-// Reference: LAPACK xLALN2.
-func (p *solving[T]) divide(b *complex128, a complex128, least float64) (scale float64) {
-	s := size(a)
-	if s < least {
-		a, s = complex(least, 0), least
-	}
-	scale = 1
-	if most := size(*b); s < 1 && most > 1 && most > p.large*s {
-		scale = 1 / most
-		*b = complex(real(*b)*scale, imag(*b)*scale)
-	}
-	*b = quotient(*b, a)
-	return scale
-}
-
-// eliminate overwrites b with scale·A⁻¹·b. Pivots are of at least the size that is given.
-func (p *solving[T]) eliminate(a *[2][2]complex128, b *[2]complex128, least float64) (scale float64) {
-	row, col, most := 0, 0, -1.0
-	for r := range 2 {
-		for c := range 2 {
-			if s := size(a[r][c]); s > most {
-				row, col, most = r, c, s
-			}
+// store is the inverse of load.
+func (p *solving[T]) store(b [2]complex128, j, order, q int, pair bool) {
+	for r := range order {
+		at := p.x[(j+r)*p.cols+q:]
+		at[0] = T(real(b[r]))
+		if pair {
+			at[1] = T(imag(b[r]))
 		}
 	}
-	if most < least {
-		x, y := least, max(size(b[0]), size(b[1]))
-		scale = 1
-		if x < 1 && y > 1 && y > p.large*x {
-			scale = 1 / y
-		}
-		for r := range b {
-			b[r] = complex(real(b[r])*scale/x, imag(b[r])*scale/x)
-		}
-		return scale
-	}
-	pivot, other := a[row][col], a[row][1-col]
-	f := quotient(a[1-row][col], pivot)
-	last := a[1-row][1-col] - f*other
-	b0, b1 := b[row], b[1-row]
-	b1 -= f * b0
-	if size(last) < least {
-		last = complex(least, 0)
-	}
-	scale = 1
-	s := size(last)
-	if y := max(size(b1), size(b0)*(s/most)); s < 1 && y > 1 && y >= p.large*s {
-		scale = 1 / y
-		b0, b1 = complex(real(b0)*scale, imag(b0)*scale), complex(real(b1)*scale, imag(b1)*scale)
-	}
-	x1 := quotient(b1, last)
-	x0 := quotient(b0, pivot) - quotient(other, pivot)*x1
-	b[col], b[1-col] = x0, x1
-	return scale
-}
-
-// quotient returns a/b, without overflow in between.
-func quotient(a, b complex128) complex128 {
-	if imag(b) == 0 {
-		return complex(real(a)/real(b), imag(a)/real(b))
-	}
-	if math.Abs(real(b)) >= math.Abs(imag(b)) {
-		r := imag(b) / real(b)
-		d := real(b) + imag(b)*r
-		return complex((real(a)+imag(a)*r)/d, (imag(a)-real(a)*r)/d)
-	}
-	r := real(b) / imag(b)
-	d := real(b)*r + imag(b)
-	return complex((real(a)*r+imag(a))/d, (imag(a)*r-real(a))/d)
 }
 
 // pair reports whether column q of x and the next one belong to a pair.

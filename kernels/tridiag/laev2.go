@@ -6,9 +6,9 @@ import (
 	"github.com/tessera-la/tessera/internal/scalar"
 )
 
-// laev2 returns the eigenvalues of the symmetric matrix (a b; b c), the one of larger magnitude first, and the unit vector
-// (cs, sn) of that, with the sign that LAPACK gives it. b is not zero. The first eigenvalue is accurate to a few units in the last place, the second one as far
-// as a·c − b² is.
+// laev2 returns the eigenvalues of the symmetric matrix (a b; b c), the one of larger magnitude first, and the unit
+// vector (cs, sn) of that, with the sign that LAPACK gives it. b is not zero. The first eigenvalue is accurate to a few
+// units in the last place, the second one as far as a·c − b² is.
 //
 // Reference: LAPACK xLAEV2.
 func laev2[T scalar.Real](a, b, c T) (first, second, cs, sn T) {

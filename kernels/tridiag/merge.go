@@ -17,7 +17,7 @@ import (
 type Merge[T scalar.Real] struct {
 	Tools   Tools[T]
 	Crew    Crew[T]
-	Squares bool // the equation is that of [SingularRoot]
+	Squares bool // the equation is 1 + Σ zz(i)/(d(i)²−σ²) = 0, as in LAPACK xLASD4
 	Bare    bool // only the values are wanted
 
 	N, Behind int // the order, and the first row of the second part

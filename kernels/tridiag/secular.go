@@ -18,34 +18,14 @@ type secular[T scalar.Real] struct {
 	by      Secular[T]
 }
 
-// SingularRoot returns the root σ > 0 behind d(j) of the equation
+// find returns root λ(j) as its distance τ from a pole, and sets delta to the poles relative to that one. The differences
+// delta(i)−τ are accurate to a few units in the last place. A difference that the caller computes from a λ next to a pole
+// would not be.
 //
-//	1 + Σ zz(i)/(d(i)²−σ²) = 0
-//
-// with strictly ascending d(i) ≥ 0 and positive zz. It sets diff(i) to d(i)²−σ². Each difference is accurate to a few
-// units in the last place. d, zz and diff have the same length.
-//
-// Reference: LAPACK xLASD4.
-func SingularRoot[T scalar.Real](d, zz []T, j int, diff []T) (sigma T) {
-	return (&secular[T]{d: d, zz: zz, squares: true}).root(j, diff)
-}
-
-// root returns root λ(j), and sets diff(i) to d(i)−λ(j). Each difference is accurate to a few units in the last place.
-// A difference that the caller computes from a λ next to a pole would not be.
-//
-// The unknown is τ, the distance of λ from the nearest pole. Each step replaces the sum over the poles to the left by
-// a function with one pole that has the same value and slope at τ, and likewise the sum to the right. The equation then
-// is quadratic, and the step solves it (Li's middle way). If the solution is outside the interval that contains the
-// root, the step divides the interval instead. So the iteration ends in any case.
-func (q *secular[T]) root(j int, diff []T) T {
-	origin, tau := q.find(j, diff)
-	for i := range diff {
-		diff[i] -= tau
-	}
-	return q.value(origin, tau)
-}
-
-// find returns root λ(j) as its distance τ from a pole, and sets delta to the poles relative to that one.
+// The unknown is τ for the nearest pole. Each step replaces the sum over the poles to the left by a function with one
+// pole that has the same value and slope at τ, and likewise the sum to the right. The equation then is quadratic, and the
+// step solves it (Li's middle way). If the solution is outside the interval that contains the root, the step divides the
+// interval instead. So the iteration ends in any case.
 func (q *secular[T]) find(j int, delta []T) (origin int, tau T) {
 	if len(q.d) == 1 {
 		delta[0] = 0

@@ -194,8 +194,8 @@ func couples[T scalar.Real](e, x, y T, eps, least float64) bool {
 	return s > least && s < mostExact && s > eps*eps*math.Abs(float64(x)*float64(y))
 }
 
-// leastCoupling returns the bound from which on [couples] can tell: leastExact, or the square of the least element that is not
-// negligible if that is more.
+// leastCoupling returns the bound from which on [couples] can tell: leastExact, or the square of the least element that
+// is not negligible if that is more.
 func leastCoupling[T scalar.Real]() float64 { return scalar.Pick[T](0x1p-204, leastExact) }
 
 // Rotation returns c, s and r with c·g + s·f = r and c·f − s·g = 0; c is not negative, so r has the sign of g. It scales its

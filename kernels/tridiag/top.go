@@ -42,9 +42,9 @@ func Half[T scalar.Real](d, e []T, second bool, dh, eh []T) {
 
 // NewTop begins the merge of the halves of T, of order n ≥ 2. values holds the eigenvalues of both, each half's in
 // ascending order, and z the last element of each eigenvector of the first half and the first one of each of the second
-// half. [Top.Vectors] overwrites q, of n rows, with columns of the eigenvectors. It holds these columns of the eigenvectors of
-// the halves: those of one half, which is the second one if second is set, with zeros in the rows of the other half. q has
-// no columns if only roots are wanted. NewTop rotates rows of q.
+// half. [Top.Vectors] overwrites q, of n rows, with columns of the eigenvectors. It holds these columns of the
+// eigenvectors of the halves: those of one half, which is the second one if second is set, with zeros in the rows of
+// the other half. q has no columns if only roots are wanted. NewTop rotates rows of q.
 func NewTop[T scalar.Real](d, e, values, z []T, q Matrix[T], second bool, tools Tools[T], crew Crew[T]) *Top[T] {
 	n := len(d)
 	t := &Top[T]{merger[T]{NewMerge(n, tools, crew)}, ScaleFor(d, e, 1), make([]T, n), make([]int32, n), q}
@@ -122,8 +122,8 @@ func (t *Top[T]) Found(all []Matrix[T], values, work []T) {
 	}
 }
 
-// Vectors computes the columns of the eigenvectors first to last−1 in ascending order of their eigenvalues, after [Top.Found].
-// It calls row for each of them. work holds at least as many elements as q.
+// Vectors computes the columns of the eigenvectors first to last−1 in ascending order of their eigenvalues, after
+// [Top.Found]. It calls row for each of them. work holds at least as many elements as q.
 func (t *Top[T]) Vectors(first, last int, work []T, row func(i int, x []T)) {
 	t.vectors(t.sorted[first:last], []Matrix[T]{t.q}, work, t.vector)
 	for i := first; i < last; i++ {

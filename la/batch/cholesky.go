@@ -40,11 +40,8 @@ func CholeskySolve[T la.Element](ctx context.Context, e *la.Engine, u, b Matrice
 			}
 			return
 		}
-		w.a, w.b = atLeast(w.a, n*n*w.lanes.Count()), atLeast(w.b, n*nrhs*w.lanes.Count())
-		w.gather(w.a, &u, lo)
-		w.gather(w.b, &b, lo)
-		w.lanes.Potrs(n, nrhs, w.a, w.b)
-		w.scatter(&b, n, lo, w.b)
+		w.gatherA(&u, lo)
+		w.solve(&b, lo, func() { w.lanes.Potrs(n, nrhs, w.a, w.b) })
 	}, nil)
 }
 
@@ -70,15 +67,11 @@ func cholesky[T la.Element](ctx context.Context, e *la.Engine, name string, a Ma
 			}
 			return
 		}
-		w.a = atLeast(w.a, n*n*w.lanes.Count())
-		w.gather(w.a, &a, lo)
+		w.gatherA(&a, lo)
 		w.lanes.Potrf(n, w.a, infos)
 		w.scatter(&a, n, lo, w.a)
 		if nrhs > 0 {
-			w.b = atLeast(w.b, n*nrhs*w.lanes.Count())
-			w.gather(w.b, b, lo)
-			w.lanes.Potrs(n, nrhs, w.a, w.b)
-			w.scatter(b, n, lo, w.b)
+			w.solve(b, lo, func() { w.lanes.Potrs(n, nrhs, w.a, w.b) })
 		}
 	}, notDefinite)
 }

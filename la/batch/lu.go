@@ -49,14 +49,12 @@ func LUSolve[T la.Element](ctx context.Context, e *la.Engine, lu Matrices[T], pi
 			return
 		}
 		lanes := w.lanes.Count()
-		w.a, w.b, w.ipiv = atLeast(w.a, n*n*lanes), atLeast(w.b, n*nrhs*lanes), atLeast(w.ipiv, n*lanes)
+		w.ipiv = atLeast(w.ipiv, n*lanes)
 		for l := range lanes {
 			copy(w.ipiv[l*n:(l+1)*n], pivots[min(lo+l, hi-1)*n:])
 		}
-		w.gather(w.a, &lu, lo)
-		w.gather(w.b, &b, lo)
-		w.lanes.Getrs(n, nrhs, w.a, w.ipiv, w.b)
-		w.scatter(&b, n, lo, w.b)
+		w.gatherA(&lu, lo)
+		w.solve(&b, lo, func() { w.lanes.Getrs(n, nrhs, w.a, w.ipiv, w.b) })
 	}, nil)
 }
 
@@ -76,15 +74,11 @@ func factorLU[T la.Element](ctx context.Context, e *la.Engine, name string, a Ma
 	return run(ctx, e, a.Count, n, work, func(w *worker[T], lo, hi int, interleaved bool, infos []int) {
 		w.ipiv = atLeast(w.ipiv, n*len(infos))
 		if interleaved {
-			w.a = atLeast(w.a, n*n*w.lanes.Count())
-			w.gather(w.a, &a, lo)
+			w.gatherA(&a, lo)
 			w.lanes.Getrf(n, w.a, w.ipiv, infos)
 			w.scatter(&a, n, lo, w.a)
 			if nrhs > 0 {
-				w.b = atLeast(w.b, n*nrhs*w.lanes.Count())
-				w.gather(w.b, b, lo)
-				w.lanes.Getrs(n, nrhs, w.a, w.ipiv, w.b)
-				w.scatter(b, n, lo, w.b)
+				w.solve(b, lo, func() { w.lanes.Getrs(n, nrhs, w.a, w.ipiv, w.b) })
 			}
 		} else {
 			for p := lo; p < hi; p++ {

@@ -86,3 +86,18 @@ func (w *worker[T]) scatter(a *Matrices[T], rows, lo int, x []T) {
 		}
 	}
 }
+
+// gatherA interleaves the matrices A of the problems from lo on in w.a.
+func (w *worker[T]) gatherA(a *Matrices[T], lo int) {
+	w.a = atLeast(w.a, a.Rows*a.Cols*w.lanes.Count())
+	w.gather(w.a, a, lo)
+}
+
+// solve interleaves the right-hand sides of the problems from lo on in w.b, has by overwrite them with the solutions, and
+// copies these back.
+func (w *worker[T]) solve(b *Matrices[T], lo int, by func()) {
+	w.b = atLeast(w.b, b.Rows*b.Cols*w.lanes.Count())
+	w.gather(w.b, b, lo)
+	by()
+	w.scatter(b, b.Rows, lo, w.b)
+}

@@ -236,10 +236,9 @@ func (c *core) workers() int {
 	return n
 }
 
-// parallel cuts 0 … n into at most as many parts as there are workers, of at
-// least grain each and beginning at a multiple of 16, a step of the vector
-// kernels in float32, and calls f for all at once. It is for what memory bounds: the parts run on goroutines, which have
-// ended when it returns.
+// parallel cuts 0 … n into at most as many parts as there are workers, of at least grain each and beginning at a
+// multiple of 16, a step of the vector kernels in float32, and calls f for all at once. It is for what memory bounds:
+// the parts run on goroutines, which have ended when it returns.
 func parallel(c *core, n, grain int, f func(lo, hi int)) {
 	parts := min(c.workers(), n/grain)
 	if parts <= 1 {

@@ -17,8 +17,9 @@ import (
 //
 //	VT = Pᵀ·VT (n×ncvt),  U = U·Q (nru×n),  C = Qᵀ·C (n×ncc).
 //
-// Small singular values have the same relative accuracy as large ones. e is overwritten. It reports whether all values were found.
-// work has at least 4·n−4 elements. It needs as much memory again as the three matrices. It panics as gonum's does.
+// Small singular values have the same relative accuracy as large ones. e is overwritten. It reports whether all values
+// were found. work has at least 4·n−4 elements. It needs as much memory again as the three matrices. It panics as
+// gonum's does.
 //
 // Reference: LAPACK xBDSQR.
 func (l LAPACK) Dbdsqr(uplo blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64, ldc int, work []float64) (ok bool) {

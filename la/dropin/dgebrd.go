@@ -11,9 +11,9 @@ import (
 //
 //	Qᵀ·A·P = B,  Q = H(0)·H(1)·…,  P = G(0)·G(1)·…,  H(i) = I − tauQ[i]·v·vᵀ,  G(i) = I − tauP[i]·u·uᵀ,
 //
-// with the diagonal d of B and e above it if m ≥ n, or below it. d and e are also left in a, and so are v, in the columns below
-// them, and u, in the rows right of them, without their ones. d, tauQ and tauP have at least k = min(m, n) elements, and e k−1; tau
-// without a reflector becomes 0. An A with m < n needs as much memory again.
+// with the diagonal d of B and e above it if m ≥ n, or below it. d and e are also left in a, and so are v, in the
+// columns below them, and u, in the rows right of them, without their ones. d, tauQ and tauP have at least k = min(m,
+// n) elements, and e k−1; tau without a reflector becomes 0. An A with m < n needs as much memory again.
 //
 // work and lwork are as gonum's: lwork at least max(1, m, n); with lwork = −1 work[0] becomes gonum's best one and nothing is
 // computed. It panics as gonum's does.
@@ -42,9 +42,10 @@ func (l LAPACK) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []
 	l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, -1) // gonum's best lwork
 }
 
-// Dorgbr overwrites a with the first n columns of Q or, if vect is lapack.GeneratePT, the first m rows of Pᵀ of a reduction to
-// bidiagonal form of an m×k or a k×n matrix, whose reflectors [LAPACK.Dgebrd] has left in a and tau. work has lwork elements, at
-// least max(1, min(m, n)); with lwork = −1 work[0] becomes gonum's best lwork and nothing is computed. It panics as gonum's does.
+// Dorgbr overwrites a with the first n columns of Q or, if vect is lapack.GeneratePT, the first m rows of Pᵀ of a
+// reduction to bidiagonal form of an m×k or a k×n matrix, whose reflectors [LAPACK.Dgebrd] has left in a and tau. work
+// has lwork elements, at least max(1, min(m, n)); with lwork = −1 work[0] becomes gonum's best lwork and nothing is
+// computed. It panics as gonum's does.
 //
 // Reference: LAPACK xORGBR.
 func (l LAPACK) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
@@ -78,9 +79,9 @@ func (l LAPACK) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, 
 //
 //	C = op(Q)·C (side = Left) or C = C·op(Q) (side = Right),
 //
-// for an m×n C. Q is that of a matrix with k columns, and P that of one with k rows, whose reflectors [LAPACK.Dgebrd] has left in a and
-// tau. work has lwork elements, at least n (Left) or m (Right); with lwork = −1 work[0] becomes gonum's best lwork and nothing is
-// computed. It panics as gonum's does.
+// for an m×n C. Q is that of a matrix with k columns, and P that of one with k rows, whose reflectors [LAPACK.Dgebrd]
+// has left in a and tau. work has lwork elements, at least n (Left) or m (Right); with lwork = −1 work[0] becomes
+// gonum's best lwork and nothing is computed. It panics as gonum's does.
 //
 // Reference: LAPACK xORMBR.
 func (l LAPACK) Dormbr(vect lapack.ApplyOrtho, side blas.Side, trans blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {

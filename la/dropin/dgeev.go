@@ -14,9 +14,9 @@ import (
 const smallGeev = 32 * 32 * 32
 
 // Dgeev computes the eigenvalues of the n×n matrix A, which is overwritten at will, and as jobvl and jobvr say its left
-// eigenvectors as the columns of vl and right ones as those of vr. The two eigenvalues of a complex pair follow each other, that
-// with the positive imaginary part first, and their columns have the real and the imaginary part of its vector. Vectors have
-// norm 1, and the largest element of a complex one is real.
+// eigenvectors as the columns of vl and right ones as those of vr. The two eigenvalues of a complex pair follow each
+// other, that with the positive imaginary part first, and their columns have the real and the imaginary part of its
+// vector. Vectors have norm 1, and the largest element of a complex one is real.
 //
 // It returns 0, or the index of the first eigenvalue that was found, as gonum's does; n if an element is NaN or infinite,
 // which it finds out at once: wr and wi are then NaN.

@@ -6,14 +6,15 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dgehrd reduces rows and columns ilo to ihi of the n×n matrix A, which is upper triangular elsewhere, to Hessenberg form in place,
+// Dgehrd reduces rows and columns ilo to ihi of the n×n matrix A, which is upper triangular elsewhere, to Hessenberg
+// form in place,
 //
 //	Qᵀ·A·Q = H,  Q = H(ilo)·…·H(ihi−1),  H(i) = I − tau[i]·v·vᵀ.
 //
 // The elements i+2 to ihi of v overwrite column i of a; v(i+1) is 1. tau has n−1 elements; those of no reflector become 0.
 //
-// work and lwork are as gonum's: lwork at least n; with lwork = −1 work[0] becomes gonum's best one and nothing is computed. It
-// panics as gonum's does.
+// work and lwork are as gonum's: lwork at least n; with lwork = −1 work[0] becomes gonum's best one and nothing is
+// computed. It panics as gonum's does.
 //
 // Reference: LAPACK xGEHRD.
 func (l LAPACK) Dgehrd(n, ilo, ihi int, a []float64, lda int, tau, work []float64, lwork int) {
@@ -35,9 +36,9 @@ func fitsHr(order, ilo, ihi int, a []float64, lda int, tau, work []float64, lwor
 		len(work) >= lwork
 }
 
-// Dorghr overwrites a with the n×n matrix Q of a reduction to Hessenberg form, whose reflectors [LAPACK.Dgehrd] has left in a and
-// tau. work has lwork elements, at least max(1, ihi−ilo); with lwork = −1 work[0] becomes gonum's best lwork and nothing is
-// computed. It panics as gonum's does.
+// Dorghr overwrites a with the n×n matrix Q of a reduction to Hessenberg form, whose reflectors [LAPACK.Dgehrd] has
+// left in a and tau. work has lwork elements, at least max(1, ihi−ilo); with lwork = −1 work[0] becomes gonum's best
+// lwork and nothing is computed. It panics as gonum's does.
 //
 // Reference: LAPACK xORGHR.
 func (l LAPACK) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float64, lwork int) {
@@ -48,8 +49,9 @@ func (l LAPACK) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float6
 	l.Implementation.Dorghr(n, ilo, ihi, a, lda, tau, work, lwork)
 }
 
-// orgShifted overwrites the n×n matrix in a with the identity in which rows and columns lo to hi−1 are the Q of hi−lo reflectors. The
-// columns that hold these begin one before: the first reflector has its 1, which is not stored, as element lo.
+// orgShifted overwrites the n×n matrix in a with the identity in which rows and columns lo to hi−1 are the Q of hi−lo
+// reflectors. The columns that hold these begin one before: the first reflector has its 1, which is not stored, as
+// element lo.
 func (l LAPACK) orgShifted(n, lo, hi int, a []float64, lda int, tau, work []float64, lwork int) {
 	for i := lo + 1; i < hi; i++ {
 		row := a[i*lda:]

@@ -14,8 +14,8 @@ import (
 // vectors, which are not defined, are those by which programs may have come to go.
 const smallGesvd = 8 * 8 * 8
 
-// smallSVD returns the cube of the largest order left to gonum by default. It reduces matrices that are not wider than high, nor
-// higher than 1.6 times their width, as ours does.
+// smallSVD returns the cube of the largest order left to gonum by default. It reduces matrices that are not wider than
+// high, nor higher than 1.6 times their width, as ours does.
 func smallSVD(m, n int) int {
 	if m >= n && m < int(1.6*float64(n)) {
 		return 1

@@ -7,17 +7,17 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dhseqr computes the eigenvalues of the n×n upper Hessenberg matrix H, whose rows and columns outside of ilo to ihi are upper
-// triangular, in wr and wi, and if job is lapack.EigenvaluesAndSchur the Schur form
+// Dhseqr computes the eigenvalues of the n×n upper Hessenberg matrix H, whose rows and columns outside of ilo to ihi
+// are upper triangular, in wr and wi, and if job is lapack.EigenvaluesAndSchur the Schur form
 //
 //	H = Z·T·Zᵀ,
 //
-// in h; else h is overwritten at will. Z overwrites z if compz is lapack.SchurHess; if it is lapack.SchurOrig, rows ilo to ihi of z
-// are multiplied by it from the right. It returns 0, or k if the iteration does not converge: eigenvalues before ilo and from k on
-// have been found then.
+// in h; else h is overwritten at will. Z overwrites z if compz is lapack.SchurHess; if it is lapack.SchurOrig, rows ilo
+// to ihi of z are multiplied by it from the right. It returns 0, or k if the iteration does not converge: eigenvalues
+// before ilo and from k on have been found then.
 //
-// It needs as much memory as z. work and lwork are as gonum's: lwork at least n; with lwork = −1 work[0] becomes gonum's best one and
-// nothing is computed. It panics as gonum's does.
+// It needs as much memory as z. work and lwork are as gonum's: lwork at least n; with lwork = −1 work[0] becomes
+// gonum's best one and nothing is computed. It panics as gonum's does.
 //
 // Reference: LAPACK xHSEQR.
 func (l LAPACK) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64, z []float64, ldz int, work []float64, lwork int) (unconverged int) {

@@ -14,8 +14,9 @@ const smallLasr = 32 * 32
 //
 //	A = P·A (side = Left) or A = A·Pᵀ (side = Right),  P = P(z−1)·…·P(1)·P(0), or P(0)·P(1)·…·P(z−1) if direct is Backward,
 //
-// where P(k) rotates by the cosine c[k] and the sine s[k]: rows or columns k and k+1 if pivot is lapack.Variable. gonum's does the other
-// pivots, and a sequence with rotations by nothing, which leave even infinities as they are. It panics as gonum's does.
+// where P(k) rotates by the cosine c[k] and the sine s[k]: rows or columns k and k+1 if pivot is lapack.Variable.
+// gonum's does the other pivots, and a sequence with rotations by nothing, which leave even infinities as they are. It
+// panics as gonum's does.
 //
 // Reference: LAPACK xLASR.
 func (l LAPACK) Dlasr(side blas.Side, pivot lapack.Pivot, direct lapack.Direct, m, n int, c, s, a []float64, lda int) {

@@ -21,7 +21,8 @@ const (
 // in its uplo triangle; the other one is neither read nor written. P[piv[k], k] is 1. Each step takes the largest
 // diagonal element of what is left, and the first of equal ones. If it is not above tol, or above n·ε·max A[i, i] for a
 // tol below 0, the rank is the number of steps before, and ok false; the factor's rows (Upper) or columns (Lower) from
-// rank on are then of no use. The first step asks only for an element above 0. work holds at least 2·n elements. It panics as gonum's does.
+// rank on are then of no use. The first step asks only for an element above 0. work holds at least 2·n elements. It
+// panics as gonum's does.
 //
 // Reference: LAPACK xPSTRF.
 func (l LAPACK) Dpstrf(uplo blas.Uplo, n int, a []float64, lda int, piv []int, tol float64, work []float64) (rank int, ok bool) {

@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dsteqr computes the eigenvalues d, in ascending order, and eigenvectors of the symmetric tridiagonal n×n matrix with the diagonal d
-// and e beside it, by divide and conquer. If compz is lapack.EVTridiag z becomes the matrix of the vectors, its columns; if it is
-// lapack.EVOrig, z is multiplied by that from the right. gonum's does the others, without vectors. e is overwritten. It reports
-// whether all eigenvalues were found.
+// Dsteqr computes the eigenvalues d, in ascending order, and eigenvectors of the symmetric tridiagonal n×n matrix with
+// the diagonal d and e beside it, by divide and conquer. If compz is lapack.EVTridiag z becomes the matrix of the
+// vectors, its columns; if it is lapack.EVOrig, z is multiplied by that from the right. gonum's does the others,
+// without vectors. e is overwritten. It reports whether all eigenvalues were found.
 //
 // It needs up to three times as much memory as z. work has at least 2·n−2 elements. It panics as gonum's does.
 //

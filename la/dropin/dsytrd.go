@@ -8,15 +8,17 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// Dsytrd reduces the symmetric n×n matrix A, of which only the uplo triangle is read and written, to tridiagonal form in place,
+// Dsytrd reduces the symmetric n×n matrix A, of which only the uplo triangle is read and written, to tridiagonal form
+// in place,
 //
 //	Qᵀ·A·Q = T,  H(i) = I − tau[i]·v·vᵀ,
 //
-// with the diagonal d of T and e beside it. With uplo = Lower Q is H(0)·…·H(n−2), and the elements i+2 to n−1 of v overwrite column i
-// of a; v(i+1) is 1. With uplo = Upper Q is H(n−2)·…·H(0), and the elements 0 to i−1 of v overwrite column i+1; v(i) is 1.
+// with the diagonal d of T and e beside it. With uplo = Lower Q is H(0)·…·H(n−2), and the elements i+2 to n−1 of v
+// overwrite column i of a; v(i+1) is 1. With uplo = Upper Q is H(n−2)·…·H(0), and the elements 0 to i−1 of v overwrite
+// column i+1; v(i) is 1.
 //
-// It needs as much memory as A. work and lwork are as gonum's: lwork at least 1; with lwork = −1 work[0] becomes gonum's best one and
-// nothing is computed. It panics as gonum's does.
+// It needs as much memory as A. work and lwork are as gonum's: lwork at least 1; with lwork = −1 work[0] becomes
+// gonum's best one and nothing is computed. It panics as gonum's does.
 //
 // Reference: LAPACK xSYTRD.
 func (l LAPACK) Dsytrd(uplo blas.Uplo, n int, a []float64, lda int, d, e, tau, work []float64, lwork int) {
@@ -45,9 +47,9 @@ func (l LAPACK) Dsytrd(uplo blas.Uplo, n int, a []float64, lda int, d, e, tau, w
 	l.Implementation.Dsytrd(uplo, n, a, lda, d, e, tau, work, -1) // gonum's best lwork
 }
 
-// mirrored calls f for the elements of the upper triangle of b in rows lo to hi−1, and those of the uplo triangle of a that the kernel
-// takes for them. It reduces upper triangles, and leaves reflectors in their rows: those of the columns of a lower triangle. An upper
-// one becomes a lower one by the reverse order of rows and columns.
+// mirrored calls f for the elements of the upper triangle of b in rows lo to hi−1, and those of the uplo triangle of a
+// that the kernel takes for them. It reduces upper triangles, and leaves reflectors in their rows: those of the columns
+// of a lower triangle. An upper one becomes a lower one by the reverse order of rows and columns.
 func mirrored(uplo blas.Uplo, n, lo, hi int, b []float64, ld int, a []float64, lda int, f func(b, a *float64)) {
 	const block = 16
 	from, row, col := 0, 1, lda
@@ -63,9 +65,9 @@ func mirrored(uplo blas.Uplo, n, lo, hi int, b []float64, ld int, a []float64, l
 	}
 }
 
-// Dorgtr overwrites a with the n×n matrix Q of a reduction to tridiagonal form, whose reflectors [LAPACK.Dsytrd] has left in the uplo
-// triangle of a and in tau; gonum's does those of an upper one. work has lwork elements, at least max(1, n−1); with lwork = −1 work[0]
-// becomes gonum's best lwork and nothing is computed. It panics as gonum's does.
+// Dorgtr overwrites a with the n×n matrix Q of a reduction to tridiagonal form, whose reflectors [LAPACK.Dsytrd] has
+// left in the uplo triangle of a and in tau; gonum's does those of an upper one. work has lwork elements, at least
+// max(1, n−1); with lwork = −1 work[0] becomes gonum's best lwork and nothing is computed. It panics as gonum's does.
 //
 // Reference: LAPACK xORGTR.
 func (l LAPACK) Dorgtr(uplo blas.Uplo, n int, a []float64, lda int, tau, work []float64, lwork int) {

@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// smallSpectral is the eigenvalues and singular values of small matrices, on the caller's goroutine. One call uses it at a time.
+// smallSpectral is the eigenvalues and singular values of small matrices, on the caller's goroutine. One call uses it
+// at a time.
 type smallSpectral struct {
 	*op.Spectral[float64]
 	a, z, u []float64 // the matrix, and vectors as rows
@@ -53,8 +54,8 @@ func (s *smallSpectral) syev(vectors bool, uplo blas.Uplo, n int, a []float64, l
 	return true, true
 }
 
-// gesvd is [LAPACK.Dgesvd] for 1 to op.GesvdOrder columns and as many rows, or more, up to tallest. The thin vectors are wanted, or
-// none. done is false if another way has to be taken.
+// gesvd is [LAPACK.Dgesvd] for 1 to op.GesvdOrder columns and as many rows, or more, up to tallest. The thin vectors
+// are wanted, or none. done is false if another way has to be taken.
 func (s *smallSpectral) gesvd(vectors bool, m, n int, a []float64, lda int, values, u []float64, ldu int, vt []float64, ldvt int) (ok, done bool) {
 	var top uint64
 	for i := range m {
@@ -83,8 +84,8 @@ func (s *smallSpectral) gesvd(vectors bool, m, n int, a []float64, lda int, valu
 	return true, true
 }
 
-// moderate judges the largest magnitude of a matrix by its bits. A NaN or infinity ends the computation; ok says that squares neither
-// over- nor underflow.
+// moderate judges the largest magnitude of a matrix by its bits. A NaN or infinity ends the computation; ok says that
+// squares neither over- nor underflow.
 func moderate(top uint64) (ok, done bool) {
 	most := math.Float64frombits(top)
 	return most == 0 || squarable(most), !(most <= math.MaxFloat64)

@@ -10,8 +10,8 @@ import (
 //
 //	y = alpha·A·x + beta·y
 //
-// for a symmetric n×n A of which one triangle is stored, and reads that once, in parts for each core. Vectors with gaps, and small
-// matrices, are gonum's. It panics as gonum's does.
+// for a symmetric n×n A of which one triangle is stored, and reads that once, in parts for each core. Vectors with
+// gaps, and small matrices, are gonum's. It panics as gonum's does.
 //
 // Reference: BLAS xSYMV.
 func (b BLAS) Dsymv(uplo blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {

@@ -13,8 +13,8 @@ import (
 // default. Below it the signs of vectors, where they are not defined, are those of gonum.
 const smallCondensed = 64 * 64 * 64
 
-// newTeam returns the crew of a call, as many goroutines as there are workers. They end with each step, and their scratch is used
-// again in the next one.
+// newTeam returns the crew of a call, as many goroutines as there are workers. They end with each step, and their
+// scratch is used again in the next one.
 func newTeam(co *core) cpu.Crew[float64] {
 	scratch := make([][]float64, max(1, co.workers()))
 	return func(parts, work int, f func(part, parts int, work []float64)) {
@@ -36,8 +36,9 @@ func newTeam(co *core) cpu.Crew[float64] {
 	}
 }
 
-// squarable reports whether a matrix with that largest magnitude is finite and not zero, and squares of its elements neither overflow
-// nor, beside that of the largest one, vanish. gonum's routines do the other ones: they scale each vector.
+// squarable reports whether a matrix with that largest magnitude is finite and not zero, and squares of its elements
+// neither overflow nor, beside that of the largest one, vanish. gonum's routines do the other ones: they scale each
+// vector.
 func squarable(top float64) bool {
 	return top > tridiag.Safe[float64]() && top < 1/tridiag.Safe[float64]()
 }

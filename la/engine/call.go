@@ -62,8 +62,8 @@ func callHere(e *Engine, op *versions.Op, call *versions.Call) error {
 }
 
 // Invoke is [Call] for a complete call, which the caller may use again: it allocates nothing. It does not ask whether
-// the engine may compute: see [Engine.Ready]. If the
-// first worker cannot run the operation, or failed tasks are to be retried, it submits a task.
+// the engine may compute: see [Engine.Ready]. If the first worker cannot run the operation, or failed tasks are to be
+// retried, it submits a task.
 func Invoke(e *Engine, op *versions.Op, call *versions.Call) error {
 	selector, target := e.selection()
 	if e.isRemote(op) || e.Options().Retries > 0 {

@@ -13,7 +13,7 @@ func (e *Engine) Session() (s *Engine, end func()) {
 	s = &Engine{table: buildTable(), selector: preferred(), session: true}
 	return s, func() {
 		if s.crew != nil {
-			theStanding().leave(s.crew, !s.unclean)
+			theCrews().leave(s.crew, !s.unclean)
 		}
 	}
 }
@@ -22,14 +22,14 @@ func (e *Engine) Session() (s *Engine, end func()) {
 func (e *Engine) acquire() (rt exec.Runtime, end func(clean bool), err error) {
 	switch {
 	case e == nil:
-		c, err := theStanding().take()
+		c, err := theCrews().take()
 		if err != nil {
 			return nil, nil, err
 		}
-		return c.rt, func(clean bool) { theStanding().leave(c, clean) }, nil
+		return c.rt, func(clean bool) { theCrews().leave(c, clean) }, nil
 	case e.session:
 		if e.crew == nil {
-			if e.crew, err = theStanding().take(); err != nil {
+			if e.crew, err = theCrews().take(); err != nil {
 				return nil, nil, err
 			}
 			e.rt = e.crew.rt

@@ -109,9 +109,9 @@ func (e *BreakdownError) Error() string {
 	return fmt.Sprintf("krylov: %s: breakdown in iteration %d, with a residual of %.3g: %s", e.Method, e.Iteration, e.Residual, e.Reason)
 }
 
-// NonFiniteError reports a number out of range: an infinity or a NaN in b or the initial x (Iteration 0), or
-// in a product with a finite vector, or in one with the preconditioner; squares that overflow or vanish; or a solution with elements that
-// overflow.
+// NonFiniteError reports a number out of range: an infinity or a NaN in b or the initial x (Iteration 0), or in a
+// product with a finite vector, or in one with the preconditioner; squares that overflow or vanish; or a solution with
+// elements that overflow.
 type NonFiniteError struct {
 	Method    string
 	Iteration int

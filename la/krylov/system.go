@@ -86,8 +86,8 @@ func solveSystem(ctx context.Context, method string, a Operator, x, b []float64,
 	return result, err
 }
 
-// cycles calls cycle until b − A·x is small enough, or until an error. cycle improves x; it gets ‖r‖ and rᵀ·r for r = b − A·x,
-// and returns the norm of the residual that it has updated.
+// cycles calls cycle until b − A·x is small enough, or until an error. cycle improves x; it gets ‖r‖ and rᵀ·r for r = b
+// − A·x, and returns the norm of the residual that it has updated.
 func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) error {
 	r, rr, err := s.residual()
 	for err == nil && r > s.target {

@@ -11,12 +11,10 @@ type Options struct {
 	// Timeout is how long a node may be silent before it has left; 0 means 5 s. Idle nodes send
 	// four beats in that time.
 	Timeout time.Duration
-	// Broken is called once when MPI cannot go on: it has returned an error that is no single
-	// node's, it has not returned from a call for 30 s, or a node was lost while it sent a value, so
-	// that its memory may never be free again.
-	// The process must end, best by [World.Abort]: Close of a node may not return. If Broken is nil,
-	// fetches of that value wait for
-	// ever.
+	// Broken is called once when MPI cannot go on: it has returned an error that is no single node's, it has not
+	// returned from a call for 30 s, or a node was lost while it sent a value, so that its memory may never be free
+	// again. The process must end, best by [World.Abort]: Close of a node may not return. If Broken is nil, fetches of
+	// that value wait for ever.
 	Broken func(error)
 }
 

@@ -81,7 +81,7 @@ func (n *caller) dial(address string) (net.Conn, error) {
 
 // dialPaced is dial for values: a connection over which no byte arrives for a time is cut.
 func (n *caller) dialPaced(address string) (net.Conn, error) {
-	return n.dialOver(address, func(c net.Conn) net.Conn { return &paced{Conn: c, idle: n.idle()} })
+	return n.dialOver(address, func(c net.Conn) net.Conn { return &steadyConn{Conn: c, idle: n.idle()} })
 }
 
 // dialOver is dial over a connection that is wrapped first, below TLS.

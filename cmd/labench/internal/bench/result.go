@@ -83,8 +83,8 @@ type Result struct {
 	Kinds []Kind `json:"kinds,omitempty"`
 }
 
-// ReductionChoice is the times that one stage of reduction and two were foreseen to take, and the rates by which: of products by
-// all workers, and of bytes from memory.
+// ReductionChoice is the times that one stage of reduction and two were foreseen to take, and the rates by which: of
+// products by all workers, and of bytes from memory.
 type ReductionChoice struct {
 	OneStage  float64 `json:"one_stage_seconds"`
 	TwoStages float64 `json:"two_stages_seconds"`

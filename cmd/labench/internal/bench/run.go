@@ -83,38 +83,61 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 	if err := warm[T](ctx, s, p, once, e, m); err != nil {
 		return Result{}, err
 	}
-	r := Result{Origin: origin.Here(), Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Sched: s.policy(opt), Devices: names, Chosen: s.Chosen(),
+	r := newResult[T](s, p, e, workers, names)
+	r.Sched = s.policy(opt)
+	if err := r.measure(ctx, s, p, once, e, m); err != nil {
+		return Result{}, err
+	}
+	if err := r.check(ctx, s, p, m); err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}
+
+// newResult returns the result of p before its runs.
+func newResult[T la.Element](s Spec, p problem, e *la.Engine, workers int, devices []string) Result {
+	r := Result{Origin: origin.Here(), Op: s.Op, Type: s.Type, M: s.M, N: s.N, K: s.K, Workers: workers, Devices: devices, Chosen: s.Chosen(),
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
-	op, n, longest := p.order()
 	if !find(s.Op).whole {
+		op, n, longest := p.order()
 		r.NB, r.Direct = engine.TileSize[T](e, op, n, longest)
 	}
+	return r
+}
+
+// measure does the timed runs, between two measurements of the peak, and saves their result.
+func (r *Result) measure(ctx context.Context, s Spec, p problem, once func(context.Context) error, e *la.Engine, m *meter) error {
 	m.begin(Stage{Name: "measuring the peak"})
-	if err := r.peak(ctx, s, workers); err != nil {
-		return Result{}, err
+	if err := r.peak(ctx, s, r.Workers); err != nil {
+		return err
 	}
 	once, nodes := tallied(once, s.Nodes)
 	if err := r.repeat(ctx, s, p, once, m); err != nil {
-		return Result{}, cause(ctx, err)
+		return cause(ctx, err)
 	}
 	m.begin(Stage{Name: "measuring the peak"})
 	if len(s.Resources) > 1 {
-		r.Kinds = kinds(s.Trace.Recording(), e.Workers()[:workers])
+		r.Kinds = kinds(s.Trace.Recording(), e.Workers()[:r.Workers])
 	}
-	p.describe(&r)
-	if err := r.peak(ctx, s, workers); err != nil {
-		return Result{}, err
+	p.describe(r)
+	if err := r.peak(ctx, s, r.Workers); err != nil {
+		return err
 	}
 	r.count(p.flops())
 	if err := r.cluster(ctx, s, p, nodes()); err != nil {
-		return Result{}, cause(ctx, err)
+		return cause(ctx, err)
 	}
 	if err := p.save(); err != nil {
-		return Result{}, cause(ctx, err)
+		return cause(ctx, err)
 	}
+	return nil
+}
+
+// check verifies the result, if that is asked for, and decides whether it has passed.
+func (r *Result) check(ctx context.Context, s Spec, p problem, m *meter) error {
 	if !s.Verify {
 		r.Passed = true
-		return r, nil
+		return nil
 	}
 	m.begin(Stage{Name: "check"})
 	v, err := judge(ctx, s, p, m)
@@ -122,11 +145,11 @@ func run[T la.Element](ctx context.Context, s Spec) (_ Result, failed error) {
 		err = ctx.Err() // the vectors may have been skipped
 	}
 	if err != nil {
-		return Result{}, cause(ctx, err)
+		return cause(ctx, err)
 	}
 	m.next() // small problems have no tasks, so they report no progress
 	r.conclude(v)
-	return r, nil
+	return nil
 }
 
 // repeat does the timed runs and observes the load of other programs meanwhile.

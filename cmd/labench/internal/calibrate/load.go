@@ -131,59 +131,86 @@ func (x Load) fit(ctx context.Context, m *sim.Machine, workers []int) (err error
 // numbers is how many numbers each node fetches while it multiplies.
 const numbers = 8
 
+// matrices makes matrices on nodes, and closes them.
+type matrices struct {
+	bed
+	all []*blocked.Matrix[float64]
+	err error // why the first one failed that could not be made
+}
+
+// on returns a new m×n matrix on a node; −1 is the last one. It returns nil if that, or an earlier one, fails.
+func (x *matrices) on(node, m, n, nb int) *blocked.Matrix[float64] {
+	if x.err != nil {
+		return nil
+	}
+	nodes := len(x.workers)
+	a, err := on(x.Runtime, (node+nodes)%nodes, nodes, m, n, nb)
+	if err != nil {
+		x.err = err
+		return nil
+	}
+	x.all = append(x.all, a)
+	return a
+}
+
+// close closes all matrices and adds their errors to err.
+func (x *matrices) close(err *error) {
+	for _, a := range x.all {
+		*err = errors.Join(*err, a.Close())
+	}
+}
+
+// interrupted is what a node multiplies, and the numbers that it fetches from the node before it meanwhile.
+type interrupted struct {
+	from               [numbers]*blocked.Matrix[float64]
+	to, tiles, by, sum *blocked.Matrix[float64]
+}
+
+// make makes the operands of node k with so many workers.
+func (x *interrupted) make(on *matrices, k, workers int) {
+	m := 4 * largeTile * workers // several products per worker for each number
+	x.tiles, x.by, x.sum = on.on(k, m, largeTile, largeTile), on.on(k, largeTile, largeTile, largeTile), on.on(k, m, largeTile, largeTile)
+	x.to = on.on(k, 1, 1, 1)
+	for i := range x.from {
+		x.from[i] = on.on(k-1, 1, 1, 1)
+	}
+}
+
+// fill submits tasks that write new numbers and factors, so that no node has them.
+func (x *interrupted) fill(p *blocked.Program[float64], round int) (err error) {
+	for _, y := range append(x.from[:], x.tiles, x.by) {
+		err = errors.Join(err, p.Plrnt(y, uint64(round), 0))
+	}
+	return err
+}
+
+// multiply submits the products and, beside each, the fetch of a number.
+func (x *interrupted) multiply(p *blocked.Program[float64]) (err error) {
+	for _, y := range x.from {
+		err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.tiles, x.by, 0, x.sum), p.CopyLeading(y, x.to))
+	}
+	return err
+}
+
 // interrupts makes each node fetch numbers from the node before it, one after the other, while all nodes
 // multiply tiles of their own. It returns the mean time of a number in each round.
 func interrupts(ctx context.Context, b bed) (took []float64, err error) {
-	var all []*blocked.Matrix[float64]
-	defer func() {
-		for _, x := range all {
-			err = errors.Join(err, x.Close())
-		}
-	}()
-	nodes := len(b.workers)
-	matrix := func(owner, m, n, nb int) *blocked.Matrix[float64] {
-		x, failed := on(b.Runtime, (owner+nodes)%nodes, nodes, m, n, nb)
-		if failed != nil {
-			err = errors.Join(err, failed)
-			return nil
-		}
-		all = append(all, x)
-		return x
-	}
-	type part struct {
-		from               [numbers]*blocked.Matrix[float64]
-		to, tiles, by, sum *blocked.Matrix[float64]
-	}
-	var parts []part
+	made := matrices{bed: b}
+	defer made.close(&err)
+	parts := make([]interrupted, len(b.workers))
 	for k, workers := range b.workers {
-		m := 4 * largeTile * workers // several products per worker for each number
-		x := part{tiles: matrix(k, m, largeTile, largeTile), by: matrix(k, largeTile, largeTile, largeTile), sum: matrix(k, m, largeTile, largeTile)}
-		x.to = matrix(k, 1, 1, 1)
-		for i := range numbers {
-			x.from[i] = matrix(k-1, 1, 1, 1)
-		}
-		parts = append(parts, x)
+		parts[k].make(&made, k, workers)
 	}
-	if err != nil {
-		return nil, err
+	if made.err != nil {
+		return nil, made.err
 	}
 	began := time.Now()
 	for i := 0; i < b.rounds || time.Since(began) < b.each; i++ {
-		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
-			for _, y := range x.from {
-				err = errors.Join(err, p.Plrnt(y, uint64(i), 0))
-			}
-			return errors.Join(err, p.Plrnt(x.tiles, uint64(i), 0), p.Plrnt(x.by, uint64(i), 0))
-		}); err != nil {
+		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x interrupted) error { return x.fill(p, i) }); err != nil {
 			return nil, err
 		}
 		before := b.flows()
-		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
-			for k := range numbers {
-				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.tiles, x.by, 0, x.sum), p.CopyLeading(x.from[k], x.to))
-			}
-			return err
-		}); err != nil {
+		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x interrupted) error { return x.multiply(p) }); err != nil {
 			return nil, err
 		}
 		if after := b.flows(); b.counts(i) && after.Values > before.Values {
@@ -226,50 +253,46 @@ func workersOf(d *cluster.Driver, node string) int {
 // from another node.
 type products struct{ message, more []float64 }
 
-// measure makes each node multiply tiles of nb×nb, in turns with tiles that are there and with tiles that come
-// from the node before it.
-func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) (err error) {
-	nodes, most := len(b.workers), slices.Max(b.workers)
+// product is what a node multiplies: tiles that are here, or tiles of the node before it.
+type product struct{ here, there, by, sum *blocked.Matrix[float64] }
+
+// tilesOf returns how many tiles of nb×nb each worker multiplies, and how often each is used.
+func tilesOf(most, nb int, slowest float64) (tiles, uses int) {
 	// Each worker multiplies so many tiles that waiting for the first hardly counts. Each tile is used so often
 	// that the network is no limit if a core makes 50 GFLOP/s.
 	bytes, flops := float64(8*nb*nb), 2*float64(nb)*float64(nb)*float64(nb)
-	tiles, uses := max(32/most, 8), 1+int(4*float64(most)*bytes/slowest/(flops/50e9))
+	tiles, uses = max(32/most, 8), 1+int(4*float64(most)*bytes/slowest/(flops/50e9))
 	// All tiles together take at most half a second.
 	if longest := int(25e9 / flops); tiles*uses > longest {
 		tiles = 8
 		uses = max(min(uses, longest/tiles), 1)
 	}
-	var all []*blocked.Matrix[float64]
-	defer func() {
-		for _, x := range all {
-			err = errors.Join(err, x.Close())
-		}
-	}()
-	type part struct{ here, there, by, sum *blocked.Matrix[float64] }
-	var parts []part
-	for k := range nodes {
-		var x part
-		m := tiles * b.workers[k]
-		for _, y := range []struct {
-			at       **blocked.Matrix[float64]
-			owner, m int
-		}{{&x.here, k, m}, {&x.there, (k + nodes - 1) % nodes, m}, {&x.by, k, 1}, {&x.sum, k, m}} {
-			if *y.at, err = on(b.Runtime, y.owner, nodes, nb, y.m*nb, nb); err != nil {
-				return err
-			}
-			all = append(all, *y.at)
-		}
-		parts = append(parts, x)
+	return tiles, uses
+}
+
+// measure makes each node multiply tiles of nb×nb, in turns with tiles that are there and with tiles that come
+// from the node before it.
+func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) (err error) {
+	tiles, uses := tilesOf(slices.Max(b.workers), nb, slowest)
+	made := matrices{bed: b}
+	defer made.close(&err)
+	parts := make([]product, len(b.workers))
+	for k, workers := range b.workers {
+		wide := tiles * workers * nb
+		parts[k] = product{here: made.on(k, nb, wide, nb), there: made.on(k-1, nb, wide, nb), by: made.on(k, nb, nb, nb), sum: made.on(k, nb, wide, nb)}
 	}
-	multiply := func(parts []part, tiles func(x part) *blocked.Matrix[float64]) (seconds float64, err error) {
-		return run(ctx, b, parts, func(p *blocked.Program[float64], x part) (err error) {
+	if made.err != nil {
+		return made.err
+	}
+	multiply := func(parts []product, tiles func(x product) *blocked.Matrix[float64]) (seconds float64, err error) {
+		return run(ctx, b, parts, func(p *blocked.Program[float64], x product) (err error) {
 			for range uses {
 				err = errors.Join(err, p.Gemm(blas.NoTrans, blas.NoTrans, 1, x.by, tiles(x), 0, x.sum))
 			}
 			return err
 		})
 	}
-	here, there := func(x part) *blocked.Matrix[float64] { return x.here }, func(x part) *blocked.Matrix[float64] { return x.there }
+	here, there := func(x product) *blocked.Matrix[float64] { return x.here }, func(x product) *blocked.Matrix[float64] { return x.there }
 	messages := 0 // one with each task, one with its end
 	for _, workers := range b.workers[b.own:] {
 		messages += 2 * tiles * uses * workers
@@ -278,7 +301,7 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) 
 	began := time.Now()
 	for i := 0; i < b.rounds || time.Since(began) < b.each; i++ {
 		// New tiles invalidate the copies that nodes have fetched.
-		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x part) error {
+		if _, err := run(ctx, b, parts, func(p *blocked.Program[float64], x product) error {
 			return errors.Join(p.Plrnt(x.here, uint64(i), 0), p.Plrnt(x.there, uint64(i), 0), p.Plrnt(x.by, uint64(i), 0))
 		}); err != nil {
 			return err
@@ -302,7 +325,7 @@ func (x *products) measure(ctx context.Context, b bed, nb int, slowest float64) 
 			return err
 		}
 		if b.counts(i) { // each worker receives and sends as many tiles
-			x.more = append(x.more, (far-near)/(2*float64(tiles)*bytes))
+			x.more = append(x.more, (far-near)/(2*float64(tiles)*float64(8*nb*nb)))
 		}
 		if b.late() && len(x.more) > 0 {
 			break

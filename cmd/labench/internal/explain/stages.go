@@ -8,8 +8,8 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// Stages writes how long the stages of an operation took, and at what rate, in the last run of each result, and why its matrix
-// was reduced in one stage or in two. It writes nothing for an operation that has no stages.
+// Stages writes how long the stages of an operation took, and at what rate, in the last run of each result, and why its
+// matrix was reduced in one stage or in two. It writes nothing for an operation that has no stages.
 func Stages(b *strings.Builder, p report.Paint, results ...bench.Result) {
 	if len(results[0].Stages) == 0 {
 		return

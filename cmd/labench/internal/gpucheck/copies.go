@@ -37,7 +37,7 @@ func (c *check) copies() {
 // copying measures one row of the bandwidths.
 func copying(d cuda.Device, memory string, bytes int64, times int) (row Copies, err error) {
 	row = Copies{Memory: memory, Bytes: bytes}
-	r := &room{d: d}
+	r := &deviceMemory{d: d}
 	defer r.free(&err)
 	s, t := r.stream(), r.stream()
 	x, y := r.alloc(bytes), r.alloc(bytes)
@@ -98,7 +98,7 @@ func touch(p unsafe.Pointer, n int64) {
 // latency measures the latencies of the smallest operations.
 func latency(on *station, times int) (l Latency, err error) {
 	d := on.a.Device()
-	r := &room{d: d}
+	r := &deviceMemory{d: d}
 	defer r.free(&err)
 	s, x, h := r.stream(), r.alloc(256), r.pinned(8)
 	if r.err != nil {

@@ -11,6 +11,6 @@
 // errors are in the [Report]. Tests check in detail that each version fulfils its contract. They can run on a
 // machine without Go: see docs/internals/testing.md.
 //
-// The files, from the bottom up: report, sizes, room and station (memory of the device, and calls on it), raw (the
+// The files, from the bottom up: report, sizes, memory and station (memory of the device, and calls on it), raw (the
 // libraries), gpucheck (points and their time), copies, tiles, whole, run.
 package gpucheck

@@ -51,7 +51,7 @@ type library struct {
 	own             unsafe.Pointer
 }
 
-func newLibrary[T kernels.Element](r *room, op string, n, ins, outs int) (*library, error) {
+func newLibrary[T kernels.Element](r *deviceMemory, op string, n, ins, outs int) (*library, error) {
 	typ, _ := typeOf[T]()
 	l := &library{op: op, typ: typ, n: n, s: r.stream(), info: r.alloc(256), tau: r.alloc(8 * int64(n))}
 	square := func() cuda.Matrix {
@@ -118,7 +118,7 @@ func (l *library) time(times int) (time.Duration, error) {
 
 // raw returns the GFLOP/s of the library's routine for p.
 func raw[T kernels.Element](on *cuda.Accelerator, p problem, times int) (rate float64, err error) {
-	r := &room{d: on.Device()}
+	r := &deviceMemory{d: on.Device()}
 	defer r.free(&err)
 	op, ins := map[string]string{"gemm": "gemm", "cholesky": "potrf", "lu": "getrf", "qr": "geqrf"}[p.op], 0
 	if op == "gemm" {

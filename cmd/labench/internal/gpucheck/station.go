@@ -73,9 +73,6 @@ const (
 	inout = versions.Reads | versions.Writes
 )
 
-// eps returns the unit roundoff of T.
-func eps[T kernels.Element]() float64 { return scalar.Eps[T]() }
-
 // OnCores returns the version of op that this machine's workers on cores prefer.
 func OnCores(op *versions.Op, on *versions.Target) *versions.Version {
 	for i := range op.Versions {

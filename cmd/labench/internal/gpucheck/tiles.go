@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -44,88 +45,53 @@ func (c *check) tiles() {
 	// Half of the device memory is for tiles, the rest for the libraries' matrices.
 	c.within("tiles", c.report.Device.Memory/2, func(a *cuda.Accelerator) {
 		for _, nb := range c.sizes.tiles {
-			for i, k := range kernelsMeasured[float64](nb) {
-				for _, typ := range []string{"f64", "f32"} {
-					name := fmt.Sprintf("tile %s/%s, nb = %d", k.op, typ, nb)
-					c.point(name, 2*time.Second, func() error {
-						var t Tile
-						var err error
-						if typ == "f32" {
-							t, err = measureTile[float32](c, a, i, nb)
-						} else {
-							t, err = measureTile[float64](c, a, i, nb)
-						}
-						if err == nil {
-							c.report.Tiles = append(c.report.Tiles, t)
-						}
-						return err
-					})
-				}
+			for i := range kernelsMeasured[float64](nb) {
+				tilePoint[float64](c, a, i, nb)
+				tilePoint[float32](c, a, i, nb)
 			}
 		}
 	})
 }
 
-// measureTile measures kernel i of [kernelsMeasured] at one size.
-func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, i, nb int) (row Tile, err error) {
+// tilePoint runs the point of kernel i of [kernelsMeasured] at one size.
+func tilePoint[T kernels.Element](c *check, a *cuda.Accelerator, i, nb int) {
 	k := kernelsMeasured[T](nb)[i]
-	_, name := typeOf[T]()
-	row = Tile{Op: k.op, Type: name, NB: nb}
-	op := op.NewTable().Op(k.op, name)
-	v := op.Version("cuda")
-	if v == nil {
-		return row, fmt.Errorf("gpucheck: %s has no version cuda", op.OpName())
-	}
-	ins := make([]any, k.ins)
-	for i := range ins {
-		rows := nb
-		if i == 1 && k.ib > 0 {
-			rows = k.ib
+	_, typ := typeOf[T]()
+	c.point(fmt.Sprintf("tile %s/%s, nb = %d", k.op, typ, nb), 2*time.Second, func() error {
+		row, err := measureTile[T](c, a, k, nb)
+		if err == nil {
+			c.report.Tiles = append(c.report.Tiles, row)
 		}
-		// Reflectors that are not orthogonal make numbers grow, so T is small.
-		ins[i] = square[T](rows, nb, k.unit || k.ib > 0)
+		return err
+	})
+}
+
+// measureTile measures a kernel at one size.
+func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, k kernel, nb int) (row Tile, err error) {
+	_, typ := typeOf[T]()
+	row = Tile{Op: k.op, Type: typ, NB: nb}
+	b, err := newTileCalls[T](a, k, nb)
+	if err != nil {
+		return row, err
 	}
-	n := slots(nb)
-	calls := make([][]any, n)
-	uses := append(slices.Repeat([]versions.Use{in}, k.ins), slices.Repeat([]versions.Use{inout}, k.outs)...)
-	for i := range calls {
-		calls[i] = append(calls[i], ins...)
-		for range k.outs {
-			calls[i] = append(calls[i], square[T](nb, nb, k.unit && k.ins == 0))
-		}
-	}
-	s := &station{a: a}
 	if nb <= checked {
-		if row.Apart, err = apart[T](s, op, v, k.params, calls[0], uses); err != nil {
+		if row.Apart, err = apart[T](b.station, b.op, b.version, k.params, b.args[0], b.uses); err != nil {
 			return row, err
 		}
 	}
-	tiled := func(times int) (time.Duration, error) {
-		begin := time.Now()
-		for i := range times {
-			// The call before the last one on these tiles must have ended.
-			if err := s.wait(n - 1); err != nil {
-				return 0, err
-			}
-			if err := s.start(v, k.params, calls[i%n], uses); err != nil {
-				return 0, err
-			}
-		}
-		err := s.wait(0)
-		return time.Since(begin), err
-	}
-	defer func() { err = firstError(err, s.flush()) }()
-	if _, err := tiled(n); err != nil { // moves the tiles to the device
+	defer func() { err = firstError(err, b.station.flush()) }()
+	n := len(b.args)
+	if _, err := b.time(n); err != nil { // moves the tiles to the device
 		return row, err
 	}
-	once, err := tiled(n)
+	once, err := b.time(n)
 	if err != nil {
 		return row, err
 	}
 	times := n * min(max(int(c.sizes.target/max(once, 1)), 1), 64)
 
 	library := func(int) (time.Duration, error) { return 0, nil }
-	r := &room{d: a.Device()}
+	r := &deviceMemory{d: a.Device()}
 	defer r.free(&err)
 	compared := k.op != "tsmqr" // no library has a similar routine
 	if compared {
@@ -140,7 +106,7 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, i, nb int) (r
 	}
 	ours, theirs := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 	for range c.sizes.rounds {
-		x, err := tiled(times)
+		x, err := b.time(times)
 		if err != nil {
 			return row, err
 		}
@@ -150,13 +116,67 @@ func measureTile[T kernels.Element](c *check, a *cuda.Accelerator, i, nb int) (r
 		}
 		ours, theirs = min(ours, max(x, 1)), min(theirs, max(y, 1))
 	}
-	flops := op.Work(&versions.Call{Params: k.params, Args: calls[0]}) * float64(times)
+	flops := b.op.Work(&versions.Call{Params: k.params, Args: b.args[0]}) * float64(times)
 	row.GFLOPS = flops / ours.Seconds() / 1e9
 	if compared {
 		row.Library = flops / theirs.Seconds() / 1e9
 		row.Ratio = row.GFLOPS / row.Library
 	}
 	return row, nil
+}
+
+// tileCalls is calls of version "cuda" of an op. They share the operands that they only read.
+type tileCalls struct {
+	station *station
+	op      *versions.Op
+	version *versions.Version
+	params  any
+	args    [][]any // of each call
+	uses    []versions.Use
+}
+
+// newTileCalls makes calls of a kernel on tiles of nb×nb, as many as may run at a time.
+func newTileCalls[T kernels.Element](a *cuda.Accelerator, k kernel, nb int) (*tileCalls, error) {
+	_, typ := typeOf[T]()
+	op := op.NewTable().Op(k.op, typ)
+	b := &tileCalls{station: &station{a: a}, op: op, version: op.Version("cuda"), params: k.params, args: make([][]any, slots(nb)),
+		uses: append(slices.Repeat([]versions.Use{in}, k.ins), slices.Repeat([]versions.Use{inout}, k.outs)...)}
+	if b.version == nil {
+		return nil, fmt.Errorf("gpucheck: %s has no version cuda", op.OpName())
+	}
+	ins := make([]any, k.ins)
+	for i := range ins {
+		rows := nb
+		if i == 1 && k.ib > 0 {
+			rows = k.ib
+		}
+		// Reflectors that are not orthogonal make numbers grow, so T is small.
+		ins[i] = square[T](rows, nb, k.unit || k.ib > 0)
+	}
+	for i := range b.args {
+		b.args[i] = append(b.args[i], ins...)
+		for range k.outs {
+			b.args[i] = append(b.args[i], square[T](nb, nb, k.unit && k.ins == 0))
+		}
+	}
+	return b, nil
+}
+
+// time returns the duration of the given number of calls.
+func (b *tileCalls) time(times int) (time.Duration, error) {
+	n := len(b.args)
+	begin := time.Now()
+	for i := range times {
+		// The call before the last one on these tiles must have ended.
+		if err := b.station.wait(n - 1); err != nil {
+			return 0, err
+		}
+		if err := b.station.start(b.version, b.params, b.args[i%n], b.uses); err != nil {
+			return 0, err
+		}
+	}
+	err := b.station.wait(0)
+	return time.Since(begin), err
 }
 
 // checked is the largest order for which results are compared with the CPU's. Larger products take a core
@@ -190,7 +210,7 @@ func apart[T kernels.Element](s *station, op *versions.Op, v *versions.Version, 
 			d := float64(got[i].(*tile[T]).Data[p]) - float64(y)
 			diff, norm = diff+d*d, norm+float64(y)*float64(y)
 		}
-		if x := math.Sqrt(diff/norm) / eps[T](); !(x < limit) {
+		if x := math.Sqrt(diff/norm) / scalar.Eps[T](); !(x < limit) {
 			return 0, fmt.Errorf("gpucheck: wrong: operand %d is %.3g times the unit roundoff from what version %s computes, want < %d", i, x, cpu.Name, limit)
 		} else {
 			worst = max(worst, x)

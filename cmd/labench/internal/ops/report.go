@@ -34,11 +34,11 @@ func Print(a *cli.App, s bench.Spec, r bench.Result) error {
 	b.WriteByte('\n')
 	line("", "median", r.SecondsMedian, r.GFLOPSMedian)
 	b.WriteByte('\n')
-	if care := bench.Cares(r); len(care) > 0 {
+	if doubts := bench.Doubts(r); len(doubts) > 0 {
 		if r.Disturbed {
-			care = append(care, report.Quieter)
+			doubts = append(doubts, report.Quieter)
 		}
-		text := report.Wrapped(report.Label("care"), strings.Join(care, "\n"))
+		text := report.Wrapped(report.Label("care"), strings.Join(doubts, "\n"))
 		b.WriteString(strings.Replace(text, "care", p.Alert("care"), 1)) // colour takes no columns
 	}
 

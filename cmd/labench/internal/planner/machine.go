@@ -75,10 +75,10 @@ another. FILE then describes all nodes, their cores as fast as those here.`,
 	return cmd
 }
 
-// runMachine measures the links to other nodes, if the flags ask for it, and then this machine. It writes the
-// description to file.
-func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, given func(flag string) bool) (err error) {
+// options returns what is to be measured, or everything that is wrong with the command line.
+func (f *machineFlags) options(file string, given func(flag string) bool) (calibrate.Options, error) {
 	var errs cli.Problems
+	var err error
 	o := calibrate.Options{Types: f.types, Workers: f.workers, Each: f.each}
 	for _, t := range f.types {
 		if !slices.Contains(bench.Types(), t) {
@@ -104,8 +104,15 @@ func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, g
 	if f.cluster.OverMPI {
 		errs.Note(errors.New("--cluster mpi: links between ranks are not measured"))
 	}
-	if len(errs) > 0 {
-		return cli.Usage(cli.JoinLine(errs))
+	return o, cli.Usage(cli.JoinLine(errs))
+}
+
+// runMachine measures the links to other nodes, if the flags ask for it, and then this machine. It writes the
+// description to file.
+func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, given func(flag string) bool) (err error) {
+	o, err := f.options(file, given)
+	if err != nil {
+		return err
 	}
 	setup.WarnNoDevice(a, f.devices)
 	devices, err := op.OpenAccelerators(f.devices) // first, before the measurements take their time
@@ -143,16 +150,24 @@ func runMachine(ctx context.Context, a *cli.App, f *machineFlags, file string, g
 		m.Source += ", " + l.String() + " meanwhile"
 	}
 	if agents != nil {
-		line.Set("what messages cost, by plans in virtual time")
-		if err := calibrate.Cluster(ctx, m, *agents); err != nil {
+		if err := addAgents(ctx, a, m, *agents, line); err != nil {
 			return err
 		}
-		line.Clear()
-		w := &m.Network
-		fmt.Fprint(a.Out, report.Wrapped("", fmt.Sprintf("while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most",
-			1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)))
 	}
 	return cli.WriteWhole([]string{file}, func(to []io.Writer) error { return machinefile.Write(to[0], m) })
+}
+
+// addAgents turns m into a cluster with agents and prints what messages cost there.
+func addAgents(ctx context.Context, a *cli.App, m *sim.Machine, agents calibrate.Agents, line *report.Status) error {
+	line.Set("what messages cost, by plans in virtual time")
+	if err := calibrate.Cluster(ctx, m, agents); err != nil {
+		return err
+	}
+	line.Clear()
+	w := &m.Network
+	fmt.Fprint(a.Out, report.Wrapped("", fmt.Sprintf("while nodes compute, a message takes %.1f µs and a byte %.3f ns of a core on each side, and a message waits for it %.1f µs at most",
+		1e6*w.Message, 1e9*w.Core, 1e6*w.Busy)))
+	return nil
 }
 
 // measureDevices measures accelerators and prints their links.
@@ -186,7 +201,31 @@ func measureLinks(ctx context.Context, a *cli.App, f *machineFlags, line *report
 	if len(names) < 2 {
 		return nil, fmt.Errorf("--cluster has %d node that computes, and a link is between two of them; more agents help, or --idle=false", len(names))
 	}
-	x = &calibrate.Agents{Apart: c.Idle, Together: c.Local > 0 || allLoopback(c.Peers)}
+	x = describeAgents(a, c, d)
+	line.Set("links between %d nodes", len(names))
+	if x.Links, err = calibrate.Links(ctx, d, names, f.each); err != nil {
+		return nil, err
+	}
+	line.Clear()
+	unlike, unsteady := printLinks(a, x.Links)
+	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, f.each, func(done, total int) {
+		line.Set("nodes that compute, and what messages take of them: %d of %d", done, total)
+	}); err != nil {
+		return nil, err
+	}
+	line.Clear()
+	if unsteady {
+		a.Warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
+	}
+	if unlike {
+		a.Warn("Links are unlike. The file has one for all nodes, the median.")
+	}
+	return x, nil
+}
+
+// describeAgents returns the agents of d, and warns of processors that are unlike this one.
+func describeAgents(a *cli.App, c *node.ClusterFlags, d *cluster.Driver) *calibrate.Agents {
+	x := &calibrate.Agents{Apart: c.Idle, Together: c.Local > 0 || allLoopback(c.Peers)}
 	here, usage := topo.Detect().Brand, d.Usage()
 	x.Own = usage[0].Workers
 	for _, u := range usage[1:] {
@@ -200,31 +239,20 @@ func measureLinks(ctx context.Context, a *cli.App, f *machineFlags, line *report
 			}
 		}
 	}
-	line.Set("links between %d nodes", len(names))
-	if x.Links, err = calibrate.Links(ctx, d, names, f.each); err != nil {
-		return nil, err
-	}
-	line.Clear()
-	slowest, fastest, unsteady := math.Inf(1), 0.0, false
-	for _, l := range x.Links {
+	return x
+}
+
+// printLinks prints links. It reports whether some are twice as fast as others, and whether some have been much slower
+// than at their best.
+func printLinks(a *cli.App, links []calibrate.Link) (unlike, unsteady bool) {
+	slowest, fastest := math.Inf(1), 0.0
+	for _, l := range links {
 		fmt.Fprintf(a.Out, "%s to %s: latency %.1f µs (best %.1f), %.2f GB/s (best %.2f)\n", l.From, l.To,
 			1e6*l.Latency.Median, 1e6*l.Latency.Best, l.Bandwidth.Median/1e9, l.Bandwidth.Best/1e9)
 		slowest, fastest = min(slowest, l.Bandwidth.Median), max(fastest, l.Bandwidth.Median)
 		unsteady = unsteady || l.Latency.Median > 3*l.Latency.Best || l.Bandwidth.Best > 3*l.Bandwidth.Median
 	}
-	if x.Load, err = calibrate.Loads(ctx, d, names, x.Links, f.each, func(done, total int) {
-		line.Set("nodes that compute, and what messages take of them: %d of %d", done, total)
-	}); err != nil {
-		return nil, err
-	}
-	line.Clear()
-	if unsteady {
-		a.Warn("The median of fetches took more than 3 times as long as the best. Stop what else runs and measure again.")
-	}
-	if fastest > 2*slowest {
-		a.Warn("Links are unlike. The file has one for all nodes, the median.")
-	}
-	return x, nil
+	return fastest > 2*slowest, unsteady
 }
 
 // allLoopback reports whether all addresses are loopback addresses.

@@ -56,15 +56,11 @@ func (f *clusterFlags) machine(ctx context.Context, a *cli.App, typ string) (*si
 	const unlimited = 1e15
 	m := &sim.Machine{Name: "the nodes of --cluster", Apart: apart, Network: sim.Network{Bandwidth: cmp.Or(float64(f.rate), float64(f.Link()), unlimited)}}
 	m.Source = "every operation as fast as --gflops or the file says"
-	each := f.gflops // of a worker of this machine
-	if each == 0 && !a.NoPeak {
-		peak, err := bench.Peak(ctx, typ, here)
-		if err != nil {
-			return nil, err
-		}
-		each = peak.All / float64(here)
-		m.Source += ", or as the peak of a core here, " + report.Gflops(each) + " GFLOP/s"
+	each, why, err := f.perWorker(ctx, a, typ, here)
+	if err != nil {
+		return nil, err
 	}
+	m.Source += why
 	if m.Source += "; messages take no time"; m.Network.Bandwidth == unlimited {
 		m.Source += ", nor do values"
 	}
@@ -90,6 +86,19 @@ func (f *clusterFlags) machine(ctx context.Context, a *cli.App, typ string) (*si
 		add(n.Name, n.Workers, gflops, n.Memory)
 	}
 	return m, nil
+}
+
+// perWorker returns the GFLOP/s of a worker of this machine, 0 if they are not known, and why if they were measured.
+func (f *clusterFlags) perWorker(ctx context.Context, a *cli.App, typ string, workers int) (gflops float64, why string, err error) {
+	if f.gflops != 0 || a.NoPeak {
+		return f.gflops, "", nil
+	}
+	peak, err := bench.Peak(ctx, typ, workers)
+	if err != nil {
+		return 0, "", err
+	}
+	gflops = peak.All / float64(workers)
+	return gflops, ", or as the peak of a core here, " + report.Gflops(gflops) + " GFLOP/s", nil
 }
 
 // nodeAt returns the name of a node and its memory limit; "" and 0 if it has none.

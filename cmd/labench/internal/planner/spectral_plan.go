@@ -93,7 +93,8 @@ func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	return cli.WriteCSV(f.csv, []string{"op", "type", "n", "values", "reduction", "workers", "seconds", "gflops", "faster", "stage", "seconds_stage"}, rows)
 }
 
-// spectralText is the lines for one problem: its ways, the fastest of them marked, and for the first problem what they are of.
+// spectralText is the lines for one problem: its ways, the fastest of them marked, and for the first problem what they
+// are of.
 func spectralText(paint report.Paint, m *sim.Machine, tried []Spectral, first bool) string {
 	var b strings.Builder
 	x := &tried[0]

@@ -220,9 +220,9 @@ func (x *OnNodes) arrange(ctx context.Context, f Form) (rows *parts.RowBlocks[fl
 	return rows, end, nil
 }
 
-// sum adds up rows by tasks of an op: one for each chunk of the partitions or, without partitions, for each block. params
-// returns the parameter of a task whose rows begin with one of the first block and end before one of the last. sum returns what each task has made, so many numbers.
-// centres, if not nil, is an operand of each.
+// sum adds up rows by tasks of an op: one for each chunk of the partitions or, without partitions, for each block.
+// params returns the parameter of a task whose rows begin with one of the first block and end before one of the last.
+// sum returns what each task has made, so many numbers. centres, if not nil, is an operand of each.
 func (x *OnNodes) sum(ctx context.Context, rows *parts.RowBlocks[float64], ps *parts.Partitions, plan loop.Plan, of *versions.Op,
 	params func(first, last int) any, numbers int, centres *kernels.Tile[float64]) (sums []*kernels.Tile[float64], err error) {
 	data, job := rows.Data(1), x.driver.NewJob(ctx)

@@ -14,22 +14,22 @@ import (
 // short messages pass, so that both sides still see each other. So a time-out runs from byte to
 // byte on both sides:
 //
-//	receiver  paced    no byte arrives    ─► the connection is cut, and another one made, once
-//	sender    pieces   no byte is taken   ─► the connection is cut: the value can be overwritten
+//	receiver  steadyConn  no byte arrives    ─► the connection is cut, and another one made, once
+//	sender    pieces      no byte is taken   ─► the connection is cut: the value can be overwritten
 
 // headWait is how much longer than a Timeout the first byte of a value may take: the sender may
 // wait for another node that gives it the value, and for earlier readers.
 const headWait = 3 * time.Second
 
-// paced is a connection for values with a time-out from byte to byte.
-type paced struct {
+// steadyConn is a connection for values with a time-out from byte to byte.
+type steadyConn struct {
 	net.Conn
 	idle  time.Duration
 	limit atomic.Int64 // deadline for the whole, in Unix nanoseconds; 0: none
 }
 
 // SetReadDeadline implements [net.Conn].
-func (c *paced) SetReadDeadline(t time.Time) error {
+func (c *steadyConn) SetReadDeadline(t time.Time) error {
 	if t.IsZero() {
 		c.limit.Store(0)
 	} else {
@@ -39,7 +39,7 @@ func (c *paced) SetReadDeadline(t time.Time) error {
 }
 
 // SetDeadline implements [net.Conn].
-func (c *paced) SetDeadline(t time.Time) error {
+func (c *steadyConn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (c *paced) SetDeadline(t time.Time) error {
 
 // Read implements [net.Conn]. It returns a *transport.StalledError if no byte has arrived in time.
 // A process that stood still meanwhile tries again.
-func (c *paced) Read(b []byte) (int, error) {
+func (c *steadyConn) Read(b []byte) (int, error) {
 	for {
 		now := time.Now()
 		until := now.Add(c.idle)

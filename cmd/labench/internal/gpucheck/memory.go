@@ -23,15 +23,15 @@ func best(times int, f func() error) (time.Duration, error) {
 	return max(shortest, 1), nil
 }
 
-// room is memory and streams of a device that are freed together.
-type room struct {
+// deviceMemory is memory and streams of a device that are freed together.
+type deviceMemory struct {
 	d    cuda.Device
 	back []func() error // frees them, in order
 	err  error          // the first error
 }
 
 // keep returns the result of ask, and registers back to free it. If ask fails, keep stores the error.
-func keep[X any](r *room, ask func() (X, error), back func(X) error) (x X) {
+func keep[X any](r *deviceMemory, ask func() (X, error), back func(X) error) (x X) {
 	if r.err != nil {
 		return x
 	}
@@ -41,19 +41,19 @@ func keep[X any](r *room, ask func() (X, error), back func(X) error) (x X) {
 	return x
 }
 
-func (r *room) alloc(n int64) cuda.Ptr {
+func (r *deviceMemory) alloc(n int64) cuda.Ptr {
 	return keep(r, func() (cuda.Ptr, error) { return r.d.Alloc(n) }, r.d.Free)
 }
 
-func (r *room) pinned(n int64) unsafe.Pointer {
+func (r *deviceMemory) pinned(n int64) unsafe.Pointer {
 	return keep(r, func() (unsafe.Pointer, error) { return r.d.AllocHost(n) }, r.d.FreeHost)
 }
 
 // stream must be called before memory is allocated, so that the stream is closed first.
-func (r *room) stream() cuda.Stream { return keep(r, r.d.NewStream, cuda.Stream.Close) }
+func (r *deviceMemory) stream() cuda.Stream { return keep(r, r.d.NewStream, cuda.Stream.Close) }
 
 // free frees everything. If *err is nil, it becomes the error of that.
-func (r *room) free(err *error) {
+func (r *deviceMemory) free(err *error) {
 	for _, back := range r.back {
 		*err = firstError(*err, back())
 	}

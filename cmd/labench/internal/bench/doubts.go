@@ -7,8 +7,8 @@ import (
 	"github.com/tessera-la/tessera/internal/report"
 )
 
-// Cares returns, in sentences, the reasons to doubt the rates of a result.
-func Cares(r Result) (all []string) {
+// Doubts returns, in sentences, the reasons to doubt the rates of a result.
+func Doubts(r Result) (all []string) {
 	peak := r.PeakDisturbed
 	if r.Load != nil && r.Load.Disturbs(r.Workers) {
 		text := report.Capital(r.Load.String()) + " during the timed runs"

@@ -10,13 +10,13 @@ import (
 	"github.com/tessera-la/tessera/versions"
 )
 
-// standing is the workers of nil engines. After a call they stay a while, for the next one:
+// crews is the workers of nil engines. After a call they stay a while, for the next one:
 //
 //	take ──► a call ──► leave ──► idle ──┬─► take …
 //	                                     └─► nothing takes them for as long as stay: they end
 //
 // Calls at the same time have workers each.
-type standing struct {
+type crews struct {
 	mu   sync.Mutex
 	idle []*crew
 }
@@ -31,7 +31,7 @@ type crew struct {
 // stay is how long idle workers stay. To start two workers and end them takes some 100 µs.
 const stay = 100 * time.Millisecond
 
-var theStanding = sync.OnceValue(func() *standing { return new(standing) })
+var theCrews = sync.OnceValue(func() *crews { return new(crews) })
 
 // preferred is the selector of a nil engine; nothing configures it after it is made.
 var preferred = sync.OnceValue(func() *versions.Selector {
@@ -43,7 +43,7 @@ var preferred = sync.OnceValue(func() *versions.Selector {
 })
 
 // take returns an idle crew, or starts one.
-func (s *standing) take() (*crew, error) {
+func (s *crews) take() (*crew, error) {
 	asks := os.Getenv(exec.WorkersVariable)
 	s.mu.Lock()
 	for i, c := range slices.Backward(s.idle) {
@@ -63,7 +63,7 @@ func (s *standing) take() (*crew, error) {
 }
 
 // leave ends the use of c by a call. If that did not end as it should, tasks of it may be left, and so c ends.
-func (s *standing) leave(c *crew, clean bool) {
+func (s *crews) leave(c *crew, clean bool) {
 	if !clean {
 		c.rt.Close()
 		return
@@ -79,7 +79,7 @@ func (s *standing) leave(c *crew, clean bool) {
 }
 
 // expire ends c if it is idle.
-func (s *standing) expire(c *crew) {
+func (s *crews) expire(c *crew) {
 	s.mu.Lock()
 	i := slices.Index(s.idle, c)
 	if i >= 0 {

@@ -17,7 +17,7 @@ func TestPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = 5 * time.Second
 		there, here := net.Pipe()
-		c := &paced{Conn: here, idle: idle}
+		c := &steadyConn{Conn: here, idle: idle}
 		var sent = []byte("all that passes before the path drops what is large")
 		go func() {
 			for i := range sent {
