@@ -83,7 +83,7 @@ func healthy() *inspect.Findings {
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX", Config: "OpenBLAS 0.3.21 DYNAMIC_ARCH", Threads: 1},
 		Without:   func(name string) string { return "built without tag " + name },
-		Kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, Tiles: Placement(2, ""),
+		Kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, Tiles: inspect.Placement(2, ""),
 		Fma: bench.PeakRate{Rate: peak.Rate{One: 100, All: 780, Cores: 8, ISA: "avx512"}}, Triad: bench.PeakRate{Rate: peak.Rate{One: 20, All: 80, Cores: 8}},
 		Now: &quiet.Now{Average: [3]float64{0.1, 0.2, 0.3}, Pressure: 0.01}, Load: &quiet.Load{Seconds: 1, CPUs: 8}, Busy: &quiet.Load{Seconds: 2, CPUs: 8}}
 	for i := range 8 {
@@ -177,13 +177,13 @@ func TestGovernor(t *testing.T) {
 		"sys/devices/system/cpu/cpu3/cpufreq/scaling_governor": {Data: []byte("schedutil\n")},
 		"sys/devices/system/cpu/cpu3/cpufreq/scaling_driver":   {Data: []byte("acpi-cpufreq\n")},
 	}
-	if g, d := Governor(root, 3); g != "schedutil" || d != "acpi-cpufreq" {
+	if g, d := inspect.Governor(root, 3); g != "schedutil" || d != "acpi-cpufreq" {
 		t.Error(g, d)
 	}
-	if g, d := Governor(root, 0); g != "" || d != "" {
+	if g, d := inspect.Governor(root, 0); g != "" || d != "" {
 		t.Error(g, d)
 	}
-	for want, got := range map[string]string{"not ours to see": Clock("", ""), "governor a": Clock("a", ""), "governor a, driver b": Clock("a", "b")} {
+	for want, got := range map[string]string{"not ours to see": inspect.Clock("", ""), "governor a": inspect.Clock("a", ""), "governor a, driver b": inspect.Clock("a", "b")} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
