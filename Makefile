@@ -136,7 +136,7 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "^($$routines)\$$" -skip '$(OTHERS)' ./kernels/cpu
 		$(CLEAN_ENV) $(SHORT) -tags "$$1" -skip '$(OTHERS)' ./kernels/op
 		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "$$above" ./blocked
-		}
+	}
 	if links $(LINK_OPENBLAS); then
 		check openblas
 		for example in 02-cholesky 04-least-squares; do $(CLEAN_ENV) $(GO) run -tags openblas ./examples/$$example; done
@@ -153,8 +153,9 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 # none, tests that take many matrices through tasks that other tests have, and
 # tests of programs, where nobody reads what it would say. Of tests that repeat the
 # same under many settings, it sees some: two policies on three nodes, one with nodes cut
-# off, states of two factorizations on nodes, one version with every op in parts. After a change of these lists compare the coverage of exec,
-# blocked and la with and without what is new: nothing concurrent may be lost.
+# off, states of two factorizations on nodes, one version with every op in parts. After a
+# change of these lists compare the coverage of exec, blocked and la with and without what
+# is new: nothing concurrent may be lost.
 NO_RACE := ^Test(Conformance|CUDA|Stages|AcceleratorTraffic|SimRoutines|Kinds|Trial|Run|GeqrfColumns|LUKinds|LUZeroPivots|CholeskyKinds|Minors|QRFlops|PotrfTraffic|StatsShapes|LUTournament|LUDeterminism|QRDeterminism|QRKinds|QRFiles|MatrixFiles|Trsm|Syrk|SolveSPDKinds|SolveGeneralKinds|Suites|TrtriRange|TriangleNonFinite|Gemm|AcceleratorsPanels|JSON|ManyNodes)$$|^TestCut$$/^(locality|eft)$$|^TestNodesAndPolicies$$/^nodes=[125]$$|^TestNodesAndPolicies$$/^nodes=3$$/^(priority|fifo|lifo|fifodata|steal|locality|user)$$|^TestDistributedCheckpoint$$/^(lu|qr,_flat|qr,_greedy)$$|^TestHelped$$/./f64/^(avx512|knl)|^TestLoad$$/^float32$$
 # The same by package: many matrices, types of operands, shapes, options and exponents of la, la/csr, kernels/bidiag and
 # kernels/tridiag, and what la computes without tasks; files of every kind; a process that is killed.
