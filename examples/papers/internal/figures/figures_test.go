@@ -50,18 +50,17 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// all is for those who change what figures are made of: "pycompss-18" and "pycompss-29" have tens of thousands of tasks
-// in each point, and take most of the time of all, to be made as the others are.
-var all = flag.Bool("all", false, "make the two figures that take a minute, too")
+// all is for those who change what figures are made of.
+var all = flag.Bool("all", false, "make the two largest figures, too")
 
-// slow reports whether a figure is made with -all only.
-func slow(f *Figure) bool { return !*all && (f.Name == "pycompss-18" || f.Name == "pycompss-29") }
+// large reports whether a figure is made with -all only. These two have tens of thousands of tasks in each point.
+func large(f *Figure) bool { return !*all && (f.Name == "pycompss-18" || f.Name == "pycompss-29") }
 
-// TestMake: figures have points and say what the papers do; the others can be made in the long run.
+// TestMake: figures have points and say what the papers do. A short run makes three of them.
 func TestMake(t *testing.T) {
 	quick := map[string]bool{"pycompss-15": true, "daphne-10": true, "pycompss-21": true}
 	for _, f := range All() {
-		if testing.Short() && !quick[f.Name] || slow(&f) {
+		if testing.Short() && !quick[f.Name] || large(&f) {
 			continue
 		}
 		r, err := result(&f)
@@ -139,7 +138,7 @@ func TestClaims(t *testing.T) {
 		"pycompss-29": "not FIFOData is much faster, files, 12 GB/s; FIFOData is much faster, files, 17 GB/s, 2.5 times as long to look; FIFOData is much faster, from node to node",
 	}
 	for _, f := range All() {
-		if want[f.Name] == "" || slow(&f) {
+		if want[f.Name] == "" || large(&f) {
 			continue
 		}
 		r, err := result(&f)
