@@ -338,9 +338,11 @@ func TestReadWhileRecorded(t *testing.T) {
 	defer rt.Close()
 	var over atomic.Bool
 	var wait sync.WaitGroup
+	var copies, copying time.Duration
 	wait.Go(func() {
-		for !over.Load() {
+		for began := time.Now(); !over.Load(); copying = time.Since(began) {
 			r.Events()
+			copies++
 		}
 	})
 	job := rt.NewJob(context.Background())
@@ -360,7 +362,8 @@ func TestReadWhileRecorded(t *testing.T) {
 		took = append(took, e.End-e.Start)
 	}
 	slices.Sort(took)
-	if len(took) != 9 || took[4] > 5*time.Millisecond {
-		t.Errorf("tasks that do nothing take %v", took)
+	// A task that waits for a copy waits for half of it in the mean. A slow machine makes both longer.
+	if len(took) != 9 || took[4] > copying/copies/4 {
+		t.Errorf("tasks that do nothing take %v, a copy %v", took, copying/copies)
 	}
 }

@@ -27,7 +27,7 @@ import (
 func TestSoak(t *testing.T) {
 	limit := time.Second
 	if !testing.Short() {
-		limit = 20 * time.Second
+		limit = 8 * time.Second
 	}
 	if s := os.Getenv("TESSERA_SOAK"); s != "" {
 		d, err := time.ParseDuration(s)

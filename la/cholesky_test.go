@@ -114,6 +114,9 @@ func TestCholeskyLarge(t *testing.T) {
 	e := start(t, la.Options{})
 	for _, kind := range []matgen.Kind{matgen.SPD, matgen.Beam, matgen.Poisson2D, matgen.SPDGraded, matgen.Lehmer, matgen.MinIJ, matgen.Moler, matgen.KMS, matgen.SPDCondSqrt, matgen.SPDHuge, matgen.SPDTiny} {
 		for _, n := range []int{511, 1000} {
+			if n == 1000 && kind != matgen.SPD && kind != matgen.Beam { // a residual takes ten times as long as the factor
+				continue
+			}
 			a := symmetric[float64](t, matgen.Spec{Kind: kind, N: n}, blas.Upper, 0)
 			c := la.NewCholesky[float64](e)
 			if err := c.Factorize(a); err != nil {

@@ -54,7 +54,7 @@ func results[T la.Element](t *testing.T, e *la.Engine, n int) []T {
 
 func testDeterminism[T la.Element](t *testing.T, n int, base la.Options) {
 	var want []T
-	crowds, windows := []int{1, 2, 3, 7}, []int{0, 1, 5}
+	crowds, windows := []int{1, 3, 7}, []int{0, 1, 5}
 	if testing.Short() {
 		crowds, windows = []int{1, 3}, []int{0, 5}
 	}
@@ -102,7 +102,9 @@ func TestDeterminism(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 				testDeterminism[float64](t, n, opt)
-				testDeterminism[float32](t, n, opt)
+				if n < 150 { // the order of tasks does not depend on the type
+					testDeterminism[float32](t, n, opt)
+				}
 			})
 		}
 	}

@@ -20,7 +20,7 @@ type desk[T Element] struct {
 	diagonal []float64
 	vector   []T
 	own      norms // of a matrix whose factors no value keeps
-	spectral *op.Spectral[T]
+	spectral op.Spectral[T]
 
 	triangles *substitution[T] // of [substituteVector], with its one vector
 	one       [1][]T

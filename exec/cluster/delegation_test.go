@@ -100,7 +100,7 @@ func TestDelegationFaults(t *testing.T) {
 	leaves(t)
 	seeds := uint64(10)
 	if !testing.Short() {
-		seeds = min(*soak, 300)
+		seeds = min(*soak, 60)
 	}
 	var below atomic.Int64
 	for seed := range seeds {

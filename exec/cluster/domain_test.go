@@ -331,7 +331,7 @@ func TestDomain(t *testing.T) {
 // all that is below it, and starts another one.
 func TestDomainLost(t *testing.T) {
 	leaves(t)
-	rounds := uint64(40)
+	rounds := uint64(12)
 	if testing.Short() {
 		rounds = 4
 	}
@@ -364,7 +364,7 @@ func TestDomainFaults(t *testing.T) {
 	leaves(t)
 	seeds := uint64(10)
 	if !testing.Short() {
-		seeds = min(*soak, 300)
+		seeds = min(*soak, 60)
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -316,9 +316,9 @@ func copyCluster(t *testing.T, agents int, c Copies, memory int64, log *slog.Log
 // TestRecords: of a long chain of updates in place few records are kept, and a node that is
 // lost at its end takes nothing with it for good. Nodes keep no copies when all is over.
 func TestRecords(t *testing.T) {
-	tasks := 30_000
+	tasks := 10_000
 	if !testing.Short() {
-		tasks = 100_000
+		tasks = 50_000
 	}
 	const records, window = 1000, 200
 	d, kill := copyCluster(t, 3, Copies{Records: records}, 0, slog.New(slog.NewTextHandler(io.Discard, nil)))

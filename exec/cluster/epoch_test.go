@@ -37,7 +37,7 @@ func TestBlink(t *testing.T) {
 	leaves(t)
 	seeds := uint64(12)
 	if !testing.Short() {
-		seeds = 60
+		seeds = 24
 	}
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 11))

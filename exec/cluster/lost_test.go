@@ -196,8 +196,8 @@ func TestKept(t *testing.T) {
 	t.Logf("%d lost for good", said.get("lost for good"))
 }
 
-// soak is how many random programs have faults: see make soak.
-var soak = flag.Uint64("seeds", 1000, "seeds of TestFaults, unless -short is given")
+// soak is how many random programs have faults: see make soak, which has many more.
+var soak = flag.Uint64("seeds", 200, "seeds of TestFaults, unless -short is given")
 
 // TestFaults: messages are lost, doubled, reordered and damaged, fetches fail, nodes are cut
 // off, stand still and crash. Random programs leave what they should.

@@ -21,13 +21,14 @@ import (
 
 // TestPlatforms holds every package and its tests to compile for machines that
 // are not here. It only checks their types, from source: to compile them for
-// so many platforms would take ten times as long.
+// so many platforms would take ten times as long. Linux on amd64 without C and on
+// s390x have no file that none of these has, and no smaller int.
 func TestPlatforms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("checks the types of all packages for other platforms: run by make test-long")
 	}
 	src := &sources{fset: token.NewFileSet()}
-	for _, platform := range []string{"linux/amd64", "linux/arm64", "darwin/arm64", "windows/amd64", "linux/386", "linux/s390x", "freebsd/amd64", "illumos/amd64", "js/wasm"} {
+	for _, platform := range []string{"linux/arm64", "darwin/arm64", "windows/amd64", "linux/386", "freebsd/amd64", "illumos/amd64", "js/wasm"} {
 		t.Run(platform, func(t *testing.T) {
 			t.Parallel()
 			for _, err := range buildErrors(t, src, filepath.Join("..", ".."), platform) {

@@ -1,4 +1,4 @@
-package kerneltest
+package kerneltest_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/kerneltest"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -37,7 +38,6 @@ func naive(spoil func(p *op.Gemm[float64], a *kernels.Tile[float64])) *versions.
 		if p.TransA != blas.NoTrans {
 			k = a.Rows
 		}
-		fa, fb := at(a, p.TransA != blas.NoTrans), at(b, p.TransB != blas.NoTrans)
 		for i := range to.Rows {
 			row := to.Row(i)
 			for j := range row {
@@ -46,7 +46,7 @@ func naive(spoil func(p *op.Gemm[float64], a *kernels.Tile[float64])) *versions.
 					sum = p.Beta * row[j]
 				}
 				for l := 0; l < k && p.Alpha != 0; l++ {
-					sum += p.Alpha * fa(i, l) * fb(l, j)
+					sum += p.Alpha * at(a, p.TransA, i, l) * at(b, p.TransB, l, j)
 				}
 				row[j] = sum
 			}
@@ -55,8 +55,16 @@ func naive(spoil func(p *op.Gemm[float64], a *kernels.Tile[float64])) *versions.
 	}}
 }
 
+// at returns element (i, j) of op(A).
+func at(a *kernels.Tile[float64], trans blas.Transpose, i, j int) float64 {
+	if trans != blas.NoTrans {
+		i, j = j, i
+	}
+	return a.At(i, j)
+}
+
 // TestNaive: a version that keeps to what the packages kernels and kerneltest say passes.
-func TestNaive(t *testing.T) { Version(t, gemmOp(), naive(nil)) }
+func TestNaive(t *testing.T) { kerneltest.Version(t, gemmOp(), naive(nil)) }
 
 // TestNames runs versions that do not, each in a process of its own, and looks at what a
 // failure says.
@@ -76,7 +84,7 @@ func TestNames(t *testing.T) {
 	}
 	const variable = "KERNELTEST_SPOIL"
 	if v, ok := versions[os.Getenv(variable)]; ok {
-		Version(t, gemmOp(), naive(v.spoil))
+		kerneltest.Version(t, gemmOp(), naive(v.spoil))
 		return
 	}
 	for name, v := range versions {

@@ -13,12 +13,28 @@ import (
 // data. They are those of the machine's preferred instruction set, or loops where these are faster. A routine whose
 // arguments do not fit together panics. One goroutine at a time uses a Small.
 type Small[T kernels.Element] struct {
-	p     *cpu.Packed[T]
-	lu    *cpu.LU[T]
-	qr    *cpu.QR[T]
+	p     smallRoutines[T]
+	lu    smallLU[T]
+	qr    cpu.QRRoutines[T]
 	work  []T
 	block [1]cpu.Block[T]
 }
+
+// The routines of Small are behind interfaces, and small32 and small64 compile them here, once: with the types of package
+// cpu themselves, every package that factors a matrix by la would compile all of cpu again.
+type (
+	smallRoutines[T kernels.Element] interface {
+		cpu.Routines[T]
+		ReflectorBlock() int
+		SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+		Getf2(n int, a []T, lda int, ipiv []int) (info int, done bool)
+		Geqr2(m, n, k int, a []T, lda int, t []T, ldt int)
+	}
+	smallLU[T kernels.Element] interface {
+		Work(m, n int) int
+		Getrf(n int, a []cpu.Block[T], ipiv []int, work []T) (info int)
+	}
+)
 
 // The orders up to which loops are faster than calls of assembly, which takes 100 to 1000 ns for any order (Xeon with
 // AVX-512, BenchmarkSmall in la).
@@ -39,24 +55,30 @@ func NewSmall[T kernels.Element]() *Small[T] {
 	return &Small[T]{p: r.p, lu: r.lu, qr: r.qr}
 }
 
-var (
-	small32 = sync.OnceValue(newSmall[float32])
-	small64 = sync.OnceValue(newSmall[float64])
-)
-
 // smallOf returns the routines from which others are made. It has no scratch.
 func smallOf[T kernels.Element]() *Small[T] {
 	return scalar.Pick[T](any(small32), any(small64)).(func() *Small[T])()
 }
 
+var (
+	small32 = sync.OnceValue(func() *Small[float32] { return newSmall(preferred32()) })
+	small64 = sync.OnceValue(func() *Small[float64] { return newSmall(preferred64()) })
+
+	preferred32 = sync.OnceValue(func() *cpu.Packed[float32] { return cpu.Fastest[float32](cachesAtOnce()) })
+	preferred64 = sync.OnceValue(func() *cpu.Packed[float64] { return cpu.Fastest[float64](cachesAtOnce()) })
+
+	lanes32 = func() *cpu.Lanes[float32] { return preferred32().Lanes() }
+	lanes64 = func() *cpu.Lanes[float64] { return preferred64().Lanes() }
+)
+
+func newSmall[T kernels.Element](p *cpu.Packed[T]) *Small[T] {
+	return &Small[T]{p: p, lu: cpu.NewLU[T](p, cachesAtOnce()), qr: cpu.NewQR[T](p)}
+}
+
 // SmallLanes returns the routines for several small matrices at once, or nil if this machine has none. One goroutine at a
 // time uses them.
-func SmallLanes[T kernels.Element]() *cpu.Lanes[T] { return smallOf[T]().p.Lanes() }
-
-func newSmall[T kernels.Element]() *Small[T] {
-	c := cachesAtOnce()
-	p := cpu.Fastest[T](c)
-	return &Small[T]{p: p, lu: cpu.NewLU[T](p, c), qr: cpu.NewQR[T](p)}
+func SmallLanes[T kernels.Element]() *cpu.Lanes[T] {
+	return scalar.Pick[T](any(lanes32), any(lanes64)).(func() *cpu.Lanes[T])()
 }
 
 // scratch returns n elements.

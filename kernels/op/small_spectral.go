@@ -1,6 +1,7 @@
 package op
 
 import (
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/bidiag"
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -9,31 +10,51 @@ import (
 
 // Spectral is eigenvalues and singular values of small matrices in plain row-major memory, as [Small] is other routines. One
 // goroutine at a time uses a Spectral.
-type Spectral[T kernels.Element] struct {
+type Spectral[T kernels.Element] interface {
+	// Syev computes the eigenvalues w, ascending, and unless z is nil the eigenvectors, as the rows of the n×n Z, of a
+	// symmetric matrix with 1 to SyevOrder rows. The upper triangle of A is stored, and all of A is overwritten. Squares of
+	// its elements neither over- nor underflow. The result has the bits of op "syevd". The error is a
+	// *tridiag.ConvergenceError.
+	Syev(n int, a []T, lda int, w, z []T, ldz int) error
+	// Gesvd computes the singular values w, descending, and unless v is nil the singular vectors of an m×n matrix A, m ≥ n,
+	// with 1 to GesvdOrder columns: the left ones as the first n rows of the k×m U, k ≥ n, of which the other rows complete
+	// a basis, and the right ones as the rows of V. A is overwritten. Squares of its elements neither over- nor underflow.
+	// The error is a *tridiag.ConvergenceError.
+	Gesvd(m, n int, a []T, lda int, w []T, u, v *kernels.Tile[T]) error
+}
+
+// NewSpectral returns the routines for this machine.
+func NewSpectral[T kernels.Element]() Spectral[T] {
+	return scalar.Pick[T](any(newSpectral32), any(newSpectral64)).(func() Spectral[T])()
+}
+
+// Here, and not in the packages that use them, the routines are compiled.
+var (
+	newSpectral32 = func() Spectral[float32] { return newSpectral(preferred32()) }
+	newSpectral64 = func() Spectral[float64] { return newSpectral(preferred64()) }
+)
+
+// spectral implements [Spectral].
+type spectral[T kernels.Element] struct {
 	tridiagonal *cpu.Tridiagonal[T]
 	bidiagonal  *cpu.Bidiagonal[T]
 	tools       tridiag.Tools[T]
 	work        []T
 }
 
-// NewSpectral returns the routines for this machine.
-func NewSpectral[T kernels.Element]() *Spectral[T] {
-	p := smallOf[T]().p
-	return &Spectral[T]{tridiagonal: cpu.NewTridiagonal[T](p, nil), bidiagonal: cpu.NewBidiagonal[T](p, nil), tools: Conquering[T](p)}
+func newSpectral[T kernels.Element](p *cpu.Packed[T]) *spectral[T] {
+	return &spectral[T]{tridiagonal: cpu.NewTridiagonal[T](p, nil), bidiagonal: cpu.NewBidiagonal[T](p, nil), tools: Conquering[T](p)}
 }
 
 // scratch returns n elements.
-func (s *Spectral[T]) scratch(n int) []T {
+func (s *spectral[T]) scratch(n int) []T {
 	if len(s.work) < n {
 		s.work = make([]T, n)
 	}
 	return s.work
 }
 
-// Syev computes the eigenvalues w, ascending, and unless z is nil the eigenvectors, as the rows of the n×n Z, of a
-// symmetric matrix with 1 to SyevOrder rows. The upper triangle of A is stored, and all of A is overwritten. Squares of its
-// elements neither over- nor underflow. The result has the bits of op "syevd". The error is a *tridiag.ConvergenceError.
-func (s *Spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
+func (s *spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
 	work := s.scratch(2*n + max(cpu.SytrdWork(n), cpu.ReflectorsWork(n, n-1)))
 	e, tau, work := work[:n-1], work[n:2*n-1], work[2*n:]
 	if n == 2 { // it is tridiagonal
@@ -54,11 +75,7 @@ func (s *Spectral[T]) Syev(n int, a []T, lda int, w, z []T, ldz int) error {
 	return nil
 }
 
-// Gesvd computes the singular values w, descending, and unless v is nil the singular vectors of an m×n matrix A, m ≥ n,
-// with 1 to GesvdOrder columns: the left ones as the first n rows of the k×m U, k ≥ n, of which the other rows complete a
-// basis, and the right ones as the rows of V. A is overwritten. Squares of its elements neither over- nor underflow. The
-// error is a *tridiag.ConvergenceError.
-func (s *Spectral[T]) Gesvd(m, n int, a []T, lda int, w []T, u, v *kernels.Tile[T]) error {
+func (s *spectral[T]) Gesvd(m, n int, a []T, lda int, w []T, u, v *kernels.Tile[T]) error {
 	b := s.bidiagonal
 	work := s.scratch(3*n + max(cpu.GebrdWork(m, n), cpu.ReflectorsWork(m, n)))
 	e, tauq, taup, work := work[:n-1], work[n:2*n], work[2*n:3*n], work[3*n:]

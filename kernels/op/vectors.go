@@ -11,7 +11,16 @@ import (
 
 // Vectors are the routines on single vectors: for estimates of condition numbers, and for products of a symmetric
 // matrix and a vector. The memory of the tiles bounds their speed.
-type Vectors[T kernels.Element] struct{ r *cpu.Packed[T] }
+type Vectors[T kernels.Element] struct{ r vectorRoutines[T] }
+
+// vectorRoutines are those of [cpu.Packed], behind an interface for the reason that [Small] has.
+type vectorRoutines[T kernels.Element] interface {
+	Trsv(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T)
+	Gemv(trans blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	Symv(uplo blas.Uplo, n int, alpha T, a []T, lda int, x, y []T)
+	Scal(alpha T, x []T)
+	Rot(x, y []T, c, s T)
+}
 
 // Trsv overwrites x with op(A)⁻¹·x for the uplo triangle of a square tile.
 func (v Vectors[T]) Trsv(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, a *kernels.Tile[T], x []T) {

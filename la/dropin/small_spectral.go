@@ -12,7 +12,7 @@ import (
 // smallSpectral is the eigenvalues and singular values of small matrices, on the caller's goroutine. One call uses it
 // at a time.
 type smallSpectral struct {
-	*op.Spectral[float64]
+	op.Spectral[float64]
 	a, z, u []float64 // the matrix, and vectors as rows
 }
 

@@ -64,10 +64,9 @@ func TestSuites(t *testing.T) {
 		{"Dtrtrs", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrtrsTest(t, l) }},
 		{"Dtrcon", false, func(t *testing.T, _ dropin.BLAS, l dropin.LAPACK) { testlapack.DtrconTest(t, l) }},
 	}
-	for _, nb := range []int{3, 7, 64, 0} {
-		// Tiles of 7×7 show what those of 3×3 do. The race detector sees tasks
-		// in them alone, and nothing where a call is one kernel.
-		if nb == 3 && testing.Short() || nb != 7 && raceEnabled {
+	for _, nb := range []int{7, 64, 0} {
+		// The race detector sees tasks in tiles of 7×7 alone, and nothing where a call is one kernel.
+		if nb != 7 && raceEnabled {
 			continue
 		}
 		name, small := fmt.Sprint("nb=", nb), -1
@@ -75,7 +74,7 @@ func TestSuites(t *testing.T) {
 		switch nb {
 		case 0:
 			name, small = "nb=auto", 0
-		case 3, 7:
+		case 7:
 			opt.Direct = -1
 		}
 		t.Run(name, func(t *testing.T) {

@@ -1,9 +1,10 @@
-package inspect
+package inspect_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/internal/report"
 	"github.com/tessera-la/tessera/versions"
@@ -15,16 +16,16 @@ func TestDevices(t *testing.T) {
 	with := setup.Devices{Rows: []setup.DeviceRow{{Name: "cuda0", Model: "NVIDIA H200", Memory: 139 << 30, Notes: []string{"cuBLAS 12.4"}}}, Built: true}
 	none := setup.Devices{Why: "this machine has none", Built: true}
 	without := setup.Devices{Why: "this program was built without the tag cuda"}
-	if rows := Inventory([]*versions.Op{op}, nil, on, with); !rows[0].Eligible || !rows[1].Eligible {
+	if rows := inspect.Inventory([]*versions.Op{op}, nil, on, with); !rows[0].Eligible || !rows[1].Eligible {
 		t.Errorf("with a device: %+v", rows)
 	}
-	if rows := Inventory([]*versions.Op{op}, nil, on, without); rows[0].Eligible || !strings.Contains(rows[0].Reason, "tag cuda") || !rows[1].Eligible {
+	if rows := inspect.Inventory([]*versions.Op{op}, nil, on, without); rows[0].Eligible || !strings.Contains(rows[0].Reason, "tag cuda") || !rows[1].Eligible {
 		t.Errorf("without: %+v", rows)
 	}
-	if rows := Inventory([]*versions.Op{op}, nil, on, none); !rows[0].Present || rows[0].Eligible || rows[0].Reason != "needs a CUDA device: this machine has none" {
+	if rows := inspect.Inventory([]*versions.Op{op}, nil, on, none); !rows[0].Present || rows[0].Eligible || rows[0].Reason != "needs a CUDA device: this machine has none" {
 		t.Errorf("with the tag, without a device: %+v", rows)
 	}
-	if rows := Inventory([]*versions.Op{op}, nil, on, without); rows[0].Present {
+	if rows := inspect.Inventory([]*versions.Op{op}, nil, on, without); rows[0].Present {
 		t.Errorf("without the tag: %+v", rows)
 	}
 	if got := with.List(); got != "device cuda0: NVIDIA H200, 139 GiB, cuBLAS 12.4\n" {

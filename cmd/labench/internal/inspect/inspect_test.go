@@ -1,4 +1,4 @@
-package inspect
+package inspect_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
+	"github.com/tessera-la/tessera/cmd/labench/internal/inspect"
 	"github.com/tessera-la/tessera/cmd/labench/internal/labtest"
 	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/exec"
@@ -44,18 +45,18 @@ func TestList(t *testing.T) {
 		{Op: "gemm", Type: "f64", Name: "openblas", Reason: "built without tag openblas"},
 		{Op: "potrf", Type: "f64", Name: "openblas", Reason: strings.Repeat("a long reason ", 10)}}
 	target := &versions.Target{Arch: "amd64", Processor: "Test", Features: []string{"avx2", "fma3"}, Units: 1}
-	rows := Inventory(ops, absent, target, setup.Devices{})
-	table := ListTable(rows, report.Paint{})
+	rows := inspect.Inventory(ops, absent, target, setup.Devices{})
+	table := inspect.ListTable(rows, report.Paint{})
 	labtest.Narrow(t, "list", table)
 	labtest.Golden(t, "list", table)
-	short := ListShort(rows)
+	short := inspect.ListShort(rows)
 	labtest.Narrow(t, "list", short)
 	labtest.Golden(t, "list-short", short)
 	for _, test := range []struct {
 		Words string
 		want  int
 	}{{"", len(rows)}, {"gemm", 10}, {"avx2", 4}, {"gemm avx2", 12}} {
-		if got, err := Filter(rows, strings.Fields(test.Words)); err != nil || len(got) != test.want {
+		if got, err := inspect.Filter(rows, strings.Fields(test.Words)); err != nil || len(got) != test.want {
 			t.Errorf("%q: %d rows, %v; want %d", test.Words, len(got), err, test.want)
 		}
 	}
@@ -76,13 +77,13 @@ func machine(features ...string) *topo.Machine {
 }
 
 // healthy returns the findings of a machine with nothing to complain of.
-func healthy() *Findings {
-	x := &Findings{Machine: machine("sse2", "avx", "fma3", "avx2", "avx512f"), Governor: "performance", Driver: "acpi-cpufreq",
+func healthy() *inspect.Findings {
+	x := &inspect.Findings{Machine: machine("sse2", "avx", "fma3", "avx2", "avx512f"), Governor: "performance", Driver: "acpi-cpufreq",
 		Profile: "/home/user/.cache/tessera/profile.json", GoVersion: "go1.26", Gomaxprocs: 8, Cgo: "1", Tags: []string{"openblas"},
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Library:   cpu.BLASInfo{Name: "openblas", Core: "SkylakeX", Config: "OpenBLAS 0.3.21 DYNAMIC_ARCH", Threads: 1},
 		Without:   func(name string) string { return "built without tag " + name },
-		Kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, Tiles: Placement(2, ""),
+		Kernels:   []string{"gemm openblas", "syrk openblas", "trsm openblas", "potrf openblas"}, Tiles: inspect.Placement(2, ""),
 		Fma: bench.PeakRate{Rate: peak.Rate{One: 100, All: 780, Cores: 8, ISA: "avx512"}}, Triad: bench.PeakRate{Rate: peak.Rate{One: 20, All: 80, Cores: 8}},
 		Now: &quiet.Now{Average: [3]float64{0.1, 0.2, 0.3}, Pressure: 0.01}, Load: &quiet.Load{Seconds: 1, CPUs: 8}, Busy: &quiet.Load{Seconds: 2, CPUs: 8}}
 	for i := range 8 {
@@ -115,38 +116,38 @@ func TestDoctor(t *testing.T) {
 	var all strings.Builder
 	for _, test := range []struct {
 		name   string
-		spoil  func(*Findings)
+		spoil  func(*inspect.Findings)
 		remedy string // a part of it; empty: nothing is wrong
 	}{
-		{"healthy", func(*Findings) {}, ""},
-		{"portable", func(x *Findings) { x.Kernels[0] = "gemm go" }, "-tags openblas"},
-		{"portable on a plain machine", func(x *Findings) {
+		{"healthy", func(*inspect.Findings) {}, ""},
+		{"portable", func(x *inspect.Findings) { x.Kernels[0] = "gemm go" }, "-tags openblas"},
+		{"portable on a plain machine", func(x *inspect.Findings) {
 			x.Kernels[0], x.Machine, x.Library, x.Tags = "gemm go", machine("sse2"), cpu.BLASInfo{}, nil
 		}, ""},
-		{"tag without library", func(x *Findings) { x.Tags, x.Library = []string{"mkl"}, cpu.BLASInfo{} }, "CGO_ENABLED=1"},
-		{"core type", func(x *Findings) {
+		{"tag without library", func(x *inspect.Findings) { x.Tags, x.Library = []string{"mkl"}, cpu.BLASInfo{} }, "CGO_ENABLED=1"},
+		{"core type", func(x *inspect.Findings) {
 			x.Library.Core, x.LookupEnv = "Haswell", env(map[string]string{"OPENBLAS_CORETYPE": "Haswell"})
 		}, "unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE"},
-		{"cache size", func(x *Findings) { x.LookupEnv = env(map[string]string{"OPENBLAS_L2_SIZE": "512"}) }, "unset OPENBLAS_CORETYPE"},
-		{"environment without OpenBLAS", func(x *Findings) {
+		{"cache size", func(x *inspect.Findings) { x.LookupEnv = env(map[string]string{"OPENBLAS_L2_SIZE": "512"}) }, "unset OPENBLAS_CORETYPE"},
+		{"environment without OpenBLAS", func(x *inspect.Findings) {
 			x.Library.Name, x.Tags, x.LookupEnv = "mkl", []string{"mkl"}, env(map[string]string{"OPENBLAS_CORETYPE": "Haswell"})
 		}, ""},
-		{"unknown processor", func(x *Findings) { x.Library.Core = "Prescott" }, "newer OpenBLAS"},
-		{"core of tomorrow", func(x *Findings) { x.Library.Core = "GraniteRapids" }, ""},
-		{"GOMAXPROCS", func(x *Findings) { x.Gomaxprocs = 2 }, "unset GOMAXPROCS"},
-		{"quota", func(x *Findings) { x.Machine.CPUQuota = 4 }, "raise the quota"},
-		{"part of a CPU", func(x *Findings) { x.Machine.CPUQuota = 3.5 }, "--workers 3"},
-		{"shared", func(x *Findings) { x.Fma.All = 400 }, "stop what else runs"},
-		{"one core", func(x *Findings) { x.Fma.Rate = peak.Rate{One: 100, All: 100, Cores: 1} }, ""},
-		{"floating", func(x *Findings) { x.Workers[0] = exec.Worker{Note: "operation not permitted"} }, "sched_setaffinity"},
-		{"powersave", func(x *Findings) { x.Governor = "powersave" }, "cpupower"},
-		{"others", func(x *Findings) { x.Load.Others = 1.5 }, "stop them"},
-		{"a little", func(x *Findings) { x.Load.Others, x.Busy.Steal = 0.05, 0.1 }, ""},
-		{"steal", func(x *Findings) { x.Busy.Steal = 0.8 }, "not shared"},
-		{"nothing known of the load", func(x *Findings) { x.Load, x.Busy, x.Now = nil, nil, nil }, ""},
-		{"other system", func(x *Findings) { x.Machine.OS, x.Workers[0] = "js", exec.Worker{Note: "not supported"} }, "none here"},
-		{"environment's workers", func(x *Findings) { x.LookupEnv = env(map[string]string{"TESSERA_WORKERS": "8"}) }, ""},
-		{"powersave in name", func(x *Findings) { x.Governor, x.Driver = "powersave", "intel_pstate" }, ""},
+		{"unknown processor", func(x *inspect.Findings) { x.Library.Core = "Prescott" }, "newer OpenBLAS"},
+		{"core of tomorrow", func(x *inspect.Findings) { x.Library.Core = "GraniteRapids" }, ""},
+		{"GOMAXPROCS", func(x *inspect.Findings) { x.Gomaxprocs = 2 }, "unset GOMAXPROCS"},
+		{"quota", func(x *inspect.Findings) { x.Machine.CPUQuota = 4 }, "raise the quota"},
+		{"part of a CPU", func(x *inspect.Findings) { x.Machine.CPUQuota = 3.5 }, "--workers 3"},
+		{"shared", func(x *inspect.Findings) { x.Fma.All = 400 }, "stop what else runs"},
+		{"one core", func(x *inspect.Findings) { x.Fma.Rate = peak.Rate{One: 100, All: 100, Cores: 1} }, ""},
+		{"floating", func(x *inspect.Findings) { x.Workers[0] = exec.Worker{Note: "operation not permitted"} }, "sched_setaffinity"},
+		{"powersave", func(x *inspect.Findings) { x.Governor = "powersave" }, "cpupower"},
+		{"others", func(x *inspect.Findings) { x.Load.Others = 1.5 }, "stop them"},
+		{"a little", func(x *inspect.Findings) { x.Load.Others, x.Busy.Steal = 0.05, 0.1 }, ""},
+		{"steal", func(x *inspect.Findings) { x.Busy.Steal = 0.8 }, "not shared"},
+		{"nothing known of the load", func(x *inspect.Findings) { x.Load, x.Busy, x.Now = nil, nil, nil }, ""},
+		{"other system", func(x *inspect.Findings) { x.Machine.OS, x.Workers[0] = "js", exec.Worker{Note: "not supported"} }, "none here"},
+		{"environment's workers", func(x *inspect.Findings) { x.LookupEnv = env(map[string]string{"TESSERA_WORKERS": "8"}) }, ""},
+		{"powersave in name", func(x *inspect.Findings) { x.Governor, x.Driver = "powersave", "intel_pstate" }, ""},
 	} {
 		x := healthy()
 		test.spoil(x)
@@ -176,13 +177,13 @@ func TestGovernor(t *testing.T) {
 		"sys/devices/system/cpu/cpu3/cpufreq/scaling_governor": {Data: []byte("schedutil\n")},
 		"sys/devices/system/cpu/cpu3/cpufreq/scaling_driver":   {Data: []byte("acpi-cpufreq\n")},
 	}
-	if g, d := Governor(root, 3); g != "schedutil" || d != "acpi-cpufreq" {
+	if g, d := inspect.Governor(root, 3); g != "schedutil" || d != "acpi-cpufreq" {
 		t.Error(g, d)
 	}
-	if g, d := Governor(root, 0); g != "" || d != "" {
+	if g, d := inspect.Governor(root, 0); g != "" || d != "" {
 		t.Error(g, d)
 	}
-	for want, got := range map[string]string{"not ours to see": Clock("", ""), "governor a": Clock("a", ""), "governor a, driver b": Clock("a", "b")} {
+	for want, got := range map[string]string{"not ours to see": inspect.Clock("", ""), "governor a": inspect.Clock("a", ""), "governor a, driver b": inspect.Clock("a", "b")} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

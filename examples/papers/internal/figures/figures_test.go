@@ -3,6 +3,7 @@ package figures
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"runtime"
 	"strings"
@@ -49,11 +50,17 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestMake: figures have points and say what the papers do; all of them can be made in the long run.
+// all is for those who change what figures are made of.
+var all = flag.Bool("all", false, "make the two largest figures, too")
+
+// large reports whether a figure is made with -all only. These two have tens of thousands of tasks in each point.
+func large(f *Figure) bool { return !*all && (f.Name == "pycompss-18" || f.Name == "pycompss-29") }
+
+// TestMake: figures have points and say what the papers do. A short run makes three of them.
 func TestMake(t *testing.T) {
 	quick := map[string]bool{"pycompss-15": true, "daphne-10": true, "pycompss-21": true}
 	for _, f := range All() {
-		if testing.Short() && !quick[f.Name] {
+		if testing.Short() && !quick[f.Name] || large(&f) {
 			continue
 		}
 		r, err := result(&f)
@@ -131,7 +138,7 @@ func TestClaims(t *testing.T) {
 		"pycompss-29": "not FIFOData is much faster, files, 12 GB/s; FIFOData is much faster, files, 17 GB/s, 2.5 times as long to look; FIFOData is much faster, from node to node",
 	}
 	for _, f := range All() {
-		if want[f.Name] == "" || testing.Short() && (f.Name == "pycompss-18" || f.Name == "pycompss-29") {
+		if want[f.Name] == "" || large(&f) {
 			continue
 		}
 		r, err := result(&f)

@@ -1,4 +1,4 @@
-package rotations
+package rotations_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/examples/papers/internal/rotations"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
@@ -47,7 +48,7 @@ func testFactorize[T kernels.Element](t *testing.T, rt *exec.Local, eps float64)
 			}
 		}
 		a = dense(r)
-		q, flops, err := Factorize(rt.NewJob(t.Context()), table, r, ib, sparse)
+		q, flops, err := rotations.Factorize(rt.NewJob(t.Context()), table, r, ib, sparse)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func TestFactorizeEnded(t *testing.T) {
 	defer rt.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Factorize(rt.NewJob(ctx), op.NewTable(), blocked.New[float64](blocked.Full, 9, 7, 4), 2, true); !errors.Is(err, context.Canceled) {
+	if _, _, err := rotations.Factorize(rt.NewJob(ctx), op.NewTable(), blocked.New[float64](blocked.Full, 9, 7, 4), 2, true); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

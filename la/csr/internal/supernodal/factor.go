@@ -23,7 +23,7 @@ type Factor[T scalar.Real] struct {
 	*Division
 	Solving []Part // of a solution; Part.Work is elements of the factor
 	Panels  []T
-	r       *cpu.Packed[T]
+	r       routines[T]
 	arenas  [2][]T
 	waiting [][]T // what a supernode contributes to its parent, until that has it: packed in the same part, else in bands
 
@@ -38,7 +38,7 @@ const solveGrain = 1 << 18
 
 // NewFactor returns a factor without values. caches are those of a core.
 func NewFactor[T scalar.Real](a *Analysis, d *Division, caches cpu.Caches) *Factor[T] {
-	f := &Factor[T]{Analysis: a, Panels: make([]T, a.Panel[a.Supernodes()]), r: cpu.Fastest[T](caches), waiting: make([][]T, a.Supernodes())}
+	f := &Factor[T]{Analysis: a, Panels: make([]T, a.Panel[a.Supernodes()]), r: fastest[T](caches), waiting: make([][]T, a.Supernodes())}
 	pages.Large(f.Panels)
 	f.Divide(d)
 	elements := make([]float64, a.Supernodes())

@@ -18,7 +18,7 @@ const (
 func (f *Factor[T]) Compute(ctx context.Context, w *Worker[T], part, units int, crew cpu.Crew[T]) error {
 	w.top, w.crew, w.r = 0, crew, f.r
 	if crew != nil {
-		w.r = f.r.Shared(units, crew)
+		w.r = f.r.shared(units, crew)
 	}
 	for k, s := range f.Parts[part].Supernodes {
 		if k%contextEvery == 0 || f.Work[s] > contextWork {
