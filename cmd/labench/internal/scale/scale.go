@@ -201,6 +201,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	errs.Target("csv", f.csv)
 	p.format = plotting.Picture(&errs, f.plot)
 	errs = append(errs, setup.ApplyChoices(&s.base.Problem, f.choices)...)
+	s.base.Distributed = f.nodes.Distributed // which decides what else may be given
 	p.x = s.widest()
 	if f.x != "" {
 		if xs, err := cli.ParseWords("x", f.x, variables()); err != nil || len(xs) != 1 {
