@@ -47,6 +47,7 @@ func TestClusterPlan(t *testing.T) {
 	write("170MiB", "")
 	show("others have room", "lu -n 8192 --nb 512", 0)
 	show("no room", "gemm -n 12000 --nb 500", cli.ExitFailed)
+	show("no room for eigenvectors", "eigen -n 12000 --nb 480", cli.ExitFailed)
 	write("8MiB", "speed = 1\n")
 	show("no task", "qr -n 16384 --nb 8192", cli.ExitFailed)
 	labtest.Golden(t, "plan", text.String())

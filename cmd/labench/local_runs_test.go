@@ -36,9 +36,9 @@ func TestLocal(t *testing.T) {
 		}
 	}
 	vectors := filepath.Join(t.TempDir(), "v.npy")
-	code, out, errs = labench(t, append(strings.Fields("eigen -n 300 --cluster local:2 --node-timeout 20s --repeat 1 --warmup 0 --json --distributed --output"), vectors)...)
+	code, out, errs = labench(t, append(strings.Fields("eigen -n 300 --nb 50 --cluster local:2 --node-timeout 20s --repeat 1 --warmup 0 --json --distributed --output"), vectors)...)
 	r = bench.Result{}
-	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil || !r.Passed || len(r.Checks) != 2 || len(r.Stages) != 5 || r.Nodes[0].Tasks["stedc/f64"] != 0 {
+	if err := json.Unmarshal([]byte(out), &r); code != 0 || err != nil || !r.Passed || r.NB != 50 || len(r.Checks) != 2 || len(r.Stages) != 5 || r.Nodes[0].Tasks["stedc/f64"] != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	if file, err := os.Stat(vectors); err != nil || file.Size() < 300*300*8 {

@@ -61,9 +61,9 @@ const (
 )
 
 // rowParts returns the number of parts, and the rows of each but the last one, in which reflectors are applied to that many
-// rows, at least one: an even number of parts, so that an even number of units ends together.
-func rowParts(rows int) (parts, height int) {
-	if parts = (rows + reflectorRows - 1) / reflectorRows; rows > evenRows {
+// rows, at least one, of at most that many rows each: an even number of parts, so that an even number of units ends together.
+func rowParts(rows, most int) (parts, height int) {
+	if parts = (rows + most - 1) / most; rows > evenRows {
 		parts += parts % 2
 	}
 	height = ((rows+parts-1)/parts + 7) / 8 * 8

@@ -43,8 +43,10 @@ func (t *condensed[T]) OrmChase(m, n, b int, q Sweeps[T], x []T, ldx int, work [
 // OrmSweeps is OrmChase for the first sweeps only: s = 0, …, sweeps−1. Those after them are the first sweeps of the matrix
 // without its first rows and columns, and are applied before. work holds at least OrmSweepsWork(sweeps, n, b) elements.
 //
-// Blocks of one group of sweeps are applied from the first step to the last one. The reflectors of one sweep commute, as
-// they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first.
+// Some groups of sweeps are applied together: the last one of them and then those before it, step by step. The reflectors of
+// one sweep commute, as they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first. A
+// block of step u has no row in common with those of step u+1 of the groups before it. So columns of X that are in the
+// second-level cache meet all groups there: see sweepWindow.
 func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx int, work []T) {
 	checkMatrix(m, n, len(x), ldx)
 	if m == 0 || n < 2 {
@@ -72,25 +74,34 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 			}
 		}
 	})
-	parts, height := rowParts(m)
-	t.crew(parts, diamondSweeps*(reflectorRows+2*wide)+t.Work(max(reflectorRows, wide)), func(part, _ int, work []T) {
-		i := part * height
-		m := min(height, m-i)
+	parts, height := rowParts(m, sweepRows)
+	together := min(max(windowSweeps/d.sweeps, 1), groups)
+	window := newSweepWindow(kernelsOf(t.Routines), n, b, together*d.sweeps, min(m, height))
+	t.crew(parts, diamondSweeps*(2*wide+window.ld)+window.size()+t.Work(max(window.ld, wide)), func(part, _ int, work []T) {
 		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
 		times, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
-		y, work := work[:diamondSweeps*m], work[diamondSweeps*m:]
-		for group := groups - 1; group >= 0 && !t.stopped(); group-- {
-			for u := 0; ; u++ {
-				first, nb, cols := d.block(group, u, rows)
-				if nb == 0 {
-					break
+		y, work := work[:diamondSweeps*window.ld], work[diamondSweeps*window.ld:]
+		w, work := window.of(min(height, m-part*height), x[part*height*ldx:], ldx, work), work[window.size():]
+		for end := groups; end > 0; end -= together {
+			begin := max(end-together, 0)
+			w.begin(begin*d.sweeps + 1)
+			for u := 0; u < d.steps && !t.stopped(); u++ {
+				w.advance(begin*d.sweeps + 1 + u*b)
+				for group := end - 1; group >= begin; group-- {
+					first, nb, cols := d.block(group, u, rows)
+					if nb == 0 {
+						continue
+					}
+					// X − (X·Vᵀ)·(Fᵀ·V), transposed: V has fewer rows than X.
+					t.Gemm(blas.Trans, blas.NoTrans, nb, cols, nb, -1, d.factor(group, u), d.sweeps, rows, cols, 0, times, cols, work)
+					for i := 0; i < w.rows; i += w.high {
+						m, x := min(w.high, w.rows-i), w.at(i, first)
+						t.Gemm(blas.NoTrans, blas.NoTrans, nb, m, cols, 1, rows, cols, x, w.ld, 0, y, w.ld, work)
+						t.Gemm(blas.Trans, blas.NoTrans, cols, m, nb, 1, times, cols, y, w.ld, 1, x, w.ld, work)
+					}
 				}
-				// X − (X·Vᵀ)·(Fᵀ·V): V has fewer rows than X.
-				x := x[i*ldx+first:]
-				t.Gemm(blas.Trans, blas.NoTrans, nb, cols, nb, -1, d.factor(group, u), d.sweeps, rows, cols, 0, times, cols, work)
-				t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, rows, cols, 0, y, diamondSweeps, work)
-				t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, 1, y, diamondSweeps, times, cols, 1, x, ldx, work)
 			}
+			w.advance(n)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (t *condensed[T]) applyBlocks(rows, order, k int, in vectorsIn[T], identity
 		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
 		t.factorOfBlock(nb, gram, tau[first:first+nb], f)
 	})
-	parts, height := rowParts(rows)
+	parts, height := rowParts(rows, reflectorRows)
 	t.crew(parts, 2*reflectorPanel*reflectorRows+t.Work(max(reflectorRows, order)), func(part, _ int, work []T) {
 		i := part * height
 		m := min(height, rows-i)

@@ -24,6 +24,7 @@ const (
 	mergeShare   = 0.9  // products of divide and conquer
 	backShare    = 0.65 // transformation back, by blocks of reflectors
 	secular      = 900  // operations of divide and conquer for each pair of a value and a pole
+	roots        = 20.0 // operations that ops "stedc", without vectors, and "laed4" count for each pair; the latter has half of them
 	quotients    = 1800 // operations for each pair of singular values, without vectors: one worker has them all
 )
 
@@ -67,6 +68,18 @@ func (d Decomposition) Foresee(way Reduction, rates Rates) (stages Stages) {
 		stage("values", 0, secular*square/rates.All)
 	}
 	return stages
+}
+
+// TiledStages returns, for the ops by which a symmetric matrix in tiles is decomposed, the units of their work, as they count
+// it, that a worker does in the time of an operation of a product: what [Decomposition.Foresee] says of the stages that
+// they are parts of. Copies have 0.
+func TiledStages() map[string]float64 {
+	return map[string]float64{
+		"sy2sbqr": bandShare, "sy2sbmm": bandShare, "sb2st": chaseShare,
+		"laed0": mergeShare, "laed3": mergeShare, "laed4": 2 * roots / secular, "stedc": roots / secular,
+		"ormsb2st": backShare, "ormsy2sb": backShare,
+		"recut": 0,
+	}
 }
 
 // Time returns the sum of the times.

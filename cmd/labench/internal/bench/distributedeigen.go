@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/tessera-la/tessera/blocked"
-	"github.com/tessera-la/tessera/cmd/labench/internal/plan"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
@@ -43,11 +42,6 @@ func (p *distributedEigen[T]) on(e *la.Engine) (func(context.Context) error, err
 
 func (p *distributedEigen[T]) describe(r *Result) {
 	r.NB, r.Stages = p.a.NB(), stageTimes(p.last.Stages())
-}
-
-// count knows nothing: how many tasks there are depends on results.
-func (p *distributedEigen[T]) count(context.Context, plan.Options) (c plan.Counts, known bool, err error) {
-	return c, false, nil
 }
 
 // save makes the nodes write V.
@@ -134,6 +128,8 @@ func (p *distributedEigen[T]) verify(ctx context.Context, _ *la.Engine, step fun
 
 // close releases what is on the nodes.
 func (p *distributedEigen[T]) close() {
-	p.last.Reset()
+	if p.last != nil {
+		p.last.Reset()
+	}
 	p.distributed.close()
 }

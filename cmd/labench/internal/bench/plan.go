@@ -22,14 +22,14 @@ func planned[T la.Element](ctx context.Context, s Spec, speeds []float64, opt pl
 		return x, err
 	}
 	defer e.Close()
-	p := &distributed[T]{ctx: ctx, s: s, speeds: speeds}
+	p, d := rehearsed(distributed[T]{ctx: ctx, s: s, speeds: speeds})
 	defer p.close()
 	once, err := p.on(e)
 	if err != nil {
 		return x, err
 	}
-	if p.reset(); p.err != nil {
-		return x, p.err
+	if d.reset(); d.err != nil {
+		return x, d.err
 	}
 	r.Reset()
 	err = once(ctx)

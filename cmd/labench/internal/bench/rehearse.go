@@ -25,7 +25,7 @@ type Rehearsed struct {
 }
 
 // Rehearse runs p on rt. On one node the matrices are in its memory, without elements, and an additional first run
-// fills the caches. On several nodes, whose speeds are given, p.Op must be gemm, cholesky, lu or qr. The matrices are then
+// fills the caches. On nodes, whose speeds are given, p.Op must be gemm, cholesky, lu, qr or eigen. The matrices are then
 // distributed over the nodes, in a grid with the given number of rows; 0 means the default of a run. rt is Reset
 // before the run that counts.
 func Rehearse(ctx context.Context, p Problem, rt Rehearsal, speeds []float64, rows int) (Rehearsed, error) {
@@ -39,6 +39,15 @@ func Rehearse(ctx context.Context, p Problem, rt Rehearsal, speeds []float64, ro
 	return rehearse[float64](ctx, s, rt, speeds, rows)
 }
 
+// rehearsed returns the problem of d, and what it has in common with others.
+func rehearsed[T la.Element](d distributed[T]) (problem, *distributed[T]) {
+	if d.s.Op == "eigen" {
+		p := &distributedEigen[T]{distributed: d}
+		return p, &p.distributed
+	}
+	return &d, &d
+}
+
 func rehearse[T la.Element](ctx context.Context, s Spec, rt Rehearsal, speeds []float64, rows int) (x Rehearsed, err error) {
 	opt := s.options()
 	opt.Direct = -1 // there are no kernels to call directly
@@ -47,9 +56,8 @@ func rehearse[T la.Element](ctx context.Context, s Spec, rt Rehearsal, speeds []
 		return x, err
 	}
 	defer e.Close()
-	var p problem
-	d := &distributed[T]{ctx: ctx, s: s, speeds: speeds, gridRows: rows}
-	if p = d; !s.Distributed {
+	p, d := rehearsed(distributed[T]{ctx: ctx, s: s, speeds: speeds, gridRows: rows})
+	if !s.Distributed {
 		if err = fitsAddresses(s); err != nil {
 			return x, err
 		}

@@ -22,7 +22,7 @@ func TestRehearse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close()
-	for _, op := range []string{"gemm", "cholesky", "lu", "qr"} {
+	for _, op := range []string{"gemm", "cholesky", "lu", "qr", "eigen"} {
 		s := Spec{Problem: Problem{Op: op, N: n, NB: nb, Tree: qr.TreeFlat}}
 		virtual, err := sim.NewCluster(sim.Options{Machine: m, Nodes: cluster.Options{Owner: true, Stay: true}, Context: ctx, Setup: true})
 		if err != nil {
@@ -37,7 +37,7 @@ func TestRehearse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, rows := virtual.Prediction(), map[string]int{"gemm": 2, "cholesky": 2, "lu": 1, "qr": 1}[op]
+		x, rows := virtual.Prediction(), map[string]int{"gemm": 2, "cholesky": 2, "lu": 1, "qr": 1, "eigen": 1}[op]
 		if x.Tasks != c.Tasks || r.Rows != rows || x.Moved < c.Moved*95/100 || x.Moved > c.Moved*105/100 {
 			t.Errorf("%s: %d tasks move %d bytes in a grid of %d rows, and %d, %d and %d were counted", op, x.Tasks, x.Moved, r.Rows, c.Tasks, c.Moved, rows)
 		}

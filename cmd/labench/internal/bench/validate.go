@@ -56,7 +56,9 @@ func (s Spec) Validate() error {
 		"reduction is %v, which is for eigen of one symmetric matrix and for svd", s.Reduction)
 	bad.Check(s.B == matgen.Random || o.Takes("b") && !s.General, "b is for symmetric matrices of eigen")
 	bad.Check(s.B == matgen.Random || s.B.PositiveDefinite(), "b is %v, which is not definite; known: %s", s.B, strings.Join(DefiniteKinds(), ", "))
-	bad.Check(s.NB == 0 || !o.whole, "nb is %d, but %s has no tiles", s.NB, s.Op)
+	onNodes := s.Op == "eigen" && s.Distributed
+	bad.Check(s.NB == 0 || !o.whole || onNodes, "nb is %d, but %s has no tiles unless its matrix is distributed", s.NB, s.Op)
+	bad.Check(!onNodes || s.Reduction != la.OneStage, "reduction is %v, and a distributed matrix is reduced in two stages", s.Reduction)
 	bad.Check(s.Checkpoint.Dir == "" || s.Pivot != la.TilePivoting,
 		"a checkpoint is for %v and %v pivoting", la.PartialPivoting, la.TournamentPivoting)
 	bad.Check(s.NB >= 0 && s.NB <= 1<<14, "nb is %d, want 1 to %d, or 0 to have it chosen", s.NB, 1<<14)

@@ -21,6 +21,7 @@ func (f *flags) check() cli.Problems {
 	errs := f.record.Check(f.JSON)
 	errs.Note(f.cluster.Check(f.Spec.Op, f.Given))
 	f.cluster.Policied, f.cluster.Each = !f.ByOwner(), *f.Local()
+	f.Spec.Distributed = f.cluster.Distributed // which decides what else may be given
 	if f.Sched() == setup.Owner && !f.cluster.Distributed {
 		errs.Note(errors.New("--sched owner is for --distributed: other matrices have no owners"))
 	}

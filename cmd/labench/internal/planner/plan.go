@@ -18,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/exec/sim/machinefile"
 	"github.com/tessera-la/tessera/internal/cli"
 	"github.com/tessera-la/tessera/internal/plotting"
+	"github.com/tessera-la/tessera/la"
 )
 
 // NewPlanCommand returns the command labench plan.
@@ -33,7 +34,8 @@ The program and the scheduler are those of a run; time is virtual, and nothing
 is computed. Of --machine are taken how long the tile operations take, how fast
 the nodes are connected, and what tasks and messages cost beside; labench
 machine writes such a file for the machine at hand. On several nodes the
-matrices are distributed, as with --distributed: of gemm, cholesky, lu and qr.
+matrices are distributed, as with --distributed: of gemm, cholesky, lu, qr and
+eigen.
 
 With --cluster nothing has to be measured: of nodes are taken how fast they
 compute, how much memory they have, and how fast they get values. Nothing is
@@ -47,7 +49,8 @@ among those that are listed, if they are.
 
 eigen and svd are one task each, of which all workers take parts. Their time is
 that of their stages, of which those that wait for memory need its bandwidth.
-Where there are two ways, a star marks the faster one.`,
+Where there are two ways, a star marks the faster one. With --nodes or --cluster
+the matrix of eigen is distributed, and reduced in two stages.`,
 		Example: `  labench machine here.toml
   labench plan cholesky -n 8192 --machine here.toml
   labench plan cholesky -n 65536 --machine nodes.toml --nodes 1:64:x2
@@ -55,6 +58,7 @@ Where there are two ways, a star marks the faster one.`,
   labench plan lu -n 100000 --cluster nodes.toml
   labench plan lu -n 16384 --cluster local:4 --gflops 40 --link 1GiB
   labench plan eigen -n 1000,4000 --values --machine here.toml --workers 2,16
+  labench plan eigen -n 6000 --cluster local:2
   labench plan lu -n 4096,8192 --nb 128,256,auto --sched all --machine here.toml`,
 		ValidArgs: known,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -62,6 +66,9 @@ Where there are two ways, a star marks the faster one.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.op, f.given = args[0], cmd.Flags().Changed
+			if f.op == "eigen" && (f.given("cluster") || f.given("nodes")) {
+				return forecast(cmd.Context(), a, f)
+			}
 			if slices.Contains(spectral(), f.op) {
 				return spectralPlan(cmd.Context(), a, f)
 			}
@@ -111,6 +118,9 @@ func forecast(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	f.format = plotting.Picture(&errs, f.plot)
 	base, err := f.problem()
 	errs.Note(err)
+	if base.Op == "eigen" && base.Reduction == la.OneStage {
+		errs.Note(fmt.Errorf("--reduction is %v, and a distributed matrix is reduced in two stages", base.Reduction))
+	}
 	lost, err := f.failures()
 	errs.Note(err)
 	errs = append(errs, f.record.Check(f.json)...)

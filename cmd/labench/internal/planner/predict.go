@@ -19,6 +19,7 @@ type Prediction struct {
 	N       int     `json:"n"`
 	K       int     `json:"k"`
 	NB      int     `json:"nb"`
+	Values  bool    `json:"values,omitempty"` // of eigen: no vectors
 	Sched   string  `json:"sched"`
 	Count   int     `json:"nodes_computing"`
 	Rows    int     `json:"grid_rows,omitempty"` // of the grid of nodes
@@ -56,19 +57,25 @@ type GridError struct {
 }
 
 func (e *GridError) Error() string {
-	if e.Op == "lu" || e.Op == "qr" {
+	if byColumns(e.Op) {
 		return fmt.Sprintf("the grid has %d rows of nodes: %s keeps each column of tiles on one node", e.Rows, e.Op)
 	}
 	return fmt.Sprintf("%d rows do not divide %d nodes", e.Rows, e.Nodes)
 }
 
-// Predictable returns the operations of [Predict]. The others depend on the elements.
+// byColumns reports whether op keeps each column of tiles on one node.
+func byColumns(op string) bool { return op == "lu" || op == "qr" || op == "eigen" }
+
+// Predictable returns the operations of [Predict] on one node and on several. The others depend on the elements.
 func Predictable() []string { return []string{"gemm", "syrk", "cholesky", "lu", "qr"} }
+
+// Distributable returns the operations of [Predict] whose matrices may be distributed.
+func Distributable() []string { return []string{"gemm", "cholesky", "lu", "qr", "eigen"} }
 
 // Predict predicts the time of a run of p on a machine that need not exist, by a rehearsal: see [bench.Rehearse]. If
 // nodes are to be lost, it also predicts the run without losses.
 func Predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (Prediction, error) {
-	s := bench.Spec{Problem: p}
+	s := bench.Spec{Problem: p, Remote: bench.Remote{Distributed: p.Op == "eigen"}}
 	if err := cmp.Or(s.Validate(), opt.Machine.Validate()); err != nil {
 		return Prediction{}, err
 	}
@@ -89,11 +96,14 @@ func Predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (P
 func predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (x Prediction, err error) {
 	var rt virtual
 	var speeds []float64
-	if opt.Machine.Count() > 1 {
+	if p.Op == "eigen" {
+		opt.Machine = withDecomposition(opt.Machine, p.Type)
+	}
+	if opt.Machine.Count() > 1 || p.Op == "eigen" { // on one node, too, its matrix is distributed
 		if speeds, err = rates(opt.Machine, p.Type); err != nil {
 			return x, err
 		}
-		if n := len(speeds); rows > 0 && (n%rows > 0 || rows > 1 && (p.Op == "lu" || p.Op == "qr")) {
+		if n := len(speeds); rows > 0 && (n%rows > 0 || rows > 1 && byColumns(p.Op)) {
 			return x, &GridError{p.Op, rows, n}
 		}
 		rt, err = sim.NewCluster(opt)
@@ -107,7 +117,7 @@ func predict(ctx context.Context, p bench.Problem, rows int, opt sim.Options) (x
 	if err != nil {
 		return x, err
 	}
-	x = Prediction{Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Rows: r.Rows, Flops: r.Flops, Workers: workersOf(opt.Machine), Prediction: *rt.Prediction()}
+	x = Prediction{Op: r.Op, Type: r.Type, M: r.M, N: r.N, K: r.K, NB: r.NB, Values: p.Values, Rows: r.Rows, Flops: r.Flops, Workers: workersOf(opt.Machine), Prediction: *rt.Prediction()}
 	switch policy := opt.Nodes.Policy; {
 	case speeds == nil:
 		x.Count, x.Sched, x.Memory = 1, opt.Policy.String(), r.Bytes

@@ -72,7 +72,11 @@ func forecastText(p report.Paint, m *sim.Machine, x *Prediction) string {
 	if m.Source != "" {
 		b.Line("", "%s", m.Source)
 	}
-	b.Line("problem", "%s %s, n = %d, %.4g Gflop", x.Op, x.Type, x.N, x.Flops/1e9)
+	values := ""
+	if x.Values {
+		values = "values only, "
+	}
+	b.Line("problem", "%s %s, %sn = %d, %.4g Gflop", x.Op, x.Type, values, x.N, x.Flops/1e9)
 	nodes := ""
 	if x.Rows > 0 {
 		nodes = fmt.Sprintf("%s in a grid of %d×%d, ", report.Count(x.Count, "node"), x.Rows, x.Count/x.Rows)

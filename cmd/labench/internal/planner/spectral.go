@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
 	"github.com/tessera-la/tessera/exec/sim"
@@ -78,4 +79,38 @@ func PredictSpectral(p bench.Problem, m *sim.Machine) (x Spectral, err error) {
 	}
 	x.GFLOPS = flops / x.Seconds / 1e9
 	return x, nil
+}
+
+// withDecomposition returns m with speeds for the ops of eigenvalues of a distributed matrix, where it has none: shares of the
+// rate of products of tiles, as [PredictSpectral] has them for stages. Copies are as fast as memory, if that is known.
+func withDecomposition(m *sim.Machine, typ string) *sim.Machine {
+	x := *m
+	x.Kinds = slices.Clone(m.Kinds)
+	for i := range x.Kinds {
+		k := &x.Kinds[i]
+		one := *m
+		one.Apart, one.Nodes = false, []sim.Nodes{{Kind: k.Name, Count: 1}}
+		rate, err := rates(&one, typ)
+		if err != nil {
+			continue // of a kind that computes, its products will be missed
+		}
+		worker, known := rate[0]/float64(k.Tasks()), map[string]bool{}
+		for _, s := range k.Speeds {
+			known[s.Op] = true
+		}
+		k.Speeds = slices.Clone(k.Speeds)
+		for name, share := range op.TiledStages() {
+			of := share * worker
+			if share == 0 {
+				if of = worker; k.Bandwidth > 0 {
+					const words = 2 // that an element is read and written with, of 8 bytes at most
+					of = k.Bandwidth / 8 / words / float64(k.Tasks())
+				}
+			}
+			if name += "/" + typ; !known[name] {
+				k.Speeds = append(k.Speeds, sim.Speed{Op: name, Points: []sim.Point{{Work: of, Alone: 1, All: 1}}})
+			}
+		}
+	}
+	return &x
 }

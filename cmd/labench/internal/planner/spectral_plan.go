@@ -17,7 +17,7 @@ import (
 // spectral returns the operations of [PredictSpectral].
 func spectral() []string { return []string{"eigen", "svd"} }
 
-// spectralOnly lists the flags of labench plan that eigen and svd have not: they have no tiles, and use one node.
+// spectralOnly lists the flags of labench plan that eigen and svd on one node have not: they have no tiles.
 func spectralOnly() []string {
 	return []string{"nb", "sched", "nodes", "grid", "lose", "best", "trace", "plot", "cluster", "agents", "idle", "gflops", "link"}
 }
@@ -27,7 +27,11 @@ func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	var errs cli.Problems
 	for _, flag := range spectralOnly() {
 		if f.given(flag) {
-			errs.Note(fmt.Errorf("--%s is nothing that %s has: it has no tiles, and uses one node", flag, f.op))
+			why := "it has no tiles, and uses one node"
+			if f.op == "eigen" {
+				why = "without --nodes or --cluster " + why
+			}
+			errs.Note(fmt.Errorf("--%s is nothing that %s has: %s", flag, f.op, why))
 		}
 	}
 	if f.machine == "" {
@@ -36,7 +40,6 @@ func spectralPlan(ctx context.Context, a *cli.App, f *forecastFlags) error {
 	errs.Target("csv", f.csv)
 	base, err := f.problem()
 	errs.Note(err)
-	base.Values = f.values
 	if errs != nil {
 		return cli.Usage(cli.JoinLine(errs))
 	}

@@ -153,7 +153,7 @@ func (f *forecastFlags) open(ctx context.Context, a *cli.App) (*sim.Machine, err
 
 // problem returns the problem without the variables.
 func (f *forecastFlags) problem() (bench.Problem, error) {
-	s := bench.Problem{Op: f.op, Type: f.typ}
+	s := bench.Problem{Op: f.op, Type: f.typ, Values: f.values}
 	return s, cli.JoinLine(setup.ApplyChoices(&s, f.choices))
 }
 

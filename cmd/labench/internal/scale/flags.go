@@ -109,6 +109,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	errs.Target("csv", f.csv)
 	p.format = plotting.Picture(&errs, f.plot)
 	errs = append(errs, setup.ApplyChoices(&s.base.Problem, f.choices)...)
+	s.base.Distributed = f.nodes.Distributed // which decides what else may be given
 	p.x = s.widest()
 	if f.x != "" {
 		xs, err := cli.ParseWords("x", f.x, variables())

@@ -70,8 +70,8 @@ func (c *onNodes) parse(op string, oversubscribed bool, given func(flag string) 
 		return nil, errors.New("--cluster excludes --oversubscribe and --devices")
 	case c.Local == 0 && given("workers"):
 		return nil, errors.New("--cluster and --workers exclude each other: each agent has its own")
-	case c.machine != "" && !(c.Distributed && slices.Contains(planner.Predictable(), op)):
-		return nil, errors.New("--machine is for --distributed: the plan is of distributed matrices, of gemm, cholesky, lu and qr")
+	case c.machine != "" && !(c.Distributed && slices.Contains(planner.Distributable(), op)):
+		return nil, errors.New("--machine is for --distributed: the plan is of distributed matrices, of " + strings.Join(planner.Distributable(), ", "))
 	}
 	if numbers == nil {
 		if list == "" {
