@@ -30,16 +30,23 @@ func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 	return conquer(d, e, q, work, tools, crew, choose)
 }
 
-// SetIdentity sets the first n rows of each matrix to those of the identity.
+// SetIdentity sets the first n rows of each matrix to those of the identity. It needs no crew for a leaf.
 func SetIdentity[T scalar.Real](n int, crew Crew[T], matrices ...Matrix[T]) {
-	crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) {
-		for i := part * chunk; i < min((part+1)*chunk, n); i++ {
-			for _, q := range matrices {
-				clear(q.Row(i))
-				q.Row(i)[i] = 1
-			}
+	if n <= chunk {
+		setIdentity(0, n, matrices)
+		return
+	}
+	crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) { setIdentity(part*chunk, min((part+1)*chunk, n), matrices) })
+}
+
+// setIdentity is SetIdentity of rows lo to hi−1.
+func setIdentity[T scalar.Real](lo, hi int, matrices []Matrix[T]) {
+	for i := lo; i < hi; i++ {
+		for _, q := range matrices {
+			clear(q.Row(i))
+			q.Row(i)[i] = 1
 		}
-	})
+	}
 }
 
 // small is Stedc of a matrix that is a leaf. q is the identity.
