@@ -21,8 +21,9 @@ const Leaf = 32
 // Reference: LAPACK xBDSDC with COMPQ = 'I'.
 func Bdsdc[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T], choose tridiag.Choice[T]) error {
 	n := len(d)
-	tridiag.SetIdentity(n, crew, u, v)
 	if n <= Leaf {
+		u.SetIdentity(0, n)
+		v.SetIdentity(0, n)
 		return small(d, e, u, v, work, tools.Rotate, choose)
 	}
 	return conquer(d, e, u, v, work, tools, crew, choose)
@@ -38,9 +39,13 @@ func small[T scalar.Real](d, e []T, u, v Matrix[T], work []T, rotate tridiag.Rot
 	return nil
 }
 
-// conquer is Bdsdc of a matrix that is divided. u and v are identities.
+// conquer is Bdsdc of a matrix that is divided.
 func conquer[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.Tools[T], crew tridiag.Crew[T], choose tridiag.Choice[T]) error {
 	n := len(d)
+	tridiag.InChunks(n, crew, func(lo, hi int) {
+		u.SetIdentity(lo, hi)
+		v.SetIdentity(lo, hi)
+	})
 	scale := tridiag.ScaleFor(d, e, 1)
 	tridiag.Multiply(d, scale)
 	tridiag.Multiply(e, scale)

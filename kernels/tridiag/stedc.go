@@ -20,33 +20,27 @@ type Choice[T scalar.Real] func(values []T) (first, last int)
 // Reference: LAPACK xSTEDC.
 func Stedc[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew Crew[T], choose Choice[T]) error {
 	n := len(d)
-	SetIdentity(n, crew, q)
-	if n < 2 {
-		return nil
-	}
 	if n <= Leaf {
+		q.SetIdentity(0, n)
+		if n < 2 {
+			return nil
+		}
 		return small(d, e, q, work, tools.Rotate, choose)
 	}
 	return conquer(d, e, q, work, tools, crew, choose)
 }
 
-// SetIdentity sets the first n rows of each matrix to those of the identity. It needs no crew for a leaf.
-func SetIdentity[T scalar.Real](n int, crew Crew[T], matrices ...Matrix[T]) {
-	if n <= chunk {
-		setIdentity(0, n, matrices)
-		return
+// SetIdentity sets rows lo to hi−1 of q to those of the identity.
+func (q Matrix[T]) SetIdentity(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		clear(q.Row(i))
+		q.Row(i)[i] = 1
 	}
-	crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) { setIdentity(part*chunk, min((part+1)*chunk, n), matrices) })
 }
 
-// setIdentity is SetIdentity of rows lo to hi−1.
-func setIdentity[T scalar.Real](lo, hi int, matrices []Matrix[T]) {
-	for i := lo; i < hi; i++ {
-		for _, q := range matrices {
-			clear(q.Row(i))
-			q.Row(i)[i] = 1
-		}
-	}
+// InChunks calls do for all of n rows, some of them at a time.
+func InChunks[T scalar.Real](n int, crew Crew[T], do func(lo, hi int)) {
+	crew((n+chunk-1)/chunk, 0, func(part, _ int, _ []T) { do(part*chunk, min((part+1)*chunk, n)) })
 }
 
 // small is Stedc of a matrix that is a leaf. q is the identity.
@@ -68,12 +62,13 @@ func Keep[T scalar.Real](first, last int, matrices ...Matrix[T]) {
 	}
 }
 
-// conquer is Stedc of a matrix that is divided. q is the identity.
+// conquer is Stedc of a matrix that is divided.
 func conquer[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew Crew[T], choose Choice[T]) error {
 	n := len(d)
 	if choose == nil {
 		choose = func(values []T) (first, last int) { return 0, len(values) }
 	}
+	InChunks(n, crew, q.SetIdentity)
 	t := tear(d, e)
 	if err := t.solve(crew, tools.Rotate, func(lo, order int) Matrix[T] { return q.Block(lo, lo, order, order) }); err != nil {
 		return err
