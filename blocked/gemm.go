@@ -43,7 +43,8 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 			for l := range tiles.Count(k, c.NB()) {
 				// Later products of a tile have a higher priority, so a tile of C
 				// that has been begun is finished first.
-				p.tasks.Submit(p.tasks.Ops.Gemm, params, int64(l), submit.In(submit.At(oa, transA, i, l)), submit.In(submit.At(ob, transB, l, j)), submit.InOut(oc.Tile(i, j)))
+				p.tasks.Submit(p.tasks.Ops.Gemm, params, int64(l),
+					submit.In(submit.At(oa, transA, i, l)), submit.In(submit.At(ob, transB, l, j)), submit.InOut(oc.Tile(i, j)))
 				params = rest
 			}
 		}

@@ -74,7 +74,7 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	symmetric := a.Kind().Symmetric()
 	switch {
-	case !symmetric && (a.Kind() != Full || b.Kind() != Full), symmetric && b.Kind() != Full && b.Kind() != SymLower && b.Kind() != SymUpper:
+	case !symmetric && (a.Kind() != Full || b.Kind() != Full), symmetric && b.Kind() != Full && !b.Kind().Symmetric():
 		panic(ErrKind)
 	case a.NB() != b.NB() || a.Rows() != b.Cols() || a.Cols() != b.Rows():
 		panic(ErrShape)

@@ -9,7 +9,7 @@ import (
 // Asum submits tasks that add the magnitudes of the elements of A, each where its tile is. Only
 // the triangle of a triangular A counts. The caller must not use the result before the job's
 // Wait.
-func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.asum(a, a.Kind()) }
+func (p *Program[T]) Asum(a *Matrix[T]) (*Sums[T], error) { return p.sumMagnitudes(a, a.Kind()) }
 
 // AsumUpper is [Program.Asum] of the upper triangle or trapezoid of a Full matrix A, such as R
 // after Geqrf. It panics with ErrKind if A is not Full.
@@ -17,10 +17,12 @@ func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
 	if a.Kind() != Full {
 		panic(ErrKind)
 	}
-	return p.asum(a, TriUpper)
+	return p.sumMagnitudes(a, TriUpper)
 }
 
-func (p *Program[T]) asum(a *Matrix[T], kind Kind) (*Sums[T], error) {
+// sumMagnitudes submits tasks that add the magnitudes of the elements of A. With kind TriUpper only the
+// upper triangle or trapezoid of A counts, else kind is that of A.
+func (p *Program[T]) sumMagnitudes(a *Matrix[T], kind Kind) (*Sums[T], error) {
 	s := tiles.NewSums(a, kind)
 	p.measure(a, p.tasks.Ops.Asum, "sums", func(i, j int) (*Tile[float64], any) { return s.Tile(i, j) })
 	return s, p.tasks.Err
@@ -42,25 +44,28 @@ func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
 // Reference: LAPACK xLASSQ.
 func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lange(a, true) }
 
+// lange submits tasks that add the squares of the elements of A if squares is set, or else find the
+// largest magnitude in each column of A.
 func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
 	m := tiles.NewMagnitudes(a)
 	p.measure(a, p.tasks.Ops.Lange, "magnitudes", func(i, j int) (*Tile[float64], any) { return m.Tile(i, j, squares) })
 	return m, p.tasks.Err
 }
 
-// measure submits a task of op for each stored tile of a, which writes numbers to the tile that to returns.
-// It is not submitted if that is nil. name is that of the numbers as data.
-func (p *Program[T]) measure(a *Matrix[T], op *versions.Op, name string, to func(i, j int) (*Tile[float64], any)) {
+// measure submits a task of op for each stored tile (i, j) of A that counts. result returns where the task of
+// the tile writes its numbers, and the parameter of the task; nil means that the tile does not count. The data
+// of all results get the given name.
+func (p *Program[T]) measure(a *Matrix[T], op *versions.Op, name string, result func(i, j int) (*Tile[float64], any)) {
 	o := p.tasks.Reads(a)
 	data := p.tasks.NewData(name, a.MT(), a.NT(), func(i, j int) (versions.Value, int) {
-		t, _ := to(i, j)
+		t, _ := result(i, j)
 		if t == nil {
 			return nil, 0
 		}
 		return t, a.NearestOwner(i, j)
 	})
 	for i, j := range a.StoredTiles() {
-		if t, params := to(i, j); t != nil {
+		if t, params := result(i, j); t != nil {
 			p.tasks.Submit(op, params, 0, submit.In(o.Tile(i, j)), submit.Out(&data[i*a.NT()+j]))
 		}
 	}

@@ -22,7 +22,7 @@ type Diagonal[T Element] struct {
 // given number of goroutines (0 or less: GOMAXPROCS). It panics with ErrKind if
 // a is neither SymLower nor SymUpper.
 func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
-	if a.Kind() != SymLower && a.Kind() != SymUpper {
+	if !a.Kind().Symmetric() {
 		panic(ErrKind)
 	}
 	d := &Diagonal[T]{nb: a.NB(), order: a.Rows(), tiles: make([]*Matrix[T], a.MT())}
@@ -42,7 +42,7 @@ func NewDiagonal[T Element](a *Matrix[T], workers int) *Diagonal[T] {
 // runtime's, or that of a submission; the result then is nil. It panics with ErrKind if a is neither
 // SymLower nor SymUpper.
 func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diagonal[T], err error) {
-	if a.Kind() != SymLower && a.Kind() != SymUpper {
+	if !a.Kind().Symmetric() {
 		panic(ErrKind)
 	}
 	from := p.tasks.Reads(a)
@@ -54,7 +54,8 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 		}
 		owner := a.NearestOwner(k, k)
 		_ = d.tiles[k].SetLayout(LayoutFunc(func(int, int) int { return owner }), owner+1) // which it fits
-		p.tasks.Submit(p.tasks.Ops.Lasym, &op.Lasym{Uplo: a.Kind().Uplo()}, 0, submit.In(from.Tile(k, k)), submit.Out(p.tasks.Operand(d.tiles[k]).Tile(0, 0)))
+		to := p.tasks.Operand(d.tiles[k])
+		p.tasks.Submit(p.tasks.Ops.Lasym, &op.Lasym{Uplo: a.Kind().Uplo()}, 0, submit.In(from.Tile(k, k)), submit.Out(to.Tile(0, 0)))
 	}
 	if err = errors.Join(err, p.tasks.Err); err != nil {
 		d.Close()
@@ -90,7 +91,7 @@ func (d *Diagonal[T]) Tile(k int) *Matrix[T] { return d.tiles[k] }
 // Reference: BLAS xSYMM.
 func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T], beta T, c *Matrix[T]) error {
 	switch {
-	case (a.Kind() != SymLower && a.Kind() != SymUpper) || b.Kind() != Full || c.Kind() != Full:
+	case !a.Kind().Symmetric() || b.Kind() != Full || c.Kind() != Full:
 		panic(ErrKind)
 	case b.Rows() != a.Rows() || c.Rows() != a.Rows() || b.Cols() != c.Cols() || b.NB() != a.NB() || c.NB() != a.NB(),
 		diag.order != a.Rows() || diag.nb != a.NB():
@@ -111,6 +112,9 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 		return diag.tiles[k].Tile(0, 0), a.NearestOwner(k, k)
 	})
 	for k := range diagonal {
+		if p.tasks.Err != nil {
+			return p.tasks.Err
+		}
 		tile := &diagonal[k]
 		if diag.tiles[k].IsDistributed() { // made by a task, maybe of this job
 			tile = p.tasks.Reads(diag.tiles[k]).Tile(0, 0)
@@ -121,6 +125,9 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	}
 	for i := range a.MT() {
 		for k := range i {
+			if p.tasks.Err != nil {
+				return p.tasks.Err // there may be billions of tasks
+			}
 			// The two products with one stored tile follow each other, while
 			// it is in cache.
 			var tile *graph.Datum

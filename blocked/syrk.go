@@ -20,7 +20,7 @@ import (
 //
 // Reference: BLAS xSYRK.
 func (p *Program[T]) Syrk(trans blas.Transpose, alpha T, a *Matrix[T], beta T, c *Matrix[T]) error {
-	if a.Kind() != Full || (c.Kind() != SymLower && c.Kind() != SymUpper) {
+	if a.Kind() != Full || !c.Kind().Symmetric() {
 		panic(ErrKind)
 	}
 	n, k := submit.Dims(a, trans)

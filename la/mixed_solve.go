@@ -65,7 +65,7 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 		a, _ = blocked.From[float64](m, half, nb, copying(e, false))
 	}
 	v, _, ok := tiles.ViewOf[float64](a, nb)
-	if !ok || v.Kind() != blocked.SymLower && v.Kind() != blocked.SymUpper {
+	if !ok || !v.Kind().Symmetric() {
 		v, _ = blocked.From[float64](a, half, nb, copying(e, false))
 	}
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.Options().Workers)}

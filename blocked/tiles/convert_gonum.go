@@ -81,7 +81,7 @@ func gonumOrigin[T Element](src Source[T], nb int) (origin[T], bool) {
 		m, n = n, m
 		if own, ok := x.(Source[T]); ok && isOwn[T](x) {
 			o, _ := originOf(own, nb)
-			o.trans = o.m.kind != SymLower && o.m.kind != SymUpper
+			o.trans = !o.m.kind.Symmetric()
 			return o, true
 		}
 	}

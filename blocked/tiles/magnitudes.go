@@ -6,15 +6,20 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// Magnitudes holds the largest magnitude of each column, or the sum of squares, of each tile of a matrix, as
-// op "lange" computes them. What it returns for the matrix does not depend on how many goroutines or
-// nodes compute those of the tiles.
+// Magnitudes holds, for each tile of a matrix, what op "lange" computes: the largest magnitude of each column,
+// or the sum of squares. The caller passes the same squares to all calls of [Magnitudes.Tile]. When the op has
+// run for all tiles, the value of squares decides which methods are valid:
+//
+//	squares = false    Columns, Max
+//	squares = true     Frobenius
+//
+// What these return does not depend on how many goroutines or nodes compute the numbers of the tiles.
 type Magnitudes[T Element] struct {
 	a     *Matrix[T]
 	tiles []Tile[float64] // mt×nt row-major
 }
 
-// NewMagnitudes returns room for those of a.
+// NewMagnitudes returns room for the numbers of the tiles of a, all 0.
 func NewMagnitudes[T Element](a *Matrix[T]) *Magnitudes[T] {
 	m := &Magnitudes[T]{a, make([]Tile[float64], a.mt*a.nt)}
 	outline(m.tiles, func(k int) (rows, cols int) {
@@ -27,8 +32,9 @@ func NewMagnitudes[T Element](a *Matrix[T]) *Magnitudes[T] {
 	return m
 }
 
-// Tile returns the room for those of tile (i, j), which op "lange" overwrites, and the parameter of the op.
-// It returns nil for a tile that is not stored.
+// Tile returns the room for the numbers of tile (i, j), which op "lange" overwrites, and the parameter of the
+// op. The op computes the sum of squares if squares is set, or else the largest magnitude of each column. Tile
+// returns nil for a tile that is not stored.
 func (m *Magnitudes[T]) Tile(i, j int, squares bool) (*Tile[float64], *op.Lange) {
 	if !m.a.Stored(i, j) {
 		return nil, nil
@@ -37,7 +43,7 @@ func (m *Magnitudes[T]) Tile(i, j int, squares bool) (*Tile[float64], *op.Lange)
 	return &m.tiles[i*m.a.nt+j], &op.Lange{Uplo: uplo, Symmetric: symmetric, Squares: squares}
 }
 
-// Columns returns the largest magnitude of each column, if m has these.
+// Columns returns the largest magnitude of each column of the matrix. It is valid with squares = false.
 func (m *Magnitudes[T]) Columns() []float64 {
 	a, tops := m.a, make([]float64, m.a.cols)
 	for i, j := range a.StoredTiles() {
@@ -50,10 +56,10 @@ func (m *Magnitudes[T]) Columns() []float64 {
 	return tops
 }
 
-// Max returns the largest magnitude in tile (i, j), if m has those of columns.
+// Max returns the largest magnitude in tile (i, j). It is valid with squares = false.
 func (m *Magnitudes[T]) Max(i, j int) float64 { return largest(m.tiles[i*m.a.nt+j].Row(0)) }
 
-// Frobenius returns the Frobenius norm, if m has squares.
+// Frobenius returns the Frobenius norm of the matrix. It is valid with squares = true.
 func (m *Magnitudes[T]) Frobenius() float64 {
 	var s op.Squares
 	for i, j := range m.a.StoredTiles() {

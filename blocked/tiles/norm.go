@@ -28,7 +28,7 @@ func (a *Matrix[T]) Norm(norm lapack.MatrixNorm, workers int) float64 {
 	case lapack.MaxAbs:
 		return a.normMax(workers)
 	case lapack.Frobenius:
-		return a.magnitudes(workers, true).Frobenius()
+		return a.squares(workers).Frobenius()
 	}
 	panic(ErrKind)
 }
@@ -68,9 +68,16 @@ func (a *Matrix[T]) ColumnMax(workers int) []float64 {
 	if a.kind != Full {
 		panic(ErrKind)
 	}
-	return a.magnitudes(workers, false).Columns()
+	return a.maxima(workers).Columns()
 }
 
+// maxima returns the largest magnitude of each column of each tile, for Columns and Max.
+func (a *Matrix[T]) maxima(workers int) *Magnitudes[T] { return a.magnitudes(workers, false) }
+
+// squares returns the sum of squares of each tile, for Frobenius.
+func (a *Matrix[T]) squares(workers int) *Magnitudes[T] { return a.magnitudes(workers, true) }
+
+// magnitudes returns sums of squares or maxima, computed on at most workers goroutines.
 func (a *Matrix[T]) magnitudes(workers int, squares bool) *Magnitudes[T] {
 	m := NewMagnitudes(a)
 	a.EachTile(workers, func(i, j int) {
@@ -80,6 +87,7 @@ func (a *Matrix[T]) magnitudes(workers int, squares bool) *Magnitudes[T] {
 	return m
 }
 
+// normMax returns the largest magnitude of a, or NaN if there is one.
 func (a *Matrix[T]) normMax(workers int) float64 {
 	tops := make([]float64, len(a.tiles))
 	a.EachTile(workers, func(i, j int) {

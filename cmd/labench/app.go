@@ -27,7 +27,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	if err == nil {
 		return cli.ExitPassed
 	}
-	if cli.Is[*node.SaidError](err) {
+	if cli.HasType[*node.SaidError](err) {
 		return cli.ExitPassed // or the launcher might end rank 0 before it has printed the error and returned its code
 	}
 	if ctx.Err() != nil {
@@ -35,7 +35,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 		return cli.ExitInterrupted
 	}
 	text, remedy := ops.InWords(err)
-	if remedy == "" && cli.Is[*cli.UsageError](err) {
+	if remedy == "" && cli.HasType[*cli.UsageError](err) {
 		remedy = cli.SeeHelp(cmd)
 	}
 	if text = strings.TrimSpace(text + "\n" + remedy); a.Job {
@@ -50,11 +50,11 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 // command line: ExitUsage for an invalid command line, ExitNoDevice for a missing device.
 func exitCode(err error) int {
 	switch {
-	case cli.Is[*cli.UsageError](err), cli.Is[*movedError](err), cli.Is[*monitor.AddressError](err), cli.Is[*versions.UnknownNameError](err), cli.Is[*versions.ConfigError](err), cli.Is[*la.OptionsError](err):
+	case cli.HasType[*cli.UsageError](err), cli.HasType[*movedError](err), cli.HasType[*monitor.AddressError](err), cli.HasType[*versions.UnknownNameError](err), cli.HasType[*versions.ConfigError](err), cli.HasType[*la.OptionsError](err):
 		return cli.ExitUsage
-	case cli.Is[*cuda.NoDeviceError](err):
+	case cli.HasType[*cuda.NoDeviceError](err):
 		return cli.ExitNoDevice
-	case cli.Is[*node.LostError](err):
+	case cli.HasType[*node.LostError](err):
 		return cli.ExitLost
 	}
 	return cli.ExitFailed

@@ -16,12 +16,26 @@
 //
 // # How items are handed out
 //
-// A [Scheme] cuts the items of a queue into chunks: eleven are built in, and a program may have its
-// own ([Partitioner]). Queues are one for all, one for each NUMA node or one for each worker
-// ([Layout]); the scheme runs over all items and its chunks are dealt to the queues in turn, or
-// each queue has a contiguous share and the scheme runs inside (Plan.Shares), in either case for as
-// many workers as there are. A worker whose queue is empty takes the next chunk of another one
-// ([Victim]). All of this together is a [Plan].
+// A [Scheme] cuts items into chunks. Eleven are built in, and a program may have its own
+// ([Partitioner]):
+//
+//	Static   one chunk for each worker
+//	SS       self-scheduling
+//	MFSC     modified fixed-size chunking
+//	GSS      guided self-scheduling
+//	TSS      trapezoid self-scheduling
+//	FAC2     factoring by halves
+//	TFSS     trapezoid factoring self-scheduling
+//	FISS     fixed-increase self-scheduling
+//	VISS     variable-increase self-scheduling
+//	PLS      performance loop-based self-scheduling
+//	PSS      probabilistic self-scheduling
+//
+// There is one queue for all workers, one for each NUMA node or one for each worker ([Layout]). As
+// a rule the scheme cuts all items, and the chunks are dealt to the queues in turn. With
+// Plan.Shares each queue has a contiguous share of the items, and the scheme cuts each share. In
+// either case it cuts for the number of all workers. A worker whose queue is empty takes the next
+// chunk of another one ([Victim]). All of this together is a [Plan].
 //
 //	items ─► scheme ─► chunks ─► queues ─┬─► a worker's own ────────────► chunk
 //	                                     └─► a victim's, when that is empty ─┘

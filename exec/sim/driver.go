@@ -176,7 +176,7 @@ func (s *driver) newJob(ctx context.Context, by *parent, core *core.Core) *clust
 	j.ends = func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
 		return s.of[c.node].ended(f, w, freed)
 	}
-	j.aside = func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task {
+	j.stepAside = func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task {
 		return s.of[c.node].gate.StepAside(t, freed)
 	}
 	return j

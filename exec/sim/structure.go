@@ -269,9 +269,9 @@ type job struct {
 	done  int
 	one   [1]*graph.Task
 	ready func([]*graph.Task) // takes ready tasks that no worker has freed
-	// aside notes that a task waits for its children from now on, and appends the tasks that may
+	// stepAside notes that a task waits for its children from now on, and appends the tasks that may
 	// start in its place to freed; nil: there is nothing to note.
-	aside func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task
+	stepAside func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task
 	// ends ends a task on a worker of a crew, and appends the tasks that become ready to freed.
 	ends func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task
 }
@@ -286,11 +286,11 @@ type parent struct {
 	err    error
 
 	next      func() (struct{}, bool) // resumes the body until it waits or returns
-	stop      func()
-	yield     func(struct{}) bool
-	condition func() bool // that it waits for; nil: it does not wait
-	scheduled bool        // an event that resumes it is in the calendar
-	ended     bool        // body and children have ended
+	stop      func()                  // ends the body: if it waits, yield returns false
+	yield     func(struct{}) bool     // suspends the body, for which the first call of next sets it
+	condition func() bool             // that it waits for; nil: it does not wait
+	scheduled bool                    // an event that resumes it is in the calendar
+	ended     bool                    // body and children have ended
 }
 
 // recorder keeps events in the form of real recordings.

@@ -49,14 +49,14 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	err := fmt.Errorf("%s takes flags only, not %q", cmd.CommandPath(), args[0])
-	if _, wrong := strconv.Atoi(args[0]); wrong == nil && cmd.Flags().Lookup("n") != nil {
+	if _, parseErr := strconv.Atoi(args[0]); parseErr == nil && cmd.Flags().Lookup("n") != nil {
 		err = fmt.Errorf("%w. Did you mean -n %s?", err, args[0])
 	}
 	return Usage(err)
 }
 
-// Is reports whether err is, or wraps, an E.
-func Is[E error](err error) bool {
+// HasType reports whether err, or an error that it wraps, has the type E.
+func HasType[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

@@ -2,5 +2,5 @@
 
 package listen
 
-// descriptors returns how many descriptors the process may open. It returns 0 if that is unknown.
-func descriptors() int { return 0 }
+// descriptorLimit returns how many descriptors the process may open. It returns 0 if that is unknown.
+func descriptorLimit() int { return 0 }

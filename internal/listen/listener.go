@@ -54,7 +54,7 @@ const (
 // Strangers returns the default of Options.Strangers: one eighth of the descriptors that the process may open,
 // at least 4 and at most 256.
 func Strangers() int {
-	if n := descriptors(); n > 0 {
+	if n := descriptorLimit(); n > 0 {
 		return min(max(n/8, 4), strangersMost)
 	}
 	return strangersMost

@@ -21,6 +21,7 @@
 //
 // The files from the bottom up:
 //
+//	check, routines, take   errors of misuse; the sets of routines; scratch memory in parts
 //	round, operand          sizes of blocks; a matrix, transposed or not
 //	strip, leaf             calls of the micro-kernels of an instruction set, of the
 //	                        kernels for diagonal blocks of triangles
@@ -30,6 +31,8 @@
 //	prepacked, shared       operands packed before; several cores
 //	lu, getrf*, laswp       LU of a panel in blocks of rows
 //	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt
+//	                        QR by block reflectors
+//	tallqr                  QR of a tall matrix by a tree of such panels (TSQR)
 //	band, pbtrf, gbtrf      band matrices, by the routines of dense ones
 //	small, getf2, geqr2, sytd2, gebd2, lasr  small matrices
 //	condensed               what reductions by a crew share: sytrd, gebrd, gehrd, ormbr, and the

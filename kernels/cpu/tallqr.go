@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// TallQR computes the QR factorization of an m×n matrix with many more rows than columns, A = Q·R, by a tree.
+// TallQR computes the QR factorization of an m×n matrix with many more rows than columns, A = Q·R, by a tree (TSQR).
 //
 // The rows are cut into domains, and those of a domain into blocks that stay in a cache. A domain is factored from
 // block to block, each below the triangle of those above it, and the triangles of the domains in pairs. Domains have
@@ -17,14 +17,14 @@ import (
 // SIAM J. Sci. Comput. 34 (2012).
 type TallQR[T Element] struct {
 	m, n, ib        int
-	domains, height int // their number, a power of two, and the rows of a block
-	units           int
-	alone, together QRRoutines[T] // by one core and by all of them
+	domains, height int           // their number, a power of two, and the rows of a block
+	units           int           // cores of the crew
+	alone, together QRRoutines[T] // by one unit, and by all units of the crew at once
 	crew            Crew[T]
 }
 
-// NewTallQR returns the factorization of m×n matrices, m ≥ n, in block reflectors of ib columns by a crew of so many cores.
-// The routines together use all of that crew.
+// NewTallQR returns the factorization of m×n matrices, m ≥ n, in block reflectors of ib columns by a crew of so many units,
+// each of which is a core. The routines alone use one unit, and the routines together all units of the crew.
 func NewTallQR[T Element](m, n, ib, units int, alone, together QRRoutines[T], crew Crew[T]) *TallQR[T] {
 	const (
 		near  = 512 << 10 // bytes of a block
@@ -79,7 +79,9 @@ func (t *TallQR[T]) merge(domain int, factors []T) []T {
 	return factors[(t.domains*t.blocks()+domain)*t.ib*t.n:]
 }
 
-// each calls f for parts, each by a core, or if they are too few for the crew one after the other by all cores.
+// each calls f for all parts. If there are more parts than half the units, each part is computed by one unit, since then
+// most units have work and none waits for another one within a part. Fewer parts are computed one after the other, each
+// by all units together.
 func (t *TallQR[T]) each(parts, size int, work []T, f func(part int, q QRRoutines[T], work []T)) {
 	if parts > 1 && 2*parts > t.units {
 		t.crew(parts, size, func(part, _ int, work []T) { f(part, t.alone, work) })

@@ -14,7 +14,7 @@ func (c *cache) place(e *entry, cold bool) (ok bool, save *entry) {
 		return false, save
 	}
 	e.block = b
-	c.sort(e)
+	c.refile(e)
 	return true, nil
 }
 

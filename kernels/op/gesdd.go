@@ -115,21 +115,21 @@ func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		if tall {
 			order = n
 		}
-		units := crewOrAlone[T](call)
+		crew := crewOrAlone[T](call)
 		p := params[Gesdd](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, watch.account, by.blas, units, a, false)
-		reduction := newBidiagonalReduction(by.blas, units, watch, order, n, way)
+		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, watch.account, by.blas, crew, a, false)
+		reduction := newBidiagonalReduction(by.blas, crew, watch, order, n, way)
 		size := reduction.work(u != nil)
 		if u != nil {
 			size = max(size, bidiag.WorkBdsdc(n))
 		}
 		var first *cpu.TallQR[T]
 		if tall {
-			crew := 1
+			units := 1
 			if call.Gang != nil {
-				crew = call.Gang.Units()
+				units = call.Gang.Units()
 			}
-			first = cpu.NewTallQR(m, n, gesddBlock, crew, by.qr, gangQR(by.qr, call, nil), units)
+			first = cpu.NewTallQR(m, n, gesddBlock, units, by.qr, gangQR(by.qr, call, nil), crew)
 			left := 0
 			if u != nil {
 				left = u.Rows
@@ -179,7 +179,7 @@ func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 					return first, last
 				}
 			}
-			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](units), choose)
+			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](crew), choose)
 			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
 				return err
 			}

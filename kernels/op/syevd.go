@@ -129,9 +129,9 @@ func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		tools.Stop = watch.stop
 		scale := moderate(a, blas.Upper)
 		p := params[Syevd](call)
-		units := crewOrAlone[T](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}, watch.account, by.blas, units, a, true)
-		reduction := newSymReduction(by.blas, units, watch, n, way)
+		crew := crewOrAlone[T](call)
+		way := wayFor(p.Reduction, Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}, watch.account, by.blas, crew, a, true)
+		reduction := newSymReduction(by.blas, crew, watch, n, way)
 		size := max(reduction.work(z != nil), 1)
 		if z != nil {
 			size = max(size, tridiag.WorkStedc(n))
@@ -144,9 +144,8 @@ func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		if err := reduction.reduce(z != nil, a, d, e, keep, work); err != nil {
 			return err
 		}
-		crew := tridiag.Crew[T](reduction.crew)
 		if z == nil {
-			if err := cmp.Or(tridiagonalValues(d, e, work, tools, crew), watch.end("values", 0)); err != nil {
+			if err := cmp.Or(tridiagonalValues(d, e, work, tools, tridiag.Crew[T](crew)), watch.end("values", 0)); err != nil {
 				return err
 			}
 		} else {
@@ -159,7 +158,7 @@ func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
-			err := tridiag.Stedc(d, e, matrixOf(z), work, tools, crew, choose)
+			err := tridiag.Stedc(d, e, matrixOf(z), work, tools, tridiag.Crew[T](crew), choose)
 			order := float64(n)
 			if err = cmp.Or(err, watch.end("divide and conquer", 4*order*order*order/3)); err != nil {
 				return err

@@ -77,7 +77,7 @@ func (m *DistributedILU) On(v krylov.Vectors) func(dst, r krylov.Vector) error {
 	}
 	blocks := m.m.Data(n.matrix())
 	return func(dst, r krylov.Vector) error {
-		from, to := n.all[r], n.all[dst]
+		from, to := n.vectors[r], n.vectors[dst]
 		for k, p := range to.parts {
 			n.tasks.submit(ops().solve, &rowsParams{p.lo}, in(&blocks[p.block]), in(from.data[k]), out(to.data[k]))
 		}

@@ -49,7 +49,7 @@ func (v *residents) receive() {
 		}
 	}
 	// The node of the part makes the slice, so only the slice goes to another node.
-	made := v.make(rows, func(k int) int32 { return v.owner(v.rows.parts[all[at[k]].part]) })
+	made := v.allocate(rows, func(k int) int32 { return v.owner(v.rows.parts[all[at[k]].part]) })
 	for k, n := range at {
 		v.slices[n] = made[k]
 	}

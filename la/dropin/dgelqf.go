@@ -79,7 +79,7 @@ func (l LAPACK) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, l
 // transposeTo computes B = Aᵀ, in blocks that keep the lines of both in cache.
 func transposeTo(co *core, b, a la.General[float64]) {
 	const block = 16
-	parallel(co, b.Rows, max(block, 1<<15/max(b.Cols, 1)), func(lo, hi int) {
+	parallel(co, b.Rows, max(block, copyGrain/max(b.Cols, 1)), func(lo, hi int) {
 		for i0 := lo; i0 < hi; i0 += block {
 			for j0 := 0; j0 < b.Cols; j0 += block {
 				for i := i0; i < min(i0+block, hi); i++ {

@@ -61,7 +61,7 @@ func rotateColumns(co *core, backward bool, m, n int, c, s, a []float64, lda int
 	if backward {
 		first, step = n-2, -1
 	}
-	parallel(co, m, 1<<15/n+16, func(lo, hi int) {
+	parallel(co, m, copyGrain/n+16, func(lo, hi int) {
 		i := lo
 		for ; i+4 <= hi; i += 4 {
 			w, x, y, z := a[i*lda:][:n], a[(i+1)*lda:][:n], a[(i+2)*lda:][:n], a[(i+3)*lda:][:n]

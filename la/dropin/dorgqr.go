@@ -24,7 +24,7 @@ func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 		return
 	}
 	v := newGeneral(m, k)
-	parallel(co, m, max(1, 1<<15/k), func(lo, hi int) {
+	parallel(co, m, max(1, copyGrain/k), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			copy(v.Data[i*v.Stride:i*v.Stride+k], a[i*lda:])
 		}
@@ -36,7 +36,7 @@ func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 // orgqr overwrites q with the first columns of Q, whose reflectors are in v and
 // tau.
 func orgqr(co *core, routine string, v la.General[float64], tau []float64, q la.General[float64]) {
-	parallel(co, q.Rows, max(1, 1<<15/q.Cols), func(lo, hi int) {
+	parallel(co, q.Rows, max(1, copyGrain/q.Cols), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := q.Data[i*q.Stride : i*q.Stride+q.Cols]
 			clear(row)
@@ -54,9 +54,4 @@ func orgqr(co *core, routine string, v la.General[float64], tau []float64, q la.
 		}
 		return qr.OrgqrColumns(p, vs, t, qs)
 	})
-}
-
-// newGeneral returns an m×n matrix of zeros.
-func newGeneral(m, n int) la.General[float64] {
-	return la.General[float64]{Rows: m, Cols: n, Stride: n, Data: make([]float64, m*n)}
 }

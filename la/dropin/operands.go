@@ -35,6 +35,11 @@ func view[T la.Element](r, c int, a []T, ld, nb int) *blocked.Matrix[T] {
 	return blocked.View(la.General[T]{Rows: r, Cols: c, Stride: ld, Data: a}, nb)
 }
 
+// newGeneral returns an m×n matrix of zeros.
+func newGeneral(m, n int) la.General[float64] {
+	return la.General[float64]{Rows: m, Cols: n, Stride: n, Data: make([]float64, m*n)}
+}
+
 // triangle reports whether u is a triangle.
 func triangle(u blas.Uplo) bool { return u == blas.Upper || u == blas.Lower }
 

@@ -45,7 +45,7 @@
 // # The beginning
 //
 // MPI_Init waits for ever for a rank that has ended before it got there, and some libraries take a
-// core for that. So Open gives up after two minutes, with [ErrAbsent].
+// core for that. So [Open] gives up after some time, with [ErrAbsent].
 //
 // # Losing a rank
 //

@@ -9,8 +9,8 @@ import (
 // ErrLost says that MPI was not finalised, as a rank was lost.
 var ErrLost = errors.New("mpi: a rank was lost, so MPI was not finalised")
 
-// ErrAbsent says that MPI_Init does not return, as other ranks have not got there in two minutes.
-// The process has to end.
+// ErrAbsent says that MPI_Init did not return in the time that [Open] waits, as other ranks have not
+// called it. The process has to end.
 var ErrAbsent = libmpi.ErrAbsent
 
 // ErrStuck says that all ranks are done, but MPI_Finalize does not return.

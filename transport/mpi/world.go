@@ -26,12 +26,15 @@ type World struct {
 	nodes []*node
 }
 
+// joinTimeout is how long Open waits for the other ranks.
+const joinTimeout = 2 * time.Minute
+
 // Open initialises MPI with MPI_THREAD_SERIALIZED, unless the program has initialised it. Then the
 // program must not call MPI itself while nodes are at work, unless it has MPI_THREAD_MULTIPLE. All
 // processes of the world must call Open within two minutes: MPI itself would wait for ever for a
 // process that has ended before. The error is a *[BuildError] if this program was built without
 // MPI, [ErrAbsent], a *[ThreadError] or an *[Error].
-func Open() (*World, error) { return open(2 * time.Minute) }
+func Open() (*World, error) { return open(joinTimeout) }
 
 // open is Open, with another patience.
 func open(patience time.Duration) (*World, error) {

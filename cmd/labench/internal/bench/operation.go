@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,12 +37,14 @@ type Operation struct {
 	elements func(Spec) float64
 }
 
-// table returns the operations, in the order of the help.
+// table returns the operations, in the order of the help. The fields of each are in the same order: its names; its
+// dimensions; its flags; how it is computed; its residual; its matrix; its elements.
 var table = sync.OnceValue(func() []Operation {
 	gemm := Operation{
 		Name: "gemm", Short: "Multiply: C = A·B, C m×n, A m×k, B k×n",
-		Sizes: []string{"n", "m", "k"}, rows: "m", cols: "k", allAlike: true,
-		Formula: "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)", Limit: 3,
+		Sizes: []string{"n", "m", "k"}, rows: "m", cols: "k",
+		allAlike: true,
+		Formula:  "‖AB−C‖ / (√(k+2)·‖A‖·‖B‖·ε)", Limit: 3,
 		elements: func(s Spec) float64 { m, n, k := s.floats(); return m*k + k*n + m*n },
 	}
 	syrk := Operation{
@@ -64,10 +67,12 @@ var table = sync.OnceValue(func() []Operation {
 		},
 	}
 	cholesky := Operation{
-		packs: true, Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
+		Name: "cholesky", Short: "Factor a symmetric positive definite matrix: A = L·Lᵀ, n×n",
 		Sizes: []string{"n"}, rows: "n", cols: "n",
+		Flags:   []string{"checkpoint"},
+		packs:   true,
 		Formula: "‖LLᵀ−A‖ / (n·‖A‖·ε)", Limit: 30,
-		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric", Flags: []string{"checkpoint"},
+		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
 			if s.Verify {
@@ -77,8 +82,10 @@ var table = sync.OnceValue(func() []Operation {
 		},
 	}
 	lu := Operation{
-		packs: true, Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"pivot", "on-breakdown", "checkpoint"},
+		Name: "lu", Short: "Factor a matrix with pivoting: A = P·L·U, m×n",
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n",
+		Flags:   []string{"pivot", "on-breakdown", "checkpoint"},
+		packs:   true,
 		Formula: "‖PLU−A‖ / (n·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
@@ -89,8 +96,10 @@ var table = sync.OnceValue(func() []Operation {
 		},
 	}
 	qr := Operation{
-		packs: true, Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", Flags: []string{"tree", "domain", "ib", "checkpoint"},
+		Name: "qr", Short: "Factor a matrix by block Givens rotations: A = Q·R, m×n",
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n",
+		Flags:   []string{"tree", "domain", "ib", "checkpoint"},
+		packs:   true,
 		Formula: "‖R−QᵀA‖ / (m·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
@@ -104,7 +113,9 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	solve := Operation{
 		Name: "solve", Short: "Solve a system of linear equations: A·X = B, n×n",
-		Sizes: []string{"n", "nrhs"}, rows: "n", cols: "n", Flags: []string{"method", "mixed"}, compound: true, packs: true,
+		Sizes: []string{"n", "nrhs"}, rows: "n", cols: "n",
+		Flags:    []string{"method", "mixed"},
+		compound: true, packs: true,
 		Formula: "‖B−AX‖ / (n·‖A‖·‖X‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			_, n, _ := s.floats()
@@ -113,7 +124,8 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	lstsq := Operation{
 		Name: "lstsq", Short: "Solve a least-squares problem: min ‖B−A·X‖, m×n",
-		Sizes: []string{"n", "m", "nrhs"}, rows: "m", cols: "n", n: 1024, m: DefaultN, compound: true, packs: true,
+		Sizes: []string{"n", "m", "nrhs"}, rows: "m", cols: "n", n: 1024, m: DefaultN,
+		compound: true, packs: true,
 		Formula: "‖(B−AX)ᵀA‖ / (m·‖A‖·(‖A‖·‖X‖+‖B‖)·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
@@ -122,7 +134,9 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	eigen := Operation{
 		Name: "eigen", Short: "Find eigenvalues, symmetric matrix: A = V·Λ·Vᵀ, n×n",
-		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024, Flags: []string{"values", "general", "b", "reduction"}, whole: true, compound: true,
+		Sizes: []string{"n"}, rows: "n", cols: "n", n: 1024,
+		Flags: []string{"values", "general", "b", "reduction"},
+		whole: true, compound: true,
 		Formula: "‖AV−VΛ‖ / (n·‖A‖·ε)", Limit: 30,
 		kind: matgen.SPD, symmetric: true, notRandom: "a random matrix is not symmetric",
 		elements: func(s Spec) float64 {
@@ -141,7 +155,9 @@ var table = sync.OnceValue(func() []Operation {
 	}
 	svd := Operation{
 		Name: "svd", Short: "Find singular values and vectors: A = U·Σ·Vᵀ, m×n",
-		Sizes: []string{"n", "m"}, rows: "m", cols: "n", n: 1024, Flags: []string{"values", "reduction"}, whole: true, compound: true,
+		Sizes: []string{"n", "m"}, rows: "m", cols: "n", n: 1024,
+		Flags: []string{"values", "reduction"},
+		whole: true, compound: true,
 		Formula: "‖A−UΣVᵀ‖ / (max(m,n)·‖A‖·ε)", Limit: 30,
 		elements: func(s Spec) float64 {
 			m, n, _ := s.floats()
@@ -187,18 +203,19 @@ func find(name string) *Operation {
 	return nil
 }
 
+// known returns the operation called name. If there is none, it returns an Operation without a residual, which
+// divides matrices into tiles as most do.
+func known(name string) *Operation { return cmp.Or(find(name), &Operation{}) }
+
 // Limit returns the upper bound of the residual of an operation: 3 for products, 30 for systems and
-// factorizations.
-func Limit(op string) Number { return find(op).Limit }
+// factorizations, 0 for an unknown operation.
+func Limit(op string) Number { return known(op).Limit }
 
-// Formula returns the residual of an operation in words: see [Operation].
-func Formula(op string) string { return find(op).Formula }
+// Formula returns the residual of an operation in words: see [Operation]. It is empty for an unknown operation.
+func Formula(op string) string { return known(op).Formula }
 
-// HasTiles reports whether an operation divides matrices into tiles.
-func HasTiles(op string) bool {
-	o := find(op)
-	return o == nil || o.Tiled()
-}
+// HasTiles reports whether an operation divides matrices into tiles. It returns true for an unknown operation.
+func HasTiles(op string) bool { return known(op).Tiled() }
 
 // Has reports whether a dimension can be chosen.
 func (o *Operation) Has(size string) bool { return slices.Contains(o.Sizes, size) }
@@ -284,7 +301,7 @@ func (o *Operation) take(s Spec, r, c int) (Spec, error) {
 		set("m", s.N)
 	}
 	if !ok {
-		return fail("and the shape that was asked for another: leave it out")
+		return fail("but another shape was asked for: leave the dimensions out")
 	}
 	return s, nil
 }

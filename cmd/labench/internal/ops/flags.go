@@ -16,17 +16,22 @@ type flags struct {
 	cluster node.ClusterFlags
 }
 
+// passOn gives the flags of a cluster what they need to know of those of the operation, and the other way round. It
+// comes before check and Parse.
+func (f *flags) passOn() {
+	f.cluster.Policied, f.cluster.Each = !f.ByOwner(), *f.Local()
+	f.Spec.Distributed = f.cluster.Distributed // which decides what else may be given
+}
+
 // check returns what is wrong with the flags that concern the run and not the operation.
 func (f *flags) check() cli.Problems {
 	errs := f.record.Check(f.JSON)
 	errs.Note(f.cluster.Check(f.Spec.Op, f.Given))
-	f.cluster.Policied, f.cluster.Each = !f.ByOwner(), *f.Local()
-	f.Spec.Distributed = f.cluster.Distributed // which decides what else may be given
 	if f.Sched() == setup.Owner && !f.cluster.Distributed {
-		errs.Note(errors.New("--sched owner is for --distributed: other matrices have no owners"))
+		errs.Note(errors.New("--sched owner is for --distributed: only tiles of distributed matrices have owners"))
 	}
-	if f.record.Replay != "" && (f.cluster.Asked() || f.Resources != "" || f.Devices != "none") {
-		errs.Note(errors.New("--record is of workers on one machine that are alike: not with --cluster, --resources or --devices"))
+	if f.record.Recording != "" && (f.cluster.Asked() || f.Resources != "" || f.Devices != "none") {
+		errs.Note(errors.New("--record excludes --cluster, --resources and --devices: it is for workers of one kind on one machine"))
 	}
 	return errs
 }

@@ -79,6 +79,7 @@ func CheckJob(job *jobs.Spec) error {
 	if err := cmd.ParseFlags(node.JobWords(&jobs.Job{Spec: *job}, "job", &node.Flags{Name: "node"}, "127.0.0.1:1")[1:]); err != nil {
 		return cli.FlagError(cmd, err)
 	}
+	f.passOn()
 	_, err := f.Parse(f.check())
 	return err
 }

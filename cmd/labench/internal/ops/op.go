@@ -40,6 +40,7 @@ func runOp(ctx context.Context, a *cli.App, f *flags) error {
 	if asked, err := f.Help(a); asked {
 		return err
 	}
+	f.passOn()
 	check := func() error {
 		_, err := f.Parse(f.check())
 		return cli.Usage(err)

@@ -50,18 +50,18 @@ func matrixInWords(err error, text string) (_, remedy string, known bool) {
 		return fmt.Sprintf("the element of the solution in row %d, column %d (counted from 1) overflows", over.Row+1, over.Col+1),
 			"The matrix is small against the right-hand sides. Multiply it, or divide them, by a power of two.", true
 	}
-	if nan, ok := errors.AsType[*la.NonFiniteError](err); ok && !cli.Is[*bench.InputError](err) {
+	if nan, ok := errors.AsType[*la.NonFiniteError](err); ok && !cli.HasType[*bench.InputError](err) {
 		return fmt.Sprintf("the element in row %d, column %d (counted from 1) is infinite or NaN", nan.Row+1, nan.Col+1), mend, true
 	}
 	wrong, _ := errors.AsType[*bench.WrongError](err)
 	switch {
-	case cli.Is[mat.Condition](err):
+	case cli.HasType[mat.Condition](err):
 		return "the matrix has not full rank: a column depends on others", "Leave such columns out.", true
-	case cli.Is[*la.BreakdownError](err):
+	case cli.HasType[*la.BreakdownError](err):
 		return text, "Take --pivot partial, or --on-breakdown fallback, which does that by itself.", true
-	case cli.Is[*bench.InputError](err):
+	case cli.HasType[*bench.InputError](err):
 		return text, mend, true
-	case cli.Is[*bench.DiagonalError](err):
+	case cli.HasType[*bench.DiagonalError](err):
 		return text, noSolution, true
 	case wrong != nil && wrong.Growth:
 		return text, "QR is stable for every matrix: labench qr, or labench solve --method qr.", true
@@ -77,16 +77,16 @@ func matrixInWords(err error, text string) (_, remedy string, known bool) {
 // choiceInWords describes an error of what was asked for. text is that of err.
 func choiceInWords(err error, text string) (_, remedy string, known bool) {
 	switch {
-	case cli.Is[*la.OptionsError](err) && !strings.Contains(text, "Target."):
+	case cli.HasType[*la.OptionsError](err) && !strings.Contains(text, "Target."):
 		return text, "", true
-	case cli.Is[*la.OptionsError](err):
+	case cli.HasType[*la.OptionsError](err):
 		return text, "What --processor and --units declare is the Target; labench list shows what versions ask for.", true
-	case cli.Is[*monitor.AddressError](err):
+	case cli.HasType[*monitor.AddressError](err):
 		return strings.TrimPrefix(text, "monitor: "), "The page has no password: it is served on this machine only, as with --monitor 127.0.0.1:0. " +
 			"To see it from another one, forward the port by ssh -L.", true
-	case cli.Is[*record.NoTasksError](err):
+	case cli.HasType[*record.NoTasksError](err):
 		return text, "Take a larger problem, or cut it into tiles with --nb.", true
-	case cli.Is[*bench.MemoryError](err):
+	case cli.HasType[*bench.MemoryError](err):
 		e, _ := errors.AsType[*bench.MemoryError](err)
 		remedy = "Take a smaller problem"
 		if e.Tiles {
@@ -99,7 +99,7 @@ func choiceInWords(err error, text string) (_, remedy string, known bool) {
 			remedy += ", or none for the check with --verify=false"
 		}
 		return text, remedy + ".", true
-	case cli.Is[*versions.UnknownNameError](err):
+	case cli.HasType[*versions.UnknownNameError](err):
 		text = strings.ReplaceAll(text, "versions: unknown", "unknown")
 		unknown, _ := errors.AsType[*versions.UnknownNameError](err)
 		for _, x := range op.Absent() {
@@ -112,9 +112,9 @@ func choiceInWords(err error, text string) (_, remedy string, known bool) {
 			remedy = k + " " + remedy
 		}
 		return text, remedy, true
-	case cli.Is[*versions.NoVersionError](err):
+	case cli.HasType[*versions.NoVersionError](err):
 		return text, "Name other versions with --versions, or fewer with --exclude; labench list shows them all.", true
-	case cli.Is[*cuda.UnavailableError](err) && strings.Contains(text, "without the tag"):
+	case cli.HasType[*cuda.UnavailableError](err) && strings.Contains(text, "without the tag"):
 		return text, "On Linux, make build TAGS=cuda builds bin/labench with it.", true
 	}
 	return text, "", false
@@ -123,9 +123,9 @@ func choiceInWords(err error, text string) (_, remedy string, known bool) {
 // fileInWords describes an error of a file. text is that of err.
 func fileInWords(err error, text string) (_, remedy string) {
 	switch {
-	case cli.Is[*file.FormatError](err) && strings.Contains(text, "no .npy file"):
+	case cli.HasType[*file.FormatError](err) && strings.Contains(text, "no .npy file"):
 		return text, "NumPy files end in .npy. With --distributed they are the only ones, and not compressed; without it Matrix Market files (.mtx) can be read, too."
-	case cli.Is[*file.FormatError](err):
+	case cli.HasType[*file.FormatError](err):
 		return text, "Matrix Market (.mtx) and NumPy (.npy) files can be read, either of them compressed with gzip (.gz), and an array of a .npz file: a.npz, or a.npz:weights."
 	case errors.Is(err, syscall.EISDIR):
 		if e, ok := errors.AsType[*fs.PathError](err); ok {

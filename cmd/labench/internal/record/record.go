@@ -22,7 +22,7 @@ import (
 // Flags say how to show the tasks of the last timed run.
 type Flags struct {
 	Trace, dot, Monitor string
-	Replay              string // file for labench replay
+	Recording           string // file of --record, for labench replay
 	report              bool
 }
 
@@ -32,7 +32,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	fl.BoolVar(&f.report, "report", false, "say where the time of the last timed run went")
 	fl.StringVar(&f.Trace, "trace", "", "write the tasks of the last timed run to a file: "+Endings("trace", ", "))
 	fl.StringVar(&f.dot, "dot", "", "write the graph of its tasks for graphviz: a file "+Endings("dot", " or "))
-	fl.StringVar(&f.Replay, "record", "", "write its tasks and how long each took to a file, for labench replay")
+	fl.StringVar(&f.Recording, "record", "", "write its tasks and how long each took to a file, for labench replay")
 	fl.StringVar(&f.Monitor, "monitor", "", "serve a page that shows the tasks while they run, as on 127.0.0.1:0")
 }
 
@@ -122,7 +122,7 @@ func (f *Flags) Check(asJSON bool) cli.Problems {
 			}
 		}
 	}
-	errs.Target("record", f.Replay)
+	errs.Target("record", f.Recording)
 	if f.report && asJSON {
 		errs.Note(errors.New("--report is text, and --json one object: give one"))
 	}
@@ -141,10 +141,10 @@ type Recorded struct {
 // it. The caller must call End on the result. The error is a *monitor.AddressError or an error of listening.
 func (f *Flags) Begin(a *cli.App, s *bench.Spec, cluster func() trace.Cluster) (*Recorded, error) {
 	r := &Recorded{flags: f}
-	keep := f.Trace != "" || f.dot != "" || f.report || f.Replay != ""
+	keep := f.Trace != "" || f.dot != "" || f.report || f.Recording != ""
 	if keep || f.Monitor != "" {
 		// Dependencies are needed for arrows, graphs and the critical path.
-		s.Trace = &trace.Recorder{Dependencies: keep, Graphs: f.Replay != ""}
+		s.Trace = &trace.Recorder{Dependencies: keep, Graphs: f.Recording != ""}
 	}
 	if keep {
 		s.Recorded = func(run *trace.Recording, took time.Duration) { r.last, r.took = run, took }
@@ -226,7 +226,7 @@ func (r *Recorded) Show(a *cli.App, quiet bool) error {
 
 // Keep writes the file for labench replay. The error is a *NoTasksError if there are no tasks.
 func (r *Recorded) Keep(a *cli.App, quiet bool, s bench.Spec, x *bench.Result) error {
-	file := r.flags.Replay
+	file := r.flags.Recording
 	if r.last == nil || file == "" {
 		return nil
 	}

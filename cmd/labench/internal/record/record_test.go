@@ -23,7 +23,7 @@ func TestRecordOnlyWhatIsNeeded(t *testing.T) {
 		{Flags{report: true}, true, true},
 		{Flags{dot: "x.dot"}, true, true},
 		{Flags{Trace: "x.prv"}, true, true},
-		{Flags{Replay: "x.json"}, true, true},
+		{Flags{Recording: "x.json"}, true, true},
 	} {
 		s := bench.Spec{Problem: bench.Problem{Op: "gemm"}}
 		r, err := test.flags.Begin(&cli.App{Out: io.Discard, Err: io.Discard}, &s, nil)

@@ -3,7 +3,7 @@ package faulty
 import "time"
 
 // serve passes messages to the handler when they have arrived and while the path is open, until the
-// end.
+// link has ended.
 func (l *link) serve() {
 	for {
 		select {
@@ -12,7 +12,7 @@ func (l *link) serve() {
 				return
 			}
 			l.to.handle(l.from.Self(), p.message)
-		case <-l.over:
+		case <-l.dropped:
 			return
 		case <-l.to.ended:
 			return
@@ -20,27 +20,27 @@ func (l *link) serve() {
 	}
 }
 
-// wait waits for a time, and reports whether the link is still there.
+// wait waits for a time, and reports whether the link has not ended.
 //
 // A message that is due gets no timer: under the race detector, Go 1.26 crashes now and then where
 // two goroutines of one synctest bubble run timers, and a goroutine runs the one it waits for if
 // that is due.
 func (l *link) wait(d time.Duration) bool {
 	if d <= 0 {
-		return !l.lost()
+		return !l.hasEnded()
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-l.over:
+	case <-l.dropped:
 	case <-l.to.ended:
 	}
 	return false
 }
 
-// passes waits until the path is open, and reports whether the link is still there.
+// passes waits until the path is open, and reports whether the link has not ended.
 func (l *link) passes() bool {
 	n := l.to.net
 	for {
@@ -51,19 +51,19 @@ func (l *link) passes() bool {
 			select {
 			case <-changed:
 				continue
-			case <-l.over:
+			case <-l.dropped:
 			case <-l.to.ended:
 			}
 			return false
 		}
-		return !l.lost()
+		return !l.hasEnded()
 	}
 }
 
-// lost reports whether the link has ended.
-func (l *link) lost() bool {
+// hasEnded reports whether the link has ended: its messages were dropped, or the receiver has ended.
+func (l *link) hasEnded() bool {
 	select {
-	case <-l.over:
+	case <-l.dropped:
 		return true
 	case <-l.to.ended:
 		return true

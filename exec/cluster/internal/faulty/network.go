@@ -17,7 +17,7 @@ func New(opt Options) *Network {
 	}
 	return &Network{
 		opt: opt, below: transport.NewNetwork(), nodes: map[string]*node{},
-		cut: map[pair]struct{}{}, large: map[pair]struct{}{},
+		cut: map[pair]struct{}{}, valuesCut: map[pair]struct{}{},
 		stalled: map[string]time.Time{}, apart: map[pair]*apart{}, changed: make(chan struct{}),
 	}
 }
@@ -49,8 +49,8 @@ func (n *Network) look() {
 			case !shut && s != nil:
 				s.timer.Stop()
 				delete(n.apart, k)
-				x.see(b)
-				y.see(a)
+				x.tellJoined(b)
+				y.tellJoined(a)
 			}
 		}
 	}
@@ -63,10 +63,10 @@ func (n *Network) part(k pair, s *apart) {
 	if n.apart[k] != s {
 		return
 	}
-	s.seen = true
+	s.told = true
 	for i := range k {
 		x, other := n.nodes[k[i]], k[1-i]
-		x.unsee(other, errSilent)
+		x.tellLeft(other, errSilent)
 		x.unlink(other)
 	}
 }
@@ -83,7 +83,7 @@ func (n *Network) CutOneWay(a, b []string) { n.change(func() { set(n.cut, a, b) 
 // CutValues stops values between the nodes of a and those of b. Messages pass, as over a path that
 // drops large packets.
 func (n *Network) CutValues(a, b []string) {
-	n.change(func() { set(n.large, a, b); set(n.large, b, a) })
+	n.change(func() { set(n.valuesCut, a, b); set(n.valuesCut, b, a) })
 }
 
 func set(m map[pair]struct{}, a, b []string) {
@@ -95,7 +95,7 @@ func set(m map[pair]struct{}, a, b []string) {
 }
 
 // Heal ends all cuts.
-func (n *Network) Heal() { n.change(func() { clear(n.cut); clear(n.large) }) }
+func (n *Network) Heal() { n.change(func() { clear(n.cut); clear(n.valuesCut) }) }
 
 // Stall stops everything in and out of a node for a time. Messages are held back and passed on
 // afterwards.
@@ -110,7 +110,7 @@ func (n *Network) Stall(node string, d time.Duration) {
 func (n *Network) Crash(node string) error {
 	n.mu.Lock()
 	x := n.nodes[node]
-	if x == nil || !x.started || x.over() {
+	if x == nil || !x.started || x.hasEnded() {
 		n.mu.Unlock()
 		return &NodeError{node, "is not there"}
 	}
@@ -118,7 +118,7 @@ func (n *Network) Crash(node string) error {
 	x.end()
 	for other := range n.nodes {
 		x.unlink(other)
-		x.unsee(other, errCrashed)
+		x.tellLeft(other, errCrashed)
 		n.nodes[other].unlink(node)
 	}
 	n.mu.Unlock()
@@ -135,7 +135,7 @@ func (n *Network) Node(name string) (transport.Transport, error) {
 	x := &node{
 		net: n, below: below, events: transport.NewEvents(),
 		ended: make(chan struct{}), closed: make(chan struct{}),
-		near: map[string]struct{}{}, there: map[string]struct{}{},
+		present: map[string]struct{}{}, visible: map[string]struct{}{},
 		links: map[string]*link{}, luck: map[string]*rand.Rand{},
 	}
 	n.mu.Lock()

@@ -23,7 +23,7 @@ func (n *Network) draws(from, to string) *rand.Rand {
 func (x *node) Nodes() (names []string) {
 	x.net.mu.Lock()
 	defer x.net.mu.Unlock()
-	for name := range x.there {
+	for name := range x.visible {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -33,7 +33,7 @@ func (x *node) Nodes() (names []string) {
 // Start implements [transport.Transport]. The error is transport.ErrClosed.
 func (x *node) Start(h transport.Handler, e func(transport.Event)) error {
 	x.net.mu.Lock()
-	if x.started || x.over() {
+	if x.started || x.hasEnded() {
 		x.net.mu.Unlock()
 		return transport.ErrClosed
 	}
@@ -43,22 +43,27 @@ func (x *node) Start(h transport.Handler, e func(transport.Event)) error {
 	return x.below.Start(func(string, []byte) {}, x.event)
 }
 
-// event handles an event of the node below.
+// event handles an event of the node below. It keeps the invariant of x.visible:
+//
+//	x sees another node only if that is present below, and not while the two are told that they are apart
+//
+// So a node that leaves below is no longer seen. One that joins below is seen at once; or if the two are told that
+// they are apart, when Network.look finds the paths open again.
 func (x *node) event(e transport.Event) {
 	n := x.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !e.Joined {
-		delete(x.near, e.Node)
+		delete(x.present, e.Node)
 		if n.nodes[e.Node].crashed {
 			e.Err = errCrashed
 		}
-		x.unsee(e.Node, e.Err)
+		x.tellLeft(e.Node, e.Err)
 		return
 	}
-	x.near[e.Node] = struct{}{}
-	if s := n.apart[both(x.Self(), e.Node)]; s == nil || !s.seen {
-		x.see(e.Node)
+	x.present[e.Node] = struct{}{}
+	if s := n.apart[both(x.Self(), e.Node)]; s == nil || !s.told {
+		x.tellJoined(e.Node)
 	}
 }
 
@@ -67,7 +72,7 @@ func (x *node) link(from *node) *link {
 	l := x.links[from.Self()]
 	if l == nil {
 		l = &link{
-			from: from, to: x, queue: make(chan *parcel, behind), over: make(chan struct{}),
+			from: from, to: x, queue: make(chan *parcel, behind), dropped: make(chan struct{}),
 			luck: x.net.draws(from.Self(), x.Self()),
 		}
 		x.links[from.Self()] = l
@@ -76,7 +81,8 @@ func (x *node) link(from *node) *link {
 	return l
 }
 
-// Send implements [transport.Transport].
+// Send implements [transport.Transport]. It blocks while the queue of the link is full, until the receiver has handled
+// a message, the link or one of the nodes has ended, or ctx has.
 func (x *node) Send(ctx context.Context, to string, message []byte) error {
 	if len(message) > transport.MessageLimit {
 		return &transport.TooLargeError{Size: len(message), Limit: transport.MessageLimit}
@@ -84,12 +90,12 @@ func (x *node) Send(ctx context.Context, to string, message []byte) error {
 	n := x.net
 	n.mu.Lock()
 	y := n.nodes[to]
-	_, there := x.there[to]
+	_, visible := x.visible[to]
 	switch {
-	case !x.started || x.over():
+	case !x.started || x.hasEnded():
 		n.mu.Unlock()
 		return transport.ErrClosed
-	case to != x.Self() && !there || y.over():
+	case to != x.Self() && !visible || y.hasEnded():
 		n.mu.Unlock()
 		return &transport.UnreachableError{Node: to}
 	case ctx.Err() != nil:
@@ -112,7 +118,7 @@ func (x *node) Send(ctx context.Context, to string, message []byte) error {
 	select {
 	case l.queue <- p:
 		return nil
-	case <-l.over:
+	case <-l.dropped:
 		return &transport.UnreachableError{Node: to, Err: errSilent}
 	case <-y.ended:
 		return &transport.UnreachableError{Node: to}
@@ -133,15 +139,15 @@ func (x *node) Drop(r transport.Ref) { x.below.Drop(r) }
 func (x *node) Fetch(ctx context.Context, from string, r transport.Ref, wait time.Duration, into versions.Value) error {
 	n := x.net
 	n.mu.Lock()
-	_, there := x.there[from]
+	_, visible := x.visible[from]
 	switch {
-	case !x.started || x.over():
+	case !x.started || x.hasEnded():
 		n.mu.Unlock()
 		return transport.ErrClosed
 	case from == x.Self():
 		n.mu.Unlock()
 		return x.below.Fetch(ctx, from, r, wait, into)
-	case !there:
+	case !visible:
 		n.mu.Unlock()
 		return &transport.UnreachableError{Node: from}
 	}
@@ -170,8 +176,8 @@ func (x *node) reaches(ctx context.Context, other string) error {
 	defer patience.Stop()
 	for {
 		n.mu.Lock()
-		_, large := n.large[pair{other, x.Self()}]
-		open, changed := !large && n.open(x.Self(), other) && n.open(other, x.Self()), n.changed
+		_, valuesCut := n.valuesCut[pair{other, x.Self()}]
+		open, changed := !valuesCut && n.open(x.Self(), other) && n.open(other, x.Self()), n.changed
 		n.mu.Unlock()
 		if open {
 			return nil

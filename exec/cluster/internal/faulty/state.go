@@ -40,19 +40,19 @@ type Network struct {
 	opt   Options
 	below *transport.Network // has the nodes and the values
 
-	mu      sync.Mutex // held before the leaves of package transport
-	nodes   map[string]*node
-	cut     map[pair]struct{}    // from, to
-	large   map[pair]struct{}    // the same, for values only
-	stalled map[string]time.Time // until when
-	apart   map[pair]*apart      // nodes between which nothing passes
-	changed chan struct{}        // closed and replaced when one of these changes
+	mu        sync.Mutex // held before the leaves of package transport
+	nodes     map[string]*node
+	cut       map[pair]struct{}    // from, to
+	valuesCut map[pair]struct{}    // the same, for values only
+	stalled   map[string]time.Time // until when
+	apart     map[pair]*apart      // nodes between which nothing passes
+	changed   chan struct{}        // closed and replaced when one of these changes
 }
 
 // apart is two nodes that are cut off from each other.
 type apart struct {
 	timer *time.Timer
-	seen  bool // both have seen the other one leave
+	told  bool // both have been told that the other one has left
 }
 
 // node implements transport.Transport. Values and the presence of nodes come from the node of
@@ -67,8 +67,8 @@ type node struct {
 	running sync.WaitGroup
 
 	// Network.mu guards what follows.
-	near    map[string]struct{}   // nodes that are present below
-	there   map[string]struct{}   // nodes that this one sees
+	present map[string]struct{}   // nodes that are present below
+	visible map[string]struct{}   // those of them that this one sees: see event
 	links   map[string]*link      // to this node, by sender
 	luck    map[string]*rand.Rand // random numbers for fetches, by the other node
 	started bool
@@ -82,7 +82,7 @@ const behind = 64
 type link struct {
 	from, to *node
 	queue    chan *parcel
-	over     chan struct{} // closed when the messages held back are lost
+	dropped  chan struct{} // closed when the messages held back are lost
 	luck     *rand.Rand
 	last     time.Time // when the last message arrives
 }
@@ -110,8 +110,8 @@ func (n *Network) stalls(name string) bool {
 	return ok && time.Now().Before(until)
 }
 
-// over reports whether the node has crashed or is closed. The caller holds Network.mu.
-func (x *node) over() bool {
+// hasEnded reports whether the node has crashed or is closed. The caller holds Network.mu.
+func (x *node) hasEnded() bool {
 	select {
 	case <-x.ended:
 		return true
@@ -122,24 +122,24 @@ func (x *node) over() bool {
 
 // end ends the node. The caller holds Network.mu.
 func (x *node) end() {
-	if !x.over() {
+	if !x.hasEnded() {
 		close(x.ended)
 	}
 }
 
-// see lets the node see another one that is present. The caller holds Network.mu.
-func (x *node) see(other string) {
-	_, near := x.near[other]
-	if _, seen := x.there[other]; near && !seen && !x.over() && !x.net.nodes[other].over() {
-		x.there[other] = struct{}{}
+// tellJoined lets the node see another one, if that is present. The caller holds Network.mu.
+func (x *node) tellJoined(other string) {
+	_, present := x.present[other]
+	if _, visible := x.visible[other]; present && !visible && !x.hasEnded() && !x.net.nodes[other].hasEnded() {
+		x.visible[other] = struct{}{}
 		x.events.Add(transport.Event{Node: other, Joined: true})
 	}
 }
 
-// unsee lets the node see another one leave. The caller holds Network.mu.
-func (x *node) unsee(other string, err error) {
-	if _, seen := x.there[other]; seen {
-		delete(x.there, other)
+// tellLeft lets the node see another one leave, unless it does not see that one. The caller holds Network.mu.
+func (x *node) tellLeft(other string, err error) {
+	if _, visible := x.visible[other]; visible {
+		delete(x.visible, other)
 		x.events.Add(transport.Event{Node: other, Err: err})
 	}
 }
@@ -149,7 +149,7 @@ func (x *node) unsee(other string, err error) {
 func (x *node) unlink(from string) {
 	if l := x.links[from]; l != nil {
 		delete(x.links, from)
-		close(l.over)
+		close(l.dropped)
 	}
 }
 
