@@ -11,7 +11,7 @@ import (
 // This file opens and closes an accelerator, and answers the questions of runtimes.
 // Its other methods are in these files:
 //
-//	accelerator_types.go    options, statistics, the struct and its parts
+//	accelerator_types.go    options, statistics, the struct and its parts, those of the cache too
 //	accelerator_launch.go   Launch, LaunchBatch: how a call starts
 //	accelerator_memory.go   where the memory of a call comes from
 //	accelerator_settle.go   what the end of a copy or call, or of the device, changes

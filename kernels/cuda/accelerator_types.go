@@ -221,6 +221,103 @@ type result struct {
 	n   int64
 }
 
+// state says where the valid copy of a value is.
+type state uint8
+
+// The states of a value on a device. A value that a call writes becomes modified when the
+// call has ended: until then the host still has the value of before.
+const (
+	invalid  state = iota // the host only
+	shared                // the host and the device
+	modified              // the device only
+)
+
+// entry is the cache's record of a value.
+type entry struct {
+	key versions.Stored
+	mem versions.Memory
+	// pitch is the distance of rows on the device, and size is the size of the value's
+	// block, both in bytes. A value without elements has size 0 and never a block.
+	pitch int64
+	size  int64
+	// jobs are the jobs that have used the value and were not flushed since.
+	jobs  []uint64
+	state state
+	block *block // nil if it has none
+	lost  bool   // it was modified when the device was lost
+	tries int    // copies out that have failed
+
+	// holds is the number of launches that use the value, from before they have room to
+	// the end of their work. in and out say that a copy is under way. Each of the three
+	// keeps the block where it is.
+	holds   int
+	in, out bool
+
+	// last is the launch that used the value last, by the cache's count; 0 if none did. gap
+	// is the number of launches between the last two uses; 0 if there were not two.
+	last, gap int64
+	// wanted is when Prefetch announced a use that has not come yet; 0 if there is none.
+	wanted int64
+
+	list       *list // one of the cache's, or nil
+	prev, next *entry
+
+	// These belong to the accelerator: the copy in that is under way, the latest launch
+	// in flight that writes the value, and those that read it. Launch enters a call in
+	// flight, and settle removes it, both with mu held.
+	arriving *transfer
+	writer   *running
+	readers  []*running
+}
+
+// cache decides which values are in the memory of a device. It has neither locks nor
+// streams: its owner reports events to it, asks it what to evict, and does the copies.
+//
+//	       place, endIn                     wrote
+//	invalid ───────────► shared ───────────────────────────► modified
+//	   ▲                    │  ▲                                 │
+//	   └────────────────────┘  └─────────────────────────────────┘
+//	            drop                endOut (write-back)
+//
+// A call that only writes takes an entry from invalid to modified: place, wrote.
+// drop may also evict a modified value: when the host is about to overwrite it.
+//
+// An entry with a block is in one of three lists, in the order of last use, or in
+// none:
+//
+//	held, or copied in    none     must stay where it is
+//	clean                 clean    can be evicted at once
+//	modified              dirty    can be evicted after it was written back
+//	being written back    leaving  will be clean soon
+//
+// Entries without a block stay until the jobs that used them are over, since
+// [cache.victim] needs their record of earlier uses.
+//
+// These always hold:
+//
+//	shared or modified        it has a block
+//	in                        invalid before, and it has a block
+//	out                       modified before, and it has a block
+//	in a list                 it has a block, and neither holds nor in
+//	lost                      modified
+//
+// So a block that is in no list cannot be taken away from a call that relies on it.
+type cache struct {
+	arena        *arena
+	limit        int64 // the largest size of the arena
+	entries      map[versions.Stored]*entry
+	clean, dirty list
+	leaving      list  // unused ones that are being written back
+	now          int64 // in launches
+	evictions    int64
+}
+
+// list is a list of entries in the order of last use.
+type list struct {
+	first, last *entry
+	bytes       int64
+}
+
 // transfer is a copy of a value in or out. The accelerator's lock guards it.
 type transfer struct {
 	e     *entry

@@ -194,6 +194,42 @@ func (v *residents) Close(x krylov.Vector) error {
 	return err
 }
 
+// receive makes the data for the slices of x, and the data of the spans.
+func (v *residents) receive() {
+	matrix := v.matrix()
+	for k, s := range v.a.halo.spans {
+		v.spans = append(v.spans, datum("columns", matrix, k, v.owner(v.rows.parts[k]), s))
+	}
+	all := v.a.halo.slices
+	v.slices = make([]*graph.Datum, len(all))
+	var rows, at []int
+	for n := range all {
+		if s := &all[n]; !s.whole {
+			rows, at = append(rows, s.hi-s.lo), append(at, n)
+		}
+	}
+	// The node of the part makes the slice, so only the slice goes to another node.
+	made := v.allocate(rows, func(k int) int32 { return v.owner(v.rows.parts[all[at[k]].part]) })
+	for k, n := range at {
+		v.slices[n] = made[k]
+	}
+}
+
+// send submits tasks that make the slices of x. It returns, for each slice of the halo, the datum that
+// blocks read: the slice, or the whole part.
+func (v *residents) send(x *resident) []*graph.Datum {
+	read := make([]*graph.Datum, len(v.slices))
+	for n, d := range v.slices {
+		s := &v.a.halo.slices[n]
+		if read[n] = d; d == nil {
+			read[n] = x.data[s.part]
+			continue
+		}
+		v.tasks.submit(ops().slice, &sliceParams{Row: s.lo}, in(x.data[s.part]), out(d))
+	}
+	return read
+}
+
 // allocate returns data that stay on the nodes: tile k has one column and rows[k] rows, and owner(k) owns it.
 func (v *residents) allocate(rows []int, owner func(k int) int32) (data []*graph.Datum) {
 	matrix := v.matrix()
