@@ -145,26 +145,20 @@ func (f *indefinitePanel[T]) factor(first int) int {
 // abs returns the magnitude of x.
 func abs[T Element](x T) T { return T(math.Abs(float64(x))) }
 
-// sytrfLook is the number of elements that largest looks at with vectors, before it looks for the place of one.
-const sytrfLook = 128
-
 // largest returns the index and the magnitude of the first of the largest elements lo to hi−1 of x; 0 and lo if there
 // are none.
 func largest[T Element](x []T, lo, hi int) (at int, size T) {
-	var most uint64
-	from := lo
-	for i := lo; i < hi; i += sytrfLook {
-		if top := TopBits(x[i:min(i+sytrfLook, hi)]); top > most {
-			most, from = top, i
-		}
+	if lo >= hi {
+		return lo, 0
 	}
-	size = T(math.Float64frombits(most))
-	for i, v := range x[from:min(from+sytrfLook, hi)] {
+	x = x[lo:hi]
+	size = T(math.Float64frombits(TopBits(x)))
+	for i, v := range x {
 		if v == size || v == -size {
-			return from + i, size
+			return lo + i, size
 		}
 	}
-	return lo, size // nothing, or NaN
+	return lo, size // NaN
 }
 
 // row sets elements k to n−1 of x to those of row c of the rest of A, with the changes of this panel so far, which
@@ -219,7 +213,7 @@ func (f *indefinitePanel[T]) exchange(first, k, p, rows int) {
 // one makes row k of U from x, its product with a block of order 1.
 func (f *indefinitePanel[T]) one(k int, x []T) {
 	u := f.a[k*f.lda+k+1:][:f.n-k-1]
-	x, pivot := x[k+1:][:len(u)], x[k]
+	x, pivot := x[k+1:], x[k]
 	f.d[k] = pivot
 	if pivot == 0 {
 		if f.zero == 0 {
@@ -229,8 +223,9 @@ func (f *indefinitePanel[T]) one(k int, x []T) {
 		return
 	}
 	if factor := 1 / pivot; !math.IsInf(float64(factor), 0) {
-		copy(u, x)
-		scalWith(&f.vectors, factor, u)
+		for i, v := range x {
+			u[i] = factor * v
+		}
 		return
 	}
 	for i, v := range x {
@@ -245,8 +240,7 @@ func (f *indefinitePanel[T]) two(k int, x, y []T) {
 	p, q := y[k+1]/beside, x[k]/beside
 	u, v := f.a[k*f.lda+k+1:][:f.n-k-1], f.a[(k+1)*f.lda+k+2:][:f.n-k-2]
 	u[0], u = 0, u[1:]
-	y = y[k+2:]
-	x, u, v = x[k+2:][:len(y)], u[:len(y)], v[:len(y)]
+	x, y = x[k+2:], y[k+2:]
 	scale := 1 / (p*q - 1)
 	if factor := scale / beside; !math.IsInf(float64(factor), 0) {
 		for i, b := range y {
@@ -314,27 +308,14 @@ func (f *indefinitePanel[T]) permute() {
 			moved = append(moved, k)
 		}
 	}
-	f.crew(len(f.ends), f.n, func(part, _ int, work []T) {
+	f.crew(len(f.ends), 0, func(part, _ int, _ []T) {
 		first, next := f.ends[part][0], f.ends[part][1]
-		begin, _ := slices.BinarySearch(moved, next)
-		if begin == len(moved) {
-			return
-		}
-		// Column next+j gets what from[j] says.
-		from := make([]int32, f.n-next)
-		for j := range from {
-			from[j] = int32(next + j)
-		}
-		for _, k := range moved[begin:] {
-			p := f.swaps[k]
-			from[k-next], from[p-next] = from[p-next], from[k-next]
-		}
+		at, _ := slices.BinarySearch(moved, next)
 		for i := first; i < next; i++ {
-			row := f.a[i*f.lda+next:][:len(from)]
-			old := work[next:][:len(from)]
-			copy(old, row)
-			for j, c := range from {
-				row[j] = work[c]
+			row := f.a[i*f.lda:][:f.n]
+			for _, k := range moved[at:] {
+				p := f.swaps[k]
+				row[k], row[p] = row[p], row[k]
 			}
 		}
 	})
