@@ -75,9 +75,9 @@ func WhyNoAssembly() string { return avx2.Table().Missing() }
 
 // blocks sets the sizes of the blocks:
 //
-//   - a strip of B, KC×NR, is one and a half times the first-level cache: it
-//     comes from the second again and again, which costs nothing, and C is
-//     read and written less often;
+//   - a strip of B, KC×NR, is one and a half times the first-level cache, or
+//     larger so that KC is 384: it comes from the second again and again,
+//     which costs nothing, and C is read and written less often;
 //   - a block of A, MC×KC, takes a quarter of the second-level cache, but three
 //     eighths if it is all of A: smaller ones have to be left and come back to
 //     more often, larger ones do not stay while B and C pass through;
@@ -95,7 +95,7 @@ func (p *Packed[T]) blocks(c Caches) {
 	size := int(unsafe.Sizeof(*new(T)))
 	l1, l2 := int(min(c.L1, 1<<20))/size, int(min(c.L2, 1<<25))/size
 	v := &p.vectors
-	p.KC = max(128, min(512, l1*3/2/p.NR/8*8))
+	p.KC = max(384, min(512, l1*3/2/p.NR/8*8))
 	p.MC = max(64, min(1024, l2/4/p.KC)) / p.MR * p.MR
 	p.NC = 4096 / p.NR * p.NR
 	v.near, v.spanA, v.spanB, v.all = l2*3/8, l2*3/4, l2/16, l2*9/8

@@ -75,8 +75,9 @@ func (p *Packed[T]) packAllB(dst, src []T, rs, cs, n, k int) {
 // by strip.
 func (p *Packed[T]) byStrips(cs int) bool { return cs != 1 || p.vectors.PackStrips != nil }
 
-// packRows is how many rows of B packAllB reads at a time.
-const packRows = 16
+// packRows is how many rows of B packAllB reads at a time: as many as the lines that a set of
+// the first-level cache holds, since rows often lie a power of two apart.
+const packRows = 8
 
 // packSlab packs h rows of B, from row l on.
 func (p *Packed[T]) packSlab(dst, src []T, rs, n, k, l, h int) {
@@ -101,7 +102,7 @@ func (p *Packed[T]) packA(dst, src []T, rs, cs, m, k int) {
 			abreast(v.PackPanels, dst[i*k:], src[i:], cs, k, mr, isa.Panels)
 		}
 	case cs != 1:
-		const columns = 32
+		const columns = 16
 		for l := 0; l < k; l += columns {
 			w := min(columns, k-l)
 			for i := 0; i < m; i += mr {

@@ -49,7 +49,10 @@ TEXT ·packRows(SB), NOSPLIT, $0-8
 	JNE  not1
 
 whole1:
+	CMPQ CX, $8
+	JLE  wholeLast1
 	PREFETCHT0 0(SI)(R8*8)
+wholeLast1:
 	VMOVUPS 0(SI), Y0
 	VMOVUPS Y0, 0(DI)
 	ADDQ R8, SI
@@ -63,7 +66,10 @@ not1:
 	JNE  not2
 
 whole2:
+	CMPQ CX, $8
+	JLE  wholeLast2
 	PREFETCHT0 0(SI)(R8*8)
+wholeLast2:
 	VMOVUPS 0(SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMOVUPS Y0, 0(DI)
@@ -79,8 +85,11 @@ not2:
 	JNE  not3
 
 whole3:
+	CMPQ CX, $8
+	JLE  wholeLast3
 	PREFETCHT0 0(SI)(R8*8)
 	PREFETCHT0 64(SI)(R8*8)
+wholeLast3:
 	VMOVUPS 0(SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMOVUPS 64(SI), Y2
@@ -103,7 +112,10 @@ not3:
 	VMOVDQU (DX), Y15
 
 loop1:
+	CMPQ CX, $8
+	JLE  loopLast1
 	PREFETCHT0 0(SI)(R8*8)
+loopLast1:
 	VMASKMOVPS 0(SI), Y15, Y0
 	VMOVUPS Y0, 0(DI)
 	ADDQ R8, SI
@@ -120,7 +132,10 @@ more1:
 	VMOVDQU (DX), Y15
 
 loop2:
+	CMPQ CX, $8
+	JLE  loopLast2
 	PREFETCHT0 0(SI)(R8*8)
+loopLast2:
 	VMOVUPS 0(SI), Y0
 	VMASKMOVPS 32(SI), Y15, Y1
 	VMOVUPS Y0, 0(DI)
@@ -137,8 +152,11 @@ more2:
 	VMOVDQU (DX), Y15
 
 loop3:
+	CMPQ CX, $8
+	JLE  loopLast3
 	PREFETCHT0 0(SI)(R8*8)
 	PREFETCHT0 64(SI)(R8*8)
+loopLast3:
 	VMOVUPS 0(SI), Y0
 	VMOVUPS 32(SI), Y1
 	VMASKMOVPS 64(SI), Y15, Y2

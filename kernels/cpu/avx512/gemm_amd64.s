@@ -62,7 +62,10 @@ fits1:
 	MOVQ R11, CX
 
 loop1:
+	CMPQ CX, $8
+	JLE  loopLast1
 	PREFETCHT0 0(SI)(R8*8)
+loopLast1:
 	VMOVUPS.Z 0(SI), K1, Z0
 	VMOVUPS Z0, K2, 0(DI)
 	ADDQ R8, SI
@@ -99,8 +102,11 @@ fits2:
 	MOVQ R11, CX
 
 loop2:
+	CMPQ CX, $8
+	JLE  loopLast2
 	PREFETCHT0 0(SI)(R8*8)
 	PREFETCHT0 64(SI)(R8*8)
+loopLast2:
 	VMOVUPS 0(SI), Z0
 	VMOVUPS.Z 64(SI), K1, Z1
 	VMOVUPS Z0, 0(DI)
@@ -137,9 +143,12 @@ fits3:
 	MOVQ R11, CX
 
 loop3:
+	CMPQ CX, $8
+	JLE  loopLast3
 	PREFETCHT0 0(SI)(R8*8)
 	PREFETCHT0 64(SI)(R8*8)
 	PREFETCHT0 128(SI)(R8*8)
+loopLast3:
 	VMOVUPS 0(SI), Z0
 	VMOVUPS 64(SI), Z1
 	VMOVUPS.Z 128(SI), K1, Z2

@@ -180,7 +180,7 @@ func (g *generator) piecesOf(name string, n, bytes int) {
 // of a mask from SI and those of another one to DI.
 func (g *generator) copyRows(label string, vec int, from, to string) {
 	g.l("\n%s%d:", label, vec)
-	g.fetchRow(vec)
+	g.fetchOwnRow(label+"Last", vec)
 	for j := range vec - 1 {
 		g.load(fmt.Sprintf("%d(SI)", j*g.bytes), "", g.v(j))
 	}
@@ -197,6 +197,14 @@ func (g *generator) fetchRow(vec int) {
 	for line := 0; line < vec*g.bytes; line += 64 {
 		g.p("PREFETCHT0 %d(SI)(R8*8)", line)
 	}
+}
+
+// fetchOwnRow is fetchRow if the panel has that row. label tells its jump from others.
+func (g *generator) fetchOwnRow(label string, vec int) {
+	g.p("CMPQ CX, $8")
+	g.p("JLE  %s%d", label, vec)
+	g.fetchRow(vec)
+	g.l("%s%d:", label, vec)
 }
 
 // nextRow writes the end of a loop over rows.
