@@ -107,6 +107,12 @@ func (l *Local) Selector() *versions.Selector { return l.selector }
 // Forget implements [Forgetter].
 func (l *Local) Forget(value any) { l.devices.Forget(value) }
 
+// Retain implements [Retainer].
+func (l *Local) Retain(values []any) (discard func()) {
+	l.devices.Retain(values)
+	return func() { l.devices.Discard(values) }
+}
+
 // NewJob implements [Runtime]. The job costs nothing before its first task.
 func (l *Local) NewJob(ctx context.Context) Job { return newJob(l.scheduler, &l.jobs, ctx) }
 

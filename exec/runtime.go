@@ -51,6 +51,15 @@ type Forgetter interface {
 	Forget(value any)
 }
 
+// Retainer is a Runtime with devices, whose copies of values can stay there between jobs.
+type Retainer interface {
+	Runtime
+	// Retain lets copies of these values stay on the devices when a job ends, as far as there is
+	// room, until discard is called. Until then the program writes the values by tasks only, or after
+	// [Forgetter.Forget]; it reads them as before. It calls discard once, perhaps after Close.
+	Retain(values []any) (discard func())
+}
+
 // Kept is values that a [Keeper] keeps.
 type Kept interface {
 	// Fetch copies what the last job that has ended left of v, one of the values, into

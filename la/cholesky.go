@@ -24,6 +24,8 @@ type Cholesky[T Element] struct {
 	exp   int                // U is the factor of A divided by two to this power, which is even
 	spare *blocked.Matrix[T] // memory of a former factorization
 	lent  bool               // u is the caller's, and does not become spare memory
+
+	resident *residence // of u
 }
 
 // NewCholesky returns an empty factorization that computes on e.
@@ -52,17 +54,23 @@ func (c *Cholesky[T]) Reset() {
 	if c.u != nil && !c.lent {
 		c.spare = c.u
 	}
+	c.resident.end()
 	c.u, c.lent, c.norm, c.bound, c.exp = nil, false, norms{}, nil, 0
 }
 
 // clear drops the factorization and its memory.
-func (c *Cholesky[T]) clear() { *c = Cholesky[T]{engine: c.engine} }
+func (c *Cholesky[T]) clear() {
+	c.resident.end()
+	*c = Cholesky[T]{engine: c.engine}
+}
 
 // Clone makes c a copy of src, on src's engine. It panics with ErrNotFactorized if src holds no
 // factorization.
 func (c *Cholesky[T]) Clone(src *Cholesky[T]) {
 	src.valid()
-	*c = Cholesky[T]{engine: src.engine, u: src.u.Clone(), norm: newNorms(slices.Clone(src.norm.columns)), exp: src.exp}
+	u := src.u.Clone()
+	c.resident.end()
+	*c = Cholesky[T]{engine: src.engine, u: u, norm: newNorms(slices.Clone(src.norm.columns)), exp: src.exp}
 	if src.bound != nil {
 		c.bound = new(lazyNorms)
 	}

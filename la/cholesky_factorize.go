@@ -96,6 +96,7 @@ func (c *Cholesky[T]) factorizeDirect(ctx context.Context, n int, a SymmetricSou
 	if !ok || src.rows != n {
 		return false, nil
 	}
+	c.resident.end()
 	u := c.u
 	if u == nil || c.lent {
 		u = c.spare
@@ -128,6 +129,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 	case t == 1 && engine.GoesDirect[T](e, engine.OpCholesky, n) && !u.IsDistributed():
 		err = engine.Call(ctx, e, engine.Ops[T](e).Op("potrf"), &op.Potrf{Uplo: blas.Upper}, u.Tile(0, 0))
 	default:
+		c.resident = reside(e, nil, u)
 		err = engine.Run(ctx, e, func(p *blocked.Program[T]) error {
 			r.priority = chol.PotrfLoads(t)
 			if err := r.submit(p); err != nil {
@@ -137,6 +139,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 		})
 	}
 	if err = r.finish(err); err != nil {
+		c.resident.end()
 		return err
 	}
 	c.u, c.spare, c.norm = u, nil, newNorms(r.stats.Columns)

@@ -23,10 +23,9 @@
 // # What there is not
 //
 // There are no generalized eigenproblems of matrices that are not symmetric ([EigenSymGeneralized] has those of symmetric
-// ones), no updates of a factorization other than [Cholesky], and no complex numbers. Use gonum's mat for them. With
-// la/dropin installed, the products and triangular systems inside gonum's code run here.
-// Sparse matrices are in la/csr, iterative methods in la/krylov; there are no sparse
-// factorizations.
+// ones), no updates of an [LU], and no complex numbers. Use gonum's mat for them. With la/dropin installed, the products
+// and triangular systems inside gonum's code run here. Sparse matrices and their Cholesky factorization are in la/csr,
+// iterative methods in la/krylov.
 //
 // # Engines
 //

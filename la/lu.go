@@ -35,6 +35,8 @@ type LU[T Element] struct {
 	spare       *blocked.Matrix[T]
 	sparePivots *lu.Pivots
 	lent        bool // lu is the caller's, and does not become spare memory
+
+	resident *residence // of lu
 }
 
 // NewLU returns an empty factorization with partial pivoting that computes on
@@ -113,17 +115,23 @@ func (f *LU[T]) Reset() {
 	if f.lu != nil && !f.lent {
 		f.spare, f.sparePivots = f.lu, f.pivots
 	}
+	f.resident.end()
 	f.lent, f.lu, f.pivots, f.norm, f.exp, f.top, f.pivoting = false, nil, nil, norms{}, 0, 0, 0
 }
 
 // clear drops the factorization and its memory.
-func (f *LU[T]) clear() { *f = LU[T]{engine: f.engine, opt: f.opt} }
+func (f *LU[T]) clear() {
+	f.resident.end()
+	*f = LU[T]{engine: f.engine, opt: f.opt}
+}
 
 // Clone makes f a copy of src, on src's engine and with its options. It panics with
 // ErrNotFactorized if src holds no factorization.
 func (f *LU[T]) Clone(src *LU[T]) {
 	src.valid()
-	*f = LU[T]{engine: src.engine, opt: src.opt, lu: src.lu.Clone(), pivots: src.pivots.Clone(),
+	factors := src.lu.Clone()
+	f.resident.end()
+	*f = LU[T]{engine: src.engine, opt: src.opt, lu: factors, pivots: src.pivots.Clone(),
 		pivoting: src.pivoting, norm: newNorms(slices.Clone(src.norm.columns)), exp: src.exp, top: src.top}
 }
 

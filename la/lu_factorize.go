@@ -90,6 +90,7 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	}
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
+		f.resident.end()
 		factors.CopyFrom(a, copying(f.engine, false))
 		err = f.decompose(ctx, r, pivots, pivoting)
 	}
@@ -116,6 +117,7 @@ func (f *LU[T]) factorizeDirect(ctx context.Context, m, n int, a Source[T]) (don
 	if !ok || src.rows != n || src.cols != n {
 		return false
 	}
+	f.resident.end()
 	factors, pivots := f.lu, f.pivots
 	if factors == nil || f.lent {
 		factors, pivots = f.spare, f.sparePivots
@@ -146,7 +148,8 @@ func (f *LU[T]) decompose(ctx context.Context, r *reading[T], pivots *lu.Pivots,
 		getrf := engine.Ops[T](f.engine).Op("getrf")
 		return engine.Call(ctx, f.engine, getrf, &op.Getrf{}, factors.Tile(0, 0), pivots.Panel(0))
 	}
-	return engine.Run(ctx, f.engine, func(p *blocked.Program[T]) error {
+	f.resident = reside(f.engine, nil, factors)
+	err := engine.Run(ctx, f.engine, func(p *blocked.Program[T]) error {
 		if err := r.submit(p); err != nil {
 			return err
 		}
@@ -158,6 +161,10 @@ func (f *LU[T]) decompose(ctx context.Context, r *reading[T], pivots *lu.Pivots,
 		}
 		return lu.Getrf(p, factors, pivots)
 	})
+	if err != nil {
+		f.resident.end()
+	}
+	return err
 }
 
 // broken returns a *BreakdownError if factors without partial pivoting are useless: a column has

@@ -66,6 +66,7 @@ func (q *QR[T]) IsEmpty() bool { return q.f == nil }
 // Reset drops the factorization. Its memory stays for the next one of the same size; drop q to
 // free it.
 func (q *QR[T]) Reset() {
+	q.endResidence()
 	if q.f != nil && !q.lent {
 		q.spare = q.f
 	}
@@ -73,7 +74,17 @@ func (q *QR[T]) Reset() {
 }
 
 // clear drops the factorization and its memory.
-func (q *QR[T]) clear() { *q = QR[T]{engine: q.engine, opt: q.opt} }
+func (q *QR[T]) clear() {
+	q.endResidence()
+	*q = QR[T]{engine: q.engine, opt: q.opt}
+}
+
+// endResidence drops copies on devices.
+func (q *QR[T]) endResidence() {
+	if q.f != nil {
+		q.f.resident.end()
+	}
+}
 
 // Dims returns the shape of A. Like all methods but Factorize, IsEmpty, Reset and TileSize, it panics with
 // ErrNotFactorized if there is no factorization.

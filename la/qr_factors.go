@@ -19,6 +19,9 @@ type qrFactors[T Element] struct {
 	exp        int       // it is of A divided by two to this power
 	size       lazyNorms // of the triangle in R
 	transposed bool      // A is Rᵀ of a wide matrix: its columns are combinations of that matrix's rows
+
+	r        *blocked.Matrix[T] // the result of square for tiles that are resident, else nil
+	resident *residence         // of a, r and rotations
 }
 
 // factorize overwrites f.a, which r reads, with its factorization, on e.
@@ -27,7 +30,14 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 	if m, n := f.a.Dims(); m == 0 || n == 0 {
 		return nil
 	}
-	return execute(ctx, e, f.one, func(s *executor[T]) {
+	f.resident.end()
+	f.r = nil
+	if !f.one && !f.a.IsDistributed() {
+		f.r = f.square()
+		mt, nt := f.a.Tiles()
+		f.resident = reside(e, f.rotations.Factors(min(mt, nt)), f.a, f.r)
+	}
+	err := execute(ctx, e, f.one, func(s *executor[T]) {
 		if s.p != nil {
 			s.err = r.submit(s.p)
 		}
@@ -35,6 +45,10 @@ func (f *qrFactors[T]) factorize(ctx context.Context, e *Engine, r *reading[T]) 
 			f.submit(s)
 		}
 	})
+	if err != nil {
+		f.resident.end()
+	}
+	return err
 }
 
 // submit submits the factorization.
@@ -109,7 +123,20 @@ func (f *qrFactors[T]) copyR(v *blocked.Matrix[T]) {
 
 // solveR overwrites x with op(R)⁻¹·x, for the triangle in R.
 func (f *qrFactors[T]) solveR(s *executor[T], trans blas.Transpose, x *blocked.Matrix[T]) {
-	s.trsm(blas.Upper, trans, blas.NonUnit, f.a.Leading(f.order(), f.order()), x)
+	s.trsm(blas.Upper, trans, blas.NonUnit, f.square(), x)
+}
+
+// square returns a matrix whose upper triangle is that of R: a, or a view of its leading part. a is
+// not distributed.
+func (f *qrFactors[T]) square() *blocked.Matrix[T] {
+	k := f.order()
+	switch m, n := f.a.Dims(); {
+	case m == n:
+		return f.a
+	case f.r != nil:
+		return f.r
+	}
+	return f.a.Leading(k, k)
 }
 
 // triangle returns a matrix whose upper triangle is that of R, with undefined elements below: a
@@ -117,11 +144,8 @@ func (f *qrFactors[T]) solveR(s *executor[T], trans blas.Transpose, x *blocked.M
 func (f *qrFactors[T]) triangle(ctx context.Context, e *Engine) (r *blocked.Matrix[T], end func(), err error) {
 	k := f.order()
 	m, n := f.a.Dims()
-	switch {
-	case m == n:
-		return f.a, func() {}, nil
-	case !f.a.IsDistributed():
-		return f.a.Leading(k, k), func() {}, nil
+	if m == n || !f.a.IsDistributed() {
+		return f.square(), func() {}, nil
 	}
 	if r, err = blocked.Distributed[T](e.Options().Runtime, blocked.Full, k, k, f.a.NB()); err != nil {
 		return nil, nil, err

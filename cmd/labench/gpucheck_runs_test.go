@@ -36,11 +36,16 @@ func TestGPUCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Wrong() != "" || !r.Simulated || r.Point != "" || len(r.Copies) != 3 || r.Latency == nil ||
-		len(r.Tiles) < 20 || len(r.Whole) != 8 || len(r.Errors) != 0 {
+		len(r.Tiles) < 20 || len(r.Again) != 3 || len(r.Whole) != 8 || len(r.Errors) != 0 {
 		t.Errorf("report %+v", r)
 	}
 	for _, x := range r.Tiles {
 		if x.GFLOPS == 0 || (x.Library == 0) != (x.Op == "tsmqr") {
+			t.Errorf("%+v", x)
+		}
+	}
+	for _, x := range r.Again {
+		if x.Factorize == 0 || x.Solve == 0 || x.Copied == 0 {
 			t.Errorf("%+v", x)
 		}
 	}

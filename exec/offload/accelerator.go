@@ -65,6 +65,14 @@ type Copier interface {
 	OnCopy(f func(versions.Copy))
 }
 
+// Retainer is an [Accelerator] that can leave its copies of values where they are when a job ends.
+type Retainer interface {
+	// Retain says that copies of these values are to stay until Discard. The accelerator may drop
+	// them when it has no room. Flush makes the host's values valid all the same.
+	Retain(values []any)
+	Discard(values []any)
+}
+
 // Batcher is an [Accelerator] that can start several calls as one: those of a
 // version whose keys are equal, see [versions.Batch].
 type Batcher interface {

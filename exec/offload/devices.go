@@ -62,6 +62,24 @@ func (all Devices) Forget(value any) {
 	}
 }
 
+// Retain lets copies of values stay on the devices when jobs end, until Discard.
+func (all Devices) Retain(values []any) {
+	for _, d := range all {
+		if r, ok := d.Accelerator.(Retainer); ok {
+			r.Retain(values)
+		}
+	}
+}
+
+// Discard undoes Retain.
+func (all Devices) Discard(values []any) {
+	for _, d := range all {
+		if r, ok := d.Accelerator.(Retainer); ok {
+			r.Discard(values)
+		}
+	}
+}
+
 // Bring copies the latest state of a datum to the host.
 func (all Devices) Bring(d *graph.Datum) *graph.Fault {
 	for _, a := range all {

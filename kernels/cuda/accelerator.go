@@ -119,6 +119,11 @@ func (a *Accelerator) Stats() Stats {
 	defer a.mu.Unlock()
 	s := a.stats
 	s.Evictions = a.cache.evictions
+	for _, e := range a.cache.entries {
+		if e.block != nil {
+			s.Values++
+		}
+	}
 	return s
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // The runtime calls these methods between calls: Prefetch before it launches a call
-// here, Fetch before the host uses a value, and Flush at the end of a job.
+// here, Fetch before the host uses a value, and Flush at the end of a job. What stays
+// after that is in accelerator_retain.go.
 //
 // The worker prefetches. Any goroutine may fetch: a worker on cores before it runs a
 // task, the worker of another accelerator before it copies the value in, and the program
@@ -34,7 +35,7 @@ func (a *Accelerator) Prefetch(values []any, job uint64) {
 		if size := deviceSize(s.Memory()); size == 0 || size > c.limit {
 			continue
 		}
-		e := c.entry(s, job)
+		e := c.entryFor(s, job)
 		// This protects e from eviction for a while, also if it is there already.
 		e.wanted = max(c.now, 1)
 		if e.state != invalid || e.in || e.holds > 0 || e.lost {
@@ -120,10 +121,18 @@ func (a *Accelerator) giveUp(e *entry) {
 	}
 }
 
+// forget drops e and the device's copy, unless somebody uses or retains it. The caller holds mu.
+func (a *Accelerator) forget(e *entry) {
+	a.giveUp(e)
+	if e.block == nil && e.retained == 0 {
+		delete(a.cache.entries, e.key)
+	}
+}
+
 // Flush fetches all values that calls of a job have used, and drops the device's copies,
-// except those that calls of another job are using. It also removes the entries of these
-// values, except those that another job has used as well. The error is a *[LostError] if a
-// value is lost. Flush removes the entries of lost values, too.
+// except those that calls of another job are using, and those of retained values. It also
+// removes the entries of these values, except those that another job has used as well. The
+// error is a *[LostError] if a value is lost. Flush removes the entries of lost values, too.
 func (a *Accelerator) Flush(job uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -156,9 +165,12 @@ func (a *Accelerator) Flush(job uint64) error {
 		if !others {
 			e.lost = false
 		}
-		a.giveUp(e)
-		if !others && e.block == nil {
-			delete(a.cache.entries, e.key)
+		switch {
+		case e.retained > 0 && e.state == shared: // the device's copy stays
+		case others:
+			a.giveUp(e)
+		default:
+			a.forget(e)
 		}
 	}
 	return first

@@ -88,7 +88,7 @@ func (a *Accelerator) operands(all []*versions.Launch, extra int64) (*running, e
 			if !ok {
 				continue
 			}
-			e := a.cache.entry(s, l.Job)
+			e := a.cache.entryFor(s, l.Job)
 			k := slices.IndexFunc(r.ops, func(u use) bool { return u.e == e })
 			if k < 0 {
 				k = len(r.ops)

@@ -69,6 +69,7 @@ func (o Options) ensureDefaults(info Info) Options {
 
 // Stats counts what an [Accelerator] has done.
 type Stats struct {
+	Values    int   // values that have room on the device now
 	Launches  int64 // calls started
 	Batches   int64 // times that several calls were started as one
 	In, Out   int64 // bytes copied to and from the device
@@ -246,6 +247,8 @@ type entry struct {
 	block *block // nil if it has none
 	lost  bool   // it was modified when the device was lost
 	tries int    // copies out that have failed
+	// retained is how often Retain was called without Discard.
+	retained int
 
 	// holds is the number of launches that use the value, from before they have room to
 	// the end of their work. in and out say that a copy is under way. Each of the three
@@ -291,7 +294,8 @@ type entry struct {
 //	being written back    leaving  will be clean soon
 //
 // Entries without a block stay until the jobs that used them are over, since
-// [cache.victim] needs their record of earlier uses.
+// [cache.victim] needs their record of earlier uses. Retained entries stay with or
+// without a block.
 //
 // These always hold:
 //

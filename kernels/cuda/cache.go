@@ -47,14 +47,23 @@ func deviceSize(m versions.Memory) int64 {
 	return roundUp(devicePitch(m)*int64(m.Rows-1)+m.Width, grain)
 }
 
-// entry returns the entry of a value, and notes that job uses it. It asks for the layout once, as
-// that does not change.
-func (c *cache) entry(key versions.Stored, job uint64) *entry {
+// entry returns the entry of a value.
+func (c *cache) entry(key versions.Stored) *entry {
 	e := c.entries[key]
 	if e == nil {
-		m := key.Memory()
-		e = &entry{key: key, mem: m, pitch: devicePitch(m), size: deviceSize(m)}
+		e = &entry{key: key}
 		c.entries[key] = e
+	}
+	return e
+}
+
+// entryFor is entry, and notes that job uses the value. It asks for the layout, which does not
+// change while a job uses the value or the device has it. A retained value may get its memory later.
+func (c *cache) entryFor(key versions.Stored, job uint64) *entry {
+	e := c.entry(key)
+	if len(e.jobs) == 0 && e.block == nil {
+		m := key.Memory()
+		e.mem, e.pitch, e.size = m, devicePitch(m), deviceSize(m)
 	}
 	if !slices.Contains(e.jobs, job) {
 		e.jobs = append(e.jobs, job)

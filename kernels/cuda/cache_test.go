@@ -119,7 +119,7 @@ func TestCacheBooks(t *testing.T) {
 	var all []*entry
 	for i := range 40 {
 		v := &named{fmt.Sprint(i), int64(1+i%3) * grain}
-		all = append(all, c.entry(v, 1))
+		all = append(all, c.entryFor(v, 1))
 	}
 	placements := 0
 	for range 20000 {
@@ -192,7 +192,7 @@ func TestCacheVictims(t *testing.T) {
 		e := get[name]
 		if e == nil {
 			v := &named{name, grain}
-			e = c.entry(v, 1)
+			e = c.entryFor(v, 1)
 			get[name] = e
 		}
 		c.hold(e)
@@ -228,7 +228,7 @@ func TestCacheVictims(t *testing.T) {
 		}
 	}
 	v := &named{"f", grain}
-	f := c.entry(v, 1)
+	f := c.entryFor(v, 1)
 	if ok, d := c.place(f, false); ok || d != nil {
 		t.Errorf("placed %v, to save %v when all are held", ok, d)
 	}

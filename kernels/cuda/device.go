@@ -119,6 +119,7 @@ type Event interface {
 //	GemmBatched TrsmBatched    cuBLAS, cublas<t>gemmBatched, cublas<t>trsmBatched
 //	Potrf Geqrf …Work          cuSOLVER, cusolverDn<t>potrf and so on, _bufferSize
 //	Getrf GetrfWork            cuSOLVER, cusolverDnXgetrf, _bufferSize
+//	Laswp                      cuSOLVER, cusolverDn<t>laswp
 //	CopyVectors CopyUpper      kernels of our own
 //	SetUpper Larft
 //
@@ -191,6 +192,9 @@ type Stream interface {
 	// column, from 1, whose pivot is zero.
 	Getrf(typ Type, m, n int, a Matrix, pivots, work Ptr, own unsafe.Pointer, info Ptr) error
 	GetrfWork(typ Type, m, n int, a Matrix) (device, host int64, err error)
+	// Laswp exchanges row i of A, which is m×n, with row pivots[i], for i = 0, 1, …, k − 1, as
+	// LAPACK's xLASWP does. Pivots are as Getrf leaves them.
+	Laswp(typ Type, m, n int, a Matrix, k int, pivots Ptr) error
 	// Larft computes the upper triangle of the n×n matrix T, which makes one of n
 	// reflectors,
 	//

@@ -72,15 +72,25 @@ func (q *Queue) Ints(n int) (p Ptr, host func() []int32, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	dst, err := q.call.pinned(size)
-	if err != nil {
-		return 0, nil, err
-	}
 	if err := q.stream.Fill(p, 0, size); err != nil {
 		return 0, nil, err
 	}
-	q.results = append(q.results, result{dst, p, size})
-	return p, func() []int32 { return unsafe.Slice((*int32)(dst), n) }, nil
+	bytes, err := q.Bring(p, size)
+	return p, func() []int32 { return unsafe.Slice((*int32)(bytes()), n) }, err
+}
+
+// Bring enqueues a copy of n bytes at p to the host behind the call's work. Host returns them; only
+// functions given to AtEnd may call it.
+func (q *Queue) Bring(p Ptr, n int64) (host func() unsafe.Pointer, err error) {
+	if n <= 0 {
+		return func() unsafe.Pointer { return nil }, nil
+	}
+	dst, err := q.call.pinned(n)
+	if err != nil {
+		return nil, err
+	}
+	q.results = append(q.results, result{dst, p, n})
+	return func() unsafe.Pointer { return dst }, nil
 }
 
 // AtEnd registers f. The accelerator calls f when the call has ended on the device,

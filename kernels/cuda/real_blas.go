@@ -259,3 +259,13 @@ func (s *realStream) Getrf(typ Type, m, n int, a Matrix, pivots, work Ptr, own u
 	return s.failedCall(op, h.Getrf(typ == F64, m, n, a.nvidia(), uintptr(pivots), uintptr(work), device, own, host,
 		uintptr(info)))
 }
+
+// Laswp implements [Stream] by cusolverDn<t>laswp, LAPACK's xLASWP, which takes pivots of 32 bits:
+// the lower halves of those that Getrf leaves, every second int on a little-endian machine.
+func (s *realStream) Laswp(typ Type, m, n int, a Matrix, k int, pivots Ptr) error {
+	h, op, err := s.routine(typ, "cusolverDnSlaswp", "cusolverDnDlaswp", m, n, a.Ld)
+	if err != nil || n == 0 || k == 0 {
+		return err
+	}
+	return s.failedCall(op, h.Laswp(typ == F64, n, a.nvidia(), k, uintptr(pivots), 2))
+}

@@ -39,6 +39,11 @@ func (b bench[T]) getrf(rnd *rand.Rand, m, n int) {
 		b.t.Fatalf("%s: info %d, want %d", what, info, want)
 	}
 	f := columns[T]{m, n, a.ld, b.values(p.Data, len(a.x))}
+	original := columns[T]{m, n, a.ld, append([]T(nil), a.x...)}
+	swapped := b.up(original)
+	if err := b.s.Laswp(b.typ, m, n, swapped, k, pivots); err != nil {
+		b.t.Fatalf("laswp of %s: %v", what, err)
+	}
 	for i := range k {
 		row := b.ints(pivots+Ptr(8*i), 2)
 		r := row[0] - 1
@@ -50,6 +55,7 @@ func (b bench[T]) getrf(rnd *rand.Rand, m, n int) {
 			a.x[x], a.x[y] = a.x[y], a.x[x]
 		}
 	}
+	b.same("laswp of "+what, nil, swapped, original, all, a.at)
 	x := columns[T]{m, n, a.ld, append([]T(nil), a.x...)}
 	for j := range n {
 		for i := range m {

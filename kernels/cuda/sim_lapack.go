@@ -226,3 +226,37 @@ func getrfFlops(m, n int) float64 {
 	k := float64(min(m, n))
 	return 2*float64(m)*float64(n)*k - float64(m+n)*k*k + 2*k*k*k/3
 }
+
+// Laswp implements [Stream]. It counts no operations.
+func (s *simStream) Laswp(typ Type, m, n int, a Matrix, k int, pivots Ptr) error {
+	return s.routine("Laswp", typ, laswpOn[float32](s, m, n, a, k, pivots), laswpOn[float64](s, m, n, a, k, pivots),
+		k >= 0 && k <= m, shape{m, n, a.Ld})
+}
+
+// laswpOn returns the function that the stream runs for Laswp.
+func laswpOn[T cpu.Element](s *simStream, m, n int, at Matrix, k int, pivots Ptr) func() *DeviceError {
+	return func() *DeviceError {
+		o := operands[T]{s: s, op: "Laswp"}
+		a := o.matrix(m, n, at)
+		if o.err != nil || a.data == nil || k == 0 {
+			return o.err
+		}
+		rows, err := s.at("Laswp", pivots, 8*int64(k))
+		if err != nil {
+			return err
+		}
+		output(s, 0, a, a, 0, func(x, _ []T) {
+			for i := range k {
+				r := int(binary.NativeEndian.Uint64(rows[8*i:])) - 1
+				if r < 0 || r >= m {
+					err = &DeviceError{Op: "Laswp", Reason: "a pivot is no row"}
+					return
+				}
+				for j := range n {
+					x[i+j*a.ld], x[r+j*a.ld] = x[r+j*a.ld], x[i+j*a.ld]
+				}
+			}
+		})
+		return err
+	}
+}

@@ -91,5 +91,5 @@ func simOps() []string {
 	return []string{"Alloc", "Free", "AllocHost", "FreeHost", "NewStream", "NewEvent",
 		"CopyIn", "CopyOut", "Copy", "Fill", "Record", "Wait", "Synchronize",
 		"Gemm", "Syrk", "Trsm", "Trmm", "Geam", "Potrf", "PotrfWork", "CopyVectors", "GemmBatched", "TrsmBatched",
-		"Geqrf", "GeqrfWork", "Getrf", "GetrfWork", "Larft", "CopyUpper", "SetUpper"}
+		"Geqrf", "GeqrfWork", "Getrf", "GetrfWork", "Laswp", "Larft", "CopyUpper", "SetUpper"}
 }

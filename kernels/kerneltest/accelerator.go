@@ -79,6 +79,10 @@ func uses(t *testing.T, op *versions.Op, n int) []versions.Use {
 		u[0] = in
 	case "gemm", "unmqr", "tsmqr", "ttmqr":
 		u[0], u[1] = in, in
+	case "tntleaf":
+		for i := range u[:n-1] {
+			u[i] = in
+		}
 	case "ormsy2sb":
 		for i := range u[1:] {
 			u[1+i] = in

@@ -18,37 +18,21 @@ func cudaGetrf[T kernels.Element](call *versions.Call, offset int) error {
 		piv.Rows, piv.Info = piv.Rows[:0], 0
 		return nil
 	}
-	f := cudaLU[T]{queue: queueOf[T](call), tiles: tiles, n: n}
-	var err error
-	if f.panel, err = f.scratch(n, m); err != nil {
-		return err
-	}
-	work, own, err := f.memory(m)
+	f, err := newCUDALU[T](call, tiles, m, n)
 	if err != nil {
 		return err
 	}
-	pivots, rows, err := f.Ints(2 * k) // an int64 is two of them
-	if err != nil {
-		return err
-	}
-	code, codes, err := f.Ints(1)
-	if err != nil {
-		return err
-	}
-	if err := untilError(
-		f.pack,
-		func() error { return f.s.Getrf(f.typ, m, n, f.columnMajor(f.panel), pivots, work, own, code) },
-		f.unpack,
-	); err != nil {
+	if err := untilError(func() error { return f.pack(f.panel) }, f.factor, f.unpack); err != nil {
 		return err
 	}
 	f.AtEnd(func() error {
-		zero := int(codes()[0])
-		if zero < 0 {
-			return &cuda.DeviceError{Op: "getrf", Code: zero, Reason: "a parameter is wrong"}
+		zero, err := f.zero()
+		if err != nil {
+			return err
 		}
 		piv.Info = info(offset, zero)
-		return readPivots(piv, rows(), m, k)
+		piv.Rows, err = appendPivots(piv.Rows[:0], f.rows(), m)
+		return err
 	})
 	return nil
 }
@@ -57,33 +41,67 @@ func cudaGetrf[T kernels.Element](call *versions.Call, offset int) error {
 type cudaLU[T kernels.Element] struct {
 	queue[T]
 	tiles []any
-	n     int
+	m, n  int
 	panel stored // scratch memory for the transpose of the panel
+
+	// The operands of the library's routine, and what comes to the host of them.
+	work   cuda.Ptr
+	own    unsafe.Pointer
+	pivots cuda.Ptr
+	rows   func() []int32 // an int64 is two of them
+	code   cuda.Ptr
+	codes  func() []int32
 }
 
-// pack copies the tiles to the panel.
-func (f *cudaLU[T]) pack() error {
-	return f.eachTile(func(rows int, tile, place cuda.Strided) error {
+// newCUDALU returns the factorization of tiles that together are m×n, neither of them 0, with its
+// scratch memory.
+func newCUDALU[T kernels.Element](call *versions.Call, tiles []any, m, n int) (*cudaLU[T], error) {
+	f := &cudaLU[T]{queue: queueOf[T](call), tiles: tiles, m: m, n: n}
+	return f, untilError(
+		func() (err error) { f.panel, err = f.scratch(n, m); return },
+		func() (err error) { f.work, f.own, err = f.memory(); return },
+		func() (err error) { f.pivots, f.rows, err = f.Ints(2 * min(m, n)); return },
+		func() (err error) { f.code, f.codes, err = f.Ints(1); return },
+	)
+}
+
+// factor factors the panel.
+func (f *cudaLU[T]) factor() error {
+	return f.s.Getrf(f.typ, f.m, f.n, f.columnMajor(f.panel), f.pivots, f.work, f.own, f.code)
+}
+
+// zero returns the column, from 1, of the first pivot that is zero, or 0. It is called at the end.
+func (f *cudaLU[T]) zero() (int, error) {
+	zero := int(f.codes()[0])
+	if zero < 0 {
+		return 0, &cuda.DeviceError{Op: "getrf", Code: zero, Reason: "a parameter is wrong"}
+	}
+	return zero, nil
+}
+
+// pack copies the tiles to a panel.
+func (f *cudaLU[T]) pack(panel stored) error {
+	return f.eachTile(panel, func(rows int, tile, place cuda.Strided) error {
 		return f.s.CopyUpper(f.typ, rows, f.n, -rows, tile, place, false)
 	})
 }
 
 // unpack copies the panel to the tiles.
 func (f *cudaLU[T]) unpack() error {
-	return f.eachTile(func(rows int, tile, place cuda.Strided) error {
+	return f.eachTile(f.panel, func(rows int, tile, place cuda.Strided) error {
 		return f.s.CopyUpper(f.typ, rows, f.n, -rows, place, tile, false)
 	})
 }
 
-// eachTile calls copy with each tile that has rows, and its place in the panel.
-func (f *cudaLU[T]) eachTile(copy func(rows int, tile, place cuda.Strided) error) error {
+// eachTile calls copy with each tile that has rows, and its place in a panel.
+func (f *cudaLU[T]) eachTile(panel stored, copy func(rows int, tile, place cuda.Strided) error) error {
 	top := 0
 	for i, t := range f.tiles {
 		rows := t.(*kernels.Tile[T]).Rows
 		if rows == 0 {
 			continue
 		}
-		if err := copy(rows, f.rowMajor(f.operand(i)), f.rowMajorT(f.from(f.panel, 0, top))); err != nil {
+		if err := copy(rows, f.rowMajor(f.operand(i)), f.rowMajorT(f.from(panel, 0, top))); err != nil {
 			return err
 		}
 		top += rows
@@ -92,8 +110,8 @@ func (f *cudaLU[T]) eachTile(copy func(rows int, tile, place cuda.Strided) error
 }
 
 // memory returns the memory that the library needs to factor the panel, on the device and on the host.
-func (f *cudaLU[T]) memory(m int) (device cuda.Ptr, host unsafe.Pointer, err error) {
-	onDevice, onHost, err := f.s.GetrfWork(f.typ, m, f.n, f.columnMajor(f.panel))
+func (f *cudaLU[T]) memory() (device cuda.Ptr, host unsafe.Pointer, err error) {
+	onDevice, onHost, err := f.s.GetrfWork(f.typ, f.m, f.n, f.columnMajor(f.panel))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -103,17 +121,16 @@ func (f *cudaLU[T]) memory(m int) (device cuda.Ptr, host unsafe.Pointer, err err
 	return device, host, err
 }
 
-// readPivots sets piv to k rows of m, counted from 1, that cuSOLVER has written as int64.
-func readPivots(piv *kernels.Pivots, halves []int32, m, k int) error {
-	piv.Rows = piv.Rows[:0]
-	for i := range k {
+// appendPivots appends to rows those of m, counted from 1, that cuSOLVER has written as int64.
+func appendPivots(rows []int, halves []int32, m int) ([]int, error) {
+	for i := range len(halves) / 2 {
 		row := int64(uint32(halves[2*i])) | int64(halves[2*i+1])<<32
 		if row <= int64(i) || row > int64(m) {
-			return &cuda.DeviceError{Op: "getrf", Code: i, Reason: "a pivot is no row below"}
+			return rows, &cuda.DeviceError{Op: "getrf", Code: i, Reason: "a pivot is no row below"}
 		}
-		piv.Rows = append(piv.Rows, int(row-1))
+		rows = append(rows, int(row-1))
 	}
-	return nil
+	return rows, nil
 }
 
 // cudaGetrfMemory returns the bytes of scratch memory that cudaGetrf needs: the panel, as much again

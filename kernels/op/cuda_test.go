@@ -35,7 +35,7 @@ func TestCUDA(t *testing.T) {
 func TestCUDAVersions(t *testing.T) {
 	want := map[string]bool{"gemm": true, "syrk": true, "trsm": true, "trmm": true, "potrf": true,
 		"getrf": true, "lacpy": true, "laswp": true, "geqrt": true, "tsqrt": true, "ttqrt": true, "unmqr": true, "tsmqr": true, "ttmqr": true,
-		"sy2sbmm": true, "ormsy2sb": true}
+		"tntleaf": true, "sy2sbmm": true, "ormsy2sb": true}
 	for _, op := range op.NewTable().All() {
 		v := op.Version("cuda")
 		if (v != nil) != want[op.Name] {

@@ -2,6 +2,7 @@ package op
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
@@ -25,6 +26,7 @@ func tntleafOp[T kernels.Element]() definition[T] {
 		Op:    versions.Op{Name: "tntleaf", Work: tntleafWork[T], NewParams: fresh[Tntleaf]},
 		about: "tournament pivoting of LU: the best rows of some tiles",
 		run:   tntleaf[T],
+		cuda:  versions.Version{Run: cudaTntleaf[T], Memory: cudaTntleafMemory[T]},
 	}
 }
 
@@ -83,4 +85,79 @@ func tntleaf[T kernels.Element](by implementation[T]) func(*versions.Call) error
 		}
 		return nil
 	}
+}
+
+// cudaTntleaf executes a call of version "cuda" of op "tntleaf". It factors a copy of the tiles, and
+// exchanges the rows of another copy as the pivots say. Only the winners come to the host.
+func cudaTntleaf[T kernels.Element](call *versions.Call) error {
+	p := params[Tntleaf](call)
+	tiles, m, n, c := tntleafArgs[T](call)
+	k := min(m, n)
+	if k == 0 {
+		c.Resize(k, n)
+		c.Info = 0
+		return nil
+	}
+	f, err := newCUDALU[T](call, tiles, m, n)
+	if err != nil {
+		return err
+	}
+	var panel, winners stored
+	var elements func() unsafe.Pointer
+	if err := untilError(
+		func() (err error) { panel, err = f.scratch(n, m); return },
+		func() (err error) { winners, err = f.scratch(k, n); return },
+		func() error { return f.pack(panel) },
+		func() error {
+			if m <= n { // all rows win
+				return nil
+			}
+			return untilError(
+				func() error { return f.copy(n, m, panel, f.panel) },
+				f.factor,
+				func() error { return f.s.Laswp(f.typ, m, n, f.columnMajor(panel), k, f.pivots) },
+			)
+		},
+		func() error {
+			return f.s.CopyUpper(f.typ, k, n, -k, f.rowMajorT(panel), f.rowMajor(winners), false)
+		},
+		func() (err error) { elements, err = f.Bring(winners.at, int64(k)*winners.pitch); return },
+	); err != nil {
+		return err
+	}
+	f.AtEnd(func() error {
+		var swaps []int
+		c.Info = 0
+		if m > n {
+			var err error
+			if c.Info, err = f.zero(); err != nil {
+				return err
+			}
+			if swaps, err = appendPivots(nil, f.rows(), m); err != nil {
+				return err
+			}
+		}
+		rows := make([]int, m)
+		for i := range rows {
+			rows[i] = p.Row + i
+		}
+		for i, r := range swaps {
+			rows[i], rows[r] = rows[r], rows[i]
+		}
+		c.Resize(k, n)
+		copy(c.Rows, rows)
+		for i, x := 0, unsafe.Slice((*T)(elements()), k*n); i < k; i++ {
+			copy(c.Tile.Row(i), x[i*n:][:n])
+		}
+		return nil
+	})
+	return nil
+}
+
+// cudaTntleafMemory returns the bytes of scratch memory that cudaTntleaf needs: that of getrf, another
+// panel, and the winners.
+func cudaTntleafMemory[T kernels.Element](call *versions.Call) int64 {
+	_, m, n, _ := tntleafArgs[T](call)
+	k := min(m, n)
+	return int64(3*m+k)*int64(n)*int64(unsafe.Sizeof(*new(T))) + 8*int64(k) + 7*scratchUnit
 }

@@ -65,6 +65,8 @@ cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolver
 cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
 	cudaDataType type, void *a, int64_t lda, int64_t *ipiv, cudaDataType compute, void *device, size_t device_bytes,
 	void *host, size_t host_bytes, int *info);
+cusolverStatus_t cusolverDnSlaswp(cusolverDnHandle_t handle, int n, float *a, int lda, int k1, int k2, const int *ipiv, int incx);
+cusolverStatus_t cusolverDnDlaswp(cusolverDnHandle_t handle, int n, double *a, int lda, int k1, int k2, const int *ipiv, int incx);
 
 #ifdef __cplusplus
 }

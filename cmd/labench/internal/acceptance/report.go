@@ -70,6 +70,11 @@ func measured(b *report.Labelled, p report.Paint, r *gpucheck.Report) {
 		rows = append(rows, []any{t.Op + "/" + t.Type, t.NB, figure(t.GFLOPS, all), figure(t.Library, all), dashed(t.Ratio, "%.3f"), figure(t.Apart, apart)})
 	}
 	table("tiles", report.NewTable("GFLOP/s", -12, "nb", 6, "tiles", 12, "library", 12, "ratio", 8, "apart", 8), rows)
+	rows = nil
+	for _, a := range r.Again {
+		rows = append(rows, []any{a.Op + "/f64", a.N, a.NRHS, report.Brief(report.InSeconds(a.Factorize)), report.Brief(report.InSeconds(a.Solve)), report.Bytes(float64(a.Copied))})
+	}
+	table("again", report.NewTable("solutions", -12, "n", 6, "nrhs", 6, "factorize", 11, "solve", 11, "copied", 10), rows)
 	all, rows = nil, nil
 	for _, w := range r.Whole {
 		all = append(all, w.CPU.GFLOPS, w.GPU.GFLOPS, w.Both.GFLOPS, w.Resident, w.Library)

@@ -4,6 +4,7 @@
 //	copies     bandwidth from pinned and pageable memory, in, out and both
 //	tiles      versions "cuda" on resident tiles, compared with the libraries, and the
 //	           distance of their results from those of the CPU
+//	again      solutions with a factor that stays on the device
 //	whole      products and factorizations on the CPU, the device and both, with the
 //	           residuals of their results, and the libraries on resident matrices
 //
@@ -12,5 +13,5 @@
 // machine without Go: see docs/internals/testing.md.
 //
 // The files, from the bottom up: report, sizes, memory and station (memory of the device, and calls on it), raw (the
-// libraries), gpucheck (points and their time), copies, tiles, whole, run.
+// libraries), gpucheck (points and their time), copies, tiles, again, whole, run.
 package gpucheck

@@ -61,7 +61,7 @@ func (c *check) introduce() error {
 	}
 	c.report = Report{Machine: c.opt.Machine, Build: c.opt.Build, Began: c.began.UTC().Truncate(time.Second), Budget: c.opt.Budget.Seconds(),
 		Device: NewDevice(word, info), Simulated: simulated, Small: simulated || c.opt.Small,
-		Copies: []Copies{}, Tiles: []Tile{}, Whole: []Whole{}, Skipped: []Skipped{}, Errors: []Failure{}}
+		Copies: []Copies{}, Tiles: []Tile{}, Again: []Again{}, Whole: []Whole{}, Skipped: []Skipped{}, Errors: []Failure{}}
 	return all[0].Close()
 }
 

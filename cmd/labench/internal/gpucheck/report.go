@@ -23,6 +23,7 @@ type Report struct {
 	Copies  []Copies  `json:"copies"`
 	Latency *Latency  `json:"latency,omitempty"`
 	Tiles   []Tile    `json:"tiles"`
+	Again   []Again   `json:"again"`
 	Whole   []Whole   `json:"whole"`
 	Skipped []Skipped `json:"skipped"`
 	Errors  []Failure `json:"errors"`
@@ -81,6 +82,18 @@ type Tile struct {
 	// Apart is the distance of the result from the CPU's: ‖X − Y‖ / (ε·‖Y‖) in the Frobenius norm. It is 0 if it
 	// was not computed.
 	Apart float64 `json:"apart,omitempty"`
+}
+
+// Again is a factorization in f64 and the second of two solutions with it, on the device. Its factor
+// has stayed there.
+type Again struct {
+	Op   string `json:"op"` // "cholesky", "lu", "qr"
+	N    int    `json:"n"`
+	NRHS int    `json:"nrhs"`
+
+	Factorize float64 `json:"factorize_seconds"`
+	Solve     float64 `json:"solve_seconds"` // the faster one
+	Copied    int64   `json:"copied"`        // bytes to the device for the second solution
 }
 
 // Whole is a product or a factorization of whole matrices.

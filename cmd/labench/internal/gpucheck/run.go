@@ -28,7 +28,7 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	limited, stop := context.WithDeadline(ctx, c.end)
 	defer stop()
 	c.ctx = limited
-	for _, section := range []func(){c.copies, c.tiles, c.whole} {
+	for _, section := range []func(){c.copies, c.tiles, c.again, c.whole} {
 		section()
 	}
 	c.report.Seconds = time.Since(c.began).Seconds()

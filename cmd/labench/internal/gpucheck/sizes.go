@@ -9,6 +9,7 @@ type sizes struct {
 	tiles  []int // nb, ascending
 	target time.Duration
 	rounds int
+	again  []problem // the first tile size counts
 	whole  []problem
 }
 
@@ -25,6 +26,9 @@ type problem struct {
 // larger sizes do not need the results of smaller ones.
 func full() sizes {
 	s := sizes{copied: 256 << 20, times: 5, tiles: []int{256, 512, 1024, 2048, 4096}, target: 100 * time.Millisecond, rounds: 3}
+	for _, op := range []string{"cholesky", "lu", "qr"} {
+		s.again = append(s.again, problem{op: op, typ: "f64", n: 8192, nb: []int{1024}})
+	}
 	s.whole = []problem{
 		{op: "gemm", typ: "f64", n: 4096, nb: []int{0, 1024}, verify: true, resident: 1024},
 		{op: "cholesky", typ: "f64", n: 4096, nb: []int{0, 1024}, verify: true},
@@ -56,6 +60,9 @@ func small() sizes {
 			p := problem{op: op, typ: typ, n: 200, nb: []int{64}, verify: true}
 			if op == "gemm" {
 				p.resident = 64
+			}
+			if op != "gemm" && typ == "f64" {
+				s.again = append(s.again, p)
 			}
 			s.whole = append(s.whole, p)
 		}

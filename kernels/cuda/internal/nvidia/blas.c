@@ -182,3 +182,10 @@ int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int 
 	return h->l->p_cusolverDnXgetrf(h->solver, h->params, m, n, TYPE(f64), AT(a), lda, AT(pivots), TYPE(f64), AT(work), device,
 		own, host, AT(info));
 }
+
+int tessera_laswp(tessera_handles *h, int f64, int n, CUdeviceptr a, int lda, int k, CUdeviceptr pivots, int step) {
+	CURRENT(h);
+	if (f64)
+		return h->l->p_cusolverDnDlaswp(h->solver, n, AT(a), lda, 1, k, AT(pivots), step);
+	return h->l->p_cusolverDnSlaswp(h->solver, n, AT(a), lda, 1, k, AT(pivots), step);
+}

@@ -168,3 +168,8 @@ func (h *Handles) Getrf(f64 bool, m, n int, a Matrix, pivots, work uintptr, devi
 	return code(CUSOLVER, C.tessera_getrf(h.c, flag(f64), C.int(m), C.int(n), a.c(), a.ld(), C.CUdeviceptr(pivots),
 		C.CUdeviceptr(work), C.size_t(device), own, C.size_t(host), C.CUdeviceptr(info)))
 }
+
+// Laswp enqueues cusolverDn<t>laswp for rows 1 to k. The pivots are ints, step apart.
+func (h *Handles) Laswp(f64 bool, n int, a Matrix, k int, pivots uintptr, step int) error {
+	return code(CUSOLVER, C.tessera_laswp(h.c, flag(f64), C.int(n), a.c(), a.ld(), C.int(k), C.CUdeviceptr(pivots), C.int(step)))
+}

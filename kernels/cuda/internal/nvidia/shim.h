@@ -41,7 +41,8 @@ int tessera_launch(CUcontext ctx, CUstream s, CUfunction f, int x, int y, int th
 	X(cusolverGetVersion) X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) \
 	X(cusolverDnSpotrf_bufferSize) X(cusolverDnDpotrf_bufferSize) X(cusolverDnSpotrf) X(cusolverDnDpotrf) \
 	X(cusolverDnSgeqrf_bufferSize) X(cusolverDnDgeqrf_bufferSize) X(cusolverDnSgeqrf) X(cusolverDnDgeqrf) \
-	X(cusolverDnCreateParams) X(cusolverDnDestroyParams) X(cusolverDnXgetrf_bufferSize) X(cusolverDnXgetrf)
+	X(cusolverDnCreateParams) X(cusolverDnDestroyParams) X(cusolverDnXgetrf_bufferSize) X(cusolverDnXgetrf) \
+	X(cusolverDnSlaswp) X(cusolverDnDlaswp)
 
 /* tessera_libraries holds their functions. The types are the header's. */
 typedef struct {
@@ -95,5 +96,6 @@ int tessera_geqrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int 
 int tessera_getrf_work(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, size_t *device, size_t *host);
 int tessera_getrf(tessera_handles *h, int f64, int m, int n, CUdeviceptr a, int lda, CUdeviceptr pivots, CUdeviceptr work, size_t device,
 	void *own, size_t host, CUdeviceptr info);
+int tessera_laswp(tessera_handles *h, int f64, int n, CUdeviceptr a, int lda, int k, CUdeviceptr pivots, int step);
 
 #endif

@@ -259,3 +259,38 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t h, cusolverDnParams_t param
 	struct lu p = {(size_t)m, (size_t)n, (size_t)lda, (uintptr_t)a, (uintptr_t)ipiv, (uintptr_t)work, (uintptr_t)info, own};
 	return fake_enqueue(h->stream, type == CUDA_R_64F ? D_getrf : S_getrf, &p, sizeof p) ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS;
 }
+
+struct swaps {
+	int n, ld, first, last, step;
+	CUdeviceptr a, pivots;
+};
+
+#define SWAPS(T, letter) \
+	static void letter##_laswp(void *args) { \
+		struct swaps *p = args; \
+		int *pivots = fake_at(p->pivots, ((size_t)(p->last - p->first) * (size_t)p->step + 1) * sizeof(int)); \
+		T *a = fake_at(p->a, ((size_t)(p->n - 1) * (size_t)p->ld + (size_t)p->last) * sizeof(T)); \
+		if (pivots == NULL || a == NULL) \
+			return; \
+		fake_pause(); \
+		for (int i = p->first - 1; i < p->last; i++) { \
+			int r = pivots[(i - p->first + 1) * p->step] - 1; \
+			for (int c = 0; c < p->n && r != i; c++) { \
+				T x = a[i + (size_t)c * (size_t)p->ld]; \
+				a[i + (size_t)c * (size_t)p->ld] = a[r + (size_t)c * (size_t)p->ld]; \
+				a[r + (size_t)c * (size_t)p->ld] = x; \
+			} \
+		} \
+	} \
+	cusolverStatus_t cusolverDn##letter##laswp(cusolverDnHandle_t h, int n, T *a, int lda, int k1, int k2, const int *ipiv, int incx) { \
+		int r = fake_call("cusolverDn" #letter "laswp"); \
+		if (r) \
+			return (cusolverStatus_t)(r > 100 ? CUSOLVER_STATUS_EXECUTION_FAILED : r); \
+		if (n < 1 || k1 < 1 || k2 < k1 || lda < k2 || incx < 1) \
+			return CUSOLVER_STATUS_INVALID_VALUE; \
+		struct swaps p = {n, lda, k1, k2, incx, (uintptr_t)a, (uintptr_t)ipiv}; \
+		return fake_enqueue(h->stream, letter##_laswp, &p, sizeof p) ? CUSOLVER_STATUS_EXECUTION_FAILED : CUSOLVER_STATUS_SUCCESS; \
+	}
+
+SWAPS(float, S)
+SWAPS(double, D)

@@ -89,6 +89,8 @@ SOLVER(cusolverDnCreateParams, cusolverDnParams_t *);
 SOLVER(cusolverDnDestroyParams, cusolverDnParams_t);
 SOLVER(cusolverDnXgetrf_bufferSize, cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType, size_t *, size_t *);
 SOLVER(cusolverDnXgetrf, cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t, int64_t *, cudaDataType, void *, size_t, void *, size_t, int *);
+SOLVER(cusolverDnSlaswp, cusolverDnHandle_t, int, float *, int, int, int, const int *, int);
+SOLVER(cusolverDnDlaswp, cusolverDnHandle_t, int, double *, int, int, int, const int *, int);
 
 _Static_assert(CUDA_R_32F == 0 && CUDA_R_64F == 1, "cudaDataType");
 _Static_assert(CUBLAS_OP_N == 0 && CUBLAS_OP_T == 1, "cublasOperation_t");
