@@ -305,11 +305,11 @@ func TestGroupRefused(t *testing.T) {
 	}
 	two := func() []graph.Spec { return n.ranks(&total{}, &data[0], &data[1]) }
 	for want, specs := range map[string][]graph.Spec{
-		"at least one":       nil,
-		"3 nodes are there":  n.ranks(&total{}, &data[0], &data[1], &data[2], &data[3]),
-		"retried or ignored": func() []graph.Spec { s := two(); s[1].Failure = &graph.Failure{Retries: 1}; return s }(),
-		"rank 0 writes":      n.ranks(&total{}, &data[0], &data[0]),
-		"neither In, Out":    func() []graph.Spec { s := two(); s[0].Operands[0].Mode = graph.Commute; return s }(),
+		"at least one":        nil,
+		"3 nodes are there":   n.ranks(&total{}, &data[0], &data[1], &data[2], &data[3]),
+		"retried or ignored":  func() []graph.Spec { s := two(); s[1].Failure = &graph.Failure{Retries: 1}; return s }(),
+		"which rank 1 writes": n.ranks(&total{}, &data[0], &data[0]),
+		"neither In, Out":     func() []graph.Spec { s := two(); s[0].Operands[0].Mode = graph.Commute; return s }(),
 		"no other node can have": func() []graph.Spec {
 			s := two()
 			s[0].Operands = append(s[0].Operands, graph.Operand{Datum: &graph.Datum{Value: new(int)}, Mode: graph.In})
