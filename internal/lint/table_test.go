@@ -62,8 +62,9 @@ func table() []entry {
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems", "internal/words"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{
+			// exec/cluster for tasks of several ranks.
 			pkg:     "la/scalapack",
-			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
+			tessera: []string{"blocked", "exec", "exec/cluster", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{pkg: "la/scalapack/internal/netlib"},
