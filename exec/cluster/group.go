@@ -217,29 +217,25 @@ func (p *placement) sendGroup(g *core.Group) bool {
 // failStarved fails a group that can never get nodes, and reports whether it did.
 func (p *placement) failStarved(g *core.Group, tasks []*graph.Task) bool {
 	all := func(int) bool { return true }
+	t := tasks[0]
 	var err error
 	switch {
 	case p.sched.NodesFor(tasks, all, false) == nil:
 		err = p.tooFew(len(tasks))
-	case p.sched.InFlight.N == 0 && p.fetchesHome == 0 && !p.roomMayCome():
-		err = p.memoryError(&p.sched.NodeTable, tasks[0].Op.OpName(), core.Uses(tasks[0], p.data), p.sched.Fit.Ask(tasks[0]))
-	default:
+	case p.sched.InFlight.N > 0 || p.sched.Queued() > 0 || p.fetchesHome > 0 || len(p.busy) > 0 || p.roomMayCome():
 		return false
+	default:
+		for _, x := range tasks { // one that alone has no room, if there is one
+			if p.sched.NodesFor([]*graph.Task{x}, all, true) == nil {
+				t = x
+				break
+			}
+		}
+		err = p.memoryError(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t))
 	}
-	t := tasks[0]
 	p.tell(t, exec.Step{State: graph.Failed, Err: err})
 	p.applyFailure(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Worker: -1, Err: err}, false)
 	return true
-}
-
-// roomMayCome reports whether nodes will have more free memory, though no task of the job is in flight.
-func (p *placement) roomMayCome() bool {
-	for i, n := range p.nodes {
-		if !p.sched.Absent(i) && (n.memory.HasPinned() || n.memory.PendingForgets > 0) {
-			return true
-		}
-	}
-	return len(p.busy) > 0 || p.fetchAllEarly()
 }
 
 // sendOrder tells a node what a rank is to do. The message follows that with the rank. The caller holds mu.

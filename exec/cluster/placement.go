@@ -219,10 +219,20 @@ func (p *placement) squeeze() bool {
 		p.assign(t, i)
 		return true
 	}
+	if p.roomMayCome() {
+		return false
+	}
+	p.outcome.Abort(p.memoryError(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
+	return true // which cancels all tasks
+}
+
+// roomMayCome reports whether nodes will have more free memory, though no task of the job is in flight: then the job
+// tries again. It makes the driver fetch data of the program, also for other jobs.
+func (p *placement) roomMayCome() bool {
 	for k, n := range p.nodes {
 		if !p.sched.Absent(k) && (n.memory.HasPinned() || n.memory.PendingForgets > 0) {
 			p.starving[p] = p.place
-			return false
+			return true
 		}
 	}
 	eased := p.fetchAllEarly() // true of a recovery, too
@@ -232,10 +242,8 @@ func (p *placement) squeeze() bool {
 	}
 	if eased {
 		p.starving[p] = p.place
-		return false
 	}
-	p.outcome.Abort(p.memoryError(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
-	return true // which cancels all tasks
+	return eased
 }
 
 // assign gives a task to a node, or cancels it. The message for the node says which version of each

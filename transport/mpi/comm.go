@@ -17,9 +17,6 @@ type Comm struct {
 	lib   *libmpi.Group
 }
 
-// stayTimeout is how long a rank may go on when its task has failed.
-const stayTimeout = 30 * time.Second
-
 // errStays says that a rank goes on though its task has failed.
 var errStays = errors.New("mpi: a rank of a task still runs, 30 s after the task has failed on another rank; does it wait for that rank in MPI?")
 

@@ -37,7 +37,9 @@ type RankError struct {
 	own  error  // the error itself, on that rank
 }
 
-func (e *RankError) Error() string { return fmt.Sprintf("mpi: rank %d of the task: %s", e.Rank, e.Text) }
+func (e *RankError) Error() string {
+	return fmt.Sprintf("mpi: rank %d of the task: %s", e.Rank, e.Text)
+}
 
 // Unwrap returns the error on the rank that has passed it, and nil on others.
 func (e *RankError) Unwrap() error { return e.own }

@@ -28,6 +28,9 @@ type World struct {
 	nodes []*node
 }
 
+// stayTimeout is how long a rank of a task may go on when the task has failed.
+const stayTimeout = 30 * time.Second
+
 // joinTimeout is how long Open waits for the other ranks.
 const joinTimeout = 2 * time.Minute
 

@@ -185,6 +185,9 @@ func (s *Scheduler) NodesFor(tasks []*graph.Task, takes func(node int) bool, roo
 	})
 }
 
+// Queued returns the number of tasks that are ready and no node's.
+func (s *Scheduler) Queued() int { return s.queue.Len() + s.waiting }
+
 // HasNodesFor reports whether tasks with these questions could run at once, each on a node of its own.
 func (s *Scheduler) HasNodesFor(all []Question) bool {
 	can := func(k, i int) bool {
