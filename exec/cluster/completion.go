@@ -42,8 +42,8 @@ func (p *placement) onEnded(n *node, m ended) {
 			p.onReleased(n, at, &e)
 			continue
 		}
-		if e.Arrived {
-			p.groups.Arrived(graph.TaskID(e.ID), at)
+		if e.Arrived > 0 {
+			p.groups.Arrived(graph.TaskID(e.ID), e.Arrived)
 			continue
 		}
 		if e.Returned && e.ID == 0 {

@@ -95,7 +95,7 @@ func (e *execution) enter(waited int) {
 func (e *execution) begin() {
 	if e.member != nil {
 		if begins, waits := e.member.arrive(); waits {
-			e.w.report(end{ID: e.task.ID, Arrived: true})
+			e.w.report(end{ID: e.task.ID, Arrived: e.task.Group.Number})
 			return
 		} else if !begins {
 			e.giveBack()

@@ -87,7 +87,7 @@ func (j *job) submitGroup(specs []graph.Spec) (ids []graph.TaskID, err error) {
 			ready = append(ready, t)
 		}
 	}
-	j.groups.Add(rand.Uint64(), tasks)
+	j.groups.Add(tasks)
 	j.pushReady(ready, -1)
 	j.place()
 	return ids, nil
@@ -202,7 +202,7 @@ func (p *placement) sendGroup(g *core.Group) bool {
 	if g.Nodes == nil {
 		return p.failStarved(g, tasks)
 	}
-	g.Called = false
+	g.Called, g.Number = false, rand.Uint64()|1
 	for i, t := range tasks {
 		p.groups.Aside(g, i)
 		if p.assign(t, g.Nodes[i]); p.sched.InFlight.Of(uint64(t.ID())) == nil {

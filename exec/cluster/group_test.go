@@ -130,7 +130,7 @@ func TestGroup(t *testing.T) {
 		n := groups(t, 3, func(o *cluster.Options) {
 			o.Idle, o.Policy, o.Owner = seed%2 == 0, dispatch.Kinds()[seed%3], false
 			if seed%3 == 1 {
-				o.Memory = 48 // at most four data of the twelve and of what is on its way
+				o.Memory = 48 // six of twelve data
 			}
 		})
 		var both sync.WaitGroup

@@ -234,8 +234,8 @@ type end struct {
 	Fetched []arrival // arrivals of operands, if the run asked for the story
 	// Released, if not empty, are operands that the task has finished with. The task goes on.
 	Released []int
-	// Arrived says that a rank of a group can begin, and waits for an order.
-	Arrived bool
+	// Arrived, if not 0, is the number of a group of which the task is a rank, that can begin and waits for an order.
+	Arrived uint64
 }
 
 // missing is a version that could not be fetched: Unreachable nodes did not answer or gave damaged

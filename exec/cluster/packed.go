@@ -52,7 +52,7 @@ type packedEnded struct {
 // plain reports whether a task has ended well at the first attempt.
 func (e *end) plain() bool {
 	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Returned &&
-		len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0 && !e.Arrived
+		len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0 && e.Arrived == 0
 }
 
 // pack implements packs.

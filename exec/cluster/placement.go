@@ -235,10 +235,10 @@ func (p *placement) roomMayCome() bool {
 			return true
 		}
 	}
-	eased := p.fetchAllEarly() // true of a recovery, too
-	for x := range p.jobData { // by job
+	eased := p.fetchAllEarly(p.sched.WrittenOn(0)) // true of a recovery, too
+	for x := range p.jobData {                     // by job
 		q := x.(*placement)
-		eased = q.fetchAllEarly() || eased || q.sched.Paused && !p.recovering // a recovery drops much at its end
+		eased = q.fetchAllEarly(q.sched.WrittenOn(0)) || eased || q.sched.Paused && !p.recovering // a recovery drops much at its end
 	}
 	if eased {
 		p.starving[p] = p.place

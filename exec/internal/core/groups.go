@@ -17,7 +17,7 @@ import (
 // A node has at most one rank at a time, of any group. So ranks wait only for tasks of no group, which end, and not
 // for one another. Groups that are ready get nodes in the order in which they were submitted.
 type Group struct {
-	Number uint64
+	Number uint64       // of this choice of nodes
 	Nodes  []int        // by rank, once they are chosen
 	Fault  *graph.Fault // of the first rank that failed
 	Begun  bool
@@ -56,8 +56,8 @@ type place struct {
 }
 
 // Add adds a group of some tasks, by rank, none of which is ready.
-func (x *Groups) Add(number uint64, tasks []*graph.Task) {
-	g := &Group{Number: number}
+func (x *Groups) Add(tasks []*graph.Task) {
+	g := &Group{}
 	for i, t := range tasks {
 		g.ranks = append(g.ranks, rank{task: t})
 		if x.of == nil {
@@ -108,9 +108,10 @@ func (x *Groups) Aside(g *Group, i int) { x.set(g, i, aside) }
 // Sent notes that a node has a task.
 func (x *Groups) Sent(g *Group, i int) { x.set(g, i, sent) }
 
-// Arrived notes that a task can begin on its node.
-func (x *Groups) Arrived(id graph.TaskID, node int) {
-	if p := x.of[id]; p.group != nil && p.group.ranks[p.rank].state == sent && p.group.Nodes[p.rank] == node {
+// Arrived notes that a task can begin on the node to which the group of a number has sent it. The report may come after
+// the task has gone back.
+func (x *Groups) Arrived(id graph.TaskID, number uint64) {
+	if p := x.of[id]; p.group != nil && p.group.ranks[p.rank].state == sent && p.group.Number == number {
 		x.set(p.group, p.rank, arrived)
 	}
 }
