@@ -74,12 +74,13 @@ func (w *work) join(e *execution) {
 	e.spec.Local = &g
 	w.grouped.Store(true)
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.members == nil {
 		w.members = map[uint64]*execution{}
 	}
 	w.members[e.task.ID] = e
-	if w.ended {
+	ended := w.ended
+	w.mu.Unlock()
+	if ended {
 		e.member.order(false)
 	}
 }
