@@ -131,8 +131,7 @@ test-blas: ## test the versions of OpenBLAS and MKL, where they link
 	@$(FUNCTIONS)
 	above='^(TestGemm|TestSyrk|TestTrsm|TestPotrf|TestGetrf|TestGeqrf)$$'
 	routines=$$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' $$(grep -l '\bBLAS[A-Za-z]*\[' kernels/cpu/*_test.go) | paste -s -d '|')
-	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
-	check() { # TAGS mpirun…
+	check() { # TAGS
 		$(GO) vet -tags "$$1" ./kernels/cpu
 		$(CLEAN_ENV) $(SHORT) -tags "$$1" -run "^($$routines)\$$" -skip '$(OTHERS)' ./kernels/cpu
 		$(CLEAN_ENV) $(SHORT) -tags "$$1" -skip '$(OTHERS)' ./kernels/op
@@ -247,7 +246,8 @@ test-cuda: ## test the tag cuda on fake libraries, what calls them under the rac
 test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 	@$(FUNCTIONS)
 	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
-	check() { # TAGS
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	check() { # TAGS mpirun…
 		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/... ./examples/15-mpi-tasks
 		$(SHORT) -count=1 -tags "$$1" ./transport/mpi
 		$(SHORT) -count=1 -tags "$$1" -run '^TestRank' ./cmd/labench

@@ -417,6 +417,34 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 	}
 }
 
+// HandOn implements [exec.Hander]. The driver keeps a copy of the version, for nodes that are yet to fetch it, and to
+// compute lost data again.
+func (j *job) HandOn(d *graph.Datum, done func(error)) {
+	j.Notify(d, func(err error) {
+		if err == nil {
+			j.leaveHome(d)
+		}
+		done(err)
+	})
+}
+
+// leaveHome makes the job do without the memory of the program that has the latest version of d.
+func (j *job) leaveHome(d *graph.Datum) {
+	j.mu.Lock()
+	if j.number == 0 { // it has no tasks
+		j.mu.Unlock()
+		return
+	}
+	e := j.data.Of(d)
+	h, ref, work := j.homes[e], e.Ref, j.work
+	delete(j.homes, e)
+	e.Home.Present = false
+	j.mu.Unlock()
+	if h != nil {
+		work.store.leaveHome(ref, h)
+	}
+}
+
 // Err implements [exec.Job].
 func (j *job) Err() error { return j.outcome.Why().Cause() }
 
