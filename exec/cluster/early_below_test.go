@@ -31,23 +31,32 @@ func TestEarlyBelow(t *testing.T) {
 						return context.Cause(c.Ctx)
 					}
 				}
+				for _, more := range c.Args[1:] {
+					c.Args[0].(*number).n += more.(*number).n
+				}
 				c.Args[0].(*number).n++
 				return nil
 			}}}}
 			early := &versions.Op{Name: "early", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
 				children, err := exec.Nested(c)
-				for i := range c.Args {
-					d := &graph.Datum{Value: c.Args[i], Bytes: 8}
-					for range 2 {
-						if err == nil {
-							_, err = children.Submit(&graph.Spec{Op: add, Params: &width{i}, Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}})
-						}
+				if err != nil {
+					return err
+				}
+				data := make([]graph.Datum, 2)
+				for k := range 4 {
+					d := &data[k/2]
+					d.Value, d.Bytes = c.Args[k/2], 8
+					s := graph.Spec{Op: add, Params: &width{k / 2}, Operands: []graph.Operand{{Datum: d, Mode: graph.InOut}}}
+					if k == 2 { // it reads the other one, which is handed on meanwhile
+						s.Operands = append(s.Operands, graph.Operand{Datum: &data[0], Mode: graph.In})
 					}
-					if err == nil {
-						children.Hand(d, i)
+					if _, err := children.Submit(&s); err != nil {
+						return err
 					}
 				}
-				return err
+				children.Hand(&data[0], 0)
+				children.Hand(&data[1], 1)
+				return nil
 			}}}}
 			look := &versions.Op{Name: "look", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error {
 				x := c.Args[0].(*number)
@@ -92,7 +101,7 @@ func TestEarlyBelow(t *testing.T) {
 		if err := j.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range []uint64{20, 3} {
+		for i, want := range []uint64{20, 5} {
 			if x := data[i].Value.(*number).n; x != want {
 				t.Errorf("lose %t: datum %d is %d, want %d", lose, i, x, want)
 			}

@@ -37,3 +37,10 @@ func (m *member) order(begin bool) (waited bool) {
 	}
 	return waited
 }
+
+// isWaiting reports whether the rank waits for an order.
+func (m *member) isWaiting() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waits
+}
