@@ -34,16 +34,20 @@ var errStays = errors.New("mpi: a rank of a task still runs, 30 s after the task
 // the call is not that of a rank, or of another world; or an *[Error].
 func (w *World) Run(f func(*versions.Call, *Comm) error) func(*versions.Call) error {
 	return func(call *versions.Call) error {
-		c, err := w.comm(call)
-		if err != nil {
-			return err
+		g, ok := call.Local.(*transport.Group)
+		if !ok {
+			return &CommError{"the task is not one of several ranks: submit it by cluster.SubmitGroup"}
 		}
-		x := *call
 		ctx, cancel := context.WithCancel(call.Ctx)
 		defer cancel()
 		done := make(chan struct{})
 		defer close(done)
-		go w.wait(c.group.Failed, done, cancel)
+		go w.wait(g.Failed, done, cancel)
+		c, err := w.comm(g)
+		if err != nil {
+			return err
+		}
+		x := *call
 		x.Ctx = ctx
 		if err := f(&x, c); err != nil {
 			return err
@@ -72,12 +76,8 @@ func (w *World) wait(failed, done <-chan struct{}, cancel func()) {
 // groupTags is the number of tags of groups. Groups that are made at the same time have no rank in common.
 const groupTags = 1 << 15
 
-// comm makes the communicator of a call's task.
-func (w *World) comm(call *versions.Call) (*Comm, error) {
-	g, ok := call.Local.(*transport.Group)
-	if !ok {
-		return nil, &CommError{"the task is not one of several ranks: submit it by cluster.SubmitGroup"}
-	}
+// comm makes the communicator of a task. The error is that of Run.
+func (w *World) comm(g *transport.Group) (*Comm, error) {
 	if !w.lib.Multiple {
 		return nil, &ThreadError{Multiple: true}
 	}
@@ -87,9 +87,11 @@ func (w *World) comm(call *versions.Call) (*Comm, error) {
 	}
 	ranks := make([]int, len(g.Nodes))
 	for i, name := range g.Nodes {
-		if ranks[i], ok = of[name]; !ok {
+		r, ok := of[name]
+		if !ok {
 			return nil, &CommError{fmt.Sprintf("node %s is no rank of MPI", name)}
 		}
+		ranks[i] = r
 	}
 	lib, err := w.lib.Group(ranks, int(g.Number%groupTags))
 	if err != nil {

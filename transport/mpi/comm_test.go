@@ -132,7 +132,7 @@ func beRank(way string) (err error) {
 	if err = errors.Join(err, j.Wait()); !errors.As(err, &none) {
 		return fmt.Errorf("a task without ranks: %w", err)
 	}
-	if _, err := w.comm(&versions.Call{Local: &transport.Group{Nodes: []string{w.Name(0), "elsewhere"}}}); !errors.As(err, &none) {
+	if _, err := w.comm(&transport.Group{Nodes: []string{w.Name(0), "elsewhere"}}); !errors.As(err, &none) {
 		return fmt.Errorf("a node that is no rank: %w", err)
 	}
 	return groupOf(d, op, &least{}, 4, 3)
@@ -180,7 +180,7 @@ func groupOf(d *cluster.Driver, op *versions.Op, p *least, ranks, times int) err
 // TestOneThread: a program that has MPI for calls from one thread at a time can have no communicators.
 func TestOneThread(t *testing.T) {
 	var e *ThreadError
-	if _, err := theWorld.World.comm(&versions.Call{Local: &transport.Group{}}); !theWorld.World.lib.Multiple && (!errors.As(err, &e) || !e.Multiple) {
+	if _, err := theWorld.World.comm(&transport.Group{}); !theWorld.World.lib.Multiple && (!errors.As(err, &e) || !e.Multiple) {
 		t.Errorf("without MPI_THREAD_MULTIPLE: %v", err)
 	}
 }
