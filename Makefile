@@ -246,17 +246,20 @@ test-cuda: ## test the tag cuda on fake libraries, what calls them under the rac
 test-mpi: ## test the tag mpi on ranks of Open MPI and of MPICH (make deps-mpi)
 	@$(FUNCTIONS)
 	left_out() { echo "  left out  tag $$1: no $$2; get it with: make deps-mpi"; }
-	check() { # TAGS
-		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/...
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT
+	check() { # TAGS mpirun…
+		$(GO) vet -tags "$$1" ./transport/mpi/... ./cmd/labench ./la/scalapack/... ./examples/15-mpi-tasks
 		$(SHORT) -count=1 -tags "$$1" ./transport/mpi
 		$(SHORT) -count=1 -tags "$$1" -run '^TestRank' ./cmd/labench
+		$(GO) build -tags "$$1" -o "$$dir/tasks" ./examples/15-mpi-tasks
+		"$${@:2}" -n 4 "$$dir/tasks"
 		if [[ $$1 == mpi ]] && links $(LINK_SCALAPACK); then set -- "$$1,scalapack"
 		else echo "  left out  tag $$1: what is compared with ScaLAPACK; it is for Open MPI: make deps-mpi"; fi
 		$(SHORT) -count=1 -tags "$$1" -run '^TestRank' ./la/scalapack
 	}
 	command -v pkg-config >/dev/null || { left_out mpi pkg-config; exit; }
-	if pkg-config --exists ompi && command -v mpirun.openmpi >/dev/null; then check mpi; else left_out mpi "Open MPI"; fi
-	if pkg-config --exists mpich && command -v mpirun.mpich >/dev/null; then check mpi,mpich; else left_out mpi,mpich MPICH; fi
+	if pkg-config --exists ompi && command -v mpirun.openmpi >/dev/null; then check mpi mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none; else left_out mpi "Open MPI"; fi
+	if pkg-config --exists mpich && command -v mpirun.mpich >/dev/null; then check mpi,mpich mpirun.mpich; else left_out mpi,mpich MPICH; fi
 
 test-slurm: ## submit the batch scripts to a Slurm cluster in network namespaces (make deps-slurm; Linux, as root)
 	@GO='$(GO)' deploy/slurm/test/run

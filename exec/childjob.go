@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"sync"
 
 	"github.com/tessera-la/tessera/exec/graph"
 )
@@ -14,7 +15,18 @@ type Domain interface {
 	// Children returns a new job for the task's children, which ends with ctx. Its Submit waits when
 	// window tasks are in flight. The job is nil if children are to run on this node. A worker calls
 	// Children while it executes the task.
+	//
+	// If the job is a Hander, operands of the task may be handed on before its end.
 	Children(ctx context.Context) (job Job, window int)
+}
+
+// Hander is a [Job] of children on other nodes that can do without the memory of an operand of their parent.
+type Hander interface {
+	Job
+	// HandOn calls done when the version of d that the latest submitted task makes is in d.Value, and the job does
+	// not use that memory any more, or with the error because of which the version does not come. No task that is
+	// submitted later uses d.
+	HandOn(d *graph.Datum, done func(error))
 }
 
 // childJob is the job of a task's children as their parent sees it: a [job] of the same runtime, or
@@ -40,6 +52,22 @@ type remoteChildren struct {
 	sent    int                     // submitted tasks
 	end     context.CancelCauseFunc // of the job's context
 	lending func(f func())          // calls f while other workers use the parent's cores
+	handing sync.WaitGroup          // operands that are yet to be handed on
+}
+
+// hand calls give when datum d has its latest version, before the children end. It does nothing if the job cannot.
+func (r *remoteChildren) hand(d *graph.Datum, give func()) {
+	h, ok := r.Job.(Hander)
+	if !ok {
+		return
+	}
+	r.handing.Add(1)
+	h.HandOn(d, func(err error) {
+		defer r.handing.Done()
+		if err == nil {
+			give()
+		}
+	})
 }
 
 // Submit implements [Job]. It lends the cores only if the window is full, because lending takes longer
@@ -54,7 +82,10 @@ func (r *remoteChildren) Submit(s *graph.Spec) (id graph.TaskID, err error) {
 
 // Wait implements [Job].
 func (r *remoteChildren) Wait() (err error) {
-	r.lending(func() { err = r.Job.Wait() })
+	r.lending(func() {
+		err = r.Job.Wait()
+		r.handing.Wait()
+	})
 	return err
 }
 
@@ -74,6 +105,7 @@ func (r *remoteChildren) release() { r.end(nil) }
 func (r *remoteChildren) whenDone(f func(error)) bool {
 	go func() {
 		err := r.Job.Wait()
+		r.handing.Wait()
 		r.release()
 		f(err)
 	}()

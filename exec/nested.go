@@ -100,10 +100,10 @@ type Children struct {
 }
 
 // Hand finishes with operand i of the parent, as [versions.Call.Finished] does, as soon as the
-// version of d that the latest submitted task makes is there. If d is renamed or children are on
-// other nodes, the operand is handed on at the parent's end only: its value may be needed to
-// compute lost data again. Children submitted later must not touch the operand's memory. If the
-// version cannot be made, the parent fails.
+// version of d that the latest submitted task makes is there. If d is renamed, the operand is handed
+// on at the parent's end only. So it is if children are on other nodes and the value of d is not the
+// operand itself, for example a part of it. Children submitted later must not touch the operand's
+// memory. If the version cannot be made, the parent fails.
 //
 // It panics with graph.ErrOperand or graph.ErrGiven if the parent has no operand i or has finished
 // with it. An operand that is handed on twice makes the parent fail.
@@ -116,24 +116,32 @@ func (c Children) Hand(d *graph.Datum, i int) {
 		panic(graph.ErrGiven)
 	}
 	// The parent's end hands on all operands that have not been handed on before.
-	j, here := c.Job.(*job)
-	if !here || d.Renamed() {
+	if d.Renamed() {
 		return // earlier children may still read the value into which the latest is copied
 	}
-	j.watch(d, func(f *graph.Fault) {
-		if f == nil {
-			f = j.sched.devices.Bring(d)
-		}
-		if f != nil {
-			return
-		}
+	give := func(fail func(error)) {
 		defer func() {
 			if v := recover(); v != nil { // the operand was given meanwhile
-				j.outcome.Abort(&PanicError{Value: v, Stack: debug.Stack()})
+				fail(&PanicError{Value: v, Stack: debug.Stack()})
 			}
 		}()
 		c.of.give(t, i)
-	})
+	}
+	switch j := c.Job.(type) {
+	case *job:
+		j.watch(d, func(f *graph.Fault) {
+			if f == nil {
+				f = j.sched.devices.Bring(d)
+			}
+			if f == nil {
+				give(j.outcome.Abort)
+			}
+		})
+	case *remoteChildren:
+		if d.Value != nil && d.Value == t.Value(i) {
+			j.hand(d, func() { give(j.end) })
+		}
+	}
 }
 
 // Finished implements versions.Task.

@@ -18,6 +18,7 @@ import (
 //	call   ─► greet, or deny               a driver calls this node
 //	run    ─► work.run ─► report           tasks, and their ends
 //	recall ─► work.giveBack                tasks go back before they begin
+//	order  ─► executor.obey                a rank of a group begins, or ends
 //	query  ─► status
 //	forget ─► endJob                       a job has ended
 type agent struct {
@@ -109,6 +110,8 @@ func (a *agent) receive(from string, message []byte) error {
 		return a.onRun(from, body)
 	case kindRecall:
 		return a.onRecall(from, body)
+	case kindOrder:
+		return a.onOrder(from, body)
 	case kindQuery:
 		if d := a.present(from); d != nil {
 			d.out.add(func() []byte { return encode(kindStatus, d.exec.status()) })
@@ -177,6 +180,22 @@ func (a *agent) onRecall(from string, body []byte) error {
 		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
 	default:
 		a.work(d, m.Job).giveBack(m.Tasks, m.Count)
+	}
+	return nil
+}
+
+// onOrder has a rank of a group begin, or end.
+func (a *agent) onOrder(from string, body []byte) error {
+	var m order
+	if err := decode(from, body, &m); err != nil {
+		return err
+	}
+	switch d, own := a.claimJob(from, m.Job); {
+	case d == nil:
+	case !own:
+		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
+	default:
+		d.exec.obey(m)
 	}
 	return nil
 }

@@ -79,11 +79,12 @@ func (c *catalog) memoryError(s *core.NodeTable, task string, uses []*core.Entry
 const maxEmptyRounds = 10
 
 // fetchAllEarly makes the driver fetch all data of the program that are on nodes with a cap, unless such
-// fetches are in progress. It reports whether any are in progress.
-func (c *catalog) fetchAllEarly() bool {
+// fetches are in progress. It leaves out those that tasks on the driver overwrite, whose memory a fetch would
+// overwrite in turn. It reports whether any are in progress.
+func (c *catalog) fetchAllEarly(written map[*core.Entry]bool) bool {
 	if c.earlyFetches == 0 && c.emptyRounds < maxEmptyRounds {
 		for e := range c.entries {
-			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Cap > 0 {
+			if len(e.Holders) > 0 && c.nodes[e.Holders[0]].memory.Cap > 0 && !written[e] {
 				c.fetchEarly(e)
 			}
 		}

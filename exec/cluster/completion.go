@@ -42,6 +42,10 @@ func (p *placement) onEnded(n *node, m ended) {
 			p.onReleased(n, at, &e)
 			continue
 		}
+		if e.Arrived > 0 {
+			p.groups.Arrived(graph.TaskID(e.ID), e.Arrived)
+			continue
+		}
 		if e.Returned && e.ID == 0 {
 			p.sched.EndRecall(at)
 			continue
@@ -84,6 +88,11 @@ func (p *placement) takeBack(f *core.Flight, n *node) {
 		to = p.nodes[x.RecallFor]
 	}
 	p.tellBack(f.Task, n, to)
+	if g, _ := p.groups.Of(f.Task); g != nil {
+		p.sched.NoteReturned(f)
+		p.pushReady([]*graph.Task{f.Task}, -1)
+		return
+	}
 	if !p.sched.TakeBack(f) {
 		p.pushReady([]*graph.Task{f.Task}, -1)
 	}
@@ -102,6 +111,10 @@ func (p *placement) finish(f *core.Flight, n *node, e *end) {
 	p.fleet.record.ended(n.traceRows(), p.traced, f.Task, e)
 	if x, ok := f.Task.Witness().(settler); ok {
 		x.noteBelow(e)
+	}
+	if g, _ := p.groups.Of(f.Task); g != nil && g.Fault != nil { // the failure of a rank is that of all
+		p.endTask(f.Task, f.Node, graph.Cancelled, g.Fault)
+		return
 	}
 	if e.Fault != nil {
 		p.failTask(f.Task, n, f.Node, e.Fault)
@@ -195,6 +208,9 @@ func (p *placement) loseNode(n *node) {
 	p.batches[i] = batch{}
 	tasks, ended := p.sched.RemoveNode(i)
 	for _, f := range ended {
+		if p.loseRank(f.Task, n) {
+			continue
+		}
 		p.tell(f.Task, exec.Step{
 			State: graph.Ready, Node: n.name,
 			Note: "lost with its node, after it had handed on some operands: the others are made again",
@@ -204,6 +220,7 @@ func (p *placement) loseNode(n *node) {
 		}
 		p.endTask(f.Task, -1, graph.Done, nil)
 	}
+	tasks = slices.DeleteFunc(tasks, func(t *graph.Task) bool { return p.loseRank(t, n) })
 	for _, t := range tasks {
 		p.tell(t, exec.Step{State: graph.Ready, Note: "lost with its node", Node: n.name})
 		t.SetState(graph.Ready)
@@ -212,4 +229,21 @@ func (p *placement) loseNode(n *node) {
 	p.pushReady(tasks, -1)
 	p.place()
 	p.news.Broadcast()
+}
+
+// loseRank fails a task that was lost with its node, if it is a rank of a group that has begun, and reports whether
+// it is.
+func (p *placement) loseRank(t *graph.Task, n *node) bool {
+	g, _ := p.groups.Of(t)
+	if g == nil || !g.Begun {
+		return false
+	}
+	err := &NodeLostError{Node: n.name}
+	p.tell(t, exec.Step{State: graph.Failed, Err: err, Node: n.name})
+	if g.Fault != nil {
+		p.endTask(t, -1, graph.Cancelled, g.Fault)
+		return true
+	}
+	p.applyFailure(t, -1, &exec.TaskError{Task: t.ID(), Op: t.Op.OpName(), Node: n.name, Worker: -1, Err: err}, false)
+	return true
 }

@@ -51,6 +51,18 @@
 // separate job with its own data; the first and last versions of these data are in the memory of the
 // operands of the parent. The driver above sees only the parent task.
 //
+// # Tasks of several ranks
+//
+// [SubmitGroup] submits tasks that begin together, each on a node of its own (group.go, core/groups.go):
+//
+//	driver:  all ranks are ready ─► a node for each ─► run ┐
+//	agents:                     operands come ─► at the gate ─► arrived ┐
+//	driver:                                           all have arrived ─► order: begin ┐
+//	agents:                                                          the node's runtime ◄┘
+//
+// If a rank cannot go on before they begin, the driver calls the others back, and tries again. So no rank waits for
+// another one that does not come.
+//
 // # Loss of a node
 //
 // For each version the driver keeps a record of the task that made it (core/lineage.go). When a node is lost,
@@ -66,13 +78,13 @@
 //   - batch: tasks that go to a node together; known: what messages can name; options; outbox: messages to a node
 //   - meter: the times of a node
 //   - values: the data of a node; fetch: data from other nodes; store: operands and results of tasks
-//   - executor: the tasks of a node; execution: the steps of one; executor_run: tasks that come, and their operands
+//   - member: a rank of a group; executor: the tasks of a node; execution: the steps of one; executor_run: tasks that come, and their operands
 //   - offer: what a node says that it can execute; usage: what nodes have done; record: traces
 //   - fleet: the nodes of a driver
 //   - catalog: the data of a job; capacity: caps on memory; story: what is told of tasks
 //   - placement: which node has which task of a job; completion: what becomes of these tasks
 //   - routes: values by way of relays
-//   - job: Submit and Wait; recovery: lost data; replication: replicas
+//   - job: Submit and Wait; group: tasks of several ranks; recovery: lost data; replication: replicas
 //   - status: what nodes are doing; watchdog
 //   - driver: its jobs; driver_nodes: nodes that come and go; driver_messages: what they say; driver_runtime: the
 //     exec.Runtime; keep: data that stay on nodes

@@ -68,7 +68,7 @@ func (d *Driver) NewJob(ctx context.Context) exec.Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return withReplication(withRecovery(newJob(d, d.fleet, ctx, d.allNodes())))
+	return withGroups(withReplication(withRecovery(newJob(d, d.fleet, ctx, d.allNodes()))))
 }
 
 // Workers implements [exec.Runtime]: the workers of this node, then those of other nodes, kind by

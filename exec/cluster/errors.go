@@ -70,6 +70,16 @@ func (e *NoNodeError) Unwrap() (all []error) {
 	return all
 }
 
+// GroupError says why a task of several ranks is refused, or cannot run any more: see [SubmitGroup].
+type GroupError struct {
+	Ranks  int
+	Reason string
+}
+
+func (e *GroupError) Error() string {
+	return fmt.Sprintf("cluster: a task of %d ranks: %s", e.Ranks, e.Reason)
+}
+
 // RemoteError is an error of another node whose type this node does not know: see Options.Errors.
 type RemoteError struct {
 	Node, Type, Text string

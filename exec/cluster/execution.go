@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -74,6 +75,9 @@ func (e *execution) enter(waited int) {
 		Task: e, Priority: e.task.Priority, Job: e.w.number, ID: e.task.ID,
 		Width: min(core.WidthOf(e.spec.Op, e.spec.Constraints), e.w.meter.workers),
 	}
+	if e.member != nil {
+		x.Priority = math.MaxInt64 // other nodes wait for it
+	}
 	if to := e.chooseBelow(); to != nil {
 		e.stageSince.Store(e.w.meter.change(-waited, 0))
 		e.w.gate.PutAside(x)
@@ -86,8 +90,18 @@ func (e *execution) enter(waited int) {
 	}
 }
 
-// begin hands the task to the node's runtime.
+// begin hands the task to the node's runtime. A rank of a group first waits for an order: it keeps its place at the
+// gate, and no worker.
 func (e *execution) begin() {
+	if e.member != nil {
+		if begins, waits := e.member.arrive(); waits {
+			e.w.report(end{ID: e.task.ID, Arrived: e.task.Group.Number})
+			return
+		} else if !begins {
+			e.giveBack()
+			return
+		}
+	}
 	for i := range e.data {
 		x := &e.data[i]
 		x.Bytes = bytesOf(x.Value)
@@ -186,6 +200,17 @@ func (e *execution) leaveGate(err error) {
 	now := e.w.meter.change(0, -runs)
 	beginAll(e.w.gate.Leave(e, e.w.meter.began.Add(time.Duration(now)), nil), now)
 	e.end(err)
+}
+
+// giveBack gives back a rank of a group that has not begun, or ends it with its job.
+func (e *execution) giveBack() {
+	if err := e.w.ctx.Err(); err != nil {
+		e.leaveGate(context.Cause(e.w.ctx))
+		return
+	}
+	now := e.w.meter.change(0, -1)
+	beginAll(e.w.gate.Leave(e, e.w.meter.began.Add(time.Duration(now)), nil), now)
+	e.w.reportLast(end{ID: e.task.ID, Returned: true})
 }
 
 // beginAll begins tasks on a new goroutine. The caller may be a worker, and a task that overwrites

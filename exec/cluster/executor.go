@@ -79,8 +79,10 @@ type work struct {
 	tasks      sync.WaitGroup
 	unreported atomic.Int64 // of these: tasks whose end has not been reported
 	endOnce    sync.Once
-	ended      bool       // no task begins any more; executor.mu guards it
-	parser     specParser // called by run only
+	ended      bool                  // no task begins any more; executor.mu guards it
+	parser     specParser            // called by run only
+	members    map[uint64]*execution // ranks of groups, by task; executor.mu guards it
+	grouped    atomic.Bool           // there was a rank of a group
 
 	delegating sync.Mutex // held while toBelow is made; taken before the domain's locks
 	toBelow    delegate
@@ -142,6 +144,7 @@ type execution struct {
 	wrote      bool                  // other nodes cannot fetch any more what it overwrites
 	stageSince atomic.Int64          // when it began to wait for operands, to be ready, or to run
 	failed     atomic.Pointer[error] // why an operand can never come
+	member     *member               // nil if the task is no rank of a group
 
 	mu     sync.Mutex // a leaf
 	report end        // what the driver will be told
@@ -197,6 +200,11 @@ func (w *work) reportEnd(x end, err error) {
 
 // reportLast sends the last report about a task.
 func (w *work) reportLast(x end) {
+	if w.grouped.Load() {
+		w.mu.Lock()
+		delete(w.members, x.ID)
+		w.mu.Unlock()
+	}
 	w.unreported.Add(-1)
 	w.report(x)
 	w.tasks.Done()

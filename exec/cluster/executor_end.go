@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/tessera-la/tessera/transport"
 )
@@ -15,6 +16,29 @@ func (w *work) giveBack(ids []uint64, most int) {
 		w.reportLast(end{ID: e.task.ID, Returned: true})
 	}
 	w.report(end{Returned: true})
+}
+
+// obey has a rank of a group do what the driver says. Otherwise it has ended.
+func (x *executor) obey(o order) {
+	x.mu.Lock()
+	var e *execution
+	if w := x.jobs[o.Job]; w != nil {
+		e = w.members[o.Task]
+	}
+	x.mu.Unlock()
+	if e != nil {
+		e.obey(o.Begin)
+	}
+}
+
+// obey has the rank begin, or else stop.
+func (e *execution) obey(begin bool) {
+	switch waited := e.member.order(begin); {
+	case waited && begin:
+		beginAll([]*execution{e}, e.w.meter.clock(time.Now()))
+	case waited:
+		e.giveBack()
+	}
 }
 
 // endJob ends the work for a job and drops its data. The number may also be that of a set of kept
@@ -35,8 +59,12 @@ func (w *work) shutDown(cause error) {
 	w.endOnce.Do(func() { // a second caller waits for the first
 		w.mu.Lock()
 		w.ended = true
+		members := slices.Collect(maps.Values(w.members))
 		w.mu.Unlock()
 		w.cancel(cause)
+		for _, e := range members {
+			e.obey(false)
+		}
 		w.tasks.Wait()
 		_ = w.job.Wait() // the error was reported with the tasks
 		if d := w.delegated(); d != nil {

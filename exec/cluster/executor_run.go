@@ -66,6 +66,25 @@ func (w *work) start(e *execution) {
 	e.countArrived(here)
 }
 
+// join notes that a task is a rank of a group.
+func (w *work) join(e *execution) {
+	e.member, e.stays = newMember(), true
+	g := *e.task.Group
+	g.Failed = e.member.failed
+	e.spec.Local = &g
+	w.grouped.Store(true)
+	w.mu.Lock()
+	if w.members == nil {
+		w.members = map[uint64]*execution{}
+	}
+	w.members[e.task.ID] = e
+	ended := w.ended
+	w.mu.Unlock()
+	if ended {
+		e.member.order(false)
+	}
+}
+
 // prepare makes the spec of the task for the runtime of the node. The error says which op or parameter the
 // node does not know. A task that the driver gives to itself keeps what cannot be sent, such as a parameter
 // with pointers, or packed operands.
@@ -82,6 +101,9 @@ func (w *work) prepare(e *execution) error {
 		e.spec.Op, e.spec.Params, e.spec.Local, e.spec.Constraints = s.Op, s.Params, s.Local, s.Constraints
 	} else if err := w.parser.parse(w.known, t, &e.spec); err != nil {
 		return err
+	}
+	if t.Group != nil {
+		w.join(e)
 	}
 	// The task has no successors here: the driver decides what follows a failure.
 	e.failure = graph.Failure{Retries: t.Retries, Timeout: t.Timeout, Then: graph.CancelSuccessors}

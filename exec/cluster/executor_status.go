@@ -27,7 +27,11 @@ func (x *executor) status() (s status) {
 		s.Tasks = append(s.Tasks, taskStatus{Job: e.w.number, ID: e.task.ID, Stage: where, For: since, Wants: wants})
 	}
 	for _, e := range in {
-		add(e, stageRuns, nil)
+		if e.member != nil && e.member.isWaiting() {
+			add(e, stageReady, nil)
+		} else {
+			add(e, stageRuns, nil)
+		}
 	}
 	for _, e := range ready {
 		add(e, stageReady, nil)

@@ -30,6 +30,7 @@ type fleet struct {
 	recordsOverdue  bool                         // there have been too many records of tasks
 	jobData         map[any]map[*core.Entry]bool // by job in progress: its data
 	tasks           graph.Pool                   // memory for tasks of jobs
+	busy            map[int]bool                 // nodes with a rank of a group
 	pastTasks       int64                        // tasks of ended jobs
 	lastFailedFetch NodeLostError                // the holders that last failed to give a value
 	recomputed      int64                        // tasks of recoveries
@@ -122,7 +123,7 @@ func newFleet(opt Options, k known) *fleet {
 	f := &fleet{
 		opt: opt, known: k, exec: newExecutor(&opt, k, newSharedFetches()),
 		kept: map[any]*core.Entry{}, starving: map[any]func(){}, jobData: map[any]map[*core.Entry]bool{},
-		nodes: []*node{own}, changed: make(chan struct{}),
+		busy: map[int]bool{}, nodes: []*node{own}, changed: make(chan struct{}),
 		last: rand.Uint64(), // agents know jobs by number, and two drivers may share an agent
 	}
 	f.record.Recorder, f.record.began = opt.Trace, f.exec.meter.began

@@ -157,7 +157,7 @@ func TestHostile(t *testing.T) {
 			return encode(kindRun, run{Job: 1, Tasks: []task{x}})
 		}
 		for _, m := range [][]byte{
-			nil, {protocol}, {protocol + 1, byte(kindRun)}, {protocol, 200}, {protocol, byte(kindRun), 0xff, 1, 2}, encode(kindEnded, ended{Job: job}),
+			nil, {protocol}, {protocol + 1, byte(kindRun)}, {protocol, 200}, {protocol, byte(kindRun), 0xff, 1, 2}, encode(kindEnded, ended{Job: job}), encode(kindOrder, order{Job: job, Task: 1}),
 			encode(kindForget, forget{Job: job}), // another driver's
 			encode(kindRun, run{Job: job, Drops: []transport.Ref{{Job: job, Matrix: 1}}, Tasks: []task{{ID: 1, Op: "inc"}}}),
 			good(func(x *task) { x.Op = "rm -rf" }),

@@ -68,6 +68,20 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 	if err := j.awaitWindow(); err != nil {
 		return 0, err
 	}
+	if err := j.admit(s); err != nil {
+		return 0, err
+	}
+	t, ready := j.add(s)
+	id := t.ID()
+	if ready {
+		j.pushReady([]*graph.Task{t}, -1)
+		j.place()
+	}
+	return id, nil
+}
+
+// admit makes entries for the data of a task. The error says why no node can execute the task. The caller holds mu.
+func (j *job) admit(s *graph.Spec) error {
 	var uses []*core.Entry
 	for _, o := range s.Operands {
 		if e := j.ensureEntry(o.Datum); j.maxMemory > 0 && !slices.Contains(uses, e) {
@@ -75,33 +89,33 @@ func (j *job) Submit(s *graph.Spec) (graph.TaskID, error) {
 		}
 	}
 	if err := j.unmet(s); err != nil {
-		return 0, err
+		return err
 	}
 	if j.maxMemory > 0 && core.BytesUsed(uses) > j.maxMemory {
 		if op, ok := s.Op.(*versions.Op); ok && !op.Bound { // the driver has no cap
 			c, _ := s.Constraints.(*versions.Constraints)
 			err := j.memoryError(&j.sched.NodeTable, s.Op.OpName(), uses, j.sched.Fit.AskFor(core.Question{Op: op, Asks: c}))
 			j.outcome.Abort(err)
-			return 0, err
+			return err
 		}
 	}
+	return nil
+}
+
+// add adds a task to the graph, and reports whether it is ready. The caller holds mu.
+func (j *job) add(s *graph.Spec) (t *graph.Task, ready bool) {
 	for _, o := range s.Operands {
 		j.data.Of(o.Datum).Users++
 	}
 	if j.stories != nil && !j.recovering {
 		j.stories.Submitted(graph.TaskID(j.graph.Len()+1), s)
 	}
-	t, ready := j.graph.Add(s)
+	t, ready = j.graph.Add(s)
 	j.count++
-	id := t.ID()
 	if j.onWritten != nil && j.hasAgents {
 		j.rounds.NoteSubmitted(t, j.data)
 	}
-	if ready {
-		j.pushReady([]*graph.Task{t}, -1)
-		j.place()
-	}
-	return id, nil
+	return t, ready
 }
 
 // unmet returns why no available node can execute a task, nil if one can. The caller holds mu.
@@ -400,6 +414,34 @@ func (j *job) Notify(d *graph.Datum, done func(error)) {
 	if ready {
 		j.pushReady([]*graph.Task{t}, -1)
 		j.place() // which begins a recovery if the datum is lost and no task is in flight
+	}
+}
+
+// HandOn implements [exec.Hander]. The driver keeps a copy of the version, for nodes that are yet to fetch it, and to
+// compute lost data again.
+func (j *job) HandOn(d *graph.Datum, done func(error)) {
+	j.Notify(d, func(err error) {
+		if err == nil {
+			j.leaveHome(d)
+		}
+		done(err)
+	})
+}
+
+// leaveHome makes the job do without the memory of the program that has the latest version of d.
+func (j *job) leaveHome(d *graph.Datum) {
+	j.mu.Lock()
+	if j.number == 0 { // it has no tasks
+		j.mu.Unlock()
+		return
+	}
+	e := j.data.Of(d)
+	h, ref, work := j.homes[e], e.Ref, j.work
+	delete(j.homes, e)
+	e.Home.Present = false
+	j.mu.Unlock()
+	if h != nil {
+		work.store.leaveHome(ref, h)
 	}
 }
 

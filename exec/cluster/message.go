@@ -17,10 +17,10 @@ import (
 // values: a node that needs one fetches it. Every change of the structs raises the protocol's
 // version. Nodes of different versions refuse each other's messages.
 //
-//	driver ── call, run, recall, query, forget ──► agent
+//	driver ── call, run, recall, order, query, forget ──► agent
 //	driver ◄── hello, ended, status ────────────── agent
 
-const protocol = 16
+const protocol = 17
 
 // kind is what a message is.
 type kind byte
@@ -34,6 +34,7 @@ const (
 	kindRecall                 // from the driver: give back tasks for another node
 	kindQuery                  // from the driver: what are you doing?
 	kindStatus                 // from an agent: the answer
+	kindOrder                  // from the driver: what a rank of a group is to do
 )
 
 // call asks a node for its hello. Like all times in messages, At is in nanoseconds since an arbitrary moment,
@@ -103,6 +104,8 @@ type task struct {
 	// Constraints is the CBOR of the task's *versions.Constraints, "" if it has none.
 	Constraints string
 	Operands    []operand
+	// Group, if it is not nil, says that the task is a rank of a group. It begins when an order says so.
+	Group *transport.Group
 
 	spec *graph.Spec // the task itself, for the driver's own node
 }
@@ -231,6 +234,8 @@ type end struct {
 	Fetched []arrival // arrivals of operands, if the run asked for the story
 	// Released, if not empty, are operands that the task has finished with. The task goes on.
 	Released []int
+	// Arrived, if not 0, is the number of a group of which the task is a rank, that can begin and waits for an order.
+	Arrived uint64
 }
 
 // missing is a version that could not be fetched: Unreachable nodes did not answer or gave damaged
@@ -267,6 +272,15 @@ type recall struct {
 	Job   uint64
 	Tasks []uint64
 	Count int
+}
+
+// order tells a rank of a group to begin, or else that the group does not go on: then it goes back if it has not
+// begun, and should end if it has.
+type order struct {
+	_     struct{} `cbor:",toarray"`
+	Job   uint64
+	Task  uint64
+	Begin bool
 }
 
 // forget says that a job has ended.

@@ -17,7 +17,8 @@ import (
 // ./exec/cluster -run '^$' -bench Empty/process/agents=4 -cpuprofile).
 //
 //	run      drops ref…, number of tasks, number of operands of all tasks, task…
-//	task     has id op params, then by has: priority retries timeout constraints; operands operand…
+//	task     has id op params, then by has: priority retries timeout constraints group; operands operand…
+//	group    number rank; nodes node…
 //	operand  has mode ref, then by has: nodes node…, type shape, ref of the copy
 //	ref      job minus the message's job; matrix i j version
 //	ended    end…: of tasks that have ended well; others are in Rest
@@ -51,7 +52,7 @@ type packedEnded struct {
 // plain reports whether a task has ended well at the first attempt.
 func (e *end) plain() bool {
 	return e.Fault == nil && len(e.Missing) == 0 && e.Why == "" && !e.Returned &&
-		len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0
+		len(e.Before) == 0 && len(e.Fetched) == 0 && len(e.Released) == 0 && e.Arrived == 0
 }
 
 // pack implements packs.
@@ -111,6 +112,7 @@ const (
 	hasRetries
 	hasTimeout
 	hasConstraints
+	hasGroup
 )
 
 const (
@@ -183,7 +185,7 @@ func (p *packer) ref(r transport.Ref) {
 }
 
 func (p *packer) task(t *task) {
-	has := flags(t.Priority != 0, t.Retries != 0, t.Timeout != 0, t.Constraints != "")
+	has := flags(t.Priority != 0, t.Retries != 0, t.Timeout != 0, t.Constraints != "", t.Group != nil)
 	p.b = append(p.b, has)
 	p.uint(t.ID)
 	p.word(t.Op)
@@ -199,6 +201,14 @@ func (p *packer) task(t *task) {
 	}
 	if has&hasConstraints != 0 {
 		p.word(t.Constraints)
+	}
+	if has&hasGroup != 0 {
+		p.uint(t.Group.Number)
+		p.uint(uint64(t.Group.Rank))
+		p.uint(uint64(len(t.Group.Nodes)))
+		for _, node := range t.Group.Nodes {
+			p.word(node)
+		}
 	}
 	p.uint(uint64(len(t.Operands)))
 	for i := range t.Operands {
@@ -343,7 +353,7 @@ func (p *unpacker) ref() (r transport.Ref) {
 // the others.
 func (p *unpacker) task(t *task, operands []operand) []operand {
 	has := p.byte()
-	if has >= hasConstraints<<1 {
+	if has >= hasGroup<<1 {
 		p.fail()
 	}
 	t.ID, t.Op, t.Params = p.uint(), p.word(), p.word()
@@ -358,6 +368,18 @@ func (p *unpacker) task(t *task, operands []operand) []operand {
 	}
 	if has&hasConstraints != 0 {
 		t.Constraints = p.word()
+	}
+	if has&hasGroup != 0 {
+		number, rank := p.uint(), p.uint()
+		nodes := make([]string, p.count(1))
+		for i := range nodes {
+			nodes[i] = p.word()
+		}
+		if rank >= uint64(len(nodes)) {
+			p.fail()
+			return operands
+		}
+		t.Group = &transport.Group{Number: number, Nodes: nodes, Rank: int(rank)}
 	}
 	n := int(p.below(uint64(len(operands)) + 1))
 	if n == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/internal/core"
+	"github.com/tessera-la/tessera/transport"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -56,6 +57,9 @@ type placement struct {
 	delegated  bool              // the tasks are another driver's, and came to this node: see delegation
 	onUnused   func(*core.Entry) // called for a datum that no task uses any more; may be nil
 
+	groups      core.Groups // tasks of several ranks
+	placeGroups func()      // takes groups a step further (group.go)
+
 	// Hooks of replication.go, nil if nodes take no replicas of the job's data.
 	onEnds       func()                         // nodes have ended some tasks
 	onWritten    func(*graph.Task, *core.Entry) // a task has made a version
@@ -86,6 +90,9 @@ func (p *placement) pushReady(tasks []*graph.Task, from int) {
 			continue
 		}
 		p.tell(t, exec.Step{State: graph.Ready})
+		if p.groups.Ready(t) {
+			continue
+		}
 		ready = append(ready, t)
 	}
 	p.sched.Push(ready, from)
@@ -149,8 +156,13 @@ func (p *placement) place() {
 	if len(p.directory.Paths.Cut) > 0 {
 		p.directory.Paths.Begin(time.Now())
 	}
-	for p.assignAll(); p.failMisfits() || !p.sched.Paused && p.fetchesHome == 0 && p.squeeze(); {
-		p.assignAll()
+	for again := true; again; again = p.groups.News {
+		if p.groups.News = false; len(p.groups.Open) > 0 {
+			p.placeGroups()
+		}
+		for p.assignAll(); p.failMisfits() || !p.sched.Paused && p.fetchesHome == 0 && p.squeeze(); {
+			p.assignAll()
+		}
 	}
 	for _, i := range p.toSend {
 		p.send(i)
@@ -207,23 +219,31 @@ func (p *placement) squeeze() bool {
 		p.assign(t, i)
 		return true
 	}
-	for k, n := range p.nodes {
-		if !p.sched.Absent(k) && (n.memory.HasPinned() || n.memory.PendingForgets > 0) {
-			p.starving[p] = p.place
-			return false
-		}
-	}
-	eased := p.fetchAllEarly() // true of a recovery, too
-	for x := range p.jobData { // by job
-		q := x.(*placement)
-		eased = q.fetchAllEarly() || eased || q.sched.Paused && !p.recovering // a recovery drops much at its end
-	}
-	if eased {
-		p.starving[p] = p.place
+	if p.roomMayCome() {
 		return false
 	}
 	p.outcome.Abort(p.memoryError(&p.sched.NodeTable, t.Op.OpName(), core.Uses(t, p.data), p.sched.Fit.Ask(t)))
 	return true // which cancels all tasks
+}
+
+// roomMayCome reports whether nodes will have more free memory, though no task of the job is in flight: then the job
+// tries again. It makes the driver fetch data of the program, also for other jobs.
+func (p *placement) roomMayCome() bool {
+	for k, n := range p.nodes {
+		if !p.sched.Absent(k) && (n.memory.HasPinned() || n.memory.PendingForgets > 0) {
+			p.starving[p] = p.place
+			return true
+		}
+	}
+	eased := p.fetchAllEarly(p.sched.WrittenOn(0)) // true of a recovery, too
+	for x := range p.jobData {                     // by job
+		q := x.(*placement)
+		eased = q.fetchAllEarly(q.sched.WrittenOn(0)) || eased || q.sched.Paused && !p.recovering // a recovery drops much at its end
+	}
+	if eased {
+		p.starving[p] = p.place
+	}
+	return eased
 }
 
 // assign gives a task to a node, or cancels it. The message for the node says which version of each
@@ -269,14 +289,14 @@ func (p *placement) assign(t *graph.Task, node int) {
 		made.Uses = append(made.Uses, core.Use{Of: e, Version: e.Version, Mode: operand.Mode})
 		queued.Operands = append(queued.Operands, p.newOperand(e, operand.Mode, node, sendable))
 	}
-	if !sendable || p.delegated { // results of delegated tasks come to this node
+	if !sendable || p.delegated || sent.Group != nil { // results of delegated tasks come to this node
 		made = nil
 	}
 	p.tellSent(t, p.nodes[node], p.sched, !sendable)
 	t.SetState(graph.Running)
 	p.lastAssigned = max(p.lastAssigned, t.ID())
 	f := p.sched.Assign(t, node, p.transfers)
-	f.Record, f.InPlace = made, !sendable
+	f.Record, f.InPlace, f.Grouped = made, !sendable, sent.Group != nil
 	p.nodes[node].sent++
 }
 
@@ -284,6 +304,9 @@ func (p *placement) assign(t *graph.Task, node int) {
 // sent. The caller holds mu.
 func (p *placement) newTask(t *graph.Task, node int) (x task, err error) {
 	x = task{ID: uint64(t.ID()), Op: t.Op.OpName(), Priority: t.Priority}
+	if g, rank := p.groups.Of(t); g != nil {
+		x.Group = &transport.Group{Number: g.Number, Nodes: p.nodeNames(g.Nodes), Rank: rank}
+	}
 	if node == 0 {
 		x.spec = &graph.Spec{Op: t.Op, Params: t.Params, Local: t.Local(), Constraints: t.Constraints()}
 		return x, nil
@@ -397,17 +420,24 @@ func (p *placement) applyFailure(t *graph.Task, at int, e *exec.TaskError, late 
 
 // withdraw tells the policy that a node does not execute a task, if the task came from the policy.
 func (p *placement) withdraw(t *graph.Task, node int) {
-	if p.sendable(t) {
+	if p.fromPolicy(t) {
 		p.sched.Withdraw(node)
 	}
+}
+
+// fromPolicy reports whether a task has come from the policy.
+func (p *placement) fromPolicy(t *graph.Task) bool {
+	g, _ := p.groups.Of(t)
+	return g == nil && p.sendable(t)
 }
 
 // endTask removes a task from the graph. A node has ended the task, or was about to get it. If there is a
 // fault, the readers of its results inherit the fault. The caller holds mu.
 func (p *placement) endTask(t *graph.Task, node int, s graph.State, f *graph.Fault) {
-	if !p.sendable(t) { // it did not come from the policy
+	if !p.fromPolicy(t) {
 		node = -1
 	}
+	p.groups.End(t, f)
 	for k := range t.Len() {
 		p.release(p.data.Of(t.Operand(k).Datum))
 	}

@@ -237,6 +237,25 @@ func (s *store) updateHome(x homeUpdate) {
 	s.deliver(x.datum, x.ref, arrived, err)
 }
 
+// leaveHome puts a copy in the place of version r, which is in the program's memory, and returns when nothing reads that
+// memory any more. No task writes the datum.
+func (s *store) leaveHome(r transport.Ref, from *home) {
+	value := from.value.(versions.Value).Snapshot()
+	s.mu.Lock()
+	datum := s.held[keyOf(r)]
+	s.releaseDerived(datum)
+	datum.value = value
+	from.ref = transport.Ref{} // no fetch begins to copy it
+	s.addBytes(bytesOf(value))
+	s.mu.Unlock()
+	s.publish(r, value)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.readers[r] > 0 {
+		s.readersDone.Wait()
+	}
+}
+
 // beginOverwrite withdraws version was, which is in the program's memory, before another one takes its place. If
 // keeps is set, it keeps a copy as the base, unless there is one.
 func (s *store) beginOverwrite(to *home, was transport.Ref, keeps bool) {

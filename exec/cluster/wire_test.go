@@ -26,6 +26,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 3, Version: "go", Fetched: []arrival{{Ref: r, From: "a", Bytes: 9, Began: -1, Took: time.Second}}}}}))
 	f.Add(encode(kindRun, run{Job: 7, Story: true}))
 	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Priority: -3, Operands: []operand{{Ref: r, Copy: &r}, {Ref: r, Zero: true}}}, {ID: 1 << 63, Constraints: encodeConstraints(&versions.Constraints{Processor: "KNL"})}}}))
+	f.Add(encode(kindRun, run{Job: 7, Tasks: []task{{ID: 1, Op: "a", Group: &transport.Group{Number: 1 << 60, Nodes: []string{"b", "a"}, Rank: 1}}}}))
+	f.Add(encode(kindEnded, ended{Job: 7, Ends: []end{{ID: 1, Arrived: 1 << 60}}}))
+	f.Add(encode(kindOrder, order{Job: 7, Task: 1, Begin: true}))
 	f.Add(encode(kindQuery, query{}))
 	f.Add(encode(kindStatus, status{Held: 1 << 40, Busy: 2, Waiting: 3, Tasks: []taskStatus{{Job: 7, ID: 1, Stage: stageWaits, For: time.Second, Wants: []transport.Ref{r}}, {Job: 7, ID: 2, Stage: stageRuns}}}))
 	f.Add([]byte{protocol, byte(kindRun), 0x82, 7, 0x80, 0, 1, 0xff})
@@ -35,7 +38,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, x := range []any{new(hello), new(run), new(ended), new(forget), new(query), new(status)} {
+		for _, x := range []any{new(hello), new(run), new(ended), new(forget), new(query), new(order), new(status)} {
 			if decode("x", body, x) != nil {
 				continue
 			}

@@ -62,8 +62,9 @@ func table() []entry {
 		{pkg: "la/krylov", tessera: []string{"la", "internal/vector", "internal/problems", "internal/words"}},
 		// Apart from la, for those who have ScaLAPACK.
 		{
+			// exec/cluster for tasks of several ranks.
 			pkg:     "la/scalapack",
-			tessera: []string{"blocked", "exec", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
+			tessera: []string{"blocked", "exec", "exec/cluster", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{pkg: "la/scalapack/internal/netlib"},
@@ -234,8 +235,9 @@ func testEntry() entry {
 		// kernels/op for kernels to run; exec/loop for loops beside tasks; kernels/cuda for simulated devices with
 		// little memory; exec/cluster, transport and clustertest for several nodes, and exec/monitor for
 		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
-		// la/krylov for one another; netlib for what la/scalapack is compared with.
-		tessera: []string{"la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "kernels/kerneltest/traffic", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/matgen", "internal/peak", "internal/topo"},
+		// la/krylov for one another; netlib for what la/scalapack is compared with; exec, exec/graph and kernels for
+		// the tasks of transport/mpi.
+		tessera: []string{"exec", "exec/graph", "kernels", "la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "kernels/kerneltest/traffic", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -31,5 +31,10 @@
 //
 // The package does not need MPI: the nodes may use any transport.
 //
+// # Routines as tasks
+//
+// [Submit] submits a task of several ranks whose op calls a routine of ScaLAPACK. Each rank has the tiles of its process
+// as operands. [Locals] copies them into local arrays, and back. Other tasks of the program come before it and after it.
+//
 // Reference: L. S. Blackford et al., ScaLAPACK Users' Guide, SIAM, 1997, chapter 4.
 package scalapack

@@ -22,6 +22,8 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/transport/mpi"
+	"github.com/tessera-la/tessera/versions"
+	"gonum.org/v1/gonum/blas"
 )
 
 var asRank = flag.String("grid", "", "be a rank of a grid of PxQ; set by TestRanks")
@@ -90,7 +92,7 @@ func symmetric(c shape) func(i, j int) float64 {
 
 // rank is a rank of TestRanks.
 func rank(g Grid) (err error) {
-	w, err := mpi.Open()
+	w, err := mpi.OpenMultiple()
 	if err != nil {
 		return err
 	}
@@ -163,6 +165,10 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 		Transport: t, Runtime: rt, Ops: append(op.NewTable().All(), s.Ops()...), Values: kernels.Values(),
 		Errors: append(kernels.Errors(), Errors()...), Log: slog.New(slog.DiscardHandler),
 	}
+	potrf := potrfOp(w)
+	if potrf != nil {
+		opt.Ops = append(opt.Ops, potrf)
+	}
 	ctx := context.Background()
 	if w.Rank() > 0 {
 		opt.Driver = w.Name(0)
@@ -188,6 +194,48 @@ func compute(w *mpi.World, s *Process, pairs, factors []*held) error {
 		}); err != nil {
 			return err
 		}
+	}
+	if potrf == nil {
+		return nil
+	}
+	return solve(ctx, d, potrf, s.grid)
+}
+
+// solve solves A·X = B: tasks make the matrices, a task of all ranks factors A, and others solve with the factor.
+func solve(ctx context.Context, d *cluster.Driver, potrf *versions.Op, g Grid) error {
+	const n, nrhs, nb = 150, 20, 16
+	symmetric := func() *blocked.Matrix[float64] { return blocked.New[float64](blocked.SymLower, n, n, nb) }
+	a, l := symmetric(), symmetric()
+	b, x := blocked.New[float64](blocked.Full, n, nrhs, nb), blocked.New[float64](blocked.Full, n, nrhs, nb)
+	job := d.NewJob(ctx)
+	p := blocked.NewProgram(job, kernels.For[float64](op.NewTable()))
+	err := errors.Join(p.Plrnt(a, 1, n), p.Plrnt(l, 1, n), p.Plrnt(b, 2, 0), p.Plrnt(x, 2, 0),
+		Submit(job, p, potrf, g, l),
+		p.Trsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, 1, l, x),
+		p.Trsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, 1, l, x),
+		job.Wait())
+	if err != nil {
+		return err
+	}
+	var most, norm, size float64 // of ‖AX − B‖, ‖A‖ and ‖X‖: the largest elements, and sums of rows of A
+	for i := range n {
+		row := 0.0
+		for k := range n {
+			row += math.Abs(a.At(max(i, k), min(i, k)))
+		}
+		norm = max(norm, row)
+		for j := range nrhs {
+			r := -b.At(i, j)
+			for k := range n {
+				r += a.At(max(i, k), min(i, k)) * x.At(k, j)
+			}
+			most, size = max(most, math.Abs(r)), max(size, math.Abs(x.At(i, j)))
+		}
+	}
+	residual := most / (norm * size * n * 0x1p-52)
+	fmt.Printf("%+v: ‖AX − B‖ / (n·‖A‖·‖X‖·ε) is %.3g\n", g, residual)
+	if !(residual < 30) {
+		return fmt.Errorf("the scaled residual is %g, want below 30", residual)
 	}
 	return nil
 }

@@ -6,7 +6,12 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/transport/mpi"
+	"github.com/tessera-la/tessera/versions"
 )
+
+// potrfOp returns nil: there is no ScaLAPACK.
+func potrfOp(*mpi.World) *versions.Op { return nil }
 
 // pdpotrf overwrites theirs with the Cholesky factor of what it holds: without ScaLAPACK by the
 // textbook, on all of the matrix.

@@ -42,6 +42,12 @@
 // after 50 µs at first; in any case after 4 ms, or a tenth of the time in which nothing has
 // happened, up to 50 ms.
 //
+// # Tasks that call MPI
+//
+// A task of several ranks (cluster.SubmitGroup) has a communicator of its own: see [World.Run]. It is made by
+// MPI_Comm_create_group, which only these ranks call. Its calls come from the threads of tasks, beside those of the
+// goroutine above: hence [OpenMultiple].
+//
 // # The beginning
 //
 // MPI_Init waits for ever for a rank that has ended before it got there, and some libraries take a

@@ -53,6 +53,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if *tasks != "" {
+		if err := beRank(*tasks); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *control == "" {
 		os.Exit(launch())
 	}

@@ -37,7 +37,7 @@ func openAlone(file string) error {
 	if rank, _, _ := Launched(); rank > 0 {
 		return await(file)
 	}
-	_, err := open(300 * time.Millisecond)
+	_, err := open(300*time.Millisecond, false)
 	fmt.Println("alone:", err)
 	return os.WriteFile(file, nil, 0o600)
 }

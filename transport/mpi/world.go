@@ -20,11 +20,16 @@ type World struct {
 	told   sync.Once     // of Options.Broken
 	rounds atomic.Uint64 // of the goroutine
 
+	stay time.Duration // stayTimeout, but for tests
+
 	meeting atomic.Int32 // calls of New and Gather: the goroutine waits with them for ranks that come late
 
 	mu    sync.Mutex // a leaf
 	nodes []*node
 }
+
+// stayTimeout is how long a rank of a task may go on when the task has failed.
+const stayTimeout = 30 * time.Second
 
 // joinTimeout is how long Open waits for the other ranks.
 const joinTimeout = 2 * time.Minute
@@ -34,15 +39,19 @@ const joinTimeout = 2 * time.Minute
 // processes of the world must call Open within two minutes: MPI itself would wait for ever for a
 // process that has ended before. The error is a *[BuildError] if this program was built without
 // MPI, [ErrAbsent], a *[ThreadError] or an *[Error].
-func Open() (*World, error) { return open(joinTimeout) }
+func Open() (*World, error) { return open(joinTimeout, false) }
 
-// open is Open, with another patience.
-func open(patience time.Duration) (*World, error) {
-	lib, err := libmpi.Open(patience)
+// OpenMultiple is [Open] with MPI_THREAD_MULTIPLE, for programs whose tasks call MPI: see [World.Run]. If the program
+// has initialised MPI itself, it must have done so with MPI_THREAD_MULTIPLE.
+func OpenMultiple() (*World, error) { return open(joinTimeout, true) }
+
+// open is Open or OpenMultiple, with another patience.
+func open(patience time.Duration, multiple bool) (*World, error) {
+	lib, err := libmpi.Open(patience, multiple)
 	if err != nil {
 		return nil, err
 	}
-	w := &World{shared: shared{lib: lib, failed: make(chan struct{})}, ended: make(chan struct{})}
+	w := &World{stay: stayTimeout, shared: shared{lib: lib, failed: make(chan struct{})}, ended: make(chan struct{})}
 	go w.progress()
 	go w.watch(6, 5*time.Second)
 	return w, nil

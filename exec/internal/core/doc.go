@@ -30,6 +30,7 @@
 //   - nodes: the tasks that each node has
 //   - scheduler: which node gets which task
 //   - flights: the life of a task on its node
+//   - groups: tasks that begin together on several nodes
 //   - recall: moving tasks that have not begun to a node without work
 //   - reconstruction: the tasks that compute lost data again
 //   - why: explanations for people

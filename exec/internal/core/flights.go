@@ -59,6 +59,19 @@ func (s *Scheduler) endTransfers(f *Flight) {
 	f.transfers = nil
 }
 
+// WrittenOn returns the data that tasks in flight on a node write.
+func (s *Scheduler) WrittenOn(node int) map[*Entry]bool {
+	all := map[*Entry]bool{}
+	for f := s.Nodes[node].flights; f != nil; f = f.next {
+		for k := range f.Task.Len() {
+			if o := f.Task.Operand(k); o.Mode&graph.Out != 0 {
+				all[s.data.Of(o.Datum)] = true
+			}
+		}
+	}
+	return all
+}
+
 // Recycle takes back a flight whose task has ended, for another task.
 func (s *Scheduler) Recycle(f *Flight) {
 	*f = Flight{next: s.spareFlights}

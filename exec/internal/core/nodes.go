@@ -53,6 +53,7 @@ type Flight struct {
 	cost      float64    // expected seconds of a worker; 0: not known
 	Record    *Record    // how to make its results again if it ends well; nil if that is impossible
 	InPlace   bool       // it runs in the program's memory
+	Grouped   bool       // it is a rank of a group
 	uses      []*Entry   // its data, on a node with a cap on memory
 	transfers []Transfer // operands that it gets from nodes with a cap on memory
 	next      *Flight    // in the node's list, or among the spare flights

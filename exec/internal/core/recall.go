@@ -149,7 +149,7 @@ func (s *Scheduler) NoteRun(ended *Flight, took time.Duration) {
 // task reads and drops memory for those it writes. A task that only writes an owned datum stays
 // with the owner, near the readers.
 func (s *Scheduler) isMovable(f *Flight) bool {
-	if f.InPlace {
+	if f.InPlace || f.Grouped {
 		return false
 	}
 	for k := range f.Task.Len() {
@@ -169,9 +169,23 @@ func (s *Scheduler) TakeBack(f *Flight) bool {
 	if s.Nodes[f.Node].RecallWorkers == 0 {
 		return false
 	}
+	s.NoteReturned(f)
+	to := s.Nodes[f.Node].RecallFor
+	if s.Nodes[to].lost {
+		return false
+	}
+	s.setWaiting(to, append(s.Nodes[to].waiting, f.Task))
+	return true
+}
+
+// NoteReturned notes that a node has all operands that a task reads, and has not begun the task.
+func (s *Scheduler) NoteReturned(f *Flight) {
 	for k := range f.Task.Len() {
 		if o := f.Task.Operand(k); o.Mode&graph.In != 0 {
 			e := s.data.Of(o.Datum)
+			if e.Unwritten() { // the node makes zeros again
+				continue
+			}
 			e.AddHolder(f.Node)
 			e.ShowHolders(o.Datum)
 		}
@@ -185,10 +199,4 @@ func (s *Scheduler) TakeBack(f *Flight) bool {
 			s.forget(f.Node, e)
 		}
 	}
-	to := s.Nodes[f.Node].RecallFor
-	if s.Nodes[to].lost {
-		return false
-	}
-	s.setWaiting(to, append(s.Nodes[to].waiting, f.Task))
-	return true
 }

@@ -8,7 +8,8 @@
 //	mpi,mpich    MPICH and what has its binary interface, as pkg-config mpich says
 //	mpi,mpicc    what the C compiler knows by itself: CC=mpicc go build -tags mpi,mpicc
 //
-// MPI_THREAD_SERIALIZED is enough: under a lock one call of MPI runs at a time.
+// MPI_THREAD_SERIALIZED is enough: under a lock one call of MPI runs at a time. Groups alone need
+// MPI_THREAD_MULTIPLE: their calls wait for other ranks, and take no lock.
 //
 // # Naps
 //

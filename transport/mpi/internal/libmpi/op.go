@@ -44,10 +44,21 @@ var ErrAbsent = errors.New("mpi: MPI_Init still waits for other ranks; has one o
 // ErrStuck says that MPI_Finalize does not return, though all ranks have called it.
 var ErrStuck = errors.New("mpi: all ranks are done, but MPI_Finalize does not return")
 
-// ThreadError says that the program has initialised MPI for calls from one thread only.
-type ThreadError struct{}
+// ThreadError says that MPI was initialised for calls from fewer threads than are needed.
+type ThreadError struct {
+	Multiple bool // several threads are to call MPI at once; otherwise one at a time
+	Library  bool // the library offers no more; otherwise the program has asked for less
+}
 
-func (*ThreadError) Error() string {
+func (e *ThreadError) Error() string {
+	switch {
+	case e.Library && e.Multiple:
+		return "mpi: this library does not offer MPI_THREAD_MULTIPLE"
+	case e.Library:
+		return "mpi: this library does not offer MPI_THREAD_SERIALIZED"
+	case e.Multiple:
+		return "mpi: tasks that call MPI need MPI_THREAD_MULTIPLE: use OpenMultiple, or call MPI_Init_thread with it"
+	}
 	return "mpi: the program has initialised MPI for one thread: call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"
 }
 

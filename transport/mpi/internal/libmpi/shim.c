@@ -67,8 +67,9 @@ static void signals_end(void) {
 	}
 }
 
-/* tessera_begin initialises MPI, unless the program has. */
-int tessera_begin(int *began, int *thread, int *rank, int *size) {
+/* tessera_begin initialises MPI, unless the program has. *thread is 2 if several threads may call it
+ * at once, 1 if one at a time may, and otherwise 0. */
+int tessera_begin(int multiple, int *began, int *thread, int *rank, int *size) {
 	int e, was;
 	if ((e = MPI_Initialized(&was)) != MPI_SUCCESS)
 		return e;
@@ -77,11 +78,11 @@ int tessera_begin(int *began, int *thread, int *rank, int *size) {
 	} else {
 		settings();
 		signals_begin();
-		e = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, thread);
+		e = MPI_Init_thread(NULL, NULL, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, thread);
 		signals_end();
 		*began = e == MPI_SUCCESS;
 	}
-	*thread = *thread >= MPI_THREAD_SERIALIZED;
+	*thread = (*thread >= MPI_THREAD_SERIALIZED) + (*thread >= MPI_THREAD_MULTIPLE);
 	if (e == MPI_SUCCESS)
 		e = MPI_Comm_rank(MPI_COMM_WORLD, rank);
 	if (e == MPI_SUCCESS)
@@ -140,6 +141,9 @@ int tessera_host_open(tessera_host *h) {
 	MPI_Group all, here;
 	memset(h, 0, sizeof *h);
 	h->window = MPI_WIN_NULL;
+	if ((e = MPI_Comm_dup(MPI_COMM_WORLD, &h->all)) != MPI_SUCCESS)
+		return e;
+	MPI_Comm_set_errhandler(h->all, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if ((e = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &h->comm)) != MPI_SUCCESS)
 		return e;
@@ -183,6 +187,7 @@ void tessera_host_close(tessera_host *h) {
 	if (h->window != MPI_WIN_NULL)
 		MPI_Win_free(&h->window);
 	MPI_Comm_free(&h->comm);
+	MPI_Comm_free(&h->all);
 	free(h->ranks);
 	free(h->bells);
 }
@@ -261,6 +266,35 @@ int tessera_test(MPI_Request *r, int n, int *which, int *many, int *got, int *er
 }
 
 int tessera_cancel(MPI_Request *r) { return MPI_Cancel(r); }
+
+/* tessera_group makes a communicator of n ranks of the world, all of which call it with the same tag. */
+int tessera_group(tessera_host *h, int n, int *ranks, int tag, MPI_Comm *comm) {
+	MPI_Group all, group;
+	int e = MPI_Comm_group(h->all, &all);
+	if (e != MPI_SUCCESS)
+		return e;
+	if ((e = MPI_Group_incl(all, n, ranks, &group)) == MPI_SUCCESS) {
+		if ((e = MPI_Comm_create_group(h->all, group, tag, comm)) == MPI_SUCCESS)
+			e = MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+		MPI_Group_free(&group);
+	}
+	MPI_Group_free(&all);
+	return e;
+}
+
+int tessera_group_free(MPI_Comm *comm) { return MPI_Comm_free(comm); }
+
+int tessera_fortran(MPI_Comm comm) { return MPI_Comm_c2f(comm); }
+
+/* tessera_agree gives all ranks the smallest *who, and the text of the rank of that number if there is one. */
+int tessera_agree(MPI_Comm comm, int *who, char *text, int room) {
+	int size, first, e;
+	MPI_Comm_size(comm, &size);
+	if ((e = MPI_Allreduce(who, &first, 1, MPI_INT, MPI_MIN, comm)) != MPI_SUCCESS)
+		return e;
+	*who = first;
+	return first < size ? MPI_Bcast(text, room, MPI_CHAR, first, comm) : MPI_SUCCESS;
+}
 
 /* prompt asks for turns of 0.1 ms, the shortest there are, for a thread that does little at a
  * time. Linux from 6.12 on then lets it take the place of one with longer turns as soon as it

@@ -15,6 +15,7 @@ typedef struct {
 /* tessera_host is the processes on this machine. */
 typedef struct {
 	MPI_Comm comm;
+	MPI_Comm all;   /* all processes of the world, of which groups are made */
 	MPI_Win window; /* with their bells */
 	int size;
 	int *ranks;           /* in the world */
@@ -26,7 +27,7 @@ typedef struct {
 	MPI_Message message;
 } tessera_found;
 
-int tessera_begin(int *began, int *thread, int *rank, int *size);
+int tessera_begin(int multiple, int *began, int *thread, int *rank, int *size);
 int tessera_quit(int here);
 int tessera_end(void);
 void tessera_abort(int code);
@@ -45,6 +46,11 @@ int tessera_probe(MPI_Comm comm, int tag, int *any, tessera_found *found);
 int tessera_take(tessera_found *found, void *b, int n, MPI_Request *r, int *done);
 int tessera_test(MPI_Request *r, int n, int *which, int *many, int *got, int *errors, MPI_Status *room);
 int tessera_cancel(MPI_Request *r);
+
+int tessera_group(tessera_host *h, int n, int *ranks, int tag, MPI_Comm *comm);
+int tessera_group_free(MPI_Comm *comm);
+int tessera_fortran(MPI_Comm comm);
+int tessera_agree(MPI_Comm comm, int *who, char *text, int room);
 
 uint32_t tessera_turn(tessera_bell *b);
 void tessera_ring(tessera_bell *b);

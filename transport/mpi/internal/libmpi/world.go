@@ -17,6 +17,7 @@ import (
 type World struct {
 	Rank, Size int
 	Hosts      []string // of all ranks
+	Multiple   bool     // several threads may call MPI at once
 
 	began bool        // Open has initialised MPI, so Close finalises it
 	calls chan func() // calls for the thread that has initialised it
@@ -33,10 +34,11 @@ type World struct {
 	statuses []C.MPI_Status
 }
 
-// Open initialises MPI, unless the program has. All processes of the world must call it, and wait
+// Open initialises MPI, unless the program has: with MPI_THREAD_MULTIPLE if multiple is set, which the program must
+// have asked for otherwise. All processes of the world must call it, and wait
 // for each other for at most patience. The error is ErrAbsent, after which the process must end, a
 // *ThreadError or an *Error.
-func Open(patience time.Duration) (*World, error) {
+func Open(patience time.Duration, multiple bool) (*World, error) {
 	w := &World{calls: make(chan func())}
 	go func() { // MPI must be initialised and finalised by the same thread
 		runtime.LockOSThread()
@@ -45,7 +47,7 @@ func Open(patience time.Duration) (*World, error) {
 		}
 	}()
 	opened := make(chan error, 1)
-	w.calls <- func() { opened <- w.open() }
+	w.calls <- func() { opened <- w.open(multiple) }
 	select {
 	case err := <-opened:
 		if err != nil {
@@ -65,18 +67,23 @@ func (w *World) call(f func()) {
 	<-done
 }
 
-func (w *World) open() error {
-	var began, serialized, rank, size C.int
-	if e := C.tessera_begin(&began, &serialized, &rank, &size); e != C.MPI_SUCCESS {
+func (w *World) open(multiple bool) error {
+	var began, threads, rank, size, want C.int
+	least := C.int(1)
+	if multiple {
+		want, least = 1, 2
+	}
+	if e := C.tessera_begin(want, &began, &threads, &rank, &size); e != C.MPI_SUCCESS {
 		return failure("MPI_Init_thread", e)
 	}
-	if serialized == 0 {
+	if threads < least {
+		e := &ThreadError{Multiple: multiple, Library: began != 0}
 		if began != 0 {
 			C.tessera_end()
-			return &Error{"MPI_Init_thread", "this library does not offer MPI_THREAD_SERIALIZED"}
 		}
-		return &ThreadError{}
+		return e
 	}
+	w.Multiple = threads > 1
 	w.began, w.Rank, w.Size = began != 0, int(rank), int(size)
 	var name [256]byte
 	if e := C.tessera_name((*C.char)(unsafe.Pointer(&name[0])), C.int(len(name))); e != C.MPI_SUCCESS {
@@ -211,6 +218,46 @@ func (w *World) Comm(size int) (*Comm, error) {
 		return nil, failure("MPI_Sendrecv", e)
 	}
 	return c, nil
+}
+
+// Group is a communicator of some ranks, for calls from any thread. The world must be Multiple.
+type Group struct{ c C.MPI_Comm }
+
+// Group makes a communicator of some ranks, this one among them. All of them must call it, with the same tag, and wait
+// for each other. The error is an *Error.
+func (w *World) Group(ranks []int, tag int) (*Group, error) {
+	all := make([]C.int, len(ranks))
+	for i, r := range ranks {
+		all[i] = C.int(r)
+	}
+	g := &Group{}
+	if e := C.tessera_group(&w.host, C.int(len(all)), &all[0], C.int(tag), &g.c); e != C.MPI_SUCCESS {
+		return nil, failure("MPI_Comm_create_group", e)
+	}
+	return g, nil
+}
+
+// Fortran returns the handle of the communicator in Fortran.
+func (g *Group) Fortran() int32 { return int32(C.tessera_fortran(g.c)) }
+
+// Agree returns the smallest of the numbers that the ranks pass, and the text of the rank of that number. It is
+// collective. The error is an *Error.
+func (g *Group) Agree(who int, text string) (int, string, error) {
+	var room [1024]byte
+	copy(room[:len(room)-1], text)
+	first := C.int(who)
+	if e := C.tessera_agree(g.c, &first, (*C.char)(unsafe.Pointer(&room[0])), C.int(len(room))); e != C.MPI_SUCCESS {
+		return 0, "", failure("MPI_Allreduce", e)
+	}
+	return int(first), C.GoString((*C.char)(unsafe.Pointer(&room[0]))), nil
+}
+
+// Free frees the communicator. The error is an *Error.
+func (g *Group) Free() error {
+	if e := C.tessera_group_free(&g.c); e != C.MPI_SUCCESS {
+		return failure("MPI_Comm_free", e)
+	}
+	return nil
 }
 
 // pin pins memory until the operation has ended, and returns it.

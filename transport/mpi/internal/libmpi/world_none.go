@@ -8,10 +8,11 @@ import "time"
 type World struct {
 	Rank, Size int
 	Hosts      []string // of all ranks
+	Multiple   bool     // several threads may call MPI at once
 }
 
 // Open returns a *BuildError.
-func Open(time.Duration) (*World, error) {
+func Open(time.Duration, bool) (*World, error) {
 	return nil, &BuildError{"this program was built without MPI: build it on Linux with -tags mpi (Open MPI) or -tags mpi,mpich (MPICH), and CGO_ENABLED=1"}
 }
 
@@ -64,3 +65,18 @@ func (*World) Cancel(*Op) {}
 
 // Progress has MPI get on.
 func (*World) Progress() (ended, left int, err error) { return 0, 0, nil }
+
+// Group is a communicator of some ranks.
+type Group struct{}
+
+// Group makes a communicator of some ranks.
+func (*World) Group([]int, int) (*Group, error) { return nil, nil }
+
+// Fortran returns the handle of the communicator in Fortran.
+func (*Group) Fortran() int32 { return 0 }
+
+// Agree returns the smallest of the numbers that the ranks pass.
+func (*Group) Agree(int, string) (int, string, error) { return 0, "", nil }
+
+// Free frees the communicator.
+func (*Group) Free() error { return nil }
