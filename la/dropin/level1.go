@@ -20,11 +20,29 @@ const fewElements = 16
 // core, and done before another one has begun.
 const longPiece = 1 << 16
 
-// host64 and host32 return the kernels of this machine.
+// The kernels of this machine, once they are asked for. A [sync.OnceValue] would cost a short vector as much as its
+// kernel: the compiler does not inline what that returns.
 var (
-	host64 = sync.OnceValue(func() *cpu.Packed[float64] { return cpu.Fastest[float64](cpu.Caches{}) })
-	host32 = sync.OnceValue(func() *cpu.Packed[float32] { return cpu.Fastest[float32](cpu.Caches{}) })
+	kernels64 *cpu.Packed[float64]
+	kernels32 *cpu.Packed[float32]
+	found64   sync.Once
+	found32   sync.Once
 )
+
+// host64 and host32 return the kernels of this machine.
+func host64() *cpu.Packed[float64] {
+	found64.Do(find64)
+	return kernels64
+}
+
+func host32() *cpu.Packed[float32] {
+	found32.Do(find32)
+	return kernels32
+}
+
+func find64() { kernels64 = cpu.Fastest[float64](cpu.Caches{}) }
+
+func find32() { kernels32 = cpu.Fastest[float32](cpu.Caches{}) }
 
 // unitStride reports whether vectors of n elements, n at least fewElements, lie in x and y without gaps.
 func unitStride[T la.Element](n int, x []T, incX int, y []T, incY int) bool {
@@ -46,33 +64,22 @@ func total[T la.Element](co *core, n int, f func(lo, hi int) T) (s T) {
 	return s
 }
 
+// Long vectors. The routines below give short ones to the kernel themselves, as each call on the way takes a tenth of the
+// time of 100 elements.
+
 func dot[T la.Element](co *core, k *cpu.Packed[T], x, y []T) T {
-	if len(x) <= longPiece {
-		return k.Dot(x, y)
-	}
 	return total(co, len(x), func(lo, hi int) T { return k.Dot(x[lo:hi], y[lo:hi]) })
 }
 
 func asum[T la.Element](co *core, k *cpu.Packed[T], x []T) T {
-	if len(x) <= longPiece {
-		return k.Asum(x)
-	}
 	return total(co, len(x), func(lo, hi int) T { return k.Asum(x[lo:hi]) })
 }
 
 func axpy[T la.Element](co *core, k *cpu.Packed[T], alpha T, x, y []T) {
-	if len(x) <= longPiece {
-		k.Axpy(alpha, x, y)
-		return
-	}
 	pieces(co, len(x), func(lo, hi int) { k.Axpy(alpha, x[lo:hi], y[lo:hi]) })
 }
 
 func scal[T la.Element](co *core, k *cpu.Packed[T], alpha T, x []T) {
-	if len(x) <= longPiece {
-		k.Scal(alpha, x)
-		return
-	}
 	pieces(co, len(x), func(lo, hi int) { k.Scal(alpha, x[lo:hi]) })
 }
 
@@ -80,6 +87,9 @@ func scal[T la.Element](co *core, k *cpu.Packed[T], alpha T, x []T) {
 func (b BLAS) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 {
 	if !unitStride(n, x, incX, y, incY) {
 		return b.Implementation.Ddot(n, x, incX, y, incY)
+	}
+	if n <= longPiece {
+		return host64().Dot(x[:n], y[:n])
 	}
 	return dot(b.core, host64(), x[:n], y[:n])
 }
@@ -89,6 +99,9 @@ func (b BLAS) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 
 	if !unitStride(n, x, incX, y, incY) {
 		return b.Implementation.Sdot(n, x, incX, y, incY)
 	}
+	if n <= longPiece {
+		return host32().Dot(x[:n], y[:n])
+	}
 	return dot(b.core, host32(), x[:n], y[:n])
 }
 
@@ -96,6 +109,10 @@ func (b BLAS) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 
 func (b BLAS) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
 	if alpha == 0 || !unitStride(n, x, incX, y, incY) {
 		b.Implementation.Daxpy(n, alpha, x, incX, y, incY)
+		return
+	}
+	if n <= longPiece {
+		host64().Axpy(alpha, x[:n], y[:n])
 		return
 	}
 	axpy(b.core, host64(), alpha, x[:n], y[:n])
@@ -107,6 +124,10 @@ func (b BLAS) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, in
 		b.Implementation.Saxpy(n, alpha, x, incX, y, incY)
 		return
 	}
+	if n <= longPiece {
+		host32().Axpy(alpha, x[:n], y[:n])
+		return
+	}
 	axpy(b.core, host32(), alpha, x[:n], y[:n])
 }
 
@@ -116,6 +137,10 @@ func (b BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 		b.Implementation.Dscal(n, alpha, x, incX)
 		return
 	}
+	if n <= longPiece {
+		host64().Scal(alpha, x[:n])
+		return
+	}
 	scal(b.core, host64(), alpha, x[:n])
 }
 
@@ -123,6 +148,10 @@ func (b BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 func (b BLAS) Sscal(n int, alpha float32, x []float32, incX int) {
 	if alpha == 0 || !unitStride(n, x, incX, x, incX) {
 		b.Implementation.Sscal(n, alpha, x, incX)
+		return
+	}
+	if n <= longPiece {
+		host32().Scal(alpha, x[:n])
 		return
 	}
 	scal(b.core, host32(), alpha, x[:n])
@@ -167,6 +196,9 @@ func (b BLAS) Dasum(n int, x []float64, incX int) float64 {
 	if !unitStride(n, x, incX, x, incX) {
 		return b.Implementation.Dasum(n, x, incX)
 	}
+	if n <= longPiece {
+		return host64().Asum(x[:n])
+	}
 	return asum(b.core, host64(), x[:n])
 }
 
@@ -174,6 +206,9 @@ func (b BLAS) Dasum(n int, x []float64, incX int) float64 {
 func (b BLAS) Sasum(n int, x []float32, incX int) float32 {
 	if !unitStride(n, x, incX, x, incX) {
 		return b.Implementation.Sasum(n, x, incX)
+	}
+	if n <= longPiece {
+		return host32().Asum(x[:n])
 	}
 	return asum(b.core, host32(), x[:n])
 }
