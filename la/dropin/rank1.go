@@ -13,7 +13,7 @@ const smallRank1 = 24 * 24
 //
 //	A += alpha·x·yᵀ
 //
-// for an m×n A, row by row. Small matrices are gonum's, but not with a negative increment, which its assembly takes
+// for an m×n A. Small matrices are gonum's, but not with a negative increment, which its assembly takes
 // for a positive one. It panics as gonum's does.
 //
 // Reference: BLAS xGER.
@@ -33,25 +33,27 @@ func (b BLAS) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, 
 // magnitude returns |inc|.
 func magnitude(inc int) int { return max(inc, -inc) }
 
+// gathered returns the n elements of a vector without gaps.
+func gathered[T la.Element](n int, x []T, inc int) []T {
+	if inc == 1 {
+		return x[:n]
+	}
+	all, from := make([]T, n), max(0, (1-n)*inc)
+	for i := range all {
+		all[i] = x[from+i*inc]
+	}
+	return all
+}
+
 // ger does what it can do faster than gonum, or right, and reports whether that is all.
 func ger[T la.Element](co *core, host func() *cpu.Packed[T], m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) bool {
 	if alpha == 0 || incX == 0 || incY == 0 || !fits(m, n, a, lda) ||
 		len(x) <= (m-1)*magnitude(incX) || len(y) <= (n-1)*magnitude(incY) {
 		return false
 	}
-	if incY != 1 {
-		gaps, from := y, max(0, (1-n)*incY)
-		y = make([]T, n)
-		for j := range y {
-			y[j] = gaps[from+j*incY]
-		}
-	}
-	k, from := host(), max(0, (1-m)*incX)
-	rows := func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			k.Axpy(alpha*x[from+i*incX], y[:n], a[i*lda:][:n])
-		}
-	}
+	x, y = gathered(m, x, incX), gathered(n, y, incY)
+	k := host()
+	rows := func(lo, hi int) { k.Ger(hi-lo, n, alpha, x[lo:hi], y, a[lo*lda:], lda) }
 	if m*n < 2*smallGemv {
 		rows(0, m)
 	} else {

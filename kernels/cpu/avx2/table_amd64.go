@@ -23,7 +23,7 @@ func fill(t *isa.Table) {
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
 			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64, MulVec: mulvecF64,
-			StripColumns: stripColumnsF64, StripRows: stripRowsF64, StripUpdate: stripUpdateF64, Strip: 32, Larf: larfF64, Lasr: lasrF64, Ger2: ger2F64,
+			StripColumns: stripColumnsF64, StripRows: stripRowsF64, StripUpdate: stripUpdateF64, Strip: 32, Larf: larfF64, Lasr: lasrF64, Ger: gerF64, Ger2: ger2F64,
 			Dot: dotF64, Axpy: axpyF64, Scal: scalF64, Rot: rotF64, Reflect: reflectF64,
 			Asum: asumF64, Amax: amaxF64, SumSquares: sumSquaresF64,
 			AbsSums: absSumsF64, TopBits: topBitsF64,
@@ -47,7 +47,7 @@ func fill(t *isa.Table) {
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,
 			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32, MulVec: mulvecF32,
-			StripColumns: stripColumnsF32, StripRows: stripRowsF32, StripUpdate: stripUpdateF32, Strip: 64, Larf: larfF32, Lasr: lasrF32, Ger2: ger2F32,
+			StripColumns: stripColumnsF32, StripRows: stripRowsF32, StripUpdate: stripUpdateF32, Strip: 64, Larf: larfF32, Lasr: lasrF32, Ger: gerF32, Ger2: ger2F32,
 			Dot: dotF32, Axpy: axpyF32, Scal: scalF32, Rot: rotF32, Reflect: reflectF32,
 			Asum: asumF32, Amax: amaxF32, SumSquares: sumSquaresF32,
 			AbsSums: absSumsF32, TopBits: topBitsF32,

@@ -124,6 +124,8 @@ type Vectors[T scalar.Real] struct {
 	// cs: x, y = c·x + s·y, c·y − s·x for the first two rows, then for the second and the third one, and so on. It may be
 	// nil.
 	Lasr func(a *T, step, k, n int, cs *T)
+	// Ger is A += x·yᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
+	Ger func(a *T, lda, m, n int, x, y *T)
 	// Ger2 is A −= p·qᵀ + r·sᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
 	Ger2 func(a *T, lda, m, n int, p, q, r, s *T)
 
