@@ -112,6 +112,9 @@ type Vectors[T scalar.Real] struct {
 	MulVec func(a *T, lda, m, n int, x, y *T)
 	// Symv does what Dots and Axpys do, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
 	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
+	// SymvUpper and SymvLower compute y += alpha·A·x with rows first to last−1 of a triangle of order n, and with their mirror
+	// images: a is element (0, 0), and last−first a positive multiple of 4, as is first. They may be nil.
+	SymvUpper, SymvLower func(a *T, lda, n, first, last int, x, y, alpha *T)
 	// StripColumns computes y[l] += Σ x[i]·a[i*lda+l] for a strip: m rows, at least 1, of n elements, at most Strip.
 	// It fetches rows ahead. StripRows computes y[i] += Σ a[i*lda+l]·x[l]; m is a positive multiple of 4. StripUpdate
 	// computes a[i*lda+l] += x[i]·w[l] + y[i]·z[l]. They may be nil.
