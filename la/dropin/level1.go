@@ -1,8 +1,6 @@
 package dropin
 
 import (
-	"sync"
-
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/la"
 )
@@ -19,30 +17,6 @@ const fewElements = 16
 // longPiece is the number of elements of a vector that a core takes. Shorter vectors are in the cache of one
 // core, and done before another one has begun.
 const longPiece = 1 << 16
-
-// The kernels of this machine, once they are asked for. A [sync.OnceValue] would cost a short vector as much as its
-// kernel: the compiler does not inline what that returns.
-var (
-	kernels64 *cpu.Packed[float64]
-	kernels32 *cpu.Packed[float32]
-	found64   sync.Once
-	found32   sync.Once
-)
-
-// host64 and host32 return the kernels of this machine.
-func host64() *cpu.Packed[float64] {
-	found64.Do(find64)
-	return kernels64
-}
-
-func host32() *cpu.Packed[float32] {
-	found32.Do(find32)
-	return kernels32
-}
-
-func find64() { kernels64 = cpu.Fastest[float64](cpu.Caches{}) }
-
-func find32() { kernels32 = cpu.Fastest[float32](cpu.Caches{}) }
 
 // unitStride reports whether vectors of n elements, n at least fewElements, lie in x and y without gaps.
 func unitStride[T la.Element](n int, x []T, incX int, y []T, incY int) bool {
@@ -89,9 +63,9 @@ func (b BLAS) Ddot(n int, x []float64, incX int, y []float64, incY int) float64 
 		return b.Implementation.Ddot(n, x, incX, y, incY)
 	}
 	if n <= longPiece {
-		return host64().Dot(x[:n], y[:n])
+		return b.core.host64().Dot(x[:n], y[:n])
 	}
-	return dot(b.core, host64(), x[:n], y[:n])
+	return dot(b.core, b.core.host64(), x[:n], y[:n])
 }
 
 // Sdot is Ddot in float32.
@@ -100,9 +74,9 @@ func (b BLAS) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 
 		return b.Implementation.Sdot(n, x, incX, y, incY)
 	}
 	if n <= longPiece {
-		return host32().Dot(x[:n], y[:n])
+		return b.core.host32().Dot(x[:n], y[:n])
 	}
-	return dot(b.core, host32(), x[:n], y[:n])
+	return dot(b.core, b.core.host32(), x[:n], y[:n])
 }
 
 // Daxpy computes y += alpha·x. It panics as gonum's does.
@@ -112,10 +86,10 @@ func (b BLAS) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, in
 		return
 	}
 	if n <= longPiece {
-		host64().Axpy(alpha, x[:n], y[:n])
+		b.core.host64().Axpy(alpha, x[:n], y[:n])
 		return
 	}
-	axpy(b.core, host64(), alpha, x[:n], y[:n])
+	axpy(b.core, b.core.host64(), alpha, x[:n], y[:n])
 }
 
 // Saxpy is Daxpy in float32.
@@ -125,10 +99,10 @@ func (b BLAS) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, in
 		return
 	}
 	if n <= longPiece {
-		host32().Axpy(alpha, x[:n], y[:n])
+		b.core.host32().Axpy(alpha, x[:n], y[:n])
 		return
 	}
-	axpy(b.core, host32(), alpha, x[:n], y[:n])
+	axpy(b.core, b.core.host32(), alpha, x[:n], y[:n])
 }
 
 // Dscal computes x = alpha·x, and x = 0 if alpha is 0. It panics as gonum's does.
@@ -138,10 +112,10 @@ func (b BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 		return
 	}
 	if n <= longPiece {
-		host64().Scal(alpha, x[:n])
+		b.core.host64().Scal(alpha, x[:n])
 		return
 	}
-	scal(b.core, host64(), alpha, x[:n])
+	scal(b.core, b.core.host64(), alpha, x[:n])
 }
 
 // Sscal is Dscal in float32.
@@ -151,10 +125,10 @@ func (b BLAS) Sscal(n int, alpha float32, x []float32, incX int) {
 		return
 	}
 	if n <= longPiece {
-		host32().Scal(alpha, x[:n])
+		b.core.host32().Scal(alpha, x[:n])
 		return
 	}
-	scal(b.core, host32(), alpha, x[:n])
+	scal(b.core, b.core.host32(), alpha, x[:n])
 }
 
 // Drot applies a plane rotation, x, y = c·x + s·y, c·y − s·x. It panics as gonum's does.
@@ -163,7 +137,7 @@ func (b BLAS) Drot(n int, x []float64, incX int, y []float64, incY int, c, s flo
 		b.Implementation.Drot(n, x, incX, y, incY, c, s)
 		return
 	}
-	host64().Rot(x[:n], y[:n], c, s)
+	b.core.host64().Rot(x[:n], y[:n], c, s)
 }
 
 // Srot is Drot in float32.
@@ -172,7 +146,7 @@ func (b BLAS) Srot(n int, x []float32, incX int, y []float32, incY int, c, s flo
 		b.Implementation.Srot(n, x, incX, y, incY, c, s)
 		return
 	}
-	host32().Rot(x[:n], y[:n], c, s)
+	b.core.host32().Rot(x[:n], y[:n], c, s)
 }
 
 // Dnrm2 returns √(Σ x²), without overflow or underflow on the way. It panics as gonum's does.
@@ -180,7 +154,7 @@ func (b BLAS) Dnrm2(n int, x []float64, incX int) float64 {
 	if !unitStride(n, x, incX, x, incX) {
 		return b.Implementation.Dnrm2(n, x, incX)
 	}
-	return host64().Nrm2(x[:n])
+	return b.core.host64().Nrm2(x[:n])
 }
 
 // Snrm2 is Dnrm2 in float32.
@@ -188,7 +162,7 @@ func (b BLAS) Snrm2(n int, x []float32, incX int) float32 {
 	if !unitStride(n, x, incX, x, incX) {
 		return b.Implementation.Snrm2(n, x, incX)
 	}
-	return host32().Nrm2(x[:n])
+	return b.core.host32().Nrm2(x[:n])
 }
 
 // Dasum returns Σ |x|. It panics as gonum's does.
@@ -197,9 +171,9 @@ func (b BLAS) Dasum(n int, x []float64, incX int) float64 {
 		return b.Implementation.Dasum(n, x, incX)
 	}
 	if n <= longPiece {
-		return host64().Asum(x[:n])
+		return b.core.host64().Asum(x[:n])
 	}
-	return asum(b.core, host64(), x[:n])
+	return asum(b.core, b.core.host64(), x[:n])
 }
 
 // Sasum is Dasum in float32.
@@ -208,9 +182,9 @@ func (b BLAS) Sasum(n int, x []float32, incX int) float32 {
 		return b.Implementation.Sasum(n, x, incX)
 	}
 	if n <= longPiece {
-		return host32().Asum(x[:n])
+		return b.core.host32().Asum(x[:n])
 	}
-	return asum(b.core, host32(), x[:n])
+	return asum(b.core, b.core.host32(), x[:n])
 }
 
 // Idamax returns the first index of the greatest magnitude. It panics as gonum's does.
@@ -218,7 +192,7 @@ func (b BLAS) Idamax(n int, x []float64, incX int) int {
 	if !unitStride(n, x, incX, x, incX) {
 		return b.Implementation.Idamax(n, x, incX)
 	}
-	return host64().Iamax(x[:n])
+	return b.core.host64().Iamax(x[:n])
 }
 
 // Isamax is Idamax in float32.
@@ -226,5 +200,5 @@ func (b BLAS) Isamax(n int, x []float32, incX int) int {
 	if !unitStride(n, x, incX, x, incX) {
 		return b.Implementation.Isamax(n, x, incX)
 	}
-	return host32().Iamax(x[:n])
+	return b.core.host32().Iamax(x[:n])
 }
