@@ -30,6 +30,7 @@ type LDL[T Element] struct {
 	valid  bool
 	a      *blocked.Matrix[T] // one tile: Lᵀ above the diagonal. Its memory is used again.
 	d      *blocked.Matrix[T] // one tile, 2×n: the diagonal of D, and its elements beside the diagonal
+	tiles  *blocked.Matrix[T] // a in tiles, for solutions with vectors
 	pivots kernels.Pivots
 	norm   norms // of A
 	exp    int   // it is the factorization of A divided by two to this power
@@ -86,6 +87,7 @@ func (f *LDL[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 	}
 	if !fits(f.a, n, n, max(n, 1)) {
 		f.a, f.d = blocked.New[T](blocked.SymUpper, n, n, max(n, 1)), blocked.New[T](blocked.Full, 2, n, max(n, 2))
+		f.tiles = f.factor(blocked.Full, min(f.tileSize(), 512))
 	}
 	r := newReading(f.engine, f.factor(blocked.SymUpper, ldlRead), Source[T](a), blocked.SymUpper, ldlRead, true, false)
 	if err := r.nonFinite(); err != nil {
