@@ -19,7 +19,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 1, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
-		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64,
+		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64, LanePivot: lanePivotF64, LaneEliminate: laneEliminateF64,
 		Secular: isa.Secular[float64]{
 			Sums: secularSumsF64, Factors: secularFactorsF64,
 			FactorsOfSquares: secularFactorsOfSquaresF64, Quotients: secularQuotientsF64,
@@ -41,7 +41,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 1, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
-		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32,
+		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32, LanePivot: lanePivotF32, LaneEliminate: laneEliminateF32,
 		Secular: isa.Secular[float32]{
 			Sums: secularSumsF32, Factors: secularFactorsF32,
 			FactorsOfSquares: secularFactorsOfSquaresF32, Quotients: secularQuotientsF32,

@@ -82,6 +82,12 @@ type Kernels[T scalar.Real] struct {
 	// y_j *= s for n ≥ 1 vectors that are ys vectors apart. Transpose is needed.
 	LaneUpdate func(k, n int, s *T, ss int, x *T, xs int, y *T)
 	LaneScale  func(n int, s, y *T, ys int)
+	// LanePivot finds in each lane of n ≥ 1 vectors x, xs vectors apart, the first of the greatest magnitudes, and its place,
+	// counted from 0. No magnitude is greater than a NaN in front, and other NaN are left out. LaneEliminate multiplies the
+	// first vector of m ≥ 1 rows, lda vectors apart, by s, and subtracts from the n ≥ 1 vectors that follow it x times the
+	// product. They may be nil.
+	LanePivot     func(n int, x *T, xs int, top, at *T)
+	LaneEliminate func(m, n int, s, a *T, lda int, x *T)
 
 	Secular Secular[T]
 
