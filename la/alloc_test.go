@@ -72,16 +72,7 @@ func TestSpectralAllocs(t *testing.T) {
 		"SVD":                 func() error { return svd.Factorize(g, mat.SVDThin) },
 		"EigenSymGeneralized": func() error { return general.Factorize(a, b, true) },
 	} {
-		least := uint64(math.MaxUint64)
-		for range 4 { // the first ones allocate, for each worker that takes part
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			if err := call(); err != nil {
-				t.Fatal(err)
-			}
-			runtime.ReadMemStats(&after)
-			least = min(least, after.TotalAlloc-before.TotalAlloc)
-		}
+		least := leastBytes(t, call)
 		if least > 8*n*n/2 {
 			t.Errorf("%s allocates %d bytes", name, least)
 		}
@@ -109,16 +100,17 @@ func TestSolveVecAllocs(t *testing.T) {
 		for i := range n {
 			b.SetVec(i, rng.NormFloat64())
 		}
-		var first [2][]float64
+		var first [3][]float64
 		for _, workers := range []int{1, 2} {
 			e := engineOf(t, la.Options{Workers: workers, Deterministic: true, NB: 128})
-			chol, lu := la.NewCholesky[float64](e), la.NewLU[float64](e)
-			if err := errors.Join(chol.Factorize(spd), lu.Factorize(spd)); err != nil {
+			chol, lu, ldl := la.NewCholesky[float64](e), la.NewLU[float64](e), la.NewLDL[float64](e)
+			if err := errors.Join(chol.Factorize(spd), lu.Factorize(spd), ldl.Factorize(spd)); err != nil {
 				t.Fatal(err)
 			}
 			for i, solve := range []func(*mat.VecDense) error{
 				func(x *mat.VecDense) error { return chol.SolveVecTo(x, b) },
 				func(x *mat.VecDense) error { return lu.SolveVecTo(x, false, b) },
+				func(x *mat.VecDense) error { return ldl.SolveVecTo(x, b) },
 			} {
 				var x, residual mat.VecDense
 				for range 2 {
@@ -142,4 +134,42 @@ func TestSolveVecAllocs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestInverseAllocs: an inverse in memory of the caller allocates nothing that grows as the matrix does, once the memory of a
+// former one is there.
+func TestInverseAllocs(t *testing.T) {
+	const n = 300
+	e := engineOf(t, la.Options{Workers: 2})
+	spd := definite(n, rand.New(rand.NewPCG(19, 20)))
+	chol, lu := la.NewCholesky[float64](e), la.NewLU[float64](e)
+	if err := errors.Join(chol.Factorize(spd), lu.Factorize(spd)); err != nil {
+		t.Fatal(err)
+	}
+	half, whole := mat.NewSymDense(n, nil), mat.NewDense(n, n, nil)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // pools keep what they have
+	for name, call := range map[string]func() error{
+		"Cholesky": func() error { return chol.InverseTo(half) },
+		"LU":       func() error { return lu.InverseTo(whole) },
+	} {
+		if least := leastBytes(t, call); least > 8*n*n/8 {
+			t.Errorf("%s allocates %d bytes", name, least)
+		}
+	}
+}
+
+// leastBytes returns the least memory in bytes that one of a few calls allocates. The first ones allocate, for each worker
+// that takes part.
+func leastBytes(t *testing.T, call func() error) uint64 {
+	least := uint64(math.MaxUint64)
+	for range 4 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := call(); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	return least
 }

@@ -30,6 +30,7 @@ type LDL[T Element] struct {
 	valid  bool
 	a      *blocked.Matrix[T] // one tile: Lᵀ above the diagonal. Its memory is used again.
 	d      *blocked.Matrix[T] // one tile, 2×n: the diagonal of D, and its elements beside the diagonal
+	tiles  *blocked.Matrix[T] // a in tiles, for solutions with vectors
 	pivots kernels.Pivots
 	norm   norms // of A
 	exp    int   // it is the factorization of A divided by two to this power
@@ -50,6 +51,13 @@ func NewLDL[T Element](e *Engine) *LDL[T] { return &LDL[T]{engine: e} }
 func NewLDLWith[T Element](e *Engine, opt LDLOptions) *LDL[T] { return &LDL[T]{engine: e, opt: opt} }
 
 // Factorize computes the factorization of a, which does not change. It replaces an earlier
+// tileSize returns the tile size in which f solves.
+func (f *LDL[T]) tileSize() int {
+	n := f.a.Dim()
+	nb, _ := engine.TileSize[T](f.engine, engine.OpTrsm, n, n)
+	return max(nb, 1)
+}
+
 // factorization and uses its memory again. Of a matrix in memory it reads only the stored
 // triangle, of a Full *blocked.Matrix the upper one.
 //
@@ -86,6 +94,7 @@ func (f *LDL[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 	}
 	if !fits(f.a, n, n, max(n, 1)) {
 		f.a, f.d = blocked.New[T](blocked.SymUpper, n, n, max(n, 1)), blocked.New[T](blocked.Full, 2, n, max(n, 2))
+		f.tiles = f.factor(blocked.Full, min(f.tileSize(), 512))
 	}
 	r := newReading(f.engine, f.factor(blocked.SymUpper, ldlRead), Source[T](a), blocked.SymUpper, ldlRead, true, false)
 	if err := r.nonFinite(); err != nil {

@@ -66,14 +66,15 @@ func (f *LDL[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...CallOp
 	if err != nil {
 		return err
 	}
+	if f.exp == 0 {
+		done, err := substituteVector(ctx, f.engine, f.a.Dim(), dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
+			return f.substitute(s, x)
+		})
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "A", f.a.Dim(), f.a.Dim(), dst, b, f.solveTo)
-}
-
-// tileSize returns the tile size in which f solves.
-func (f *LDL[T]) tileSize() int {
-	n := f.a.Dim()
-	nb, _ := engine.TileSize[T](f.engine, engine.OpTrsm, n, n)
-	return max(nb, 1)
 }
 
 // solveOverwrite overwrites x, in tiles of f's tile size, with A⁻¹·x.
@@ -197,43 +198,50 @@ func (f *LDL[T]) Cond(opts ...CallOption) float64 {
 
 // inverse returns A⁻¹ for the condition estimators.
 func (f *LDL[T]) inverse(ctx context.Context) inverse {
-	s, swaps := newSubstitution[T](ctx, f.engine), f.pivots.Rows
-	u := f.factor(blocked.Full, min(f.tileSize(), 512))
-	d, e := f.diagonal()
+	s := newSubstitution[T](ctx, f.engine)
 	apply := func(x ...[]float64) error {
-		return convertVectors(x, func(x [][]T) error {
-			for _, x := range x {
-				exchange(x, swaps)
-			}
-			if err := s.solve(blas.Upper, blas.Trans, blas.Unit, u, x); err != nil {
-				return err
-			}
-			for _, x := range x {
-				for k := 0; k < len(d); k++ {
-					if e[k] == 0 {
-						x[k] /= d[k]
-						continue
-					}
-					divideBlock(d[k], e[k], d[k+1], x[k:k+1], x[k+1:k+2])
-					k++
-				}
-			}
-			if err := s.solve(blas.Upper, blas.NoTrans, blas.Unit, u, x); err != nil {
-				return err
-			}
-			for _, x := range x {
-				exchangeBack(x, swaps)
-			}
-			return nil
-		})
+		return convertVectors(x, func(x [][]T) error { return f.substitute(s, x) })
 	}
 	return inverse{n: f.a.Dim(), apply: apply, transposed: apply}
+}
+
+// substitute overwrites each vector x with (L·D·Lᵀ)⁻¹·x in the order of the pivots.
+func (f *LDL[T]) substitute(s *substitution[T], vectors [][]T) error {
+	d, e := f.diagonal()
+	for _, x := range vectors {
+		exchange(x, f.pivots.Rows)
+	}
+	if err := s.solve(blas.Upper, blas.Trans, blas.Unit, f.tiles, vectors); err != nil {
+		return err
+	}
+	for _, x := range vectors {
+		for k := 0; k < len(d); k++ {
+			if e[k] == 0 {
+				x[k] /= d[k]
+				continue
+			}
+			divideBlock(d[k], e[k], d[k+1], x[k:k+1], x[k+1:k+2])
+			k++
+		}
+	}
+	if err := s.solve(blas.Upper, blas.NoTrans, blas.Unit, f.tiles, vectors); err != nil {
+		return err
+	}
+	for _, x := range vectors {
+		exchangeBack(x, f.pivots.Rows)
+	}
+	return nil
 }
 
 // conditionError returns a *SingularError, a mat.Condition if A is singular to working precision, or an error of the
 // estimator's solutions. As in [nearSingular], a row of A that depends on those before it in the order of the pivots,
 // but for rounding, shows in D·Lᵀ.
 func (f *LDL[T]) conditionError(ctx context.Context) error {
+	return f.norm.check(func() error { return f.nearSingular(ctx) })
+}
+
+// nearSingular is conditionError without what is known already.
+func (f *LDL[T]) nearSingular(ctx context.Context) error {
 	if err := f.singular(); err != nil {
 		return err
 	}

@@ -122,12 +122,12 @@ func (c *condensed[T]) larfg(x []T) (tau, beta T) {
 // subtract computes y −= Mᵀ·x for the m×n matrix M. Its rows are ld elements apart, and the elements of x are inc
 // apart.
 func (c *condensed[T]) subtract(m, n int, a, x []T, ld, inc int, y []T) {
-	matVec[T]{alpha: -1, m: a, ld: ld, x: x, xInc: inc, y: y, yInc: 1, vectors: c.vectors}.columns(m, n)
+	matVec[T]{alpha: -1, m: a, ld: ld, x: x, xInc: inc, y: y, yInc: 1, vectors: &c.vectors}.columns(m, n)
 }
 
 // products computes y += M·x for the m×n matrix M, whose rows are ld elements apart.
 func (c *condensed[T]) products(m, n int, a []T, ld int, x, y []T) {
-	matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: c.vectors}.rows(m, n)
+	matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: &c.vectors}.rows(m, n)
 }
 
 // stripColumns computes y += Mᵀ·x for the m×n matrix M, whose rows are ld elements apart, strip by strip: it reads
@@ -135,7 +135,7 @@ func (c *condensed[T]) products(m, n int, a []T, ld int, x, y []T) {
 // multiples of their width there, for the sake of cache lines.
 func (c *condensed[T]) stripColumns(first, m, n int, a []T, ld int, x, y []T) {
 	if c.vectors.StripColumns == nil || m == 0 {
-		matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: c.vectors}.columns(m, n)
+		matVec[T]{alpha: 1, m: a, ld: ld, x: x, xInc: 1, y: y, yInc: 1, vectors: &c.vectors}.columns(m, n)
 		return
 	}
 	c.strips(first, n, func(lo, hi int) {

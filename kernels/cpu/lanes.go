@@ -16,7 +16,7 @@ type Lanes[T Element] struct {
 	k     *isa.Kernels[T]
 	count int
 
-	by, w []T // of as many elements as a vector, and as a row
+	by, top, at, w []T // of as many elements as a vector, and as a row
 }
 
 // Lanes returns the routines for interleaved matrices, or nil if the instruction set has none. One goroutine at a time
@@ -25,7 +25,7 @@ func (p *Packed[T]) Lanes() *Lanes[T] {
 	if p.kernels == nil || p.kernels.LaneUpdate == nil || p.kernels.Transpose == nil {
 		return nil
 	}
-	return &Lanes[T]{k: p.kernels, count: p.kernels.Lanes, by: make([]T, p.kernels.Lanes)}
+	return &Lanes[T]{k: p.kernels, count: p.kernels.Lanes, by: make([]T, p.kernels.Lanes), top: make([]T, p.kernels.Lanes), at: make([]T, p.kernels.Lanes)}
 }
 
 // Count returns the number of matrices.
@@ -134,21 +134,11 @@ func (v *Lanes[T]) upper(n, nrhs, ld int, u, x []T) {
 func (v *Lanes[T]) Getrf(n int, a []T, ipiv, info []int) {
 	c := v.count
 	clear(info[:c])
-	if cap(v.w) < c {
-		v.w = make([]T, c)
-	}
-	top := v.w[:c]
 	for k := range n {
 		diagonal := a[(k*n+k)*c:][:c]
-		for l, d := range diagonal {
-			top[l], ipiv[l*n+k] = abs(d), k
-		}
-		for i := k + 1; i < n; i++ {
-			for l, d := range a[(i*n+k)*c:][:len(top)] {
-				if d = abs(d); d > top[l] {
-					top[l], ipiv[l*n+k] = d, i
-				}
-			}
+		v.pivot(n-k, n, a[(k*n+k)*c:])
+		for l, at := range v.at {
+			ipiv[l*n+k] = k + int(at)
 		}
 		for l := range c {
 			if p := ipiv[l*n+k]; p != k {
@@ -158,7 +148,7 @@ func (v *Lanes[T]) Getrf(n int, a []T, ipiv, info []int) {
 				}
 			}
 			v.by[l] = 1 / diagonal[l]
-			if top[l] == 0 {
+			if v.top[l] == 0 {
 				v.by[l] = 1
 				if info[l] == 0 {
 					info[l] = k + 1
@@ -168,11 +158,42 @@ func (v *Lanes[T]) Getrf(n int, a []T, ipiv, info []int) {
 		if k == n-1 {
 			break
 		}
-		v.scale(n-k-1, a[((k+1)*n+k)*c:], n)
-		right := a[(k*n+k+1)*c:]
-		for i := k + 1; i < n; i++ {
-			v.update(1, n-k-1, a[(i*n+k)*c:], 1, right, n, a[(i*n+k+1)*c:])
+		v.eliminate(n-k-1, n-k-1, n, a[((k+1)*n+k)*c:], a[(k*n+k+1)*c:])
+	}
+}
+
+// pivot sets v.top to the greatest magnitudes of m vectors, ld apart, and v.at to the first places of them.
+func (v *Lanes[T]) pivot(m, ld int, x []T) {
+	c := v.count
+	_ = x[:((m-1)*ld+1)*c]
+	if v.k.LanePivot != nil {
+		v.k.LanePivot(m, isa.Hide(&x[0]), ld, isa.Hide(&v.top[0]), isa.Hide(&v.at[0]))
+		return
+	}
+	for l, d := range x[:c] {
+		v.top[l], v.at[l] = abs(d), 0
+	}
+	for i := 1; i < m; i++ {
+		for l, d := range x[i*ld*c:][:c] {
+			if d = abs(d); d > v.top[l] {
+				v.top[l], v.at[l] = d, T(i)
+			}
 		}
+	}
+}
+
+// eliminate multiplies the first vector of m rows of a, ld vectors apart, by v.by, and subtracts from the n that follow it x
+// times the product.
+func (v *Lanes[T]) eliminate(m, n, ld int, a, x []T) {
+	c := v.count
+	_, _ = a[:((m-1)*ld+n+1)*c], x[:n*c]
+	if v.k.LaneEliminate != nil {
+		v.k.LaneEliminate(m, n, isa.Hide(&v.by[0]), isa.Hide(&a[0]), ld, isa.Hide(&x[0]))
+		return
+	}
+	v.scale(m, a, ld)
+	for i := range m {
+		v.update(1, n, a[i*ld*c:], 1, x, n, a[(i*ld+1)*c:])
 	}
 }
 

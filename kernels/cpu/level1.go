@@ -21,7 +21,14 @@ func (p *Packed[T]) level1() *isa.Vectors[T] {
 }
 
 // Dot returns Σ x·y.
-func (p *Packed[T]) Dot(x, y []T) T { return dotWith(p.level1(), x, y[:len(x)]) }
+func (p *Packed[T]) Dot(x, y []T) (s T) {
+	y = y[:len(x)]
+	if k := p.kernels; k != nil && k.Dot != nil && len(x) > 0 { // not by dotWith, whose call takes time
+		k.Dot(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&s))
+		return s
+	}
+	return dot(x, y)
+}
 
 func dotWith[T Element](v *isa.Vectors[T], x, y []T) (s T) {
 	if v.Dot != nil && len(x) > 0 {
@@ -32,7 +39,14 @@ func dotWith[T Element](v *isa.Vectors[T], x, y []T) (s T) {
 }
 
 // Axpy computes y += alpha·x.
-func (p *Packed[T]) Axpy(alpha T, x, y []T) { axpyWith(p.level1(), alpha, x, y[:len(x)]) }
+func (p *Packed[T]) Axpy(alpha T, x, y []T) {
+	y = y[:len(x)]
+	if k := p.kernels; k != nil && k.Axpy != nil && len(x) > 0 { // not by axpyWith, whose call takes time
+		k.Axpy(len(x), isa.Hide(&x[0]), isa.Hide(&y[0]), isa.Hide(&alpha))
+		return
+	}
+	axpyWith(new(isa.Vectors[T]), alpha, x, y)
+}
 
 func axpyWith[T Element](v *isa.Vectors[T], alpha T, x, y []T) {
 	if v.Axpy != nil && len(x) > 0 {
@@ -137,7 +151,16 @@ const (
 
 // Nrm2 returns √(Σ x²). It neither overflows nor underflows unless the result does. The result is
 // NaN if x has one, else +Inf if x has an infinity.
-func (p *Packed[T]) Nrm2(x []T) T { return T(nrm2With(p.level1(), x)) }
+func (p *Packed[T]) Nrm2(x []T) T {
+	if k := p.kernels; k != nil && k.SumSquares != nil && len(x) > 0 { // not by nrm2With, whose call takes time
+		var s float64
+		k.SumSquares(len(x), isa.Hide(&x[0]), isa.Hide(&s))
+		if s >= leastSquares && s <= mostSquares {
+			return T(math.Sqrt(s))
+		}
+	}
+	return T(nrm2With(p.level1(), x))
+}
 
 func nrm2With[T Element](v *isa.Vectors[T], x []T) float64 {
 	var s float64

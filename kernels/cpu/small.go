@@ -172,15 +172,28 @@ func SmallPotrf[T Element](n int, a []T, lda int) (info int) {
 // SmallPotri computes the upper triangle of C = (Uᵀ·U)⁻¹ = Wᵀ·W, W = U⁻ᵀ, for the upper triangle of an n×n U. w is n×n
 // scratch without gaps.
 func SmallPotri[T Element](n int, u []T, ldu int, w, c []T, ldc int) {
-	for i := range n {
-		clear(c[i*ldc+i : i*ldc+n])
+	if n == 2 { // without loops, which take most of the time
+		s, t := 1/u[0], 1/u[ldu+1]
+		below := -u[1] * s * t
+		c[0], c[1], c[ldc+1] = s*s+below*below, below*t, t*t
+		return
 	}
 	for i := range n {
-		// Row i of W: W(i, :) = (eᵢ − Σ U(k, i)·W(k, :)) / U(i, i).
+		clear(c[i*ldc+i : i*ldc+n])
+		// Row i of W: W(i, :) = (eᵢ − Σ U(k, i)·W(k, :)) / U(i, i), two terms at a time.
 		row := w[i*n : i*n+i+1]
 		clear(row)
 		row[i] = 1
-		for k := range i {
+		k := 0
+		for ; k+2 <= i; k += 2 {
+			s, t := u[k*ldu+i], u[(k+1)*ldu+i]
+			x, y := w[k*n:][:k+1], w[(k+1)*n:][:k+2]
+			for j, v := range x {
+				row[j] -= s*v + t*y[j]
+			}
+			row[k+1] -= t * y[k+1]
+		}
+		if k < i {
 			s := u[k*ldu+i]
 			for j, v := range w[k*n : k*n+k+1] {
 				row[j] -= s * v
@@ -190,10 +203,21 @@ func SmallPotri[T Element](n int, u []T, ldu int, w, c []T, ldc int) {
 		for j := range row {
 			row[j] *= by
 		}
-		for j, s := range row {
+	}
+	// C = Σ W(i, :)ᵀ·W(i, :), two rows at a time. The first one of them may have a zero behind it.
+	for i := n - 1; i >= 0; i -= 2 {
+		y := w[i*n : i*n+i+1]
+		if i == 0 {
+			c[0] += y[0] * y[0]
+			break
+		}
+		x := w[(i-1)*n : (i-1)*n+i+1]
+		x[i] = 0
+		for j, t := range y {
+			s, xs, ys := x[j], x[j:], y[j:]
 			to := c[j*ldc+j : j*ldc+i+1]
-			for l, v := range row[j:] {
-				to[l] += s * v
+			for l := range to {
+				to[l] += s*xs[l] + t*ys[l]
 			}
 		}
 	}

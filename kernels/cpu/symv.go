@@ -32,7 +32,7 @@ func (p *Packed[T]) SymvBy(crew Crew[T], uplo blas.Uplo, n int, alpha T, a []T, 
 		return
 	}
 	v := symv[T]{alpha: alpha, a: a, lda: lda, x: x, y: y, vectors: p.level1()}
-	if crew == nil {
+	if crew == nil || symvParts(n) == 1 {
 		v.rows(uplo, n, 0, n)
 		return
 	}
@@ -68,7 +68,7 @@ func symvParts(n int) int {
 
 // inParts adds the product to y. The parts multiply rows with about the same number of elements. Each part has n of the
 // sums, which are added to y in the order of the parts.
-func (v *symv[T]) inParts(crew Crew[T], uplo blas.Uplo, n int, sums []T) {
+func (v symv[T]) inParts(crew Crew[T], uplo blas.Uplo, n int, sums []T) {
 	parts := symvParts(n)
 	if parts == 1 {
 		v.rows(uplo, n, 0, n)
@@ -93,7 +93,7 @@ func (v *symv[T]) inParts(crew Crew[T], uplo blas.Uplo, n int, sums []T) {
 		return 0, bound(part + 1)
 	}
 	crew(parts, 0, func(part, _ int, _ []T) {
-		w := *v
+		w := v
 		w.y = sums[part*n:][:n]
 		from, to := reach(part)
 		clear(w.y[from:to])
@@ -108,6 +108,15 @@ func (v *symv[T]) inParts(crew Crew[T], uplo blas.Uplo, n int, sums []T) {
 // rows adds to y the products with rows first to last−1 of the triangle, and with their mirror images in columns first
 // to last−1. It takes four rows at a time. first is a multiple of 4, and so is last unless it is n.
 func (v *symv[T]) rows(uplo blas.Uplo, n, first, last int) {
+	kernel := v.vectors.SymvUpper
+	if uplo == blas.Lower {
+		kernel = v.vectors.SymvLower
+	}
+	if fours := (last - first) &^ 3; kernel != nil && fours > 0 {
+		kernel(isa.Hide(&v.a[:(n-1)*v.lda+n][0]), v.lda, n, first, first+fours, isa.Hide(&v.x[:n][0]), isa.Hide(&v.y[:n][0]),
+			isa.Hide(&v.alpha))
+		first += fours
+	}
 	for i := first; i < last; i += 4 {
 		h := min(4, n-i)
 		v.diagonal(uplo == blas.Lower, i, h)

@@ -7,10 +7,12 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
@@ -31,8 +33,14 @@ type core struct {
 	ops64 kernels.Ops[float64]
 	ops32 kernels.Ops[float32]
 
+	// The routines in the instruction set of this machine.
+	kernels64 *cpu.Packed[float64]
+	kernels32 *cpu.Packed[float32]
+
 	// Decompositions of former calls. Later calls use their memory, until the garbage collector takes it.
 	idle idle
+
+	standby standby // goroutines of former calls
 
 	// Computations hold gate to read, so that close waits for them. They do
 	// not contain one another, as calls of LAPACK contain calls of BLAS.
@@ -59,7 +67,34 @@ func newCore(opt Options) *core {
 			units++
 		}
 	}
-	return &core{opt: opt, units: units, ops64: engine.Ops[float64](opt.Engine), ops32: engine.Ops[float32](opt.Engine)}
+	return &core{
+		opt: opt, units: units,
+		ops64: engine.Ops[float64](opt.Engine), ops32: engine.Ops[float32](opt.Engine),
+		kernels64: fastest64(), kernels32: fastest32(),
+	}
+}
+
+// fastest64 and fastest32 return the routines in the instruction set of this machine.
+var (
+	fastest64 = sync.OnceValue(func() *cpu.Packed[float64] { return cpu.Fastest[float64](cpu.Caches{}) })
+	fastest32 = sync.OnceValue(func() *cpu.Packed[float32] { return cpu.Fastest[float32](cpu.Caches{}) })
+)
+
+// host64 returns what fastest64 does. The compiler inlines it, but not what [sync.OnceValue] returns, whose call takes as
+// long as a kernel does for a short vector.
+func (c *core) host64() *cpu.Packed[float64] {
+	if c == nil {
+		return fastest64()
+	}
+	return c.kernels64
+}
+
+// host32 is host64 in float32.
+func (c *core) host32() *cpu.Packed[float32] {
+	if c == nil {
+		return fastest32()
+	}
+	return c.kernels32
 }
 
 // enter begins a computation and returns the engine for it, nil if there is
@@ -236,6 +271,36 @@ func (c *core) workers() int {
 	return n
 }
 
+// together calls f(0) to f(n-1), the first on the calling goroutine and each other one on one of its own, and returns when
+// all have returned.
+func (c *core) together(n int, f func(i int)) {
+	if n <= 1 {
+		f(0)
+		return
+	}
+	var left atomic.Int64
+	var others sync.WaitGroup
+	left.Store(int64(n - 1))
+	others.Add(n - 1)
+	for i := 1; i < n; i++ {
+		part := func() {
+			f(i)
+			left.Add(-1)
+			others.Done()
+		}
+		if c == nil {
+			go part()
+		} else {
+			c.standby.start(part)
+		}
+	}
+	f(0)
+	for begin := time.Now(); left.Load() > 0 && time.Since(begin) < patience; {
+		runtime.Gosched()
+	}
+	others.Wait()
+}
+
 // copyGrain is the number of elements that a part of [parallel] at least copies or changes. In float64 they are 256 KiB:
 // a core at 10 GB/s takes 26 µs for them, many times as long as it takes to start a goroutine and to wait for it.
 const copyGrain = 1 << 15
@@ -244,36 +309,23 @@ const copyGrain = 1 << 15
 // multiple of 16, a step of the vector kernels in float32, and calls f for all at once. It is for what memory bounds:
 // the parts run on goroutines, which have ended when it returns.
 func parallel(c *core, n, grain int, f func(lo, hi int)) {
-	parts := min(c.workers(), n/grain)
-	if parts <= 1 {
-		f(0, n)
-		return
-	}
-	var others sync.WaitGroup
-	for i := 1; i < parts; i++ {
+	parts := max(1, min(c.workers(), n/grain))
+	c.together(parts, func(i int) {
 		lo, hi := n*i/parts&^15, n*(i+1)/parts&^15
 		if i == parts-1 {
 			hi = n
 		}
-		others.Go(func() { f(lo, hi) })
-	}
-	f(0, n/parts&^15)
-	others.Wait()
+		f(lo, hi)
+	})
 }
 
 // each calls f(0) to f(n-1), on as many goroutines as there are workers. They take the next number when they
 // are done with one, and have ended when it returns.
 func each(c *core, n int, f func(i int)) {
 	var next atomic.Int64
-	work := func() {
+	c.together(min(c.workers(), n), func(int) {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 			f(i)
 		}
-	}
-	var others sync.WaitGroup
-	for range min(c.workers(), n) - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
+	})
 }

@@ -26,7 +26,7 @@ func (l LAPACK) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []
 		l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, lwork)
 		return
 	}
-	kernel := cpu.NewBidiagonal(host64(), newTeam(co))
+	kernel := cpu.NewBidiagonal(co.host64(), newTeam(co))
 	scratch := make([]float64, cpu.GebrdWork(max(m, n), k))
 	if m >= n {
 		kernel.Gebrd(m, n, a, lda, d[:k], e[:k-1], tauQ[:k], tauP[:k], scratch)

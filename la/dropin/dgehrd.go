@@ -26,7 +26,7 @@ func (l LAPACK) Dgehrd(n, ilo, ihi int, a []float64, lda int, tau, work []float6
 	}
 	clear(tau[:ilo])
 	clear(tau[ihi:])
-	cpu.NewHessenberg(host64(), newTeam(co)).Gehrd(n, ilo, ihi, a, lda, tau, make([]float64, cpu.GehrdWork(n)))
+	cpu.NewHessenberg(co.host64(), newTeam(co)).Gehrd(n, ilo, ihi, a, lda, tau, make([]float64, cpu.GehrdWork(n)))
 	l.Implementation.Dgehrd(n, ilo, ihi, a, lda, tau, work, -1) // gonum's best lwork
 }
 

@@ -32,7 +32,7 @@ func (l LAPACK) Dhseqr(job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi 
 		clear(h[i*ldh:][:i-1])
 	}
 	t := schur.Iteration[float64]{
-		Kernels: cpu.NewHessenberg(host64(), newTeam(co)),
+		Kernels: cpu.NewHessenberg(co.host64(), newTeam(co)),
 		H:       matrixOf(square(n, h, ldh)),
 		Form:    job == lapack.EigenvaluesAndSchur, Re: wr[:n], Im: wi[:n],
 	}

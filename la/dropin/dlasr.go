@@ -84,7 +84,7 @@ func rotateColumns(co *core, backward bool, m, n int, c, s, a []float64, lda int
 
 // rotations returns the rotations of rows, shared by the workers.
 func rotations(co *core) tridiag.Rotations[float64] {
-	rotate := op.Conquering(host64()).Rotate
+	rotate := op.Conquering(co.host64()).Rotate
 	return func(q tridiag.Matrix[float64], first, step int, cs []float64) {
 		parallel(co, q.Cols, 1<<16/max(len(cs), 1)+1, func(lo, hi int) {
 			rotate.Apply(q.Block(0, lo, q.Rows, hi-lo), first, step, cs)

@@ -25,7 +25,7 @@ func (l LAPACK) Dsteqr(compz lapack.EVComp, n int, d, e, z []float64, ldz int, w
 	}
 	q, values := newGeneral(n, n), slices.Clone(d[:n])
 	err := tridiag.Stedc(values, slices.Clone(e[:n-1]), matrixOf(q), make([]float64, tridiag.WorkStedc(n)),
-		op.Conquering(host64()), tridiag.Crew[float64](newTeam(co)), nil)
+		op.Conquering(co.host64()), tridiag.Crew[float64](newTeam(co)), nil)
 	if err != nil { // gonum's says how far it has come
 		return l.Implementation.Dsteqr(compz, n, d, e, z, ldz, work)
 	}

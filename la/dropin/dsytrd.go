@@ -37,7 +37,7 @@ func (l LAPACK) Dsytrd(uplo blas.Uplo, n int, a []float64, lda int, d, e, tau, w
 		parallel(co, n, max(16, 1<<14/n), func(lo, hi int) { mirrored(uplo, n, lo, hi, b, ld, a, lda, f) })
 	}
 	mirror(func(b, a *float64) { *b = *a })
-	cpu.NewTridiagonal(host64(), newTeam(co)).Sytrd(n, b, ld, d[:n], e[:n-1], tau[:n-1], make([]float64, cpu.SytrdWork(n)))
+	cpu.NewTridiagonal(co.host64(), newTeam(co)).Sytrd(n, b, ld, d[:n], e[:n-1], tau[:n-1], make([]float64, cpu.SytrdWork(n)))
 	mirror(func(b, a *float64) { *a = *b })
 	if uplo == blas.Upper {
 		slices.Reverse(d[:n])

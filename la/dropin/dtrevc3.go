@@ -29,7 +29,7 @@ func (l LAPACK) Dtrevc3(side lapack.EVSide, howmny lapack.EVHowMany, selected []
 		return l.Implementation.Dtrevc3(side, howmny, selected, n, t, ldt, vl, ldvl, vr, ldvr, mm, work, lwork)
 	}
 	vectors := schur.Vectors[float64]{
-		Kernels: cpu.NewHessenberg(host64(), newTeam(co)), T: matrixOf(square(n, t, ldt)),
+		Kernels: cpu.NewHessenberg(co.host64(), newTeam(co)), T: matrixOf(square(n, t, ldt)),
 	}
 	q, x := newGeneral(n, n), newGeneral(n, n)
 	multiply := func(v []float64, ldv int) {

@@ -15,14 +15,14 @@ import (
 //
 // Reference: BLAS xGEMV.
 func (b BLAS) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
-	if b.core.small(tinyGemv, m, n) || !gemv(b.core, host64, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if b.core.small(tinyGemv, m, n) || !gemv(b.core, b.core.host64(), tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
 // Sgemv is Dgemv in float32.
 func (b BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
-	if b.core.small(tinyGemv, m, n) || !gemv(b.core, host32, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if b.core.small(tinyGemv, m, n) || !gemv(b.core, b.core.host32(), tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -35,7 +35,7 @@ const (
 
 // gemv does what it can do faster than gonum, and reports whether that is all.
 func gemv[T la.Element](
-	co *core, host func() *cpu.Packed[T],
+	co *core, k *cpu.Packed[T],
 	tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
 ) bool {
 	rows, cols := shape(tA, m, n) // op(A)
@@ -43,7 +43,6 @@ func gemv[T la.Element](
 		len(x) <= (cols-1)*incX || len(y) <= (rows-1)*incY {
 		return false
 	}
-	k := host()
 	if m*n <= smallGemv {
 		k.Gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 		return true

@@ -1,7 +1,6 @@
 package dropin
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/tessera-la/tessera/kernels/cpu"
@@ -19,20 +18,14 @@ func newTeam(co *core) cpu.Crew[float64] {
 	scratch := make([][]float64, max(1, co.workers()))
 	return func(parts, work int, f func(part, parts int, work []float64)) {
 		var next atomic.Int64
-		member := func(w int) {
+		co.together(min(len(scratch), parts), func(w int) {
 			if len(scratch[w]) < work {
 				scratch[w] = make([]float64, work)
 			}
 			for i := int(next.Add(1)) - 1; i < parts; i = int(next.Add(1)) - 1 {
 				f(i, parts, scratch[w][:work])
 			}
-		}
-		var others sync.WaitGroup
-		for w := 1; w < min(len(scratch), parts); w++ {
-			others.Go(func() { member(w) })
-		}
-		member(0)
-		others.Wait()
+		})
 	}
 }
 

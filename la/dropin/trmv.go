@@ -21,7 +21,7 @@ func (b BLAS) Dtrmv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 		b.Implementation.Dtrmv(uplo, tA, diag, n, a, lda, x, incX)
 		return
 	}
-	trmv(b.core, host64(), b.Implementation.Dtrmv, uplo, tA, diag, n, a, lda, x)
+	trmv(b.core, b.core.host64(), b.Implementation.Dtrmv, uplo, tA, diag, n, a, lda, x)
 }
 
 // Strmv is Dtrmv in float32.
@@ -30,7 +30,7 @@ func (b BLAS) Strmv(uplo blas.Uplo, tA blas.Transpose, diag blas.Diag, n int, a 
 		b.Implementation.Strmv(uplo, tA, diag, n, a, lda, x, incX)
 		return
 	}
-	trmv(b.core, host32(), b.Implementation.Strmv, uplo, tA, diag, n, a, lda, x)
+	trmv(b.core, b.core.host32(), b.Implementation.Strmv, uplo, tA, diag, n, a, lda, x)
 }
 
 // trmv computes x = op(A)·x in blocks of x, several at once, those on the diagonal by gonum's routine:

@@ -135,6 +135,99 @@ next:
 	VZEROUPPER
 	RET
 
+DATA laneOneAVX2F64<>+0(SB)/8, $0x3ff0000000000000
+GLOBL laneOneAVX2F64<>(SB), RODATA|NOPTR, $8
+
+// func lanePivotF64(n int, x *float64, xs int, top *float64, at *float64)
+TEXT ·lanePivotF64(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), CX
+	MOVQ x+8(FP), SI
+	MOVQ xs+16(FP), R8
+	MOVQ top+24(FP), DX
+	MOVQ at+32(FP), DI
+	SHLQ $5, R8
+	VBROADCASTSD laneOneAVX2F64<>(SB), Y3
+	VPCMPEQD Y4, Y4, Y4
+	VPSRLQ $1, Y4, Y4
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VPAND (SI), Y4, Y0
+
+next:
+	DECQ CX
+	JZ   done
+	ADDQ R8, SI
+	VADDPD Y3, Y2, Y2
+	VPAND (SI), Y4, Y5
+	VCMPPD $0x1e, Y0, Y5, Y6
+	VBLENDVPD Y6, Y5, Y0, Y0
+	VBLENDVPD Y6, Y2, Y1, Y1
+	JMP  next
+
+done:
+	VMOVUPD Y0, (DX)
+	VMOVUPD Y1, (DI)
+	VZEROUPPER
+	RET
+
+// func laneEliminateF64(m int, n int, s *float64, a *float64, lda int, x *float64)
+TEXT ·laneEliminateF64(SB), NOSPLIT, $0-48
+	MOVQ m+0(FP), CX
+	MOVQ n+8(FP), AX
+	MOVQ s+16(FP), BX
+	MOVQ a+24(FP), SI
+	MOVQ lda+32(FP), R8
+	MOVQ x+40(FP), DX
+	SHLQ $5, R8
+	VMOVUPD (BX), Y0
+
+rows:
+	VMULPD (SI), Y0, Y1
+	VMOVUPD Y1, (SI)
+	LEAQ 32(SI), R10
+	MOVQ DX, R11
+	MOVQ AX, R12
+
+by4:
+	CMPQ R12, $4
+	JLT after4
+	VMOVUPD (R10), Y2
+	VFNMADD231PD (R11), Y1, Y2
+	VMOVUPD Y2, (R10)
+	VMOVUPD 32(R10), Y3
+	VFNMADD231PD 32(R11), Y1, Y3
+	VMOVUPD Y3, 32(R10)
+	VMOVUPD 64(R10), Y4
+	VFNMADD231PD 64(R11), Y1, Y4
+	VMOVUPD Y4, 64(R10)
+	VMOVUPD 96(R10), Y5
+	VFNMADD231PD 96(R11), Y1, Y5
+	VMOVUPD Y5, 96(R10)
+	ADDQ $128, R10
+	ADDQ $128, R11
+	SUBQ $4, R12
+	JMP by4
+
+after4:
+
+by1:
+	CMPQ R12, $1
+	JLT after1
+	VMOVUPD (R10), Y2
+	VFNMADD231PD (R11), Y1, Y2
+	VMOVUPD Y2, (R10)
+	ADDQ $32, R10
+	ADDQ $32, R11
+	SUBQ $1, R12
+	JMP by1
+
+after1:
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  rows
+	VZEROUPPER
+	RET
+
 // func laneUpdateF32(k int, n int, s *float32, ss int, x *float32, xs int, y *float32)
 TEXT ·laneUpdateF32(SB), NOSPLIT, $0-56
 	MOVQ k+0(FP), CX
@@ -263,6 +356,99 @@ next:
 	ADDQ R8, DI
 	DECQ CX
 	JNZ next
+	VZEROUPPER
+	RET
+
+DATA laneOneAVX2F32<>+0(SB)/4, $0x3f800000
+GLOBL laneOneAVX2F32<>(SB), RODATA|NOPTR, $4
+
+// func lanePivotF32(n int, x *float32, xs int, top *float32, at *float32)
+TEXT ·lanePivotF32(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), CX
+	MOVQ x+8(FP), SI
+	MOVQ xs+16(FP), R8
+	MOVQ top+24(FP), DX
+	MOVQ at+32(FP), DI
+	SHLQ $5, R8
+	VBROADCASTSS laneOneAVX2F32<>(SB), Y3
+	VPCMPEQD Y4, Y4, Y4
+	VPSRLD $1, Y4, Y4
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VPAND (SI), Y4, Y0
+
+next:
+	DECQ CX
+	JZ   done
+	ADDQ R8, SI
+	VADDPS Y3, Y2, Y2
+	VPAND (SI), Y4, Y5
+	VCMPPS $0x1e, Y0, Y5, Y6
+	VBLENDVPS Y6, Y5, Y0, Y0
+	VBLENDVPS Y6, Y2, Y1, Y1
+	JMP  next
+
+done:
+	VMOVUPS Y0, (DX)
+	VMOVUPS Y1, (DI)
+	VZEROUPPER
+	RET
+
+// func laneEliminateF32(m int, n int, s *float32, a *float32, lda int, x *float32)
+TEXT ·laneEliminateF32(SB), NOSPLIT, $0-48
+	MOVQ m+0(FP), CX
+	MOVQ n+8(FP), AX
+	MOVQ s+16(FP), BX
+	MOVQ a+24(FP), SI
+	MOVQ lda+32(FP), R8
+	MOVQ x+40(FP), DX
+	SHLQ $5, R8
+	VMOVUPS (BX), Y0
+
+rows:
+	VMULPS (SI), Y0, Y1
+	VMOVUPS Y1, (SI)
+	LEAQ 32(SI), R10
+	MOVQ DX, R11
+	MOVQ AX, R12
+
+by4:
+	CMPQ R12, $4
+	JLT after4
+	VMOVUPS (R10), Y2
+	VFNMADD231PS (R11), Y1, Y2
+	VMOVUPS Y2, (R10)
+	VMOVUPS 32(R10), Y3
+	VFNMADD231PS 32(R11), Y1, Y3
+	VMOVUPS Y3, 32(R10)
+	VMOVUPS 64(R10), Y4
+	VFNMADD231PS 64(R11), Y1, Y4
+	VMOVUPS Y4, 64(R10)
+	VMOVUPS 96(R10), Y5
+	VFNMADD231PS 96(R11), Y1, Y5
+	VMOVUPS Y5, 96(R10)
+	ADDQ $128, R10
+	ADDQ $128, R11
+	SUBQ $4, R12
+	JMP by4
+
+after4:
+
+by1:
+	CMPQ R12, $1
+	JLT after1
+	VMOVUPS (R10), Y2
+	VFNMADD231PS (R11), Y1, Y2
+	VMOVUPS Y2, (R10)
+	ADDQ $32, R10
+	ADDQ $32, R11
+	SUBQ $1, R12
+	JMP by1
+
+after1:
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  rows
 	VZEROUPPER
 	RET
 

@@ -14,7 +14,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF64, LUScale: luScaleF64, LUTurn: 2, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF64, QRReflect: qrReflectF64, QRScale: qrScaleF64, QRSubtract: qrSubtractF64, QRCopy: qrCopyF64,
-		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64,
+		LaneUpdate: laneUpdateF64, LaneScale: laneScaleF64, LanePivot: lanePivotF64, LaneEliminate: laneEliminateF64,
 		Secular: isa.Secular[float64]{
 			Sums: secularSumsF64, Factors: secularFactorsF64,
 			FactorsOfSquares: secularFactorsOfSquaresF64, Quotients: secularQuotientsF64,
@@ -23,7 +23,7 @@ func fill(t *isa.Table) {
 		Vectors: isa.Vectors[float64]{
 			Set:  t.Name,
 			Dots: dotsF64, Axpys: axpysF64, Symv: symvF64, MulVec: mulvecF64,
-			StripColumns: stripColumnsF64, StripRows: stripRowsF64, StripUpdate: stripUpdateF64, Strip: 32, Larf: larfF64, Lasr: lasrF64, Ger2: ger2F64,
+			StripColumns: stripColumnsF64, StripRows: stripRowsF64, StripUpdate: stripUpdateF64, Strip: 32, Larf: larfF64, Lasr: lasrF64, Ger: gerF64, Ger2: ger2F64,
 			Dot: dotF64, Axpy: axpyF64, Scal: scalF64, Rot: rotF64, Reflect: reflectF64,
 			Asum: asumF64, Amax: amaxF64, SumSquares: sumSquaresF64,
 			AbsSums: absSumsF64, TopBits: topBitsF64,
@@ -38,7 +38,7 @@ func fill(t *isa.Table) {
 		LUUpdate: luUpdateF32, LUScale: luScaleF32, LUTurn: 2, LUTall: luTall,
 		Exchange: exchange,
 		QRDots:   qrDotsF32, QRReflect: qrReflectF32, QRScale: qrScaleF32, QRSubtract: qrSubtractF32, QRCopy: qrCopyF32,
-		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32,
+		LaneUpdate: laneUpdateF32, LaneScale: laneScaleF32, LanePivot: lanePivotF32, LaneEliminate: laneEliminateF32,
 		Secular: isa.Secular[float32]{
 			Sums: secularSumsF32, Factors: secularFactorsF32,
 			FactorsOfSquares: secularFactorsOfSquaresF32, Quotients: secularQuotientsF32,
@@ -47,7 +47,7 @@ func fill(t *isa.Table) {
 		Vectors: isa.Vectors[float32]{
 			Set:  t.Name,
 			Dots: dotsF32, Axpys: axpysF32, Symv: symvF32, MulVec: mulvecF32,
-			StripColumns: stripColumnsF32, StripRows: stripRowsF32, StripUpdate: stripUpdateF32, Strip: 64, Larf: larfF32, Lasr: lasrF32, Ger2: ger2F32,
+			StripColumns: stripColumnsF32, StripRows: stripRowsF32, StripUpdate: stripUpdateF32, Strip: 64, Larf: larfF32, Lasr: lasrF32, Ger: gerF32, Ger2: ger2F32,
 			Dot: dotF32, Axpy: axpyF32, Scal: scalF32, Rot: rotF32, Reflect: reflectF32,
 			Asum: asumF32, Amax: amaxF32, SumSquares: sumSquaresF32,
 			AbsSums: absSumsF32, TopBits: topBitsF32,

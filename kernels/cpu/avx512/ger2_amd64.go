@@ -5,7 +5,13 @@
 package avx512
 
 //go:noescape
+func gerF64(a *float64, lda int, m int, n int, x *float64, y *float64)
+
+//go:noescape
 func ger2F64(a *float64, lda int, m int, n int, p *float64, q *float64, r *float64, s *float64)
+
+//go:noescape
+func gerF32(a *float32, lda int, m int, n int, x *float32, y *float32)
 
 //go:noescape
 func ger2F32(a *float32, lda int, m int, n int, p *float32, q *float32, r *float32, s *float32)

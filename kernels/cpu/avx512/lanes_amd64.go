@@ -11,7 +11,19 @@ func laneUpdateF64(k int, n int, s *float64, ss int, x *float64, xs int, y *floa
 func laneScaleF64(n int, s *float64, y *float64, ys int)
 
 //go:noescape
+func lanePivotF64(n int, x *float64, xs int, top *float64, at *float64)
+
+//go:noescape
+func laneEliminateF64(m int, n int, s *float64, a *float64, lda int, x *float64)
+
+//go:noescape
 func laneUpdateF32(k int, n int, s *float32, ss int, x *float32, xs int, y *float32)
 
 //go:noescape
 func laneScaleF32(n int, s *float32, y *float32, ys int)
+
+//go:noescape
+func lanePivotF32(n int, x *float32, xs int, top *float32, at *float32)
+
+//go:noescape
+func laneEliminateF32(m int, n int, s *float32, a *float32, lda int, x *float32)

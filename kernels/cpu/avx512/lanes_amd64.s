@@ -135,6 +135,99 @@ next:
 	VZEROUPPER
 	RET
 
+DATA laneOneAVX512F64<>+0(SB)/8, $0x3ff0000000000000
+GLOBL laneOneAVX512F64<>(SB), RODATA|NOPTR, $8
+
+// func lanePivotF64(n int, x *float64, xs int, top *float64, at *float64)
+TEXT ·lanePivotF64(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), CX
+	MOVQ x+8(FP), SI
+	MOVQ xs+16(FP), R8
+	MOVQ top+24(FP), DX
+	MOVQ at+32(FP), DI
+	SHLQ $6, R8
+	VBROADCASTSD laneOneAVX512F64<>(SB), Z3
+	VPTERNLOGQ $255, Z4, Z4, Z4
+	VPSRLQ $1, Z4, Z4
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPANDQ (SI), Z4, Z0
+
+next:
+	DECQ CX
+	JZ   done
+	ADDQ R8, SI
+	VADDPD Z3, Z2, Z2
+	VPANDQ (SI), Z4, Z5
+	VCMPPD $0x1e, Z0, Z5, K1
+	VMOVAPD Z5, K1, Z0
+	VMOVAPD Z2, K1, Z1
+	JMP  next
+
+done:
+	VMOVUPD Z0, (DX)
+	VMOVUPD Z1, (DI)
+	VZEROUPPER
+	RET
+
+// func laneEliminateF64(m int, n int, s *float64, a *float64, lda int, x *float64)
+TEXT ·laneEliminateF64(SB), NOSPLIT, $0-48
+	MOVQ m+0(FP), CX
+	MOVQ n+8(FP), AX
+	MOVQ s+16(FP), BX
+	MOVQ a+24(FP), SI
+	MOVQ lda+32(FP), R8
+	MOVQ x+40(FP), DX
+	SHLQ $6, R8
+	VMOVUPD (BX), Z0
+
+rows:
+	VMULPD (SI), Z0, Z1
+	VMOVUPD Z1, (SI)
+	LEAQ 64(SI), R10
+	MOVQ DX, R11
+	MOVQ AX, R12
+
+by4:
+	CMPQ R12, $4
+	JLT after4
+	VMOVUPD (R10), Z2
+	VFNMADD231PD (R11), Z1, Z2
+	VMOVUPD Z2, (R10)
+	VMOVUPD 64(R10), Z3
+	VFNMADD231PD 64(R11), Z1, Z3
+	VMOVUPD Z3, 64(R10)
+	VMOVUPD 128(R10), Z4
+	VFNMADD231PD 128(R11), Z1, Z4
+	VMOVUPD Z4, 128(R10)
+	VMOVUPD 192(R10), Z5
+	VFNMADD231PD 192(R11), Z1, Z5
+	VMOVUPD Z5, 192(R10)
+	ADDQ $256, R10
+	ADDQ $256, R11
+	SUBQ $4, R12
+	JMP by4
+
+after4:
+
+by1:
+	CMPQ R12, $1
+	JLT after1
+	VMOVUPD (R10), Z2
+	VFNMADD231PD (R11), Z1, Z2
+	VMOVUPD Z2, (R10)
+	ADDQ $64, R10
+	ADDQ $64, R11
+	SUBQ $1, R12
+	JMP by1
+
+after1:
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  rows
+	VZEROUPPER
+	RET
+
 // func laneUpdateF32(k int, n int, s *float32, ss int, x *float32, xs int, y *float32)
 TEXT ·laneUpdateF32(SB), NOSPLIT, $0-56
 	MOVQ k+0(FP), CX
@@ -263,6 +356,99 @@ next:
 	ADDQ R8, DI
 	DECQ CX
 	JNZ next
+	VZEROUPPER
+	RET
+
+DATA laneOneAVX512F32<>+0(SB)/4, $0x3f800000
+GLOBL laneOneAVX512F32<>(SB), RODATA|NOPTR, $4
+
+// func lanePivotF32(n int, x *float32, xs int, top *float32, at *float32)
+TEXT ·lanePivotF32(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), CX
+	MOVQ x+8(FP), SI
+	MOVQ xs+16(FP), R8
+	MOVQ top+24(FP), DX
+	MOVQ at+32(FP), DI
+	SHLQ $6, R8
+	VBROADCASTSS laneOneAVX512F32<>(SB), Z3
+	VPTERNLOGQ $255, Z4, Z4, Z4
+	VPSRLD $1, Z4, Z4
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPANDQ (SI), Z4, Z0
+
+next:
+	DECQ CX
+	JZ   done
+	ADDQ R8, SI
+	VADDPS Z3, Z2, Z2
+	VPANDQ (SI), Z4, Z5
+	VCMPPS $0x1e, Z0, Z5, K1
+	VMOVAPS Z5, K1, Z0
+	VMOVAPS Z2, K1, Z1
+	JMP  next
+
+done:
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z1, (DI)
+	VZEROUPPER
+	RET
+
+// func laneEliminateF32(m int, n int, s *float32, a *float32, lda int, x *float32)
+TEXT ·laneEliminateF32(SB), NOSPLIT, $0-48
+	MOVQ m+0(FP), CX
+	MOVQ n+8(FP), AX
+	MOVQ s+16(FP), BX
+	MOVQ a+24(FP), SI
+	MOVQ lda+32(FP), R8
+	MOVQ x+40(FP), DX
+	SHLQ $6, R8
+	VMOVUPS (BX), Z0
+
+rows:
+	VMULPS (SI), Z0, Z1
+	VMOVUPS Z1, (SI)
+	LEAQ 64(SI), R10
+	MOVQ DX, R11
+	MOVQ AX, R12
+
+by4:
+	CMPQ R12, $4
+	JLT after4
+	VMOVUPS (R10), Z2
+	VFNMADD231PS (R11), Z1, Z2
+	VMOVUPS Z2, (R10)
+	VMOVUPS 64(R10), Z3
+	VFNMADD231PS 64(R11), Z1, Z3
+	VMOVUPS Z3, 64(R10)
+	VMOVUPS 128(R10), Z4
+	VFNMADD231PS 128(R11), Z1, Z4
+	VMOVUPS Z4, 128(R10)
+	VMOVUPS 192(R10), Z5
+	VFNMADD231PS 192(R11), Z1, Z5
+	VMOVUPS Z5, 192(R10)
+	ADDQ $256, R10
+	ADDQ $256, R11
+	SUBQ $4, R12
+	JMP by4
+
+after4:
+
+by1:
+	CMPQ R12, $1
+	JLT after1
+	VMOVUPS (R10), Z2
+	VFNMADD231PS (R11), Z1, Z2
+	VMOVUPS Z2, (R10)
+	ADDQ $64, R10
+	ADDQ $64, R11
+	SUBQ $1, R12
+	JMP by1
+
+after1:
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  rows
 	VZEROUPPER
 	RET
 

@@ -8,4 +8,16 @@ package avx512
 func symvF64(a *float64, lda int, n int, x *float64, c *[4]float64, s *[4]float64, y *float64)
 
 //go:noescape
+func symvUpperF64(a *float64, lda int, n int, first int, last int, x *float64, y *float64, alpha *float64)
+
+//go:noescape
+func symvLowerF64(a *float64, lda int, n int, first int, last int, x *float64, y *float64, alpha *float64)
+
+//go:noescape
 func symvF32(a *float32, lda int, n int, x *float32, c *[4]float32, s *[4]float32, y *float32)
+
+//go:noescape
+func symvUpperF32(a *float32, lda int, n int, first int, last int, x *float32, y *float32, alpha *float32)
+
+//go:noescape
+func symvLowerF32(a *float32, lda int, n int, first int, last int, x *float32, y *float32, alpha *float32)

@@ -82,6 +82,12 @@ type Kernels[T scalar.Real] struct {
 	// y_j *= s for n ≥ 1 vectors that are ys vectors apart. Transpose is needed.
 	LaneUpdate func(k, n int, s *T, ss int, x *T, xs int, y *T)
 	LaneScale  func(n int, s, y *T, ys int)
+	// LanePivot finds in each lane of n ≥ 1 vectors x, xs vectors apart, the first of the greatest magnitudes, and its place,
+	// counted from 0. No magnitude is greater than a NaN in front, and other NaN are left out. LaneEliminate multiplies the
+	// first vector of m ≥ 1 rows, lda vectors apart, by s, and subtracts from the n ≥ 1 vectors that follow it x times the
+	// product. They may be nil.
+	LanePivot     func(n int, x *T, xs int, top, at *T)
+	LaneEliminate func(m, n int, s, a *T, lda int, x *T)
 
 	Secular Secular[T]
 
@@ -112,6 +118,9 @@ type Vectors[T scalar.Real] struct {
 	MulVec func(a *T, lda, m, n int, x, y *T)
 	// Symv does what Dots and Axpys do, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
 	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
+	// SymvUpper and SymvLower compute y += alpha·A·x with rows first to last−1 of a triangle of order n, and with their mirror
+	// images: a is element (0, 0), and last−first a positive multiple of 4, as is first. They may be nil.
+	SymvUpper, SymvLower func(a *T, lda, n, first, last int, x, y, alpha *T)
 	// StripColumns computes y[l] += Σ x[i]·a[i*lda+l] for a strip: m rows, at least 1, of n elements, at most Strip.
 	// It fetches rows ahead. StripRows computes y[i] += Σ a[i*lda+l]·x[l]; m is a positive multiple of 4. StripUpdate
 	// computes a[i*lda+l] += x[i]·w[l] + y[i]·z[l]. They may be nil.
@@ -124,6 +133,8 @@ type Vectors[T scalar.Real] struct {
 	// cs: x, y = c·x + s·y, c·y − s·x for the first two rows, then for the second and the third one, and so on. It may be
 	// nil.
 	Lasr func(a *T, step, k, n int, cs *T)
+	// Ger is A += x·yᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
+	Ger func(a *T, lda, m, n int, x, y *T)
 	// Ger2 is A −= p·qᵀ + r·sᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
 	Ger2 func(a *T, lda, m, n int, p, q, r, s *T)
 

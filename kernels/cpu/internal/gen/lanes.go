@@ -8,6 +8,8 @@ func lanesFile(isa isa) *generator {
 	for _, g.elem = range elems() {
 		g.laneUpdate()
 		g.laneScale()
+		g.lanePivot()
+		g.laneEliminate()
 	}
 	return g
 }
@@ -67,5 +69,82 @@ func (g *generator) laneScale() {
 	g.p("ADDQ R8, DI")
 	g.p("DECQ CX")
 	g.p("JNZ next")
+	g.ret()
+}
+
+// lanePivot writes the kernel that finds in each lane of n vectors, which are xs apart, the first of the greatest
+// magnitudes, and its place, counted from 0. No other one is greater than a NaN, and none is one.
+//
+//	CX  vectors left    SI  a vector, R8 bytes to the next one    DX  the magnitudes     DI  the places
+func (g *generator) lanePivot() {
+	const top, at, place, one, magnitude, x, greater = 0, 1, 2, 3, 4, 5, 6
+	shift := map[int]int{32: 5, 64: 6}[g.bytes]
+	t := fmt.Sprintf("float%d", 8*g.size)
+	g.constants("laneOne", 1, func(int) string { return map[int]string{8: "0x3ff0000000000000", 4: "0x3f800000"}[g.size] })
+	g.function("lanePivot"+g.typ, "n int, x *"+t+", xs int, top *"+t+", at *"+t, "CX", "SI", "R8", "DX", "DI")
+	g.p("SHLQ $%d, R8", shift)
+	g.p("VBROADCAST%s %s(SB), %s", g.scalar, g.local("laneOne"), g.v(one))
+	and := g.magnitudes(magnitude)
+	g.zero("VXORPD", at)
+	g.zero("VXORPD", place)
+	g.p("%s (SI), %s, %s", and, g.v(magnitude), g.v(top))
+	g.l("\nnext:")
+	g.p("DECQ CX")
+	g.p("JZ   done")
+	g.p("ADDQ R8, SI")
+	g.p("%s %s, %s, %s", g.op("VADD"), g.v(one), g.v(place), g.v(place))
+	g.p("%s (SI), %s, %s", and, g.v(magnitude), g.v(x))
+	const greaterThan = 0x1e // false for NaN
+	if g.avx512() {
+		g.p("%s $%#x, %s, %s, K1", g.op("VCMP"), greaterThan, g.v(top), g.v(x))
+		g.p("%s %s, K1, %s", g.op("VMOVA"), g.v(x), g.v(top))
+		g.p("%s %s, K1, %s", g.op("VMOVA"), g.v(place), g.v(at))
+	} else {
+		g.p("%s $%#x, %s, %s, %s", g.op("VCMP"), greaterThan, g.v(top), g.v(x), g.v(greater))
+		g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(greater), g.v(x), g.v(top), g.v(top))
+		g.p("%s %s, %s, %s, %s", g.op("VBLENDV"), g.v(greater), g.v(place), g.v(at), g.v(at))
+	}
+	g.p("JMP  next")
+	g.l("\ndone:")
+	g.p("%s %s, (DX)", g.op("VMOVU"), g.v(top))
+	g.p("%s %s, (DI)", g.op("VMOVU"), g.v(at))
+	g.ret()
+}
+
+// laneEliminate writes the kernel that multiplies the first vector of m rows by s, and subtracts from the n that follow it
+// the products of x and what became of the first one.
+//
+//	CX  rows left    AX  n, R12 left    SI  a row, R10 its vectors, R8 bytes to the next row    DX  x, R11 its vectors
+func (g *generator) laneEliminate() {
+	const s, first, y = 0, 1, 2
+	shift := map[int]int{32: 5, 64: 6}[g.bytes]
+	t := fmt.Sprintf("float%d", 8*g.size)
+	g.function("laneEliminate"+g.typ, "m int, n int, s *"+t+", a *"+t+", lda int, x *"+t, "CX", "AX", "BX", "SI", "R8", "DX")
+	g.p("SHLQ $%d, R8", shift)
+	g.p("%s (BX), %s", g.op("VMOVU"), g.v(s))
+	g.l("\nrows:")
+	g.p("%s (SI), %s, %s", g.op("VMUL"), g.v(s), g.v(first))
+	g.p("%s %s, (SI)", g.op("VMOVU"), g.v(first))
+	g.p("LEAQ %d(SI), R10", g.bytes)
+	g.p("MOVQ DX, R11")
+	g.p("MOVQ AX, R12")
+	for _, n := range []int{4, 1} {
+		g.l("\nby%d:", n)
+		g.p("CMPQ R12, $%d", n)
+		g.p("JLT after%d", n)
+		for i := range n {
+			g.p("%s %s, %s", g.op("VMOVU"), offset(i*g.bytes, "(R10)"), g.v(y+i))
+			g.p("%s %s, %s, %s", g.op("VFNMADD231"), offset(i*g.bytes, "(R11)"), g.v(first), g.v(y+i))
+			g.p("%s %s, %s", g.op("VMOVU"), g.v(y+i), offset(i*g.bytes, "(R10)"))
+		}
+		g.p("ADDQ $%d, R10", n*g.bytes)
+		g.p("ADDQ $%d, R11", n*g.bytes)
+		g.p("SUBQ $%d, R12", n)
+		g.p("JMP by%d", n)
+		g.l("\nafter%d:", n)
+	}
+	g.p("ADDQ R8, SI")
+	g.p("DECQ CX")
+	g.p("JNZ  rows")
 	g.ret()
 }

@@ -221,14 +221,7 @@ func (g *generator) absolute(name, join string) {
 	const sum, x, magnitude = 0, 4, 8
 	g.level1(name, []string{"x"}, []string{"s"})
 	g.zeroSums(sum)
-	shift, and := map[int]string{8: "VPSRLQ", 4: "VPSRLD"}[g.size], "VPAND"
-	if g.avx512() {
-		and = "VPANDQ"
-		g.p("VPTERNLOGQ $255, %[1]s, %[1]s, %[1]s", g.v(magnitude))
-	} else {
-		g.p("VPCMPEQD %[1]s, %[1]s, %[1]s", g.v(magnitude))
-	}
-	g.p("%s $1, %s, %s", shift, g.v(magnitude), g.v(magnitude))
+	and := g.magnitudes(magnitude)
 	g.turns(g.lanes(), g.bytes, func(k, at int, mask string) {
 		g.load(offset(at, "(SI)"), mask, g.v(x+k))
 		g.p("%s %s, %s, %s", and, g.v(magnitude), g.v(x+k), g.v(x+k))
@@ -268,4 +261,17 @@ func (g *generator) join(by string, e elem, sum int) {
 		g.p("VMOVSHDUP X%d, X%d", sum, other)
 		g.p("%s X%d, X%d, X%d", by, other, sum, sum)
 	}
+}
+
+// magnitudes makes vector v ones but for the signs, and returns the instruction that makes magnitudes with it.
+func (g *generator) magnitudes(v int) (and string) {
+	shift, and := map[int]string{8: "VPSRLQ", 4: "VPSRLD"}[g.size], "VPAND"
+	if g.avx512() {
+		and = "VPANDQ"
+		g.p("VPTERNLOGQ $255, %[1]s, %[1]s, %[1]s", g.v(v))
+	} else {
+		g.p("VPCMPEQD %[1]s, %[1]s, %[1]s", g.v(v))
+	}
+	g.p("%s $1, %s, %s", shift, g.v(v), g.v(v))
+	return and
 }

@@ -146,25 +146,7 @@ func (g *generator) stripRows(vectors int) {
 			g.stripMultiply(offset(j*g.bytes, row), j == vectors-1, g.v(8+j), g.v(i))
 		}
 	}
-	if g.avx512() {
-		for i := range 4 {
-			g.p("VEXTRACTF64X4 $1, %s, Y%d", g.v(i), 4+i)
-			g.p("%s Y%d, Y%d, Y%d", g.op("VADD"), 4+i, i, i)
-		}
-	}
-	g.p("%s Y1, Y0, Y0", g.op("VHADD"))
-	g.p("%s Y3, Y2, Y2", g.op("VHADD"))
-	sums := "Y1"
-	if g.size == 8 {
-		g.p("VPERM2F128 $0x20, Y2, Y0, Y1")
-		g.p("VPERM2F128 $0x31, Y2, Y0, Y3")
-		g.p("VADDPD Y3, Y1, Y1")
-	} else {
-		sums = "X1"
-		g.p("VHADDPS Y2, Y0, Y0")
-		g.p("VEXTRACTF128 $1, Y0, X1")
-		g.p("VADDPS X0, X1, X1")
-	}
+	sums := g.four(0)
 	g.p("%s (DI), %s, %s", g.op("VADD"), sums, sums)
 	g.p("%s %s, (DI)", g.op("VMOVU"), sums)
 	g.p("LEAQ (SI)(R8*4), SI")
@@ -203,4 +185,27 @@ func (g *generator) stripUpdate(vectors int) {
 	g.p("ADDQ $%d, DI", g.size)
 	g.p("DECQ CX")
 	g.p("JNZ  rows%d", vectors)
+}
+
+// four joins the lanes of four vectors of sums in one with the four sums, whose register it returns. It overwrites the four
+// vectors that follow, too.
+func (g *generator) four(sum int) string {
+	if g.avx512() {
+		for i := sum; i < sum+4; i++ {
+			g.p("VEXTRACTF64X4 $1, %s, Y%d", g.v(i), 4+i)
+			g.p("%s Y%d, Y%d, Y%d", g.op("VADD"), 4+i, i, i)
+		}
+	}
+	g.p("%s Y%d, Y%d, Y%d", g.op("VHADD"), sum+1, sum, sum)
+	g.p("%s Y%d, Y%d, Y%d", g.op("VHADD"), sum+3, sum+2, sum+2)
+	if g.size == 8 {
+		g.p("VPERM2F128 $0x20, Y%d, Y%d, Y%d", sum+2, sum, sum+1)
+		g.p("VPERM2F128 $0x31, Y%d, Y%d, Y%d", sum+2, sum, sum+3)
+		g.p("VADDPD Y%d, Y%d, Y%d", sum+3, sum+1, sum+1)
+		return fmt.Sprintf("Y%d", sum+1)
+	}
+	g.p("VHADDPS Y%d, Y%d, Y%d", sum+2, sum, sum)
+	g.p("VEXTRACTF128 $1, Y%d, X%d", sum, sum+1)
+	g.p("VADDPS X%d, X%d, X%d", sum, sum+1, sum+1)
+	return fmt.Sprintf("X%d", sum+1)
 }
