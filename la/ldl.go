@@ -167,6 +167,13 @@ func (f *LDL[T]) factor(kind blocked.Kind, nb int) *blocked.Matrix[T] {
 	return v
 }
 
+// tileSize returns the tile size in which f solves.
+func (f *LDL[T]) tileSize() int {
+	n := f.a.Dim()
+	nb, _ := engine.TileSize[T](f.engine, engine.OpTrsm, n, n)
+	return max(nb, 1)
+}
+
 // IsEmpty reports whether f holds no factorization.
 func (f *LDL[T]) IsEmpty() bool { return !f.valid }
 

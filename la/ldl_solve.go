@@ -77,13 +77,6 @@ func (f *LDL[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...CallOp
 	return solveVector(ctx, "A", f.a.Dim(), f.a.Dim(), dst, b, f.solveTo)
 }
 
-// tileSize returns the tile size in which f solves.
-func (f *LDL[T]) tileSize() int {
-	n := f.a.Dim()
-	nb, _ := engine.TileSize[T](f.engine, engine.OpTrsm, n, n)
-	return max(nb, 1)
-}
-
 // solveOverwrite overwrites x, in tiles of f's tile size, with A⁻¹·x.
 func (f *LDL[T]) solveOverwrite(ctx context.Context, x *blocked.Matrix[T]) error {
 	return withScaledColumns(ctx, f.engine, x, f.exp, func() error { return f.solve(ctx, x) })
