@@ -271,34 +271,39 @@ func (c *core) workers() int {
 	return n
 }
 
-// together calls f(0) to f(n-1), the first on the calling goroutine and each other one on one of its own, and returns when
-// all have returned.
-func (c *core) together(n int, f func(i int)) {
-	if n <= 1 {
-		f(0)
+// together calls f(0) to f(n-1) on as many goroutines as there are units, of which the caller's is one, and returns when all
+// calls have returned. Each goroutine takes the next number when it is done with one. So a goroutine that a busy machine does
+// not run in time leaves its numbers to the others, and nothing waits for it.
+func (c *core) together(units, n int, f func(i int)) {
+	units = min(units, n)
+	if units <= 1 {
+		for i := range n {
+			f(i)
+		}
 		return
 	}
-	var left atomic.Int64
-	var others sync.WaitGroup
-	left.Store(int64(n - 1))
-	others.Add(n - 1)
-	for i := 1; i < n; i++ {
-		part := func() {
+	var next, returned atomic.Int64
+	all := make(chan struct{})
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 			f(i)
-			left.Add(-1)
-			others.Done()
-		}
-		if c == nil {
-			go part()
-		} else {
-			c.standby.start(part)
+			if returned.Add(1) == int64(n) {
+				close(all)
+			}
 		}
 	}
-	f(0)
-	for begin := time.Now(); left.Load() > 0 && time.Since(begin) < patience; {
+	for range units - 1 {
+		if c == nil {
+			go work()
+		} else {
+			c.standby.start(work)
+		}
+	}
+	work()
+	for begin := time.Now(); returned.Load() < int64(n) && time.Since(begin) < patience; {
 		runtime.Gosched()
 	}
-	others.Wait()
+	<-all
 }
 
 // copyGrain is the number of elements that a part of [parallel] at least copies or changes. In float64 they are 256 KiB:
@@ -310,7 +315,7 @@ const copyGrain = 1 << 15
 // the parts run on goroutines, which have ended when it returns.
 func parallel(c *core, n, grain int, f func(lo, hi int)) {
 	parts := max(1, min(c.workers(), n/grain))
-	c.together(parts, func(i int) {
+	c.together(parts, parts, func(i int) {
 		lo, hi := n*i/parts&^15, n*(i+1)/parts&^15
 		if i == parts-1 {
 			hi = n
@@ -319,13 +324,5 @@ func parallel(c *core, n, grain int, f func(lo, hi int)) {
 	})
 }
 
-// each calls f(0) to f(n-1), on as many goroutines as there are workers. They take the next number when they
-// are done with one, and have ended when it returns.
-func each(c *core, n int, f func(i int)) {
-	var next atomic.Int64
-	c.together(min(c.workers(), n), func(int) {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			f(i)
-		}
-	})
-}
+// each calls f(0) to f(n-1), on as many goroutines as there are workers.
+func each(c *core, n int, f func(i int)) { c.together(c.workers(), n, f) }

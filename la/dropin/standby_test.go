@@ -19,8 +19,8 @@ func TestTogether(t *testing.T) {
 			for call := range 200 {
 				parts := 1 + (caller+call)%5
 				ran := make([]atomic.Int32, parts)
-				co.together(parts, func(i int) {
-					co.together(1+call%2, func(int) { ran[i].Add(1) })
+				co.together(1+caller, parts, func(i int) {
+					co.together(2, 1+call%2, func(int) { ran[i].Add(1) })
 				})
 				for i := range ran {
 					if got, want := int(ran[i].Load()), 1+call%2; got != want {

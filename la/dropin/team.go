@@ -18,7 +18,8 @@ func newTeam(co *core) cpu.Crew[float64] {
 	scratch := make([][]float64, max(1, co.workers()))
 	return func(parts, work int, f func(part, parts int, work []float64)) {
 		var next atomic.Int64
-		co.together(min(len(scratch), parts), func(w int) {
+		units := min(len(scratch), parts)
+		co.together(units, units, func(w int) {
 			if len(scratch[w]) < work {
 				scratch[w] = make([]float64, work)
 			}
