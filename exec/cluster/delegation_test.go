@@ -94,6 +94,26 @@ func TestDelegation(t *testing.T) {
 	})
 }
 
+// TestDelegationSiblings: of two agents with nodes below them one has twice as many. Tasks that wait at one agent go to the
+// other by way of the driver, so that all nodes are busy: it takes at most a ninth longer than if the driver had them all.
+func TestDelegationSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // in virtual time
+		workers := []int{1, 1, 2, 2, 2}
+		tree, flat := factor(t, workers, "", "", "agent0", "agent0", "agent1"), factor(t, workers, "", "", "", "", "")
+		of := func(names ...string) (tasks int64) {
+			for _, name := range names {
+				tasks += tree.ran[name].Load()
+			}
+			return tasks
+		}
+		larger, smaller := of("agent0", "agent2", "agent3"), of("agent1", "agent4")
+		t.Logf("%d and %d tasks, %v, flat %v", larger, smaller, tree.took, flat.took)
+		if larger+smaller != 320 || float64(flat.took) < .9*float64(tree.took) {
+			t.Errorf("%d and %d tasks, %v, flat %v", larger, smaller, tree.took, flat.took)
+		}
+	})
+}
+
 // TestDelegationFaults: nodes of a tree that execute an agent's tasks are cut off, stand still and crash, and
 // messages are lost.
 func TestDelegationFaults(t *testing.T) {
