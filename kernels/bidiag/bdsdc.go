@@ -49,6 +49,8 @@ func conquer[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.To
 	scale := tridiag.ScaleFor(d, e, 1)
 	tridiag.Multiply(d, scale)
 	tridiag.Multiply(e, scale)
+	dropTiny(d)
+	dropTiny(e)
 	defer func() { tridiag.Multiply(d, 1/scale) }()
 	t := tridiag.Divide[T](n, Leaf, 1)
 	sorted := make([]int32, n)
@@ -90,6 +92,18 @@ func conquer[T scalar.Real](d, e []T, u, v Matrix[T], work []T, tools tridiag.To
 	slices.Reverse(sorted)
 	tridiag.Gather(sorted[first:last], crew, u, v)
 	return nil
+}
+
+// dropTiny sets elements near the least normal number to zero. They are far below the rounding errors of a matrix whose
+// largest element is about 1. A part that has no others cannot be scaled to 1, and quotients of squares in its merges
+// would overflow.
+func dropTiny[T scalar.Real](x []T) {
+	least := T(scalar.SafeMin[T]() / scalar.Eps[T]())
+	for i, y := range x {
+		if abs(y) < least {
+			x[i] = 0
+		}
+	}
 }
 
 // rowWork returns the number of elements of work space for each row of B of order n.

@@ -405,3 +405,46 @@ func BenchmarkBdsdc(b *testing.B) {
 		}
 	}
 }
+
+// TestTinyPart: a part of a matrix whose elements are near the least numbers of the type leaves no NaN.
+func TestTinyPart(t *testing.T) {
+	t.Run("float64", func(t *testing.T) { testTinyPart[float64](t, math.SmallestNonzeroFloat64) })
+	t.Run("float32", func(t *testing.T) { testTinyPart[float32](t, math.SmallestNonzeroFloat32) })
+}
+
+func testTinyPart[T scalar.Real](t *testing.T, least T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for n := 70; n < 300; n += 5 {
+		d, e := make([]T, n), make([]T, n-1)
+		for i := range d {
+			x, y := T(2*rng.Float64()-1), T(2*rng.Float64()-1)
+			if i >= n/3 {
+				x, y = T(rng.IntN(21)-10)*least, T(rng.IntN(21)-10)*least
+			}
+			if d[i] = x; i < n-1 {
+				e[i] = y
+			}
+		}
+		want, we := slices.Clone(d), slices.Clone(e)
+		if err := Bdsqr(want, we, Matrix[T]{}, Matrix[T]{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		square := func() Matrix[T] { return Matrix[T]{Rows: n, Cols: n, Stride: n, Data: make([]T, n*n)} }
+		u, v := square(), square()
+		if err := Bdsdc(d, e, u, v, make([]T, WorkBdsdc(n)), byGonum[T](), together[T], nil); err != nil {
+			t.Fatal(err)
+		}
+		for i := range d {
+			if !(abs(d[i]-want[i]) <= T(float64(n)*scalar.Eps[T]())*want[0]) {
+				t.Fatalf("order %d: value %d is %v, want %v", n, i, d[i], want[i])
+			}
+		}
+		for _, m := range []Matrix[T]{u, v} {
+			for _, x := range m.Data {
+				if x != x {
+					t.Fatalf("order %d: a NaN in the vectors", n)
+				}
+			}
+		}
+	}
+}

@@ -64,8 +64,9 @@ func TestDevices(t *testing.T) {
 				continue
 			}
 			pins = append(pins, versions.Pin{Op: op.OpName(), Version: "cuda"})
-			// Only what takes the place of BLAS in other programs uses trmm, and eigenvalues are not planned on devices.
-			unplanned := op.Name == "trmm" || op.Name == "sy2sbmm" || op.Name == "ormsy2sb"
+			// Only what takes the place of BLAS in other programs uses trmm, and eigenvalues and tournaments are not planned
+			// on devices.
+			unplanned := op.Name == "trmm" || op.Name == "tntleaf" || op.Name == "sy2sbmm" || op.Name == "ormsy2sb"
 			if op.Type == "f64" && !unplanned && !slices.ContainsFunc(d.Speeds, func(s sim.Speed) bool { return s.Op == op.OpName() && s.Version == "cuda" }) {
 				t.Errorf("%s was not measured", op.OpName())
 			}
