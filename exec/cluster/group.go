@@ -28,11 +28,11 @@ func withGroups(j *job) *job {
 // submission; a node executes one rank at a time, and other tasks beside it. While a node waits for the other ranks
 // of its group it keeps a place for its own, and executes one task less.
 //
-// The call of a rank finds the others in versions.Call.Local, a *transport.Group; that of the spec is not used. A rank may finish with an
-// operand before its end by versions.Call.Finished: then tasks that wait for that operand start at once. If a rank
-// fails, the group fails with its error, and transport.Group.Failed of the other ranks is closed. If a node is lost
-// with a rank that had begun, the group fails with a *[NodeLostError]. What a group has made is not made again: if
-// it is lost with its node, the job fails with that error, too.
+// The call of a rank finds the others in versions.Call.Local, a *transport.Group; that of the spec is not used. A rank
+// may finish with an operand before its end by versions.Call.Finished: then tasks that wait for that operand start at
+// once. If a rank fails, the group fails with its error, and transport.Group.Failed of the other ranks is closed. If a
+// node is lost with a rank that had begun, the group fails with a *[NodeLostError]. What a group has made is not made
+// again: if it is lost with its node, the job fails with that error, too.
 //
 // Drivers that share agents do not know of each other's ranks. So only one of them may have groups at a time.
 //
