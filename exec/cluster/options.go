@@ -111,7 +111,7 @@ type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string { return "cluster: " + strings.Join(e.Problems, "; ") }
 
-// validate checks o and sets its defaults. The known is what o names. The error is an *OptionsError.
+// validate checks o and sets its defaults. The result is what o names. The error is an *OptionsError.
 func (o *Options) validate() (k known, err error) {
 	if o.Transport == nil || o.Runtime == nil {
 		return k, &OptionsError{[]string{"a node needs a Transport and a Runtime"}}
