@@ -100,15 +100,15 @@ func (f *potrf[T]) update(k int) {
 	if upper {
 		beside, below = below, beside
 	}
-	packed := f.Pack(f.a, k, beside, below)
+	shared := f.ShareStep(f.a, k, beside, below)
 	for m := k + 1; m < f.a.MT(); m++ {
-		f.SubmitLocal(packed.At(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
+		f.SubmitLocal(shared.For(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
 			i, j := m, n // the tile row and column of the product
 			if upper {
 				i, j = n, m
 			}
-			f.SubmitLocal(packed.At(i, j), f.Ops.Gemm, f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
+			f.SubmitLocal(shared.For(i, j), f.Ops.Gemm, f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
 		}
 	}
 }
