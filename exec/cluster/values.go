@@ -47,7 +47,7 @@ type held struct {
 	waiters  []waiter      // nil if the version is there
 	coming   bool          // the version is on its way
 	detached bool          // another held has taken its place while a version was coming
-	derived  []*derived    // from the version that is there
+	derived  derivations   // from the version that is there
 }
 
 // waiter is told that a version is there, and how it came, or why it has not come.
@@ -72,7 +72,7 @@ func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.held[keyOf(r)]; h != nil && h.has(r) {
-		return s.derived.of(h, role, fresh)
+		return s.derived.of(&h.derived, bytesOf(h.value), role, fresh)
 	}
 	return nil
 }
@@ -144,14 +144,6 @@ func (s *values) reuse(o *operand, zero bool) any {
 		}
 	}
 	return v
-}
-
-// bytesOf returns the bytes of a value, 0 if they are not known.
-func bytesOf(v any) int64 {
-	if v, ok := v.(versions.Value); ok {
-		return v.Bytes()
-	}
-	return 0
 }
 
 // addBytes changes the bytes of values. Recycled values make room so that the total stays within
