@@ -36,7 +36,7 @@ func (l *wordList) Set(text string) error {
 		return nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimFunc(word, func(r rune) bool { return r == ' ' })
+		word = strings.Trim(word, " ")
 		switch {
 		case word == "":
 			return errors.New("there is no word between two commas")
