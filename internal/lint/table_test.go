@@ -64,7 +64,7 @@ func table() []entry {
 		{
 			// exec/cluster for tasks of several ranks.
 			pkg:     "la/scalapack",
-			tessera: []string{"blocked", "exec", "exec/cluster", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
+			tessera: []string{"blocked", "exec", "exec/cluster", "exec/graph", "kernels", "versions", "internal/scalar", "internal/transpose", "internal/problems"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{pkg: "la/scalapack/internal/netlib"},
@@ -74,7 +74,7 @@ func table() []entry {
 			pkg: "blocked/tiles",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory. exec for matrices
 			// that a runtime keeps on its nodes.
-			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose", "internal/problems", "internal/words"},
+			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose", "internal/problems", "internal/words"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 			},
@@ -87,16 +87,16 @@ func table() []entry {
 		{
 			pkg: "blocked/parts",
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"blocked", "blocked/tiles", "blocked/internal/submit", "kernels/op", "exec", "exec/graph", "exec/loop", "versions"},
+			tessera: []string{"blocked", "blocked/tiles", "blocked/internal/submit", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/scalar"},
 			third: []string{
 				"gonum.org/v1/gonum/blas",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
 			},
 		},
-		{pkg: "blocked/internal/submit", tessera: []string{"blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/internal/submit", tessera: []string{"blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// Algorithms by family, on a Program.
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
-		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/words"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/eig", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
@@ -141,7 +141,7 @@ func table() []entry {
 			pkg: "kernels/cuda",
 			// cpu for the simulated device, which computes with the
 			// fastest routines of this machine; nvidia for the real ones.
-			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia", "internal/words"},
+			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia", "internal/scalar", "internal/words"},
 			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
 		{
