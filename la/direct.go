@@ -92,6 +92,6 @@ func (d *desk[T]) leave() {
 	if d.by.a != nil {
 		d.by, d.of = factors[T]{}, norms{}
 	}
-	d.triangles.ctx, d.triangles.engine, d.triangles.step = nil, nil, step[T]{}
+	d.triangles.ctx, d.triangles.engine, d.triangles.step, d.triangles.triangle[0] = nil, nil, step[T]{}, nil
 	desks[T]().Put(d)
 }

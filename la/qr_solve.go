@@ -101,6 +101,15 @@ func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 			return nil
 		}
 	}
+	f := q.f
+	if m, n := f.a.Dims(); f.exp == 0 && m >= n && n > 0 && !f.a.IsDistributed() {
+		done, err := substituteVector(ctx, q.engine, rows, cols, dst, b, func(ctx context.Context) error {
+			return f.conditionError(ctx, q.engine)
+		}, func(s *substitution[T], x [][]T) error { return f.substitute(s, trans, x[0]) })
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "op(A)", rows, cols, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
 		return q.solveTo(ctx, dst, trans, b)
 	})
