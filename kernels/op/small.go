@@ -29,6 +29,7 @@ type (
 		SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
 		Getf2(n int, a []T, lda int, ipiv []int) (info int, done bool)
 		Geqr2(m, n, k int, a []T, lda int, t []T, ldt int)
+		Trsv(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T)
 	}
 	smallLU[T kernels.Element] interface {
 		Work(m, n int) int
@@ -47,7 +48,7 @@ const (
 )
 
 // LoopTrsv is the largest order that SmallTrsv is for.
-const LoopTrsv = 10
+const LoopTrsv = 16
 
 // NewSmall returns the routines for this machine.
 func NewSmall[T kernels.Element]() *Small[T] {
@@ -250,16 +251,16 @@ func (s *Small[T]) Ormqr(m, n, k int, v []T, ldv int, tau, c []T, ldc int) {
 // Trsm overwrites the m×n B with op(A)⁻¹·B for the upper triangle of A or, if lower, its lower one. With unit, the
 // diagonal is taken to be ones.
 func (s *Small[T]) Trsm(lower, transposed, unit bool, m, n int, a []T, lda int, b []T, ldb int) {
-	if m <= LoopTrsv && n == 1 && ldb == 1 {
-		cpu.SmallTrsv(lower, transposed, unit, a, lda, b[:m])
-		return
-	}
 	uplo, diag := blas.Upper, blas.NonUnit
 	if lower {
 		uplo = blas.Lower
 	}
 	if unit {
 		diag = blas.Unit
+	}
+	if n == 1 && ldb == 1 {
+		s.p.Trsv(uplo, trans(transposed), diag, m, a, lda, b[:m])
+		return
 	}
 	s.p.Trsm(blas.Left, uplo, trans(transposed), diag, m, n, 1, a, lda, b, ldb, s.scratch(s.p.Work(max(m, n))))
 }
