@@ -163,7 +163,7 @@ func (d *desk[T]) upperSums(a []T, n, ld int) []float64 {
 func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b *memory[T]) Method {
 	n := a.rows
 	ld := alignedStride[T](n)
-	d.f = atLeast(d.f, n*ld)
+	d.f = matrixRoom(d.f, n*ld)
 	f, method := factors[T]{form: formCholesky, a: d.f, n: n, ld: ld}, MethodCholesky
 	triangular, mirrored := false, true
 	if !symmetric {
@@ -202,6 +202,18 @@ func alignedStride[T Element](n int) int {
 	return (n + line - 1) / line * line
 }
 
+// matrixRoom is atLeast for a matrix of n elements. Kernels write the last elements of a row with a mask, which may reach
+// beyond the end of the matrix. If that is a page without memory, each such write takes the processor some hundred
+// cycles (Zen 4).
+func matrixRoom[T Element](x []T, n int) []T {
+	const beyond = 16
+	if len(x) < n+beyond {
+		x = make([]T, n+beyond)
+		x[n+beyond-1] = 0 // which gets it memory
+	}
+	return x
+}
+
 // structureOf reports whether all elements of a on one side of the diagonal are zero, and whether a is symmetric.
 func structureOf[T Element](a memory[T]) (triangular, symmetric bool) {
 	lower, upper, symmetric := true, true, true
@@ -221,7 +233,7 @@ func structureOf[T Element](a memory[T]) (triangular, symmetric bool) {
 func (d *desk[T]) solveTall(a memory[T], dst, b *memory[T]) bool {
 	m, n := a.rows, a.cols
 	ld := alignedStride[T](n + b.cols)
-	d.f, d.t = atLeast(d.f, m*ld), atLeast(d.t, n*n)
+	d.f, d.t = matrixRoom(d.f, m*ld), atLeast(d.t, n*n)
 	if !d.load(d.f, ld, a) || b.rows != m || !copyPlain(d.f[n:], ld, b) {
 		return false
 	}

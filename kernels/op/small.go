@@ -47,6 +47,9 @@ const (
 	loopPotri = 12
 )
 
+// mostGeqr2 is the order up to which reflectors one by one are faster than block reflectors.
+const mostGeqr2 = 96
+
 // LoopTrsv is the largest order that SmallTrsv is for.
 const LoopTrsv = 16
 
@@ -106,8 +109,7 @@ func SmallGemm[T kernels.Element](transA, transB bool, m, n, k int, alpha T, a [
 	cpu.SmallGemm(m, n, k, alpha, a, ra, ca, b, rb, cb, beta, c, ldc)
 }
 
-// SmallGemv computes y = alpha·op(A)·x + beta·y for an m×n A of 1 to [cpu.SmallOrder] rows and columns, and an alpha that
-// is not 0. With beta = 0, y is not read.
+// SmallGemv computes y = alpha·op(A)·x + beta·y for a small m×n A with elements, and an alpha that is not 0. With beta = 0, y is not read.
 func SmallGemv[T kernels.Element](transA bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
 	if max(m, n) <= LoopGemm {
 		rows, cols, ra, ca := m, n, lda, 1
@@ -216,7 +218,7 @@ const tallBlock = 32
 // Reduce overwrites the first n columns of the m×(n+nrhs) matrix [A B], m ≥ n, with R and V of A, and the others with
 // Qᵀ·B. The squares of A's columns are as for Geqrt, and t has n² elements of scratch.
 func (s *Small[T]) Reduce(m, n, nrhs int, ab []T, ld int, t []T) {
-	if n > loopGeqr2 && s.p.ReflectorBlock() > 0 {
+	if n > loopGeqr2 && n <= mostGeqr2 && s.p.ReflectorBlock() > 0 {
 		s.p.Geqr2(m, n+nrhs, n, ab, ld, t, 0)
 		return
 	}
@@ -273,4 +275,9 @@ func SmallTrsv[T kernels.Element](lower, transposed, unit bool, a []T, lda int, 
 // Syrk computes the upper triangle of the n×n C = Aᵀ·A for a k×n A.
 func (s *Small[T]) Syrk(n, k int, a []T, lda int, c []T, ldc int) {
 	s.p.Syrk(blas.Upper, blas.Trans, n, k, 1, a, lda, 0, c, ldc, s.scratch(s.p.Work(max(n, k))))
+}
+
+// AbsFour is [cpu.AbsFour].
+func AbsFour[T kernels.Element](x []T, stride int, col []float64, top *float64) [4]float64 {
+	return cpu.AbsFour(x, stride, col, top)
 }
