@@ -66,13 +66,17 @@ const (
 	stripRows = 600
 )
 
-// bandwidth returns the number of superdiagonals for tiles of nb×nb: a divisor of nb, by which all panels are as wide, if
-// one is in the range. A narrow band is chased faster. A wide one is reached faster, and its reflectors are applied faster.
+// bandwidth returns the number of superdiagonals for tiles of nb×nb. A narrow band is chased faster. A wide one is reached
+// faster, and its reflectors are applied faster. Without vectors it is a divisor of nb, by which all panels are as wide, if
+// one is in the range. With vectors a tile has as many panels as with the widest band, and products prefer whole vectors of 8.
 func bandwidth(nb int, vectors bool) int {
-	narrowest, widest := 32, 48
 	if vectors {
-		narrowest, widest = 40, 64
+		const widest = 64
+		panels := (nb + widest - 1) / widest
+		wide := (nb + panels - 1) / panels
+		return min((wide+7)/8*8, max(nb, 2))
 	}
+	const narrowest, widest = 32, 48
 	for b := widest; b >= narrowest; b-- {
 		if nb%b == 0 {
 			return b
