@@ -99,34 +99,34 @@ func (c *Checkpoint) every(panels int) int {
 	return max(1, panels/8)
 }
 
-// path returns the path of op's state before step.
-func (c *Checkpoint) path(op string, step int) string {
-	return filepath.Join(c.Dir, fmt.Sprintf("%s-%08d%s", op, step, stateSuffix))
+// path returns the path of an algorithm's state before step.
+func (c *Checkpoint) path(algorithm file.Algorithm, step int) string {
+	return filepath.Join(c.Dir, fmt.Sprintf("%s-%08d%s", algorithm, step, stateSuffix))
 }
 
-// files returns the paths of op's states that end in suffix, the latest first.
-func (c *Checkpoint) files(op, suffix string) (paths []string, err error) {
+// files returns the paths of an algorithm's states that end in suffix, the latest first.
+func (c *Checkpoint) files(algorithm file.Algorithm, suffix string) (paths []string, err error) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &CheckpointError{c.Dir, "cannot be read", err}
 	}
 	for _, e := range slices.Backward(entries) { // they are sorted
 		name := e.Name()
-		if strings.HasPrefix(name, op+"-") && strings.Contains(name, stateSuffix) && strings.HasSuffix(name, suffix) {
+		if strings.HasPrefix(name, algorithm.String()+"-") && strings.Contains(name, stateSuffix) && strings.HasSuffix(name, suffix) {
 			paths = append(paths, filepath.Join(c.Dir, name))
 		}
 	}
 	return paths, nil
 }
 
-// states returns the paths of op's states, the latest first. It removes unfinished files and
+// states returns the paths of an algorithm's states, the latest first. It removes unfinished files and
 // links that a crashed process has left.
-func (c *Checkpoint) states(op string) ([]string, error) {
-	unfinished, err := c.files(op, unfinishedSuffix)
+func (c *Checkpoint) states(algorithm file.Algorithm) ([]string, error) {
+	unfinished, err := c.files(algorithm, unfinishedSuffix)
 	if err != nil {
 		return nil, err
 	}
-	lent, err := c.files(op, linkSuffix)
+	lent, err := c.files(algorithm, linkSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -134,24 +134,24 @@ func (c *Checkpoint) states(op string) ([]string, error) {
 	for _, path := range append(unfinished, slices.DeleteFunc(lent, ours)...) {
 		os.Remove(path)
 	}
-	return c.files(op, stateSuffix)
+	return c.files(algorithm, stateSuffix)
 }
 
 // processTag marks the links of this process. It is random because a process number may be the
 // same after each restart of a container.
 var processTag = sync.OnceValue(func() string { return fmt.Sprintf(".%x-", rand.Uint64()) })
 
-// load returns the latest intact state of op and its path, nil if there is none.
-func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
-	paths, err := c.states(op)
+// load returns the latest intact state of an algorithm and its path, nil if there is none.
+func load[T Element](c *Checkpoint, algorithm file.Algorithm) (*file.State[T], string, error) {
+	paths, err := c.states(algorithm)
 	if err != nil {
 		return nil, "", err
 	}
 	var first error
 	for _, path := range paths {
 		s, err := loadFile[T](path)
-		if err == nil && s.Op != op {
-			err = &file.StateError{Reason: "it is one of " + s.Op}
+		if err == nil && s.Algorithm != algorithm {
+			err = &file.StateError{Reason: "it is one of " + s.Algorithm.String()}
 		}
 		if err == nil {
 			return s, path, nil
@@ -161,17 +161,17 @@ func load[T Element](c *Checkpoint, op string) (*file.State[T], string, error) {
 		}
 	}
 	if first == nil {
-		first = c.missingState(op)
+		first = c.missingState(algorithm)
 	}
 	return nil, "", first
 }
 
-// missingState returns the error of a factorization that must resume and finds no state of op.
-func (c *Checkpoint) missingState(op string) error {
+// missingState returns the error of a factorization that must resume and finds no state of the algorithm.
+func (c *Checkpoint) missingState(algorithm file.Algorithm) error {
 	if !c.Resume {
 		return nil
 	}
-	return &CheckpointError{Path: c.Dir, Reason: "there is no state of " + op + " to go on from"}
+	return &CheckpointError{Path: c.Dir, Reason: "there is no state of " + algorithm.String() + " to go on from"}
 }
 
 func loadFile[T Element](path string) (*file.State[T], error) {
@@ -186,7 +186,7 @@ func loadFile[T Element](path string) (*file.State[T], error) {
 // save writes a state and removes all but the two latest. Nodes write the tiles of a distributed
 // matrix.
 func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.State[T]) error {
-	path := c.path(s.Op, s.Step)
+	path := c.path(s.Algorithm, s.Step)
 	err := atomicfile.Write(path, 0o666, func(f *os.File) error {
 		if s.Matrix.IsDistributed() {
 			return file.WriteStateTiles(f, s, runner[T](ctx, e))
@@ -197,7 +197,7 @@ func save[T Element](ctx context.Context, e *Engine, c *Checkpoint, s *file.Stat
 	if err != nil {
 		return &CheckpointError{path, "cannot be written", err}
 	}
-	paths, err := c.states(s.Op)
+	paths, err := c.states(s.Algorithm)
 	if err != nil {
 		return err
 	}
@@ -214,9 +214,9 @@ func runner[T Element](ctx context.Context, e *Engine) func(func(p *blocked.Prog
 
 // stepwise is a factorization by steps, each of one panel, between which its state can be kept.
 type stepwise[T Element] struct {
-	op       string // names the files of its states
-	kind     blocked.Kind
-	tileSize func() int // of a factorization that does not resume
+	algorithm file.Algorithm // names the files of its states
+	kind      blocked.Kind
+	tileSize  func() int // of a factorization that does not resume
 	// prepare makes the pivots or rotations that s lacks. The error says that those that s has do
 	// not fit the options.
 	prepare func(s *file.State[T]) error
@@ -268,7 +268,7 @@ func finishSteps[T Element](ctx context.Context, e *Engine, c *Checkpoint, w ste
 			}
 		}
 	}
-	paths, err := c.states(s.Op)
+	paths, err := c.states(s.Algorithm)
 	for _, p := range paths {
 		os.Remove(p)
 	}
@@ -282,7 +282,7 @@ func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (do
 	if err := c.validate(); err != nil {
 		return done, err
 	}
-	s, path, err := load[T](c, w.op)
+	s, path, err := load[T](c, w.algorithm)
 	if err != nil {
 		return done, err
 	}
@@ -300,7 +300,7 @@ func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (do
 	input := file.Fingerprint(copied)
 	switch {
 	case s == nil:
-		s = &file.State[T]{Op: w.op, Input: input, Matrix: copied}
+		s = &file.State[T]{Algorithm: w.algorithm, Input: input, Matrix: copied}
 	case s.Input != input || s.Matrix.Kind() != w.kind:
 		return done, &CheckpointError{Path: path, Reason: "it is the state of another matrix"}
 	}
@@ -340,15 +340,15 @@ func checkpointedInPlace[T Element](ctx context.Context, e *Engine, c *Checkpoin
 func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwise[T],
 	a *blocked.Matrix[T]) (*file.State[T], error) {
 	input := file.Fingerprint(a)
-	paths, err := c.states(w.op)
+	paths, err := c.states(w.algorithm)
 	if err != nil {
 		return nil, err
 	}
 	var first error
 	for _, path := range paths {
 		s, err := file.ReadStateHead[T](path)
-		if err == nil && s.Op != w.op {
-			err = &file.StateError{Reason: "it is one of " + s.Op}
+		if err == nil && s.Algorithm != w.algorithm {
+			err = &file.StateError{Reason: "it is one of " + s.Algorithm.String()}
 		}
 		if err == nil {
 			if s.Input != input || s.Matrix.Kind() != a.Kind() {
@@ -384,9 +384,9 @@ func restore[T Element](ctx context.Context, e *Engine, c *Checkpoint, w stepwis
 		}
 	}
 	if first == nil {
-		first = c.missingState(w.op)
+		first = c.missingState(w.algorithm)
 	}
-	s := &file.State[T]{Op: w.op, Input: input, Matrix: a}
+	s := &file.State[T]{Algorithm: w.algorithm, Input: input, Matrix: a}
 	if first == nil {
 		first = w.prepare(s)
 	}

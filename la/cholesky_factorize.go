@@ -190,7 +190,7 @@ func (c *Cholesky[T]) adopt(done outcome[T], err error) error {
 
 // potrfSteps returns the steps of the Cholesky factorization.
 func potrfSteps[T Element](tileSize func() int) stepwise[T] {
-	return stepwise[T]{op: "potrf", kind: blocked.SymUpper, tileSize: tileSize,
+	return stepwise[T]{algorithm: file.Potrf, kind: blocked.SymUpper, tileSize: tileSize,
 		prepare: func(*file.State[T]) error { return nil },
 		submit: func(p *blocked.Program[T], s *file.State[T], from, to int) error {
 			return chol.PotrfSteps(p, s.Matrix, from, to)

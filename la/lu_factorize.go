@@ -277,9 +277,9 @@ func (f *LU[T]) checkpointable(keep *Checkpoint) error {
 // getrfSteps returns the steps of the LU factorization with partial or tournament pivoting. Each
 // pivoting has states of its own.
 func getrfSteps[T Element](pivoting Pivoting, tileSize func() int) stepwise[T] {
-	w := stepwise[T]{op: "getrf", kind: blocked.Full, tileSize: tileSize}
+	w := stepwise[T]{algorithm: file.Getrf, kind: blocked.Full, tileSize: tileSize}
 	if pivoting == TournamentPivoting {
-		w.op = "calu"
+		w.algorithm = file.Calu
 	}
 	w.prepare = func(s *file.State[T]) error {
 		if m, n := s.Matrix.Dims(); s.Pivots == nil {

@@ -175,7 +175,7 @@ func (q *QR[T]) adopt(done outcome[T], err error) error {
 // geqrfSteps returns the steps of the QR factorization. A resumed factorization uses the
 // rotations of its state: they depend on the number of cores of the call that began it.
 func geqrfSteps[T Element](opt qr.RotationOptions, tileSize func() int) stepwise[T] {
-	w := stepwise[T]{op: "geqrf", kind: blocked.Full, tileSize: tileSize}
+	w := stepwise[T]{algorithm: file.Geqrf, kind: blocked.Full, tileSize: tileSize}
 	w.prepare = func(s *file.State[T]) (err error) {
 		if s.Rotations == nil {
 			s.Rotations, err = qr.RotationsFor(s.Matrix, opt)

@@ -162,20 +162,38 @@ func (c *cell) choose(explore uint64, spare float64) (v verdict, timed bool) {
 		c.stats[v.candidate].inflight++
 		c.book.gen.Add(1)
 	case Fastest, First:
-		kept := c.book.gen.Load()<<genShift | uint64(v.candidate)
-		if timed {
-			kept |= timedBit
-		}
-		if v.why == First {
-			kept |= firstBit
-		}
-		if !math.IsInf(v.cost, 1) {
-			kept |= awaitBit
-			c.need.Store(math.Float64bits(v.cost))
-		}
-		c.choice.Store(kept)
+		c.keep(v, timed)
 	}
 	return v, timed
+}
+
+// keep keeps a final choice. The book's lock must be held.
+func (c *cell) keep(v verdict, timed bool) {
+	bits := c.book.gen.Load()<<genShift | uint64(v.candidate)
+	if timed {
+		bits |= timedBit
+	}
+	if v.why == First {
+		bits |= firstBit
+	}
+	if !math.IsInf(v.cost, 1) {
+		bits |= awaitBit
+		c.need.Store(math.Float64bits(v.cost))
+	}
+	c.choice.Store(bits)
+}
+
+// kept returns the choice that [cell.keep] kept, but for verdict.best. ok is false if it holds no more.
+func (c *cell) kept() (v verdict, timed, ok bool) {
+	bits := c.choice.Load()
+	v = verdict{candidate: int(bits & (awaitBit - 1)), why: Fastest, cost: math.Inf(1)}
+	if bits&firstBit != 0 {
+		v.why = First
+	}
+	if bits&awaitBit != 0 {
+		v.cost = math.Float64frombits(c.need.Load())
+	}
+	return v, bits&timedBit != 0, bits>>genShift == c.book.gen.Load()
 }
 
 // end ends a run of candidate i; slot says that it was an exploring one.

@@ -73,7 +73,7 @@ type Config struct {
 	Profile *Profile
 }
 
-// validate reports every problem at once, as a *ConfigError.
+// validate reports every problem of c alone at once, as a *ConfigError.
 func (c *Config) validate() error {
 	var bad problems.List
 	bad.Check(int(c.Mode) < len(modes), "%v is not a mode", c.Mode)
@@ -104,9 +104,9 @@ func checkList(bad *problems.List, field string, names []string) {
 	}
 }
 
-// check returns an *UnknownNameError, or several joined, for the names in c
+// checkNames returns an *UnknownNameError, or several joined, for the names in c
 // that none of the ops has.
-func (c *Config) check(ops []*Op) error {
+func (c *Config) checkNames(ops []*Op) error {
 	var all, names []string
 	for _, op := range ops {
 		names = append(names, op.Name)

@@ -86,7 +86,7 @@ func (s *Selector) Profile() *Profile { return s.profile }
 // Validate checks the names in the configuration against the ops there are.
 // It returns nil, or one *[UnknownNameError] for each name that no op has,
 // joined.
-func (s *Selector) Validate(ops []*Op) error { return s.config.check(ops) }
+func (s *Selector) Validate(ops []*Op) error { return s.config.checkNames(ops) }
 
 // Check returns nil if some version of op can run on the target, else the
 // *[NoVersionError] that Select would return.
@@ -109,14 +109,8 @@ func (s *Selector) Select(op *Op, call *Call, on *Target) (Choice, error) {
 		c = s.cell(op, t, class)
 	}
 
-	v, timed := verdict{why: Fastest}, false
-	if kept := c.choice.Load(); kept>>genShift == c.book.gen.Load() &&
-		(kept&awaitBit == 0 || math.Float64frombits(c.need.Load()) > s.spare(call, work)) {
-		v.candidate, timed = int(kept&(awaitBit-1)), kept&timedBit != 0
-		if kept&firstBit != 0 {
-			v.why = First
-		}
-	} else {
+	v, timed, ok := c.kept()
+	if !ok || !math.IsInf(v.cost, 1) && v.cost <= s.spare(call, work) {
 		v, timed = c.choose(s.explore, s.spare(call, work))
 	}
 	index := t.order[v.candidate]
@@ -269,9 +263,9 @@ func (s *Selector) newTable(op *Op, on *Target) *table {
 // preference, and for each version of op the reason why not, or "".
 func (s *Selector) eligible(op *Op, on *Target) (order []int, reasons []string) {
 	allowed, reasons := s.config.candidates(op)
-	unmeant := on.excludes(op)
+	excluded := on.excludes(op)
 	for _, i := range allowed {
-		if reasons[i] = cmp.Or(unmeant, op.Versions[i].Constraints.Unmet(on)); reasons[i] == "" {
+		if reasons[i] = cmp.Or(excluded, op.Versions[i].Constraints.Unmet(on)); reasons[i] == "" {
 			order = append(order, i)
 		}
 	}

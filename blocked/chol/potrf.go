@@ -21,7 +21,7 @@ import (
 // hold an unfinished factorization.
 //
 // The algorithm is the right-looking one of PLASMA's plasma_pdpotrf. The priority
-// of a task is the length of the longest path from it to the end of the graph.
+// of a task is above those of the tasks that wait for it.
 //
 // It panics with ErrShape if A is not square.
 //
@@ -46,14 +46,10 @@ func PotrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	}
 	tasks := submit.Of(p)
 	f := newPotrf(tasks, a)
-	trsm := &op.Trsm[T]{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
-	if f.uplo == blas.Upper {
-		trsm = &op.Trsm[T]{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
-	}
 	for k := from; k < to && tasks.Err == nil; k++ {
 		tasks.Submit(tasks.Ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
 		for m := k + 1; m < a.MT(); m++ {
-			tasks.Submit(tasks.Ops.Trsm, trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
+			tasks.Submit(tasks.Ops.Trsm, f.trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
 		}
 		f.update(k)
 	}
@@ -67,16 +63,19 @@ type potrf[T blocked.Element] struct {
 	uplo     blas.Uplo // the half that is factored
 	priority potrfPriority
 
+	trsm *op.Trsm[T]
 	syrk *op.Syrk[T]
 	gemm *op.Gemm[T]
 }
 
 func newPotrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T]) *potrf[T] {
 	f := &potrf[T]{Tasks: p, a: p.Operand(a), uplo: blas.Lower, priority: potrfPriority(a.MT()),
+		trsm: &op.Trsm[T]{Side: blas.Right, Uplo: blas.Lower, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1},
 		syrk: &op.Syrk[T]{Uplo: blas.Lower, Trans: blas.NoTrans, Alpha: -1, Beta: 1},
 		gemm: &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.Trans, Alpha: -1, Beta: 1}}
 	if a.Kind().Uplo() == blas.Upper {
 		f.uplo = blas.Upper
+		f.trsm = &op.Trsm[T]{Side: blas.Left, Uplo: blas.Upper, Trans: blas.Trans, Diag: blas.NonUnit, Alpha: 1}
 		f.syrk = &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: -1, Beta: 1}
 		f.gemm = &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: -1, Beta: 1}
 	}
@@ -101,22 +100,22 @@ func (f *potrf[T]) update(k int) {
 	if upper {
 		beside, below = below, beside
 	}
-	packed := f.Pack(f.a, k, beside, below)
+	shared := f.ShareStep(f.a, k, beside, below)
 	for m := k + 1; m < f.a.MT(); m++ {
-		f.SubmitLocal(packed.At(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
+		f.SubmitLocal(shared.For(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
 			i, j := m, n // the tile row and column of the product
 			if upper {
 				i, j = n, m
 			}
-			f.SubmitLocal(packed.At(i, j), f.Ops.Gemm, f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
+			f.SubmitLocal(shared.For(i, j), f.Ops.Gemm, f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
 		}
 	}
 }
 
-// potrfPriority gives the priorities of the tasks of a factorization of mt×mt
-// tiles: the work on the longest path from the task to the end, in units of
-// nb³/3 flops, as in DPLASMA's dpotrf.
+// potrfPriority gives the priorities of the tasks of a factorization of mt×mt tiles: those of DPLASMA's
+// dpotrf. Each task is above the tasks that wait for it. The priority of a potrf is the work of the
+// factorization that it begins, in units of nb³/3 flops; no longest path is as long.
 type potrfPriority int64
 
 func (mt potrfPriority) potrf(k int) int64 { return cube(int64(mt) - int64(k)) }

@@ -3,8 +3,7 @@ package chol
 import "testing"
 
 // TestPotrfPriority checks that every task of a factorization is more urgent
-// than those that wait for it: a priority is the length of the way to the
-// end.
+// than those that wait for it.
 func TestPotrfPriority(t *testing.T) {
 	for mt := range 14 {
 		p := potrfPriority(mt)

@@ -11,15 +11,23 @@ func symmetric[T blocked.Element](a blocked.Source[T]) bool {
 	return ok
 }
 
-// lineInto copies row k of a, or column k if column is set, to dst, from element first on. dst is as long
-// as the line; elements before first are undefined.
-func lineInto[T blocked.Element](a blocked.Source[T], dst []T, first, k int, column bool) {
+// lineKind is what a line of a file is: a row or a column of the matrix.
+type lineKind bool
+
+const (
+	rowLine    lineKind = false
+	columnLine lineKind = true
+)
+
+// lineInto copies row or column k of a to dst, from element first on. dst is as long as the line; elements
+// before first are undefined.
+func lineInto[T blocked.Element](a blocked.Source[T], dst []T, first int, kind lineKind, k int) {
 	if tiled, ok := a.(*blocked.Matrix[T]); ok {
-		tiledLineInto(tiled, dst, first, k, column)
+		tiledLineInto(tiled, dst, first, kind, k)
 		return
 	}
 	for q := first; q < len(dst); q++ {
-		if column {
+		if kind == columnLine {
 			dst[q] = a.At(q, k)
 		} else {
 			dst[q] = a.At(k, q)
@@ -28,12 +36,12 @@ func lineInto[T blocked.Element](a blocked.Source[T], dst []T, first, k int, col
 }
 
 // tiledLineInto is lineInto for a Matrix. It also copies the elements that a does not store.
-func tiledLineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k int, column bool) {
+func tiledLineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first int, kind lineKind, k int) {
 	nb := a.NB()
 	for at := first / nb * nb; at < len(dst); at += nb {
 		segment := dst[at:min(at+nb, len(dst))]
-		i, j, down := k/nb, at/nb, column
-		if column {
+		i, j, down := k/nb, at/nb, kind == columnLine
+		if down {
 			i, j = j, i
 		}
 		if symmetric[T](a) && !a.Stored(i, j) { // but a stores the mirror image
@@ -42,7 +50,7 @@ func tiledLineInto[T blocked.Element](a *blocked.Matrix[T], dst []T, first, k in
 		switch {
 		case a.Kind() != blocked.Full && (i == j || !a.Stored(i, j)):
 			for q := range segment {
-				if column {
+				if kind == columnLine {
 					segment[q] = a.At(at+q, k)
 				} else {
 					segment[q] = a.At(k, at+q)

@@ -81,7 +81,7 @@ func columns[T blocked.Element](a blocked.Source[T]) iter.Seq2[int, []T] {
 			if symmetric(a) {
 				first = j
 			}
-			lineInto(a, col, first, j, true)
+			lineInto(a, col, first, columnLine, j)
 			if !yield(j, col[first:]) {
 				return
 			}

@@ -30,7 +30,7 @@ func WriteNPY[T blocked.Element](w io.Writer, a blocked.Source[T], opt *WriteOpt
 	}
 	line := make([]T, length)
 	for k := range lines {
-		lineInto(a, line, 0, k, o.Fortran)
+		lineInto(a, line, 0, lineKind(o.Fortran), k)
 		if err := writeElements(bw, line); err != nil {
 			return err
 		}

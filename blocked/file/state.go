@@ -10,26 +10,42 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"strings"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/blocked/qr"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/internal/words"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
-	"gonum.org/v1/gonum/blas"
 )
 
 // State is a factorization between two of its steps. A checkpoint keeps a State.
 type State[T blocked.Element] struct {
-	Op        string             // "potrf", "getrf", "calu" or "geqrf"
+	Algorithm Algorithm
 	Step      int                // number of the next step
 	Input     uint64             // the [Fingerprint] of the matrix before the first step
 	Matrix    *blocked.Matrix[T] // factored by the steps before Step
 	Pivots    *lu.Pivots         // of getrf and calu; else nil
 	Rotations *qr.Rotations[T]   // of geqrf: the T of the tile columns before Step; else nil
 }
+
+// Algorithm is an algorithm of which a [State] can be kept. It is named after the LAPACK routine.
+type Algorithm uint8
+
+// The algorithms.
+const (
+	Potrf Algorithm = iota // Cholesky factorization
+	Getrf                  // LU factorization with partial pivoting
+	Calu                   // LU factorization with tournament pivoting
+	Geqrf                  // QR factorization
+)
+
+var algorithms = words.Of[Algorithm]{"potrf", "getrf", "calu", "geqrf"}
+
+func (a Algorithm) String() string { return algorithms.Name(a) }
 
 // factors returns the T that a file of s keeps. It is nil if s has no rotations.
 func (s *State[T]) factors() []*blocked.Tile[T] {
@@ -112,7 +128,7 @@ func WriteState[T blocked.Element](w io.Writer, s *State[T]) error {
 func stateHead[T blocked.Element](s *State[T]) ([]byte, error) {
 	a := s.Matrix
 	m, n := a.Dims()
-	h := stateHeader{Op: s.Op, Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB(), Pivots: s.Pivots != nil}
+	h := stateHeader{Op: s.Algorithm.String(), Type: typeName[T](), Step: s.Step, Input: s.Input, Kind: a.Kind(), Rows: m, Cols: n, NB: a.NB(), Pivots: s.Pivots != nil}
 	if s.Rotations != nil {
 		opt := s.Rotations.Options()
 		h.Rotations = &opt
@@ -180,11 +196,7 @@ func ReadState[T blocked.Element](r io.Reader) (*State[T], error) {
 func rotationsOf[T blocked.Element](a *blocked.Matrix[T], opt *qr.RotationOptions,
 	room func(m, n, nb int, opt qr.RotationOptions) *qr.Rotations[T],
 ) (q *qr.Rotations[T], err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &StateError{fmt.Sprintf("its rotations make no sense: %v", v)}
-		}
-	}()
+	defer refuse("its rotations make no sense", &err)
 	m, n := a.Dims()
 	return room(m, n, a.NB(), *opt), nil
 }
@@ -272,14 +284,7 @@ func readPivots[T blocked.Element](r io.Reader, s *State[T]) (err error) {
 		return err
 	}
 	m, n := s.Matrix.Dims()
-	defer func() {
-		if v := recover(); v != nil {
-			err = &StateError{fmt.Sprintf("its pivots make no sense: %v", v)}
-		}
-	}()
-	if len(swaps.Rows) != min(m, n) {
-		panic(blocked.ErrShape)
-	}
+	defer refuse("its pivots make no sense", &err)
 	s.Pivots = lu.NewPivots(m, n, s.Matrix.NB())
 	s.Pivots.SetSwaps(swaps.Rows, swaps.Info)
 	return nil
@@ -312,26 +317,37 @@ func readTile[T blocked.Element](r io.Reader, a *blocked.Matrix[T], i, j, direct
 // newState returns the state that h describes, without its pivots and rotations. The tiles of its matrix
 // have no memory. The error is a *StateError if the header makes no sense.
 func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			s, err = nil, &StateError{fmt.Sprintf("its header makes no sense: %v", v)}
-		}
-	}()
+	algorithm, ok := algorithms.Find(h.Op)
+	if !ok {
+		return nil, &StateError{fmt.Sprintf("it is of the algorithm %q, want %s", h.Op, strings.Join(algorithms, ", "))}
+	}
+	const senseless = "its header makes no sense"
+	defer refuse(senseless, &err)
 	if h.NB > 0 {
-		const most = min(maxStateTiles, mostBytes/256) // descriptions take a quarter of the memory, where an int has 32 bits
-		if float64(h.Rows)/float64(h.NB)*(float64(h.Cols)/float64(h.NB)) > most {
-			panic(blocked.ErrShape)
-		}
+		const maxTiles = min(maxStateTiles, mostBytes/256)         // descriptions take a quarter of the memory, where an int has 32 bits
 		m, n := int64(min(h.NB, h.Rows)), int64(min(h.NB, h.Cols)) // of the largest tile
-		if max(m, n) > maxDim || storedBytes[T](blocked.Full, m, n, max(m, n, 1)) > mostBytes {
-			panic(blocked.ErrShape)
+		if float64(tiles.Count(h.Rows, h.NB))*float64(tiles.Count(h.Cols, h.NB)) > maxTiles ||
+			max(m, n) > maxDim || storedBytes[T](blocked.Full, m, n, max(m, n, 1)) > mostBytes {
+			return nil, &StateError{senseless + ": it is of a matrix that is too large"}
 		}
 	}
-	s = &State[T]{Op: h.Op, Step: h.Step, Input: h.Input, Matrix: tiles.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)}
-	if h.Step < 0 || h.Step > min(s.Matrix.Tiles()) {
-		panic(blocked.ErrIndex)
+	a := tiles.Outline[T](h.Kind, h.Rows, h.Cols, h.NB)
+	if h.Step < 0 || h.Step > min(a.Tiles()) {
+		return nil, &StateError{fmt.Sprintf("%s: its step is %d", senseless, h.Step)}
 	}
-	return s, nil
+	return &State[T]{Algorithm: algorithm, Step: h.Step, Input: h.Input, Matrix: a}, nil
+}
+
+// refuse replaces a panic with one of the constants of package blocked by a *StateError. A deferred
+// function, it passes all other panics on.
+func refuse(reason string, err *error) {
+	switch v := recover().(type) {
+	case nil:
+	case blocked.Error:
+		*err = &StateError{fmt.Sprintf("%s: %v", reason, v)}
+	default:
+		panic(v)
+	}
 }
 
 // readFull fills b. The error is a *StateError if r ends before that.
@@ -353,50 +369,4 @@ func checkSum(r io.Reader, sum hash.Hash32, what string) error {
 		return &StateError{what + " is damaged: its checksum is wrong"}
 	}
 	return nil
-}
-
-// sampled is the least number of tiles that [Fingerprint] fetches of a distributed matrix with more than
-// 23 tiles. It fetches every (tiles/sampled)-th tile, so up to half as many more.
-const sampled = 12
-
-// Fingerprint returns a number that depends on the shape, the kind, the tile size and every stored
-// element of a. It consists of two CRC-32C. If a is distributed and has more than 23 tiles, Fingerprint
-// fetches only 12 to 18 of them, and depends on no elements of the others. Different matrices may have
-// the same fingerprint, but only by bad luck. Fingerprint protects against mistakes, not against intent.
-func Fingerprint[T blocked.Element](a *blocked.Matrix[T]) uint64 {
-	m, n := a.Dims()
-	sums := [2]hash.Hash32{castagnoli(), castagnoli()}
-	var w [2]*bufio.Writer
-	for i := range w {
-		w[i] = bufio.NewWriterSize(sums[i], fileBuffer)
-	}
-	fmt.Fprint(w[0], typeName[T](), a.Kind(), m, n, a.NB())
-	uplo := a.Kind().Uplo()
-	every, k := 1, 0
-	if a.IsDistributed() {
-		tiles := 0
-		for range a.StoredTiles() {
-			tiles++
-		}
-		every = max(1, tiles/sampled)
-	}
-	for i, j := range a.StoredTiles() {
-		if k++; (k-1)%every != 0 {
-			continue
-		}
-		t := a.Read(i, j)
-		for r := range t.Rows {
-			lo, hi := 0, t.Cols
-			switch { // elements of the other triangle have no meaning
-			case i == j && uplo == blas.Lower:
-				hi = r + 1
-			case i == j && uplo == blas.Upper:
-				lo = r
-			}
-			writeElements(w[(i+j)%2], t.Row(r)[lo:hi]) // sums do not fail
-		}
-	}
-	w[0].Flush()
-	w[1].Flush()
-	return uint64(sums[0].Sum32())<<32 | uint64(sums[1].Sum32())
 }

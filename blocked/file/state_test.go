@@ -16,7 +16,7 @@ import (
 )
 
 // sample returns a state of an m×n factorization.
-func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *State[T] {
+func sample[T blocked.Element](algorithm Algorithm, kind blocked.Kind, m, n, nb int) *State[T] {
 	a := blocked.New[T](kind, m, n, nb)
 	for i := range m {
 		for j := range n {
@@ -25,8 +25,8 @@ func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *Stat
 			}
 		}
 	}
-	s := &State[T]{Op: op, Step: 1, Input: 1 << 63, Matrix: a}
-	if op == "getrf" {
+	s := &State[T]{Algorithm: algorithm, Step: 1, Input: 1 << 63, Matrix: a}
+	if algorithm == Getrf {
 		s.Pivots = lu.NewPivots(m, n, nb)
 		swaps := make([]int, s.Pivots.Len())
 		for i := range swaps {
@@ -34,7 +34,7 @@ func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *Stat
 		}
 		s.Pivots.SetSwaps(swaps, 3)
 	}
-	if op == "geqrf" {
+	if algorithm == Geqrf {
 		s.Rotations = qr.NewRotations[T](m, n, nb, qr.RotationOptions{Tree: qr.TreeBinary, IB: 2, Cores: 3})
 		for k, f := range s.Rotations.Factors(1) {
 			f.Set(0, 0, T(k)+0.25)
@@ -44,7 +44,7 @@ func sample[T blocked.Element](op string, kind blocked.Kind, m, n, nb int) *Stat
 }
 
 func testState[T blocked.Element](t *testing.T) {
-	for _, s := range []*State[T]{sample[T]("potrf", blocked.SymUpper, 11, 11, 4), sample[T]("getrf", blocked.Full, 9, 7, 3), sample[T]("getrf", blocked.Full, 4, 9, 4), sample[T]("geqrf", blocked.Full, 9, 6, 3)} {
+	for _, s := range []*State[T]{sample[T](Potrf, blocked.SymUpper, 11, 11, 4), sample[T](Getrf, blocked.Full, 9, 7, 3), sample[T](Getrf, blocked.Full, 4, 9, 4), sample[T](Geqrf, blocked.Full, 9, 6, 3)} {
 		var b bytes.Buffer
 		if err := WriteState(&b, s); err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func testState[T blocked.Element](t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Op != s.Op || got.Step != s.Step || got.Input != s.Input || Fingerprint(got.Matrix) != Fingerprint(s.Matrix) {
+		if got.Algorithm != s.Algorithm || got.Step != s.Step || got.Input != s.Input || Fingerprint(got.Matrix) != Fingerprint(s.Matrix) {
 			t.Errorf("%+v became %+v", s, got)
 		}
 		if s.Pivots != nil {
@@ -91,7 +91,7 @@ func TestState(t *testing.T) {
 	t.Run("f64", testState[float64])
 	t.Run("f32", testState[float32])
 	var b bytes.Buffer
-	if err := WriteState(&b, sample[float32]("potrf", blocked.SymLower, 5, 5, 2)); err != nil {
+	if err := WriteState(&b, sample[float32](Potrf, blocked.SymLower, 5, 5, 2)); err != nil {
 		t.Fatal(err)
 	}
 	var bad *StateError
@@ -101,7 +101,7 @@ func TestState(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	a := sample[float64]("potrf", blocked.SymUpper, 11, 11, 4).Matrix
+	a := sample[float64](Potrf, blocked.SymUpper, 11, 11, 4).Matrix
 	f := Fingerprint(a)
 	a.Tile(1, 1).Set(3, 0, 7) // below the diagonal: means nothing
 	if Fingerprint(a) != f {
@@ -118,7 +118,7 @@ func TestFingerprint(t *testing.T) {
 
 // A tile is the same however large it is thought to be.
 func TestReadTile(t *testing.T) {
-	a := sample[float64]("getrf", blocked.Full, 9, 8, 4).Matrix
+	a := sample[float64](Getrf, blocked.Full, 9, 8, 4).Matrix
 	for i, j := range a.StoredTiles() {
 		want := a.Tile(i, j)
 		var b bytes.Buffer
@@ -171,6 +171,10 @@ func TestReadStateTooLarge(t *testing.T) {
 		`{"op":"potrf","type":"f64","rows":1,"cols":2147483647,"nb":2147483647}`,
 		`{"op":"potrf","type":"f64","rows":2147483648,"cols":1,"nb":2147483648}`,
 		`{"op":"potrf","type":"f64","rows":4294967297,"cols":4294967297,"nb":4294967297}`,
+		`{"op":"potrf","type":"f64","rows":1,"cols":1000000000000,"nb":1000}`,
+		`{"op":"potrv","type":"f64","rows":5,"cols":5,"nb":2}`,
+		`{"type":"f64","rows":5,"cols":5,"nb":2}`,
+		`{"op":"potrf","type":"f64","rows":5,"cols":5,"nb":2,"step":4}`,
 		`{"op":"potrf","type":"f64","rows":-5,"cols":-5,"nb":2}`,
 		`{"op":"potrf","type":"f64","rows":5,"cols":5,"nb":0}`,
 		`{"op":"potrf","type":"f64","rows":5,"cols":5,"nb":5,"kind":77}`,
@@ -187,11 +191,29 @@ func TestReadStateTooLarge(t *testing.T) {
 	}
 }
 
+// Misuse of package blocked is an error of the file, and any other panic a bug that nothing hides.
+func TestRefuse(t *testing.T) {
+	try := func(v any) (err error) {
+		defer refuse("nonsense", &err)
+		panic(v)
+	}
+	var bad *StateError
+	if err := try(blocked.ErrShape); !errors.As(err, &bad) {
+		t.Errorf("error %v", err)
+	}
+	defer func() {
+		if v := recover(); v != "bug" {
+			t.Errorf("panic %v", v)
+		}
+	}()
+	t.Errorf("a bug became error %v", try("bug"))
+}
+
 // FuzzReadState: whatever is read gives a state or an error, in memory that the
 // file pays for.
 func FuzzReadState(f *testing.F) {
 	var b bytes.Buffer
-	if err := WriteState(&b, sample[float64]("getrf", blocked.Full, 5, 5, 2)); err != nil {
+	if err := WriteState(&b, sample[float64](Getrf, blocked.Full, 5, 5, 2)); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())

@@ -100,13 +100,13 @@ func (f *getrf[T]) panel(k int) {
 // only the diagonal tile was (GetrfTile).
 func (f *getrf[T]) update(k, bottom int) {
 	a := f.a
-	packed := f.Pack(a, k, func(int) int { return a.NT() - k - 1 }, func(int) int { return a.MT() - k - 1 })
+	shared := f.ShareStep(a, k, func(int) int { return a.NT() - k - 1 }, func(int) int { return a.MT() - k - 1 })
 	for j := k + 1; j < a.NT(); j++ {
 		priority := f.priority.update(k, j)
 		f.exchange(k, j, bottom, priority)
 		f.Submit(f.Ops.Trsm, f.trsm, priority-1, submit.In(a.Tile(k, k)), submit.InOut(a.Tile(k, j)))
 		for i := k + 1; i < a.MT(); i++ {
-			f.SubmitLocal(packed.At(i, j), f.Ops.Gemm, f.gemm, priority-2, submit.In(a.Tile(i, k)), submit.In(a.Tile(k, j)), submit.InOut(a.Tile(i, j)))
+			f.SubmitLocal(shared.For(i, j), f.Ops.Gemm, f.gemm, priority-2, submit.In(a.Tile(i, k)), submit.In(a.Tile(k, j)), submit.InOut(a.Tile(i, j)))
 		}
 	}
 	for j := range k {

@@ -217,7 +217,7 @@ func rotate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], x *applicatio
 // packFactor returns x for one rotation of a that the given number of tasks apply. They share
 // its packed factor if that pays.
 func packFactor[T blocked.Element](p *submit.Tasks[T], x *application, tasks int, a *blocked.Matrix[T]) *application {
-	local := p.PackLeft(tasks, a)
+	local := p.ShareLeft(a, tasks)
 	if local == nil {
 		return x
 	}

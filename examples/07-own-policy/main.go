@@ -1,6 +1,6 @@
 // Command 07-own-policy schedules a Cholesky factorization with two policies of its own, and with the default:
 //
-//   - the default, priority: the task with the longest path to the end goes first;
+//   - the default, priority: the task with the highest priority goes first;
 //   - a score: the task that writes furthest to the left goes first, so that columns are
 //     finished one after the other;
 //   - a whole policy: it wraps the default, and notes how many tasks were ready at once,

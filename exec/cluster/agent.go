@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/tessera-la/tessera/transport"
 )
@@ -21,6 +19,7 @@ import (
 //	order  ─► executor.obey                a rank of a group begins, or ends
 //	query  ─► status
 //	forget ─► endJob                       a job has ended
+//	hello, ended, status ─► domain         from nodes below
 type agent struct {
 	drivers
 	stopped chan error // capacity 1: why the agent must end; nil means that Options.Driver was closed
@@ -35,7 +34,7 @@ type agent struct {
 // is an *OptionsError, an error of the transport, or the cause of the context's end. The transport's
 // is a *transport.DeafError if other nodes cannot reach this one any more.
 func Serve(ctx context.Context, opt Options) error {
-	k, err := opt.check()
+	k, err := opt.validate()
 	if err != nil {
 		return err
 	}
@@ -59,8 +58,7 @@ func newAgent(opt Options, k known) *agent {
 
 // serve is [Serve] with checked options.
 func (a *agent) serve(ctx context.Context) error {
-	opt := a.opt
-	if err := opt.Transport.Start(a.handle, a.event); err != nil {
+	if err := a.opt.Transport.Start(a.handle, a.event); err != nil {
 		return err
 	}
 	var why error
@@ -70,21 +68,8 @@ func (a *agent) serve(ctx context.Context) error {
 	case why = <-a.stopped:
 	}
 	// Close the transport first, so that no message begins anything new.
-	err := opt.Transport.Close()
-	a.mu.Lock()
-	a.closed = true
-	all := slices.Collect(maps.Values(a.byName))
-	a.mu.Unlock()
-	a.domain.stop()
-	for _, d := range all { // stop all before the first wait, since they share the workers
-		d.exec.stop(why)
-	}
-	for _, d := range all {
-		d.exec.close(why)
-		d.out.close()
-	}
-	a.background.Wait()
-	a.domain.close()
+	err := a.opt.Transport.Close()
+	a.drivers.close(why)
 	return cmp.Or(err, why)
 }
 
@@ -151,12 +136,9 @@ func (a *agent) onRun(from string, body []byte) error {
 	if err := decode(from, body, &m); err != nil {
 		return err
 	}
-	d, own := a.acceptTasks(from, m.Epoch, m.Job)
-	switch {
-	case d == nil: // the tasks are for another epoch of this node
-		return nil
-	case !own:
-		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
+	d, err := a.acceptTasks(from, m.Epoch, m.Job)
+	if d == nil { // the job is another driver's, or the tasks are for another epoch of this node
+		return err
 	}
 	w := a.work(d, m.Job)
 	w.setTracing(m.Trace, m.Story)
@@ -174,14 +156,11 @@ func (a *agent) onRecall(from string, body []byte) error {
 	if err := decode(from, body, &m); err != nil {
 		return err
 	}
-	switch d, own := a.claimJob(from, m.Job); {
-	case d == nil:
-	case !own:
-		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
-	default:
+	d, err := a.jobOf(from, m.Job)
+	if d != nil {
 		a.work(d, m.Job).giveBack(m.Tasks, m.Count)
 	}
-	return nil
+	return err
 }
 
 // onOrder has a rank of a group begin, or end.
@@ -190,14 +169,11 @@ func (a *agent) onOrder(from string, body []byte) error {
 	if err := decode(from, body, &m); err != nil {
 		return err
 	}
-	switch d, own := a.claimJob(from, m.Job); {
-	case d == nil:
-	case !own:
-		return &MessageError{from, fmt.Sprintf("job %d is another driver's", m.Job)}
-	default:
+	d, err := a.jobOf(from, m.Job)
+	if d != nil {
 		d.exec.obey(m)
 	}
-	return nil
+	return err
 }
 
 // onForget ends a job, or drops a set of kept data.
@@ -206,10 +182,11 @@ func (a *agent) onForget(from string, body []byte) error {
 	if err := decode(from, body, &m); err != nil {
 		return err
 	}
-	if d, own := a.claimJob(from, m.Job); own {
+	d, err := a.jobOf(from, m.Job)
+	if d != nil {
 		a.endJob(d, m.Job)
 	}
-	return nil
+	return err
 }
 
 // event notes that a node has come or left. The agent stops when its driver has left, or when no

@@ -15,7 +15,7 @@ import (
 // NewDriver makes this node a driver. The error is an *OptionsError, or the transport's.
 // The caller must Close the driver.
 func NewDriver(opt Options) (*Driver, error) {
-	k, err := opt.check()
+	k, err := opt.validate()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -170,41 +172,48 @@ func (a *drivers) dropUnreachable(name string, d *driverState, why error) {
 	}
 }
 
-// claimJob returns a driver that is there, nil if it has left, and whether a job is its own.
-func (a *drivers) claimJob(name string, job uint64) (d *driverState, own bool) {
+// jobOf returns a driver that is there, nil if it has left. The error is a *MessageError if the job is
+// another driver's.
+func (a *drivers) jobOf(name string, job uint64) (*driverState, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	d = a.byName[name]
-	return d, d != nil && a.claim(name, job)
+	d := a.byName[name]
+	if d == nil {
+		return nil, nil
+	}
+	return a.claim(d, name, job)
 }
 
-// claim reports whether a job is the driver's. The first driver that names a job owns it. The caller
+// claim returns the driver d if a job is its own. The first driver that names a job owns it. The caller
 // holds mu and has seen that the driver is there: its jobs go when it leaves.
-func (a *drivers) claim(name string, job uint64) bool {
+func (a *drivers) claim(d *driverState, name string, job uint64) (*driverState, error) {
 	if _, ok := a.owners[job]; !ok {
 		a.owners[job] = name
 	}
-	return a.owners[job] == name
+	if a.owners[job] != name {
+		return nil, &MessageError{name, fmt.Sprintf("job %d is another driver's", job)}
+	}
+	return d, nil
 }
 
 // acceptTasks returns the driver that sends tasks of a job to this node under an epoch, nil if the
-// epoch is not the current one, and whether the job is the driver's.
-func (a *drivers) acceptTasks(name string, epoch, job uint64) (d *driverState, own bool) {
+// epoch is not the current one. The error is that of jobOf.
+func (a *drivers) acceptTasks(name string, epoch, job uint64) (*driverState, error) {
 	a.mu.Lock()
-	d = a.ensure(name)
-	late, deny := d.epoch != epoch, d.epoch < epoch && d.deniedEpoch != epoch
+	d := a.ensure(name)
+	if d.epoch == epoch {
+		defer a.mu.Unlock()
+		return a.claim(d, name, job)
+	}
+	deny := d.epoch < epoch && d.deniedEpoch != epoch
 	if deny {
 		d.deniedEpoch = epoch
 	}
-	own = !late && a.claim(name, job)
 	a.mu.Unlock()
 	if deny { // the driver believes that this node has data that it does not have
 		a.deny(d)
 	}
-	if late {
-		return nil, false
-	}
-	return d, own
+	return nil, nil
 }
 
 // work returns the work for a driver's job.
@@ -342,6 +351,25 @@ func (a *drivers) drop(name string, why error) {
 				"driver", name, "bytes", bytes, "error", why)
 		}
 	})
+}
+
+// close ends the tasks of all drivers and drops their data. The transport is closed, so that no message
+// begins anything new.
+func (a *drivers) close(why error) {
+	a.mu.Lock()
+	a.closed = true
+	all := slices.Collect(maps.Values(a.byName))
+	a.mu.Unlock()
+	a.domain.stop()
+	for _, d := range all { // stop all before the first wait, since they share the workers
+		d.exec.stop(why)
+	}
+	for _, d := range all {
+		d.exec.close(why)
+		d.out.close()
+	}
+	a.background.Wait()
+	a.domain.close()
 }
 
 // What is above an agent is a chain:

@@ -126,7 +126,7 @@ func TestSpare(t *testing.T) {
 			synctest.Wait()
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return s.recycledBytes
+			return s.recycled.bytes
 		}
 		kept := func(bytes int64) {
 			t.Helper()

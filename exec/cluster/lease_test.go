@@ -48,7 +48,7 @@ func lease(t *testing.T) {
 	var served sync.WaitGroup
 	for i := range 2 {
 		o := options(fmt.Sprint("agent", i))
-		k, err := o.check()
+		k, err := o.validate()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func stuckOptions(t *testing.T) (Options, known) {
 	may := make(chan struct{})
 	close(may)
 	o := Options{Transport: &stuck{may: may}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}, Log: slog.New(slog.DiscardHandler)}
-	k, err := o.check()
+	k, err := o.validate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestLeavesBetween(t *testing.T) {
 	if n := d.exec.store.currentBytes(); len(d.exec.jobs) > 0 || n > 0 {
 		t.Errorf("%d jobs have begun, and %d bytes are there", len(d.exec.jobs), n)
 	}
-	if _, mine := a.claimJob("driver", 5); mine || len(a.owners) > 0 {
+	if mine, _ := a.jobOf("driver", 5); mine != nil || len(a.owners) > 0 {
 		t.Errorf("%d jobs are owned", len(a.owners))
 	}
 }
@@ -226,7 +226,7 @@ func TestLeavesTogether(t *testing.T) {
 func leavesTogether(t *testing.T, drivers int) {
 	o, _ := stuckOptions(t)
 	o.Ops = []*versions.Op{{Name: "goes on", Versions: []versions.Version{{Name: "go", Run: func(c *versions.Call) error { <-c.Ctx.Done(); return nil }}}}}
-	k, err := o.check()
+	k, err := o.validate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestForgotten(t *testing.T) {
 		}
 		defer rt.Close()
 		o := Options{Transport: &stuck{may: make(chan struct{}, 2)}, Runtime: rt, Ops: []*versions.Op{addOp()}, Values: []versions.Value{&cell{}}}
-		k, err := o.check()
+		k, err := o.validate()
 		if err != nil {
 			t.Fatal(err)
 		}

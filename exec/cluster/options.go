@@ -111,8 +111,8 @@ type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string { return "cluster: " + strings.Join(e.Problems, "; ") }
 
-// check returns what the options name, and sets their defaults. The error is an *OptionsError.
-func (o *Options) check() (k known, err error) {
+// validate checks o and sets its defaults. The result is what o names. The error is an *OptionsError.
+func (o *Options) validate() (k known, err error) {
 	if o.Transport == nil || o.Runtime == nil {
 		return k, &OptionsError{[]string{"a node needs a Transport and a Runtime"}}
 	}

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"container/list"
-	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -29,12 +27,9 @@ type values struct {
 	bytes int64 // of values, except for the program's
 	peak  int64 // the largest value of bytes so far
 
-	derived        list.List // of *derived, the most recently used first
-	derivableBytes int64     // operand bytes from which more may be derived
-
-	recycled      map[kindOf][]recyclable // dropped values, for reuse
-	recycledBytes int64
-	trimTimer     *time.Timer // fires when the node has had no data for recycleTime
+	derived   derivedCache
+	recycled  recycler
+	trimTimer *time.Timer // fires when the node has had no data for recycleTime
 }
 
 // held is a datum on a node. Its memory is reused for each version that is made or fetched here.
@@ -55,14 +50,6 @@ type held struct {
 	derived  []*derived    // from the version that is there
 }
 
-// derived is what tasks have derived from a version, to be shared with other tasks that read it.
-type derived struct {
-	of    *held
-	role  int
-	value versions.Derived
-	at    *list.Element // in values.derived
-}
-
 // waiter is told that a version is there, and how it came, or why it has not come.
 type waiter interface {
 	got(c arrival, err error)
@@ -79,49 +66,15 @@ func keyOf(r transport.Ref) transport.Ref {
 	return r
 }
 
-// derivablePerWorker bounds, for each worker, the bytes of the operands from which tasks derive data to share.
-// Derived data are as large as the operands. It is enough for panels of some 30 tiles of 512×512.
-const derivablePerWorker = 64 << 20
-
 // derive returns the derived data that tasks which read version r share in a role, nil if the version is not
-// there. fresh makes them. The least recently used derived data make room.
+// there. fresh makes them.
 func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived) versions.Derived {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.held[keyOf(r)]
-	if h == nil || h.ref != r || h.err != nil || h.coming {
-		return nil
+	if h := s.held[keyOf(r)]; h != nil && h.has(r) {
+		return s.derived.of(h, role, fresh)
 	}
-	for _, d := range h.derived {
-		if d.role == role {
-			s.derived.MoveToFront(d.at)
-			return d.value
-		}
-	}
-	d := &derived{of: h, role: role, value: fresh()}
-	d.at = s.derived.PushFront(d)
-	h.derived = append(h.derived, d)
-	s.derivableBytes -= bytesOf(h.value)
-	for s.derivableBytes < 0 && s.derived.Len() > 1 {
-		s.release(s.derived.Back().Value.(*derived))
-	}
-	return d.value
-}
-
-// release ends the sharing of derived data. The caller holds mu.
-func (s *values) release(d *derived) {
-	s.derivableBytes += bytesOf(d.of.value)
-	s.derived.Remove(d.at)
-	d.of.derived = slices.DeleteFunc(d.of.derived, func(x *derived) bool { return x == d })
-	d.value.Release()
-}
-
-// releaseDerived ends the sharing of all that was derived from a datum, whose version will change.
-// The caller holds mu.
-func (s *values) releaseDerived(h *held) {
-	for len(h.derived) > 0 {
-		s.release(h.derived[0])
-	}
+	return nil
 }
 
 // forgetOnDevices makes devices forget a value that will be overwritten or dropped and that no task
@@ -135,15 +88,6 @@ func (s *values) forgetOnDevices(value any) {
 // recycleTime is how long a node without data keeps the memory of its former data.
 const recycleTime = 10 * time.Second
 
-// kindOf identifies values that can take each other's place.
-type kindOf struct{ name, shape string }
-
-// recyclable is a value whose memory can be reused.
-type recyclable interface {
-	versions.Shaped
-	versions.Stored
-}
-
 // recycle keeps a value that is no longer used, so that a new value of its kind can take its memory. The bytes of
 // used and recycled values together never exceed the peak.
 func (s *values) recycle(value any) {
@@ -154,13 +98,8 @@ func (s *values) recycle(value any) {
 	f := core.FactsOf(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := bytesOf(v); s.bytes+s.recycledBytes+n <= s.peak {
-		if s.recycled == nil {
-			s.recycled = map[kindOf][]recyclable{}
-		}
-		k := kindOf{f.Kind, f.Shape}
-		s.recycled[k] = append(s.recycled[k], v)
-		s.recycledBytes += n
+	if s.bytes+s.recycled.bytes+bytesOf(v) <= s.peak {
+		s.recycled.add(valueKind{f.Kind, f.Shape}, v)
 	}
 }
 
@@ -178,7 +117,7 @@ func (s *values) removeHeld(r transport.Ref) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if len(s.held) == 0 {
-			s.recycled, s.recycledBytes = nil, 0
+			s.recycled = recycler{}
 		}
 	})
 }
@@ -195,28 +134,15 @@ func (s *values) newValue(o *operand, zero bool) (any, error) {
 // reuse returns a recycled value of the operand's kind, nil if there is none. It clears the value if zero is set.
 // The caller holds mu.
 func (s *values) reuse(o *operand, zero bool) any {
-	k := kindOf{o.Type, o.Shape}
-	if len(s.recycled[k]) == 0 {
+	v := s.recycled.take(valueKind{o.Type, o.Shape})
+	if v == nil {
 		return nil
 	}
-	v := s.takeRecycled(k)
 	if m := v.Memory(); zero && m.Data != nil {
 		for i := range m.Rows {
 			clear(unsafe.Slice((*byte)(unsafe.Add(m.Data, int64(i)*m.Pitch)), m.Width))
 		}
 	}
-	return v
-}
-
-// takeRecycled removes and returns a recycled value of a kind. The caller holds mu.
-func (s *values) takeRecycled(k kindOf) recyclable {
-	all := s.recycled[k]
-	v := all[len(all)-1]
-	all[len(all)-1] = nil
-	if s.recycled[k] = all[:len(all)-1]; len(all) == 1 {
-		delete(s.recycled, k)
-	}
-	s.recycledBytes -= bytesOf(v)
 	return v
 }
 
@@ -233,11 +159,7 @@ func bytesOf(v any) int64 {
 func (s *values) addBytes(by int64) {
 	s.bytes += by
 	s.peak = max(s.peak, s.bytes)
-	for k := range s.recycled {
-		for s.bytes+s.recycledBytes > s.peak && len(s.recycled[k]) > 0 {
-			s.takeRecycled(k)
-		}
-	}
+	s.recycled.shrink(s.peak - s.bytes)
 }
 
 // peakBytes returns the largest number of bytes so far.
@@ -261,7 +183,7 @@ func (s *values) comingTo() map[waiter][]transport.Ref {
 	all := map[waiter][]transport.Ref{}
 	for _, h := range s.held {
 		for _, w := range h.waiters {
-			if _, task := w.(then); !task { // a func cannot be a key
+			if _, isFunc := w.(then); !isFunc { // a func cannot be a key
 				all[w] = append(all[w], h.ref)
 			}
 		}

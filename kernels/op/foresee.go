@@ -93,7 +93,7 @@ func (s Stages) Time() (sum time.Duration) {
 // wayFor returns OneStage or TwoStages for the decomposition d of the m×n matrix A, of which upper says that only the upper
 // triangle is stored, unless r is one of them. It tells the caller why in account, which may be nil.
 func wayFor[T kernels.Element](r Reduction, d Decomposition, account *Account, routines cpu.Routines[T], crew cpu.Crew[T], a *kernels.Tile[T], upper bool) Reduction {
-	var c Choice
+	var c ReductionChoice
 	if account != nil {
 		defer func() { account.Choice = c }()
 	}

@@ -85,7 +85,7 @@ func TestChoice(t *testing.T) {
 		if account.Choice.Rates != rates {
 			t.Errorf("%s: measured again: %+v, %+v", routine, rates, account.Choice.Rates)
 		}
-		if call(routine, params[1], &account); account.Choice != (op.Choice{}) {
+		if call(routine, params[1], &account); account.Choice != (op.ReductionChoice{}) {
 			t.Errorf("%s: %+v of a way that is fixed", routine, account.Choice)
 		}
 	}

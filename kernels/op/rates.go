@@ -21,9 +21,9 @@ func ReferenceRates[T kernels.Element]() Rates {
 	return scalar.Pick[T](Rates{All: 360e9, One: 180e9, Memory: 9.5e9}, Rates{All: 180e9, One: 90e9, Memory: 4.75e9})
 }
 
-// Choice is why ops "syevd" and "gesdd" reduced a matrix in one stage or in two: the times that they foresaw. It is
-// zero if the way was fixed, or if the matrix was so small that one stage is always taken.
-type Choice struct {
+// ReductionChoice holds the times that ops "syevd" and "gesdd" foresaw for one stage and for two. It is zero if the way
+// was fixed, or if the matrix was so small that one stage is always taken.
+type ReductionChoice struct {
 	One, Two time.Duration
 	Rates    Rates // at which the times are foreseen
 	Measured bool  // the rates are those of the workers, not ReferenceRates

@@ -15,7 +15,7 @@ import (
 // *Account. A call overwrites Stages and Choice.
 type Account struct {
 	Stages Stages
-	Choice Choice
+	Choice ReductionChoice
 	// Rates, if it is not nil, has a call choose between one stage and two by rates that it measures, once for matrices of
 	// about its order. Otherwise it chooses by ReferenceRates.
 	Rates *MeasuredRates
@@ -24,8 +24,8 @@ type Account struct {
 // Stages is stages in their order.
 type Stages []Stage
 
-// Stage is one stage: its name, how long it took, and the floating point operations that it has, none of which counts
-// as saved by deflation.
+// Stage is one stage: its name, how long it took, and its floating point operations. Flops counts all operations, as
+// if nothing were deflated. It is 0 if they are not counted.
 type Stage struct {
 	Name  string
 	Time  time.Duration
@@ -43,7 +43,7 @@ type stopwatch struct {
 func startStages(call *versions.Call) *stopwatch {
 	w := &stopwatch{ctx: call.Ctx}
 	if w.account, _ = call.Local.(*Account); w.account != nil {
-		w.account.Stages, w.account.Choice, w.began = w.account.Stages[:0], Choice{}, time.Now()
+		w.account.Stages, w.account.Choice, w.began = w.account.Stages[:0], ReductionChoice{}, time.Now()
 	}
 	return w
 }

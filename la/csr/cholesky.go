@@ -52,7 +52,7 @@ type Cholesky[T la.Element] struct {
 // choleskyFactor is a factor with its memory: *fronts, or *columns if supernodes do not pay.
 type choleskyFactor[T la.Element] interface {
 	// factorize computes the factor of m, whose elements are multiplied by scale. The error is a
-	// *supernodal.IndefiniteError, the cause of the context's end, or that of the runtime.
+	// *supernodal.NotPositiveDefiniteError, the cause of the context's end, or that of the runtime.
 	factorize(ctx context.Context, rt exec.Runtime, m *supernodal.Matrix, scale float64) error
 	// solve overwrites the right-hand sides x, an n×nrhs matrix whose rows are in the order of the factor, with the
 	// solutions. The error is the cause of the context's end, or that of the runtime.
@@ -115,7 +115,7 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 	}
 	f.rt, f.exp, f.norm = a.rt, exponent[T](top), norm
 	err := f.factor.factorize(ctx, a.rt, m, math.Ldexp(1, -f.exp))
-	if e, ok := err.(*supernodal.IndefiniteError); ok {
+	if e, ok := err.(*supernodal.NotPositiveDefiniteError); ok {
 		err = &NotPositiveDefiniteError{int(e.Row) + 1}
 	}
 	f.valid = err == nil
@@ -151,7 +151,7 @@ func (f *Cholesky[T]) analyze(ctx context.Context, m *supernodal.Matrix, rt exec
 			return err
 		}
 		fr := &fronts[T]{Factor: supernodal.NewFactor[T](a, d.of, caches()), split: d}
-		fr.make = fr.NewWorker
+		fr.make = fr.NewWorkspace
 		f.factor = fr
 	}
 	f.pattern, f.ordering = g, ordering

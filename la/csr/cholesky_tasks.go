@@ -65,7 +65,7 @@ func (p *frontsTask[T]) compute(call *versions.Call) error {
 type fronts[T la.Element] struct {
 	*supernodal.Factor[T]
 	split
-	kept[*supernodal.Worker[T]]
+	kept[*supernodal.Workspace[T]]
 }
 
 // kept is memory for goroutines: what no goroutine uses now.

@@ -23,10 +23,10 @@ type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string { return "mpi: " + strings.Join(e.Problems, "; ") }
 
-// check sets defaults. The error is an *OptionsError.
-func (o *Options) check() error {
+// withDefaults validates o and returns it with defaults in its zero fields. The error is an *OptionsError.
+func (o Options) withDefaults() (Options, error) {
 	if o.Timeout < 0 {
-		return &OptionsError{[]string{fmt.Sprintf("Timeout is %v, want at least 0", o.Timeout)}}
+		return o, &OptionsError{[]string{fmt.Sprintf("Timeout is %v, want at least 0", o.Timeout)}}
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second
@@ -34,5 +34,5 @@ func (o *Options) check() error {
 	if o.Broken == nil {
 		o.Broken = func(error) {}
 	}
-	return nil
+	return o, nil
 }

@@ -84,7 +84,8 @@ func (w *World) New(opt Options) (transport.Transport, error) { return w.network
 
 // network is New for the first size ranks. Others get nil.
 func (w *World) network(size int, opt Options) (transport.Transport, error) {
-	if err := opt.check(); err != nil {
+	opt, err := opt.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	w.meeting.Add(1)

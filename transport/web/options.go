@@ -44,8 +44,8 @@ type OptionsError struct{ Problems []string }
 
 func (e *OptionsError) Error() string { return "transport: " + strings.Join(e.Problems, "; ") }
 
-// check sets defaults. The error is an *OptionsError.
-func (o *Options) check() error {
+// withDefaults validates o and returns it with defaults in its zero fields. The error is an *OptionsError.
+func (o Options) withDefaults() (Options, error) {
 	var bad problems.List
 	if _, named := nodeOf(o.Name); o.Name == "" || len(o.Name) > 200 {
 		bad.Add("a node needs a name of at most 200 bytes")
@@ -64,7 +64,7 @@ func (o *Options) check() error {
 	bad.Check((o.TLS == nil) == o.Plain, "a node needs either TLS or Plain")
 	bad.Check(min(o.Greet, o.Timeout) >= 0 && o.Memory >= 0, "Greet, Timeout and Memory must not be negative")
 	if bad != nil {
-		return &OptionsError{bad}
+		return o, &OptionsError{bad}
 	}
 	if o.Greet == 0 {
 		o.Greet = time.Second
@@ -75,7 +75,7 @@ func (o *Options) check() error {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return nil
+	return o, nil
 }
 
 // Secure returns the configurations of the server's and the client's side of connections between

@@ -18,7 +18,8 @@ const ownMost = 64
 // New returns a node that listens; it takes part when it is started. The error is an
 // *OptionsError, or that of listening.
 func New(opt Options) (transport.Transport, error) {
-	if err := opt.check(); err != nil {
+	opt, err := opt.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	c, err := newCaller(opt)

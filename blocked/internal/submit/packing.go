@@ -11,25 +11,25 @@ import (
 // tiles read operands where they lie, or take less time than sharing does.
 const PackFrom = 160
 
-// packings holds the packed operands of the products of one step of a factorization: the
+// stepPackings holds the packed operands of the products of one step of a factorization: the
 // left ones by the tile row of the product, the right ones by its tile column, both from
-// tile first on. A nil *packings shares nothing.
-type packings struct {
+// tile first on. A nil *stepPackings shares nothing.
+type stepPackings struct {
 	first       int
 	left, right []kernels.Packing
 	pairs       []kernels.Packings // for the next tasks
 }
 
-// Pack returns the packings for the products of step k of a. lefts and rights return how
+// ShareStep returns what the products of step k of a share. lefts and rights return how
 // many tasks read the operand of a tile row or of a tile column.
-func (p *Tasks[T]) Pack(a *Operand[T], k int, lefts, rights func(i int) int) *packings {
+func (p *Tasks[T]) ShareStep(a *Operand[T], k int, lefts, rights func(i int) int) *stepPackings {
 	rows, cols := a.MT()-k-1, a.NT()-k-1
 	if a.NB() < PackFrom || rows < 1 || cols < 1 {
 		return nil
 	}
 	room := p.packingRoom(a.Matrix)
 	all := make([]kernels.Packing, rows+cols)
-	x := &packings{first: k + 1, left: all[:rows], right: all[rows:]}
+	x := &stepPackings{first: k + 1, left: all[:rows], right: all[rows:]}
 	for i := range x.left {
 		x.left[i].Init(room, lefts(k+1+i))
 	}
@@ -49,9 +49,8 @@ func (p *Tasks[T]) packingRoom(a *tiles.Matrix[T]) *kernels.PackingRoom {
 	return p.Room
 }
 
-// At returns the operands that the product in tile row i and column j shares with other
-// tasks: a *kernels.Packings, or nil.
-func (x *packings) At(i, j int) any {
+// For returns what the product in tile row i and column j shares with other tasks: a *kernels.Packings, or nil.
+func (x *stepPackings) For(i, j int) any {
 	if x == nil {
 		return nil
 	}
@@ -64,9 +63,9 @@ func (x *packings) At(i, j int) any {
 	return p
 }
 
-// PackLeft returns the *kernels.Packings through which readers tasks share the packed form of one left
+// ShareLeft returns the *kernels.Packings through which readers tasks share the packed form of one left
 // operand, a tile of a. It returns nil if they should read the tile where it lies.
-func (p *Tasks[T]) PackLeft(readers int, a *tiles.Matrix[T]) any {
+func (p *Tasks[T]) ShareLeft(a *tiles.Matrix[T], readers int) any {
 	if a.NB() < PackFrom || readers < 2 {
 		return nil
 	}

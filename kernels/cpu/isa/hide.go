@@ -10,5 +10,5 @@ func Hide[P any](p *P) *P {
 	return *(**P)(unsafe.Pointer(&x))
 }
 
-// At returns the address of x[0], hidden.
+// At returns the address of x[0], hidden. It panics if x is empty.
 func At[T any](x []T) unsafe.Pointer { return unsafe.Pointer(Hide(&x[0])) }

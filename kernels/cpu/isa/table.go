@@ -34,9 +34,14 @@ func Of[T scalar.Real](t *Table) *Kernels[T] {
 	return scalar.Pick[T, any](&t.F32, &t.F64).(*Kernels[T])
 }
 
-// Kernels is what an instruction set has for an element type. Where a function is nil, the
-// portable code is used; those of a group come together. They do not check their arguments, or
-// whether the processor has the instructions, and keep no pointer: see [Hide].
+// Kernels is what an instruction set has for an element type. Blank lines separate groups of functions.
+// The functions of a group are nil together, and portable code takes their place. An optional one may be nil
+// while the others are there. Functions do not check their arguments, or whether the processor has the
+// instructions, and keep no pointer: see [Hide].
+//
+// From one row to the next, lda and others that begin with ld count elements, or vectors in the functions
+// of lanes, and names that end in Stride count bytes. Scalars are passed by address. So the arguments lie
+// at the same places for both element types, and the assembly of both shares macros.
 type Kernels[T scalar.Real] struct {
 	Lanes int // elements in a vector
 	Rows  int // of a tile, at most MaxRows
@@ -45,7 +50,7 @@ type Kernels[T scalar.Real] struct {
 	// transpose of rows.
 	Gemm                     func(t *Tiles[T])
 	PackRows, PackTransposed func(p *Panel)
-	// PackStrips packs Strips strips of B abreast, PackPanels Panels panels of Aᵀ. Either may be nil.
+	// PackStrips packs Strips strips of B abreast, PackPanels Panels panels of Aᵀ. Each is optional.
 	PackStrips, PackPanels func(p *Panel)
 
 	// PackA reports that A is to be packed for large products wherever it lies: in place it takes more
@@ -78,15 +83,15 @@ type Kernels[T scalar.Real] struct {
 	Vectors[T]
 
 	// Several matrices at once, one in each lane: vectors of Lanes elements take the place of elements. LaneUpdate is
-	// y_j −= Σ s_p·x_(p,j) for j < n and p < k, both at least 1; the s are ss, the rows of x xs vectors apart. LaneScale is
-	// y_j *= s for n ≥ 1 vectors that are ys vectors apart. Transpose is needed.
-	LaneUpdate func(k, n int, s *T, ss int, x *T, xs int, y *T)
-	LaneScale  func(n int, s, y *T, ys int)
-	// LanePivot finds in each lane of n ≥ 1 vectors x, xs vectors apart, the first of the greatest magnitudes, and its place,
+	// y_j −= Σ s_p·x_(p,j) for j < n and p < k, both at least 1; the s are lds, the rows of x ldx vectors apart. LaneScale is
+	// y_j *= s for n ≥ 1 vectors that are ldy vectors apart. Transpose is needed.
+	LaneUpdate func(k, n int, s *T, lds int, x *T, ldx int, y *T)
+	LaneScale  func(n int, s, y *T, ldy int)
+	// LanePivot finds in each lane of n ≥ 1 vectors x, ldx vectors apart, the first of the greatest magnitudes, and its place,
 	// counted from 0. No magnitude is greater than a NaN in front, and other NaN are left out. LaneEliminate multiplies the
 	// first vector of m ≥ 1 rows, lda vectors apart, by s, and subtracts from the n ≥ 1 vectors that follow it x times the
-	// product. They may be nil.
-	LanePivot     func(n int, x *T, xs int, top, at *T)
+	// product. Both are optional.
+	LanePivot     func(n int, x *T, ldx int, top, at *T)
 	LaneEliminate func(m, n int, s, a *T, lda int, x *T)
 
 	Secular Secular[T]
@@ -105,7 +110,7 @@ type Secular[T scalar.Real] struct {
 	Quotients                 func(n int, w, x, y *T)
 }
 
-// Vectors is what memory bounds. A set whose wider vectors gain nothing here has those of another.
+// Vectors is what memory bounds; the rules are those of [Kernels]. A set whose wider vectors gain nothing here has those of another.
 type Vectors[T scalar.Real] struct {
 	Set string // whose they are
 
@@ -114,28 +119,28 @@ type Vectors[T scalar.Real] struct {
 	// of i. n is a positive multiple of the elements in 64 bytes.
 	Dots  func(a *T, lda, n int, x *T, s *[4]T)
 	Axpys func(a *T, lda, n int, s *[4]T, y *T)
-	// MulVec is y = A·x for m ≥ 8 rows of n ≥ 1 elements, lda apart, which are few. It may be nil.
+	// MulVec is y = A·x for m ≥ 8 rows of n ≥ 1 elements, lda apart, which are few. It is optional.
 	MulVec func(a *T, lda, m, n int, x, y *T)
 	// Symv does what Dots and Axpys do, and reads the rows once: s[i] = Σ a[i*lda+l]·x[l], y[l] += Σ c[i]·a[i*lda+l].
 	Symv func(a *T, lda, n int, x *T, c, s *[4]T, y *T)
 	// SymvUpper and SymvLower compute y += alpha·A·x with rows first to last−1 of a triangle of order n, and with their mirror
-	// images: a is element (0, 0), and last−first a positive multiple of 4, as is first. They may be nil.
+	// images: a is element (0, 0), and last−first a positive multiple of 4, as is first. They are optional.
 	SymvUpper, SymvLower func(a *T, lda, n, first, last int, x, y, alpha *T)
 	// StripColumns computes y[l] += Σ x[i]·a[i*lda+l] for a strip: m rows, at least 1, of n elements, at most Strip.
 	// It fetches rows ahead. StripRows computes y[i] += Σ a[i*lda+l]·x[l]; m is a positive multiple of 4. StripUpdate
-	// computes a[i*lda+l] += x[i]·w[l] + y[i]·z[l]. They may be nil.
+	// computes a[i*lda+l] += x[i]·w[l] + y[i]·z[l]. They are optional.
 	StripColumns, StripRows func(a *T, lda, m, n int, x, y *T)
 	StripUpdate             func(a *T, lda, m, n int, x, y, w, z *T)
 	Strip                   int
-	// Larf makes a reflector and reflects the columns of a strip, of a small matrix: see [Larf]. It may be nil.
+	// Larf makes a reflector and reflects the columns of a strip, of a small matrix: see [Larf]. It is optional.
 	Larf func(t *Larf[T])
-	// Lasr rotates k+1 rows of n elements, at most Strip, that are step apart, by k ≥ 1 rotations with the cosines and sines
-	// cs: x, y = c·x + s·y, c·y − s·x for the first two rows, then for the second and the third one, and so on. It may be
-	// nil.
-	Lasr func(a *T, step, k, n int, cs *T)
-	// Ger is A += x·yᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
+	// Lasr rotates k+1 rows of n elements, at most Strip, lda apart, by k ≥ 1 rotations with the cosines and sines
+	// cs: x, y = c·x + s·y, c·y − s·x for the first two rows, then for the second and the third one, and so on. It is
+	// optional.
+	Lasr func(a *T, lda, k, n int, cs *T)
+	// Ger is A += x·yᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It is optional.
 	Ger func(a *T, lda, m, n int, x, y *T)
-	// Ger2 is A −= p·qᵀ + r·sᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It may be nil.
+	// Ger2 is A −= p·qᵀ + r·sᵀ for m ≥ 1 rows of n elements, at most Strip, lda apart. It is optional.
 	Ger2 func(a *T, lda, m, n int, p, q, r, s *T)
 
 	// Single vectors of n elements, n at least 1: s = Σ x·y; y += alpha·x; x = alpha·x; and
@@ -147,22 +152,22 @@ type Vectors[T scalar.Real] struct {
 	Rot        func(n int, x, y, c, s *T)
 	Asum, Amax func(n int, x, s *T)
 	SumSquares func(n int, x *T, s *float64)
-	// Reflect is s = x + f[0]·y + f[1]·z and x, y, z −= f[2]·s, f[3]·s, f[4]·s. It may be nil.
+	// Reflect is s = x + f[0]·y + f[1]·z and x, y, z −= f[2]·s, f[3]·s, f[4]·s. It is optional.
 	Reflect func(n int, x, y, z *T, f *[5]T)
 
-	// AbsSums adds the magnitudes of four rows of n elements, stride apart, to the sums of their
+	// AbsSums adds the magnitudes of four rows of n elements, lda apart, to the sums of their
 	// columns and to the four sums of the rows, and raises the four elements of top to the largest
 	// in a fourth of the columns. What NaN do to top depends on where they are. n is a positive
 	// multiple of 4.
-	AbsSums func(x *T, stride, n int, col, row, top *float64)
+	AbsSums func(x *T, lda, n int, col, row, top *float64)
 	// TopBits raises integers of the size of an element in top, at least one of which is not
 	// less than any of the others are then, to the bits of the magnitudes of n elements, each to
 	// those of some of them. n is a positive multiple of the elements in 128 bytes.
 	TopBits func(x *T, n int, top *[8]uint64)
 
-	// CopyRows copies rows of n ≥ 64 bytes, ss and ld bytes apart, from src to dst, and fetches
+	// CopyRows copies rows of n ≥ 64 bytes from src to dst, and fetches
 	// each row that is ahead bytes further on in src.
-	CopyRows func(dst unsafe.Pointer, ld int, src unsafe.Pointer, ss, n, rows, ahead int)
+	CopyRows func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, n, rows, ahead int)
 
 	// SpMV computes rows lo to hi−1, of which there is at least one, of the product of a sparse
 	// matrix and x: row i has entries starts[i] to starts[i+1]−1. The sum of a row has four parts,

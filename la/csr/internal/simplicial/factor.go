@@ -76,7 +76,7 @@ func (f *Factor[T]) Entries() int64 { return int64(len(f.values)) }
 // contextEvery is the number of rows after which stop is asked.
 const contextEvery = 1 << 12
 
-// Factorize computes the factor of m, whose elements are multiplied by scale. The error is a *supernodal.IndefiniteError
+// Factorize computes the factor of m, whose elements are multiplied by scale. The error is a *supernodal.NotPositiveDefiniteError
 // for the first pivot that is not positive, or that of stop, which is asked now and then.
 func (f *Factor[T]) Factorize(m *supernodal.Matrix, scale float64, stop func() error) error {
 	x := f.x
@@ -107,7 +107,7 @@ func (f *Factor[T]) Factorize(m *supernodal.Matrix, scale float64, stop func() e
 			d -= y * y
 		}
 		if !(d > 0) {
-			return &supernodal.IndefiniteError{Row: i}
+			return &supernodal.NotPositiveDefiniteError{Row: i}
 		}
 		d = T(math.Sqrt(float64(d)))
 		f.values[f.ptr[k]], f.inv[k] = d, 1/d

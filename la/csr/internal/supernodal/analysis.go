@@ -218,10 +218,10 @@ func (a *Analysis) measure() {
 // Stored returns the number of elements of all panels.
 func (a *Analysis) Stored() int64 { return int64(a.Panel[a.Supernodes()]) }
 
-// mostRows returns the largest number of rows of a supernode.
-func (a *Analysis) mostRows() (most int) {
+// maxRows returns the largest number of rows of a supernode.
+func (a *Analysis) maxRows() (rows int) {
 	for s := range a.Supernodes() {
-		most = max(most, a.RowPtr[s+1]-a.RowPtr[s])
+		rows = max(rows, a.RowPtr[s+1]-a.RowPtr[s])
 	}
-	return most
+	return rows
 }

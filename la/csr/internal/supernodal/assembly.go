@@ -3,7 +3,7 @@ package supernodal
 import "github.com/tessera-la/tessera/internal/scalar"
 
 // parts returns in how many parts n rows with so many elements together are worth sharing with the crew.
-func (w *Worker[T]) parts(n, elements int) int {
+func (w *Workspace[T]) parts(n, elements int) int {
 	const part = 1 << 16 // elements: some 50 µs
 	if w.crew == nil {
 		return 1
@@ -12,7 +12,7 @@ func (w *Worker[T]) parts(n, elements int) int {
 }
 
 // assemble sets the panel of s to the elements of the matrix, and notes where its rows are.
-func (f *Factor[T]) assemble(w *Worker[T], s int32, panel []T) {
+func (f *Factor[T]) assemble(w *Workspace[T], s int32, panel []T) {
 	rows, columns := f.rows(s)
 	for i, row := range rows {
 		w.at[row] = int32(i)
@@ -27,7 +27,7 @@ func (f *Factor[T]) assemble(w *Worker[T], s int32, panel []T) {
 }
 
 // assembleRows is assemble for rows lo to hi−1 of the panel.
-func (f *Factor[T]) assembleRows(w *Worker[T], rows []int32, panel []T, lo, hi int) {
+func (f *Factor[T]) assembleRows(w *Workspace[T], rows []int32, panel []T, lo, hi int) {
 	n := len(rows)
 	clear(panel[lo*n : hi*n])
 	for k, row := range rows[lo:hi] {
@@ -45,7 +45,7 @@ func (f *Factor[T]) assembleRows(w *Worker[T], rows []int32, panel []T, lo, hi i
 
 // places returns the contribution of c, where its rows are in the front of its parent, and how many of them are in the
 // panel, which has so many columns.
-func (f *Factor[T]) places(w *Worker[T], c int32, columns int) (part contribution[T], to []int32, inPanel int) {
+func (f *Factor[T]) places(w *Workspace[T], c int32, columns int) (part contribution[T], to []int32, inPanel int) {
 	rows, own := f.rows(c)
 	rows = rows[own:]
 	to = w.to[:len(rows)]
@@ -60,13 +60,13 @@ func (f *Factor[T]) places(w *Worker[T], c int32, columns int) (part contributio
 }
 
 // addToPanel adds the part of the contribution of c that is in the panel of its parent.
-func (f *Factor[T]) addToPanel(w *Worker[T], c int32, columns int, panel []T, n int) {
+func (f *Factor[T]) addToPanel(w *Workspace[T], c int32, columns int, panel []T, n int) {
 	part, to, inPanel := f.places(w, c, columns)
 	part.add(w, 0, inPanel, target[T]{panel: panel, ld: n}, to)
 }
 
 // addToFront adds the rest of the contribution of c to what its parent contributes.
-func (f *Factor[T]) addToFront(w *Worker[T], c int32, columns int, front contribution[T]) {
+func (f *Factor[T]) addToFront(w *Workspace[T], c int32, columns int, front contribution[T]) {
 	part, to, inPanel := f.places(w, c, columns)
 	for i := inPanel; i < len(to); i++ {
 		to[i] -= int32(columns)
@@ -90,7 +90,7 @@ func (t target[T]) row(i int) []T {
 }
 
 // add adds rows first to last−1 of c to y, where they are the rows and columns to.
-func (c contribution[T]) add(w *Worker[T], first, last int, y target[T], to []int32) {
+func (c contribution[T]) add(w *Workspace[T], first, last int, y target[T], to []int32) {
 	if parts := w.parts(last-first, (last-first)*(2*c.n-first-last)/2); parts > 1 {
 		w.crew(parts, 0, func(i, parts int, _ []T) {
 			c.addRows(first+i*(last-first)/parts, first+(i+1)*(last-first)/parts, y, to)

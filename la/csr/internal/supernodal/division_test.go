@@ -94,7 +94,7 @@ func factorize(t *testing.T, f *Factor[float64], m *Matrix, together bool) error
 			for _, c := range f.Parts[p].Reads {
 				<-done[c]
 			}
-			if err := f.Compute(t.Context(), f.NewWorker(), p, 2, crew); err != nil {
+			if err := f.Compute(t.Context(), f.NewWorkspace(), p, 2, crew); err != nil {
 				t.Error(err)
 			}
 			close(done[p])
@@ -154,7 +154,7 @@ func TestDivision(t *testing.T) {
 				if err := factorize(t, f, m, together); err != nil || !slices.Equal(f.Panels, want) {
 					t.Errorf("%s, grain %g, together %v: another factor, %v", name, grain, together, err)
 				}
-				if err := factorize(t, f, bad, together); (err == nil) != (wrong == nil) || err != nil && *err.(*IndefiniteError) != *wrong.(*IndefiniteError) {
+				if err := factorize(t, f, bad, together); (err == nil) != (wrong == nil) || err != nil && *err.(*NotPositiveDefiniteError) != *wrong.(*NotPositiveDefiniteError) {
 					t.Errorf("%s, grain %g, together %v: %v, want %v", name, grain, together, err, wrong)
 				}
 			}

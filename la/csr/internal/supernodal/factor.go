@@ -30,7 +30,7 @@ type Factor[T scalar.Real] struct {
 	// The factorization that was begun last.
 	m      *Matrix
 	scale  float64
-	failed atomic.Int64 // the first front with a pivot that is not positive, and this pivot
+	failed atomic.Int64 // packPivot of the first front with a pivot that is not positive; else math.MaxInt64
 }
 
 // solveGrain is about the number of elements of the factor that a part of a solution takes: some tenths of a millisecond.
@@ -58,8 +58,8 @@ func (f *Factor[T]) Divide(d *Division) {
 	}
 }
 
-// Worker is the memory in which a goroutine computes fronts.
-type Worker[T scalar.Real] struct {
+// Workspace is the memory in which a goroutine computes fronts.
+type Workspace[T scalar.Real] struct {
 	at    []int32 // where a row of the matrix is in the front
 	to    []int32 // where the rows of a contribution are in the front
 	front []T     // what the front contributes to a parent in the same part, in bands
@@ -71,21 +71,21 @@ type Worker[T scalar.Real] struct {
 	crew cpu.Crew[T]     // nil if the goroutine is alone
 }
 
-// NewWorker returns memory for the fronts of f.
-func (f *Factor[T]) NewWorker() *Worker[T] {
-	most := f.mostRows()
-	w := &Worker[T]{at: make([]int32, len(f.Order)), to: make([]int32, most), front: make([]T, f.Front), stack: make([]T, f.Stack), work: make([]T, f.r.Work(most)), r: f.r}
+// NewWorkspace returns memory for the fronts of f.
+func (f *Factor[T]) NewWorkspace() *Workspace[T] {
+	rows := f.maxRows()
+	w := &Workspace[T]{at: make([]int32, len(f.Order)), to: make([]int32, rows), front: make([]T, f.Front), stack: make([]T, f.Stack), work: make([]T, f.r.Work(rows)), r: f.r}
 	pages.Large(w.front)
 	pages.Large(w.stack)
 	return w
 }
 
-// IndefiniteError reports a pivot that is not positive.
-type IndefiniteError struct {
+// NotPositiveDefiniteError reports a pivot that is not positive.
+type NotPositiveDefiniteError struct {
 	Row int32 // of the matrix, from 0
 }
 
-func (e *IndefiniteError) Error() string {
+func (e *NotPositiveDefiniteError) Error() string {
 	return fmt.Sprintf("the pivot of row %d (counted from 1) is not positive", e.Row+1)
 }
 
@@ -95,21 +95,30 @@ func (f *Factor[T]) Begin(m *Matrix, scale float64) {
 	f.failed.Store(math.MaxInt64)
 }
 
-// End returns an *IndefiniteError if a pivot was not positive: that of the first front, whatever the division.
+// End returns an *NotPositiveDefiniteError if a pivot was not positive: that of the first front, whatever the division.
 func (f *Factor[T]) End() error {
 	f.m = nil
 	if e := f.failed.Load(); e < math.MaxInt64 {
-		return &IndefiniteError{f.Order[int32(e)]}
+		_, k := unpackPivot(e)
+		return &NotPositiveDefiniteError{f.Order[k]}
 	}
 	return nil
 }
 
 // fail notes that column k of the factor, in supernode s, has a pivot that is not positive.
 func (f *Factor[T]) fail(s, k int32) {
-	e := int64(s)<<32 | int64(k)
+	e := packPivot(s, k)
 	for old := f.failed.Load(); e < old && !f.failed.CompareAndSwap(old, e); old = f.failed.Load() {
 	}
 }
 
-// after reports whether a front before s has failed.
-func (f *Factor[T]) after(s int32) bool { return int64(s) > f.failed.Load()>>32 }
+// isAfterFailure reports whether a front before s has failed.
+func (f *Factor[T]) isAfterFailure(s int32) bool {
+	failed, _ := unpackPivot(f.failed.Load())
+	return s > failed
+}
+
+// packPivot returns a number for column k of the factor, in supernode s, so that earlier ones have smaller numbers.
+func packPivot(s, k int32) int64 { return int64(s)<<32 | int64(k) }
+
+func unpackPivot(e int64) (s, k int32) { return int32(e >> 32), int32(e) }

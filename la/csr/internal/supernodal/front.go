@@ -4,7 +4,7 @@ import "gonum.org/v1/gonum/blas"
 
 // compute computes the front of supernode s: its panel of the factor, and what it contributes to its parent. The
 // contributions of the children of s in the same part are what is on top of the stack of w.
-func (f *Factor[T]) compute(w *Worker[T], s int32) {
+func (f *Factor[T]) compute(w *Workspace[T], s int32) {
 	rows, columns := f.rows(s)
 	n := len(rows)
 	below := n - columns

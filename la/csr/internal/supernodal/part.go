@@ -12,10 +12,10 @@ const (
 	contextEvery = 64
 )
 
-// Compute computes the fronts of a part, when all that it reads are computed. Different goroutines, each with a Worker of
+// Compute computes the fronts of a part, when all that it reads are computed. Different goroutines, each with a Workspace of
 // its own, may compute different parts at once. crew is up to so many cores that share large fronts with the goroutine;
 // nil for none. The error is the cause of the context's end.
-func (f *Factor[T]) Compute(ctx context.Context, w *Worker[T], part, units int, crew cpu.Crew[T]) error {
+func (f *Factor[T]) Compute(ctx context.Context, w *Workspace[T], part, units int, crew cpu.Crew[T]) error {
 	w.top, w.crew, w.r = 0, crew, f.r
 	if crew != nil {
 		w.r = f.r.shared(units, crew)
@@ -26,7 +26,7 @@ func (f *Factor[T]) Compute(ctx context.Context, w *Worker[T], part, units int, 
 				return err
 			}
 		}
-		if f.after(s) {
+		if f.isAfterFailure(s) {
 			break // no later front is needed, here or above
 		}
 		f.compute(w, s)

@@ -38,8 +38,8 @@ type Desk[T scalar.Real] struct {
 
 // NewDesk returns memory for parts of s.
 func (s *Solution[T]) NewDesk() *Desk[T] {
-	most := s.f.mostRows()
-	return &Desk[T]{make([]T, len(s.x)), make([]T, most*s.nrhs+s.f.r.Work(max(most, s.nrhs)))}
+	rows := s.f.maxRows()
+	return &Desk[T]{make([]T, len(s.x)), make([]T, rows*s.nrhs+s.f.r.Work(max(rows, s.nrhs)))}
 }
 
 // Forward computes the part of Uᵀ·y = b, when the parts that it reads are computed. The parts are those of Solving.
