@@ -48,3 +48,11 @@ func (c *recycler) shrink(maxBytes int64) {
 		}
 	}
 }
+
+// bytesOf returns the bytes of a value, 0 if they are not known.
+func bytesOf(v any) int64 {
+	if v, ok := v.(versions.Value); ok {
+		return v.Bytes()
+	}
+	return 0
+}

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"container/list"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -59,6 +61,58 @@ type waiter interface {
 type then func(error)
 
 func (f then) got(_ arrival, err error) { f(err) }
+
+// derivedCache has what tasks have derived from versions. values.mu guards it.
+type derivedCache struct {
+	all  list.List // of *derived, the most recently used first
+	room int64     // operand bytes from which more may be derived
+}
+
+// derived is what tasks have derived from a version, to be shared with other tasks that read it.
+type derived struct {
+	from  *held
+	role  int
+	value versions.Derived
+	at    *list.Element // in derivedCache.all
+}
+
+// derivablePerWorker bounds, for each worker, the bytes of the operands from which tasks derive data to share.
+// Derived data are as large as the operands. It is enough for panels of some 30 tiles of 512×512.
+const derivablePerWorker = 64 << 20
+
+// of returns what tasks have derived from a datum in a role. fresh makes it. The least recently used derived
+// data make room.
+func (c *derivedCache) of(h *held, role int, fresh func() versions.Derived) versions.Derived {
+	for _, d := range h.derived {
+		if d.role == role {
+			c.all.MoveToFront(d.at)
+			return d.value
+		}
+	}
+	d := &derived{from: h, role: role, value: fresh()}
+	d.at = c.all.PushFront(d)
+	h.derived = append(h.derived, d)
+	c.room -= bytesOf(h.value)
+	for c.room < 0 && c.all.Len() > 1 {
+		c.release(c.all.Back().Value.(*derived))
+	}
+	return d.value
+}
+
+// release ends the sharing of derived data.
+func (c *derivedCache) release(d *derived) {
+	c.room += bytesOf(d.from.value)
+	c.all.Remove(d.at)
+	d.from.derived = slices.DeleteFunc(d.from.derived, func(x *derived) bool { return x == d })
+	d.value.Release()
+}
+
+// releaseAll ends the sharing of all that was derived from a datum, whose version will change.
+func (c *derivedCache) releaseAll(h *held) {
+	for len(h.derived) > 0 {
+		c.release(h.derived[0])
+	}
+}
 
 // keyOf returns the key of a datum: its Ref with version 0.
 func keyOf(r transport.Ref) transport.Ref {
@@ -144,14 +198,6 @@ func (s *values) reuse(o *operand, zero bool) any {
 		}
 	}
 	return v
-}
-
-// bytesOf returns the bytes of a value, 0 if they are not known.
-func bytesOf(v any) int64 {
-	if v, ok := v.(versions.Value); ok {
-		return v.Bytes()
-	}
-	return 0
 }
 
 // addBytes changes the bytes of values. Recycled values make room so that the total stays within
