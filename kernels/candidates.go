@@ -2,7 +2,8 @@ package kernels
 
 import (
 	"slices"
-	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // Candidates is the rows of a panel that have won a game, a datum of its own.
@@ -28,7 +29,7 @@ func NewCandidates[T Element](rows, n int) *Candidates[T] {
 // Resize makes room for the given number of rows of n elements, in the memory that c
 // has if that is enough. What the rows hold is undefined.
 func (c *Candidates[T]) Resize(rows, n int) {
-	line := 64 / int(unsafe.Sizeof(*new(T))) // a row takes whole cache lines
+	line := 64 / scalar.Size[T]() // a row takes whole cache lines
 	ld := max((n+line-1)/line*line, 1)
 	c.Rows = slices.Grow(c.Rows[:0], rows)[:rows]
 	c.Tile = Tile[T]{Rows: rows, Cols: n, Stride: ld, Data: slices.Grow(c.Tile.Data[:0], rows*ld)[:rows*ld]}

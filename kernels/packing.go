@@ -3,8 +3,8 @@ package kernels
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -98,7 +98,7 @@ func Packed[T Element](p *Packing, form PackingForm, n int, pack func(dst []T)) 
 	if p == nil {
 		return nil
 	}
-	ok, first := p.begin(form, int64(n)*int64(unsafe.Sizeof(*new(T))))
+	ok, first := p.begin(form, int64(n)*int64(scalar.Size[T]()))
 	if !ok {
 		return nil
 	}

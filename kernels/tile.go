@@ -3,6 +3,7 @@ package kernels
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -40,7 +41,7 @@ func (t *Tile[T]) Row(i int) []T {
 
 // Memory implements [versions.Stored].
 func (t *Tile[T]) Memory() versions.Memory {
-	size := int64(unsafe.Sizeof(*new(T)))
+	size := int64(scalar.Size[T]())
 	return versions.Memory{
 		Data: unsafe.Pointer(unsafe.SliceData(t.Data)),
 		Rows: t.Rows, Width: int64(t.Cols) * size, Pitch: int64(t.Stride) * size,

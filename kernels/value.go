@@ -6,9 +6,9 @@ import (
 	"io"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/pages"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/wire"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -144,7 +144,7 @@ func snapshotOf[V any](s versions.Value) *V {
 	return v
 }
 
-func (t *Tile[T]) elementSize() int { return int(unsafe.Sizeof(*new(T))) }
+func (t *Tile[T]) elementSize() int { return scalar.Size[T]() }
 
 func (t *Tile[T]) header() header {
 	return header{kind: tileValue, size: t.elementSize(), rows: t.Rows, cols: t.Cols}

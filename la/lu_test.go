@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -65,7 +66,7 @@ func luResidual[T la.Element](f *la.LU[T], a dense) float64 {
 	diff := newDense(a.m, a.n, func(i, j int) float64 {
 		r := p[i]
 		q := min(r, j, k-1) + 1
-		return dot(l.x[r*k:r*k+q], ut.x[j*k:j*k+q], -math.Ldexp(a.at(i, j), -exp))
+		return dot2.Dot(-math.Ldexp(a.at(i, j), -exp), l.x[r*k:r*k+q], ut.x[j*k:j*k+q])
 	})
 	norm := newDense(a.m, a.n, func(i, j int) float64 { return math.Ldexp(a.at(i, j), -exp) }).norm1()
 	if norm == 0 {
@@ -214,7 +215,7 @@ func hpl[T la.Element](a, x, b dense) float64 {
 	if a.n == 0 {
 		return 0
 	}
-	diff := newDense(b.m, 1, func(i, _ int) float64 { return dot(a.x[i*a.n:(i+1)*a.n], x.x, -b.x[i]) })
+	diff := newDense(b.m, 1, func(i, _ int) float64 { return dot2.Dot(-b.x[i], a.x[i*a.n:(i+1)*a.n], x.x) })
 	return diff.maxAbs() / (eps[T]() * (a.t().norm1()*x.maxAbs() + b.maxAbs()) * float64(a.n))
 }
 

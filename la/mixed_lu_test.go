@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
@@ -100,7 +101,7 @@ func TestSolveGeneralIterations(t *testing.T) {
 		for j := range 3 {
 			rTop, xTop := 0.0, 0.0
 			for i := range n {
-				rTop = max(rTop, math.Abs(dot(a.RawRowView(i), mat.Col(nil, j, &x), -b.At(i, j))))
+				rTop = max(rTop, math.Abs(dot2.Dot(-b.At(i, j), a.RawRowView(i), mat.Col(nil, j, &x))))
 				xTop = max(xTop, math.Abs(x.At(i, j)))
 			}
 			if limit := math.Sqrt(n) * 0x1p-53 * anorm * xTop; rTop > 1.5*limit {

@@ -172,12 +172,11 @@ type span struct{ first, end uintptr }
 
 // spans returns the spans of the tiles of a that have elements.
 func spans[T Element](a *blocked.Matrix[T]) []span {
-	var zero T
 	var all []span
 	for i, j := range a.StoredTiles() {
 		if d := a.Tile(i, j).Data; len(d) > 0 {
 			p := uintptr(unsafe.Pointer(unsafe.SliceData(d)))
-			all = append(all, span{p, p + uintptr(len(d))*unsafe.Sizeof(zero)})
+			all = append(all, span{p, p + uintptr(len(d)*scalar.Size[T]())})
 		}
 	}
 	return all

@@ -47,7 +47,7 @@ type PivotedQR[T Element] struct {
 
 // PivotedQROptions are options of a factorization with column pivoting. The zero value is what NewPivotedQR takes.
 type PivotedQROptions struct {
-	// Exact has each step take the column with the largest norm of what is left of it, as LAPACK's xGEQP3 does. The
+	// If Exact is set, each step takes the column with the largest norm of what is left of it, as in LAPACK's xGEQP3. The
 	// diagonal of R then has descending magnitudes, but for rounding. A high matrix is not factored in two stages, and
 	// FactorTo has its reflectors. It takes several times as long for a large matrix.
 	Exact bool

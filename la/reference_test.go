@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/la"
 	"go.uber.org/goleak"
@@ -160,27 +161,12 @@ func (d dense) scaled(s float64) dense {
 	return newDense(d.m, d.n, func(i, j int) float64 { return s * d.at(i, j) })
 }
 
-// times returns d·e, each element accumulated in twice the precision of
-// float64 (Ogita, Rump and Oishi, 2005, algorithm Dot2).
+// times returns d·e, each element accumulated in twice the precision of float64.
 func (d dense) times(e dense) dense {
 	et := e.t()
 	return newDense(d.m, e.n, func(i, j int) float64 {
-		return dot(d.x[i*d.n:(i+1)*d.n], et.x[j*et.n:(j+1)*et.n], 0)
+		return dot2.Dot(0, d.x[i*d.n:(i+1)*d.n], et.x[j*et.n:(j+1)*et.n])
 	})
-}
-
-// dot returns c + Σ x[i]·y[i].
-func dot(x, y []float64, c float64) float64 {
-	hi, lo := c, 0.0
-	for i, v := range x {
-		p := v * y[i]
-		e := math.FMA(v, y[i], -p)
-		t := hi + p
-		z := t - hi
-		lo += (hi - (t - z)) + (p - z) + e
-		hi = t
-	}
-	return hi + lo
 }
 
 // choleskyResidual returns ‖LLᵀ−A‖ / (n‖A‖ε) for the lower triangle of l. Both
@@ -199,7 +185,7 @@ func choleskyResidual[T la.Element](l, a dense) float64 {
 	})
 	diff := newDense(a.n, a.n, func(i, j int) float64 {
 		k := min(i, j) + 1
-		return dot(l.x[i*a.n:i*a.n+k], l.x[j*a.n:j*a.n+k], -a.at(i, j))
+		return dot2.Dot(-a.at(i, j), l.x[i*a.n:i*a.n+k], l.x[j*a.n:j*a.n+k])
 	})
 	return diff.norm1() / (float64(a.n) * a.norm1() * eps[T]())
 }
@@ -211,7 +197,7 @@ func solveResidual[T la.Element](a, x, b dense) float64 {
 	}
 	xt := x.t()
 	diff := newDense(b.m, b.n, func(i, j int) float64 {
-		return dot(a.x[i*a.n:(i+1)*a.n], xt.x[j*xt.n:(j+1)*xt.n], -b.at(i, j))
+		return dot2.Dot(-b.at(i, j), a.x[i*a.n:(i+1)*a.n], xt.x[j*xt.n:(j+1)*xt.n])
 	})
 	scale := a.norm1() * x.norm1() * eps[T]() * float64(a.n)
 	if scale == 0 && diff.norm1() == 0 {

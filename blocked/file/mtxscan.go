@@ -205,7 +205,6 @@ func parseWhole(b []byte) (v uint64, neg bool, err error) {
 // strtod reads and printf writes; printf on Windows has written nan(ind). A
 // number too small for T becomes 0. A number too large for T is an error.
 func parseReal[T blocked.Element](b []byte) (T, error) {
-	var zero T
 	p, neg := 0, false
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		p, neg = 1, b[0] == '-'
@@ -254,7 +253,7 @@ func parseReal[T blocked.Element](b []byte) (T, error) {
 		return 0, errNoNumber
 	}
 	// strconv does not keep the string, so it may lie in the scanner's buffer.
-	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 8*int(unsafe.Sizeof(zero)))
+	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 8*scalar.Size[T]())
 	if err != nil {
 		return 0, errOverflow
 	}

@@ -8,9 +8,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // WriteMatrixMarket writes a to w in the Matrix Market exchange format, with
@@ -44,8 +44,7 @@ func WriteMatrixMarket[T blocked.Element](w io.Writer, a blocked.Source[T], opt 
 	} else {
 		fmt.Fprintf(bw, "%d %d\n", m, n)
 	}
-	var zero T
-	bitSize := 8 * int(unsafe.Sizeof(zero))
+	bitSize := 8 * scalar.Size[T]()
 	for j, col := range columns(a) {
 		for k, v := range col {
 			text := bw.AvailableBuffer()

@@ -19,7 +19,6 @@ type npyDecoder[T blocked.Element] func(dst []T, inc, n int, src []byte) int
 // decoder returns the conversion of elements of type t to T, which rounds to
 // nearest. The conversion sets rounded if rounding changed an integer.
 func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
-	var zero T
 	if t.kind == 'f' {
 		convert := decodeFloat64[T](t.big)
 		switch t.size {
@@ -28,7 +27,7 @@ func decoder[T blocked.Element](t npyType, rounded *atomic.Bool) npyDecoder[T] {
 		case 4:
 			convert = decodeFloat32[T](t.big)
 		}
-		if t.big == littleEndian() || t.size != int(unsafe.Sizeof(zero)) {
+		if t.big == littleEndian() || t.size != scalar.Size[T]() {
 			return convert
 		}
 		return func(dst []T, inc, n int, src []byte) int {
@@ -163,6 +162,5 @@ func intLoader(t npyType) func([]byte) uint64 {
 
 // elementBytes returns the memory of s as bytes. The two share it.
 func elementBytes[T blocked.Element](s []T) []byte {
-	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*scalar.Size[T]())
 }

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -223,7 +223,7 @@ func WriteTiles[T blocked.Element](path string, a *blocked.Matrix[T], opt *Write
 		if _, err := f.Write(head); err != nil {
 			return err
 		}
-		if err := f.Truncate(int64(len(head)) + int64(m)*int64(n)*int64(unsafe.Sizeof(*new(T)))); err != nil {
+		if err := f.Truncate(int64(len(head)) + int64(m)*int64(n)*int64(scalar.Size[T]())); err != nil {
 			return err
 		}
 		if err := f.Sync(); err != nil { // so that other nodes see the header and the size

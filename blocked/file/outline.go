@@ -7,6 +7,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // outline returns an m×n Matrix whose tiles have no memory; a reader allocates them as
@@ -43,8 +44,7 @@ func outline[T blocked.Element](o *ReadOptions, symmetric, skew bool, m, n, limi
 // of its rows and its table of tiles. It returns math.MaxInt64 if the number is
 // larger. m and n are at most maxDim, and nb at most maxNB.
 func storedBytes[T blocked.Element](kind blocked.Kind, m, n, nb int64) int64 {
-	var zero T
-	size := int64(unsafe.Sizeof(zero))
+	size := int64(scalar.Size[T]())
 	lane := 64 / size
 	pad := func(c int64) int64 { return (c + lane - 1) / lane * lane }
 	mt, nt := (m+nb-1)/nb, (n+nb-1)/nb

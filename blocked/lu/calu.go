@@ -1,12 +1,11 @@
 package lu
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/blocked/tiles"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/versions"
@@ -90,7 +89,7 @@ func newTournament[T blocked.Element](f *getrf[T]) *tournament[T] {
 		})
 		for l := range t.winners { // the size of the candidates that a task leaves
 			nb := int64(min(f.a.NB(), f.a.Cols()))
-			t.winners[l].Bytes = nb * nb * int64(unsafe.Sizeof(*new(T)))
+			t.winners[l].Bytes = nb * nb * int64(scalar.Size[T]())
 		}
 	}
 	return t

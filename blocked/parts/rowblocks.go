@@ -12,6 +12,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
 	"github.com/tessera-la/tessera/exec/loop"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // RowBlocks is a dense matrix in blocks of whole rows. It is a [Collection] whose items are the rows, for
@@ -91,7 +92,7 @@ func (a *RowBlocks[T]) Items(block int) int { return a.blocks[block].Rows }
 
 // Bytes implements [Collection].
 func (a *RowBlocks[T]) Bytes(block int) int64 {
-	return int64(a.blocks[block].Rows) * int64(a.cols) * int64(unsafe.Sizeof(*new(T)))
+	return int64(a.blocks[block].Rows) * int64(a.cols) * int64(scalar.Size[T]())
 }
 
 // Locate implements [Collection]. It looks up the page in the middle of each block, or asks the

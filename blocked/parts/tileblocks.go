@@ -7,6 +7,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/internal/submit"
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // TileBlocks is a [Collection] of the stored tiles of a [blocked.Matrix], by rows. Each tile is a block of
@@ -38,7 +39,7 @@ func (t *TileBlocks[T]) Items(int) int { return 1 }
 // Bytes implements [Collection].
 func (t *TileBlocks[T]) Bytes(block int) int64 {
 	r, c := t.a.TileDims(t.Index(block))
-	return int64(r) * int64(c) * int64(unsafe.Sizeof(*new(T)))
+	return int64(r) * int64(c) * int64(scalar.Size[T]())
 }
 
 // Locate implements [Collection]. It looks up the page in the middle of each tile, or asks the

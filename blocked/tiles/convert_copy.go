@@ -1,8 +1,7 @@
 package tiles
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/transpose"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"github.com/tessera-la/tessera/kernels/cpu/native"
@@ -132,7 +131,7 @@ func (o origin[T]) copyRect(w window[T], g0, g1, c0, c1 int, side blas.Uplo) {
 				transpose.Copy(to, ld, from, s.Stride, qEnd-q, pEnd-p)
 			} else {
 				to := w.t.Data[(p-w.i0)*ld+q-w.j0:]
-				copyRows(to, ld, from, s.Stride, pEnd-p, qEnd-q, o.m.rows <= fetchBytes/int(unsafe.Sizeof(*new(T)))/max(1, s.Stride))
+				copyRows(to, ld, from, s.Stride, pEnd-p, qEnd-q, o.m.rows <= fetchBytes/scalar.Size[T]()/max(1, s.Stride))
 			}
 			q = qEnd
 		}
@@ -158,7 +157,7 @@ func copyRows[T Element](dst []T, ld int, src []T, ss, rows, cols int, fetch boo
 		return
 	}
 	// Short rows are not worth the call.
-	if size := int(unsafe.Sizeof(*new(T))); fetch && cols*size >= 64 {
+	if size := scalar.Size[T](); fetch && cols*size >= 64 {
 		if vectors := isa.Of[T](native.Best()).CopyRows; vectors != nil {
 			_, _ = dst[(rows-1)*ld+cols-1], src[(rows-1)*ss+cols-1]
 			vectors(isa.At(dst), ld*size, isa.At(src), ss*size, cols*size, rows, fetchRows*ss*size)

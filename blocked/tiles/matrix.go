@@ -5,8 +5,8 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/words"
 	"gonum.org/v1/gonum/blas"
 )
@@ -293,13 +293,12 @@ func (a *Matrix[T]) SetIdentity() {
 // Bytes returns the bytes of the elements of the stored tiles, without
 // padding.
 func (a *Matrix[T]) Bytes() int64 {
-	var zero T
 	var n int64
 	for i, j := range a.StoredTiles() {
 		r, c := a.TileDims(i, j)
 		n += int64(r) * int64(c)
 	}
-	return n * int64(unsafe.Sizeof(zero))
+	return n * int64(scalar.Size[T]())
 }
 
 // Spot returns the index of tile (i, j) in arrays with an entry for each tile. The order is by rows, or

@@ -2,7 +2,8 @@ package tiles
 
 import (
 	"sync"
-	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/scalar"
 )
 
 // The kernel puts a page of memory on the NUMA node of the core that first touches
@@ -74,7 +75,7 @@ func (a *Matrix[T]) wants(k int) bool {
 // place allocates the tiles on their nodes and returns true, if the tiles are large
 // enough and this machine has several nodes. Otherwise it returns false.
 func (a *Matrix[T]) place(home Layout) bool {
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	if a.Bytes() <= sequentialBytes || min(a.nb, a.rows)*min(a.nb, a.cols) < placedBytes/size {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/pages"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 )
 
@@ -31,15 +32,15 @@ func OutlineTile[T Element](r, c int) Tile[T] {
 // aligned to 64 bytes.
 func NewTile[T Element](r, c int) Tile[T] {
 	const align = 64
-	lane := align / int(unsafe.Sizeof(*new(T)))
+	lane := align / scalar.Size[T]()
 	stride := strideOf[T](r, c)
 	raw := make([]T, r*stride+lane-1)
-	if size := len(raw) * int(unsafe.Sizeof(*new(T))); size >= placedBytes && len(thisMachine().cpus) < 2 {
+	if size := len(raw) * scalar.Size[T](); size >= placedBytes && len(thisMachine().cpus) < 2 {
 		pages.Large(raw) // where there are several nodes, a large page would be on one for tiles of both
 	}
 	off := 0
 	if len(raw) > 0 {
-		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / int(unsafe.Sizeof(*new(T)))
+		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / scalar.Size[T]()
 	}
 	return Tile[T]{Rows: r, Cols: c, Stride: stride, Data: raw[off : off+r*stride : off+r*stride]}
 }
@@ -48,7 +49,7 @@ func NewTile[T Element](r, c int) Tile[T] {
 // ErrShape if the size of the tile overflows.
 func strideOf[T Element](r, c int) int {
 	const align = 64
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	lane := align / size
 	if c > math.MaxInt-2*align {
 		panic(ErrShape)
@@ -77,5 +78,5 @@ func Renew[T Element](x []T) {
 
 // bytesOf returns the memory of x.
 func bytesOf[T Element](x []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*scalar.Size[T]())
 }

@@ -163,7 +163,7 @@ func (a *agent) onRecall(from string, body []byte) error {
 	return err
 }
 
-// onOrder has a rank of a group begin, or end.
+// onOrder begins a rank of a group, or ends it.
 func (a *agent) onOrder(from string, body []byte) error {
 	var m order
 	if err := decode(from, body, &m); err != nil {

@@ -31,7 +31,7 @@ func (x *executor) obey(o order) {
 	}
 }
 
-// obey has the rank begin, or else stop.
+// obey begins the rank, or stops it.
 func (e *execution) obey(begin bool) {
 	switch waited := e.member.order(begin); {
 	case waited && begin:

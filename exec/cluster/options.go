@@ -109,7 +109,9 @@ type Copies struct {
 // OptionsError lists everything that is wrong with an Options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string { return "cluster: " + strings.Join(e.Problems, "; ") }
+func (e *OptionsError) Error() string {
+	return "cluster: invalid options: " + strings.Join(e.Problems, "; ")
+}
 
 // validate checks o and sets its defaults. The result is what o names. The error is an *OptionsError.
 func (o *Options) validate() (k known, err error) {

@@ -101,7 +101,7 @@ func TestServeOptions(t *testing.T) {
 		s := &serving{t: t, node: transport.NewNetwork().Node}
 		o := s.options("agent")
 		o.Memory, o.Window, o.Owner, o.ByPriority = -1, -2, true, true
-		const want = "cluster: Owner is set, and so is Policy, ByPriority or NewPolicy; Memory is -1, want at least 0; Window is -2, want at least 0"
+		const want = "cluster: invalid options: Owner is set, and so is Policy, ByPriority or NewPolicy; Memory is -1, want at least 0; Window is -2, want at least 0"
 		if err := cluster.Serve(t.Context(), o); err == nil || err.Error() != want {
 			t.Errorf("Serve returns %v", err)
 		}

@@ -34,7 +34,7 @@ func newStore(t transport.Transport, f *sharedFetches, workers int, k known, m *
 func (s *store) adopt(r transport.Ref, h *home) {
 	s.mu.Lock()
 	if old := s.held[keyOf(r)]; old != nil {
-		s.derived.releaseAll(old)
+		s.derived.releaseAll(&old.derived)
 		if !old.inHome() {
 			s.addBytes(-bytesOf(old.value))
 		}
@@ -69,7 +69,7 @@ func (s *store) want(o *operand, from givers, reads, writes bool, w waiter) (val
 	}
 	// Another version takes the place of what it holds: the task's result, or one to be fetched.
 	old, stays := datum.ref, datum.isHome(datum.ref)
-	s.derived.releaseAll(datum)
+	s.derived.releaseAll(&datum.derived)
 	datum.ref, datum.err = ref, errNoVersion
 	if reads {
 		datum.coming, datum.err, datum.waiters = true, nil, append(datum.waiters, w)
@@ -120,7 +120,7 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.derived.releaseAll(datum)
+		s.derived.releaseAll(&datum.derived)
 		datum.value = value
 	}
 	if zero {
@@ -140,7 +140,7 @@ func (s *store) hold(o *operand, reads, writes bool) (*held, error) {
 			return nil, err
 		}
 	}
-	s.derived.releaseAll(datum)
+	s.derived.releaseAll(&datum.derived)
 	datum.value = value
 	s.addBytes(bytesOf(value))
 	return datum, nil
@@ -184,7 +184,7 @@ func (s *store) bringHome(ref transport.Ref, to *home, from givers, reads, keeps
 	if datum.ref == ref && datum.err == nil {
 		x.here, _ = datum.value.(versions.Value)
 	}
-	s.derived.releaseAll(datum)
+	s.derived.releaseAll(&datum.derived)
 	if datum.value != to.value {
 		s.addBytes(-bytesOf(datum.value))
 	}
@@ -243,7 +243,7 @@ func (s *store) leaveHome(r transport.Ref, from *home) {
 	value := from.value.(versions.Value).Snapshot()
 	s.mu.Lock()
 	datum := s.held[keyOf(r)]
-	s.derived.releaseAll(datum)
+	s.derived.releaseAll(&datum.derived)
 	datum.value = value
 	from.ref = transport.Ref{} // no fetch begins to copy it
 	s.addBytes(bytesOf(value))
@@ -278,7 +278,7 @@ func (s *store) beginOverwrite(to *home, was transport.Ref, keeps bool) {
 func (s *store) beginWrite(r transport.Ref) {
 	s.mu.Lock()
 	datum := s.held[keyOf(r)]
-	s.derived.releaseAll(datum)
+	s.derived.releaseAll(&datum.derived)
 	datum.err = errNoVersion
 	stays := datum.isHome(r) && datum.value != datum.home.value
 	if datum.inHome() {
@@ -313,7 +313,7 @@ func (s *store) drop(r transport.Ref) {
 		s.mu.Unlock()
 		return
 	}
-	s.derived.releaseAll(datum)
+	s.derived.releaseAll(&datum.derived)
 	if !datum.inHome() {
 		s.addBytes(-bytesOf(datum.value))
 	}
@@ -338,7 +338,7 @@ func (s *store) forget(job uint64) {
 	for key, datum := range s.held {
 		if key.Job == job {
 			refs = append(refs, datum.ref)
-			s.derived.releaseAll(datum)
+			s.derived.releaseAll(&datum.derived)
 			if datum.home == nil && !datum.coming { // a fetch may still write into it
 				unused = append(unused, datum.value)
 			}
@@ -371,7 +371,7 @@ func (s *store) close() {
 	s.mu.Lock()
 	all := s.held
 	for _, datum := range all {
-		s.derived.releaseAll(datum)
+		s.derived.releaseAll(&datum.derived)
 	}
 	s.held, s.bytes = map[transport.Ref]*held{}, 0
 	s.recycled = recycler{}

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"container/list"
-	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -49,7 +47,7 @@ type held struct {
 	waiters  []waiter      // nil if the version is there
 	coming   bool          // the version is on its way
 	detached bool          // another held has taken its place while a version was coming
-	derived  []*derived    // from the version that is there
+	derived  derivations   // from the version that is there
 }
 
 // waiter is told that a version is there, and how it came, or why it has not come.
@@ -61,58 +59,6 @@ type waiter interface {
 type then func(error)
 
 func (f then) got(_ arrival, err error) { f(err) }
-
-// derivedCache has what tasks have derived from versions. values.mu guards it.
-type derivedCache struct {
-	all  list.List // of *derived, the most recently used first
-	room int64     // operand bytes from which more may be derived
-}
-
-// derived is what tasks have derived from a version, to be shared with other tasks that read it.
-type derived struct {
-	from  *held
-	role  int
-	value versions.Derived
-	at    *list.Element // in derivedCache.all
-}
-
-// derivablePerWorker bounds, for each worker, the bytes of the operands from which tasks derive data to share.
-// Derived data are as large as the operands. It is enough for panels of some 30 tiles of 512×512.
-const derivablePerWorker = 64 << 20
-
-// of returns what tasks have derived from a datum in a role. fresh makes it. The least recently used derived
-// data make room.
-func (c *derivedCache) of(h *held, role int, fresh func() versions.Derived) versions.Derived {
-	for _, d := range h.derived {
-		if d.role == role {
-			c.all.MoveToFront(d.at)
-			return d.value
-		}
-	}
-	d := &derived{from: h, role: role, value: fresh()}
-	d.at = c.all.PushFront(d)
-	h.derived = append(h.derived, d)
-	c.room -= bytesOf(h.value)
-	for c.room < 0 && c.all.Len() > 1 {
-		c.release(c.all.Back().Value.(*derived))
-	}
-	return d.value
-}
-
-// release ends the sharing of derived data.
-func (c *derivedCache) release(d *derived) {
-	c.room += bytesOf(d.from.value)
-	c.all.Remove(d.at)
-	d.from.derived = slices.DeleteFunc(d.from.derived, func(x *derived) bool { return x == d })
-	d.value.Release()
-}
-
-// releaseAll ends the sharing of all that was derived from a datum, whose version will change.
-func (c *derivedCache) releaseAll(h *held) {
-	for len(h.derived) > 0 {
-		c.release(h.derived[0])
-	}
-}
 
 // keyOf returns the key of a datum: its Ref with version 0.
 func keyOf(r transport.Ref) transport.Ref {
@@ -126,7 +72,7 @@ func (s *values) derive(r transport.Ref, role int, fresh func() versions.Derived
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.held[keyOf(r)]; h != nil && h.has(r) {
-		return s.derived.of(h, role, fresh)
+		return s.derived.of(&h.derived, bytesOf(h.value), role, fresh)
 	}
 	return nil
 }

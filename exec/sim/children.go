@@ -8,12 +8,12 @@ import (
 )
 
 // body returns the body of a task with children, nil for other tasks.
-func (s *world) body(t *graph.Task) Body {
-	if s.opt.Bodies == nil {
+func (w *world) body(t *graph.Task) Body {
+	if w.opt.Bodies == nil {
 		return nil
 	}
 	op, _ := t.Op.(*versions.Op)
-	return s.opt.Bodies[op]
+	return w.opt.Bodies[op]
 }
 
 // beginChildren starts the body of a task of job j, which worker has run for the task's own cost. The task now

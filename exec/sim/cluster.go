@@ -76,18 +76,18 @@ func NewCluster(opt Options) (*Cluster, error) {
 }
 
 // Reset starts the counts anew. Values stay on their nodes. No job may be under way.
-func (s *Cluster) Reset() {
-	s.world.Reset()
-	if s.lossy && s.opt.Setup && !s.scripted {
-		s.script()
+func (c *Cluster) Reset() {
+	c.world.Reset()
+	if c.lossy && c.opt.Setup && !c.scripted {
+		c.script()
 	}
 }
 
 // Prediction returns the cost of the tasks so far.
-func (s *Cluster) Prediction() *Prediction {
-	p := s.world.Prediction()
-	if s.lossy {
-		p.Losses = &s.losses
+func (c *Cluster) Prediction() *Prediction {
+	p := c.world.Prediction()
+	if c.lossy {
+		p.Losses = &c.losses
 	}
 	return p
 }
@@ -115,30 +115,30 @@ func newDriver(w *world, o cluster.Options, crews []*crew, by *clock) *driver {
 
 // clusterChildren returns the job of p's children. The nodes below p's node execute them if p has
 // come from above, else the node itself does.
-func (s *world) clusterChildren(p *parent) exec.Job {
+func (w *world) clusterChildren(p *parent) exec.Job {
 	c := p.crew
 	if c.asDriver == nil || p.of.clock == c.asDriver {
-		return s.localChildren(p)
+		return w.localChildren(p)
 	}
-	opt := s.opt.Nodes
+	opt := w.opt.Nodes
 	opt.Idle = false
-	d := newDriver(s, opt, c.below, c.asDriver)
+	d := newDriver(w, opt, c.below, c.asDriver)
 	return d.newJob(p.of.ctx, p, d.program)
 }
 
 // Keep implements [exec.Keeper].
-func (s *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
-	if s.closed {
+func (c *Cluster) Keep(values []versions.Shaped) (exec.Kept, error) {
+	if c.closed {
 		return nil, exec.ErrClosed
 	}
 	const some = 1 << 10 // values kept between two checks of the context
 	for i, v := range values {
-		if i%some == 0 && s.over() {
-			return nil, s.err
+		if i%some == 0 && c.over() {
+			return nil, c.err
 		}
-		s.program.Keep(v)
+		c.program.Keep(v)
 	}
-	return &kept{s.driver, values}, nil
+	return &kept{c.driver, values}, nil
 }
 
 // kept is an [exec.Kept].
@@ -172,13 +172,13 @@ func (k *kept) Release() {
 }
 
 // NewJob implements [exec.Runtime]. There is one job at a time.
-func (s *Cluster) NewJob(ctx context.Context) exec.Job { return s.newJob(ctx, nil, s.program) }
+func (c *Cluster) NewJob(ctx context.Context) exec.Job { return c.newJob(ctx, nil, c.program) }
 
 // Recording returns the recording so far.
-func (s *Cluster) Recording() *trace.Recording {
-	r := s.world.Recording()
-	for _, c := range s.crews {
-		r.Nodes = append(r.Nodes, trace.NodeRows{Name: name(c.slot), First: c.first, Workers: len(c.workers)})
+func (c *Cluster) Recording() *trace.Recording {
+	r := c.world.Recording()
+	for _, crew := range c.crews {
+		r.Nodes = append(r.Nodes, trace.NodeRows{Name: name(crew.slot), First: crew.first, Workers: len(crew.workers)})
 	}
 	return r
 }

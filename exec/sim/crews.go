@@ -76,36 +76,36 @@ func (k *Kind) policy(m dispatch.Machine, kind dispatch.Kind, build func(dispatc
 
 // addCrew returns a new crew on a host. If located is set, its workers are at several locations, one a
 // socket; else, on a node of a Cluster, at one.
-func (s *world) addCrew(node int, sp *speeds, h *host, by *clock, located bool) *crew {
+func (w *world) addCrew(node int, sp *speeds, h *host, by *clock, located bool) *crew {
 	k := sp.kind
 	of := &costs{speeds: sp}
 	m := dispatch.Machine{Costs: of, Accelerators: k.accelerators()}
-	first := len(s.workers)
+	first := len(w.workers)
 	for i := range k.Tasks() {
 		at := i * len(h.sockets) / k.Tasks()
-		w := exec.Worker{ID: first + i, Node: at, Target: sp.target}
+		worker := exec.Worker{ID: first + i, Node: at, Target: sp.target}
 		if located {
-			w.Location = at
+			worker.Location = at
 		}
-		s.workers = append(s.workers, w)
-		m.Locations = append(m.Locations, w.Location)
+		w.workers = append(w.workers, worker)
+		m.Locations = append(m.Locations, worker.Location)
 	}
 	place := 0
 	for d := range k.each() {
 		if located {
 			place = max(place, len(h.sockets)-1) + 1
 		}
-		s.workers = append(s.workers, exec.Worker{ID: len(s.workers), Location: place, Accelerator: d.Name,
+		w.workers = append(w.workers, exec.Worker{ID: len(w.workers), Location: place, Accelerator: d.Name,
 			Target: d.target()})
 		m.Locations = append(m.Locations, place)
 	}
-	build := s.opt.NewPolicy
+	build := w.opt.NewPolicy
 	if build == nil {
-		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(s.opt.Policy, m) }
+		build = func(m dispatch.Machine) dispatch.Policy { return dispatch.New(w.opt.Policy, m) }
 	}
-	c := newCrew(s, node, sp, h, by, dispatch.NewQueue(k.policy(m, s.opt.Policy, build, sp), k.Tasks(), k.AllTasks()))
+	c := newCrew(w, node, sp, h, by, dispatch.NewQueue(k.policy(m, w.opt.Policy, build, sp), k.Tasks(), k.AllTasks()))
 	c.first, of.crew = first, c
-	s.crews = append(s.crews, c)
+	w.crews = append(w.crews, c)
 	return c
 }
 

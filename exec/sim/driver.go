@@ -11,89 +11,89 @@ import (
 )
 
 // dropAll makes all nodes drop values that no task will read.
-func (s *driver) dropAll() {
-	for _, n := range s.nodes {
+func (d *driver) dropAll() {
+	for _, n := range d.nodes {
 		n.drop()
 	}
 }
 
 // datum makes a datum known.
-func (s *driver) datum(c *core.Core, d *graph.Datum) {
-	if !s.lossy && c.Knows(d) { // a recovery's numbers are in no order
+func (d *driver) datum(c *core.Core, x *graph.Datum) {
+	if !d.lossy && c.Knows(x) { // a recovery's numbers are in no order
 		return
 	}
-	k := c.Datum(d)
-	for k >= len(s.values) {
-		s.values = append(s.values, value{})
+	k := c.Datum(x)
+	for k >= len(d.values) {
+		d.values = append(d.values, value{})
 	}
-	if v := &s.values[k]; v.of == nil {
-		v.of, v.bytes = d, d.Bytes
+	if v := &d.values[k]; v.of == nil {
+		v.of, v.bytes = x, x.Bytes
 		for _, i := range c.Holders(k) {
 			v.nodes = append(v.nodes, int32(i))
 		}
-		if c != s.program { // else the holder is the program's memory
+		if c != d.program { // else the holder is the program's memory
 			v.lent = slices.Clone(v.nodes)
 		}
 	}
 }
 
 // place gives tasks to nodes as long as they have free slots.
-func (s *driver) place() {
-	cost := s.m.Costs.Give
-	for t, i := range s.core.Assignments() {
-		s.needs = s.core.Give(t, i, s.needs[:0])
+func (d *driver) place() {
+	cost := d.m.Costs.Give
+	for t, i := range d.core.Assignments() {
+		d.needs = d.core.Give(t, i, d.needs[:0])
 		cost := cost
-		if s.opt.Decided != nil {
-			cost += s.opt.Decided()
+		if d.opt.Decided != nil {
+			cost += d.opt.Decided()
 		}
-		s.clock.work(0, cost)
-		n, e := s.nodes[i], s.spare
+		d.clock.work(0, cost)
+		n, e := d.nodes[i], d.spare
 		if e == nil {
 			e = &execution{}
 		} else {
-			s.spare = e.next
+			d.spare = e.next
 		}
-		*e = execution{task: t, needs: append(e.needs[:0], s.needs...)}
+		*e = execution{task: t, needs: append(e.needs[:0], d.needs...)}
 		if len(n.batch) == 0 {
-			s.unsent = append(s.unsent, i)
+			d.unsent = append(d.unsent, i)
 		}
 		n.batch = append(n.batch, e)
 	}
-	for _, t := range s.core.TakeUnfit() {
-		s.fail(fmt.Errorf("sim: no node can execute task %d, %s, or has the memory for it", t.ID(), t.Op.OpName()))
+	for _, t := range d.core.TakeUnfit() {
+		d.fail(fmt.Errorf("sim: no node can execute task %d, %s, or has the memory for it", t.ID(), t.Op.OpName()))
 	}
-	for _, i := range s.unsent {
-		s.nodes[i].sendBatch()
+	for _, i := range d.unsent {
+		d.nodes[i].sendBatch()
 	}
-	s.unsent = s.unsent[:0]
-	if s.lossy {
-		s.recompute()
+	d.unsent = d.unsent[:0]
+	if d.lossy {
+		d.recompute()
 	}
 }
 
 // fire implements [handler]: the driver reads its inbox.
-func (s *driver) fire(uint64) {
-	s.readScheduled = false
-	if s.clock.free > s.now { // the program has used the driver meanwhile
-		s.scheduleRead()
+func (d *driver) fire(uint64) {
+	d.readScheduled = false
+	if d.clock.free > d.now { // the program has used the driver meanwhile
+		d.scheduleRead()
 		return
 	}
-	m := s.inbox[s.taken]
-	s.inbox[s.taken] = ended{}
-	if s.taken++; 2*s.taken >= len(s.inbox) {
-		s.inbox = s.inbox[:copy(s.inbox, s.inbox[s.taken:])]
-		s.taken = 0
+	m := d.inbox[d.taken]
+	d.inbox[d.taken] = ended{}
+	if d.taken++; 2*d.taken >= len(d.inbox) {
+		d.inbox = d.inbox[:copy(d.inbox, d.inbox[d.taken:])]
+		d.taken = 0
 	}
-	s.handle(m)
-	s.scheduleRead()
+	d.handle(m)
+	d.scheduleRead()
 }
 
 // handle handles a message of a node.
-func (s *driver) handle(m ended) {
+func (d *driver) handle(m ended) {
 	if m.news != nil {
-		s.clock.work(s.now, s.m.Costs.Message)
+		d.clock.work(d.now, d.m.Costs.Message)
 		m.news()
-		s.place()
+		d.place()
 		return
 	}
 	tasks := 0
@@ -102,51 +102,51 @@ func (s *driver) handle(m ended) {
 			tasks++
 		}
 	}
-	s.clock.work(s.now, s.m.Costs.Message+float64(tasks)*s.m.Costs.End)
+	d.clock.work(d.now, d.m.Costs.Message+float64(tasks)*d.m.Costs.End)
 	id := m.node.id
-	s.core.NoteEnded(id, tasks, tasks, core.At(duration(s.now)))
+	d.core.NoteEnded(id, tasks, tasks, core.At(duration(d.now)))
 	for _, f := range m.flows {
-		s.core.Learned.LearnTransfer(f.from, id, 1, f.bytes, duration(f.took))
+		d.core.Learned.LearnTransfer(f.from, id, 1, f.bytes, duration(f.took))
 	}
 	for _, e := range m.ends {
 		if e.back {
 			if e.task == 0 {
-				s.program.EndRecall(id) // a recovery asks for no tasks back
+				d.program.EndRecall(id) // a recovery asks for no tasks back
 			} else {
-				s.core.ReturnTask(id, e.task)
+				d.core.ReturnTask(id, e.task)
 			}
 			continue
 		}
 		if e.lacks != nil {
-			s.core.ReturnLacking(id, e.task, e.lacks)
+			d.core.ReturnLacking(id, e.task, e.lacks)
 			continue
 		}
-		t := s.core.EndTask(id, e.task, max(duration(e.took), time.Nanosecond))
+		t := d.core.EndTask(id, e.task, max(duration(e.took), time.Nanosecond))
 		if t == nil {
 			continue
 		}
 		j := t.Graph().Owner.(*job)
-		s.freed = j.end(t, s.freed[:0])
-		s.core.Push(s.freed, id)
-		clear(s.freed)
+		d.freed = j.end(t, d.freed[:0])
+		d.core.Push(d.freed, id)
+		clear(d.freed)
 	}
 	m.node.old = m
-	s.fetchEarly()
-	s.place()
-	for _, r := range s.core.Reclaim() {
-		n := s.nodes[r.From]
-		s.calendar.schedule(n.arrival(s.clock.free), &recall{n, r.Tasks, r.Count}, 0)
+	d.fetchEarly()
+	d.place()
+	for _, r := range d.core.Reclaim() {
+		n := d.nodes[r.From]
+		d.calendar.schedule(n.arrival(d.clock.free), &recall{n, r.Tasks, r.Count}, 0)
 	}
 }
 
 // fetchEarly makes the driver fetch values that no task of the program uses any more, while others
 // compute.
-func (s *driver) fetchEarly() {
-	for x := range s.program.EarlyFetches() {
-		if v := &s.values[x.Datum]; !v.has(0, x.Version) {
-			s.nodes[0].fetch(v, x).then = func() {
-				if s.values[x.Datum].has(0, x.Version) { // else its source is lost
-					s.program.NoteFetched(x)
+func (d *driver) fetchEarly() {
+	for x := range d.program.EarlyFetches() {
+		if v := &d.values[x.Datum]; !v.has(0, x.Version) {
+			d.nodes[0].fetch(v, x).then = func() {
+				if d.values[x.Datum].has(0, x.Version) { // else its source is lost
+					d.program.NoteFetched(x)
 				}
 			}
 		}
@@ -166,18 +166,18 @@ func (r *recall) fire(uint64) {
 }
 
 // newJob returns a job: that of by's children if by is not nil.
-func (s *driver) newJob(ctx context.Context, by *parent, core *core.Core) *clusterJob {
-	j := &clusterJob{driver: s, core: core}
-	j.begin(s.world, ctx, by, s.clock)
+func (d *driver) newJob(ctx context.Context, by *parent, core *core.Core) *clusterJob {
+	j := &clusterJob{driver: d, core: core}
+	j.begin(d.world, ctx, by, d.clock)
 	j.ready = func(tasks []*graph.Task) {
 		core.Push(tasks, -1)
-		s.place()
+		d.place()
 	}
 	j.ends = func(c *crew, f flight, w int, freed []*graph.Task) []*graph.Task {
-		return s.of[c.node].ended(f, w, freed)
+		return d.of[c.node].ended(f, w, freed)
 	}
 	j.stepAside = func(c *crew, t *graph.Task, freed []*graph.Task) []*graph.Task {
-		return s.of[c.node].gate.StepAside(t, freed)
+		return d.of[c.node].gate.StepAside(t, freed)
 	}
 	return j
 }
@@ -240,53 +240,53 @@ func (j *clusterJob) Wait() error {
 
 // recompute computes lost data again when no task is under way, and then lets the program's tasks go
 // on.
-func (s *driver) recompute() {
-	if m := s.recovering; m != nil {
-		if m.done < m.count && !s.core.IsHalted() {
+func (d *driver) recompute() {
+	if m := d.recovering; m != nil {
+		if m.done < m.count && !d.core.IsHalted() {
 			return
 		}
-		s.losses.Again += m.done
-		s.remaking.Adopt()
-		s.recovering, s.remaking, s.core = nil, nil, s.program
-		s.dropAll()
+		d.losses.Again += m.done
+		d.remaking.Adopt()
+		d.recovering, d.remaking, d.core = nil, nil, d.program
+		d.dropAll()
 	}
-	if !s.core.IsHalted() {
+	if !d.core.IsHalted() {
 		return
 	}
-	r, lost := s.program.Recover()
+	r, lost := d.program.Recover()
 	switch {
 	case lost != nil:
-		lost.Node = s.latest
-		s.fail(lost)
+		lost.Node = d.latest
+		d.fail(lost)
 		return
 	case r == nil:
-		s.program.Resume()
-		s.place()
+		d.program.Resume()
+		d.place()
 		return
 	}
-	s.losses.Data, s.losses.Bytes = s.losses.Data+r.Lost, s.losses.Bytes+r.Bytes
-	s.core, s.remaking = r.Core, r
-	j := s.newJob(nil, nil, r.Core)
-	s.recovering = j
+	d.losses.Data, d.losses.Bytes = d.losses.Data+r.Lost, d.losses.Bytes+r.Bytes
+	d.core, d.remaking = r.Core, r
+	j := d.newJob(nil, nil, r.Core)
+	d.recovering = j
 	var ready []*graph.Task
 	for _, x := range r.Specs {
 		for i := range x.Operands {
-			s.datum(r.Core, x.Operands[i].Datum)
+			d.datum(r.Core, x.Operands[i].Datum)
 		}
-		s.clock.work(s.now, s.m.Costs.Driver)
+		d.clock.work(d.now, d.m.Costs.Driver)
 		t, now := j.graph.Add(x)
 		if j.count++; now {
 			ready = append(ready, t)
 		}
 	}
 	r.Push(ready, -1)
-	s.place()
+	d.place()
 }
 
 // awaitRecovery waits until all lost data that a job needs are computed again.
-func (s *driver) awaitRecovery(j *clusterJob) {
+func (d *driver) awaitRecovery(j *clusterJob) {
 	for j.Err() == nil && j.core.HaltIfLost() {
-		s.place()
-		j.await(func() bool { return s.recovering == nil && !j.core.Paused })
+		d.place()
+		j.await(func() bool { return d.recovering == nil && !j.core.Paused })
 	}
 }

@@ -37,7 +37,7 @@ func (f *fetch) boundWait(giver *node) {
 
 // reroute fetches a value from another node. If no node has it, the tasks that wait for it go back
 // to the driver.
-func (s *driver) reroute(v *value, f *fetch) {
+func (d *driver) reroute(v *value, f *fetch) {
 	n := f.n
 	v.askers = slices.DeleteFunc(v.askers, func(x coming) bool { return x.by == f })
 	if v.version == f.need.Version && len(v.nodes) > 0 {
@@ -62,7 +62,7 @@ func (s *driver) reroute(v *value, f *fetch) {
 	}
 	for _, x := range slices.Clone(v.askers) {
 		if x.node == n.id {
-			s.reroute(v, x.by)
+			d.reroute(v, x.by)
 		}
 	}
 	if f.then != nil {

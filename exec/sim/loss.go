@@ -25,13 +25,13 @@ const (
 )
 
 // script puts the machine's failures into the calendar, in seconds from now on.
-func (s *driver) script() {
-	s.scripted = true
-	for _, f := range s.m.Failures {
-		l := &loss{driver: s, of: f.Node}
-		s.calendar.schedule(s.now+f.At, l, nodeDies)
+func (d *driver) script() {
+	d.scripted = true
+	for _, f := range d.m.Failures {
+		l := &loss{driver: d, of: f.Node}
+		d.calendar.schedule(d.now+f.At, l, nodeDies)
 		if f.Back > 0 {
-			s.calendar.schedule(s.now+f.Back, l, nodeReturns)
+			d.calendar.schedule(d.now+f.Back, l, nodeReturns)
 		}
 	}
 }
@@ -68,20 +68,20 @@ func (l *loss) notice() {
 }
 
 // join adds a node that has come.
-func (s *driver) join(c *crew) {
-	n := s.newNode(c)
-	s.nodes, s.of = append(s.nodes, n), append(s.of, n)
-	s.program.AddNode(n.id, c.kind.Memory, c.offers(), s.selector)
-	s.program.RebuildQueue()
+func (d *driver) join(c *crew) {
+	n := d.newNode(c)
+	d.nodes, d.of = append(d.nodes, n), append(d.of, n)
+	d.program.AddNode(n.id, c.kind.Memory, c.offers(), d.selector)
+	d.program.RebuildQueue()
 }
 
 // kill stops a node. Values on their way from it are lost.
-func (s *driver) kill(n *node) {
+func (d *driver) kill(n *node) {
 	n.dead = true
 	n.crew.stop()
 	own := func(i int32) bool { return int(i) == n.id }
-	for i := range s.values {
-		v := &s.values[i]
+	for i := range d.values {
+		v := &d.values[i]
 		v.nodes, v.before, v.lent = slices.DeleteFunc(v.nodes, own), slices.DeleteFunc(v.before, own),
 			slices.DeleteFunc(v.lent, own)
 		for _, c := range v.coming {
@@ -95,21 +95,21 @@ func (s *driver) kill(n *node) {
 }
 
 // lose handles the loss of a node at the driver.
-func (s *driver) lose(n *node) {
-	s.latest = name(n.crew.slot)
-	s.losses.Nodes++
-	for i := range s.values { // the driver does not know of the node's latest versions
-		if v := &s.values[i]; v.of != nil && v.maker == n.id && v.version > s.program.Version(i) {
+func (d *driver) lose(n *node) {
+	d.latest = name(n.crew.slot)
+	d.losses.Nodes++
+	for i := range d.values { // the driver does not know of the node's latest versions
+		if v := &d.values[i]; v.of != nil && v.maker == n.id && v.version > d.program.Version(i) {
 			v.version--
 			v.nodes, v.before = v.before, nil
 		}
 	}
-	s.losses.Tasks += s.program.LoseNode(n.id)
-	for i := range s.values {
-		v := &s.values[i]
+	d.losses.Tasks += d.program.LoseNode(n.id)
+	for i := range d.values {
+		v := &d.values[i]
 		for _, c := range slices.Clone(v.coming) {
 			if c.by.need.From == n.id {
-				s.reroute(v, c.by)
+				d.reroute(v, c.by)
 			}
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/tessera-la/tessera/exec/internal/core"
 )
 
-func (s *driver) newNode(c *crew) *node {
-	c.extra = s.m.Costs.Node
-	return &node{driver: s, id: len(s.nodes), crew: c, gate: core.NewGate[*graph.Task](len(c.workers))}
+func (d *driver) newNode(c *crew) *node {
+	c.extra = d.m.Costs.Node
+	return &node{driver: d, id: len(d.nodes), crew: c, gate: core.NewGate[*graph.Task](len(c.workers))}
 }
 
 // fire implements [handler].

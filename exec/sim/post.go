@@ -3,16 +3,16 @@ package sim
 import "fmt"
 
 // enqueue puts a message into the driver's inbox.
-func (s *driver) enqueue(m ended) {
-	s.inbox = append(s.inbox, m)
-	s.scheduleRead()
+func (d *driver) enqueue(m ended) {
+	d.inbox = append(d.inbox, m)
+	d.scheduleRead()
 }
 
 // scheduleRead makes the driver read its inbox as soon as it is free.
-func (s *driver) scheduleRead() {
-	if !s.readScheduled && len(s.inbox) > s.taken {
-		s.readScheduled = true
-		s.calendar.schedule(max(s.now, s.clock.free), s, 0)
+func (d *driver) scheduleRead() {
+	if !d.readScheduled && len(d.inbox) > d.taken {
+		d.readScheduled = true
+		d.calendar.schedule(max(d.now, d.clock.free), d, 0)
 	}
 }
 

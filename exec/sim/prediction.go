@@ -45,9 +45,9 @@ func (sum *Tally) add(t *Tally) {
 }
 
 // Prediction returns the cost of the tasks so far.
-func (s *world) Prediction() *Prediction {
-	p := &Prediction{Seconds: s.now - s.since}
-	for _, c := range s.crews {
+func (w *world) Prediction() *Prediction {
+	p := &Prediction{Seconds: w.now - w.since}
+	for _, c := range w.crews {
 		c.measure()
 		if c.slot < len(p.Nodes) { // a node that has come back
 			p.Nodes[c.slot].add(&c.tally)
@@ -61,13 +61,13 @@ func (s *world) Prediction() *Prediction {
 }
 
 // Reset starts the counts anew. Values stay on their nodes. No job may be under way.
-func (s *world) Reset() {
-	s.since = s.now
-	for _, c := range s.crews {
+func (w *world) Reset() {
+	w.since = w.now
+	for _, c := range w.crews {
 		c.measure()
 		c.tally = Tally{Peak: c.held}
 	}
-	if s.rec != nil {
-		s.rec = &recorder{}
+	if w.rec != nil {
+		w.rec = &recorder{}
 	}
 }

@@ -26,21 +26,21 @@ func (r *recorder) ended(j *job, t *graph.Task, version string, worker int, star
 }
 
 // Recording returns the recording so far.
-func (s *world) Recording() *trace.Recording {
-	rec := &trace.Recording{Workers: len(s.workers)}
-	if s.rec == nil {
+func (w *world) Recording() *trace.Recording {
+	rec := &trace.Recording{Workers: len(w.workers)}
+	if w.rec == nil {
 		return rec
 	}
-	rec.Events, rec.Pauses, rec.Copies = s.rec.events, s.rec.pauses, s.rec.copies
-	for _, w := range s.workers {
-		if w.Accelerator != "" {
+	rec.Events, rec.Pauses, rec.Copies = w.rec.events, w.rec.pauses, w.rec.copies
+	for _, worker := range w.workers {
+		if worker.Accelerator != "" {
 			if rec.Names == nil {
 				rec.Names = map[int]string{}
 			}
-			rec.Names[w.ID] = w.Accelerator
+			rec.Names[worker.ID] = worker.Accelerator
 		}
 	}
-	for _, l := range s.rec.logs {
+	for _, l := range w.rec.logs {
 		rec.AddLog(l.job, l.log)
 	}
 	return rec

@@ -30,17 +30,17 @@ func New(opt Options) (*Runtime, error) {
 }
 
 // NewJob implements [exec.Runtime].
-func (s *Runtime) NewJob(ctx context.Context) exec.Job {
-	return newLocalJob(s.world, ctx, s.crew, nil, &s.clock)
+func (r *Runtime) NewJob(ctx context.Context) exec.Job {
+	return newLocalJob(r.world, ctx, r.crew, nil, &r.clock)
 }
 
 // localChildren returns the job of p's children if p's node executes them itself.
-func (s *world) localChildren(p *parent) exec.Job {
+func (w *world) localChildren(p *parent) exec.Job {
 	by := p.crew.asDriver
 	if by == nil {
 		by = &p.crew.own
 	}
-	return newLocalJob(s, p.of.ctx, p.crew, p, by)
+	return newLocalJob(w, p.of.ctx, p.crew, p, by)
 }
 
 // localJob is an [exec.Job] on one node.

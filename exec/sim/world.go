@@ -42,69 +42,69 @@ func (c *clock) work(now, seconds float64) {
 func (c *clock) workedBy(now float64) float64 { return c.worked - max(c.free-now, 0) }
 
 // throttled returns how long the window has been full.
-func (s *world) throttled() float64 {
-	if s.paused {
-		return s.full + s.now - s.pause
+func (w *world) throttled() float64 {
+	if w.paused {
+		return w.full + w.now - w.pause
 	}
-	return s.full
+	return w.full
 }
 
 // Workers implements [exec.Runtime].
-func (s *world) Workers() []exec.Worker { return slices.Clone(s.workers) }
+func (w *world) Workers() []exec.Worker { return slices.Clone(w.workers) }
 
 // Target implements [exec.Runtime].
-func (s *world) Target() *versions.Target { return s.workers[0].Target }
+func (w *world) Target() *versions.Target { return w.workers[0].Target }
 
 // Selector implements [exec.Runtime].
-func (s *world) Selector() *versions.Selector { return s.selector }
+func (w *world) Selector() *versions.Selector { return w.selector }
 
 // Close implements [exec.Runtime].
-func (s *world) Close() error {
-	s.closed = true
-	for p := range s.parents {
+func (w *world) Close() error {
+	w.closed = true
+	for p := range w.parents {
 		p.stop()
 	}
 	return nil
 }
 
 // Now returns the virtual time, in seconds.
-func (s *world) Now() float64 { return s.now }
+func (w *world) Now() float64 { return w.now }
 
 // fail stops the simulation with err, unless it has failed before.
-func (s *world) fail(err error) {
-	if s.err == nil {
-		s.err = err
+func (w *world) fail(err error) {
+	if w.err == nil {
+		w.err = err
 	}
 }
 
 // over reports whether the simulation has failed or was cancelled.
-func (s *world) over() bool {
-	if c := s.opt.Context; c != nil && c.Err() != nil {
-		s.fail(context.Cause(c))
+func (w *world) over() bool {
+	if c := w.opt.Context; c != nil && c.Err() != nil {
+		w.fail(context.Cause(c))
 	}
-	return s.err != nil
+	return w.err != nil
 }
 
 // until handles all events up to the time at.
-func (s *world) until(at float64) {
-	for len(s.calendar.heap) > 0 && s.calendar.heap[0].at <= at {
-		s.step()
+func (w *world) until(at float64) {
+	for len(w.calendar.heap) > 0 && w.calendar.heap[0].at <= at {
+		w.step()
 	}
-	s.now = max(s.now, at)
+	w.now = max(w.now, at)
 }
 
 // step handles the next event. It reports false if there is none.
-func (s *world) step() bool {
-	if len(s.calendar.heap) == 0 {
-		s.fail(errStuck)
+func (w *world) step() bool {
+	if len(w.calendar.heap) == 0 {
+		w.fail(errStuck)
 		return false
 	}
-	at, what := s.calendar.next()
+	at, what := w.calendar.next()
 	if !(at <= mostSeconds) {
-		s.fail(errLong)
+		w.fail(errLong)
 		return false
 	}
-	s.now = max(s.now, at)
+	w.now = max(w.now, at)
 	what.of.fire(what.arg)
 	return true
 }
@@ -120,10 +120,10 @@ const mostSeconds = 9e9
 
 // conversion returns how long a thread takes to convert the operands of a task with a mode, and
 // when the shared file system has read or written them.
-func (s *world) conversion(t *graph.Task, mode graph.Mode) (seconds, files float64) {
-	c := &s.m.Costs
+func (w *world) conversion(t *graph.Task, mode graph.Mode) (seconds, files float64) {
+	c := &w.m.Costs
 	if c.Serial == 0 {
-		return 0, s.now
+		return 0, w.now
 	}
 	n := 0.0
 	for i := range t.Len() {
@@ -132,21 +132,21 @@ func (s *world) conversion(t *graph.Task, mode graph.Mode) (seconds, files float
 		}
 	}
 	if c.Files > 0 {
-		s.files = max(s.files, s.now) + n/c.Files
+		w.files = max(w.files, w.now) + n/c.Files
 	}
-	return c.Serial * n, s.files
+	return c.Serial * n, w.files
 }
 
 // converted returns when the conversion on an otherwise idle core is over.
-func (s *world) converted(t *graph.Task, mode graph.Mode) float64 {
-	seconds, files := s.conversion(t, mode)
-	return max(s.now+seconds, files)
+func (w *world) converted(t *graph.Task, mode graph.Mode) float64 {
+	seconds, files := w.conversion(t, mode)
+	return max(w.now+seconds, files)
 }
 
 // noise returns the random factor of the next time.
-func (s *world) noise() float64 {
-	if s.m.Noise.Spread == 0 {
+func (w *world) noise() float64 {
+	if w.m.Noise.Spread == 0 {
 		return 1
 	}
-	return math.Exp(s.m.Noise.Spread * s.rng.NormFloat64())
+	return math.Exp(w.m.Noise.Spread * w.rng.NormFloat64())
 }

@@ -7,17 +7,17 @@ import (
 	"unicode"
 )
 
-// wordList is the value of a flag that takes comma-separated words and may be given several times.
-type wordList struct {
+// WordList is the value of a flag that takes comma-separated words and may be given several times.
+type WordList struct {
 	to    *[]string
 	given bool // false while the list is the default, which the first use of the flag replaces
 }
 
 // NewWordList returns a flag that stores its words in *to.
-func NewWordList(to *[]string) *wordList { return &wordList{to: to} }
+func NewWordList(to *[]string) *WordList { return &WordList{to: to} }
 
 // String implements pflag.Value.
-func (l *wordList) String() string {
+func (l *WordList) String() string {
 	if l == nil || l.to == nil {
 		return ""
 	}
@@ -25,10 +25,10 @@ func (l *wordList) String() string {
 }
 
 // Type implements pflag.Value.
-func (l *wordList) Type() string { return "strings" }
+func (l *WordList) Type() string { return "strings" }
 
 // Set implements pflag.Value. An empty text has no words. Otherwise each comma must have a word on both sides.
-func (l *wordList) Set(text string) error {
+func (l *WordList) Set(text string) error {
 	if !l.given {
 		l.given, *l.to = true, nil
 	}
@@ -36,7 +36,7 @@ func (l *wordList) Set(text string) error {
 		return nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
-		word = strings.TrimFunc(word, func(r rune) bool { return r == ' ' })
+		word = strings.Trim(word, " ")
 		switch {
 		case word == "":
 			return errors.New("there is no word between two commas")

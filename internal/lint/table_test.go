@@ -64,7 +64,7 @@ func table() []entry {
 		{
 			// exec/cluster for tasks of several ranks.
 			pkg:     "la/scalapack",
-			tessera: []string{"blocked", "exec", "exec/cluster", "exec/graph", "kernels", "versions", "internal/transpose", "internal/problems"},
+			tessera: []string{"blocked", "exec", "exec/cluster", "exec/graph", "kernels", "versions", "internal/scalar", "internal/transpose", "internal/problems"},
 			third:   []string{"gonum.org/v1/gonum/blas"},
 		},
 		{pkg: "la/scalapack/internal/netlib"},
@@ -74,7 +74,7 @@ func table() []entry {
 			pkg: "blocked/tiles",
 			// topo for the NUMA nodes on which tiles are to be, pages for their memory. exec for matrices
 			// that a runtime keeps on its nodes.
-			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/topo", "internal/transpose", "internal/problems", "internal/words"},
+			tessera: []string{"kernels", "kernels/op", "kernels/cpu/isa", "kernels/cpu/native", "exec", "versions", "internal/pages", "internal/scalar", "internal/topo", "internal/transpose", "internal/problems", "internal/words"},
 			third: []string{
 				"gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/lapack", "gonum.org/v1/gonum/mat",
 			},
@@ -87,16 +87,16 @@ func table() []entry {
 		{
 			pkg: "blocked/parts",
 			// loop for what goes through the rows of partitions.
-			tessera: []string{"blocked", "blocked/tiles", "blocked/internal/submit", "kernels/op", "exec", "exec/graph", "exec/loop", "versions"},
+			tessera: []string{"blocked", "blocked/tiles", "blocked/internal/submit", "kernels/op", "exec", "exec/graph", "exec/loop", "versions", "internal/scalar"},
 			third: []string{
 				"gonum.org/v1/gonum/blas",
 				"golang.org/x/sys/unix", // to know on which NUMA node memory is
 			},
 		},
-		{pkg: "blocked/internal/submit", tessera: []string{"blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/internal/submit", tessera: []string{"blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		// Algorithms by family, on a Program.
 		{pkg: "blocked/chol", tessera: []string{"blocked", "blocked/internal/submit", "exec/graph", "kernels", "kernels/op"}, third: []string{"gonum.org/v1/gonum/blas"}},
-		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
+		{pkg: "blocked/lu", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec/graph", "kernels", "kernels/op", "versions", "internal/scalar"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/qr", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels", "kernels/op", "versions", "internal/words"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/eig", tessera: []string{"blocked", "blocked/internal/submit", "blocked/tiles", "exec", "exec/graph", "kernels/op", "versions"}, third: []string{"gonum.org/v1/gonum/blas"}},
 		{pkg: "blocked/internal/blockedtest", tessera: []string{"blocked", "exec", "exec/cluster", "exec/cluster/clustertest", "exec/graph", "kernels", "kernels/op", "transport", "internal/matgen"}, third: []string{"gonum.org/v1/gonum/blas", "go.uber.org/goleak"}},
@@ -116,7 +116,7 @@ func table() []entry {
 		{
 			pkg: "kernels/kerneltest",
 			// tridiag for what comes before an op: halves and roots of a merge.
-			tessera: []string{"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/scalar", "internal/topo"},
+			tessera: []string{"kernels", "kernels/op", "kernels/tridiag", "versions", "internal/dot2", "internal/scalar", "internal/topo"},
 			third:   []string{"gonum.org/v1/gonum/blas/...", "gonum.org/v1/gonum/lapack/..."},
 		},
 		{pkg: "kernels/kerneltest/traffic", tessera: []string{"versions"}},
@@ -141,7 +141,7 @@ func table() []entry {
 			pkg: "kernels/cuda",
 			// cpu for the simulated device, which computes with the
 			// fastest routines of this machine; nvidia for the real ones.
-			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia", "internal/words"},
+			tessera: []string{"versions", "kernels/cpu", "kernels/cuda/internal/nvidia", "internal/scalar", "internal/words"},
 			third:   []string{"gorgonia.org/cu/...", "gonum.org/v1/gonum/blas"},
 		},
 		{
@@ -197,6 +197,7 @@ func table() []entry {
 		{pkg: "internal/words"},
 		{pkg: "internal/heap"},
 		{pkg: "internal/vector"},
+		{pkg: "internal/dot2"}, // for residuals
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
 		{pkg: "internal/matgen", tessera: []string{"internal/scalar"}},
 		{pkg: "internal/listen"},
@@ -237,7 +238,7 @@ func testEntry() entry {
 		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with; exec, exec/graph and kernels for
 		// the tasks of transport/mpi.
-		tessera: []string{"exec", "exec/graph", "kernels", "la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "kernels/kerneltest/traffic", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"exec", "exec/graph", "kernels", "la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "kernels/kerneltest/traffic", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/dot2", "internal/matgen", "internal/peak", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -4,6 +4,8 @@
 // transpositions: [Flip] and [Compose] are for real elements, [Transposition] is for all.
 package scalar
 
+import "unsafe"
+
 // Real is the real element types.
 type Real interface{ float32 | float64 }
 
@@ -29,6 +31,9 @@ func Pick[T Real, V any](f32, f64 V) V {
 	}
 	panic("scalar: an element type without a value")
 }
+
+// Size returns the bytes of a T.
+func Size[T Real]() int { return int(unsafe.Sizeof(*new(T))) }
 
 // String returns the name of the type in ops and profiles: "f32" or "f64".
 func (t Type) String() string {

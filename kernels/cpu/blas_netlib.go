@@ -92,8 +92,7 @@ func (r *netlibBLAS[T]) Potrf(uplo blas.Uplo, n int, a []T, lda int, _ []T) (inf
 
 // elementSize returns the size of a T in bytes, which tells C one from another.
 func elementSize[T Element]() C.int {
-	var zero T
-	return C.int(unsafe.Sizeof(zero))
+	return C.int(scalar.Size[T]())
 }
 
 // address returns where x begins, for C.

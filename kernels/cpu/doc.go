@@ -27,18 +27,23 @@
 //	                        kernels for diagonal blocks of triangles
 //	micro, packed, pack     the portable micro-kernel; Packed; how operands are packed
 //	strips, large, gemm     products in the caches and beyond; gemm
-//	syrk, triangular, trsm*, trmm, potrf*, gemv, symv, trsv
+//	level1, asum, gemv, ger, symv, trsv   what memory bounds: vectors, and matrices by vectors
+//	syrk, triangular, trsm*, trmm, potrf*
 //	prepacked, shared       operands packed before; several cores
 //	lu, getrf*, laswp       LU of a panel in blocks of rows
-//	panels, reflectors, larfg, larft, larfb*, qr, geqrt, tpqrt
+//	panels, reflectors, reflect, larfg, larft, larfb*, qr, qr_prepacked, geqrt, tpqrt
 //	                        QR by block reflectors
 //	tallqr                  QR of a tall matrix by a tree of such panels (TSQR)
 //	band, pbtrf, gbtrf      band matrices, by the routines of dense ones
-//	small, getf2, geqr2, sytd2, gebd2, lasr  small matrices
+//	small, lanes, getf2, geqr2, sytd2, gebd2, lasr  small matrices, one or one in each lane of vectors
 //	condensed               what reductions by a crew share: sytrd, gebrd, gehrd, ormbr, and the
 //	                        factorizations with pivots from anywhere: sytrf, geqp3
-//	sygst                   generalized eigenproblems
-//	sy2sb, *sb2st           the reduction by way of a band
+//	rates                   what a crew does in a second
+//	sygst, secular          generalized eigenproblems; secular equations
+//	sy2sb, chase, sb2st     the reduction by way of a band: to the band, and from it to tridiagonal form
+//	ge2tb, tb2bd            the same for singular values
+//	sweep*, orm_chase       the reflectors of a chase, applied
 //	native                  Packed around the kernels of a table
-//	blas*, qr_netlib        the C library
+//	blas*, *_netlib, *_none, threads*, cgo, nocgo
+//	                        the C library, if the build has one
 package cpu

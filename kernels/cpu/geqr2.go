@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
@@ -27,7 +26,7 @@ func (p *Packed[T]) ReflectorBlock() int {
 // Reference: LAPACK xGEQR2, xLARFT.
 func (p *Packed[T]) Geqr2(m, n, k int, a []T, lda int, t []T, ldt int) {
 	checkMatrix(m, n, len(a), lda)
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	r := isa.Larf[T]{LD: lda * size}
 	lanes, strip, squares := p.kernels.Lanes, p.kernels.Strip, 0.0
 	for j := range k {

@@ -12,7 +12,7 @@ import (
 // before it and searched for its pivot in one pass, in which the column before
 // it, whose pivot is known since, is divided by that.
 func (l *luLeaves[T]) columns(m, n int, x []T, ld int, ipiv []int) (info int) {
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	t := isa.LUColumn{X: at(x, 0), LD: ld * size, Blocks: roundUp(m, l.block()) / l.block()}
 	scale := T(1)
 	for j := range n {

@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
@@ -28,7 +26,7 @@ func luLeavesOf[T Element](r Routines[T], c Caches) luLeaves[T] {
 	}
 	// Columns that do not stay in the second-level cache would come from beyond
 	// it again and again.
-	return luLeaves[T]{kernelsOf(r), int(min(c.L2, 1<<30)) * 5 / 8 / int(unsafe.Sizeof(*new(T)))}
+	return luLeaves[T]{kernelsOf(r), int(min(c.L2, 1<<30)) * 5 / 8 / scalar.Size[T]()}
 }
 
 // luWidth is the number of columns that are factored in scratch: the more, the
@@ -57,7 +55,7 @@ func (l *luLeaves[T]) block() int {
 // ld returns the distance of the columns of a leaf with m rows: not one at
 // which they meet in the same sets of a cache.
 func (l *luLeaves[T]) ld(m int) int {
-	line := 64 / int(unsafe.Sizeof(*new(T)))
+	line := 64 / scalar.Size[T]()
 	ld := roundUp(roundUp(m, l.block()), line)
 	if ld/line%2 == 0 {
 		ld += line
@@ -83,7 +81,7 @@ func (l *luLeaves[T]) gather(x []T, ld int, a []T, lda, h, w int) {
 		return
 	}
 	// The last blocks overlap those before: what is copied twice is the same.
-	n, size := l.Lanes, int(unsafe.Sizeof(*new(T)))
+	n, size := l.Lanes, scalar.Size[T]()
 	for j := 0; j < w; j += n {
 		j := min(j, w-n)
 		l.Transpose(at(x, j*ld), ld*size, n*size, at(a, j), lda*size, n*lda*size, h/n)
@@ -107,7 +105,7 @@ func (l *luLeaves[T]) scatter(a []T, lda int, x []T, ld, h, w int) {
 		}
 		return
 	}
-	n, size := l.Lanes, int(unsafe.Sizeof(*new(T)))
+	n, size := l.Lanes, scalar.Size[T]()
 	for j := 0; j < w; j += n {
 		j := min(j, w-n)
 		l.Transpose(at(a, j), lda*size, n*lda*size, at(x, j*ld), ld*size, n*size, h/n)

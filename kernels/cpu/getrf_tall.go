@@ -1,8 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
@@ -138,7 +137,7 @@ func (q *luPart[T]) load(p *luPanel[T], c, w, top int) {
 	for j := range w {
 		clear(q.x[j*q.ld+q.m : j*q.ld+end])
 	}
-	q.t.X, q.t.LD, q.t.Blocks = at(q.x, 0), q.ld*int(unsafe.Sizeof(*new(T))), end/p.leaves.block()
+	q.t.X, q.t.LD, q.t.Blocks = at(q.x, 0), q.ld*scalar.Size[T](), end/p.leaves.block()
 }
 
 // choose makes the greatest of the candidates the pivot of column j.

@@ -2,8 +2,8 @@ package cpu
 
 import (
 	"math"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
@@ -33,7 +33,7 @@ func (v *Lanes[T]) Count() int { return v.count }
 
 // Interleave copies Count matrices of n elements without gaps, step apart, to x; Separate copies them back.
 func (v *Lanes[T]) Interleave(n int, x, from []T, step int) {
-	size, c := int(unsafe.Sizeof(*new(T))), v.count
+	size, c := scalar.Size[T](), v.count
 	_, _ = x[:n*c], from[:(c-1)*step+n]
 	blocks := n / c
 	if blocks > 0 {
@@ -48,7 +48,7 @@ func (v *Lanes[T]) Interleave(n int, x, from []T, step int) {
 
 // Separate is the inverse of [Lanes.Interleave].
 func (v *Lanes[T]) Separate(n int, to []T, step int, x []T) {
-	size, c := int(unsafe.Sizeof(*new(T))), v.count
+	size, c := scalar.Size[T](), v.count
 	_, _ = x[:n*c], to[:(c-1)*step+n]
 	blocks := n / c
 	if blocks > 0 {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
@@ -38,7 +39,7 @@ func leavesOf[T Element](k *isa.Kernels[T]) leaves[T] {
 func (l *leaves[T]) set() bool { return l.Kernels != nil }
 
 // size is that of an element in bytes.
-func (l *leaves[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
+func (l *leaves[T]) size() int { return scalar.Size[T]() }
 
 // work returns the scratch, in elements, for triangles of order n.
 func (l *leaves[T]) work(n int) int {

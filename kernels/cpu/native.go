@@ -1,8 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/avx2"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"github.com/tessera-la/tessera/kernels/cpu/native"
@@ -92,7 +91,7 @@ func (p *Packed[T]) blocks(c Caches) {
 	if c.L2 <= 0 {
 		c.L2 = 256 << 10
 	}
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	l1, l2 := int(min(c.L1, 1<<20))/size, int(min(c.L2, 1<<25))/size
 	v := &p.vectors
 	p.KC = max(384, min(512, l1*3/2/p.NR/8*8))

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
@@ -10,7 +11,7 @@ import (
 // src[p*rs+j*cs], into rows of r elements, a multiple of a vector, that end in
 // zeros.
 func (v *vectors[T]) packB(dst, src []T, rs, cs, w, k, r int) {
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	_, _ = dst[k*r-1], src[(k-1)*rs+(w-1)*cs]
 	if cs == 1 {
 		v.PackRows(isa.Hide(&isa.Panel{

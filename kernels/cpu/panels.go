@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
 
@@ -18,7 +19,7 @@ type rowVector[T Element] [maxPanel]T
 const maxPanel = 16
 
 // width returns the number of columns of a narrow panel: 64 bytes.
-func (ps panels[T]) width() int { return 64 / int(unsafe.Sizeof(*new(T))) }
+func (ps panels[T]) width() int { return 64 / scalar.Size[T]() }
 
 // rows is some rows of a narrow panel of k columns. They begin at a cache line
 // and lie a number of cache lines apart, so that all of their 64 bytes are
@@ -31,7 +32,7 @@ type panelRows[T Element] struct {
 
 // args returns the arguments of a kernel for column c.
 func (x panelRows[T]) args(c int, w, dots *rowVector[T]) isa.QRRows {
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	_ = x.a[(x.m-1)*x.lda+64/size-1]
 	return isa.QRRows{A: at(x.a, 0), LD: x.lda * size, M: x.m, C: c * size, W: unsafe.Pointer(w), Dots: unsafe.Pointer(dots)}
 }
@@ -83,7 +84,7 @@ func (ps panels[T]) subtract(c []T, ldc int, x []T, ldx, m, n int) {
 	if m == 0 || n == 0 {
 		return
 	}
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
 	if ps.QRSubtract != nil {
 		ps.QRSubtract(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)
@@ -102,7 +103,7 @@ func (ps panels[T]) copy(c []T, ldc int, x []T, ldx, m, n int) {
 	if m == 0 || n == 0 {
 		return
 	}
-	size := int(unsafe.Sizeof(*new(T)))
+	size := scalar.Size[T]()
 	_, _ = c[(m-1)*ldc+n-1], x[(m-1)*ldx+n-1]
 	if ps.QRCopy != nil {
 		ps.QRCopy(at(c, 0), ldc*size, at(x, 0), ldx*size, n*size, m)

@@ -1,8 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -156,7 +155,7 @@ func (q *QR[T]) group(m int) int {
 // groupSize is the number of elements of a group of strips of m rows.
 func (q *QR[T]) groupSize(m int) int {
 	const most, least = 256 << 10, 64 // bytes, columns
-	return max(min(q.vec.vectors.near, most/int(unsafe.Sizeof(*new(T)))), least/q.vec.NR*q.vec.NR*m)
+	return max(min(q.vec.vectors.near, most/scalar.Size[T]()), least/q.vec.NR*q.vec.NR*m)
 }
 
 // packed is the room for a V of dim×k with its rows next to one another, or, if

@@ -1,8 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -181,6 +180,6 @@ type blockReflector[T Element] struct {
 // padded returns the distance of rows of w elements in memory, an odd number of cache lines. So rows spread over all
 // sets of a cache.
 func padded[T Element](w int) int {
-	line := 64 / int(unsafe.Sizeof(*new(T)))
+	line := 64 / scalar.Size[T]()
 	return ((w+line-1)/line | 1) * line
 }

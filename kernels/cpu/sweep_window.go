@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/transpose"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 )
@@ -42,7 +43,7 @@ func newSweepWindow[T Element](k *isa.Kernels[T], n, b, sweeps, rows int) (w swe
 	w.n, w.rows, w.kernels = n, rows, k
 	w.reach = min(sweeps+b, n)
 	w.room = min(w.reach+windowSteps*b, n)
-	line := 64 / int(unsafe.Sizeof(*new(T)))
+	line := 64 / scalar.Size[T]()
 	blocks := (rows + windowRows - 1) / windowRows
 	w.high = roundUp((rows+blocks-1)/blocks, line)
 	if w.ld = w.high; w.ld/line%2 == 0 {
@@ -93,7 +94,7 @@ func (w *sweepWindow[T]) advance(first int) {
 func (w *sweepWindow[T]) transpose(dst []T, ldd int, src []T, lds, m, n, high int) {
 	whole := 0
 	if lanes := w.kernels.Lanes; w.kernels.PackTransposed != nil && n > 0 {
-		size := int(unsafe.Sizeof(*new(T)))
+		size := scalar.Size[T]()
 		whole = m / lanes * lanes
 		for j := 0; j < n; j += high {
 			k := min(high, n-j)

@@ -1,8 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -37,7 +36,7 @@ func NewTallQR[T Element](m, n, ib, units int, alone, together QRRoutines[T], cr
 		t.domains *= 2
 	}
 	if t.domains > 1 {
-		t.height = min(max(near/(int(unsafe.Sizeof(*new(T)))*max(n, 1)), least), most)
+		t.height = min(max(near/(scalar.Size[T]()*max(n, 1)), least), most)
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -63,7 +64,7 @@ func (o *operands[T]) matrix(m, n int, a Matrix) view[T] {
 // vector returns n elements at p. They have to lie within one allocation, and p has to be
 // aligned to the size of an element. Otherwise it is misuse that makes the device lost.
 func (o *operands[T]) vector(p Ptr, n int) []T {
-	size := int64(unsafe.Sizeof(*new(T)))
+	size := int64(scalar.Size[T]())
 	if o.err != nil || n == 0 {
 		return nil
 	}
@@ -214,7 +215,7 @@ func typed(typ Type, f32, f64 func() *DeviceError) func() *DeviceError {
 // with another one, whose time includes the launch. The option Rate is for float64; in
 // float32 half as many bytes take half the time.
 func launched[T cpu.Element](s *simStream, flops float64, more bool) time.Duration {
-	d := seconds(flops*float64(unsafe.Sizeof(*new(T)))/8, s.d.opt.Rate)
+	d := seconds(flops*float64(scalar.Size[T]())/8, s.d.opt.Rate)
 	if !more {
 		d += s.d.opt.Launch
 	}

@@ -37,7 +37,7 @@ func (s *suite[T]) Chud(t *testing.T) {
 		t.Errorf("error %v, want minor 13", err)
 	}
 	u, x = s.factorAndRows(5, 2)
-	s.repeat(t, &op.Chud{}, u, x, newTile[T](2, 5, 0), newTile[T](2, 5, 0))
+	s.checkRepeatable(t, &op.Chud{}, u, x, newTile[T](2, 5, 0), newTile[T](2, 5, 0))
 	s.work(t, 3*2*5*6, &op.Chud{}, u, x, newTile[T](2, 5, 0), newTile[T](2, 5, 0))
 }
 
@@ -87,7 +87,7 @@ func (s *suite[T]) Chudm(t *testing.T) {
 		cos.Set(0, i, 0.8)
 		sin.Set(0, i, 0.6)
 	}
-	s.repeat(t, &op.Chudm{}, cos, sin, right, y)
+	s.checkRepeatable(t, &op.Chudm{}, cos, sin, right, y)
 	s.work(t, 6*4*5, &op.Chudm{}, cos, sin, right, y)
 }
 

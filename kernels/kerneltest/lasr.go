@@ -15,13 +15,13 @@ func (s *suite[T]) Lasr(t *testing.T) {
 	for m, n := range pairs([]int{0, 1, 2, 7, 33}, []int{0, 1, 2, 3, 16, 65}) {
 		for _, direct := range []lapack.Direct{lapack.Forward, lapack.Backward} {
 			k := max(n-1, 0)
-			g, a := newTile[T](2, k, 1), s.random(m, n, 2)
-			c, sin := make([]float64, k), make([]float64, k)
+			rotations, a := newTile[T](2, k, 1), s.random(m, n, 2)
+			cosines, sines := make([]float64, k), make([]float64, k)
 			for j := range k {
-				y, x := math.Sincos(s.rnd.NormFloat64())
-				g.Set(0, j, T(x))
-				g.Set(1, j, T(y))
-				c[j], sin[j] = float64(g.At(0, j)), float64(g.At(1, j))
+				sin, cos := math.Sincos(s.rnd.NormFloat64())
+				rotations.Set(0, j, T(cos))
+				rotations.Set(1, j, T(sin))
+				cosines[j], sines[j] = float64(T(cos)), float64(T(sin))
 			}
 			want := make([]float64, m*n)
 			top := 0.0
@@ -29,19 +29,20 @@ func (s *suite[T]) Lasr(t *testing.T) {
 				want[i*n+j] = float64(a.At(i, j))
 				top = max(top, math.Abs(want[i*n+j]))
 			}
-			gonum.Implementation{}.Dlasr(blas.Right, lapack.Variable, direct, m, n, c, sin, want, max(n, 1))
+			gonum.Implementation{}.Dlasr(blas.Right, lapack.Variable, direct, m, n, cosines, sines, want, max(n, 1))
 			s.mark(a, nil)
-			was, factors := clone(a), clone(g)
-			s.must(t, &op.Lasr{Backward: direct == lapack.Backward}, g, a)
+			was, rotationsWere := clone(a), clone(rotations)
+			s.must(t, &op.Lasr{Backward: direct == lapack.Backward}, rotations, a)
 			for i, j := range cells(m, n) {
 				if d := math.Abs(float64(a.At(i, j)) - want[i*n+j]); !(d <= 8*eps[T]()*float64(n)*top) {
 					t.Fatalf("%d×%d, %c: (%d, %d) is %v, want %v", m, n, direct, i, j, a.At(i, j), want[i*n+j])
 				}
 			}
 			untouched(t, "lasr", a, was, func(i, j int) bool { return true })
-			identical(t, "lasr: G", g, factors)
+			identical(t, "lasr: G", rotations, rotationsWere)
 		}
 	}
-	s.repeat(t, &op.Lasr{}, s.random(2, 8, 0), s.random(5, 9, 1))
+	s.checkRepeatable(t, &op.Lasr{}, s.random(2, 8, 0), s.random(5, 9, 1))
+	// A rotation of two elements is four products and two sums; there are four rotations of three rows.
 	s.work(t, 6*3*4, &op.Lasr{}, newTile[T](2, 4, 0), newTile[T](3, 5, 0))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/kernels"
 	"gonum.org/v1/gonum/blas/gonum"
 )
@@ -133,10 +134,10 @@ func (s *suite[T]) randomReflectors(tile *kernels.Tile[T], order, k, ib, padT in
 	}
 	for j := range k {
 		j0 := j / ib * ib
-		tau := 2 / dot(col[j], col[j])
+		tau := 2 / dot2.Dot(0, col[j], col[j])
 		z := make([]float64, j-j0)
 		for p := range z {
-			z[p] = dot(col[j0+p], col[j])
+			z[p] = dot2.Dot(0, col[j0+p], col[j])
 		}
 		for i := range z {
 			s := 0.0

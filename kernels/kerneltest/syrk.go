@@ -47,7 +47,7 @@ func (s *suite[T]) Syrk(t *testing.T) {
 	t.Run("repeat", func(t *testing.T) {
 		for p, d := range pairs(syrkParams[T](-1, 1), []int{7, 33, 131}) {
 			a, c := s.random(d, d, 2), s.random(d, d, 3)
-			s.repeat(t, &p, a, c)
+			s.checkRepeatable(t, &p, a, c)
 		}
 	})
 	s.work(t, 3*4*5, &op.Syrk[T]{Uplo: blas.Lower, Trans: blas.Trans}, newTile[T](5, 3, 0), newTile[T](3, 3, 0))

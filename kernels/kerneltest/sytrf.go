@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 )
@@ -73,7 +74,7 @@ func indefiniteError[T kernels.Element](a, u, d *kernels.Tile[T], swaps []int) f
 	for i, j := range cells(n, n) {
 		p, q := perm[i], perm[j]
 		x := float64(a.At(min(p, q), max(p, q)))
-		worst, top = max(worst, math.Abs(dot(columns[i], scaled[j])-x)), max(top, math.Abs(x))
+		worst, top = max(worst, math.Abs(dot2.Dot(0, columns[i], scaled[j])-x)), max(top, math.Abs(x))
 	}
 	return worst / top / max(float64(n), 1) / (2 * eps[T]())
 }

@@ -99,7 +99,7 @@ func (s *suite[T]) tpqrt(t *testing.T) {
 		for _, n := range [...]int{7, 33, 131} {
 			p := tpqrtParams(triangle, 32)
 			top, a, tt := s.random(n, n, 0), s.random(n, n, 1), newTile[T](32, n, 0)
-			s.repeat(t, p, top, a, tt)
+			s.checkRepeatable(t, p, top, a, tt)
 		}
 	})
 	s.work(t, map[bool]float64{false: 54, true: 18}[triangle], tpqrtParams(triangle, 2), newTile[T](3, 3, 0), newTile[T](3, 3, 0), newTile[T](2, 3, 0))
@@ -167,7 +167,7 @@ func (s *suite[T]) tpmqrt(t *testing.T) {
 			q := s.randomReflectors(v, 2*n, n, 32, 0, inPentagon(triangle), pentagonal(v, triangle))
 			eachApplication(func(side blas.Side, trans blas.Transpose) {
 				p := tpmqrtParams(triangle, side, trans, 32)
-				s.repeat(t, p, v, q.t, s.random(n, n, 1), s.random(n, n, 0))
+				s.checkRepeatable(t, p, v, q.t, s.random(n, n, 1), s.random(n, n, 0))
 			})
 		}
 	})

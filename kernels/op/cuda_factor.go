@@ -1,8 +1,7 @@
 package op
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -152,5 +151,5 @@ func untilError(steps ...func() error) error {
 
 // factorMemory returns the bytes of W.
 func factorMemory[T kernels.Element](n, k, ib int) int64 {
-	return int64(n)*int64(min(ib, k))*int64(unsafe.Sizeof(*new(T))) + scratchUnit
+	return int64(n)*int64(min(ib, k))*int64(scalar.Size[T]()) + scratchUnit
 }

@@ -3,6 +3,7 @@ package op
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
@@ -137,5 +138,5 @@ func appendPivots(rows []int, halves []int32, m int) ([]int, error) {
 // as an estimate of cuSOLVER's work, whose size only a stream can tell, the pivots and info.
 func cudaGetrfMemory[T kernels.Element](call *versions.Call) int64 {
 	_, m, n, _ := luArgs[T](call)
-	return 2*int64(m)*int64(n)*int64(unsafe.Sizeof(*new(T))) + 8*int64(min(m, n)) + 5*scratchUnit
+	return 2*int64(m)*int64(n)*int64(scalar.Size[T]()) + 8*int64(min(m, n)) + 5*scratchUnit
 }

@@ -1,8 +1,7 @@
 package op
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cuda"
 	"github.com/tessera-la/tessera/versions"
@@ -128,5 +127,5 @@ func (f *cudaPanels[T]) applyT(j, w, c int) error {
 func panelsMemory[T kernels.Element](rows, n, k, ib int) int64 {
 	ib = min(ib, k)
 	elements := int64(ib) * int64(3*rows+ib+n+1)
-	return elements*int64(unsafe.Sizeof(*new(T))) + 6*scratchUnit
+	return elements*int64(scalar.Size[T]()) + 6*scratchUnit
 }

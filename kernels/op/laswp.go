@@ -2,8 +2,8 @@ package op
 
 import (
 	"encoding/binary"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/cuda"
@@ -171,6 +171,6 @@ func cudaLaswpMemory[T kernels.Element](call *versions.Call) int64 {
 	tiles, m, n, _ := laswpArgs[T](call)
 	chunk := laswpChunk[T](tiles)
 	chunks := int64(m/chunk + 1)
-	rows := int64(min(m, 2*chunk)) * int64(n) * int64(unsafe.Sizeof(*new(T)))
+	rows := int64(min(m, 2*chunk)) * int64(n) * int64(scalar.Size[T]())
 	return rows + chunks*int64(4*chunk*vectorPair) + (1+chunks)*scratchUnit
 }

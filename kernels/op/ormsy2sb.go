@@ -1,8 +1,7 @@
 package op
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
@@ -150,5 +149,5 @@ func cudaOrmsy2sb[T kernels.Element](call *versions.Call) error {
 // cudaOrmsy2sbMemory returns the bytes of both products.
 func cudaOrmsy2sbMemory[T kernels.Element](call *versions.Call) int64 {
 	x, _, columns := ormsy2sbOf[T](call)
-	return 2 * (int64(x.Rows)*int64(columns)*int64(unsafe.Sizeof(*new(T))) + scratchUnit)
+	return 2 * (int64(x.Rows)*int64(columns)*int64(scalar.Size[T]()) + scratchUnit)
 }

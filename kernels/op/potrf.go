@@ -3,6 +3,7 @@ package op
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/kernels/cuda"
@@ -147,12 +148,12 @@ const potrfDiagonal = 2
 
 // potrfResult returns the number of integers that cudaPotrf downloads.
 func potrfResult[T kernels.Element](n int) int {
-	return potrfDiagonal + n*int(unsafe.Sizeof(*new(T))/4)
+	return potrfDiagonal + n*(scalar.Size[T]()/4)
 }
 
 // cudaPotrfMemory returns an upper bound of the bytes that cudaPotrf needs: the libraries need
 // less than another tile.
 func cudaPotrfMemory[T kernels.Element](call *versions.Call) int64 {
 	n := potrfOf[T](call).Rows
-	return int64(n)*int64(n)*int64(unsafe.Sizeof(*new(T))) + 4*int64(potrfResult[T](n)) + 2*scratchUnit
+	return int64(n)*int64(n)*int64(scalar.Size[T]()) + 4*int64(potrfResult[T](n)) + 2*scratchUnit
 }

@@ -16,8 +16,8 @@ import (
 type Account struct {
 	Stages Stages
 	Choice ReductionChoice
-	// Rates, if it is not nil, has a call choose between one stage and two by rates that it measures, once for matrices of
-	// about its order. Otherwise it chooses by ReferenceRates.
+	// If Rates is not nil, a call chooses between one stage and two by rates that it measures, once for matrices of about
+	// its order. Otherwise it chooses by ReferenceRates.
 	Rates *MeasuredRates
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -159,5 +160,5 @@ func cudaTntleaf[T kernels.Element](call *versions.Call) error {
 func cudaTntleafMemory[T kernels.Element](call *versions.Call) int64 {
 	_, m, n, _ := tntleafArgs[T](call)
 	k := min(m, n)
-	return int64(3*m+k)*int64(n)*int64(unsafe.Sizeof(*new(T))) + 8*int64(k) + 7*scratchUnit
+	return int64(3*m+k)*int64(n)*int64(scalar.Size[T]()) + 8*int64(k) + 7*scratchUnit
 }

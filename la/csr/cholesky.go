@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"sync"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/internal/scalar"
@@ -173,7 +172,7 @@ func (f *Cholesky[T]) limit(e MemoryError) error {
 // divide divides the fronts of an analysis for a runtime with so many cores. If there is not enough memory for several
 // goroutines, it takes one. The error is a *MemoryError if there is not enough for one.
 func (f *Cholesky[T]) divide(a *supernodal.Analysis, cores int) (split, error) {
-	size := int64(unsafe.Sizeof(*new(T)))
+	size := int64(scalar.Size[T]())
 	for goroutines := cores; ; goroutines = 1 {
 		d := a.Divide(a.Grain(goroutines))
 		most := int64(min(goroutines, len(d.Parts)))

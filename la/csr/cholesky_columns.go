@@ -2,9 +2,9 @@ package csr
 
 import (
 	"context"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/csr/internal/simplicial"
 	"github.com/tessera-la/tessera/la/csr/internal/supernodal"
@@ -27,7 +27,7 @@ func fewOperations(c *supernodal.Columns) bool {
 // columnsMemory returns the memory of a factor that is computed column by column: values and the places of entries, and
 // beside them what there is for each row.
 func columnsMemory[T la.Element](c *supernodal.Columns) MemoryError {
-	size, n := int64(unsafe.Sizeof(*new(T))), int64(len(c.Order))
+	size, n := int64(scalar.Size[T]()), int64(len(c.Order))
 	return MemoryError{Rows: len(c.Order), Entries: c.Entries, Factor: (size + 12) * c.Entries, Work: (2*size + 24) * n}
 }
 

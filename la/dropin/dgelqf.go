@@ -28,7 +28,7 @@ func (l LAPACK) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	nb, ib := reflectorSizes(co, n, m, k)
 	geqrf(co, "Dgelqf", t, tau[:k], nb, ib)
 	transposeTo(co, va, t)
-	work[0] = float64(m)
+	l.Implementation.Dgelqf(m, n, a, lda, tau, work, -1) // sets work[0]
 }
 
 // Dormlq computes the product with the orthogonal matrix of an LQ
@@ -52,7 +52,7 @@ func (l LAPACK) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 	transposeTo(co, v, la.General[float64]{Rows: k, Cols: order, Stride: lda, Data: a})
 	// Q = H(k-1)·…·H(0) is the transpose of what Dgeqrf makes.
 	ormqr(co, "Dormlq", side, scalar.Flip[float64](trans), v, tau, la.General[float64]{Rows: m, Cols: n, Stride: ldc, Data: c})
-	work[0] = float64(others)
+	l.Implementation.Dormlq(side, trans, m, n, k, a, lda, tau, c, ldc, work, -1) // sets work[0]
 }
 
 // Dorglq overwrites the m×n matrix A, m ≤ n, with the first m rows of the
@@ -73,7 +73,7 @@ func (l LAPACK) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, l
 	transposeTo(co, v, la.General[float64]{Rows: k, Cols: n, Stride: lda, Data: a})
 	orgqr(co, "Dorglq", v, tau, q)
 	transposeTo(co, la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a}, q)
-	work[0] = float64(m)
+	l.Implementation.Dorglq(m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 
 // transposeTo computes B = Aᵀ, in blocks that keep the lines of both in cache.

@@ -66,7 +66,7 @@ func (l LAPACK) Dgels(trans blas.Transpose, m, n, nrhs int, a []float64, lda int
 			multiply(blas.Trans)
 		}
 	}
-	work[0] = float64(mn + max(mn, nrhs))
+	l.Implementation.Dgels(trans, m, n, nrhs, a, lda, b, ldb, work, -1) // sets work[0]
 	return ok
 }
 

@@ -34,7 +34,7 @@ func (l LAPACK) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	nb, ib := reflectorSizes(co, m, n, k)
 	va := la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a}
 	geqrf(co, "Dgeqrf", va, tau, nb, ib)
-	work[0] = float64(n)
+	l.Implementation.Dgeqrf(m, n, a, lda, tau, work, -1) // sets work[0]
 }
 
 // geqrf factors a in slices of nb columns.

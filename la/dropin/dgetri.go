@@ -30,6 +30,6 @@ func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 	v.SetSwaps(ipiv, 0)
 	run(co, "Dgetri", func(p *blocked.Program[float64]) error { return lu.Getri(p, va, v, w) })
 	w.CopyTo(blocked.General[float64]{Rows: n, Cols: n, Data: a, Stride: lda}, co.workers())
-	work[0] = float64(n)
+	l.Implementation.Dgetri(n, a, lda, ipiv, work, -1) // sets work[0]
 	return true
 }

@@ -30,7 +30,7 @@ func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 		}
 	})
 	orgqr(co, "Dorgqr", v, tau, la.General[float64]{Rows: m, Cols: n, Stride: lda, Data: a})
-	work[0] = float64(n)
+	l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 
 // orgqr overwrites q with the first columns of Q, whose reflectors are in v and

@@ -44,7 +44,7 @@ func (l LAPACK) Dormqr(side blas.Side, trans blas.Transpose, m, n, k int, a []fl
 	}
 	ormqr(co, "Dormqr", side, trans, la.General[float64]{Rows: order, Cols: k, Stride: lda, Data: a}, tau,
 		la.General[float64]{Rows: m, Cols: n, Stride: ldc, Data: c})
-	work[0] = float64(others)
+	l.Implementation.Dormqr(side, trans, m, n, k, a, lda, tau, c, ldc, work, -1) // sets work[0]
 }
 
 // fitsOrm reports whether the arguments that xORMQR and xORMLQ have in common

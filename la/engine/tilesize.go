@@ -3,7 +3,6 @@ package engine
 import (
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/tiles"
@@ -146,7 +145,7 @@ func VectorTile[T blocked.Element](e *Engine, m, n int) (nb int, direct bool) {
 		}
 		return nb, direct
 	}
-	if m*n <= upTo/int(unsafe.Sizeof(*new(T))) || e.Cores() == 1 {
+	if m*n <= upTo/scalar.Size[T]() || e.Cores() == 1 {
 		return longest, true
 	}
 	return evenTileSize(longest, max(tiles.Count(longest, tile), min(e.Cores(), longest/64))), false

@@ -3,8 +3,8 @@ package scalapack
 import (
 	"fmt"
 	"sync"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/versions"
 )
@@ -85,7 +85,7 @@ func array[T kernels.Element](s *Process, x *part) (*Array[T], error) {
 	case found == nil:
 		return wrong("it is not shared")
 	case !ok:
-		return wrong(fmt.Sprintf("its elements are not of %d bytes", unsafe.Sizeof(*new(T))))
+		return wrong(fmt.Sprintf("its elements are not of %d bytes", scalar.Size[T]()))
 	case a.desc.whole(s.grid) != x.Whole:
 		return wrong(fmt.Sprintf("its descriptor is %+v, and the driver has another one", a.desc))
 	}

@@ -21,7 +21,9 @@ type Options struct {
 // OptionsError lists everything that is wrong with an Options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string { return "mpi: " + strings.Join(e.Problems, "; ") }
+func (e *OptionsError) Error() string {
+	return "mpi: invalid options: " + strings.Join(e.Problems, "; ")
+}
 
 // withDefaults validates o and returns it with defaults in its zero fields. The error is an *OptionsError.
 func (o Options) withDefaults() (Options, error) {

@@ -169,7 +169,7 @@ func TestOptions(t *testing.T) {
 // TestOptionsError: everything that is wrong is said at once.
 func TestOptionsError(t *testing.T) {
 	_, err := web.New(web.Options{Listen: "127.0.0.1:0", Greet: -1})
-	const want = "transport: a node needs a name of at most 200 bytes; a node needs either TLS or Plain; Greet, Timeout and Memory must not be negative"
+	const want = "transport: invalid options: a node needs a name of at most 200 bytes; a node needs either TLS or Plain; Greet, Timeout and Memory must not be negative"
 	if err == nil || err.Error() != want {
 		t.Errorf("error is %v", err)
 	}

@@ -1,9 +1,8 @@
 package submit
 
 import (
-	"unsafe"
-
 	"github.com/tessera-la/tessera/blocked/tiles"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
 )
 
@@ -44,7 +43,7 @@ func (p *Tasks[T]) ShareStep(a *Operand[T], k int, lefts, rights func(i int) int
 func (p *Tasks[T]) packingRoom(a *tiles.Matrix[T]) *kernels.PackingRoom {
 	const least = 64 << 20
 	if p.Room == nil {
-		p.Room = kernels.NewPackingRoom(max(least, int64(a.Rows())*int64(a.Cols())*int64(unsafe.Sizeof(*new(T)))/4))
+		p.Room = kernels.NewPackingRoom(max(least, int64(a.Rows())*int64(a.Cols())*int64(scalar.Size[T]())/4))
 	}
 	return p.Room
 }

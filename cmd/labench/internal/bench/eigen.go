@@ -3,8 +3,8 @@ package bench
 import (
 	"context"
 	"math"
-	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
 	"gonum.org/v1/gonum/blas"
@@ -51,7 +51,7 @@ func choiceOf[T la.Element](c la.ReductionChoice) *ReductionChoice {
 	if c.One == 0 {
 		return nil
 	}
-	return &ReductionChoice{c.One.Seconds(), c.Two.Seconds(), c.Rates.All / 1e9, c.Rates.Memory * float64(unsafe.Sizeof(*new(T))), c.Measured}
+	return &ReductionChoice{c.One.Seconds(), c.Two.Seconds(), c.Rates.All / 1e9, c.Rates.Memory * float64(scalar.Size[T]()), c.Measured}
 }
 
 // stageTimes returns the stages of a decomposition.

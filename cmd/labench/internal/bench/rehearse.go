@@ -2,9 +2,9 @@ package bench
 
 import (
 	"context"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
 )
@@ -68,7 +68,7 @@ func rehearse[T la.Element](ctx context.Context, s Spec, rt Rehearsal, speeds []
 	}
 	defer p.close()
 	op, n, longest := p.order()
-	x = Rehearsed{Problem: s.Problem, Flops: p.flops(), Bytes: int64(find(s.Op).elements(s)) * int64(unsafe.Sizeof(*new(T)))}
+	x = Rehearsed{Problem: s.Problem, Flops: p.flops(), Bytes: int64(find(s.Op).elements(s)) * int64(scalar.Size[T]())}
 	x.NB, _ = engine.TileSize[T](e, op, n, longest)
 	if !s.Distributed {
 		if err := fitsBooks(s.books(x.NB)); err != nil {

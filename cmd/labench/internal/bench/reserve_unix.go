@@ -5,6 +5,7 @@ package bench
 import (
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
 	"golang.org/x/sys/unix"
 )
@@ -14,7 +15,7 @@ func reserve[T la.Element](n int) ([]T, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	size := n * int(unsafe.Sizeof(*new(T)))
+	size := n * scalar.Size[T]()
 	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|noReserve)
 	if err != nil {
 		return nil, err

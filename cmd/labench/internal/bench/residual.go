@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/la"
@@ -176,22 +177,13 @@ func sample[T la.Element](seed uint64, nb int, lower bool, c, a la.General[T], b
 	return ""
 }
 
-// dot returns Σ x_l·y_l, computed in twice the precision of float64, and
-// Σ |x_l·y_l|.
-//
-// Reference: T. Ogita, S. M. Rump, S. Oishi, Accurate Sum and Dot Product,
-// SIAM J. Sci. Comput. 26 (2005), algorithm Dot2.
-func dot[T la.Element](x []T, y func(l int) T) (sum, magnitude float64) {
-	var low float64
+// dot returns Σ x_l·y_l, computed in twice the precision of float64, and Σ |x_l·y_l|.
+func dot[T la.Element](x []T, y func(l int) T) (total, magnitude float64) {
+	var sum dot2.Sum
 	for l, v := range x {
 		a, b := float64(v), float64(y(l))
-		p := a * b
-		e := math.FMA(a, b, -p)
-		s := sum + p
-		z := s - sum
-		low += e + (sum - (s - z)) + (p - z)
-		sum = s
-		magnitude += math.Abs(p)
+		sum.Add(a, b)
+		magnitude += math.Abs(a * b)
 	}
-	return sum + low, magnitude
+	return sum.Total(), magnitude
 }

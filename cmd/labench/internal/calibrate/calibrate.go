@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/chol"
@@ -19,6 +18,7 @@ import (
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
 	"github.com/tessera-la/tessera/internal/peak"
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/internal/topo"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/la/engine"
@@ -239,7 +239,7 @@ func nearPrograms[T la.Element](ctx context.Context, e *la.Engine, nb, tiles int
 // farPrograms are the first steps of factorizations whose matrices are much larger than the cache, and a
 // similar product.
 func farPrograms[T la.Element](ctx context.Context, e *la.Engine, nb int, cache int64) ([]program, error) {
-	elem := int64(unsafe.Sizeof(*new(T)))
+	elem := int64(scalar.Size[T]())
 	// With small tiles the first step has so many tasks that submission would dominate.
 	mt := int(math.Sqrt(float64(3*max(cache, 32<<20))/float64(elem))) / nb
 	mt = max(min(mt, 48), tiles)

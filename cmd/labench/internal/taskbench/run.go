@@ -81,15 +81,15 @@ func NewProgram(g Graph) *Program {
 	}
 	p.tasks = make([]task, 0, g.Tasks())
 	at := func(step, point int) *graph.Datum { return &p.data[step%fields*g.Width+point] }
-	for t := range g.Steps {
-		for i := range g.Points(t) {
-			p.tasks = append(p.tasks, task{step: t, point: i, needs: g.Needs(t, i)})
-			k := &p.tasks[len(p.tasks)-1]
-			s := graph.Spec{Op: p.op, Params: k, Priority: int64(g.Steps - t)}
-			for _, n := range k.needs {
-				s.Operands = append(s.Operands, graph.Operand{Datum: at(t-1, n), Mode: graph.In})
+	for step := range g.Steps {
+		for i := range g.Points(step) {
+			p.tasks = append(p.tasks, task{step: step, point: i, needs: g.Needs(step, i)})
+			t := &p.tasks[len(p.tasks)-1]
+			s := graph.Spec{Op: p.op, Params: t, Priority: int64(g.Steps - step)}
+			for _, n := range t.needs {
+				s.Operands = append(s.Operands, graph.Operand{Datum: at(step-1, n), Mode: graph.In})
 			}
-			s.Operands = append(s.Operands, graph.Operand{Datum: at(t, i), Mode: graph.Out})
+			s.Operands = append(s.Operands, graph.Operand{Datum: at(step, i), Mode: graph.Out})
 			p.specs = append(p.specs, s)
 		}
 	}
