@@ -100,17 +100,19 @@ func TestSolveVecAllocs(t *testing.T) {
 		for i := range n {
 			b.SetVec(i, rng.NormFloat64())
 		}
-		var first [3][]float64
+		var first [5][]float64
 		for _, workers := range []int{1, 2} {
 			e := engineOf(t, la.Options{Workers: workers, Deterministic: true, NB: 128})
-			chol, lu, ldl := la.NewCholesky[float64](e), la.NewLU[float64](e), la.NewLDL[float64](e)
-			if err := errors.Join(chol.Factorize(spd), lu.Factorize(spd), ldl.Factorize(spd)); err != nil {
+			chol, lu, ldl, qr := la.NewCholesky[float64](e), la.NewLU[float64](e), la.NewLDL[float64](e), la.NewQR[float64](e)
+			if err := errors.Join(chol.Factorize(spd), lu.Factorize(spd), ldl.Factorize(spd), qr.Factorize(spd)); err != nil {
 				t.Fatal(err)
 			}
 			for i, solve := range []func(*mat.VecDense) error{
 				func(x *mat.VecDense) error { return chol.SolveVecTo(x, b) },
 				func(x *mat.VecDense) error { return lu.SolveVecTo(x, false, b) },
 				func(x *mat.VecDense) error { return ldl.SolveVecTo(x, b) },
+				func(x *mat.VecDense) error { return qr.SolveVecTo(x, false, b) },
+				func(x *mat.VecDense) error { return qr.SolveVecTo(x, true, b) },
 			} {
 				var x, residual mat.VecDense
 				for range 2 {

@@ -115,7 +115,7 @@ func (c *Cholesky[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...C
 		}
 	}
 	if c.exp == 0 && c.bound == nil && !c.u.IsDistributed() {
-		done, err := substituteVector(ctx, c.engine, c.u.Dim(), dst, b, c.conditionError, func(s *substitution[T], x [][]T) error {
+		done, err := substituteVector(ctx, c.engine, c.u.Dim(), c.u.Dim(), dst, b, c.conditionError, func(s *substitution[T], x [][]T) error {
 			return c.substitute(s, x, blas.Trans, blas.NoTrans)
 		})
 		if done || err != nil {

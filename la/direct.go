@@ -21,8 +21,8 @@ import (
 // errors are made there only, and a direct computation has none of its own but for a factor that does not exist.
 
 // smallOrder is the largest dimension of a small problem. Up to there the long way takes more than a tenth of the time of
-// a factorization (BenchmarkSmall).
-const smallOrder = 64
+// a factorization (BenchmarkSmall, Zen 4).
+const smallOrder = 128
 
 // directly returns a desk for a problem whose largest dimension is given, or nil if the problem is not small or e has to
 // see it. The caller calls leave.
@@ -38,8 +38,8 @@ func isDirect(ctx context.Context, e *Engine, largest int) bool {
 	return largest > 0 && largest <= smallOrder && e.Plain(ctx, largest)
 }
 
-// tallRows is the largest number of rows of a small least-squares problem.
-const tallRows = 3 * smallOrder
+// tallRows is the largest number of rows of a small least-squares problem. Beyond it an engine is not plain.
+const tallRows = 240
 
 // directlyTall is directly for a least-squares problem with an m×n matrix, m ≥ n.
 func directlyTall[T Element](ctx context.Context, e *Engine, m, n int) *desk[T] {
@@ -92,6 +92,6 @@ func (d *desk[T]) leave() {
 	if d.by.a != nil {
 		d.by, d.of = factors[T]{}, norms{}
 	}
-	d.triangles.ctx, d.triangles.engine, d.triangles.step = nil, nil, step[T]{}
+	d.triangles.ctx, d.triangles.engine, d.triangles.step, d.triangles.triangle[0] = nil, nil, step[T]{}, nil
 	desks[T]().Put(d)
 }

@@ -18,6 +18,7 @@ type desk[T Element] struct {
 	ipiv     []int     // their interchanges
 	columns  []float64 // sums of columns
 	diagonal []float64
+	top      float64 // the largest magnitude that load has met
 	vector   []T
 	own      norms // of a matrix whose factors no value keeps
 	spectral op.Spectral[T]
@@ -273,43 +274,33 @@ func near64[T Element]() (least, most T) {
 	return T(s), T(1 / s)
 }
 
-// load copies the m×n matrix a to f, whose rows are ld apart, and sums its columns' magnitudes up in d.columns. It
-// returns false if a is not plain: an element is not finite, or a column far from 1.
+// load copies the m×n matrix a to f, whose rows are ld apart, sums its columns' magnitudes up in d.columns, and sets d.top
+// to the largest magnitude. It returns false if a is not plain: an element is not finite, or a column far from 1.
 func (d *desk[T]) load(f []T, ld int, a memory[T]) bool {
 	n := a.cols
 	columns := d.columns[:n]
 	clear(columns)
-	row := func(i int) []T {
-		row := a.data[i*a.stride:][:n]
-		copy(f[i*ld:][:n], row)
-		return row
-	}
+	d.top = 0
 	i := 0
 	for ; i+4 <= a.rows; i += 4 {
-		r0, r1, r2, r3 := row(i)[:n], row(i + 1)[:n], row(i + 2)[:n], row(i + 3)[:n]
-		for j := range columns {
-			columns[j] += (math.Abs(float64(r0[j])) + math.Abs(float64(r1[j]))) +
-				(math.Abs(float64(r2[j])) + math.Abs(float64(r3[j])))
-		}
+		op.AbsFour(a.data[i*a.stride:], a.stride, columns, &d.top)
 	}
 	for ; i < a.rows; i++ {
-		for j, v := range row(i) {
-			columns[j] += math.Abs(float64(v))
-		}
-	}
-	return plainSums[T](columns)
-}
-
-// largest returns the largest magnitude of an element, or of one before a NaN.
-func (m *memory[T]) largest() (top float64) {
-	for i := range m.rows {
-		for _, v := range m.data[i*m.stride:][:m.cols] {
-			if s := math.Abs(float64(v)); s > top {
-				top = s
+		for j, v := range a.data[i*a.stride:][:n] {
+			s := math.Abs(float64(v))
+			columns[j] += s
+			if s > d.top {
+				d.top = s
 			}
 		}
 	}
-	return top
+	if !plainSums[T](columns) {
+		return false
+	}
+	for i := range a.rows {
+		copy(f[i*ld:][:n], a.data[i*a.stride:][:n])
+	}
+	return true
 }
 
 // loadUpper is load for the upper triangle of a symmetric matrix, of which the upper or the lower triangle is stored.
@@ -317,6 +308,14 @@ func (d *desk[T]) loadUpper(f []T, ld int, a memory[T], upper bool) bool {
 	n := a.rows
 	columns := d.columns[:n]
 	clear(columns)
+	four := 0 // rows whose sums to the right of the diagonal blocks are known
+	if upper {
+		for ; four+2*4 <= n; four += 4 {
+			for i, sum := range op.AbsFour(a.data[four*a.stride+four+4:], a.stride, columns[four+4:], &d.top) {
+				columns[four+i] += sum
+			}
+		}
+	}
 	for i := range n {
 		to := f[i*ld+i : i*ld+n]
 		if upper {
@@ -325,6 +324,9 @@ func (d *desk[T]) loadUpper(f []T, ld int, a memory[T], upper bool) bool {
 			for j := range to {
 				to[j] = a.data[(i+j)*a.stride+i]
 			}
+		}
+		if i < four {
+			to = to[:4-i%4]
 		}
 		sum, right := math.Abs(float64(to[0])), columns[i+1:]
 		for j, v := range to[1:] {

@@ -3,6 +3,7 @@ package la
 import (
 	"math"
 
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
@@ -76,14 +77,15 @@ func (f *factors[T]) invertSymmetric(k norms, dst *memory[T], upper bool) bool {
 	return deliverTriangle(x, dst, upper)
 }
 
-// deliverTriangle copies the upper triangle of x, a matrix without gaps, to that of dst or, transposed, to the lower one,
-// unless an element is not finite.
+// deliverTriangle copies the upper triangle of x, a matrix W·Wᵀ without gaps, to that of dst or, transposed, to the lower one,
+// unless an element may not be finite: none is larger than those on the diagonal, but for rounding.
 func deliverTriangle[T Element](x []T, dst *memory[T], upper bool) bool {
-	n := dst.rows
+	n, s := dst.rows, T(0)
 	for i := range n {
-		if !allFinite(x[i*n+i : i*n+n]) {
-			return false
-		}
+		s += 2 * x[i*n+i] * 0
+	}
+	if s != 0 { // or NaN
+		return false
 	}
 	for i := range n {
 		row := x[i*n+i : i*n+n]
@@ -160,8 +162,9 @@ func (d *desk[T]) upperSums(a []T, n, ld int) []float64 {
 // triangle of A is stored or, without upper, the lower one.
 func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b *memory[T]) Method {
 	n := a.rows
-	d.f = atLeast(d.f, n*n)
-	f, method := factors[T]{form: formCholesky, a: d.f, n: n, ld: n}, MethodCholesky
+	ld := alignedStride[T](n)
+	d.f = matrixRoom(d.f, n*ld)
+	f, method := factors[T]{form: formCholesky, a: d.f, n: n, ld: ld}, MethodCholesky
 	triangular, mirrored := false, true
 	if !symmetric {
 		triangular, mirrored = structureOf(a)
@@ -173,12 +176,12 @@ func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b *memory
 	case triangular || symmetric && !mirrored:
 		return MethodNone
 	case mirrored:
-		if !d.loadUpper(d.f, n, a, upper || !symmetric) || d.Potrf(n, d.f, n) != 0 {
+		if !d.loadUpper(d.f, ld, a, upper || !symmetric) || d.Potrf(n, d.f, ld) != 0 {
 			return MethodNone
 		}
 	default:
 		f.form, f.swaps, method = formLU, d.ipiv[:n], MethodLU
-		if !d.load(d.f, n, a) || d.Getrf(n, d.f, n, f.swaps) != 0 {
+		if !d.load(d.f, ld, a) || d.Getrf(n, d.f, ld, f.swaps) != 0 {
 			return MethodNone
 		}
 	}
@@ -187,6 +190,28 @@ func (d *desk[T]) solveSystem(a memory[T], symmetric, upper bool, dst, b *memory
 		return MethodNone
 	}
 	return method
+}
+
+// alignedStride returns the distance of rows of n elements with which each begins a line of the caches, as the first one
+// does: a vector that is in two lines takes twice as long to come and to go. Rows shorter than a line stay together.
+func alignedStride[T Element](n int) int {
+	line := scalar.Pick[T](16, 8)
+	if n < line {
+		return n
+	}
+	return (n + line - 1) / line * line
+}
+
+// matrixRoom is atLeast for a matrix of n elements. Kernels write the last elements of a row with a mask, which may reach
+// beyond the end of the matrix. If that is a page without memory, each such write takes the processor some hundred
+// cycles (Zen 4).
+func matrixRoom[T Element](x []T, n int) []T {
+	const beyond = 16
+	if len(x) < n+beyond {
+		x = make([]T, n+beyond)
+		x[n+beyond-1] = 0 // which gets it memory
+	}
+	return x
 }
 
 // structureOf reports whether all elements of a on one side of the diagonal are zero, and whether a is symmetric.
@@ -207,8 +232,8 @@ func structureOf[T Element](a memory[T]) (triangular, symmetric bool) {
 // solveTall solves the least-squares problem with the m×n matrix a, m ≥ n.
 func (d *desk[T]) solveTall(a memory[T], dst, b *memory[T]) bool {
 	m, n := a.rows, a.cols
-	ld := n + b.cols
-	d.f, d.t = atLeast(d.f, m*ld), atLeast(d.t, n*n)
+	ld := alignedStride[T](n + b.cols)
+	d.f, d.t = matrixRoom(d.f, m*ld), atLeast(d.t, n*n)
 	if !d.load(d.f, ld, a) || b.rows != m || !copyPlain(d.f[n:], ld, b) {
 		return false
 	}

@@ -67,7 +67,7 @@ func (f *LDL[T]) SolveVecTo(dst VectorSink[T], b VectorSource[T], opts ...CallOp
 		return err
 	}
 	if f.exp == 0 {
-		done, err := substituteVector(ctx, f.engine, f.a.Dim(), dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
+		done, err := substituteVector(ctx, f.engine, f.a.Dim(), f.a.Dim(), dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
 			return f.substitute(s, x)
 		})
 		if done || err != nil {

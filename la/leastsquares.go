@@ -82,7 +82,8 @@ func solveQR[T Element](ctx context.Context, e *Engine, a, b Source[T]) (x *bloc
 		return solveDistributedQR(ctx, e, m, b)
 	}
 	m, n := a.Dims()
-	q := &QR[T]{engine: e}
+	q := kept[T]().takeQR(e)
+	defer kept[T]().leaveQR(q)
 	if m >= n {
 		if err := q.factorize(ctx, a); err != nil {
 			return nil, err

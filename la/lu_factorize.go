@@ -132,7 +132,7 @@ func (f *LU[T]) factorizeDirect(ctx context.Context, m, n int, a Source[T]) (don
 	panel := pivots.Panel(0)
 	panel.Info = d.Getrf(n, t.Data, t.Stride, panel.Rows)
 	f.lu, f.pivots, f.spare, f.sparePivots, f.lent = factors, pivots, nil, nil, false
-	f.pivoting, f.exp, f.top = PartialPivoting, 0, src.largest()
+	f.pivoting, f.exp, f.top = PartialPivoting, 0, d.top
 	f.norm.reset(d.columns[:n])
 	return true
 }

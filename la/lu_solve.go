@@ -105,7 +105,7 @@ func (f *LU[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err // dst does not get its shape
 	}
 	if f.exp == 0 && !f.lu.IsDistributed() && f.pivots.Info() == 0 {
-		done, err := substituteVector(ctx, f.engine, n, dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
+		done, err := substituteVector(ctx, f.engine, n, n, dst, b, f.conditionError, func(s *substitution[T], x [][]T) error {
 			s.swaps = atLeast(s.swaps, n)
 			return f.substitute(s, trans, f.Swaps(s.swaps[:n]), x)
 		})

@@ -274,8 +274,11 @@ func TestSolveGeneralNoConvergence(t *testing.T) {
 	if err != nil || report.Fallback != la.NoConvergence || report.Iterations < 1 || report.Iterations > 30 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if _, err := la.Solve(t.Context(), e, &want, a, b); err != nil || !mat.EqualApprox(&x, &want, 1e-9*mat.Norm(&want, 2)) {
-		t.Errorf("not the solution in float64 (%v)", err)
+	// Elements grow by some 1.9³⁹: that many digits of float64 are lost.
+	_, err = la.Solve(t.Context(), e, &want, a, b)
+	want.Sub(&want, &x)
+	if d := mat.Norm(&want, 2) / mat.Norm(&x, 2); err != nil || !(d < 1e-5) {
+		t.Errorf("differs by %g from the solution in float64 (%v)", d, err)
 	}
 }
 

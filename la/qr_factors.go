@@ -126,6 +126,24 @@ func (f *qrFactors[T]) solveR(s *executor[T], trans blas.Transpose, x *blocked.M
 	s.trsm(blas.Upper, trans, blas.NonUnit, f.square(), x)
 }
 
+// substitute overwrites x, of m elements for an m×n matrix with m ≥ n, with R⁻¹·Qᵀ·x in its first n elements, or with Q·R⁻ᵀ
+// times these if transposed.
+func (f *qrFactors[T]) substitute(s *substitution[T], transposed bool, x []T) error {
+	s.reflected = atLeast(s.reflected, f.rotations.IB())
+	s.triangle[0] = x[:f.order()]
+	ready := func() error { return s.engine.Ready(s.ctx) }
+	if !transposed {
+		if err := f.rotations.MulVec(s.kernels, true, f.a, x, s.reflected, ready); err != nil {
+			return err
+		}
+		return s.solve(blas.Upper, blas.NoTrans, blas.NonUnit, f.square(), s.triangle[:])
+	}
+	if err := s.solve(blas.Upper, blas.Trans, blas.NonUnit, f.square(), s.triangle[:]); err != nil {
+		return err
+	}
+	return f.rotations.MulVec(s.kernels, false, f.a, x, s.reflected, ready)
+}
+
 // square returns a matrix whose upper triangle is that of R: a, or a view of its leading part. a is
 // not distributed.
 func (f *qrFactors[T]) square() *blocked.Matrix[T] {
@@ -177,12 +195,18 @@ func (f *qrFactors[T]) columnSums(ctx context.Context, e *Engine) ([]float64, er
 // conditionError returns a mat.Condition if R is singular to working precision, +Inf if R has no
 // inverse, or an error of the estimator's tasks.
 func (f *qrFactors[T]) conditionError(ctx context.Context, e *Engine) error {
-	return nearSingular(f.a, f.order(), 1, f.transposed, func() error {
-		return f.withEstimator(ctx, e, func(k norms, v inverse) error {
-			if err := checkCondition[T](k, v); err != nil {
-				return err
-			}
-			return checkColumns[T](magnitudesOf(f.a), k, v)
+	k, err := f.size.get(func() ([]float64, error) { return f.columnSums(ctx, e) })
+	if err != nil {
+		return err
+	}
+	return k.check(func() error {
+		return nearSingular(f.a, f.order(), 1, f.transposed, func() error {
+			return f.withEstimator(ctx, e, func(k norms, v inverse) error {
+				if err := checkCondition[T](k, v); err != nil {
+					return err
+				}
+				return checkColumns[T](magnitudesOf(f.a), k, v)
+			})
 		})
 	})
 }

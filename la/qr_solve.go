@@ -101,6 +101,15 @@ func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 			return nil
 		}
 	}
+	f := q.f
+	if m, n := f.a.Dims(); f.exp == 0 && m >= n && n > 0 && !f.a.IsDistributed() {
+		done, err := substituteVector(ctx, q.engine, rows, cols, dst, b, func(ctx context.Context) error {
+			return f.conditionError(ctx, q.engine)
+		}, func(s *substitution[T], x [][]T) error { return f.substitute(s, trans, x[0]) })
+		if done || err != nil {
+			return err
+		}
+	}
 	return solveVector(ctx, "op(A)", rows, cols, dst, b, func(ctx context.Context, dst Destination[T], b Source[T]) error {
 		return q.solveTo(ctx, dst, trans, b)
 	})
@@ -109,7 +118,7 @@ func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 // direct returns a desk for least-squares solutions with a small factorization, or nil.
 func (q *QR[T]) direct(ctx context.Context, trans bool) *desk[T] {
 	m, n := q.f.a.Dims()
-	if trans || m < n || n == 0 || !q.f.one || q.f.exp != 0 || !q.f.size.known || q.f.a.IsDistributed() {
+	if trans || m < n || n == 0 || !q.f.one || q.f.exp != 0 || q.f.a.IsDistributed() {
 		return nil
 	}
 	return directly[T](ctx, q.engine, m)
@@ -117,9 +126,13 @@ func (q *QR[T]) direct(ctx context.Context, trans bool) *desk[T] {
 
 // solveDirect writes the solution for b to dst, or returns false.
 func (q *QR[T]) solveDirect(d *desk[T], dst, b *memory[T]) bool {
+	k, err := q.f.size.get(func() ([]float64, error) { return q.f.columnSums(context.Background(), q.engine) })
+	if err != nil {
+		return false
+	}
 	m, n := q.f.a.Dims()
 	v, t := q.f.a.Tile(0, 0), q.f.rotations.FirstT()
-	return d.leastSquares(m, n, q.f.rotations.IB(), v.Data, v.Stride, t.Data, t.Stride, q.f.size.norms, dst, b)
+	return d.leastSquares(m, n, q.f.rotations.IB(), v.Data, v.Stride, t.Data, t.Stride, k, dst, b)
 }
 
 // solveInPlace is SolveTo in the tiles of b and dst.
@@ -208,31 +221,18 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 	}
 	x, _ = blocked.From(b, blocked.Full, f.a.NB(), copying(e, false))
 	back := scaleColumns(x, f.exp, e.Options().Workers)
-	err = execute(ctx, e, f.direct(e, nrhs), func(s *executor[T]) {
-		if wide {
-			q.factorizeTransposed(s, triangle)
+	if nrhs == 1 && !wide && !f.a.IsDistributed() && e.Plain(ctx, 1) {
+		if err = triangleError(f.a, f.order()); err == nil {
+			x, err = q.solveColumn(ctx, trans, x, cols)
 		}
-		if s.err == nil {
-			s.err = triangleError(triangle.a, triangle.order())
-		}
-		switch {
-		case s.err != nil:
-		case !wide && !trans: // x = R⁻¹·Qᵀ·b
-			x = s.resize(f.apply(s, blas.Left, blas.Trans, x), cols)
-			f.solveR(s, blas.NoTrans, x)
-		case !wide: // Aᵀ = Rᵀ·Qᵀ: x = Q·R⁻ᵀ·b
-			f.solveR(s, blas.Trans, x)
-			x = f.apply(s, blas.Left, blas.NoTrans, s.resize(x, cols))
-		case !trans: // A = Q·Sᵀ·Zᵀ: x = Z·S⁻ᵀ·Qᵀ·b
-			x = f.apply(s, blas.Left, blas.Trans, x)
-			triangle.solveR(s, blas.Trans, x)
-			x = triangle.apply(s, blas.Left, blas.NoTrans, s.resize(x, cols))
-		default: // Aᵀ = Z·S·Qᵀ: x = Q·S⁻¹·Zᵀ·b
-			x = s.resize(triangle.apply(s, blas.Left, blas.Trans, x), cols)
-			triangle.solveR(s, blas.NoTrans, x)
-			x = f.apply(s, blas.Left, blas.NoTrans, x)
-		}
-	})
+	} else {
+		err = execute(ctx, e, f.direct(e, nrhs), func(s *executor[T]) {
+			if wide {
+				q.factorizeTransposed(s, triangle)
+			}
+			x = f.submitSolve(s, triangle, trans, x, cols)
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -243,6 +243,54 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		shiftColumns(x, x, back, e.Options().Workers)
 	}
 	return x, err
+}
+
+// submitSolve submits the solution for x, and returns where it will be, in cols rows. triangle is f, or the factorization Z·S
+// of Rᵀ for an A that is wider than high.
+func (f *qrFactors[T]) submitSolve(s *executor[T], triangle *qrFactors[T], trans bool, x *blocked.Matrix[T], cols int) *blocked.Matrix[T] {
+	if s.err == nil {
+		s.err = triangleError(triangle.a, triangle.order())
+	}
+	switch wide := triangle != f; {
+	case s.err != nil:
+	case !wide && !trans: // x = R⁻¹·Qᵀ·b
+		x = s.resize(f.apply(s, blas.Left, blas.Trans, x), cols)
+		f.solveR(s, blas.NoTrans, x)
+	case !wide: // Aᵀ = Rᵀ·Qᵀ: x = Q·R⁻ᵀ·b
+		f.solveR(s, blas.Trans, x)
+		x = f.apply(s, blas.Left, blas.NoTrans, s.resize(x, cols))
+	case !trans: // A = Q·Sᵀ·Zᵀ: x = Z·S⁻ᵀ·Qᵀ·b
+		x = f.apply(s, blas.Left, blas.Trans, x)
+		triangle.solveR(s, blas.Trans, x)
+		x = triangle.apply(s, blas.Left, blas.NoTrans, s.resize(x, cols))
+	default: // Aᵀ = Z·S·Qᵀ: x = Q·S⁻¹·Zᵀ·b
+		x = s.resize(triangle.apply(s, blas.Left, blas.Trans, x), cols)
+		triangle.solveR(s, blas.NoTrans, x)
+		x = f.apply(s, blas.Left, blas.NoTrans, x)
+	}
+	return x
+}
+
+// solveColumn returns the solution for b, of one column, without tasks. A is not wider than high.
+func (q *QR[T]) solveColumn(ctx context.Context, trans bool, b *blocked.Matrix[T], cols int) (*blocked.Matrix[T], error) {
+	d := takeDesk[T]()
+	defer d.leave()
+	m, _ := q.f.a.Dims()
+	d.x = atLeast(d.x, m)
+	x := d.x[:m]
+	clear(x[b.Rows():])
+	for i := range b.Rows() {
+		x[i] = b.At(i, 0)
+	}
+	d.triangles.ctx, d.triangles.engine = ctx, q.engine
+	if err := q.f.substitute(d.triangles, trans, x); err != nil {
+		return nil, err
+	}
+	solution := blocked.New[T](blocked.Full, cols, 1, b.NB())
+	for i := range cols {
+		solution.Set(i, 0, x[i])
+	}
+	return solution, nil
 }
 
 // transposed returns the factorization of Rᵀ for an A that is wider than high or, if that is not

@@ -170,6 +170,56 @@ func TestQRSolveGonum(t *testing.T) {
 	}
 }
 
+// TestQRSolveVec: one right-hand side has the solution that it has as a matrix, on either way, and the same errors.
+func TestQRSolveVec(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(23, 24))
+	for _, s := range [][2]int{{300, 200}, {333, 65}, {130, 130}, {90, 130}} {
+		m, n := s[0], s[1]
+		a := mat.NewDense(m, n, nil)
+		a.Apply(func(int, int, float64) float64 { return rnd.NormFloat64() }, a)
+		q := la.NewQR[float64](engineOf(t, la.Options{Workers: 2, NB: 48}))
+		for _, deficient := range []bool{false, true} {
+			if deficient {
+				for i := range m {
+					a.Set(i, min(m, n)-1, a.At(i, 0))
+				}
+				for j := range n {
+					a.Set(min(m, n)-1, j, a.At(0, j))
+				}
+			}
+			if err := q.Factorize(a); err != nil {
+				t.Fatal(err)
+			}
+			for _, trans := range []bool{false, true} {
+				rows := m
+				if trans {
+					rows = n
+				}
+				b := mat.NewDense(rows, 1, nil)
+				b.Apply(func(int, int, float64) float64 { return rnd.NormFloat64() }, b)
+				var want mat.Dense
+				var v, diff mat.VecDense
+				err, wantErr := q.SolveVecTo(&v, trans, b.ColView(0)), q.SolveTo(&want, trans, b)
+				if deficient || err != nil || wantErr != nil {
+					var c mat.Condition
+					if !deficient || !errors.As(err, &c) || !errors.As(wantErr, &c) {
+						t.Errorf("%d×%d, trans %v: errors %v and %v, deficient: %v", m, n, trans, err, wantErr, deficient)
+					}
+					continue
+				}
+				diff.SubVec(&v, want.ColView(0))
+				if d := diff.Norm(2) / v.Norm(2); !(d < 1e-11) {
+					t.Errorf("%d×%d, trans %v: differs from SolveTo by %g", m, n, trans, d)
+				}
+				b.Set(rows/2, 0, math.NaN())
+				if err := q.SolveVecTo(&v, trans, b.ColView(0)); err != nil || !math.IsNaN(v.Norm(2)) {
+					t.Errorf("%d×%d, trans %v: with NaN the norm is %v, error %v", m, n, trans, v.Norm(2), err)
+				}
+			}
+		}
+	}
+}
+
 // TestQRWideConcurrent has many goroutines ask for the first solution of a wide
 // system.
 func TestQRWideConcurrent(t *testing.T) {

@@ -22,6 +22,9 @@ type substitution[T Element] struct {
 	step   step[T]
 	update func(first, stride int) // what goroutines do in the step
 	swaps  []int                   // of an LU factorization, between calls
+
+	triangle  [1][]T // the vector of a QR factorization's triangle
+	reflected []T    // scratch of its reflectors
 }
 
 // step is one of a substitution.

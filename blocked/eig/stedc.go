@@ -26,7 +26,8 @@ func Stedc[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 		return nil
 	}
 	tasks := submit.Of(p)
-	t, λ := data(tasks, s, "T", s.t, s.byColumn), data(tasks, s, "λ", s.λ, s.byColumn)
+	// The first block of columns writes λ, and is computed by its owner.
+	t, λ := data(tasks, s, "T", s.t, s.byColumn), data(tasks, s, "λ", s.λ, s.byBlock())
 	strips := data(tasks, s, "strips", s.strips, s.byStrip())
 	if len(s.halves) > 0 {
 		stedcHalves(tasks, s, &t[0], &λ[0], strips)

@@ -62,17 +62,21 @@ const (
 	blocksOfHalf = sets / 2
 	// mergeFrom is the least order of which the last merge is divided.
 	mergeFrom = 64
-	// stripRows is about how many eigenvectors are in a strip.
-	stripRows = 512
+	// stripRows is the largest number of eigenvectors in a strip.
+	stripRows = 600
 )
 
-// bandwidth returns the number of superdiagonals for tiles of nb×nb: a divisor of nb, by which all panels are as wide, if
-// one is in the range. A narrow band is chased faster. A wide one is reached faster, and its reflectors are applied faster.
+// bandwidth returns the number of superdiagonals for tiles of nb×nb. A narrow band is chased faster. A wide one is reached
+// faster, and its reflectors are applied faster. Without vectors it is a divisor of nb, by which all panels are as wide, if
+// one is in the range. With vectors a tile has as many panels as with the widest band, and products prefer whole vectors of 8.
 func bandwidth(nb int, vectors bool) int {
-	narrowest, widest := 32, 48
 	if vectors {
-		narrowest, widest = 40, 64
+		const widest = 64
+		panels := (nb + widest - 1) / widest
+		wide := (nb + panels - 1) / panels
+		return min((wide+7)/8*8, max(nb, 2))
 	}
+	const narrowest, widest = 32, 48
 	for b := widest; b >= narrowest; b-- {
 		if nb%b == 0 {
 			return b
@@ -183,8 +187,14 @@ func (s *Symmetric[T]) allocate(vectors bool) {
 // Band returns the number of superdiagonals of C.
 func (s *Symmetric[T]) Band() int { return s.band }
 
-// stripRows returns the number of rows of a strip: whole tiles.
-func (s *Symmetric[T]) stripRows() int { return max(stripRows/s.nb, 1) * s.nb }
+// stripRows returns the number of rows of each strip but the last one. The number of strips is even, so that two nodes have as
+// many. It does not depend on the nodes, as it decides bits.
+func (s *Symmetric[T]) stripRows() int {
+	wanted := s.last - s.first
+	strips := max((wanted+stripRows-1)/stripRows, 1)
+	strips += strips % 2
+	return max((wanted+strips-1)/strips, 1)
+}
 
 // epoch returns the epoch with room for rows from row k on.
 func (s *Symmetric[T]) epoch(k int) int { return k * epochs / s.n }

@@ -99,6 +99,7 @@ func testGeqrf[T blocked.Element](t *testing.T, rt *exec.Local, nbs []int) {
 						return qr.Orgqr(p, f, q, all)
 					})
 					isQR[T](t, what, m, n, elementOf(all), upper(f), a)
+					testMulVec(t, what, f, q, all)
 					if ib == 2 {
 						testOrmqr(t, rt, what, f, q, all)
 					}

@@ -2,8 +2,9 @@ package cpu
 
 import "github.com/tessera-la/tessera/kernels/cpu/isa"
 
-// getf2Order is the largest order that [Packed.Getf2] takes.
-const getf2Order = SmallOrder
+// getf2Order is the largest order that [Packed.Getf2] takes: from there on panels are faster (47 6.3 and 6.6 µs, 56 9.1 and
+// 8.3, 64 12 to 18 and 10; Zen 4, 2026-12-01).
+const getf2Order = 48
 
 // Getf2 is [LU.Getrf] of an n×n matrix of up to getf2Order rows in one block, or false if it cannot: n is larger, or the
 // instruction set has no kernel for it. No element is NaN. It eliminates two columns at a time, and then updates the rest by

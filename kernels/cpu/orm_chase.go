@@ -2,10 +2,13 @@ package cpu
 
 import "gonum.org/v1/gonum/blas"
 
-// diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector. More
-// have faster products, which multiply more zeros. With b = 48 to 100, on a Zen 5, 24 were as fast as 16 or faster; 32
-// took 7 % longer.
-const diamondSweeps = 24
+const (
+	// diamondSweeps is the largest number of sweeps whose reflectors of one step are applied as one block reflector. More
+	// have faster products, which multiply more zeros: see docs/internals/measurements.md.
+	diamondSweeps = 16
+	// diamondRows is how many rows of a block have their zeros left out together: the rows of a tile of AVX-512.
+	diamondRows = 8
+)
 
 // diamonds is the reflectors of a chase in blocks: those with the same u of consecutive sweeps. Each begins a row further
 // down than the one before, so a block looks like a diamond:
@@ -95,15 +98,28 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 					// X − (X·Vᵀ)·(Fᵀ·V), transposed: V has fewer rows than X.
 					t.Gemm(blas.Trans, blas.NoTrans, nb, cols, nb, -1, d.factor(group, u), d.sweeps, rows, cols, 0, times, cols, work)
 					for i := 0; i < w.rows; i += w.high {
-						m, x := min(w.high, w.rows-i), w.at(i, first)
-						t.Gemm(blas.NoTrans, blas.NoTrans, nb, m, cols, 1, rows, cols, x, w.ld, 0, y, w.ld, work)
-						t.Gemm(blas.Trans, blas.NoTrans, cols, m, nb, 1, times, cols, y, w.ld, 1, x, w.ld, work)
+						t.applyDiamond(nb, min(w.high, w.rows-i), cols, b, rows, times, y, w.at(i, first), w.ld, work)
 					}
 				}
 			}
 			w.advance(n)
 		}
 	})
+}
+
+// applyDiamond adds (X·Vᵀ)·(−Fᵀ·V), transposed, to m rows of the transpose of X. v is the nb×cols matrix V, and times the
+// product −Fᵀ·V. Row j of V begins in column j and has b elements, and row j of the product has those before column j+b. Most of
+// the zeros are left out, diamondRows rows at a time.
+func (t *condensed[T]) applyDiamond(nb, m, cols, b int, v, times, y, x []T, ldx int, work []T) {
+	for j := 0; j < nb; j += diamondRows {
+		rows := min(diamondRows, nb-j)
+		t.Gemm(blas.NoTrans, blas.NoTrans, rows, m, min(rows-1+b, cols-j), 1, v[j*cols+j:], cols, x[j*ldx:], ldx, 0, y[j*ldx:], ldx, work)
+	}
+	for j, at := 0, 0; j < nb && at < cols; j += diamondRows {
+		end := min(j+diamondRows+b, cols)
+		t.Gemm(blas.Trans, blas.NoTrans, end-at, m, nb-j, 1, times[j*cols+at:], cols, y[j*ldx:], ldx, 1, x[at*ldx:], ldx, work)
+		at = end
+	}
 }
 
 // factor returns the triangular factor of a block.

@@ -40,10 +40,10 @@ func SmallGemm[T Element](m, n, k int, alpha T, a []T, ra, ca int, b []T, rb, cb
 	}
 }
 
-// SmallOrder is the largest dimension of a matrix that SmallGemv takes.
-const SmallOrder = 64
+// copiedOrder is the largest dimension of a matrix for which SmallGemv copies vectors.
+const copiedOrder = 64
 
-// SmallGemv is [Packed.Gemv] for m and n from 1 to SmallOrder. alpha is not 0.
+// SmallGemv is [Packed.Gemv] for a small matrix with elements. alpha is not 0.
 func (p *Packed[T]) SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
 	switch {
 	case transposed && m <= loopGemv && n <= loopGemv:
@@ -56,11 +56,9 @@ func (p *Packed[T]) SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int
 		}
 	case transposed:
 		p.Gemv('T', m, n, alpha, a, lda, x, incX, beta, y, incY)
-	case m >= 8 && p.kernels != nil && p.kernels.MulVec != nil:
-		if incX == 1 && incY == 1 && alpha == 1 && beta == 0 {
-			p.kernels.MulVec(isa.Hide(&a[:(m-1)*lda+n][0]), lda, m, n, isa.Hide(&x[:n][0]), isa.Hide(&y[:m][0]))
-			return
-		}
+	case m >= 8 && p.kernels != nil && p.kernels.MulVec != nil && incX == 1 && incY == 1 && alpha == 1 && beta == 0:
+		p.kernels.MulVec(isa.Hide(&a[:(m-1)*lda+n][0]), lda, m, n, isa.Hide(&x[:n][0]), isa.Hide(&y[:m][0]))
+	case m >= 8 && p.kernels != nil && p.kernels.MulVec != nil && max(m, n) <= copiedOrder:
 		p.smallGemv(m, n, alpha, a, lda, x, incX, beta, y, incY)
 	case n > loopGemv:
 		p.Gemv('N', m, n, alpha, a, lda, x, incX, beta, y, incY)
@@ -133,7 +131,7 @@ func smallSum[T Element](s, beta T, y *T) {
 
 // smallGemv is SmallGemv by a kernel, with copies of the vectors.
 func (p *Packed[T]) smallGemv(m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
-	var from, sums [SmallOrder]T
+	var from, sums [copiedOrder]T
 	for j := range n {
 		from[j] = x[j*incX]
 	}

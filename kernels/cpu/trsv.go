@@ -52,9 +52,15 @@ func SmallTrsv[T Element](lower, transposed, unit bool, a []T, lda int, x []T) {
 		}
 		row = row[:len(y)]
 		s := x[i]
-		if !transposed {
+		switch {
+		case transposed:
+		case lower:
 			for k, v := range y {
 				s -= row[k] * v
+			}
+		default: // what has just been computed comes last: nothing waits for it
+			for k := len(y) - 1; k >= 0; k-- {
+				s -= row[k] * y[k]
 			}
 		}
 		if !unit {

@@ -282,7 +282,7 @@ func (c *bandPanelCase[T]) reflect(x []float64) {
 
 // Ormsy2sb compares the product with loops.
 func (s *suite[T]) Ormsy2sb(t *testing.T) {
-	for _, size := range [][3]int{{0, 5, 2}, {3, 5, 2}, {1, 1, 1}, {130, 20, 4}, {17, 70, 16}} {
+	for _, size := range [][3]int{{0, 5, 2}, {3, 5, 2}, {1, 1, 1}, {130, 20, 4}, {17, 70, 16}, {3, 800, 5}} {
 		m, n, k := size[0], size[1], size[2]
 		x := s.random(m, n, 2)
 		vs, fs := []*kernels.Tile[T]{s.random(n, k, 1), s.random(max(n-2, 0), max(k-1, 1), 0)}, []*kernels.Tile[T]{s.random(k, k, 1), s.random(max(k-1, 1), max(k-1, 1), 0)}

@@ -1,9 +1,9 @@
 package op
 
 import (
-	"unsafe"
-
+	"github.com/tessera-la/tessera/internal/scalar"
 	"github.com/tessera-la/tessera/kernels"
+	"github.com/tessera-la/tessera/kernels/cpu"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
 )
@@ -57,28 +57,59 @@ func ormsy2sbWork[T kernels.Element](call *versions.Call) (flops float64) {
 func ormsy2sb[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	return func(call *versions.Call) error {
 		x, pairs, k := ormsy2sbOf[T](call)
-		// Each part packs V anew. With 200 rows of 600, 5000 columns and a V of 60, a core had 57 GFLOP/s, with 128 it had 44.
-		const most = 200 // rows of X
+		// Each part packs V anew, so there are several only for other cores. See docs/internals/measurements.md.
+		most := x.Rows // rows of X
+		if call.Gang != nil {
+			most = 200
+		}
 		if x.Rows == 0 {
 			return nil
 		}
 		parts := (x.Rows + most - 1) / most
 		high := (x.Rows + parts - 1) / parts
-		crewOrAlone[T](call)(parts, 2*high*k+by.blas.Work(max(x.Cols, high)), func(part, _ int, work []T) {
-			m := min(high, x.Rows-part*high)
-			y, z, work := work[:high*k], work[high*k:2*high*k], work[2*high*k:]
-			for i := 0; i < len(pairs); i += 2 {
-				v, f := pairs[i].(*kernels.Tile[T]), pairs[i+1].(*kernels.Tile[T])
-				if v.Rows == 0 || v.Cols == 0 {
-					continue
-				}
-				to := x.Data[part*high*x.Stride+x.Cols-v.Rows:]
-				by.blas.Gemm(blas.NoTrans, blas.NoTrans, m, v.Cols, v.Rows, 1, to, x.Stride, v.Data, v.Stride, 0, y, k, work)
-				by.blas.Gemm(blas.NoTrans, blas.Trans, m, v.Cols, v.Cols, 1, y, k, f.Data, f.Stride, 0, z, k, work)
-				by.blas.Gemm(blas.NoTrans, blas.Trans, m, v.Rows, v.Cols, -1, z, k, v.Data, v.Stride, 1, to, x.Stride, work)
-			}
+		crewOrAlone[T](call)(parts, 2*high*k+by.blas.Work(max(backColumns, k, high)), func(part, _ int, work []T) {
+			reflectRows(by.blas, min(high, x.Rows-part*high), x.Cols, x.Data[part*high*x.Stride:], x.Stride, pairs, high*k, work)
 		})
 		return nil
+	}
+}
+
+// backColumns is the number of columns of X that are updated by one block reflector and multiplied by the V of the next one
+// while they are in the cache.
+const backColumns = 384
+
+// reflectRows multiplies the m×n matrix X by pairs of V and F. The first 2·size elements of work are for products.
+func reflectRows[T kernels.Element](r cpu.Routines[T], m, n int, x []T, ldx int, pairs []any, size int, work []T) {
+	y, z, work := work[:size], work[size:2*size], work[2*size:]
+	var before *kernels.Tile[T] // the V whose product with z is to be subtracted
+	for len(pairs) > 0 || before != nil {
+		var v, f *kernels.Tile[T]
+		first := n
+		if before != nil {
+			first = n - before.Rows
+		}
+		if len(pairs) > 0 {
+			v, f = pairs[0].(*kernels.Tile[T]), pairs[1].(*kernels.Tile[T])
+			pairs = pairs[2:]
+			first = min(first, n-v.Rows)
+			clear(y[:m*v.Cols])
+		}
+		for ; first < n; first += backColumns {
+			last := min(first+backColumns, n)
+			if before != nil {
+				if lo := max(first, n-before.Rows); lo < last {
+					r.Gemm(blas.NoTrans, blas.Trans, m, last-lo, before.Cols, -1, z, before.Cols, atEnd(before, n, lo), before.Stride, 1, x[lo:], ldx, work)
+				}
+			}
+			if v != nil {
+				if lo := max(first, n-v.Rows); lo < last {
+					r.Gemm(blas.NoTrans, blas.NoTrans, m, v.Cols, last-lo, 1, x[lo:], ldx, atEnd(v, n, lo), v.Stride, 1, y, v.Cols, work)
+				}
+			}
+		}
+		if before = v; v != nil {
+			r.Gemm(blas.NoTrans, blas.Trans, m, v.Cols, v.Cols, 1, y, v.Cols, f.Data, f.Stride, 0, z, v.Cols, work)
+		}
 	}
 }
 
@@ -118,5 +149,5 @@ func cudaOrmsy2sb[T kernels.Element](call *versions.Call) error {
 // cudaOrmsy2sbMemory returns the bytes of both products.
 func cudaOrmsy2sbMemory[T kernels.Element](call *versions.Call) int64 {
 	x, _, columns := ormsy2sbOf[T](call)
-	return 2 * (int64(x.Rows)*int64(columns)*int64(unsafe.Sizeof(*new(T))) + scratchUnit)
+	return 2 * (int64(x.Rows)*int64(columns)*int64(scalar.Size[T]()) + scratchUnit)
 }

@@ -29,6 +29,7 @@ type (
 		SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
 		Getf2(n int, a []T, lda int, ipiv []int) (info int, done bool)
 		Geqr2(m, n, k int, a []T, lda int, t []T, ldt int)
+		Trsv(uplo blas.Uplo, trans blas.Transpose, diag blas.Diag, n int, a []T, lda int, x []T)
 	}
 	smallLU[T kernels.Element] interface {
 		Work(m, n int) int
@@ -46,8 +47,11 @@ const (
 	loopPotri = 12
 )
 
+// mostGeqr2 is the order up to which reflectors one by one are faster than block reflectors.
+const mostGeqr2 = 96
+
 // LoopTrsv is the largest order that SmallTrsv is for.
-const LoopTrsv = 10
+const LoopTrsv = 16
 
 // NewSmall returns the routines for this machine.
 func NewSmall[T kernels.Element]() *Small[T] {
@@ -105,8 +109,7 @@ func SmallGemm[T kernels.Element](transA, transB bool, m, n, k int, alpha T, a [
 	cpu.SmallGemm(m, n, k, alpha, a, ra, ca, b, rb, cb, beta, c, ldc)
 }
 
-// SmallGemv computes y = alpha·op(A)·x + beta·y for an m×n A of 1 to [cpu.SmallOrder] rows and columns, and an alpha that
-// is not 0. With beta = 0, y is not read.
+// SmallGemv computes y = alpha·op(A)·x + beta·y for a small m×n A with elements, and an alpha that is not 0. With beta = 0, y is not read.
 func SmallGemv[T kernels.Element](transA bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
 	if max(m, n) <= LoopGemm {
 		rows, cols, ra, ca := m, n, lda, 1
@@ -215,7 +218,7 @@ const tallBlock = 32
 // Reduce overwrites the first n columns of the m×(n+nrhs) matrix [A B], m ≥ n, with R and V of A, and the others with
 // Qᵀ·B. The squares of A's columns are as for Geqrt, and t has n² elements of scratch.
 func (s *Small[T]) Reduce(m, n, nrhs int, ab []T, ld int, t []T) {
-	if n > loopGeqr2 && s.p.ReflectorBlock() > 0 {
+	if n > loopGeqr2 && n <= mostGeqr2 && s.p.ReflectorBlock() > 0 {
 		s.p.Geqr2(m, n+nrhs, n, ab, ld, t, 0)
 		return
 	}
@@ -250,16 +253,16 @@ func (s *Small[T]) Ormqr(m, n, k int, v []T, ldv int, tau, c []T, ldc int) {
 // Trsm overwrites the m×n B with op(A)⁻¹·B for the upper triangle of A or, if lower, its lower one. With unit, the
 // diagonal is taken to be ones.
 func (s *Small[T]) Trsm(lower, transposed, unit bool, m, n int, a []T, lda int, b []T, ldb int) {
-	if m <= LoopTrsv && n == 1 && ldb == 1 {
-		cpu.SmallTrsv(lower, transposed, unit, a, lda, b[:m])
-		return
-	}
 	uplo, diag := blas.Upper, blas.NonUnit
 	if lower {
 		uplo = blas.Lower
 	}
 	if unit {
 		diag = blas.Unit
+	}
+	if n == 1 && ldb == 1 {
+		s.p.Trsv(uplo, trans(transposed), diag, m, a, lda, b[:m])
+		return
 	}
 	s.p.Trsm(blas.Left, uplo, trans(transposed), diag, m, n, 1, a, lda, b, ldb, s.scratch(s.p.Work(max(m, n))))
 }
@@ -272,4 +275,9 @@ func SmallTrsv[T kernels.Element](lower, transposed, unit bool, a []T, lda int, 
 // Syrk computes the upper triangle of the n×n C = Aᵀ·A for a k×n A.
 func (s *Small[T]) Syrk(n, k int, a []T, lda int, c []T, ldc int) {
 	s.p.Syrk(blas.Upper, blas.Trans, n, k, 1, a, lda, 0, c, ldc, s.scratch(s.p.Work(max(n, k))))
+}
+
+// AbsFour is [cpu.AbsFour].
+func AbsFour[T kernels.Element](x []T, stride int, col []float64, top *float64) [4]float64 {
+	return cpu.AbsFour(x, stride, col, top)
 }

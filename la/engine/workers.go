@@ -10,7 +10,7 @@ func (e *Engine) Session() (s *Engine, end func()) {
 	if e != nil {
 		return e, func() {}
 	}
-	s = &Engine{table: buildTable(), selector: preferred(), session: true}
+	s = &Engine{table: buildTable(), selector: preferred(), plainUpTo: alwaysDirect, session: true}
 	return s, func() {
 		if s.crew != nil {
 			theCrews().leave(s.crew, !s.unclean)
