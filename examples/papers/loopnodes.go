@@ -51,7 +51,7 @@ func runLoopOnNodes(ctx context.Context, a *cli.App, kind loopapps.Kind, f *loop
 		report.FprintWrapped(a.Out, report.Label("data"), fmt.Sprintf("%s, %s, on %s of one worker", doc.Data, report.Bytes(float64(doc.Bytes)), report.Count(agents, "agent")))
 		fmt.Fprintf(a.Out, "%-13s%-8s%11s%12s%8s%12s\n", "form", "scheme", "best", "median", "tasks", "moved")
 		for _, row := range doc.Plans {
-			times := report.Durations(10 * row.Best)
+			times := inColumn(report.Durations(10*row.Best), row.Median)
 			fmt.Fprintf(a.Out, "%-13s%-8s%11s%12s%8d%12s\n", row.Form, row.Scheme, times(row.Best), times(row.Median), row.Chunks, report.Bytes(float64(row.Moved)))
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tessera-la/tessera/examples/papers/internal/loopapps"
 	"github.com/tessera-la/tessera/exec/loop"
@@ -112,6 +113,7 @@ func printLoopRow(a *cli.App, p report.Paint, r *loopRow, times func(float64) st
 	if r.Scheme == "" {
 		imbalance = "" // no record of which worker has which task
 	}
+	times = inColumn(times, r.Median)
 	fmt.Fprintf(a.Out, "%-7s%-15s%-8s%s%12s%11s%9d%7d\n", r.Scheme, cmp.Or(r.Form, r.Queues), r.Victims, p.Bold(fmt.Sprintf("%11s", times(r.Best))), times(r.Median), imbalance, r.Chunks, r.Steals)
 }
 
@@ -127,4 +129,13 @@ func explainAuto(rows []loopapps.Row) string {
 		}
 	}
 	return b.String()
+}
+
+// inColumn returns times, or in another unit if a row took so much longer than the first one that its median does not fit a
+// column.
+func inColumn(times func(float64) string, median float64) func(float64) string {
+	if utf8.RuneCountInString(times(median)) > 11 {
+		return report.Durations(median)
+	}
+	return times
 }
