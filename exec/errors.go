@@ -3,10 +3,10 @@ package exec
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/exec/graph"
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // ErrClosed is the error of jobs that Close has ended, and of tasks submitted after Close.
@@ -79,9 +79,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // OptionsError lists every problem of an Options, so that the user can correct all at once.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "exec: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("exec", e.Problems) }
 
 // ErrConstraints is the panic of [Job.Submit] for a task whose constraints are of another type than
 // *versions.Constraints.

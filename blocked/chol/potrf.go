@@ -115,7 +115,7 @@ func (f *potrf[T]) update(k int) {
 
 // potrfPriority gives the priorities of the tasks of a factorization of mt×mt tiles: those of DPLASMA's
 // dpotrf. Each task is above the tasks that wait for it. The priority of a potrf is the work of the
-// factorization that it begins, in units of nb³/3 flops; no longest path is as long.
+// factorization that it begins, in units of nb³/3 flops: no path is longer.
 type potrfPriority int64
 
 func (mt potrfPriority) potrf(k int) int64 { return cube(int64(mt) - int64(k)) }

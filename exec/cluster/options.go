@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
@@ -109,9 +108,7 @@ type Copies struct {
 // OptionsError lists everything that is wrong with an Options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "cluster: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("cluster", e.Problems) }
 
 // validate checks o and sets its defaults. The result is what o names. The error is an *OptionsError.
 func (o *Options) validate() (k known, err error) {

@@ -2,7 +2,8 @@ package loop
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Error is the panic of misuse.
@@ -37,6 +38,4 @@ func (e *ChunkError) Unwrap() error { return e.Err }
 // OptionsError lists everything that is wrong with an Options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "loop: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("loop", e.Problems) }

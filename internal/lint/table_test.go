@@ -180,7 +180,7 @@ func table() []entry {
 		{pkg: "transport", tessera: []string{"versions"}},
 		{pkg: "transport/web/certs", tessera: []string{"internal/atomicfile"}},
 		{pkg: "transport/web", tessera: []string{"transport", "versions", "internal/listen", "internal/problems"}, third: []string{"github.com/valyala/fasthttp"}},
-		{pkg: "transport/mpi", tessera: []string{"transport", "versions", "transport/mpi/internal/libmpi"}},
+		{pkg: "transport/mpi", tessera: []string{"transport", "versions", "internal/problems", "transport/mpi/internal/libmpi"}},
 		// What has to be in C.
 		{pkg: "transport/mpi/internal/libmpi"},
 		{pkg: "transport/transporttest", tessera: []string{"transport", "versions"}},

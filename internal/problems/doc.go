@@ -1,7 +1,10 @@
 // Package problems collects what is wrong with options, so that one error names everything.
 package problems
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // List is what is wrong with something, a line each. The zero value is nothing.
 type List []string
@@ -14,4 +17,9 @@ func (l *List) Check(ok bool, format string, args ...any) {
 	if !ok {
 		l.Add(format, args...)
 	}
+}
+
+// InvalidOptions returns the text of an error that lists all that is wrong with options of a package.
+func InvalidOptions(pkg string, found []string) string {
+	return pkg + ": invalid options: " + strings.Join(found, "; ")
 }

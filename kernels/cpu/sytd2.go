@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/tessera-la/tessera/kernels/cpu/isa"
 
-// condensedFew is the order up to which the reductions of small matrices are by single reflectors. All of the matrix is in
-// the first-level cache then, so the products of blocks gain nothing.
+// condensedFew is the order up to which the reductions of small matrices are by single reflectors. The matrix is in the
+// nearest caches then, and the products of blocks gain less than their calls take (docs/internals/measurements.md).
 const condensedFew = 96
 
 // condensedLoops is condensedFew without the vector routines, up to where the blocks' own memory costs more than they gain.

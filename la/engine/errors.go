@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/kernels"
@@ -19,9 +18,7 @@ const ErrNoRuntime Error = "la: a nil engine has no runtime: make an engine with
 // OptionsError lists everything that is wrong with options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "la: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("la", e.Problems) }
 
 // ErrorOf returns an *OptionsError, or nil if there is no problem.
 func ErrorOf(found problems.List) error {

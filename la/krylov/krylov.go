@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
+	"github.com/tessera-la/tessera/internal/problems"
 	"github.com/tessera-la/tessera/la"
 )
 
@@ -124,9 +124,7 @@ func (e *NonFiniteError) Error() string {
 // OptionsError lists the options with values out of range.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "krylov: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("krylov", e.Problems) }
 
 // Error is the type of the constant [ErrOverlap].
 type Error string

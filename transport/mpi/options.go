@@ -2,8 +2,9 @@ package mpi
 
 import (
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/tessera-la/tessera/internal/problems"
 )
 
 // Options configures a node. Its zero value has the defaults.
@@ -21,9 +22,7 @@ type Options struct {
 // OptionsError lists everything that is wrong with an Options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "mpi: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("mpi", e.Problems) }
 
 // withDefaults validates o and returns it with defaults in its zero fields. The error is an *OptionsError.
 func (o Options) withDefaults() (Options, error) {

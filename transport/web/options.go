@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/tessera-la/tessera/internal/problems"
@@ -42,9 +41,7 @@ type Options struct {
 // OptionsError lists everything that is wrong with an Options.
 type OptionsError struct{ Problems []string }
 
-func (e *OptionsError) Error() string {
-	return "transport: invalid options: " + strings.Join(e.Problems, "; ")
-}
+func (e *OptionsError) Error() string { return problems.InvalidOptions("transport", e.Problems) }
 
 // withDefaults validates o and returns it with defaults in its zero fields. The error is an *OptionsError.
 func (o Options) withDefaults() (Options, error) {
