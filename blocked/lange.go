@@ -35,20 +35,20 @@ func (p *Program[T]) ColumnMax(a *Matrix[T]) (*Magnitudes[T], error) {
 	if a.Kind() != Full {
 		panic(ErrKind)
 	}
-	return p.lange(a, false)
+	return p.lange(a, tiles.NewMaxima(a))
 }
 
 // Lassq submits tasks that add the squares of the elements of A, each where its tile is. The caller
 // must not use the result before the job's Wait.
 //
 // Reference: LAPACK xLASSQ.
-func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) { return p.lange(a, true) }
+func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) {
+	return p.lange(a, tiles.NewSquares(a))
+}
 
-// lange submits tasks that add the squares of the elements of A if squares is set, or else find the
-// largest magnitude in each column of A.
-func (p *Program[T]) lange(a *Matrix[T], squares bool) (*Magnitudes[T], error) {
-	m := tiles.NewMagnitudes(a)
-	p.measure(a, p.tasks.Ops.Lange, "magnitudes", func(i, j int) (*Tile[float64], any) { return m.Tile(i, j, squares) })
+// lange submits tasks that compute m of A.
+func (p *Program[T]) lange(a *Matrix[T], m *Magnitudes[T]) (*Magnitudes[T], error) {
+	p.measure(a, p.tasks.Ops.Lange, "magnitudes", func(i, j int) (*Tile[float64], any) { return m.Tile(i, j) })
 	return m, p.tasks.Err
 }
 

@@ -224,7 +224,7 @@ func (f *bandFactors[T]) solveTo(ctx context.Context, trans blas.Transpose, dst 
 	if noSolution(condition) {
 		return condition
 	}
-	x, _ := blocked.From(b, blocked.Full, max(n, nrhs), copying(f.engine, false))
+	x, _ := blocked.From(b, blocked.Full, max(n, nrhs), copying(f.engine))
 	if err := f.solve(ctx, trans, x); err != nil {
 		return err
 	}

@@ -292,7 +292,7 @@ func resume[T Element](e *Engine, c *Checkpoint, w stepwise[T], a Source[T]) (do
 	} else {
 		nb = w.tileSize()
 	}
-	copied, stats := blocked.From(a, w.kind, nb, copying(e, true))
+	copied, stats := blocked.From(a, w.kind, nb, measuring(e))
 	done.stats, done.exp = scaleCopy(e, copied, stats)
 	if stats.NonFinite {
 		return done, &NonFiniteError{Row: stats.Row, Col: stats.Col}

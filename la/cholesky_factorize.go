@@ -66,7 +66,7 @@ func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error
 	if !fits(u, n, n, nb) {
 		u = nil
 	}
-	r := newReading(c.engine, u, Source[T](a), blocked.SymUpper, nb, one, false)
+	r := newReading(c.engine, u, Source[T](a), blocked.SymUpper, nb, readingOptions{alone: one})
 	c.spare = r.a
 	if err := r.nonFinite(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *Cholesky[T]) factorize(ctx context.Context, a SymmetricSource[T]) error
 	if _, npd := errors.AsType[*NotPositiveDefiniteError](err); exp == 0 || err != nil && !npd {
 		return err
 	}
-	v, stats := blocked.From(Source[T](a), blocked.SymUpper, nb, copying(c.engine, true))
+	v, stats := blocked.From(Source[T](a), blocked.SymUpper, nb, measuring(c.engine))
 	stats, exp = scaleCopy(c.engine, v, stats)
 	if err := c.decompose(ctx, c.engine, &reading[T]{a: v, stats: stats}); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (c *Cholesky[T]) decompose(ctx context.Context, e *Engine, r *reading[T]) e
 // upper returns a, or a symmetric copy of a lower triangle that is read as a symmetric matrix.
 func (c *Cholesky[T]) upper(a SymmetricSource[T]) SymmetricSource[T] {
 	if m, ok := any(a).(*blocked.Matrix[T]); ok && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(c.engine, false))
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(c.engine))
 	}
 	return a
 }

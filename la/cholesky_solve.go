@@ -59,7 +59,7 @@ func (c *Cholesky[T]) solveTo(ctx context.Context, dst Destination[T], b Source[
 	if _, nrhs := b.Dims(); n == 0 || nrhs == 0 {
 		return nil
 	}
-	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine, false))
+	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine))
 	if err := c.solveOverwrite(ctx, c.engine, x); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (c *Cholesky[T]) SolveLTo(dst Destination[T], trans bool, b Source[T], opts
 	if n == 0 || nrhs == 0 {
 		return nil
 	}
-	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine, false))
+	x, _ := blocked.From(b, blocked.Full, c.u.NB(), copying(c.engine))
 	err = withScaledColumns(ctx, c.engine, x, c.exp/2, func() error { return c.solveL(ctx, trans, x) })
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (c *Cholesky[T]) change(ctx context.Context, orig *Cholesky[T], v, x *block
 	switch {
 	case x.Rows() == 0:
 		if u != v {
-			v.CopyFrom(u, copying(e, false))
+			v.CopyFrom(u, copying(e))
 		}
 	case n > 0:
 		err := execute(ctx, e, t == 1 && x.MT() == 1 && engine.GoesDirect[T](e, engine.OpCholesky, n), func(s *executor[T]) {
@@ -164,7 +164,7 @@ func (c *Cholesky[T]) change(ctx context.Context, orig *Cholesky[T], v, x *block
 				return
 			}
 			if u != v {
-				v.CopyFrom(u, copying(e, false))
+				v.CopyFrom(u, copying(e))
 			}
 			cos, sin := blocked.New[T](blocked.Full, x.Rows(), n, n), blocked.New[T](blocked.Full, x.Rows(), n, n)
 			s.call(s.ops().Op("chud"), &op.Chud{Down: down}, v.Tile(0, 0), x.Tile(0, 0), cos.Tile(0, 0), sin.Tile(0, 0))

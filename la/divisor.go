@@ -21,7 +21,7 @@ func (d *divisor[T]) newMatrix(e *Engine, kind blocked.Kind, m, n int) (*blocked
 // load returns a copy of b in d's tile size, distributed if A is.
 func (d *divisor[T]) load(ctx context.Context, e *Engine, b Source[T]) (*blocked.Matrix[T], error) {
 	if d.distributed == nil {
-		x, _ := blocked.From(b, blocked.Full, d.nb, copying(e, false))
+		x, _ := blocked.From(b, blocked.Full, d.nb, copying(e))
 		return x, nil
 	}
 	m, n := b.Dims()

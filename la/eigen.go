@@ -73,7 +73,7 @@ func (c *Eigen[T]) Factorize(a Source[T], kind mat.EigenKind, opts ...CallOption
 	if !fits(c.a, n, n, max(n, 1)) {
 		c.a = nil
 	}
-	r := newReading(c.engine, c.a, a, blocked.Full, max(n, 1), true, false)
+	r := newReading(c.engine, c.a, a, blocked.Full, max(n, 1), readingOptions{alone: true})
 	c.a = r.a
 	if err := r.nonFinite(); err != nil {
 		return err

@@ -188,7 +188,7 @@ func readUpper[T Element](e *Engine, to **blocked.Matrix[T], a SymmetricSource[T
 	if !fits(*to, n, n, max(n, 1)) {
 		*to = nil
 	}
-	r := newReading(e, *to, Source[T](a), blocked.SymUpper, max(n, 1), true, false)
+	r := newReading(e, *to, Source[T](a), blocked.SymUpper, max(n, 1), readingOptions{alone: true})
 	*to = r.a
 	return r.nonFinite()
 }

@@ -54,7 +54,7 @@ func newEigenTiles[T Element](e *Engine, o callOptions, a SymmetricSource[T], ve
 		if a, err = withUpper(e, a); err != nil {
 			return nil, err
 		}
-		r := newReading(e, nil, Source[T](a), blocked.SymUpper, cmp.Or(e.Options().NB, eigenDeviceNB), true, false)
+		r := newReading(e, nil, Source[T](a), blocked.SymUpper, cmp.Or(e.Options().NB, eigenDeviceNB), readingOptions{alone: true})
 		if err := r.nonFinite(); err != nil {
 			return nil, err
 		}

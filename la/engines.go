@@ -20,6 +20,11 @@ type (
 func NewEngine(opt Options) (*Engine, error) { return engine.New(opt) }
 
 // copying returns the options of a conversion on e's workers.
-func copying(e *Engine, stats bool) blocked.CopyOptions {
-	return blocked.CopyOptions{Workers: e.Options().Workers, Stats: stats}
+func copying(e *Engine) blocked.CopyOptions {
+	return blocked.CopyOptions{Workers: e.Options().Workers}
+}
+
+// measuring is copying with the statistics of what is copied.
+func measuring(e *Engine) blocked.CopyOptions {
+	return blocked.CopyOptions{Workers: e.Options().Workers, Stats: true}
 }

@@ -98,7 +98,7 @@ func (s *executor[T]) resize(x *blocked.Matrix[T], rows int) *blocked.Matrix[T] 
 		return x.Leading(rows, n)
 	}
 	y := blocked.New[T](blocked.Full, rows, n, x.NB())
-	y.Leading(m, n).CopyFrom(x, copying(s.e, false))
+	y.Leading(m, n).CopyFrom(x, copying(s.e))
 	return y
 }
 

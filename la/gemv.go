@@ -102,7 +102,7 @@ func symv[T Element](ctx context.Context, e *Engine, one bool, alpha T, a *block
 	vy := blocked.View(y, a.NB())
 	vx, _ := readable[T](x, blas.NoTrans, a.NB(), vy, workers)
 	if overlap(a, vy) {
-		a, _ = blocked.From[T](a, a.Kind(), a.NB(), copying(e, false))
+		a, _ = blocked.From[T](a, a.Kind(), a.NB(), copying(e))
 	}
 	if one {
 		callSymv(alpha, a.Kind().Uplo(), a.Tile(0, 0), vx.Tile(0, 0), beta, vy.Tile(0, 0))

@@ -90,13 +90,13 @@ func (f *LDL[T]) factorize(ctx context.Context, a SymmetricSource[T]) error {
 		return blocked.ErrAway
 	}
 	if isMatrix && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(f.engine, false))
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(f.engine))
 	}
 	if !fits(f.a, n, n, max(n, 1)) {
 		f.a, f.d = blocked.New[T](blocked.SymUpper, n, n, max(n, 1)), blocked.New[T](blocked.Full, 2, n, max(n, 2))
 		f.tiles = f.factor(blocked.Full, min(f.tileSize(), 512))
 	}
-	r := newReading(f.engine, f.factor(blocked.SymUpper, ldlRead), Source[T](a), blocked.SymUpper, ldlRead, true, false)
+	r := newReading(f.engine, f.factor(blocked.SymUpper, ldlRead), Source[T](a), blocked.SymUpper, ldlRead, readingOptions{alone: true})
 	if err := r.nonFinite(); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (f *LDL[T]) solveTo(ctx context.Context, dst Destination[T], b Source[T]) e
 	if noSolution(condition) {
 		return condition
 	}
-	x, _ := blocked.From(b, blocked.Full, f.tileSize(), copying(f.engine, false))
+	x, _ := blocked.From(b, blocked.Full, f.tileSize(), copying(f.engine))
 	if err := f.solveOverwrite(ctx, x); err != nil {
 		return err
 	}

@@ -26,30 +26,33 @@ type reading[T Element] struct {
 	stats     blocked.Stats
 }
 
+// readingOptions says what reads a matrix.
+type readingOptions struct {
+	alone     bool // no tasks will follow
+	byColumns bool // whole columns of tiles first, for a computation that begins with these
+}
+
 // loadByTasksFrom is the size in bytes, of as many float64, from which tasks read a matrix: a
 // smaller one stays in the caches between being read and being used.
 const loadByTasksFrom = 1 << 20
 
 // newReading begins to read src into a, which has its shape, or if a is nil into a new matrix of
-// the given kind and tile size. one says that no tasks will follow. byColumns reads whole columns
-// of tiles first, for a computation that begins with these.
-func newReading[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocked.Kind, nb int,
-	one, byColumns bool) *reading[T] {
+// the given kind and tile size.
+func newReading[T Element](e *Engine, a *blocked.Matrix[T], src Source[T], kind blocked.Kind, nb int, opt readingOptions) *reading[T] {
 	m, n := src.Dims()
-	if one || int64(m)*int64(n)*8 < loadByTasksFrom {
+	if opt.alone || int64(m)*int64(n)*8 < loadByTasksFrom {
 		r := &reading[T]{a: a}
-		opt := blocked.CopyOptions{Workers: e.Options().Workers, Stats: true}
 		if a != nil {
-			r.stats = a.CopyFrom(src, opt)
+			r.stats = a.CopyFrom(src, measuring(e))
 		} else {
-			r.a, r.stats = blocked.From(src, kind, nb, opt)
+			r.a, r.stats = blocked.From(src, kind, nb, measuring(e))
 		}
 		return r
 	}
 	if a == nil {
 		a = tiles.Unfilled[T](kind, m, n, nb)
 	}
-	return &reading[T]{a: a, src: src, byColumns: byColumns}
+	return &reading[T]{a: a, src: src, byColumns: opt.byColumns}
 }
 
 // op returns the name of the operation that reads.
@@ -115,7 +118,7 @@ func withUpper[T Element](e *Engine, a SymmetricSource[T]) (SymmetricSource[T], 
 		return nil, blocked.ErrAway
 	}
 	if isMatrix && m.Kind() == blocked.TriLower {
-		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(e, false))
+		a, _ = blocked.From[T](m, blocked.SymLower, m.NB(), copying(e))
 	}
 	return a, nil
 }

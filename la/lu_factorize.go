@@ -74,7 +74,7 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	if !fits(factors, m, n, nb) {
 		factors, pivots = nil, lu.NewPivots(m, n, nb)
 	}
-	r := newReading(f.engine, factors, a, blocked.Full, nb, one, true)
+	r := newReading(f.engine, factors, a, blocked.Full, nb, readingOptions{alone: one, byColumns: true})
 	factors = r.a
 	f.spare, f.sparePivots = factors, pivots
 	if err := r.nonFinite(); err != nil {
@@ -91,7 +91,7 @@ func (f *LU[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	if _, broken := err.(*BreakdownError); broken && (f.opt.OnBreakdown == FallBack || pivoting == TournamentPivoting) {
 		pivoting = PartialPivoting
 		f.resident.end()
-		factors.CopyFrom(a, copying(f.engine, false))
+		factors.CopyFrom(a, copying(f.engine))
 		err = f.decompose(ctx, r, pivots, pivoting)
 	}
 	if err != nil {

@@ -73,7 +73,7 @@ func (f *LU[T]) solveTo(ctx context.Context, dst Destination[T], trans bool, b S
 	if noSolution(condition) {
 		return condition
 	}
-	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), copying(f.engine, false))
+	x, _ := blocked.From(b, blocked.Full, f.lu.NB(), copying(f.engine))
 	if err := f.solveOverwrite(ctx, transposition(trans), x); err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (s *refiner) residual(r, b, x *blocked.Matrix[float64]) error {
 			return s.submitProduct(p, x, r)
 		})
 	}
-	r.CopyFrom(b, copying(s.engine, false))
+	r.CopyFrom(b, copying(s.engine))
 	if mt == 1 && nt == 1 && engine.GoesDirect[float64](s.engine, engine.OpGemm, s.n) {
 		a := s.a
 		if s.diag != nil {

@@ -49,7 +49,7 @@ func (s *refiner) backwardError(b, x *blocked.Matrix[float64]) (float64, error) 
 // shift replaces A by a copy times 2^exp.
 func (s *refiner) shift(exp int) {
 	workers := s.engine.Options().Workers
-	a, _ := blocked.From[float64](s.a, s.a.Kind(), s.a.NB(), copying(s.engine, false))
+	a, _ := blocked.From[float64](s.a, s.a.Kind(), s.a.NB(), copying(s.engine))
 	scaleByPower(a, exp)
 	s.a = a
 	if s.diag != nil {

@@ -19,7 +19,7 @@ const residualRounding = 4
 func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error) {
 	nb, workers := s.a.NB(), s.engine.Options().Workers
 	// The tiles of b are its own: dst may be b.
-	right, stats := blocked.From(b, blocked.Full, nb, copying(s.engine, true))
+	right, stats := blocked.From(b, blocked.Full, nb, measuring(s.engine))
 	var report Refinement
 	if stats.NonFinite {
 		report.Fallback = OutOfRange
@@ -39,7 +39,7 @@ func (s *refiner) solve(dst Sink[float64], b Source[float64]) (Refinement, error
 			return s.deliver(report, dst, x, right, nil)
 		}
 	}
-	x, _ := blocked.From[float64](right, blocked.Full, nb, copying(s.engine, false))
+	x, _ := blocked.From[float64](right, blocked.Full, nb, copying(s.engine))
 	x, condition := s.double(x)
 	if x == nil {
 		return Refinement{}, condition

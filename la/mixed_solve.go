@@ -62,16 +62,16 @@ func SolveSPD(ctx context.Context, e *Engine, dst Destination[float64], a Symmet
 	half := blocked.SymUpper
 	if m, ok := any(a).(*blocked.Matrix[float64]); ok && m.Kind() == blocked.TriLower {
 		half = blocked.SymLower // all that is stored
-		a, _ = blocked.From[float64](m, half, nb, copying(e, false))
+		a, _ = blocked.From[float64](m, half, nb, copying(e))
 	}
 	v, _, ok := tiles.ViewOf[float64](a, nb)
 	if !ok || !v.Kind().Symmetric() {
-		v, _ = blocked.From[float64](a, half, nb, copying(e, false))
+		v, _ = blocked.From[float64](a, half, nb, copying(e))
 	}
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, diag: blocked.NewDiagonal(v, e.Options().Workers)}
 	var single Cholesky[float32]
 	s.factor = func() error {
-		u, stats := tiles.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, copying(e, true))
+		u, stats := tiles.Convert[float32](blocked.Source[float64](v), blocked.SymUpper, nb, measuring(e))
 		if stats.NonFinite {
 			return errRange
 		}
@@ -140,7 +140,7 @@ func SolveGeneral(ctx context.Context, e *Engine, dst Destination[float64], a, b
 	s := &refiner{ctx: ctx, engine: e, n: n, a: v, trans: trans}
 	single := &LU[float32]{engine: e}
 	s.factor = func() error {
-		lu, stats := tiles.Convert[float32](a, blocked.Full, nb, copying(e, true))
+		lu, stats := tiles.Convert[float32](a, blocked.Full, nb, measuring(e))
 		if stats.NonFinite {
 			return errRange
 		}

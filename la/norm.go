@@ -41,7 +41,7 @@ func Norm[T Element](e *Engine, a Source[T], norm lapack.MatrixNorm) float64 {
 	} else if isMatrix {
 		v, trans = m, blas.NoTrans
 	} else if !ok {
-		v, _ = blocked.From(a, blocked.Full, nb, copying(e, false))
+		v, _ = blocked.From(a, blocked.Full, nb, copying(e))
 		trans = blas.NoTrans
 	}
 	if trans != blas.NoTrans {

@@ -82,7 +82,7 @@ func (c *PCA[T]) factorize(ctx context.Context, a Source[T], weights []T) error 
 	if !fits(c.a, m, n, nb) {
 		c.a = nil
 	}
-	r := newReading(e, c.a, a, blocked.Full, nb, true, false)
+	r := newReading(e, c.a, a, blocked.Full, nb, readingOptions{alone: true})
 	c.a = r.a
 	if err := r.nonFinite(); err != nil {
 		return err

@@ -115,7 +115,7 @@ func (f *PivotedQR[T]) factorize(ctx context.Context, a Source[T]) error {
 	if !fits(f.a, m, n, nb) {
 		f.a = nil
 	}
-	r := newReading(f.engine, f.a, a, blocked.Full, nb, true, false)
+	r := newReading(f.engine, f.a, a, blocked.Full, nb, readingOptions{alone: true})
 	f.a = r.a
 	if err := r.nonFinite(); err != nil {
 		return err

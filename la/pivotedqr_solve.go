@@ -71,7 +71,7 @@ func (f *PivotedQR[T]) solve(ctx context.Context, b Source[T], rank int) (*block
 		b = General[T]{Rows: f.n, Cols: nrhs, Stride: nrhs, Data: y.Data[:f.n*nrhs]}
 	}
 	m, _ := b.Dims()
-	in, _ := blocked.From(b, blocked.Full, max(m, nrhs), copying(f.engine, false))
+	in, _ := blocked.From(b, blocked.Full, max(m, nrhs), copying(f.engine))
 	x := blocked.New[T](blocked.Full, nrhs, m, max(m, nrhs))
 	back := scaleColumns(in, f.exp, f.engine.Options().Workers)
 	transpose.Copy(x.Tile(0, 0).Data, x.Tile(0, 0).Stride, in.Tile(0, 0).Data, in.Tile(0, 0).Stride, nrhs, m)

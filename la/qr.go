@@ -210,7 +210,7 @@ func (q *QR[T]) ApplyQTo(dst Destination[T], side blas.Side, trans bool, b Sourc
 	if r == 0 || c == 0 {
 		return nil
 	}
-	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), copying(q.engine, false))
+	x, _ := blocked.From(b, blocked.Full, q.f.a.NB(), copying(q.engine))
 	exp := scaleExponent[T](x.Norm(lapack.MaxAbs, q.engine.Options().Workers))
 	if exp != 0 {
 		scaleByPower(x, -exp)

@@ -115,7 +115,7 @@ func (q *QR[T]) factorizeUnscaled(ctx context.Context, a Source[T]) (top float64
 	if !one && f.a == nil {
 		f.a = blocked.New[T](blocked.Full, m, n, nb) // Geqrf submits parts of tiles
 	}
-	r := newReading(q.engine, f.a, a, blocked.Full, nb, one, true)
+	r := newReading(q.engine, f.a, a, blocked.Full, nb, readingOptions{alone: one, byColumns: true})
 	f.a, q.spare = r.a, f
 	if err := r.nonFinite(); err != nil {
 		return 0, err

@@ -219,7 +219,7 @@ func (q *QR[T]) solve(ctx context.Context, trans bool, b Source[T]) (x *blocked.
 		defer q.mu.Unlock()
 		triangle = q.transposed()
 	}
-	x, _ = blocked.From(b, blocked.Full, f.a.NB(), copying(e, false))
+	x, _ = blocked.From(b, blocked.Full, f.a.NB(), copying(e))
 	back := scaleColumns(x, f.exp, e.Options().Workers)
 	if nrhs == 1 && !wide && !f.a.IsDistributed() && e.Plain(ctx, 1) {
 		if err = triangleError(f.a, f.order()); err == nil {

@@ -34,7 +34,7 @@ func scaleExponent[T Element](top float64) int {
 // scaledCopy returns a copy of a times 2^exp.
 func scaledCopy[T Element](e *Engine, a Source[T], exp int) *blocked.Matrix[T] {
 	m, n := a.Dims()
-	v, _ := blocked.From(a, blocked.Full, max(1, min(max(m, n), 256)), copying(e, false))
+	v, _ := blocked.From(a, blocked.Full, max(1, min(max(m, n), 256)), copying(e))
 	scaleByPower(v, exp)
 	return v
 }
@@ -139,7 +139,7 @@ func rescale[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], ex
 func scaledTriangle[T Element](ctx context.Context, e *Engine, v *blocked.Matrix[T], exp int) (_ *blocked.Matrix[T],
 	end func() error, err error) {
 	if distributedOn[T](e, v) == nil {
-		w, _ := blocked.From(Source[T](v), v.Kind(), v.NB(), copying(e, false))
+		w, _ := blocked.From(Source[T](v), v.Kind(), v.NB(), copying(e))
 		scaleByPower(w, exp)
 		return w, nil, nil
 	}

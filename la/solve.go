@@ -132,7 +132,7 @@ func newDivisor[T Element](ctx context.Context, e *Engine, a Source[T]) (divisor
 		if t, ok := a.(TriangularSource[T]); ok {
 			kind = triangleKind(t)
 		}
-		v, _ = blocked.From(a, kind, nb, copying(e, false))
+		v, _ = blocked.From(a, kind, nb, copying(e))
 		a, trans = v, blas.NoTrans
 	}
 	s := v.Structure(workers)

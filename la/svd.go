@@ -100,7 +100,7 @@ func (c *SVD[T]) factorize(o callOptions, a Source[T], kind mat.SVDKind) error {
 	if !fits(c.a, m, n, nb) {
 		c.a = nil
 	}
-	r := newReading(c.engine, c.a, a, blocked.Full, nb, true, false)
+	r := newReading(c.engine, c.a, a, blocked.Full, nb, readingOptions{alone: true})
 	c.a = r.a
 	if err := r.nonFinite(); err != nil {
 		return err

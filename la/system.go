@@ -83,7 +83,7 @@ func solveVector[T Element](ctx context.Context, name string, rows, cols int, ds
 // retiled returns x in tiles of nb×nb.
 func retiled[T Element](x *blocked.Matrix[T], nb int, e *Engine) *blocked.Matrix[T] {
 	if x.NB() != nb {
-		x, _ = blocked.From[T](x, blocked.Full, nb, copying(e, false))
+		x, _ = blocked.From[T](x, blocked.Full, nb, copying(e))
 	}
 	return x
 }

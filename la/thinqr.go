@@ -487,7 +487,7 @@ func (q *ThinQR[T]) solveTo(ctx context.Context, dst Destination[T], b Source[T]
 		return q.engine.Ready(ctx)
 	}
 	e, f := q.engine, q.f
-	right, _ := blocked.From(b, blocked.Full, f.a.NB(), copying(e, false))
+	right, _ := blocked.From(b, blocked.Full, f.a.NB(), copying(e))
 	back := scaleColumns(right, f.exp, e.Options().Workers)
 	x := blocked.New[T](blocked.Full, q.n, nrhs, f.a.NB())
 	if err := Gemm(ctx, e, blas.NoTrans, blas.NoTrans, 1, q.q, right, 0, x); err != nil {

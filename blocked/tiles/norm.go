@@ -72,16 +72,15 @@ func (a *Matrix[T]) ColumnMax(workers int) []float64 {
 }
 
 // maxima returns the largest magnitude of each column of each tile, for Columns and Max.
-func (a *Matrix[T]) maxima(workers int) *Magnitudes[T] { return a.magnitudes(workers, false) }
+func (a *Matrix[T]) maxima(workers int) *Magnitudes[T] { return a.magnitudes(workers, NewMaxima(a)) }
 
 // squares returns the sum of squares of each tile, for Frobenius.
-func (a *Matrix[T]) squares(workers int) *Magnitudes[T] { return a.magnitudes(workers, true) }
+func (a *Matrix[T]) squares(workers int) *Magnitudes[T] { return a.magnitudes(workers, NewSquares(a)) }
 
-// magnitudes returns sums of squares or maxima, computed on at most workers goroutines.
-func (a *Matrix[T]) magnitudes(workers int, squares bool) *Magnitudes[T] {
-	m := NewMagnitudes(a)
+// magnitudes returns m, computed on at most workers goroutines.
+func (a *Matrix[T]) magnitudes(workers int, m *Magnitudes[T]) *Magnitudes[T] {
 	a.EachTile(workers, func(i, j int) {
-		to, x := m.Tile(i, j, squares)
+		to, x := m.Tile(i, j)
 		op.Measure(x, a.here(i*a.nt+j), to)
 	})
 	return m

@@ -32,16 +32,8 @@ func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 	divide := reciprocals(s, n, a, inv)
 	full := n / mr * mr
 	last := tri[full*(full+mr)/2:]
-	if full < n {
-		// The last panel would reach beyond A: it is completed with zeros.
-		for j := range n {
-			p := last[j*mr : j*mr+mr]
-			clear(p)
-			for i := max(full, j); i < n; i++ {
-				p[i-full] = a[base+i*rs+j*cs]
-			}
-		}
-		clear(last[n*mr : rows*mr])
+	if full < n { // the last panel would reach beyond A
+		copyLastPanel(last[:rows*mr], mr, full, n, a, base, rs, cs)
 		for i := n; i < rows; i++ {
 			inv[i] = 1
 		}
@@ -61,23 +53,19 @@ func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 		t := whole
 		direct := s.left() && !divide
 		l.shape(&t, w, !direct)
+		t.C, t.LDC = at(x, 0), nr*size
 		var bv []T
-		if s.left() {
-			bv = b[v:]
-		} else {
-			bv = b[v*s.ldb:]
-		}
 		switch {
 		case direct:
+			bv = b[v:]
 			t.C, t.LDC = at(bv, first*s.ldb), step*s.ldb*size
 			copyRows(x, full, 1, nr, bv, first+full*step, step, s.ldb, w, n-full)
 		case s.left():
+			bv = b[v:]
 			copyRows(x, 0, 1, nr, bv, first, step, s.ldb, w, n)
 		default:
+			bv = b[v*s.ldb:]
 			l.gather(x, first, step, bv, s.ldb, w, n)
-		}
-		if !direct {
-			t.C, t.LDC = at(x, 0), nr*size
 		}
 		if divide {
 			l.divide(t, n, a, base, rs, cs, x)
@@ -103,6 +91,19 @@ func (l *leaves[T]) trsm(s triangular[T], n int, a, b []T) {
 			l.scatter(bv, s.ldb, x, first, step, w, n)
 		}
 	}
+}
+
+// copyLastPanel copies the last panel of a triangle of order n, whose rows full, …, n-1 are fewer than the mr
+// of a panel, and completes it with zeros. Element (i, j) of the triangle is a[base+i*rs+j*cs].
+func copyLastPanel[T Element](panel []T, mr, full, n int, a []T, base, rs, cs int) {
+	for j := range n {
+		p := panel[j*mr : j*mr+mr]
+		clear(p)
+		for i := max(full, j); i < n; i++ {
+			p[i-full] = a[base+i*rs+j*cs]
+		}
+	}
+	clear(panel[n*mr:])
 }
 
 // packs reports whether the panels of a triangle of order n are to be packed,

@@ -95,6 +95,22 @@ const gesddBlock = 32
 // 11/6 times as many rows as columns.
 func FactorsFirst(m, n int) bool { return 6*m >= 11*n && m > n }
 
+// gesddCall is a call of op "gesdd". The matrix that is reduced is A, or the R of a tall A.
+type gesddCall[T kernels.Element] struct {
+	a, u, v   *kernels.Tile[T] // u and v are nil if only values are asked for
+	part      EigenPart
+	scale     T // of A
+	watch     *stopwatch
+	crew      cpu.Crew[T]
+	reduction bidiagonalReduction[T]
+	b         []T // the matrix that is reduced, then the reflectors of its reduction
+	ldb       int
+	d, e      []T            // the bidiagonal matrix
+	first     *cpu.TallQR[T] // of a tall A, else nil
+	factors   []T            // of first
+	work      []T
+}
+
 // gesdd returns the function of a version of op "gesdd".
 func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 	all := Conquering(by.blas)
@@ -105,107 +121,118 @@ func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 			identityFrom(u, 0)
 			return nil
 		}
-		watch := startStages(call)
+		p, vectors := params[Gesdd](call), u != nil
+		s := gesddCall[T]{a: a, u: u, v: v, part: p.Part, watch: startStages(call), b: a.Data, ldb: a.Stride, d: sigma.Row(0)}
 		tools := all
-		tools.Stop = watch.stop
-		rows, cols := float64(m), float64(n)
-		scale := moderate(a, blas.All)
+		tools.Stop = s.watch.stop
+		s.scale = moderate(a, blas.All)
 		tall := FactorsFirst(m, n)
-		order := m // rows of the matrix that is reduced: A or R
+		order := m // rows of the matrix that is reduced
 		if tall {
 			order = n
 		}
-		crew := crewOrAlone[T](call)
-		p := params[Gesdd](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, watch.account, by.blas, crew, a, false)
-		reduction := newBidiagonalReduction(by.blas, crew, watch, order, n, way)
-		size := reduction.work(u != nil)
-		if u != nil {
+		s.crew = crewOrAlone[T](call)
+		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, s.watch.account, by.blas, s.crew, a, false)
+		s.reduction = newBidiagonalReduction(by.blas, s.crew, s.watch, order, n, way)
+		size := s.reduction.work(vectors)
+		if vectors {
 			size = max(size, bidiag.WorkBdsdc(n))
 		}
-		var first *cpu.TallQR[T]
 		if tall {
 			units := 1
 			if call.Gang != nil {
 				units = call.Gang.Units()
 			}
-			first = cpu.NewTallQR(m, n, gesddBlock, units, by.qr, gangQR(by.qr, call, nil), crew)
+			s.first = cpu.NewTallQR(m, n, gesddBlock, units, by.qr, gangQR(by.qr, call, nil), s.crew)
 			left := 0
-			if u != nil {
+			if vectors {
 				left = u.Rows
 			}
-			size = max(size, first.Work(left)) + n*n + first.Factors()
+			size = max(size, s.first.Work(left)) + n*n + s.first.Factors()
 		}
-		work := versions.Scratch[T](call.Work, n+reduction.kept(u != nil)+size)
-		take := func(k int) []T {
-			s := work[:k:k]
-			work = work[k:]
-			return s
-		}
-		e, keep := take(n)[:n-1], take(reduction.kept(u != nil))
-		d := sigma.Row(0)
-		b, ldb := a.Data, a.Stride
-		var factors []T // of Q
+		s.work = versions.Scratch[T](call.Work, n+s.reduction.kept(vectors)+size)
+		s.e = s.take(n)[:n-1]
+		keep := s.take(s.reduction.kept(vectors))
 		if tall {
-			factors = take(first.Factors())
-			b, ldb = take(n*n), n
-			first.Factor(a.Data, a.Stride, factors, work)
-			for i := range n {
-				clear(b[i*n:][:i])
-				copy(b[i*n+i:][:n-i], a.Row(i)[i:])
-			}
-			if err := watch.end("QR", 2*cols*cols*(rows-cols/3)); err != nil {
+			if err := s.factor(); err != nil {
 				return err
 			}
 		}
-		if err := reduction.reduce(u != nil, b, ldb, d, e, keep, work); err != nil {
+		err := s.reduction.reduce(vectors, s.b, s.ldb, s.d, s.e, keep, s.work)
+		switch {
+		case err != nil:
+		case vectors:
+			err = s.vectors(tools)
+		default:
+			err = bidiag.Bdsqr(s.d, s.e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}, nil)
+			err = cmp.Or(err, s.watch.end("values", 0))
+		}
+		if err != nil {
 			return err
 		}
-		if u == nil {
-			err := bidiag.Bdsqr(d, e, bidiag.Matrix[T]{Rows: n}, bidiag.Matrix[T]{Rows: n}, nil)
-			if err = cmp.Or(err, watch.end("values", 0)); err != nil {
-				return err
-			}
-		} else {
-			square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
-				return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
-			}
-			left, right := u.Rows, n // vectors
-			var choose tridiag.Choice[T]
-			if part := p.Part; part.Kind != AllEigen {
-				choose = func(values []T) (first, last int) {
-					first, last = part.SingularPart(n, func(i int) float64 { return float64(values[i] / scale) })
-					left, right = last-first, last-first
-					return first, last
-				}
-			}
-			err := bidiag.Bdsdc(d, e, square(u), square(v), work, tools, tridiag.Crew[T](crew), choose)
-			if err = cmp.Or(err, watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
-				return err
-			}
-			if err := reduction.backFromBand(right, u, v, work); err != nil {
-				return err
-			}
-			reduction.backRight(right, b, ldb, v, work)
-			for i := range min(left, n) {
-				clear(u.Row(i)[n:])
-			}
-			identityFrom(u, n)
-			if tall {
-				reduction.backLeft(min(left, n), b, ldb, u, work)
-				first.Apply(left, a.Data, a.Stride, factors, u.Data, u.Stride, work)
-			} else {
-				reduction.backLeft(left, b, ldb, u, work)
-			}
-			if err := watch.end("back-transformation", 2*cols*cols*float64(right)+2*float64(left)*cols*(2*rows-cols)); err != nil {
-				return err
-			}
-		}
-		for i := range d {
-			d[i] /= scale
+		for i := range s.d {
+			s.d[i] /= s.scale
 		}
 		return nil
 	}
+}
+
+// take takes k elements of the scratch memory.
+func (s *gesddCall[T]) take(k int) []T {
+	x := s.work[:k:k]
+	s.work = s.work[k:]
+	return x
+}
+
+// factor computes the R of a tall A.
+func (s *gesddCall[T]) factor() error {
+	a, n := s.a, s.a.Cols
+	s.factors = s.take(s.first.Factors())
+	s.b, s.ldb = s.take(n*n), n
+	s.first.Factor(a.Data, a.Stride, s.factors, s.work)
+	for i := range n {
+		clear(s.b[i*n:][:i])
+		copy(s.b[i*n+i:][:n-i], a.Row(i)[i:])
+	}
+	rows, cols := float64(a.Rows), float64(n)
+	return s.watch.end("QR", 2*cols*cols*(rows-cols/3))
+}
+
+// vectors computes the singular values of the bidiagonal matrix, and the singular vectors of A.
+func (s *gesddCall[T]) vectors(tools tridiag.Tools[T]) error {
+	u, v, n, work := s.u, s.v, s.a.Cols, s.work
+	rows, cols := float64(s.a.Rows), float64(n)
+	square := func(x *kernels.Tile[T]) bidiag.Matrix[T] {
+		return bidiag.Matrix[T]{Rows: n, Cols: n, Stride: x.Stride, Data: x.Data}
+	}
+	left, right := u.Rows, n // vectors
+	var choose tridiag.Choice[T]
+	if part, scale := s.part, s.scale; part.Kind != AllEigen {
+		choose = func(values []T) (first, last int) {
+			first, last = part.SingularPart(n, func(i int) float64 { return float64(values[i] / scale) })
+			left, right = last-first, last-first
+			return first, last
+		}
+	}
+	err := bidiag.Bdsdc(s.d, s.e, square(u), square(v), work, tools, tridiag.Crew[T](s.crew), choose)
+	if err = cmp.Or(err, s.watch.end("divide and conquer", 8*cols*cols*cols/3)); err != nil {
+		return err
+	}
+	if err := s.reduction.backFromBand(right, u, v, work); err != nil {
+		return err
+	}
+	s.reduction.backRight(right, s.b, s.ldb, v, work)
+	for i := range min(left, n) {
+		clear(u.Row(i)[n:])
+	}
+	identityFrom(u, n)
+	if s.first != nil {
+		s.reduction.backLeft(min(left, n), s.b, s.ldb, u, work)
+		s.first.Apply(left, s.a.Data, s.a.Stride, s.factors, u.Data, u.Stride, work)
+	} else {
+		s.reduction.backLeft(left, s.b, s.ldb, u, work)
+	}
+	return s.watch.end("back-transformation", 2*cols*cols*float64(right)+2*float64(left)*cols*(2*rows-cols))
 }
 
 // identityFrom sets the rows of x from row i on to those of the identity. x may be nil.

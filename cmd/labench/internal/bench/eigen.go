@@ -144,7 +144,7 @@ type svd[T la.Element] struct {
 
 // newSVD makes A.
 func newSVD[T la.Element](f *maker[T]) problem {
-	return &svd[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), values: f.spec.Values, reduction: f.spec.Reduction}
+	return &svd[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, fullMatrix), values: f.spec.Values, reduction: f.spec.Reduction}
 }
 
 // order returns no operation of la, since there are no tiles: see Operation.whole.

@@ -20,7 +20,7 @@ type eigenGeneral[T la.Element] struct {
 
 // newEigenGeneral makes A.
 func newEigenGeneral[T la.Element](f *maker[T]) problem {
-	return &eigenGeneral[T]{base: f.base, a: f.first(f.spec.N, f.spec.N, false), values: f.spec.Values}
+	return &eigenGeneral[T]{base: f.base, a: f.first(f.spec.N, f.spec.N, fullMatrix), values: f.spec.Values}
 }
 
 // order returns no operation of la, since there are no tiles: see Operation.whole.

@@ -20,7 +20,7 @@ type eigenGeneralized[T la.Element] struct {
 // newEigenGeneralized makes A and B.
 func newEigenGeneralized[T la.Element](f *maker[T]) problem {
 	n := f.spec.N
-	g := f.generate(f.spec.B, 1, n, n, true)
+	g := f.generate(f.spec.B, 1, n, n, lowerHalf)
 	p := &eigenGeneralized[T]{base: f.base, a: f.symmetric(n), values: f.spec.Values}
 	p.b = la.Symmetric[T]{N: n, Stride: g.Stride, Data: g.Data}
 	for _, x := range []*la.Symmetric[T]{&p.a, &p.b} {

@@ -16,7 +16,7 @@ type gemm[T la.Element] struct {
 
 func newGemm[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	return &gemm[T]{f.base, f.first(s.M, s.K, false), f.generate(s.Matrix, 1, s.K, s.N, false), f.empty(s.M, s.N)}
+	return &gemm[T]{f.base, f.first(s.M, s.K, fullMatrix), f.generate(s.Matrix, 1, s.K, s.N, fullMatrix), f.empty(s.M, s.N)}
 }
 
 func (p *gemm[T]) order() (op engine.Operation, n, longest int) {

@@ -19,7 +19,7 @@ type lu[T la.Element] struct {
 
 func newLU[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	return &lu[T]{base: f.base, a: f.first(s.M, s.N, false), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, kept: kept{keep: s.Checkpoint}}
+	return &lu[T]{base: f.base, a: f.first(s.M, s.N, fullMatrix), opt: la.LUOptions{Pivoting: s.Pivot, OnBreakdown: s.OnBreakdown}, kept: kept{keep: s.Checkpoint}}
 }
 
 func (p *lu[T]) order() (op engine.Operation, n, longest int) {

@@ -22,19 +22,26 @@ type maker[T la.Element] struct {
 	err   error              // the first error; matrices made after it are unusable
 }
 
-// first returns the first operand, which is m×n. It comes from the input file if there is one. If half is set,
-// it is the lower triangle, with zeros above.
-func (f *maker[T]) first(m, n int, half bool) la.General[T] {
+// extent says which elements an operand has.
+type extent bool
+
+const (
+	fullMatrix extent = false
+	lowerHalf  extent = true // zeros above
+)
+
+// first returns the first operand, which is m×n. It comes from the input file if there is one.
+func (f *maker[T]) first(m, n int, what extent) la.General[T] {
 	if f.input == nil {
-		return f.generate(f.spec.Matrix, 0, m, n, half)
+		return f.generate(f.spec.Matrix, 0, m, n, what)
 	}
 	g := empty[T](m, n)
-	if half {
+	if what == lowerHalf {
 		f.input.CopyTo(la.Triangular[T]{Uplo: blas.Lower, Diag: blas.NonUnit, N: n, Data: g.Data, Stride: g.Stride}, f.workers)
 	} else {
 		f.input.CopyTo(g, f.workers)
 	}
-	symmetric := half && find(f.spec.Op).needsSymmetric(f.spec)
+	symmetric := what == lowerHalf && find(f.spec.Op).needsSymmetric(f.spec)
 	f.input = nil // no longer needed
 	f.note(f.finite(g, symmetric))
 	return g
@@ -47,7 +54,7 @@ func (f *maker[T]) note(err error) {
 }
 
 // generate returns an m×n matrix of the given kind. Each number of an operand gives another matrix.
-func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half bool) la.General[T] {
+func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, what extent) la.General[T] {
 	g := f.empty(m, n)
 	if f.blank {
 		return g
@@ -62,7 +69,7 @@ func (f *maker[T]) generate(kind matgen.Kind, operand uint64, m, n int, half boo
 				return
 			}
 			width := n
-			if half {
+			if what == lowerHalf {
 				width = i + 1
 			}
 			gen.Block(i, 0, 1, width, g.Data[i*g.Stride:], g.Stride)
@@ -79,7 +86,7 @@ func (f *maker[T]) symmetric(n int) la.Symmetric[T] {
 	if f.input != nil && f.input.Kind() == blocked.Full {
 		f.note(f.checkSymmetry(n))
 	}
-	g := f.first(n, n, true)
+	g := f.first(n, n, lowerHalf)
 	return la.Symmetric[T]{Uplo: blas.Lower, N: n, Data: g.Data, Stride: g.Stride}
 }
 

@@ -21,7 +21,7 @@ type factorQR[T la.Element] struct {
 }
 
 func newQR[T la.Element](f *maker[T]) problem {
-	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, false), opt: f.spec.qrOptions(), kept: kept{keep: f.spec.Checkpoint}}
+	return &factorQR[T]{base: f.base, a: f.first(f.spec.M, f.spec.N, fullMatrix), opt: f.spec.qrOptions(), kept: kept{keep: f.spec.Checkpoint}}
 }
 
 func (p *factorQR[T]) order() (op engine.Operation, n, longest int) {

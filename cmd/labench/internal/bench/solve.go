@@ -21,7 +21,7 @@ type equations[T la.Element] struct {
 
 func (f *maker[T]) equations(a la.General[T]) equations[T] {
 	nrhs := f.spec.NRHS
-	return equations[T]{base: f.base, a: a, b: f.generate(matgen.Random, 1, a.Rows, nrhs, false), x: empty[T](a.Cols, nrhs)}
+	return equations[T]{base: f.base, a: a, b: f.generate(matgen.Random, 1, a.Rows, nrhs, fullMatrix), x: empty[T](a.Cols, nrhs)}
 }
 
 func (p *equations[T]) reset() { spoil(p.x, p.workers) }
@@ -77,7 +77,7 @@ func newSystem[T la.Element](f *maker[T]) problem {
 		}
 		a = la.General[T]{Rows: s.N, Cols: s.N, Stride: half.Stride, Data: half.Data}
 	} else {
-		a = f.first(s.N, s.N, false)
+		a = f.first(s.N, s.N, fullMatrix)
 	}
 	used := s.Method
 	if used == Auto {
@@ -172,7 +172,7 @@ type lstsq[T la.Element] struct {
 }
 
 func newLstsq[T la.Element](f *maker[T]) problem {
-	return &lstsq[T]{equations: f.equations(f.first(f.spec.M, f.spec.N, false))}
+	return &lstsq[T]{equations: f.equations(f.first(f.spec.M, f.spec.N, fullMatrix))}
 }
 
 func (p *lstsq[T]) order() (op engine.Operation, n, longest int) {

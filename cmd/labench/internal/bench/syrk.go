@@ -17,7 +17,7 @@ type syrk[T la.Element] struct {
 }
 
 func newSyrk[T la.Element](f *maker[T]) problem {
-	return &syrk[T]{f.base, f.first(f.spec.N, f.spec.K, false), f.empty(f.spec.N, f.spec.N)}
+	return &syrk[T]{f.base, f.first(f.spec.N, f.spec.K, fullMatrix), f.empty(f.spec.N, f.spec.N)}
 }
 
 func (p *syrk[T]) order() (op engine.Operation, n, longest int) {

@@ -20,7 +20,7 @@ type trsm[T la.Element] struct {
 
 func newTrsm[T la.Element](f *maker[T]) problem {
 	s := f.spec
-	p := &trsm[T]{base: f.base, l: f.first(s.M, s.M, true), b: f.generate(matgen.Random, 1, s.M, s.N, false)}
+	p := &trsm[T]{base: f.base, l: f.first(s.M, s.M, lowerHalf), b: f.generate(matgen.Random, 1, s.M, s.N, fullMatrix)}
 	for i := range p.l.Rows {
 		if p.l.Data[i*p.l.Stride+i] == 0 {
 			f.note(&DiagonalError{i})
