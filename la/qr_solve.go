@@ -94,13 +94,6 @@ func (q *QR[T]) SolveVecTo(dst VectorSink[T], trans bool, b VectorSource[T], opt
 		return err
 	}
 	rows, cols := q.operator(trans)
-	if d := q.direct(ctx, trans); d != nil {
-		defer d.leave()
-		var to, from memory[T]
-		if vectorsOf(cols, dst, &to, rows, b, &from) && q.solveDirect(d, &to, &from) {
-			return nil
-		}
-	}
 	f := q.f
 	if m, n := f.a.Dims(); f.exp == 0 && m >= n && n > 0 && !f.a.IsDistributed() {
 		done, err := substituteVector(ctx, q.engine, rows, cols, dst, b, func(ctx context.Context) error {
