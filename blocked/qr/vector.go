@@ -9,6 +9,8 @@ import (
 // and q. It needs no tasks: it reads each tile once, and goes at the speed of memory. x has m elements, and w at least IB
 // elements of scratch. Before each tile column MulVec returns the error of ready if there is one; x is then undefined. a is not
 // distributed.
+//
+// Reference: LAPACK xORMQR, and xGEMQRT and xTPMQRT for a tile.
 func (q *Rotations[T]) MulVec(v op.Vectors[T], transposed bool, a *blocked.Matrix[T], x, w []T, ready func() error) error {
 	last := len(q.plan.columns) - 1
 	for n := range q.plan.columns {

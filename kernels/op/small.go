@@ -109,7 +109,8 @@ func SmallGemm[T kernels.Element](transA, transB bool, m, n, k int, alpha T, a [
 	cpu.SmallGemm(m, n, k, alpha, a, ra, ca, b, rb, cb, beta, c, ldc)
 }
 
-// SmallGemv computes y = alpha·op(A)·x + beta·y for a small m×n A with elements, and an alpha that is not 0. With beta = 0, y is not read.
+// SmallGemv computes y = alpha·op(A)·x + beta·y for a small m×n A with elements, and an alpha that is not 0. With beta = 0,
+// y is not read.
 func SmallGemv[T kernels.Element](transA bool, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
 	if max(m, n) <= LoopGemm {
 		rows, cols, ra, ca := m, n, lda, 1
