@@ -36,7 +36,7 @@ func eigenErrors(a mat.Symmetric, values []float64, v *mat.Dense, eps float64) (
 	vl.Apply(func(_, j int, x float64) float64 { return x * values[j] }, v)
 	av.Sub(&av, &vl)
 	vv.Mul(v.T(), v)
-	for i := range n {
+	for i := range values {
 		vv.Set(i, i, vv.At(i, i)-1)
 	}
 	norm := max(mat.Norm(a, 1), math.SmallestNonzeroFloat64)
@@ -319,7 +319,8 @@ func TestReductions(t *testing.T) {
 	}
 }
 
-// TestEigenSymPart: a part has the values and vectors of the whole, bit by bit, and what is asked of it makes sense.
+// TestEigenSymPart: a part has the values and vectors of the whole, bit by bit unless there are few vectors, and what is asked of
+// it makes sense.
 func TestEigenSymPart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	ctx := t.Context()
@@ -331,35 +332,33 @@ func TestEigenSymPart(t *testing.T) {
 		}
 		values, whole := all.Values(nil), mat.Dense{}
 		all.VectorsTo(&whole)
-		at := func(i int) float64 {
-			switch {
-			case i < 0:
+		below := func(i int) float64 { // a bound between values
+			switch i {
+			case 0:
 				return math.Inf(-1)
-			case i >= n:
+			case n:
 				return math.Inf(1)
 			}
-			return values[i]
+			return (values[i-1] + values[i]) / 2
 		}
 		for _, part := range [][2]int{{0, 0}, {0, n}, {0, min(n, 3)}, {n / 2, n}, {n / 3, n/3 + n/4}} {
 			first, last := part[0], part[1]
 			for name, p := range map[string]la.EigenPart{
 				"indices":  la.EigenIndices(first, last),
-				"interval": la.EigenInterval(at(first-1), at(last-1)),
+				"interval": la.EigenInterval(below(first), below(last)),
 			} {
 				for _, vectors := range []bool{true, false} {
 					if err := some.Factorize(a, vectors, la.WithContext(ctx), p); err != nil {
 						t.Fatal(err)
 					}
-					limit := 0.0 // values alone come from another algorithm
-					if !vectors {
+					limit := 0.0 // values alone, and few vectors, come from other algorithms
+					if few := n == 300 && last-first <= n/6; !vectors || few {
 						limit = 1e-13 * float64(n)
 					}
 					got := some.Values(nil)
-					if vectors || name == "indices" {
-						if len(got) != last-first || !floats.EqualApprox(got, values[first:last], limit) {
-							t.Errorf("order %d, %s %v: values %v, want %v", n, name, part, got, values[first:last])
-							continue
-						}
+					if len(got) != last-first || !floats.EqualApprox(got, values[first:last], limit) {
+						t.Errorf("order %d, %s %v: values %v, want %v", n, name, part, got, values[first:last])
+						continue
 					}
 					if !vectors {
 						continue
@@ -369,8 +368,11 @@ func TestEigenSymPart(t *testing.T) {
 						continue
 					}
 					some.VectorsTo(&v)
-					if !mat.Equal(&v, whole.Slice(0, n, first, last)) {
+					if limit == 0 && !mat.Equal(&v, whole.Slice(0, n, first, last)) {
 						t.Errorf("order %d, %s %v: other vectors", n, name, part)
+					}
+					if r, o := eigenErrors(a, got, &v, 0x1p-52); !(r < 30 && o < 30) {
+						t.Errorf("order %d, %s %v: residual %.3g, orthogonality %.3g", n, name, part, r, o)
 					}
 				}
 			}

@@ -72,6 +72,20 @@ func (p EigenPart) Of(n int, value func(i int) float64) (first, last int) {
 	return 0, n
 }
 
+// countOf returns how many values of T times 1/scale are of the part, within rounding.
+func countOf[T kernels.Element](p EigenPart, d, e []T, scale T) int {
+	switch p.Kind {
+	case EigenByIndex:
+		return p.Last - p.First
+	case EigenByValue:
+		return tridiag.Count(d, e, T(p.UpTo)*scale) - tridiag.Count(d, e, T(p.Above)*scale)
+	}
+	return len(d)
+}
+
+// few says whether so few vectors of n are wanted that inverse iteration is faster than divide and conquer.
+func few(vectors, n int) bool { return n >= stevxLeast && stevxShare*vectors <= n }
+
 // syevdOp defines op "syevd".
 func syevdOp[T kernels.Element]() definition[T] {
 	return definition[T]{
@@ -108,6 +122,12 @@ func syevdWork[T kernels.Element](call *versions.Call) float64 {
 	}
 	return 8*n*n*n/3 + 2*n*n*float64(params[Syevd](call).vectors(a.Rows))
 }
+
+// With vectors for at most one in stevxShare of the values, and from order stevxLeast on, tridiag.Stevx is used.
+const (
+	stevxShare = 6
+	stevxLeast = 256
+)
 
 // syevdAlone is the order up to which one unit is as fast as several.
 const syevdAlone = 200
@@ -158,7 +178,11 @@ func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 			if n == 1 { // Stedc does not call choose
 				choose(d)
 			}
-			err := tridiag.Stedc(d, e, matrixOf(z), work, tools, tridiag.Crew[T](crew), choose)
+			solve := tridiag.Stedc[T]
+			if few(countOf(p.Part, d, e, scale), n) {
+				solve = tridiag.Stevx[T]
+			}
+			err := solve(d, e, matrixOf(z), work, tools, tridiag.Crew[T](crew), choose)
 			order := float64(n)
 			if err = cmp.Or(err, watch.end("divide and conquer", 4*order*order*order/3)); err != nil {
 				return err

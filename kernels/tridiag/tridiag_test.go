@@ -101,7 +101,7 @@ func problems(n int, rng *rand.Rand) (all []problem) {
 }
 
 // check returns the scaled residual ‖T·Q' − Q'·Λ‖₁/(n·‖T‖₁·ε) and the loss of orthogonality
-// ‖Q·Qᵀ − I‖/(n·ε), of rows Q.
+// ‖Q·Qᵀ − I‖/(n·ε), of rows Q, one for each of values.
 func check[T scalar.Real](d, e, values []T, q Matrix[T]) (residual, loss float64) {
 	n := len(d)
 	eps := 2 * scalar.Eps[T]()
@@ -119,7 +119,7 @@ func check[T scalar.Real](d, e, values []T, q Matrix[T]) (residual, loss float64
 	norm = max(norm, scalar.Pick[T](math.SmallestNonzeroFloat32, math.SmallestNonzeroFloat64)/eps)
 	_, exp := math.Frexp(norm)
 	scaled := func(x float64) float64 { return math.Ldexp(math.Ldexp(x, -exp/2), exp/2-exp) }
-	for k := range n {
+	for k := range values {
 		x := q.Row(k)
 		sum := 0.0
 		for i := range n {
