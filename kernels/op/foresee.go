@@ -15,17 +15,19 @@ type Decomposition struct {
 	Vectors    int  // how many are wanted, of each side
 }
 
-// The parts of the rate of products of tiles that the stages have: means of what two cores of a Zen 5 had at orders 1000 to
-// 3000 (2026-11-29). Bulges, and dqds, have the rate of one worker: a second core gained little, and more were not tried.
+// The parts of the rate of products of tiles that the stages have: between what two cores of a Zen 5 (2026-11-29) and of a Zen
+// 4 (2026-12-01) had at orders 1000 to 3000. Bulges, and dqds, have the rate of one worker: a second core gained little, and
+// more were not tried.
 const (
-	vectorsShare = 0.9  // rank-2 updates of the reduction in one stage
-	bandShare    = 0.6  // of all workers: reduction to a band
-	chaseShare   = 0.3  // of one worker
-	mergeShare   = 0.9  // products of divide and conquer
-	backShare    = 0.65 // transformation back, by blocks of reflectors
-	secular      = 900  // operations of divide and conquer for each pair of a value and a pole
-	roots        = 20.0 // operations that ops "stedc", without vectors, and "laed4" count for each pair; the latter has half of them
-	quotients    = 1800 // operations for each pair of singular values, without vectors: one worker has them all
+	vectorsShare  = 0.9  // rank-2 updates of the reduction in one stage
+	bandShare     = 0.65 // of all workers: reduction to a band
+	chaseShare    = 0.35 // of one worker
+	mergeShare    = 0.9  // products of divide and conquer
+	backShare     = 0.75 // transformation back, by blocks of reflectors
+	bandBackShare = 0.9  // that of the chase, whose blocks are counted with their zeros
+	secular       = 900  // operations of divide and conquer for each pair of a value and a pole
+	roots         = 20.0 // operations that ops "stedc", without vectors, and "laed4" count for each pair; the latter has half of them
+	quotients     = 1800 // operations for each pair of singular values, without vectors: one worker has them all
 )
 
 // twoStagesLeast is the least order for two stages, unless they are asked for: smaller matrices are in caches, which are
@@ -46,7 +48,7 @@ func (d Decomposition) Foresee(way Reduction, rates Rates) (stages Stages) {
 		reduction, back = 4*square*(m-n/3), (2*square+2*n*(2*m-n))*k
 	}
 	if way == TwoStages {
-		chase := (4 + 2*sides) * bandWidth * square
+		chase := (4 + 2*sides) * float64(d.bandWidth()) * square
 		stage("reduction to band", reduction, reduction/(bandShare*rates.All))
 		stage("bulge chasing", chase, chase/(chaseShare*rates.One))
 	} else {
@@ -59,7 +61,7 @@ func (d Decomposition) Foresee(way Reduction, rates Rates) (stages Stages) {
 		stage("divide and conquer", products, sides*(square*(n/3+k)/(mergeShare*rates.All)+secular*square/rates.All))
 		if way == TwoStages {
 			band := sides * 4 * square * k
-			stage("vectors of the band", band, band/(backShare*rates.All))
+			stage("vectors of the band", band, band/(bandBackShare*rates.All))
 		}
 		stage("back-transformation", back, back/(backShare*rates.All))
 	case d.Singular:
@@ -77,7 +79,7 @@ func TiledStages() map[string]float64 {
 	return map[string]float64{
 		"sy2sbqr": bandShare, "sy2sbmm": bandShare, "sb2st": chaseShare,
 		"laed0": mergeShare, "laed3": mergeShare, "laed4": 2 * roots / secular, "stedc": roots / secular,
-		"ormsb2st": backShare, "ormsy2sb": backShare,
+		"ormsb2st": bandBackShare, "ormsy2sb": backShare,
 		"recut": 0,
 	}
 }

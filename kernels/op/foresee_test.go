@@ -18,7 +18,7 @@ func TestForesee(t *testing.T) {
 		rates op.Rates
 		two   bool
 	}{
-		{op.Decomposition{Rows: 300, Cols: 300}, here, false},
+		{op.Decomposition{Rows: 200, Cols: 200}, here, false},
 		{op.Decomposition{Rows: 1000, Cols: 1000}, here, true},
 		{op.Decomposition{Rows: 2000, Cols: 2000, Vectors: 200}, here, true},
 		{op.Decomposition{Rows: 2000, Cols: 2000, Vectors: 2000}, here, false},

@@ -132,8 +132,9 @@ func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 			order = n
 		}
 		s.crew = crewOrAlone[T](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}, s.watch.account, by.blas, s.crew, a, false)
-		s.reduction = newBidiagonalReduction(by.blas, s.crew, s.watch, order, n, way)
+		problem := Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}
+		way := wayFor(p.Reduction, problem, s.watch.account, by.blas, s.crew, a, false)
+		s.reduction = newBidiagonalReduction(by.blas, s.crew, s.watch, problem, way)
 		size := s.reduction.work(vectors)
 		if vectors {
 			size = max(size, bidiag.WorkBdsdc(n))

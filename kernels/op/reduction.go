@@ -23,9 +23,19 @@ const (
 	TwoStages
 )
 
-// bandWidth is the number of superdiagonals of the band: a multiple of the columns of a micro-kernel, and wide enough for
-// products at nearly their full rate.
-const bandWidth = 48
+// bandWidth returns the number of superdiagonals of the band in two stages, a multiple of the columns of a micro-kernel. A
+// narrow band is chased faster, and vectors of a wide one are transformed faster: from manyVectors on that is more, at any
+// order, as both grow with n². The reduction to a band by reflectors from both sides is slower with 32 than with 48.
+func (d Decomposition) bandWidth() int {
+	const manyVectors = 600
+	switch {
+	case d.Vectors >= manyVectors:
+		return 64
+	case d.Singular:
+		return 48
+	}
+	return 32
+}
 
 // The largest numbers of columns that Syev and Gesvd take: larger matrices are divided and conquered.
 const (
@@ -38,13 +48,13 @@ type symReduction[T kernels.Element] struct {
 	*cpu.Tridiagonal[T]
 	crew  cpu.Crew[T]
 	watch *stopwatch
-	n     int
+	n, b  int // b superdiagonals, in two stages
 	two   bool
 }
 
-// newSymReduction returns the reduction of a matrix of order n by a way that has been chosen.
-func newSymReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, n int, way Reduction) symReduction[T] {
-	s := symReduction[T]{cpu.NewTridiagonal(r, crew), crew, watch, n, way == TwoStages}
+// newSymReduction returns the reduction of d's matrix by a way that has been chosen.
+func newSymReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, d Decomposition, way Reduction) symReduction[T] {
+	s := symReduction[T]{cpu.NewTridiagonal(r, crew), crew, watch, d.Cols, d.bandWidth(), way == TwoStages}
 	s.Stop = watch.stop
 	return s
 }
@@ -55,9 +65,9 @@ func (s *symReduction[T]) kept(vectors bool) int {
 	case !s.two:
 		return s.n
 	case !vectors:
-		return s.n * cpu.ChaseSteps(s.n, bandWidth)
+		return s.n * cpu.ChaseSteps(s.n, s.b)
 	}
-	return s.n + cpu.SweepsSize(s.n, bandWidth)
+	return s.n + cpu.SweepsSize(s.n, s.b)
 }
 
 // work returns the number of elements of scratch for each of the two.
@@ -70,9 +80,9 @@ func (s *symReduction[T]) work(vectors bool) int {
 		}
 		return size
 	}
-	size := cpu.BandSize[T](n, bandWidth) + s.Sy2sbWork(n, bandWidth)
+	size := cpu.BandSize[T](n, s.b) + s.Sy2sbWork(n, s.b)
 	if vectors {
-		size = max(size, cpu.ReflectorsWork(n, max(n-bandWidth, 0)), cpu.OrmChaseWork(n, bandWidth))
+		size = max(size, cpu.ReflectorsWork(n, max(n-s.b, 0)), cpu.OrmChaseWork(n, s.b))
 	}
 	return size
 }
@@ -84,18 +94,18 @@ func (s *symReduction[T]) reduce(vectors bool, a *kernels.Tile[T], d, e, keep, w
 		sytrd(s.Tridiagonal, n, a.Data, a.Stride, d, e, keep, work)
 		return s.watch.end("reduction", 4*order*order*order/3)
 	}
-	band := work[s.Sy2sbWork(n, bandWidth):][:cpu.BandSize[T](n, bandWidth)]
+	band := work[s.Sy2sbWork(n, s.b):][:cpu.BandSize[T](n, s.b)]
 	var tau []T
 	q := cpu.Sweeps[T]{V: a.Data, Stride: a.Stride, Tau: keep} // without vectors, no reflectors of the first stage are in a
 	if vectors {
-		tau, q = keep[:n], cpu.NewSweeps(n, bandWidth, keep[n:])
+		tau, q = keep[:n], cpu.NewSweeps(n, s.b, keep[n:])
 	}
-	s.Sy2sb(n, bandWidth, a.Data, a.Stride, band, tau, work)
+	s.Sy2sb(n, s.b, a.Data, a.Stride, band, tau, work)
 	if err := s.watch.end("reduction to band", 4*order*order*order/3); err != nil {
 		return err
 	}
-	s.Sb2st(n, bandWidth, band, q, d, e)
-	return s.watch.end("bulge chasing", 6*order*order*bandWidth)
+	s.Sb2st(n, s.b, band, q, d, e)
+	return s.watch.end("bulge chasing", 6*order*order*float64(s.b))
 }
 
 // back transforms the first rows of z, eigenvectors of T, into those of A.
@@ -105,11 +115,11 @@ func (s *symReduction[T]) back(rows int, a, z *kernels.Tile[T], keep, work []T) 
 		ormtr(s.Tridiagonal, rows, n, a.Data, a.Stride, keep, z.Data, z.Stride, work)
 		return s.watch.end("back-transformation", flops)
 	}
-	s.OrmChase(rows, n, bandWidth, cpu.NewSweeps(n, bandWidth, keep[n:]), z.Data, z.Stride, work)
+	s.OrmChase(rows, n, s.b, cpu.NewSweeps(n, s.b, keep[n:]), z.Data, z.Stride, work)
 	if err := s.watch.end("vectors of the band", 2*flops); err != nil {
 		return err
 	}
-	s.OrmtrSy2sb(rows, n, bandWidth, a.Data, a.Stride, keep[:n], z.Data, z.Stride, work)
+	s.OrmtrSy2sb(rows, n, s.b, a.Data, a.Stride, keep[:n], z.Data, z.Stride, work)
 	return s.watch.end("back-transformation", flops)
 }
 
@@ -149,15 +159,15 @@ func ormtr[T kernels.Element](t *cpu.Tridiagonal[T], m, n int, a []T, lda int, t
 type bidiagonalReduction[T kernels.Element] struct {
 	*cpu.Bidiagonal[T]
 	watch      *stopwatch
-	m, n       int
+	m, n, b    int // b superdiagonals, in two stages
 	two        bool
 	tauq, taup []T
 	q, p       cpu.Sweeps[T] // of the second stage
 }
 
-// newBidiagonalReduction returns the reduction of an m×n matrix by a way that has been chosen.
-func newBidiagonalReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, m, n int, way Reduction) bidiagonalReduction[T] {
-	s := bidiagonalReduction[T]{Bidiagonal: cpu.NewBidiagonal(r, crew), watch: watch, m: m, n: n, two: way == TwoStages}
+// newBidiagonalReduction returns the reduction of d's matrix by a way that has been chosen.
+func newBidiagonalReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, d Decomposition, way Reduction) bidiagonalReduction[T] {
+	s := bidiagonalReduction[T]{Bidiagonal: cpu.NewBidiagonal(r, crew), watch: watch, m: d.Rows, n: d.Cols, b: d.bandWidth(), two: way == TwoStages}
 	s.Stop = watch.stop
 	return s
 }
@@ -168,9 +178,9 @@ func (s *bidiagonalReduction[T]) kept(vectors bool) int {
 	case !s.two:
 		return 2 * s.n
 	case !vectors:
-		return s.n * cpu.ChaseSteps(s.n, bandWidth)
+		return s.n * cpu.ChaseSteps(s.n, s.b)
 	}
-	return 2 * (s.n + cpu.SweepsSize(s.n, bandWidth))
+	return 2 * (s.n + cpu.SweepsSize(s.n, s.b))
 }
 
 // work returns the number of elements of scratch for each of the two.
@@ -183,9 +193,9 @@ func (s *bidiagonalReduction[T]) work(vectors bool) int {
 		return max(size, cpu.GebrdWork(s.m, s.n))
 	}
 	if vectors {
-		size = max(size, cpu.OrmChaseWork(s.n, bandWidth))
+		size = max(size, cpu.OrmChaseWork(s.n, s.b))
 	}
-	return max(size, cpu.BandSize[T](s.n, bandWidth)+s.Ge2tbWork(s.m, s.n, bandWidth))
+	return max(size, cpu.BandSize[T](s.n, s.b)+s.Ge2tbWork(s.m, s.n, s.b))
 }
 
 // reduce reduces a to the bidiagonal matrix d, e.
@@ -200,16 +210,16 @@ func (s *bidiagonalReduction[T]) reduce(vectors bool, a []T, lda int, d, e, keep
 	s.q = cpu.Sweeps[T]{V: a, Stride: lda, Tau: keep} // without vectors, no reflectors of the first stage are in a
 	if vectors {
 		s.tauq, s.taup, keep = keep[:n], keep[n:2*n], keep[2*n:]
-		s.q, s.p = cpu.NewSweeps(n, bandWidth, keep), cpu.NewSweeps(n, bandWidth, keep[cpu.SweepsSize(n, bandWidth):])
+		s.q, s.p = cpu.NewSweeps(n, s.b, keep), cpu.NewSweeps(n, s.b, keep[cpu.SweepsSize(n, s.b):])
 	}
-	size := cpu.BandSize[T](n, bandWidth)
+	size := cpu.BandSize[T](n, s.b)
 	band, work := work[:size:size], work[size:]
-	s.Ge2tb(s.m, n, bandWidth, a, lda, band, s.tauq, s.taup, work)
+	s.Ge2tb(s.m, n, s.b, a, lda, band, s.tauq, s.taup, work)
 	if err := s.watch.end("reduction to band", flops); err != nil {
 		return err
 	}
-	s.Tb2bd(n, bandWidth, band, s.q, s.p, d, e)
-	return s.watch.end("bulge chasing", 8*cols*cols*bandWidth)
+	s.Tb2bd(n, s.b, band, s.q, s.p, d, e)
+	return s.watch.end("bulge chasing", 8*cols*cols*float64(s.b))
 }
 
 // backFromBand transforms the first rows of u and v, singular vectors of B, into those of the band.
@@ -217,8 +227,8 @@ func (s *bidiagonalReduction[T]) backFromBand(rows int, u, v *kernels.Tile[T], w
 	if !s.two {
 		return nil
 	}
-	s.OrmChase(rows, s.n, bandWidth, s.q, u.Data, u.Stride, work)
-	s.OrmChase(rows, s.n, bandWidth, s.p, v.Data, v.Stride, work)
+	s.OrmChase(rows, s.n, s.b, s.q, u.Data, u.Stride, work)
+	s.OrmChase(rows, s.n, s.b, s.p, v.Data, v.Stride, work)
 	return s.watch.end("vectors of the band", 8*float64(s.n)*float64(s.n)*float64(rows))
 }
 
@@ -226,7 +236,7 @@ func (s *bidiagonalReduction[T]) backFromBand(rows int, u, v *kernels.Tile[T], w
 func (s *bidiagonalReduction[T]) backRight(rows int, a []T, lda int, v *kernels.Tile[T], work []T) {
 	b := 1
 	if s.two {
-		b = bandWidth
+		b = s.b
 	}
 	s.OrmbrP(rows, s.n, b, a, lda, s.taup, v.Data, v.Stride, work)
 }

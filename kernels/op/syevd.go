@@ -150,8 +150,9 @@ func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		scale := moderate(a, blas.Upper)
 		p := params[Syevd](call)
 		crew := crewOrAlone[T](call)
-		way := wayFor(p.Reduction, Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}, watch.account, by.blas, crew, a, true)
-		reduction := newSymReduction(by.blas, crew, watch, n, way)
+		problem := Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}
+		way := wayFor(p.Reduction, problem, watch.account, by.blas, crew, a, true)
+		reduction := newSymReduction(by.blas, crew, watch, problem, way)
 		size := max(reduction.work(z != nil), 1)
 		if z != nil {
 			size = max(size, tridiag.WorkStedc(n))
