@@ -13,10 +13,7 @@ import (
 // Geqp3 judges Q by its orthogonality, R by the residual of A·P, and the order of the pivots by the norms in R.
 func (s *suite[T]) Geqp3(t *testing.T) {
 	for _, dims := range [][2]int{{0, 0}, {0, 2}, {2, 0}, {1, 1}, {2, 2}, {3, 7}, {7, 3}, {40, 35}, {35, 40}, {160, 70}, {130, 150}} {
-		for _, c := range []struct {
-			name string
-			at   func(i, j int) float64
-		}{
+		for _, c := range []recipe{
 			{"random", func(int, int) float64 { return s.rnd.NormFloat64() }},
 			{"zero", func(int, int) float64 { return 0 }},
 			{"rank one", func(int, int) float64 { return 1 }},
