@@ -255,8 +255,8 @@ func ReflectorsWork(order, k int) int {
 
 // applyBlock computes X −= ((X·Vᵀ)·Fᵀ)·V for the m×cols matrix X and the nb rows of V, whose elements are contiguous. Rows
 // of y and z, which are scratch, are ld elements apart.
-func (t *condensed[T]) applyBlock(m, nb, cols int, v, f []T, ldf int, x []T, ldx int, y, z []T, ld int, work []T) {
-	t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, v, cols, 0, y, ld, work)
-	t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ld, f, ldf, 0, z, ld, work)
-	t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ld, v, cols, 1, x, ldx, work)
+func (c *condensed[T]) applyBlock(m, nb, cols int, v, f []T, ldf int, x []T, ldx int, y, z []T, ld int, work []T) {
+	c.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, v, cols, 0, y, ld, work)
+	c.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ld, f, ldf, 0, z, ld, work)
+	c.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ld, v, cols, 1, x, ldx, work)
 }

@@ -3,7 +3,7 @@ package cpu
 // sytd2 is [Tridiagonal.Sytrd] for a small matrix. It works on both triangles.
 //
 // Reference: LAPACK xSYTD2.
-func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
+func (c *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 	completeUpper(n, a, lda)
 	for i := range n {
 		row := a[i*lda+i : i*lda+n]
@@ -12,7 +12,7 @@ func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 			return
 		}
 		x := row[1:]
-		tau[i], e[i] = t.larfg(x)
+		tau[i], e[i] = c.larfg(x)
 		if tau[i] != 0 {
 			x[0] = 1
 			// w = τ·A·v, and then w −= ½τ·(wᵀ·v)·v.
@@ -22,10 +22,10 @@ func (t *condensed[T]) sytd2(n int, a []T, lda int, d, e, tau, work []T) {
 				x[0] = e[i]
 				continue
 			}
-			t.mulVec(len(x), len(x), rest, lda, x, w)
-			scalWith(&t.vectors, tau[i], w)
-			axpyWith(&t.vectors, -tau[i]/2*dotWith(&t.vectors, w, x), x, w)
-			t.ger2(len(x), len(x), rest, lda, x, w, w, x)
+			c.mulVec(len(x), len(x), rest, lda, x, w)
+			scalWith(&c.vectors, tau[i], w)
+			axpyWith(&c.vectors, -tau[i]/2*dotWith(&c.vectors, w, x), x, w)
+			c.ger2(len(x), len(x), rest, lda, x, w, w, x)
 		}
 		x[0] = e[i]
 	}
