@@ -35,7 +35,7 @@ func spectralErrors[T kernels.Element](a, sigma, u, v *kernels.Tile[T]) (residua
 	if norm == 0 {
 		norm = 1
 	}
-	for k, i := range cells(n, m) {
+	for k, i := range cells(sigma.Cols, m) {
 		sum := -float64(sigma.At(0, k)) / norm * float64(u.At(k, i))
 		for j := range n {
 			sum += float64(a.At(i, j)) / norm * float64(v.At(k, j))

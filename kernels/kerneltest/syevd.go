@@ -57,5 +57,29 @@ func (s *suite[T]) Syevd(t *testing.T) {
 			}
 		}
 	}
+	s.syevdFew(t)
 	s.work(t, 14*9, &op.Syevd{}, newTile[T](3, 3, 0), newTile[T](1, 3, 0), newTile[T](3, 3, 0))
+}
+
+// syevdFew judges few vectors of a larger matrix, whose eigenvalues may be separate or not.
+func (s *suite[T]) syevdFew(t *testing.T) {
+	const n, first, k = 260, 230, 20
+	for _, c := range s.spectral() {
+		a := newTile[T](n, n, 2)
+		for i := range n {
+			for j := range i + 1 {
+				v := T(c.at(j, i))
+				a.Set(i, j, v)
+				a.Set(j, i, v)
+			}
+		}
+		for _, way := range []op.Reduction{op.OneStage, op.TwoStages} {
+			w, z := newTile[T](1, n, 1), newTile[T](n, n, 3)
+			s.must(t, &op.Syevd{Part: op.EigenPart{Kind: op.EigenByIndex, First: first, Last: first + k}, Reduction: way}, clone(a), w, z)
+			w.Data, w.Cols, z.Rows = w.Data[first:], k, k
+			if residual, loss := spectralErrors(a, w, z, z); !(residual < 30 && loss < 30) {
+				t.Errorf("%s, few vectors, %d stages: residual %.3g, orthogonality %.3g", c.name, way, residual, loss)
+			}
+		}
+	}
 }
