@@ -54,7 +54,7 @@ func root(a *cli.App) *cobra.Command {
 	cmd.Flags().BoolVar(&tags, "tags-info", false, "say which build tags this program has, and what each adds")
 	cmd.Flags().BoolVar(&version, "version", false, "say which version and commit this program was built from")
 	cli.Prepare(cmd)
-	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		var errs cli.Problems
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			// An empty value may come from an unset variable of a script.
@@ -65,6 +65,7 @@ func root(a *cli.App) *cobra.Command {
 				errs.Note(cli.NotAllowed(f, f.Value.String(), nil))
 			}
 		})
+		errs.Apart(cmd.Flags(), args, []string{"profile", "trace", "dot", "record", "csv", "plot", "output"}, []string{"input", "machine", "resources"})
 		return cli.Usage(errors.Join(errs...))
 	}
 	cmd.SetOut(a.Out)

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/spf13/pflag"
 	"github.com/tessera-la/tessera/internal/atomicfile"
 )
 
@@ -76,4 +78,42 @@ func (p *Problems) Target(flag, path string) (bad bool) {
 		p.Note(fmt.Errorf("%s: %s", path, reason))
 	}
 	return reason != ""
+}
+
+// Apart notes the flags in writes whose file another flag, of writes or reads, or an argument names as well: what is
+// written last would replace what was to be kept. A command need not have all these flags.
+func (p *Problems) Apart(fl *pflag.FlagSet, args []string, writes, reads []string) {
+	type named struct{ what, path string }
+	var others []named
+	for _, path := range args {
+		others = append(others, named{"the argument", path})
+	}
+	for i, flag := range append(reads[:len(reads):len(reads)], writes...) {
+		f := fl.Lookup(flag)
+		if f == nil || f.Value.String() == "" {
+			continue
+		}
+		path := f.Value.String()
+		if at := strings.Index(strings.ToLower(path), ".npz:"); at >= 0 { // an array of a file
+			path = path[:at+len(".npz")]
+		}
+		for _, o := range others {
+			if i >= len(reads) && sameFile(o.path, path) {
+				p.Note(fmt.Errorf("%s %s: %s names the same file", Dashed(flag), path, o.what))
+			}
+		}
+		others = append(others, named{Dashed(flag), path})
+	}
+}
+
+// sameFile reports whether two paths name one file, which need not exist.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	if errX == nil && errY == nil {
+		return os.SameFile(x, y)
+	}
+	a, errX = filepath.Abs(a)
+	b, errY = filepath.Abs(b)
+	return errX == nil && errY == nil && a == b
 }

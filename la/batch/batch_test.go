@@ -283,6 +283,9 @@ func TestShapes(t *testing.T) {
 		"product":     Gemm(ctx, nil, blas.NoTrans, blas.NoTrans, 1, m(1, 2, 2, 4), m(1, 3, 2, 6), 0, m(1, 2, 2, 4)),
 		"slices":      Cholesky(ctx, nil, Matrices[float64]{Count: 2, Rows: 1, Cols: 1, Each: [][]float64{{1}}}),
 		"short slice": Cholesky(ctx, nil, Matrices[float64]{Count: 1, Rows: 2, Cols: 2, Each: [][]float64{{1, 0, 0}}}),
+		"far apart":   Cholesky(ctx, nil, Matrices[float64]{Count: 5, Rows: 2, Cols: 2, Step: 1 << 61, Data: make([]float64, 9)}),
+		"long rows":   Cholesky(ctx, nil, Matrices[float64]{Count: 1, Rows: 5, Cols: 5, Stride: 1 << 62, Data: make([]float64, 9)}),
+		"transposed":  Gemm(ctx, nil, 0, blas.NoTrans, 1, m(1, 2, 2, 4), m(1, 2, 2, 4), 0, m(1, 2, 2, 4)),
 		"stride":      Cholesky(ctx, nil, Matrices[float64]{Count: 1, Rows: 2, Cols: 2, Stride: 1, Data: make([]float64, 9)}),
 	} {
 		if _, ok := errors.AsType[*la.ShapeError](err); !ok {
@@ -295,6 +298,11 @@ func TestShapes(t *testing.T) {
 		t.Errorf("cancelled: error %v", err)
 	}
 	if err := Cholesky(ctx, nil, m(0, 3, 3, 0)); err != nil {
+		t.Error(err)
+	}
+	// Matrices without elements need no memory, whatever their stride and step.
+	empty := Matrices[float64]{Count: 3, Rows: 2, Stride: 4}
+	if err := Gemm(ctx, nil, blas.NoTrans, blas.Trans, 1, empty, empty, 0, m(3, 2, 2, 12)); err != nil {
 		t.Error(err)
 	}
 }

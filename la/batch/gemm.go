@@ -18,6 +18,11 @@ func Gemm[T la.Element](ctx context.Context, e *la.Engine, transA, transB blas.T
 	if err := complete("batch.Gemm", "abc", &a, &b, &c); err != nil {
 		return err
 	}
+	for _, t := range [...]blas.Transpose{transA, transB} {
+		if t != blas.NoTrans && t != blas.Trans && t != blas.ConjTrans {
+			return &la.ShapeError{Op: "batch.Gemm", Detail: fmt.Sprintf("transposition is %q, want NoTrans or Trans", rune(t))}
+		}
+	}
 	ta, tb := transA != blas.NoTrans, transB != blas.NoTrans
 	m, k, kb, n := a.Rows, a.Cols, b.Rows, b.Cols
 	if ta {

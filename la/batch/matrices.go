@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -34,31 +35,36 @@ func (a *Matrices[T]) complete(op, name string) error {
 	if a.Step == 0 {
 		a.Step = a.Rows * a.Stride
 	}
-	length := 0
-	if a.Rows > 0 && a.Cols > 0 {
-		length = (a.Rows-1)*a.Stride + a.Cols
-	}
+	empty := a.Rows == 0 || a.Cols == 0
+	holds := func(x []T) bool { return empty || fit(len(x), a.Rows, a.Stride, a.Cols) }
 	wrong := ""
 	switch {
 	case a.Count < 0 || a.Rows < 0 || a.Cols < 0 || a.Stride < a.Cols || a.Step < 0:
 		wrong = fmt.Sprintf("has %d matrices %d×%d, stride %d and step %d", a.Count, a.Rows, a.Cols, a.Stride, a.Step)
 	case a.Each != nil && len(a.Each) != a.Count:
 		wrong = fmt.Sprintf("has %d slices for %d matrices", len(a.Each), a.Count)
-	case a.Each == nil && a.Count > 0 && length > 0 && (a.Step < length || len(a.Data) < (a.Count-1)*a.Step+length):
-		wrong = fmt.Sprintf("has %d elements, which %d matrices %d×%d of stride %d and step %d do not fit", len(a.Data),
-			a.Count, a.Rows, a.Cols, a.Stride, a.Step)
-	}
-	if wrong == "" {
-		for k, x := range a.Each {
-			if len(x) < length {
-				wrong = fmt.Sprintf("has %d elements in slice %d, too few for %d×%d", len(x), k, a.Rows, a.Cols)
-			}
+	case a.Each != nil:
+		if k := slices.IndexFunc(a.Each, func(x []T) bool { return !holds(x) }); k >= 0 {
+			wrong = fmt.Sprintf("has %d elements in slice %d, too few for %d×%d", len(a.Each[k]), k, a.Rows, a.Cols)
+		}
+	case empty:
+		a.Step = 0 // there need not be memory
+	case a.Count > 0:
+		if length := (a.Rows-1)*a.Stride + a.Cols; !holds(a.Data) || a.Step < length || !fit(len(a.Data), a.Count, a.Step, length) {
+			wrong = fmt.Sprintf("has %d elements, which %d matrices %d×%d of stride %d and step %d do not fit", len(a.Data),
+				a.Count, a.Rows, a.Cols, a.Stride, a.Step)
 		}
 	}
 	if wrong != "" {
 		return &la.ShapeError{Op: op, Detail: name + " " + wrong}
 	}
 	return nil
+}
+
+// fit reports whether memory of n elements has room for count pieces of a length, from one to the next a step. A product of
+// these numbers may overflow.
+func fit(n, count, step, length int) bool {
+	return length <= n && (count == 1 || step <= (n-length)/(count-1))
 }
 
 // complete completes those operands of op that are not nil. It returns a *la.ShapeError if one makes no sense, or has

@@ -45,7 +45,7 @@ type Cholesky[T la.Element] struct {
 	factor   choleskyFactor[T]
 	rt       exec.Runtime // of the last matrix
 	exp      int          // it is the factorization of A divided by two to this power
-	norm     float64      // ‖A‖₁
+	norm     float64      // ‖A‖₁, of A divided by it
 }
 
 // choleskyFactor is a factor with its memory: *fronts, or *columns if supernodes do not pay.
@@ -100,7 +100,7 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 		if m, err = symmetric(a, f.opt.Triangle); err != nil {
 			return err
 		}
-		top, norm = size(m)
+		top, norm = size(m, 1)
 	}
 	if !known && !hasPattern(m, f.pattern) {
 		if err := f.analyze(ctx, m, a.rt); err != nil {
@@ -112,8 +112,12 @@ func (f *Cholesky[T]) Factorize(ctx context.Context, a *Matrix) error {
 			fr.divide(d)
 		}
 	}
-	f.rt, f.exp, f.norm = a.rt, exponent[T](top), norm
-	err := f.factor.factorize(ctx, a.rt, m, math.Ldexp(1, -f.exp))
+	f.rt, f.exp = a.rt, exponent[T](top)
+	scale := math.Ldexp(1, -f.exp)
+	if f.norm = norm * scale; norm > math.MaxFloat64 { // the elements are in range, and their sum is not
+		_, f.norm = size(m, scale)
+	}
+	err := f.factor.factorize(ctx, a.rt, m, scale)
 	if e, ok := err.(*supernodal.NotPositiveDefiniteError); ok {
 		err = &NotPositiveDefiniteError{int(e.Row) + 1}
 	}
@@ -217,10 +221,11 @@ func (f *Cholesky[T]) order(ctx context.Context, g *order.Graph, rt exec.Runtime
 }
 
 // exponent returns a power of two by which a matrix whose largest magnitude is top is divided so that the elements of its
-// factor are in the middle of the range of T: 0 if they are without.
+// factor are in the middle of the range of T: 0 if they are without. It is itself in range.
 func exponent[T la.Element](top float64) int {
 	if _, e := math.Frexp(top); top > 0 && (e < -scalar.Pick[T](40, 400) || e > scalar.Pick[T](40, 400)) {
-		return e
+		const most = 1000
+		return max(-most, min(most, e))
 	}
 	return 0
 }

@@ -11,7 +11,8 @@ import (
 // which is rarely below a third of the true value. It is +Inf if a solution overflows, and 0 if n = 0. A solution has about
 // as many wrong digits as the condition number has before its point.
 //
-// The error is the cause of the context's end, or [exec.ErrClosed] for a large factor whose runtime has ended. Cond panics with [ErrNotFactorized] if there is no factorization.
+// The error is the cause of the context's end, or [exec.ErrClosed] for a large factor whose runtime has ended. Cond panics
+// with [ErrNotFactorized] if there is no factorization.
 //
 // Reference: LAPACK xPOCON, xLACN2; N. J. Higham, ACM TOMS 14 (1988).
 func (f *Cholesky[T]) Cond(ctx context.Context) (float64, error) {
@@ -40,7 +41,7 @@ func (f *Cholesky[T]) Cond(ctx context.Context) (float64, error) {
 			x[i] = float64(y[i])
 		}
 	}
-	cond := f.norm / math.Ldexp(1, f.exp) * inverse
+	cond := f.norm * inverse
 	if math.IsNaN(cond) {
 		return math.Inf(1), nil
 	}

@@ -12,7 +12,8 @@ import (
 // SolveVecTo solves A·x = b, dst = x, where dst and b have n elements. dst may be b.
 //
 // The error is an *[la.ShapeError]; an *[la.OverflowError] if b is finite and the solution is not; the cause of the
-// context's end; or [exec.ErrClosed] for a large factor whose runtime has ended. dst is then unchanged. SolveVecTo panics with [ErrNotFactorized] if there is no factorization.
+// context's end; or [exec.ErrClosed] for a large factor whose runtime has ended. dst is then unchanged. SolveVecTo panics
+// with [ErrNotFactorized] if there is no factorization.
 func (f *Cholesky[T]) SolveVecTo(ctx context.Context, dst, b []T) error {
 	f.check()
 	n := f.pattern.N()
@@ -24,7 +25,7 @@ func (f *Cholesky[T]) SolveVecTo(ctx context.Context, dst, b []T) error {
 
 // SolveTo solves A·X = B, dst = X, where B is n×nrhs. dst may be b; an empty *mat.Dense takes the shape of b.
 //
-// The error is that of SolveVecTo.
+// The error is that of SolveVecTo. It leaves dst unchanged, except for its shape.
 func (f *Cholesky[T]) SolveTo(ctx context.Context, dst la.Sink[T], b la.Source[T]) error {
 	f.check()
 	n := f.pattern.N()

@@ -170,13 +170,13 @@ func checkSymmetry(m *supernodal.Matrix) error {
 	return nil
 }
 
-// size returns the largest magnitude in m, and the 1-norm: the largest sum of the magnitudes in a column, or in a row.
-// The elements are finite.
-func size(m *supernodal.Matrix) (top, norm float64) {
+// size returns the largest magnitude in scale·m, and the 1-norm: the largest sum of the magnitudes in a column, or in a row.
+// The elements are finite; the norm may overflow.
+func size(m *supernodal.Matrix, scale float64) (top, norm float64) {
 	for i := range len(m.Ptr) - 1 {
 		sum := 0.0
 		for _, v := range m.Data[m.Ptr[i]:m.Ptr[i+1]] {
-			v = math.Abs(v)
+			v = math.Abs(v) * scale
 			sum += v
 			if v > top {
 				top = v
@@ -219,7 +219,7 @@ func (p *places) read(m *supernodal.Matrix) (top, norm float64, ok bool) {
 			return 0, 0, false
 		}
 	}
-	top, norm = size(m)
+	top, norm = size(m, 1)
 	return top, norm, norm <= math.MaxFloat64
 }
 

@@ -227,8 +227,9 @@ func TestCholeskyFloat32(t *testing.T) {
 			t.Errorf("scaled residual %.3g", r)
 		}
 	}
-	// The same in float64, with solutions in range.
-	for _, scale := range []float64{1e300, 1e-300} {
+	// The same in float64, with solutions in range, but for sums of elements.
+	cond := 0.0
+	for _, scale := range []float64{1, 0x1p1021, 0x1p-1060} {
 		s := poisson(9, 9, 1)
 		for k := range s.v {
 			s.v[k] *= scale
@@ -241,6 +242,12 @@ func TestCholeskyFloat32(t *testing.T) {
 		b[40] = scale
 		if err := f.SolveVecTo(t.Context(), b, b); err != nil || !(b[40] > 0.3 && b[40] < 1) {
 			t.Errorf("%v, %v", b[40], err)
+		}
+		switch c, err := f.Cond(t.Context()); {
+		case scale == 1:
+			cond = c
+		case !(math.Abs(c-cond) < 1e-12*cond) || err != nil:
+			t.Errorf("scale %v: condition %v, want %v; %v", scale, c, cond, err)
 		}
 	}
 }

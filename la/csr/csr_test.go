@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -244,6 +245,9 @@ func TestMisfits(t *testing.T) {
 		} else if _, ok := errors.AsType[*csr.StructureError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if _, err := csr.FromCOO(rt, 2, 2, []int{1, -1}, []int{0, 1}, []float64{1, 1}); err == nil || !strings.Contains(err.Error(), "row 0 of 2, of entry 2") {
+		t.Errorf("a row that there is not: %v", err)
 	}
 	square, _ := random(t, rt, 4, 4, 9, 11)
 	for _, f := range []func(){

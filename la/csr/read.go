@@ -112,8 +112,11 @@ func FromCOO(rt exec.Runtime, m, n int, i, j []int, v []float64) (*Matrix, error
 	}
 	c := coo{rows: m, cols: n, list: make([]entry, len(v))}
 	for k := range v {
-		if uint(i[k]) >= uint(m) || uint(j[k]) >= uint(n) {
-			return nil, &StructureError{i[k], fmt.Sprintf("column %d of a %d×%d matrix", j[k]+1, m, n)}
+		if uint(i[k]) >= uint(m) {
+			return nil, &StructureError{-1, fmt.Sprintf("row %d of %d, of entry %d (all counted from 1)", i[k]+1, m, k+1)}
+		}
+		if uint(j[k]) >= uint(n) {
+			return nil, &StructureError{i[k], fmt.Sprintf("column %d of %d", j[k]+1, n)}
 		}
 		c.list[k] = entry{int32(i[k]), int32(j[k]), v[k]}
 	}

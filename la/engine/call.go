@@ -69,7 +69,7 @@ func Invoke(e *Engine, op *versions.Op, call *versions.Call) error {
 	if e.isRemote(op) || e.Options().Retries > 0 {
 		return submitCall(e.rt, e.failure(), op, call)
 	}
-	choice, err := selector.Select(op, call, target)
+	choice, err := choose(selector, op, call, target)
 	if err != nil {
 		return &exec.TaskError{Op: op.OpName(), Worker: -1, Err: err}
 	}
@@ -94,14 +94,23 @@ func Invoke(e *Engine, op *versions.Op, call *versions.Call) error {
 	return unwrapped(&exec.TaskError{Op: op.OpName(), Version: choice.Version.Name, Worker: -1, Attempts: 1, Err: err})
 }
 
-// invoke calls a version and turns a panic into an error.
+// choose selects a version for a call. The selection asks for the work of the call, which panics if the operands do not fit.
+func choose(selector *versions.Selector, op *versions.Op, call *versions.Call, target *versions.Target) (c versions.Choice, err error) {
+	defer caught(&err)
+	return selector.Select(op, call, target)
+}
+
+// invoke calls a version.
 func invoke(v *versions.Version, call *versions.Call) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &exec.PanicError{Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err)
 	return v.Run(call)
+}
+
+// caught turns a panic of the function that defers it into an error.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = &exec.PanicError{Value: p, Stack: debug.Stack()}
+	}
 }
 
 // traced is invoke with an event in the trace.

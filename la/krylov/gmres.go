@@ -38,8 +38,8 @@ type GMRESResult struct {
 // uses Restart+3 vectors of n elements besides x and b, one more with a preconditioner, and two more if
 // elements of A or b are near the ends of the range of float64.
 //
-// The residual never grows. It may stay where it is: then a larger Restart or another preconditioner helps. M
-// stands on the right, A·M⁻¹·(M·x) = b, so that the rule for the end looks at b − A·x.
+// The residual never grows, unless A is singular to working precision. It may stay where it is: then a larger Restart
+// or another preconditioner helps. M stands on the right, A·M⁻¹·(M·x) = b, so that the rule for the end looks at b − A·x.
 //
 // The basis is made by modified Gram-Schmidt, a second time where most of a vector is cancelled. As in [CG],
 // powers of two do not change the bits.

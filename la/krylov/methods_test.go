@@ -224,6 +224,45 @@ func TestBreakdown(t *testing.T) {
 	}
 }
 
+// TestResidualAfterErrors: errors have the residual of the x that is left, also where rounding has driven the recurrence
+// away from it.
+func TestResidualAfterErrors(t *testing.T) {
+	failed := 0
+	for seed := range uint64(20) {
+		const n = 12
+		a := shifted(random(n, n, seed), 3)
+		for i := 0; i < n; i += 5 {
+			for j := range n {
+				a.Set(j, i, a.At(j, (i+1)%n)) // singular
+			}
+		}
+		b := vector(n, seed+100)
+		for name, solve := range square {
+			x := make([]float64, n)
+			_, said, err := solve(t.Context(), &dense{Dense: a}, x, b, settings{})
+			in := math.NaN()
+			if e, ok := errors.AsType[*krylov.BreakdownError](err); ok {
+				in = e.Residual
+			} else if e, ok := errors.AsType[*krylov.ConvergenceError](err); ok {
+				in = e.Residual
+			} else {
+				continue // a solution, or that the matrix is indefinite
+			}
+			failed++
+			r := mat.NewVecDense(n, nil)
+			r.MulVec(a, mat.NewVecDense(n, x))
+			r.SubVec(mat.NewVecDense(n, b), r)
+			is := mat.Norm(r, 2)
+			if !(math.Abs(said-is) <= 1e-9*is && said == in) {
+				t.Errorf("%s, seed %d: residual %v, in the error %v, want %v: %v", name, seed, said, in, is, err)
+			}
+		}
+	}
+	if failed == 0 {
+		t.Error("no system has failed")
+	}
+}
+
 // TestMINRES: of a singular matrix MINRES has a least-squares solution, and its estimates are those of the matrix.
 func TestMINRES(t *testing.T) {
 	const n = 30

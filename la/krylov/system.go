@@ -96,7 +96,7 @@ func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) 
 		}
 		var updated float64
 		if updated, err = cycle(r, rr); err != nil {
-			return err
+			return s.measured(err)
 		}
 		if r, rr, err = s.residual(); err == nil && r > s.target && s.result.Iterations == s.maxIter {
 			reason := limitReason
@@ -106,6 +106,28 @@ func (s *system) cycles(cycle func(r, rr float64) (updated float64, err error)) 
 			return s.unconverged(reason)
 		}
 	}
+	return err
+}
+
+// measured returns err, a cycle's, with ‖b − A·x‖ as its residual: where an iteration fails, what it updates may be far from
+// that. It returns nil if the residual is small enough after all.
+func (s *system) measured(err error) error {
+	var said *float64
+	switch e := err.(type) {
+	case *ConvergenceError:
+		said = &e.Residual
+	case *BreakdownError:
+		said = &e.Residual
+	default:
+		return err
+	}
+	switch r, _, failed := s.residual(); {
+	case failed != nil:
+		return failed
+	case r <= s.target:
+		return nil
+	}
+	*said = s.result.Residual
 	return err
 }
 
