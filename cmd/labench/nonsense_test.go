@@ -40,6 +40,7 @@ func TestNonsense(t *testing.T) {
 		{"lu --trace x.prv --record x.prv", "--record x.prv: --trace names the same file"},
 		{"scale --csv x.svg --plot x.svg", "--plot x.svg: --csv names the same file"},
 		{"replay junk.txt --csv junk.txt", "--csv junk.txt: the argument names the same file"},
+		{"lstsq --matrix hilbert -m 80 -n 60", "is square, and n = 60, m = 80 See"},
 		{"scale -x foo", "-x: "},
 		{"scale --repeat 0", "--repeat: "},
 		{"tune --budget -1s", "want some time"},
@@ -79,8 +80,10 @@ func TestNonsense(t *testing.T) {
 	if left, _ := filepath.Glob("*"); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
-	if _, _, errs := labench(t, "gemm", "--devices", "foo"); strings.Count(errs, `"foo"`) != 1 {
-		t.Errorf("said twice: %s", errs)
+	for _, c := range [][3]string{{"--devices", "foo", `"foo"`}, {"--repeat", "-1", "is -1"}} {
+		if _, _, errs := labench(t, "gemm", c[0], c[1]); strings.Count(errs, c[2]) != 1 {
+			t.Errorf("said twice: %s", errs)
+		}
 	}
 }
 

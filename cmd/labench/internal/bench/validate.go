@@ -93,6 +93,9 @@ func (o *Operation) checkKind(s Spec) []string {
 	case s.Matrix.Square() && !square:
 		var shape []string
 		for _, size := range o.Sizes {
+			if !o.allAlike && size != o.rows && size != o.cols {
+				continue // right-hand sides
+			}
 			shape = append(shape, fmt.Sprintf("%s = %d", size, sizes[size]))
 		}
 		return []string{fmt.Sprintf("a matrix of kind %v is square, and %s", s.Matrix, strings.Join(shape, ", "))}

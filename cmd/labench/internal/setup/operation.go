@@ -152,6 +152,7 @@ func (f *OpFlags) Parse(others cli.Problems) (bench.Spec, error) {
 	}
 	wrongSizes := len(errs) > 0
 	atLeast("repeat", s.Repeat, 1)
+	s.Repeat = max(1, s.Repeat) // Validate would say the same again
 	atLeast("every", s.Checkpoint.Every, 0)
 	if s.Checkpoint.Dir == "" && (f.Given("every") || f.Given("resume")) {
 		errs.Note(errors.New("--every and --resume are for --checkpoint"))
