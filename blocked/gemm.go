@@ -43,7 +43,7 @@ func (p *Program[T]) Gemm(transA, transB blas.Transpose, alpha T, a, b *Matrix[T
 			for l := range tiles.Count(k, c.NB()) {
 				// Later products of a tile have a higher priority, so a tile of C
 				// that has been begun is finished first.
-				p.tasks.Submit(p.tasks.Ops.Gemm, params, int64(l),
+				p.tasks.Submit(p.tasks.Op("gemm"), params, int64(l),
 					submit.In(submit.At(oa, transA, i, l)), submit.In(submit.At(ob, transB, l, j)), submit.InOut(oc.Tile(i, j)))
 				params = rest
 			}
@@ -63,9 +63,9 @@ func (p *Program[T]) scale(beta T, c *Matrix[T]) error {
 	for i, j := range c.StoredTiles() {
 		r, q := c.TileDims(i, j)
 		if i == j && c.Kind() != Full {
-			p.tasks.Submit(p.tasks.Ops.Syrk, syrk, 0, submit.In(p.tasks.Empty(r, 0)), submit.InOut(oc.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("syrk"), syrk, 0, submit.In(p.tasks.Empty(r, 0)), submit.InOut(oc.Tile(i, j)))
 		} else {
-			p.tasks.Submit(p.tasks.Ops.Gemm, gemm, 0, submit.In(p.tasks.Empty(r, 0)), submit.In(p.tasks.Empty(0, q)), submit.InOut(oc.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("gemm"), gemm, 0, submit.In(p.tasks.Empty(r, 0)), submit.In(p.tasks.Empty(0, q)), submit.InOut(oc.Tile(i, j)))
 		}
 	}
 	return p.tasks.Err

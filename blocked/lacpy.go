@@ -30,7 +30,7 @@ func (p *Program[T]) lacpy(a, b *Matrix[T], upper bool) error {
 	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range b.StoredTiles() {
 		if !upper || i <= j {
-			p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("lacpy"), whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 		}
 	}
 	return p.tasks.Err
@@ -51,15 +51,15 @@ func (p *Program[T]) CopyTop(a, b *Matrix[T]) error {
 	product := &op.Gemm[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1}
 	for i, j := range b.StoredTiles() {
 		if i >= a.MT() {
-			p.tasks.Submit(p.tasks.Ops.Laset, zero, 0, submit.Out(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("laset"), zero, 0, submit.Out(to.Tile(i, j)))
 			continue
 		}
 		high, _ := b.TileDims(i, j)
 		if rows, _ := a.TileDims(i, j); rows < high { // the product with the first columns of a unit matrix
-			p.tasks.Submit(p.tasks.Ops.Gemm, product, 0, submit.In(p.unit(high, rows)), submit.In(from.Tile(i, j)), submit.InOut(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("gemm"), product, 0, submit.In(p.unit(high, rows)), submit.In(from.Tile(i, j)), submit.InOut(to.Tile(i, j)))
 			continue
 		}
-		p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
+		p.tasks.Submit(p.tasks.Op("lacpy"), whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 	}
 	return p.tasks.Err
 }
@@ -86,15 +86,15 @@ func (p *Program[T]) Transpose(a, b *Matrix[T]) error {
 	for i, j := range b.StoredTiles() {
 		switch {
 		case symmetric && i == j:
-			p.tasks.Submit(p.tasks.Ops.Lasym, mirror, 0, submit.In(from.Tile(i, i)), submit.Out(to.Tile(i, i)))
+			p.tasks.Submit(p.tasks.Op("lasym"), mirror, 0, submit.In(from.Tile(i, i)), submit.Out(to.Tile(i, i)))
 		case symmetric && a.Stored(i, j):
-			p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("lacpy"), whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 		default:
 			n, _ := a.TileDims(j, i)
 			if units[n] == nil {
 				units[n] = p.unit(n, n)
 			}
-			p.tasks.Submit(p.tasks.Ops.Gemm, gemm, 0, submit.In(from.Tile(j, i)), submit.In(units[n]), submit.InOut(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("gemm"), gemm, 0, submit.In(from.Tile(j, i)), submit.In(units[n]), submit.InOut(to.Tile(i, j)))
 		}
 	}
 	return p.tasks.Err
@@ -121,9 +121,9 @@ func (p *Program[T]) Whole(a, b *Matrix[T]) error {
 	whole, triangle := &op.Lacpy{Uplo: blas.All}, &op.Lacpy{Uplo: a.Kind().Uplo()}
 	for i, j := range a.StoredTiles() {
 		if i == j {
-			p.tasks.Submit(p.tasks.Ops.Lacpy, triangle, 0, submit.In(from.Tile(i, j)), submit.InOut(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("lacpy"), triangle, 0, submit.In(from.Tile(i, j)), submit.InOut(to.Tile(i, j)))
 		} else {
-			p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
+			p.tasks.Submit(p.tasks.Op("lacpy"), whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 		}
 	}
 	return p.tasks.Err

@@ -23,7 +23,7 @@ func Lag2s[T Element](p *Program[T], a *Matrix[T], d []float64, b *Matrix[float3
 	scale := lag(p, a, d, b)
 	from, to := p.tasks.Reads(a), foreign(p, b, true)
 	for i, j := range a.StoredTiles() {
-		p.tasks.Submit(p.tasks.Ops.Lag2s, &op.Lag2s{}, 0, submit.In(from.Tile(i, j)), submit.In(&scale[j]), submit.Out(&to[i*a.NT()+j]))
+		p.tasks.Submit(p.tasks.Op("lag2s"), &op.Lag2s{}, 0, submit.In(from.Tile(i, j)), submit.In(&scale[j]), submit.Out(&to[i*a.NT()+j]))
 	}
 	return p.tasks.Err
 }
@@ -42,7 +42,7 @@ func Lag2d[T Element](p *Program[T], a *Matrix[float32], d []float64, add bool, 
 		if add {
 			target = submit.InOut(to.Tile(i, j))
 		}
-		p.tasks.Submit(p.tasks.Ops.Lag2d, params, 0, submit.In(&from[i*b.NT()+j]), submit.In(&scale[j]), target)
+		p.tasks.Submit(p.tasks.Op("lag2d"), params, 0, submit.In(&from[i*b.NT()+j]), submit.In(&scale[j]), target)
 	}
 	return p.tasks.Err
 }

@@ -24,7 +24,7 @@ func (p *Program[T]) AsumUpper(a *Matrix[T]) (*Sums[T], error) {
 // upper triangle or trapezoid of A counts, else kind is that of A.
 func (p *Program[T]) sumMagnitudes(a *Matrix[T], kind Kind) (*Sums[T], error) {
 	s := tiles.NewSums(a, kind)
-	p.measure(a, p.tasks.Ops.Asum, "sums", func(i, j int) (*Tile[float64], any) { return s.Tile(i, j) })
+	p.measure(a, p.tasks.Op("asum"), "sums", func(i, j int) (*Tile[float64], any) { return s.Tile(i, j) })
 	return s, p.tasks.Err
 }
 
@@ -48,7 +48,7 @@ func (p *Program[T]) Lassq(a *Matrix[T]) (*Magnitudes[T], error) {
 
 // lange submits tasks that compute m of A.
 func (p *Program[T]) lange(a *Matrix[T], m *Magnitudes[T]) (*Magnitudes[T], error) {
-	p.measure(a, p.tasks.Ops.Lange, "magnitudes", func(i, j int) (*Tile[float64], any) { return m.Tile(i, j) })
+	p.measure(a, p.tasks.Op("lange"), "magnitudes", func(i, j int) (*Tile[float64], any) { return m.Tile(i, j) })
 	return m, p.tasks.Err
 }
 

@@ -19,7 +19,7 @@ func (p *Program[T]) Laset(alpha, beta T, c *Matrix[T]) error {
 		if i == j {
 			params = diagonal
 		}
-		p.tasks.Submit(p.tasks.Ops.Laset, params, 0, submit.Out(o.Tile(i, j)))
+		p.tasks.Submit(p.tasks.Op("laset"), params, 0, submit.Out(o.Tile(i, j)))
 	}
 	return p.tasks.Err
 }

@@ -83,7 +83,7 @@ func (p *Program[T]) scatter(a *Matrix[T], src Source[T], opt LoadOptions) error
 	from, to := p.tasks.Reads(v), p.tasks.Operand(a)
 	whole := &op.Lacpy{Uplo: blas.All}
 	for i, j := range a.StoredTiles() {
-		p.tasks.Submit(p.tasks.Ops.Lacpy, whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
+		p.tasks.Submit(p.tasks.Op("lacpy"), whole, 0, submit.In(from.Tile(i, j)), submit.Out(to.Tile(i, j)))
 	}
 	return p.tasks.Err
 }
@@ -109,7 +109,7 @@ func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions)
 		return opt.Priority(line)
 	}
 	l := &load[T]{from: from, opt: opt}
-	p.tasks.Column = p.tasks.Column[:0]
+	p.tasks.Operands = p.tasks.Operands[:0]
 	for line := range lines {
 		for k := range across {
 			i, j := line, k
@@ -117,18 +117,18 @@ func (p *Program[T]) load(a *Matrix[T], from *tiles.Filling[T], opt LoadOptions)
 				i, j = k, line
 			}
 			if a.Stored(i, j) {
-				p.tasks.Column = append(p.tasks.Column, submit.InOut(o.Tile(i, j)))
+				p.tasks.Operands = append(p.tasks.Operands, submit.InOut(o.Tile(i, j)))
 				l.tiles = append(l.tiles, [2]int{i, j})
 			}
 		}
 		if from.InMemory() && len(l.tiles) > 0 {
-			p.tasks.Submit(loadOp[T](), l, priority(line), p.tasks.Column...)
+			p.tasks.Submit(loadOp[T](), l, priority(line), p.tasks.Operands...)
 			l = &load[T]{from: from, opt: opt}
-			p.tasks.Column = p.tasks.Column[:0]
+			p.tasks.Operands = p.tasks.Operands[:0]
 		}
 	}
 	if len(l.tiles) > 0 {
-		p.tasks.Submit(loadOp[T](), l, priority(0), p.tasks.Column...)
+		p.tasks.Submit(loadOp[T](), l, priority(0), p.tasks.Operands...)
 	}
 	return p.tasks.Err
 }

@@ -18,7 +18,7 @@ func (p *Program[T]) Plrnt(a *Matrix[T], seed uint64, bump float64) error {
 	o := p.tasks.Operand(a)
 	symmetric := a.Kind().Symmetric()
 	for i, j := range a.StoredTiles() {
-		p.tasks.Submit(p.tasks.Ops.Plrnt, &op.Plrnt{Seed: seed, Row: i * a.NB(), Col: j * a.NB(), Bump: bump, Symmetric: symmetric}, 0, submit.Out(o.Tile(i, j)))
+		p.tasks.Submit(p.tasks.Op("plrnt"), &op.Plrnt{Seed: seed, Row: i * a.NB(), Col: j * a.NB(), Bump: bump, Symmetric: symmetric}, 0, submit.Out(o.Tile(i, j)))
 	}
 	return p.tasks.Err
 }

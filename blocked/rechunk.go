@@ -35,15 +35,15 @@ func (p *Program[T]) Rechunk(a, b *Matrix[T]) error {
 		if i == j {
 			x.Uplo = a.Kind().Uplo()
 		}
-		p.tasks.Column = append(p.tasks.Column[:0], submit.Out(to.Tile(i, j)))
+		p.tasks.Operands = append(p.tasks.Operands[:0], submit.Out(to.Tile(i, j)))
 		for r := top; r <= bottom; r++ {
 			for c := left; c <= right; c++ {
 				if a.Stored(r, c) {
-					p.tasks.Column = append(p.tasks.Column, submit.In(from.Tile(r, c)))
+					p.tasks.Operands = append(p.tasks.Operands, submit.In(from.Tile(r, c)))
 				}
 			}
 		}
-		p.tasks.Submit(p.tasks.Ops.Recut, x, 0, p.tasks.Column...)
+		p.tasks.Submit(p.tasks.Op("recut"), x, 0, p.tasks.Operands...)
 	}
 	return p.tasks.Err
 }

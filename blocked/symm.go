@@ -55,7 +55,7 @@ func (p *Program[T]) DistributedDiagonal(rt exec.Runtime, a *Matrix[T]) (_ *Diag
 		owner := a.NearestOwner(k, k)
 		_ = d.tiles[k].SetLayout(LayoutFunc(func(int, int) int { return owner }), owner+1) // which it fits
 		to := p.tasks.Operand(d.tiles[k])
-		p.tasks.Submit(p.tasks.Ops.Lasym, &op.Lasym{Uplo: a.Kind().Uplo()}, 0, submit.In(from.Tile(k, k)), submit.Out(to.Tile(0, 0)))
+		p.tasks.Submit(p.tasks.Op("lasym"), &op.Lasym{Uplo: a.Kind().Uplo()}, 0, submit.In(from.Tile(k, k)), submit.Out(to.Tile(0, 0)))
 	}
 	if err = errors.Join(err, p.tasks.Err); err != nil {
 		d.Close()
@@ -106,7 +106,7 @@ func (p *Program[T]) Symm(alpha T, a *Matrix[T], diag *Diagonal[T], b *Matrix[T]
 	mirror := &op.Gemm[T]{TransA: blas.Trans, TransB: blas.NoTrans, Alpha: alpha, Beta: 1}
 	// C(i, j) += A(i, k)·B(k, j)
 	add := func(params *op.Gemm[T], tile *graph.Datum, i, k, j int) {
-		p.tasks.Submit(p.tasks.Ops.Gemm, params, 0, submit.In(tile), submit.In(ob.Tile(k, j)), submit.InOut(oc.Tile(i, j)))
+		p.tasks.Submit(p.tasks.Op("gemm"), params, 0, submit.In(tile), submit.In(ob.Tile(k, j)), submit.InOut(oc.Tile(i, j)))
 	}
 	diagonal := p.tasks.Data(diag, "diagonal", len(diag.tiles), 1, func(k, _ int) (versions.Value, int) {
 		return diag.tiles[k].Tile(0, 0), a.NearestOwner(k, k)

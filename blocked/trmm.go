@@ -44,10 +44,10 @@ func (p *Program[T]) Trmm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, 
 			k, lo, hi = a.NT()-1-step, 0, a.NT()-1-step
 		}
 		for line := range lines {
-			p.tasks.Submit(p.tasks.Ops.Trmm, trmm, 0, submit.In(oa.Tile(k, k)), submit.InOut(ob.Block(side, k, line)))
+			p.tasks.Submit(p.tasks.Op("trmm"), trmm, 0, submit.In(oa.Tile(k, k)), submit.InOut(ob.Block(side, k, line)))
 			for i := lo; i < hi; i++ {
 				left, right := submit.Beside(side, oa, trans, k, i, ob.Block(side, i, line))
-				p.tasks.Submit(p.tasks.Ops.Gemm, gemm, 0, left, right, submit.InOut(ob.Block(side, k, line)))
+				p.tasks.Submit(p.tasks.Op("gemm"), gemm, 0, left, right, submit.InOut(ob.Block(side, k, line)))
 			}
 		}
 	}

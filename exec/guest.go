@@ -73,10 +73,10 @@ func (w *worker) allowGuests() {
 }
 
 // vacate gives the seat back to its worker.
-func (g *worker) vacate(of *seat) {
-	if g.task != nil { // runtime.Goexit
-		g.freed = g.failGoexit()
+func (w *worker) vacate(of *seat) {
+	if w.task != nil { // runtime.Goexit
+		w.freed = w.failGoexit()
 	}
-	g.forget()
-	g.rt.occupy(of, &g.seat, g.freed)
+	w.forget()
+	w.rt.occupy(of, &w.seat, w.freed)
 }

@@ -12,9 +12,9 @@ type Pivots struct {
 }
 
 // Resize makes room for k interchanges, whose rows are undefined.
-func (p *Pivots) Resize(k int) {
-	if cap(p.Rows) < k {
-		p.Rows = make([]int, k)
+func (v *Pivots) Resize(k int) {
+	if cap(v.Rows) < k {
+		v.Rows = make([]int, k)
 	}
-	p.Rows = p.Rows[:k]
+	v.Rows = v.Rows[:k]
 }

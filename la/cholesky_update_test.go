@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -50,10 +51,10 @@ func factorError[T la.Element](c *la.Cholesky[T], a func(i, j int) float64, eps 
 
 func testCholeskyUpdates[T la.Element](t *testing.T, eps float64) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	for engine, e := range map[string]*la.Engine{
+	for engine, e := range sorted.Map(map[string]*la.Engine{
 		"default": nil, "tiles of 8": engineOf(t, la.Options{Workers: 2, NB: 8, Deterministic: true}),
 		"3 workers": engineOf(t, la.Options{Workers: 3, Deterministic: true}),
-	} {
+	}) {
 		for _, n := range []int{0, 1, 2, 7, 8, 9, 33, 150} {
 			a := randomSPD[T](n, rng)
 			at := func(i, j int) float64 { return float64(a.At(i, j)) }

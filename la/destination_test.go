@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -29,7 +30,7 @@ func TestVectorResults(t *testing.T) {
 			tri.SetTri(i, j, a.At(i, j))
 		}
 	}
-	for name, e := range engines(t) {
+	for name, e := range sorted.Map(engines(t)) {
 		var solved, fitted, product mat.VecDense
 		if err := solved.SolveVec(a, b); err != nil {
 			t.Fatal(err)
@@ -42,7 +43,7 @@ func TestVectorResults(t *testing.T) {
 		if err := errors.Join(chol.Factorize(sym), lu.Factorize(a), qr.Factorize(high)); err != nil {
 			t.Fatal(err)
 		}
-		for what, test := range map[string]struct {
+		for what, test := range sorted.Map(map[string]struct {
 			want *mat.VecDense
 			do   func(dst *mat.VecDense) error
 		}{
@@ -59,7 +60,7 @@ func TestVectorResults(t *testing.T) {
 			"QR.ApplyQTo twice": {long, func(dst *mat.VecDense) error {
 				return errors.Join(qr.ApplyQTo(dst, blas.Left, true, long), qr.ApplyQTo(dst, blas.Left, false, dst))
 			}},
-		} {
+		}) {
 			var empty mat.VecDense
 			other := strided(rnd, test.want.Len(), 3)
 			for _, dst := range []*mat.VecDense{&empty, other} {

@@ -80,7 +80,7 @@ func gemmFor[T Element](ctx context.Context, e *Engine, by callNames, transA, tr
 	}
 	size := engine.MeanOrder(m, n)
 	thin := min(m, n) == 1
-	nb, one := engine.TileSize[T](e, engine.OpGemm, size, max(m, n, k))
+	nb, one := engine.ProductTileSize[T](e, engine.OpGemm, size, m, n, k)
 	if thin {
 		nb, one = engine.VectorTile[T](e, max(m, n), k)
 	}
@@ -144,7 +144,7 @@ func Syrk[T Element](ctx context.Context, e *Engine, trans blas.Transpose, alpha
 		k, trans = 0, blas.NoTrans
 		a = General[T]{Rows: n, Stride: 1}
 	}
-	nb, one := engine.TileSize[T](e, engine.OpSyrk, n, max(n, k))
+	nb, one := engine.ProductTileSize[T](e, engine.OpSyrk, n, n, n, k)
 	if d := distributedNB[T](c, a); d > 0 {
 		one, nb = false, d
 	} else if !one {
@@ -204,7 +204,7 @@ func Trsm[T Element](ctx context.Context, e *Engine, side blas.Side, trans blas.
 		return gemmFor[T](ctx, e, callNames{"Trsm", "B"}, blas.NoTrans, blas.NoTrans, 0,
 			General[T]{Rows: m, Stride: 1}, General[T]{Cols: n, Stride: n}, 0, b)
 	}
-	nb, one := engine.TileSize[T](e, engine.OpTrsm, order, max(m, n))
+	nb, one := engine.ProductTileSize[T](e, engine.OpTrsm, order, m, n, order)
 	if d := distributedNB[T](b, a); d > 0 {
 		one, nb = false, d
 	} else if !one {

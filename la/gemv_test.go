@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -33,7 +34,7 @@ func strided(rnd *rand.Rand, n, inc int) *mat.VecDense {
 // TestGemv compares with gonum's products, for matrices and vectors of all kinds.
 func TestGemv(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 1))
-	for name, e := range engines(t) {
+	for name, e := range sorted.Map(engines(t)) {
 		for _, d := range [][2]int{{1, 1}, {1, 7}, {9, 1}, {9, 7}, {40, 55}, {300, 17}} {
 			m, n := d[0], d[1]
 			square := max(m, n)
@@ -45,7 +46,7 @@ func TestGemv(t *testing.T) {
 					tri.SetTri(i, j, rnd.NormFloat64())
 				}
 			}
-			for kind, a := range map[string]mat.Matrix{"dense": dense, "transposed": dense.T(), "elements": only{dense}, "symmetric": sym, "triangular": tri} {
+			for kind, a := range sorted.Map(map[string]mat.Matrix{"dense": dense, "transposed": dense.T(), "elements": only{dense}, "symmetric": sym, "triangular": tri}) {
 				for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 					for _, alpha := range []float64{1, -0.5, 0} {
 						for _, beta := range []float64{0, 1, 2} {

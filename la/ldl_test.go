@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -51,7 +52,7 @@ func indefinite[T la.Element](kind string, n int, rng *rand.Rand) la.Symmetric[T
 
 func testLDL[T la.Element](t *testing.T, eps float64) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	for engine, e := range map[string]*la.Engine{"default": nil, "rook": nil, "tiles": engineOf(t, la.Options{Workers: 2, NB: 24}), "3 workers": engineOf(t, la.Options{Workers: 3})} {
+	for engine, e := range sorted.Map(map[string]*la.Engine{"default": nil, "rook": nil, "tiles": engineOf(t, la.Options{Workers: 2, NB: 24}), "3 workers": engineOf(t, la.Options{Workers: 3})}) {
 		f := la.NewLDLWith[T](e, la.LDLOptions{Rook: engine == "rook"})
 		for _, n := range []int{0, 1, 2, 3, 5, 64, 65, 130, 220} {
 			for _, kind := range []string{"random", "zero diagonal", "saddle point", "graded", "arrow", "definite"} {

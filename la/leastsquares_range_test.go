@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/mat"
 )
@@ -19,7 +20,7 @@ func TestLeastSquaresRange(t *testing.T) {
 
 func testLeastSquaresRange[T la.Element](t *testing.T, exps []int, most int) {
 	rnd := rand.New(rand.NewPCG(8, 1))
-	for name, e := range engines(t) {
+	for name, e := range sorted.Map(engines(t)) {
 		for _, shape := range [][2]int{{17, 5}, {5, 17}, {9, 9}, {30, 1}} {
 			m, n := shape[0], shape[1]
 			a, b, want := padded[T](m, n, 1), padded[T](m, 2, 0), padded[T](n, 2, 0)

@@ -91,7 +91,7 @@ func (f *LU[T]) Dims() (m, n int) {
 // such a matrix as a whole, direct is true and nb is the larger of m and n. It needs no
 // factorization.
 func (f *LU[T]) TileSize(m, n int) (nb int, direct bool) {
-	if engine.GoesDirect[T](f.engine, engine.OpLU, max(m, n)) {
+	if engine.FactorsDirect[T](f.engine, engine.OpLU, m, n) {
 		return max(1, m, n), true
 	}
 	return f.tileSize(m, n), false

@@ -10,6 +10,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/dot2"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -19,10 +20,10 @@ import (
 // where a solution in float64 does.
 func TestSolveGeneralKinds(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 1))
-	for name, opt := range map[string]la.Options{
+	for name, opt := range sorted.Map(map[string]la.Options{
 		"tiles":  {Workers: 2, NB: 7, Direct: -1},
 		"direct": {Workers: 1, Direct: 1 << 20},
-	} {
+	}) {
 		e := start(t, opt)
 		for _, kind := range matgen.Kinds() {
 			for _, n := range []int{1, 7, 8, 23} {
@@ -162,11 +163,11 @@ func TestSolveGeneralSources(t *testing.T) {
 	}
 	sym := conditioned(n, 10)
 	half, _ := blocked.From[float64](sym, blocked.SymLower, 6, blocked.CopyOptions{})
-	for engine, e := range engines(t) {
-		for name, a := range map[string]la.Source[float64]{
+	for engine, e := range sorted.Map(engines(t)) {
+		for name, a := range sorted.Map(map[string]la.Source[float64]{
 			"General": g, "Dense": d, "T": d.T(), "hidden": hidden[float64]{g}, "tiles": tiled(5), "others": tiled(8),
 			"symmetric": sym, "half": half,
-		} {
+		}) {
 			what := engine + ", " + name
 			b := asDense(random[float64](rnd, n, 4, 0))
 			var x mat.Dense

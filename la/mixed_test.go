@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/exec/trace"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
@@ -22,11 +23,11 @@ import (
 // float64 can factor, in tiles of several sizes and directly.
 func TestSolveSPDKinds(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 1))
-	for name, opt := range map[string]la.Options{
+	for name, opt := range sorted.Map(map[string]la.Options{
 		"tiles":  {Workers: 2, NB: 7, Direct: -1},
 		"direct": {Workers: 1, Direct: 1 << 20},
 		"auto":   {Workers: 2},
-	} {
+	}) {
 		e := start(t, opt)
 		for _, kind := range matgen.Kinds() {
 			if !kind.PositiveDefinite() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"gonum.org/v1/gonum/blas"
@@ -20,7 +21,7 @@ import (
 // TestNorm compares with gonum's norms, of matrices of several types.
 func TestNorm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for name, e := range engines(t) {
+	for name, e := range sorted.Map(engines(t)) {
 		for _, dims := range [][2]int{{1, 1}, {5, 5}, {3, 17}, {17, 3}, {600, 530}} {
 			m, n := dims[0], dims[1]
 			d := asDense(random[float64](rnd, m, n, 0))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/blocked"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -96,11 +97,11 @@ func TestGonumOperands(t *testing.T) {
 	col := mat.NewDense(n, 4, nil)
 	col.Apply(func(int, int, float64) float64 { return rnd.NormFloat64() }, col)
 	vec := col.ColView(2) // its elements lie apart
-	for engine, e := range engines(t) {
-		for name, a := range map[string]mat.Matrix{
+	for engine, e := range sorted.Map(engines(t)) {
+		for name, a := range sorted.Map(map[string]mat.Matrix{
 			"SymDense": sym, "upper": upper, "lower": lower, "upper.T": upper.T(), "lower.TTri": lower.TTri(),
 			"diagonal": mat.NewDiagDense(n, make([]float64, n)), "band": band, "vector.T": vec.T(), "vector": vec,
-		} {
+		}) {
 			r, c := a.Dims()
 			b := random[float64](rnd, c, 6, 1)
 			var dst mat.Dense
@@ -229,11 +230,11 @@ func TestTrsmOperands(t *testing.T) {
 			banded.SetTriBand(i, i-2, 1)
 		}
 	}
-	for engine, e := range engines(t) {
-		for name, a := range map[string]la.TriangularSource[float64]{
+	for engine, e := range sorted.Map(engines(t)) {
+		for name, a := range sorted.Map(map[string]la.TriangularSource[float64]{
 			"upper": upper, "lower": lower, "upper.TTri": upper.TTri(), "lower.TTri": lower.TTri(), "diagonal": diagonal,
 			"band": banded, "band.TTri": banded.TTri(), "unit": triangle[float64](rnd, blas.Upper, blas.Unit, n, 2),
-		} {
+		}) {
 			for _, trans := range transposes() {
 				for _, side := range []blas.Side{blas.Left, blas.Right} {
 					b := random[float64](rnd, n, n, 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/tessera-la/tessera/exec"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/kernels"
 	"github.com/tessera-la/tessera/kernels/op"
 	"github.com/tessera-la/tessera/la"
@@ -291,7 +292,7 @@ func TestQRFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	rnd := rand.New(rand.NewPCG(9, 8))
-	for engine, e := range map[string]*la.Engine{"tiles": start(t, la.Options{Workers: 2, NB: 32, Direct: -1}), "auto": nil} {
+	for engine, e := range sorted.Map(map[string]*la.Engine{"tiles": start(t, la.Options{Workers: 2, NB: 32, Direct: -1}), "auto": nil}) {
 		for _, path := range append(paths, worst) {
 			a, err := file.Read[float64](path, &file.ReadOptions{NB: 64})
 			if err != nil {

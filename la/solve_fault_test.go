@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"github.com/tessera-la/tessera/versions"
 	"go.uber.org/goleak"
@@ -19,7 +20,7 @@ import (
 func TestSolveErrors(t *testing.T) {
 	const n = 9
 	rnd := rand.New(rand.NewPCG(5, 4))
-	for name, e := range engines(t) {
+	for name, e := range sorted.Map(engines(t)) {
 		var shape *la.ShapeError
 		square, wide := random[float64](rnd, n, n, 0), random[float64](rnd, n, n+3, 0)
 		for what, f := range map[string]func() error{
@@ -145,7 +146,7 @@ func TestSolveCancel(t *testing.T) {
 		lower.SetTri(i, i, 2)
 	}
 	b := random[float64](rnd, n, 2, 0)
-	for name, f := range map[string]func(ctx context.Context, dst *mat.Dense) error{
+	for name, f := range sorted.Map(map[string]func(ctx context.Context, dst *mat.Dense) error{
 		"LU": func(ctx context.Context, x *mat.Dense) error {
 			_, err := la.Solve[float64](ctx, e, x, general, b)
 			return err
@@ -178,7 +179,7 @@ func TestSolveCancel(t *testing.T) {
 			_, err := la.SolveGeneral(ctx, e, x, general, b)
 			return err
 		},
-	} {
+	}) {
 		s.arm(0, nil)
 		var x mat.Dense
 		if err := f(t.Context(), &x); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked"
 	"github.com/tessera-la/tessera/blocked/file"
 	"github.com/tessera-la/tessera/internal/matgen"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/la"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
@@ -49,11 +50,11 @@ func grows(k matgen.Kind) int {
 
 func testSolveKinds[T la.Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 1))
-	for name, opt := range map[string]la.Options{
+	for name, opt := range sorted.Map(map[string]la.Options{
 		"tiles":  {Workers: 2, NB: 7, Direct: -1},
 		"direct": {Workers: 1, Direct: 1 << 20},
 		"auto":   {Workers: 2},
-	} {
+	}) {
 		e := start(t, opt)
 		for _, kind := range matgen.Kinds() {
 			for _, n := range []int{1, 3, 7, 8, 23} {
@@ -157,7 +158,7 @@ func TestSolveSingular(t *testing.T) {
 func TestSolveIndefinite(t *testing.T) {
 	const n = 16
 	rnd := rand.New(rand.NewPCG(1, 9))
-	for name, e := range engines(t) {
+	for name, e := range sorted.Map(engines(t)) {
 		for m := 1; m <= n; m++ {
 			a := rectangle[float64](t, matgen.Spec{Kind: matgen.Indefinite, M: n, N: n, Minor: m}, 0)
 			b, x := random[float64](rnd, n, 2, 0), padded[float64](n, 2, 0)
@@ -203,8 +204,8 @@ func TestSolveSources(t *testing.T) {
 		m, _ := blocked.From(src, kind, nb, blocked.CopyOptions{})
 		return m
 	}
-	for engine, e := range engines(t) {
-		for name, c := range map[string]struct {
+	for engine, e := range sorted.Map(engines(t)) {
+		for name, c := range sorted.Map(map[string]struct {
 			a    la.Source[float64]
 			want la.Method
 		}{
@@ -229,7 +230,7 @@ func TestSolveSources(t *testing.T) {
 			"tiles, lower":   {tiled(blocked.SymLower, sym, 5), la.MethodCholesky},
 			"tiles, upper":   {tiled(blocked.SymUpper, sym, 3), la.MethodCholesky},
 			"tiles, tri":     {tiled(blocked.TriUpper, tri, 5), la.MethodTriangular},
-		} {
+		}) {
 			what := engine + ", " + name
 			m, _ := c.a.Dims()
 			b := random[float64](rnd, m, 3, 1)
@@ -278,10 +279,10 @@ func TestSolveSources(t *testing.T) {
 
 func testLeastSquares[T la.Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for name, opt := range map[string]la.Options{
+	for name, opt := range sorted.Map(map[string]la.Options{
 		"tiles": {Workers: 2, NB: 5, Direct: -1},
 		"auto":  {Workers: 1},
-	} {
+	}) {
 		e := start(t, opt)
 		for _, dims := range [][2]int{{1, 1}, {9, 1}, {1, 9}, {12, 5}, {5, 12}, {31, 7}, {7, 31}, {16, 15}, {10, 10}} {
 			m, n := dims[0], dims[1]

@@ -121,6 +121,39 @@ func TestTileSizeOfOptions(t *testing.T) {
 	}
 }
 
+// TestThinDirect: one kernel computes thin problems, unless the options say what is direct.
+func TestThinDirect(t *testing.T) {
+	usual, nb, never, upTo := la.Options{Workers: 2}, la.Options{Workers: 2, NB: 100}, la.Options{Workers: 2, Direct: -1}, la.Options{Workers: 2, Direct: 999}
+	for _, c := range []struct {
+		opt             la.Options
+		m, n, k         int
+		product, lu, qr bool
+	}{
+		{usual, 300, 100, 50, true, true, true},
+		{usual, 1000, 100, 50, true, true, false},
+		{usual, 100, 1000, 100, false, true, false}, // too many multiplications
+		{usual, 1000, 1000, 4, false, false, false}, // too many elements
+		{usual, 10, 10, 1000, true, true, true},
+		{usual, 10, 10, 100000, false, true, true},
+		{usual, 400, 400, 400, false, false, false},
+		{nb, 300, 10, 10, false, false, false},
+		{never, 300, 10, 10, false, false, false},
+		{upTo, 1000, 10, 10, false, false, false},
+		{upTo, 999, 999, 999, true, true, true},
+	} {
+		e := start(t, c.opt)
+		if _, direct := engine.ProductTileSize[float64](e, engine.OpGemm, engine.MeanOrder(c.m, c.n), c.m, c.n, c.k); direct != c.product {
+			t.Errorf("%v: product %v", c, direct)
+		}
+		if direct := engine.FactorsDirect[float64](e, engine.OpLU, c.m, c.n); direct != c.lu {
+			t.Errorf("%v: LU %v", c, direct)
+		}
+		if direct := engine.FactorsDirect[float64](e, engine.OpQR, c.m, c.n); direct != c.qr {
+			t.Errorf("%v: QR %v", c, direct)
+		}
+	}
+}
+
 // With Deterministic, neither the tile size nor who computes depends on the
 // number of workers.
 func TestTileSizeDeterministic(t *testing.T) {

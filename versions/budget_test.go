@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/versions"
 )
 
@@ -65,7 +66,7 @@ func TestExploringIsNotFelt(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		m := newSimulation(t, "first", "second", "third", "portable")
 		second, third, portable := 0.5+9.5*rnd.Float64(), 0.5+19.5*rnd.Float64(), 5+40*rnd.Float64()
-		for op := range m.ops {
+		for op := range sorted.Map(m.ops) {
 			f := func(ratio float64) float64 { return 80e9 / ratio * (0.8 + 0.4*rnd.Float64()) }
 			m.speed[op] = []float64{f(1), f(second), f(third), f(portable)}
 		}

@@ -36,12 +36,12 @@ func Chud[T kernels.Element](p *blocked.Program[T], down bool, u, x, v *blocked.
 	for l := range x.MT() {
 		for i := range nt {
 			for j := i; j < nt && l == 0 && u != v; j++ {
-				tasks.Submit(tasks.Ops.Lacpy, copied, 2*int64(nt-i), submit.In(from.Tile(i, j)), submit.Out(factor.Tile(i, j)))
+				tasks.Submit(tasks.Op("lacpy"), copied, 2*int64(nt-i), submit.In(from.Tile(i, j)), submit.Out(factor.Tile(i, j)))
 			}
-			tasks.Submit(tasks.Ops.Chud, &op.Chud{Down: down, Offset: i * u.NB()}, 2*int64(nt-i), submit.InOut(factor.Tile(i, i)),
+			tasks.Submit(tasks.Op("chud"), &op.Chud{Down: down, Offset: i * u.NB()}, 2*int64(nt-i), submit.InOut(factor.Tile(i, i)),
 				submit.InOut(rows.Tile(l, i)), submit.Out(c.Tile(l, i)), submit.Out(s.Tile(l, i)))
 			for j := i + 1; j < nt; j++ {
-				tasks.Submit(tasks.Ops.Chudm, rotate, 2*int64(nt-i)-int64(min(j-i, 2)), submit.In(c.Tile(l, i)),
+				tasks.Submit(tasks.Op("chudm"), rotate, 2*int64(nt-i)-int64(min(j-i, 2)), submit.In(c.Tile(l, i)),
 					submit.In(s.Tile(l, i)), submit.InOut(factor.Tile(i, j)), submit.InOut(rows.Tile(l, j)))
 			}
 		}

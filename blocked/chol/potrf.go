@@ -47,9 +47,9 @@ func PotrfSteps[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], 
 	tasks := submit.Of(p)
 	f := newPotrf(tasks, a)
 	for k := from; k < to && tasks.Err == nil; k++ {
-		tasks.Submit(tasks.Ops.Potrf, &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
+		tasks.Submit(tasks.Op("potrf"), &op.Potrf{Uplo: f.uplo, Offset: k * a.NB()}, f.priority.potrf(k), submit.InOut(f.at(k, k)))
 		for m := k + 1; m < a.MT(); m++ {
-			tasks.Submit(tasks.Ops.Trsm, f.trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
+			tasks.Submit(tasks.Op("trsm"), f.trsm, f.priority.trsm(k, m), submit.In(f.at(k, k)), submit.InOut(f.at(m, k)))
 		}
 		f.update(k)
 	}
@@ -102,13 +102,13 @@ func (f *potrf[T]) update(k int) {
 	}
 	shared := f.ShareStep(f.a, k, beside, below)
 	for m := k + 1; m < f.a.MT(); m++ {
-		f.SubmitLocal(shared.For(m, m), f.Ops.Syrk, f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
+		f.SubmitLocal(shared.For(m, m), f.Op("syrk"), f.syrk, f.priority.syrk(k, m), submit.In(f.at(m, k)), submit.InOut(f.at(m, m)))
 		for n := k + 1; n < m; n++ {
 			i, j := m, n // the tile row and column of the product
 			if upper {
 				i, j = n, m
 			}
-			f.SubmitLocal(shared.For(i, j), f.Ops.Gemm, f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
+			f.SubmitLocal(shared.For(i, j), f.Op("gemm"), f.gemm, f.priority.gemm(k, m, n), submit.In(f.at(i, k)), submit.In(f.at(j, k)), submit.InOut(f.at(m, n)))
 		}
 	}
 }

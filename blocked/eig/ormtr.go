@@ -17,7 +17,7 @@ func Ormsb2st[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	params := &op.Ormsb2st{B: s.band}
 	for i := len(sweeps) - 1; i >= 0; i-- {
 		for j := range strips {
-			tasks.Submit(tasks.Ops.Ormsb2st, params, int64(i), submit.InOut(&strips[j]), submit.In(&sweeps[i]))
+			tasks.Submit(tasks.Op("ormsb2st"), params, int64(i), submit.InOut(&strips[j]), submit.In(&sweeps[i]))
 		}
 	}
 	return tasks.Err
@@ -36,12 +36,12 @@ func Ormsy2sb[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	params := new(op.Ormsy2sb)
 	for end := len(v); end > 0; end -= panelsTogether {
 		for j := range strips {
-			operands := append(tasks.Column[:0], submit.InOut(&strips[j]))
+			operands := append(tasks.Operands[:0], submit.InOut(&strips[j]))
 			for i := end - 1; i >= max(end-panelsTogether, 0); i-- {
 				operands = append(operands, submit.In(&v[i]), submit.In(&f[i]))
 			}
-			tasks.Column = operands
-			tasks.Submit(tasks.Ops.Ormsy2sb, params, int64(end), operands...)
+			tasks.Operands = operands
+			tasks.Submit(tasks.Op("ormsy2sb"), params, int64(end), operands...)
 		}
 	}
 	return tasks.Err
@@ -62,12 +62,12 @@ func CopyVectors[T blocked.Element](p *blocked.Program[T], s *Symmetric[T], dst 
 	for i, j := range dst.StoredTiles() {
 		_, cols := dst.TileDims(i, j)
 		at := j * dst.NB()
-		operands := append(tasks.Column[:0], submit.Out(to.Tile(i, j)))
+		operands := append(tasks.Operands[:0], submit.Out(to.Tile(i, j)))
 		for l := at / high; l*high < at+cols; l++ {
 			operands = append(operands, submit.In(&strips[l]))
 		}
-		tasks.Column = operands
-		tasks.Submit(tasks.Ops.Recut, &op.Recut{Across: 1, Row: at % high, Col: i * dst.NB(), Uplo: blas.All, Trans: true}, 0, operands...)
+		tasks.Operands = operands
+		tasks.Submit(tasks.Op("recut"), &op.Recut{Across: 1, Row: at % high, Col: i * dst.NB(), Uplo: blas.All, Trans: true}, 0, operands...)
 	}
 	return tasks.Err
 }

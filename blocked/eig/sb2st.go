@@ -17,7 +17,7 @@ func Sb2st[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	t, sweeps := data(tasks, s, "T", s.t, s.byColumn), data(tasks, s, "sweeps", s.sweeps, s.byColumn)
 	c := data(tasks, s, "C", s.c, s.byPanel)
 	params := &op.Sb2st{B: s.band}
-	operands := append(tasks.Column[:0], submit.Out(&t[0]))
+	operands := append(tasks.Operands[:0], submit.Out(&t[0]))
 	if len(sweeps) > 0 {
 		params.Sweeps = sweepsTogether
 	}
@@ -27,7 +27,7 @@ func Sb2st[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 	for i := range c {
 		operands = append(operands, submit.In(&c[i]))
 	}
-	tasks.Column = operands
-	tasks.Submit(tasks.Ops.Sb2st, params, 0, operands...)
+	tasks.Operands = operands
+	tasks.Submit(tasks.Op("sb2st"), params, 0, operands...)
 	return tasks.Err
 }

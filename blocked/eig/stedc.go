@@ -33,13 +33,13 @@ func Stedc[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 		stedcHalves(tasks, s, &t[0], &λ[0], strips)
 		return tasks.Err
 	}
-	operands := append(tasks.Column[:0], submit.Out(&λ[0]))
+	operands := append(tasks.Operands[:0], submit.Out(&λ[0]))
 	for i := range strips {
 		operands = append(operands, submit.Out(&strips[i]))
 	}
 	operands = append(operands, submit.In(&t[0]))
-	tasks.Column = operands
-	tasks.Submit(tasks.Ops.Stedc, &op.Stedc{First: s.first}, 0, operands...)
+	tasks.Operands = operands
+	tasks.Submit(tasks.Op("stedc"), &op.Stedc{First: s.first}, 0, operands...)
 	return tasks.Err
 }
 
@@ -50,20 +50,20 @@ func stedcHalves[T blocked.Element](tasks *submit.Tasks[T], s *Symmetric[T], t, 
 	q, roots := data(tasks, s, "Q", s.q, byBlock), data(tasks, s, "roots", s.roots, byBlock)
 	z := data(tasks, s, "Z", s.z, func(i int) int { return byBlock(i % blocks) })
 	for i := range halves {
-		operands := append(tasks.Column[:0], submit.Out(&halves[i]))
+		operands := append(tasks.Operands[:0], submit.Out(&halves[i]))
 		for j := range blocksOfHalf {
 			operands = append(operands, submit.Out(&q[i*blocksOfHalf+j]))
 		}
-		tasks.Column = append(operands, submit.In(t))
-		tasks.Submit(tasks.Ops.Laed0, &op.Laed0{Second: i == 1}, 0, tasks.Column...)
+		tasks.Operands = append(operands, submit.In(t))
+		tasks.Submit(tasks.Op("laed0"), &op.Laed0{Second: i == 1}, 0, tasks.Operands...)
 	}
 	both := []graph.Operand{submit.In(&halves[0]), submit.In(&halves[1]), submit.In(t)}
 	for j := range roots {
-		tasks.Column = append(append(tasks.Column[:0], submit.Out(&roots[j])), both...)
-		tasks.Submit(tasks.Ops.Laed4, &op.Laed4{Part: j, Parts: blocks}, 0, tasks.Column...)
+		tasks.Operands = append(append(tasks.Operands[:0], submit.Out(&roots[j])), both...)
+		tasks.Submit(tasks.Op("laed4"), &op.Laed4{Part: j, Parts: blocks}, 0, tasks.Operands...)
 	}
 	for j := range q {
-		operands := tasks.Column[:0]
+		operands := tasks.Operands[:0]
 		if j == 0 {
 			operands = append(operands, submit.Out(λ))
 		}
@@ -74,15 +74,15 @@ func stedcHalves[T blocked.Element](tasks *submit.Tasks[T], s *Symmetric[T], t, 
 		for i := range roots {
 			operands = append(operands, submit.In(&roots[i]))
 		}
-		tasks.Column = append(operands, both...)
-		tasks.Submit(tasks.Ops.Laed3, &op.Laed3{First: s.first, Parts: blocks, Second: j >= blocksOfHalf, Values: j == 0}, 0, tasks.Column...)
+		tasks.Operands = append(operands, both...)
+		tasks.Submit(tasks.Op("laed3"), &op.Laed3{First: s.first, Parts: blocks, Second: j >= blocksOfHalf, Values: j == 0}, 0, tasks.Operands...)
 	}
 	for i := range strips {
-		operands := append(tasks.Column[:0], submit.Out(&strips[i]))
+		operands := append(tasks.Operands[:0], submit.Out(&strips[i]))
 		for j := range blocks {
 			operands = append(operands, submit.In(&z[i*blocks+j]))
 		}
-		tasks.Column = operands
-		tasks.Submit(tasks.Ops.Recut, &op.Recut{Across: blocks, Uplo: blas.All}, 0, operands...)
+		tasks.Operands = operands
+		tasks.Submit(tasks.Op("recut"), &op.Recut{Across: blocks, Uplo: blas.All}, 0, operands...)
 	}
 }

@@ -39,7 +39,7 @@ func Sy2sb[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 		for j := top; j < s.a.NT(); j++ {
 			column := *column
 			column.Column, column.Clear = j, i > 0 && j-top < sets
-			operands := tasks.Column[:0]
+			operands := tasks.Operands[:0]
 			for l := top; l <= j; l++ {
 				operands = append(operands, submit.InOut(a.Tile(l, j)))
 			}
@@ -50,10 +50,10 @@ func Sy2sb[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 			if i > 1 {
 				operands = append(operands, submit.In(&v[i-2]), submit.In(&w[s.epoch(s.panels[i-1].first)]))
 			}
-			tasks.Column = operands
-			tasks.Submit(tasks.Ops.Sy2sbmm, &column, priority, operands...)
+			tasks.Operands = operands
+			tasks.Submit(tasks.Op("sy2sbmm"), &column, priority, operands...)
 		}
-		operands := tasks.Column[:0]
+		operands := tasks.Operands[:0]
 		if i < len(s.panels)-1 {
 			operands = append(operands, submit.Out(&v[i]), submit.Out(&f[i]))
 		}
@@ -70,8 +70,8 @@ func Sy2sb[T blocked.Element](p *blocked.Program[T], s *Symmetric[T]) error {
 				operands = append(operands, submit.In(&y[sum+(top+g)%sets]))
 			}
 		}
-		tasks.Column = operands
-		tasks.Submit(tasks.Ops.Sy2sbqr, &op.Sy2sbqr{N: s.n, NB: s.nb, B: s.band, First: at.first, Rows: at.rows}, priority, operands...)
+		tasks.Operands = operands
+		tasks.Submit(tasks.Op("sy2sbqr"), &op.Sy2sbqr{N: s.n, NB: s.nb, B: s.band, First: at.first, Rows: at.rows}, priority, operands...)
 	}
 	return tasks.Err
 }

@@ -75,7 +75,7 @@ func readMatrixMarket[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.M
 	if err != nil {
 		return nil, err
 	}
-	a, err := outline[T](&o, h.symmetry == mtxSymmetric, h.symmetry == mtxSkew, h.m, h.n, o.limitOr(defaultMaxBytes))
+	a, err := outline[T](&o, h.symmetry, h.m, h.n, o.limitOr(defaultMaxBytes))
 	if err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			fe.Line = s.line

@@ -92,17 +92,34 @@ func (v *mtxValues[T]) lineOf(k int64) (line int) {
 	return line
 }
 
+// mtxForm is what an array of a symmetric or skew-symmetric matrix has of each column: the elements from the
+// one below the diagonal on, from the diagonal on, or all.
+type mtxForm uint8
+
+const (
+	mtxStrict mtxForm = iota
+	mtxLower
+	mtxFull
+)
+
+// size returns the number of elements of an n×n matrix. n is below 2³¹.
+func (f mtxForm) size(n int64) int64 {
+	return [...]int64{n * (n - 1) / 2, n * (n + 1) / 2, n * n}[f]
+}
+
+// first returns the row of the first element of column j.
+func (f mtxForm) first(j int64) int64 { return [...]int64{j + 1, j, 0}[f] }
+
 // readMtxTriangle reads a symmetric or skew-symmetric array, column by column. By the rules of the format
 // it has the lower triangle if it is symmetric, and the elements below the diagonal if it is
 // skew-symmetric. Two more forms are in use: a skew-symmetric array with the zeros on its diagonal (by
 // mmwrite of MATLAB, and of SciPy before 1.1), and an array of all n² values.
 func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i, j int, v T)) error {
-	n, skew := h.n, h.symmetry == mtxSkew
-	strict, lower, full := n*(n-1)/2, n*(n+1)/2, n*n // n is below 2³¹
-	want := lower
+	n, skew, form := h.n, h.symmetry == mtxSkew, mtxLower
 	if skew {
-		want = strict
+		form = mtxStrict
 	}
+	want := form.size(n)
 	var values mtxValues[T]
 	for {
 		line, err := s.content()
@@ -113,7 +130,7 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 			return s.fail(err)
 		}
 		have := int64(len(values.list))
-		if have == full {
+		if have == mtxFull.size(n) {
 			return s.trailing(line)
 		}
 		v, err := readMtxValue[T](s, h, line)
@@ -129,10 +146,12 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 	case have == want:
 	case have < want:
 		return s.errorf("file ends after %d of %d entries", have, want)
-	case skew && have == lower:
+	case skew && have == mtxLower.size(n):
+		form = mtxLower
 		s.line = values.lineOf(want)
 		s.deviates("a skew-symmetric array has the zeros on its diagonal, which are known")
-	case have == full:
+	case have == mtxFull.size(n):
+		form = mtxFull
 		s.line = values.lineOf(want)
 		s.deviates("a symmetric array has all its elements, and not only those of the lower triangle")
 	default:
@@ -142,25 +161,15 @@ func readMtxTriangle[T blocked.Element](s *mtxScanner, h *mtxHeader, put func(i,
 		}
 		return &FormatError{Line: values.lineOf(want), Reason: fmt.Sprintf(what, have, n, n, want)}
 	}
-	return values.put(n, skew, put)
+	return values.put(n, form, skew, put)
 }
 
 // put calls put for each value of an n×n matrix on or below the diagonal. It returns an error if a value
 // above the diagonal does not mirror one below, or if skew is set and a value on the diagonal is not 0.
-func (v *mtxValues[T]) put(n int64, skew bool, put func(i, j int, v T)) error {
-	have := int64(len(v.list))
-	full := have == n*n && have != n*(n-1)/2
-	diagonal := full || have == n*(n+1)/2
+func (v *mtxValues[T]) put(n int64, form mtxForm, skew bool, put func(i, j int, v T)) error {
 	next := int64(0)
 	for j := range n {
-		first := j + 1
-		switch {
-		case full:
-			first = 0
-		case diagonal:
-			first = j
-		}
-		for i := first; i < n; i++ {
+		for i := form.first(j); i < n; i++ {
 			x := v.list[next]
 			switch {
 			case i < j:

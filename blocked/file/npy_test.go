@@ -146,7 +146,7 @@ func fromMemory[T blocked.Element](t *testing.T, file []byte, o ReadOptions) *bl
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := outline[T](&o, false, false, h.m, h.n, defaultMaxBytes)
+	a, err := outline[T](&o, mtxGeneral, h.m, h.n, defaultMaxBytes)
 	if err != nil {
 		t.Fatal(err)
 	}

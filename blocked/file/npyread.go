@@ -59,7 +59,7 @@ func readNPYStream[T blocked.Element](r io.Reader, o ReadOptions) (*blocked.Matr
 	if err != nil {
 		return nil, err
 	}
-	a, err := outline[T](&o, false, false, h.m, h.n, o.limitOr(defaultMaxBytes))
+	a, err := outline[T](&o, mtxGeneral, h.m, h.n, o.limitOr(defaultMaxBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func readNPYFile[T blocked.Element](f *os.File, br *bufio.Reader, size int64, o 
 	case total < size-h.offset:
 		return nil, &FormatError{Reason: fmt.Sprintf("%d bytes follow the end of the array", size-h.offset-total)}
 	}
-	a, err := outline[T](&o, false, false, h.m, h.n, o.limitOr(max(defaultMaxBytes, 2*size)))
+	a, err := outline[T](&o, mtxGeneral, h.m, h.n, o.limitOr(max(defaultMaxBytes, 2*size)))
 	if err != nil {
 		return nil, err
 	}

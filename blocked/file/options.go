@@ -28,9 +28,8 @@ const (
 	defaultMaxBytes = 8 << 30
 
 	// mostBytes is the largest memory limit. Below it no table or tile is larger than a slice can
-	// be, even where an int has 32 bits. A sixteenth is left for the additional cache line that a
-	// row of a tile may have, which storedBytes does not count.
-	mostBytes = min(1<<47, math.MaxInt/16*15)
+	// be, even where an int has 32 bits.
+	mostBytes = min(1<<47, math.MaxInt)
 )
 
 // Want says which kind of Matrix the reader makes from a file.

@@ -327,7 +327,7 @@ func newState[T blocked.Element](h *stateHeader) (s *State[T], err error) {
 		const maxTiles = min(maxStateTiles, mostBytes/256)         // descriptions take a quarter of the memory, where an int has 32 bits
 		m, n := int64(min(h.NB, h.Rows)), int64(min(h.NB, h.Cols)) // of the largest tile
 		if float64(tiles.Count(h.Rows, h.NB))*float64(tiles.Count(h.Cols, h.NB)) > maxTiles ||
-			max(m, n) > maxDim || storedBytes[T](blocked.Full, m, n, max(m, n, 1)) > mostBytes {
+			max(m, n) > maxDim || tiles.Bytes[T](blocked.Full, m, n, max(m, n, 1)) > mostBytes {
 			return nil, &StateError{senseless + ": it is of a matrix that is too large"}
 		}
 	}

@@ -106,27 +106,27 @@ func (t *tournament[T]) panel(k int) {
 	leaves := tiles.Count(a.MT()-k, TournamentTiles)
 	for l := range leaves {
 		top := k + l*TournamentTiles
-		t.Column = t.Column[:0]
+		t.Operands = t.Operands[:0]
 		for i := top; i < min(top+TournamentTiles, a.MT()); i++ {
-			t.Column = append(t.Column, submit.In(a.Tile(i, k)))
+			t.Operands = append(t.Operands, submit.In(a.Tile(i, k)))
 		}
-		t.Column = append(t.Column, submit.Out(&t.winners[l]))
-		t.Submit(t.Ops.Tntleaf, &op.Tntleaf{Row: l * TournamentTiles * a.NB()}, priority, t.Column...)
+		t.Operands = append(t.Operands, submit.Out(&t.winners[l]))
+		t.Submit(t.Op("tntleaf"), &op.Tntleaf{Row: l * TournamentTiles * a.NB()}, priority, t.Operands...)
 	}
 	for step := 1; step < leaves; step *= 2 {
 		for l := 0; l+step < leaves; l += 2 * step {
-			t.Submit(t.Ops.Tntnode, t.node, priority, submit.InOut(&t.winners[l]), submit.InOut(&t.winners[l+step]))
+			t.Submit(t.Op("tntnode"), t.node, priority, submit.InOut(&t.winners[l]), submit.InOut(&t.winners[l+step]))
 		}
 	}
-	t.Submit(t.Ops.Tntroot, &op.Tntroot{Offset: k * a.NB()}, priority, submit.In(&t.winners[0]), submit.Out(&t.pivots[k]))
+	t.Submit(t.Op("tntroot"), &op.Tntroot{Offset: k * a.NB()}, priority, submit.In(&t.winners[0]), submit.Out(&t.pivots[k]))
 	t.exchange(k, k, a.MT(), priority)
-	t.Submit(t.Ops.Getrfnp, &op.Getrfnp{}, priority, submit.InOut(a.Tile(k, k)), submit.Out(t.ignored))
+	t.Submit(t.Op("getrfnp"), &op.Getrfnp{}, priority, submit.InOut(a.Tile(k, k)), submit.Out(t.ignored))
 	t.divide(k, t.right)
 }
 
 // divide submits L(i,k) = A(i,k)·U(k,k)⁻¹ for i > k.
 func (f *getrf[T]) divide(k int, right *op.Trsm[T]) {
 	for i := k + 1; i < f.a.MT(); i++ {
-		f.Submit(f.Ops.Trsm, right, f.priority.panel(k), submit.In(f.a.Tile(k, k)), submit.InOut(f.a.Tile(i, k)))
+		f.Submit(f.Op("trsm"), right, f.priority.panel(k), submit.In(f.a.Tile(k, k)), submit.InOut(f.a.Tile(i, k)))
 	}
 }

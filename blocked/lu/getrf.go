@@ -87,12 +87,12 @@ func newGetrf[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], v *Pi
 
 // panel submits the factorization of panel k in one task.
 func (f *getrf[T]) panel(k int) {
-	f.Column = f.Column[:0]
+	f.Operands = f.Operands[:0]
 	for i := k; i < f.a.MT(); i++ {
-		f.Column = append(f.Column, submit.InOut(f.a.Tile(i, k)))
+		f.Operands = append(f.Operands, submit.InOut(f.a.Tile(i, k)))
 	}
-	f.Column = append(f.Column, submit.Out(&f.pivots[k]))
-	f.Submit(f.Ops.Getrf, &op.Getrf{Offset: k * f.a.NB()}, f.priority.panel(k), f.Column...)
+	f.Operands = append(f.Operands, submit.Out(&f.pivots[k]))
+	f.Submit(f.Op("getrf"), &op.Getrf{Offset: k * f.a.NB()}, f.priority.panel(k), f.Operands...)
 }
 
 // update submits the tasks that follow panel k in the other columns. Interchanges reach from tile row
@@ -104,9 +104,9 @@ func (f *getrf[T]) update(k, bottom int) {
 	for j := k + 1; j < a.NT(); j++ {
 		priority := f.priority.update(k, j)
 		f.exchange(k, j, bottom, priority)
-		f.Submit(f.Ops.Trsm, f.trsm, priority-1, submit.In(a.Tile(k, k)), submit.InOut(a.Tile(k, j)))
+		f.Submit(f.Op("trsm"), f.trsm, priority-1, submit.In(a.Tile(k, k)), submit.InOut(a.Tile(k, j)))
 		for i := k + 1; i < a.MT(); i++ {
-			f.SubmitLocal(shared.For(i, j), f.Ops.Gemm, f.gemm, priority-2, submit.In(a.Tile(i, k)), submit.In(a.Tile(k, j)), submit.InOut(a.Tile(i, j)))
+			f.SubmitLocal(shared.For(i, j), f.Op("gemm"), f.gemm, priority-2, submit.In(a.Tile(i, k)), submit.In(a.Tile(k, j)), submit.InOut(a.Tile(i, j)))
 		}
 	}
 	for j := range k {
@@ -123,11 +123,11 @@ func (f *getrf[T]) exchange(k, j, bottom int, priority int64) {
 // swapRows submits the interchanges of a panel in tile rows k to bottom-1 of
 // column j.
 func swapRows[T blocked.Element](p *submit.Tasks[T], params *op.Laswp, pivots *graph.Datum, a *submit.Operand[T], k, bottom, j int, priority int64) {
-	p.Column = append(p.Column[:0], submit.In(pivots))
+	p.Operands = append(p.Operands[:0], submit.In(pivots))
 	for i := k; i < bottom; i++ {
-		p.Column = append(p.Column, submit.InOut(a.Tile(i, j)))
+		p.Operands = append(p.Operands, submit.InOut(a.Tile(i, j)))
 	}
-	p.Submit(p.Ops.Laswp, params, priority, p.Column...)
+	p.Submit(p.Op("laswp"), params, priority, p.Operands...)
 }
 
 // getrfPriority gives each task of a factorization the length of the longest path from it to the end.

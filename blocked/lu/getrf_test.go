@@ -11,6 +11,7 @@ import (
 	"github.com/tessera-la/tessera/blocked/internal/blockedtest"
 	"github.com/tessera-la/tessera/blocked/lu"
 	"github.com/tessera-la/tessera/exec"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -48,7 +49,7 @@ func interchanged(v *lu.Pivots, m int) []int {
 
 func testGetrf[T blocked.Element](t *testing.T, rt *exec.Local) {
 	rnd := rand.New(rand.NewPCG(11, 1))
-	for name, factor := range pivotings[T]() {
+	for name, factor := range sorted.Map(pivotings[T]()) {
 		for _, nb := range []int{1, 3, 7} {
 			dims := []int{0, 1, nb - 1, nb, nb + 1, 2*nb + 1, 9*nb + 2}
 			for _, m := range dims {

@@ -34,7 +34,7 @@ func GetrfTile[T kernels.Element](p *blocked.Program[T], a *blocked.Matrix[T], v
 	f := newGetrf(tasks, a, v)
 	right := rightUpper[T]()
 	for k := 0; k < f.steps && tasks.Err == nil; k++ {
-		f.Submit(tasks.Ops.Getrf, &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), submit.InOut(f.a.Tile(k, k)), submit.Out(&f.pivots[k]))
+		f.Submit(tasks.Op("getrf"), &op.Getrf{Offset: k * a.NB()}, f.priority.panel(k), submit.InOut(f.a.Tile(k, k)), submit.Out(&f.pivots[k]))
 		f.divide(k, right)
 		f.update(k, k+1)
 	}

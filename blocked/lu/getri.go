@@ -41,11 +41,11 @@ func lapmt[T blocked.Element](p *submit.Tasks[T], v *Pivots, c *blocked.Matrix[T
 	pivots, o := pivotData(p, v, c), p.Operand(c)
 	for k := len(pivots) - 1; k >= 0; k-- {
 		for i := range o.MT() {
-			p.Column = append(p.Column[:0], submit.In(&pivots[k]))
+			p.Operands = append(p.Operands[:0], submit.In(&pivots[k]))
 			for j := k; j < o.NT(); j++ {
-				p.Column = append(p.Column, submit.InOut(o.Tile(i, j)))
+				p.Operands = append(p.Operands, submit.InOut(o.Tile(i, j)))
 			}
-			p.Submit(p.Ops.Lapmt, params, 0, p.Column...)
+			p.Submit(p.Op("lapmt"), params, 0, p.Operands...)
 		}
 	}
 }

@@ -42,11 +42,11 @@ func Materialize[T blocked.Element](p *blocked.Program[T], a *RowBlocks[T], ps *
 	data := rowData(tasks, to)
 	whole := &op.Recut{Across: 1, Uplo: blas.All}
 	for k := range ps.list {
-		tasks.Column = append(tasks.Column[:0], submit.Out(&data[k]))
+		tasks.Operands = append(tasks.Operands[:0], submit.Out(&data[k]))
 		for _, b := range ps.list[k].blocks {
-			tasks.Column = append(tasks.Column, submit.In(&from[b]))
+			tasks.Operands = append(tasks.Operands, submit.In(&from[b]))
 		}
-		tasks.Submit(tasks.Ops.Recut, whole, 0, tasks.Column...)
+		tasks.Submit(tasks.Op("recut"), whole, 0, tasks.Operands...)
 	}
 	return to, tasks.Err
 }

@@ -150,7 +150,6 @@ func eachFactor[T blocked.Element](p *submit.Tasks[T], a *blocked.Matrix[T], q *
 func copyBelow[T blocked.Element](p *submit.Tasks[T], r *rotation[T], i, k int, priority int64) *graph.Datum {
 	if r.v == nil {
 		r.v = p.Data(r.q, "V", r.a.MT(), columnsOfV, func(int, int) (versions.Value, int) { return nil, 0 })
-		p.Matrices++
 	}
 	from, q := r.a.Tile(i, k), r.q
 	at := i*columnsOfV + k%columnsOfV
@@ -163,9 +162,9 @@ func copyBelow[T blocked.Element](p *submit.Tasks[T], r *rotation[T], i, k int, 
 			rows, cols := r.a.TileDims(i, k)
 			*t = tiles.NewTile[T](rows, min(rows, cols))
 		}
-		submit.SetDatum(v, "V", p.Matrices, i, k%columnsOfV, r.a.NearestOwner(i, k), &q.v[at])
+		submit.SetValue(v, &q.v[at], r.a.NearestOwner(i, k))
 	}
-	p.Submit(p.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, priority, submit.In(from), submit.Out(v))
+	p.Submit(p.Op("lacpy"), &op.Lacpy{Uplo: blas.Lower}, priority, submit.In(from), submit.Out(v))
 	return v
 }
 
@@ -176,11 +175,11 @@ func annihilate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], s qrStep,
 	pivot, row := r.a.Tile(int(s.pivot), k), r.a.Tile(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		p.Submit(p.Ops.Geqrt, &q.geqrt, priority, submit.InOut(row), submit.Out(&r.t1[at]))
+		p.Submit(p.Op("geqrt"), &q.geqrt, priority, submit.InOut(row), submit.Out(&r.t1[at]))
 	case qrSquare:
-		p.Submit(p.Ops.Tsqrt, &q.tsqrt, priority, submit.InOut(pivot), submit.InOut(row), submit.Out(&r.t2[at]))
+		p.Submit(p.Op("tsqrt"), &q.tsqrt, priority, submit.InOut(pivot), submit.InOut(row), submit.Out(&r.t2[at]))
 	default:
-		p.Submit(p.Ops.Ttqrt, &q.ttqrt, priority, submit.InOut(pivot), submit.InOut(row), submit.Out(&r.t2[at]))
+		p.Submit(p.Op("ttqrt"), &q.ttqrt, priority, submit.InOut(pivot), submit.InOut(row), submit.Out(&r.t2[at]))
 	}
 }
 
@@ -206,11 +205,11 @@ func rotate[T blocked.Element](p *submit.Tasks[T], r *rotation[T], x *applicatio
 	at := r.q.at(int(s.row), k)
 	switch s.kind {
 	case qrTriangle:
-		p.SubmitLocal(x.local, p.Ops.Unmqr, x.unmqr, priority, submit.In(v), submit.In(&r.t1[at]), submit.InOut(c2))
+		p.SubmitLocal(x.local, p.Op("unmqr"), x.unmqr, priority, submit.In(v), submit.In(&r.t1[at]), submit.InOut(c2))
 	case qrSquare:
-		p.SubmitLocal(x.local, p.Ops.Tsmqr, x.tsmqr, priority, submit.In(v), submit.In(&r.t2[at]), submit.InOut(c1), submit.InOut(c2))
+		p.SubmitLocal(x.local, p.Op("tsmqr"), x.tsmqr, priority, submit.In(v), submit.In(&r.t2[at]), submit.InOut(c1), submit.InOut(c2))
 	default:
-		p.SubmitLocal(x.local, p.Ops.Ttmqr, x.ttmqr, priority, submit.In(v), submit.In(&r.t2[at]), submit.InOut(c1), submit.InOut(c2))
+		p.SubmitLocal(x.local, p.Op("ttmqr"), x.ttmqr, priority, submit.In(v), submit.In(&r.t2[at]), submit.InOut(c1), submit.InOut(c2))
 	}
 }
 

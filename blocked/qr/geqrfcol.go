@@ -42,12 +42,12 @@ func GeqrfColumns[T kernels.Element](p *blocked.Program[T], a *Slices[T], t *Ref
 	for k := range factors {
 		row := k * a.nb
 		geqrt := &op.Geqrt{IB: t.ib, Row: row}
-		tasks.Submit(tasks.Ops.Geqrt, geqrt, int64(2*(nt-k)), submit.InOut(&data[k]), submit.Out(&factors[k]))
+		tasks.Submit(tasks.Op("geqrt"), geqrt, int64(2*(nt-k)), submit.InOut(&data[k]), submit.Out(&factors[k]))
 		unmqr := &op.Unmqr{Side: blas.Left, Trans: blas.Trans, IB: t.ib, Row: row}
 		for j := k + 1; j < nt; j++ {
 			// The priority counts the remaining updates of slice j, and a panel
 			// and an update for each slice from j on.
-			tasks.Submit(tasks.Ops.Unmqr, unmqr, int64(2*nt-j-k), submit.In(&data[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
+			tasks.Submit(tasks.Op("unmqr"), unmqr, int64(2*nt-j-k), submit.In(&data[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
 		}
 	}
 	return tasks.Err
@@ -94,7 +94,7 @@ func reflect[T blocked.Element](p *submit.Tasks[T], side blas.Side, trans blas.T
 	factors, panels, data := factors(p, t), sliceData(p, v, false), sliceData(p, c, true)
 	unmqr := &op.Unmqr{Side: side, Trans: trans, IB: t.ib, Row: k * t.nb}
 	for j := first; j < len(data); j++ {
-		p.Submit(p.Ops.Unmqr, unmqr, 0, submit.In(&panels[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
+		p.Submit(p.Op("unmqr"), unmqr, 0, submit.In(&panels[k]), submit.In(&factors[k]), submit.InOut(&data[j]))
 	}
 }
 

@@ -91,7 +91,7 @@ func SetTau[T kernels.Element](p *blocked.Program[T], t *Reflectors[T], v *Slice
 			n := min(t.ib, t.nb-c, t.Len()-i)
 			g := innerProducts(tasks, v, k, c, n)
 			row := &blocked.Tile[T]{Rows: 1, Cols: n, Stride: n, Data: tau[i : i+n]}
-			tasks.Submit(tasks.Ops.Larft, &op.Larft{Column: c}, 0, submit.In(g), submit.In(tasks.Datum("tau", row)), submit.InOut(&data[k]))
+			tasks.Submit(tasks.Op("larft"), &op.Larft{Column: c}, 0, submit.In(g), submit.In(tasks.Datum("tau", row)), submit.InOut(&data[k]))
 		}
 	}
 	return tasks.Err
@@ -106,11 +106,11 @@ func innerProducts[T blocked.Element](tasks *submit.Tasks[T], v *Slices[T], k, c
 	// The first n rows of V are a unit lower triangle, and R is stored above it: the product is of a copy.
 	triangle, product := tiles.NewTile[T](n, n), tiles.NewTile[T](n, n)
 	top, g := tasks.Datum("V", &triangle), tasks.Datum("G", &product)
-	tasks.Submit(tasks.Ops.Lacpy, &op.Lacpy{Uplo: blas.Lower}, 0, rows(i, n), submit.Out(top))
-	tasks.Submit(tasks.Ops.Laset, &op.Laset[T]{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(top))
-	tasks.Submit(tasks.Ops.Syrk, &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}, 0, submit.In(top), submit.InOut(g))
+	tasks.Submit(tasks.Op("lacpy"), &op.Lacpy{Uplo: blas.Lower}, 0, rows(i, n), submit.Out(top))
+	tasks.Submit(tasks.Op("laset"), &op.Laset[T]{Uplo: blas.Upper, Beta: 1}, 0, submit.InOut(top))
+	tasks.Submit(tasks.Op("syrk"), &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1}, 0, submit.In(top), submit.InOut(g))
 	if rest := v.rows - i - n; rest > 0 {
-		tasks.Submit(tasks.Ops.Syrk, &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, 0, rows(i+n, rest), submit.InOut(g))
+		tasks.Submit(tasks.Op("syrk"), &op.Syrk[T]{Uplo: blas.Upper, Trans: blas.Trans, Alpha: 1, Beta: 1}, 0, rows(i+n, rest), submit.InOut(g))
 	}
 	return g
 }

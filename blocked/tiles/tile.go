@@ -23,6 +23,9 @@ func Count(n, nb int) int {
 	return (n-1)/nb + 1
 }
 
+// tileAlign is the number of bytes to a multiple of which rows and tiles are aligned.
+const tileAlign = 64
+
 // OutlineTile returns an r×c tile without memory.
 func OutlineTile[T Element](r, c int) Tile[T] {
 	return Tile[T]{Rows: r, Cols: c, Stride: strideOf[T](r, c)}
@@ -31,8 +34,7 @@ func OutlineTile[T Element](r, c int) Tile[T] {
 // NewTile returns an r×c tile of zeros whose rows and first element are
 // aligned to 64 bytes.
 func NewTile[T Element](r, c int) Tile[T] {
-	const align = 64
-	lane := align / scalar.Size[T]()
+	lane := tileAlign / scalar.Size[T]()
 	stride := strideOf[T](r, c)
 	raw := make([]T, r*stride+lane-1)
 	if size := len(raw) * scalar.Size[T](); size >= placedBytes && len(thisMachine().cpus) < 2 {
@@ -40,7 +42,7 @@ func NewTile[T Element](r, c int) Tile[T] {
 	}
 	off := 0
 	if len(raw) > 0 {
-		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(align-1)) / scalar.Size[T]()
+		off = int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw)))&(tileAlign-1)) / scalar.Size[T]()
 	}
 	return Tile[T]{Rows: r, Cols: c, Stride: stride, Data: raw[off : off+r*stride : off+r*stride]}
 }
@@ -48,22 +50,27 @@ func NewTile[T Element](r, c int) Tile[T] {
 // strideOf returns the distance of the rows of an r×c tile. It panics with
 // ErrShape if the size of the tile overflows.
 func strideOf[T Element](r, c int) int {
-	const align = 64
 	size := scalar.Size[T]()
-	lane := align / size
-	if c > math.MaxInt-2*align {
+	if c > math.MaxInt-2*tileAlign {
 		panic(ErrShape)
 	}
-	stride := Count(c, lane) * lane
+	stride := int(strideFor(int64(r), int64(c), int64(size)))
+	if stride > 0 && r > (math.MaxInt-tileAlign)/size/stride { // an int holds the bytes, and those to align them
+		panic(ErrShape)
+	}
+	return stride
+}
+
+// strideFor returns the distance of the rows of an r×c tile whose elements have that size.
+func strideFor(r, c, size int64) int64 {
+	lane := tileAlign / size
+	stride := (c + lane - 1) / lane * lane
 	// Rows a multiple of 2 KiB apart fall into few sets of the caches. One line
 	// more between them made Cholesky of order 4096 in tiles of 256 8 % faster,
 	// QR 6 % and LU 2 % (Xeon model 167, 2 cores, version avx512); for rows of an
 	// odd multiple of 1 KiB it made no difference.
-	if stride/lane*align%2048 == 0 && r > 1 {
+	if stride*size%2048 == 0 && r > 1 {
 		stride += lane
-	}
-	if stride > 0 && r > (math.MaxInt-align)/size/stride { // an int holds the bytes, and those to align them
-		panic(ErrShape)
 	}
 	return stride
 }

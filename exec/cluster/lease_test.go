@@ -275,8 +275,7 @@ func TestForgotten(t *testing.T) {
 		n.memory.Cap, n.out = 8, newOutbox(o.Transport, n.name, func(err error) { t.Error(err) })
 		d.nodes = append(d.nodes, n)
 		e := &core.Entry{Ref: transport.Ref{Job: 5}, Facts: core.Facts{Label: core.Label{Bytes: 8}}}
-		n.memory.Pin([]*core.Entry{e})
-		n.memory.Unpin([]*core.Entry{e})
+		n.memory.Hold(e)
 		d.directory.MarkStale(1, e.Ref)
 		placed := 0
 		d.starving[1] = func() { placed++ }

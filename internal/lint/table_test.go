@@ -196,6 +196,7 @@ func table() []entry {
 		{pkg: "internal/problems"},
 		{pkg: "internal/words"},
 		{pkg: "internal/heap"},
+		{pkg: "internal/sorted"}, // for tests
 		{pkg: "internal/vector"},
 		{pkg: "internal/dot2"}, // for residuals
 		{pkg: "internal/peak", tessera: []string{"kernels/cpu/native", "internal/scalar", "internal/topo"}},
@@ -238,7 +239,7 @@ func testEntry() entry {
 		// the page of these; exec/sim, which decides as exec/cluster does; la/csr and
 		// la/krylov for one another; netlib for what la/scalapack is compared with; exec, exec/graph and kernels for
 		// the tasks of transport/mpi.
-		tessera: []string{"exec", "exec/graph", "kernels", "la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "kernels/kerneltest/traffic", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/dot2", "internal/matgen", "internal/peak", "internal/topo"},
+		tessera: []string{"exec", "exec/graph", "kernels", "la/csr", "la/krylov", "la/scalapack/internal/netlib", "exec/cluster", "exec/loop", "exec/sim", "exec/monitor", "transport", "exec/cluster/internal/faulty", "kernels/kerneltest", "kernels/kerneltest/traffic", "transport/transporttest", "transport/web", "transport/web/certs", "transport/mpi", "kernels/op", "kernels/cuda", "exec/cluster/clustertest", "blocked/internal/blockedtest", "blocked/chol", "blocked/lu", "blocked/qr", "internal/dot2", "internal/matgen", "internal/peak", "internal/sorted", "internal/topo"},
 		third: []string{
 			"github.com/james-bowman/sparse", "gonum.org/v1/gonum/...", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
 			"gonum.org/v1/netlib/...", // what ours is measured against

@@ -60,6 +60,20 @@ const (
 	evenRows = 64
 )
 
+// What follows is from docs/internals/measurements.md, "Small matrices by single reflectors".
+const (
+	// condensedFew is the order up to which the reductions of small matrices are by single reflectors. The matrix is in the
+	// nearest caches then, and the products of blocks gain less than their calls take.
+	condensedFew = 96
+	// condensedLoops is condensedFew without the vector routines: blocks are by a C library then, or by loops.
+	condensedLoops = 48
+)
+
+// few reports whether small matrices are reduced by single reflectors.
+func (c *condensed[T]) few(n int) bool {
+	return n <= condensedLoops || n <= condensedFew && c.vectors.Ger2 != nil && c.vectors.MulVec != nil
+}
+
 // rowParts returns the number of parts, and the rows of each but the last one, in which reflectors are applied to that many
 // rows, at least one, of at most that many rows each: an even number of parts, so that an even number of units ends together.
 func rowParts(rows, most int) (parts, height int) {
@@ -117,6 +131,33 @@ func (c *condensed[T]) larfg(x []T) (tau, beta T) {
 		scalWith(&c.vectors, factor, x[1:])
 	}
 	return (beta - alpha) / beta, beta / scale
+}
+
+// mulVec computes y = A·x for a small m×n matrix A.
+func (c *condensed[T]) mulVec(m, n int, a []T, lda int, x, y []T) {
+	if m < fewRows || c.vectors.MulVec == nil {
+		LoopMulVec(a, lda, x[:n], y[:m])
+		return
+	}
+	c.vectors.MulVec(isa.Hide(&a[:(m-1)*lda+n][0]), lda, m, n, isa.Hide(&x[:n][0]), isa.Hide(&y[:m][0]))
+}
+
+// ger2 computes A −= p·qᵀ + r·sᵀ for a small m×n matrix A.
+func (c *condensed[T]) ger2(m, n int, a []T, lda int, p, q, r, s []T) {
+	_, _, _, _, _ = a[:(m-1)*lda+n], p[:m], q[:n], r[:m], s[:n]
+	if c.vectors.Ger2 == nil {
+		for i, x := range p[:m] {
+			row, y := a[i*lda:][:n], r[i]
+			for j, q := range q[:n] {
+				row[j] -= x*q + y*s[j]
+			}
+		}
+		return
+	}
+	for j := 0; j < n; j += c.vectors.Strip {
+		c.vectors.Ger2(isa.Hide(&a[j]), lda, m, min(c.vectors.Strip, n-j), isa.Hide(&p[0]), isa.Hide(&q[j]), isa.Hide(&r[0]),
+			isa.Hide(&s[j]))
+	}
 }
 
 // subtract computes y −= Mᵀ·x for the m×n matrix M. Its rows are ld elements apart, and the elements of x are inc
@@ -214,8 +255,8 @@ func ReflectorsWork(order, k int) int {
 
 // applyBlock computes X −= ((X·Vᵀ)·Fᵀ)·V for the m×cols matrix X and the nb rows of V, whose elements are contiguous. Rows
 // of y and z, which are scratch, are ld elements apart.
-func (t *condensed[T]) applyBlock(m, nb, cols int, v, f []T, ldf int, x []T, ldx int, y, z []T, ld int, work []T) {
-	t.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, v, cols, 0, y, ld, work)
-	t.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ld, f, ldf, 0, z, ld, work)
-	t.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ld, v, cols, 1, x, ldx, work)
+func (c *condensed[T]) applyBlock(m, nb, cols int, v, f []T, ldf int, x []T, ldx int, y, z []T, ld int, work []T) {
+	c.Gemm(blas.NoTrans, blas.Trans, m, nb, cols, 1, x, ldx, v, cols, 0, y, ld, work)
+	c.Gemm(blas.NoTrans, blas.Trans, m, nb, nb, 1, y, ld, f, ldf, 0, z, ld, work)
+	c.Gemm(blas.NoTrans, blas.NoTrans, m, cols, nb, -1, z, ld, v, cols, 1, x, ldx, work)
 }

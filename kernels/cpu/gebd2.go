@@ -3,14 +3,14 @@ package cpu
 // gebd2 is [Bidiagonal.Gebrd] for a small matrix.
 //
 // Reference: LAPACK xGEBD2.
-func (t *condensed[T]) gebd2(m, n int, a []T, lda int, d, e, tauq, taup, work []T) {
+func (c *condensed[T]) gebd2(m, n int, a []T, lda int, d, e, tauq, taup, work []T) {
 	column, row, product := work[:m], work[m:m+n], work[m+n:2*m+n]
 	for i := range n {
 		v := column[:m-i]
 		for r := range v {
 			v[r] = a[(i+r)*lda+i]
 		}
-		tauq[i], d[i] = t.larfg(v)
+		tauq[i], d[i] = c.larfg(v)
 		v[0] = 1
 		for r := 1; r < len(v); r++ {
 			a[(i+r)*lda+i] = v[r]
@@ -24,19 +24,19 @@ func (t *condensed[T]) gebd2(m, n int, a []T, lda int, d, e, tauq, taup, work []
 		right := n - i - 1
 		y := row[:right]
 		clear(y)
-		t.stripColumns(0, len(v), right, a[i*lda+i+1:], lda, v, y)
-		scalWith(&t.vectors, tauq[i], y)
+		c.stripColumns(0, len(v), right, a[i*lda+i+1:], lda, v, y)
+		scalWith(&c.vectors, tauq[i], y)
 		u := a[i*lda+i+1 : i*lda+n]
 		for j, s := range y {
 			u[j] -= s
 		}
-		taup[i], e[i] = t.larfg(u)
+		taup[i], e[i] = c.larfg(u)
 		u[0] = 1
 		x, rest := product[:m-i-1], a[(i+1)*lda+i+1:]
-		t.mulVec(len(x), right, rest, lda, u, x)
-		axpyWith(&t.vectors, -dotWith(&t.vectors, y, u), v[1:], x)
-		scalWith(&t.vectors, taup[i], x)
-		t.ger2(len(x), right, rest, lda, v[1:], y, x, u)
+		c.mulVec(len(x), right, rest, lda, u, x)
+		axpyWith(&c.vectors, -dotWith(&c.vectors, y, u), v[1:], x)
+		scalWith(&c.vectors, taup[i], x)
+		c.ger2(len(x), right, rest, lda, v[1:], y, x, u)
 		u[0] = e[i]
 	}
 }

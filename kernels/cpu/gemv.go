@@ -48,6 +48,10 @@ func (p *Packed[T]) Gemv(trans blas.Transpose, m, n int, alpha T, a []T, lda int
 	}
 }
 
+// fewRows is the least number of rows for which a call of MulVec takes less than a loop (docs/internals/measurements.md,
+// "Small matrices by single reflectors").
+const fewRows = 8
+
 // matVec is y += alpha·M·x or y += alpha·Mᵀ·x for a row-major M.
 type matVec[T Element] struct {
 	alpha T
@@ -99,7 +103,7 @@ func (v matVec[T]) rows(m, n int) {
 // rowsBy adds the products of columns of M from j on with x: the inner products of its rows with x. From eight rows on,
 // a kernel computes rowBlock of them at a time, and otherwise four.
 func (v *matVec[T]) rowsBy(j int, x []T, m int) {
-	if m >= 8 && v.vectors.MulVec != nil {
+	if m >= fewRows && v.vectors.MulVec != nil {
 		v.rowBlocks(j, x, m)
 		return
 	}
@@ -249,4 +253,40 @@ func (v *matVec[T]) axpys(a []T, s *[4]T, y []T) (done int) {
 	}
 	v.vectors.Axpys(isa.Hide(&a[0]), v.ld, n, isa.Hide(s), isa.Hide(&y[0]))
 	return n
+}
+
+// LoopMulVec computes y = A·x for an A of a few rows and columns.
+func LoopMulVec[T Element](a []T, lda int, x, y []T) {
+	switch len(x) {
+	case 2:
+		x0, x1 := x[0], x[1]
+		for i := range y {
+			row := a[i*lda:][:2]
+			y[i] = row[0]*x0 + row[1]*x1
+		}
+	case 3:
+		x0, x1, x2 := x[0], x[1], x[2]
+		for i := range y {
+			row := a[i*lda:][:3]
+			y[i] = row[0]*x0 + (row[1]*x1 + row[2]*x2)
+		}
+	case 4:
+		x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
+		for i := range y {
+			row := a[i*lda:][:4]
+			y[i] = (row[0]*x0 + row[1]*x1) + (row[2]*x2 + row[3]*x3)
+		}
+	default:
+		for i := range y {
+			row, s, t := a[i*lda:][:len(x)], T(0), T(0)
+			for j := 1; j < len(x); j += 2 {
+				s += row[j-1] * x[j-1]
+				t += row[j] * x[j]
+			}
+			if last := len(x) - 1; last%2 == 0 {
+				s += row[last] * x[last]
+			}
+			y[i] = s + t
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -192,7 +193,7 @@ func testSmallGemv[T Element](t *testing.T) {
 	all := natives[T](Caches{})
 	all["go"] = Portable[T]()
 	sizes := []int{1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32, 33, 40, 63, 64}
-	for name, p := range all {
+	for name, p := range sorted.Map(all) {
 		for _, m := range sizes {
 			for _, n := range sizes {
 				for _, transposed := range []bool{false, true} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/internal/sorted"
 )
 
 // TestGeqr2: in every instruction set Q·R is A, the reflectors are orthogonal and T is theirs, for all shapes around those
@@ -34,7 +35,7 @@ func testGeqr2[T Element](t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(7, 8))
 	eps := scalar.Eps[T]()
-	for set, p := range natives[T](Caches{}) {
+	for set, p := range sorted.Map(natives[T](Caches{})) {
 		block := p.ReflectorBlock()
 		if block == 0 {
 			continue
@@ -42,7 +43,7 @@ func testGeqr2[T Element](t *testing.T) {
 		for _, shape := range [][3]int{{1, 1, 1}, {2, 1, 1}, {2, 2, 2}, {3, 5, 2}, {5, 5, 5}, {8, 9, 8}, {17, 16, 16}, {20, 19, 17}, {33, 33, 33},
 			{64, 65, 64}, {40, 150, 40}, {150, 35, 31}} {
 			m, n, k := shape[0], shape[1], shape[2]
-			for kind, element := range hostile {
+			for kind, element := range sorted.Map(hostile) {
 				name := fmt.Sprintf("%s: %d×%d, %d reflectors, %s", set, m, n, k, kind)
 				lda := n + rnd.IntN(3)
 				random := randomSlice[T](m * lda)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/internal/sorted"
 )
 
 // TestGetf2: in every instruction set L·U is A but for rounding, with multipliers of at most 1 and the pivots of a loop, and
@@ -18,7 +19,7 @@ func TestGetf2(t *testing.T) {
 
 func testGetf2[T Element](t *testing.T) {
 	rnd, eps := rand.New(rand.NewPCG(11, 12)), scalar.Eps[T]()
-	for set, p := range natives[T](Caches{}) {
+	for set, p := range sorted.Map(natives[T](Caches{})) {
 		if p.vectors.Ger2 == nil {
 			continue // Getrf factors all matrices there
 		}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tessera-la/tessera/internal/sorted"
 )
 
 // TestLasr: in every instruction set rows are rotated as by a loop in either direction, and nothing else is read or written.
@@ -15,7 +17,7 @@ func TestLasr(t *testing.T) {
 
 func testLasr[T Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
-	for set, p := range natives[T](Caches{}) {
+	for set, p := range sorted.Map(natives[T](Caches{})) {
 		lasr := LasrBy[T](p)
 		if lasr == nil {
 			continue

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"github.com/tessera-la/tessera/kernels/cpu/native"
 	"gonum.org/v1/gonum/blas"
@@ -47,7 +48,7 @@ func testLeaves[T Element](t *testing.T) {
 	sizes = append(sizes, 259) // packed
 	rnd := rand.New(rand.NewPCG(1, 2))
 	ref := Portable[T]()
-	for name, p := range withLeaves[T]() {
+	for name, p := range sorted.Map(withLeaves[T]()) {
 		for _, n := range sizes {
 			for c := range 16 {
 				bit := func(i int) bool { return c>>i&1 == 1 }

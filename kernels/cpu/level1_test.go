@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/tessera-la/tessera/internal/sorted"
 )
 
 // TestLevel1: the portable code and every instruction set agree with sums in float64, for all lengths
@@ -24,7 +26,7 @@ func testLevel1[T Element](t *testing.T) {
 	}
 	all := natives[T](Caches{})
 	all["go"] = Portable[T]()
-	for name, p := range all {
+	for name, p := range sorted.Map(all) {
 		for n := range 200 {
 			at := rnd.IntN(9)
 			x, y := randomSlice[T](n + at + 3)[at:][:n+3], randomSlice[T](n + at + 5)[at:][:n+3]

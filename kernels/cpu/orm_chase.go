@@ -39,8 +39,8 @@ func OrmSweepsWork(sweeps, n, b int) int {
 // reflectors q: Q of Sb2st, or Q or P of Tb2bd. work holds at least OrmChaseWork(n, b) elements.
 //
 // Reference: Haidar, Ltaief and Dongarra (2011), see [Tridiagonal.Sb2st].
-func (t *condensed[T]) OrmChase(m, n, b int, q Sweeps[T], x []T, ldx int, work []T) {
-	t.OrmSweeps(m, n, b, max(n-1, 0), q, x, ldx, work)
+func (c *condensed[T]) OrmChase(m, n, b int, q Sweeps[T], x []T, ldx int, work []T) {
+	c.OrmSweeps(m, n, b, max(n-1, 0), q, x, ldx, work)
 }
 
 // OrmSweeps is OrmChase for the first sweeps only: s = 0, …, sweeps−1. Those after them are the first sweeps of the matrix
@@ -50,7 +50,7 @@ func (t *condensed[T]) OrmChase(m, n, b int, q Sweeps[T], x []T, ldx int, work [
 // one sweep commute, as they have no row in common. In Q H(s,u+1) comes before H(s+1,u), so X·Qᵀ applies H(s+1,u) first. A
 // block of step u has no row in common with those of step u+1 of the groups before it. So columns of X that are in the
 // second-level cache meet all groups there: see sweepWindow.
-func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx int, work []T) {
+func (c *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx int, work []T) {
 	checkMatrix(m, n, len(x), ldx)
 	if m == 0 || n < 2 {
 		return
@@ -58,11 +58,11 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 	d := diamonds[T]{n: n, b: b, end: sweeps, sweeps: min(diamondSweeps, b), steps: ChaseSteps(n, b), Sweeps: q, f: work}
 	groups, wide := (sweeps+d.sweeps-1)/d.sweeps, b+d.sweeps-1
 	const gram = reflectorPanel * reflectorPanel
-	t.crew(groups, diamondSweeps*wide+2*gram+t.Work(max(wide, reflectorPanel)), func(group, _ int, work []T) {
+	c.crew(groups, diamondSweeps*wide+2*gram+c.Work(max(wide, reflectorPanel)), func(group, _ int, work []T) {
 		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
 		products, factor, work := work[:gram], work[gram:2*gram], work[2*gram:]
 		var taus [diamondSweeps]T
-		for u := 0; !t.stopped(); u++ {
+		for u := 0; !c.stopped(); u++ {
 			_, nb, cols := d.block(group, u, rows)
 			if nb == 0 {
 				return
@@ -70,8 +70,8 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 			for i := range nb {
 				taus[i] = q.Tau[(group*d.sweeps+i)*d.steps+u]
 			}
-			t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, rows, cols, rows, cols, 0, products, reflectorPanel, work)
-			t.factorOfBlock(nb, products, taus[:nb], factor)
+			c.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, rows, cols, rows, cols, 0, products, reflectorPanel, work)
+			c.factorOfBlock(nb, products, taus[:nb], factor)
 			for i := range nb {
 				copy(d.factor(group, u)[i*d.sweeps:][:nb], factor[i*reflectorPanel:])
 			}
@@ -79,8 +79,8 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 	})
 	parts, height := rowParts(m, sweepRows)
 	together := min(max(windowSweeps/d.sweeps, 1), groups)
-	window := newSweepWindow(kernelsOf(t.Routines), n, b, together*d.sweeps, min(m, height))
-	t.crew(parts, diamondSweeps*(2*wide+window.ld)+window.size()+t.Work(max(window.ld, wide)), func(part, _ int, work []T) {
+	window := newSweepWindow(kernelsOf(c.Routines), n, b, together*d.sweeps, min(m, height))
+	c.crew(parts, diamondSweeps*(2*wide+window.ld)+window.size()+c.Work(max(window.ld, wide)), func(part, _ int, work []T) {
 		rows, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
 		times, work := work[:diamondSweeps*wide], work[diamondSweeps*wide:]
 		y, work := work[:diamondSweeps*window.ld], work[diamondSweeps*window.ld:]
@@ -88,7 +88,7 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 		for end := groups; end > 0; end -= together {
 			begin := max(end-together, 0)
 			w.begin(begin*d.sweeps + 1)
-			for u := 0; u < d.steps && !t.stopped(); u++ {
+			for u := 0; u < d.steps && !c.stopped(); u++ {
 				w.advance(begin*d.sweeps + 1 + u*b)
 				for group := end - 1; group >= begin; group-- {
 					first, nb, cols := d.block(group, u, rows)
@@ -96,9 +96,9 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 						continue
 					}
 					// X − (X·Vᵀ)·(Fᵀ·V), transposed: V has fewer rows than X.
-					t.Gemm(blas.Trans, blas.NoTrans, nb, cols, nb, -1, d.factor(group, u), d.sweeps, rows, cols, 0, times, cols, work)
+					c.Gemm(blas.Trans, blas.NoTrans, nb, cols, nb, -1, d.factor(group, u), d.sweeps, rows, cols, 0, times, cols, work)
 					for i := 0; i < w.rows; i += w.high {
-						t.applyDiamond(nb, min(w.high, w.rows-i), cols, b, rows, times, y, w.at(i, first), w.ld, work)
+						c.applyDiamond(nb, min(w.high, w.rows-i), cols, b, rows, times, y, w.at(i, first), w.ld, work)
 					}
 				}
 			}
@@ -110,14 +110,14 @@ func (t *condensed[T]) OrmSweeps(m, n, b, sweeps int, q Sweeps[T], x []T, ldx in
 // applyDiamond adds (X·Vᵀ)·(−Fᵀ·V), transposed, to m rows of the transpose of X. v is the nb×cols matrix V, and times the
 // product −Fᵀ·V. Row j of V begins in column j and has b elements, and row j of the product has those before column j+b. Most of
 // the zeros are left out, diamondRows rows at a time.
-func (t *condensed[T]) applyDiamond(nb, m, cols, b int, v, times, y, x []T, ldx int, work []T) {
+func (c *condensed[T]) applyDiamond(nb, m, cols, b int, v, times, y, x []T, ldx int, work []T) {
 	for j := 0; j < nb; j += diamondRows {
 		rows := min(diamondRows, nb-j)
-		t.Gemm(blas.NoTrans, blas.NoTrans, rows, m, min(rows-1+b, cols-j), 1, v[j*cols+j:], cols, x[j*ldx:], ldx, 0, y[j*ldx:], ldx, work)
+		c.Gemm(blas.NoTrans, blas.NoTrans, rows, m, min(rows-1+b, cols-j), 1, v[j*cols+j:], cols, x[j*ldx:], ldx, 0, y[j*ldx:], ldx, work)
 	}
 	for j, at := 0, 0; j < nb && at < cols; j += diamondRows {
 		end := min(j+diamondRows+b, cols)
-		t.Gemm(blas.Trans, blas.NoTrans, end-at, m, nb-j, 1, times[j*cols+at:], cols, y[j*ldx:], ldx, 1, x[at*ldx:], ldx, work)
+		c.Gemm(blas.Trans, blas.NoTrans, end-at, m, nb-j, 1, times[j*cols+at:], cols, y[j*ldx:], ldx, 1, x[at*ldx:], ldx, work)
 		at = end
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"github.com/tessera-la/tessera/kernels/cpu/isa"
 	"github.com/tessera-la/tessera/kernels/cpu/native"
 )
@@ -35,7 +36,7 @@ func testPanels[T Element](t *testing.T) {
 	if unsafe.Sizeof(*new(T)) == 4 {
 		eps = 0x1p-21
 	}
-	for name, ps := range withPanels[T]() {
+	for name, ps := range sorted.Map(withPanels[T]()) {
 		k := ps.width()
 		for m := range 14 {
 			for _, lda := range []int{k, 3 * k} {
@@ -89,7 +90,7 @@ func TestPanelBlocks(t *testing.T) {
 
 func testPanelBlocks[T Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	for name, ps := range withPanels[T]() {
+	for name, ps := range sorted.Map(withPanels[T]()) {
 		for n := range 120 {
 			for _, m := range []int{0, 1, 3} {
 				ldc, ldx := n+rnd.IntN(5), n+rnd.IntN(5)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tessera-la/tessera/internal/scalar"
+	"github.com/tessera-la/tessera/internal/sorted"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -19,7 +20,7 @@ func TestPrepacked(t *testing.T) {
 func testPrepacked[T Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	transposes := []blas.Transpose{blas.NoTrans, blas.Trans}
-	for name, p := range packedOf[T]() {
+	for name, p := range sorted.Map(packedOf[T]()) {
 		if !p.vectors.set() {
 			if p.Prepacks(400, 400, 400) {
 				t.Errorf("%s: portable Go packs operands before", name)

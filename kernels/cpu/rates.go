@@ -17,16 +17,16 @@ const (
 // Rates measures what the crew does in a second: operations in products of tiles, by all units and by one alone, and
 // elements of the m×n matrix A that it reads from memory. Of A only the upper triangle is read if that is set. It takes about
 // as long as 80 of these products and four readings of A.
-func (t *condensed[T]) Rates(m, n int, a []T, lda int, upper bool) (all, one, memory float64) {
+func (c *condensed[T]) Rates(m, n int, a []T, lda int, upper bool) (all, one, memory float64) {
 	checkMatrix(m, n, len(a), lda)
 	const flops, size = 2 * ratesRows * ratesCols * ratesDepth, ratesRows*ratesDepth + ratesDepth*ratesCols + ratesRows*ratesCols
 	products := func(parts, each int) float64 {
 		return float64(parts*each) * flops / fastest(func() {
-			t.crew(parts, size+t.Work(ratesRows), func(_, _ int, work []T) {
+			c.crew(parts, size+c.Work(ratesRows), func(_, _ int, work []T) {
 				clear(work[:size])
 				x, y, z := work, work[ratesRows*ratesDepth:], work[ratesRows*ratesDepth+ratesDepth*ratesCols:]
 				for range each {
-					t.Gemm(blas.NoTrans, blas.NoTrans, ratesRows, ratesCols, ratesDepth, 1, x, ratesDepth, y, ratesCols, 1, z, ratesCols,
+					c.Gemm(blas.NoTrans, blas.NoTrans, ratesRows, ratesCols, ratesDepth, 1, x, ratesDepth, y, ratesCols, 1, z, ratesCols,
 						work[size:])
 				}
 			})
@@ -46,11 +46,11 @@ func (t *condensed[T]) Rates(m, n int, a []T, lda int, upper bool) (all, one, me
 		elements += (hi - lo) * (n - column)
 	}
 	memory = float64(elements) / fastest(func() {
-		t.crew(ratesParts, n+rows, func(part, _ int, work []T) {
+		c.crew(ratesParts, n+rows, func(part, _ int, work []T) {
 			lo, hi, column := first(part)
 			clear(work[:n+rows])
 			if lo < hi && column < n {
-				t.stripRows(0, hi-lo, n-column, a[lo*lda+column:], lda, work[:n], work[n:])
+				c.stripRows(0, hi-lo, n-column, a[lo*lda+column:], lda, work[:n], work[n:])
 			}
 		})
 	})

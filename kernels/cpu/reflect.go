@@ -3,21 +3,21 @@ package cpu
 import "gonum.org/v1/gonum/blas"
 
 // applyReflectors multiplies X, the identity if that is set, by the k reflectors with the vectors in and the factors tau.
-func (t *condensed[T]) applyReflectors(rows, order, k int, in vectorsIn[T], identity bool, tau, x []T, ldx int, work []T) {
+func (c *condensed[T]) applyReflectors(rows, order, k int, in vectorsIn[T], identity bool, tau, x []T, ldx int, work []T) {
 	checkMatrix(rows, order, len(x), ldx)
 	switch {
 	case rows == 0 || k == 0:
 	case order <= reflectorLoop:
-		t.applyAlone(rows, order, k, in, tau, x, ldx, work)
-	case order <= reflectorPairs && t.few(order):
-		t.applyPairs(rows, order, k, in, tau, x, ldx, work)
+		c.applyAlone(rows, order, k, in, tau, x, ldx, work)
+	case order <= reflectorPairs && c.few(order):
+		c.applyPairs(rows, order, k, in, tau, x, ldx, work)
 	default:
-		t.applyBlocks(rows, order, k, in, identity, tau, x, ldx, work)
+		c.applyBlocks(rows, order, k, in, identity, tau, x, ldx, work)
 	}
 }
 
 // applyBlocks is applyReflectors by block reflectors. It stands alone as its variables are on the heap.
-func (t *condensed[T]) applyBlocks(rows, order, k int, in vectorsIn[T], identity bool, tau, x []T, ldx int, work []T) {
+func (c *condensed[T]) applyBlocks(rows, order, k int, in vectorsIn[T], identity bool, tau, x []T, ldx int, work []T) {
 	offset, panel := in.offset, reflectorPanel
 	if k <= 4*reflectorFew {
 		panel = reflectorFew
@@ -29,31 +29,31 @@ func (t *condensed[T]) applyBlocks(rows, order, k int, in vectorsIn[T], identity
 		s := work[b*size:][:size]
 		return first, min(panel, k-first), order - first - offset, s[:panel*order], s[panel*order:]
 	}
-	t.crew(blocks, reflectorPanel*reflectorPanel+t.Work(order), func(b, _ int, work []T) {
+	c.crew(blocks, reflectorPanel*reflectorPanel+c.Work(order), func(b, _ int, work []T) {
 		first, nb, cols, v, f := blockAt(b)
 		in.copy(first, nb, cols, v)
 		gram, work := work[:reflectorPanel*reflectorPanel], work[reflectorPanel*reflectorPanel:]
-		t.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
-		t.factorOfBlock(nb, gram, tau[first:first+nb], f)
+		c.Gemm(blas.NoTrans, blas.Trans, nb, nb, cols, 1, v, cols, v, cols, 0, gram, reflectorPanel, work)
+		c.factorOfBlock(nb, gram, tau[first:first+nb], f)
 	})
 	parts, height := rowParts(rows, reflectorRows)
-	t.crew(parts, 2*reflectorPanel*reflectorRows+t.Work(max(reflectorRows, order)), func(part, _ int, work []T) {
+	c.crew(parts, 2*reflectorPanel*reflectorRows+c.Work(max(reflectorRows, order)), func(part, _ int, work []T) {
 		i := part * height
 		m := min(height, rows-i)
 		y, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
 		z, work := work[:reflectorPanel*m], work[reflectorPanel*m:]
-		for b := blocks - 1; b >= 0 && !t.stopped(); b-- {
+		for b := blocks - 1; b >= 0 && !c.stopped(); b-- {
 			first, nb, cols, v, f := blockAt(b)
 			if identity && first+offset >= i+m {
 				continue // these rows have zeros where the reflectors have elements
 			}
-			t.applyBlock(m, nb, cols, v, f, reflectorPanel, x[i*ldx+first+offset:], ldx, y, z, reflectorPanel, work)
+			c.applyBlock(m, nb, cols, v, f, reflectorPanel, x[i*ldx+first+offset:], ldx, y, z, reflectorPanel, work)
 		}
 	})
 }
 
 // applyAlone is applyReflectors by one reflector after the other, for vectors of a few elements.
-func (t *condensed[T]) applyAlone(rows, order, k int, in vectorsIn[T], tau, x []T, ldx int, work []T) {
+func (c *condensed[T]) applyAlone(rows, order, k int, in vectorsIn[T], tau, x []T, ldx int, work []T) {
 	for i := k - 1; i >= 0; i-- {
 		if tau[i] == 0 {
 			continue
@@ -80,14 +80,14 @@ func (t *condensed[T]) applyAlone(rows, order, k int, in vectorsIn[T], tau, x []
 //	X·(I − τ·v·vᵀ)·(I − σ·w·wᵀ) = X − τ·y·vᵀ − σ·(z − τ·(vᵀ·w)·y)·wᵀ.
 //
 // The bits of a row do not depend on how many rows there are.
-func (t *condensed[T]) applyPairs(rows, order, k int, in vectorsIn[T], tau, x []T, ldx int, work []T) {
+func (c *condensed[T]) applyPairs(rows, order, k int, in vectorsIn[T], tau, x []T, ldx int, work []T) {
 	if rows < pairRows {
 		more := work[:pairRows*order]
 		clear(more[rows*order:])
 		for r := range rows {
 			copy(more[r*order:][:order], x[r*ldx:])
 		}
-		t.applyPairs(pairRows, order, k, in, tau, more, order, work[len(more):])
+		c.applyPairs(pairRows, order, k, in, tau, more, order, work[len(more):])
 		for r := range rows {
 			copy(x[r*ldx:][:order], more[r*order:])
 		}
@@ -104,16 +104,16 @@ func (t *condensed[T]) applyPairs(rows, order, k int, in vectorsIn[T], tau, x []
 			clear(v)
 		}
 		part := x[first+in.offset:]
-		t.mulVec(rows, cols, part, ldx, w, z)
+		c.mulVec(rows, cols, part, ldx, w, z)
 		if nb == 2 {
-			t.mulVec(rows, cols, part, ldx, v, y)
-			scalWith(&t.vectors, tau[i-1], y)
-			axpyWith(&t.vectors, -dotWith(&t.vectors, v, w), y, z)
+			c.mulVec(rows, cols, part, ldx, v, y)
+			scalWith(&c.vectors, tau[i-1], y)
+			axpyWith(&c.vectors, -dotWith(&c.vectors, v, w), y, z)
 		} else {
 			clear(y)
 		}
-		scalWith(&t.vectors, sigma, z)
-		t.ger2(rows, cols, part, ldx, y, v, z, w)
+		scalWith(&c.vectors, sigma, z)
+		c.ger2(rows, cols, part, ldx, y, v, z, w)
 	}
 }
 

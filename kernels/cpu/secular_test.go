@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tessera-la/tessera/internal/sorted"
 )
 
 // TestSecular: the kernels of every instruction set agree with sums and quotients in float64, and leave elements
@@ -19,7 +21,7 @@ func testSecular[T Element](t *testing.T) {
 	if SecularBy[T](Portable[T]()) != nil {
 		t.Fatal("the portable code has kernels")
 	}
-	for name, p := range natives[T](Caches{}) {
+	for name, p := range sorted.Map(natives[T](Caches{})) {
 		s := SecularBy[T](p)
 		if s == nil {
 			continue
@@ -77,7 +79,7 @@ func TestStrips(t *testing.T) {
 
 func testStrips[T Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	for name, p := range natives[T](Caches{}) {
+	for name, p := range sorted.Map(natives[T](Caches{})) {
 		by, plain := newCondensed[T](p, nil), newCondensed[T](Portable[T](), nil)
 		for n := 1; n < 300; n += 1 + n/20 {
 			for _, m := range []int{1, 3, 4, 6, 17} {

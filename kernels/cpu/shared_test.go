@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -104,7 +105,7 @@ func testShared[T Element](t *testing.T) {
 	sides := []blas.Side{blas.Left, blas.Right}
 	uplos := []blas.Uplo{blas.Lower, blas.Upper}
 	transposes := []blas.Transpose{blas.NoTrans, blas.Trans}
-	for name, p := range packedOf[T]() {
+	for name, p := range sorted.Map(packedOf[T]()) {
 		most := 0
 		units := 2 + rnd.IntN(4)
 		s := p.Shared(units, crewOf[T](&most))
@@ -214,7 +215,7 @@ func testSharedQR[T Element](t *testing.T) {
 		}
 		return x
 	}
-	for name, p := range packedOf[T]() {
+	for name, p := range sorted.Map(packedOf[T]()) {
 		q, most := NewQR[T](p), 0
 		s := q.Shared(3, crewOf[T](&most))
 		const m, k, n, ib, ld = 200, 150, 420, 40, 430

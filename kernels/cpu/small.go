@@ -82,42 +82,6 @@ func (p *Packed[T]) SmallGemv(transposed bool, m, n int, alpha T, a []T, lda int
 	}
 }
 
-// LoopMulVec computes y = A·x for an A of a few rows and columns.
-func LoopMulVec[T Element](a []T, lda int, x, y []T) {
-	switch len(x) {
-	case 2:
-		x0, x1 := x[0], x[1]
-		for i := range y {
-			row := a[i*lda:][:2]
-			y[i] = row[0]*x0 + row[1]*x1
-		}
-	case 3:
-		x0, x1, x2 := x[0], x[1], x[2]
-		for i := range y {
-			row := a[i*lda:][:3]
-			y[i] = row[0]*x0 + (row[1]*x1 + row[2]*x2)
-		}
-	case 4:
-		x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
-		for i := range y {
-			row := a[i*lda:][:4]
-			y[i] = (row[0]*x0 + row[1]*x1) + (row[2]*x2 + row[3]*x3)
-		}
-	default:
-		for i := range y {
-			row, s, t := a[i*lda:][:len(x)], T(0), T(0)
-			for j := 1; j < len(x); j += 2 {
-				s += row[j-1] * x[j-1]
-				t += row[j] * x[j]
-			}
-			if last := len(x) - 1; last%2 == 0 {
-				s += row[last] * x[last]
-			}
-			y[i] = s + t
-		}
-	}
-}
-
 // loopGemv is the largest dimension of products that loops do.
 const loopGemv = 8
 

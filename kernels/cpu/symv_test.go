@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tessera-la/tessera/internal/sorted"
 	"gonum.org/v1/gonum/blas"
 )
 
@@ -19,7 +20,7 @@ func testSymv[T Element](t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	all := natives[T](Caches{})
 	all["go"] = Portable[T]()
-	for name, p := range all {
+	for name, p := range sorted.Map(all) {
 		for n := range 90 {
 			for _, uplo := range []blas.Uplo{blas.Lower, blas.Upper} {
 				lda := max(1, n+rnd.IntN(3))

@@ -10,48 +10,48 @@ import (
 	"github.com/tessera-la/tessera/kernels/op"
 )
 
-// general returns matrices whose eigenvalues are hard to find in some way, by name, beside those of spectral.
-func (s *suite[T]) general(n int) map[string]func(i, j int) float64 {
-	all := s.spectral()
-	all["permutation"] = func(i, j int) float64 { return float64(max(0, 1-abs((i+1)%n-j))) }
-	all["Jordan"] = func(i, j int) float64 { return float64(max(0, 1-abs(i+i-j-j+1)/2)) }
-	all["companion"] = func(i, j int) float64 {
-		if i == 0 {
-			return s.rnd.NormFloat64()
-		}
-		return float64(max(0, 1-abs(i-1-j)))
-	}
-	all["Grcar"] = func(i, j int) float64 {
-		switch {
-		case j == i-1:
-			return -1
-		case j >= i && j <= i+3:
-			return 1
-		}
-		return 0
-	}
-	all["Frank"] = func(i, j int) float64 {
-		if j < i-1 {
+// general returns matrices whose eigenvalues are hard to find in some way, beside those of spectral.
+func (s *suite[T]) general(n int) []recipe {
+	return append(s.spectral(), []recipe{
+		{"permutation", func(i, j int) float64 { return float64(max(0, 1-abs((i+1)%n-j))) }},
+		{"Jordan", func(i, j int) float64 { return float64(max(0, 1-abs(i+i-j-j+1)/2)) }},
+		{"companion", func(i, j int) float64 {
+			if i == 0 {
+				return s.rnd.NormFloat64()
+			}
+			return float64(max(0, 1-abs(i-1-j)))
+		}},
+		{"Grcar", func(i, j int) float64 {
+			switch {
+			case j == i-1:
+				return -1
+			case j >= i && j <= i+3:
+				return 1
+			}
 			return 0
-		}
-		return float64(n - max(i, j))
-	}
-	all["steep"] = func(i, j int) float64 { // vectors overflow unless they are scaled
-		switch j {
-		case i:
-			return 1
-		case i + 1:
-			return 1e8
-		}
-		return 0
-	}
-	all["graded"] = func(i, j int) float64 { return s.rnd.NormFloat64() * math.Exp2(-float64(i+j)/2) }
-	all["unbalanced"] = func(i, j int) float64 { return s.rnd.NormFloat64() * math.Exp2(float64((i*7%11-j*7%11)*2)) }
-	all["triangular"] = func(i, j int) float64 { return s.rnd.NormFloat64() * float64(min(1, max(0, j-i+1))) }
-	all["blocks"] = func(i, j int) float64 { return s.rnd.NormFloat64() * float64(max(0, 1-abs(i/5-j/5))) }
-	all["almost symmetric"] = func(i, j int) float64 { return math.Sin(float64(i*j+i+j)) + s.rnd.NormFloat64()*1e-9 }
-	all["rotation"] = func(i, j int) float64 { return float64(j-i) / float64(n) } // skew, all eigenvalues but two are zero
-	return all
+		}},
+		{"Frank", func(i, j int) float64 {
+			if j < i-1 {
+				return 0
+			}
+			return float64(n - max(i, j))
+		}},
+		{"steep", func(i, j int) float64 { // vectors overflow unless they are scaled
+			switch j {
+			case i:
+				return 1
+			case i + 1:
+				return 1e8
+			}
+			return 0
+		}},
+		{"graded", func(i, j int) float64 { return s.rnd.NormFloat64() * math.Exp2(-float64(i+j)/2) }},
+		{"unbalanced", func(i, j int) float64 { return s.rnd.NormFloat64() * math.Exp2(float64((i*7%11-j*7%11)*2)) }},
+		{"triangular", func(i, j int) float64 { return s.rnd.NormFloat64() * float64(min(1, max(0, j-i+1))) }},
+		{"blocks", func(i, j int) float64 { return s.rnd.NormFloat64() * float64(max(0, 1-abs(i/5-j/5))) }},
+		{"almost symmetric", func(i, j int) float64 { return math.Sin(float64(i*j+i+j)) + s.rnd.NormFloat64()*1e-9 }},
+		{"rotation", func(i, j int) float64 { return float64(j-i) / float64(n) }}, // skew, all eigenvalues but two are zero
+	}...)
 }
 
 func abs(i int) int { return max(i, -i) }
@@ -59,13 +59,13 @@ func abs(i int) int { return max(i, -i) }
 // Geev judges by residuals, norms, and the order of pairs, and values alone by the trace.
 func (s *suite[T]) Geev(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 16, 33, 66, 130} {
-		for name, x := range s.general(max(n, 1)) {
-			if n > 60 && name != "random" && name != "companion" && name != "Grcar" && name != "unbalanced" && name != "blocks" {
+		for _, c := range s.general(max(n, 1)) {
+			if n > 60 && c.name != "random" && c.name != "companion" && c.name != "Grcar" && c.name != "unbalanced" && c.name != "blocks" {
 				continue
 			}
 			a := newTile[T](n, n, 2)
 			for i, j := range cells(n, n) {
-				a.Set(i, j, T(x(i, j)))
+				a.Set(i, j, T(c.at(i, j)))
 			}
 			was := clone(a)
 			u, v, w := newTile[T](n, n, 3), newTile[T](n, n, 1), newTile[T](2, n, 1)
@@ -77,15 +77,15 @@ func (s *suite[T]) Geev(t *testing.T) {
 			untouched(t, "geev: V", v, beforeV, func(i, j int) bool { return true })
 			residual, norm := generalErrors(was, w, u, v)
 			if !(residual < 30) {
-				t.Errorf("%s, n = %d: residual %.3g", name, n, residual)
+				t.Errorf("%s, n = %d: residual %.3g", c.name, n, residual)
 			}
-			checkPairs(t, fmt.Sprintf("%s, n = %d", name, n), w, u, v)
+			checkPairs(t, fmt.Sprintf("%s, n = %d", c.name, n), w, u, v)
 
 			right, again := newTile[T](n, n, 1), newTile[T](2, n, 1)
 			s.must(t, &op.Geev{Right: true}, clone(was), again, right)
 			for i, j := range cells(n, n) {
 				if right.At(i, j) != v.At(i, j) {
-					t.Fatalf("%s, n = %d: right vectors alone are not those with left ones", name, n)
+					t.Fatalf("%s, n = %d: right vectors alone are not those with left ones", c.name, n)
 				}
 			}
 			alone := newTile[T](2, n, 1)
@@ -96,7 +96,7 @@ func (s *suite[T]) Geev(t *testing.T) {
 				sum += float64(alone.At(0, i)) / norm
 			}
 			if !(math.Abs(trace-sum) <= 30*float64(n)*2*eps[T]()) {
-				t.Errorf("%s, n = %d: values alone have sum %v of the norm, the trace is %v", name, n, sum, trace)
+				t.Errorf("%s, n = %d: values alone have sum %v of the norm, the trace is %v", c.name, n, sum, trace)
 			}
 		}
 	}

@@ -13,10 +13,10 @@ import (
 func (s *suite[T]) Gesdd(t *testing.T) {
 	for _, shape := range [][2]int{{0, 0}, {3, 0}, {1, 1}, {2, 2}, {3, 3}, {5, 4}, {9, 1}, {32, 32}, {33, 33}, {70, 37}, {100, 30}, {90, 90}} {
 		m, n := shape[0], shape[1]
-		for name, x := range s.spectral() {
+		for _, c := range s.spectral() {
 			a := newTile[T](m, n, 2)
 			for i, j := range cells(m, n) {
-				a.Set(i, j, T(x(i, j)))
+				a.Set(i, j, T(c.at(i, j)))
 			}
 			was := clone(a)
 			var sigma *kernels.Tile[T]
@@ -25,7 +25,7 @@ func (s *suite[T]) Gesdd(t *testing.T) {
 					continue
 				}
 				for _, way := range []op.Reduction{op.TwoStages, op.OneStage} {
-					if way == op.TwoStages && n < 49 && name != "random" {
+					if way == op.TwoStages && n < 49 && c.name != "random" {
 						continue // the band is the whole matrix
 					}
 					u, v := newTile[T](rows, m, 3), newTile[T](n, n, 1)
@@ -37,7 +37,7 @@ func (s *suite[T]) Gesdd(t *testing.T) {
 					untouched(t, "gesdd: V", v, beforeV, func(i, j int) bool { return true })
 					residual, loss := spectralErrors(was, sigma, u, v)
 					if !(residual < 30 && loss < 30) {
-						t.Errorf("%s, %d×%d, %d left vectors, %d stages: residual %.3g, orthogonality %.3g", name, m, n, rows, way, residual, loss)
+						t.Errorf("%s, %d×%d, %d left vectors, %d stages: residual %.3g, orthogonality %.3g", c.name, m, n, rows, way, residual, loss)
 					}
 				}
 			}
@@ -46,13 +46,13 @@ func (s *suite[T]) Gesdd(t *testing.T) {
 				x := float64(sigma.At(0, i))
 				norm = max(norm, x)
 				if !(x >= 0) || i > 0 && x > float64(sigma.At(0, i-1)) {
-					t.Errorf("%s, %d×%d: value %d is %v", name, m, n, i, x)
+					t.Errorf("%s, %d×%d: value %d is %v", c.name, m, n, i, x)
 				}
 			}
 			for _, way := range []op.Reduction{op.OneStage, op.TwoStages} {
 				alone := newTile[T](1, n, 1)
 				s.must(t, &op.Gesdd{Values: true, Reduction: way}, clone(was), alone)
-				sameValues(t, fmt.Sprintf("%s, %d×%d, %d stages", name, m, n, way), alone, sigma, norm)
+				sameValues(t, fmt.Sprintf("%s, %d×%d, %d stages", c.name, m, n, way), alone, sigma, norm)
 			}
 		}
 	}

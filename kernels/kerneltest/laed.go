@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -10,36 +11,39 @@ import (
 	"github.com/tessera-la/tessera/kernels/tridiag"
 )
 
-// tridiagonals returns matrices of order n, as op "sb2st" leaves them: a random one; one whose halves have the same
-// eigenvalues; one with many eigenvalues that are nearly equal; one whose halves are not coupled; one that is large; and 0.
-func (s *suite[T]) tridiagonals(n int) map[string]*kernels.Tile[T] {
-	all := make(map[string]*kernels.Tile[T])
-	for name, x := range map[string]func(row, i int) float64{
-		"random": func(int, int) float64 { return s.rnd.NormFloat64() },
-		"1-2-1":  func(row, _ int) float64 { return float64(2 - row) },
-		"equal": func(row, i int) float64 {
-			if row == 1 && i%7 > 0 {
-				return 1e-9 * s.rnd.Float64()
+// tridiagonals yields names and matrices of order n, as op "sb2st" leaves them: a random one; one whose halves have the
+// same eigenvalues; one with many eigenvalues that are nearly equal; one whose halves are not coupled; one that is large;
+// and 0.
+func (s *suite[T]) tridiagonals(n int) iter.Seq2[string, *kernels.Tile[T]] {
+	return func(yield func(string, *kernels.Tile[T]) bool) {
+		for _, c := range []recipe{
+			{"random", func(int, int) float64 { return s.rnd.NormFloat64() }},
+			{"1-2-1", func(row, _ int) float64 { return float64(2 - row) }},
+			{"equal", func(row, i int) float64 {
+				if row == 1 && i%7 > 0 {
+					return 1e-9 * s.rnd.Float64()
+				}
+				return 1
+			}},
+			{"apart", func(row, i int) float64 {
+				if row == 1 && i == n/2-1 {
+					return 0
+				}
+				return -s.rnd.Float64()
+			}},
+			{"large", func(int, int) float64 { return 1e15 * s.rnd.NormFloat64() }},
+			{"zero", func(int, int) float64 { return 0 }},
+		} {
+			tri := newTile[T](2, n, 1)
+			for i, j := range cells(2, n) {
+				tri.Set(i, j, T(c.at(i, j)))
 			}
-			return 1
-		},
-		"apart": func(row, i int) float64 {
-			if row == 1 && i == n/2-1 {
-				return 0
+			tri.Set(1, n-1, 0)
+			if !yield(c.name, tri) {
+				return
 			}
-			return -s.rnd.Float64()
-		},
-		"large": func(int, int) float64 { return 1e15 * s.rnd.NormFloat64() },
-		"zero":  func(int, int) float64 { return 0 },
-	} {
-		tri := newTile[T](2, n, 1)
-		for i, j := range cells(2, n) {
-			tri.Set(i, j, T(x(i, j)))
 		}
-		tri.Set(1, n-1, 0)
-		all[name] = tri
 	}
-	return all
 }
 
 // half returns a half of tri: its diagonal, and what is beside it.

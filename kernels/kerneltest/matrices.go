@@ -26,6 +26,13 @@ func newTile[T kernels.Element](r, c, pad int) *kernels.Tile[T] {
 	return &kernels.Tile[T]{Rows: r, Cols: c, Stride: ld, Data: data[:n]}
 }
 
+// recipe is a matrix by its elements, with a name. Recipes stand in slices, as those that draw from a stream have to come
+// in the same order each time.
+type recipe struct {
+	name string
+	at   func(i, j int) float64
+}
+
 // pairs yields each of as with each of bs.
 func pairs[A, B any](as []A, bs []B) iter.Seq2[A, B] {
 	return func(yield func(A, B) bool) {

@@ -7,16 +7,16 @@ import (
 	"github.com/tessera-la/tessera/kernels"
 )
 
-// spectral returns matrices whose eigenvalues or singular values are hard to find in some way, by name.
-func (s *suite[T]) spectral() map[string]func(i, j int) float64 {
-	return map[string]func(i, j int) float64{
-		"random":   func(int, int) float64 { return s.rnd.NormFloat64() },
-		"zero":     func(int, int) float64 { return 0 },
-		"identity": func(i, j int) float64 { return float64(max(0, 1-(j-i)*(j-i))) },
-		"rank one": func(int, int) float64 { return 1 },
-		"Hilbert":  func(i, j int) float64 { return 1 / float64(i+j+1) },
-		"large":    func(int, int) float64 { return s.rnd.NormFloat64() * extreme[T]() },
-		"small":    func(int, int) float64 { return s.rnd.NormFloat64() / extreme[T]() },
+// spectral returns matrices whose eigenvalues or singular values are hard to find in some way.
+func (s *suite[T]) spectral() []recipe {
+	return []recipe{
+		{"random", func(int, int) float64 { return s.rnd.NormFloat64() }},
+		{"zero", func(int, int) float64 { return 0 }},
+		{"identity", func(i, j int) float64 { return float64(max(0, 1-(j-i)*(j-i))) }},
+		{"rank one", func(int, int) float64 { return 1 }},
+		{"Hilbert", func(i, j int) float64 { return 1 / float64(i+j+1) }},
+		{"large", func(int, int) float64 { return s.rnd.NormFloat64() * extreme[T]() }},
+		{"small", func(int, int) float64 { return s.rnd.NormFloat64() / extreme[T]() }},
 	}
 }
 
@@ -35,7 +35,7 @@ func spectralErrors[T kernels.Element](a, sigma, u, v *kernels.Tile[T]) (residua
 	if norm == 0 {
 		norm = 1
 	}
-	for k, i := range cells(n, m) {
+	for k, i := range cells(sigma.Cols, m) {
 		sum := -float64(sigma.At(0, k)) / norm * float64(u.At(k, i))
 		for j := range n {
 			sum += float64(a.At(i, j)) / norm * float64(v.At(k, j))

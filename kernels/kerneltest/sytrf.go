@@ -12,16 +12,16 @@ import (
 // Sytrf judges by the residual.
 func (s *suite[T]) Sytrf(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 10, 63, 64, 65, 130} {
-		for name, x := range map[string]func(i, j int) float64{
-			"random":        func(int, int) float64 { return s.rnd.NormFloat64() },
-			"zero":          func(int, int) float64 { return 0 },
-			"zero diagonal": func(i, j int) float64 { return s.rnd.NormFloat64() * float64(min(1, j-i)) },
-			"rank one":      func(int, int) float64 { return 1 },
+		for _, c := range []recipe{
+			{"random", func(int, int) float64 { return s.rnd.NormFloat64() }},
+			{"zero", func(int, int) float64 { return 0 }},
+			{"zero diagonal", func(i, j int) float64 { return s.rnd.NormFloat64() * float64(min(1, j-i)) }},
+			{"rank one", func(int, int) float64 { return 1 }},
 		} {
 			a := newTile[T](n, n, 2)
 			for i := range n {
 				for j := i; j < n; j++ { // below the diagonal nothing is read
-					a.Set(i, j, T(x(i, j)))
+					a.Set(i, j, T(c.at(i, j)))
 				}
 			}
 			was := clone(a)
@@ -29,10 +29,10 @@ func (s *suite[T]) Sytrf(t *testing.T) {
 			s.must(t, &op.Sytrf{Rook: n%2 == 0}, a, d, p)
 			untouched(t, "sytrf: A", a, was, func(int, int) bool { return true })
 			if r := indefiniteError(was, a, d, p.Rows); !(r < 30) {
-				t.Errorf("%s, order %d: residual %.3g", name, n, r)
+				t.Errorf("%s, order %d: residual %.3g", c.name, n, r)
 			}
-			if name == "zero" && n > 0 && p.Info != 1 || name == "rank one" && n > 1 && p.Info != 2 {
-				t.Errorf("%s, order %d: zero block %d", name, n, p.Info)
+			if c.name == "zero" && n > 0 && p.Info != 1 || c.name == "rank one" && n > 1 && p.Info != 2 {
+				t.Errorf("%s, order %d: zero block %d", c.name, n, p.Info)
 			}
 		}
 	}

@@ -15,6 +15,20 @@ type Decomposition struct {
 	Vectors    int  // how many are wanted, of each side
 }
 
+// bandWidth returns the number of superdiagonals of the band in two stages, a multiple of the columns of a micro-kernel. A
+// narrow band is chased faster, and vectors of a wide one are transformed faster: from manyVectors on that is more, at any
+// order, as both grow with n². The reduction to a band by reflectors from both sides is slower with 32 than with 48.
+func (d Decomposition) bandWidth() int {
+	const manyVectors = 600
+	switch {
+	case d.Vectors >= manyVectors:
+		return 64
+	case d.Singular:
+		return 48
+	}
+	return 32
+}
+
 // The parts of the rate of products of tiles that the stages have: between what two cores of a Zen 5 (2026-11-29) and of a Zen
 // 4 (2026-12-01) had at orders 1000 to 3000. Bulges, and dqds, have the rate of one worker: a second core gained little, and
 // more were not tried.

@@ -134,7 +134,7 @@ func gesdd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		s.crew = crewOrAlone[T](call)
 		problem := Decomposition{Rows: order, Cols: n, Singular: true, Vectors: p.vectors(n)}
 		way := wayFor(p.Reduction, problem, s.watch.account, by.blas, s.crew, a, false)
-		s.reduction = newBidiagonalReduction(by.blas, s.crew, s.watch, problem, way)
+		s.reduction = newBidiagonalReduction(by.blas, s.crew, s.watch, order, n, way, problem.bandWidth())
 		size := s.reduction.work(vectors)
 		if vectors {
 			size = max(size, bidiag.WorkBdsdc(n))

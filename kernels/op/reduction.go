@@ -23,20 +23,6 @@ const (
 	TwoStages
 )
 
-// bandWidth returns the number of superdiagonals of the band in two stages, a multiple of the columns of a micro-kernel. A
-// narrow band is chased faster, and vectors of a wide one are transformed faster: from manyVectors on that is more, at any
-// order, as both grow with n². The reduction to a band by reflectors from both sides is slower with 32 than with 48.
-func (d Decomposition) bandWidth() int {
-	const manyVectors = 600
-	switch {
-	case d.Vectors >= manyVectors:
-		return 64
-	case d.Singular:
-		return 48
-	}
-	return 32
-}
-
 // The largest numbers of columns that Syev and Gesvd take: larger matrices are divided and conquered.
 const (
 	SyevOrder  = tridiag.Leaf
@@ -52,9 +38,10 @@ type symReduction[T kernels.Element] struct {
 	two   bool
 }
 
-// newSymReduction returns the reduction of d's matrix by a way that has been chosen.
-func newSymReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, d Decomposition, way Reduction) symReduction[T] {
-	s := symReduction[T]{cpu.NewTridiagonal(r, crew), crew, watch, d.Cols, d.bandWidth(), way == TwoStages}
+// newSymReduction returns the reduction of a matrix of order n by a way that has been chosen, in two stages to a band with b
+// superdiagonals.
+func newSymReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, n int, way Reduction, b int) symReduction[T] {
+	s := symReduction[T]{cpu.NewTridiagonal(r, crew), crew, watch, n, b, way == TwoStages}
 	s.Stop = watch.stop
 	return s
 }
@@ -165,9 +152,10 @@ type bidiagonalReduction[T kernels.Element] struct {
 	q, p       cpu.Sweeps[T] // of the second stage
 }
 
-// newBidiagonalReduction returns the reduction of d's matrix by a way that has been chosen.
-func newBidiagonalReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, d Decomposition, way Reduction) bidiagonalReduction[T] {
-	s := bidiagonalReduction[T]{Bidiagonal: cpu.NewBidiagonal(r, crew), watch: watch, m: d.Rows, n: d.Cols, b: d.bandWidth(), two: way == TwoStages}
+// newBidiagonalReduction returns the reduction of an m×n matrix by a way that has been chosen, in two stages to a band with b
+// superdiagonals.
+func newBidiagonalReduction[T kernels.Element](r cpu.Routines[T], crew cpu.Crew[T], watch *stopwatch, m, n int, way Reduction, b int) bidiagonalReduction[T] {
+	s := bidiagonalReduction[T]{Bidiagonal: cpu.NewBidiagonal(r, crew), watch: watch, m: m, n: n, b: b, two: way == TwoStages}
 	s.Stop = watch.stop
 	return s
 }

@@ -152,7 +152,7 @@ func syevd[T kernels.Element](by implementation[T]) func(*versions.Call) error {
 		crew := crewOrAlone[T](call)
 		problem := Decomposition{Rows: n, Cols: n, Vectors: p.vectors(n)}
 		way := wayFor(p.Reduction, problem, watch.account, by.blas, crew, a, true)
-		reduction := newSymReduction(by.blas, crew, watch, problem, way)
+		reduction := newSymReduction(by.blas, crew, watch, n, way, problem.bandWidth())
 		size := max(reduction.work(z != nil), 1)
 		if z != nil {
 			size = max(size, tridiag.WorkStedc(n))

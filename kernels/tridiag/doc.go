@@ -1,8 +1,8 @@
 // Package tridiag computes eigenvalues and eigenvectors of symmetric tridiagonal matrices T:
 // the diagonal d(0) … d(n−1), and e(0) … e(n−2) beside it.
 //
-// [Steqr] is the implicit QL iteration, for small n. [Sterf] is a QL iteration for eigenvalues alone. [Stedc] is
-// divide and conquer:
+// [Steqr] is the implicit QL iteration, for small n. [Sterf] is a QL iteration for eigenvalues alone. [Stevx] finds few
+// eigenvectors by inverse iteration. [Stedc] is divide and conquer:
 //
 //	T = ⎡T1   ⎤ + ρ·v·vᵀ           tear: v = (0 … 0 1 ±1 0 … 0)
 //	    ⎣   T2⎦

@@ -8,12 +8,12 @@ import (
 
 // Constants of [Stevx].
 const (
-	steinGap    = 1000 // times ε·‖T‖: vectors of values that are closer depend on more than their own values
-	steinTurns  = 5    // solutions for a vector; two are enough as a rule
-	steinPart   = 4    // vectors that one part computes
-	steinBands  = 5    // rows of n elements for the factors of T − λ·I, and a vector
-	polishTurns = 4    // corrections of all vectors; one is enough as a rule
-	polishRows  = 48   // vectors that one part corrects
+	steinGap        = 1000 // times ε·‖T‖: vectors of values that are closer depend on more than their own values
+	steinTurns      = 5    // solutions for a vector, but for the first one; one is enough as a rule
+	steinPart       = 4    // vectors that one part computes
+	factorRows      = 5    // of n elements, for the factors of T − λ·I
+	orthogonalTurns = 4    // corrections of all vectors; one is enough as a rule
+	orthogonalPart  = 48   // vectors that one part corrects
 )
 
 // Stevx is [Stedc] for few of the eigenvectors: all eigenvalues by [Values], and the chosen vectors by inverse iteration,
@@ -33,7 +33,7 @@ func Stevx[T scalar.Real](d, e []T, q Matrix[T], work []T, tools Tools[T], crew 
 		return Stedc(d, e, q, work, tools, crew, choose)
 	}
 	kept := make([]T, 2*n)
-	t := shifted[T]{d: kept[:n], e: kept[n : 2*n-1]}
+	t := scaled[T]{d: kept[:n], e: kept[n : 2*n-1]}
 	copy(t.d, d)
 	copy(t.e, e)
 	if err := Values(d, e, work, tools, crew); err != nil {
@@ -79,11 +79,11 @@ func Count[T scalar.Real](d, e []T, x T) (count int) {
 	return count
 }
 
-// shifted is T, whose largest element is about 1.
-type shifted[T scalar.Real] struct{ d, e []T }
+// scaled is T times a power of two, so that its largest element is about 1.
+type scaled[T scalar.Real] struct{ d, e []T }
 
 // separate says whether all of values, times scale, are separate, and T is not denormal.
-func (t shifted[T]) separate(values []T, scale T) bool {
+func (t scaled[T]) separate(values []T, scale T) bool {
 	if ScaleFor(t.d, t.e, 1) != 1 {
 		return false
 	}
@@ -95,17 +95,17 @@ func (t shifted[T]) separate(values []T, scale T) bool {
 	return true
 }
 
-// vectors sets the rows of v to the eigenvectors of values, times scale. It returns false if one of them is not good.
-func (t shifted[T]) vectors(values []T, scale T, v Matrix[T], crew Crew[T]) bool {
+// vectors sets the rows of v to the eigenvectors of values, times scale. It returns false if one of them is not found.
+func (t scaled[T]) vectors(values []T, scale T, v Matrix[T], crew Crew[T]) bool {
 	parts := (len(values) + steinPart - 1) / steinPart
-	good := make([]bool, parts)
-	crew(parts, steinBands*v.Cols, func(part, _ int, work []T) {
-		good[part] = true
-		for i := part * steinPart; i < min((part+1)*steinPart, len(values)) && good[part]; i++ {
-			good[part] = t.vector(values[i]*scale, uint32(i), v.Row(i), work)
+	found := make([]bool, parts)
+	crew(parts, factorRows*v.Cols, func(part, _ int, work []T) {
+		found[part] = true
+		for i := part * steinPart; i < min((part+1)*steinPart, len(values)) && found[part]; i++ {
+			found[part] = t.vector(values[i]*scale, uint32(i), v.Row(i), work)
 		}
 	})
-	for _, ok := range good {
+	for _, ok := range found {
 		if !ok {
 			return false
 		}
@@ -113,8 +113,9 @@ func (t shifted[T]) vectors(values []T, scale T, v Matrix[T], crew Crew[T]) bool
 	return true
 }
 
-// vector sets x to the eigenvector of value, by a random vector that seed decides.
-func (t shifted[T]) vector(value T, seed uint32, x, work []T) bool {
+// vector sets x to the eigenvector of value. seed decides with which vector it begins. It returns false if the residual does not
+// become small. work holds factorRows·n elements.
+func (t scaled[T]) vector(value T, seed uint32, x, work []T) bool {
 	n := len(x)
 	f := factorsOf(t, value, work)
 	for i := range x {
@@ -122,7 +123,7 @@ func (t shifted[T]) vector(value T, seed uint32, x, work []T) bool {
 		x[i] = T(int32(seed)) * 0x1p-31
 	}
 	f.backward(x)
-	least := math.Sqrt(float64(n)) * 4 * scalar.Eps[T]()
+	small := math.Sqrt(float64(n)) * 4 * scalar.Eps[T]()
 	for range steinTurns {
 		if !normalize(x) {
 			return false
@@ -132,7 +133,7 @@ func (t shifted[T]) vector(value T, seed uint32, x, work []T) bool {
 		if !normalize(x) {
 			return false
 		}
-		if t.residual(value, x) <= least {
+		if t.residual(value, x) <= small {
 			return true
 		}
 	}
@@ -159,7 +160,7 @@ func normalize[T scalar.Real](x []T) bool {
 }
 
 // residual returns the norm of T·x − value·x.
-func (t shifted[T]) residual(value T, x []T) float64 {
+func (t scaled[T]) residual(value T, x []T) float64 {
 	n, sum := len(x), 0.0
 	for i, y := range x {
 		r := (t.d[i] - value) * y
@@ -181,7 +182,7 @@ type tridiagonalLU[T scalar.Real] struct{ inverse, second, third, multipliers, s
 // factorsOf returns the factors of t − value·I, in work. Pivots that are less than ε are ε.
 //
 // Reference: LAPACK xGTTRF, xLAGTF.
-func factorsOf[T scalar.Real](t shifted[T], value T, work []T) (f tridiagonalLU[T]) {
+func factorsOf[T scalar.Real](t scaled[T], value T, work []T) (f tridiagonalLU[T]) {
 	n := len(t.d)
 	for i, x := range []*[]T{&f.inverse, &f.second, &f.third, &f.multipliers, &f.swapped} {
 		*x = work[i*n:][:n:n]
@@ -253,15 +254,15 @@ func orthogonal[T scalar.Real](v Matrix[T], work []T, tools Tools[T], crew Crew[
 	}
 	gram := Matrix[T]{Rows: k, Cols: k, Stride: k, Data: work[:k*k]}
 	columns, change := work[k*k:][:n*k], work[k*k+n*k:][:n*k]
-	parts := (k + polishRows - 1) / polishRows
+	parts := (k + orthogonalPart - 1) / orthogonalPart
 	lacks := make([]float64, parts)
 	inParts := func(work int, do func(part, lo, rows int, work []T)) {
 		crew(parts, work, func(part, _ int, work []T) {
-			lo := part * polishRows
-			do(part, lo, min(polishRows, k-lo), work)
+			lo := part * orthogonalPart
+			do(part, lo, min(orthogonalPart, k-lo), work)
 		})
 	}
-	for range polishTurns {
+	for range orthogonalTurns {
 		InChunks(n, crew, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
 				for i := range k {

@@ -52,6 +52,21 @@ func TileSize[T blocked.Element](e *Engine, op Operation, n, longest int) (nb in
 	return Cut[T](e, op, n), false
 }
 
+// ProductTileSize is [TileSize] for a product, or triangular system, of m·n·k multiplications. One kernel computes a thin one,
+// too, unless the engine's options have a word in it: one with at most half of the multiplications of the largest square product
+// that goes direct, and no more elements. 10×1000 by 1000×10 takes .06 of the time of tasks by two workers, 500×100 by 100×100
+// .85, 1000×100 by 100×100, which has more, 1.2 (Zen 4, 2026-12-01).
+func ProductTileSize[T blocked.Element](e *Engine, op Operation, size, m, n, k int) (nb int, direct bool) {
+	longest := max(m, n, k)
+	if o := e.Options(); o.Direct == 0 && o.NB == 0 && longest > alwaysDirect && (e == nil || !e.remote && !e.devices) {
+		upTo := directUpTo[T](op, e.Cores())
+		if 2*m*n*k <= upTo*upTo*upTo && m*n+n*k+k*m <= 3*upTo*upTo {
+			return longest, true
+		}
+	}
+	return TileSize[T](e, op, size, longest)
+}
+
 // Cut is TileSize for a problem that is cut into tiles.
 func Cut[T blocked.Element](e *Engine, op Operation, n int) int {
 	o := e.Options()
@@ -155,7 +170,7 @@ func VectorTile[T blocked.Element](e *Engine, m, n int) (nb int, direct bool) {
 // whole. forced is a tile size that is asked for, or 0; one kernel never factors a larger matrix than that.
 func QRTileSize[T blocked.Element](e *Engine, forced, m, n int) (nb int, direct bool) {
 	longest := max(1, m, n)
-	if GoesDirect[T](e, OpQR, longest) && (forced == 0 || longest <= forced) {
+	if (forced == 0 || longest <= forced) && FactorsDirect[T](e, OpQR, m, n) {
 		return longest, true
 	}
 	if forced == 0 {
@@ -172,6 +187,18 @@ func QRTileSize[T blocked.Element](e *Engine, forced, m, n int) (nb int, direct 
 	// by being longer, as long as there are some for each worker.
 	long := min(nb*nb/short, longest/(2*max(1, e.Cores())))
 	return min(max(nb, evenTileSize(longest, tiles.Count(longest, max(1, long)))), MaxTileSize), false
+}
+
+// FactorsDirect reports whether one kernel computes the LU or QR factorization of an m×n matrix: whether its longer side goes
+// direct or it has no more elements than a square matrix that does. It is in the second-level cache then, and there are few
+// products for other workers: 300×100, 1000×50 and 2000×20 take .52, .73 and .80 of the time of tasks by two workers with QR,
+// 400×100, 1000×100 and 5000×10 .56, .52 and .44 with LU (Zen 4, 2026-12-01).
+func FactorsDirect[T blocked.Element](e *Engine, op Operation, m, n int) bool {
+	if GoesDirect[T](e, op, max(m, n)) {
+		return true
+	}
+	o := e.Options()
+	return o.Direct == 0 && o.NB == 0 && GoesDirect[T](e, op, MeanOrder(m, n))
 }
 
 // LUTileSize returns the tile size for the LU factorization of an m×n matrix that is cut into tiles. shared says

@@ -66,11 +66,11 @@ func Share[T kernels.Element](s *Process, name string, desc Desc, local []T) (*A
 }
 
 // Close makes the process forget the array. It does nothing if another array has taken the name.
-func (a *Array[T]) Close() {
-	a.process.mu.Lock()
-	defer a.process.mu.Unlock()
-	if a.process.arrays[a.name] == any(a) {
-		delete(a.process.arrays, a.name)
+func (x *Array[T]) Close() {
+	x.process.mu.Lock()
+	defer x.process.mu.Unlock()
+	if x.process.arrays[x.name] == any(x) {
+		delete(x.process.arrays, x.name)
 	}
 }
 

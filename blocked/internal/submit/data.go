@@ -20,15 +20,16 @@ func (p *Tasks[T]) Data(of any, name string, rows, cols int, value func(i, j int
 }
 
 // NewData returns new data of rows×cols values, by rows. value returns the value and
-// the owner of element (i, j); if the value is nil, the datum stays empty. The keys get
+// the owner of element (i, j); if the value is nil, the caller sets it later. The keys get
 // the next matrix number.
 func (p *Tasks[T]) NewData(name string, rows, cols int, value func(i, j int) (v versions.Value, owner int)) []graph.Datum {
-	p.Matrices++
+	p.matrices++
 	data := make([]graph.Datum, rows*cols)
 	for k := range data {
 		i, j := k/cols, k%cols
+		data[k].Name, data[k].Key = name, graph.Key{Matrix: p.matrices, I: int32(i), J: int32(j)}
 		if v, owner := value(i, j); v != nil {
-			SetDatum(&data[k], name, p.Matrices, i, j, owner, v)
+			SetValue(&data[k], v, owner)
 		}
 	}
 	return data
@@ -36,10 +37,7 @@ func (p *Tasks[T]) NewData(name string, rows, cols int, value func(i, j int) (v 
 
 // Datum returns v as a new datum with a matrix number of its own.
 func (p *Tasks[T]) Datum(name string, v versions.Value) *graph.Datum {
-	p.Matrices++
-	d := new(graph.Datum)
-	SetDatum(d, name, p.Matrices, 0, 0, 0, v)
-	return d
+	return &p.NewData(name, 1, 1, func(int, int) (versions.Value, int) { return v, 0 })[0]
 }
 
 // Empty returns a tile without elements. A product with such operands only scales its
@@ -50,8 +48,13 @@ func (p *Tasks[T]) Empty(rows, cols int) *graph.Datum {
 
 // SetDatum makes d the datum of v, tile (i, j) of the matrix with that number.
 func SetDatum(d *graph.Datum, name string, matrix uint32, i, j, owner int, v versions.Value) {
-	d.Value, d.Bytes, d.Owner = v, v.Bytes(), int32(owner)
 	d.Name, d.Key = name, graph.Key{Matrix: matrix, I: int32(i), J: int32(j)}
+	SetValue(d, v, owner)
+}
+
+// SetValue makes v, which the process with that number owns, the value of d.
+func SetValue(d *graph.Datum, v versions.Value, owner int) {
+	d.Value, d.Bytes, d.Owner = v, v.Bytes(), int32(owner)
 }
 
 // Operand is a Matrix with its tiles as data of tasks.
@@ -80,10 +83,10 @@ func (p *Tasks[T]) OperandOf(a *tiles.Matrix[T], written bool) *Operand[T] {
 			name = string(rune('A' + p.named))
 		}
 		p.named++
-		p.Matrices++
+		p.matrices++
 		data := make([]graph.Datum, a.MT()*a.NT())
 		for i, j := range a.StoredTiles() {
-			SetDatum(&data[a.Spot(i, j)], name, p.Matrices, i, j, a.NearestOwner(i, j), a.Tile(i, j))
+			SetDatum(&data[a.Spot(i, j)], name, p.matrices, i, j, a.NearestOwner(i, j), a.Tile(i, j))
 		}
 		p.known[x] = data
 	}

@@ -37,14 +37,14 @@ func (p *Tasks[T]) Trsm(side blas.Side, uplo blas.Uplo, trans blas.Transpose, di
 			lo, priority = k, priority+int64(nt)
 		}
 		for line := lo; line < hi; line++ {
-			p.Submit(p.Ops.Trsm, trsm, priority, In(oa.Tile(k, k)), InOut(ob.Block(side, k, line)))
+			p.Submit(p.Op("trsm"), trsm, priority, In(oa.Tile(k, k)), InOut(ob.Block(side, k, line)))
 		}
 		// Subtract the product with block k from the blocks that are not solved yet.
 		for rest := 1; rest < nt-step; rest++ {
 			i := k + rest*next
 			for line := lo; line < hi; line++ {
 				left, right := Beside(side, oa, trans, i, k, ob.Block(side, k, line))
-				p.Submit(p.Ops.Gemm, gemm, priority-int64(rest), left, right, InOut(ob.Block(side, i, line)))
+				p.Submit(p.Op("gemm"), gemm, priority-int64(rest), left, right, InOut(ob.Block(side, i, line)))
 			}
 		}
 		if step == 0 { // alpha has been applied to all blocks
@@ -80,9 +80,9 @@ func (p *Tasks[T]) Syrk(trans blas.Transpose, alpha T, a *tiles.Matrix[T], beta 
 		for l := lo; l < tiles.Count(k, c.NB()); l++ {
 			left, right, out := In(At(oa, trans, i, l)), In(At(oa, trans, j, l)), InOut(oc.Tile(i, j))
 			if later := min(l-lo, 1); i == j {
-				p.Submit(p.Ops.Syrk, &syrk[later], int64(l), left, out)
+				p.Submit(p.Op("syrk"), &syrk[later], int64(l), left, out)
 			} else {
-				p.Submit(p.Ops.Gemm, &gemm[later], int64(l), left, right, out)
+				p.Submit(p.Op("gemm"), &gemm[later], int64(l), left, right, out)
 			}
 		}
 	}

@@ -17,8 +17,8 @@ func (p *Tasks[T]) Alone(x any, first *tiles.Tile[T], rows, cols int, written bo
 	}
 	e.first = uintptr(unsafe.Pointer(unsafe.SliceData(first.Data)))
 	e.end = e.first + uintptr(rows-1)*e.stride + e.width
-	at := len(p.views)
-	for i, v := range p.views {
+	at := len(p.extents)
+	for i, v := range p.extents {
 		switch {
 		case v.of != x:
 			if (written || v.written) && e.overlaps(v) {
@@ -30,10 +30,10 @@ func (p *Tasks[T]) Alone(x any, first *tiles.Tile[T], rows, cols int, written bo
 			at = i // it was only read so far
 		}
 	}
-	if at < len(p.views) {
-		p.views[at] = e
+	if at < len(p.extents) {
+		p.extents[at] = e
 	} else {
-		p.views = append(p.views, e)
+		p.extents = append(p.extents, e)
 	}
 }
 

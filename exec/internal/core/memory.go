@@ -53,7 +53,7 @@ type Memory struct {
 	Cap            int64 // bytes; 0: no cap, and nothing is counted
 	Used           int64
 	Held           map[*Entry]*heldDatum
-	clock          uint64 // counts Pins
+	clock          uint64 // counts calls of Pin and Hold
 	PendingForgets int    // jobs and sets of data that the node will be told to forget
 }
 
@@ -61,7 +61,7 @@ type Memory struct {
 type heldDatum struct {
 	bytes int64
 	pins  int    // tasks on the node that use it
-	last  uint64 // clock of the last Pin
+	last  uint64 // clock of the last Pin or Hold
 }
 
 // Uses returns the data that a task uses, each once.
@@ -150,21 +150,35 @@ func (m *Memory) Pin(uses []*Entry) {
 	if m.Cap == 0 {
 		return
 	}
+	m.clock++
+	for _, e := range uses {
+		m.hold(e).pins++
+	}
+}
+
+// Hold notes that the node has a datum, which no task need use.
+func (m *Memory) Hold(e *Entry) {
+	if m.Cap == 0 {
+		return
+	}
+	m.clock++
+	m.hold(e)
+}
+
+// hold counts a datum and notes that it is used now.
+func (m *Memory) hold(e *Entry) *heldDatum {
 	if m.Held == nil {
 		m.Held = map[*Entry]*heldDatum{}
 	}
-	m.clock++
-	for _, e := range uses {
-		s := m.Held[e]
-		if s == nil {
-			s = &heldDatum{bytes: e.Label.Bytes}
-			m.Held[e] = s
-			m.Used += s.bytes
-			e.cappedAt = append(e.cappedAt, m.Node)
-		}
-		s.pins++
-		s.last = m.clock
+	s := m.Held[e]
+	if s == nil {
+		s = &heldDatum{bytes: e.Label.Bytes}
+		m.Held[e] = s
+		m.Used += s.bytes
+		e.cappedAt = append(e.cappedAt, m.Node)
 	}
+	s.last = m.clock
+	return s
 }
 
 // Unpin ends a Pin.

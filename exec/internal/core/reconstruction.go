@@ -176,7 +176,6 @@ func (s *Scheduler) replace(e, standIn *Entry) {
 	for _, h := range e.Holders {
 		m := s.Nodes[h].memory
 		m.Forget(standIn)
-		m.Pin([]*Entry{e})
-		m.Unpin([]*Entry{e})
+		m.Hold(e)
 	}
 }

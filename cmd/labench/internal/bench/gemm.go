@@ -23,6 +23,9 @@ func (p *gemm[T]) order() (op engine.Operation, n, longest int) {
 	return engine.OpGemm, mean(p.c.Rows, p.c.Cols), max(p.c.Rows, p.c.Cols, p.a.Cols)
 }
 
+// dims returns m, n and k, for [engine.ProductTileSize].
+func (p *gemm[T]) dims() (m, n, k int) { return p.c.Rows, p.c.Cols, p.a.Cols }
+
 func (p *gemm[T]) flops() float64 {
 	return 2 * float64(p.c.Rows) * float64(p.c.Cols) * float64(p.a.Cols)
 }

@@ -100,7 +100,12 @@ func newResult[T la.Element](s Spec, p problem, e *la.Engine, workers int, devic
 		Residual: Number(math.NaN()), NRHS: s.NRHS, Limit: find(s.Op).Limit, Formula: find(s.Op).Formula}
 	if !find(s.Op).whole {
 		op, n, longest := p.order()
-		r.NB, r.Direct = engine.TileSize[T](e, op, n, longest)
+		if p, ok := p.(interface{ dims() (m, n, k int) }); ok {
+			m, cols, k := p.dims()
+			r.NB, r.Direct = engine.ProductTileSize[T](e, op, n, m, cols, k)
+		} else {
+			r.NB, r.Direct = engine.TileSize[T](e, op, n, longest)
+		}
 	}
 	return r
 }

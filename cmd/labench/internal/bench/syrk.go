@@ -24,6 +24,8 @@ func (p *syrk[T]) order() (op engine.Operation, n, longest int) {
 	return engine.OpSyrk, p.a.Rows, max(p.a.Rows, p.a.Cols)
 }
 
+func (p *syrk[T]) dims() (m, n, k int) { return p.a.Rows, p.a.Rows, p.a.Cols }
+
 func (p *syrk[T]) flops() float64 {
 	n, k := float64(p.a.Rows), float64(p.a.Cols)
 	return k * n * (n + 1)

@@ -352,9 +352,16 @@ func (f *ClusterFlags) Known() int {
 	return cmp.Or(f.Agents, f.direct())
 }
 
-// First returns a function that admits n agents: the first ranks, or the first of the file, if it has names, or else
+// First returns the flags for a run on n agents, which are those that admitted admits.
+func (f *ClusterFlags) First(n int) *ClusterFlags {
+	return &ClusterFlags{Flags: f.Flags, Words: f.Words, Agents: n, Idle: f.Idle, Distributed: f.Distributed, Output: f.Output, Copies: f.Copies,
+		Policied: f.Policied, Each: f.Each, Admit: f.admitted(n), Sweeps: f.Sweeps, Stay: f.Stay,
+		Local: min(f.Local, n), OverMPI: f.OverMPI, ranks: f.ranks, file: f.file}
+}
+
+// admitted returns a function that admits n agents: the first ranks, or the first of the file, if it has names, or else
 // those that come first.
-func (f *ClusterFlags) First(n int) func(name string) bool {
+func (f *ClusterFlags) admitted(n int) func(name string) bool {
 	var names []string
 	if f.ranks != nil {
 		for rank := range n {

@@ -97,7 +97,7 @@ func (f *scaleFlags) plan() (*scalePlan, error) {
 	slices.Sort(s.workers)
 	s.nb, err = cli.ParseInts("nb", f.nb, map[string]int{"auto": 0})
 	errs.Note(err)
-	s.policies, err = f.policies(given("sched"))
+	s.placements, err = f.placements(given("sched"))
 	errs.Note(err)
 	s.base.ByPriority = given("sched")
 	errs.Note(f.parseVersions(s, given("versions") || nodes != nil))
@@ -162,21 +162,19 @@ func (f *scaleFlags) parseVersions(s *scaling, others bool) (err error) {
 	return err
 }
 
-// policies parses --sched. With distributed matrices owner is one of the words, and the default.
-func (f *scaleFlags) policies(given bool) (all []dispatch.Kind, err error) {
-	if !f.nodes.Distributed {
-		return cli.ParseWords("sched", f.sched, dispatch.Kinds())
-	}
-	if !given {
-		return []dispatch.Kind{owner}, nil
+// placements parses --sched. With distributed matrices owner is one of the words, and the default.
+func (f *scaleFlags) placements(given bool) (all []placement, err error) {
+	owner := placement{byOwner: true}
+	if f.nodes.Distributed && !given {
+		return []placement{owner}, nil
 	}
 	var others []string
 	for word := range strings.SplitSeq(f.sched, ",") {
-		switch strings.ToLower(strings.TrimSpace(word)) {
-		case setup.Owner:
+		switch w := strings.ToLower(strings.TrimSpace(word)); {
+		case f.nodes.Distributed && w == setup.Owner:
 			all = append(all, owner)
 			continue
-		case "all":
+		case f.nodes.Distributed && w == "all":
 			all = append(all, owner)
 		}
 		others = append(others, word)
@@ -185,5 +183,5 @@ func (f *scaleFlags) policies(given bool) (all []dispatch.Kind, err error) {
 		return all[:1], nil
 	}
 	kinds, err := cli.ParseWords("sched", strings.Join(others, ","), dispatch.Kinds())
-	return slices.Compact(append(all, kinds...)), err
+	return slices.Compact(append(all, byPolicies(kinds...)...)), err
 }

@@ -21,8 +21,28 @@ import (
 	"github.com/tessera-la/tessera/internal/topo"
 )
 
-// owner, among policies, stands for none: each task goes to the node that has its tile.
-const owner dispatch.Kind = 1<<8 - 1
+// placement says who chooses the nodes of tasks: a policy, or, with distributed matrices, the owners of tiles.
+type placement struct {
+	byOwner bool          // each task goes to the node that has its tile
+	policy  dispatch.Kind // if not byOwner
+}
+
+// byPolicies returns the placements by policies.
+func byPolicies(policies ...dispatch.Kind) []placement {
+	all := make([]placement, len(policies))
+	for i, p := range policies {
+		all[i].policy = p
+	}
+	return all
+}
+
+// String returns the word for p in --sched.
+func (p placement) String() string {
+	if p.byOwner {
+		return setup.Owner
+	}
+	return p.policy.String()
+}
 
 // onNodes is the nodes of a sweep. Numbers of workers are then numbers of nodes. The driver does not compute.
 type onNodes struct {
@@ -43,48 +63,69 @@ func (c *onNodes) register(fl *pflag.FlagSet) {
 
 // parse interprets the flags and returns the numbers of nodes. They are nil if the flags ask for no cluster.
 func (c *onNodes) parse(op string, oversubscribed bool, given func(flag string) bool) (numbers []int, err error) {
-	list := c.numbers
-	if len(c.Words) == 1 {
-		// local:1:4 is local:4 --nodes 1:4.
-		if span, local := strings.CutPrefix(c.Words[0], "local:"); local && strings.Contains(span, ":") {
-			if list != "" {
-				return nil, fmt.Errorf("--cluster %s and --nodes exclude each other: give one", c.Words[0])
-			}
-			list = span
-			if numbers, err = parseRanges("cluster", list); err != nil {
-				return nil, err
-			}
-			c.Words = []string{fmt.Sprint("local:", slices.Max(numbers))}
-		}
-	}
-	if err := c.Check(op, given); err != nil {
+	if err := c.splitLocal(); err != nil {
 		return nil, err
 	}
-	switch {
-	case !c.Asked():
-		if list != "" || c.machine != "" {
-			return nil, errors.New("--nodes and --machine are for --cluster")
-		}
-		return nil, nil
-	case oversubscribed || given("devices"):
-		return nil, errors.New("--cluster excludes --oversubscribe and --devices")
-	case c.Local == 0 && given("workers"):
-		return nil, errors.New("--cluster and --workers exclude each other: each agent has its own")
-	case c.machine != "" && !(c.Distributed && slices.Contains(planner.Distributable(), op)):
-		return nil, errors.New("--machine is for --distributed: the plan is of distributed matrices, of " + strings.Join(planner.Distributable(), ", "))
+	if err := c.check(op, oversubscribed, given); err != nil || !c.Asked() {
+		return nil, err
 	}
-	if numbers == nil {
-		if list == "" {
-			return doublings(max(c.Known(), 1)), c.open()
-		}
-		if numbers, err = parseRanges("nodes", list); err != nil {
-			return nil, err
-		}
+	if numbers, err = c.count(); err != nil {
+		return nil, err
+	}
+	return numbers, c.open()
+}
+
+// splitLocal makes local:4 --nodes 1:4 of local:1:4.
+func (c *onNodes) splitLocal() error {
+	if len(c.Words) != 1 {
+		return nil
+	}
+	span, local := strings.CutPrefix(c.Words[0], "local:")
+	if !local || !strings.Contains(span, ":") {
+		return nil
+	}
+	if c.numbers != "" {
+		return fmt.Errorf("--cluster %s and --nodes exclude each other: give one", c.Words[0])
+	}
+	numbers, err := parseRanges("cluster", span)
+	if err == nil {
+		c.numbers, c.Words = span, []string{fmt.Sprint("local:", slices.Max(numbers))}
+	}
+	return err
+}
+
+// check returns what is wrong with the flags.
+func (c *onNodes) check(op string, oversubscribed bool, given func(flag string) bool) error {
+	if err := c.Check(op, given); err != nil {
+		return err
+	}
+	switch {
+	case !c.Asked() && (c.numbers != "" || c.machine != ""):
+		return errors.New("--nodes and --machine are for --cluster")
+	case !c.Asked():
+	case oversubscribed || given("devices"):
+		return errors.New("--cluster excludes --oversubscribe and --devices")
+	case c.Local == 0 && given("workers"):
+		return errors.New("--cluster and --workers exclude each other: each agent has its own")
+	case c.machine != "" && !(c.Distributed && slices.Contains(planner.Distributable(), op)):
+		return errors.New("--machine is for --distributed: the plan is of distributed matrices, of " + strings.Join(planner.Distributable(), ", "))
+	}
+	return nil
+}
+
+// count returns the numbers of nodes: those of --nodes, or 1, 2, 4 … and all.
+func (c *onNodes) count() ([]int, error) {
+	if c.numbers == "" {
+		return doublings(max(c.Known(), 1)), nil
+	}
+	numbers, err := parseRanges("nodes", c.numbers)
+	if err != nil {
+		return nil, err
 	}
 	if most := slices.Max(numbers); c.OverMPI && most > c.Known() {
 		return nil, fmt.Errorf("--nodes has %d, and there are %d ranks beside rank 0, which drives: start %d", most, c.Known(), most+1)
 	}
-	return numbers, c.open()
+	return numbers, nil
 }
 
 // open reads the machine file, if there is one.
@@ -111,17 +152,13 @@ func (c *onNodes) share(workers []int, most int) error {
 
 // join makes s run on n nodes with these versions, all for none, until leave is called.
 func (c *onNodes) join(ctx context.Context, a *cli.App, n int, byOwner bool, only []string, s *bench.Spec) (leave func() error, err error) {
-	if c.Local > 0 {
-		c.Local = n
-	}
-	c.Agents, c.Idle, c.Policied = n, true, !byOwner
-	c.Admit = c.First(n)
-	c.Each.Versions = strings.Join(only, ",")
+	f := c.First(n)
+	f.Idle, f.Policied, f.Each.Versions = true, !byOwner, strings.Join(only, ",")
 	s.Trace = new(trace.Recorder)
-	c.Trace, s.Only, s.Workers = s.Trace, nil, 0
-	d, leave, err := c.Drive(ctx, a, c.each*n, nil, s.Sched, s.ByPriority)
+	f.Trace, s.Only, s.Workers = s.Trace, nil, 0
+	d, leave, err := f.Drive(ctx, a, c.each*n, nil, s.Sched, s.ByPriority)
 	if err == nil {
-		ops.Attach(s, &c.ClusterFlags, d)
+		ops.Attach(s, f, d)
 	}
 	return leave, err
 }

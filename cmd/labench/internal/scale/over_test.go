@@ -50,7 +50,7 @@ func fakeOver(_ context.Context, s bench.Spec) (bench.Result, error) {
 // The tiles are those of factor 1, and so is what the others are compared with.
 func TestOversubscribe(t *testing.T) {
 	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm", Type: "f64"}, Repeat: 3}, sizes: []int{1024}, workers: []int{2, 4, 16}, nb: []int{0}, cores: 2,
-		policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
+		placements: byPolicies(dispatch.Priority), versions: []versionSet{{name: "all"}}}
 	if err := s.measurePeaks(t.Context(), fakePeak); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestOversubscribeRuns(t *testing.T) {
 func TestThreads(t *testing.T) {
 	sets := []versionSet{{"mkl", nil, 1}, {"mkl-2threads", nil, 2}, {"mkl-4threads", nil, 4}}
 	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm", Type: "f64"}, Repeat: 3}, sizes: []int{1024}, workers: []int{2, 4}, nb: []int{256}, cores: 2,
-		policies: []dispatch.Kind{dispatch.Priority}, versions: sets}
+		placements: byPolicies(dispatch.Priority), versions: sets}
 	var got [][2]int
 	for _, one := range s.settings() {
 		got = append(got, [2]int{one.versions.threads, one.workers})

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/tessera-la/tessera/cmd/labench/internal/bench"
-	"github.com/tessera-la/tessera/cmd/labench/internal/setup"
 	"github.com/tessera-la/tessera/cmd/labench/internal/sweep"
 	"github.com/tessera-la/tessera/exec/dispatch"
 	"github.com/tessera-la/tessera/internal/cli"
@@ -57,10 +56,7 @@ func (v variable) of(t setting) string {
 		}
 		return strconv.Itoa(t.nb)
 	case varSched:
-		if t.policy == owner {
-			return setup.Owner
-		}
-		return t.policy.String()
+		return t.placement.String()
 	case varVersions:
 		return t.versions.name
 	}
@@ -134,14 +130,14 @@ func threadSets(list string) (sets []versionSet, table *kernels.Table, err error
 
 // scaling is all combinations of the lists in it. Tile size 0 is la's choice.
 type scaling struct {
-	base     bench.Spec
-	sizes    []int
-	workers  []int // ascending
-	nb       []int
-	policies []dispatch.Kind
-	versions []versionSet
-	devices  []deviceSet     // empty: none
-	peaks    map[int]float64 // GFLOP/s, by workers; empty if not measured
+	base       bench.Spec
+	sizes      []int
+	workers    []int // ascending
+	nb         []int
+	placements []placement
+	versions   []versionSet
+	devices    []deviceSet     // empty: none
+	peaks      map[int]float64 // GFLOP/s, by workers; empty if not measured
 	// peakDisturbed says that all measurements of one of the peaks were disturbed.
 	peakDisturbed bool
 	// cores, if not 0, says that the workers are virtual units: cores times a factor of oversubscription. The
@@ -184,7 +180,7 @@ func (s *scaling) measurePeaks(ctx context.Context, measure peakFunc) error {
 // setting is one combination.
 type setting struct {
 	n, workers, nb int
-	policy         dispatch.Kind
+	placement      placement
 	versions       versionSet
 	devices        deviceSet
 	onNodes        bool // workers is a number of nodes
@@ -219,8 +215,8 @@ func (s *scaling) grid() ([]setting, error) {
 		devices = deviceSets("none")
 	}
 	return sweep.Grid("run", func(i []int) setting {
-		return setting{s.sizes[i[0]], s.workers[i[5]], s.nb[i[4]], s.policies[i[3]], s.versions[i[1]], devices[i[2]], s.nodes != nil}
-	}, len(s.sizes), len(s.versions), len(devices), len(s.policies), len(s.nb), len(s.workers))
+		return setting{s.sizes[i[0]], s.workers[i[5]], s.nb[i[4]], s.placements[i[3]], s.versions[i[1]], devices[i[2]], s.nodes != nil}
+	}, len(s.sizes), len(s.versions), len(devices), len(s.placements), len(s.nb), len(s.workers))
 }
 
 // settings returns the grid, which validate has found small enough, without tasks of more threads than there are workers.
@@ -231,7 +227,7 @@ func (s *scaling) settings() []setting {
 
 // values returns the number of values of a variable.
 func (s *scaling) values(v variable) int {
-	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.policies), len(s.versions), max(len(s.devices), 1)}[v]
+	return [...]int{len(s.sizes), len(s.workers), len(s.nb), len(s.placements), len(s.versions), max(len(s.devices), 1)}[v]
 }
 
 // names returns the values of a variable in order.
@@ -276,12 +272,9 @@ func (s *scaling) widest() variable {
 func (s *scaling) spec(t setting) bench.Spec {
 	spec := s.base
 	spec.NoPeak = true // see measurePeaks
-	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.policy, t.versions.only
+	spec.N, spec.Workers, spec.NB, spec.Sched, spec.Only = t.n, t.workers, t.nb, t.placement.policy, t.versions.only
 	spec.Devices, spec.DevicesOnly = t.devices.Request, t.devices.Only
-	spec.ByPriority = spec.ByPriority && t.policy == dispatch.Priority
-	if t.policy == owner {
-		spec.Sched = dispatch.Priority // the zero value: there is none
-	}
+	spec.ByPriority = spec.ByPriority && t.placement == (placement{policy: dispatch.Priority})
 	return spec
 }
 
@@ -359,7 +352,7 @@ func (s *scaling) run(ctx context.Context, t setting, before []point, run runFun
 
 // runOnNodes runs one setting on nodes that it joins and leaves.
 func (s *scaling) runOnNodes(ctx context.Context, t setting, spec bench.Spec, run runFunc) (r bench.Result, err error) {
-	leave, err := s.nodes.join(ctx, s.app, t.workers, t.policy == owner, t.versions.only, &spec)
+	leave, err := s.nodes.join(ctx, s.app, t.workers, t.placement.byOwner, t.versions.only, &spec)
 	if err != nil {
 		return r, err
 	}

@@ -132,7 +132,7 @@ a before nb: automatic
 		t.Errorf("%d lines:\n%s", n, got)
 	}
 
-	s := &scaling{base: bench.Spec{Repeat: 3}, sizes: []int{1, 2}, workers: []int{1, 2}, nb: []int{0, 64}, policies: dispatch.Kinds(),
+	s := &scaling{base: bench.Spec{Repeat: 3}, sizes: []int{1, 2}, workers: []int{1, 2}, nb: []int{0, 64}, placements: byPolicies(dispatch.Kinds()...),
 		versions: []versionSet{{name: "all"}, {name: strings.Repeat("version+", 9)}}}
 	for line := range strings.Lines(newScaleTable(s).head()) {
 		if utf8.RuneCountInString(line) > report.Columns+1 {
@@ -170,7 +170,7 @@ func TestScaleDisturbed(t *testing.T) {
 		t.Errorf("%q, %s, %s", got, errs, rows)
 	}
 	// The picture marks the same points.
-	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm"}, Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, policies: []dispatch.Kind{dispatch.Priority}, versions: []versionSet{{name: "all"}}}
+	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm"}, Repeat: 1}, sizes: []int{1024, 2048}, workers: []int{1}, nb: []int{0}, placements: byPolicies(dispatch.Priority), versions: []versionSet{{name: "all"}}}
 	chart := chartOf(s, varN, []point{{setting: setting{n: 1024, workers: 1}, result: bench.Result{N: 1024, Workers: 1, GFLOPSBest: 5, Passed: true}},
 		{setting: setting{n: 2048, workers: 1}, result: bench.Result{N: 2048, Workers: 1, GFLOPSBest: 9, Passed: true, Spread: 0.5}}})
 	if p := chart.Series[0].Points; p[0].Disturbed || !p[1].Disturbed {
@@ -400,7 +400,7 @@ func TestScaleChart(t *testing.T) {
 		return all
 	}
 	s := &scaling{base: bench.Spec{Problem: bench.Problem{Op: "gemm", Type: "f64"}, Repeat: 3}, sizes: []int{1024, 512}, workers: []int{1, 2, 4}, nb: []int{64},
-		policies: []dispatch.Kind{dispatch.FIFO}, versions: []versionSet{{name: "all"}}}
+		placements: byPolicies(dispatch.FIFO), versions: []versionSet{{name: "all"}}}
 	xy := func(v ...float64) (all []plotting.Point) {
 		for i := 0; i < len(v); i += 2 {
 			all = append(all, plotting.Point{X: v[i], Y: v[i+1]})
@@ -428,7 +428,7 @@ func TestScaleChart(t *testing.T) {
 		t.Error(diff)
 	}
 
-	s.workers, s.sizes, s.policies = []int{2}, []int{1024}, []dispatch.Kind{dispatch.LIFO, dispatch.FIFO}
+	s.workers, s.sizes, s.placements = []int{2}, []int{1024}, byPolicies(dispatch.LIFO, dispatch.FIFO)
 	c = chartOf(s, varSched, points(s))
 	if diff := cmp.Diff([]string{"lifo", "fifo"}, c.Categories); diff != "" {
 		t.Error(diff)
@@ -496,7 +496,7 @@ func TestScaleChoices(t *testing.T) {
 }
 
 func TestWidest(t *testing.T) {
-	s := &scaling{sizes: []int{1}, workers: []int{1}, nb: []int{1}, policies: dispatch.Kinds()[:1], versions: make([]versionSet, 1)}
+	s := &scaling{sizes: []int{1}, workers: []int{1}, nb: []int{1}, placements: byPolicies(dispatch.Kinds()[0]), versions: make([]versionSet, 1)}
 	if v := s.widest(); v != varN {
 		t.Errorf("%v with one point", v)
 	}
@@ -504,7 +504,7 @@ func TestWidest(t *testing.T) {
 	if v := s.widest(); v != varN {
 		t.Errorf("%v of n and workers", v)
 	}
-	s.policies = dispatch.Kinds()[:3]
+	s.placements = byPolicies(dispatch.Kinds()[:3]...)
 	if v := s.widest(); v != varSched {
 		t.Errorf("%v with three policies", v)
 	}
