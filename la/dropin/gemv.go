@@ -20,8 +20,12 @@ func (b BLAS) Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda
 	}
 }
 
-// Sgemv is Dgemv in float32.
+// Sgemv is Dgemv in float32. It leaves the elements of y behind the product alone, which gonum's overwrites with zeros if
+// A is transposed and beta is 0.
 func (b BLAS) Sgemv(tA blas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+	if rows, _ := shape(tA, m, n); incY == 1 && 0 <= rows && rows < len(y) {
+		y = y[:rows]
+	}
 	if b.core.small(tinyGemv, m, n) || !gemv(b.core, b.core.host32(), tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		b.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
