@@ -285,6 +285,7 @@ func TestShapes(t *testing.T) {
 		"short slice": Cholesky(ctx, nil, Matrices[float64]{Count: 1, Rows: 2, Cols: 2, Each: [][]float64{{1, 0, 0}}}),
 		"far apart":   Cholesky(ctx, nil, Matrices[float64]{Count: 5, Rows: 2, Cols: 2, Step: 1 << 61, Data: make([]float64, 9)}),
 		"long rows":   Cholesky(ctx, nil, Matrices[float64]{Count: 1, Rows: 5, Cols: 5, Stride: 1 << 62, Data: make([]float64, 9)}),
+		"pivot":       LUSolve(ctx, nil, m(1, 2, 2, 4), []int{0, 2}, m(1, 2, 1, 2)),
 		"transposed":  Gemm(ctx, nil, 0, blas.NoTrans, 1, m(1, 2, 2, 4), m(1, 2, 2, 4), 0, m(1, 2, 2, 4)),
 		"stride":      Cholesky(ctx, nil, Matrices[float64]{Count: 1, Rows: 2, Cols: 2, Stride: 1, Data: make([]float64, 9)}),
 	} {

@@ -2,6 +2,8 @@ package batch
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/tessera-la/tessera/la"
 )
@@ -32,8 +34,8 @@ func Solve[T la.Element](ctx context.Context, e *la.Engine, a, b Matrices[T]) er
 // LUSolve overwrites each n×nrhs B with A⁻¹·B for what [LU] made of A and pivots. A zero on U's diagonal gives infinities
 // and NaN.
 //
-// The error is a *la.ShapeError, the cause of the context's end, or exec.ErrClosed. It panics with la.ErrSliceLength if
-// pivots has another length. Reference: LAPACK xGETRS.
+// The error is a *la.ShapeError, also if a pivot is no row, the cause of the context's end, or exec.ErrClosed. It panics with
+// la.ErrSliceLength if pivots has another length. Reference: LAPACK xGETRS.
 func LUSolve[T la.Element](ctx context.Context, e *la.Engine, lu Matrices[T], pivots []int, b Matrices[T]) error {
 	const name = "batch.LUSolve"
 	if err := complete(name, "ab", &lu, &b); err != nil {
@@ -45,6 +47,9 @@ func LUSolve[T la.Element](ctx context.Context, e *la.Engine, lu Matrices[T], pi
 	}
 	if len(pivots) != lu.Count*n {
 		panic(la.ErrSliceLength)
+	}
+	if i := slices.IndexFunc(pivots, func(row int) bool { return row < 0 || row >= n }); i >= 0 {
+		return &la.ShapeError{Op: name, Detail: fmt.Sprintf("pivot %d is row %d of %d", i, pivots[i], n)}
 	}
 	return run(ctx, e, lu.Count, n/luTwice, 2*float64(n)*float64(n)*float64(nrhs), func(w *worker[T], lo, hi int, interleaved bool, _ []int) {
 		if !interleaved {
