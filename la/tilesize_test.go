@@ -132,7 +132,8 @@ func TestThinDirect(t *testing.T) {
 		{usual, 300, 100, 50, true, true, true},
 		{usual, 1000, 100, 50, true, true, false},
 		{usual, 100, 1000, 100, false, true, false}, // too many multiplications
-		{usual, 1000, 1000, 4, false, false, false}, // too many elements
+		{usual, 1000, 1000, 4, true, false, false},
+		{usual, 1800, 1800, 2, false, false, false}, // too much memory
 		{usual, 10, 10, 1000, true, true, true},
 		{usual, 10, 10, 100000, false, true, true},
 		{usual, 400, 400, 400, false, false, false},

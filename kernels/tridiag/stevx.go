@@ -179,7 +179,7 @@ func (t scaled[T]) residual(value T, x []T) float64 {
 // column, whose row was exchanged with the next one if swapped is not 0.
 type tridiagonalLU[T scalar.Real] struct{ inverse, second, third, multipliers, swapped []T }
 
-// factorsOf returns the factors of t − value·I, in work. Pivots that are less than ε are ε.
+// factorsOf returns the factors of t − value·I, of order 2 or more, in work. Pivots that are less than ε are ε.
 //
 // Reference: LAPACK xGTTRF, xLAGTF.
 func factorsOf[T scalar.Real](t scaled[T], value T, work []T) (f tridiagonalLU[T]) {
@@ -188,39 +188,32 @@ func factorsOf[T scalar.Real](t scaled[T], value T, work []T) (f tridiagonalLU[T
 		*x = work[i*n:][:n:n]
 	}
 	eps := T(scalar.Eps[T]())
-	pivot, beside := t.d[0]-value, T(0)
+	pivot, beside := t.d[0]-value, t.e[0]
 	for i := range n {
-		if i == n-1 {
-			if abs(pivot) < eps {
-				pivot = sign(eps, pivot)
-			}
-			f.inverse[i], f.second[i], f.third[i] = 1/pivot, 0, 0
-			break
-		}
-		below, diagonal, right := t.e[i], t.d[i+1]-value, T(0)
-		if i == 0 {
-			beside = below
+		var below, diagonal, right T // of the next row
+		if i < n-1 {
+			below, diagonal = t.e[i], t.d[i+1]-value
 		}
 		if i < n-2 {
 			right = t.e[i+1]
 		}
-		if abs(pivot) >= abs(below) {
-			if abs(pivot) < eps {
-				pivot = sign(eps, pivot)
-			}
-			inverse := 1 / pivot
-			m := below * inverse
-			f.inverse[i], f.second[i], f.third[i], f.multipliers[i], f.swapped[i] = inverse, beside, 0, m, 0
-			pivot, beside = diagonal-m*beside, right
+		largest, swap := pivot, abs(pivot) < abs(below)
+		if swap {
+			largest = below
+		}
+		if abs(largest) < eps {
+			largest = sign(eps, largest)
+		}
+		inverse := 1 / largest
+		if f.inverse[i] = inverse; swap {
+			m := pivot * inverse
+			f.second[i], f.third[i], f.multipliers[i], f.swapped[i] = diagonal, right, m, 1
+			pivot, beside = beside-m*diagonal, -m*right
 			continue
 		}
-		if abs(below) < eps {
-			below = sign(eps, below)
-		}
-		inverse := 1 / below
-		m := pivot * inverse
-		f.inverse[i], f.second[i], f.third[i], f.multipliers[i], f.swapped[i] = inverse, diagonal, right, m, 1
-		pivot, beside = beside-m*diagonal, -m*right
+		m := below * inverse
+		f.second[i], f.third[i], f.multipliers[i], f.swapped[i] = beside, 0, m, 0
+		pivot, beside = diagonal-m*beside, right
 	}
 	return f
 }

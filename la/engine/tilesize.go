@@ -53,14 +53,17 @@ func TileSize[T blocked.Element](e *Engine, op Operation, n, longest int) (nb in
 }
 
 // ProductTileSize is [TileSize] for a product, or triangular system, of m·n·k multiplications. One kernel computes a thin one,
-// too, unless the engine's options have a word in it: one with at most half of the multiplications of the largest square product
-// that goes direct, and no more elements. 10×1000 by 1000×10 takes .06 of the time of tasks by two workers, 500×100 by 100×100
-// .85, 1000×100 by 100×100, which has more, 1.2 (Zen 4, 2026-12-01).
+// too, unless the engine's options say what is direct: one with at most half of the multiplications of the largest square product
+// that goes direct, in no more memory than caches hold. 10×1000 by 1000×10 takes .06 of the time of tasks by two workers,
+// 1000×4 by 4×1000 .85; 100×1000 by 1000×100, which has more multiplications, 1.2, and 1800×2 by 2×1800, which is larger,
+// 1.4 (Zen 4, 2026-12-01).
 func ProductTileSize[T blocked.Element](e *Engine, op Operation, size, m, n, k int) (nb int, direct bool) {
+	const bytes = 8 << 20
 	longest := max(m, n, k)
 	if o := e.Options(); o.Direct == 0 && o.NB == 0 && longest > alwaysDirect && (e == nil || !e.remote && !e.devices) {
-		upTo := directUpTo[T](op, e.Cores())
-		if 2*m*n*k <= upTo*upTo*upTo && m*n+n*k+k*m <= 3*upTo*upTo {
+		upTo := float64(directUpTo[T](op, e.Cores()))
+		m, n, k := float64(m), float64(n), float64(k)
+		if 2*m*n*k <= upTo*upTo*upTo && (m*n+n*k+k*m)*float64(scalar.Size[T]()) <= bytes {
 			return longest, true
 		}
 	}
